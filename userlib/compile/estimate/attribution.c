@@ -22,7 +22,11 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* When a command began. retire: of the first n[unit] commands of each unit. */
+/*
+ * The cycle in which command c began: when the command before it on its unit and all commands that it waits
+ * for had retired, but not after its own end. retire[u] are the retirements of the first n[u] commands of
+ * each unit.
+ */
 static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_UNITS], const uint32_t n[WEFT_N_UNITS])
 {
 	uint64_t start = n[c->unit] ? retire[c->unit][n[c->unit] - 1] : 0;
@@ -33,7 +37,11 @@ static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_U
 	return start < c->end ? start : c->end;
 }
 
-/* List what the two engines did. Whose command retired last; -1: nobody had one */
+/*
+ * List what array (e[0]) and vector engine (e[1]) did in the n commands of c: begin, end and for whom; fills
+ * retire[] with the retirements of each unit. Commands for nobody (who -1) are left out. Returns for whom the
+ * command worked that retired last, loads left out; -1 if no command worked for anyone.
+ */
 static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire[WEFT_N_UNITS], struct engine e[2])
 {
 	uint32_t have[WEFT_N_UNITS] = { 0 };
@@ -57,8 +65,10 @@ static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire
 }
 
 /*
- * Whom the cycles from t on count for, half each: who[0] and who[1], or one of them twice. *next is
- * lowered to where that changes.
+ * Find for whom the cycles from t on count, half each: who[0] and who[1]. They are those for whom array and
+ * vector engine work; if only one works, or both for the same, it is one of them twice; if neither works, the
+ * one whose command begins next, and behind all commands `last`. *next is lowered to the cycle in which that
+ * changes.
  */
 static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last, int32_t who[2])
 {
@@ -88,7 +98,13 @@ static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last,
 	who[0] = who[1] = waits[k] ? of[k] : last;
 }
 
-/* Share out the cycles of a stream, see program.h. */
+/*
+ * Share out the cycles of a stream of n commands, c in the stream's order, that took `total` cycles. A cycle
+ * in which the array or the vector engine works counts for whom it does, half each if both work for different
+ * ones; a cycle in which neither works counts for the one whose command begins next, at the end for the one
+ * whose retired last. Adds half cycles to halves[who], 2 * total in all if there was anyone. Returns 0 or
+ * -ENOMEM.
+ */
 int weft_share_cycles(const struct weft_ran *c, uint32_t n, uint64_t total, uint64_t *halves)
 {
 	uint64_t *retire[WEFT_N_UNITS] = { 0 }, t = 0;

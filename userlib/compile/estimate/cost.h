@@ -41,10 +41,10 @@
 
 /* ---- the array (CV) ---- */
 
-/* Between the last word that the array takes of one command and the first of the next. Fitted. */
+/* Cycles between the last word that the array takes of one command and the first of the next. Fitted. */
 #define COST_CONV_NEXT 4
 
-/* From the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
+/* Cycles from the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
 #define COST_CONV_DRAIN 8
 
 /* Least cycles for a group of N rows with a second addend: four passes of the post unit for each row, about 4N + 6
@@ -53,26 +53,26 @@
 
 /* ---- the vector engine (VE) ---- */
 
-/* From the start of a depthwise command to its first window: its first weights are fetched before. Fitted. */
+/* Cycles from the start of a depthwise command to its first window: its first weights are fetched before. Fitted. */
 #define COST_DW_START 30
 
-/* From the start of a pooling or elementwise command to its first row. Fitted. */
+/* Cycles from the start of a pooling or elementwise command to its first row. Fitted. */
 #define COST_VECTOR_START 7
 
-/* From the last row of a vector command to its retirement. Fitted. */
+/* Cycles from the last row of a vector command to its retirement. Fitted. */
 #define COST_VECTOR_LATENCY 4
 
 /* Reads of weights and records for each block of N channels of a 3x3 depthwise command; of records alone (hw/vec). */
 #define COST_DW_BLOCK_READS  13
 #define COST_DW_RECORD_READS 8
 
-/* From the last read of a table to the first byte that is looked up. Fitted. */
+/* Cycles from the last read of a table to the first byte that is looked up. Fitted. */
 #define COST_TABLE_START 4
 
-/* From the start of an alu command to its first element. Fitted. */
+/* Cycles from the start of an alu command to its first element. Fitted. */
 #define COST_ALU_START 10
 
-/* From the last element of an alu command to its retirement. Fitted. */
+/* Cycles from the last element of an alu command to its retirement. Fitted. */
 #define COST_ALU_LATENCY 1
 
 /* Least cycles for a block of elements that are looked up in a table (hw/alu). */
@@ -84,8 +84,8 @@
 #define COST_FETCH_WORDS 64
 #define COST_FETCH_BURST 16
 
-/* From the doorbell to the first command, beside the memory's latency; from the last retirement to the end of the
- * stream. Fitted. */
+/* Cycles from the doorbell to the first command, beside the memory's latency; and from the last retirement to the end of
+ * the stream. Fitted. */
 #define COST_STREAM_START 10
 #define COST_STREAM_END   8
 
@@ -130,11 +130,11 @@
 
 /* ---- tiles, before there are commands ---- */
 
-/* What a job costs beside its bytes and its work (plan/tiling.c). Chosen; on the ten networks of search/search.c a quarter
- * of it changes nothing in the mean, four times as much costs 0.1 % (MobileNetV2 1.7 %). */
+/* Cycles that a job costs beside its bytes and its work (plan/tiling.c). Chosen; on the ten networks of search/search.c a
+ * quarter of it changes nothing in the mean, four times as much costs 0.1 % (MobileNetV2 1.7 %). */
 #define COST_JOB 80
 
-/* A load should be done this long before its data are needed, or another one does not go before it
+/* A load should be done so many cycles before its data are needed, or another one does not go before it
  * (emit/load_order.c). Chosen with the order of loads, not measured alone. */
 #define COST_LOAD_SPARE (COST_MEMORY_FAR + 64)
 

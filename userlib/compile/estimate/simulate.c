@@ -73,8 +73,9 @@ struct sim {
 /* ---- what commands do to the scratchpad's regions ---- */
 
 /*
- * How often the command goes through what it accesses at a port: once for each block of channels, but
- * weights and parameters belong to one block.
+ * How often command c goes through the bytes that it accesses at a port: once for each block of N channels,
+ * but once for weights, parameters and DMA. More than COST_MOST_SWEEPS for commands whose order is not
+ * modelled (loop nests).
  */
 static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 {
@@ -94,20 +95,27 @@ static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 	return ceil_div(oc, s->n);
 }
 
-/* The end of the last range. */
+/* The address behind the last byte of the access's last range. */
 static int64_t last_of(const struct access *a)
 {
 	return (int64_t)(a->hi + (a->n - 1) * a->step);
 }
 
-/* Does the access go through several regions one after the other, so that it matters where it is? */
+/*
+ * Does access a of command c go through several regions of the scratchpad one after the other, so that it
+ * matters where it is at a time? Only if the stream's order is given, and if the command does not go through
+ * it too often.
+ */
 static bool walks(const struct sim *s, const struct cmd *c, const struct access *a)
 {
 	return s->order && a->space == SPACE_SP && a->count && (int64_t)a->lo / s->region != (last_of(a) - 1) / s->region &&
 	       sweeps_of(s, c, a->port) <= COST_MOST_SWEEPS;
 }
 
-/* Where the access is when `done` of `all` the command's work is done. */
+/*
+ * The address at which access a of command c is when `done` of `all` the command's work is done, if it goes
+ * through its bytes evenly.
+ */
 static int64_t address_at(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
 	int64_t lo = (int64_t)a->lo, len = last_of(a) - lo;
@@ -116,7 +124,10 @@ static int64_t address_at(const struct sim *s, const struct cmd *c, const struct
 	return lo + (int64_t)(k * (uint64_t)len / all);
 }
 
-/* Work until it comes to another region. */
+/*
+ * How much more work, after `done` of `all`, command c does until its access a comes to another region; at
+ * least 1.
+ */
 static uint64_t until_next(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
 	int64_t lo = (int64_t)a->lo, len = last_of(a) - lo, sweeps = sweeps_of(s, c, a->port);
@@ -127,7 +138,10 @@ static uint64_t until_next(const struct sim *s, const struct cmd *c, const struc
 	return then > done ? then - done : 1;
 }
 
-/* Add an access to a command's traffic, as if it were spread evenly over [lo, hi). */
+/*
+ * Add access a of a command that costs `cost` cycles to the traffic h, as if its accesses were spread evenly
+ * over the addresses [lo, hi). `region` are the bytes of a region.
+ */
 static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
 {
 	int64_t all = (int64_t)a->count * ONE;
@@ -145,9 +159,9 @@ static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost
 }
 
 /*
- * Set which part of the writes meet reads in their bank. If reads and writes both stay in one bank, a
- * block of channels is written to the bank that it is read from or to the other one, and the last rows
- * of a block are written while the next block is read, from the other bank.
+ * Set h->bank_overlap, the part (of ONE) of the vector engine's writes in command c that meet its reads in
+ * their bank, if both stay in one bank. A block of channels is written to the bank that it is read from or to
+ * the other one, and the last rows of a block are written while the next block is read, from the other bank.
  */
 static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct traffic *h)
 {
@@ -165,7 +179,10 @@ static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct t
 	h->bank_overlap = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
 }
 
-/* Find where the unit's command is now, and with how much work left it comes to another region. */
+/*
+ * Set u->traffic to the accesses that the unit's command makes in each region at present, and u->moves to the
+ * work that will be left when they come to another region.
+ */
 static void find_traffic(const struct sim *s, struct unit *u)
 {
 	const struct cmd *c = &s->c->p[u->now];
@@ -192,7 +209,7 @@ static void find_traffic(const struct sim *s, struct unit *u)
 		find_bank_overlap(s, c, &u->traffic);
 }
 
-/* The traffic of unit k's command; NULL: it has none. */
+/* The traffic of unit k's command, or NULL if the unit is idle or its command accesses nothing. */
 static const struct traffic *traffic_of(const struct sim *s, int k)
 {
 	return s->u[k].busy && s->u[k].traffic.any ? &s->u[k].traffic : NULL;
@@ -201,15 +218,15 @@ static const struct traffic *traffic_of(const struct sim *s, int k)
 /* What a port does with a region's banks. */
 struct bank_use { uint8_t banks, both; };
 
-/* How a port's accesses take banks. */
+/* How the accesses at port p of traffic h take a region's banks. */
 static struct bank_use bank_use_of(const struct traffic *h, int p)
 {
 	return (struct bank_use){ h->banks[p], h->both[p] };
 }
 
 /*
- * Of a region's cycles, those that a port with such bank use does not get because of port p of h,
- * which works at this rate.
+ * Of each cycle of region r, the part (of ONE) that a port with bank use w does not get because of port p of
+ * h, whose unit works at this rate (of ONE).
  */
 static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, uint64_t rate)
 {
@@ -224,7 +241,10 @@ static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, 
 	return w.banks == BANKS_SAME ? d / 2 : d / 4;
 }
 
-/* Regions, as bits, that the ports in `before` use; before[u] has a bit for each port of unit u. */
+/*
+ * The regions, as bits, that any of the ports in `before` accesses; before[u] has a bit for each port of unit
+ * u.
+ */
 static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 {
 	unsigned in = 0;
@@ -238,7 +258,10 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 	return in;
 }
 
-/* Of region r's cycles, those that the ports in `before` take from a port with such bank use. */
+/*
+ * Of each cycle of region r, the part (of ONE) that the ports in `before` together take from a port with bank
+ * use w; before[u] has a bit for each port of unit u.
+ */
 static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uint8_t before[WEFT_N_UNITS])
 {
 	uint64_t lost = 0;
@@ -253,8 +276,9 @@ static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uin
 }
 
 /*
- * Cycles that an access of unit k's port p takes in region r. Accesses that need both banks and those
- * that need one wait for each other's ends, so it is their times that add up.
+ * Cycles, in units of 1/ONE, that an access of unit k's port p takes in region r if the ports in `before` are
+ * served first. Accesses that need both banks and those that need one wait for each other's ends, so their
+ * times are added, not the parts lost.
  */
 static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint8_t before[WEFT_N_UNITS])
 {
@@ -277,7 +301,10 @@ static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint
 	return time + (ONE - both) * ONE / (lost + COST_LEAST_RATE < ONE ? ONE - lost : COST_LEAST_RATE);
 }
 
-/* How much longer unit k's port p takes if the ports in `before` are served first. */
+/*
+ * How much longer, in 1/ONE of a cycle for each cycle of work, unit k takes because the ports in `before` are
+ * served before its port p; 0 if they share no region.
+ */
 static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
 	const struct traffic *h = traffic_of(s, k);
@@ -292,9 +319,9 @@ static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WE
 }
 
 /*
- * How much longer the array takes because of port p. It takes a word of each port every cycle and
- * stalls without one. Its own rows come in bursts, while which it stalls; the vector engine's go on
- * meanwhile.
+ * How much longer, in 1/ONE of a cycle for each cycle of work, the array takes because of port p, of which it
+ * needs a word in every cycle and stalls without one. Its own rows come in bursts, during which it stalls;
+ * the vector engine's writes go on meanwhile.
  */
 static uint64_t array_delay(const struct sim *s, int p)
 {
@@ -315,8 +342,8 @@ static uint64_t array_delay(const struct sim *s, int p)
 }
 
 /*
- * Cycles in which unit k's parameters come, for each cycle of its own, if the ports in `before` are
- * served first: each read gets its turn in the end. 0: at once
+ * Cycles, in 1/ONE for each cycle of work, in which unit k's parameters come through port p if the ports in
+ * `before` are served first; each read gets its turn in the end. 0 means that nothing delays them.
  */
 static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
@@ -335,7 +362,7 @@ static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WE
 	return sum;
 }
 
-/* Cycles that a unit's own ports p and q take from each other. */
+/* Part of each cycle of work (of ONE) that a unit's own port q takes from its port p. */
 static uint64_t shared(const struct traffic *h, int p, int q)
 {
 	uint64_t sum = 0;
@@ -350,8 +377,8 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 #define ALL    ((1 << N_PORTS) - 1)
 
 /*
- * Cycles of the array for each cycle of undisturbed work. Its records come while it works on the tile
- * before, so only the longer of both counts.
+ * Cycles, in 1/ONE, that the array takes for each cycle of undisturbed work. The records come while it works
+ * on the tile before, so only the longer of both times counts.
  */
 static uint64_t array_time(const struct sim *s)
 {
@@ -364,7 +391,7 @@ static uint64_t array_time(const struct sim *s)
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_CV, PORT_P, others));
 }
 
-/* Cycles that the vector engine's writes take from its reads. */
+/* Part of each cycle of work (of ONE) that the vector engine's writes take from its reads. */
 static uint64_t own_writes(const struct traffic *h)
 {
 	uint64_t sum = 0;
@@ -376,7 +403,10 @@ static uint64_t own_writes(const struct traffic *h)
 	return sum;
 }
 
-/* Cycles of the vector engine for each cycle of undisturbed work; its weights and records come likewise. */
+/*
+ * Cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work. Weights and records come
+ * while it works, so only the longer of both times counts.
+ */
 static uint64_t engine_time(const struct sim *s)
 {
 	static const uint8_t cv[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(WRITE) | BIT(X) | BIT(W) };
@@ -388,7 +418,10 @@ static uint64_t engine_time(const struct sim *s)
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_VE, PORT_W, cv));
 }
 
-/* Rate at which unit k gets at its operands. */
+/*
+ * The rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: the array goes
+ * before the vector engine, this before loads, these before stores.
+ */
 static uint64_t scratchpad_rate(const struct sim *s, int k)
 {
 	static const uint8_t ld[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL };
@@ -406,7 +439,7 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 
 /* ---- units ---- */
 
-/* Does the command wait for one that has not retired? */
+/* Does command c wait for a command that has not retired yet? */
 static bool waits(const struct sim *s, const struct cmd *c)
 {
 	for (int i = 0; i < WEFT_N_UNITS; i++)
@@ -415,13 +448,16 @@ static bool waits(const struct sim *s, const struct cmd *c)
 	return false;
 }
 
-/* Words of the stream's k-th command. */
+/* How many 64-bit words the stream's k-th command has. */
 static uint64_t words_of(const struct sim *s, uint32_t k)
 {
 	return weft_cmd_info((unsigned)s->c->p[s->order[k]].c.h.op)->n_words;
 }
 
-/* Cycles until the memory has answered what was asked for before time `at`. */
+/*
+ * Cycles until the memory has answered everything that was asked for before cycle `at`: its latency, the load
+ * that is under way and the loads in the queue that wait for nothing, up to what may be queued.
+ */
 static uint64_t backlog(const struct sim *s, uint64_t at)
 {
 	const struct unit *u = &s->u[WEFT_UNIT_LD];
@@ -438,8 +474,9 @@ static uint64_t backlog(const struct sim *s, uint64_t at)
 }
 
 /*
- * Ask for more words of the stream as soon as there is room. Words are taken one a cycle, up to now;
- * loads want that memory as well.
+ * Ask for more words of the stream as long as there is room on chip for a burst, and note when each burst
+ * arrives. Words share the memory with loads, so the load that is under way, or the next one, takes that much
+ * longer.
  */
 static void fetch_words(struct sim *s)
 {
@@ -457,7 +494,11 @@ static void fetch_words(struct sim *s)
 	}
 }
 
-/* Allocate, and list the commands of each unit. 0 or -ENOMEM; simulate() frees in any case */
+/*
+ * Allocate the units' lists, list the commands of each, and set the state at the stream's start. Without an
+ * order all commands are in their queues at once. Returns 0 or -ENOMEM; simulate() frees the lists in both
+ * cases.
+ */
 static int open_units(struct sim *s)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
@@ -480,7 +521,10 @@ static int open_units(struct sim *s)
 	return 0;
 }
 
-/* Put commands into the queues, in the stream's order, a word a cycle. */
+/*
+ * Put the commands whose words are decoded by now into their units' queues, in the stream's order. A full
+ * queue holds up all that follow. Nothing happens if no order is given.
+ */
 static void dispatch(struct sim *s)
 {
 	while (s->order && s->dispatched < s->c->n && s->decoded <= s->t) {
@@ -504,7 +548,10 @@ static void dispatch(struct sim *s)
 	}
 }
 
-/* May unit k begin its next command? The array takes a second command, the vector engine none, DMA several. */
+/*
+ * May unit k begin its next command? All that the command waits for must have retired, and only so many of
+ * its unit may be under way: 2 of the array, 1 of the vector engine, COST_DMA_ISSUED of loads and of stores.
+ */
 static bool may_start(const struct sim *s, int k)
 {
 	const struct unit *u = &s->u[k];
@@ -516,7 +563,7 @@ static bool may_start(const struct sim *s, int k)
 	return !waits(s, c);
 }
 
-/* Begin the next command of every unit that is free and may. */
+/* Begin the next command of every unit that is idle and may begin one: sets its work, traffic and start cycle. */
 static void start_heads(struct sim *s)
 {
 	for (int k = 0; k < WEFT_N_UNITS; k++) {
@@ -536,7 +583,10 @@ static void start_heads(struct sim *s)
 	}
 }
 
-/* Rows a cycle that the unit's command hands to the post unit at full speed. */
+/*
+ * How many rows a cycle (of ONE, at most ONE) unit k's command hands to the post unit at full speed; 0 if the
+ * unit is idle.
+ */
 static uint64_t rows_rate(const struct sim *s, int k)
 {
 	const struct unit *u = &s->u[k];
@@ -548,7 +598,10 @@ static uint64_t rows_rate(const struct sim *s, int k)
 	return r > ONE ? ONE : r;
 }
 
-/* Rate at which unit k gets rid of its rows. */
+/*
+ * The rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its rows;
+ * the array's rows go first but for a share.
+ */
 static uint64_t post_rate(const struct sim *s, int k)
 {
 	uint64_t want = rows_rate(s, k), other = rows_rate(s, k == WEFT_UNIT_CV ? WEFT_UNIT_VE : WEFT_UNIT_CV), room;
@@ -566,15 +619,19 @@ static uint64_t post_rate(const struct sim *s, int k)
 	return ONE * ONE / (ONE + want * other / (ONE - other));
 }
 
-/* Rate of an engine: that of its operands or of its rows, whichever is less. */
+/*
+ * The rate (of ONE) of unit k, array or vector engine: what its operands or what its rows allow, whichever is
+ * less. ONE if it is idle.
+ */
 static uint64_t engine_rate(const struct sim *s, int k)
 {
 	return s->u[k].busy ? (uint64_t)min64((int64_t)scratchpad_rate(s, k), (int64_t)post_rate(s, k)) : ONE;
 }
 
 /*
- * Find the rates of all units, in the order in which the scratchpad serves them. Array and vector
- * engine slow each other down, so that takes more than one round.
+ * Set s->rate[] of all units, if a unit has begun, ended or come to another region since they were found.
+ * Array and vector engine slow each other down, so their rates take up to COST_RATE_ROUNDS rounds; then come
+ * loads and stores, which share a slow memory.
  */
 static void find_rates(struct sim *s)
 {
@@ -611,13 +668,16 @@ static void find_rates(struct sim *s)
 
 /* ---- time ---- */
 
-/* The lesser of two spans of time, of which 0 means none. */
+/* The lesser of two spans of time, of which 0 means that there is none. */
 static uint64_t sooner(uint64_t dt, uint64_t d)
 {
 	return d && (!dt || d < dt) ? d : dt;
 }
 
-/* Cycles until something changes; 0: nothing is under way. */
+/*
+ * Cycles until something changes: a command is decoded, ends or comes to another region, or a command
+ * retires. 0 if nothing is under way.
+ */
 static uint64_t next_event(const struct sim *s)
 {
 	uint64_t dt = s->order && s->dispatched < s->c->n && s->decoded > s->t ? s->decoded - s->t : 0;
@@ -632,7 +692,7 @@ static uint64_t next_event(const struct sim *s)
 	return dt;
 }
 
-/* Cycles from the end of a command to its retirement. */
+/* Cycles from the end of command c's work to its retirement, the memory's latency included. */
 static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 {
 	bool dma = c->unit == WEFT_UNIT_LD || c->unit == WEFT_UNIT_ST;
@@ -640,7 +700,10 @@ static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 	return c->latency + (dma ? s->slow ? COST_MEMORY_FAR : COST_MEMORY_NEAR : 0);
 }
 
-/* Let dt cycles pass. */
+/*
+ * Let dt cycles pass, which must not be more than next_event(): work is done at the units' rates, commands
+ * whose work is done leave their units, and those whose latency is over retire.
+ */
 static void advance(struct sim *s, uint64_t dt)
 {
 	s->t += dt;
@@ -664,7 +727,12 @@ static void advance(struct sim *s, uint64_t dt)
 	}
 }
 
-/* Simulate the emitted commands; see plan.h. */
+/*
+ * Simulate the step's emitted commands with fast or slow memory. `order` is the stream's order (order[i]: the
+ * command at place i), whose fetch and queues then count, or NULL for every unit by itself. Sets start[i] and
+ * end[i], the cycles in which command i begins and retires, and *total, the cycle in which all is done.
+ * Returns 0 or -ENOMEM.
+ */
 int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {
 	struct sim s = { .c = &step->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,

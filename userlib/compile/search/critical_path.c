@@ -21,7 +21,11 @@ struct critical_path {
 	uint32_t *place;       /* of a command among its unit's */
 };
 
-/* Prepare to follow the path of the emitted commands; *l is valid for path_close() in any case. 0 or -ENOMEM */
+/*
+ * Prepare *l to follow the critical path of the step's emitted commands: list the commands of each unit and
+ * set of[], the cycles of each node of the step, to 0. Returns 0 or -ENOMEM; path_close() must follow in both
+ * cases.
+ */
 static int path_open(struct critical_path *l, const struct npu_step *s, int64_t *of)
 {
 	size_t n = s->cmds.n + 1;
@@ -59,7 +63,7 @@ static void path_close(struct critical_path *l)
 	free(l->place);
 }
 
-/* The unit with more work in all: the array or the vector engine. */
+/* The unit with more cycles of work in all the step's commands: the array or the vector engine. */
 static int busiest(const struct npu_step *s)
 {
 	int64_t sum[WEFT_N_UNITS] = { 0 };
@@ -70,8 +74,8 @@ static int busiest(const struct npu_step *s)
 }
 
 /*
- * Cycle from which the next command of its unit no longer waits for command c: its retirement less its
- * latency. The unit is free a little sooner than that.
+ * The cycle from which the next command of its unit no longer waits for command c: c's retirement less its
+ * latency.
  */
 static uint64_t leaves(const struct critical_path *l, uint32_t c)
 {
@@ -81,7 +85,11 @@ static uint64_t leaves(const struct critical_path *l, uint32_t c)
 	return l->end[c] - k->latency - (dma ? COST_MEMORY_NEAR : 0);
 }
 
-/* What command c began after (*after), and when that was (*when). false: it waited for nothing. */
+/*
+ * Find the command that command c began after: the one before it on its unit or one that it waits for,
+ * whichever let it begin last. Sets *after to that command and *when to the cycle in which it let c begin.
+ * Returns false, with both unchanged, if c waited for nothing.
+ */
 static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *after, uint64_t *when)
 {
 	const struct cmd *k = &l->s->cmds.p[c];
@@ -104,7 +112,7 @@ static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *aft
 	return any;
 }
 
-/* Add cycles to the node of command c, if there are any. */
+/* Add cycles, if there are more than 0, to the node of command c. */
 static void add(struct critical_path *l, uint32_t c, int64_t cycles)
 {
 	int node = l->s->cmds.p[c].node;
@@ -113,7 +121,11 @@ static void add(struct critical_path *l, uint32_t c, int64_t cycles)
 		l->of[l->number[node]] += cycles;
 }
 
-/* Simulate with one kind of memory and add the cycles of its critical path; `unit` is the busier engine. */
+/*
+ * Simulate with fast or slow memory, follow the critical path from the command that retires last back to the
+ * start, and add the cycles between its commands to the nodes of the later ones, less the work of `unit`, the
+ * busier engine. Returns 0 or -ENOMEM.
+ */
 static int add_critical(struct critical_path *l, int unit, bool slow)
 {
 	uint64_t until;
@@ -136,8 +148,8 @@ static int add_critical(struct critical_path *l, int unit, bool slow)
 }
 
 /*
- * Cycles of each node on the critical path, with fast and with slow memory together, without the
- * busier engine's own work. 0 or -ENOMEM
+ * Set cycles[i] for each node i of the step to its cycles on the critical path of the emitted commands, with
+ * fast and with slow memory together, without the busier engine's own work. Returns 0 or -ENOMEM.
  */
 int step_critical_cycles(const struct npu_step *s, int64_t *cycles)
 {

@@ -50,7 +50,10 @@ struct state {
 	int best;              /* in the batch that is being looked at: its best move so far, or -1 */
 };
 
-/* Evaluate one move in a thread: make it on the replica of that thread, measure, undo it. */
+/*
+ * Callback of the pool: evaluate the move in this slot on this worker's replica, by making it, measuring, and
+ * undoing it.
+ */
 static void run(void *user, int worker, int slot)
 {
 	struct state *t = user;
@@ -64,7 +67,11 @@ static void run(void *user, int worker, int slot)
 	move_apply(s, &was);
 }
 
-/* Critical cycles of the nodes that move c at this node can change. */
+/*
+ * Critical cycles of the nodes that move c at this node can change: those of the whole group for a striping,
+ * of a storage's first and last node for a residency hint, of nodes nearby for weight slots, else of the node
+ * itself.
+ */
 static int64_t score_of(const struct state *t, const struct npu_step *s, const struct move *c, int node)
 {
 	int first = node, last = node;
@@ -85,9 +92,9 @@ static int64_t score_of(const struct state *t, const struct npu_step *s, const s
 }
 
 /*
- * List the moves of batch number `index` (a node and a tier). The batch joins the list if it has any,
- * if enough is lost there, and if it was not looked at since the last move near it was kept. 0 or
- * -ENOMEM
+ * List the moves of batch number `index`, which is node * tiers + tier. The batch joins t->batch if it has
+ * any moves, if enough cycles are lost there (LEAST), and if it has not been looked at since the best plan
+ * changed. Returns 0 or -ENOMEM.
  */
 static int list_batch(struct state *t, int index)
 {
@@ -111,7 +118,10 @@ static int list_batch(struct state *t, int index)
 	return 0;
 }
 
-/* Order of batches: stale ones last, then by score, then by number. */
+/*
+ * Compare two batches for qsort(): those not looked at before a move was kept come first, then those with
+ * higher scores, then those with lower numbers.
+ */
 static int by_score(const void *pa, const void *pb)
 {
 	const struct batch *a = pa, *b = pb;
@@ -124,8 +134,8 @@ static int by_score(const void *pa, const void *pb)
 }
 
 /*
- * Emit the best plan, find its critical cycles, and list the batches in the order in which they shall
- * be looked at.
+ * Emit the best plan, find its critical cycles, and list all batches anew in the order in which they shall be
+ * looked at. Returns 0 or a negative errno.
  */
 static int list_batches(struct state *t)
 {
@@ -143,7 +153,10 @@ static int list_batches(struct state *t)
 	return err;
 }
 
-/* Push evaluations of the next moves until enough are under way. */
+/*
+ * Push evaluations of the next moves, batch after batch, to the pool until enough are under way or there are
+ * no more.
+ */
 static void push_ahead(struct state *t)
 {
 	int slot;
@@ -158,7 +171,10 @@ static void push_ahead(struct state *t)
 	}
 }
 
-/* Make the best move of this batch on all replicas, and list the batches anew. */
+/*
+ * Make the best move of batch p on all replicas: evaluations under way are dropped, batches near it count as
+ * not looked at, and all batches are listed anew. Returns 0 or a negative errno.
+ */
 static int keep(struct state *t, const struct batch *p)
 {
 	const struct move c = t->move[p->first + (uint32_t)t->best];
@@ -178,8 +194,9 @@ static int keep(struct state *t, const struct batch *p)
 }
 
 /*
- * Look at one outcome: note it if it is the best, and after the last move of a batch keep that batch's
- * best. 0 or a negative errno
+ * Look at the outcome of evaluation m: count its commands, and note its move if the plan becomes faster than
+ * the best so far. After the last move of a batch, or when the commands are used up, the batch's best move is
+ * kept if there is one. Returns 0 or a negative errno.
  */
 static int take(struct state *t, const struct evaluation *m)
 {
@@ -202,7 +219,7 @@ static int take(struct state *t, const struct evaluation *m)
 	return 0;
 }
 
-/* Allocate what a climb needs; *t is valid for freeing in any case. 0 or -ENOMEM */
+/* Allocate what a climb needs, pool included. Returns 0 or -ENOMEM; *t is valid for freeing in both cases. */
 static int climb_open(struct state *t, struct climb *c)
 {
 	int n = c->replicas->step[0]->n;
@@ -217,7 +234,11 @@ static int climb_open(struct state *t, struct climb *c)
 	return t->seen && t->batch && t->critical && t->q ? 0 : -ENOMEM;
 }
 
-/* Climb until no move helps or the commands are used up. 0 or a negative errno */
+/*
+ * Make moves, keeping of each batch the one that makes the whole fastest, until no move helps or c->most
+ * commands have been emitted. c->cycles and c->emitted are updated, and the replicas have the best plan.
+ * Returns 0 or a negative errno.
+ */
 int climb(struct climb *c)
 {
 	struct state *t = calloc(1, sizeof *t);

@@ -21,7 +21,7 @@ struct memo {
 	uint32_t n, cap;
 };
 
-/* An empty memo; NULL without memory. */
+/* A new empty memo, which memo_free() frees; NULL if there is no memory. */
 struct memo *memo_new(void)
 {
 	struct memo *m = calloc(1, sizeof *m);
@@ -31,7 +31,7 @@ struct memo *memo_new(void)
 	return m;
 }
 
-/* Free a memo and all that it remembers; NULL is allowed. */
+/* Free a memo and all outcomes that it holds; NULL is allowed. */
 void memo_free(struct memo *m)
 {
 	if (!m)
@@ -43,7 +43,7 @@ void memo_free(struct memo *m)
 	free(m);
 }
 
-/* Append a number to a key. 0 or -ENOMEM */
+/* Append the number v to key k. Returns 0 or -ENOMEM. */
 int memo_put(struct memo_key *k, int64_t v)
 {
 	int err = cc_grow(&k->v, k->n, &k->cap, sizeof *k->v);
@@ -53,7 +53,10 @@ int memo_put(struct memo_key *k, int64_t v)
 	return err;
 }
 
-/* Append to the key what decides how a stripe group runs. */
+/*
+ * Append to key k what decides how stripe group g of the step runs: nodes, stripe, how far nodes run ahead,
+ * and rings. Returns 0 or a negative number for no memory.
+ */
 static int put_group(struct memo_key *k, const struct npu_step *s, const struct group *g)
 {
 	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step);
@@ -65,7 +68,11 @@ static int put_group(struct memo_key *k, const struct npu_step *s, const struct 
 	return err;
 }
 
-/* The key: parameters that placing still looks at, what moves have asked for, residents, groups. */
+/*
+ * Make *k the key of a step whose residents and stripe groups are chosen: all that decides what comes of
+ * placing it, namely parameters that placing still looks at, what moves ask of the nodes, residents and
+ * groups. What *k held before is replaced. Returns 0 or -ENOMEM.
+ */
 int memo_key_of(struct memo_key *k, const struct npu_step *s)
 {
 	k->n = 0;
@@ -80,7 +87,7 @@ int memo_key_of(struct memo_key *k, const struct npu_step *s)
 	return err ? -ENOMEM : 0;
 }
 
-/* FNV-1a of a key, a word at a time. */
+/* The FNV-1a hash of a key, taken word by word. */
 static uint64_t hash_of(const struct memo_key *k)
 {
 	uint64_t h = UINT64_C(14695981039346656037);
@@ -90,7 +97,10 @@ static uint64_t hash_of(const struct memo_key *k)
 	return h;
 }
 
-/* Look up an outcome. false: no placement with this key was evaluated. Thread-safe. */
+/*
+ * Look up the outcome that was remembered with this key and copy it to *o. Returns false, with *o unchanged,
+ * if there is none. Several threads may call it at once.
+ */
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
 {
 	uint64_t hash = hash_of(k);
@@ -107,7 +117,7 @@ bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
 	return found;
 }
 
-/* Remember an outcome; the key is copied. 0 or -ENOMEM. Thread-safe. */
+/* Remember outcome *o with key k, which is copied. Returns 0 or -ENOMEM. Several threads may call it at once. */
 int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o)
 {
 	struct entry e = { hash_of(k), malloc((k->n + 1) * sizeof *k->v), k->n, *o };

@@ -16,7 +16,10 @@
 /* Storages below this part of the scratchpad get no residency hint, for the same reason. Not measured. */
 #define LARGE 8
 
-/* Make a move: change what is asked of the plan, which must then be placed again. */
+/*
+ * Make move c: change what is asked of the plan, which must then be placed again (a split: only emitted
+ * again).
+ */
 void move_apply(struct npu_step *s, const struct move *c)
 {
 	if (c->split) {
@@ -33,7 +36,7 @@ void move_apply(struct npu_step *s, const struct move *c)
 		s->storage[c->storage].hint = c->hint;
 }
 
-/* The move that would undo c: what the plan asks for now, where c would change it. */
+/* The move that would undo move c: it holds what the plan asks for now, where c would change it. */
 struct move move_undo(const struct npu_step *s, const struct move *c)
 {
 	struct move was = *c;
@@ -55,7 +58,7 @@ struct move move_undo(const struct npu_step *s, const struct move *c)
 /* Moves listed so far, and how many may be. */
 struct list { struct move *c; int n, most; };
 
-/* List the move that gives a group which begins at `node` this striping. */
+/* List the move that gives a group which begins at `node` the striping `how`, if there is room in the list. */
 static void add_group(struct list *l, int node, struct striping how)
 {
 	if (l->n < l->most)
@@ -63,8 +66,8 @@ static void add_group(struct list *l, int node, struct striping how)
 }
 
 /*
- * List stripings of a group that help most often: the longest group, other stripes, somewhat less
- * room, no group at all.
+ * List the moves that change group g's striping in ways that help most often: the longest group, other
+ * stripes, somewhat less room, no group at all.
  */
 static void list_common_stripings(struct list *l, const struct group *g)
 {
@@ -80,7 +83,7 @@ static void list_common_stripings(struct list *l, const struct group *g)
 	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share });
 }
 
-/* List the others: shorter groups, much less room. */
+/* List the other moves that change group g's striping: shorter groups, and much less room for rings. */
 static void list_rare_stripings(struct list *l, const struct group *g)
 {
 	struct striping how = g->how;
@@ -92,7 +95,10 @@ static void list_rare_stripings(struct list *l, const struct group *g)
 			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
 }
 
-/* List the move that takes a resident storage out of the scratchpad, or another one into it. */
+/*
+ * List the move that takes storage i out of the scratchpad if it is resident, or else into it. Storages that
+ * are small (LARGE), larger than the scratchpad, or never resident have none.
+ */
 static void list_storage(struct list *l, const struct npu_step *s, int i)
 {
 	const struct storage *t = &s->storage[i];
@@ -103,8 +109,9 @@ static void list_storage(struct list *l, const struct npu_step *s, int i)
 }
 
 /*
- * List other numbers of slots for a node's weights, if they are a large part of the scratchpad;
- * `often`: those that help most often.
+ * List moves that give the weights of a node, which is otherwise all on chip, another number of slots, if
+ * these weights are a large part of the scratchpad (LEAST_WEIGHTS): with `often` the numbers that help most
+ * often, else the others.
  */
 static void list_slots(struct list *l, const struct npu_step *s, int node, bool often)
 {
@@ -123,7 +130,11 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 			l->c[l->n++] = (struct move){ .node = node, .slots = slots[i].n, .storage = -1 };
 }
 
-/* List the moves of a tier at a node: even tiers change placements, odd ones splits. */
+/*
+ * List in c[] at most `most` moves at this node. Even tiers change placements: 0 residency of storages that
+ * are first touched here, common stripings and slots; 2 the rarer ones. Odd tiers are the splits of
+ * list_splits(). Returns how many moves were listed.
+ */
 int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {
 	struct list l = { c, 0, most };
@@ -140,7 +151,7 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
 	return l.n;
 }
 
-/* Would this split cut the node as it is cut now, or as a split in the list does? */
+/* Would cutting the node into `split` jobs give the same tiles as now, or as a split in the list does? */
 static bool same_split(const struct list *l, const struct npu_step *s, int node, int split)
 {
 	struct plan p = s->plan[node], q = p;
@@ -157,7 +168,10 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 	return false;
 }
 
-/* Add to each listed split some that cut the next node into another number of jobs. */
+/*
+ * For each listed move that splits two nodes, append moves that split the second one into 2, 3 or 4 jobs
+ * instead, if there is room in the list.
+ */
 static void list_unequal(struct list *l)
 {
 	int n = l->n;
@@ -171,7 +185,10 @@ static void list_unequal(struct list *l)
 		}
 }
 
-/* List splits that cut the node in another way than now; in tier 1 the next node is cut as well. */
+/*
+ * List in c[] at most `most` moves that cut this node in another way than now; in tier 1 the next node is cut
+ * as well. Returns how many were listed; 0 if a node cannot be cut.
+ */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {
 	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };

@@ -81,7 +81,10 @@ struct search {
 	int64_t emitted, last; /* commands emitted for all candidates of a stage; for the last one */
 };
 
-/* Does nothing pass through memory because it does not fit? */
+/*
+ * Does no operand of the placed step pass through memory because it does not fit: is every node outside of
+ * stripe groups, with all operands resident but those that never can be?
+ */
 static bool all_fits(const struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++) {
@@ -92,7 +95,10 @@ static bool all_fits(const struct npu_step *s)
 	return true;
 }
 
-/* Give storages addresses in memory that only tell them apart: offsets in the arena are chosen later. */
+/*
+ * Give the storages of the step offsets in memory that only tell them apart, so that commands can be emitted:
+ * the true offsets in the arena are chosen later.
+ */
 static void invent_addresses(struct npu_step *s)
 {
 	uint64_t at = 0;
@@ -105,7 +111,7 @@ static void invent_addresses(struct npu_step *s)
 	}
 }
 
-/* Do the weights of any node come in several loads? */
+/* Do the weights of any node outside of stripe groups come in several loads? */
 static bool any_pieces(const struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++) {
@@ -116,7 +122,11 @@ static bool any_pieces(const struct npu_step *s)
 	return false;
 }
 
-/* Emit and simulate a step that has been placed. */
+/*
+ * Emit and simulate a placed step and set *o to what came of it. With only_loads, a plan in which no weights
+ * come in several loads is not emitted, since it is the same as without: its cycles are INT64_MAX and its
+ * commands -1.
+ */
 static void measure(struct npu_step *s, struct outcome *o)
 {
 	*o = (struct outcome){ .cycles = INT64_MAX, .emitted = -1 };
@@ -128,7 +138,11 @@ static void measure(struct npu_step *s, struct outcome *o)
 	o->fits = all_fits(s);
 }
 
-/* Place this worker's replica with these parameters and evaluate it, unless the memo knows the outcome. */
+/*
+ * Place this worker's replica with parameters *t and set *o to what comes of it. If the memo knows the
+ * outcome, it is taken from there; else the step is emitted, simulated and the outcome remembered. A
+ * placement that fails has its errno in o->err and cycles INT64_MAX.
+ */
 static void place_and_measure(struct search *b, int worker, const struct placement_params *t, struct outcome *o)
 {
 	b->placed[worker] = 0;
@@ -147,14 +161,20 @@ static void place_and_measure(struct search *b, int worker, const struct placeme
 		o->err = -ENOMEM;
 }
 
-/* Cut all nodes by one rule. */
+/*
+ * Ask of each node of the step as many jobs as rule c says: c.jobs, but of at least c.cycles cycles each, and
+ * at least one.
+ */
 static void split_all(struct npu_step *s, struct uniform_split c)
 {
 	for (int i = 0; i < s->n; i++)
 		s->plan[i].req.split = (int)max64(1, min64(c.jobs, (s->work[i + 1] - s->work[i]) / c.cycles));
 }
 
-/* Callback of the pool: evaluate the candidate in this slot. */
+/*
+ * Callback of the pool: evaluate the candidate in this slot of b->q on this worker's replica, after cutting
+ * its nodes by the candidate's rule if it says so.
+ */
 static void evaluate(void *user, int worker, int slot)
 {
 	struct search *b = user;
@@ -165,8 +185,9 @@ static void evaluate(void *user, int worker, int slot)
 }
 
 /*
- * Look at one candidate's outcome: count its commands, list it as a start for moves, keep it if it is
- * the best. 0, or -ENOMEM
+ * Look at candidate q's outcome: count its commands, list it as a start for moves while there is room, and
+ * keep its parameters if it is faster than the best so far. A candidate that was not emitted counts as many
+ * commands as the one before. Returns 0, or -ENOMEM if that is its error.
  */
 static int take(struct search *b, const struct candidate *q)
 {
@@ -186,8 +207,9 @@ static int take(struct search *b, const struct candidate *q)
 }
 
 /*
- * Evaluate candidates first, first + 1, ..., n - 1 until so many commands are emitted. at() fills in
- * candidate k; it returns false for one that is not worth evaluating. 0 or a negative errno
+ * Evaluate candidates number first ... n - 1, in several threads but judged in order, until `most` commands
+ * have been emitted for them (b->emitted). at() fills in candidate k from the best known when this function
+ * was called; it returns false for one that is not worth evaluating. Returns 0 or -ENOMEM.
  */
 static int evaluate_all(struct search *b, int first, int n, int64_t most, bool (*at)(const struct search *b, int k, struct candidate *q))
 {
@@ -215,8 +237,9 @@ static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2
 #define N_NODES   ((int)(sizeof nodes / sizeof *nodes))
 
 /*
- * The first candidates: limits of residents combined with stripings that are often good. Large
- * residents take room from stripes, long groups take it from everything.
+ * Fill in *q with candidate k of the first ones: each limit of residents' size with each of four stripings
+ * that are often good. Large residents take room from stripes; long groups take it from everything. Always
+ * returns true.
  */
 static bool first_candidate(const struct search *b, int k, struct candidate *q)
 {
@@ -230,7 +253,10 @@ static bool first_candidate(const struct search *b, int k, struct candidate *q)
 }
 #define N_FIRST (4 * N_EIGHTHS)
 
-/* Candidates that differ from the best one in one thing. */
+/*
+ * Fill in *q with candidate k of those that differ from the best one in one thing: nodes of a group, size of
+ * residents, or one of the switches full, deep and in_place. Returns false if it does not differ.
+ */
 static bool other_candidate(const struct search *b, int k, struct candidate *q)
 {
 	struct placement_params *t = &q->params;
@@ -253,7 +279,12 @@ static bool other_candidate(const struct search *b, int k, struct candidate *q)
 }
 #define N_OTHERS (N_NODES + N_EIGHTHS + 3)
 
-/* Residents and groups. If nothing passes through memory the first candidate is enough. */
+/*
+ * First stage of the search: find residents and stripe groups. If nothing passes through memory with the
+ * first candidate, or the option quick is set, that one is enough; else all first candidates are tried, then
+ * candidates that differ from the best in one thing as long as that helps. Also decides for steps with few
+ * commands that the stream is simulated in its order. Returns 0 or a negative errno.
+ */
 static int search_plans(struct search *b)
 {
 	int err;
@@ -280,8 +311,9 @@ static int search_plans(struct search *b)
 }
 
 /*
- * Candidates that choose addresses otherwise, in the second half with larger loads of weights: those
- * are for networks that wait for nothing else.
+ * Fill in *q with candidate k of those that choose addresses otherwise than the best one: five distances of
+ * neighbours, halves apart or not; from N_ADDRESSES on the same with larger loads of weights, for networks
+ * that wait for nothing else. Returns false if it does not differ from the best.
  */
 static bool address_candidate(const struct search *b, int k, struct candidate *q)
 {
@@ -294,7 +326,7 @@ static bool address_candidate(const struct search *b, int k, struct candidate *q
 	return t->neighbours != b->best.neighbours || t->halves_apart != b->best.halves_apart || t->only_loads != b->best.only_loads;
 }
 
-/* Cut all nodes of all replicas by this rule. */
+/* Cut all nodes of all replicas by rule c, and note it in b->split. */
 static void set_split(struct search *b, struct uniform_split c)
 {
 	b->split = c;
@@ -307,7 +339,7 @@ static const struct uniform_split splits[] = {
 };
 #define N_SPLITS ((int)(sizeof splits / sizeof *splits))
 
-/* Candidates with all nodes cut by rule k of splits[]. */
+/* Fill in *q with the best parameters and all nodes cut by rule k of splits[]. Always returns true. */
 static bool split_candidate(const struct search *b, int k, struct candidate *q)
 {
 	q->params = b->best;
@@ -316,7 +348,10 @@ static bool split_candidate(const struct search *b, int k, struct candidate *q)
 	return true;
 }
 
-/* Each rule with all ways to choose addresses, from the best so far. */
+/*
+ * Try each rule of splits[] with all ways to choose addresses, always from the best so far. Returns 0 or a
+ * negative errno.
+ */
 static int search_splits_and_addresses(struct search *b)
 {
 	int err = 0;
@@ -331,8 +366,10 @@ static int search_splits_and_addresses(struct search *b)
 }
 
 /*
- * All nodes are cut by one rule, since two neighbours gain only together; with all ways to choose
- * addresses where a step has few commands, else those with the best rule.
+ * Second stage of the search: find one rule by which all nodes are cut, since two neighbours gain only
+ * together, and the way to choose addresses. Steps of few commands try every rule with every way, others all
+ * rules first and then the ways with the best rule. The starts for moves are listed anew. Returns 0 or a
+ * negative errno.
  */
 static int search_splits(struct search *b)
 {
@@ -345,7 +382,7 @@ static int search_splits(struct search *b)
 	return err ? err : evaluate_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_candidate);
 }
 
-/* Callback of climb(): place and emit the best plan on the first replica. */
+/* Callback of climb(): place and emit the best plan on the first replica. Returns 0 or a negative errno. */
 static int emit_best(void *user)
 {
 	struct search *b = user;
@@ -360,8 +397,9 @@ static int emit_best(void *user)
 }
 
 /*
- * Callback of climb(): the outcome of a replica on which move c has been made. A split changes nothing
- * about places, so the replica is placed again only for other moves.
+ * Callback of climb(): set *o to the outcome of this worker's replica, on which move c has been made. A split
+ * changes nothing about places, so the replica is placed again only for other moves, or if it is not placed
+ * as the best plan is.
  */
 static void measure_move(void *user, int worker, const struct move *c, struct outcome *o)
 {
@@ -382,7 +420,11 @@ static void measure_move(void *user, int worker, const struct move *c, struct ou
 		measure(s, o);
 }
 
-/* Climb, then choose addresses once more, while both help. *emitted: commands of all of that so far */
+/*
+ * Climb by moves from the best plan, then choose addresses once more, and repeat both while that helps and
+ * fewer than MAX_MOVED commands have been emitted; *emitted counts them. The best is left in b->best and in
+ * the replicas. Returns 0 or a negative errno.
+ */
 static int search_moves(struct search *b, int64_t *emitted)
 {
 	int64_t was;
@@ -401,7 +443,7 @@ static int search_moves(struct search *b, int64_t *emitted)
 	return err;
 }
 
-/* Save all that moves can change. */
+/* Save in *p all that moves can change: striping, split and weight slots of each node, hints of storages. */
 static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 {
 	for (int i = 0; i < s->n; i++)
@@ -410,7 +452,7 @@ static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 		p->hint[i] = s->storage[i].hint;
 }
 
-/* Restore it on all replicas. */
+/* Restore on all replicas what snapshot *p holds. */
 static void snapshot_load(const struct replicas *w, const struct snapshot *p)
 {
 	for (int k = 0; k < w->n; k++) {
@@ -426,7 +468,10 @@ static void snapshot_load(const struct replicas *w, const struct snapshot *p)
 	}
 }
 
-/* Allocate a snapshot for this step. 0 or -ENOMEM; snapshot_free() in any case */
+/*
+ * Allocate the arrays of a snapshot of this step. Returns 0 or -ENOMEM; snapshot_free() must follow in both
+ * cases.
+ */
 static int snapshot_new(const struct npu_step *s, struct snapshot *p)
 {
 	p->node = calloc((size_t)s->n + 1, sizeof *p->node);
@@ -441,7 +486,10 @@ static void snapshot_free(struct snapshot *p)
 	free(p->hint);
 }
 
-/* Order of candidates: by cycles, then by number. */
+/*
+ * Compare two candidates for qsort(): the one with fewer cycles comes first, of equals the one that was
+ * evaluated first.
+ */
 static int faster(const void *pa, const void *pb)
 {
 	const struct candidate *a = pa, *b = pb;
@@ -451,7 +499,7 @@ static int faster(const void *pa, const void *pb)
 	return a->number - b->number;
 }
 
-/* Is a start before this one cut by the same rule, or as fast to the cycle and so most likely the same plan? */
+/* Is a start before start[i] cut by the same rule, or as fast to the cycle and so most likely the same plan? */
 static bool resembles_earlier(const struct candidate *start, int i)
 {
 	for (int k = 0; k < i; k++)
@@ -461,8 +509,8 @@ static bool resembles_earlier(const struct candidate *start, int i)
 }
 
 /*
- * Moves shall not buy cycles of slow memory with those of fast memory: note how many the best plan
- * takes with fast memory.
+ * Set fast_limit of all replicas to the cycles that the best plan takes with fast memory, so that moves do
+ * not buy cycles of slow memory with those of fast memory. Returns 0 or a negative errno.
  */
 static int limit_fast(struct search *b)
 {
@@ -477,8 +525,9 @@ static int limit_fast(struct search *b)
 }
 
 /*
- * Climb from the best candidates, and keep the best plan that is found in *best. If the step has many
- * commands, the first start uses them up.
+ * Third stage of the search: climb from up to MAX_STARTS of the best candidates, the fastest first, until
+ * MAX_MOVED commands have been emitted. The best plan that is found is left in b->best, *best and the
+ * replicas. If the step has many commands, the first start uses them up. Returns 0 or a negative errno.
  */
 static int search_starts(struct search *b, struct snapshot *best)
 {
@@ -512,7 +561,10 @@ static int search_starts(struct search *b, struct snapshot *best)
 	return err;
 }
 
-/* Make replicas and a memo. 0 or -ENOMEM; search_close() in any case */
+/*
+ * Make the replicas and one memo for all of them. Returns 0 or -ENOMEM; search_close() must follow in both
+ * cases.
+ */
 static int search_open(struct search *b)
 {
 	int err = replicas_open(&b->replicas, b->s);
@@ -523,7 +575,7 @@ static int search_open(struct search *b)
 	return b->r[0].all ? err : -ENOMEM;
 }
 
-/* Free replicas and memo. */
+/* Free replicas, keys and memo. */
 static void search_close(struct search *b)
 {
 	for (int i = 0; i < b->replicas.n; i++)
@@ -532,7 +584,10 @@ static void search_close(struct search *b)
 	replicas_close(&b->replicas);
 }
 
-/* All stages of the search; the best parameters are in b->best, and what moves ask for in all replicas. */
+/*
+ * Run all stages of the search. The best parameters are then in b->best, and what its moves ask for in all
+ * replicas. With the option quick only the first stage runs. Returns 0 or a negative errno.
+ */
 static int search(struct search *b)
 {
 	struct snapshot best = { 0 };
@@ -550,7 +605,10 @@ static int search(struct search *b)
 	return err;
 }
 
-/* Search for the best plan and place the step so. 0 or a negative errno */
+/*
+ * Search for the fastest plan of the step and place the step so. Returns 0, -ENOSPC: no placement has room;
+ * -ERANGE: cc->bad_node has no tile that fits; or -ENOMEM.
+ */
 int place_best(struct npu_step *s)
 {
 	struct search *b = calloc(1, sizeof *b);

@@ -26,7 +26,10 @@ struct pool {
 	struct worker { struct pool *q; int number; pthread_t thread; bool started; } worker[MAX_THREADS];
 };
 
-/* Make the next evaluation. The lock is held before and after, not meanwhile. */
+/*
+ * Begin and make the oldest evaluation that has not begun, as worker number `worker`, then mark it as made.
+ * The pool's lock is held at the call and at the return, but not while fn runs.
+ */
 static void run_next(struct pool *q, int worker)
 {
 	int slot = (int)(q->next++ % POOL_SLOTS);
@@ -38,7 +41,10 @@ static void run_next(struct pool *q, int worker)
 	pthread_cond_signal(&q->done);
 }
 
-/* A thread: make evaluations until the pool is closed. */
+/*
+ * The body of a thread: make evaluations as they are pushed, until the pool is closed. p is its struct
+ * worker; returns NULL.
+ */
 static void *work(void *p)
 {
 	const struct worker *w = p;
@@ -55,7 +61,11 @@ static void *work(void *p)
 	return NULL;
 }
 
-/* Start a pool of so many threads, the caller included; fn makes one evaluation. NULL without memory */
+/*
+ * Start a pool of so many threads, the caller's included. fn(user, worker, slot) makes the evaluation in a
+ * slot. Threads that cannot be created are done without. Returns the pool, which pool_close() frees, or NULL
+ * if there is no memory.
+ */
 struct pool *pool_open(int threads, void (*fn)(void *user, int worker, int slot), void *user)
 {
 	struct pool *q = calloc(1, sizeof *q);
@@ -77,7 +87,10 @@ struct pool *pool_open(int threads, void (*fn)(void *user, int worker, int slot)
 	return q;
 }
 
-/* Let running evaluations end, forget the others, and free the pool. */
+/*
+ * Forget the evaluations that have not begun, wait for the others and for all threads, and free the pool;
+ * NULL is allowed.
+ */
 void pool_close(struct pool *q)
 {
 	if (!q)
@@ -97,9 +110,10 @@ void pool_close(struct pool *q)
 }
 
 /*
- * Alone, evaluations are made when they are taken, so never in vain. With other threads, one more than
- * there are threads may be under way: few are made in vain if an outcome makes the rest worthless.
- * MobileNetV2 on two threads takes 0.25 s of processor time so, 0.27 s with more, 0.24 s on one.
+ * The slot that the next evaluation shall use, or -1 if enough are under way. With one thread that is one,
+ * since evaluations are made when they are taken, so never in vain; with others one more than there are
+ * threads, so that few are made in vain if an outcome makes the rest worthless. MobileNetV2 on two threads
+ * takes 0.25 s of processor time so, 0.27 s with more, 0.24 s on one.
  */
 int pool_slot(const struct pool *q)
 {
@@ -108,7 +122,7 @@ int pool_slot(const struct pool *q)
 	return q->tail - q->head < most ? (int)(q->tail % POOL_SLOTS) : -1;
 }
 
-/* The slot that pool_slot() named is filled: make it when a thread is free. */
+/* Say that the slot that pool_slot() named is filled; a free thread then makes the evaluation. */
 void pool_push(struct pool *q)
 {
 	pthread_mutex_lock(&q->lock);
@@ -118,8 +132,8 @@ void pool_push(struct pool *q)
 }
 
 /*
- * Wait for the oldest evaluation and return its slot; -1 if none is left. The caller makes evaluations
- * itself meanwhile.
+ * Wait until the oldest evaluation is made, making evaluations in the caller's thread meanwhile, and remove
+ * it from the pool. Returns its slot, or -1 if none is left.
  */
 int pool_take(struct pool *q)
 {
@@ -140,7 +154,7 @@ int pool_take(struct pool *q)
 	return slot;
 }
 
-/* Forget evaluations that have not begun, and wait for the others. */
+/* Forget all evaluations: those that have not begun are not made, those under way are waited for. */
 void pool_drop(struct pool *q)
 {
 	pthread_mutex_lock(&q->lock);
@@ -151,7 +165,7 @@ void pool_drop(struct pool *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* A copy of n elements; NULL without memory. */
+/* A copy of n elements of `elem` bytes each, which the caller frees; NULL if there is no memory. */
 static void *copy(const void *p, size_t n, size_t elem)
 {
 	void *q = malloc((n + 1) * elem);
@@ -161,7 +175,7 @@ static void *copy(const void *p, size_t n, size_t elem)
 	return q;
 }
 
-/* Free a replica and what it owns. */
+/* Free a replica and what it owns; its list of work belongs to the original step. NULL is allowed. */
 static void free_one(struct npu_step *s)
 {
 	if (!s)
@@ -176,7 +190,11 @@ static void free_one(struct npu_step *s)
 	free(s);
 }
 
-/* A replica of a step: all that placing and emitting change is its own, the rest is shared. NULL without memory */
+/*
+ * Make a replica of a step for another thread: what placing and emitting change is its own (nodes, tensors,
+ * storages, plans, areas, groups, commands), all else is shared with the original. Returns it, or NULL if
+ * there is no memory.
+ */
 static struct npu_step *clone(const struct npu_step *s)
 {
 	struct npu_step *c = malloc(sizeof *c);
@@ -209,7 +227,10 @@ static struct npu_step *clone(const struct npu_step *s)
 	return NULL;
 }
 
-/* Make a replica of the step for each further thread; the first one is the step itself. 0 or -ENOMEM */
+/*
+ * Set up w with one step for each thread: the step itself first, then replicas of it. A step of fewer than
+ * MIN_NODES nodes gets no replicas. Returns 0 or -ENOMEM; replicas_close() must follow in both cases.
+ */
 int replicas_open(struct replicas *w, struct npu_step *s)
 {
 	*w = (struct replicas){ .step = { s }, .n = 1 };
@@ -222,7 +243,7 @@ int replicas_open(struct replicas *w, struct npu_step *s)
 	return 0;
 }
 
-/* Free all replicas but the step itself. */
+/* Free all replicas but the original step. */
 void replicas_close(struct replicas *w)
 {
 	for (int i = 1; i < w->n; i++)

@@ -14,7 +14,10 @@
  * fast memory: MobileNetV1 0.25/128 then takes 82.1 k (ddr) and 79.0 k (sram) instead of 83.1 k and 80.8 k. */
 #define FAST_DEAR 4
 
-/* Emit the plan as it stands, each node cut into as many jobs as its request says. */
+/*
+ * Cut each node into as many jobs as its request asks for, where its tiling allows that, and emit the step's
+ * commands. Returns 0, or a negative errno as step_emit() does.
+ */
 int step_emit_split(struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++)
@@ -23,8 +26,10 @@ int step_emit_split(struct npu_step *s)
 }
 
 /*
- * Emit the plan and estimate it: cycles with fast memory plus cycles with slow memory, plus a penalty
- * beyond fast_limit.
+ * Emit the plan with its splits and estimate it: sets o->cycles to the cycles with fast memory plus those
+ * with slow memory, plus FAST_DEAR times the fast ones beyond s->fast_limit if there is a limit; and
+ * o->emitted to the number of commands. A plan that cannot be expressed is no error: cycles then is
+ * INT64_MAX. Other errors go to o->err. The outcome's other fields are left alone.
  */
 void step_measure(struct npu_step *s, struct outcome *o)
 {
@@ -42,7 +47,10 @@ void step_measure(struct npu_step *s, struct outcome *o)
 		o->err = 0;
 }
 
-/* Callback of climb(): the outcome of a replica on which a move has been made. */
+/*
+ * Callback of climb(): set *o to the outcome of the replica of this worker, on which move c has been made.
+ * `user` is the replicas.
+ */
 static void measure(void *user, int worker, const struct move *c, struct outcome *o)
 {
 	const struct replicas *w = user;
@@ -51,7 +59,10 @@ static void measure(void *user, int worker, const struct move *c, struct outcome
 	step_measure(w->step[worker], o);
 }
 
-/* Callback of climb(): emit the best plan, which all replicas have. */
+/*
+ * Callback of climb(): emit the best plan, which all replicas have, on the first replica. Returns 0, or a
+ * negative errno as step_emit() does.
+ */
 static int emit_best(void *user)
 {
 	const struct replicas *w = user;
@@ -59,7 +70,10 @@ static int emit_best(void *user)
 	return step_emit_split(w->step[0]);
 }
 
-/* Climb over splits from the plan as it stands. */
+/*
+ * Climb over splits from the step's plan as it stands, until no split helps or `most` commands have been
+ * emitted; the best splits are left in the plan. Returns 0 or a negative errno.
+ */
 static int search(struct npu_step *s, int64_t most)
 {
 	struct replicas replicas;
@@ -78,7 +92,11 @@ static int search(struct npu_step *s, int64_t most)
 	return err;
 }
 
-/* Choose the splits of all nodes by a climb that emits at most so many commands, then emit the best plan. */
+/*
+ * Choose the splits of all nodes by a climb that emits at most `most` commands in all, then emit the best
+ * plan. With the options no_fuse and quick the plan is emitted as it stands. Returns 0, or a negative errno
+ * as step_emit() does.
+ */
 int step_search_splits(struct npu_step *s, int64_t most)
 {
 	int err = 0;

@@ -29,7 +29,12 @@ struct attempt {
 	bool no_im2col;
 };
 
-/* Begin an attempt: features of the configuration, empty tables, forbidden operators. 0 or -ENOMEM */
+/*
+ * Begin an attempt on *cc, whose g, cfg and o are set: note which features the configuration has, allocate
+ * the tables of operators and tensors and the program, all zeroed, and mark the operators that must run on
+ * the host. These are the forbidden ones of `a` and those with arguments that are not constant; each gets its
+ * reason, for people. Returns 0 or -ENOMEM; cc_clear() frees what was allocated in both cases.
+ */
 static int cc_start(struct cc *cc, const struct attempt *a)
 {
 	const weft_graph *g = cc->g;
@@ -60,7 +65,10 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	return 0;
 }
 
-/* Free what an attempt owns. */
+/*
+ * Free all that an attempt allocated, the program cc->p (which may be NULL) included. *cc itself belongs to
+ * the caller.
+ */
 static void cc_clear(struct cc *cc)
 {
 	for (int i = 0; cc->ops && i < cc->g->n_ops; i++)
@@ -76,8 +84,9 @@ static void cc_clear(struct cc *cc)
 }
 
 /*
- * Make the steps of the program: a run of nodes becomes one NPU step (at most step_nodes of them), a
- * host operator a step of its own. 0 or -ENOMEM
+ * Cut the ordered items (cc->items) into the steps of the program: consecutive nodes share one NPU step, at
+ * most step_nodes of them, and each host operator is a step of its own. Allocates p->steps, sets p->n_steps,
+ * kind and op of each step, and the step number of each item. Returns 0 or -ENOMEM.
  */
 static int make_steps(struct cc *cc, int step_nodes)
 {
@@ -102,7 +111,11 @@ static int make_steps(struct cc *cc, int step_nodes)
 	return 0;
 }
 
-/* List the NPU steps. 0 or -ENOMEM; the caller frees *steps in any case */
+/*
+ * Allocate *npu, one struct npu_step for each NPU step of the program in order, and set *n_npu to their
+ * number. Of each the first item, the count of nodes, the step's number and the number of threads (the
+ * option's, within 1..MAX_THREADS) are set. Returns 0, or -ENOMEM with *npu NULL; the caller frees *npu.
+ */
 static int list_npu_steps(struct cc *cc, struct npu_step **npu, int *n_npu)
 {
 	struct npu_step *s = calloc((size_t)cc->p->n_steps + 1, sizeof *s);
@@ -124,7 +137,10 @@ static int list_npu_steps(struct cc *cc, struct npu_step **npu, int *n_npu)
 	return 0;
 }
 
-/* Note for every node of a stripe group which operator leads it. */
+/*
+ * Note in every node of a stripe group of this step which operator leads the group: node->stripes becomes 1 +
+ * the operator whose result the group's first node writes. Other nodes keep 0.
+ */
 static void note_stripes(struct npu_step *s)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)
@@ -133,8 +149,11 @@ static void note_stripes(struct npu_step *s)
 }
 
 /*
- * Plan all NPU steps, choose offsets in the arena, then emit, schedule and append them. 0 or a
- * negative errno; -ERANGE with cc->bad_node
+ * Plan every NPU step (step_place()), choose offsets in the arena for the tensors that need one, then for
+ * each step search the splits of nodes, append its command stream to the program and put records beside
+ * weights. Returns 0, -ENOMEM, -E2BIG if a stream of several nodes or the arena or the constants become too
+ * large, or -ERANGE if one node cannot be expressed: cc->bad_node then is that node and cc->bad_why the
+ * reason. A stream of a single node that is too large counts as -ERANGE.
  */
 static int compile_steps(struct cc *cc)
 {
@@ -166,7 +185,11 @@ static int compile_steps(struct cc *cc)
 	return err;
 }
 
-/* All stages of one attempt, in their order. 0 or a negative errno; -ERANGE with cc->bad_node */
+/*
+ * Run all stages of one attempt in their order, from views to the program's tables. With the option no_fuse,
+ * pixel groups and im2col are left out; with a->no_im2col, im2col is. Returns 0 with cc->p complete; -ENOMEM,
+ * -E2BIG, or -ERANGE: cc->bad_node is a node that cannot be expressed.
+ */
 static int run_passes(struct cc *cc, const struct attempt *a)
 {
 	int err;
@@ -185,8 +208,10 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 }
 
 /*
- * Forbid what made an attempt fail: im2col if a node of it did, since the convolution itself may be
- * all right, else the operator. 0 or -ENOMEM
+ * Change `a` so that the next attempt avoids what made this one fail. If the node cc->bad_node reads its
+ * input in strips (im2col), im2col is switched off, since the convolution itself may be expressible;
+ * otherwise the node's operator is forbidden with cc->bad_why as its reason, and will run on the host.
+ * Returns 0 or -ENOMEM.
  */
 static int forbid(struct cc *cc, struct attempt *a)
 {
@@ -204,8 +229,11 @@ static int forbid(struct cc *cc, struct attempt *a)
 }
 
 /*
- * Attempts until one succeeds; the last one runs all on the host, which always does. *p is set on
- * success. 0 or a negative errno
+ * Attempt to compile the graph of *base until an attempt succeeds. After each attempt that a node made fail,
+ * forbid() removes the cause; after one whose stream or memory became too large (-E2BIG), NPU steps may have
+ * half as many nodes. Once MAX_ATTEMPTS have failed, or steps cannot become shorter, the last attempt puts
+ * all operators on the host. Returns 0 with *p set (the caller frees it), -ENOMEM, or the errno with which
+ * the last attempt failed.
  */
 static int compile(struct cc *base, weft_program **p)
 {
@@ -240,7 +268,13 @@ static int compile(struct cc *base, weft_program **p)
 	return err;
 }
 
-/* Compile a graph, see program.h. */
+/*
+ * Compile graph g, which weft_graph_check() accepts and which must outlive the program, for the configuration
+ * and with the options of o (NULL: defaults, configuration w16). Operators that the NPU cannot run become
+ * host steps. Returns 0 with *p set, which the caller frees by weft_program_free(); -EINVAL: no such
+ * configuration; -ENOMEM; -E2BIG: the arena or a stream is beyond what a window can address. On failure msg
+ * (WEFT_MSG bytes) has one line and *p is unchanged.
+ */
 int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft_program **p, char *msg)
 {
 	static const struct weft_compile_options none;

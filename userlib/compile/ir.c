@@ -8,7 +8,11 @@
 
 #include "ir.h"
 
-/* Make room for one more than n elements in the array that the pointer at `array` points to. */
+/*
+ * Make sure that the array that the pointer at `array` points to has room for n + 1 elements of `elem` bytes.
+ * *cap is its capacity in elements: if n has reached it, the array is reallocated with twice as many (16 at
+ * first) and *cap updated. Returns 0, or -ENOMEM with array and capacity unchanged.
+ */
 int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem)
 {
 	uint32_t want = *cap ? *cap * 2 : 16;
@@ -25,7 +29,11 @@ int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem)
 	return 0;
 }
 
-/* Reserve zeroed bytes at the end of b, at a multiple of align; *off is where. */
+/*
+ * Append `bytes` zero bytes to b, at the next offset that is a multiple of align, and set *off to that
+ * offset; the bytes skipped for alignment are zero as well. Returns 0, -ENOMEM, or -E2BIG if b would exceed
+ * the 2^32 - 1 bytes that a window can address.
+ */
 int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off)
 {
 	uint64_t at = (b->n + align - 1) / align * align;
@@ -46,7 +54,10 @@ int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off)
 	return 0;
 }
 
-/* Add a storage that belongs to no tensor. Its number as a root, or -ENOMEM */
+/*
+ * Add a storage of so many bytes that belongs to no tensor of the graph. Returns its number, which views use
+ * as root (its entry is cc->ten[number]), or -ENOMEM.
+ */
 int cc_new_root(struct cc *cc, int64_t bytes)
 {
 	int err = cc_grow(&cc->ten, (uint32_t)cc->n_roots, &cc->cap_roots, sizeof *cc->ten);
@@ -57,7 +68,12 @@ int cc_new_root(struct cc *cc, int64_t bytes)
 	return cc->n_roots++;
 }
 
-/* Add a node with a window of one pixel and a post unit that changes nothing, for elements of `elem` bytes. */
+/*
+ * Append a node of this kind to cc->nodes: its window is one pixel, it has no weights and no second operand,
+ * and its post unit changes nothing (scale 1, limits of the whole type). `elem` is the size of an element in
+ * bytes: with 2 the node's arithmetic is int16's, else int8's. Returns the node, or NULL if there is no
+ * memory. The array may move, so pointers to other nodes are invalid after the call.
+ */
 struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 {
 	const int lowest = -(1 << (8 * elem - 1));

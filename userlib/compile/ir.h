@@ -79,24 +79,24 @@ struct node_weights {
 	bool w_computed;       /* they are computed as the program runs, and lie packed in storage z.root */
 	bool rec_computed;     /* w_computed: so are the records, which lie before them */
 	bool w_int4;           /* two weights in a byte of memory, widened as they are loaded */
-	int w_late;            /* 1 + the root into which the host packs the weights when the program runs; 0: they
-	                        * are among the constants, or w_computed */
+	int w_late;            /* 1 + the root into which the host packs the weights when the program runs; 0: the
+	                        * weights are constants, or w_computed */
 	bool w_finite;         /* float8: no weight is an infinity or NaN */
-	int w_fmt;             /* float8: format, as in commands */
-	int log2_scale;        /* float8: exponent by which products are scaled, */
-	int scale_t;           /* unless this is 1 + a tensor that holds it when the program runs; 0: log2_scale holds */
+	int w_fmt;             /* float8: format of the weights, as in commands */
+	int log2_scale;        /* float8: products are multiplied by 2 to this power, if scale_t is 0 */
+	int scale_t;           /* 1 + the tensor that holds log2_scale when the program runs; 0: none */
 
 	/* Set by pack_weights.c: */
-	uint64_t blob;         /* offset in the constants: records of all tiles, then the weights */
-	int64_t n_tiles;       /* column tiles of the array, or blocks of N channels */
-	int64_t tile_bytes;    /* weights of one tile */
-	int64_t rec_bytes;     /* records of all tiles */
+	uint64_t blob;         /* offset in the constants of the records of all tiles, behind which the weights lie */
+	int64_t n_tiles;       /* number of column tiles of the array, or of blocks of N channels */
+	int64_t tile_bytes;    /* bytes of the weights of one tile */
+	int64_t rec_bytes;     /* bytes of the records of all tiles */
 	bool joined;           /* kernel columns and channels are one run (CONV) */
 	bool by_tap;           /* weights lie tap by tap as depthwise ones do, though the kind is CONV: it has one
 	                        * input channel */
-	int64_t run_len;       /* elements of one run; DWCONV: of the longest */
-	int64_t n_runs;        /* runs of one output */
-	int64_t chunks;        /* chunks of N elements in one run */
+	int64_t run_len;       /* elements of one run; DWCONV: of the longest run */
+	int64_t n_runs;        /* number of runs that make one output */
+	int64_t chunks;        /* number of chunks of N elements in one run */
 };
 
 /* What the post unit makes of a sum or an element, as in the command's group post (include/spec/cmd.toml). */
@@ -104,14 +104,15 @@ struct node_post {
 	bool raw;              /* sums are written as they are, int32 or int48 (convolutions) */
 	bool scale16;          /* sums of 48 bits are scaled by 16-bit multipliers (convolutions) */
 	int scale_mul, scale_shift;   /* constant tensors of the RESCALE of a convolution */
-	enum round round;      /* of the first stage */
-	int y_zp, y_min, y_max;       /* zero point of the output, and limits; float8: patterns of fp16 */
-	int pre_shift, a_zp;   /* of the value itself where there is a second operand, or in pooling and elementwise nodes */
+	enum round round;      /* rounding of the first scaling */
+	int y_zp, y_min, y_max;       /* zero point and limits of the output; float8: limits as bits of fp16 */
+	int pre_shift, a_zp;   /* bits by which the value is shifted left, and its zero point: if there is a second operand,
+	                        * and in pooling and elementwise nodes */
 	int b_zp;              /* zero point of the second operand */
-	int s_zp, s_min, s_max;       /* zero point of the sum of both, and limits */
-	struct scale a, b, s;  /* of the value, of the second operand, of the sum */
+	int s_zp, s_min, s_max;       /* zero point and limits of the sum of value and second operand */
+	struct scale a, b, s;  /* scales of the value, of the second operand and of their sum */
 	int x_fmt, b_fmt, out_fmt;    /* float8: formats of input, second operand and output */
-	bool saturate;         /* float8: values too large become the largest, not infinity */
+	bool saturate;         /* float8: values too large become the largest number, not infinity */
 };
 
 /* The four views of a node. */
@@ -127,19 +128,19 @@ struct node {
 	enum node_kind kind;
 	int op;                /* the operator that names it */
 	int last;              /* the operator whose output it writes */
-	int y_tensor;          /* that output, for debug records; -1: an intermediate result that is no tensor */
+	int y_tensor;          /* the tensor that it writes, for debug records; -1: an intermediate result, no tensor */
 	struct view x, r, y, dbg;     /* the views in force: those of `own` or of `flat` */
 	struct views own, flat;       /* with its own rows, and as one long row where that is possible (flatten_rows.c) */
 	int x_t, r_t, z_t;     /* graph tensors that x, r and z are views of. -1: r or z is absent, or the storage
 	                        * belongs to another node of the same operator */
 	struct view z;         /* third operand: only its storage z.root counts */
-	bool add;              /* there is a second operand r */
-	bool sub;              /* it is subtracted */
+	bool add;              /* there is a second operand r, whatever the node does with it */
+	bool sub;              /* the second operand is subtracted */
 	bool third;            /* there is a third operand z: of a loop nest, or computed weights */
 	int mode;              /* arithmetic of its command (WEFT_POST_MODE) */
 	int x_zp;              /* zero point of the input */
-	int before;            /* 1 + the node that it must precede, 0 none: it is a part of what that one computes */
-	bool split_columns;    /* rows and columns are exchanged (im2col.c), so it is cut along columns */
+	int before;            /* 1 + the node that it must precede because both are parts of one operator; 0: none */
+	bool split_columns;    /* rows and columns are exchanged (im2col.c), so jobs are ranges of columns */
 	uint64_t macs;
 
 	struct window win;
@@ -153,21 +154,21 @@ struct node {
 			bool average;      /* it computes an average, for people (program_tables.c) */
 			int pixel_group;   /* pixels that are taken as one (pixel_groups.c); 0 or 1: none */
 		} conv;
-		struct {           /* POOL; neither: the maximum */
-			bool sum;          /* the sum of the window, */
-			bool average;      /* divided by its taps in the image */
+		struct {           /* POOL: the maximum of each window unless one is set */
+			bool sum;          /* the sum of each window */
+			bool average;      /* with sum: that sum divided by the number of its taps in the image */
 		} pool;
-		struct {           /* ELT with a second operand; neither: a sum */
-			bool table;        /* r is 256 bytes, from which x chooses, the same for every pixel */
+		struct {           /* ELT with a second operand: a sum unless one is set */
+			bool table;        /* r is a table of 256 bytes in which x is looked up, the same for every pixel */
 			bool product;      /* r is a factor */
 		} elt;
 		int nest;          /* LOOP_NEST: its number in cc.nests; x, r, y and z then only name storages */
 	};
 
 	/* Set when the step is scheduled: */
-	uint64_t done[WEFT_N_MEMORIES];   /* cycle of the step in which it should be done, by memory */
-	uint64_t halves[WEFT_N_MEMORIES]; /* half cycles that count for it, by memory */
-	int stripes;           /* 1 + operator that leads the stripe group of this node, 0 none */
+	uint64_t done[WEFT_N_MEMORIES];   /* cycle of the step in which the node should be done, by enum weft_memory */
+	uint64_t halves[WEFT_N_MEMORIES]; /* half cycles of the step that count for the node, by enum weft_memory */
+	int stripes;           /* 1 + the operator that leads the stripe group of this node; 0: it is in none */
 };
 
 /* Is the second operand a table, a factor? */
@@ -194,20 +195,21 @@ struct cop {
 struct cten {
 	struct view v;         /* root -1: its type is one that the device does not know */
 	bool pinned;           /* root: a loop nest takes it as it is, so it cannot become part of another root */
-	int64_t bytes;         /* root: of the storage */
-	int first_use, n_uses; /* range in cc.uses: operators that read it */
-	bool host_reads, npu_reads, npu_writes;   /* root: somebody does so to any tensor of this root */
-	int src_item, last_item;   /* root: items (cc.items) that first write and last read it; src -1: from the start */
-	bool in_dram;          /* root: needs a place in the arena */
-	bool in_const;         /* root: constant data among the program's constants, at offset */
-	uint64_t offset;       /* root: in the arena or in the constants */
+	int64_t bytes;         /* root: bytes of the storage */
+	int first_use, n_uses; /* the operators that read the tensor: a range of cc.uses */
+	bool host_reads, npu_reads, npu_writes;   /* root: the host reads, a node reads, a node writes a tensor of this root */
+	int src_item, last_item;   /* root: items (cc.items) that first write it and last use it; src_item -1: it is there from
+	                            * the start */
+	bool in_dram;          /* root: it needs a place in the arena */
+	bool in_const;         /* root: its data are among the program's constants, at offset */
+	uint64_t offset;       /* root: bytes from the start of the arena, or of the constants */
 };
 
 /* One place in the order of execution. */
 struct item {
 	bool host;
-	int index;             /* node, or operator where host is set */
-	int step;              /* step of the program */
+	int index;             /* number of the node, or if host is set, of the operator */
+	int step;              /* step of the program in which it runs */
 };
 
 /* Bytes that grow at the end. */
@@ -250,10 +252,10 @@ struct cmd {
 	int unit;              /* enum weft_unit */
 	int node;              /* index in cc.nodes; -1: END */
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
-	uint32_t slow;         /* the same where the memory is slow; 0: no different */
-	uint32_t latency;      /* cycles from then to its retirement; DMA: beside the memory's */
-	uint32_t rows;         /* rows that pass the post unit, counted once for each pass */
-	bool multi_pass;       /* a row takes several passes: all but the first take turns with others' rows */
+	uint32_t slow;         /* the same cycles if the memory is slow; 0: they are no different */
+	uint32_t latency;      /* cycles from then to its retirement; of DMA beside the memory's latency */
+	uint32_t rows;         /* rows that it sends through the post unit, counted once for each pass */
+	bool multi_pass;       /* a row takes several passes, of which all but the first take turns with other units' rows */
 	uint32_t wait[WEFT_N_UNITS];   /* how many commands of each unit must have retired before it begins */
 	uint32_t first_load, n_loads;  /* loads that it needs: a range of hazards_loads() */
 	uint32_t first_rec, n_recs;    /* debug records: a range of cmds.rec */
@@ -299,14 +301,15 @@ static inline bool is_dynamic(const struct weft_gop *o)
 
 /* ---- ir.c ---- */
 
-/* Make room for one more than n elements in the array that the pointer at `array` points to; capacity doubles.
- * 0, or -ENOMEM with the array as it was. */
+/* Make room for n + 1 elements of `elem` bytes in the array that the pointer at `array` points to; *cap, its capacity,
+ * doubles if necessary. Returns 0, or -ENOMEM with the array as it was. */
 int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem);
 
-/* Reserve zeroed bytes at a multiple of align; *off is where. 0, -ENOMEM, or -E2BIG beyond what a window addresses. */
+/* Append zeroed bytes at a multiple of align and set *off to their offset. Returns 0, -ENOMEM, or -E2BIG beyond what a
+ * window addresses. */
 int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
 
-/* Add a storage that belongs to no tensor. Its number as a root, or -ENOMEM. */
+/* Add a storage that belongs to no tensor. Returns its number, which views use as root, or -ENOMEM. */
 int cc_new_root(struct cc *cc, int64_t bytes);
 
 /* Add a node whose window is one pixel and whose post unit changes nothing, for elements of `elem` bytes.
@@ -343,10 +346,11 @@ int cc_fold_views(struct cc *cc);
 /* match/match.c: group operators into nodes. */
 int cc_match(struct cc *cc);
 
-/* Note why operator op runs where it does, for people. 0 or -ENOMEM, so that a matcher can return it: 0 is "no match". */
+/* Note for people why operator op runs where it does. Returns 0, so that a matcher can return it as "no match", or
+ * -ENOMEM. */
 int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* lower/pixel_groups.c: take several output pixels as one where a convolution has few output channels. */
+/* lower/pixel_groups.c: take several output pixels as one if a convolution has few output channels and that saves time. */
 void cc_group_pixels(struct cc *cc);
 
 /* lower/im2col.c: copy windows side by side in front of convolutions with few input channels. */
@@ -376,8 +380,8 @@ static inline bool dw_by_row(const struct node *nd)
 	return nd->kind == NODE_DW && (nd->win.kh > 3 || nd->win.kw > 3);
 }
 
-/* Rows and columns of the kernel in a depthwise node's commands, at least 3 columns and without dw_by_row() 3 rows;
- * those that the kernel does not have are taps without weight. */
+/* Rows and columns of the kernel in a depthwise node's commands: at least 3 columns, and exactly 3 rows and columns unless
+ * dw_by_row(). Those that the kernel does not have are taps without weight. */
 static inline int64_t dw_rows(const struct node *nd)
 {
 	return !dw_by_row(nd) ? 3 : nd->conv.transposed ? nd->win.kw : nd->win.kh;
@@ -388,7 +392,8 @@ static inline int64_t dw_cols(const struct node *nd)
 	return !dw_by_row(nd) ? 3 : max64(nd->conv.transposed ? nd->win.kh : nd->win.kw, 3);
 }
 
-/* The graph's tensors that a node reads; -1: there is none, or a storage of no tensor. */
+/* Set t[0..2] to the graph's tensors that the node reads as x, r and z; -1: there is none, or it reads a storage of no
+ * tensor. */
 static inline void node_reads(const struct node *nd, int t[3])
 {
 	t[0] = nd->x_t;

@@ -43,9 +43,9 @@ enum weft_place {
 
 struct weft_ptensor {          /* one per graph tensor, same index */
 	uint8_t place;         /* enum weft_place */
-	bool on_npu;           /* made by an NPU step: debug records name its bytes */
-	int32_t alias_of;      /* same elements in the same order as that tensor, or -1 */
-	int32_t first_step, last_step;
+	bool on_npu;           /* NPU steps make all of it: debug records name all its elements */
+	int32_t alias_of;      /* the tensor that has the same elements in the same order; -1: none */
+	int32_t first_step, last_step;   /* steps in which its bytes in the arena are first written and last read */
 	uint64_t offset;       /* ARENA: bytes from its start, a multiple of 64 */
 	uint64_t bytes;
 };
@@ -66,7 +66,7 @@ struct weft_pop {              /* one per graph operator, same index */
 	                        * done, by enum weft_memory; else 0 */
 	uint64_t halves[WEFT_N_MEMORIES]; /* NPU, at `into`: half cycles expected, see weft_share_cycles() */
 	int32_t stripes;       /* NPU, at `into`: first operator of those that run in stripes with
-	                        * it, so that only their sum says anything; else -1 */
+	                        * it, so that only the sum of their cycles says anything; else -1 */
 	char *reason;          /* owned; why there, for people: "conv 3x3 on the array" */
 };
 
@@ -94,18 +94,18 @@ struct weft_pcmd {
 };
 
 struct weft_prec {
-	int32_t tensor;
-	uint32_t addr;
-	uint32_t n_y, n_x, n_c;
-	uint32_t y_bytes, x_bytes;
-	uint64_t first, y_elems, x_elems;
+	int32_t tensor;        /* the tensor whose elements the command leaves in the scratchpad */
+	uint32_t addr;         /* scratchpad address of the first of them */
+	uint32_t n_y, n_x, n_c;       /* counts of rows, pixels of a row, channels of a pixel */
+	uint32_t y_bytes, x_bytes;    /* bytes from row to row, from pixel to pixel in the scratchpad */
+	uint64_t first, y_elems, x_elems;   /* index of the first element; elements from row to row, pixel to pixel */
 };
 
-/* log2_scale of the convolution command at a word: the value of a tensor. */
+/* Before the step, the host writes the value of a tensor into the field log2_scale of a convolution command. */
 struct weft_pscale {
-	int32_t step;
-	uint32_t word;         /* index in words */
-	int32_t tensor;        /* one int32 */
+	int32_t step;          /* the NPU step */
+	uint32_t word;         /* index in words of the command's first word */
+	int32_t tensor;        /* tensor of one int32 */
 };
 
 /*
@@ -114,9 +114,9 @@ struct weft_pscale {
  * chunk of N rows, per column, N bytes; 0 where there is no element.
  */
 struct weft_ppack {
-	int32_t step, tensor;
-	uint32_t k, cols;
-	uint64_t offset;
+	int32_t step, tensor;  /* the NPU step before which that is done; the tensor */
+	uint32_t k, cols;      /* rows and columns of the tensor */
+	uint64_t offset;       /* bytes from the start of the arena */
 };
 
 typedef struct weft_program {
@@ -165,8 +165,9 @@ int weft_compile(const weft_graph *g, const struct weft_compile_options *o,
 void weft_program_free(weft_program *p);
 
 /**
- * The .weft container. *out comes from malloc.
- * @return 0, -ENOTSUP (control flow, variables), -EINVAL (what a container cannot hold) or -ENOMEM, with one line in msg
+ * Write a program as a .weft container into memory. *out comes from malloc and has *n_out bytes.
+ * @return 0, -ENOTSUP (the graph has control flow), -EINVAL (a value that a container cannot hold) or -ENOMEM, with one
+ *         line in msg (WEFT_MSG bytes)
  */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
 
@@ -192,8 +193,8 @@ struct weft_ran {
  * Share out the cycles of a stream.
  *
  * A cycle in which the array or the vector engine works counts for whom it does,
- * half each where both work for different ones; one in which neither does, for
- * the one whose command begins next, at the end the one whose retired last.
+ * half each if both work for different ones; a cycle in which neither works counts
+ * for the one whose command begins next, at the end for the one whose retired last.
  *
  * @param c      In the stream's order.
  * @param halves Indexed by who: half cycles are added. Of all together 2 * total,

@@ -10,7 +10,10 @@
 
 #include "userlib/compile/plan/plan.h"
 
-/* Multiplications of an operator as the graph states it. */
+/*
+ * Multiplications that operator o does as the graph states it, whatever the device does for it. They are
+ * counted for convolutions of all kinds and matrix products; 0 for all other operators.
+ */
 static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 {
 	const weft_tensor *w = o->n_in > 1 ? &g->tensors[o->in[1]].t : NULL;
@@ -34,7 +37,10 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 	}
 }
 
-/* What a node is, for people. */
+/*
+ * Write into `text` for people what kind of node this is: kernel size, unit and, if there is one, the
+ * addition behind it ("3x3 on the array, addition behind it"). Returns text.
+ */
 static const char *node_words(const struct node *nd, char text[96])
 {
 	switch (nd->kind) {
@@ -60,7 +66,11 @@ static const char *node_words(const struct node *nd, char text[96])
 	return text;
 }
 
-/* Why an operator runs on the host that no stage has taken. */
+/*
+ * Why operator i, which no stage has taken, runs on the host, for people: the option host_only asked for it,
+ * it rounds as no multiplier of the device does (ONNX_REQUANT), or the device has no such operation. Returns
+ * a constant string.
+ */
 static const char *no_unit(const struct cc *cc, int i)
 {
 	if (cc->o->host_only)
@@ -69,7 +79,12 @@ static const char *no_unit(const struct cc *cc, int i)
 	                                                : "no operation of the device";
 }
 
-/* Note why operator i runs where it does, unless a stage has. 0 or -ENOMEM */
+/*
+ * Set for people why operator i runs where it does (cc->ops[i].reason). An operator of a node gets the node's
+ * description if the node is named after it, else the operator into which it is fused; aliases and constants
+ * get a fixed text. An operator on the host keeps the reason that a stage has given, or gets the one of
+ * no_unit(). Returns 0 or -ENOMEM.
+ */
 static int op_reason(struct cc *cc, int i)
 {
 	struct cop *c = &cc->ops[i];
@@ -93,8 +108,10 @@ static int op_reason(struct cc *cc, int i)
 }
 
 /*
- * Add a node's estimate to its operator. Several nodes may make one operator's result: it is done with
- * the last of its last step.
+ * Add the estimate of a node that runs in this step of the program to the entry of the operator whose result
+ * it writes. Half cycles of several nodes of one operator add up, for each memory profile. Step, the cycle
+ * `done` and the leader of the stripe group are those of the latest step among the operator's nodes; within
+ * that step `done` is the largest.
  */
 static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 {
@@ -113,7 +130,10 @@ static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 		o->stripes = nd->stripes - 1;
 }
 
-/* Fill the table of operators. 0 or -ENOMEM */
+/*
+ * Allocate and fill the program's table of operators: unit, the operator into which each is fused, step,
+ * multiplications, estimate and reason. The reasons move from cc->ops to the program. Returns 0 or -ENOMEM.
+ */
 static int finish_ops(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -154,7 +174,10 @@ static int finish_ops(struct cc *cc)
 	return err;
 }
 
-/* Step of an item; before the first item the first step, behind the last one the last. */
+/*
+ * The program's step in which an item (its index in cc->items) runs. A negative index gives step 0, an index
+ * behind the last item the program's last step.
+ */
 static int step_of(const struct cc *cc, int item)
 {
 	if (item < 0)
@@ -162,7 +185,10 @@ static int step_of(const struct cc *cc, int item)
 	return item < cc->n_items ? cc->items[item].step : cc->p->n_steps - 1;
 }
 
-/* Does the host have tensor i: an input, or the result of a host operator? */
+/*
+ * Does the host have tensor i from the start or compute it itself, because tensor i is an input of the graph
+ * or the result of a host operator?
+ */
 static bool made_on_host(const struct cc *cc, int i)
 {
 	int op = cc->g->tensors[i].producer;
@@ -170,7 +196,13 @@ static bool made_on_host(const struct cc *cc, int i)
 	return op < 0 ? cc->g->tensors[i].is_input : cc->ops[op].state == OP_HOST;
 }
 
-/* Fill a tensor's entry. */
+/*
+ * Fill the program's entry of tensor i: place, bytes, lifetime, and alias. A constant has place CONST. A
+ * tensor that the host makes has place HOST, any other NONE; it becomes ARENA, with its offset, if its root
+ * storage has a place in the arena and the tensor is dense there and covers the whole root. A tensor that
+ * covers the whole storage of another tensor is an alias of that tensor. Lifetimes are in steps: for ARENA
+ * from the step that first writes the storage to the one that last reads it, else the whole program.
+ */
 static void finish_tensor(struct cc *cc, int i)
 {
 	const struct cten *t = &cc->ten[i];
@@ -197,8 +229,9 @@ static void finish_tensor(struct cc *cc, int i)
 }
 
 /*
- * Note which tensors NPU steps make as a whole, so that debug records name all their elements. A
- * CONCAT of which some operands were written in place has records of the others only.
+ * Set on_npu of every tensor all of whose elements are written by NPU nodes, so that debug records name every
+ * element. It is not set where only some are: a CONCAT of which some operands were written in place has
+ * records of the others only. Returns 0 or -ENOMEM.
  */
 static int finish_on_npu(struct cc *cc)
 {
@@ -216,7 +249,10 @@ static int finish_on_npu(struct cc *cc)
 	return 0;
 }
 
-/* Fill the table of tensors. 0 or -ENOMEM */
+/*
+ * Allocate and fill the program's table of tensors, one entry for each tensor of the graph. Returns 0 or
+ * -ENOMEM.
+ */
 static int finish_tensors(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -230,7 +266,11 @@ static int finish_tensors(struct cc *cc)
 	return finish_on_npu(cc);
 }
 
-/* List the weights that the host packs as the program runs. 0 or -ENOMEM */
+/*
+ * Allocate and fill the program's list of weights that the host must pack into the arena while the program
+ * runs, because they are no constants (wt.w_late): step, tensor, rows, columns, and offset in the arena.
+ * Returns 0 or -ENOMEM.
+ */
 static int finish_packs(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -249,7 +289,10 @@ static int finish_packs(struct cc *cc)
 	return 0;
 }
 
-/* Fill the program's tables and hand over its constants. 0 or -ENOMEM */
+/*
+ * Fill the program's configuration, graph and tables of tensors, operators and late weights, and move the
+ * constants from cc->consts into it. Called when all steps have been scheduled. Returns 0 or -ENOMEM.
+ */
 int cc_program_tables(struct cc *cc)
 {
 	weft_program *p = cc->p;

@@ -37,13 +37,16 @@ static const char section_name[N_SECTIONS][5] = {
 /* An entry of the table of sections. */
 struct section { uint32_t crc; uint64_t raw, stored; };
 
-/* Do the data begin as a .weft container does? */
+/* Do the n bytes at data begin with the magic of a .weft container? Nothing else of them is checked. */
 bool weft_program_is(const uint8_t *data, size_t n)
 {
 	return n >= sizeof magic && !memcmp(data, magic, sizeof magic);
 }
 
-/* Write or read the words of all streams. */
+/*
+ * Write or read the section of command words: a count, then all 64-bit words. When reading, p->words is
+ * allocated and p->n_words set. A failure sets io->err.
+ */
 static void words_io(struct io *io, weft_program *p)
 {
 	int n = (int)p->n_words;
@@ -61,7 +64,10 @@ static void words_io(struct io *io, weft_program *p)
 		io_u64(io, &p->words[i]);
 }
 
-/* Write or read the constants. */
+/*
+ * Write or read the section of constants, which is nothing but their bytes. When reading, all bytes of the
+ * section are taken: p->consts is allocated and p->n_consts set. A failure sets io->err.
+ */
 static void consts_io(struct io *io, weft_program *p)
 {
 	if (!io->write) {
@@ -75,7 +81,11 @@ static void consts_io(struct io *io, weft_program *p)
 	io_raw(io, p->consts, (size_t)p->n_consts);
 }
 
-/* Write or read section number `which`. Reading, nothing may follow its end. */
+/*
+ * Write section number `which` of the program into io, or read it from there into the program, as io->write
+ * says. When reading, bytes left over behind the section's end are an error. A failure sets io->err, and for
+ * -EINVAL io->why, or msg if the graph's own check refused it.
+ */
 static void section_io(struct io *io, int which, weft_program *p, char *msg)
 {
 	weft_graph *g = (weft_graph *)p->graph;
@@ -120,7 +130,10 @@ static void section_io(struct io *io, int which, weft_program *p, char *msg)
 
 /* ---- writing ---- */
 
-/* Compress raw bytes; *out is to be freed. 0 or -ENOMEM */
+/*
+ * Compress the bytes of `raw` with zlib at this level (0: stored without compression) into *out, which the
+ * caller frees, and set *n to the compressed bytes. Returns 0, or -ENOMEM with nothing to free.
+ */
 static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n)
 {
 	*n = compressBound(raw->n);
@@ -135,7 +148,10 @@ static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n
 	return 0;
 }
 
-/* Compress a section, at level 0 if it would otherwise unfold from too few bytes. 0 or -ENOMEM */
+/*
+ * Compress a section into *out, which the caller frees, and set *s to checksum and sizes. If it compresses
+ * better than a reader accepts (RATIO_MAX, RATIO_FREE), it is stored uncompressed. Returns 0 or -ENOMEM.
+ */
 static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
 {
 	uLongf n;
@@ -150,7 +166,11 @@ static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
 	return err;
 }
 
-/* Write or read magic, version and the table of sections. */
+/*
+ * Write or read magic, version, count of sections and the table of sections. When reading, *version, *n and
+ * s[N_SECTIONS] are set but not judged; only a section whose name is not the expected one fails (io->err
+ * -EINVAL).
+ */
 static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct section *s)
 {
 	uint8_t m[8];
@@ -171,7 +191,11 @@ static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct sectio
 	}
 }
 
-/* Write the container; packed[i] is to be freed in any case. 0 or a negative errno with msg */
+/*
+ * Append the whole container to `out`: header, checksum of the header, sections. The compressed sections are
+ * left in packed[N_SECTIONS], which the caller frees also after a failure. Returns 0; -EINVAL with msg: the
+ * container cannot hold a value; -ENOMEM without msg.
+ */
 static int write_all(const weft_program *p, struct io *out, uint8_t **packed, char *msg)
 {
 	struct section s[N_SECTIONS];
@@ -199,7 +223,11 @@ static int write_all(const weft_program *p, struct io *out, uint8_t **packed, ch
 	return out->err;
 }
 
-/* Write a container, see program.h. */
+/*
+ * Write the program as a .weft container into memory: *out comes from malloc and has *n_out bytes. Returns 0;
+ * -ENOTSUP: the graph has control flow; -EINVAL: a container cannot hold a value; -ENOMEM. On failure msg
+ * (WEFT_MSG bytes) has one line, and *out and *n_out are unchanged.
+ */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
 {
 	uint8_t *packed[N_SECTIONS] = { NULL };
@@ -226,14 +254,21 @@ int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char
 
 /* ---- reading ---- */
 
-/* Set msg for a bad container. -EINVAL */
+/*
+ * Write into msg what is wrong with a container, naming the section unless `section` is empty. Returns
+ * -EINVAL, for callers to return.
+ */
 static int say(char *msg, const char *section, const char *why)
 {
 	snprintf(msg, WEFT_MSG, ".weft%s%s: %s", *section ? " section " : "", section, why);
 	return -EINVAL;
 }
 
-/* Check a section's checksum and decompress it. 0 or a negative errno */
+/*
+ * Check one section and decompress it: its raw size must not be more than its stored size allows, its CRC-32
+ * must be right, and it must decompress to exactly the raw size, using all stored bytes. Sets raw->p (the
+ * caller frees it, also after a failure) and raw->n. Returns 0, -EINVAL with msg, or -ENOMEM without.
+ */
 static int unpack(const uint8_t *stored, const struct section *s, const char *name, struct io *raw, char *msg)
 {
 	if (s->raw > RATIO_MAX * s->stored + RATIO_FREE)
@@ -253,7 +288,10 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 	return 0;
 }
 
-/* Read section i into the program. 0 or a negative errno */
+/*
+ * Check and decompress section i from its stored bytes and read its contents into the program. Returns 0,
+ * -EINVAL with msg, or -ENOMEM without. What was allocated in the program stays there in all cases.
+ */
 static int read_section(const uint8_t *stored, const struct section *s, int i, weft_program *p, char *msg)
 {
 	struct io raw = { .write = false };
@@ -269,7 +307,11 @@ static int read_section(const uint8_t *stored, const struct section *s, int i, w
 	return err;
 }
 
-/* Read and check the head; *at is where the first section begins. 0 or -EINVAL */
+/*
+ * Read the header of a container of n bytes: magic, version and table of sections must be this library's, and
+ * the checksum right. Sets s[N_SECTIONS] and *at, the offset of the first section's bytes. Returns 0, or
+ * -EINVAL with msg.
+ */
 static int read_head(const uint8_t *data, size_t n, struct section *s, size_t *at, char *msg)
 {
 	struct io io = { .p = (uint8_t *)data, .n = n };
@@ -297,7 +339,11 @@ static int read_head(const uint8_t *data, size_t n, struct section *s, size_t *a
 	return io.err ? say(msg, "", io.why) : 0;
 }
 
-/* Read all sections, then check that they agree. 0 or a negative errno */
+/*
+ * Read all sections of a container of n bytes into the zeroed program p, then check that its tables agree
+ * with each other and that nothing follows the last section. Returns 0, -EINVAL with msg, or -ENOMEM without.
+ * The caller frees p in all cases.
+ */
 static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
 {
 	struct section s[N_SECTIONS];
@@ -319,7 +365,11 @@ static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
 	return check.err ? say(msg, "", check.why) : 0;
 }
 
-/* Read a container, see program.h. */
+/*
+ * Read a .weft container of n bytes, none of which is trusted, into a new program *p that owns its graph; the
+ * caller frees it by weft_program_free(). Returns 0, -EINVAL or -ENOMEM; on failure msg (WEFT_MSG bytes) has
+ * one line and *p is unchanged.
+ */
 int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg)
 {
 	weft_program *q = calloc(1, sizeof *q);

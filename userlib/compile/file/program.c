@@ -3,7 +3,10 @@
 
 #include "userlib/compile/program.h"
 
-/* Free a program and what it owns; NULL is allowed. */
+/*
+ * Free a program and all that it owns: tables, constants, words, reasons, and its own graph if it was read
+ * from a file. A graph that it only borrows is left alone. NULL is allowed.
+ */
 void weft_program_free(weft_program *p)
 {
 	if (!p)

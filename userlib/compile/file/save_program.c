@@ -11,7 +11,11 @@
 
 #include "save_program.h"
 
-/* Reading: allocate room for n zeroed entries. false after a failure */
+/*
+ * When reading, allocate *p with n zeroed entries of `elem` bytes and one entry more; when writing, or after
+ * an earlier failure, do nothing. Returns whether the caller may go on: false after any failure, of this
+ * allocation (io->err -ENOMEM) or before it.
+ */
 static bool room(struct io *io, void **p, size_t n, size_t elem)
 {
 	if (!io->write && !io->err) {
@@ -22,7 +26,10 @@ static bool room(struct io *io, void **p, size_t n, size_t elem)
 	return !io->err;
 }
 
-/* Section HEAD: configuration and bytes of the arena. */
+/*
+ * Write or read section HEAD: the configuration's name and the bytes of the arena. A name that does not fit
+ * in p->config, or an arena of more than 2^32 - 1 bytes, fails with io->err -EINVAL.
+ */
 void save_head(struct io *io, weft_program *p)
 {
 	char *config = p->config;
@@ -40,7 +47,10 @@ void save_head(struct io *io, weft_program *p)
 		io_fail(io, "the arena is larger than a window");
 }
 
-/* Section STEP. */
+/*
+ * Write or read section STEP, the steps of the program with their estimates. When reading, p->steps is
+ * allocated and p->n_steps set. A failure sets io->err.
+ */
 void save_steps(struct io *io, weft_program *p)
 {
 	void *v = p->steps;
@@ -62,7 +72,10 @@ void save_steps(struct io *io, weft_program *p)
 	}
 }
 
-/* Section TENS. */
+/*
+ * Write or read section TENS: place, lifetime and size of each tensor. When reading, p->tensors is allocated
+ * and p->n_tensors set. More than SAVE_MAX_TENSORS, or another failure, sets io->err.
+ */
 void save_tensors(struct io *io, weft_program *p)
 {
 	void *v = p->tensors;
@@ -85,7 +98,10 @@ void save_tensors(struct io *io, weft_program *p)
 	}
 }
 
-/* Section OPER. */
+/*
+ * Write or read section OPER: unit, step, estimates and reason of each operator. When reading, p->ops is
+ * allocated with its reasons and p->n_ops set. More than SAVE_MAX_OPS, or another failure, sets io->err.
+ */
 void save_ops(struct io *io, weft_program *p)
 {
 	void *v = p->ops;
@@ -133,7 +149,10 @@ void save_cmds(struct io *io, weft_program *p)
 	}
 }
 
-/* Section DBGR: debug records. */
+/*
+ * Write or read section DBGR: the debug records, which say where in the scratchpad a command leaves which
+ * elements of a tensor. When reading, p->recs is allocated and p->n_recs set. A failure sets io->err.
+ */
 void save_recs(struct io *io, weft_program *p)
 {
 	int n = (int)p->n_recs;
@@ -159,7 +178,11 @@ void save_recs(struct io *io, weft_program *p)
 	}
 }
 
-/* Section LATE: what a program gets to know only when it runs, scales and weights. */
+/*
+ * Write or read section LATE, the values that are known only when the program runs: tensors that hold the
+ * log2_scale of a command (p->scales), and weights that the host packs into the arena (p->packs). When
+ * reading, both arrays are allocated and their counts set. A failure sets io->err.
+ */
 void save_late(struct io *io, weft_program *p)
 {
 	void *v = p->scales;
@@ -193,7 +216,10 @@ static bool within(uint64_t first, uint64_t n, uint64_t all)
 	return first <= all && n <= all - first;
 }
 
-/* Fail if a step names an operator, words or commands that are not there. */
+/*
+ * Fail (io->err -EINVAL) if a step is of no known kind, a host step names an operator that is not there, or
+ * the words or commands of an NPU step lie outside the program's.
+ */
 static void check_step(struct io *io, const weft_program *p, const struct weft_step *s)
 {
 	if (s->kind == WEFT_STEP_HOST) {
@@ -206,7 +232,11 @@ static void check_step(struct io *io, const weft_program *p, const struct weft_s
 	}
 }
 
-/* Fail if a tensor's place is not one that it can have. Aliases form no chains, so that following one ends. */
+/*
+ * Fail (io->err -EINVAL) if the entry of tensor i cannot be true: an unknown place, a size that is not that
+ * of its shape, a constant without data, bytes beyond the arena, or an alias of itself, of a tensor of
+ * another size or of one that is an alias too. Chains of aliases are refused so that following one ends.
+ */
 static void check_tensor(struct io *io, const weft_program *p, int i)
 {
 	const struct weft_ptensor *t = &p->tensors[i];
@@ -229,7 +259,10 @@ static void check_tensor(struct io *io, const weft_program *p, int i)
 		io_fail(io, "a tensor lies beyond the arena");
 }
 
-/* Fail if an operator names operators or steps that are not there. */
+/*
+ * Fail (io->err -EINVAL) if an operator's entry names an unknown unit, or operators or steps that are not
+ * there, or if it says when the operator is done without a step.
+ */
 static void check_op(struct io *io, const weft_program *p, const struct weft_pop *o)
 {
 	if (o->unit > WEFT_ON_HOST || o->into < -1 || o->into >= p->n_ops || o->step < -1 || o->step >= p->n_steps ||
@@ -240,13 +273,16 @@ static void check_op(struct io *io, const weft_program *p, const struct weft_pop
 			io_fail(io, "an operator is done in no step");
 }
 
-/* Distance from the first of n things to the last. */
+/* Distance from the first of n things (n at least 1) to the last, where neighbours are `step` apart. */
 static uint64_t reach(uint64_t n, uint64_t step)
 {
 	return (n - 1) * step;
 }
 
-/* Fail if a debug record names elements that its tensor does not have. */
+/*
+ * Fail (io->err -EINVAL) if a debug record names no tensor of the graph, no elements, elements beyond its
+ * tensor's end, or more elements than the tensor has.
+ */
 static void check_rec(struct io *io, const weft_program *p, const struct weft_prec *r)
 {
 	if (r->tensor < 0 || r->tensor >= p->n_tensors || !r->n_y || !r->n_x || !r->n_c) {
@@ -268,7 +304,10 @@ static const struct weft_step *npu_step(const weft_program *p, int32_t step)
 	return step >= 0 && step < p->n_steps && p->steps[step].kind == WEFT_STEP_NPU ? &p->steps[step] : NULL;
 }
 
-/* Fail if a scale belongs to no command, or its tensor is no int32. */
+/*
+ * Fail (io->err -EINVAL) if the word that a scale patches does not lie in the NPU step that it names, or if
+ * its value comes from no int32 tensor of the graph.
+ */
 static void check_scale(struct io *io, const weft_program *p, const struct weft_pscale *s)
 {
 	const struct weft_step *step = npu_step(p, s->step);
@@ -279,7 +318,11 @@ static void check_scale(struct io *io, const weft_program *p, const struct weft_
 		io_fail(io, "a scale is no int32");
 }
 
-/* Fail if weights that the host packs belong to no step or lie beyond the arena. */
+/*
+ * Fail (io->err -EINVAL) if weights that the host packs belong to no NPU step or tensor, if their rows times
+ * columns are not the tensor's bytes, or if they lie beyond the arena once both are rounded up to the array's
+ * size.
+ */
 static void check_pack(struct io *io, const weft_program *p, const struct weft_ppack *k)
 {
 	const struct weft_config *cfg = weft_config_find(p->config);
@@ -294,7 +337,10 @@ static void check_pack(struct io *io, const weft_program *p, const struct weft_p
 		io_fail(io, "weights that come late lie beyond the arena");
 }
 
-/* Fail if the tables do not agree with each other and with the graph. */
+/*
+ * Judge a program that has been read, graph included: fail (io->err -EINVAL, io->why for people) if its
+ * tables do not have one entry for each tensor and operator of the graph, or name things that are not there.
+ */
 void save_check(struct io *io, const weft_program *p)
 {
 	if (p->n_tensors != p->graph->n_tensors || p->n_ops != p->graph->n_ops)

@@ -141,7 +141,6 @@ struct node {
 	int x_zp;              /* zero point of the input */
 	int before;            /* 1 + the node that it must precede because both are parts of one operator; 0: none */
 	bool split_columns;    /* rows and columns are exchanged (im2col.c), so jobs are ranges of columns */
-	uint64_t macs;
 
 	struct window win;
 	struct node_weights wt;

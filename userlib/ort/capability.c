@@ -2,14 +2,13 @@
 /*
  * Which nodes the provider takes.
  *
- * A node is a candidate if it quantises or dequantises, if it computes on 8 or 16 bit
- * integers, or if it is a float node between DequantizeLinear and QuantizeLinear. Candidates
- * get levels: along an edge the level never falls, and it rises where a candidate follows
- * on another node or the other way round. Connected candidates of one level are
- * therefore convex: no path leaves them and comes back. Of such a group the longest run
- * of nodes, in topological order, that the library loads becomes a part, if the NPU then
- * has multiplications to do; a part never ends between DequantizeLinear and the node
- * that it feeds.
+ * A node is a candidate if it quantises or dequantises, if it computes on integers of 8 or 16 bits,
+ * or if it is a float node between DequantizeLinear and QuantizeLinear. Every node gets a level:
+ * along an edge the level never falls, and it rises by 1 where a candidate follows on a node that is none, or
+ * the other way round. Connected candidates of one level are a group, and groups are therefore convex: no path leaves
+ * one and comes back. Of each group, the longest run of nodes (in topological order) that the
+ * library can load becomes a part, if the NPU then has multiplications to do. A part never ends
+ * between DequantizeLinear and the node that it feeds.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,43 +17,47 @@
 
 #include "ep.h"
 
-#define NONE ((size_t)-1)
-#define LOADS_MOST 200         /* attempts for one graph: each loads a whole part */
+#define NONE ((size_t)-1)      /* no node */
+#define LOADS_MOST 200         /* the most attempts for one graph: each loads a whole part */
 
+/* A value of the graph, and the index of the node that makes it. */
 struct value {
 	const char *name;
-	size_t node;               /* that makes it */
+	size_t node;
 };
 
+/* What is found out about one node. */
 struct info {
-	bool candidate, is_float, quantize, dequantize;
-	bool in_group;             /* float: all its inputs are dequantised */
-	bool feeds_group;          /* float: everything that reads it ends in QuantizeLinear */
-	bool placed;               /* in its group's list */
-	bool read, kept;           /* something reads it; the graph gives it away, or a subgraph reads it */
-	size_t level, component;
-	size_t last;               /* place in its group of the last node that reads a float value of it */
-	int part;                  /* the last part that was tried with it, counted from 1 */
+	bool candidate, is_float, quantize, dequantize;   /* is_float: it computes on floats */
+	bool in_group;             /* a float node whose float inputs all come from DequantizeLinear or such nodes */
+	bool feeds_group;          /* a float node whose readers all are QuantizeLinear or such nodes */
+	bool placed;               /* it is in its group's list already */
+	bool read, kept;           /* some node reads its results; they are outputs of the graph, or a subgraph reads them */
+	size_t level, component;   /* component: another node of its group, or itself; see root() */
+	size_t last;               /* the place in its group of the last node that reads a float value of it */
+	int part;                  /* the number of the last attempt to load it, counted from 1 */
 };
 
+/* The search in one graph. */
 struct finder {
 	const struct provider *p;
 	const struct ort_graph *graph;
-	struct node *nodes;
-	struct info *info;
+	struct node *nodes;        /* the n nodes in topological order */
+	struct info *info;         /* of each node */
 	size_t n;
-	struct value *values;      /* sorted by name */
+	struct value *values;      /* the n_values results of all nodes, sorted by name */
 	size_t n_values;
-	int loads, parts;
-	size_t taken;
+	int loads, parts;          /* attempts to load a part, and parts that were taken */
+	size_t taken;              /* nodes in these parts */
 };
 
+/* For qsort() and bsearch(): compares two struct value by their names. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct value *)a)->name, ((const struct value *)b)->name);
 }
 
-/* The node that makes a value, or NONE. */
+/* Returns the index of the node that makes value v; NONE if no node does or v is left out. */
 static size_t maker(const struct finder *f, const struct ort_value_info *v)
 {
 	struct value key = { .name = name_of(f->p->api, v) };
@@ -63,6 +66,10 @@ static size_t maker(const struct finder *f, const struct ort_value_info *v)
 	return found ? found->node : NONE;
 }
 
+/*
+ * Returns ONNX Runtime's number of the element type of v; 0 if v is left out or no tensor, or the type
+ * cannot be read.
+ */
 static int element_type(const struct finder *f, const struct ort_value_info *v)
 {
 	const struct ort_api *api = f->p->api;
@@ -76,6 +83,7 @@ static int element_type(const struct finder *f, const struct ort_value_info *v)
 	return type;
 }
 
+/* Says whether v is a constant or left out. */
 static bool is_constant(const struct finder *f, const struct ort_value_info *v)
 {
 	bool is = false;
@@ -83,17 +91,23 @@ static bool is_constant(const struct finder *f, const struct ort_value_info *v)
 	return !v || (ort_ok(f->p->api, f->p->api->is_constant(v, &is)) && is);
 }
 
+/* Says whether a type number is float32, float16, float64 or bfloat16. */
 static bool float_type(int type)
 {
 	return type == 1 || type == 10 || type == 11 || type == 16;
 }
 
+/* Says whether a type number is an integer of 8 or 16 bits. */
 static bool small_integer(int type)
 {
 	return type >= 2 && type <= 5;
 }
 
-/* What a node computes on: constants do not count, its own outputs do. */
+/*
+ * Fills in node i's is_float, quantize, dequantize and candidate, from its operator and the element
+ * types of its results and of its inputs that are not constant. Nodes with subgraphs are neither float
+ * nor candidates. Float nodes become candidates only later, in find_groups().
+ */
 static void look_at(struct finder *f, size_t i)
 {
 	const struct node *n = &f->nodes[i];
@@ -120,6 +134,10 @@ static void look_at(struct finder *f, size_t i)
 	info->candidate = info->quantize || info->dequantize || (integers && !info->is_float);
 }
 
+/*
+ * Says whether all of a node's float inputs, constants apart, come from DequantizeLinear or from nodes
+ * with in_group, and there is at least one.
+ */
 static bool all_dequantised(const struct finder *f, const struct node *n)
 {
 	bool any = false;
@@ -135,7 +153,12 @@ static bool all_dequantised(const struct finder *f, const struct node *n)
 	return any;
 }
 
-/* Float nodes between DequantizeLinear and QuantizeLinear are candidates. */
+/*
+ * Makes candidates of the float nodes between DequantizeLinear and QuantizeLinear: sets in_group for
+ * all nodes, clears feeds_group (which find_readers() has set) of those that do not belong, and makes
+ * candidates of those with both whose results are read, but neither by a subgraph nor as outputs of the
+ * graph.
+ */
 static void find_groups(struct finder *f)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -153,6 +176,10 @@ static void find_groups(struct finder *f)
 	}
 }
 
+/*
+ * Sets, for all nodes, read and kept from who reads their results, and feeds_group to true, from which
+ * find_groups() starts.
+ */
 static void find_readers(struct finder *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -173,6 +200,10 @@ static void find_readers(struct finder *f)
 	}
 }
 
+/*
+ * Gives each node its level: the highest of the levels of the nodes that it reads, each plus 1 if of
+ * the two only one is a candidate; 0 if it reads none.
+ */
 static void find_levels(struct finder *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -188,9 +219,9 @@ static void find_levels(struct finder *f)
 }
 
 /*
- * A DequantizeLinear moves to the level of the node that it feeds: one of a constant would
- * else stay at level 0. Levels still never fall along an edge. If nodes of several
- * levels read it, it moves to the lowest.
+ * Raises the level of each DequantizeLinear to the lowest level among the candidates that read it,
+ * unless a node that is no candidate reads it too. One of a constant would otherwise stay at level 0.
+ * Levels still never fall along an edge. Without memory nothing is changed, and fewer nodes are taken.
  */
 static void move_dequantize(struct finder *f)
 {
@@ -214,6 +245,7 @@ static void move_dequantize(struct finder *f)
 	free(lowest);
 }
 
+/* Returns the node that stands for the group of node i. */
 static size_t root(const struct finder *f, size_t i)
 {
 	while (f->info[i].component != i)
@@ -221,6 +253,7 @@ static size_t root(const struct finder *f, size_t i)
 	return i;
 }
 
+/* Joins candidates of the same level, one of which reads a result of the other, into groups. */
 static void find_components(struct finder *f)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -234,6 +267,7 @@ static void find_components(struct finder *f)
 	}
 }
 
+/* Says whether value v is among the n values of the list, by its name. */
 static bool listed(const struct ort_value_info **list, size_t n, const struct ort_value_info *v, const struct ort_api *api)
 {
 	for (size_t i = 0; i < n; i++)
@@ -242,7 +276,11 @@ static bool listed(const struct ort_value_info **list, size_t n, const struct or
 	return false;
 }
 
-/* The values at a part's edge; members are marked with the part's number. */
+/*
+ * Finds the values at a part's edge. Members are the nodes whose info.part is `mark`. part->in gets the
+ * values that members read and no member makes, constants apart, each once; part->out the results of
+ * members that are outputs of the graph or read by other nodes. Both arrays have room.
+ */
 static void find_edges(const struct finder *f, struct part *part, int mark)
 {
 	const struct ort_api *api = f->p->api;
@@ -270,6 +308,7 @@ static void find_edges(const struct finder *f, struct part *part, int mark)
 	}
 }
 
+/* Returns how many inputs and results n nodes have together, plus 1. */
 static size_t count_values(const struct node *const *nodes, size_t n)
 {
 	size_t count = 1;
@@ -279,7 +318,11 @@ static size_t count_values(const struct node *const *nodes, size_t n)
 	return count;
 }
 
-/* Does the library load these nodes as one network? */
+/*
+ * Writes these nodes as one ONNX model and loads it. Returns true with the network in *net, which the
+ * caller frees; false if that is not possible for any reason, or if LOADS_MOST attempts have been made.
+ * Each call counts as an attempt, whose number the nodes get as info.part.
+ */
 static bool load(struct finder *f, const struct node *const *nodes, size_t n, weft_net **net)
 {
 	size_t room = count_values(nodes, n);
@@ -302,7 +345,12 @@ static bool load(struct finder *f, const struct node *const *nodes, size_t n, we
 	return good;
 }
 
-/* Are there multiplications that the NPU does? The functional model stands for every device. */
+/*
+ * Sets *is to whether the NPU has multiplications to do in a network, in the plan for the functional
+ * model with the provider's configuration, which stands for every device. Returns NULL, or a status if
+ * the options name a configuration that does not exist; a network that cannot be compiled for other
+ * reasons is not worth it.
+ */
 static struct ort_status *worth(const struct finder *f, const weft_net *net, bool *is)
 {
 	struct provider p = *f->p;
@@ -324,8 +372,9 @@ static struct ort_status *worth(const struct finder *f, const weft_net *net, boo
 }
 
 /*
- * Where parts of a group may begin and end: not between two nodes that a float value joins.
- * @return how many places, the first 0 and the last n
+ * Writes to cuts[] the places (numbers of nodes before them) at which parts of a group may begin and
+ * end, in ascending order: not between two nodes of the list that a float value joins. cuts has room
+ * for n + 1.
  */
 static size_t find_cuts(struct finder *f, const struct node *const *list, size_t n, size_t *cuts)
 {
@@ -349,8 +398,9 @@ static size_t find_cuts(struct finder *f, const struct node *const *list, size_t
 }
 
 /*
- * The longest run that loads, from the first of the places on where it may end, by bisection.
- * @return the number of the place where it ends, 0: not even the shortest one loads
+ * Finds by bisection how long a run of nodes, from place cuts[0] on, can be loaded as one network; runs
+ * end at cuts[1] to cuts[n_cuts - 1]. Returns the number of the place where the run ends, with the
+ * network in *net; 0, with *net NULL, if not even the shortest tried one loads.
  */
 static size_t longest(struct finder *f, const struct node *const *list, const size_t *cuts, size_t n_cuts, weft_net **net)
 {
@@ -373,6 +423,10 @@ static size_t longest(struct finder *f, const struct node *const *list, const si
 	return low;
 }
 
+/*
+ * Tells ONNX Runtime that the provider takes these n nodes as one, and counts them. Returns NULL, or a
+ * status if that fails.
+ */
 static struct ort_status *fuse(struct finder *f, struct ort_support *support, const struct node *const *list, size_t n)
 {
 	struct ort_fusion fusion = { .version = ORT_ABI_VERSION, .drop_constants = true };
@@ -389,7 +443,12 @@ static struct ort_status *fuse(struct finder *f, struct ort_support *support, co
 	return status;
 }
 
-/* Take what can be taken of a group; cuts has room for n + 1 places. */
+/*
+ * Takes what can be taken of a group, whose n nodes are `list`: from the first place on the longest run
+ * that loads, if it is worth it. Then the search goes on one place behind the run's end, because the
+ * nodes up to there do not load together with the run. cuts has room for n + 1. Returns NULL or a
+ * status.
+ */
 static struct ort_status *take_group(struct finder *f, struct ort_support *support, const struct node *const *list, size_t n, size_t *cuts)
 {
 	size_t n_cuts = find_cuts(f, list, n, cuts), at = 0;
@@ -411,8 +470,9 @@ static struct ort_status *take_group(struct finder *f, struct ort_support *suppo
 }
 
 /*
- * The nodes of a group in topological order, each DequantizeLinear just before the first node
- * that it feeds: those of constants would else all come first, and keep parts from ending anywhere.
+ * Writes the nodes of a group to list[] in topological order, but each DequantizeLinear just before the
+ * first node that it feeds: those of constants would otherwise all come first, and parts could end
+ * nowhere. DequantizeLinear that feed no node of the group come last. Returns how many nodes.
  */
 static size_t list_group(struct finder *f, size_t group, const struct node **list)
 {
@@ -437,6 +497,7 @@ static size_t list_group(struct finder *f, size_t group, const struct node **lis
 	return n;
 }
 
+/* Takes what can be taken of every group of the graph. Returns NULL or a status. */
 static struct ort_status *take_groups(struct finder *f, struct ort_support *support)
 {
 	const struct node **list = calloc(f->n + 1, sizeof(*list));
@@ -453,6 +514,10 @@ static struct ort_status *take_groups(struct finder *f, struct ort_support *supp
 	return status;
 }
 
+/*
+ * Reads the graph's nodes, sorts their results by name, and finds candidates, levels and groups.
+ * Returns false if the graph cannot be read or there is no memory; the caller frees what there is.
+ */
 static bool prepare(struct finder *f)
 {
 	size_t room = 1;
@@ -478,6 +543,10 @@ static bool prepare(struct finder *f)
 	return true;
 }
 
+/*
+ * Logs, as information, how many of the graph's nodes were taken, in how many parts, and for which
+ * device.
+ */
 static void say(const struct finder *f)
 {
 	char line[WEFT_MSG_LEN];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compile and Compute: each part that the provider took is a network with a session, and runs
- * in the memory of ONNX Runtime's tensors.
+ * The provider's Compile and Compute: each part that the provider took becomes a network with a
+ * session, and runs in the memory of ONNX Runtime's tensors.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ struct fused {
 	const struct ort_api *api;
 	weft_net *net;
 	weft_session *session;
-	int n_in, n_out;           /* of the network */
-	size_t *in, *out;          /* by port: its number at the fused node */
+	int n_in, n_out;           /* numbers of the network's inputs and outputs */
+	size_t *in, *out;          /* for each of them its number at the fused node */
 };
 
 int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg[static WEFT_MSG_LEN])
@@ -47,7 +47,10 @@ int open_session(const struct provider *p, const weft_net *net, weft_session **s
 	return weft_session_open(net, &o, s, msg);
 }
 
-/* A tensor of the library in the memory of one of ONNX Runtime's. */
+/*
+ * Makes *t a tensor of the library that lies in the memory of v. Returns false if v is NULL or no
+ * tensor, its rank is above WEFT_MAX_RANK, or its type cannot be exchanged.
+ */
 static bool view(const struct ort_api *api, const struct ort_value *v, weft_tensor *t)
 {
 	struct ort_shape *s;
@@ -65,6 +68,10 @@ static bool view(const struct ort_api *api, const struct ort_value *v, weft_tens
 	return good && t->dtype && ort_ok(api, api->mutable_data((struct ort_value *)v, &t->data));
 }
 
+/*
+ * Makes in[] the network's inputs, which lie in the memory of the kernel's inputs. Returns NULL, or a
+ * status if one cannot be read.
+ */
 static struct ort_status *take_inputs(const struct fused *f, struct ort_kernel *k, weft_tensor *in)
 {
 	for (int i = 0; i < f->n_in; i++) {
@@ -78,6 +85,10 @@ static struct ort_status *take_inputs(const struct fused *f, struct ort_kernel *
 	return NULL;
 }
 
+/*
+ * Lets ONNX Runtime make the fused node's outputs with the network's shapes, and makes out[] the
+ * network's outputs, which lie in their memory. Returns NULL, or a status if one cannot be made.
+ */
 static struct ort_status *make_outputs(const struct fused *f, struct ort_kernel *k, weft_tensor *out)
 {
 	for (int i = 0; i < f->n_out; i++) {
@@ -94,6 +105,11 @@ static struct ort_status *make_outputs(const struct fused *f, struct ort_kernel 
 	return NULL;
 }
 
+/*
+ * Runs the fused node c once on kernel k's inputs into its outputs. Several threads may call it at the
+ * same time: the session runs one after another. state does not matter. Returns NULL or a status with
+ * the reason.
+ */
 static struct ort_status *compute(struct ort_compute *c, void *state, struct ort_kernel *k)
 {
 	const struct fused *f = (const struct fused *)c;
@@ -116,7 +132,10 @@ static struct ort_status *compute(struct ort_compute *c, void *state, struct ort
 	return status;
 }
 
-/* The session is the state: runs of one session may be under way in several threads. */
+/*
+ * Makes the state of a fused node for ONNX Runtime, which is the node itself: its session serves all
+ * threads. Returns NULL.
+ */
 static struct ort_status *create_state(struct ort_compute *c, void *context, void **state)
 {
 	(void)context;
@@ -124,12 +143,14 @@ static struct ort_status *create_state(struct ort_compute *c, void *context, voi
 	return NULL;
 }
 
+/* Nothing has to be released: see create_state(). */
 static void release_state(struct ort_compute *c, void *state)
 {
 	(void)c;
 	(void)state;
 }
 
+/* Closes the session and frees everything of a fused node; NULL is fine. */
 static void fused_free(struct fused *f)
 {
 	if (!f)
@@ -142,6 +163,10 @@ static void fused_free(struct fused *f)
 	free(f);
 }
 
+/*
+ * Sets *at to the number of the value called `name` among n values. Returns 0, or -EINVAL if there is
+ * none.
+ */
 static int find_port(const struct ort_api *api, const char *name, const struct ort_value_info **values, size_t n, size_t *at)
 {
 	for (*at = 0; *at < n; ++*at)
@@ -150,7 +175,11 @@ static int find_port(const struct ort_api *api, const char *name, const struct o
 	return -EINVAL;
 }
 
-/* Where each port of the network is at the fused node. */
+/*
+ * Finds the number, at the fused node, of each of the network's inputs and outputs, by name, and notes
+ * it in f. The fused node must have as many outputs as the network. Returns 0, -ENOMEM, or -EINVAL,
+ * with one line in msg.
+ */
 static int find_ports(struct fused *f, const struct part *part, char msg[static WEFT_MSG_LEN])
 {
 	struct weft_port p = { .name = "" };
@@ -174,6 +203,10 @@ static int find_ports(struct fused *f, const struct part *part, char msg[static 
 	return err;
 }
 
+/*
+ * Loads a part as f's network, finds its ports at the fused node and opens the session. Returns 0 or a
+ * negative errno with one line in msg; the caller frees f.
+ */
 static int open_part(const struct provider *p, const struct part *part, struct fused *f, char msg[static WEFT_MSG_LEN])
 {
 	int err = part_load(p, part, &f->net, msg);
@@ -183,6 +216,10 @@ static int open_part(const struct provider *p, const struct part *part, struct f
 	return err ? err : open_session(p, f->net, &f->session, msg);
 }
 
+/*
+ * Makes what computes the fused node `fused`, whose inner nodes are those of `graph`: network and
+ * session. Returns 0 with it in *out, or a negative errno with one line in msg.
+ */
 static int fused_new(const struct provider *p, const struct ort_graph *graph, const struct ort_node *fused, struct fused **out,
                      char msg[static WEFT_MSG_LEN])
 {

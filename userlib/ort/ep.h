@@ -13,10 +13,10 @@
 
 struct provider_options {
 	enum weft_device device;
-	char usb[64];              /* which card; "": any */
-	char config[16];
-	bool check;
-	bool rescale, runtime;     /* how sums become 8 bits; see struct weft_load_options */
+	char usb[64];              /* the card's serial or "@SOCKET"; "": any card */
+	char config[16];           /* the name of the configuration */
+	bool check;                /* compare every run with golden */
+	bool rescale, runtime;     /* how sums become 8 bits: requant_rescale and requant_runtime of struct weft_load_options */
 };
 
 /* The provider in one session of ONNX Runtime; ort comes first, so that a pointer to it is one to this. */
@@ -27,66 +27,86 @@ struct provider {
 	struct provider_options options;
 };
 
-/* A node and its values; what is in the arrays belongs to ONNX Runtime, the arrays to this. */
+/* A node and its values. The arrays belong to this struct, what they point to to ONNX Runtime. */
 struct node {
 	const struct ort_node *ort;
-	const char *op, *domain;
-	const struct ort_value_info **in, **out;
+	const char *op, *domain;   /* the operator's name and domain */
+	const struct ort_value_info **in, **out;   /* inputs and results; NULL: left out */
 	size_t n_in, n_out;
-	size_t n_read;             /* of in: n_in, and behind them what only subgraphs read */
+	size_t n_read;             /* length of in: n_in inputs, and behind them the values that only subgraphs read */
 };
 
-/* Nodes that become one network, and its edges. */
+/* Nodes that become one network, and the values at its edges. */
 struct part {
 	const struct ort_graph *graph;
-	const struct node *const *nodes;
+	const struct node *const *nodes;   /* n nodes in topological order */
 	size_t n;
-	const struct ort_value_info **in, **out;
+	const struct ort_value_info **in, **out;   /* the network's inputs and outputs */
 	size_t n_in, n_out;
 };
 
-/* A status of this line; the length is limited to WEFT_MSG_LEN. */
+/* Returns a status with that code and one line, cut after WEFT_MSG_LEN + 63 characters. */
 struct ort_status *fail_ort(const struct ort_api *api, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Did a call succeed? Its status is released. */
+/* Says whether a call succeeded, which its status does by being NULL; releases any other status. */
 bool ort_ok(const struct ort_api *api, struct ort_status *status);
 
-/* The name of a value; "" if it is left out. */
+/* Returns the name of a value, which ONNX Runtime owns; "" if it is left out or cannot be read. */
 const char *name_of(const struct ort_api *api, const struct ort_value_info *v);
 
-/** Take session options that begin with "ep.weftexecutionprovider."; others are none of the provider's. */
+/**
+ * Read the provider's options from session options: those whose keys begin with
+ * "ep.weftexecutionprovider."; others are ignored. What is not stated becomes the default: a card
+ * if one is plugged in, otherwise the functional model; w16; no check.
+ * @return NULL, or a status that names an unknown option or value
+ */
 struct ort_status *take_options(const struct ort_api *api, const struct ort_session_options *o, struct provider_options *out);
 
-/** Read a node. @return 0, -EINVAL, -ENOMEM; node_free() in each case */
+/**
+ * Read a node of ONNX Runtime. The caller calls node_free() in each case.
+ * @return 0; -EINVAL: a call to ONNX Runtime failed; -ENOMEM
+ */
 int node_read(const struct ort_api *api, const struct ort_node *ort, struct node *out);
+/** Free a node's arrays. */
 void node_free(struct node *n);
 
-/** All nodes of a graph, in topological order. @return an array of *n from malloc, for nodes_free(); NULL: no memory, or a call failed */
+/**
+ * Read all nodes of a graph.
+ * @return an array of *n nodes in topological order, for nodes_free(); NULL: no memory, or a call
+ *         to ONNX Runtime failed
+ */
 struct node *nodes_read(const struct ort_api *api, const struct ort_graph *graph, size_t *n);
 void nodes_free(struct node *nodes, size_t n);
 
 /**
- * Write a part as an ONNX model.
- * @param[out] out  From malloc.
- * @return 0; -ENOTSUP with msg: something that cannot be written; -ENOMEM
+ * Write a part as an ONNX model with its constants.
+ * @param[out] out  The model's *len bytes, from malloc; set only on success.
+ * @return 0; -ENOTSUP: a type, attribute or open dimension that cannot be written; -ENOMEM; with
+ *         one line in msg
  */
 int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Write a part and load it as a network. @return 0 or a negative errno with msg */
+/** Write a part as an ONNX model and load it as a network. @return 0 or a negative errno with one line in msg */
 int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** A session for a network with the provider's options. @return as weft_session_open() */
+/** Open a session for a network with the provider's options. @return as weft_session_open() */
 int open_session(const struct provider *p, const weft_net *net, weft_session **s, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** The provider's GetCapability: which nodes it takes. */
+/**
+ * The provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as
+ * which parts. Graphs inside of nodes are left alone. @return NULL or a status
+ */
 struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, struct ort_support *support);
 
-/** The provider's Compile, and its inverse. */
+/**
+ * The provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is graphs[i]. After a
+ * failure nothing is left of any. release_parts() frees n of them. @return NULL or a status
+ */
 struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **graphs, const struct ort_node **fused, size_t n,
                                  struct ort_compute **computes, struct ort_node **context_nodes);
 void release_parts(struct ort_ep *ep, struct ort_compute **computes, size_t n);
 
-/** The library's type of ONNX's element type, 0 if tensors of it cannot be exchanged. */
+/** Returns the library's type for ONNX Runtime's number of an element type; 0 if such tensors cannot be exchanged. */
 weft_dtype dtype_of(int element_type);
 
 #endif

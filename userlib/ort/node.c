@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes as ONNX Runtime's getters give them. */
+/* Reading of nodes through ONNX Runtime's functions; ep.h describes the functions here. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -14,6 +14,10 @@
 
 #define PREFIX "ep.weftexecutionprovider."
 
+/*
+ * Reads the option "device": a name of weft_device_name(), or "usb:" and a card. Returns 0, or -EINVAL
+ * without a change.
+ */
 static int take_device(struct provider_options *o, const char *v)
 {
 	if (!strncmp(v, "usb:", 4) && v[4] && strlen(v + 4) < sizeof(o->usb)) {
@@ -31,6 +35,10 @@ static int take_device(struct provider_options *o, const char *v)
 	return -EINVAL;
 }
 
+/*
+ * Reads the option "config", the name of a configuration. Returns 0, or -EINVAL without a change if
+ * there is none of that name.
+ */
 static int take_config(struct provider_options *o, const char *v)
 {
 	if (!weft_config_find(v) || strlen(v) >= sizeof(o->config))
@@ -39,6 +47,7 @@ static int take_config(struct provider_options *o, const char *v)
 	return 0;
 }
 
+/* Reads the option "check", 0 or 1. Returns 0, or -EINVAL without a change. */
 static int take_check(struct provider_options *o, const char *v)
 {
 	if (strcmp(v, "0") && strcmp(v, "1"))
@@ -47,6 +56,7 @@ static int take_check(struct provider_options *o, const char *v)
 	return 0;
 }
 
+/* Reads the option "requant": exact, rescale or runtime. Returns 0, or -EINVAL without a change. */
 static int take_requant(struct provider_options *o, const char *v)
 {
 	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime"))
@@ -56,6 +66,7 @@ static int take_requant(struct provider_options *o, const char *v)
 	return 0;
 }
 
+/* The options: key, the values that it takes in words, and the function that reads one. */
 static const struct {
 	const char *key, *values;
 	int (*take)(struct provider_options *, const char *);
@@ -66,6 +77,10 @@ static const struct {
 	{ "requant", "exact, rescale or runtime", take_requant },
 };
 
+/*
+ * Reads one option into *out. Returns NULL, or a status that names an unknown key or a value that is
+ * not allowed.
+ */
 static struct ort_status *take(const struct ort_api *api, const char *key, const char *value, struct provider_options *out)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -78,7 +93,10 @@ static struct ort_status *take(const struct ort_api *api, const char *key, const
 	return fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": there is no option \"%.64s\"; there are device, config, check and requant", key);
 }
 
-/* A card if one is plugged in, else the functional model. */
+/*
+ * Returns the options' defaults: a card if one is plugged in, otherwise the functional model;
+ * configuration w16; no check.
+ */
 static struct provider_options defaults(void)
 {
 	struct provider_options o = { .device = WEFT_DEVICE_MODEL, .config = "w16" };

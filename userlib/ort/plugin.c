@@ -35,38 +35,46 @@ bool ort_ok(const struct ort_api *api, struct ort_status *status)
 	return !status;
 }
 
+/* Returns the provider's name. */
 static const char *factory_name(const struct ort_factory *f)
 {
 	(void)f;
 	return ORT_PROVIDER;
 }
 
+/* Returns the provider's vendor. */
 static const char *factory_vendor(const struct ort_factory *f)
 {
 	(void)f;
 	return "Weft";
 }
 
+/* Returns the library's version. */
 static const char *factory_version(const struct ort_factory *f)
 {
 	(void)f;
 	return weft_version();
 }
 
-/* ONNX Runtime compares names; Weft has no number of its own. */
+/* Returns 0: Weft has no vendor number, and ONNX Runtime compares names. */
 static uint32_t factory_vendor_id(const struct ort_factory *f)
 {
 	(void)f;
 	return 0;
 }
 
+/* Returns the provider's name. */
 static const char *provider_name(const struct ort_ep *ep)
 {
 	(void)ep;
 	return ORT_PROVIDER;
 }
 
-/* ONNX Runtime does not find cards on the USB by itself: the provider is attached to the processor, which always is there. */
+/*
+ * Offers the provider on the first processor among the n pieces of hardware, since ONNX Runtime does
+ * not find cards on the USB by itself and a processor is always there. Writes that device to out[0], if
+ * there is room for one, and how many were made (0 or 1) to *made. Returns NULL or a status.
+ */
 static struct ort_status *devices(struct ort_factory *f, const struct ort_hardware *const *hardware, size_t n, struct ort_ep_device **out,
                                   size_t room, size_t *made)
 {
@@ -84,6 +92,10 @@ static struct ort_status *devices(struct ort_factory *f, const struct ort_hardwa
 	return NULL;
 }
 
+/*
+ * Makes the provider for one session of ONNX Runtime, with the session's options. There must be exactly
+ * one device. Returns NULL with the provider in *out, or a status.
+ */
 static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hardware *const *hardware, const struct ort_pairs *const *metadata,
                                     size_t n, const struct ort_session_options *options, const struct ort_logger *log, struct ort_ep **out)
 {
@@ -107,13 +119,17 @@ static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hard
 	return NULL;
 }
 
+/* Frees a provider. */
 static void release_ep(struct ort_factory *f, struct ort_ep *ep)
 {
 	(void)f;
 	free((struct provider *)ep);
 }
 
-/* Tensors lie in the processor's memory: the provider has no allocator, no copies and no streams of its own. */
+/*
+ * Answers that there is no object of that kind, by NULL in *out: tensors lie in the processor's memory,
+ * so that the provider has no allocator, no copies and no streams of its own. Returns NULL.
+ */
 static struct ort_status *no_object(struct ort_factory *f, void **out)
 {
 	(void)f;
@@ -121,6 +137,7 @@ static struct ort_status *no_object(struct ort_factory *f, void **out)
 	return NULL;
 }
 
+/* As no_object(), for calls with memory and options. */
 static struct ort_status *no_object_for(struct ort_factory *f, const void *memory, const struct ort_pairs *options, void **out)
 {
 	(void)memory;
@@ -128,19 +145,26 @@ static struct ort_status *no_object_for(struct ort_factory *f, const void *memor
 	return no_object(f, out);
 }
 
+/* Nothing has to be released: the provider has no allocator. */
 static void no_release(struct ort_factory *f, void *allocator)
 {
 	(void)f;
 	(void)allocator;
 }
 
+/* Returns false: the provider has no streams. */
 static bool no_streams(const struct ort_factory *f)
 {
 	(void)f;
 	return false;
 }
 
-/** ONNX Runtime's entry: make the factory. */
+/**
+ * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and 1
+ * to *made.
+ * @return NULL, also if this release of ONNX Runtime does not have our version of the interface (*made is 0 then); or a
+ *         status if there is no room or no memory
+ */
 EXPORTED struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                               struct ort_factory **out, size_t room, size_t *made);
 
@@ -171,7 +195,7 @@ struct ort_status *CreateEpFactories(const char *registered, const struct ort_ap
 	return NULL;
 }
 
-/** ONNX Runtime's entry: free the factory. */
+/** ONNX Runtime's second entry into the library: frees the factory. @return NULL */
 EXPORTED struct ort_status *ReleaseEpFactory(struct ort_factory *f);
 
 struct ort_status *ReleaseEpFactory(struct ort_factory *f)

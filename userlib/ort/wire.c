@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer of protocol buffers: the wire format's three kinds that are needed. */
+/* The writer of protocol buffers, with the three kinds of the wire format that ONNX's messages need. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,10 @@
 
 enum { KIND_VARINT, KIND_BYTES = 2, KIND_32 = 5 };
 
+/*
+ * Appends len bytes to a message, which grows as needed. If there is no memory, w->failed is set; then,
+ * and from then on, nothing is appended.
+ */
 static void put(struct wire *w, const void *data, size_t len)
 {
 	if (w->failed)
@@ -26,6 +30,7 @@ static void put(struct wire *w, const void *data, size_t len)
 	w->len += len;
 }
 
+/* Appends a number in 7-bit groups, the lowest first. */
 static void put_varint(struct wire *w, uint64_t v)
 {
 	uint8_t bytes[10];
@@ -37,6 +42,7 @@ static void put_varint(struct wire *w, uint64_t v)
 	put(w, bytes, n);
 }
 
+/* Appends the key of a field: its number and its kind. */
 static void put_key(struct wire *w, unsigned field, unsigned kind)
 {
 	put_varint(w, (uint64_t)field << 3 | kind);

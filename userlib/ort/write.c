@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of a graph as an ONNX model in memory. Field numbers are those of ONNX's format.
+ * Writes a part of a graph as an ONNX model in memory. Field numbers are those of ONNX's format.
+ * Functions return 0 or a negative errno; lack of memory is only noted in struct wire until the end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,26 +24,34 @@ enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_OF_TENSOR = 1, TENSOR_OF = 1, TENSOR
 
 struct writer {
 	const struct ort_api *api;
-	const struct part *part;
-	struct wire graph;
+	const struct part *part;   /* what is written */
+	struct wire graph;         /* the model's graph so far */
 	const char **written;      /* names of the constants written so far */
 	size_t n_written;
 	char *msg;                 /* WEFT_MSG_LEN bytes */
 };
 
+/* Writes to w->msg that `what` of `name` cannot be read from ONNX Runtime, and returns -ENOTSUP. */
 static int refuse(struct writer *w, const char *what, const char *name)
 {
 	snprintf(w->msg, WEFT_MSG_LEN, "%s of \"%.100s\" cannot be read from ONNX Runtime", what, name);
 	return -ENOTSUP;
 }
 
-/* ONNX's number of a type: 0 for strings, and for types that have none here. */
+/*
+ * Returns ONNX's number of an element type of ONNX Runtime; 0 for strings and for types that have none
+ * here.
+ */
 static int onnx_type(int type)
 {
 	/* From 17 on: the four float8 types, uint4, int4. Both number these alike; so they do everything below. */
 	return type >= 1 && type <= 22 && type != 8 ? type : 0;
 }
 
+/*
+ * Reads element type, dimensions (room for MAX_RANK; negative if unknown) and rank of s. Returns 0, or
+ * -ENOTSUP if a call fails or the rank is above MAX_RANK.
+ */
 static int shape_of(const struct ort_api *api, const struct ort_shape *s, int *type, int64_t *dims, size_t *rank)
 {
 	if (!ort_ok(api, api->element_type(s, type)) || !ort_ok(api, api->rank(s, rank)) || *rank > MAX_RANK ||
@@ -51,6 +60,10 @@ static int shape_of(const struct ort_api *api, const struct ort_shape *s, int *t
 	return 0;
 }
 
+/*
+ * Writes the tensor v, called `name`, with type, dimensions and bytes to `out`. Returns 0, or -ENOTSUP
+ * if it has a type that is not written or cannot be read.
+ */
 static int tensor(const struct ort_api *api, const struct ort_value *v, const char *name, struct wire *out)
 {
 	struct ort_shape *s;
@@ -73,7 +86,11 @@ static int tensor(const struct ort_api *api, const struct ort_value *v, const ch
 	return 0;
 }
 
-/* The bytes of an attribute, from malloc, at least one. */
+/*
+ * Returns the bytes of an attribute of that type, as ONNX Runtime gives them, and their number in *len;
+ * from calloc, with a zero byte behind, and the caller frees them. NULL: no memory, or they cannot be
+ * read.
+ */
 static void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, size_t *len)
 {
 	char none[8];
@@ -89,6 +106,10 @@ static void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int
 	return data;
 }
 
+/*
+ * Writes an attribute's value to `out`: integers, floats, a string or strings, one or a list, from the
+ * len bytes of data that ONNX Runtime gives for this type. Returns 0, or -ENOTSUP for other types.
+ */
 static int attr_list(struct wire *out, int type, const char *data, size_t len)
 {
 	size_t n = len / 8;
@@ -125,6 +146,10 @@ static int attr_list(struct wire *out, int type, const char *data, size_t len)
 	return -ENOTSUP;
 }
 
+/*
+ * Writes the value of attribute a, whose type is `type`, to `out`. Returns 0, or -ENOTSUP if it cannot
+ * be read or has a type that is not written.
+ */
 static int attr_value(struct writer *w, const struct ort_attr *a, int type, struct wire *out)
 {
 	struct ort_value *v = NULL;
@@ -149,6 +174,10 @@ static int attr_value(struct writer *w, const struct ort_attr *a, int type, stru
 	return err;
 }
 
+/*
+ * Writes all attributes of node n to `out`. Returns 0, -ENOMEM, or -ENOTSUP with the attribute's name
+ * in w->msg.
+ */
 static int attrs(struct writer *w, const struct node *n, struct wire *out)
 {
 	const struct ort_attr **list;
@@ -179,7 +208,10 @@ static int attrs(struct writer *w, const struct node *n, struct wire *out)
 	return err;
 }
 
-/* The constant behind a value, once. */
+/*
+ * Writes the constant behind value v to the graph, unless it was written already; other values are
+ * skipped. Returns 0, or -ENOTSUP with the reason in w->msg.
+ */
 static int constant(struct writer *w, const struct ort_value_info *v)
 {
 	const char *name = name_of(w->api, v);
@@ -200,6 +232,10 @@ static int constant(struct writer *w, const struct ort_value_info *v)
 	return err ? refuse(w, "type", name) : 0;
 }
 
+/*
+ * Writes node n with inputs, results, operator and attributes to the graph, and the constants that it
+ * reads. Returns 0 or a negative errno, with the reason in w->msg.
+ */
 static int node(struct writer *w, const struct node *n)
 {
 	struct wire out = { 0 };
@@ -221,7 +257,11 @@ static int node(struct writer *w, const struct node *n)
 	return err;
 }
 
-/* An input or output of the network: its dimensions must be known. */
+/*
+ * Writes v as an input or output of the network (field): name, element type and dimensions. An input's
+ * dimensions must all be known; those of an output follow from the inputs. Returns 0, or -ENOTSUP with
+ * the reason in w->msg.
+ */
 static int edge(struct writer *w, const struct ort_value_info *v, unsigned field)
 {
 	struct wire out = { 0 }, type = { 0 }, t = { 0 }, shape = { 0 };
@@ -256,6 +296,10 @@ static int edge(struct writer *w, const struct ort_value_info *v, unsigned field
 	return 0;
 }
 
+/*
+ * Writes the format's version and the versions of the operator sets that the part's nodes use to the
+ * model; the standard set is always written. Returns 0, or -ENOTSUP with the reason in w->msg.
+ */
 static int opsets(struct writer *w, struct wire *model)
 {
 	const char *domains[64];

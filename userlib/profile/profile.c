@@ -9,12 +9,13 @@
 #include "driver/clock.h"
 #include "weft/gen/cmd.h"
 
-/* A track of a longer run is not finer than cycles / 2^SLICES. */
+/* By default the grain grows by a cycle for each 2^SLICES cycles that the run is expected to take. */
 #define SLICES 17
-#define MIX_GRAINS 16          /* short runs make slices of so many grains */
-#define BIN_CYCLES 64
+#define MIX_GRAINS 16          /* states shorter than the grain are collected in slices of so many grains */
+#define BIN_CYCLES 64          /* cycles of a bin of bytes, for a grain of 1 */
 #define FIRST_WORD 6           /* cycles from a command's issue to its first word in the array, hw/feed */
 
+/* The tracks that are units with commands, and these units. */
 static const struct { enum weft_track track; unsigned unit; } units[] = {
 	{ WEFT_TRACK_LD, WEFT_UNIT_LD }, { WEFT_TRACK_ST, WEFT_UNIT_ST }, { WEFT_TRACK_CV, WEFT_UNIT_CV }, { WEFT_TRACK_VE, WEFT_UNIT_VE },
 };
@@ -26,7 +27,10 @@ const char *weft_profile_state(unsigned state)
 	return state < WEFT_PROF_WAIT_UNIT ? weft_does_text(state) : state < WEFT_PROF_STATES ? waits[state - WEFT_PROF_WAIT_UNIT] : "?";
 }
 
-/* Makes room for one more element at the end of an array and returns it; NULL if there is no memory. */
+/*
+ * Appends one element of `size` bytes, all zeros, to the array *a of *n elements with room for *cap,
+ * and returns it. NULL, without a change, if there is no memory.
+ */
 static void *more(void **a, size_t *n, size_t *cap, size_t size)
 {
 	if (*n == *cap) {
@@ -69,7 +73,7 @@ struct weft_profile *weft_profile_new(const weft_session *s)
 	return NULL;
 }
 
-/* Frees the lists of the step's commands for each unit. */
+/* Frees the lists of the current step's commands for each unit. */
 static void free_queues(struct weft_profile *p)
 {
 	for (unsigned u = 0; u < WEFT_N_UNITS; u++) {
@@ -101,7 +105,7 @@ void weft_profile_free(struct weft_profile *p)
 
 /* ---- slices ---- */
 
-/* Appends a slice of time to a unit's track. The profile notes a failed allocation and goes on without it. */
+/* Appends a copy of slice s to a track. If there is no memory, p->err becomes -ENOMEM. */
 static void put_slice(struct weft_profile *p, struct weft_prof_track *t, const struct weft_prof_slice *s)
 {
 	struct weft_prof_slice *e = MORE(t, s);
@@ -112,6 +116,10 @@ static void put_slice(struct weft_profile *p, struct weft_prof_track *t, const s
 		p->err = -ENOMEM;
 }
 
+/*
+ * Makes a slice of the short runs that the track has collected, if there are any, and starts collecting
+ * anew.
+ */
 static void end_mix(struct weft_profile *p, struct weft_prof_track *t)
 {
 	if (t->mixed)
@@ -121,8 +129,9 @@ static void end_mix(struct weft_profile *p, struct weft_prof_track *t)
 }
 
 /*
- * A unit's state ends in cycle `at`: its run becomes a slice of the track, or joins the slice
- * under way if it is shorter than the trace's grain.
+ * Ends the run of cycles in which the track was in t->state, at cycle `at` (the first that is not part
+ * of it). It is added to the track's totals and becomes a slice, or joins the collected short runs if
+ * it is shorter than the profile's grain; these become a slice when they reach MIX_GRAINS grains.
  */
 static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t at)
 {
@@ -145,7 +154,10 @@ static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t 
 	t->run = 0;
 }
 
-/* A unit is in this state in cycle `at`: the run of equal states grows or a new one begins. */
+/*
+ * Notes that a unit is in this state in cycle `at`: the current run of equal states grows, or it ends
+ * and a new one begins.
+ */
 static void set_state(struct weft_profile *p, struct weft_prof_track *t, unsigned state, uint64_t at)
 {
 	if (state != t->state || t->run == UINT32_MAX) {
@@ -157,6 +169,10 @@ static void set_state(struct weft_profile *p, struct weft_prof_track *t, unsigne
 
 /* ---- a stream ---- */
 
+/*
+ * Returns the entry in the report of the operator for which command cmd of the current step works; -1
+ * if it works for none.
+ */
 static int entry_of(const struct weft_profile *p, uint32_t cmd)
 {
 	int op = p->s->p->cmds[p->s->p->steps[p->step].first_cmd + cmd].op;
@@ -164,7 +180,10 @@ static int entry_of(const struct weft_profile *p, uint32_t cmd)
 	return op >= 0 ? p->entry[op] : -1;
 }
 
-/* Lists the commands of a step for each unit, in order, with what each waits for. */
+/*
+ * Lists the commands of a step for each unit, in order, with what each waits for, and counts in p->left
+ * the commands but loads that each entry of the report has. Returns 0 or -ENOMEM.
+ */
 static int queue_commands(struct weft_profile *p, const struct weft_step *step)
 {
 	const uint64_t *w = weft_session_words(p->s) + step->first_word;
@@ -206,8 +225,9 @@ int weft_profile_begin(struct weft_profile *p, int step)
 }
 
 /*
- * Ends the span of cycles that belongs to one operator of the report at cycle `to`, and begins the
- * next span.
+ * Ends the current window, the cycles from one operator's end to the next one's, at cycle `to`: it is
+ * kept as that of `entry` (-1: the stream's end), and the next one begins. If there is no memory,
+ * p->err becomes -ENOMEM.
  */
 static void end_window(struct weft_profile *p, int entry, uint64_t to)
 {
@@ -224,7 +244,10 @@ static void end_window(struct weft_profile *p, int entry, uint64_t to)
 	p->now.from = to;
 }
 
-/* The first of the units that unit u's next command still waits for, as a state of the trace. */
+/*
+ * Returns, as a state, the first unit for whose commands unit u's next command still waits;
+ * WEFT_DOES_WAIT_COMMAND if it waits for none or there is no next command.
+ */
 static unsigned waits_for(const struct weft_profile *p, unsigned u)
 {
 	if (p->issued[u] >= p->n_queue[u])
@@ -236,8 +259,9 @@ static unsigned waits_for(const struct weft_profile *p, unsigned u)
 }
 
 /*
- * Unit u has retired its oldest command in cycle `at`: notes when it was issued and retired, and
- * ends the operator's window if this was its last command.
+ * Notes that unit u has retired its oldest command by cycle `at`: keeps its times, and ends the window
+ * of its operator if this was the operator's last command but loads. Does nothing if the unit has no
+ * command. If there is no memory, p->err becomes -ENOMEM.
  */
 static void retire(struct weft_profile *p, unsigned u, uint64_t at)
 {
@@ -261,8 +285,10 @@ static void retire(struct weft_profile *p, unsigned u, uint64_t at)
 }
 
 /*
- * The command for which a busy unit is working: its oldest one. Only the array may already be
- * taking words of the next command.
+ * Returns the place in unit u's list of the command for which the unit works in cycle `at`: its oldest
+ * one that has not retired. The array, which takes the words of one command while earlier ones still
+ * pass through it, works for the last command issued, or for the one before until FIRST_WORD cycles
+ * after that.
  */
 static uint32_t worker(const struct weft_profile *p, unsigned u, uint64_t at)
 {
@@ -273,7 +299,10 @@ static uint32_t worker(const struct weft_profile *p, unsigned u, uint64_t at)
 	return k > p->retired[u] + 1 && at < p->issued_at[u][k - 1] + FIRST_WORD ? k - 2 : k - 1;
 }
 
-/* Adds one sampled cycle to the work of the operators whose commands the busy units are running. */
+/*
+ * Adds one sampled cycle, `at`, with its bytes to the work of those operators whose commands the busy
+ * units are running.
+ */
 static void count_work(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
@@ -291,7 +320,10 @@ static void count_work(struct weft_profile *p, const struct weft_sample *w, uint
 	}
 }
 
-/* Adds the bytes that crossed the bus in cycle `at` to the bin of that time. */
+/*
+ * Adds the bytes that crossed the bus in cycle `at` to the bin of that time. If there is no memory,
+ * p->err becomes -ENOMEM.
+ */
 static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
 	if (!w->rd_bytes && !w->wr_bytes)
@@ -307,8 +339,8 @@ static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uin
 }
 
 /*
- * Takes one sampled cycle from the simulator: states of all units, retirements, bytes. user is the
- * profile.
+ * Takes one sampled cycle of the simulator, which calls it: states of all units, commands issued and
+ * retired, bytes. user is the profile. Does nothing after a failure (p->err).
  */
 void weft_profile_sample(void *user, const struct weft_sample *w)
 {
@@ -404,8 +436,8 @@ int weft_profile_end(struct weft_profile *p, const struct weft_counters *counter
 /* ---- the host's clock ---- */
 
 /*
- * Adds a span of host time that began at from_ns (weft_now_ns()) and ends now: a host operator or
- * a job. Returns 0 or -ENOMEM.
+ * Adds a span of host time that began at from_ns (weft_now_ns()) and ends now: what it is (lane), its
+ * name, and the bytes moved. Returns 0 or -ENOMEM.
  */
 int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes)
 {

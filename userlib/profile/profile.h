@@ -1,58 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run did, and when: the units cycle by cycle (RTL) or by counters (a
- * card), operators, the host, transfers. Written as a trace (Trace Event Format,
- * which Perfetto and chrome://tracing open) and as a table.
+ * What a run did, and when: the units cycle by cycle (on the RTL) or by counters (on a card),
+ * operators, the host, transfers. A profile is written as a trace (Trace Event Format, which Perfetto and
+ * chrome://tracing open) and as a table.
  *
- * Two clocks: the NPU's cycles, all streams one after another, and the host's
- * time since the run began.
+ * There are two clocks: the NPU's cycles, counted through all streams one after another, and the
+ * host's time since the run began.
  */
 #ifndef WEFT_RUN_PROFILE_H
 #define WEFT_RUN_PROFILE_H
 
 #include "userlib/run/internal.h"
 
-/* States of a unit: enum weft_does, and for which unit's commands it waits. */
+/* States of a unit: enum weft_does, and behind it, for each unit, that commands of that unit are waited for. */
 #define WEFT_PROF_WAIT_UNIT WEFT_N_DOES
 #define WEFT_PROF_STATES (WEFT_N_DOES + WEFT_N_UNITS)
 
-/* Cycles of a track from `from` on, by state, in whatever order. */
+/* Some successive cycles of a track: how many from `from` on were spent in each state. */
 struct weft_prof_slice {
 	uint64_t from;
 	uint32_t n[WEFT_PROF_STATES];
 };
 
+/* What one unit did. */
 struct weft_prof_track {
-	struct weft_prof_slice *s;
+	struct weft_prof_slice *s; /* n_s slices in order of time */
 	size_t n_s, cap_s;
-	uint64_t total[WEFT_PROF_STATES];
-	unsigned state;            /* of the run under way */
-	uint64_t run;              /* its cycles so far */
-	struct weft_prof_slice mix; /* runs shorter than the grain, not yet a slice */
-	uint64_t mixed;            /* cycles in it */
-	bool measured;             /* the device says something of this track */
+	uint64_t total[WEFT_PROF_STATES];   /* cycles of the whole run, by state */
+	unsigned state;            /* the state in the last cycle */
+	uint64_t run;              /* for how many cycles without interruption */
+	struct weft_prof_slice mix; /* runs shorter than the grain that are not a slice yet */
+	uint64_t mixed;            /* cycles in mix */
+	bool measured;             /* the device tells something about this track */
 };
 
-/* A command from when its unit was free for it to its retirement. */
+/* A command of a step: when it was issued, when its unit was free for it, and when it retired. */
 struct weft_prof_cmd {
 	int32_t step;
 	uint32_t cmd;
 	uint64_t issued, from, to;
 };
 
-/* Cycles from one operator's end to the next one's. entry: in the report; -1: the stream's end. */
+/*
+ * The cycles from..to-1 between one operator's end and the next one's, and what each track did in
+ * them. entry is the operator whose end it is, as an entry of the report; -1: the stream's end.
+ */
 struct weft_prof_window {
 	int entry;
 	uint64_t from, to;
 	uint64_t n[WEFT_N_TRACKS][WEFT_PROF_STATES];
 };
 
-/* Work of one operator's own commands, wherever it was done. */
+/* The work of one operator's own commands, in whatever window it was done: busy cycles of units, bytes moved. */
 struct weft_prof_work { uint64_t busy[WEFT_N_UNITS], rd_bytes, wr_bytes; };
 
+/* What a span of host time is: an operator on the host, a job, a transfer over the link. */
 enum weft_prof_lane { WEFT_LANE_HOST, WEFT_LANE_JOB, WEFT_LANE_LINK };
 
-/* Something on the host's clock. */
+/* Something on the host's clock, in nanoseconds since the run began. */
 struct weft_prof_span {
 	enum weft_prof_lane lane;
 	char name[80];
@@ -61,53 +66,68 @@ struct weft_prof_span {
 
 struct weft_profile {
 	const weft_session *s;
-	int *entry, n_entries;     /* by graph operator: its entry in the report */
-	uint64_t grain, begin_ns;
-	bool by_cycle;             /* else by counters */
-	uint64_t cycles;           /* of streams that have ended; then of all */
+	int *entry, n_entries;     /* for each operator of the graph its entry in the report; number of entries */
+	uint64_t grain, begin_ns;  /* states shorter than `grain` cycles share a slice; when the run began */
+	bool by_cycle;             /* the device is watched in each cycle; false: only its counters are read */
+	uint64_t cycles;           /* cycles of all streams that have ended */
 	struct weft_prof_track track[WEFT_N_TRACKS];
-	struct weft_prof_work *work;
+	struct weft_prof_work *work;       /* by entry */
 	struct weft_prof_window *win;      size_t n_win, cap_win;
 	struct weft_prof_cmd *cmd;         size_t n_cmd, cap_cmd;
 	struct weft_prof_span *span;       size_t n_span, cap_span;
-	struct { uint32_t rd, wr; } *bin;  size_t n_bin, cap_bin;   /* bytes, bin_cycles each */
+	struct { uint32_t rd, wr; } *bin;  size_t n_bin, cap_bin;   /* bytes moved in each bin_cycles cycles */
 	uint64_t bin_cycles;
-	/* of the stream under way */
+	/* Of the current stream: */
 	int step;
-	uint32_t *queue[WEFT_N_UNITS];     /* its commands by unit */
-	uint64_t *waits[WEFT_N_UNITS];     /* their waits, 16 bits a unit */
-	uint64_t *issued_at[WEFT_N_UNITS];
-	uint32_t n_queue[WEFT_N_UNITS], issued[WEFT_N_UNITS], retired[WEFT_N_UNITS];
-	uint64_t free_at[WEFT_N_UNITS];
-	uint32_t *left;                    /* by entry: commands to retire, loads apart */
-	struct weft_prof_window now;
-	int err;
+	uint32_t *queue[WEFT_N_UNITS];     /* the commands of each unit, n_queue of them, in order */
+	uint64_t *waits[WEFT_N_UNITS];     /* for which each waits: 16 bits for each unit */
+	uint64_t *issued_at[WEFT_N_UNITS]; /* the cycle at which each was issued */
+	uint32_t n_queue[WEFT_N_UNITS], issued[WEFT_N_UNITS], retired[WEFT_N_UNITS];   /* numbers of commands */
+	uint64_t free_at[WEFT_N_UNITS];    /* when the unit's last command retired */
+	uint32_t *left;                    /* by entry: commands that have not retired, loads apart */
+	struct weft_prof_window now;       /* the current window */
+	int err;                           /* -ENOMEM: memory ran out; otherwise 0 */
 };
 
-/** @return NULL: out of memory */
+/** Make the profile of a session's next run. @return it; NULL: out of memory */
 struct weft_profile *weft_profile_new(const weft_session *s);
 void weft_profile_free(struct weft_profile *p);
 
-/** A stream begins; afterwards weft_profile_sample() is called in each of its cycles. @return 0, -ENOMEM */
+/**
+ * A stream, that of step `step`, begins; on a device that can be watched, weft_profile_sample() is called afterwards in
+ * each of its cycles. @return 0, -ENOMEM
+ */
 int weft_profile_begin(struct weft_profile *p, int step);
 void weft_profile_sample(void *user, const struct weft_sample *w);
-/** It has ended. counters: what the device said, where nothing was watched; else NULL. @return 0, -ENOMEM */
+/**
+ * The stream has ended. counters: all that is known of a stream that was not watched, which becomes
+ * one window; NULL: it was watched, or nothing is known. @return 0, or -ENOMEM if memory ran out since the run began
+ */
 int weft_profile_end(struct weft_profile *p, const struct weft_counters *counters);
 
-/** One window of the stream that just ended, by counters: up to the end of an entry of the report, or -1. */
+/**
+ * Add one window by its counters, which begins where the last one ended. entry is the entry of the
+ * report whose end it is, or -1. @return 0, -ENOMEM
+ */
 int weft_profile_window(struct weft_profile *p, int entry, const struct weft_counters *c);
 
 int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes);
+/** The device's callback for a transfer over the link that has ended; user is the profile. Failures stay in p->err. */
 void weft_profile_transfer(void *user, const struct weft_transfer *t);
 
+/** Returns a state in words, "?" if there is no such state. */
 const char *weft_profile_state(unsigned state);
 
 /* ---- profile_card.c ---- */
 
-/** The operators of a step that has run on a card, by running its beginnings. before: the arena as it was. */
+/**
+ * Measure how the cycles of a step that has run on a card divide among its operators, by running
+ * ever longer beginnings of it. before: the arena before the step; all: the counters of the whole step.
+ * @return 0 or a negative errno
+ */
 int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all);
 
-/* ---- profile_write.c: the trace; profile_text.c: the table, from malloc ---- */
+/* ---- profile_write.c: writes the trace; profile_text.c: returns the table, from malloc ---- */
 
 int weft_profile_write(const struct weft_profile *p, const char *path, char *msg);
 char *weft_profile_text(const struct weft_profile *p);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on a card, by its counters, which it has once a job: the stream up to
- * the end of each operator runs as a job of its own, on a copy of the memory as it
- * was. What one such job counts more than the one before it is the operator's.
- * Overlap with what follows is cut off there, so all of them together are held to
- * what the whole stream counted.
+ * The cycles of operators on a card, whose counters can be read only once for each job. So the stream
+ * up to the end of each operator runs as a job of its own, on a copy of the memory as it was. What one
+ * such job counts more than the one before it is the operator's. These jobs do not overlap the operator
+ * with what follows, and so may count more than the whole stream: counters beyond the whole stream's
+ * are not taken.
  */
 #include "profile.h"
 
@@ -17,8 +17,10 @@
 
 #define N_COUNTERS (sizeof(struct weft_counters) / sizeof(uint32_t))
 
+/* The beginning of a step up to, but without, command `to`, with which `entry` of the report ends. */
 struct cut { uint32_t to; int entry; };
 
+/* For qsort(): compares two cuts by their command. */
 static int by_place(const void *a, const void *b)
 {
 	const struct cut *x = a, *y = b;
@@ -27,8 +29,9 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Finds where to cut a step for each entry of the report: behind the entry's last command that is
- * not a load. Returns the number of cuts.
+ * Finds where to cut a step for each entry of the report that has commands in it: behind the entry's
+ * last command that is no load. Writes the cuts in order to cuts[], which has room for all entries, and
+ * returns their number.
  */
 static int find_cuts(const weft_session *s, const struct weft_step *step, struct cut *cuts)
 {
@@ -54,8 +57,8 @@ static int find_cuts(const weft_session *s, const struct weft_step *step, struct
 }
 
 /*
- * Runs the step's commands up to `to` as a job of its own, on a fresh copy of the memory, and
- * reads the device's counters behind it.
+ * Runs the step's commands up to, but without, `to` as a job of its own on `arena`, which is filled
+ * with `before` first. *c becomes the device's counters. Returns 0 or a negative errno.
  */
 static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, const uint8_t *before, weft_buf *arena,
                   struct weft_counters *c)
@@ -82,8 +85,8 @@ static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, co
 }
 
 /*
- * Sets *now to what the counters have gained since *seen, and *seen to the counters, none beyond
- * those of the whole step in *all.
+ * Sets *now to what the counters c have gained since *seen, where no counter counts for more than in
+ * *all, that of the whole step; counters that have not grown gain 0. Adds *now to *seen.
  */
 static void difference(const struct weft_counters *c, const struct weft_counters *all, struct weft_counters *seen,
                        struct weft_counters *now)
@@ -100,10 +103,10 @@ static void difference(const struct weft_counters *c, const struct weft_counters
 
 /*
  * Measures how a step that has run on a card divides among its operators. It runs ever longer
- * beginnings of the step, each in an arena of its own that starts from `before` (the arena before
- * the step), and enters the differences between successive counters in the session's profile. What
- * remains of `all`, the counters of the whole step, is entered as -1. Returns 0 or a negative
- * errno.
+ * beginnings of the step, each in an arena that starts from `before` (the arena before the step), and
+ * enters the differences between successive counters in the session's profile, one window for each
+ * entry of the report. What remains of `all`, the counters of the whole step, is entered as -1. Returns
+ * 0 or a negative errno.
  */
 int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table: for each operator its cycles, the least that it could take, of what,
- * and what that unit did instead meanwhile.
+ * The profile as a table: for each operator its cycles, the least cycles that it could take, which unit
+ * needs them, and what that unit did instead during the operator's window.
  *
- * The least: words that the array takes (one a cycle), bytes over the bus at the
- * memory's rate, or cycles in which the vector engine had something to do. Work
- * that was done ahead, such as loading weights, counts where it belongs.
+ * The least cycles are the most of three: words that the array takes (one a cycle), bytes over the
+ * bus at the memory's rate, and cycles in which the vector engine was busy. Work that was done
+ * ahead, such as loading weights, counts for the operator for which it was done.
  */
 #define _GNU_SOURCE
 #include "profile.h"
@@ -16,11 +16,13 @@
 
 #include "weft/gen/cmd.h"
 
+/* The least cycles of an operator, the track of the unit that needs them, and that unit's name. */
 struct bound { uint64_t cycles; enum weft_track track; const char *name; };
 
 /*
- * The least cycles that an operator could take, by the unit with most to do: array, memory or
- * vector engine.
+ * Returns the least cycles that an operator with work w could take, by the unit with most to do: array,
+ * memory (in profile DDR half the bus's width a cycle for reads and writes together, otherwise the full
+ * width for each) or vector engine.
  */
 static struct bound bound_of(const struct weft_profile *p, const struct weft_prof_work *w)
 {
@@ -38,7 +40,10 @@ static struct bound bound_of(const struct weft_profile *p, const struct weft_pro
 	return b;
 }
 
-/* Prints the three states, other than busy, in which the unit spent most of the window's cycles. */
+/*
+ * Prints the up to three states, other than busy, in which the track spent most cycles of the window,
+ * with these cycles, the most first.
+ */
 static void why_not(FILE *f, const struct weft_prof_window *w, enum weft_track track)
 {
 	const uint64_t *n = w->n[track];
@@ -59,6 +64,7 @@ static void why_not(FILE *f, const struct weft_prof_window *w, enum weft_track t
 	}
 }
 
+/* Adds window w to a sum: its length to to->to, and the cycles of each track in each state. */
 static void add(struct weft_prof_window *to, const struct weft_prof_window *w)
 {
 	to->to += w->to - w->from;
@@ -67,7 +73,7 @@ static void add(struct weft_prof_window *to, const struct weft_prof_window *w)
 			to->n[t][i] += w->n[t][i];
 }
 
-/* Prints the share of each of a unit's states in the run's cycles. */
+/* Prints one line: the share of each of track t's states in the run's cycles, in percent. */
 static void print_unit(FILE *f, const struct weft_profile *p, int t)
 {
 	const struct weft_prof_track *k = &p->track[t];
@@ -80,8 +86,9 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 }
 
 /*
- * The profile as a table: a line for each operator, then one for each unit. From malloc; NULL if
- * there is no memory.
+ * Returns the profile as a table: a line for each operator with cycles or work, one for what came
+ * behind the last operators, then one for each measured unit. From malloc; the caller frees it. NULL:
+ * out of memory.
  */
 char *weft_profile_text(const struct weft_profile *p)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace: an object of the Trace Event Format with complete events (X),
- * counters (C) and names (M). Process 1 is the NPU, where a microsecond stands
- * for a cycle; process 2 the host. On one thread events are in order and do not
- * overlap. Totals of every unit are under "weft".
+ * The profile as a trace: a JSON object of the Trace Event Format with complete events (X),
+ * counters (C) and names (M). Process 1 is the NPU, where a microsecond stands for a cycle; process 2 is
+ * the host. On one thread (a line of the trace) events do not overlap. The totals of every unit stand
+ * under "weft".
  */
 #include "profile.h"
 #include "userlib/files/file_out.h"
@@ -16,11 +16,12 @@
 #include "weft/gen/cmd.h"
 
 enum { NPU = 1, HOST };
-#define OPERATORS 1            /* threads of the NPU; then the units, then their commands */
-#define UNIT_TID 10
-#define COMMAND_TID 30
-#define LANES 64               /* of transfers that were under way together */
+#define OPERATORS 1            /* numbers of the NPU's threads: operators, */
+#define UNIT_TID 10            /* the first of the units, */
+#define COMMAND_TID 30         /* and the first of the units' commands */
+#define LANES 64               /* threads for transfers that overlap */
 
+/* The file, and whether no event was written yet. */
 struct out { FILE *f; bool first; };
 
 /* Writes s as a JSON string with its quotes. */
@@ -39,14 +40,20 @@ static void text(FILE *f, const char *s)
 	putc('"', f);
 }
 
-/* {"ph":"X","pid":1,"tid":3 */
+/*
+ * Begins an event of kind ph ("X", "C" or "M") of a process and thread: {"ph":"X","pid":1,"tid":3. The
+ * caller writes its other members and the closing brace.
+ */
 static void event(struct out *o, const char *ph, int pid, int tid)
 {
 	fprintf(o->f, "%s\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d", o->first ? "" : ",", ph, pid, tid);
 	o->first = false;
 }
 
-/* Names a line of the trace and fixes its place among the process's lines. */
+/*
+ * Writes two events that name a thread of the trace and fix its place among the process's threads, by
+ * its number.
+ */
 static void name_thread(struct out *o, int pid, int tid, const char *name)
 {
 	event(o, "M", pid, tid);
@@ -57,6 +64,7 @@ static void name_thread(struct out *o, int pid, int tid, const char *name)
 	fprintf(o->f, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}", tid);
 }
 
+/* Writes an event that names a process of the trace. */
 static void name_process(struct out *o, int pid, const char *name)
 {
 	event(o, "M", pid, 0);
@@ -65,7 +73,10 @@ static void name_process(struct out *o, int pid, const char *name)
 	fprintf(o->f, "}}");
 }
 
-/* name, times, and what follows is the caller's up to the brace */
+/*
+ * Begins a complete event with its name, start and duration: in cycles for the NPU, in microseconds for
+ * the host. The caller writes its other members and the closing brace.
+ */
 static void slice(struct out *o, int pid, int tid, const char *name, double ts, double dur)
 {
 	event(o, "X", pid, tid);
@@ -77,8 +88,8 @@ static void slice(struct out *o, int pid, int tid, const char *name, double ts, 
 /* ---- the NPU ---- */
 
 /*
- * Writes the states that occurred with their cycles as members of a JSON object, from n or, if n
- * is NULL, from wide.
+ * Writes the states that occurred, with their cycles, as members of a JSON object without its braces;
+ * the cycles are n[] or, if n is NULL, wide[].
  */
 static void write_states(FILE *f, const uint32_t *n, const uint64_t *wide)
 {
@@ -93,7 +104,10 @@ static void write_states(FILE *f, const uint32_t *n, const uint64_t *wide)
 	}
 }
 
-/* Writes one unit's slices of time, each named by the state that it was in most. */
+/*
+ * Writes the slices of track t as events, each named by the state that most of its cycles were in, with
+ * all states if there are several. Slices that are only idle are left out.
+ */
 static void write_track(struct out *o, const struct weft_profile *p, int t)
 {
 	const struct weft_prof_track *k = &p->track[t];
@@ -121,7 +135,7 @@ static void write_track(struct out *o, const struct weft_profile *p, int t)
 	}
 }
 
-/* Writes the bytes read and written in each bin of time as a counter. */
+/* Writes the bytes read and written in each bin of time as counter events. */
 static void write_bytes(struct out *o, const struct weft_profile *p)
 {
 	for (size_t i = 0; i < p->n_bin; i++) {
@@ -131,7 +145,10 @@ static void write_bytes(struct out *o, const struct weft_profile *p)
 	}
 }
 
-/* Writes the window of each operator as a slice, with its tensor and states. */
+/*
+ * Writes each window as an event with the name of the operator whose end it is ("end" at a stream's
+ * end), its tensor and its multiplications. Empty windows are left out.
+ */
 static void write_operators(struct out *o, const struct weft_profile *p, const struct weft_report *r)
 {
 	char name[160];
@@ -153,6 +170,7 @@ static void write_operators(struct out *o, const struct weft_profile *p, const s
 	}
 }
 
+/* For qsort(): compares two commands by the cycle of their retirement. */
 static int by_unit_and_time(const void *a, const void *b)
 {
 	const struct weft_prof_cmd *x = a, *y = b;
@@ -160,9 +178,13 @@ static int by_unit_and_time(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
+/* Where a command of the program begins in the session's words, and its unit. */
 struct placed { size_t word; unsigned unit; };
 
-/* Finds each command's first word in the program's stream; from malloc, NULL if there is no memory. */
+/*
+ * Finds, for each command of the program, where it begins in the session's words, and its unit. From
+ * calloc; the caller frees it. NULL: out of memory.
+ */
 static struct placed *place_commands(const struct weft_profile *p)
 {
 	const weft_program *prog = p->s->p;
@@ -183,7 +205,11 @@ static struct placed *place_commands(const struct weft_profile *p)
 	return all;
 }
 
-/* Writes every command as a slice on its unit's line, from issue to retirement, with its disassembly. */
+/*
+ * Sorts the commands by retirement and writes each as an event on its unit's thread, from when the unit
+ * was free for it to its retirement, with operator, time of issue and disassembly. Returns 0 or
+ * -ENOMEM.
+ */
 static int write_commands(struct out *o, const struct weft_profile *p)
 {
 	const weft_program *prog = p->s->p;
@@ -213,7 +239,10 @@ static int write_commands(struct out *o, const struct weft_profile *p)
 	return 0;
 }
 
-/* Writes the NPU's process: operators, units, commands, bytes. */
+/*
+ * Writes the NPU's process: names, operators, units, bytes, commands. r is the run's report. Returns 0
+ * or -ENOMEM.
+ */
 static int write_npu(struct out *o, const struct weft_profile *p, const struct weft_report *r)
 {
 	static const char *const commands[] = { "LD commands", "ST commands", "CV commands", "VE commands" };
@@ -235,6 +264,7 @@ static int write_npu(struct out *o, const struct weft_profile *p, const struct w
 
 /* ---- the host ---- */
 
+/* For qsort(): compares two spans by their start. */
 static int by_start(const void *a, const void *b)
 {
 	const struct weft_prof_span *x = a, *y = b;
@@ -243,8 +273,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * Writes the host's process: operators that the host ran, and jobs, each on the first line that is
- * free at that time.
+ * Sorts the spans of host time and writes the host's process: operators that the host ran, jobs, and
+ * transfers, each on the first of LANES threads that is free at that time (left out if none is).
  */
 static void write_host(struct out *o, const struct weft_profile *p)
 {
@@ -283,7 +313,10 @@ static void write_host(struct out *o, const struct weft_profile *p)
 
 /* ---- the file ---- */
 
-/* Writes each unit's states with their totals as an object that tests and scripts read. */
+/*
+ * Writes the member "weft" of the trace: configuration, cycles, grain, and the total cycles of each
+ * measured unit in each state, for tests and scripts.
+ */
 static void write_totals(FILE *f, const struct weft_profile *p)
 {
 	fprintf(f, "\"weft\":{\"config\":\"%s\",\"cycles\":%llu,\"grain\":%llu,\"units\":{", p->s->cfg->name, (unsigned long long)p->cycles,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which nodes compute with integers, and what that takes: weights as constants
- * behind DequantizeLinear, and a QuantizeLinear with a DequantizeLinear behind
- * each value that such nodes read or give.
+ * Decides which nodes are taken, that is, compute with quantised numbers, and inserts what that takes:
+ * weights as constants behind DequantizeLinear, and a QuantizeLinear with a DequantizeLinear behind
+ * each value that such nodes read or make.
  *
- * Products with constant weights are always taken. Sums of two, averages,
- * Concat and functions of one element are taken where they end in a product, or
- * come from one through such nodes; nodes that only move elements pass both ways.
+ * Products with constant weights are always taken. Sums of two tensors, averages and Concat are taken
+ * if a product lies before or behind them, with only nodes in between that could be taken or move
+ * elements; functions of one element only if a product lies behind them. Nodes that only move elements
+ * are not changed.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,8 +18,13 @@
 #include "userlib/import/onnx/onnx_exact_scale.h"
 #include "quantize.h"
 
+/*
+ * Kinds of nodes: none of the following; only moves elements; product with constant weights; sum,
+ * difference or product of two tensors; average over windows; Concat; function of one element.
+ */
 enum kind { OTHER, MOVE, PRODUCT, PAIR, AVERAGE, CONCAT, FUNCTION };
 
+/* Says whether n is an operator of the list, which ends with NULL. */
 static bool listed(const onnx_node *n, const char *const *list)
 {
 	for (; *list; list++)
@@ -27,7 +33,10 @@ static bool listed(const onnx_node *n, const char *const *list)
 	return false;
 }
 
-/* Has the node a second operand that is not constant and has the shape of the first? */
+/*
+ * Says whether the node has exactly two operands, which are different values, neither of them constant,
+ * with the same rank and number of elements.
+ */
 static bool two_tensors(struct qz *z, const onnx_node *n)
 {
 	struct qz_value *a = qz_value(z, qz_operand(n, 0)), *b = qz_value(z, qz_operand(n, 1));
@@ -39,8 +48,9 @@ static bool two_tensors(struct qz *z, const onnx_node *n)
 }
 
 /*
- * Has the product constant weights, and for Conv and Gemm a constant bias or none, of a form that
- * can be quantised?
+ * Says whether a product has constant float32 weights of a form that can be quantised: for Conv any of
+ * rank 2 or more; for MatMul a matrix; for Gemm a matrix, A not transposed, alpha and beta 1. The bias
+ * of Conv and Gemm must be constant, or there is none; Gemm's has one element for each output.
  */
 static bool constant_weights(struct qz *z, const onnx_node *n)
 {
@@ -60,7 +70,11 @@ static bool constant_weights(struct qz *z, const onnx_node *n)
 	return !*qz_operand(n, 2) || (qz_floats(z, qz_operand(n, 2), &t) && t.rank == 1 && t.dim[0] == outputs);
 }
 
-/* What the quantiser does with a node: product, pair, average, function, move, Concat, or nothing. */
+/*
+ * Returns what kind of node n is for the quantiser, given the type: with float8 only products and moves
+ * count; with int16x8 also sums and differences of two tensors and Relu; with int8 all kinds. NULL,
+ * nodes with several results, and products and pairs that cannot be quantised are OTHER.
+ */
 static enum kind kind_of(struct qz *z, const onnx_node *n)
 {
 	static const char *const moves[] = { "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice",
@@ -91,8 +105,13 @@ static enum kind kind_of(struct qz *z, const onnx_node *n)
 
 /* ---- what is taken ---- */
 
-struct plan { uint8_t kind; bool from, to, taken; };   /* a product before it, or behind it */
+/*
+ * What is planned for a node: its kind; whether a product comes before it (from; itself, too) or behind
+ * it (to), through nodes that are not OTHER; and whether it computes with quantised numbers.
+ */
+struct plan { uint8_t kind; bool from, to, taken; };
 
+/* Returns the plan of the node that makes the value `name`; NULL if no node does. */
 static struct plan *plan_of(struct qz *z, struct plan *p, const char *name)
 {
 	struct qz_value *v = qz_value(z, name);
@@ -101,8 +120,10 @@ static struct plan *plan_of(struct qz *z, struct plan *p, const char *name)
 }
 
 /*
- * Decides which nodes compute with integers: moves and functions do if what they read does. The
- * nodes are sorted so that makers come first.
+ * Fills in from, to and taken of all nodes from their kinds. A product is taken; a function if a
+ * product comes behind it (one at the end stays float, since its result would only be rounded once
+ * more); pairs, averages and Concat if a product comes before or behind. The nodes must be sorted so
+ * that makers come first.
  */
 static void spread(struct qz *z, struct plan *p)
 {
@@ -124,7 +145,10 @@ static void spread(struct qz *z, struct plan *p)
 	}
 }
 
-/* The value that moves lead from: its elements are v's. */
+/*
+ * Returns the value whose elements v has, by going back through the nodes that only move elements. NULL
+ * if v is NULL or such a node has no operand.
+ */
 static struct qz_value *root(struct qz *z, struct plan *p, struct qz_value *v)
 {
 	for (int guard = 0; v && v->maker >= 0 && p[v->maker].kind == MOVE && guard < 1000; guard++)
@@ -132,14 +156,15 @@ static struct qz_value *root(struct qz *z, struct plan *p, struct qz_value *v)
 	return v;
 }
 
+/* Says whether v is a value that is not constant and of which finite numbers were seen. */
 static bool activation(const struct qz_value *v)
 {
 	return v && v->tensor >= 0 && v->seen && v->init < 0;
 }
 
 /*
- * The Relu or Clip that is the only reader of node i's result, or i itself if there is none: no
- * QuantizeLinear belongs between the two.
+ * Returns the node that is the Relu or Clip (with constant limits) which alone reads node i's result; i
+ * itself if there is none. No QuantizeLinear belongs between the two.
  */
 static int limiter(struct qz *z, int i)
 {
@@ -155,8 +180,9 @@ static int limiter(struct qz *z, int i)
 }
 
 /*
- * Marks the values behind which a QuantizeLinear and a DequantizeLinear are needed: operands and
- * results of the nodes that were taken.
+ * Marks the values behind which a QuantizeLinear and a DequantizeLinear are needed (paired): the
+ * operands of the nodes that were taken, traced back through moves, and their results, behind a
+ * limiter() if there is one. Constants and values of which nothing was seen are left out.
  */
 static void mark(struct qz *z, struct plan *p)
 {
@@ -181,12 +207,18 @@ static void mark(struct qz *z, struct plan *p)
 
 /* ---- scales ---- */
 
+/* Returns ONNX's number of the type of quantised activations: int16, float8 E4M3 or int8. */
 static int type_code(const struct qz *z)
 {
 	return z->o->type == WEFT_QUANTIZE_INT16X8 ? 5 : z->o->type == WEFT_QUANTIZE_FP8 ? 17 : 3;
 }
 
-/* The scale and zero point (*zp) of a value from its range, which is widened to hold 0 so that 0 is exact. */
+/*
+ * Returns the scale of a value, and in *zp its zero point, from its range lo..hi, which is widened to
+ * hold 0 so that 0 is exact. int8 uses the whole range with a zero point; int16 and float8 are
+ * symmetric with zero point 0; float8's scale is a power of two, because the device's products have no
+ * other scale. An empty range gives 1/255.
+ */
 static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 {
 	double lo = fmin(v->lo, 0), hi = fmax(v->hi, 0), top = fmax(-lo, hi);
@@ -204,6 +236,10 @@ static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 	return (float)s;
 }
 
+/*
+ * Appends a QuantizeLinear or DequantizeLinear (type) of x with scale and zero point, whose result is
+ * y. Returns y; NULL if there is no memory or a name is NULL.
+ */
 static char *quantiser(struct qz *z, const char *type, char *x, char *scale, char *zp, char *y)
 {
 	char *in[3] = { x, scale, zp };
@@ -215,18 +251,19 @@ static char *quantiser(struct qz *z, const char *type, char *x, char *scale, cha
 
 /* A product's weights: what stands in the file, and what becomes of it. */
 struct weights {
-	weft_tensor t;
-	const float *w, *bias;         /* bias: NULL if there is none */
-	int axis;
-	int64_t inner, channels;       /* elements between two of a channel's; output channels */
+	weft_tensor t;                 /* type and shape of the weights */
+	const float *w, *bias;         /* their numbers, and those of the bias; NULL if there is none */
+	int axis;                      /* the dimension that counts output channels */
+	int64_t inner, channels;       /* element i belongs to channel i / inner % channels */
 	float *scale;                  /* by channel */
-	uint8_t *codes;
-	int32_t *bias_codes;
+	uint8_t *codes;                /* the quantised weights, int8 or float8, one for each element of t */
+	int32_t *bias_codes;           /* the quantised bias, by channel; 0 if there is none */
 };
 
 /*
- * Reads weights and bias of a product as floats and chooses a scale for each output channel;
- * float8 has one power of two for the whole tensor.
+ * Reads weights and bias of product n as floats into *w and chooses a scale for each output channel:
+ * its greatest magnitude / 127, or 1 for zeros. float8 has one power of two for the whole tensor.
+ * Returns 0, -ENOMEM, or -EINVAL with one line in the message for a bias of another length.
  */
 static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 {
@@ -261,7 +298,10 @@ static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 	return 0;
 }
 
-/* Computes the codes of weights, and of the bias in units of x_scale times the channel's scale. */
+/*
+ * Computes the codes of the weights, rounded to the nearest and limited to the type, and those of the
+ * bias in units of x_scale (the operand's scale) times the channel's scale, limited to 2^30.
+ */
 static void encode(const struct qz *z, struct weights *w, float x_scale)
 {
 	for (int64_t i = 0; i < weft_tensor_elements(&w->t); i++) {
@@ -277,8 +317,10 @@ static void encode(const struct qz *z, struct weights *w, float x_scale)
 }
 
 /*
- * Moves the scale of each channel for which no RESCALE rounds as ONNX does for every possible sum,
- * by the least step that helps: the device then computes the layer with ONNX's bits.
+ * Raises the scale of each channel for which no RESCALE rounds as ONNX does for every sum that can
+ * occur, by the smallest floats (at most 64 steps) until one does: the device then computes the layer
+ * with ONNX's bits. x and y are the product's input and result. The codes must have been computed with
+ * the old scales. Returns 0 or -ENOMEM.
  */
 static int settle(struct qz *z, struct weights *w, const struct qz_value *x, const struct qz_value *y)
 {
@@ -305,9 +347,10 @@ static int settle(struct qz *z, struct weights *w, const struct qz_value *x, con
 }
 
 /*
- * Makes operand k of node n the result of a DequantizeLinear of the given codes and scale along an axis.
- * type is ONNX's number of the codes' type. The zero points are 0 and are written, because ONNX Runtime
- * fuses no product without them.
+ * Makes operand k of node n the result of a DequantizeLinear of the constants `codes` and `scale` along
+ * an axis of `channels` elements. type is ONNX's number of the codes' type, suffix ends the new value's
+ * name. The zero points are 0 and are written, because ONNX Runtime fuses no product without them.
+ * Returns 0 or -ENOMEM.
  */
 static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suffix, char *codes, char *scale, int type, int axis, int64_t channels)
 {
@@ -323,8 +366,8 @@ static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suf
 }
 
 /*
- * Writes codes and scales of weights and bias into the model, and lets the product read them
- * through DequantizeLinear.
+ * Writes codes and scales of weights and bias into the model as constants, and lets product n read them
+ * through DequantizeLinear. With float8 the bias stays as it is. Returns 0 or -ENOMEM.
  */
 static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, float x_scale)
 {
@@ -347,8 +390,9 @@ static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, fl
 }
 
 /*
- * Quantises the weights of the product at node i, from the ranges of its input and its result.
- * Fails if no values were seen of the input.
+ * Quantises weights and bias of the product at node i, with the scale of its input and, for int8,
+ * settle(). Counts it in z->n_products. Returns 0, -ENOTSUP with one line in the message if no values
+ * were seen of its input, or another negative errno.
  */
 static int product(struct qz *z, struct plan *p, int i)
 {
@@ -375,8 +419,9 @@ static int product(struct qz *z, struct plan *p, int i)
 /* ---- pairs ---- */
 
 /*
- * Puts QuantizeLinear and DequantizeLinear behind a value. The value keeps its name behind the two
- * so that readers need not change; if it is a network's input, its readers are changed.
+ * Puts QuantizeLinear and DequantizeLinear behind value v. The value keeps its name behind the two, so
+ * that readers need not change; its maker then makes "NAME/float". If v is a network's input, its
+ * readers among the first n_before nodes read "NAME/real" instead. Returns 0 or -ENOMEM.
  */
 static int pair(struct qz *z, struct qz_value *v, int n_before)
 {
@@ -402,8 +447,9 @@ static int pair(struct qz *z, struct qz_value *v, int n_before)
 }
 
 /*
- * Decides which nodes compute with integers and writes QuantizeLinear, DequantizeLinear and
- * quantised weights for them. Returns 0 or a negative errno.
+ * Decides which nodes compute with quantised numbers and writes QuantizeLinear, DequantizeLinear and
+ * quantised weights for them. Ranges must have been found, and the nodes be sorted. Returns 0 or a
+ * negative errno, with one line in the message.
  */
 int qz_insert(struct qz *z)
 {

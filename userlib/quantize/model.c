@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file as lists of nodes and constants that may grow, and back. */
+/* The model as lists of nodes and constants that may grow: reading, looking up, changing, and writing. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "quantize.h"
 
 /*
- * Writes one line into the message, with control characters replaced, notes -ENOMEM for good, and
- * returns err.
+ * Writes one line into the message, with control characters (of names in the file) replaced by '?'.
+ * -ENOMEM is also noted in z->no_memory for good. Returns err.
  */
 int qz_fail(struct qz *z, int err, const char *format, ...)
 {
@@ -25,7 +25,10 @@ int qz_fail(struct qz *z, int err, const char *format, ...)
 	return err;
 }
 
-/* n zeroed bytes that live as long as the model; NULL and a message if there is no memory. */
+/*
+ * Returns n bytes of zeros that live until qz_close(); NULL, after qz_fail() with -ENOMEM, if there is
+ * no memory.
+ */
 void *qz_alloc(struct qz *z, size_t n)
 {
 	if (z->n_block == z->cap_block) {
@@ -47,7 +50,10 @@ void *qz_alloc(struct qz *z, size_t n)
 	return p;
 }
 
-/* The string a followed by b, which lives as long as the model; NULL if there is no memory. */
+/*
+ * Returns the string a followed by b, which lives until qz_close(); NULL if there is no memory. Neither
+ * a nor b may be NULL.
+ */
 char *qz_text(struct qz *z, const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
@@ -60,7 +66,10 @@ char *qz_text(struct qz *z, const char *a, const char *b)
 	return p;
 }
 
-/* Makes room for one more pointer in a list. */
+/*
+ * Makes room for element number n in a list of *cap pointers. The old list stays in memory until
+ * qz_close(). Returns 0 or -ENOMEM.
+ */
 static int grow(struct qz *z, void ***list, int n, int *cap)
 {
 	if (n < *cap)
@@ -76,7 +85,7 @@ static int grow(struct qz *z, void ***list, int n, int *cap)
 	return 0;
 }
 
-/* Appends a node to the model's list. NULL counts as no memory. */
+/* Appends node n to the model's list. Returns 0 or -ENOMEM; NULL counts as no memory. */
 static int add_node(struct qz *z, onnx_node *n)
 {
 	int err = n ? grow(z, (void ***)&z->node, z->n_node, &z->cap_node) : -ENOMEM;
@@ -86,7 +95,7 @@ static int add_node(struct qz *z, onnx_node *n)
 	return err;
 }
 
-/* Appends a constant to the model's list. */
+/* Appends constant t to the model's list. Returns 0 or -ENOMEM. */
 static int add_init(struct qz *z, onnx_tensor *t)
 {
 	int err = grow(z, (void ***)&z->init, z->n_init, &z->cap_init);
@@ -97,8 +106,8 @@ static int add_init(struct qz *z, onnx_tensor *t)
 }
 
 /*
- * The tensor of a Constant node, named as the node's result. NULL if the node is another one, or
- * if there is no memory.
+ * Returns the tensor of a Constant node, named as the node's result. NULL if the node is another one or
+ * has its value in another form, or if there is no memory.
  */
 static onnx_tensor *constant_of(struct qz *z, const onnx_node *n)
 {
@@ -113,8 +122,8 @@ static onnx_tensor *constant_of(struct qz *z, const onnx_node *n)
 }
 
 /*
- * A copy of a node with lists of operands, results and attributes that may change; the strings
- * stay the file's.
+ * Returns a copy of a node with lists of operands and results of its own; strings and attributes stay
+ * the file's. NULL if there is no memory.
  */
 static onnx_node *copy_node(struct qz *z, const onnx_node *from)
 {
@@ -133,7 +142,10 @@ static onnx_node *copy_node(struct qz *z, const onnx_node *from)
 	return n;
 }
 
-/* Reads the version of the default operator set of the model into z->opset. */
+/*
+ * Reads the model's operator sets into z->set and the version of ONNX's own set into z->opset. Returns
+ * that version; 0 if there is none.
+ */
 static int opset_of(struct qz *z)
 {
 	z->set = z->m->opset_import;
@@ -147,8 +159,9 @@ static int opset_of(struct qz *z)
 }
 
 /*
- * Reads an ONNX model and lists its nodes and constants so that both may grow. Returns 0 or a
- * negative errno with one line in the message; qz_close() is due either way.
+ * Reads an ONNX model and lists its nodes and constants (Constant nodes too) so that both may grow,
+ * then calls qz_index(). Returns 0, or a negative errno with one line in the message; qz_close() is due
+ * either way.
  */
 int qz_open(struct qz *z, const void *data, size_t len)
 {
@@ -172,7 +185,7 @@ int qz_open(struct qz *z, const void *data, size_t len)
 	return err ? err : qz_index(z);
 }
 
-/* Frees everything that belongs to the model. */
+/* Frees the graph and everything that belongs to the model. */
 void qz_close(struct qz *z)
 {
 	weft_graph_free(z->g);
@@ -217,6 +230,7 @@ double qz_real(const onnx_node *n, const char *name, double otherwise)
 	return a && a->has_f ? (double)a->f : otherwise;
 }
 
+/* For qsort() and bsearch(): compares two values by their names. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct qz_value *)a)->name, ((const struct qz_value *)b)->name);
@@ -229,13 +243,17 @@ struct qz_value *qz_value(struct qz *z, const char *name)
 	return *name ? bsearch(&key, z->value, (size_t)z->n_value, sizeof key, by_name) : NULL;
 }
 
+/*
+ * Appends an entry for the value `name` to the table, which has room; nothing if the name is NULL or
+ * "".
+ */
 static void note(struct qz *z, const char *name)
 {
 	if (name && *name)
 		z->value[z->n_value++] = (struct qz_value){ .name = name, .maker = -1, .reader = -1, .init = -1, .tensor = -1 };
 }
 
-/* Sorts the values by name and drops the second of two with one name. */
+/* Sorts the table of values by name and keeps one of several entries with the same name. */
 static void unique(struct qz *z)
 {
 	int n = 0;
@@ -248,8 +266,9 @@ static void unique(struct qz *z)
 }
 
 /*
- * Makes the table of all values by name: which node makes each, which constant it is, who reads
- * it. Returns 0 or a negative errno.
+ * Makes the table of all values anew, sorted by name: which node makes each, which constant it is, how
+ * many nodes read it and which is the last, and whether it is an input (constants are none) or output
+ * of the network. Ranges and marks in it are lost. Returns 0 or -ENOMEM.
  */
 int qz_index(struct qz *z)
 {
@@ -325,8 +344,9 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t)
 /* ---- changing ---- */
 
 /*
- * Appends a node with the given operands and one result. Returns NULL if there is no memory or an
- * operand's name is NULL.
+ * Appends a node of that type and domain (NULL: ONNX's own) with n_in operands and one result, `out`,
+ * after which it is named. Returns it; NULL if there is no memory or the name of an operand or of the
+ * result is NULL.
  */
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out)
 {
@@ -352,7 +372,7 @@ onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char 
 	return out && n->op_type && n->name && !add_node(z, n) ? n : NULL;
 }
 
-/* Adds an integer attribute to a node. */
+/* Adds an integer attribute of that name and value to a node. Returns 0 or -ENOMEM. */
 int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v)
 {
 	onnx_attribute *a = qz_alloc(z, sizeof *a), **list = qz_alloc(z, (n->n_attribute + 1) * sizeof *list);
@@ -392,7 +412,10 @@ char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t 
 	return add_init(z, t) ? NULL : name;
 }
 
-/* Makes `name` operand k of a node; operands between its last one and k become empty. */
+/*
+ * Makes `name` operand k of a node; operands between its last one and k become empty. Returns 0, or
+ * -ENOMEM also if name is NULL.
+ */
 int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name)
 {
 	size_t count = k < n->n_input ? n->n_input : k + 1;
@@ -409,8 +432,10 @@ int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name)
 }
 
 /*
- * Lists the nodes so that makers come before readers, as the format wants it, by a depth-first
- * walk with a stack of its own.
+ * Lists the nodes so that makers come before readers, as the format wants it, in out[], which has room
+ * for all; their number becomes *n_out. It is a depth-first walk with a stack of its own. Indexes the
+ * model anew. Returns 0, -ENOMEM, or -EINVAL with one line in the message if nodes read each other's
+ * results in a circle.
  */
 static int sorted(struct qz *z, onnx_node **out, size_t *n_out)
 {
@@ -452,7 +477,10 @@ static int sorted(struct qz *z, onnx_node **out, size_t *n_out)
 	return 0;
 }
 
-/* Lists the constants that some node reads; returns how many. */
+/*
+ * Lists the constants that some node reads or that are outputs in out[], which has room for all.
+ * Returns their number.
+ */
 static size_t live_inits(struct qz *z, onnx_tensor **out)
 {
 	size_t n = 0;
@@ -466,8 +494,8 @@ static size_t live_inits(struct qz *z, onnx_tensor **out)
 }
 
 /*
- * Lists the graph's inputs that are no constants: before version 4 of the format constants were
- * listed as inputs, too.
+ * Lists the graph's inputs that are not constants in out[], which has room for all, and returns their
+ * number. Before version 4 of the format, constants were listed as inputs, too.
  */
 static size_t true_inputs(struct qz *z, Weft__Onnx__Value **out)
 {
@@ -483,8 +511,8 @@ static size_t true_inputs(struct qz *z, Weft__Onnx__Value **out)
 }
 
 /*
- * Writes the model with its nodes sorted and unread constants left out. *data is from malloc.
- * Returns 0 or a negative errno.
+ * Writes the model as a file of *len bytes, with its nodes sorted and unread constants left out. *data
+ * is from malloc. Returns 0, or a negative errno with one line in the message.
  */
 int qz_pack(struct qz *z, uint8_t **data, size_t *len)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The float network at an opset that has QuantizeLinear and DequantizeLinear of
- * the types wanted: 13 for int8 by channel, 19 for float8, 21 for int16.
+ * Raises the float network to an opset (version of ONNX's operator set) that has QuantizeLinear and
+ * DequantizeLinear of the types wanted: 13 for int8 by channel, 19 for float8, 21 for int16.
  *
- * Only what an operator's newer page says otherwise is changed, as ONNX's version
- * converter does: attributes become operands (Clip and Pad 11, Slice and TopK 10, Dropout 12,
- * Squeeze, Unsqueeze, Split and ReduceSum 13, other reductions 18), Softmax and its kin get
- * the axis that they meant (13), Upsample becomes Resize (10), Split says how many (18).
+ * Only nodes whose operator is defined otherwise in the newer opset are changed, as ONNX's version
+ * converter does it. Attributes become operands: of Slice and TopK in opset 10, Clip and Pad 11,
+ * Squeeze, Unsqueeze, Split and ReduceSum 13, other reductions 18. Upsample becomes Resize (10),
+ * Dropout loses its ratio (12), Softmax, LogSoftmax and Hardmax get the axis that they meant (13),
+ * Split says how many parts there are (18).
  */
 #include <errno.h>
 #include <math.h>
@@ -15,8 +16,9 @@
 
 #include "quantize.h"
 
-#define LEAST 7                /* before, operators broadcast along an attribute's axis */
+#define LEAST 7                /* the least opset that can be raised: before, operators broadcast along an attribute's axis */
 
+/* Returns the opset that has the quantisers of the wanted type. */
 static int wanted_opset(const struct qz *z)
 {
 	return z->o->type == WEFT_QUANTIZE_INT16X8 ? 21 : z->o->type == WEFT_QUANTIZE_FP8 ? 19 : 13;
@@ -24,7 +26,7 @@ static int wanted_opset(const struct qz *z)
 
 /* ---- attributes ---- */
 
-/* Removes the attribute of that name from the node. Returns 0 or -ENOMEM. */
+/* Removes the attribute of that name from the node, if it has it. Returns 0 or -ENOMEM. */
 static int drop(struct qz *z, onnx_node *n, const char *name)
 {
 	onnx_attribute **list = qz_alloc(z, (n->n_attribute + 1) * sizeof *list);
@@ -40,7 +42,10 @@ static int drop(struct qz *z, onnx_node *n, const char *name)
 	return 0;
 }
 
-/* A list among the attributes as operand k of int64. */
+/*
+ * Turns an attribute that is a list of integers, if the node has it, into operand k, a constant list of
+ * int64, as later opsets want it. Returns 0 or -ENOMEM.
+ */
 static int list_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 {
 	const onnx_attribute *a = qz_attribute(n, name);
@@ -84,7 +89,7 @@ static int integer_operand(struct qz *z, onnx_node *n, const char *name, size_t 
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 
-/* Adds a string attribute to the node. Returns 0 or -ENOMEM. */
+/* Adds a string attribute of that name and value to the node. Returns 0 or -ENOMEM. */
 static int set_string(struct qz *z, onnx_node *n, const char *name, const char *v)
 {
 	if (qz_set_integer(z, n, name, 0))
@@ -98,6 +103,7 @@ static int set_string(struct qz *z, onnx_node *n, const char *name, const char *
 	return text ? 0 : -ENOMEM;
 }
 
+/* Returns the rank of the graph's tensor of that name; -1 if there is none. */
 static int rank_of(const struct qz *z, const char *name)
 {
 	for (int i = 0; i < z->g->n_tensors; i++)
@@ -108,7 +114,12 @@ static int rank_of(const struct qz *z, const char *name)
 
 /* ---- operators ---- */
 
-/* The tensor was cut into a matrix at the axis; now lines run along it. The same where it is the last. */
+/*
+ * Turns Softmax, LogSoftmax or Hardmax of before opset 13 into today's form. They used to cut the
+ * tensor into a matrix at the axis; now lines run along the axis. Both mean the same if it is the last
+ * one: then the attribute becomes -1. Returns 0, -ENOMEM, or -ENOTSUP with one line in the message for
+ * any other axis or an unknown rank.
+ */
 static int softmax(struct qz *z, onnx_node *n)
 {
 	const int rank = rank_of(z, n->output[0]);
@@ -121,7 +132,10 @@ static int softmax(struct qz *z, onnx_node *n)
 	return drop(z, n, "axis") || qz_set_integer(z, n, "axis", -1) ? -ENOMEM : 0;
 }
 
-/* Upsample-9 has its scales as operand 1; before, as an attribute. */
+/*
+ * Turns Upsample into a Resize of opset 11 that computes the same. Its scales, an attribute before
+ * opset 9 and operand 1 then, become operand 2. Returns 0 or -ENOMEM.
+ */
 static int upsample(struct qz *z, onnx_node *n)
 {
 	const onnx_attribute *s = qz_attribute(n, "scales");
@@ -135,8 +149,8 @@ static int upsample(struct qz *z, onnx_node *n)
 }
 
 /*
- * Turns Resize of opset 10 into that of opset 11: the scales become operand 2, and the attributes
- * say what opset 10 always did. Returns 0 or -ENOMEM.
+ * Turns Resize of opset 10 into that of opset 11: the scales become operand 2, and attributes state
+ * what opset 10 always did. Returns 0, or -ENOMEM also if there are no scales.
  */
 static int resize_10(struct qz *z, onnx_node *n)
 {
@@ -147,6 +161,7 @@ static int resize_10(struct qz *z, onnx_node *n)
 	return set_string(z, n, "coordinate_transformation_mode", "asymmetric") || set_string(z, n, "nearest_mode", "floor") ? -ENOMEM : 0;
 }
 
+/* Says whether n is an operator of the list, which ends with NULL. */
 static bool any(const onnx_node *n, const char *const *names)
 {
 	for (; *names; names++)
@@ -156,8 +171,8 @@ static bool any(const onnx_node *n, const char *const *names)
 }
 
 /*
- * Rewrites what changed between opset 7 and 12 for one node: attributes that became operands.
- * Returns 0 or a negative errno.
+ * Rewrites one node, if its operator changed between z->opset (7 or later) and opset 12. Returns 0 or
+ * -ENOMEM.
  */
 static int from_7_to_12(struct qz *z, onnx_node *n)
 {
@@ -187,7 +202,10 @@ static int from_7_to_12(struct qz *z, onnx_node *n)
 	return z->opset < 9 && qz_is(n, "BatchNormalization") ? drop(z, n, "spatial") : 0;
 }
 
-/* Rewrites what changed from opset 13 on, up to opset `to`, for one node. Returns 0 or a negative errno. */
+/*
+ * Rewrites one node, if its operator changed in opset 13 or 18 and the model is raised from before that
+ * to it (`to`). Returns 0 or a negative errno, with one line in the message for -ENOTSUP.
+ */
 static int from_13(struct qz *z, onnx_node *n, int to)
 {
 	static const char *const soft[] = { "Softmax", "LogSoftmax", "Hardmax", NULL }, *const by_axes[] = { "Squeeze", "Unsqueeze", "ReduceSum", NULL };
@@ -210,7 +228,10 @@ static int from_13(struct qz *z, onnx_node *n, int to)
 	return 0;
 }
 
-/* Sets the version of the default operator set to `to`, in lists of the model's own. Returns 0 or -ENOMEM. */
+/*
+ * Sets the version of ONNX's own operator set to `to`, in a copy of the list of sets, and z->opset.
+ * Returns 0 or -ENOMEM.
+ */
 static int set_version(struct qz *z, int to)
 {
 	Weft__Onnx__OperatorSet **list = qz_alloc(z, (z->n_set + 1) * sizeof *list);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BatchNormalization behind Conv or Gemm goes into its weights, and an Add of a
- * constant per channel into its bias. MatMul of matrices plus a constant is a Gemm.
+ * Simplifications of the float model: a BatchNormalization behind a Conv or Gemm goes into its
+ * weights and bias, an Add of a constant for each channel into its bias. A MatMul of matrices becomes
+ * a Gemm, which can have a bias. A Reshape of a constant becomes a constant.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,6 +10,7 @@
 
 #include "quantize.h"
 
+/* Returns the node that makes the value `name`; NULL if none does. */
 static onnx_node *maker(struct qz *z, const char *name)
 {
 	struct qz_value *v = qz_value(z, name);
@@ -16,7 +18,10 @@ static onnx_node *maker(struct qz *z, const char *name)
 	return v && v->maker >= 0 ? z->node[v->maker] : NULL;
 }
 
-/* The Conv or Gemm that makes operand k of node n, if n is its only reader; else NULL. */
+/*
+ * Returns the Conv or Gemm that makes operand k of node n, if n is the only reader of its result, which
+ * is no output; otherwise NULL. A Gemm must have alpha and beta 1 and A not transposed.
+ */
 static onnx_node *product_before(struct qz *z, const onnx_node *n, size_t k)
 {
 	struct qz_value *v = qz_value(z, qz_operand(n, k));
@@ -30,13 +35,13 @@ static onnx_node *product_before(struct qz *z, const onnx_node *n, size_t k)
 	return plain ? p : NULL;
 }
 
-/* Which dimension of its weights counts p's outputs. */
+/* Returns which dimension of product p's weights counts its outputs: 0 or 1. */
 static int output_axis(const onnx_node *p)
 {
 	return qz_is(p, "Conv") || qz_integer(p, "transB", 0) ? 0 : 1;
 }
 
-/* p gives n's result, and n is gone. */
+/* Lets p make node number n's result, and removes node n. */
 static void replace(struct qz *z, onnx_node *p, int n)
 {
 	p->output[0] = z->node[n]->output[0];
@@ -44,8 +49,8 @@ static void replace(struct qz *z, onnx_node *p, int n)
 }
 
 /*
- * The product's bias as n floats that may be changed, zeros if it has none. NULL if the bias is
- * not constant or there is no memory.
+ * Returns product p's bias as n floats that may be changed: zeros if it has none, n times the same if
+ * it has one element. NULL if the bias is not constant, has another form, or there is no memory.
  */
 static float *bias_of(struct qz *z, const onnx_node *p, int64_t n)
 {
@@ -63,6 +68,10 @@ static float *bias_of(struct qz *z, const onnx_node *p, int64_t n)
 	return b;
 }
 
+/*
+ * Adds a float32 constant of that shape with the n numbers v, named after p's result and the suffix,
+ * and makes it operand k of p. Returns 0 or -ENOMEM.
+ */
 static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix, int rank, const int64_t *dim, const float *v, int64_t n)
 {
 	char *name = qz_add_tensor(z, qz_text(z, p->output[0], suffix), 1, rank, dim, v, (size_t)n * sizeof *v);
@@ -71,9 +80,9 @@ static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix
 }
 
 /*
- * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights
- * and bias. Returns 1 if it did, 0 if it could not (for example because a parameter is not
- * constant), or a negative errno.
+ * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights and
+ * bias. Returns 1 if it did; 0 if it could not, because a parameter is not constant or has another
+ * length, or memory ran out while looking (z->no_memory); or a negative errno.
  */
 static int fold_norm(struct qz *z, onnx_node *p, int i)
 {
@@ -107,8 +116,8 @@ static int fold_norm(struct qz *z, onnx_node *p, int i)
 }
 
 /*
- * Folds node i, which adds a constant to each output channel of p's result, into p's bias. Returns
- * 1 if that was possible.
+ * Folds node i, which adds the value `constant` to p's result, into p's bias, if that is a constant
+ * with one element for each output channel. Returns 1 if it did, 0 if it could not, or -ENOMEM.
  */
 static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 {
@@ -132,7 +141,10 @@ static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 	return err ? err : 1;
 }
 
-/* Replaces a Reshape of a constant, as some exporters leave them, by a constant of that shape. */
+/*
+ * Replaces node i, a Reshape of a float32 constant to a constant shape (as some exporters leave them),
+ * by a constant of that shape. Returns 1 if it did, 0 if it could not, or -ENOMEM.
+ */
 static int fold_reshape(struct qz *z, int i)
 {
 	onnx_node *n = z->node[i];
@@ -166,6 +178,7 @@ static int fold_reshape(struct qz *z, int i)
 	return qz_add_tensor(z, name, 1, rank, dim, p, (size_t)have * sizeof *p) ? 1 : -ENOMEM;
 }
 
+/* Returns the rank of the graph's tensor of that name; -1 if there is none. */
 static int rank_of(struct qz *z, const char *name)
 {
 	for (int i = 0; i < z->g->n_tensors; i++)
@@ -174,7 +187,10 @@ static int rank_of(struct qz *z, const char *name)
 	return -1;
 }
 
-/* Turns MatMul of a matrix by a constant one into Gemm, which may have a bias. */
+/*
+ * Turns MatMul of a matrix by a constant matrix into Gemm, which may have a bias. Returns 1 if it did,
+ * 0 if the operands are no such matrices, or -ENOMEM.
+ */
 static int as_gemm(struct qz *z, onnx_node *n)
 {
 	weft_tensor t;
@@ -186,7 +202,11 @@ static int as_gemm(struct qz *z, onnx_node *n)
 	return n->op_type ? 1 : -ENOMEM;
 }
 
-/* Simplifies what node i is part of: a constant Reshape, a BatchNormalization or a bias behind a product. */
+/*
+ * Simplifies node i if it is a Reshape of a constant, a BatchNormalization or an Add of a constant
+ * behind a product, or a MatMul of matrices. Returns 1 if something changed, 0 if not, or a negative
+ * errno.
+ */
 static int one(struct qz *z, int i)
 {
 	onnx_node *n = z->node[i], *p;
@@ -211,8 +231,8 @@ static int one(struct qz *z, int i)
 }
 
 /*
- * Simplifies the float model node by node, as the head of this file says, and indexes it anew
- * after each change. Returns 0 or a negative errno.
+ * Simplifies the float model node by node, as the head of this file says, and indexes it anew after
+ * each change. Returns 0 or a negative errno.
  */
 int qz_prepare(struct qz *z)
 {

@@ -13,7 +13,10 @@ struct weft_quantize_options weft_quantize_options_default(void)
 	return (struct weft_quantize_options){ .type = WEFT_QUANTIZE_INT8, .percentile = 100 };
 }
 
-/* Imports the model as it stands now into a graph, so that golden can run it. */
+/*
+ * Writes the model as it is now and imports it as graph *g, with the options' bound dimensions, so that
+ * golden can run it. Returns 0 or a negative errno with one line in the message.
+ */
 static int import(struct qz *z, weft_graph **g)
 {
 	struct weft_import_bound bound[16];
@@ -31,7 +34,11 @@ static int import(struct qz *z, weft_graph **g)
 	return err;
 }
 
-/* Refuses options outside their ranges with one line in msg. */
+/*
+ * Checks the options. Returns 0, or -EINVAL with one line in msg if there is no function for samples,
+ * there are more than 16 bound inputs, the type is unknown, or the percentile is not above 50 and at
+ * most 100.
+ */
 static int check_options(const struct weft_quantize_options *o, char *msg)
 {
 	if (!o->sample || o->n_bound > 16 || (o->type != WEFT_QUANTIZE_INT8 && o->type != WEFT_QUANTIZE_INT16X8 && o->type != WEFT_QUANTIZE_FP8) ||
@@ -42,6 +49,10 @@ static int check_options(const struct weft_quantize_options *o, char *msg)
 	return 0;
 }
 
+/*
+ * Returns 0 if no node of the model quantises; otherwise -EINVAL with one line in the message that
+ * names the first one.
+ */
 static int already(struct qz *z)
 {
 	for (int i = 0; i < z->n_node; i++)
@@ -50,7 +61,11 @@ static int already(struct qz *z)
 	return 0;
 }
 
-/* Runs all passes over the model's bytes: read, simplify, find ranges, insert, write. *out is from malloc. */
+/*
+ * Quantises the model of len bytes: reads it, raises its opset, simplifies it, finds ranges, inserts
+ * quantisers, and writes it to *out (from malloc, *len_out bytes). Returns 0, or a negative errno with
+ * one line in the message; -ENOTSUP if no product could be quantised. qz_close() is due either way.
+ */
 static int all(struct qz *z, const void *data, size_t len, uint8_t **out, size_t *len_out)
 {
 	int err = qz_open(z, data, len);

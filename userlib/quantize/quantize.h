@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A float .onnx file becomes a QDQ one.
+ * A float .onnx file becomes a quantised one, with QuantizeLinear and DequantizeLinear (QDQ).
  *
- *   model.c    the file as lists that can be edited, and tensors of its constants
+ *   model.c    the file as lists that can be edited, and the numbers of its constants
+ *   opset.c    raises the model to an opset that has the quantisers
  *   prepare.c  BatchNormalization, and sums with constants, go into the weights
- *   ranges.c   runs the float network, and sees what values its tensors take
+ *   ranges.c   runs the float network and sees which values its tensors take
  *   insert.c   decides what is quantised; weights, QuantizeLinear, DequantizeLinear
- *   quantize.c in that order; weft_quantize()
+ *   quantize.c weft_quantize(), which calls all that in this order
  */
 #ifndef WEFT_QUANTIZE_H
 #define WEFT_QUANTIZE_H
@@ -17,63 +18,82 @@
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/onnx/onnx_file.h"
 
-#define QZ_BINS 4096
+#define QZ_BINS 4096           /* bins of a histogram */
 
+/* A value of the model. */
 struct qz_value {
 	const char *name;
-	int maker;                 /* node, or -1 */
-	int n_uses, reader;        /* by nodes; the last of them */
-	bool is_input, is_output;
-	int init;                  /* constant, or -1 */
-	/* ranges.c */
-	int tensor;                /* of the float graph, or -1 */
-	bool seen;
-	double min, max, lo, hi;   /* of all samples; of those that are to be represented */
-	uint64_t *bins;            /* between min and max; or NULL */
-	/* insert.c */
-	bool paired;               /* a QuantizeLinear and a DequantizeLinear follow */
+	int maker;                 /* index of the node that makes it, or -1 */
+	int n_uses, reader;        /* how often nodes read it; index of the last of them, or -1 */
+	bool is_input, is_output;  /* of the network; constants are no inputs */
+	int init;                  /* index of the constant that it is, or -1 */
+	/* filled in by ranges.c */
+	int tensor;                /* index of the float graph's tensor that holds it, or -1 */
+	bool seen;                 /* finite numbers were seen of it */
+	double min, max, lo, hi;   /* min..max: all numbers seen; lo..hi: those that are to be represented */
+	uint64_t *bins;            /* histogram of QZ_BINS bins between min and max; or NULL */
+	/* filled in by insert.c */
+	bool paired;               /* a QuantizeLinear and a DequantizeLinear shall follow it */
 };
 
+/* The model that is being quantised. */
 struct qz {
-	struct onnx_file f;
-	onnx_model *m;             /* f's; its graph has the lists below */
-	onnx_node **node; int n_node, cap_node;          /* NULL: gone */
-	onnx_tensor **init; int n_init, cap_init;
-	struct qz_value *value; int n_value; size_t cap_value;
-	void **block; int n_block, cap_block;            /* freed at the end */
+	struct onnx_file f;        /* the file as it was read */
+	onnx_model *m;             /* f's model; the lists below stand for those of its graph */
+	onnx_node **node; int n_node, cap_node;          /* an entry that is NULL was removed */
+	onnx_tensor **init; int n_init, cap_init;        /* constants */
+	struct qz_value *value; int n_value; size_t cap_value;   /* sorted by name */
+	void **block; int n_block, cap_block;            /* memory of qz_alloc(), freed at the end */
 	const struct weft_quantize_options *o;
-	Weft__Onnx__OperatorSet **set; size_t n_set;     /* operator sets */
-	int opset;                 /* of ONNX's own */
-	weft_graph *g;             /* the float network */
-	int n_products;            /* of them quantised */
-	bool no_memory;            /* an allocation has failed somewhere: no model comes of this */
-	char *msg;
+	Weft__Onnx__OperatorSet **set; size_t n_set;     /* the model's operator sets */
+	int opset;                 /* the version of ONNX's own one */
+	weft_graph *g;             /* the float network, as golden runs it */
+	int n_products;            /* products that were quantised */
+	bool no_memory;            /* memory has run out somewhere, so that the result must not be used */
+	char *msg;                 /* the caller's room of WEFT_MSG_LEN bytes */
 };
 
-/* ---- model.c ---- */
+/* ---- model.c, where each function without a comment here is described ---- */
 int qz_fail(struct qz *z, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int qz_open(struct qz *z, const void *data, size_t len);
 void qz_close(struct qz *z);
-void *qz_alloc(struct qz *z, size_t n);                       /* zeroed; NULL after -ENOMEM in msg */
-char *qz_text(struct qz *z, const char *a, const char *b);    /* a followed by b */
-int qz_index(struct qz *z);                                   /* the values, anew */
-struct qz_value *qz_value(struct qz *z, const char *name);    /* NULL: none, or "" */
-const char *qz_operand(const onnx_node *n, size_t k);         /* "" if absent */
-bool qz_is(const onnx_node *n, const char *type);             /* of ONNX's own domain */
+void *qz_alloc(struct qz *z, size_t n);
+char *qz_text(struct qz *z, const char *a, const char *b);
+int qz_index(struct qz *z);
+/* Returns the value of that name; NULL if there is none or the name is "". */
+struct qz_value *qz_value(struct qz *z, const char *name);
+/* Returns the name of node n's operand k; "" if it has none. */
+const char *qz_operand(const onnx_node *n, size_t k);
+/* Says whether n (not NULL) is the operator `type` of ONNX's own domain. */
+bool qz_is(const onnx_node *n, const char *type);
+/* Returns node n's attribute of that name; NULL if it has none. */
 const onnx_attribute *qz_attribute(const onnx_node *n, const char *name);
+/* Return the integer, or the float, in node n's attribute of that name; `otherwise` if it has none. */
 int64_t qz_integer(const onnx_node *n, const char *name, int64_t otherwise);
 double qz_real(const onnx_node *n, const char *name, double otherwise);
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out);
 int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v);
-/* A constant; the data is copied. Its name. */
+/*
+ * Adds a constant of that name, ONNX's type, shape, and `bytes` bytes of data, which are copied.
+ * Returns the name; NULL if it is NULL or there is no memory.
+ */
 char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t *dim, const void *data, size_t bytes);
-/* The numbers of a float32 constant of the graph: from malloc-like memory that z owns; NULL: it is none. */
+/*
+ * Returns the numbers of a float32 constant of the model, in memory that lives until qz_close(),
+ * and sets *t to its type and shape, without data. NULL if the value is no such constant or cannot
+ * be read, or if there is no memory (z->no_memory is set then).
+ */
 const float *qz_floats(struct qz *z, const char *name, weft_tensor *t);
-int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name);   /* the list grows if it must */
-int qz_pack(struct qz *z, uint8_t **data, size_t *len);       /* from malloc */
+int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name);
+int qz_pack(struct qz *z, uint8_t **data, size_t *len);
 
-/* opset.c: the network at an opset that has the quantisers; z->g is the network as it is. */
+/*
+ * opset.c: raises the model to an opset that has the quantisers, if its own is lower; z->g must be
+ * its graph. Returns 0, or a negative errno with one line in the message: -ENOTSUP if an operator
+ * cannot be raised or the opset is below 7.
+ */
 int qz_raise(struct qz *z);
+/* prepare.c, ranges.c and insert.c, where these are described */
 int qz_prepare(struct qz *z);
 int qz_ranges(struct qz *z);
 int qz_insert(struct qz *z);

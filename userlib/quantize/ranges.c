@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which values the float network's tensors take over the samples: least and
- * greatest, and for percentiles a histogram between them in a second pass.
+ * Finds which values the float network's tensors take over the samples: the least and the greatest,
+ * and for percentiles a histogram between them in a second pass.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,10 @@
 #include "../run/golden_exec.h"
 #include "quantize.h"
 
-/* Finds for each value of the model the float32 tensor of the graph that holds it. */
+/*
+ * Finds, for each value of the model that is not constant, the fp32 tensor of the graph that holds it,
+ * by its name.
+ */
 static void find_tensors(struct qz *z)
 {
 	for (int i = 0; i < z->g->n_tensors; i++) {
@@ -23,7 +26,7 @@ static void find_tensors(struct qz *z)
 	}
 }
 
-/* Widens a value's least and greatest by the finite elements of t. */
+/* Widens a value's min and max by the finite elements of t, and sets `seen` if there is one. */
 static void take_limits(struct qz_value *v, const weft_tensor *t)
 {
 	const float *p = t->data;
@@ -37,7 +40,7 @@ static void take_limits(struct qz_value *v, const weft_tensor *t)
 	}
 }
 
-/* Counts the elements of t in the histogram between the value's least and greatest. */
+/* Counts the finite elements of t in the value's histogram; nothing if min and max are equal. */
 static void take_bins(struct qz_value *v, const weft_tensor *t)
 {
 	const float *p = t->data;
@@ -51,7 +54,10 @@ static void take_bins(struct qz_value *v, const weft_tensor *t)
 	}
 }
 
-/* NaN or infinity in what is calibrated with would leave no range. */
+/*
+ * Checks that a sample's float inputs are finite, since NaN or infinity would leave no range. Returns
+ * 0, or -EINVAL with one line in the message that names sample, element and input.
+ */
 static int check_sample(struct qz *z, const weft_tensor *inputs, int i_sample)
 {
 	for (int i = 0; i < z->g->n_inputs; i++) {
@@ -66,8 +72,8 @@ static int check_sample(struct qz *z, const weft_tensor *inputs, int i_sample)
 }
 
 /*
- * Runs the float network on golden for one sample and takes limits or, in the second pass,
- * histograms of all values.
+ * Runs the float network on golden for one sample and takes the limits of all values or, with bins,
+ * adds them to the histograms. Returns 0 or a negative errno with one line in the message.
  */
 static int one_sample(struct qz *z, const weft_tensor *inputs, bool bins)
 {
@@ -90,7 +96,10 @@ static int one_sample(struct qz *z, const weft_tensor *inputs, bool bins)
 	return err;
 }
 
-/* Runs all samples once and returns how many there were, or a negative errno. */
+/*
+ * Asks for all samples in order, runs each (one_sample) and frees its inputs. Returns how many there
+ * were, or the negative errno of a sample that failed, with one line in the message.
+ */
 static int pass(struct qz *z, bool bins)
 {
 	const int n = z->g->n_inputs;
@@ -117,7 +126,10 @@ static int pass(struct qz *z, bool bins)
 	return more < 0 ? more : count;
 }
 
-/* The value below which the share p of a value's elements lies, by its histogram. */
+/*
+ * Returns, by its histogram, the number below which the share p of a value's elements lies: the lower
+ * edge of the bin in which that is reached for p up to 0.5, otherwise its upper edge.
+ */
 static double quantile(const struct qz_value *v, double p)
 {
 	uint64_t total = 0, below = 0;
@@ -133,8 +145,9 @@ static double quantile(const struct qz_value *v, double p)
 }
 
 /*
- * Finds the range of every value over all samples; with a percentile, a second pass cuts what lies
- * outside. Returns 0 or a negative errno.
+ * Finds the range lo..hi of every value over all samples. With a percentile below 100 a second pass
+ * over the samples cuts off, at each end, the share of the elements that lies outside. Returns 0,
+ * -EINVAL if there are no samples, or another negative errno, with one line in the message.
  */
 int qz_ranges(struct qz *z)
 {

@@ -4,11 +4,11 @@
  *
  * A node is a candidate if it quantises or dequantises, if it computes on integers of 8 or 16 bits,
  * or if it is a float node between DequantizeLinear and QuantizeLinear. Every node gets a level:
- * along an edge the level never falls, and it rises by 1 where a candidate follows on a node that is none, or
- * the other way round. Connected candidates of one level are a group, and groups are therefore convex: no path leaves
- * one and comes back. Of each group, the longest run of nodes (in topological order) that the
- * library can load becomes a part, if the NPU then has multiplications to do. A part never ends
- * between DequantizeLinear and the node that it feeds.
+ * along an edge the level never falls, and it rises by 1 where a candidate follows on a node that is
+ * none, or the other way round. Connected candidates of one level are a group, and groups are
+ * therefore convex: no path leaves one and comes back. Of each group, the longest run of nodes (in
+ * topological order) that the library can load becomes a part, if the NPU then has multiplications
+ * to do. A part never ends between DequantizeLinear and the node that it feeds.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
 
 #include "quantize.h"
 
-#define LEAST 7                /* the least opset that can be raised: before, operators broadcast along an attribute's axis */
+#define LEAST 7                /* the least opset that can be raised: earlier ones broadcast along an attribute's axis */
 
 /* Returns the opset that has the quantisers of the wanted type. */
 static int wanted_opset(const struct qz *z)

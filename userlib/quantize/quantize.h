@@ -64,7 +64,7 @@ int qz_index(struct qz *z);
 struct qz_value *qz_value(struct qz *z, const char *name);
 /* Returns the name of node n's operand k; "" if it has none. */
 const char *qz_operand(const onnx_node *n, size_t k);
-/* Says whether n (not NULL) is the operator `type` of ONNX's own domain. */
+/* Says whether n is the operator `type` of ONNX's own domain; false if n is NULL. */
 bool qz_is(const onnx_node *n, const char *type);
 /* Returns node n's attribute of that name; NULL if it has none. */
 const onnx_attribute *qz_attribute(const onnx_node *n, const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The .wcap file:
+ * Writing and reading captures. The format of a .wcap file:
  *
  *   8 bytes   magic
  *   u32       version
@@ -25,6 +25,7 @@ static const uint8_t magic[8] = { 'W', 'C', 'A', 'P', '\r', '\n', 0x1a, '\n' };
 #define FILE_LIMIT ((uint64_t)1 << 31)
 #define RAW_LIMIT  ((uint64_t)1 << 31)
 
+/* Writes or reads the n bytes of a text's array. The last byte becomes 0 in either case. */
 static void text_io(struct io *io, char *s, size_t n)
 {
 	io_raw(io, s, n);
@@ -32,8 +33,8 @@ static void text_io(struct io *io, char *s, size_t n)
 }
 
 /*
- * Reads or writes the head of a capture: device, configuration, planted fault, step, fault, and
- * the first difference that was seen.
+ * Writes or reads the head of a capture: device, configuration, planted fault, step, how the step
+ * ended, and the first difference that was seen. An unknown kind of fault is read as none.
  */
 static void head_io(struct io *io, struct weft_capture *c)
 {
@@ -77,7 +78,10 @@ void weft_capture_release(struct weft_capture *c)
 
 /* ---- writing ---- */
 
-/* Writes one compressed section with its length before and after compression. */
+/*
+ * Appends one section: the n bytes of data (NULL if n is 0), compressed, with their length before and
+ * after compression. If there is no memory, out->err becomes -ENOMEM.
+ */
 static void put_section(struct io *out, const uint8_t *data, uint64_t n)
 {
 	uLongf stored = compressBound(n);
@@ -129,8 +133,10 @@ int weft_capture_write(const char *path, const struct weft_capture *c, char msg 
 /* ---- reading ---- */
 
 /*
- * Reads one section. Lengths are judged before memory is asked for, so that a small file cannot
- * ask for much. *data is from malloc.
+ * Reads one section into *data, memory from malloc that the caller frees even after a failure, and its
+ * length in bytes into *n. Lengths are checked against what is left and against zlib's best ratio
+ * before memory is asked for, so that a small file cannot ask for much. Failures are left in in->err;
+ * after an earlier one nothing is read.
  */
 static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 {
@@ -154,7 +160,10 @@ static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 	in->at += stored;
 }
 
-/* Reads head, program, memory before and after, and constants. */
+/*
+ * Reads head, program, memory before and after, and constants into *c, which must fill the file
+ * exactly. Failures are left in in->err; what was read belongs to the caller even then.
+ */
 static void read_sections(struct io *in, struct weft_capture *c)
 {
 	struct io head = { 0 };
@@ -178,7 +187,9 @@ static void read_sections(struct io *in, struct weft_capture *c)
 		io_fail(in, "bytes follow the end");
 }
 
-/* Checks magic, version and CRC-32 of a capture's bytes. */
+/*
+ * Reads magic, version and CRC-32 of a capture's bytes and checks them. Failures are left in in->err.
+ */
 static void check_head(struct io *in)
 {
 	uint8_t m[8];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session keeps so that it can capture a failure: device memory as the
- * step began. One copy of the arena a step, only where a capture was asked for.
+ * How a session captures a failure. If options ask for a capture, the session copies the arena of
+ * device memory before each NPU step, because the capture needs the memory as the failed step began.
  */
 #include "userlib/run/internal.h"
 
@@ -23,7 +23,10 @@ int weft_session_remember(weft_session *s)
 	return s->before ? weft_buf_read(s->arena, 0, s->before, n) : -ENOMEM;
 }
 
-/* Fills the capture's head from the session: device, versions, model, and the first mismatch. */
+/*
+ * Fills the head of a capture from the session: device, versions, model, memory, planted fault, and the
+ * first difference if there is one, whose command is counted within the capture's step.
+ */
 static void describe(const weft_session *s, struct weft_capture *c)
 {
 	const struct weft_mismatch *m = &s->check.first;
@@ -48,8 +51,9 @@ static void describe(const weft_session *s, struct weft_capture *c)
 }
 
 /*
- * Reads back the constants as the device holds them. Bytes that have changed there are written
- * anew, so that later runs are right.
+ * Reads back the constants as the device holds them into c->consts; if the device cannot be read, the
+ * program's are taken. Bytes that have changed on the device are written anew, so that later runs are
+ * right. Returns 0, or the negative errno of that writing.
  */
 static int read_consts(weft_session *s, struct weft_capture *c)
 {
@@ -61,8 +65,9 @@ static int read_consts(weft_session *s, struct weft_capture *c)
 }
 
 /*
- * Takes the program as it ran, and reads constants and arena back from the device. Returns 0 or a
- * negative errno with a line in msg.
+ * Puts the program as it ran, the arena and the constants as the device holds them into the capture;
+ * the arena becomes zeros if it cannot be read. Returns 0 or a negative errno; msg has one line if the
+ * program cannot be written.
  */
 static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 {

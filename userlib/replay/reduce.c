@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delta debugging over a graph's operators (Zeller's ddmin): a part of them, or
- * all but a part, is cut out and run; what still fails in the same way is gone
- * on with, in finer and finer parts, until no single operator can be left out.
+ * Delta debugging over a graph's operators (Zeller's ddmin): a part of them, or all but a part, is cut
+ * out as a network and run. If it still fails in the same way, the search goes on with it, otherwise
+ * with finer parts, until no single operator can be left out.
  */
 #include <weft/reduce.h>
 
@@ -14,25 +14,26 @@
 #include "userlib/run/internal.h"
 
 struct reducer {
-	const weft_graph *g;
-	const weft_tensor *golden; /* of the whole network, by tensor */
-	struct weft_session_options o;
-	struct weft_reduction *r;
-	int *set, n;               /* operators that are left */
-	char *msg;
-	int err;                   /* of running out of memory */
+	const weft_graph *g;       /* the whole network */
+	const weft_tensor *golden; /* golden's tensors of it, by index */
+	struct weft_session_options o;     /* how networks are run */
+	struct weft_reduction *r;  /* the caller's result */
+	int *set, n;               /* the operators that are left, in ascending order, and their number */
+	char *msg;                 /* the caller's room of WEFT_MSG_LEN bytes */
+	int err;                   /* -ENOMEM: memory ran out; otherwise 0 */
 };
 
 /* ---- a part of the graph ---- */
 
+/* A network of some of the graph's operators. */
 struct cut {
-	weft_graph *g;
-	int *map;                  /* tensor of the whole graph -> of the part, or -1 */
-	int *from;                 /* inputs of the part: tensor of the whole graph */
-	int n_in;
+	weft_graph *g;             /* it */
+	int *map;                  /* for each tensor of the whole graph the part's tensor, or -1 */
+	int *from;                 /* for each input of the part the whole graph's tensor */
+	int n_in;                  /* number of inputs */
 };
 
-/* Adds a copy of a constant to the reduced graph and returns its tensor. */
+/* Adds a copy of constant t to the part's graph. Returns its tensor's index or -ENOMEM. */
 static int copy_const(struct cut *c, const struct weft_gtensor *t)
 {
 	size_t n = weft_tensor_bytes(&t->t);
@@ -45,9 +46,9 @@ static int copy_const(struct cut *c, const struct weft_gtensor *t)
 }
 
 /*
- * The reduced graph's tensor for tensor t of the whole graph, added when it is first asked for.
- * made: an operator of the part makes it; otherwise it becomes an input, or a constant if it was
- * one.
+ * Returns the part's tensor for tensor t of the whole graph g, which is added when it is first asked
+ * for. made: an operator of the part makes it; otherwise it becomes an input of the part, or a constant
+ * if it was one. Negative: -ENOMEM.
  */
 static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 {
@@ -70,8 +71,8 @@ static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 }
 
 /*
- * Adds operator i to the reduced graph with its tensors. A tensor that no kept operator makes
- * becomes an input.
+ * Adds operator i of g to the part with its tensors and source entry. An operand that no operator of
+ * the part has made becomes an input. Returns the operator's index in the part, or a negative errno.
  */
 static int take_op(struct cut *c, const weft_graph *g, int i)
 {
@@ -93,8 +94,8 @@ static int take_op(struct cut *c, const weft_graph *g, int i)
 }
 
 /*
- * Lists the reduced graph's inputs in the order of their use, and as outputs all results that no
- * operator of the part reads.
+ * Lists the part's inputs in the order in which operators first read them, and as outputs all results
+ * that no operator of the part reads. Returns 0 or -ENOMEM.
  */
 static int mark_ports(struct cut *c)
 {
@@ -122,6 +123,7 @@ static int mark_ports(struct cut *c)
 	return 0;
 }
 
+/* Frees a part with its graph. */
 static void cut_release(struct cut *c)
 {
 	weft_graph_free(c->g);
@@ -129,7 +131,10 @@ static void cut_release(struct cut *c)
 	free(c->from);
 }
 
-/* Builds the graph of the n operators in ops, which are in ascending order. */
+/*
+ * Builds the network of the n operators in ops, which are in ascending order. cut_release() frees *c,
+ * also after a failure. Returns 0 or a negative errno.
+ */
 static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 {
 	int err = 0;
@@ -150,8 +155,8 @@ static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 /* ---- does it fail? ---- */
 
 /*
- * Runs a graph once as the user's session would, with one line in why. Returns the session's
- * status: 0, or what failed.
+ * Runs a graph once in a session with options o, as the user's session would. Returns 0 or the negative
+ * errno of what failed, with one line in why (WEFT_MSG_LEN bytes).
  */
 static int run(const weft_graph *g, const weft_tensor *inputs, const struct weft_session_options *o, char *why)
 {
@@ -172,7 +177,10 @@ static int run(const weft_graph *g, const weft_tensor *inputs, const struct weft
 	return err;
 }
 
-/* Golden's values of the tensors that have become inputs of the reduced graph. The data stays golden's. */
+/*
+ * Returns the part's inputs with golden's values, which stay golden's; the array is from calloc. NULL:
+ * out of memory.
+ */
 static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 {
 	weft_tensor *in = calloc((size_t)c->n_in + 1, sizeof *in);
@@ -182,7 +190,10 @@ static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 	return in;
 }
 
-/* Does the network of these n operators still fail in the way that the whole did? */
+/*
+ * Says whether the network of these n operators fails in the way that the whole did, with the same
+ * negative errno. Counts the run. If memory runs out, x->err is set and the result is false.
+ */
 static bool fails(struct reducer *x, const int *ops, int n)
 {
 	char why[WEFT_MSG_LEN] = "";
@@ -202,6 +213,7 @@ static bool fails(struct reducer *x, const int *ops, int n)
 
 /* ---- ddmin ---- */
 
+/* Makes the n operators in ops those that are left. */
 static void keep(struct reducer *x, const int *ops, int n)
 {
 	memcpy(x->set, ops, (size_t)n * sizeof(int));
@@ -209,8 +221,9 @@ static void keep(struct reducer *x, const int *ops, int n)
 }
 
 /*
- * Tries part i of `parts` parts of the operators alone or, if complement is set, all operators
- * without it. Returns 1 and makes x->set smaller if it still fails, else 0.
+ * Tries part i of `parts` parts of the operators that are left, alone or, if complement is set, all
+ * operators without it. If that network still fails, it becomes what is left and the result is 1;
+ * otherwise 0. some has room for all operators.
  */
 static int try_part(struct reducer *x, int *some, int parts, int i, bool complement)
 {
@@ -226,8 +239,9 @@ static int try_part(struct reducer *x, int *some, int parts, int i, bool complem
 }
 
 /*
- * Delta debugging (ddmin): tries parts of the operators and the rest without each part, in ever
- * more parts, until no part can go.
+ * Makes x->set as small as delta debugging (ddmin) can: tries parts of the operators, and the rest
+ * without each part, in ever more parts, until no single operator can go. Ends early if memory runs out
+ * (x->err). some has room for all operators.
  */
 static void minimise(struct reducer *x, int *some)
 {
@@ -250,7 +264,10 @@ static void minimise(struct reducer *x, int *some)
 
 /* ---- all of it ---- */
 
-/* Hands the smallest failing graph and its inputs to the caller as copies. */
+/*
+ * Hands the network of the operators that are left and copies of its inputs to the caller, in x->r, and
+ * runs it once more for the message. Returns 0 or -ENOMEM.
+ */
 static int give(struct reducer *x)
 {
 	struct cut c;
@@ -286,7 +303,11 @@ static int give(struct reducer *x)
 	return 0;
 }
 
-/* Makes sure that the whole network fails, then looks for the fewest operators that do. */
+/*
+ * Makes sure that the whole network fails on the device, then looks for the fewest operators that fail
+ * in the same way. Returns 0 with the result in x->r; -ENOENT if the network does not fail; another
+ * negative errno if it cannot be run or memory runs out.
+ */
 static int reduce(struct reducer *x, const weft_tensor *inputs)
 {
 	int *some = malloc(((size_t)x->g->n_ops + 1) * sizeof(int));
@@ -342,7 +363,7 @@ int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct wef
 	return err;
 }
 
-/* Frees the graph and the inputs of a reduction. */
+/* Frees the network and the inputs of a reduction; it may be empty. */
 void weft_reduction_release(struct weft_reduction *r)
 {
 	for (int i = 0; r->net && i < weft_net_n_inputs(r->net); i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search: the command that first went wrong alone, with what it reads as a
- * correct run had it; if that does not fail, with ever more of the commands before
- * it; of these, those are left out that the failure does not need.
+ * The search for the fewest commands of a captured stream that still fail. It starts with the
+ * command that first went wrong (the target) alone, on the memory that a correct run has there. If that
+ * does not fail, ever more of the commands before it are added. Then commands that the failure does
+ * not need are left out.
  */
 #include <weft/reduce.h>
 
@@ -17,18 +18,19 @@
 struct search {
 	const struct weft_capture *c;
 	const struct weft_stream_options *o;
-	struct weft_stream_case *r;
-	char *msg;
-	weft_net *net;
-	struct weft_part k;
-	struct weft_cmd *cmds;
-	bool *keep;
-	uint8_t *sp, *arena;
-	uint8_t *want, *got;       /* of the last stream tried: the model's arena, the device's */
+	struct weft_stream_case *r;        /* the caller's result */
+	char *msg;                 /* the caller's room of WEFT_MSG_LEN bytes */
+	weft_net *net;             /* the captured program */
+	struct weft_part k;        /* the commands that are kept; its pointers are to the next four */
+	struct weft_cmd *cmds;     /* the step's commands, decoded */
+	bool *keep;                /* by command */
+	uint8_t *sp, *arena;       /* scratchpad and arena of a correct run before the first kept command */
+	uint8_t *want, *got;       /* the arena that the last stream tried left on the model, and on the device */
 	weft_dev *dev;
-	int err;
+	int err;                   /* the negative errno of what ended the search, or 0 */
 };
 
+/* Writes `what` to the message and returns err. */
 static int fail(struct search *x, int err, const char *what)
 {
 	snprintf(x->msg, WEFT_MSG_LEN, "%s", what);
@@ -38,8 +40,9 @@ static int fail(struct search *x, int err, const char *what)
 /* ---- the captured stream ---- */
 
 /*
- * Replays the capture to find the first wrong command; that is the one whose result the search
- * keeps looking at.
+ * Replays the capture to find the first wrong command, which becomes x->k.target; its disassembly goes
+ * to x->r->text. Returns 0; -ENOENT with one line in the message if nothing differs or the device's
+ * constants do; or another negative errno.
  */
 static int find_target(struct search *x)
 {
@@ -60,7 +63,10 @@ static int find_target(struct search *x)
 	return 0;
 }
 
-/* Decodes all commands of the captured step. */
+/*
+ * Decodes all commands of the captured step into x->cmds and makes x->keep, all false. Returns 0,
+ * -ENOMEM, or -EINVAL, with one line in the message.
+ */
 static int decode(struct search *x)
 {
 	const struct weft_step *step = x->k.step;
@@ -80,7 +86,10 @@ static int decode(struct search *x)
 	return 0;
 }
 
-/* Loads the captured program and makes room for the state before any command. */
+/*
+ * Loads the captured program, which weft_replay() has checked before, decodes the step, and makes room
+ * for the state before any command. Returns 0, or a negative errno with one line in the message.
+ */
 static int open_capture(struct search *x)
 {
 	/* weft_replay() has looked at all of this. */
@@ -99,7 +108,10 @@ static int open_capture(struct search *x)
 
 /* ---- the model ---- */
 
-/* A functional model with the given constants and arena as its windows; NULL if there is no memory. */
+/*
+ * Returns a functional model with the given constants and arena as its windows, which stay the
+ * caller's; NULL if there is no memory.
+ */
 static struct weft_model *new_model(const struct search *x, uint8_t *consts, uint64_t n_consts, uint8_t *arena, uint64_t n_arena)
 {
 	struct weft_model *m = weft_model_new(x->k.cfg);
@@ -112,7 +124,10 @@ static struct weft_model *new_model(const struct search *x, uint8_t *consts, uin
 	return m;
 }
 
-/* Notes the span of bytes that the target command writes on the model, in the scratchpad or the arena. */
+/*
+ * The model's callback for a write. Widens the span of bytes in *user (struct weft_part_out) by the len
+ * bytes at addr, in the scratchpad or the arena; writes to other memory do not count.
+ */
 static void note_write(void *user, enum weft_model_space space, unsigned window, uint64_t addr, uint64_t len)
 {
 	struct weft_part_out *o = user;
@@ -125,8 +140,9 @@ static void note_write(void *user, enum weft_model_space space, unsigned window,
 }
 
 /*
- * Runs the stream on the model up to command `from`, keeping scratchpad and arena as they are
- * there, and notes where the target's results go.
+ * Runs the captured step on the model up to the target command. Keeps scratchpad and arena as they are
+ * before command `from` in x->sp and x->arena, and notes in x->k where the target's results go. Returns
+ * 0, or a negative errno with one line in the message; -ENOENT if the target writes nothing.
  */
 static int run_to(struct search *x, uint32_t from)
 {
@@ -158,7 +174,10 @@ static int run_to(struct search *x, uint32_t from)
 
 /* ---- one stream on model and device ---- */
 
-/* Runs a part of the stream on the model; x->want is the memory that it leaves. */
+/*
+ * Runs a part of the stream on the model; x->want becomes the arena that it leaves. Returns 0, -ENOMEM,
+ * or -EINVAL if it faults, with one line in the message.
+ */
 static int on_model(struct search *x, const struct weft_part_stream *s)
 {
 	x->want = malloc(s->n_arena + 1);
@@ -172,7 +191,11 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
 	return err ? fail(x, -EINVAL, "a part of the stream faults on the model") : 0;
 }
 
-/* Runs a part of the stream on the device; x->got is the memory that it leaves, *res how the job ended. */
+/*
+ * Runs a part of the stream on the device; x->got becomes the arena that it leaves, and *res says how
+ * the job ended. Counts the run. Returns 0, also if the job ended with a fault, or a negative errno
+ * with one line in the message.
+ */
 static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
 {
 	weft_buf *consts = NULL, *arena = NULL;
@@ -201,7 +224,12 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 	return err;
 }
 
-/* Does the stream of the kept commands still give a wrong result on the device? Then *s is that stream. */
+/*
+ * Builds the stream of the kept commands, runs it on model and device, and says whether the device
+ * faults, hangs or leaves another arena. Then *s is that stream, which the caller frees; otherwise *s
+ * is empty. A stream that the verifier refuses does not count as failing. A failure of the search
+ * itself is left in x->err.
+ */
 static bool fails(struct search *x, struct weft_part_stream *s)
 {
 	struct weft_job_result res = { 0 };
@@ -232,6 +260,7 @@ static bool fails(struct search *x, struct weft_part_stream *s)
 
 /* ---- the search ---- */
 
+/* Keeps all commands from x->k.from up to the target, and no others. */
 static void keep_all(struct search *x)
 {
 	memset(x->keep, 0, x->k.step->n_cmds);
@@ -239,7 +268,11 @@ static void keep_all(struct search *x)
 		x->keep[i] = true;
 }
 
-/* Keeps ever more of the commands before the target until the failure shows. */
+/*
+ * Keeps ever more of the commands before the target (0, 1, 2, 4 ...) until the failure shows; *s is
+ * then that stream. Returns 0; -ENOENT with one line in the message if not even all commands fail on
+ * this device; or another negative errno.
+ */
 static int widen(struct search *x, struct weft_part_stream *s)
 {
 	for (uint32_t n = 0;; n = n ? 2 * n : 1) {
@@ -258,8 +291,8 @@ static int widen(struct search *x, struct weft_part_stream *s)
 }
 
 /*
- * Leaves out runs of commands, long runs first, as long as the failure stays. *s is always the
- * stream of what is kept.
+ * Leaves out runs of commands before the target, long runs first, as long as the failure stays. *s is
+ * always the stream of what is kept. Ends early if the search itself fails (x->err).
  */
 static void narrow(struct search *x, struct weft_part_stream *s)
 {
@@ -285,8 +318,8 @@ static void narrow(struct search *x, struct weft_part_stream *s)
 }
 
 /*
- * Opens the device on which the reduced streams run, with the captured fault planted if the device
- * is the RTL.
+ * Opens the device on which parts of the stream run, with the captured fault planted if the device is
+ * the RTL. Returns 0, or a negative errno with one line in the message.
  */
 static int open_device(struct search *x)
 {
@@ -304,8 +337,9 @@ static int open_device(struct search *x)
 }
 
 /*
- * Makes a capture of the smallest failing stream; the memory in it is what the device left after
- * that stream.
+ * Runs the smallest failing stream once more and makes a capture of it for the caller: program, memory
+ * before it and as the device left it. s is freed. Returns 0, -ENOENT if the failure does not show
+ * again, or another negative errno, with one line in the message.
  */
 static int give(struct search *x, struct weft_part_stream *s)
 {

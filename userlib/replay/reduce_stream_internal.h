@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the stream reducer share: a part of a captured stream, made a
+ * What the files of the stream reducer share: a part of a captured stream, and how it becomes a
  * stream of its own.
  */
 #ifndef WEFT_RUN_REDUCE_STREAM_INTERNAL_H
@@ -12,37 +12,46 @@
 #include <weft/reduce.h>
 #include "weft/gen/cmd.h"
 
-#define WEFT_PART_BLOCK 256u   /* scratchpad bytes that are loaded or not */
+#define WEFT_PART_BLOCK 256u   /* bytes of a block of the scratchpad; blocks are loaded as a whole */
 
-/* Where a command's results are. */
+/* Where a command's results are: bytes lo..hi-1 of the scratchpad, or of the arena. */
 struct weft_part_out { bool in_sp; uint64_t lo, hi; };
 
-/* Commands of a step that are kept, with correct scratchpad and arena as they were before the first of them. */
+/* Commands of a step that are kept, with the memory of a correct run before the first of them. */
 struct weft_part {
 	const weft_program *p;
 	const struct weft_step *step;
 	const struct weft_config *cfg;
-	const struct weft_cmd *cmds;       /* of the step, decoded */
-	const bool *keep;          /* by command */
-	uint32_t from, target;     /* keep[] holds between these, target included */
-	const uint8_t *sp, *arena;
-	struct weft_part_out out;  /* of the target */
+	const struct weft_cmd *cmds;       /* the step's commands, decoded */
+	const bool *keep;          /* for each command: it is kept */
+	uint32_t from, target;     /* kept commands lie in from..target; the target is the one that goes wrong */
+	const uint8_t *sp, *arena; /* scratchpad and arena before command `from` */
+	struct weft_part_out out;  /* where the target's results are */
 };
 
-/* The stream of a part, and the memory that it wants. */
+/* The stream of a part, and the memory on which it runs. */
 struct weft_part_stream {
 	struct weft_words stream;
-	uint32_t n_cmds, target;   /* END included; the target's index */
-	uint32_t loads, stores, kept;
-	uint8_t *consts, *arena;   /* as it begins */
-	uint64_t n_consts, n_arena;
+	uint32_t n_cmds, target;   /* number of commands, END included; the target's place among them */
+	uint32_t loads, stores, kept;      /* how many commands were added in front and behind, and kept */
+	uint8_t *consts, *arena;   /* the two windows' contents as the stream begins; owned */
+	uint64_t n_consts, n_arena;        /* their bytes */
 };
 
-/** Loads exactly what the verifier misses. @return 0; -EINVAL: it is no stream by itself; -ENOMEM */
+/**
+ * Make the stream of a part: loads of those blocks of the scratchpad that the verifier finds to be
+ * read before anything writes them, the kept commands, stores of the target's results, END.
+ * @return 0 with *s to be freed; -EINVAL: the verifier refuses the kept commands for another reason; -ENOMEM
+ */
 int weft_part_build(const struct weft_part *k, struct weft_part_stream *s);
+/** Free a part's stream and memory and make it empty. */
 void weft_part_release(struct weft_part_stream *s);
 
-/** As a program whose debug map names what the target makes. @return 0, -ENOMEM */
+/**
+ * Write a part's stream as a program (.weft) whose debug map names what the target makes.
+ * @param[out] out  The program's *n bytes, from malloc.
+ * @return 0 or a negative errno, -ENOMEM for one; msg has a line if the program cannot be written
+ */
 int weft_part_program(const struct weft_part *k, const struct weft_part_stream *s, uint8_t **out, uint64_t *n, char *msg);
 
 #endif

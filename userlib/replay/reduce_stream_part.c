@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A part of a stream as a stream: loads of the scratchpad bytes that it reads, the
- * kept commands with their waits counted anew, a store of what the last one makes.
+ * Makes a part of a stream a stream of its own: loads of the scratchpad bytes that it reads, the
+ * kept commands with their waits counted anew, stores of what the last one (the target) makes.
  */
 #include "reduce_stream_internal.h"
 
@@ -11,24 +11,25 @@
 
 #include "driver/verify/verify.h"
 
-#define ROW_MAX (1u << 19)
-#define BUS 64u                /* alignment in memory */
+#define ROW_MAX (1u << 19)     /* the most bytes of one load or store */
+#define BUS 64u                /* alignment in memory, in bytes */
 
 struct build {
 	const struct weft_part *k;
 	struct weft_part_stream *s;
-	bool *block;               /* scratchpad blocks to load */
-	uint64_t consts_at, out_at; /* the program's constants, and the target's results, in memory */
-	uint32_t retired[WEFT_N_UNITS];    /* commands so far */
-	int err;
+	bool *block;               /* for each block of the scratchpad: it must be loaded */
+	uint64_t consts_at, out_at; /* offsets of the program's constants in the constants, of the results in the arena */
+	uint32_t retired[WEFT_N_UNITS];    /* commands of each unit so far */
+	int err;                   /* the first failure's negative errno, or 0 */
 };
 
+/* Returns n rounded up to a multiple of BUS. */
 static uint64_t align(uint64_t n)
 {
 	return (n + BUS - 1) / BUS * BUS;
 }
 
-/* Appends a command to the part's stream and counts it as one that will have retired. */
+/* Appends a command to the part's stream and counts it for its unit. A failure is left in b->err. */
 static void append(struct build *b, const struct weft_cmd *c)
 {
 	unsigned u = weft_cmd_info((unsigned)c->h.op)->unit;
@@ -43,7 +44,7 @@ static void append(struct build *b, const struct weft_cmd *c)
 		b->retired[u]++;
 }
 
-/* Does any kept command access the program's own constants or arena (window)? */
+/* Says whether any kept command loads from or stores to that window of the program. */
 static bool reaches(const struct weft_part *k, int window)
 {
 	for (uint32_t i = k->from; i <= k->target; i++)
@@ -54,8 +55,9 @@ static bool reaches(const struct weft_part *k, int window)
 }
 
 /*
- * Decides where things lie in the part's constants and arena: an image of the scratchpad first,
- * then the program's own.
+ * Makes the part's constants (an image of the scratchpad, then the program's own constants if kept
+ * commands load them) and its arena (the program's if kept commands use it, then room for the target's
+ * results if they are in the scratchpad). Returns 0 or -ENOMEM.
  */
 static int lay_out_memory(struct build *b)
 {
@@ -79,7 +81,10 @@ static int lay_out_memory(struct build *b)
 	return 0;
 }
 
-/* Loads the blocks of the scratchpad that the kept commands read, as few long rows. */
+/*
+ * Copies the blocks of the scratchpad that must be loaded into the image, and appends their loads,
+ * neighbouring blocks in one row.
+ */
 static void load_blocks(struct build *b)
 {
 	const uint32_t n = b->k->cfg->sp_bytes / WEFT_PART_BLOCK, most = ROW_MAX / WEFT_PART_BLOCK;
@@ -103,8 +108,8 @@ static void load_blocks(struct build *b)
 }
 
 /*
- * Appends the kept commands. Their waits count retired commands, so they are counted anew: the
- * loads before them and the kept ones.
+ * Appends the kept commands. Their waits, which count retired commands of each unit, are counted anew:
+ * only kept commands, and all loads added in front.
  */
 static void keep_commands(struct build *b)
 {
@@ -141,7 +146,10 @@ static void keep_commands(struct build *b)
 		free(kept[u]);
 }
 
-/* Stores what the target command wrote into the scratchpad, so that it can be seen in memory. */
+/*
+ * Appends stores of what the target wrote into the scratchpad, so that it can be seen in memory; they
+ * wait for all commands. Nothing if the target writes to memory itself.
+ */
 static void store_results(struct build *b)
 {
 	const struct weft_part_out *o = &b->k->out;
@@ -161,7 +169,7 @@ static void store_results(struct build *b)
 	}
 }
 
-/* Writes the part as a stream: loads, kept commands with their waits counted anew, stores, END. */
+/* Writes the part's stream anew: loads, kept commands, stores, END. A failure is left in b->err. */
 static void write_stream(struct build *b)
 {
 	struct weft_part_stream *s = b->s;
@@ -177,7 +185,10 @@ static void write_stream(struct build *b)
 	append(b, &end);
 }
 
-/* Load the block of the first byte that nobody wrote. False: something else is wrong. */
+/*
+ * Marks the block of the byte that the verifier says is read before anything writes it, to be loaded.
+ * Returns false if the verifier objects to something else, or the block is loaded already.
+ */
 static bool add_missing(struct build *b, const struct weft_verify_result *r)
 {
 	if (r->rule != WEFT_VERIFY_USE_BEFORE_LOAD || r->sp_addr >= b->k->cfg->sp_bytes || b->block[r->sp_addr / WEFT_PART_BLOCK])
@@ -223,17 +234,19 @@ void weft_part_release(struct weft_part_stream *s)
 
 /* ---- as a program ---- */
 
+/* The program that is made of a part, with the tables that p points to. */
 struct program {
 	weft_program p;
-	struct weft_step step;
+	struct weft_step step;     /* its only step */
 	struct weft_ptensor *tensors;
 	struct weft_pop *ops;
-	weft_graph *g;
+	weft_graph *g;             /* an IDENTITY for each tensor that the target makes; even tensors are inputs, odd ones outputs */
 };
 
 /*
- * Adds a tensor that the target makes, as the result of an operator of its own with the source
- * operator's name. Returns its index.
+ * Returns the new graph's tensor for a tensor of the captured program that the target makes. When it is
+ * first asked for, it is added as the result of an IDENTITY with the name and number of the operator
+ * for which the target works. Negative: -ENOMEM.
  */
 static int take_tensor(struct program *q, const struct weft_part *k, int tensor)
 {
@@ -254,7 +267,10 @@ static int take_tensor(struct program *q, const struct weft_part *k, int tensor)
 	return made < 0 ? made : out;
 }
 
-/* Marks the part's memory images as inputs of the graph and its results as outputs. */
+/*
+ * Makes the even tensors of the graph its inputs and the odd ones, the results, its outputs. Returns 0
+ * or -ENOMEM.
+ */
 static int mark_ports(weft_graph *g)
 {
 	g->inputs = calloc((size_t)g->n_tensors + 1, sizeof(int));
@@ -271,8 +287,8 @@ static int mark_ports(weft_graph *g)
 }
 
 /*
- * Fills a program's tables of tensors and operators for a part, so that it can be saved and run as
- * any other.
+ * Fills the program's tables of tensors and operators, so that it can be saved and run as any other.
+ * Returns 0 or -ENOMEM.
  */
 static int fill_tables(struct program *q)
 {
@@ -292,7 +308,10 @@ static int fill_tables(struct program *q)
 	return 0;
 }
 
-/* Copies the target's debug records, for the new tensors. */
+/*
+ * Copies the target's debug records to command `target` of the new program, for the new tensors; all
+ * other commands work for nobody. Returns 0 or -ENOMEM.
+ */
 static int take_records(struct program *q, const struct weft_part *k, uint32_t target)
 {
 	const struct weft_pcmd *from = &k->p->cmds[k->step->first_cmd + k->target];

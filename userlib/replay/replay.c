@@ -10,50 +10,52 @@
 #include "userlib/run/internal.h"
 #include "weft/gen/cmd.h"
 
-#define WAVE_LONGEST 20000               /* cycles from the wrong byte to the retirement, about 3 MB */
-#define TRACE_LIMIT ((uint64_t)1 << 31)  /* bytes of a correct run's writes */
+#define WAVE_LONGEST 20000               /* the most cycles of a wave from the wrong byte to the retirement, about 3 MB */
+#define TRACE_LIMIT ((uint64_t)1 << 31)  /* the most bytes of a correct run's writes */
 
+/* One write of command cmd: len bytes at addr of the scratchpad or the arena. */
 struct write {
 	uint32_t cmd;
 	bool in_sp;
 	uint64_t addr, len;
-	uint64_t at;               /* of its bytes in the trace's pool */
+	uint64_t at;               /* where its bytes are in the trace's pool */
 };
 
 /* All that a correct run writes, command by command. */
 struct trace {
-	struct write *w;
+	struct write *w;           /* n writes in order */
 	size_t n, cap;
-	uint8_t *pool;
+	uint8_t *pool;             /* the bytes written, n_pool of them */
 	uint64_t n_pool, cap_pool;
-	size_t *first;             /* by command: its first write; one more at the end */
+	size_t *first;             /* for each command the index of its first write; one more at the end */
 	size_t n_cmds;
-	int err;
+	int err;                   /* -ENOMEM: memory ran out or there is too much; otherwise 0 */
 };
 
 struct replay {
 	const struct weft_capture *c;
 	const struct weft_replay_options *o;
-	struct weft_replay_report *r;
-	char *msg;
-	weft_net *net;
+	struct weft_replay_report *r;      /* the caller's report */
+	char *msg;                 /* the caller's room of WEFT_MSG_LEN bytes */
+	weft_net *net;             /* the captured program */
 	const weft_program *p;
-	const struct weft_step *step;
+	const struct weft_step *step;      /* its step that failed */
 	const struct weft_config *cfg;
 	struct trace t;
-	uint8_t *arena;            /* of the correct run */
+	uint8_t *arena;            /* the arena of the correct run */
 	struct weft_model *model;
 	uint32_t now;              /* the command that the model executes */
-	weft_dev *dev;
+	weft_dev *dev;             /* the simulator, and its windows */
 	weft_buf *dev_consts, *dev_arena;
-	uint8_t *row;
+	uint8_t *row;              /* room for what was read of the device, cap_row bytes */
 	uint64_t cap_row;
-	struct weft_replay_place harmless;     /* the first wrong byte that is no tensor's */
-	/* of the search for the moment */
-	uint64_t sampled, changed; /* running cycles: the last one seen, and when the byte last changed */
-	uint8_t byte;
+	struct weft_replay_place harmless;     /* the first wrong byte that belongs to no tensor */
+	/* The search for the cycle in which the first wrong byte was written: */
+	uint64_t sampled, changed; /* the last cycle seen, and the one in which the byte was seen to change */
+	uint8_t byte;              /* its last value */
 };
 
+/* Writes `what` to the message and returns err. */
 static int fail(struct replay *x, int err, const char *what)
 {
 	snprintf(x->msg, WEFT_MSG_LEN, "%s", what);
@@ -62,7 +64,10 @@ static int fail(struct replay *x, int err, const char *what)
 
 /* ---- the correct run ---- */
 
-/* Makes room for need elements in an array by doubling. False if there is no memory. */
+/*
+ * Makes room for `need` elements of `elem` bytes in the array *p of *cap elements, by doubling. Returns
+ * false, without a change, if there is no memory.
+ */
 static bool grow(void **p, uint64_t *cap, uint64_t need, size_t elem)
 {
 	uint64_t n = *cap ? *cap : 1024;
@@ -79,7 +84,11 @@ static bool grow(void **p, uint64_t *cap, uint64_t need, size_t elem)
 	return true;
 }
 
-/* The model wrote len bytes: keeps address and bytes in the trace of the command at hand. */
+/*
+ * The model's callback: it wrote len bytes at addr of the scratchpad or of a window. Keeps address and
+ * bytes in the trace as the current command's; other windows than the arena do not count. If there is
+ * no memory, the trace's err becomes -ENOMEM.
+ */
 static void log_write(void *user, enum weft_model_space space, unsigned window, uint64_t addr, uint64_t len)
 {
 	struct replay *x = user;
@@ -101,10 +110,10 @@ static void log_write(void *user, enum weft_model_space space, unsigned window, 
 }
 
 /*
- * Runs the commands of the captured step on the model, one by one; log_write() records what each
- * writes in the trace x->t. t.first[k] is where command k's entries begin, and one more entry
- * marks the end. Returns 0, or a negative errno if the stream does not decode or faults on the
- * model, or if memory runs out.
+ * Runs the commands of the captured step on the model, one by one; log_write() records what each writes
+ * in the trace x->t. t.first[k] is where command k's entries begin, and one more entry marks the end.
+ * Returns 0, or a negative errno with one line in the message if the stream does not decode or faults
+ * on the model, or if memory runs out.
  */
 static int run_model(struct replay *x)
 {
@@ -125,7 +134,11 @@ static int run_model(struct replay *x)
 	return x->t.err ? fail(x, x->t.err, "out of memory for the correct run") : 0;
 }
 
-/* Prepares the model with the captured memory and runs the stream as it should have run. */
+/*
+ * Prepares the model with the program's constants and the captured memory, and runs the step as it
+ * should have run, into the trace and x->arena. Returns 0, or a negative errno with one line in the
+ * message.
+ */
 static int correct_run(struct replay *x)
 {
 	const uint64_t n = x->c->n_arena;
@@ -146,12 +159,16 @@ static int correct_run(struct replay *x)
 
 /* ---- naming what is wrong ---- */
 
-/* Captures and places hold the beginning of a long name. */
+/*
+ * Says whether `kept`, an array of `size` bytes, holds the name `whole` or the beginning of it that
+ * fits.
+ */
 static bool same_name(const char *whole, const char *kept, size_t size)
 {
 	return !strncmp(whole, kept, size - 1);
 }
 
+/* Writes the coordinates of element `index` (row-major) of t to at[]. */
 static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
 {
 	for (int d = t->rank - 1; d >= 0; d--) {
@@ -160,7 +177,10 @@ static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
 	}
 }
 
-/* Notes which element of which tensor a wrong byte belongs to, with its coordinates. */
+/*
+ * Notes in *f that the wrong byte belongs to element `index` of that tensor, with its coordinates; the
+ * tile becomes this one element.
+ */
 static void name_tensor(struct replay *x, struct weft_replay_place *f, int tensor, uint64_t index)
 {
 	const struct weft_gtensor *t = &x->p->graph->tensors[tensor];
@@ -175,7 +195,10 @@ static void name_tensor(struct replay *x, struct weft_replay_place *f, int tenso
 		f->tile[d][0] = f->tile[d][1] = (uint64_t)f->at[d];
 }
 
-/* Does an element of the record lie at scratchpad address addr? Then *index is its number in the tensor. */
+/*
+ * Says whether an element of record q lies at scratchpad address addr. *index then becomes its number
+ * in the tensor, row-major.
+ */
 static bool in_record(const weft_graph *g, const struct weft_prec *q, uint64_t addr, uint64_t *index)
 {
 	const uint32_t size = (uint32_t)weft_dtype_bytes(g->tensors[q->tensor].t.dtype);
@@ -192,7 +215,10 @@ static bool in_record(const weft_graph *g, const struct weft_prec *q, uint64_t a
 	return false;
 }
 
-/* The coordinates of the first and the last element of a debug record: the tile that its command made. */
+/*
+ * Sets f->tile to the coordinates of the first and the last element of record q: the tile that its
+ * command made.
+ */
 static void tile_of(const weft_graph *g, const struct weft_prec *q, struct weft_replay_place *f)
 {
 	int64_t first[8] = { 0 }, last[8] = { 0 };
@@ -206,7 +232,10 @@ static void tile_of(const weft_graph *g, const struct weft_prec *q, struct weft_
 	}
 }
 
-/* Finds the element at a wrong scratchpad address by the command's debug records. */
+/*
+ * Finds the element at the wrong scratchpad address f->addr by the command's debug records, and notes
+ * it and its tile in *f. Nothing if no record has it.
+ */
 static void name_by_records(struct replay *x, struct weft_replay_place *f)
 {
 	const struct weft_pcmd *k = &x->p->cmds[x->step->first_cmd + f->cmd];
@@ -222,7 +251,11 @@ static void name_by_records(struct replay *x, struct weft_replay_place *f)
 	}
 }
 
-/* Whose bytes a store brings to the arena: of the tensors that lie there, its own operator's. */
+/*
+ * Says whether a store that works for operator op brings that tensor's bytes to the arena: if the NPU
+ * makes the tensor, and op or the operator into which op is fused is its producer. Several tensors may
+ * lie at the same place.
+ */
 static bool stored_by(const struct replay *x, int tensor, int op)
 {
 	const weft_graph *g = x->p->graph;
@@ -231,7 +264,10 @@ static bool stored_by(const struct replay *x, int tensor, int op)
 	return x->p->tensors[tensor].on_npu && made >= 0 && op >= 0 && (made == op || x->p->ops[op].into == made);
 }
 
-/* Finds the element at a wrong arena address by the tensors' places in the arena. */
+/*
+ * Finds the element at the wrong arena offset f->addr by the tensors' places in the arena, among those
+ * that a store of operator op brings there, and notes it in *f. Nothing if there is none.
+ */
 static void name_by_offset(struct replay *x, struct weft_replay_place *f, int op)
 {
 	for (int i = 0; i < x->p->n_tensors; i++) {
@@ -244,7 +280,10 @@ static void name_by_offset(struct replay *x, struct weft_replay_place *f, int op
 	}
 }
 
-/* Names operator, command and, if one is known, tensor and element of the first wrong byte. */
+/*
+ * Notes in *f what the wrong command f->cmd is: operator, disassembly, unit, and, if it is known,
+ * tensor and element of the wrong byte.
+ */
 static void name_place(struct replay *x, struct weft_replay_place *f)
 {
 	const struct weft_pcmd *k = &x->p->cmds[x->step->first_cmd + f->cmd];
@@ -271,6 +310,7 @@ static void name_place(struct replay *x, struct weft_replay_place *f)
 
 /* ---- the simulated run ---- */
 
+/* Reads the bytes of write w from the device into x->row. Returns 0 or a negative errno. */
 static int read_device(struct replay *x, const struct write *w)
 {
 	if (w->len > x->cap_row && !grow((void **)&x->row, &x->cap_row, w->len, 1))
@@ -279,7 +319,10 @@ static int read_device(struct replay *x, const struct write *w)
 	                : weft_buf_read(x->dev_arena, w->addr, x->row, w->len);
 }
 
-/* The byte was written again by the same command: the later write counts. */
+/*
+ * Says whether the byte at addr of write i was written again by the same command, so that the later
+ * write counts.
+ */
 static bool written_later(const struct trace *t, size_t i, uint64_t addr)
 {
 	for (size_t k = i + 1; k < t->first[t->w[i].cmd + 1]; k++)
@@ -288,7 +331,10 @@ static bool written_later(const struct trace *t, size_t i, uint64_t addr)
 	return false;
 }
 
-/* The whole element around a wrong byte, as it should be and as it is. */
+/*
+ * Sets f->want and f->have to the value, as it should be and as it is, of the element around byte
+ * number `byte` of write w. Nothing if the element is not known or w has only a part of it.
+ */
 static void element_values(struct replay *x, const struct write *w, uint64_t byte, struct weft_replay_place *f)
 {
 	if (!f->element)
@@ -303,8 +349,10 @@ static void element_values(struct replay *x, const struct write *w, uint64_t byt
 }
 
 /*
- * A command has retired in the simulator: compares every byte that the model says it writes with
- * what the device has.
+ * The simulator's callback for a command that has retired: compares every byte that the model says it
+ * writes with what the device has. The first wrong byte of a tensor's element becomes the report's; a
+ * wrong byte of no tensor, such as a load of wrong memory makes, is only kept in x->harmless, and the
+ * search goes on to what it spoils. Returns 0 or a negative errno.
  */
 static int on_retire(void *user, const struct weft_retire *ret)
 {
@@ -340,8 +388,9 @@ static int on_retire(void *user, const struct weft_retire *ret)
 }
 
 /*
- * Opens the simulator with the captured configuration, memory, fault and waveform options, and
- * fills its memory.
+ * Opens the simulator with the captured configuration, memory profile and, if the options want it,
+ * fault, fills its memory, and lets it record a wave of the cycles wave_from..wave_to if wave is not
+ * NULL. Returns 0, or a negative errno with one line in the message.
  */
 static int open_device(struct replay *x, const char *wave, uint64_t wave_from, uint64_t wave_to)
 {
@@ -378,8 +427,8 @@ static void close_device(struct replay *x)
 }
 
 /*
- * Runs the captured step on the simulator. Returns 0 or a negative errno; the job's result is in
- * the report.
+ * Runs the captured step on the simulator; observer (NULL: none) is called for each command. The job's
+ * result goes to the report. Returns 0, also if the job ended with a fault, or a negative errno.
  */
 static int run_device(struct replay *x, weft_observer *observer)
 {
@@ -395,12 +444,16 @@ static int run_device(struct replay *x, weft_observer *observer)
 	return weft_wait(x->dev, job, WEFT_FOREVER, &x->r->result);
 }
 
+/* Says whether a job ended with the fault of the capture, or without a fault as the capture did. */
 static bool same_fault(const struct weft_capture *c, const struct weft_job_result *r)
 {
 	return c->fault[0] == r->fault_code && (!r->fault_code || (c->fault[1] == r->fault_unit && c->fault[2] == r->fault_cmd));
 }
 
-/* Runs the capture in simulation and notes whether the device's failure was reproduced. */
+/*
+ * Runs the capture in simulation and notes in the report whether it left the same memory and the same
+ * fault as the device had, and whether the simulation itself went wrong. Returns 0 or a negative errno.
+ */
 static int simulate(struct replay *x)
 {
 	uint8_t *after = malloc(x->c->n_arena + 1);
@@ -420,7 +473,10 @@ static int simulate(struct replay *x)
 
 /* ---- what only the device's memory shows ---- */
 
-/* The command of this step that last wrote a byte of the arena; SIZE_MAX if none did. */
+/*
+ * Returns the command of this step that last wrote byte addr of the arena in the correct run; SIZE_MAX
+ * if none did.
+ */
 static size_t writer(const struct replay *x, uint64_t addr)
 {
 	for (size_t i = x->t.n; i-- > 0;) {
@@ -431,7 +487,10 @@ static size_t writer(const struct replay *x, uint64_t addr)
 	return SIZE_MAX;
 }
 
-/* Takes over what the failed run itself saw as the first difference, if the simulation shows none. */
+/*
+ * If the simulation shows no difference, takes over the first one that the failed run itself saw, if
+ * its command is in this step and has a record of its tensor.
+ */
 static void believe_the_run(struct replay *x)
 {
 	const struct weft_capture *c = x->c;
@@ -456,8 +515,9 @@ static void believe_the_run(struct replay *x)
 }
 
 /*
- * Compares the memory that the device left with the correct one, and takes the earliest command
- * that wrote a wrong byte as the culprit.
+ * Compares the arena that the device left with the correct one (report: device_differs). If no first
+ * difference is known yet, the earliest command that wrote a wrong byte becomes it; bytes that no
+ * command writes are not attributed.
  */
 static void look_in_memory(struct replay *x)
 {
@@ -486,7 +546,7 @@ static void look_in_memory(struct replay *x)
 	x->r->first = f;
 }
 
-/* Does the load read byte `at` of the constants? */
+/* Says whether command c is a load that reads byte `at` of the constants. */
 static bool reads(const struct weft_cmd *c, uint64_t at)
 {
 	const struct weft_cmd_load *l = &c->load;
@@ -504,8 +564,9 @@ static bool reads(const struct weft_cmd *c, uint64_t at)
 }
 
 /*
- * Compares the constants in the device's memory with the program's; if they differ, the command
- * that read the first wrong byte is named.
+ * Compares the constants in the device's memory with the program's, and counts the bytes that differ in
+ * the report. If some do, the first of them is noted, with the first command that loads it (SIZE_MAX if
+ * none does).
  */
 static void look_in_constants(struct replay *x)
 {
@@ -535,7 +596,10 @@ static void look_in_constants(struct replay *x)
 
 /* ---- all of it ---- */
 
-/* Loads the captured program and checks that configuration, step and memory sizes fit it. */
+/*
+ * Loads the captured program and checks that configuration, step, memory sizes and memory profile fit
+ * it, and that the verifier accepts it. Returns 0, or a negative errno with one line in the message.
+ */
 static int check_capture(struct replay *x)
 {
 	const struct weft_capture *c = x->c;
@@ -561,7 +625,7 @@ static int check_capture(struct replay *x)
 
 /* ---- the moment ---- */
 
-/* The value of the first wrong byte at this moment of the simulation. */
+/* Returns the value of the first wrong byte at this moment of the simulation. */
 static uint8_t first_byte(const struct replay *x)
 {
 	uint8_t b = 0;
@@ -573,7 +637,10 @@ static uint8_t first_byte(const struct replay *x)
 	return b;
 }
 
-/* After each cycle: notes when the watched byte changed. What the last cycle wrote is visible in this one. */
+/*
+ * The simulator's callback for each cycle: notes when the watched byte was last seen to change. What a
+ * cycle writes is seen in the next one.
+ */
 static void look(void *user, const struct weft_sample *w)
 {
 	struct replay *x = user;
@@ -585,7 +652,10 @@ static void look(void *user, const struct weft_sample *w)
 	x->sampled = w->cycle;
 }
 
-/* The wrong command retires: its wrong byte was written in the cycle in which that byte last changed. */
+/*
+ * The simulator's callback for a command that has retired. If it is the wrong one, notes its cycle and,
+ * if the wrong byte has its wrong value now, the cycle in which that was written. Returns 0.
+ */
 static int note_moment(void *user, const struct weft_retire *ret)
 {
 	struct replay *x = user;
@@ -599,7 +669,10 @@ static int note_moment(void *user, const struct weft_retire *ret)
 	return 0;
 }
 
-/* Runs once more and watches the first wrong byte, to learn in which cycle it changed. */
+/*
+ * Runs the step once more and watches the first wrong byte, to learn in which cycle it was written.
+ * Returns 0 or a negative errno.
+ */
 static int find_moment(struct replay *x)
 {
 	int err = open_device(x, NULL, 0, 0);
@@ -615,8 +688,9 @@ static int find_moment(struct replay *x)
 }
 
 /*
- * Records a waveform from before the wrong byte was written until after the command retired or, if
- * that is too long, around the write alone.
+ * If options ask for a wave and the device is the RTL, runs the step once more and records one, from
+ * wave_cycles before the wrong byte was written to as many after its command retired; around the write
+ * alone if that is longer than WAVE_LONGEST. Returns 0 or a negative errno.
  */
 static int record_wave(struct replay *x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The signals that one looks at first, as a GTKWave save file: clock, the
- * units' command handshakes and the bus, then those of the wrong command's unit.
+ * Writes the signals to look at first as a save file of GTKWave: clock, the units' command
+ * handshakes and the bus, then those of the wrong command's unit.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *const conv[] = { "act_req", "act_gnt", "act_addr[19:0]", "wgt
 	"stall_act", "stall_wgt", "stall_post", POST, NULL };
 static const char *const vector[] = { "vec_req", "vec_gnt", "vec_addr[19:0]", "parv_req", "parv_gnt", "parv_addr[19:0]", POST, NULL };
 
-/* The list of a unit's signals to look at first. */
+/* Returns the list, which ends with NULL, of a unit's signals to look at first. */
 static const char *const *of_unit(unsigned unit)
 {
 	switch (unit) {
@@ -38,6 +38,10 @@ static const char *const *of_unit(unsigned unit)
 	}
 }
 
+/*
+ * Writes one signal of the NPU to the save file, in hexadecimal if it has several bits, otherwise as a
+ * bit.
+ */
 static void signal(FILE *f, const char *name)
 {
 	fprintf(f, "%s\n%s%s\n", strchr(name, '[') ? "@22" : "@28", TOP, name);

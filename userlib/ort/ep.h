@@ -86,7 +86,10 @@ void nodes_free(struct node *nodes, size_t n);
  */
 int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Write a part as an ONNX model and load it as a network. @return 0 or a negative errno with one line in msg */
+/**
+ * Write a part as an ONNX model and load it as a network. @return 0 or a negative errno with one line
+ * in msg
+ */
 int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /** Open a session for a network with the provider's options. @return as weft_session_open() */
@@ -99,14 +102,18 @@ int open_session(const struct provider *p, const weft_net *net, weft_session **s
 struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, struct ort_support *support);
 
 /**
- * The provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is graphs[i]. After a
- * failure nothing is left of any. release_parts() frees n of them. @return NULL or a status
+ * The provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is
+ * graphs[i]. After a failure nothing is left of any. release_parts() frees n of them. @return NULL or a
+ * status
  */
 struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **graphs, const struct ort_node **fused, size_t n,
                                  struct ort_compute **computes, struct ort_node **context_nodes);
 void release_parts(struct ort_ep *ep, struct ort_compute **computes, size_t n);
 
-/** Returns the library's type for ONNX Runtime's number of an element type; 0 if such tensors cannot be exchanged. */
+/**
+ * Returns the library's type for ONNX Runtime's number of an element type; 0 if such tensors cannot be
+ * exchanged.
+ */
 weft_dtype dtype_of(int element_type);
 
 #endif

@@ -162,8 +162,8 @@ static bool no_streams(const struct ort_factory *f)
 /**
  * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and 1
  * to *made.
- * @return NULL, also if this release of ONNX Runtime does not have our version of the interface (*made is 0 then); or a
- *         status if there is no room or no memory
+ * @return NULL, also if this release of ONNX Runtime does not have our version of the interface (*made
+ *         is 0 then); or a status if there is no room or no memory
  */
 EXPORTED struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                               struct ort_factory **out, size_t room, size_t *made);

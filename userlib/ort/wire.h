@@ -16,7 +16,10 @@ struct wire {
 	bool failed;               /* there was no memory */
 };
 
-/** Append a field with its number and value: an integer, a float, len bytes, or a text without its zero byte. */
+/**
+ * Append a field with its number and value: an integer, a float, len bytes, or a text without its zero
+ * byte.
+ */
 void wire_int(struct wire *w, unsigned field, int64_t v);
 void wire_float(struct wire *w, unsigned field, float v);
 void wire_bytes(struct wire *w, unsigned field, const void *data, size_t len);

@@ -51,7 +51,10 @@ struct weft_prof_window {
 	uint64_t n[WEFT_N_TRACKS][WEFT_PROF_STATES];
 };
 
-/* The work of one operator's own commands, in whatever window it was done: busy cycles of units, bytes moved. */
+/*
+ * The work of one operator's own commands, in whatever window it was done: busy cycles of units, bytes
+ * moved.
+ */
 struct weft_prof_work { uint64_t busy[WEFT_N_UNITS], rd_bytes, wr_bytes; };
 
 /* What a span of host time is: an operator on the host, a job, a transfer over the link. */
@@ -94,14 +97,15 @@ struct weft_profile *weft_profile_new(const weft_session *s);
 void weft_profile_free(struct weft_profile *p);
 
 /**
- * A stream, that of step `step`, begins; on a device that can be watched, weft_profile_sample() is called afterwards in
- * each of its cycles. @return 0, -ENOMEM
+ * A stream, that of step `step`, begins; on a device that can be watched, weft_profile_sample() is
+ * called afterwards in each of its cycles. @return 0, -ENOMEM
  */
 int weft_profile_begin(struct weft_profile *p, int step);
 void weft_profile_sample(void *user, const struct weft_sample *w);
 /**
- * The stream has ended. counters: all that is known of a stream that was not watched, which becomes
- * one window; NULL: it was watched, or nothing is known. @return 0, or -ENOMEM if memory ran out since the run began
+ * The stream has ended. counters: all that is known of a stream that was not watched, which becomes one
+ * window; NULL: it was watched, or nothing is known. @return 0, or -ENOMEM if memory ran out since the
+ * run began
  */
 int weft_profile_end(struct weft_profile *p, const struct weft_counters *counters);
 
@@ -112,7 +116,10 @@ int weft_profile_end(struct weft_profile *p, const struct weft_counters *counter
 int weft_profile_window(struct weft_profile *p, int entry, const struct weft_counters *c);
 
 int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes);
-/** The device's callback for a transfer over the link that has ended; user is the profile. Failures stay in p->err. */
+/**
+ * The device's callback for a transfer over the link that has ended; user is the profile. Failures stay
+ * in p->err.
+ */
 void weft_profile_transfer(void *user, const struct weft_transfer *t);
 
 /** Returns a state in words, "?" if there is no such state. */

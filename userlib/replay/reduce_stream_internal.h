@@ -41,7 +41,8 @@ struct weft_part_stream {
 /**
  * Make the stream of a part: loads of those blocks of the scratchpad that the verifier finds to be
  * read before anything writes them, the kept commands, stores of the target's results, END.
- * @return 0 with *s to be freed; -EINVAL: the verifier refuses the kept commands for another reason; -ENOMEM
+ * @return 0 with *s to be freed; -EINVAL: the verifier refuses the kept commands for another reason;
+ *         -ENOMEM
  */
 int weft_part_build(const struct weft_part *k, struct weft_part_stream *s);
 /** Free a part's stream and memory and make it empty. */

@@ -240,7 +240,7 @@ struct program {
 	struct weft_step step;     /* its only step */
 	struct weft_ptensor *tensors;
 	struct weft_pop *ops;
-	weft_graph *g;             /* an IDENTITY for each tensor that the target makes; even tensors are inputs, odd ones outputs */
+	weft_graph *g;             /* an IDENTITY for each tensor that the target makes, from an even tensor to an odd one */
 };
 
 /*

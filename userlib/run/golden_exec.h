@@ -37,8 +37,9 @@ void weft_vars_release(struct weft_vars *v);
  * @param fast    true: use golden's fast implementations, which give the same bits.
  * @param msg     WEFT_MSG bytes; one line on failure.
  *
- * @return 0; -EINVAL (input of another type or size, a variable that was never written, an endless loop, or a value that an
- *         operator refuses); -ENOTSUP (golden does not have the operator with these types); -ENOMEM
+ * @return 0; -EINVAL (input of another type or size, a variable that was never written, an endless
+ *         loop, or a value that an operator refuses); -ENOTSUP (golden does not have the operator with
+ *         these types); -ENOMEM
  */
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg);
 

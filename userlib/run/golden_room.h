@@ -31,8 +31,8 @@ weft_tensor *weft_golden_room_tensors(struct weft_golden_room *r);
 int weft_golden_room_fill(struct weft_golden_room *r, struct weft_vars *vars, const weft_tensor *inputs, char *msg);
 
 /**
- * Wait until weft_golden_room_fill(), in this or another process, has made a tensor. There is no time limit: the
- * process that fills the room must not die before those who wait.
+ * Wait until weft_golden_room_fill(), in this or another process, has made a tensor. There is no time
+ * limit: the process that fills the room must not die before those who wait.
  */
 void weft_golden_room_wait(const struct weft_golden_room *r, int tensor);
 

@@ -121,8 +121,8 @@ struct weft_report *weft_session_report(weft_session *s);
 int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg);
 
 /**
- * weft_session_run_into() without the check of outputs. If cancel is not NULL, the run ends with -ECANCELED soon
- * after *cancel becomes true.
+ * weft_session_run_into() without the check of outputs. If cancel is not NULL, the run ends with
+ * -ECANCELED soon after *cancel becomes true.
  */
 int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
                            struct weft_report **rep, char *msg);
@@ -135,7 +135,10 @@ void weft_session_stop(weft_session *s, atomic_bool *cancel);
 
 /* ---- async.c ---- */
 
-/** Cancel the current run, end the queue's thread, and free the queue with all runs. Nothing if there is no queue. */
+/**
+ * Cancel the current run, end the queue's thread, and free the queue with all runs. Nothing if there is
+ * no queue.
+ */
 void weft_session_async_free(weft_session *s);
 
 /* ---- segment.c ---- */
@@ -176,8 +179,8 @@ int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft
 int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
 
 /**
- * Note, if it is the first, a byte at offset addr of the arena that is `got` in the run proper and `expected` in
- * the run with added stores.
+ * Note, if it is the first, a byte at offset addr of the arena that is `got` in the run proper and
+ * `expected` in the run with added stores.
  */
 void weft_checker_byte(struct weft_checker *c, uint64_t addr, uint8_t expected, uint8_t got);
 
@@ -235,7 +238,10 @@ int weft_trace_same(weft_session *s, weft_buf *other);
 
 /* ---- capture_session.c ---- */
 
-/** Keep the arena as it is before an NPU step, if the options ask for a capture. @return 0 or a negative errno */
+/**
+ * Keep the arena as it is before an NPU step, if the options ask for a capture. @return 0 or a negative
+ * errno
+ */
 int weft_session_remember(weft_session *s);
 
 /**

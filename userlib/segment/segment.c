@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs in segments. The functional model runs ahead; at chosen points, between
- * two commands with nothing under way, its state becomes a checkpoint. Commands
- * execute in stream order there, and a device that has retired all before a
- * point holds the same bytes.
+ * Runs in segments. The functional model runs ahead; at chosen points, between two commands with none
+ * under way, its state becomes a checkpoint, in which a segment begins. The model executes commands in
+ * the stream's order, and a device that has retired all commands before a point holds the same bytes
+ * there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,10 @@
 
 /* ---- states ---- */
 
-/* Appends len bytes to a buffer that grows. Returns 0 or -ENOMEM. */
+/*
+ * Appends len bytes of data to the buffer *p of *n bytes with room for *cap, which grows as needed.
+ * Returns 0 or -ENOMEM.
+ */
 static int put(uint8_t **p, uint64_t *n, uint64_t *cap, const void *data, uint64_t len)
 {
 	if (*n + len > *cap) {
@@ -31,7 +34,10 @@ static int put(uint8_t **p, uint64_t *n, uint64_t *cap, const void *data, uint64
 	return 0;
 }
 
-/* Adds the host's tensors to a checkpoint: number, size and bytes of each. */
+/*
+ * Appends all tensors of which the host has a copy to the state: number, size and bytes of each.
+ * Returns 0 or -ENOMEM.
+ */
 static int take_host(const weft_session *s, struct weft_state *st)
 {
 	uint64_t cap = 0;
@@ -50,8 +56,8 @@ static int take_host(const weft_session *s, struct weft_state *st)
 }
 
 /*
- * Gives the session the host's tensors of a checkpoint: number, size and bytes of each, one after
- * another. Returns -EINVAL if one does not fit the graph.
+ * Makes the host's copies of tensors of a state the session's. Returns 0, -ENOMEM, or -EINVAL if the
+ * bytes are cut off or a tensor does not fit the graph.
  */
 static int give_host(weft_session *s, const struct weft_state *st)
 {
@@ -78,8 +84,9 @@ static int give_host(weft_session *s, const struct weft_state *st)
 }
 
 /*
- * Keeps the device's state as a checkpoint if one is wanted at this step and command. Returns 0 or
- * a negative errno.
+ * If the next point at which a state is wanted lies before command cmd of the step, copies scratchpad,
+ * arena and the host's tensors into its state, and starts the segment that begins there if segments run
+ * as processes. Returns 0, also if nothing is wanted here, or a negative errno.
  */
 int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 {
@@ -103,7 +110,7 @@ int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 
 /* ---- files ---- */
 
-/* Writes a checkpoint's bytes into a file. Returns 0, or -EIO with one line in msg. */
+/* Writes n bytes to a file. Returns 0, or -EIO with one line in msg. */
 static int write_file(const char *path, const uint8_t *data, size_t n, char *msg)
 {
 	int err = weft_file_write(path, data, n);
@@ -113,7 +120,10 @@ static int write_file(const char *path, const uint8_t *data, size_t n, char *msg
 	return err ? -EIO : 0;
 }
 
-/* Reads a checkpoint's file. Returns 0, -ENOMEM, or -EINVAL for a file that cannot be read. */
+/*
+ * Reads a file of *n bytes into *data, from malloc. Returns 0, -ENOMEM, or -EINVAL for a file that
+ * cannot be read, with one line in msg.
+ */
 static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 {
 	int err = weft_file_read(path, SIZE_MAX, data, n);
@@ -123,7 +133,10 @@ static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 
-/* Puts the values of all inputs of the network into the segment, one after another. */
+/*
+ * Puts the values of all inputs of the network into the segment, one after another. Returns 0 or
+ * -ENOMEM.
+ */
 static int collect_inputs(const weft_session *s, const weft_tensor *inputs, struct weft_segment *g)
 {
 	uint64_t cap = 0;
@@ -135,8 +148,8 @@ static int collect_inputs(const weft_session *s, const weft_tensor *inputs, stru
 }
 
 /*
- * Writes one file for each of the n segments: program, inputs, the state at its beginning and the
- * one at its end.
+ * Writes one file for each of the n segments: program, inputs, the state in which it begins and the one
+ * in which it must end. Returns 0 or a negative errno; msg has one line if a file cannot be written.
  */
 static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o,
                              char *const *file, int n, char *msg)
@@ -167,7 +180,10 @@ static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const s
 
 /* ---- all of them ---- */
 
-/* The names of n checkpoint files in a folder, from malloc; entries may be NULL if there is no memory. */
+/*
+ * Returns the names DIR/000.seg, DIR/001.seg ... of n checkpoint files, for free_names(). NULL: out of
+ * memory; so may be single names.
+ */
 static char **names(const char *dir, int n)
 {
 	char **p = calloc((size_t)n + 1, sizeof(*p));
@@ -181,6 +197,7 @@ static char **names(const char *dir, int n)
 	return p;
 }
 
+/* Frees n names and their array; NULL is fine. */
 static void free_names(char **p, int n)
 {
 	for (int i = 0; p && i < n; i++)
@@ -188,7 +205,10 @@ static void free_names(char **p, int n)
 	free(p);
 }
 
-/* What the segments found counts, instead of what the model did. */
+/*
+ * Sets cycles, times, counters and measurements of the run to 0, so that only what the segments found
+ * counts and not what the model did that ran ahead.
+ */
 void weft_session_forget_measures(weft_session *s)
 {
 	s->cycles_before = s->sim_cycles = 0;
@@ -197,6 +217,7 @@ void weft_session_forget_measures(weft_session *s)
 	memset(s->measure, 0, ((size_t)s->net->g->n_ops + 1) * sizeof(*s->measure));
 }
 
+/* Frees the states of n segments, n + 1 of them, and their array. */
 static void free_states(weft_session *s, int n)
 {
 	for (int i = 0; s->states && i <= n; i++)
@@ -205,7 +226,11 @@ static void free_states(weft_session *s, int n)
 	s->states = NULL;
 }
 
-/* Lets the model run to the last of n points and keeps its state at each of them. */
+/*
+ * Runs the model on the inputs up to the last of the n points at s->points and takes its state at each
+ * of them. Nothing is compared with golden: what the model leaves is what devices are compared with.
+ * Returns 0, -EIO with one line in msg if it did not come to a point, or another negative errno.
+ */
 static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *msg)
 {
 	bool check = s->o.check;
@@ -228,7 +253,10 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *ms
 	return err;
 }
 
-/* Lets the model run ahead and writes the checkpoints without running any segment, for other machines. */
+/*
+ * Lets the model run ahead and writes the checkpoints of n segments to the folder o->dir, without
+ * running any segment. Returns 0 or a negative errno.
+ */
 static int only_files(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
 	char **file = names(o->dir, n);
@@ -241,8 +269,9 @@ static int only_files(weft_session *s, const weft_tensor *inputs, const struct w
 }
 
 /*
- * Runs the segments as processes of this machine. Returns 0, -EBADMSG if a segment found a
- * difference, or why it could not run.
+ * Runs n segments as processes of this machine while the model runs ahead, and adds up their results in
+ * the session. Returns 0, -EBADMSG if a segment found a difference, or the negative errno of what
+ * failed, with one line in msg.
  */
 static int in_processes(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
@@ -297,8 +326,8 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 /* ---- one of them ---- */
 
 /*
- * Makes tensors of the inputs in a checkpoint, without copying them. Returns -EINVAL if the
- * checkpoint is too short.
+ * Makes in[] the network's inputs, whose data lie in the checkpoint. Returns 0, or -EINVAL with one
+ * line in msg if the checkpoint has fewer bytes.
  */
 static int open_inputs(const weft_net *net, const struct weft_segment *g, weft_tensor *in, char *msg)
 {
@@ -319,6 +348,10 @@ static int open_inputs(const weft_net *net, const struct weft_segment *g, weft_t
 	return 0;
 }
 
+/*
+ * Says whether a point lies in the program: before a step, before a command within an NPU step, or at
+ * the end.
+ */
 static bool point_ok(const weft_program *p, const struct weft_point *at)
 {
 	if (at->step < 0 || at->step > p->n_steps)
@@ -326,7 +359,11 @@ static bool point_ok(const weft_program *p, const struct weft_point *at)
 	return !at->cmd || (at->step < p->n_steps && p->steps[at->step].kind == WEFT_STEP_NPU && at->cmd < p->steps[at->step].n_cmds);
 }
 
-/* Sets the session's device and host to the state in which the segment begins. */
+/*
+ * Sets device and host to the state in which segment g begins, and the session to the part of the
+ * program that it runs. The scratchpad is only restored if the segment begins within a step. Returns 0,
+ * or a negative errno with one line in msg; -EINVAL if the checkpoint does not fit its program.
+ */
 static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 {
 	const struct weft_point *a = &g->from.at, *b = &g->to.at;
@@ -349,7 +386,10 @@ static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 	return err;
 }
 
-/* Clears the scratchpad, so that later steps begin as they did on the model that ran ahead. */
+/*
+ * Fills the scratchpad with zeros, so that each step begins as it did on the model that ran ahead.
+ * Returns 0 or a negative errno.
+ */
 int weft_session_clean_sp(weft_session *s)
 {
 	uint8_t *zero = calloc(1, s->cfg->sp_bytes);
@@ -359,7 +399,7 @@ int weft_session_clean_sp(weft_session *s)
 	return err;
 }
 
-/* Index of the first byte in which a and b differ; n if they are equal. */
+/* Returns the index of the first of n bytes in which a and b differ; n if they are equal. */
 static uint64_t first_difference(const uint8_t *a, const uint8_t *b, uint64_t n)
 {
 	uint64_t i = 0;
@@ -370,8 +410,9 @@ static uint64_t first_difference(const uint8_t *a, const uint8_t *b, uint64_t n)
 }
 
 /*
- * Compares the segment's last state with the one in which the next segment begins. Returns 0 or
- * -EBADMSG with a line in msg.
+ * Compares arena and, if the segment ends within a step, scratchpad with the state in which the next
+ * segment begins. Returns 0, -EBADMSG with one line in msg that names the first byte that differs, or
+ * another negative errno.
  */
 static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 {
@@ -396,7 +437,10 @@ static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 	return err;
 }
 
-/* Writes what the segment found (cycles, coverage, first mismatch) into f; nothing if f is NULL. */
+/*
+ * Writes what the segment measured and compared to f; nothing if f is NULL. Returns 0 or a negative
+ * errno, with one line in msg if the file cannot be written.
+ */
 static int write_result(weft_session *s, FILE *f, char *msg)
 {
 	uint8_t *data = NULL;
@@ -412,8 +456,10 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 }
 
 /*
- * Ends a segment: compares its last state with the one that the next segment begins in, writes its
- * result and one line about it. Returns 0, -EBADMSG if something differs, or another failure.
+ * Ends a segment that has run: calls end->end (if end is not NULL), compares its state with the one
+ * that the next segment begins in, unless `end` says otherwise, writes its result, and writes one line
+ * about it to `line`. Returns 0, -EBADMSG if the state or elements differ, or another negative errno,
+ * with one line in msg.
  */
 static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_part *end, char *line, char *msg)
 {

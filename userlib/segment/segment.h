@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments of a run: what a checkpoint holds, and what a segment leaves.
+ * Segments of a run: what a checkpoint holds, how a segment runs, and what it leaves.
  */
 #ifndef WEFT_RUN_SEGMENT_H
 #define WEFT_RUN_SEGMENT_H
@@ -9,80 +9,112 @@
 
 #include "userlib/run/internal.h"
 
-/* State at a point of the program, between two commands with nothing under way. */
+/* The state at a point of the program, between two commands with none under way. */
 struct weft_state {
 	struct weft_point at;
-	uint8_t *sp, *arena;
-	bool lent;                 /* these two */
-	uint8_t *host;             /* host tensors one after another: index, bytes, data */
-	uint64_t n_host;
+	uint8_t *sp, *arena;       /* the bytes of scratchpad and arena */
+	bool lent;                 /* sp and arena belong to somebody else */
+	uint8_t *host;             /* the host's tensors one after another: index, number of bytes (8 bytes each), data */
+	uint64_t n_host;           /* bytes of host */
 };
 
-/* One checkpoint file. Everything owned. */
+/* One segment, as a checkpoint file has it. It owns everything that it points to. */
 struct weft_segment {
-	uint32_t k, n;             /* this one, of so many */
-	uint8_t memory;            /* enum weft_memory */
-	bool check;
-	uint8_t *program;          /* a .weft container */
+	uint32_t k, n;             /* the segment's number from 0, and the number of segments */
+	uint8_t memory;            /* enum weft_memory: the profile in which it runs */
+	bool check;                /* compare it with golden */
+	uint8_t *program;          /* a .weft container of n_program bytes */
 	uint64_t n_program;
-	uint8_t *inputs;           /* all of them, one after another */
+	uint8_t *inputs;           /* the network's inputs one after another, n_inputs bytes */
 	uint64_t n_inputs;
-	uint64_t sp_bytes, arena_bytes;
-	struct weft_state from, to;
+	uint64_t sp_bytes, arena_bytes;    /* bytes of scratchpad and arena in each state */
+	struct weft_state from, to;        /* where it begins, and where it must end */
 };
 
+/** Free what a state, or a segment, owns, and clear it. */
 void weft_state_free(struct weft_state *s);
 void weft_segment_free(struct weft_segment *s);
 
-/** The file's bytes, from malloc. @return 0 or -ENOMEM */
+/** Write a segment as a checkpoint file's *n bytes, from malloc. @return 0 or -ENOMEM */
 int weft_segment_write(struct weft_segment *s, uint8_t **out, size_t *n);
-/** Trusts nothing. @return 0, -EINVAL (msg says why), -ENOMEM */
+/**
+ * Read a checkpoint file's n bytes, which may come from anywhere.
+ * @return 0 with *s to be freed; -EINVAL with one line in msg (WEFT_MSG_LEN bytes); -ENOMEM
+ */
 int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, char *msg);
 
-/** What a segment measured and compared, of a session; written, or added to what the session has. */
+/**
+ * Write what a segment has measured and compared in session s, as *n bytes from malloc; and add such a
+ * result to what session s has. @return 0, -ENOMEM; -EINVAL: it is no result of this network, with one
+ * line in msg
+ */
 int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
 
-/* One that another process has begun. */
+/* What the process of a segment has from the process that started it. */
 struct weft_segment_part {
-	struct weft_golden_room *room; /* where it makes golden's tensors, or NULL; becomes the segment's */
-	bool verified;             /* the stream in which the segment begins, on a device of the same features */
-	/* At the end: until `to` of the segment is there, or what is done instead of comparing with it. */
+	struct weft_golden_room *room; /* where golden's tensors are being made, or NULL; the segment's session takes it over */
+	bool verified;             /* the stream in which the segment begins has been verified for the same features */
+	/* Called when the segment has run: waits until the state `to` is there, or does something else at the end. */
 	int (*end)(void *user, weft_session *s);
-	void *user;
-	bool compare;
-	FILE *result;              /* for what was measured */
+	void *user;                /* the first argument of end */
+	bool compare;              /* compare the end with the state `to` */
+	FILE *result;              /* what was measured is written here */
 };
 
-/** Run one whose program net->loaded is. part: may be NULL. @return as weft_segment_run() */
+/**
+ * Run one segment of the program net->loaded on a device of its own.
+ * @param given  The session's options; configuration, memory profile and check are the segment's.
+ * @param part   NULL: compare the end, leave no result.
+ * @param line, msg  Room for WEFT_MSG_LEN bytes each: what was run and compared; what went wrong.
+ * @return as weft_segment_run()
+ */
 int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
                     const struct weft_session_options *given, const struct weft_segment_part *part, char *line, char *msg);
 
-/** Forget what was measured so far, for weft_segment_result_add(). */
+/** Set all measurements of the run to 0, before weft_segment_result_add(). */
 void weft_session_forget_measures(weft_session *s);
 
-/* ---- jobs.c: n segments in processes of this machine, for s->states and s->points ---- */
+/* ---- segment_jobs.c: n segments in processes of this machine, at s->points with s->states ---- */
 
 struct weft_jobs;
 
+/**
+ * Prepare n segments: shared memory for their states (which s->states use then) and outputs. @return
+ * NULL: out of memory
+ */
 struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n);
-/** At so many points the model's state is wanted, from the first on. */
+/** Returns at how many points, from the first on, the model's state is wanted: n, or n + 1. */
 int weft_jobs_n_states(const struct weft_jobs *j);
-/** The state at point i is there: what begins there starts. @return 0 or a negative errno */
+/**
+ * The state at point i is there: tell those who wait for it, and start the segment that begins
+ * there; with the first one golden is made, too. @return 0 or a negative errno
+ */
 int weft_jobs_at(struct weft_jobs *j, int i);
-/** Wait for all, and add up what they found. @return 0, -EBADMSG: something differs, or why one did not run; with msg */
+/**
+ * Wait for all segments and make what they measured and compared the session's.
+ * @return 0; -EBADMSG: something differs; or the negative errno of one that did not run; with one line
+ *         in msg
+ */
 int weft_jobs_join(struct weft_jobs *j, char *msg);
-/** Ends what still runs. */
+/** Kill the processes that still run and free everything; NULL is fine. */
 void weft_jobs_close(struct weft_jobs *j);
 
-/** Commands [from, to) of a step as a stream of its own. NULL: out of memory. */
+/* ---- segment_cut.c ---- */
+
+/**
+ * Returns the commands from..to-1 of a step as a stream of its own, *n_words words from malloc: waits
+ * are less by the commands before `from`, and an END follows. NULL: out of memory.
+ */
 uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, uint32_t from, uint32_t to, size_t *n_words);
 
 /**
- * Points that cut the program into about n parts which a simulator ends at the same time:
- * between any two commands, but where a sum is kept in the array.
- * golden: it is made first, and only the first part begins before it is there.
- * points[0] is the start; room for n + 1. @return how many parts, or -ENOMEM
+ * Choose points that cut the program into at most n parts, which simulators that start them as the
+ * model comes to them end at about the same time. A point may lie between any two commands, but not
+ * where the array keeps sums for the next one.
+ * @param golden  All of golden is made before any but the first part begins.
+ * @param points  Room for n + 1: points[0] is the program's start, the one behind the last part its end.
+ * @return how many parts, or -ENOMEM
  */
 int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
                     struct weft_point *points);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a program can be cut, and its parts as streams of their own.
+ * Where a program is cut into segments, and its parts as streams of their own.
  *
- * Wait counts are of commands retired since the stream's start. A part starts
- * when all before it has retired, so its waits are less by the commands of
+ * A command's waits count the commands of each unit that have retired since the stream's start. A
+ * part starts when all commands before it have retired, so its waits are less by the commands of
  * that unit before it, and at least zero.
  */
 #include <errno.h>
@@ -43,20 +43,20 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
 }
 
 /*
- * What a simulator takes for a segment, in sixteenths of what a cycle takes:
- * beside cycles for beats of loads and stores, which wake memory, and for
- * elements, which the model makes as well and which are compared. Fitted to the
- * processor time of 31 segments of three networks, of which it is within 4 %.
+ * Work is the processor time that a simulator takes, in sixteenths of what it takes for a cycle. Apart
+ * from cycles it takes time for beats of loads and stores, in which the simulated memory works, and for
+ * elements, which the model beside it makes as well and which are compared. The figures are fitted to
+ * the processor time of 31 segments of three networks and are within 4 % of it.
  */
-#define CYCLE    16
-#define LOADED   10
-#define STORED   35
-#define ELEMENT  2
+#define CYCLE    16            /* a cycle */
+#define LOADED   10            /* a beat of the bus that is loaded */
+#define STORED   35            /* a beat of the bus that is stored */
+#define ELEMENT  2             /* an element of a tensor that is made and compared */
 
-/* The same for the model, which is there long before; it has no cycles. */
+/* The work that the simulator does, and the work that the model running ahead does, which has no cycles. */
 struct cost { uint64_t device, model; };
 
-/* Elements of the graph's tensors that a command makes, by its debug records. */
+/* Returns the number of elements of the graph's tensors that a command makes, by its debug records. */
 static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 {
 	uint64_t n = 0;
@@ -66,11 +66,13 @@ static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 	return n;
 }
 
+/* Returns n / of, rounded up. */
 static uint64_t groups(uint64_t n, uint64_t of)
 {
 	return (n + of - 1) / of;
 }
 
+/* Returns roughly the cycles that a conv command takes in an array of n x n. */
 static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 {
 	uint64_t rows = groups((uint64_t)c->post.ow * (uint64_t)c->post.oh, n), columns = groups((uint64_t)c->post.oc, n);
@@ -79,8 +81,8 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 }
 
 /*
- * The work that a command causes beside its cycles: beats of loads and stores, and elements to
- * make and compare.
+ * Returns the work that command c causes beside its cycles: beats of loads and stores, and elements to
+ * make and compare; for the model elements, and the products of a conv. `at` is c's debug entry.
  */
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
@@ -104,17 +106,24 @@ static struct cost side_work(const weft_program *p, const struct weft_config *cf
 }
 
 /*
- * A simulator does so much of it in a millisecond, on the machine whose times
- * weft_host_ms() gives: seven networks within 8 %.
+ * The work that a simulator does in a millisecond on the machine whose times weft_host_ms() gives.
+ * Seven networks were within 8 % of it.
  */
 #define PER_MS    36000
-/* For a byte of memory that is used for the first time: the machine makes a page for it. */
+/* Milliseconds for a byte of memory that is used for the first time, since the machine makes a page for it. */
 #define MS_A_BYTE 0.67e-6
-/* A later segment's process takes so much longer to begin than the first: the state is put into its device. */
+/*
+ * Milliseconds by which a later segment's process takes longer to begin than the first: its device gets
+ * the state.
+ */
 #define LATER_MS  5
-/* To verify a stream, to begin a model beside the simulator and to end both: networks of 13 steps. */
+/*
+ * Milliseconds to verify a stream, begin a model beside the simulator and end both; measured on
+ * networks of 13 steps.
+ */
 #define STREAM_MS 3
 
+/* Returns the estimated time of operator op on the host in ms; 0 if it is not known. */
 static double host_ms(const weft_program *p, int op)
 {
 	double ms = weft_host_ms(p->graph, &p->graph->ops[op], p->ops[op].macs);
@@ -122,7 +131,10 @@ static double host_ms(const weft_program *p, int op)
 	return ms > 0 ? ms : 0;
 }
 
-/* The work that later segments wait for before they can compare: all of golden. 0 if there is no memory. */
+/*
+ * Returns the work that must be done before a later segment can compare: all of golden, and the first
+ * use of the memory for it and for the device's state. 0 if there is no memory.
+ */
 static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
 {
 	const weft_graph *g = p->graph;
@@ -141,7 +153,10 @@ static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg
 	return (uint64_t)((ms + LATER_MS + MS_A_BYTE * bytes) * PER_MS);
 }
 
-/* A step beside its commands: its cycles, or the host's work, which is done beside the model as well. */
+/*
+ * Returns the work of a step without that of its commands: an operator's on the host, or the estimated
+ * cycles of an NPU step.
+ */
 static uint64_t step_work(const weft_program *p, const struct weft_step *step, enum weft_memory memory)
 {
 	if (step->kind == WEFT_STEP_HOST)
@@ -149,13 +164,18 @@ static uint64_t step_work(const weft_program *p, const struct weft_step *step, e
 	return CYCLE * step->estimate[memory];
 }
 
-/* Before the first command of step i. Every segment begins one stream: that is the same for all. */
+/*
+ * Returns the work before the first command of step i, to begin a stream. The first step has none,
+ * since every segment begins one stream anyway.
+ */
 static uint64_t stream_work(const weft_program *p, int i)
 {
 	return i && p->steps[i].kind == WEFT_STEP_NPU ? STREAM_MS * PER_MS : 0;
 }
 
-/* The estimated work of the whole program, for the device and for the model that runs ahead. */
+/*
+ * Returns the estimated work of the whole program for the simulator and for the model that runs ahead.
+ */
 static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
 {
 	struct cost all = { 0, 0 };
@@ -182,22 +202,22 @@ static struct cost all_work(const weft_program *p, const struct weft_config *cfg
 	return all;
 }
 
+/* The walk through the program in search of points to cut at. */
 struct walk {
 	const weft_program *p;
 	const struct weft_config *cfg;
 	enum weft_memory memory;
-	uint32_t *last;            /* by operator: its last command that is no load, in the step at hand */
-	uint64_t begin, side;      /* work of cycles before the step; beside them so far */
-	struct cost total;
-	uint64_t golden;           /* until the second segment may begin, beside the model */
-	int n, have;               /* points */
-	struct weft_point *points;
-	/* The last that was offered, and the work before it; the work before the last cut. */
-	struct weft_point last_at;
-	uint64_t offered, cut;
+	uint32_t *last;            /* for each operator its last command in the current step that is no load */
+	uint64_t begin, side;      /* work of cycles before the current step; work beside cycles so far */
+	struct cost total;         /* the work of the whole program */
+	uint64_t golden;           /* work until the second segment may begin, apart from the model's */
+	int n, have;               /* parts that are wanted; points chosen so far */
+	struct weft_point *points; /* the points chosen */
+	struct weft_point last_at; /* the point that was offered last, */
+	uint64_t offered, cut;     /* the work before it, and the work before the last chosen point */
 };
 
-/* Notes for each operator the last of the step's commands that computes or stores for it. */
+/* Notes for each operator, in k->last, its last command in the step that is no load. */
 static void find_last(struct walk *k, const struct weft_step *step)
 {
 	const uint64_t *w = k->p->words + step->first_word;
@@ -213,7 +233,7 @@ static void find_last(struct walk *k, const struct weft_step *step)
 	}
 }
 
-/* The sum 1 + r + r^2 + ... of n terms. */
+/* Returns the sum 1 + r + r^2 + ... of n terms. */
 static double series(double r, int n)
 {
 	double sum = 0;
@@ -224,11 +244,11 @@ static double series(double r, int n)
 }
 
 /*
- * Work before the segment that is to begin next. The first one begins at once, the
- * others when golden is there and the model has come to them, and all are to end
- * together: with x[i] of the work before segment i and g and m what golden and the
- * model take of it, x[1] is the time that each of them has, and x[i + 1] - x[i] is that
- * less g + m x[i].
+ * Returns the work of the program that should lie before the next point to be chosen. The first segment
+ * begins at once, the others when golden is there and the model has come to them, and all shall end
+ * together. If x[i] is the share of the work before segment i, and g and m are what golden and the
+ * model take of it, then x[1] is the time that each segment has, and x[i + 1] - x[i] is that time less
+ * g + m x[i].
  */
 static uint64_t work_due(const struct walk *k)
 {
@@ -243,8 +263,10 @@ static uint64_t work_due(const struct walk *k)
 }
 
 /*
- * Offers a point at which the program may be cut, with the work before it. The point, or the one
- * before it, becomes a border if it is the nearest.
+ * Offers a point at which the program may be cut, with the work before it; points come in order. When
+ * the work reaches what is due before the next cut (work_due), the nearer of this point and the one
+ * offered before it is chosen, and if that was the one before, this point is offered for the next cut.
+ * Nothing if enough points have been chosen.
  */
 static void offer(struct walk *k, struct weft_point at, uint64_t work)
 {
@@ -265,12 +287,16 @@ static void offer(struct walk *k, struct weft_point at, uint64_t work)
 	k->offered = work;
 }
 
-/* Commands of a step since an operator's last one: where each may be followed by a cut, and the work beside cycles until then. */
+/*
+ * The n commands of a step from `first` on, since the last command of some operator. For each:
+ * whether a cut may follow (may), and the work beside cycles up to there (at). done and side are
+ * the cycles of the step and the work beside them before the first.
+ */
 struct span { uint32_t first, n; uint64_t done, side; uint64_t *at; bool *may; };
 
 /*
- * Offers the points between the ends of two operators. The cycles between the ends are spread over
- * the points like the work beside them.
+ * Offers the points of a span, at whose end the step is in cycle `done`; the span's cycles are spread
+ * over the points in proportion to the work beside them. Then the span starts anew behind its commands.
  */
 static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done)
 {
@@ -288,15 +314,18 @@ static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done
 	s->side = k->side;
 }
 
-/* After every command that computes, but not where sums stay in the array: they belong to the next one as well. */
+/*
+ * Says whether the stream may be cut behind command c: behind every command but loads and convolutions
+ * whose sums stay in the array for the next command.
+ */
 static bool may_cut(const struct weft_cmd *c)
 {
 	return c->h.op != WEFT_CMD_LOAD && (c->h.op != WEFT_CMD_CONV || !c->conv.keep);
 }
 
 /*
- * Lists the places in a step where the stream can be cut, with the work up to each, and cuts where
- * a segment's share is done.
+ * Goes through the commands of a step, with the work up to each, and offers the places where it may be
+ * cut, operator by operator. Returns 0 or -ENOMEM.
  */
 static int cut_step(struct walk *k, int i_step)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of segments: checkpoints, and results.
+ * The files of segments: checkpoints, and results. Their format:
  *
  *   8 bytes  "WEFTSEG" or "WEFTRES" and a version
  *   u32      CRC-32 of what follows this head
@@ -24,7 +24,10 @@
 static const char segment_magic[8] = { 'W', 'E', 'F', 'T', 'S', 'E', 'G', 1 };
 static const char result_magic[8] = { 'W', 'E', 'F', 'T', 'R', 'E', 'S', 1 };
 
-/* Frees a state; memory that was lent to it stays with its owner. */
+/*
+ * Frees what a state owns and clears it; scratchpad and arena that were lent to it stay with their
+ * owner.
+ */
 void weft_state_free(struct weft_state *s)
 {
 	if (!s->lent) {
@@ -35,7 +38,7 @@ void weft_state_free(struct weft_state *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Frees everything that a segment owns. */
+/* Frees everything that a segment owns and clears it. */
 void weft_segment_free(struct weft_segment *s)
 {
 	free(s->program);
@@ -46,8 +49,9 @@ void weft_segment_free(struct weft_segment *s)
 }
 
 /*
- * Compresses what io has collected and writes it behind magic, lengths and a CRC-32, with the
- * bytes of tail uncompressed at the end. *out is from malloc.
+ * Compresses the fields that io has collected and writes them behind magic, CRC-32 and lengths, with
+ * the n_tail bytes of tail uncompressed at the end. io's buffer is freed. Returns 0 with the file's *n
+ * bytes in *out, from malloc, or -ENOMEM.
  */
 static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_t n_tail, uint8_t **out, size_t *n)
 {
@@ -83,8 +87,9 @@ static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_
 }
 
 /*
- * Checks magic, length and CRC-32 and unpacks the fields into io. *tail is the offset of what is
- * stored behind them.
+ * Checks magic, CRC-32 and lengths of a file of n bytes and unpacks its fields into *io, ready to be
+ * read, whose buffer the caller frees (unpacked). *tail becomes the offset of what is stored behind the
+ * fields. what names the file in messages. Returns 0, -EINVAL with one line in msg, or -ENOMEM.
  */
 static int unpack(const char magic[8], const char *what, const uint8_t *data, size_t n, struct io *io, size_t *tail, char *msg)
 {
@@ -119,8 +124,8 @@ static int unpack(const char magic[8], const char *what, const uint8_t *data, si
 }
 
 /*
- * Ends reading: bytes left over are an error. Writes one line into msg after a failure and frees
- * the buffer.
+ * Ends the reading of fields: bytes left over are a failure. Frees the buffer. Returns 0, or the first
+ * failure's -EINVAL or -ENOMEM with one line in msg, in which `what` names the file.
  */
 static int unpacked(struct io *io, const char *what, char *msg)
 {
@@ -133,8 +138,8 @@ static int unpacked(struct io *io, const char *what, char *msg)
 }
 
 /*
- * Reads or writes a length and that many bytes; when reading, *p is from malloc and the length is
- * checked against the file first.
+ * Writes or reads a length and that many bytes. Reading, the length is checked against what is left,
+ * and *p is from malloc.
  */
 static void io_blob(struct io *io, uint8_t **p, uint64_t *n)
 {
@@ -149,7 +154,10 @@ static void io_blob(struct io *io, uint8_t **p, uint64_t *n)
 		io_raw(io, *p, (size_t)*n);
 }
 
-/* Reads or writes a machine state: step and command, scratchpad, arena, the host's tensors. */
+/*
+ * Writes or reads a state: its point, scratchpad, arena and the host's tensors. Scratchpad and arena
+ * must have the segment's sizes.
+ */
 static void io_state(struct io *io, struct weft_segment *g, struct weft_state *s)
 {
 	uint64_t sp = g->sp_bytes, arena = g->arena_bytes;
@@ -163,7 +171,7 @@ static void io_state(struct io *io, struct weft_segment *g, struct weft_state *s
 		io_fail(io, "states of different sizes");
 }
 
-/* Reads or writes a checkpoint but for its program. */
+/* Writes or reads a segment but for its program's bytes; its memory profile is checked. */
 static void io_segment(struct io *io, struct weft_segment *s)
 {
 	io_u32(io, &s->k);
@@ -213,6 +221,7 @@ int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, cha
 
 /* ---- results ---- */
 
+/* Returns the graph's tensor that has this very name (the same pointer); -1 if there is none. */
 static int tensor_named(const weft_graph *g, const char *name)
 {
 	for (int i = 0; name && i < g->n_tensors; i++)
@@ -221,7 +230,10 @@ static int tensor_named(const weft_graph *g, const char *name)
 	return -1;
 }
 
-/* Reads or writes the first mismatch that a segment found. Tensors travel by number, not by name. */
+/*
+ * Writes or reads the first difference that a segment found. Names are written as the tensor's number;
+ * reading, they become those of the graph g.
+ */
 static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m)
 {
 	int32_t op = m->op, tensor = tensor_named(g, m->tensor);
@@ -259,8 +271,9 @@ static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m
 }
 
 /*
- * Reads or writes what a segment found. Reading needs a zeroed session, whose values are added to
- * the run's afterwards.
+ * Writes or reads what a segment measured and compared: cycles, times, counters, measurements of
+ * operators, elements compared and covered, and the first difference. Reading needs a session of the
+ * same network whose fields may be overwritten.
  */
 static void io_result(struct io *io, weft_session *s)
 {
@@ -308,7 +321,10 @@ int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n)
 	return pack(result_magic, &io, NULL, 0, out, n);
 }
 
-/* Adds one segment's counters, measurements and coverage to the whole run's. */
+/*
+ * Adds the result that was read into r to the run of session s; coverage and differences only if s
+ * compares. The first difference stays that of the earliest segment added.
+ */
 static void add_result(weft_session *s, const weft_session *r)
 {
 	const weft_graph *g = s->net->g;
@@ -337,8 +353,8 @@ static void add_result(weft_session *s, const weft_session *r)
 }
 
 /*
- * Reads the result of a segment from its bytes and adds it to the run of session s. Returns 0,
- * -EINVAL for broken bytes, or -ENOMEM.
+ * Reads the result of a segment from its n bytes and adds it to the run of session s. Returns 0,
+ * -EINVAL for broken bytes or another network's, with one line in msg, or -ENOMEM.
  */
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg)
 {

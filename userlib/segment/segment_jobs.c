@@ -2,12 +2,11 @@
 /*
  * Segments in processes of this machine.
  *
- * The functional model runs ahead in the parent. Where a segment begins the
- * parent forks: the process has program, inputs and state at once, without a
- * file, and runs while the model goes on. Golden is made after the first one has
- * begun, in memory that all share. The states at the borders lie in memory
- * that all share, so that a process can compare its end with the state in which
- * the next one began. What it has measured it leaves in a file without a name.
+ * The functional model runs ahead in the parent. Where a segment begins, the parent forks: the new
+ * process has program, inputs and state at once, without a file, and runs while the model goes on.
+ * Golden is made after the first segment has begun, in memory that all processes share. The states at
+ * the borders lie in shared memory, too, so that a process can compare its end with the state in which
+ * the next one began. A process leaves what it has measured in a temporary file without a name.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,32 +23,35 @@
 
 #include "segment.h"
 
+/* How a segment ended: 0 or a negative errno, and its message. */
 struct slot { int err; char msg[WEFT_MSG_LEN]; };
 
+/* The beginning of the shared memory. */
 struct shared {
-	atomic_int n_states;       /* so many are there */
-	struct slot slot[];        /* by segment: how it ended */
+	atomic_int n_states;       /* how many states are complete */
+	struct slot slot[];        /* one for each segment */
 };
 
 struct weft_jobs {
-	weft_session *s;
-	const weft_tensor *inputs;
+	weft_session *s;           /* the session in which the model runs ahead */
+	const weft_tensor *inputs; /* the network's inputs */
 	const struct weft_segments *o;
-	int n;
-	struct shared *shared;
+	int n;                     /* number of segments */
+	struct shared *shared;     /* the shared memory, `bytes` long */
 	size_t bytes;
-	uint8_t *states;           /* shared as well: scratchpad and arena of each */
-	uint8_t *outputs;          /* shared: one after another, of the last segment where the model does not make them */
-	pid_t *pid;
-	FILE **result;
+	uint8_t *states;           /* in it: scratchpad and arena at each point */
+	uint8_t *outputs;          /* in it: the outputs one after another, if the last segment makes them instead of the model */
+	pid_t *pid;                /* for each segment its process; 0: none, or it has ended */
+	FILE **result;             /* for each segment the file with its result */
 };
 
+/* Returns the bytes of scratchpad and arena together. */
 static size_t state_bytes(const weft_session *s)
 {
 	return s->cfg->sp_bytes + s->p->arena_bytes;
 }
 
-/* Bytes of all outputs of the graph. */
+/* Returns the bytes of all outputs of the graph together. */
 static size_t output_bytes(const weft_graph *g)
 {
 	size_t n = 0;
@@ -60,9 +62,9 @@ static size_t output_bytes(const weft_graph *g)
 }
 
 /*
- * Beside an RTL simulator that is checked runs a model, which compares all memory
- * with its own at the end of each stream. In the last segment that is what the
- * parent's model would leave, which need not run that far.
+ * Says whether the last segment's end is not compared with the model that runs ahead, which then need
+ * not run that far. It is so if the RTL is checked and there are several segments: beside it runs a
+ * model that compares all memory with its own at the end of each stream, which is the same comparison.
  */
 static bool last_alone(const struct weft_jobs *j)
 {
@@ -74,7 +76,7 @@ int weft_jobs_n_states(const struct weft_jobs *j)
 	return last_alone(j) ? j->n : j->n + 1;
 }
 
-/* Where the session leaves the state at point i, instead of in memory of its own. */
+/* Lets the session leave the state at point i in the shared memory instead of memory of its own. */
 static void lend(struct weft_jobs *j, struct weft_state *st, int i)
 {
 	st->sp = j->states + (size_t)i * state_bytes(j->s);
@@ -82,7 +84,7 @@ static void lend(struct weft_jobs *j, struct weft_state *st, int i)
 	st->lent = true;
 }
 
-/* Ends the processes that still run and frees everything. */
+/* Kills the processes that still run, waits for them, and frees everything; NULL is fine. */
 void weft_jobs_close(struct weft_jobs *j)
 {
 	if (!j)
@@ -104,8 +106,8 @@ void weft_jobs_close(struct weft_jobs *j)
 }
 
 /*
- * Prepares n segments as processes: shared memory for their states and outputs. NULL if there is
- * no memory; weft_jobs_close() frees it.
+ * Prepares n segments as processes: shared memory for their states, which s->states use from now on,
+ * and for outputs. Returns NULL if there is no memory; weft_jobs_close() frees it.
  */
 struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n)
 {
@@ -132,11 +134,12 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 
 /* ---- in the process of a segment ---- */
 
+/* The process of segment i. */
 struct child { const struct weft_jobs *j; int i; };
 
 /*
- * Waits until the state is there in which segment i ends. The model makes it and is much faster,
- * but the model's process may have died.
+ * Waits until the model has made the state in which the segment of *user (struct child) must end. There
+ * is no time limit: the process is killed if its parent, where the model runs, dies. Returns 0.
  */
 static int wait_for_end(void *user, weft_session *s)
 {
@@ -149,7 +152,10 @@ static int wait_for_end(void *user, weft_session *s)
 	return 0;
 }
 
-/* The last segment's end: copies the network's outputs into the memory shared with the parent. */
+/*
+ * At the end of the last segment: copies the network's outputs into the shared memory. user is its
+ * struct child. Returns 0 or a negative errno.
+ */
 static int leave_outputs(void *user, weft_session *s)
 {
 	const struct child *c = user;
@@ -167,15 +173,18 @@ static int leave_outputs(void *user, weft_session *s)
 	return err;
 }
 
-/* The parent's model has verified the stream in which it runs, and knows the same commands. */
+/*
+ * Says whether the stream in which segment i begins has been verified: if it begins within a step, the
+ * parent's model has done so, provided that it has the same features as the segment's device.
+ */
 static bool is_verified(const struct weft_jobs *j, int i)
 {
 	return j->s->points[i].cmd && weft_config_of_model(j->s->cfg->name)->features == j->s->cfg->features;
 }
 
 /*
- * The child process of segment i: opens a device of its own, runs the segment from its state and
- * leaves result and message in its slot.
+ * In the process of segment i: runs the segment from its state on a device of its own and leaves status
+ * and message in its slot and its result in its file.
  */
 static void run_child(const struct weft_jobs *j, int i)
 {
@@ -202,7 +211,10 @@ static void run_child(const struct weft_jobs *j, int i)
 
 /* ---- in the parent ---- */
 
-/* Forks the process of segment i, which dies with its parent. Returns 0 or a negative errno in the parent. */
+/*
+ * Forks the process of segment i, which is killed when its parent dies. Returns 0 or a negative errno
+ * in the parent; the process itself does not return.
+ */
 static int start(struct weft_jobs *j, int i)
 {
 	pid_t parent = getpid();
@@ -224,8 +236,8 @@ static int start(struct weft_jobs *j, int i)
 }
 
 /*
- * Makes the memory in which golden's tensors are shared by all segments; only those that a check
- * looks at are kept.
+ * Makes the memory in which golden's tensors are shared by all segments; only those that a comparison
+ * looks at get room. Returns 0 or -ENOMEM.
  */
 static int new_room(struct weft_jobs *j)
 {
@@ -241,14 +253,19 @@ static int new_room(struct weft_jobs *j)
 	return s->room ? 0 : -ENOMEM;
 }
 
+/*
+ * Computes golden's tensors, if the run is checked. Returns 0 or a negative errno with a line in the
+ * session's message.
+ */
 static int make_golden(struct weft_jobs *j)
 {
 	return j->o->check ? weft_golden_room_fill(j->s->room, &j->s->vars, j->inputs, j->s->error) : 0;
 }
 
 /*
- * Starts the first segment before golden and before the model: it needs no state, and golden only
- * as it goes on.
+ * Starts the first segment, which needs no state, before golden is made and before the model runs. With
+ * a single segment golden is made first, so that only one process works at a time. Returns 0 or a
+ * negative errno.
  */
 static int start_first(struct weft_jobs *j)
 {
@@ -272,7 +289,10 @@ int weft_jobs_at(struct weft_jobs *j, int i)
 	return i ? start(j, i) : start_first(j);
 }
 
-/* Reads a child's result from its temporary file and adds it to the run. */
+/*
+ * Reads a segment's result from its file and adds it to the run of session s. Returns 0 or a negative
+ * errno; msg has a line if the result is broken.
+ */
 static int add_result(weft_session *s, FILE *f, char *msg)
 {
 	long n = fseek(f, 0, SEEK_END) ? -1 : ftell(f);
@@ -288,7 +308,10 @@ static int add_result(weft_session *s, FILE *f, char *msg)
 	return err;
 }
 
-/* Copies the outputs out of the shared memory into the session's tensors. */
+/*
+ * Copies the outputs out of the shared memory into the session's copies on the host. Returns 0 or
+ * -ENOMEM.
+ */
 static int take_outputs(const struct weft_jobs *j)
 {
 	weft_session *s = j->s;
@@ -310,8 +333,9 @@ static int take_outputs(const struct weft_jobs *j)
 }
 
 /*
- * Keeps the worst status of all segments: one that could not run comes before one that differs,
- * and the first of either kind counts.
+ * Keeps the worst result of all segments in *worst, with one line in msg: that of a segment that could
+ * not run comes before that of one that differs, and the first of either kind stays. status is the
+ * process's exit status; a segment that ended by a signal counts as -EIO.
  */
 static void note(struct weft_jobs *j, int i, int status, int *worst, char *msg)
 {

@@ -147,8 +147,9 @@ void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct 
 }
 
 /*
- * The part of job j that makes only the output pixels [oy, +oh) x [ox, +ow), which lie within the job. Its
- * input operand stays the whole job's.
+ * The part of job j that makes only the output pixels [oy, +oh) x [ox, +ow), which lie within the job. The
+ * addresses of output and second operand move to the part's first pixel; the input operand stays the whole
+ * job's.
  */
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
 {

@@ -54,9 +54,10 @@ static int load_parts(struct node_emit *m, const struct job *j, const struct box
 }
 
 /*
- * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If the slot does not
- * hold this input yet, emit its load, in m->parts parts if it is the node's only tile and long. Returns 0, or
- * -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If no slot holds this
+ * input yet, emit its load into the next one: in INPUT_PARTS parts if it is the node's only tile and longer
+ * than LONG_LOAD, else at once; m->parts is the number of parts. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as
+ * emit_done() does.
  */
 static int set_x(struct node_emit *m, struct job *j)
 {
@@ -79,8 +80,8 @@ static int set_x(struct node_emit *m, struct job *j)
 
 /*
  * If the node has a second operand, set j->r to where the job's part of it lies: in its resident storage, or
- * in the next slot for second operands, into which its load is emitted. Returns 0, or -ENOMEM, -E2BIG or
- * -ERANGE as emit_done() does.
+ * in the next slot for second operands, into which its load is emitted. An operand that is the same for all
+ * pixels takes one pixel there and has steps 0. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
  */
 static int set_r(struct node_emit *m, struct job *j)
 {
@@ -189,9 +190,10 @@ static int compute_parts_of_input(struct node_emit *m, const struct job *j, cons
 }
 
 /*
- * Emit the compute commands of job j, whose operands and weights w (NULL: none) are in the scratchpad. The
- * job is cut into the parts in which its input comes; a command that would take more operands than the
- * verifier allows is cut into halves of its pixels. Returns 0, or a negative errno as emit_done() does.
+ * Emit the compute commands of job j, whose operands and weights w (NULL: none) are in the scratchpad. If the
+ * input comes in m->parts parts, the job is cut accordingly. A command that would take more than half of the
+ * operands that the verifier allows is cut into halves of its pixels, again and again, unless it has one row
+ * of at most N pixels. Returns 0, or a negative errno as emit_done() does.
  */
 int node_compute(struct node_emit *m, const struct job *j, const struct weights *w)
 {
@@ -340,8 +342,8 @@ static int run_job(struct node_emit *m, struct job j)
 /*
  * Emit the load of the input of pixel tile number `tile` now, before all weights of the tile before it have
  * been loaded. Loads run in order, so behind those weights, which wait for free slots, the input would come
- * too late. Nothing happens if there is no such tile, or no second slot for it. Returns 0, or a negative
- * errno as emit_done() does.
+ * too late. Nothing happens if there is no such tile, if the input is resident or has only one slot, or if
+ * the node treats channels apart. Returns 0, or a negative errno as emit_done() does.
  */
 static int input_ahead(struct node_emit *m, int64_t tile)
 {
@@ -352,8 +354,9 @@ static int input_ahead(struct node_emit *m, int64_t tile)
 }
 
 /*
- * Emit all jobs of the node, pixels outermost: all channels of a tile, then the next tile. Returns 0, or a
- * negative errno as emit_done() does.
+ * Emit all jobs of the node, pixels outermost: all ranges of channels of a tile, then the next tile. Behind a
+ * tile's second range, the input of the next tile is loaded ahead. Returns 0, or a negative errno as
+ * emit_done() does.
  */
 static int run_by_pixels(struct node_emit *m)
 {
@@ -372,7 +375,8 @@ static int run_by_pixels(struct node_emit *m)
 /*
  * Emit the load of the weights of the channels from c on now, before the remaining inputs of the channels
  * before them; behind those, which wait for free slots, they would come too late. Nothing happens if there
- * are no such channels, or no second slot for them. Returns 0, or a negative errno as emit_done() does.
+ * are no such channels, if a slot holds their weights already, or if the weights do not come in two or more
+ * slots. Returns 0, or a negative errno as emit_done() does.
  */
 static int weights_ahead(struct node_emit *m, int64_t c)
 {
@@ -388,7 +392,8 @@ static int weights_ahead(struct node_emit *m, int64_t c)
 
 /*
  * Emit all jobs of the node, channels outermost: all tiles of a range of channels, then the next range.
- * Returns 0, or a negative errno as emit_done() does.
+ * Behind a range's second tile, the weights of the next range are loaded ahead. Returns 0, or a negative
+ * errno as emit_done() does.
  */
 static int run_by_channels(struct node_emit *m)
 {

@@ -64,8 +64,8 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 }
 
 /*
- * How many of n rows or columns, from number `start` on, the engine streams: all except those outside the
- * `there` rows that exist, of which it leaves out at most `most`.
+ * How many of n rows or columns, from number `start` on, the engine streams. Numbers below 0 and from `there`
+ * on are padding, of which it leaves out at most `most`.
  */
 static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 {
@@ -272,8 +272,9 @@ int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const st
 struct region { int64_t o, n, k, n_k; };
 
 /*
- * The output positions from o on, before `end`, whose windows see the same taps: all whose windows lie within
- * the image (`limit` rows or columns), or the one position if the image cuts its window.
+ * The output positions from o on, before `end`, whose windows see the same taps, and which taps these are (k,
+ * n_k): all positions whose windows lie within the image (`limit` rows or columns), or the one position o if
+ * the image cuts its window. A window outside of the image counts as one tap.
  */
 static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t pad, int64_t kernel, int64_t limit)
 {

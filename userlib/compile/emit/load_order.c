@@ -130,9 +130,11 @@ static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t
 }
 
 /*
- * The load to begin at cycle t. It is the first that is left, number `first`, unless that cannot begin yet
- * and another of the next WINDOW loads can, without making the first one late; of several the one that is
- * needed first. `after` bounds its place from below.
+ * The load to begin at cycle t. It is the first that is left, number `first`, if that can begin. Otherwise it
+ * is another of the next WINDOW loads that can begin and may go (may_go()), of several the one that is needed
+ * first; but only one that is done before the first can begin, or that lets the first still be done
+ * COST_LOAD_SPARE cycles before it is needed. If there is none, it is the first. `after` is where the load
+ * before it stands at the earliest.
  */
 static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
 {

@@ -456,7 +456,8 @@ static uint64_t words_of(const struct sim *s, uint32_t k)
 
 /*
  * Cycles until the memory has answered everything that was asked for before cycle `at`: its latency, the load
- * that is under way and the loads in the queue that wait for nothing, up to what may be queued.
+ * that is under way and the loads in the queue that wait for nothing (of the last one what it can have asked
+ * for by then), up to what may be queued.
  */
 static uint64_t backlog(const struct sim *s, uint64_t at)
 {
@@ -474,9 +475,9 @@ static uint64_t backlog(const struct sim *s, uint64_t at)
 }
 
 /*
- * Ask for more words of the stream as long as there is room on chip for a burst, and note when each burst
- * arrives. Words share the memory with loads, so the load that is under way, or the next one, takes that much
- * longer.
+ * Ask for more words of the stream as long as there is room on chip for a burst, and note in s->arrive when
+ * each burst arrives. Words share the memory with loads: if a load is under way, it takes that much longer,
+ * or if it is nearly done, the load behind it does (s->owed).
  */
 static void fetch_words(struct sim *s)
 {

@@ -71,9 +71,9 @@ bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
 }
 
 /*
- * Allocate an array with a flag for each tensor that somebody must find computed: outputs of the graph, what
- * is written to variables, what nodes read, and what operators in no node read whose own results are needed.
- * Returns the array, which the caller frees, or NULL if there is no memory.
+ * Allocate an array with a flag for each tensor that somebody must find computed: outputs of the graph, first
+ * results of operators that may write variables, what nodes read, and what operators in no node read if their
+ * own results are needed. Returns the array, which the caller frees, or NULL if there is no memory.
  */
 static bool *list_needed(const struct cc *cc)
 {

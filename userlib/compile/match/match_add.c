@@ -86,9 +86,9 @@ int64_t conv_depth(const struct cc *cc, int node)
 
 /*
  * The number of the node of a convolution that operator `add` can join, or -1. It must be on the array, make
- * this operand s of the sum as its last result, have no second operand yet and write scaled results, and
- * nothing but this operand's RESCALEs and the addition may read its result. With the option no_fuse there is
- * none.
+ * this operand s of the sum as its last result, have no second operand yet, write scaled results and not be
+ * one of several nodes of its operator; and nothing but this operand's RESCALEs and the addition may read its
+ * result. With the option no_fuse there is none.
  */
 static int conv_before(const struct cc *cc, const struct side *s, int add)
 {
@@ -123,10 +123,11 @@ static void swap_sides(struct sum *m)
 }
 
 /*
- * Read operator i, ADD or SUB, as a sum of two int8 or int16 tensors behind RESCALEs that one RESCALE behind
- * it brings back to their type. Sets *m; of an ADD the operand with more elements becomes m->a, over whose
- * pixels m->b may be repeated. Returns 1 if a node can compute it, 0 if not, or -ENOMEM. With 0 the reason is
- * set, unless one operand is a single number, in which case a table does it better.
+ * Read operator i, ADD or SUB, as a sum of two int8 or int16 tensors behind RESCALEs, shifted left equally,
+ * that one RESCALE behind it brings back to their type. Sets *m; of an ADD the operand with more elements
+ * becomes m->a, over whose pixels m->b may be repeated. SUB needs the feature has_sub. Returns 1 if a node
+ * can compute it, 0 if not, or -ENOMEM. With 0 the reason is set, unless one int8 operand is a single number
+ * and a table does it better.
  */
 static int read_sum(struct cc *cc, int i, struct sum *m)
 {

@@ -66,8 +66,9 @@ static bool one_reader(const struct cc *cc, int t)
 
 /*
  * The number of the SLICE, TRANSPOSE or REVERSE that makes tensor t and through which readers of t can read
- * its operand, or -1 if there is none. It must be in no node. A transposed or reversed tensor that several
- * operators read is worth a copy, so it is not read through.
+ * its operand, or -1 if there is none. It must be in no node and have constant arguments, and its operand
+ * must have a view. A transposed or reversed tensor that several operators read is worth a copy, so it is not
+ * read through.
  */
 static int seen_through(const struct cc *cc, int t)
 {
@@ -636,7 +637,8 @@ static int rescale(struct cc *cc, int i, int last)
 
 /*
  * If operator i is a CLAMP, the number of the RESCALE in front of it that one nest can compute together with
- * it: no node has it, i alone reads it, its result is signed and its operand is in a storage. Otherwise -1.
+ * it: no node has it, it is not forbidden and not better left to the host (alu_at_edge()), i alone reads it,
+ * its result is signed and its operand of a type that the command has. Otherwise -1.
  */
 static int rescale_before(const struct cc *cc, int i)
 {

@@ -49,9 +49,11 @@ const char *conv_limit(const struct node *nd)
 
 /*
  * Can the depthwise engine do a kernel above 3x3 row by row, in less time than the array? It needs the
- * feature has_dwk and takes up to nine taps of a kernel row in a cycle for each pixel, and up to 15 rows;
- * with rows and columns exchanged likewise. The array takes a cycle for each tap. Sets nd->conv.transposed to
- * whether rows and columns should be exchanged.
+ * feature has_dwk and takes up to 15 kernel rows of up to nine taps, or with rows and columns exchanged
+ * likewise. For each pixel it takes a cycle for each kernel row and each column of the stride, the array one
+ * for each tap; so it is faster if the stride along x is less than the kernel's columns (exchanged: along y,
+ * than its rows). Sets nd->conv.transposed to whether rows and columns should be exchanged, which is the
+ * faster of both where both are possible.
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -264,7 +266,7 @@ static const char *no_mode(const struct cc *cc, weft_dtype x)
 /*
  * Why the array does not take the operands of operator i, for people; NULL if it does. Integers must be int8
  * or int16 by int8 or int4; weights and biases must be constant unless the configuration has the alu and raw
- * sums.
+ * sums. If the first operand is float8, bad_floats() judges.
  */
 static const char *bad_types(const struct cc *cc, int i)
 {
@@ -342,8 +344,9 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 
 /*
  * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
- * CLAMP behind it. Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched, 0
- * if not (the reason then is set), or a negative errno.
+ * CLAMP behind it. Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched; 0
+ * if the array does not take its types, int16 has a zero point, a field of the command is too small
+ * (conv_limit()) or there is no tail (find_tail()), with the reason set; or a negative errno.
  */
 int match_conv(struct cc *cc, int i)
 {
@@ -464,7 +467,8 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 
 /*
  * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides.
- * Returns 1 if it was matched, 0 if types, sizes or what follows do not allow it (the reason then is set), or
+ * Returns 1 if it was matched; 0 if the array does not take its types, its strides have more than 256 places,
+ * its kernel or padding is too large (4095, 8192) or there is no tail (find_tail()), with the reason set; or
  * a negative errno.
  */
 int match_transpose_conv(struct cc *cc, int i)
@@ -598,8 +602,9 @@ static struct node conv3d_shape(const struct cc *cc, int i)
 
 /*
  * Match CONV3D i, of integers or float8: loop nests copy what its taps along the depth read side by side as
- * channels, and one convolution does the rest. Returns 1 if it was matched, 0 if types, sizes or what follows
- * do not allow it (the reason then is set), or a negative errno.
+ * channels, and one convolution does the rest. Returns 1 if it was matched; 0 if there is no alu, the array
+ * does not take its types or sizes, there is no tail (find_tail()), or the depth is padded and float8 weights
+ * may be infinite or NaN, with the reason set; or a negative errno.
  */
 int match_conv3d(struct cc *cc, int i)
 {

@@ -268,8 +268,9 @@ static int function_before(const struct cc *cc, const struct cone *c)
 /*
  * Match a function of one byte that ends with operator i as an elementwise node with a table of 256 results,
  * with the CLAMP behind it if the result is int8. If a function's node makes its operand, both become one
- * node; with `behind`, it is matched only then. Returns 1 if it was matched, 0 if not (no reason is set), or
- * a negative errno.
+ * node; with `behind`, it is matched only then. It needs the feature has_table; RESCALEs at the network's
+ * edge are left alone (alu_at_edge()), and without the alu the device must compute the operand. Returns 1 if
+ * it was matched, 0 if not (no reason is set), or a negative errno.
  */
 int match_function(struct cc *cc, int i, bool behind)
 {
@@ -350,9 +351,10 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 }
 
 /*
- * Match MUL i of two int8 or int16 tensors, with the RESCALE and the CLAMP behind it, as an elementwise node;
- * the operand with fewer elements may be repeated over the other's pixels. Functions of one tensor are left
- * to tables. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
+ * Match MUL i, without a shift, of two int8 or int16 tensors (int16 without zero points), with the RESCALE
+ * back to their type that alone reads it and the CLAMP behind that, as an elementwise node; the operand with
+ * fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Functions of one int8
+ * tensor are left to tables. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
  */
 int match_product(struct cc *cc, int i)
 {

@@ -263,8 +263,10 @@ static void set_scale(const struct cc *cc, struct node *nd, int t)
 }
 
 /*
- * Match a convolution i of float8 with constant weights as a node, with the CLAMP and CAST behind it. Returns
- * 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * Match a convolution i of float8 as a node, with the CLAMP and CAST behind it. Returns 1 if it was matched;
+ * 0 if the configuration has no float8, weights or biases are not constant, log2_scale is computed by the
+ * network, or the shape or the weights cannot be expressed (conv_limit(), weight_format()), with the reason
+ * set; or -ENOMEM.
  */
 int match_float_conv(struct cc *cc, int i)
 {
@@ -312,8 +314,9 @@ int match_float_conv(struct cc *cc, int i)
 /*
  * Match a product i of float8 matrices as a 1x1 convolution whose weights are the second matrix, transposed:
  * by the compiler if it is constant, by the host if it is an input of the network. A MATMUL of several or
- * computed matrices goes to match_matmul(). Returns 1 if it was matched, 0 if not (the reason then is set),
- * or a negative errno.
+ * computed matrices goes to match_matmul(). Returns 1 if it was matched; 0 if the configuration has no
+ * float8, log2_scale is computed by the network or the second matrix has more than 65536 rows or 65535
+ * columns, with the reason set; or a negative errno.
  */
 int match_float_matmul(struct cc *cc, int i)
 {
@@ -645,8 +648,9 @@ static int add_spread(struct cc *cc, int i)
 
 /*
  * Match ADD i of fp16 tensors, with the CLAMP and CAST behind it. If a convolution's node makes an operand
- * that only the addition reads, the addition joins it, of two the one with more products in a sum. Returns 1
- * if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * that only the addition reads, the addition joins it, of two the one with more products in a sum. Operands
+ * smaller than the result are copied to its size first, which needs the alu. Returns 1 if it was matched; 0
+ * if the type is another one or there is no alu for that, with the reason set; or -ENOMEM.
  */
 int match_float_add(struct cc *cc, int i)
 {
@@ -705,9 +709,10 @@ static bool beside_npu(const struct cc *cc, int x, int y)
 }
 
 /*
- * Match a CLAMP or CAST i of floats that no other node has taken as an elementwise node; a CLAMP takes the
- * CASTs in front of and behind it along. Without the alu, the device must run something before or behind it.
- * Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * Match a CLAMP or CAST i between float8 and fp16 types that no other node has taken as an elementwise node;
+ * a CLAMP takes the CASTs in front of and behind it along. Without the alu, the device must run something
+ * before or behind it. Returns 1 if it was matched; 0 if it has other types, ignores NaN or has NaN or
+ * crossed limits, or would be a detour, with the reason set; or -ENOMEM.
  */
 int match_float_unary(struct cc *cc, int i)
 {

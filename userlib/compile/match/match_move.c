@@ -435,8 +435,8 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 }
 
 /*
- * Find neighbours and weights along both axes of RESIZE i, rows into *py and columns into *px. Returns 0 or
- * -ENOMEM; the caller frees both by sample_free() in any case, after setting them to zeros before.
+ * Find neighbours and weights along both axes of RESIZE i: rows into *py, columns into *px, which the caller
+ * has zeroed. Returns 0 or -ENOMEM; in both cases the caller frees them by sample_free().
  */
 static int sample_both(const struct cc *cc, int i, struct sampling *py, struct sampling *px)
 {
@@ -543,8 +543,9 @@ int match_same(struct cc *cc, int i)
 
 /*
  * Match operator i if it only moves elements: SLICE, TRANSPOSE, REVERSE, TILE, PAD, GATHER, SCATTER, RESIZE,
- * and those CONCATs that match_concat() does not take. Returns 1 if it was matched, 0 if not, or a negative
- * errno.
+ * and those CONCATs that match_concat() does not take. Returns 1 if it was matched, 0 if it is another
+ * operator, of a type that the command does not have, or one that its matcher refuses (the reason then is
+ * set), or a negative errno.
  */
 int match_move(struct cc *cc, int i)
 {

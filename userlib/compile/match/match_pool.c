@@ -22,7 +22,8 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 
 /*
  * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as a
- * pooling node. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * pooling node. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535 (the
+ * reason then is set), or -ENOMEM.
  */
 int match_pool(struct cc *cc, int i)
 {

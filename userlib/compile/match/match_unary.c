@@ -90,9 +90,10 @@ static int views_of(struct cc *cc, int i, struct view *all[4])
 
 /*
  * Can view v of a dense root, whose own shape is `own`, be expressed in the root's new place `to`, a view
- * with the same dimensions but other steps? So it can if each dimension of v is an arithmetic progression of
- * whole rows, columns or channels of the root, as for the parts of TRANSPOSE_CONV2D. A dimension may also run
- * over the end of its root dimension if the next outer one continues it in `to`.
+ * with the same dimensions but other steps? So it can if along each dimension with more than one element v's
+ * step is a positive multiple of the root's own, and v stays within the root's dimension, as for the parts of
+ * TRANSPOSE_CONV2D. It may run over a dimension's end only if the next outer dimension continues that
+ * dimension without a gap in `to`.
  */
 static bool keeps_shape(const struct view *v, const struct view *own, const struct view *to)
 {
@@ -141,7 +142,7 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 /*
  * Can tensor t live inside another storage at `to`, as an operand of CONCAT operator `concat`? So it can if a
  * node makes it, only nodes and this CONCAT (once) read it, it has its storage for itself, is no output and
- * not pinned, and all views of it can be expressed in `to`.
+ * not pinned, and all views of it in nodes can be expressed in `to`. With the option no_fuse it cannot.
  */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
@@ -179,9 +180,10 @@ static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 }
 
 /*
- * Match CONCAT i of rank at most 4: each operand that only nodes touch gets its place inside the result, so
- * that it is written there at once; the others are copied by a node each. Without copies the operator becomes
- * an alias. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * Match CONCAT i, of rank at most 4 and a type that array and vector engine compute with: each operand for
+ * which can_move() holds gets its place inside the result, so that it is written there at once; the others
+ * are copied by a node each. Without copies the operator becomes an alias. Without the alu, the device must
+ * compute at least one operand. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
  */
 int match_concat(struct cc *cc, int i)
 {

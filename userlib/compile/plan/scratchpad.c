@@ -92,9 +92,9 @@ static int64_t together_in_group(const struct npu_step *s, const struct area *a,
 }
 
 /*
- * Quarter cycles in which two areas are in use at the same time: those of the nodes that use both. A node
- * still runs while the next one begins, so areas of consecutive nodes count as well, with params.neighbours
- * quarters of the shorter node's cycles.
+ * Quarter cycles in which two areas are in use at the same time: those of the nodes that use both, or within
+ * one stripe group those of together_in_group(). A node still runs while the next one begins, so areas of
+ * consecutive nodes count as well, with params.neighbours quarters of the shorter node's cycles.
  */
 static int64_t together(const struct alloc *al, const struct area *a, const struct area *b)
 {

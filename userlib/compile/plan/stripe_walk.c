@@ -117,9 +117,10 @@ static int64_t *targets_of(struct walk *w, int64_t stripe)
 }
 
 /*
- * Find how many rows each node must have made so that the last node can finish stripe number `stripe`: none
- * before stripe 0, all at the last one, else what later nodes read, in whole grains. A result that no node of
- * the group reads keeps pace with the stripes.
+ * Set the targets of stripe number `stripe` (targets_of()): how many rows each node must have made so that
+ * the last node can finish that stripe. They are 0 before stripe 0 and all rows at the last stripe; else,
+ * from the last node to the first, what later nodes read of a node's result, in whole grains. A result that
+ * no node of the group reads keeps pace with the stripes.
  */
 static void set_targets(struct walk *w, int64_t stripe)
 {

@@ -149,9 +149,10 @@ static void set_ahead(const struct npu_step *s, struct group *g)
 }
 
 /*
- * Set how many rows at its beginning each ring keeps once more behind its end (wrap_rows), for windows that
- * begin near the end, and round its rows up to what is written together. A ring that holds the whole tensor
- * never wraps.
+ * Set how many rows at its beginning each ring keeps once more behind its end, for windows that begin near
+ * the end: wrap_rows is the height of the largest kernel that reads the ring, less one row, dilation
+ * included. Rows of a ring that the group writes are rounded up to what its writer makes together. A ring
+ * that holds the whole tensor has exactly its rows and never wraps.
  */
 static void set_over(const struct npu_step *s, struct group *g)
 {

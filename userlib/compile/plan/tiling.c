@@ -71,8 +71,9 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 
 /*
  * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how many
- * bytes a slot has. Operands that are resident need none; a single job needs one slot of each. Returns the
- * bytes of all slots together.
+ * bytes a slot has. A resident operand needs no slot, one of which all jobs take the same part needs one, any
+ * other tile.slots. Weights need one area with all_weights, else at most tile.slots. Returns the bytes of all
+ * slots together.
  */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -136,9 +137,10 @@ static bool few_pixels(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Cycles that a tiling should take: those of the array or vector engine, or of all loads and stores if these
- * take longer; then the load of the first tile and the store of the last, which nothing hides; and COST_JOB
- * for each job.
+ * Cycles that a tiling should take. These are the cycles of the array or vector engine, or if they are more,
+ * those of all loads and stores at COST_MEMORY_BYTES a cycle; then the load of the first tile and the store
+ * of the last, which nothing hides; and COST_JOB for each job. Input counts again for every range of channels
+ * if channels are outermost, weights for every tile of pixels if pixels are, unless all weights stay.
  */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -327,12 +329,14 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 /*
  * Choose how many column tiles of weights one load brings, and set piece, n_w, own_recs, w_recs and
  * piece_bytes of p->tile. All come in one load unless all weights stay on chip and are used as fast as they
- * arrive (few_pixels()): then several loads bring them, so that work can start.
+ * arrive (few_pixels()). Then several loads bring them, so that work can start: of about PIECE bytes each, in
+ * 2 areas in turn; where nothing but loads counts (req.only_loads) of LARGE_PIECE bytes, or LAST_PIECE in the
+ * last LAST_NODES nodes of the step, in PIECE_AREAS areas.
  *
- * The array catches up with loads only while something else is loaded. So where nothing but loads counts
- * (req.only_loads), the records of a step's last node come with their weights, and its loads get smaller
- * towards the end, since nothing hides the work on the last one; but not smaller than the array catches up,
- * for every load takes bus time for the words of its command.
+ * The array catches up with loads only while something else is loaded. So where nothing but loads counts, the
+ * records of a step's last node come with their weights (own_recs), and its loads get smaller towards the
+ * end, since nothing hides the work on the last one; but not smaller than the array catches up, for every
+ * load takes bus time for the words of its command.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -381,9 +385,10 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 }
 
 /*
- * Try all tilings with t's number of slots within `budget` bytes: with all weights on chip, then with the
- * weights of a job's channels only, then with parts of a sum. Returns the plan with the fewest expected
- * cycles; its tile.cost is -1 if none fits.
+ * Try tilings with t.tile.slots slots within `budget` bytes: first with all weights on chip; then with the
+ * weights of a job's channels only, if the first do not fit, leave operands in memory, or take more than half
+ * of the budget (all of it with few pixels); and if nothing fits, with parts of a sum. Returns the plan with
+ * the fewest expected cycles; its tile.cost is -1 if none fits.
  */
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
@@ -434,9 +439,10 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * If weights pass by once, in slots, to be used for few pixels while all operands are on chip, give them many
- * small slots, in at most half of `budget` bytes, since the nodes before have weights too: the more weights
- * are there before they are used, the better. Otherwise the tiling stays as it is.
+ * If weights come in slots, all operands are on chip and there are few pixels (few_pixels()), give the
+ * weights many slots of about SLOT bytes, at most MAX_W_SLOTS and in at most half of `budget` bytes, since
+ * the nodes before have weights too: the more weights are there before they are used, the better. Otherwise
+ * the tiling stays as it is.
  */
 static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
@@ -452,8 +458,9 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 
 /*
  * If a move asks for it (req.w_slots), cut a node that is otherwise all on chip along channels: all pixels of
- * a few channels in each job, with the weights in so many slots. The tiling stays as it is if the weights are
- * small (LEAST_WEIGHTS), if there are several images or tiles, or if not even two slots fit `budget` bytes.
+ * a few channels in each job, with the weights in req.w_slots slots of about SLOT bytes, or fewer if `budget`
+ * bytes have no room for them. The tiling stays as it is if all weights take less than 1/LEAST_WEIGHTS of the
+ * scratchpad, if there are several images or tiles, or if not even two slots fit.
  */
 static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
@@ -474,7 +481,8 @@ static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p
 /*
  * Choose the tiling of a node, as p->req asks, that should take the fewest cycles within `budget` bytes of
  * the scratchpad: with two slots for each operand, so that loads and work overlap, or with one if only that
- * fits. Sets p->tile. Returns 0, or -ERANGE if no tiling fits.
+ * fits. Sets p->tile, with can_split if the node is one job for each image with all operands on chip. Returns
+ * 0, or -ERANGE if no tiling fits.
  */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {

@@ -68,9 +68,9 @@ static void run(void *user, int worker, int slot)
 }
 
 /*
- * Critical cycles of the nodes that move c at this node can change: those of the whole group for a striping,
- * of a storage's first and last node for a residency hint, of nodes nearby for weight slots, else of the node
- * itself.
+ * Critical cycles of the nodes that move c at this node can change: for weight slots those of up to NEAR
+ * nodes on either side, for a residency hint those of this node and of the storage's last, for a striping
+ * those of the whole group, for a split those of the node itself.
  */
 static int64_t score_of(const struct state *t, const struct npu_step *s, const struct move *c, int node)
 {
@@ -92,9 +92,9 @@ static int64_t score_of(const struct state *t, const struct npu_step *s, const s
 }
 
 /*
- * List the moves of batch number `index`, which is node * tiers + tier. The batch joins t->batch if it has
- * any moves, if enough cycles are lost there (LEAST), and if it has not been looked at since the best plan
- * changed. Returns 0 or -ENOMEM.
+ * List the moves of batch number `index`, which is node * tiers + tier; the batch's score is the highest of
+ * its moves', halved for each tier. The batch joins t->batch if it has any moves, if its score is more than
+ * 1/LEAST of all cycles, and if it has not been looked at since the best plan changed. Returns 0 or -ENOMEM.
  */
 static int list_batch(struct state *t, int index)
 {
@@ -172,8 +172,9 @@ static void push_ahead(struct state *t)
 }
 
 /*
- * Make the best move of batch p on all replicas: evaluations under way are dropped, batches near it count as
- * not looked at, and all batches are listed anew. Returns 0 or a negative errno.
+ * Make the best move of batch p on all replicas, which makes a new version of the plan. Evaluations under way
+ * are dropped, batches at up to NEAR nodes on either side count as not looked at (batch p itself only with
+ * c->again), and all batches are listed anew. Returns 0 or a negative errno.
  */
 static int keep(struct state *t, const struct batch *p)
 {

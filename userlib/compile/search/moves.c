@@ -66,8 +66,9 @@ static void add_group(struct list *l, int node, struct striping how)
 }
 
 /*
- * List the moves that change group g's striping in ways that help most often: the longest group, other
- * stripes, somewhat less room, no group at all.
+ * List the moves that change one thing of group g's striping and help most often: as many nodes as a group
+ * can have, `full` the other way, `deep` the other way, each share of room from SHARES down to SHARES - 2
+ * that is not the present one, and no group at all (0 nodes).
  */
 static void list_common_stripings(struct list *l, const struct group *g)
 {
@@ -83,7 +84,10 @@ static void list_common_stripings(struct list *l, const struct group *g)
 	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share });
 }
 
-/* List the other moves that change group g's striping: shorter groups, and much less room for rings. */
+/*
+ * List the other moves that change one thing of group g's striping: at most 2, 3, ... nodes, fewer than it
+ * has; and each share of room from SHARES - 3 down to LEAST_SHARE that is not the present one.
+ */
 static void list_rare_stripings(struct list *l, const struct group *g)
 {
 	struct striping how = g->how;
@@ -96,8 +100,9 @@ static void list_rare_stripings(struct list *l, const struct group *g)
 }
 
 /*
- * List the move that takes storage i out of the scratchpad if it is resident, or else into it. Storages that
- * are small (LARGE), larger than the scratchpad, or never resident have none.
+ * List the move that takes storage i out of the scratchpad if it is resident, or else into it. Nothing is
+ * listed for storages of less than 1/LARGE of the scratchpad, larger than the scratchpad, or that can never
+ * be resident.
  */
 static void list_storage(struct list *l, const struct npu_step *s, int i)
 {
@@ -109,9 +114,9 @@ static void list_storage(struct list *l, const struct npu_step *s, int i)
 }
 
 /*
- * List moves that give the weights of a node, which is otherwise all on chip, another number of slots, if
- * these weights are a large part of the scratchpad (LEAST_WEIGHTS): with `often` the numbers that help most
- * often, else the others.
+ * List the moves that give the weights of a node another number of slots: 2 and 3 with `often`, since they
+ * help most often, else 0 (tiling.c's choice), 4, 8, 16 and 24. Nothing is listed unless the node is in no
+ * stripe group, has all operands on chip, and its weights take at least 1/LEAST_WEIGHTS of the scratchpad.
  */
 static void list_slots(struct list *l, const struct npu_step *s, int node, bool often)
 {
@@ -169,8 +174,8 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 }
 
 /*
- * For each listed move that splits two nodes, append moves that split the second one into 2, 3 or 4 jobs
- * instead, if there is room in the list.
+ * For each listed move that splits two nodes, into at most 6 jobs the first one, append moves that split the
+ * second one into 2, 3 or 4 jobs instead, if there is room in the list.
  */
 static void list_unequal(struct list *l)
 {
@@ -186,8 +191,10 @@ static void list_unequal(struct list *l)
 }
 
 /*
- * List in c[] at most `most` moves that cut this node in another way than now; in tier 1 the next node is cut
- * as well. Returns how many were listed; 0 if a node cannot be cut.
+ * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, leaving out those
+ * that give the same tiles as now or as another one listed. In tier 1 the next node is cut as well, into the
+ * same number of jobs, and in steps of few commands (known_order) also into others. Returns how many moves
+ * were listed; 0 if a node cannot be cut (tile.can_split).
  */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {

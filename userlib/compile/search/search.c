@@ -140,8 +140,9 @@ static void measure(struct npu_step *s, struct outcome *o)
 
 /*
  * Place this worker's replica with parameters *t and set *o to what comes of it. If the memo knows the
- * outcome, it is taken from there; else the step is emitted, simulated and the outcome remembered. A
- * placement that fails has its errno in o->err and cycles INT64_MAX.
+ * outcome, it is taken from there; else the step is emitted and simulated, and the outcome remembered. A
+ * placement that fails has its errno in o->err, cycles INT64_MAX and commands -1. Without memory o->err is
+ * -ENOMEM, and nothing is remembered.
  */
 static void place_and_measure(struct search *b, int worker, const struct placement_params *t, struct outcome *o)
 {
@@ -237,9 +238,9 @@ static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2
 #define N_NODES   ((int)(sizeof nodes / sizeof *nodes))
 
 /*
- * Fill in *q with candidate k of the first ones: each limit of residents' size with each of four stripings
- * that are often good. Large residents take room from stripes; long groups take it from everything. Always
- * returns true.
+ * Fill in *q with candidate k of the first ones: residents of at most eighths[k % N_EIGHTHS] eighths of the
+ * scratchpad, with one of four stripings that are often good (k / N_EIGHTHS), neighbours 2 and halves apart.
+ * Large residents take room from stripes; long groups take it from everything. Always returns true.
  */
 static bool first_candidate(const struct search *b, int k, struct candidate *q)
 {
@@ -312,8 +313,8 @@ static int search_plans(struct search *b)
 
 /*
  * Fill in *q with candidate k of those that choose addresses otherwise than the best one: five distances of
- * neighbours, halves apart or not; from N_ADDRESSES on the same with larger loads of weights, for networks
- * that wait for nothing else. Returns false if it does not differ from the best.
+ * neighbours (0..4), halves apart or not; from N_ADDRESSES on the same with only_loads, which makes loads of
+ * weights larger, for networks that wait for nothing else. Returns false if it does not differ from the best.
  */
 static bool address_candidate(const struct search *b, int k, struct candidate *q)
 {
@@ -367,9 +368,9 @@ static int search_splits_and_addresses(struct search *b)
 
 /*
  * Second stage of the search: find one rule by which all nodes are cut, since two neighbours gain only
- * together, and the way to choose addresses. Steps of few commands try every rule with every way, others all
- * rules first and then the ways with the best rule. The starts for moves are listed anew. Returns 0 or a
- * negative errno.
+ * together, and the way to choose addresses. In steps of few commands (known_order) every rule is tried with
+ * every way, in others every rule by itself; then all ways are tried with the best rule. Results of the stage
+ * before are forgotten, and the starts for moves are listed anew. Returns 0 or a negative errno.
  */
 static int search_splits(struct search *b)
 {
@@ -509,8 +510,9 @@ static bool resembles_earlier(const struct candidate *start, int i)
 }
 
 /*
- * Set fast_limit of all replicas to the cycles that the best plan takes with fast memory, so that moves do
- * not buy cycles of slow memory with those of fast memory. Returns 0 or a negative errno.
+ * Place and emit the best plan on the first replica, and set fast_limit of all replicas to the cycles that it
+ * takes with fast memory, so that moves do not buy cycles of slow memory with those of fast memory. Returns 0
+ * or a negative errno.
  */
 static int limit_fast(struct search *b)
 {
@@ -525,9 +527,10 @@ static int limit_fast(struct search *b)
 }
 
 /*
- * Third stage of the search: climb from up to MAX_STARTS of the best candidates, the fastest first, until
- * MAX_MOVED commands have been emitted. The best plan that is found is left in b->best, *best and the
- * replicas. If the step has many commands, the first start uses them up. Returns 0 or a negative errno.
+ * Third stage of the search: climb from up to MAX_STARTS of the best candidates listed, the fastest first,
+ * leaving out those that resemble an earlier one, until MAX_MOVED commands have been emitted. The best plan
+ * that is found is left in b->best, *best and the replicas. No further starts are listed meanwhile. If the
+ * step has many commands, the first start uses them up. Returns 0 or a negative errno.
  */
 static int search_starts(struct search *b, struct snapshot *best)
 {

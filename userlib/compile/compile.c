@@ -24,9 +24,9 @@
 
 /* What attempts so far have found not to work. */
 struct attempt {
-	char **forbidden;      /* per operator: why not on the device, or NULL */
-	int step_nodes;
-	bool no_im2col;
+	char **forbidden;      /* for each operator of the graph why it cannot run on the device, or NULL */
+	int step_nodes;        /* nodes of one NPU step at most */
+	bool no_im2col;        /* windows are not copied side by side (lower/im2col.c) */
 };
 
 /*

@@ -12,9 +12,9 @@
 struct block { uint64_t lo, hi; int last; };
 
 struct arena {
-	struct block *live;    /* sorted by address */
-	int n;
-	uint64_t top;
+	struct block *live;    /* the blocks that are in use, sorted by address */
+	int n;                 /* how many there are */
+	uint64_t top;          /* highest end of any block so far: the arena's bytes */
 };
 
 /* Remove the blocks that are not in use any more when this item runs. */

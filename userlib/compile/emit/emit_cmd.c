@@ -227,7 +227,7 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 		set_sum(p, nd, j, ch);
 }
 
-/* Add a debug record to the command, which must be the last one of emit_new(). Returns 0 or -ENOMEM. */
+/* Add a debug record to command c, which must be the newest one of the step. Returns 0 or -ENOMEM. */
 int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
 {
 	struct cmds *l = &e->s->cmds;

@@ -10,12 +10,14 @@
 #include "emit.h"
 
 /*
- * Taps of a command: n_ky kernel rows from ky; of every run the elements [j0, +run).
- * Runs begin at channel c0 of the input's pixels, of which `width` channels count.
+ * The taps that a command takes: n_ky kernel rows from ky on, n_kx runs of each, and of every
+ * run the elements [j0, +run). Runs begin at channel c0 of the input's pixels, of which
+ * `width` channels count.
  */
 struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 
-/* Channels [ch, +n_ch) of a command, addresses of their weights and records. keep: the sums stay in the array. */
+/* Channels [ch, +n_ch) of a command, and the scratchpad addresses of their weights (w) and records (rec). keep says that
+ * the sums stay in the array for the next command. */
 struct block { int64_t ch, n_ch, w, rec; bool keep; };
 
 /* Note the bytes of input x that command c with taps t reads; rows and columns of padding are not read. */

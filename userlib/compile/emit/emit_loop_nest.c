@@ -13,26 +13,28 @@
 #include "userlib/compile/match/loop_nest.h"
 #include "emit.h"
 
-/* What a slot holds of an operand: where in memory it begins, and how much. */
+/* What a slot holds of an operand: 1 + the offset in memory at which it begins, and its bytes; zeros: nothing. */
 struct held { int64_t mem, bytes; };
 
 struct nest_emit {
-	struct held held[MAX_SLOTS][NEST_OPERANDS];
-	int i_slot;
-	struct emit *e;
-	const struct node *nd;
-	const struct plan *p;
-	struct loop_nest *s;
-	int64_t slot[NEST_OPERANDS];      /* of this piece's packed operands; -1: on chip, or a number */
-	struct nest_piece q;
-	struct nest_place at[NEST_OPERANDS];
+	struct held held[MAX_SLOTS][NEST_OPERANDS];   /* what each slot holds of each operand */
+	int i_slot;            /* the slot of the piece at hand */
+	struct emit *e;        /* the state of the step */
+	const struct node *nd; /* the node, */
+	const struct plan *p;  /* its plan, */
+	struct loop_nest *s;   /* and its loop nest */
+	int64_t slot[NEST_OPERANDS];      /* scratchpad address of each packed operand of the piece; -1: it is resident, or a
+	                                   * number */
+	struct nest_piece q;   /* the piece at hand */
+	struct nest_place at[NEST_OPERANDS];   /* where the piece's operands lie in the scratchpad */
 };
 
-/* Runs of elements between memory and scratchpad, innermost first. */
+/* How the elements of an operand's piece lie in memory and in the scratchpad: rows, repeated in several dimensions. */
 struct runs {
-	int64_t mem, sp, row;
-	int n;
-	struct { int64_t n, mem, sp; } d[NEST_DIMS + 1];
+	int64_t mem, sp, row;  /* offset in the root's storage, scratchpad address, bytes of a row */
+	int n;                 /* dimensions in d[] */
+	struct { int64_t n, mem, sp; } d[NEST_DIMS + 1];   /* innermost first: repeats, and bytes from one to the next in
+	                        * memory and in the scratchpad */
 };
 
 /*
@@ -448,7 +450,7 @@ static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 	int err = 0;
 
 	if (on_chip(m, NEST_A)) {
-		/* Straight from where it lies; nothing is there to look at but memory's source. */
+		/* The store reads the elements where the operand has them; its result is only in memory. */
 		for (int i = 0; i < y->n; i++)
 			y->d[i].sp = a->d[i].sp;
 		y->sp = a->sp;

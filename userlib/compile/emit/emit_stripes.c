@@ -11,9 +11,9 @@
 
 struct group_emit {
 	struct group_walker w; /* first: group_walk() hands a pointer to it to the callbacks below */
-	struct emit *e;
-	struct group *g;
-	struct node_emit *node;    /* of each node of the group */
+	struct emit *e;        /* the state of the step */
+	struct group *g;       /* the group */
+	struct node_emit *node;    /* the state of each node of the group */
 };
 
 /* Where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group. */

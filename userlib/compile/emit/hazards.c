@@ -12,10 +12,14 @@
 
 #include "userlib/compile/plan/plan.h"
 
-/* Counts are those of retired commands: index in the unit plus one; 0 none. */
+/*
+ * The history of bytes [lo, hi). Commands are named by their numbers in their units, from 1
+ * on, which are also the counts of retired commands to wait for; 0 means none.
+ */
 struct interval {
 	uint64_t lo, hi;
-	uint32_t wr[WEFT_N_UNITS], rd[WEFT_N_UNITS];   /* wr: one unit is set at most */
+	uint32_t wr[WEFT_N_UNITS], rd[WEFT_N_UNITS];   /* the last writer, in at most one unit; the last reader of each unit
+	                        * since then */
 };
 
 /*
@@ -31,10 +35,10 @@ struct map { struct chunk **c; uint32_t n, cap; struct chunk *unused; };
 struct at { uint32_t c, i; };
 
 struct hazards {
-	struct map space[2];
-	uint32_t *load, n_load, cap_load;   /* of one command after another: counts of loads that it waits for */
-	bool reading;          /* a command waits for a load because it writes what that reads */
-	/* Where each unit's last command found its accesses: the next one's are often near. */
+	struct map space[2];   /* the histories of scratchpad and arena */
+	uint32_t *load, n_load, cap_load;   /* for one command after another, the numbers of the loads that wrote its bytes */
+	bool reading;          /* some command waits for a load because it writes what that load reads */
+	/* Where the last command of each unit found its accesses: those of the next one are often near. */
 	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
 };
 

@@ -19,23 +19,23 @@
 
 /* A load, and what bounds its place. */
 struct load {
-	uint32_t cmd;
-	uint32_t after;        /* it comes behind the command before this one */
-	uint32_t n_before;     /* it comes behind the first so many loads, as they were emitted */
-	uint32_t before;       /* it comes before this command */
-	uint64_t ready, need;  /* when it can begin; when it should be done */
-	uint64_t cycles;
-	bool done;
+	uint32_t cmd;          /* its number among the step's commands */
+	uint32_t after;        /* it must come behind command number after - 1; 0: behind none */
+	uint32_t n_before;     /* it must come behind the first n_before loads, as they were emitted */
+	uint32_t before;       /* it must come before the command with this number */
+	uint64_t ready, need;  /* cycle in which it can begin, and in which it should be done (NEVER: nobody needs it) */
+	uint64_t cycles;       /* for which it occupies the unit */
+	bool done;             /* it has its place in the new order */
 };
 
 struct order {
 	struct npu_step *s;
-	struct load *l;        /* as emitted */
-	uint32_t n;
-	uint32_t *unit[WEFT_N_UNITS], n_unit[WEFT_N_UNITS];   /* commands of each */
-	uint64_t *start, *end;
-	uint32_t *at;          /* per load of the new order: the command that it comes before at the latest */
-	uint32_t *next;        /* the new order */
+	struct load *l;        /* the loads as they were emitted, */
+	uint32_t n;            /* and their number */
+	uint32_t *unit[WEFT_N_UNITS], n_unit[WEFT_N_UNITS];   /* the commands of each unit, and how many there are */
+	uint64_t *start, *end; /* cycles in which each command begins and retires */
+	uint32_t *at;          /* for each load in the new order: the command right before which it is put */
+	uint32_t *next;        /* the new order: indices in l */
 };
 
 /* Set up *o for the commands of the step. Returns 0 or -ENOMEM; order_close() must follow in both cases. */

@@ -13,8 +13,8 @@
 
 /* The commands of a unit that are not in the stream yet. */
 struct line {
-	uint32_t *cmd;         /* in order */
-	uint32_t n, at;
+	uint32_t *cmd;         /* all commands of the unit, in order */
+	uint32_t n, at;        /* how many there are; how many of them are in the stream */
 };
 
 /*

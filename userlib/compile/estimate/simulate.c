@@ -26,48 +26,49 @@
 
 #define ONE COST_ONE
 
-/* Scratchpad accesses a cycle in each region, of ONE, while the command runs at full speed. */
+/* What a command accesses in the scratchpad while it runs at full speed. */
 struct traffic {
-	uint8_t of[N_PORTS][WEFT_SP_REGIONS];
-	uint8_t banks[N_PORTS];
-	uint8_t both[N_PORTS]; /* of ONE: accesses that take both banks of a region */
-	uint8_t in[N_PORTS];   /* regions of each, as bits */
-	uint8_t bank_overlap;         /* of ONE: the vector engine's writes in the bank that it reads at that time */
-	bool any;
+	uint8_t of[N_PORTS][WEFT_SP_REGIONS];   /* accesses a cycle (of ONE) of each port in each region */
+	uint8_t banks[N_PORTS];      /* which banks the accesses of each port take: enum banks */
+	uint8_t both[N_PORTS]; /* part (of ONE) of each port's accesses that take both banks of a region */
+	uint8_t in[N_PORTS];   /* regions that each port accesses, as bits */
+	uint8_t bank_overlap;         /* part (of ONE) of the vector engine's writes that meet its reads in their bank */
+	bool any;              /* it accesses anything at all */
 };
 
 struct unit {
-	uint32_t *cmd, n;      /* its commands, in order */
-	uint32_t next;         /* the next to start */
-	uint32_t pushed;       /* so many are in its queue or have left it */
-	uint32_t retired;
-	bool busy;
-	uint32_t now;          /* busy: which */
-	struct traffic traffic;      /* busy: of that */
-	uint64_t left;         /* busy: work, in 1/ONE cycles */
-	uint64_t moves;        /* busy: with so much left its accesses come to another region */
-	uint64_t *retire;      /* when the k-th retires, for those that have left the unit */
-	uint32_t n_left;       /* so many have left */
+	uint32_t *cmd, n;      /* its commands, in order, and their number */
+	uint32_t next;         /* index in cmd of the next command to begin */
+	uint32_t pushed;       /* how many of its commands are in its queue or have left the queue */
+	uint32_t retired;      /* how many of its commands have retired */
+	bool busy;             /* a command is under way: */
+	uint32_t now;          /* its number among the step's commands, */
+	struct traffic traffic;      /* its accesses at present, */
+	uint64_t left;         /* the work that is left of it, in 1/ONE cycles, */
+	uint64_t moves;        /* and how much is left when its accesses come to another region */
+	uint64_t *retire;      /* cycle in which the k-th command retires, of those that have left the unit */
+	uint32_t n_left;       /* how many commands have left the unit, though perhaps not retired */
 };
 
 struct sim {
-	const struct cmds *c;
-	const uint32_t *order; /* of the stream; NULL: every unit has all its commands */
-	uint32_t dispatched, read;   /* commands in the queues; those whose words are decoded */
-	uint64_t load_at;      /* when the last load came into its queue */
-	uint64_t owed;         /* work of the load that comes next, for words fetched meanwhile */
-	uint64_t load_end;     /* when the last load left its unit */
-	uint64_t decoded;      /* order: when the next command is */
-	uint64_t words, asked, taken;   /* of the stream: in all, asked for, decoded */
-	uint64_t arrive[COST_FETCH_WORDS / COST_FETCH_BURST];   /* bursts of those on chip or asked for */
-	bool slow;             /* memory */
-	int64_t region;        /* bytes */
+	const struct cmds *c;  /* the step's commands */
+	const uint32_t *order; /* the stream's order; NULL: every unit has all its commands from the start */
+	uint32_t dispatched, read;   /* how many commands have been put into queues, and how many have been decoded */
+	uint64_t load_at;      /* cycle in which the last load came into its queue */
+	uint64_t owed;         /* work, in 1/ONE cycles, that the next load gets besides for words fetched meanwhile */
+	uint64_t load_end;     /* cycle in which the last load left its unit */
+	uint64_t decoded;      /* with an order: cycle in which the next command is decoded */
+	uint64_t words, asked, taken;   /* words of the stream in all, those asked for, those decoded */
+	uint64_t arrive[COST_FETCH_WORDS / COST_FETCH_BURST];   /* cycles in which the bursts of words arrive that are on chip
+	                        * or asked for */
+	bool slow;             /* the memory is slow */
+	int64_t region;        /* bytes of a region */
 	int64_t n;             /* channels of a block */
 	struct unit u[WEFT_N_UNITS];
-	uint64_t rate[WEFT_N_UNITS];
-	bool asks;             /* the array, slower than it could be, for activations all the time */
-	bool changed;          /* since rates were found, a unit has begun or ended */
-	uint64_t t, *start, *end;
+	uint64_t rate[WEFT_N_UNITS];    /* the rate (of ONE) at which each unit works */
+	bool asks;             /* the array asks for activations all the time, since it is slower than it could be */
+	bool changed;          /* a unit has begun, ended or come to another region since rates were found */
+	uint64_t t, *start, *end;   /* the cycle at hand; cycles in which each command begins and retires */
 };
 
 /* ---- what commands do to the scratchpad's regions ---- */
@@ -564,7 +565,11 @@ static bool may_start(const struct sim *s, int k)
 	return !waits(s, c);
 }
 
-/* Begin the next command of every unit that is idle and may begin one: sets its work, traffic and start cycle. */
+/*
+ * Begin the next command of every unit that is idle and may begin one: sets its work, traffic and start
+ * cycle. A load that follows the one before without a pause also gets the work that is owed for words fetched
+ * meanwhile.
+ */
 static void start_heads(struct sim *s)
 {
 	for (int k = 0; k < WEFT_N_UNITS; k++) {
@@ -600,8 +605,10 @@ static uint64_t rows_rate(const struct sim *s, int k)
 }
 
 /*
- * The rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its rows;
- * the array's rows go first but for a share.
+ * The rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its rows.
+ * The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
+ * (COST_POST_SHARE, with an addend COST_POST_SHARE_ADD); the vector engine gets what the array's rows leave
+ * at the rate found for the array.
  */
 static uint64_t post_rate(const struct sim *s, int k)
 {
@@ -632,7 +639,8 @@ static uint64_t engine_rate(const struct sim *s, int k)
 /*
  * Set s->rate[] of all units, if a unit has begun, ended or come to another region since they were found.
  * Array and vector engine slow each other down, so their rates take up to COST_RATE_ROUNDS rounds; then come
- * loads and stores, which share a slow memory.
+ * loads and stores. If both of these are under way with slow memory, each gets at most half. Sets s->asks as
+ * well.
  */
 static void find_rates(struct sim *s)
 {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a program: all of its tables are freed here.
+ */
 #include <stdlib.h>
 
 #include "userlib/compile/program.h"

@@ -22,16 +22,18 @@
 
 struct im2col {
 	struct cc *cc;
-	int conv;              /* node */
+	int conv;              /* number of the convolution's node */
 	int root;              /* storage of the copied windows */
-	int64_t h, w, ow, ic, kw, width;   /* width: elements of a strip's row */
-	int64_t elem;          /* bytes of one */
+	int64_t h, w, ow, ic, kw, width;   /* rows and columns of the input, columns of the result, input channels, kernel
+	                        * columns; width: elements of a strip's row */
+	int64_t elem;          /* bytes of an element */
 };
 
 /*
  * Can the windows of this node be copied side by side? It must be a whole convolution with constant weights
- * of a tensor, more than one kernel row, no dilation, one image of dense pixels, no pixel groups, and counts
- * that the copies' commands can hold; and the copies must not take more than a sixth of the scratchpad.
+ * of a tensor, more than one kernel row, no dilation, one image of dense pixels at least as wide as the
+ * kernel, no pixel groups, and counts that the copies' commands can hold (4096 rows and columns of the
+ * result, 8192 input rows); and the copies must not take more than a sixth of the scratchpad.
  */
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {

@@ -117,11 +117,11 @@ static int find_host_work(struct cc *cc)
 
 /* Dependences between vertices: these are nodes, then operators that are in no node. */
 struct graph {
-	int n;
-	int *first, *to;       /* edges of vertex v: to[first[v]...first[v+1]) */
-	int *missing;          /* predecessors not yet done */
-	int *key;              /* operator index, for the order among equals */
-	int *earlier;          /* per operator: the one before it that uses the same variable, or -1 */
+	int n;                 /* number of vertices */
+	int *first, *to;       /* successors of vertex v: to[first[v]...first[v+1]) */
+	int *missing;          /* for each vertex, how many predecessors are not done yet */
+	int *key;              /* for each vertex the index of its operator, for the order among equals */
+	int *earlier;          /* for each operator the one before it that uses the same variable, or -1 */
 };
 
 /*

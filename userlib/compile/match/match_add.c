@@ -13,10 +13,10 @@
 
 /* One operand of a sum: tensor x, less zp, shifted left, then scaled. */
 struct side {
-	int x;                 /* tensor in front of the RESCALEs */
+	int x;                 /* the tensor in front of the RESCALEs */
 	int ops[2];            /* the RESCALEs, the outer one last; ops[0] -1: there is only one */
-	int zp, left;          /* zero point of x, exact left shift */
-	struct scale s;
+	int zp, left;          /* zero point of x; bits by which x - zp is shifted left */
+	struct scale s;        /* scale of the shifted value */
 };
 
 /*
@@ -107,10 +107,10 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 
 /* A sum or difference that one node can compute. */
 struct sum {
-	struct side a, b;      /* its operands; b may be spread over a */
-	bool sub, spread;
-	int k;                 /* the RESCALE behind it */
-	struct rescale out;    /* and what that does */
+	struct side a, b;      /* its operands */
+	bool sub, spread;      /* b is subtracted; b is repeated over a's pixels */
+	int k;                 /* the RESCALE behind it, */
+	struct rescale out;    /* and what that RESCALE does */
 };
 
 /* Exchange the two operands of the sum. */

@@ -288,8 +288,7 @@ static int64_t elements(const struct loop_nest *s)
  * Add a node of kind NODE_LOOP_NEST for operator i that executes this nest, and claim the operator. The nest
  * is copied and simplified; the storages of its operands are pinned.
  *
- * @param last      The nest is the operator's last one; otherwise the next node that is added must follow
- *         this one.
+ * @param last      The nest is the operator's last one; otherwise the next node that is added must follow it.
  * @param recorded  It writes elements of the operator's result, which debug records describe and runs check.
  * @return 1, or -ENOMEM
  */
@@ -597,7 +596,8 @@ static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 
 /*
  * Match RESCALE i as a nest. `last` is i, or a CLAMP that alone reads its result, whose limits the nest
- * takes. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * takes. Returns 1 if it was matched; 0 if the configuration does not round to even as asked, the host does
+ * it better (alu_at_edge()) or the command has no such type, with the reason set; or -ENOMEM.
  */
 static int rescale(struct cc *cc, int i, int last)
 {
@@ -702,7 +702,8 @@ int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 
 /*
  * Match operator i, a reduction along one axis or an ARGMAX, as a nest of func. ARGMAX of floats goes to
- * match_float_argmax(). Returns 1 if it was matched, 0 if not (the reason then is set), or a negative errno.
+ * match_float_argmax(). Returns 1 if it was matched, 0 if its type is a float or unknown to the command (the
+ * reason then is set), or a negative errno.
  */
 static int reduce(struct cc *cc, int i, int func)
 {

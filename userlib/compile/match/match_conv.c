@@ -120,12 +120,12 @@ static bool is_narrowing(const struct cc *cc, int i)
 
 /* What becomes of the sums. */
 struct tail {
-	int last;              /* operator whose result is written */
-	int narrow, rescale;   /* operators, -1: none */
-	bool raw;
-	struct rescale r;
-	int lo, hi;
-	bool is_float;
+	int last;              /* the operator whose result is written */
+	int narrow, rescale;   /* the RESCALE that takes the low 32 bits, and the one that scales; -1: none */
+	bool raw;              /* the sums are written as they are */
+	struct rescale r;      /* what the scaling RESCALE does */
+	int lo, hi;            /* limits of the scaled result */
+	bool is_float;         /* the sums are floats: f says what becomes of them, all else does not count */
 	struct float_tail f;
 };
 

@@ -20,11 +20,11 @@
 #define MAX_STEPS 256
 #define CODES    256
 
-/* Operators between one tensor and operator op[0], readers first. */
+/* The operators between one 8-bit tensor and operator op[0], which together are a function of one byte. */
 struct cone {
-	int op[MAX_CONE], n, steps;
-	int x;                 /* the tensor; -1 */
-	int through;           /* a node whose operators are taken in as well; -1 */
+	int op[MAX_CONE], n, steps;   /* the operators, readers first; their number; steps taken to list them */
+	int x;                 /* the tensor that the function reads; -1: none has been met yet */
+	int through;           /* a node whose operators are taken in although it has them; -1: none */
 };
 
 /*

@@ -469,7 +469,8 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 /*
  * Match AVG_POOL2D i of float8 as a scaled sum of each window. If every window holds the same power of two of
  * elements, that is the average; else tables of the alu turn the sums into averages. Returns 1 if it was
- * matched, 0 if not (the reason then is set), or a negative errno.
+ * matched; 0 if its type is not float8, its window is too large or has too many sizes at the border
+ * (MAX_RUNS), or tables are needed and there is no alu, with the reason set; or a negative errno.
  */
 static int match_average(struct cc *cc, int i)
 {
@@ -509,8 +510,9 @@ static int match_average(struct cc *cc, int i)
 
 /*
  * Match AVG_POOL2D or MAX_POOL2D i of floats; a CAST in front of a maximum and CLAMP and CAST behind it are
- * taken along. A maximum that ignores NaN goes to match_pool_by_keys(). Returns 1 if it was matched, 0 if not
- * (the reason then is set), or a negative errno.
+ * taken along. Averages go to match_average(), a maximum that ignores NaN to match_pool_by_keys(). Returns 1
+ * if it was matched, 0 if its type is no mode of the engine, its kernel above 65535 or these refuse it (the
+ * reason then is set), or a negative errno.
  */
 int match_float_pool(struct cc *cc, int i)
 {

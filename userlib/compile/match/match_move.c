@@ -233,12 +233,12 @@ static int concat(struct cc *cc, int i)
 
 /* One axis of it: for each result two neighbours and their weights, or one neighbour. */
 struct sampling {
-	int64_t in, out;
-	int32_t *index;        /* [out][2], or [out] */
-	int16_t *weight;       /* [out][2] */
+	int64_t in, out;       /* elements of the input and of the result along the axis */
+	int32_t *index;        /* indices of the neighbours: bilinear two for each result, nearest one */
+	int16_t *weight;       /* bilinear: two weights for each result */
 	bool same;             /* nearest: every result is its own neighbour */
-	int64_t times, step;   /* nearest: results side by side with one neighbour, from there to the next one's;
-	                        * times 0: that differs */
+	int64_t times, step;   /* nearest: how many results side by side share one neighbour, and from there to the next
+	                        * ones'; times 0: that is not the same everywhere */
 };
 
 #define MAX_COPIES 16
@@ -300,7 +300,8 @@ static void sample_free(struct sampling *s)
 	free(s->weight);
 }
 
-/* One axis of a RESIZE: x is seen as [outer][in][inner], and the result y likewise. last: y is the operator's result. */
+/* One axis of a RESIZE: x is seen as [outer][in][inner], and the result y as [outer][out][inner]. `last` says that y is
+ * the operator's result. */
 struct line_job {
 	const struct sampling *p;
 	int64_t outer, inner;

@@ -15,13 +15,14 @@
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
 
-/* One node's weights on their way. */
+/* The computed weights of one node while nests are added that lay them out. */
 struct weights {
 	struct cc *cc;
-	int i;
-	int root;              /* storage */
-	int64_t base;          /* of the weights in it */
-	int64_t oc, ic, kh, kw, tiles, chunks;
+	int i;                 /* the operator */
+	int root;              /* the storage that the nests fill */
+	int64_t base;          /* bytes before the weights in it */
+	int64_t oc, ic, kh, kw, tiles, chunks;   /* output and input channels, kernel rows and columns, column tiles, chunks of
+	                        * N input channels */
 };
 
 /*

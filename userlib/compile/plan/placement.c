@@ -446,7 +446,7 @@ static int plan_all(struct npu_step *s, const int64_t *used)
 	return 0;
 }
 
-/* Weights that may come early: area, node before which they come, node that needs them. */
+/* Weights that may come early: their area and its bytes, the node before which they come (t0), the node that needs them. */
 struct early { int64_t bytes; int t0, need, area; };
 
 /* Let these weights come before node t0: their area is occupied from there on. */
@@ -498,8 +498,8 @@ static int delay_weights(struct npu_step *s, struct early *e, const int *list, i
 
 /* The search for how early weights may come. */
 struct delays {
-	struct early *e;       /* all weights, in the order of areas */
-	int n;
+	struct early *e;       /* the weights of all nodes, in the order of areas, */
+	int n;                 /* and how many there are */
 	int *list;             /* room for n numbers */
 	int64_t k, most;       /* attempts so far, and how many there may be */
 };

@@ -11,19 +11,20 @@
 
 struct alloc {
 	struct npu_step *s;
-	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
-	int64_t sp_bytes, align, region;
-	int *order, *rank;     /* areas, largest first; where each stands among them */
-	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* by address; times as they were then */
+	int64_t compact;       /* areas above so many bytes take the lowest free address, whatever the regions */
+	int64_t sp_bytes, align, region;   /* bytes of the scratchpad, of a word, of a region */
+	int *order, *rank;     /* the areas, largest first; where each area stands among them */
+	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* areas that have an address, by address, with their
+	                        * first and last nodes when they got it */
 	int n_placed;
-	/* For each area, from rival[first[area]] on: areas placed before it which the same nodes use, and the cycles of
-	 * these nodes. */
+	/* For each area, from rival[first[area]] on: areas placed before it which are in use together with it, and for how
+	 * many quarter cycles. */
 	struct rival { int area; int64_t cycles; } *rival; uint32_t cap_rival;
 	uint32_t *first;
-	/* Of the area at hand, for each region: cycles of the nodes that use placed areas as well, times how much
-	 * of these areas lies there, in 64ths. */
+	/* For the area at hand and each region: quarter cycles in which placed areas are in use together with it, times how
+	 * much of these areas lies there, in 64ths. */
 	int64_t busy[WEFT_SP_REGIONS];
-	bool busy_known;
+	bool busy_known;       /* busy[] holds for the area at hand */
 };
 
 /* Do the closed intervals [a0, a1] and [b0, b1] have a number in common? */

@@ -15,12 +15,13 @@
 _Static_assert(GROUP_NODES + 2 <= SLOTS && GROUP_NODES <= 32, "a node for every bit of a set");
 
 struct walk {
-	const struct group_deps *c;
-	struct group_walker *w;    /* NULL: the walk only finds how many rows each ring must hold */
-	int64_t stripes;
-	int64_t room, bytes;       /* w NULL: bytes for rings; bytes that they take so far, at least */
-	int64_t done[GROUP_NODES], loaded[MAX_RINGS];   /* rows that each node has made, that each ring has got */
-	int64_t target[SLOTS][GROUP_NODES];   /* rows of each node, of the stripes at hand: stripe s in slot s % SLOTS */
+	const struct group_deps *c;    /* the group, and what is known of it */
+	struct group_walker *w;    /* whom the walk calls; NULL: it only finds how many rows each ring must hold */
+	int64_t stripes;           /* number of stripes */
+	int64_t room, bytes;       /* w NULL: bytes that rings may take, and that they take so far at least */
+	int64_t done[GROUP_NODES], loaded[MAX_RINGS];   /* rows that each node has made, and that each ring has got by loads */
+	int64_t target[SLOTS][GROUP_NODES];   /* rows that each node must have made for the stripes at hand; targets_of() finds
+	                            * the slot of a stripe */
 };
 
 /* Number of stripes of the group: the rows of its last node's result divided by those of a stripe, rounded up. */

@@ -14,11 +14,11 @@
 
 struct critical_path {
 	const struct npu_step *s;
-	int64_t *of;           /* per node of the step */
-	int *number;           /* of a node in the step */
-	uint64_t *start, *end;
-	uint32_t *cmd[WEFT_N_UNITS], n[WEFT_N_UNITS];   /* of each unit, in order */
-	uint32_t *place;       /* of a command among its unit's */
+	int64_t *of;           /* cycles of each node of the step */
+	int *number;           /* for a node's number in cc.nodes its number in the step */
+	uint64_t *start, *end; /* cycles in which each command begins and retires */
+	uint32_t *cmd[WEFT_N_UNITS], n[WEFT_N_UNITS];   /* the commands of each unit, in order, and how many there are */
+	uint32_t *place;       /* for each command its index among its unit's */
 };
 
 /*

@@ -28,7 +28,7 @@
 struct batch {
 	int64_t score;         /* critical cycles that its moves can change, halved for each tier */
 	uint32_t first;        /* its moves: [first, +n) of state.move */
-	int n;
+	int n;                 /* how many moves it has */
 	int index;             /* node * tiers + tier */
 	bool stale;            /* it was looked at before the last move was kept */
 };
@@ -37,14 +37,15 @@ struct batch {
 struct evaluation { const struct batch *batch; int move; struct outcome o; };
 
 struct state {
-	struct climb *c;
-	struct pool *q;
-	struct evaluation evaluation[POOL_SLOTS];
-	struct move *move; uint32_t n_moves, cap_moves;
-	struct batch *batch; int n_batches, n_sites;
-	int *seen;             /* per node and tier: the plan that was best when it was looked at; 0: never, or a move near it was kept since */
-	int version;           /* of the best plan */
-	int64_t *critical;         /* cycles, per node */
+	struct climb *c;       /* what the caller wants */
+	struct pool *q;        /* evaluations under way, */
+	struct evaluation evaluation[POOL_SLOTS];   /* in the pool's slots */
+	struct move *move; uint32_t n_moves, cap_moves;   /* the moves of all batches */
+	struct batch *batch; int n_batches, n_sites;      /* the batches to look at; n_sites: nodes times tiers */
+	int *seen;             /* for each node and tier the version of the plan that was best when its batch was looked at; 0:
+	                        * never, or a move near it was kept since */
+	int version;           /* counts the plans that have been the best */
+	int64_t *critical;         /* critical cycles of each node */
 	/* The next evaluation to push: */
 	int at_batch, at_move;
 	int best;              /* in the batch that is being looked at: its best move so far, or -1 */

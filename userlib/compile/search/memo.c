@@ -13,12 +13,13 @@
 
 #include "userlib/compile/plan/plan.h"
 
+/* One outcome, with the n numbers of its key and their hash. */
 struct entry { uint64_t hash; uint64_t *v; uint32_t n; struct outcome o; };
 
 struct memo {
-	pthread_mutex_t lock;
-	struct entry *e;
-	uint32_t n, cap;
+	pthread_mutex_t lock;  /* held by whoever looks at the entries */
+	struct entry *e;       /* the outcomes, in the order in which they were added */
+	uint32_t n, cap;       /* how many there are, and room for how many */
 };
 
 /* A new empty memo, which memo_free() frees; NULL if there is no memory. */
@@ -55,7 +56,7 @@ int memo_put(struct memo_key *k, int64_t v)
 
 /*
  * Append to key k what decides how stripe group g of the step runs: nodes, stripe, how far nodes run ahead,
- * and rings. Returns 0 or a negative number for no memory.
+ * and rings. Returns 0, or a negative number if there is no memory.
  */
 static int put_group(struct memo_key *k, const struct npu_step *s, const struct group *g)
 {

@@ -55,30 +55,30 @@ struct uniform_split { int jobs, cycles; };
 struct candidate {
 	struct placement_params params;
 	struct uniform_split split;
-	bool cut;              /* nodes are cut by this rule before it is placed, and stay so */
-	int number;            /* in the order of evaluation */
+	bool cut;              /* nodes are cut by this rule before the candidate is placed, and stay so */
+	int number;            /* its place in the order of evaluation */
 	struct outcome o;
 };
 
 /* All that moves can change. */
 struct snapshot {
-	struct snapshot_node { struct striping how; bool own; int split, w_slots; } *node;   /* of each node */
-	int *hint;             /* of each storage */
+	struct snapshot_node { struct striping how; bool own; int split, w_slots; } *node;   /* each node's request */
+	int *hint;             /* each storage's residency hint */
 };
 
 struct search {
-	struct npu_step *s;
-	struct replicas replicas;
-	struct memo_client r[MAX_THREADS];
-	struct candidate q[POOL_SLOTS];   /* under evaluation */
-	struct placement_params best;
-	int64_t cycles;        /* of the best */
-	struct uniform_split split, best_split;   /* the rule by which nodes are cut; that of the best */
-	struct snapshot first; /* before all moves */
+	struct npu_step *s;    /* the step */
+	struct replicas replicas;     /* the step, and copies of it for other threads */
+	struct memo_client r[MAX_THREADS];   /* each worker's access to the memo */
+	struct candidate q[POOL_SLOTS];   /* candidates under evaluation */
+	struct placement_params best; /* parameters of the best plan so far */
+	int64_t cycles;        /* cycles of the best plan so far */
+	struct uniform_split split, best_split;   /* the rule by which nodes are cut at present; that of the best plan */
+	struct snapshot first; /* what the plan asks for before all moves */
 	struct candidate start[MAX_LISTED]; int n_start;   /* candidates from which moves may start */
-	int version;           /* of the plan that moves are made to */
+	int version;           /* counts the plans to which moves have been made */
 	int placed[MAX_THREADS];   /* the version that each worker's replica is placed as; 0: something else */
-	int64_t emitted, last; /* commands emitted for all candidates of a stage; for the last one */
+	int64_t emitted, last; /* commands emitted for all candidates of a stage, and for the last of them */
 };
 
 /*

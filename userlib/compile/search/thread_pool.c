@@ -15,14 +15,14 @@
 #define MIN_NODES 4
 
 struct pool {
-	pthread_mutex_t lock;
-	pthread_cond_t more, done;   /* signalled: there are evaluations to make; one is made */
-	void (*fn)(void *user, int worker, int slot);
-	void *user;
-	uint32_t head, next, tail;   /* evaluations taken so far; begun; pushed */
-	bool is_done[POOL_SLOTS];
-	bool quit;
-	int n;                 /* threads, the caller's included */
+	pthread_mutex_t lock;  /* held to look at or change what follows */
+	pthread_cond_t more, done;   /* signalled when there are evaluations to make, and when one has been made */
+	void (*fn)(void *user, int worker, int slot);   /* makes one evaluation */
+	void *user;            /* handed to fn */
+	uint32_t head, next, tail;   /* how many evaluations have been taken, begun and pushed so far */
+	bool is_done[POOL_SLOTS];    /* the evaluation in this slot has been made */
+	bool quit;             /* the pool is being closed: threads end */
+	int n;                 /* number of threads, the caller's included */
 	struct worker { struct pool *q; int number; pthread_t thread; bool started; } worker[MAX_THREADS];
 };
 

@@ -21,7 +21,8 @@ static bool loads_input(const struct node_emit *m)
 /*
  * Emit node i of the step, which is in no stripe group: loads of its resident operands and weights as far as
  * they are not there, then its jobs. If the input is the larger load, the first weights are loaded before it.
- * Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int emit_node(struct emit *e, int i)
 {

@@ -264,8 +264,8 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 
 /*
  * Complete the command of emit_new(): check its fields, find what it waits for, and count it. Returns 0;
- * -ENOMEM; -E2BIG: its unit has more commands than a stream can count; -ERANGE: a field is out of range, and
- * cc->bad_node is the node at hand.
+ * -ENOMEM; -E2BIG: its unit has as many commands as one stream can count (MAX_PER_UNIT); -ERANGE: a field is
+ * out of range, and cc->bad_node is the node at hand, cc->bad_why the reason.
  */
 int emit_done(struct emit *e, struct cmd *c)
 {

@@ -84,7 +84,8 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 /*
  * Emit one convolution command for the channels of block b with taps t, whose input, weights and records are
  * in the scratchpad: fields, the bytes that it touches, cost and debug record. With b->keep the sums stay in
- * the array and nothing is written. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * the array and nothing is written. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t, const struct block *b)
 {
@@ -141,7 +142,8 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 
 /*
  * Emit a job of a block-diagonal convolution (depthwise on the array): a command for each column tile, which
- * reads only the channels that it needs. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * reads only the channels that it needs. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count)
+ * or -ERANGE (a command cannot hold a value).
  */
 static int emit_diagonal(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -161,8 +163,8 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 
 /*
  * Emit a job of a convolution on the array, all of whose weights w are in the scratchpad: one command, or one
- * for each column tile if the node is depthwise. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done()
- * does.
+ * for each column tile if the node is depthwise. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count) or -ERANGE (a command cannot hold a value).
  */
 int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -176,8 +178,8 @@ int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const 
 
 /*
  * Emit the command for part k of the sum of the job's column tile: chunks [k->q, +k->nq) of kernel row k->ky.
- * Sums stay in the array until the last part, which writes the results. Returns 0, or -ENOMEM, -E2BIG or
- * -ERANGE as emit_done() does.
+ * Sums stay in the array until the last part, which writes the results. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k)

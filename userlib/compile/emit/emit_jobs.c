@@ -34,7 +34,8 @@ static struct span part_of(struct span s, int64_t i, int64_t n)
 
 /*
  * Emit the loads of the job's input, box b, in m->parts parts: of rows, or of columns if it has only one row.
- * Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int load_parts(struct node_emit *m, const struct job *j, const struct box *b)
 {
@@ -56,8 +57,8 @@ static int load_parts(struct node_emit *m, const struct job *j, const struct box
 /*
  * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If no slot holds this
  * input yet, emit its load into the next one: in INPUT_PARTS parts if it is the node's only tile and longer
- * than LONG_LOAD, else at once; m->parts is the number of parts. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as
- * emit_done() does.
+ * than LONG_LOAD, else at once; m->parts is the number of parts. Returns 0, -ENOMEM, -E2BIG (more commands
+ * than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int set_x(struct node_emit *m, struct job *j)
 {
@@ -81,7 +82,8 @@ static int set_x(struct node_emit *m, struct job *j)
 /*
  * If the node has a second operand, set j->r to where the job's part of it lies: in its resident storage, or
  * in the next slot for second operands, into which its load is emitted. An operand that is the same for all
- * pixels takes one pixel there and has steps 0. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * pixels takes one pixel there and has steps 0. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count) or -ERANGE (a command cannot hold a value).
  */
 static int set_r(struct node_emit *m, struct job *j)
 {
@@ -119,7 +121,8 @@ static void set_y(struct node_emit *m, struct job *j)
 
 /*
  * Emit the store of the job's channels from m->stored up to c, unless the output stays on chip and is not
- * needed in memory; m->stored becomes c. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * needed in memory; m->stored becomes c. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count)
+ * or -ERANGE (a command cannot hold a value).
  */
 static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 {
@@ -135,7 +138,8 @@ static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 
 /*
  * Emit the commands of job j with the function for the node's kind, without cutting it. w are the weights at
- * hand, or NULL. Returns 0, or a negative errno as emit_done() does.
+ * hand, or NULL. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int compute_all(struct node_emit *m, const struct job *j, const struct weights *w)
 {
@@ -167,8 +171,8 @@ static int64_t work_of(const struct cc *cc, const struct node *nd, const struct 
 
 /*
  * Emit the commands of job j in m->parts parts of its rows (or columns if it has one row), so that each can
- * begin when its part of the input has been loaded. m->parts then is 1. Returns 0, or a negative errno as
- * emit_done() does.
+ * begin when its part of the input has been loaded. m->parts then is 1. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
 {
@@ -193,7 +197,8 @@ static int compute_parts_of_input(struct node_emit *m, const struct job *j, cons
  * Emit the compute commands of job j, whose operands and weights w (NULL: none) are in the scratchpad. If the
  * input comes in m->parts parts, the job is cut accordingly. A command that would take more than half of the
  * operands that the verifier allows is cut into halves of its pixels, again and again, unless it has one row
- * of at most N pixels. Returns 0, or a negative errno as emit_done() does.
+ * of at most N pixels. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
  */
 int node_compute(struct node_emit *m, const struct job *j, const struct weights *w)
 {
@@ -235,8 +240,8 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 /*
  * For plans with all_weights: emit the compute commands of job j piece after piece of the weights, each piece
  * loaded right before it is needed. In the last node of a step the channels that are done are stored before
- * the last piece's work, since nothing would hide that store behind it. Returns 0, or a negative errno as
- * emit_done() does.
+ * the last piece's work, since nothing would hide that store behind it. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int node_compute_pieces(struct node_emit *m, const struct job *j)
 {
@@ -263,7 +268,8 @@ int node_compute_pieces(struct node_emit *m, const struct job *j)
 
 /*
  * Emit the compute commands of job j with its weights in a slot, which is loaded first if it holds other
- * channels. Returns 0, or a negative errno as emit_done() does.
+ * channels. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 static int compute_slot(struct node_emit *m, const struct job *j)
 {
@@ -279,7 +285,8 @@ static int compute_slot(struct node_emit *m, const struct job *j)
 
 /*
  * For plans with split_k: emit the commands of job j, one for each part of the sum, each after the load of
- * its weights into the next slot. Returns 0, or a negative errno as emit_done() does.
+ * its weights into the next slot. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int compute_parts(struct node_emit *m, const struct job *j)
 {
@@ -320,7 +327,7 @@ static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
 
 /*
  * Emit all of one job: the loads of its operands, its compute commands and the store of its output. Returns
- * 0, or a negative errno as emit_done() does.
+ * 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int run_job(struct node_emit *m, struct job j)
 {
@@ -343,7 +350,8 @@ static int run_job(struct node_emit *m, struct job j)
  * Emit the load of the input of pixel tile number `tile` now, before all weights of the tile before it have
  * been loaded. Loads run in order, so behind those weights, which wait for free slots, the input would come
  * too late. Nothing happens if there is no such tile, if the input is resident or has only one slot, or if
- * the node treats channels apart. Returns 0, or a negative errno as emit_done() does.
+ * the node treats channels apart. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int input_ahead(struct node_emit *m, int64_t tile)
 {
@@ -355,8 +363,8 @@ static int input_ahead(struct node_emit *m, int64_t tile)
 
 /*
  * Emit all jobs of the node, pixels outermost: all ranges of channels of a tile, then the next tile. Behind a
- * tile's second range, the input of the next tile is loaded ahead. Returns 0, or a negative errno as
- * emit_done() does.
+ * tile's second range, the input of the next tile is loaded ahead. Returns 0, -ENOMEM, -E2BIG (more commands
+ * than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int run_by_pixels(struct node_emit *m)
 {
@@ -376,7 +384,8 @@ static int run_by_pixels(struct node_emit *m)
  * Emit the load of the weights of the channels from c on now, before the remaining inputs of the channels
  * before them; behind those, which wait for free slots, they would come too late. Nothing happens if there
  * are no such channels, if a slot holds their weights already, or if the weights do not come in two or more
- * slots. Returns 0, or a negative errno as emit_done() does.
+ * slots. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold
+ * a value).
  */
 static int weights_ahead(struct node_emit *m, int64_t c)
 {
@@ -392,8 +401,8 @@ static int weights_ahead(struct node_emit *m, int64_t c)
 
 /*
  * Emit all jobs of the node, channels outermost: all tiles of a range of channels, then the next range.
- * Behind a range's second tile, the weights of the next range are loaded ahead. Returns 0, or a negative
- * errno as emit_done() does.
+ * Behind a range's second tile, the weights of the next range are loaded ahead. Returns 0, -ENOMEM, -E2BIG
+ * (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int run_by_channels(struct node_emit *m)
 {
@@ -411,7 +420,8 @@ static int run_by_channels(struct node_emit *m)
 
 /*
  * Emit all jobs of a node that is no loop nest and in no stripe group, in the loop order of its tiling.
- * Returns 0, or a negative errno as emit_done() does.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 int emit_node_jobs(struct node_emit *m)
 {

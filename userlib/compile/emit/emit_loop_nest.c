@@ -166,7 +166,7 @@ struct start { int64_t mem, sp; };
 /*
  * Emit the loads or stores (store) of the first n dimensions of r between root's memory and the scratchpad,
  * beginning at `at`. One command copies three dimensions; further ones take a command for each index. Returns
- * 0, or a negative errno as emit_done() does.
+ * 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int copy_runs(struct nest_emit *m, bool store, int root, const struct runs *r, int n, struct start at)
 {
@@ -187,7 +187,8 @@ static int copy_runs(struct nest_emit *m, bool store, int root, const struct run
 
 /*
  * Emit the loads of operand k of this piece, or with `store` its stores; r says how it lies in memory and in
- * the scratchpad. Returns 0, or a negative errno as emit_done() does.
+ * the scratchpad. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int copy_operand(struct nest_emit *m, bool store, int k, struct runs r)
 {
@@ -393,8 +394,8 @@ static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c
 
 /*
  * Emit the command that computes this piece, whose operands' places are in m->at, with the bytes that it
- * touches, its cost and its debug records; *y says how the results lie. Returns 0, or a negative errno as
- * emit_done() does.
+ * touches, its cost and its debug records; *y says how the results lie. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_command(struct nest_emit *m, const struct runs *y)
 {
@@ -443,7 +444,8 @@ static bool is_plain(const struct nest_emit *m, const struct runs *a, const stru
 /*
  * Emit a piece that is_plain() by a load, a store, or both, with the debug records at the command that brings
  * the elements into the scratchpad, or if they are there already, at the store. *a and *y are changed.
- * Returns 0, or a negative errno as emit_done() does.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 {
@@ -474,8 +476,8 @@ static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 }
 
 /*
- * Emit the load of operand k into its slot, unless the slot holds the same bytes already. Returns 0, or a
- * negative errno as emit_done() does.
+ * Emit the load of operand k into its slot, unless the slot holds the same bytes already. Returns 0, -ENOMEM,
+ * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 {
@@ -489,8 +491,8 @@ static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 
 /*
  * For a scatter: emit the load of the old values to the place of the result. For pieces behind the first
- * indices these are what earlier pieces have made of the result. Returns 0, or a negative errno as
- * emit_done() does.
+ * indices these are what earlier pieces have made of the result. Returns 0, -ENOMEM, -E2BIG (more commands
+ * than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int load_old(struct nest_emit *m, const struct runs *y)
 {
@@ -505,8 +507,8 @@ static int load_old(struct nest_emit *m, const struct runs *y)
 
 /*
  * Emit one piece of the nest: the loads of operands that are not resident, the command, and the store of the
- * result if it is needed in memory. A copy that changes no order takes loads and stores only. Returns 0, or a
- * negative errno as emit_done() does.
+ * result if it is needed in memory. A copy that changes no order takes loads and stores only. Returns 0,
+ * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_piece(struct nest_emit *m)
 {
@@ -563,8 +565,8 @@ static bool next_piece(struct nest_emit *m)
 }
 
 /*
- * Emit the commands of a loop nest's node piece by piece, as plan p says. Returns 0, or -ENOMEM, -E2BIG or
- * -ERANGE as emit_done() does.
+ * Emit the commands of a loop nest's node piece by piece, as plan p says. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 {

@@ -68,7 +68,8 @@ static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t
 /*
  * Emit the copy of those of the rows `rows`, just written, that belong to the ring's beginning: they are kept
  * once more behind its end, for windows that begin before the end. In the ring's first pass nothing is
- * copied, since no window wraps into it. Returns 0, or a negative errno as emit_done() does.
+ * copied, since no window wraps into it. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count)
+ * or -ERANGE (a command cannot hold a value).
  */
 static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
@@ -85,7 +86,7 @@ static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *
 /*
  * Emit the job of node k of the group for output rows [oy, +oh), which lie in one pass of each ring: its
  * commands, the store of the rows if they are needed in memory, and the copy behind the ring's end. Returns
- * 0, or a negative errno as emit_done() does.
+ * 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 {
@@ -112,7 +113,8 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 
 /*
  * Callback of group_walk(): node k makes output rows [from, end), in as many jobs as the passes of its rings
- * ask for. Returns 0, or a negative errno as emit_done() does.
+ * ask for. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 {
@@ -131,7 +133,8 @@ static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 
 /*
  * Callback of group_walk(): emit the loads of rows [from, end) of a ring, and of those at the ring's
- * beginning once more behind its end. Returns 0, or a negative errno as emit_done() does.
+ * beginning once more behind its end. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
 {
@@ -159,7 +162,8 @@ static int group_load(struct group_walker *w, int ring, int64_t from, int64_t en
 
 /*
  * Prepare the nodes of the group: set m->node[], and emit the loads of their resident operands and of all
- * their weights. Returns 0, or a negative errno as emit_done() does.
+ * their weights. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int group_start(struct group_emit *m)
 {
@@ -180,8 +184,8 @@ static int group_start(struct group_emit *m)
 }
 
 /*
- * Emit all nodes of a stripe group, interleaved stripe by stripe. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as
- * emit_done() does.
+ * Emit all nodes of a stripe group, interleaved stripe by stripe. Returns 0, -ENOMEM, -E2BIG (more commands
+ * than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_stripes(struct emit *e, struct group *g)
 {

@@ -14,8 +14,8 @@
 
 /*
  * Complete vector command c for job j: note its second operand and output, set its cost, add the debug record
- * and call emit_done(). `cycles` are those in which it reads its input. Returns 0, or -ENOMEM, -E2BIG or
- * -ERANGE as emit_done() does.
+ * and call emit_done(). `cycles` are those in which it reads its input. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
@@ -132,7 +132,8 @@ static void transpose(struct weft_cmd_dw *d)
 
 /*
  * Emit one depthwise command for job j, whose columns fit the line buffer and whose input and weights w are
- * in the scratchpad. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * in the scratchpad. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int emit_dw_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -182,8 +183,8 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 
 /*
  * Emit a depthwise job without dilation: as many commands as the line buffer asks for, each for a range of
- * columns (rows, if the node's commands have both exchanged). Returns 0, or -ENOMEM, -E2BIG or -ERANGE as
- * emit_done() does.
+ * columns (rows, if the node's commands have both exchanged). Returns 0, -ENOMEM, -E2BIG (more commands than
+ * a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -220,7 +221,8 @@ static struct thinned thin(struct span has, int64_t first, int64_t stride, int64
 /*
  * For a dilated depthwise kernel: emit the results py, py + dy, ... of each column and px, px + dx, ... of
  * each row of job j. They are those of a kernel without dilation on every dy-th row and dx-th column of the
- * input. Returns 0, or a negative errno as emit_done() does.
+ * input. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold
+ * a value).
  */
 static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w, int64_t py, int64_t px)
 {
@@ -252,7 +254,8 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 
 /*
  * Emit a depthwise job, whose input and weights w are in the scratchpad; a dilated kernel takes commands of
- * their own for each place within its dilation. Returns 0, or a negative errno as emit_done() does.
+ * their own for each place within its dilation. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count) or -ERANGE (a command cannot hold a value).
  */
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -301,7 +304,8 @@ static struct scale reciprocal(int64_t count)
 
 /*
  * Emit one pooling command for the output rows y and columns x of job j, which all see the same taps; an
- * average divides by the number of these taps. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * average divides by the number of these taps. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)
 {
@@ -361,8 +365,8 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 
 /*
  * Emit the elementwise commands that copy the rows of `from`, `bytes` bytes each, unchanged to `to` within
- * the scratchpad: one for whole words, one for the bytes left over. Returns 0, or -ENOMEM, -E2BIG or -ERANGE
- * as emit_done() does.
+ * the scratchpad: one for whole words, one for the bytes left over. Returns 0, -ENOMEM, -E2BIG (more commands
+ * than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
 {
@@ -386,8 +390,8 @@ int emit_copy(struct emit *e, const struct operand *from, const struct operand *
 }
 
 /*
- * Emit an elementwise job, whose operands are in the scratchpad, as one command. Returns 0, or -ENOMEM,
- * -E2BIG or -ERANGE as emit_done() does.
+ * Emit an elementwise job, whose operands are in the scratchpad, as one command. Returns 0, -ENOMEM, -E2BIG
+ * (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 {

@@ -19,8 +19,8 @@
 #include "node_emit.h"
 
 /*
- * Emit the load of `bytes` bytes from offset `off` of the constants to scratchpad address sp. Returns 0, or
- * -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * Emit the load of `bytes` bytes from offset `off` of the constants to scratchpad address sp. Returns 0,
+ * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
 {
@@ -29,7 +29,8 @@ static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
 
 /*
  * Emit the load of the records of column tiles [tile, +n) to scratchpad address sp, from the constants or, if
- * they are computed, from their storage. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * they are computed, from their storage. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count)
+ * or -ERANGE (a command cannot hold a value).
  */
 static int load_records(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
@@ -68,8 +69,8 @@ static int64_t weights_at(const struct node *nd)
 }
 
 /*
- * Emit the load of the weights of column tiles [tile, +n) to scratchpad address sp. Returns 0, or -ENOMEM,
- * -E2BIG or -ERANGE as emit_done() does.
+ * Emit the load of the weights of column tiles [tile, +n) to scratchpad address sp. Returns 0, -ENOMEM,
+ * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
@@ -80,7 +81,8 @@ static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int
 
 /*
  * Emit the loads of records and weights of column tiles [tile, +n) to scratchpad address addr: all records
- * first, the weights behind them. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * first, the weights behind them. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 {
@@ -127,7 +129,8 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 /*
  * For plans with all_weights: emit the load of piece k's weights, and of the records that come with it: the
  * piece's own with own_recs, else all of them with the first piece. One load brings both if they lie in
- * memory as in the scratchpad. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * memory as in the scratchpad. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE
+ * (a command cannot hold a value).
  */
 static int load_piece(struct node_emit *m, const struct piece *k)
 {
@@ -150,7 +153,8 @@ static int load_piece(struct node_emit *m, const struct piece *k)
 
 /*
  * For plans with all_weights: emit loads of pieces until the weights of all column tiles before `need` have
- * been loaded; m->loaded advances. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * been loaded; m->loaded advances. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 int weights_load_up_to(struct node_emit *m, int64_t need)
 {
@@ -167,7 +171,8 @@ int weights_load_up_to(struct node_emit *m, int64_t need)
 /*
  * For plans with split_k: emit the load of chunks [k->q, +k->nq) of kernel row k->ky of one column tile, to
  * addr behind room for the tile's records, and with the last part also the load of these records to addr.
- * Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k)
 {

@@ -36,7 +36,8 @@ int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 
 /*
  * Emit one command that loads box b of view v from its place in memory to o, or with `store` stores it from
- * o. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ * o. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o)
 {
@@ -77,8 +78,8 @@ struct operand slot_operand(int64_t addr, const struct view *v, const struct box
 
 /*
  * If a storage of the step is resident, comes from memory and has not been loaded yet, emit its loads, up to
- * MAX_LOAD_PARTS of them, and note that it is loaded. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done()
- * does.
+ * MAX_LOAD_PARTS of them, and note that it is loaded. Returns 0, -ENOMEM, -E2BIG (more commands than a stream
+ * can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_load_resident(struct emit *e, int storage)
 {

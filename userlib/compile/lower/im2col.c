@@ -82,9 +82,8 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Add an elementwise node that belongs to the convolution's operator, precedes the convolution and, as it
- * does, reads its operator's input; the caller sets the views. Returns the node, or NULL if there is no
- * memory.
+ * Add an elementwise node for the convolution's operator that must run before the convolution and waits for
+ * the same tensor; the caller sets its views. Returns the node, or NULL if there is no memory.
  */
 static struct node *new_copy(const struct im2col *s)
 {

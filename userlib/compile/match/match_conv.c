@@ -28,8 +28,8 @@
 #define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
 /*
- * Which value of the node's window (kernel, stride, dilation, padding) is too large for the fields of a
- * command, as a constant text for people; NULL if all fit.
+ * Which value of the node's window is too large for the fields of a command, as a constant text for people:
+ * kernel above 4095, stride or dilation above 8192, padding above 16384 or below -16384. NULL if all fit.
  */
 const char *conv_limit(const struct node *nd)
 {
@@ -346,7 +346,8 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
  * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
  * CLAMP behind it. Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched; 0
  * if the array does not take its types, int16 has a zero point, a field of the command is too small
- * (conv_limit()) or there is no tail (find_tail()), with the reason set; or a negative errno.
+ * (conv_limit()) or there is no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many
+ * constants).
  */
 int match_conv(struct cc *cc, int i)
 {
@@ -439,7 +440,7 @@ struct offset { int64_t y, x; };
 /*
  * Add the node that makes the results at this place within the strides of TRANSPOSE_CONV2D i, with its
  * computed weights' nests if there are any. s is the shape that all phases share; `last` says that this is
- * the operator's last node. Returns 1 or a negative errno.
+ * the operator's last node. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, struct offset at, bool last)
 {
@@ -468,8 +469,8 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 /*
  * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides.
  * Returns 1 if it was matched; 0 if the array does not take its types, its strides have more than 256 places,
- * its kernel or padding is too large (4095, 8192) or there is no tail (find_tail()), with the reason set; or
- * a negative errno.
+ * its kernel or padding is too large (4095, 8192) or there is no tail (find_tail()), with the reason set;
+ * -ENOMEM; or -E2BIG (too many constants).
  */
 int match_transpose_conv(struct cc *cc, int i)
 {
@@ -563,7 +564,8 @@ static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 
 /*
  * Add the nests that make the input of CONV3D i into N x OD images whose channels are the depth's taps, each
- * with all input channels. Returns the number of the storage that holds the images, or a negative errno.
+ * with all input channels. Returns the number of the storage that holds the images, -ENOMEM or -E2BIG (too
+ * many constants).
  */
 static int join_depth(struct cc *cc, int i)
 {
@@ -604,7 +606,7 @@ static struct node conv3d_shape(const struct cc *cc, int i)
  * Match CONV3D i, of integers or float8: loop nests copy what its taps along the depth read side by side as
  * channels, and one convolution does the rest. Returns 1 if it was matched; 0 if there is no alu, the array
  * does not take its types or sizes, there is no tail (find_tail()), or the depth is padded and float8 weights
- * may be infinite or NaN, with the reason set; or a negative errno.
+ * may be infinite or NaN, with the reason set; -ENOMEM; or -E2BIG (too many constants).
  */
 int match_conv3d(struct cc *cc, int i)
 {
@@ -653,8 +655,8 @@ static struct view matrix(const struct view *v, int64_t n)
 
 /*
  * Add the node for the n-th product of matrices of MATMUL i, with its computed weights' nests if there are
- * any. `shape` is what all products share; `last` says that this is the operator's last node. Returns 1 or a
- * negative errno.
+ * any. `shape` is what all products share; `last` says that this is the operator's last node. Returns 1,
+ * -ENOMEM or -E2BIG (too many constants).
  */
 static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, bool last)
 {
@@ -686,8 +688,8 @@ static int add_product(struct cc *cc, int i, const struct node *shape, const str
 /*
  * Match MATMUL i of int8 or float8 as one 1x1 convolution for each pair of matrices, whose weights are the
  * second matrix. There may be MAX_PRODUCTS pairs (float8: MAX_FLOAT_PRODUCTS); sums that are not rescaled
- * need at least N/2 rows. Returns 1 if it was matched, 0 if not (the reason then is set), or a negative
- * errno.
+ * need at least N/2 rows. Returns 1 if it was matched, 0 if not (the reason then is set), -ENOMEM or -E2BIG
+ * (too many constants).
  */
 int match_matmul(struct cc *cc, int i)
 {

@@ -270,7 +270,7 @@ static int function_before(const struct cc *cc, const struct cone *c)
  * with the CLAMP behind it if the result is int8. If a function's node makes its operand, both become one
  * node; with `behind`, it is matched only then. It needs the feature has_table; RESCALEs at the network's
  * edge are left alone (alu_at_edge()), and without the alu the device must compute the operand. Returns 1 if
- * it was matched, 0 if not (no reason is set), or a negative errno.
+ * it was matched, 0 if not (no reason is set), -ENOMEM or -E2BIG (too many constants).
  */
 int match_function(struct cc *cc, int i, bool behind)
 {

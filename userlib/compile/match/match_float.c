@@ -383,7 +383,7 @@ static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, 
 
 /*
  * Make a constant table of 65536 bytes: for each code of an fp16 sum that was scaled by 2^-k, the code of the
- * average of `count` elements in this float8 type. Returns its root or a negative errno.
+ * average of `count` elements in this float8 type. Returns its root, -ENOMEM or -E2BIG (too many constants).
  */
 static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 {
@@ -419,8 +419,8 @@ static int divide(struct cc *cc, int i, int from, int table, const struct run *y
 
 /*
  * Turn all fp16 sums of AVG_POOL2D i in storage `from`, scaled by 2^-k, into averages: a nest for each
- * rectangle of a run of rows y and a run of columns x, with one table for each count of elements. Returns 1
- * or a negative errno.
+ * rectangle of a run of rows y and a run of columns x, with one table for each count of elements. Returns 1,
+ * -ENOMEM or -E2BIG (too many constants).
  */
 static int divide_all(struct cc *cc, int i, int from, int k, const struct counts *y, const struct counts *x)
 {

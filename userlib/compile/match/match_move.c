@@ -111,7 +111,7 @@ static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 /*
  * Match PAD i as fills and one copy: along each dimension a nest fills what lies before the operand and
  * another what lies behind it, only where no earlier dimension has filled; then the operand is copied.
- * Returns 1 or a negative errno.
+ * Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int pad(struct cc *cc, int i)
 {
@@ -310,8 +310,8 @@ struct line_job {
 };
 
 /*
- * Add a nest that copies to y those lines of x that p->index names, `per` of them for each result. Returns 1
- * or a negative errno.
+ * Add a nest that copies to y those lines of x that p->index names, `per` of them for each result. Returns 1,
+ * -ENOMEM or -E2BIG (too many constants).
  */
 static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 {
@@ -339,7 +339,7 @@ static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 
 /*
  * Add a nest that makes each line of y the sum of two lines of x, which lie side by side, times their two
- * weights. Returns 1 or a negative errno.
+ * weights. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int weigh(struct cc *cc, int i, const struct line_job *l)
 {
@@ -369,7 +369,7 @@ static int weigh(struct cc *cc, int i, const struct line_job *l)
 
 /*
  * Add the nests that resize along one axis: lines are chosen by indices; with `smooth` two for each result,
- * into a storage of their own, and then weighted. Returns 1 or a negative errno.
+ * into a storage of their own, and then weighted. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int along(struct cc *cc, int i, const struct line_job *l, bool smooth)
 {
@@ -408,7 +408,8 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 
 /*
  * Add the nests of RESIZE i: a single copy if lines repeat regularly along both axes, else first along
- * columns, then along rows, leaving out an axis that does not change. Returns 1 or a negative errno.
+ * columns, then along rows, leaving out an axis that does not change. Returns 1, -ENOMEM or -E2BIG (too many
+ * constants).
  */
 static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
 {
@@ -502,7 +503,7 @@ int match_resize(struct cc *cc, int i)
 
 /*
  * Match RESIZE i as loop nests of the alu. Returns 1 if it was matched, 0 if it is bilinear of floats (the
- * reason then is set), or a negative errno.
+ * reason then is set), -ENOMEM or -E2BIG (too many constants).
  */
 static int resize(struct cc *cc, int i)
 {
@@ -546,7 +547,7 @@ int match_same(struct cc *cc, int i)
  * Match operator i if it only moves elements: SLICE, TRANSPOSE, REVERSE, TILE, PAD, GATHER, SCATTER, RESIZE,
  * and those CONCATs that match_concat() does not take. Returns 1 if it was matched, 0 if it is another
  * operator, of a type that the command does not have, or one that its matcher refuses (the reason then is
- * set), or a negative errno.
+ * set), -ENOMEM or -E2BIG (too many constants).
  */
 int match_move(struct cc *cc, int i)
 {

@@ -53,7 +53,7 @@ static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 
 /*
  * Add a nest that sets `bytes` bytes of storage `root`, from offset `base` on, to the zero point w_zp; later
- * nests overwrite what has weights. Returns 1 or a negative errno.
+ * nests overwrite what has weights. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t bytes)
 {
@@ -74,7 +74,7 @@ struct rectangle { int64_t t, nt, nc, q, nq, nj; };
 /*
  * Add a nest that moves one rectangle of weights from operand `from`, where they lie as *w says, to their
  * place in storage p->root, in the array's order: tile, kernel row, kernel column, chunk, column, input. An
- * empty rectangle adds nothing. Returns 1 or a negative errno.
+ * empty rectangle adds nothing. Returns 1 or -ENOMEM.
  */
 static int region(struct weights *p, const struct wview *w, struct nest_operand from, struct rectangle r)
 {
@@ -120,8 +120,8 @@ static int join_depth(struct weights *p, struct wview *w, struct nest_operand *f
 /*
  * Add the nests that bring the weights of a convolution from operand `from`, where they lie as w says, into
  * the array's order in storage p->root. Full tiles and chunks, and those at the ends that are not full, are
- * separate nests; if there are such ends, everything is filled with the zero point w_zp first. Returns 1 or a
- * negative errno.
+ * separate nests; if there are such ends, everything is filled with the zero point w_zp first. Returns 1,
+ * -ENOMEM or -E2BIG (too many constants).
  */
 static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest_operand from)
 {
@@ -146,7 +146,8 @@ static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest
 /*
  * Make a constant of one int32 for each byte of all tiles (N columns of N bytes each): the number of the
  * output channel whose weight stands in that byte of a block-diagonal tile, or p->oc where no weight stands.
- * m is the number of output channels for each input channel. Returns the constant's root or a negative errno.
+ * m is the number of output channels for each input channel. Returns the constant's root, -ENOMEM or -E2BIG
+ * (too many constants).
  */
 static int diagonal_index(struct weights *p, int64_t m)
 {
@@ -167,7 +168,7 @@ static int diagonal_index(struct weights *p, int64_t m)
 /*
  * Add the nests that lay out depthwise weights block-diagonally in storage p->root: each tap's weights are
  * copied to a row with the zero point w_zp behind them, and every byte of the tiles is looked up there. m is
- * the number of output channels for each input channel. Returns 1 or a negative errno.
+ * the number of output channels for each input channel. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_operand from)
 {
@@ -215,7 +216,7 @@ static int move_bias(struct weights *p, int bias)
  * Prepare computed float8 weights of a format without FNUZ, once for all nodes of operator i that share them:
  * add a nest that copies them to a storage of their own with -0 replaced by +0, because in commands the code
  * of -0 means "no product". shape->z then is that storage, and shape->third is set; for other weights nothing
- * happens. Returns 1 or a negative errno.
+ * happens. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 int weights_plain(struct cc *cc, int i, struct node *shape)
 {
@@ -244,7 +245,7 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
  * Add the nests that bring computed weights, and computed biases if shape->wt.rec_computed, of a node with oc
  * output and ic input channels into the order in which pack_weights.c writes constants: records first, then
  * the weights. The node itself must be added after this call. Returns the number of the storage that they
- * fill, or a negative errno.
+ * fill, -ENOMEM or -E2BIG (too many constants).
  */
 int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic)
 {

@@ -190,8 +190,8 @@ static int64_t fit_height(const struct cc *cc, const struct node *nd, struct pla
 }
 
 /*
- * Most rows of a tile: a command counts at most 16384 rows here, and its input row numbers must stay below
- * 32768.
+ * Most rows of a tile: at most 16384 and at most all rows of the result, halved until the input rows of a
+ * tile span no more than 32768, since row numbers in a command have a sign and 15 bits.
  */
 static int64_t max_height(const struct node *nd)
 {

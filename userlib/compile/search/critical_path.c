@@ -75,7 +75,7 @@ static int busiest(const struct npu_step *s)
 
 /*
  * The cycle from which the next command of its unit no longer waits for command c: c's retirement less its
- * latency.
+ * latency, of loads and stores with fast memory. The unit is free a little sooner than that.
  */
 static uint64_t leaves(const struct critical_path *l, uint32_t c)
 {
@@ -86,8 +86,8 @@ static uint64_t leaves(const struct critical_path *l, uint32_t c)
 }
 
 /*
- * Find the command that command c began after: the one before it on its unit or one that it waits for,
- * whichever let it begin last. Sets *after to that command and *when to the cycle in which it let c begin.
+ * Find the command that command c began after: the one before it on its unit, or one that it waits for,
+ * whichever let it begin later. Sets *after to that command and *when to the cycle in which it let c begin.
  * Returns false, with both unchanged, if c waited for nothing.
  */
 static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *after, uint64_t *when)

@@ -16,7 +16,8 @@
 
 /*
  * Cut each node into as many jobs as its request asks for, where its tiling allows that, and emit the step's
- * commands. Returns 0, or a negative errno as step_emit() does.
+ * commands. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 int step_emit_split(struct npu_step *s)
 {
@@ -60,8 +61,8 @@ static void measure(void *user, int worker, const struct move *c, struct outcome
 }
 
 /*
- * Callback of climb(): emit the best plan, which all replicas have, on the first replica. Returns 0, or a
- * negative errno as step_emit() does.
+ * Callback of climb(): emit the best plan, which all replicas have, on the first replica. Returns 0, -ENOMEM,
+ * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_best(void *user)
 {
@@ -94,8 +95,8 @@ static int search(struct npu_step *s, int64_t most)
 
 /*
  * Choose the splits of all nodes by a climb that emits at most `most` commands in all, then emit the best
- * plan. With the options no_fuse and quick the plan is emitted as it stands. Returns 0, or a negative errno
- * as step_emit() does.
+ * plan. With the options no_fuse and quick the plan is emitted as it stands. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int step_search_splits(struct npu_step *s, int64_t most)
 {

@@ -102,8 +102,9 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 };
 
 /*
- * Writes the operator's name to name, of a number of bytes, cut if longer: "CUSTOM:" and its
- * own name for custom operators, the code for unknown ones.
+ * Writes operator o's name to name, which has a number of bytes: "CUSTOM:" and up to 40 bytes of
+ * its own name for custom operators, the format's name for known ones, the code for others.
+ * Characters that are not printable become '?'.
  */
 static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 {
@@ -121,8 +122,9 @@ static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 }
 
 /*
- * Makes result k of the operator at hand the one that tfl_step() gives, with its type and shape
- * in l->y. Returns 0, or a negative errno if the tensor has a value already or is constant.
+ * Makes result k of the operator at hand the result at hand: l->i_y is its file tensor and l->y its
+ * type and shape, with open dimensions found from the operands. Returns 0, -EINVAL if the tensor
+ * has a value already, is constant or out of range, or another negative errno.
  */
 int tfl_result(struct tfl_lower *l, int k)
 {
@@ -139,8 +141,9 @@ int tfl_result(struct tfl_lower *l, int k)
 }
 
 /*
- * Checks that the operator at hand has as many results as its kind may have and makes the first
- * the result at hand. Returns 0 or a negative errno.
+ * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or
+ * UNPACK, and makes the first the result at hand. Returns 0, -ENOTSUP, or the errno of
+ * tfl_result().
  */
 static int check_results(struct tfl_lower *l)
 {
@@ -154,8 +157,8 @@ static int check_results(struct tfl_lower *l)
 }
 
 /*
- * Says whether operator o, number i, is a custom one at the end of the network that makes all
- * of its outputs.
+ * Says whether operator o, number i, can be left out for a backbone: it is custom, the file's last,
+ * makes all outputs of the network, and the graph has an operator in front of it.
  */
 static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int i)
 {
@@ -179,9 +182,10 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 }
 
 /*
- * Lowers operator i of the file into TOSA operators, or computes it now if its operands are
- * constant, or leaves it out if the caller asked for the backbone alone. Returns 0 or a
- * negative errno.
+ * Lowers operator i of the file into operators of the graph. If the caller asked for the backbone
+ * alone and it is a custom operator at the end, it is left out; if its operands are constant, its
+ * result may become a constant instead. Returns 0, -ENOTSUP if the operator is not supported, or
+ * another negative errno.
  */
 static int lower_op(struct tfl_lower *l, int i)
 {
@@ -220,8 +224,8 @@ static int lower_op(struct tfl_lower *l, int i)
 }
 
 /*
- * Returns the file tensor that is element i of the network's list of inputs or outputs, or
- * -EINVAL if the index is out of range; what is "input" or "output" for the message.
+ * Returns the file tensor that element i of a list of inputs or outputs names, or -EINVAL with a
+ * line in msg if the index is out of range; `what` is "input" or "output" there.
  */
 static int port(struct tfl_lower *l, const struct fb_vec *ports, const char *what, uint32_t i)
 {
@@ -233,6 +237,10 @@ static int port(struct tfl_lower *l, const struct fb_vec *ports, const char *wha
 	return -EINVAL;
 }
 
+/*
+ * Writes a line to msg that input or output i (`what` says which), file tensor t, is refused, with
+ * the reason why. Returns -EINVAL.
+ */
 static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t, const char *why)
 {
 	snprintf(l->msg, WEFT_MSG, "%s %u: tensor %d %s, at byte %zu", what, (unsigned)i, t, why,
@@ -241,8 +249,9 @@ static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t,
 }
 
 /*
- * Sets *shape, of input i and file tensor t, to what the caller's options say of the dimensions
- * that the file leaves open. Returns 0 or a negative errno.
+ * Sets the open dimensions of *shape, of input i and file tensor t, to what the caller's options
+ * say of that input. If they say nothing, they stay as in the file and l->n_open counts the input.
+ * Returns 0, or -EINVAL with a line in msg if the options contradict the file.
  */
 static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
 {
@@ -260,7 +269,10 @@ static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
 	return -EINVAL;
 }
 
-/* Checks that each binding in the caller's options names an input of the file. Returns 0 or -EINVAL. */
+/*
+ * Checks that each entry of o.bound names an input of the file. Returns 0, or -EINVAL with a line
+ * in msg.
+ */
 static int all_bound(struct tfl_lower *l)
 {
 	for (int i = 0; i < l->o.n_bound; i++) {
@@ -281,8 +293,9 @@ static int all_bound(struct tfl_lower *l)
 }
 
 /*
- * Makes input i of the file an input of the graph, with the shape that the caller gave if the
- * file leaves it open. Returns 0 or a negative errno.
+ * Makes input i of the file an input of the graph, with the shape that the caller gave where the
+ * file leaves it open. Returns 0, -EINVAL if the tensor is constant, int4 or an input twice, or
+ * another negative errno.
  */
 static int add_input(struct tfl_lower *l, uint32_t i)
 {
@@ -307,8 +320,9 @@ static int add_input(struct tfl_lower *l, uint32_t i)
 }
 
 /*
- * Returns graph tensor g for output i, or a copy of it if g is an input or an output already,
- * since each output needs a tensor of its own. Returns a negative errno after a failure.
+ * Returns graph tensor g for output i, or the result of an IDENTITY of g if that is an input or an
+ * output already, since each output needs a tensor of its own. Returns a negative errno after a
+ * failure.
  */
 static int own_output(struct tfl_lower *l, uint32_t i, int g)
 {
@@ -325,7 +339,10 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 	return g;
 }
 
-/* Makes output i of the list `of` an output of the graph. Returns 0 or a negative errno. */
+/*
+ * Makes the file tensor that element i of list `of` names an output of the graph. Returns 0,
+ * -EINVAL if the tensor is constant or nothing computes it, or another negative errno.
+ */
 static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 {
 	int t = port(l, of, "output", i);
@@ -346,8 +363,9 @@ static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 }
 
 /*
- * Allocates the graph's lists of inputs and outputs and the tables of tensors, and notes which
- * tensors are outputs. Returns 0 or a negative errno; the caller frees everything.
+ * Allocates the graph's lists of inputs and outputs and l's tables by file tensor, without values
+ * yet, and notes which tensors are outputs. Returns 0, -EINVAL if there are more than MAX_PORTS of
+ * either or no output, or -ENOMEM; the caller frees everything.
  */
 static int import_ports(struct tfl_lower *l)
 {
@@ -379,9 +397,9 @@ static int import_ports(struct tfl_lower *l)
 }
 
 /*
- * Builds l->g from the file: inputs, operators, outputs; then checks the graph. If an operator
- * was left out, its operands become the outputs. Returns 0 or a negative errno with the reason
- * in l->msg.
+ * Fills the empty graph l->g from the file: inputs, operators, outputs; removes float tensors that
+ * tables have replaced, and checks the graph. If an operator was left out, its operands are the
+ * outputs. Returns 0, or a negative errno with the reason in l->msg; the caller frees everything.
  */
 static int import(struct tfl_lower *l)
 {
@@ -411,7 +429,11 @@ static int import(struct tfl_lower *l)
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
-/* Imports as weft_import_tflite(), with options; NULL stands for options that are all zero. */
+/*
+ * Imports a TensorFlow Lite file of len bytes held in memory with options o (NULL: all zero), as
+ * the header says, and frees everything but the graph. If no runtime is chosen, it is LiteRT 2.3.
+ * Returns 0 with *g set, or -EINVAL, -ENOTSUP or -ENOMEM with a line in msg.
+ */
 int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
                             char msg[WEFT_MSG])
 {

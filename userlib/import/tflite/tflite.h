@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TensorFlow Lite files in, graph out.
+ * TensorFlow Lite files become graphs.
  *
- * Lowered so that every operator's result has the bits of TensorFlow Lite's
- * reference kernels: its two-stage rounding is RESCALE with DOUBLE_ROUND.
+ * Operators are lowered so that every result has the bits of TensorFlow Lite's
+ * reference kernels: their two-stage rounding is RESCALE with DOUBLE_ROUND.
  * Networks are int8, uint8 or int16 (with int8 weights), with float32 and int32
  * around them. uint8 tensors inside the network are held as int8, 128 less, zero
  * point likewise; inputs and outputs keep the file's type. What keeps state
@@ -37,17 +37,20 @@ int weft_import_tflite(const void *data, size_t len, const char *name, weft_grap
 
 struct weft_tflite_options {
 	/*
-	 * A custom operator at the network's end, which nobody can know, is left out: its
-	 * operands are the outputs. It stays among the sources, with no result.
+	 * If the file's last operator is a custom one, which nobody can know, and makes all outputs, it
+	 * is left out and its operands are the outputs. It stays among the sources, with no result.
 	 */
 	bool backbone;
-	enum weft_runtime runtime; /* whose bits; ANY: the newest */
-	/* Shapes of inputs that the file leaves open (shape_signature -1); else the file's shape holds. */
+	enum weft_runtime runtime; /* the runtime whose bits results have; ANY: the newest one known */
+	/*
+	 * Shapes of inputs where the file leaves them open (shape_signature -1); without one the file's
+	 * shape holds.
+	 */
 	const struct weft_import_bound *bound;
 	int n_bound;
 };
 
-/** weft_import_tflite() with options; NULL: all zero. */
+/** Import as weft_import_tflite() does, with options o; NULL stands for options that are all zero. */
 int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
                             char msg[WEFT_MSG]);
 

@@ -17,9 +17,9 @@
 
 
 /*
- * Gives graph tensor x leading dimensions of 1 until it has the given rank, since TOSA
- * broadcasts only between equal ranks. Returns the tensor, or -EINVAL if x has a higher rank
- * already.
+ * Returns graph tensor x with leading dimensions of 1 up to the given rank, since TOSA broadcasts
+ * only between equal ranks; x itself if it has that rank. Returns -EINVAL if its rank is higher, or
+ * another negative errno.
  */
 int tfl_match_rank(struct tfl_lower *l, int x, int rank)
 {
@@ -40,8 +40,9 @@ struct pair {
 };
 
 /*
- * Reads both operands and the result's quantisation into *p. Returns 0, or a negative errno if
- * a type is not the result's.
+ * Sets *p to both operands of the operator at hand, with the result's rank, and to their
+ * quantisation and the result's. Returns 0, -ENOTSUP if a type is not the result's or none of 8 and
+ * 16 bits, or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct pair *p)
 {
@@ -60,8 +61,9 @@ static int operands(struct tfl_lower *l, struct pair *p)
 }
 
 /*
- * Emits op on int32 operands, which have no scales, as TOSA's operator. Returns the result's
- * tensor, or a negative errno.
+ * Emits op (ADD, SUB or MUL) of the operator's two int32 operands, which have no scales, as its
+ * result. Returns the result's tensor, -ENOTSUP if there is an activation or an operand is not
+ * int32, or another negative errno.
  */
 static int plain(struct tfl_lower *l, weft_opcode op, int activation)
 {
@@ -80,8 +82,8 @@ static int plain(struct tfl_lower *l, weft_opcode op, int activation)
 }
 
 /*
- * Sets shift to the binary logarithms of the result's scale over each operand's. Returns false
- * if the result is not int16 or a scale is no power of two.
+ * Sets shift[k] to log2(result's scale / scale of operand k). Returns false, with shift unchanged,
+ * if the result is not int16 or one of the three scales is no power of two.
  */
 static bool power_of_two_shifts(const struct pair *p, int shift[2])
 {
@@ -96,9 +98,9 @@ static bool power_of_two_shifts(const struct pair *p, int shift[2])
 }
 
 /*
- * Emits int16 x >> shift as int32, ties rounded away from zero. The value is doubled exactly
- * first, since a factor of 1/2 alone would round half up. Returns the tensor, or a negative
- * errno.
+ * Returns int16 x >> shift as int32, with halves rounded away from zero. For that x is shifted left
+ * by 15 bits first, since a factor of 1/2 alone would round half up. Returns a negative errno after
+ * a failure.
  */
 static int shifted(struct tfl_lower *l, int x, int shift)
 {
@@ -112,9 +114,10 @@ static int shifted(struct tfl_lower *l, int x, int shift)
 }
 
 /*
- * Emits the int16 sum (or difference) of operands whose scales are the result's divided by
- * 2^shift, so that shifts replace multipliers. One shift has to be 0 and none may exceed 15.
- * Returns the tensor, or a negative errno.
+ * Emits the int16 sum or difference (op) of operands whose scales are the result's divided by
+ * 2^shift[k], by shifts instead of multipliers, with its activation, as the operator's result.
+ * Returns the result's tensor, -EINVAL unless one shift is 0 and the other 0 to 15, or another
+ * negative errno.
  */
 static int add_powers_of_two(struct tfl_lower *l, const struct pair *p, weft_opcode op, const int shift[2])
 {
@@ -132,8 +135,10 @@ static int add_powers_of_two(struct tfl_lower *l, const struct pair *p, weft_opc
 }
 
 /*
- * Emits op, ADD or SUB, as TFLite computes it: both operands widened, rescaled to twice the
- * larger scale, added, and rescaled to the result. Returns the tensor, or a negative errno.
+ * Emits op, ADD or SUB, of the operands at hand as TFLite computes it: both are widened, rescaled
+ * to twice the larger scale, combined, and rescaled to the result, with the activation. `powers`
+ * allows the rule for scales that are powers of two; int32 has no scales. Returns the result's
+ * tensor, or a negative errno.
  */
 static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int powers)
 {
@@ -165,7 +170,10 @@ static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int p
 	return sum < 0 ? sum : tfl_requantise(l, sum, 1, &f, p.activation, true);
 }
 
-/* Lowers ADD. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers ADD of 8-bit, int16 or int32 operands with its activation. Returns the result's tensor, or
+ * a negative errno.
+ */
 int tfl_lower_add(struct tfl_lower *l)
 {
 	int activation, powers, err;
@@ -176,7 +184,10 @@ int tfl_lower_add(struct tfl_lower *l)
 	return add_or_sub(l, WEFT_OP_ADD, activation, powers);
 }
 
-/* Lowers SUB. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers SUB of 8-bit, int16 or int32 operands with its activation. Returns the result's tensor, or
+ * a negative errno.
+ */
 int tfl_lower_sub(struct tfl_lower *l)
 {
 	int activation, powers, err;
@@ -188,8 +199,9 @@ int tfl_lower_sub(struct tfl_lower *l)
 }
 
 /*
- * Returns the factor of a product, scale times scale over the result's scale. TensorFlow Lite
- * computes it in float32, its version for microcontrollers in float64.
+ * Returns the factor that turns a product of operands' integers into the result's: scale times
+ * scale over the result's scale, computed in float32 as TensorFlow Lite does, or in float64 as its
+ * version for microcontrollers does.
  */
 static double product_factor(const struct tfl_lower *l, const struct pair *p)
 {
@@ -199,8 +211,8 @@ static double product_factor(const struct tfl_lower *l, const struct pair *p)
 }
 
 /*
- * Lowers MUL: the product of the widened operands, rescaled to the result. Returns the result's
- * tensor, or a negative errno.
+ * Lowers MUL of 8-bit, int16 or int32 operands: the product of the operands less their zero points,
+ * rescaled to the result, with the activation. Returns the result's tensor, or a negative errno.
  */
 int tfl_lower_mul(struct tfl_lower *l)
 {

@@ -9,8 +9,9 @@
 #include "tflite_lower.h"
 
 /*
- * Emits x reshaped to split (of the given rank), its axes permuted by perm, and reshaped to dim
- * (of rank y_rank). Returns the tensor, or a negative errno.
+ * Returns x reshaped to `split` (of the given rank), with its axes permuted by perm (axis i of the
+ * result is axis perm[i]), and reshaped to dim (of rank y_rank), as an intermediate tensor. Returns
+ * a negative errno after a failure.
  */
 static int exchange(struct tfl_lower *l, int x, int rank, const int64_t *split, const int *perm, int y_rank,
                     const int64_t *dim)
@@ -37,8 +38,9 @@ static int finish(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE: blocks of pixels become channels, or channels
- * blocks of pixels. Returns the result's tensor, or a negative errno.
+ * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE of operand 0, [N,H,W,C]: blocks of block_size by
+ * block_size pixels become channels, or channels become such blocks. Returns the result's tensor,
+ * -EINVAL if the blocks do not fit, or another negative errno.
  */
 int tfl_lower_space_depth(struct tfl_lower *l)
 {
@@ -70,9 +72,10 @@ int tfl_lower_space_depth(struct tfl_lower *l)
 struct blocks { int64_t size[2], edge[4]; };
 
 /*
- * Reads the block sizes and the paddings or crops of two spatial axes from operands 1 and 2. If
- * the operand has rank 3, there is one axis, and the second gets blocks of 1. Returns 0 or a
- * negative errno.
+ * Sets *b to the block sizes in constant operand 1 and the paddings or crops in constant operand 2,
+ * before and after each of two spatial axes. An operand 0 of rank 3 has one axis; the second one
+ * then has blocks of 1. Returns 0, -ENOTSUP if the counts do not fit rank 3 or 4, -EINVAL if a
+ * number is out of range, or another negative errno.
  */
 static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 {
@@ -90,8 +93,9 @@ static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 }
 
 /*
- * Sets *value to the element that stands for the real number 0 in the result. Returns 0 or a
- * negative errno.
+ * Sets *value to the integer that stands for the real number 0 in the result at hand as operators
+ * see it: its zero point if it is quantised, else 0 (-128 for uint8 without a scale). Returns 0 or
+ * a negative errno.
  */
 static int zero_value(struct tfl_lower *l, int64_t *value)
 {
@@ -108,7 +112,10 @@ static int zero_value(struct tfl_lower *l, int64_t *value)
 	return err;
 }
 
-/* Emits x [N,L,C] as [N,L,1,C]; tensors of another rank are returned as they are. */
+/*
+ * Returns x [N,L,C] as [N,L,1,C]; a tensor of another rank is returned as it is. Returns a negative
+ * errno after a failure.
+ */
 static int as_image(struct tfl_lower *l, int x)
 {
 	const weft_tensor *t = &l->g->tensors[x].t;
@@ -117,8 +124,9 @@ static int as_image(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SPACE_TO_BATCH_ND: pads the images and deals the pixels of each block out to images of
- * their own. Returns the result's tensor, or a negative errno.
+ * Lowers SPACE_TO_BATCH_ND of operand 0, [N,H,W,C] or [N,L,C]: pads the images with the real number
+ * 0 and deals the pixels of each block out to images of their own. Returns the result's tensor,
+ * -EINVAL if the padded images are no multiple of the blocks, or another negative errno.
  */
 int tfl_lower_space_to_batch(struct tfl_lower *l)
 {
@@ -145,8 +153,9 @@ int tfl_lower_space_to_batch(struct tfl_lower *l)
 }
 
 /*
- * Lowers BATCH_TO_SPACE_ND: puts images together to blocks of pixels and crops the edges.
- * Returns the result's tensor, or a negative errno.
+ * Lowers BATCH_TO_SPACE_ND of operand 0, [N,H,W,C] or [N,L,C]: puts the pixels of images together
+ * to blocks and crops the edges. Returns the result's tensor, -EINVAL if the images do not fill the
+ * blocks or nothing is left, or another negative errno.
  */
 int tfl_lower_batch_to_space(struct tfl_lower *l)
 {
@@ -174,8 +183,9 @@ int tfl_lower_batch_to_space(struct tfl_lower *l)
 }
 
 /*
- * Reads the paddings before and after each axis from constant operand 1 into v, which holds 2 *
- * rank numbers. Returns 0, or a negative errno if one is negative or too large.
+ * Sets v[2i] and v[2i + 1] to the elements of padding before and after axis i, from constant
+ * operand 1, for each of `rank` axes. Returns 0, or -EINVAL if their count is another or one is
+ * negative or above INT32_MAX / 4, or another negative errno.
  */
 static int paddings(struct tfl_lower *l, int rank, int64_t *v)
 {
@@ -191,7 +201,11 @@ static int paddings(struct tfl_lower *l, int rank, int64_t *v)
 	return 0;
 }
 
-/* Lowers PADV2, whose padding is one constant. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers PADV2: operand 0 padded as constant operand 1 says with the one constant element of
+ * operand 2. Returns the result's tensor, -ENOTSUP if that is not constant or the type is not int8,
+ * int16, int32 or float32, or another negative errno.
+ */
 int tfl_lower_pad_v2(struct tfl_lower *l)
 {
 	weft_attr a = { .pad = { .value = 0 } };
@@ -231,8 +245,8 @@ int tfl_lower_pad_v2(struct tfl_lower *l)
 }
 
 /*
- * Emits n elements of x from start on along the axis, in reverse order. Returns the tensor, or
- * a negative errno.
+ * Returns the n elements of x from index `start` on along axis, in reverse order. Returns a
+ * negative errno after a failure.
  */
 static int mirrored(struct tfl_lower *l, int x, int axis, int64_t start, int64_t n)
 {
@@ -247,8 +261,10 @@ static int mirrored(struct tfl_lower *l, int x, int axis, int64_t start, int64_t
 }
 
 /*
- * Lowers MIRROR_PAD: mode 0 leaves the edge itself out of the mirror image, mode 1 repeats it.
- * Returns the result's tensor, or a negative errno.
+ * Lowers MIRROR_PAD of operand 0: each axis gets as many elements of its mirror image on both sides
+ * as constant operand 1 says; mode 0 leaves the edge element itself out of the image, mode 1
+ * repeats it. Returns the result's tensor, -EINVAL if the axis has too few elements, or another
+ * negative errno.
  */
 int tfl_lower_mirror_pad(struct tfl_lower *l)
 {
@@ -281,8 +297,9 @@ int tfl_lower_mirror_pad(struct tfl_lower *l)
 }
 
 /*
- * Emits x repeated times[i] times along each dimension i, as the operator's own result. Returns
- * the tensor, or -EINVAL if a count is below 1 or the result too large.
+ * Emits x repeated times[i] times along each dimension i as the operator's result. Returns the
+ * result's tensor, -EINVAL if a count is below 1 or a dimension would exceed INT32_MAX, or another
+ * negative errno.
  */
 static int tiled(struct tfl_lower *l, int x, const int64_t *times)
 {
@@ -298,7 +315,10 @@ static int tiled(struct tfl_lower *l, int x, const int64_t *times)
 	return tfl_step(l, WEFT_OP_TILE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* Lowers TILE; the repetitions have to be constant. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers TILE: operand 0 repeated along each dimension as often as constant operand 1 says. Returns
+ * the result's tensor, or a negative errno.
+ */
 int tfl_lower_tile(struct tfl_lower *l)
 {
 	int64_t v[TFL_MAX_RANK];
@@ -312,8 +332,9 @@ int tfl_lower_tile(struct tfl_lower *l)
 }
 
 /*
- * Lowers BROADCAST_TO: repeats dimensions of 1 until the operand has the result's shape.
- * Returns the result's tensor, or a negative errno.
+ * Lowers BROADCAST_TO: dimensions of 1 of operand 0 are repeated until it has the result's shape,
+ * which the file gives. Returns the result's tensor, -EINVAL if the operand does not broadcast to
+ * it, or another negative errno.
  */
 int tfl_lower_broadcast_to(struct tfl_lower *l)
 {
@@ -333,7 +354,11 @@ int tfl_lower_broadcast_to(struct tfl_lower *l)
 	return tiled(l, x, times);
 }
 
-/* Lowers REVERSE_V2 along each of the constant axes. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers REVERSE_V2: operand 0 in reverse order along each of the axes in constant operand 1. The
+ * integers are moved as they are, whatever the quantisation. Returns the result's tensor, or a
+ * negative errno.
+ */
 int tfl_lower_reverse(struct tfl_lower *l)
 {
 	int64_t v[TFL_MAX_RANK];

@@ -2,10 +2,10 @@
 /*
  * Float32 islands: DEQUANTIZE of 8 bits, functions of one element, QUANTIZE to
  * 8 bits. Golden computes the values of all 256 codes along with the operators,
- * and the QUANTIZE becomes a TABLE, which the device does. What nobody reads
- * then is taken out of the graph. (ONNX's nodes wait for their QuantizeLinear and
- * may become more than a TABLE, so onnx_map.c computes codes only then, as
- * constants of the graph.)
+ * and the QUANTIZE becomes a TABLE, which the device does. Float tensors that
+ * nothing reads then are taken out of the graph. (ONNX's nodes wait for their
+ * QuantizeLinear and may become more than a TABLE, so onnx_byte_function.c
+ * computes codes only then, as constants of the graph.)
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #define CODES 256
 #define MAX_FLOATS 1024        /* that are followed */
 
-/* A float32 tensor of the graph that is a function of the codes of an int8 one. */
+/* A float32 tensor of the graph that is a function of the codes of an int8 one, root; v[code + 128] is its value. */
 struct tfl_codes {
 	int tensor, root;
 	float v[CODES];
@@ -38,8 +38,9 @@ static weft_tensor row(weft_dtype t, void *data)
 }
 
 /*
- * Computes op with the golden model on a row of CODES elements x of type from, into y of type
- * to. MUL takes x as both operands. Returns 0 or a negative errno.
+ * Computes op with attributes a by the golden model on a row of CODES elements x of type `from`,
+ * and writes the results, of type `to`, to y; MUL takes x as both operands. Returns 0 or a negative
+ * errno.
  */
 static int compute(struct tfl_lower *l, weft_opcode op, const weft_attr *a, weft_dtype from, const void *x, weft_dtype to, void *y)
 {
@@ -52,8 +53,9 @@ static int compute(struct tfl_lower *l, weft_opcode op, const weft_attr *a, weft
 }
 
 /*
- * Returns the next free entry, for tensor y, a function of the codes of root. Returns NULL if
- * MAX_FLOATS entries are in use (l->err is then unchanged) or memory runs out.
+ * Returns a new entry of l->codes for float tensor y, a function of the codes of int8 tensor root;
+ * the caller fills in its values. Returns NULL if MAX_FLOATS entries are in use (l->err is then
+ * unchanged) or memory runs out (l->err is set). Pointers to entries do not hold over the call.
  */
 static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
 {
@@ -75,8 +77,9 @@ static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
 }
 
 /*
- * Notes that float tensor y is x dequantised with attributes a, if x is int8. Returns y, or a
- * negative errno; a negative y is returned as it is.
+ * Notes that float tensor y is x dequantised by TFL_DEQUANTIZE with attributes a, with the values
+ * of all 256 codes, if x is int8. Returns y, also if nothing is noted because x has another type,
+ * or a negative errno; a negative y is returned as it is.
  */
 int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 {
@@ -92,8 +95,9 @@ int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 }
 
 /*
- * If x is a known function of the codes of an 8-bit tensor, notes that y, which is op of x, is
- * one as well. Returns y, or a negative errno; a negative y is returned as it is.
+ * Notes that float tensor y is a function of the codes of an 8-bit tensor if x is one; y is
+ * operator op of x with attributes a. Returns y, also if nothing is noted, or a negative errno; a
+ * negative y is returned as it is.
  */
 int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y)
 {
@@ -110,8 +114,9 @@ int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int 
 }
 
 /*
- * Emits v[code + 128] for every element of int8 tensor root, for readers of the floats that are
- * no QUANTIZE. Returns the float tensor, or a negative errno.
+ * Emits v[code + 128] for every element of int8 tensor root, by GATHER from a table of floats, as
+ * the operator's result, for readers of the floats other than QUANTIZE. Returns the result's
+ * tensor, or a negative errno.
  */
 static int looked_up(struct tfl_lower *l, int root, const float *v)
 {
@@ -135,9 +140,10 @@ bool tfl_codes_followed(const struct tfl_lower *l, int x)
 }
 
 /*
- * Emits f of x, for a function that no operator of the graph computes with TFLite's bits: x has
- * to be a known function of 8-bit codes, and a table holds the results. Returns the tensor, or
- * -ENOTSUP.
+ * Emits function f of float tensor x as the operator's result, for a function that no operator of
+ * the graph computes with TFLite's bits: x has to be a function of the codes of an 8-bit tensor,
+ * and a table holds the results. The result is noted as such a function. Returns the result's
+ * tensor, -ENOTSUP if x is no such function, or another negative errno.
  */
 int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 {
@@ -157,8 +163,9 @@ int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 }
 
 /*
- * Emits the quantisation of x as a table if x is a known function of the codes of an 8-bit
- * tensor. Returns 1 if it did, 0 if x is no such function, or a negative errno.
+ * Emits the quantisation (TFL_QUANTIZE with attributes a) of float tensor x as a TABLE of the 8-bit
+ * tensor of whose codes x is a function, as the operator's result. Returns 1 if it did, 0 if x is
+ * no such function, or a negative errno.
  */
 int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
 {
@@ -182,8 +189,9 @@ int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
 }
 
 /*
- * Removes the operators that made tensor t, which nothing reads, and those that only they read.
- * uses holds the number of readers of each tensor.
+ * Removes the operator that makes tensor t if nothing reads t and it is no output, then that of an
+ * internal operand which nobody else reads, and so on. uses[i] is the number of readers of tensor i
+ * and is updated.
  */
 static void take_out(struct tfl_lower *l, int *uses, int t)
 {
@@ -202,8 +210,8 @@ static void take_out(struct tfl_lower *l, int *uses, int t)
 }
 
 /*
- * Removes the operators that made followed float tensors which nothing reads any more, the last
- * first, so that whole chains go. Returns 0 or -ENOMEM.
+ * Removes the operators that made noted float tensors which nothing reads any more, the last first,
+ * so that whole chains go; their tensors stay. Returns 0 or -ENOMEM.
  */
 int tfl_codes_finish(struct tfl_lower *l)
 {

@@ -25,8 +25,10 @@ struct conv {
 };
 
 /*
- * Reads the operands into *c: *x is the image in the graph, *w the shape of the weights as the
- * file has them; both have four dimensions. Returns 0 or a negative errno.
+ * Fills in quantisation, accumulator and kernel of *c from the operator at hand, and sets *x to the
+ * graph tensor of its image, operand 0, and *w to type and shape of its weights, operand 1; both
+ * have four dimensions. Returns 0, -ENOTSUP if the types do not go together, -EINVAL if a rank is
+ * not 4, or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 {
@@ -55,8 +57,8 @@ static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 }
 
 /*
- * Computes output size and padding of convolution c along both axes of x [N,H,W,C]. Returns 0
- * or a negative errno.
+ * Sets c->window for both spatial axes of x [N,H,W,C]: output size, padding, and what is cut off.
+ * Returns 0 or a negative errno.
  */
 static int windows(struct tfl_lower *l, struct conv *c, int x)
 {
@@ -68,7 +70,10 @@ static int windows(struct tfl_lower *l, struct conv *c, int x)
 	return err;
 }
 
-/* Returns the attributes of convolution c for the graph's operator. */
+/*
+ * Returns the attributes of the graph's operator for convolution c: padding, stride, dilation, zero
+ * points and accumulator.
+ */
 static weft_attr attributes(const struct conv *c)
 {
 	return (weft_attr){ .conv = {
@@ -80,8 +85,8 @@ static weft_attr attributes(const struct conv *c)
 }
 
 /*
- * Adds a constant with the n elements of constant `whole` from index `from` on along its first
- * dimension. Returns the tensor, or a negative errno.
+ * Adds a constant with the n elements of constant tensor `whole` from index `from` on along its
+ * first dimension, named with suffix. Returns the graph tensor, or a negative errno.
  */
 static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from, int64_t n)
 {
@@ -99,8 +104,9 @@ static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from
 }
 
 /*
- * Emits group g of convolution c: its slice of x, ic channels, convolved with its share of
- * weights and bias, oc channels, and rescaled. Returns the tensor, or a negative errno.
+ * Returns group g of integer convolution c of x: its ic input channels convolved with its part of
+ * weights w and bias b, and rescaled to its oc output channels, without activation. Returns a
+ * negative errno after a failure.
  */
 static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t g, int64_t ic, int64_t oc)
 {
@@ -125,9 +131,9 @@ static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b,
 }
 
 /*
- * Emits a convolution of several groups, ic input channels each, as one convolution per group,
- * joined along the channels. Returns the tensor, or a negative errno; more groups than one
- * CONCAT can take are refused.
+ * Emits integer convolution c of x as one convolution for each group of ic input channels, joined
+ * along the oc channels in all, with the activation, as the operator's result. Returns the result's
+ * tensor, -ENOTSUP if there are more than WEFT_OP_MAX_INPUTS groups, or another negative errno.
  */
 static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t ic, int64_t oc)
 {
@@ -151,8 +157,8 @@ static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int 
 }
 
 /*
- * Adds weights [OC,KH,KW,1] in the order that a depthwise operator takes, [KH,KW,C,M]. Returns
- * the tensor, or a negative errno.
+ * Adds a constant with weights w, [OC,KH,KW,1], in the order that a depthwise operator on that many
+ * channels takes, [KH,KW,channels,OC/channels]. Returns the graph tensor, or a negative errno.
  */
 static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
 {
@@ -170,8 +176,9 @@ static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
 }
 
 /*
- * Emits integer convolution c (op is CONV2D or DEPTHWISE_CONV2D) of x with weights w and bias
- * b, and requantises its oc channels to the result. Returns the tensor, or a negative errno.
+ * Emits integer convolution c of x with weights w and bias b by operator op (CONV2D or
+ * DEPTHWISE_CONV2D), requantised to oc output channels and with the activation, as the operator's
+ * result. Returns the result's tensor, or a negative errno.
  */
 static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int b, int64_t oc)
 {
@@ -185,9 +192,10 @@ static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 }
 
 /*
- * Emits convolution c of float32 x with weights w in the operator's order. If the weights are
- * integers, each image is quantised by itself, symmetrically if the weights have a single
- * scale. Returns the result's tensor, or a negative errno.
+ * Emits convolution c of float32 x with weights w by operator op (CONV2D or DEPTHWISE_CONV2D), with
+ * bias (operand 2) and activation, as the operator's result of oc channels. If the weights are
+ * integers, each image is quantised by itself, symmetrically if op is CONV2D and the weights have a
+ * single scale. Returns the result's tensor, or a negative errno.
  */
 static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int64_t oc)
 {
@@ -202,8 +210,9 @@ static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 }
 
 /*
- * Emits convolution c of float32 x; w is the shape of the weights, operand 1. Groups are
- * supported only if each has one input channel. Returns the tensor, or a negative errno.
+ * Emits the CONV_2D c of float32 x, whose weights (operand 1) have shape *w, as the operator's
+ * result. Returns the result's tensor, -ENOTSUP if there are groups of several input channels each,
+ * or another negative errno.
  */
 static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const weft_tensor *w)
 {
@@ -221,8 +230,8 @@ static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const wef
 }
 
 /*
- * Lowers CONV_2D of integers or floats, also with groups. Returns the result's tensor, or a
- * negative errno.
+ * Lowers CONV_2D of integers or float32, also with groups, with bias and activation. Returns the
+ * result's tensor, -EINVAL if channels do not fit each other, or another negative errno.
  */
 int tfl_lower_conv(struct tfl_lower *l)
 {
@@ -261,7 +270,11 @@ int tfl_lower_conv(struct tfl_lower *l)
 	return y;
 }
 
-/* Lowers DEPTHWISE_CONV_2D. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers DEPTHWISE_CONV_2D of integers or float32, with bias and activation. Returns the result's
+ * tensor, -EINVAL if channels, weights and multiplier do not fit each other, or another negative
+ * errno.
+ */
 int tfl_lower_depthwise(struct tfl_lower *l)
 {
 	struct conv c = { 0 };

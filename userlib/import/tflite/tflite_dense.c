@@ -19,8 +19,9 @@ struct dense {
 };
 
 /*
- * Sets *from and *to to the least and the greatest sum that a row of weights w can give, bias
- * included. If narrow is set, sums have 32 bits; if these can wrap, the range is that of int32.
+ * Sets *from and *to to the least and the greatest sum that weights w, one row of d->w.dim[1]
+ * elements, can give with any input, plus the bias. If narrow is set, sums have 32 bits; if these
+ * can wrap, the range is that of int32.
  */
 static void row_sums(const struct dense *d, const int8_t *w, int64_t bias, bool narrow, int64_t *from, int64_t *to)
 {
@@ -46,8 +47,9 @@ static int64_t bias_of(const weft_tensor *b, int64_t c)
 }
 
 /*
- * Emits sums y requantised by LiteRT's rule: the scale is applied in float64, with one
- * rounding. w and b are weights and bias. Returns the tensor, or a negative errno.
+ * Returns sums y requantised by LiteRT's rule, in which the scale is applied in float64 with one
+ * rounding, with the activation. w and b are the tensors of weights and bias; narrow: sums have 32
+ * bits; last: the result is the operator's own. Returns a negative errno after a failure.
  */
 static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int b, bool narrow, bool last)
 {
@@ -72,8 +74,8 @@ static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int
 }
 
 /*
- * Emits the integer product of x and the weights as a convolution with a kernel of 1 by 1, and
- * requantises it to the result. Returns the tensor, or a negative errno.
+ * Emits FULLY_CONNECTED d of integer x as a convolution with a kernel of 1 by 1, requantised and
+ * with the activation, as the operator's result. Returns the result's tensor, or a negative errno.
  */
 static int dense(struct tfl_lower *l, const struct dense *d, int x)
 {
@@ -104,8 +106,9 @@ static int dense(struct tfl_lower *l, const struct dense *d, int x)
 }
 
 /*
- * Emits FULLY_CONNECTED of float32 by float32 weights or by integer weights of 8 bits or fewer.
- * Returns the result's tensor, or a negative errno.
+ * Emits the FULLY_CONNECTED at hand of float32 by weights of float32, int8 or int4, with the
+ * activation, as its result; asymmetric is the operator's option for quantising the input. Returns
+ * the result's tensor, -EINVAL if the shapes do not fit, or another negative errno.
  */
 static int real(struct tfl_lower *l, int activation, int asymmetric)
 {
@@ -127,7 +130,11 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 	return tfl_real_result(l, tfl_real_product(l, &r, x, w), activation);
 }
 
-/* Lowers FULLY_CONNECTED, of integers or of floats. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers FULLY_CONNECTED of 8-bit, int16 or float32 input, with bias and activation. Returns the
+ * result's tensor, -ENOTSUP for types or a format of weights that are not supported, -EINVAL if the
+ * shapes do not fit, or another negative errno.
+ */
 int tfl_lower_fully_connected(struct tfl_lower *l)
 {
 	struct dense d = { .activation = 0 };

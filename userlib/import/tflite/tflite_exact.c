@@ -26,6 +26,10 @@ struct stairs {
 	int32_t low, high;         /* results less the zero point; beyond, results are clipped */
 };
 
+/*
+ * Returns the result, less the zero point, that float64 arithmetic gives for a sum: sum * s->scale
+ * rounded, halves away from zero, and limited to s->low..s->high.
+ */
 static int64_t exact(const struct stairs *s, int64_t sum)
 {
 	double v = round((double)sum * s->scale);
@@ -33,7 +37,10 @@ static int64_t exact(const struct stairs *s, int64_t sum)
 	return v < (double)s->low ? s->low : v > (double)s->high ? s->high : (int64_t)v;
 }
 
-/* Returns the first sum of s->from..s->to whose result is v or more, or s->to + 1 if there is none. */
+/*
+ * Returns the first sum of s->from..s->to whose result by exact() is v or more, or s->to + 1 if
+ * there is none.
+ */
 static int64_t step(const struct stairs *s, int64_t v)
 {
 	double near = ((double)v - 0.5) / s->scale;
@@ -46,6 +53,7 @@ static int64_t step(const struct stairs *s, int64_t v)
 	return at;
 }
 
+/* Returns a / b rounded down. */
 static wide floor_div(wide a, wide b)
 {
 	wide q = a / b;
@@ -54,8 +62,8 @@ static wide floor_div(wide a, wide b)
 }
 
 /*
- * Narrows *low..*high to the multipliers m with m * sum >= limit, or with m * sum < limit if
- * `more` is false. An empty range results if sum is 0 and the condition is false.
+ * Narrows *low..*high to the multipliers m with m * sum >= limit, or with m * sum < limit if `more`
+ * is false. If there is none, *low is above *high afterwards.
  */
 static void narrow_to(wide *low, wide *high, int64_t sum, wide limit, bool more)
 {
@@ -77,8 +85,8 @@ static void narrow_to(wide *low, wide *high, int64_t sum, wide limit, bool more)
 }
 
 /*
- * Says whether the step to result v lies so far from the nearest integer sums that a scale
- * which is wrong by a part of 2^-28 would have it between the same sums.
+ * Says whether the step to result v lies so far from the nearest integer sums that a scale which is
+ * wrong by a part of 2^-28 would have it between the same sums, so that it need not be tried.
  */
 static bool is_plain(const struct stairs *s, int64_t v)
 {
@@ -88,8 +96,9 @@ static bool is_plain(const struct stairs *s, int64_t v)
 }
 
 /*
- * Searches for a multiplier of at most 31 bits that gives every result of s with one rounding.
- * Returns false if there is none.
+ * Sets *f to a factor, of 31 bits at most, with which a RESCALE with one rounding gives exact()'s
+ * result for every sum of s; results beyond s->low and s->high may differ, since they are limited
+ * later. Returns false if there is none.
  */
 static bool one_multiplier(const struct stairs *s, struct tfl_factor *f)
 {
@@ -132,8 +141,8 @@ static bool one_multiplier(const struct stairs *s, struct tfl_factor *f)
 struct fine_factor { int32_t multiplier, fine; int shift; };
 
 /*
- * Returns the sum times factor f as the emitted operators compute it, in halves of 32 bits,
- * rounded half up.
+ * Returns the sum times factor f as fine_operators() computes it, from 32-bit halves of the
+ * product, rounded half up.
  */
 static int64_t by_fine(const struct fine_factor *f, int64_t sum)
 {
@@ -147,8 +156,8 @@ static int64_t by_fine(const struct fine_factor *f, int64_t sum)
 }
 
 /*
- * Says whether factor f gives every sum of s->from..s->to the result that float64 arithmetic
- * gives. Only steps so near to an integer sum that a small error could move them are tried.
+ * Says whether factor f gives exact()'s result for every sum of s by by_fine(). Only steps so near
+ * to an integer sum that a small error could move them are tried.
  */
 static bool fine_fits(const struct stairs *s, const struct fine_factor *f)
 {
@@ -165,8 +174,8 @@ static bool fine_fits(const struct stairs *s, const struct fine_factor *f)
 }
 
 /*
- * Searches for a multiplier of 46 bits near the scale of s, with its shift, that gives the same
- * results as float64 arithmetic. Returns false if there is none.
+ * Sets *f to a multiplier of 46 bits near the scale of s, with its shift, for which fine_fits() is
+ * true. Returns false if none of four is, or the shift is out of range.
  */
 static bool fine_multiplier(const struct stairs *s, struct fine_factor *f)
 {
@@ -186,8 +195,8 @@ static bool fine_multiplier(const struct stairs *s, struct fine_factor *f)
 }
 
 /*
- * Adds an int32 constant with the n multipliers of f along the last of rank dimensions. Returns
- * the tensor, or a negative errno.
+ * Adds an int32 constant with the multipliers of the n factors f along the last of `rank`
+ * dimensions, the others 1. Returns the graph tensor, or a negative errno.
  */
 static int per_channel_constant(struct tfl_lower *l, const char *name, int rank, int64_t n, const struct fine_factor *f)
 {
@@ -202,7 +211,10 @@ static int per_channel_constant(struct tfl_lower *l, const char *name, int rank,
 	return tfl_data(l, name, WEFT_INT32, rank, dim, v);
 }
 
-/* Emits int32 x shifted right by a number of bits, rounded down. Returns the tensor, or a negative errno. */
+/*
+ * Returns int32 x shifted right by a number of bits, rounded down. Returns a negative errno after a
+ * failure.
+ */
 static int shifted_right(struct tfl_lower *l, int x, int by)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -220,8 +232,9 @@ static int added(struct tfl_lower *l, int a, int b)
 }
 
 /*
- * Emits int32 x times one factor for each of n channels, with one rounding, as type `to` with
- * zero point zp. Returns the tensor, or a negative errno.
+ * Returns int32 x times factors f, one for all or one for each of n channels, with one rounding
+ * (half up), as type `to` with zero point zp; last: the result is the operator's own. Returns a
+ * negative errno after a failure.
  */
 static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, weft_dtype to, int32_t zp, bool last)
 {
@@ -231,8 +244,8 @@ static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor
 }
 
 /*
- * Emits operators that compute by_fine() for each of n channels of x. Returns the tensor, or a
- * negative errno.
+ * Returns int32 x times the n channels' factors f, as by_fine() computes it, in y's type with y's
+ * zero point; last: the result is the operator's own. Returns a negative errno after a failure.
  */
 static int fine_operators(struct tfl_lower *l, int x, int64_t n, const struct fine_factor *f, const struct tfl_quant *y, bool last)
 {
@@ -264,6 +277,10 @@ static int fine_operators(struct tfl_lower *l, int x, int64_t n, const struct fi
 
 /* ---- an operator's result ---- */
 
+/*
+ * Returns the scale of channel c in float64, its range of sums from *e, and the limits low and high
+ * of results less the zero point, for a result with quantisation y.
+ */
 static struct stairs stairs_of(const struct tfl_exact *e, int64_t c, const struct tfl_quant *y, int32_t low, int32_t high)
 {
 	const double scale = (double)e->x_scale * (double)e->w_scale[e->n > 1 ? c : 0] / (double)y->scale;
@@ -272,6 +289,7 @@ static struct stairs stairs_of(const struct tfl_exact *e, int64_t c, const struc
 	return s;
 }
 
+/* Says whether the sums of all channels of *e fit int32. */
 static bool fit_int32(const struct tfl_exact *e)
 {
 	for (int64_t c = 0; c < e->channels; c++)
@@ -281,8 +299,9 @@ static bool fit_int32(const struct tfl_exact *e)
 }
 
 /*
- * Emits sums x requantised by one RESCALE, or by the operators of by_fine(). Returns the
- * tensor, 0 if neither gives every result, or a negative errno.
+ * Returns int32 sums x requantised to y with exact()'s results between lo and hi: by one RESCALE,
+ * or by the operators of by_fine(); last: the result is the operator's own. Returns 0 if neither
+ * gives every result, or a negative errno.
  */
 static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, int32_t lo, int32_t hi,
                       bool last)
@@ -312,8 +331,8 @@ static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 }
 
 /*
- * Emits sums x requantised on the host with the framework's own arithmetic in float64. Returns
- * the tensor, or a negative errno.
+ * Returns sums x requantised to y on the host by TFL_REQUANTIZE, in float64 as the framework does;
+ * last: the result is the operator's own. Returns a negative errno after a failure.
  */
 static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, bool last)
 {
@@ -330,8 +349,10 @@ static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 }
 
 /*
- * Emits sums x requantised to the result at hand with float64's results: as RESCALE if one has
- * the same results, else in float64 on the host. Returns the tensor, or a negative errno.
+ * Returns sums x, whose scales and ranges are in *e, requantised to the result at hand with
+ * float64's results and its activation: on the device if RESCALEs give the same for all sums that
+ * occur, else on the host; last: the result is the operator's own. Returns a negative errno after a
+ * failure.
  */
 int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last)
 {

@@ -18,8 +18,8 @@ static void enter(struct fb *b, const char *what, long index)
 }
 
 /*
- * Reads an int32 field of a table into *value, absent_value if the field is absent. Returns 0
- * or a negative errno.
+ * Sets *value to an int32 field of table t, or to absent_value if the field is absent. Returns 0 or
+ * -EINVAL.
  */
 static int int_field(const struct fb *b, const struct fb_table *t, int field, int absent_value, int *value)
 {
@@ -31,8 +31,9 @@ static int int_field(const struct fb *b, const struct fb_table *t, int field, in
 }
 
 /*
- * Sets t's data to that of buffer `index`, which lies inside the FlatBuffer, or behind it at
- * the offset and of the size that the buffer gives. Returns 0 or a negative errno.
+ * Sets t's data and data_len to buffer `index`, whose bytes are in the FlatBuffer, or elsewhere in
+ * the file at the offset and of the size that the buffer gives; a buffer without bytes leaves data
+ * NULL. Returns 0, or -EINVAL if the buffer is not wholly in the file.
  */
 static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_tensor *t)
 {
@@ -63,8 +64,9 @@ static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index,
 }
 
 /*
- * Reads the quantisation of the tensor in table into *t, which keeps references into the file.
- * Returns 0, also if there is none, or a negative errno.
+ * Sets scales, zero points and their dimension of *t from the tensor's table; the vectors stay in
+ * the file. Custom quantisation is noted in is_sparse_or_custom. Returns 0, also if there is no
+ * quantisation, or -EINVAL.
  */
 static int read_quantization(struct tfl_model *m, const struct fb_table *table, struct tfl_tensor *t)
 {
@@ -85,8 +87,8 @@ static int read_quantization(struct tfl_model *m, const struct fb_table *table, 
 }
 
 /*
- * Reads tensor i of the subgraph into m->tensors[i], which keeps references into the file.
- * Returns 0 or a negative errno.
+ * Reads table i of the subgraph's tensors into m->tensors[i], which keeps references into the file;
+ * type, shape and size of the data are not judged. Returns 0 or -EINVAL.
  */
 static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
 {
@@ -117,8 +119,8 @@ static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
 }
 
 /*
- * Reads operator code `index`: the kind of builtin operator, or the name of a custom one, into
- * *o. Returns 0 or a negative errno.
+ * Sets o->code and the name of a custom operator from entry `index` of the file's list of operator
+ * codes; of the old and the new field for the code the larger number counts. Returns 0 or -EINVAL.
  */
 static int read_code(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_op *o)
 {
@@ -142,8 +144,8 @@ static int read_code(struct tfl_model *m, const struct root *r, int64_t index, s
 }
 
 /*
- * Reads operator i of the subgraph into m->ops[i], which keeps references into the file.
- * Returns 0 or a negative errno.
+ * Reads table i of the subgraph's operators into m->ops[i], which keeps references into the file.
+ * Returns 0 or -EINVAL.
  */
 static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 {
@@ -169,8 +171,8 @@ static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 }
 
 /*
- * Reads subgraph i's lists of tensors, operators, inputs and outputs. Returns 0, or a negative
- * errno, also if there are too many tensors or operators.
+ * Sets m's inputs and outputs and r's tensors and operators to the lists of subgraph i. Returns 0,
+ * or -EINVAL, also if there are more than TFL_MAX_TENSORS tensors or TFL_MAX_OPERATORS operators.
  */
 static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_vec *subgraphs, uint32_t i)
 {
@@ -193,8 +195,8 @@ static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_ve
 }
 
 /*
- * Checks identifier and version of the file and reads its lists and subgraph i. Returns 0 or a
- * negative errno.
+ * Checks the file's identifier and version, 3, and sets *r and m's inputs and outputs to the lists
+ * of the file and of subgraph i. Returns 0 or -EINVAL.
  */
 static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 {
@@ -222,8 +224,8 @@ static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 }
 
 /*
- * Reads the tensors and operators of a subgraph into *m. Returns 0 or a negative errno; the
- * caller releases *m in either case.
+ * Reads tensors and operators of a subgraph into *m, whose lists it allocates. Returns 0, -EINVAL
+ * or -ENOMEM; the caller releases *m in either case.
  */
 static int read_all(struct tfl_model *m, uint32_t subgraph)
 {
@@ -247,6 +249,11 @@ static int read_all(struct tfl_model *m, uint32_t subgraph)
 	return err;
 }
 
+/*
+ * Reads the first subgraph of a file of len bytes into *m, which points into data. Returns 0,
+ * -EINVAL or -ENOMEM. After a failure one line is in msg (msg_bytes bytes) and nothing is left to
+ * free.
+ */
 int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_t msg_bytes)
 {
 	memset(m, 0, sizeof *m);
@@ -258,8 +265,9 @@ int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_
 }
 
 /*
- * Reads subgraph i of the file that model `of` was read from into *m; tfl_read() reads the
- * first one. Returns 0 or a negative errno; on failure nothing is left to free.
+ * Reads subgraph i of the file from which model `of` was read into *m; tfl_read() reads the first
+ * one. Messages go where those of `of` went. Returns 0, -EINVAL or -ENOMEM; after a failure nothing
+ * is left to free.
  */
 int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i)
 {
@@ -271,6 +279,7 @@ int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t 
 	return err;
 }
 
+/* Frees the lists of m and sets them to NULL. The file's bytes are the caller's and stay. */
 void tfl_release(struct tfl_model *m)
 {
 	free(m->tensors);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TFLite file as plain structures, read and bounds-checked but not judged.
+ * A TFLite file as plain structures. Every offset and length has been checked to
+ * lie in the file; what types, ranks and dimensions mean has not been judged.
  *
- * Everything points into the file, which must outlive the model. Ranks, dims
- * and types are as the file states them; a tensor is judged when an operator
- * uses it, so odd tensors that nobody uses do no harm.
+ * Names, shapes and data point into the file, which has to outlive the model. A
+ * tensor is judged when an operator uses it, so odd tensors that no operator uses
+ * do no harm.
  */
 #ifndef WEFT_IMPORT_TFLITE_FILE_H
 #define WEFT_IMPORT_TFLITE_FILE_H
@@ -14,53 +15,54 @@
 /* More than any real network has; bounds memory for files that repeat one table. */
 #define TFL_MAX_TENSORS   65536
 #define TFL_MAX_OPERATORS 32768
-#define TFL_MAX_RANK      6
-#define TFL_MAX_PARTS     1024
+#define TFL_MAX_RANK      6           /* dimensions of a tensor that an operator uses */
+#define TFL_MAX_PARTS     1024        /* results of one operator */
 
 struct tfl_tensor {
-	size_t at;                 /* byte offset of its table */
+	size_t at;                 /* byte offset of its table in the file */
 	const char *name;          /* not terminated */
-	uint32_t name_len;
+	uint32_t name_len;         /* bytes of name */
 	int type;                  /* enum tfl_type, or any other number */
-	bool is_variable, is_sparse_or_custom;
-	struct fb_vec shape;
-	const int64_t *dim;        /* the shape of a constant found before the run, where the file leaves it open; or NULL */
-	struct fb_vec signature;   /* the shape with -1 for extents that are known only when it runs; or empty */
-	struct fb_vec scale;       /* float */
-	struct fb_vec zero_point;  /* int64 */
-	int quant_dim;
-	const uint8_t *data;       /* NULL: computed, not constant */
-	size_t data_len;
+	bool is_variable, is_sparse_or_custom;   /* the latter: custom quantisation */
+	struct fb_vec shape;       /* dimensions, int32 */
+	const int64_t *dim;        /* TFL_MAX_RANK dimensions of a constant that was found before the run; else NULL */
+	struct fb_vec signature;   /* the shape with -1 for dimensions that are known only when the network runs; or empty */
+	struct fb_vec scale;       /* scales, float */
+	struct fb_vec zero_point;  /* zero points, int64 */
+	int quant_dim;             /* the dimension along which scales run, if there are several */
+	const uint8_t *data;       /* the constant's bytes, or NULL if the tensor is computed */
+	size_t data_len;           /* bytes of data */
 };
 
 struct tfl_op {
-	size_t at;
-	int code;
-	const char *custom;        /* of code CUSTOM; not terminated */
-	uint32_t custom_len;
-	struct fb_vec in, out;     /* int32 tensor indices */
-	int options_type;
+	size_t at;                 /* byte offset of its table in the file */
+	int code;                  /* the format's operator code, or any other number */
+	const char *custom;        /* own name of an operator of code CUSTOM; not terminated */
+	uint32_t custom_len;       /* bytes of custom */
+	struct fb_vec in, out;     /* operands and results: int32 indices of tensors, -1 for an absent operand */
+	int options_type;          /* which table of options it has */
 	bool has_options;
-	struct fb_table options;
+	struct fb_table options;   /* its options, if has_options is set */
 };
 
+/* One subgraph of a file. */
 struct tfl_model {
-	struct fb b;
+	struct fb b;               /* the bytes, and where messages go */
 	struct tfl_tensor *tensors;
 	int n_tensors;
 	struct tfl_op *ops;
 	int n_ops;
-	struct fb_vec inputs, outputs;
+	struct fb_vec inputs, outputs;   /* int32 indices of tensors */
 };
 
 /*
- * Read the model. Returns 0, -EINVAL, -ENOTSUP or -ENOMEM with one line in msg;
- * on failure nothing is left to free.
+ * Reads the first subgraph of a file of len bytes into *m. Returns 0, -EINVAL or -ENOMEM; after a
+ * failure one line is in msg and nothing is left to free.
  */
 int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_t msg_bytes);
 
-/* Another subgraph of the file that of was read from; tfl_read() reads the first. */
+/* Reads subgraph i of the file from which model `of` was read into *m. Returns as tfl_read(). */
 int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i);
-void tfl_release(struct tfl_model *m);
+void tfl_release(struct tfl_model *m);              /* frees the lists, not the bytes */
 
 #endif

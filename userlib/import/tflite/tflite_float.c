@@ -17,8 +17,8 @@ static int need_float(struct tfl_lower *l, int x)
 }
 
 /*
- * Sets *f to the function of the C library that a TFLite operator is. Returns false if the
- * operator is none.
+ * Sets *f to the function (enum weft_tfl_function) that the operator with that code computes.
+ * Returns false, with *f unchanged, if it is none of those in `known`.
  */
 static bool function(int code, enum weft_tfl_function *f)
 {
@@ -36,7 +36,10 @@ static bool function(int code, enum weft_tfl_function *f)
 	return false;
 }
 
-/* Returns the graph operator that computes a TFLite operator on float32 values, or WEFT_OP_NONE. */
+/*
+ * Returns the graph's operator that computes the TFLite operator with that code on float32, or
+ * WEFT_OP_NONE if no single operator does.
+ */
 static weft_opcode opcode(int code)
 {
 	switch (code) {
@@ -56,8 +59,9 @@ static weft_opcode opcode(int code)
 }
 
 /*
- * Lowers an operator of one float32 operand that is a single operator of the graph. Returns the
- * result's tensor, or a negative errno.
+ * Lowers the operator at hand, which has one float32 operand and is a single operator of the graph.
+ * Returns the result's tensor, -ENOTSUP if operand or result is not float32, or another negative
+ * errno.
  */
 static int one_operand(struct tfl_lower *l)
 {
@@ -76,7 +80,10 @@ static int one_operand(struct tfl_lower *l)
 	return tfl_codes_next(l, op, attr, x, tfl_step(l, op, attr, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }
 
-/* Lowers SQUARE of float32 values. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers SQUARE of float32: operand 0 times itself. Returns the result's tensor, -ENOTSUP if
+ * operand or result is not float32, or another negative errno.
+ */
 static int square(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
@@ -89,8 +96,8 @@ static int square(struct tfl_lower *l)
 }
 
 /*
- * Sets *lo and *hi to the limits of a fused activation. Returns 0, or -ENOTSUP for an
- * activation that is no clamp.
+ * Sets *lo and *hi to the limits of a fused activation (RELU, RELU_N1_TO_1 or RELU6). Returns 0, or
+ * -ENOTSUP for every other activation.
  */
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 {
@@ -105,8 +112,8 @@ static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 }
 
 /*
- * Emits a fused activation of float32 x as an operator that is not the last. Returns the
- * tensor, or a negative errno.
+ * Returns float32 x with a fused activation (a clamp or TANH) as an intermediate tensor. Returns
+ * -ENOTSUP for another activation, or another negative errno.
  */
 int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 {
@@ -122,8 +129,8 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 }
 
 /*
- * Emits a fused activation of float32 x, which has to be a clamp, as the operator's last one.
- * Returns the result's tensor, or a negative errno.
+ * Emits the fused activation of float32 x, which has to be a clamp, as the operator's result.
+ * Returns the result's tensor, -ENOTSUP for another activation, or another negative errno.
  */
 int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 {
@@ -135,8 +142,9 @@ int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 }
 
 /*
- * Lowers an operator of two float32 operands, with its fused activation if it has one. Returns
- * the result's tensor, or a negative errno.
+ * Lowers ADD, SUB, MUL, MAXIMUM and MINIMUM of two float32 operands, broadcast to the result's
+ * shape, with the fused activation. Returns the result's tensor, -ENOTSUP if an operand or the
+ * result is not float32, or another negative errno.
  */
 static int two_operands(struct tfl_lower *l)
 {
@@ -165,6 +173,10 @@ static int relu(struct tfl_lower *l)
 	return err ? err : tfl_float_clamp(l, x, code == TFL_CODE_RELU ? TFL_RELU : code == TFL_CODE_RELU6 ? TFL_RELU6 : TFL_RELU_N1_TO_1);
 }
 
+/*
+ * Returns the function that lowers the operator at hand if operand 0 is float32 and the operator is
+ * one of this file or of tflite_float_more.c, else NULL.
+ */
 int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *)
 {
 	int i = tfl_has(l, 0) ? fb_i32_at(&l->m->b, &l->op->in, 0) : -1;

@@ -10,7 +10,10 @@
 
 #include "tflite_lower.h"
 
-/* Adds a float32 constant v with rank dimensions of 1. Returns the tensor, or a negative errno. */
+/*
+ * Returns a new float32 constant of one element, v, with `rank` dimensions of 1. Returns a negative
+ * errno after a failure.
+ */
 static int number(struct tfl_lower *l, int rank, float v)
 {
 	uint32_t bits;
@@ -20,8 +23,9 @@ static int number(struct tfl_lower *l, int rank, float v)
 }
 
 /*
- * Emits op of float32 x and y, broadcast to one shape, as an intermediate result. Returns the
- * tensor, or a negative errno: a negative x or y is returned as it is.
+ * Returns op of float32 x and y, of one rank and broadcast to one shape, as an intermediate tensor:
+ * bool for GREATER and GREATER_EQUAL, else float32. Returns a negative errno after a failure; a
+ * negative operand is returned as it is.
  */
 static int two(struct tfl_lower *l, weft_opcode op, int x, int y)
 {
@@ -42,6 +46,10 @@ static int with(struct tfl_lower *l, weft_opcode op, int x, float v)
 	return x < 0 ? x : two(l, op, x, number(l, l->g->tensors[x].t.rank, v));
 }
 
+/*
+ * Returns op of float32 x as an intermediate tensor. Returns a negative errno after a failure; a
+ * negative x is returned as it is.
+ */
 static int one(struct tfl_lower *l, weft_opcode op, int x)
 {
 	if (x < 0)
@@ -51,8 +59,8 @@ static int one(struct tfl_lower *l, weft_opcode op, int x)
 }
 
 /*
- * Emits TFLite's function f of float32 x. Returns the tensor, or a negative errno; a negative x
- * is returned as it is.
+ * Returns TFLite's function f of float32 x as an intermediate tensor. Returns a negative errno
+ * after a failure; a negative x is returned as it is.
  */
 static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 {
@@ -65,9 +73,9 @@ static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 }
 
 /*
- * Emits the reduction of float32 x along axis, which stays with length 1; elements are taken in
- * order, one after the other. Returns the tensor, or a negative errno; a negative x is returned
- * as it is.
+ * Returns reduction op of float32 x along axis, which stays with length 1; elements are taken in
+ * order, one after the other. Returns a negative errno after a failure; a negative x is returned as
+ * it is.
  */
 static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 {
@@ -80,6 +88,10 @@ static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 	return tfl_step(l, op, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
 }
 
+/*
+ * Returns a tensor with float32 x where the bool tensor `which` is true, and y elsewhere. Returns a
+ * negative errno after a failure; a negative operand is returned as it is.
+ */
 static int chosen(struct tfl_lower *l, int which, int x, int y)
 {
 	if (which < 0 || x < 0 || y < 0)
@@ -96,8 +108,8 @@ static int finished(struct tfl_lower *l, int y)
 /* ---- single elements ---- */
 
 /*
- * Lowers HARD_SWISH of float32 values: x * clamp(x + 3, 0, 6) / 6. Returns the result's tensor,
- * or a negative errno.
+ * Lowers HARD_SWISH of float32: x * clamp(x + 3, 0, 6) / 6. Returns the result's tensor, or a
+ * negative errno.
  */
 static int hard_swish(struct tfl_lower *l)
 {
@@ -117,8 +129,8 @@ static int leaky_relu(struct tfl_lower *l)
 }
 
 /*
- * Lowers PRELU of float32 values: x where x is at least 0, else x times the slope. Returns the
- * result's tensor, or a negative errno.
+ * Lowers PRELU of float32: operand 0 where it is at least 0, else operand 0 times operand 1, the
+ * slope. Returns the result's tensor, or a negative errno.
  */
 static int prelu(struct tfl_lower *l)
 {
@@ -150,7 +162,10 @@ static int gelu(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_MUL, with(l, WEFT_OP_MUL, x, 0.5f), with(l, WEFT_OP_ADD, inner, 1)));
 }
 
-/* Lowers SQUARED_DIFFERENCE of float32 values. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers SQUARED_DIFFERENCE of float32: (operand 0 - operand 1)^2, broadcast. Returns the result's
+ * tensor, or a negative errno.
+ */
 static int squared_difference(struct tfl_lower *l)
 {
 	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
@@ -161,7 +176,10 @@ static int squared_difference(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_MUL, d, d));
 }
 
-/* Lowers POW of float32 values. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers POW of float32: operand 0 to the power of operand 1, broadcast. Returns the result's
+ * tensor, or a negative errno.
+ */
 static int power(struct tfl_lower *l)
 {
 	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
@@ -181,8 +199,9 @@ static int need_rows(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SOFTMAX of float32 rows; the maximum is subtracted first so that nothing overflows.
- * Returns the result's tensor, or a negative errno.
+ * Lowers SOFTMAX of float32 along the last dimension: exp(beta * (x - max)) over the sum of these,
+ * with option beta. Returns the result's tensor, -EINVAL if the operand has rank 0, or another
+ * negative errno.
  */
 static int softmax(struct tfl_lower *l)
 {
@@ -197,7 +216,10 @@ static int softmax(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_TFL_DIV, e, reduced(l, WEFT_OP_REDUCE_SUM, e, axis)));
 }
 
-/* Lowers LOG_SOFTMAX of float32 rows. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers LOG_SOFTMAX of float32 along the last dimension: x - max - log(sum of exp(x - max)).
+ * Returns the result's tensor, -EINVAL if the operand has rank 0, or another negative errno.
+ */
 static int log_softmax(struct tfl_lower *l)
 {
 	int x = need_rows(l, tfl_value(l, 0));
@@ -211,8 +233,9 @@ static int log_softmax(struct tfl_lower *l)
 }
 
 /*
- * Lowers L2_NORMALIZATION of float32 rows: x over the root of its row's sum of squares, but at
- * least over 1e-6. Returns the result's tensor, or a negative errno.
+ * Lowers L2_NORMALIZATION of float32 along the last dimension: x over the root of the sum of
+ * squares, or over 1e-6 if that is larger. Returns the result's tensor, -EINVAL if the operand has
+ * rank 0, or another negative errno.
  */
 static int l2_norm(struct tfl_lower *l)
 {
@@ -225,9 +248,9 @@ static int l2_norm(struct tfl_lower *l)
 }
 
 /*
- * Emits x with the axes of a set (bit i is axis i) behind the others, as [kept, reduced],
- * elements in their order; *n is the number of reduced elements. Returns the tensor, or a
- * negative errno.
+ * Returns float32 x as a matrix [kept,reduced], with the axes of a set (bit i is axis i) behind the
+ * others and elements in their order, and sets *n to the number of reduced elements. Returns a
+ * negative errno after a failure.
  */
 static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
 {
@@ -249,8 +272,9 @@ static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
 }
 
 /*
- * Lowers SUM, MEAN, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD of float32 values over constant
- * axes. Returns the result's tensor, or a negative errno.
+ * Lowers SUM, MEAN, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD of float32 over the axes in constant
+ * operand 1. Returns the result's tensor, -EINVAL if an axis is out of range, or another negative
+ * errno.
  */
 static int reduce(struct tfl_lower *l)
 {
@@ -273,6 +297,7 @@ static int reduce(struct tfl_lower *l)
 	return finished(l, code == TFL_MEAN ? with(l, WEFT_OP_TFL_DIV, x, (float)n) : x);
 }
 
+/* Returns the function that lowers the operator with that code on float32, or NULL if it is none of this file. */
 int (*tfl_float_more(int code))(struct tfl_lower *)
 {
 	switch (code) {

@@ -14,7 +14,10 @@
 
 #define MAX_INTS 65536
 
-/* Says whether the operator at hand has a first operand and all operands that are present are constant. */
+/*
+ * Says whether the operator at hand has an operand 0 and all operands that are present are
+ * constant.
+ */
 static bool all_const(const struct tfl_lower *l)
 {
 	if (!l->op->in.n)
@@ -26,8 +29,8 @@ static bool all_const(const struct tfl_lower *l)
 }
 
 /*
- * Makes file tensor i a constant of the given shape from now on. data is taken over, also on
- * failure. Returns 0 or a negative errno.
+ * Makes file tensor i a constant from now on, with dim as its shape and the given bytes of data,
+ * which is taken over and freed at the end or after a failure. Returns 0 or a negative errno.
  */
 static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes)
 {
@@ -51,8 +54,9 @@ static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data
 /* ---- operators that have no other form ---- */
 
 /*
- * Makes the result a constant of the integers v, converted to its type, int32 or int64; its
- * shape may be open in the file. Returns 1, or a negative errno.
+ * Makes result 0 of the operator at hand a constant of the given shape with the integers v,
+ * converted to its type, int32 or int64. Returns 1, -ENOTSUP for another type or dimension than the
+ * file says, -EINVAL for another rank, or another negative errno.
  */
 static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const int64_t *v)
 {
@@ -82,8 +86,9 @@ static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const in
 }
 
 /*
- * Makes the result of SHAPE or RANK a constant, since the operand's shape is known. Returns 1,
- * or a negative errno.
+ * Makes the result of the SHAPE or RANK at hand a constant from the shape that operand 0 has in the
+ * graph or as a constant. Returns 1, -EINVAL if nothing before computes the operand, or another
+ * negative errno.
  */
 static int fold_shape(struct tfl_lower *l)
 {
@@ -104,8 +109,9 @@ static int fold_shape(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of FILL a constant: the value's bytes repeated, whatever their type. Returns
- * 1, or a negative errno.
+ * Makes the result of the FILL at hand a constant of the shape in constant operand 0, whose
+ * elements all are constant operand 1, of any type but int4. Returns 1, -ENOTSUP if that is not one
+ * constant or there are more than MAX_INTS elements, or another negative errno.
  */
 static int fold_fill(struct tfl_lower *l)
 {
@@ -132,8 +138,9 @@ static int fold_fill(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of RANGE a constant; its operands have to be constant integers. Returns 1,
- * or a negative errno: -ENOTSUP if the range is empty or has more than MAX_INTS elements.
+ * Makes the result of the RANGE at hand a constant vector: begin, begin + step, ... up to, not
+ * including, end, from constant integer operands 0 (begin), 1 (end) and 2 (step). Returns 1,
+ * -ENOTSUP if it is empty or has more than MAX_INTS elements, or another negative errno.
  */
 static int fold_range(struct tfl_lower *l)
 {
@@ -157,8 +164,9 @@ static int fold_range(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of REDUCE_PROD of constant integers a constant: the product of all elements,
- * which wraps. Returns 1, or a negative errno.
+ * Makes the result of the REDUCE_PROD at hand a constant: the product, modulo 2^64, of all elements
+ * of constant operand 0, at most 64 integers in a vector or scalar. Returns 1, -ENOTSUP for a
+ * higher rank, or another negative errno.
  */
 static int fold_product(struct tfl_lower *l)
 {
@@ -179,8 +187,9 @@ static int fold_product(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of BROADCAST_ARGS a constant: the shape that both constant shapes broadcast
- * to. Returns 1, or a negative errno.
+ * Makes the result of the BROADCAST_ARGS at hand a constant: the shape to which the shapes in
+ * constant operands 0 and 1 broadcast. Returns 1, -EINVAL if they do not, or another negative
+ * errno.
  */
 static int fold_broadcast(struct tfl_lower *l)
 {
@@ -200,8 +209,9 @@ static int fold_broadcast(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of an operator that has no lowering, such as SHAPE and RANGE, a constant.
- * Returns 1 if that is done, 0 for other operators, or a negative errno.
+ * Makes the result of the operator at hand a constant if it is SHAPE, RANK, FILL, RANGE,
+ * REDUCE_PROD or BROADCAST_ARGS, which have no lowering on integers. Returns 1 if that is done, 0
+ * for other operators, or a negative errno.
  */
 int tfl_fold_plain(struct tfl_lower *l)
 {
@@ -218,7 +228,10 @@ int tfl_fold_plain(struct tfl_lower *l)
 
 /* ---- operators on constants ---- */
 
-/* Says whether the work of an operator is bounded by the bytes that it reads and writes. */
+/*
+ * Says whether the work of the operator with that code is bounded by the bytes that it reads and
+ * writes; products, pools, softmax and the like are not.
+ */
 static bool is_light(int code)
 {
 	switch (code) {
@@ -232,8 +245,8 @@ static bool is_light(int code)
 }
 
 /*
- * Says whether the operator at hand is a matrix product of at most 2^20 multiplications, as an
- * initial state of zeros gives.
+ * Says whether the operator at hand is a FULLY_CONNECTED of at most about 2^20 multiplications, as
+ * an initial state of zeros gives.
  */
 static bool is_small_product(struct tfl_lower *l)
 {
@@ -250,8 +263,8 @@ struct tfl_mark tfl_mark(const struct tfl_lower *l)
 }
 
 /*
- * Computes operator i of the graph with the golden model; each result gets memory of its own as
- * its tensor's data. Returns 0 or a negative errno.
+ * Checks and computes operator i of the graph, whose operands are constants, by the golden model;
+ * each result gets memory of its own as its tensor's data. Returns 0 or a negative errno.
  */
 static int compute(struct tfl_lower *l, int i)
 {
@@ -275,8 +288,9 @@ static int compute(struct tfl_lower *l, int i)
 }
 
 /*
- * Makes file tensor i a constant of the data that was computed for it, which the import takes
- * over; int8 becomes the file's uint8 if the file says so. Returns 0 or a negative errno.
+ * Makes file tensor i a constant of the data that was computed for its tensor in the graph, which
+ * it takes over; int8 becomes uint8 again if that is the file's type. Returns 0 or a negative
+ * errno.
  */
 static int keep_result(struct tfl_lower *l, int i)
 {
@@ -291,7 +305,10 @@ static int keep_result(struct tfl_lower *l, int i)
 	return make_const(l, i, t->dim, p, bytes);
 }
 
-/* Removes what was added to the graph since mark `to`. */
+/*
+ * Removes operators, tensors and records that were added to the graph since mark `to`, and forgets
+ * them as values of file tensors.
+ */
 static void cut_back(struct tfl_lower *l, const struct tfl_mark *to)
 {
 	weft_graph *g = l->g;
@@ -312,7 +329,11 @@ static void cut_back(struct tfl_lower *l, const struct tfl_mark *to)
 	}
 }
 
-/* Says whether operator o of the graph reads constants alone, is cheap, and gives an intermediate result. */
+/*
+ * Says whether operator o of the graph has operands, all constant, gives an intermediate result,
+ * and is one of those whose work is bounded by its bytes: RESCALE, CAST, ADD, SUB, MUL, RESHAPE,
+ * TRANSPOSE or REVERSE.
+ */
 static bool is_part(const struct tfl_lower *l, const struct weft_gop *o)
 {
 	bool light = o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_CAST || o->op == WEFT_OP_ADD || o->op == WEFT_OP_SUB ||
@@ -324,8 +345,9 @@ static bool is_part(const struct tfl_lower *l, const struct weft_gop *o)
 }
 
 /*
- * Removes operator i from the graph. Only tensors from first_tensor on may be results of it or
- * of later operators.
+ * Removes operator i from the graph and corrects the producers of tensors from first_tensor on, the
+ * only ones that may be results of it or of later operators. Its results stay as tensors without a
+ * producer.
  */
 void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor)
 {
@@ -342,8 +364,9 @@ void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor)
 }
 
 /*
- * Computes those of the operators emitted since mark before that read constants alone, such as
- * a constant addend's RESCALE, and removes them. Returns 0 or a negative errno.
+ * Computes those operators emitted since mark *before for which is_part() is true, such as a
+ * constant addend's RESCALE, so that their results become constants, and removes them. Returns 0 or
+ * a negative errno.
  */
 static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
 {
@@ -361,10 +384,11 @@ static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
 }
 
 /*
- * If all operands are constant and the work is small, computes the operators emitted since mark
- * before, keeps the results as constants of the file, and removes the operators. Otherwise only
- * those of them that read constants alone are computed. Returns 1 if the results are constants
- * now, 0 if not, or a negative errno.
+ * If all operands of the operator at hand are constant, it is light or a small product, and no
+ * result is an output: computes the operators emitted since mark *before, makes the results
+ * constants of the file, and removes the operators. Otherwise only those of them that read
+ * constants alone are computed. Returns 1 if the results are constants now, 0 if not, or a negative
+ * errno.
  */
 int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
 {

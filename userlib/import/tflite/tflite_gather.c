@@ -13,7 +13,8 @@
 #define MAX_INDICES 65536
 
 /*
- * Checks that the indices of operand 1, if constant, are 0..limit[i % n]-1 each. Returns 0 or a
+ * Checks that element i of operand 1, if that is constant, is 0..limit[i % n] - 1, for each i.
+ * Returns 0, -EINVAL if one is not, -ENOTSUP if there are more than MAX_INDICES, or another
  * negative errno.
  */
 static int check_indices(struct tfl_lower *l, const int64_t *limit, int n)
@@ -36,8 +37,8 @@ static int check_indices(struct tfl_lower *l, const int64_t *limit, int n)
 }
 
 /*
- * Returns the graph tensor of operand 1, which has to be int32, and sets *t to its type and
- * shape. Returns a negative errno after a failure.
+ * Returns the graph tensor of operand 1 and sets *t to its type and shape. Returns -ENOTSUP if it
+ * is not int32, or another negative errno.
  */
 static int indices(struct tfl_lower *l, weft_tensor *t)
 {
@@ -52,8 +53,8 @@ static int indices(struct tfl_lower *l, weft_tensor *t)
 }
 
 /*
- * Emits GATHER of values x, taken as [n,k,c], by indices at, taken as [n,w], as [n,w,c].
- * Returns the tensor, or a negative errno.
+ * Returns GATHER of values x, taken as [n,k,c], by int32 indices at, taken as [n,w]: an
+ * intermediate tensor [n,w,c]. Returns a negative errno after a failure.
  */
 static int rows(struct tfl_lower *l, int x, int at, int64_t n, int64_t k, int64_t w, int64_t c)
 {
@@ -62,7 +63,7 @@ static int rows(struct tfl_lower *l, int x, int at, int64_t n, int64_t k, int64_
 	return tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ x, at }, 2, l->g->tensors[x].t.dtype, 3, (int64_t[]){ n, w, c }, false);
 }
 
-/* Returns the product of dimensions from to to - 1. */
+/* Returns the product of the numbers dim[from] to dim[to - 1]; 1 if there are none. */
 static int64_t product(const int64_t *dim, int from, int to)
 {
 	int64_t n = 1;
@@ -73,8 +74,8 @@ static int64_t product(const int64_t *dim, int from, int to)
 }
 
 /*
- * Emits x [n,a,b,c] as [n,b,a,c]; if a or b is 1, a reshape is enough. Returns the tensor, or a
- * negative errno.
+ * Returns x, taken as [n,a,b,c], with a and b exchanged, [n,b,a,c]; if a or b is 1, a RESHAPE is
+ * enough. Returns a negative errno after a failure.
  */
 static int swap(struct tfl_lower *l, int x, int64_t n, int64_t a, int64_t b, int64_t c)
 {
@@ -89,8 +90,10 @@ static int swap(struct tfl_lower *l, int x, int64_t n, int64_t a, int64_t b, int
 }
 
 /*
- * Lowers GATHER along an axis, behind the leading batch dimensions that values and indices
- * share. Returns the result's tensor, or a negative errno.
+ * Lowers GATHER: the slices of operand 0 along the option's axis that the int32 indices, operand 1,
+ * name, behind the leading batch dimensions that both share. Constant indices are checked here.
+ * Returns the result's tensor, -EINVAL if axis, dimensions or an index are out of range, or another
+ * negative errno.
  */
 int tfl_lower_gather(struct tfl_lower *l)
 {
@@ -123,8 +126,9 @@ int tfl_lower_gather(struct tfl_lower *l)
 }
 
 /*
- * Emits the sum over the last axis of index times stride, [w,d] to [w,1]: the position in a
- * tensor whose first d dimensions are dim. Returns the tensor, or a negative errno.
+ * Returns for each of the w rows of d indices in `at` the position, [w,1], in a tensor whose first
+ * d dimensions are dim: the sum of each index times its stride. Returns a negative errno after a
+ * failure.
  */
 static int linear(struct tfl_lower *l, int at, int64_t w, int d, const int64_t *dim)
 {
@@ -148,8 +152,9 @@ static int linear(struct tfl_lower *l, int at, int64_t w, int d, const int64_t *
 }
 
 /*
- * Lowers GATHER_ND: each row of indices becomes one index into the operand flattened over the
- * dimensions that the row addresses. Returns the result's tensor, or a negative errno.
+ * Lowers GATHER_ND: each row of int32 indices, operand 1, becomes one index into operand 0,
+ * flattened over the dimensions that the row addresses. Constant indices are checked here. Returns
+ * the result's tensor, -EINVAL if ranks or an index are out of range, or another negative errno.
  */
 int tfl_lower_gather_nd(struct tfl_lower *l)
 {

@@ -10,8 +10,9 @@
 #include "tflite_lower.h"
 
 /*
- * Emits x quantised row by row: out[0] holds the codes less their zero points in x's shape,
- * out[1] the scale of each of r->rows rows. Returns 0 or a negative errno.
+ * Quantises float32 x when the network runs, each of its r->rows rows by itself: out[0] receives
+ * the tensor of codes less their zero points, int16 in x's shape, out[1] that of the rows' scales,
+ * [rows,1]. Returns 0 or a negative errno.
  */
 static int quantise_rows(struct tfl_lower *l, int x, const struct tfl_real *r, int out[2])
 {
@@ -36,8 +37,9 @@ static int times(struct tfl_lower *l, int a, int b)
 }
 
 /*
- * Adds a constant of the weights' scales along the last of rank dimensions, one for all or one
- * for each column. Returns the tensor, or a negative errno.
+ * Returns a new float32 constant of the scales of the weights, operand 1, along the last of `rank`
+ * dimensions: one, or one for each of r->columns columns. Returns -EINVAL if the weights have
+ * another number of scales, -ENOTSUP if they have a zero point, or another negative errno.
  */
 static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank)
 {
@@ -60,8 +62,8 @@ static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Emits each row's scale times the weights' scales, the product that TensorFlow Lite's dense
- * operators take first. Returns the tensor, or a negative errno.
+ * Returns each row's scale times the weights' scales, a product that TensorFlow Lite's dense
+ * operators take first; both have `rank` dimensions. Returns a negative errno after a failure.
  */
 static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank, int row_scale, int scales)
 {
@@ -73,8 +75,8 @@ static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Emits int48 sums y as float32, times the weights' scale and the row's. Returns the tensor, or
- * a negative errno.
+ * Returns int48 sums y as float32, times the weights' scales and row_scale: first one, then the
+ * other, or times their product if r->dense is set. Returns a negative errno after a failure.
  */
 static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int row_scale)
 {
@@ -95,8 +97,9 @@ static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int 
 }
 
 /*
- * Sets *b to constant operand k as [1,...,n] of float32, or to -1 if the operand is absent.
- * Returns 0 or a negative errno.
+ * Sets *b to a new constant with operand k as float32 [1,...,n] of the given rank, or to -1 if the
+ * operand is absent. Returns 0, -ENOTSUP if the operand is not constant or not float32, or another
+ * negative errno.
  */
 static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 {
@@ -115,8 +118,8 @@ static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 }
 
 /*
- * Emits product r of float32 x and float32 weights w, with its bias. Returns the tensor, or a
- * negative errno.
+ * Returns product r of float32 x and float32 weights w, with its bias, in a fixed order of
+ * additions. Returns a negative errno after a failure.
  */
 static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
@@ -130,9 +133,9 @@ static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 }
 
 /*
- * Emits product r of float32 x and integer weights w: each row of x is quantised to 8 bits,
- * with a scale of its own, when the network runs, and the sums are scaled back to float32
- * before the bias is added. Returns the tensor, or a negative errno.
+ * Returns product r of float32 x and integer weights w as float32: each row of x is quantised to 8
+ * bits with a scale of its own when the network runs, and the sums are scaled back before the bias
+ * is added. The type of w becomes int8. Returns a negative errno after a failure.
  */
 static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
@@ -154,8 +157,9 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 }
 
 /*
- * Emits product r of float32 x and weights w: in float32, or in integers if the weights are
- * int8 or int4. Returns the float32 tensor, or a negative errno.
+ * Returns product r of float32 x and weights w, with its bias, as an intermediate float32 tensor of
+ * shape r->dim: in float32 if w is, in integers if w is int8 or int4. Returns -ENOTSUP for other
+ * weights, or another negative errno.
  */
 int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {

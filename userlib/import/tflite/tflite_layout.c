@@ -18,8 +18,9 @@ int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct 
 }
 
 /*
- * Returns the graph tensor of operand k for an operator that only moves values: it has to have
- * the result's type and quantisation. Returns a negative errno if it does not.
+ * Returns the graph tensor of operand k for an operator that only moves values. Returns -EINVAL if
+ * the operand's type is not the result's, -ENOTSUP if it is quantised differently, or another
+ * negative errno.
  */
 int tfl_moved(struct tfl_lower *l, int k)
 {
@@ -39,8 +40,9 @@ int tfl_moved(struct tfl_lower *l, int k)
 }
 
 /*
- * Lowers RESHAPE and the other operators that only change the shape. Returns the result's
- * tensor, or a negative errno.
+ * Lowers RESHAPE, SQUEEZE and EXPAND_DIMS: operand 0 in the result's shape, which the file gives.
+ * Returns the result's tensor, -EINVAL if the number of elements differs, or another negative
+ * errno.
  */
 int tfl_lower_reshape(struct tfl_lower *l)
 {
@@ -54,7 +56,10 @@ int tfl_lower_reshape(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* Lowers TRANSPOSE; the permutation has to be constant. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers TRANSPOSE of operand 0 by the permutation in constant operand 1. Returns the result's
+ * tensor, -EINVAL if that is no permutation, or another negative errno.
+ */
 int tfl_lower_transpose(struct tfl_lower *l)
 {
 	weft_attr a = { .perm = { { 0 } } };
@@ -82,8 +87,9 @@ int tfl_lower_transpose(struct tfl_lower *l)
 }
 
 /*
- * Lowers PAD, which pads with the result's zero point, the real number 0. Returns the result's
- * tensor, or a negative errno.
+ * Lowers PAD: operand 0 padded as constant operand 1 says (pairs of before and after) with the
+ * result's zero point, that is, the real number 0. Returns the result's tensor, -EINVAL if the
+ * numbers do not fit, or another negative errno.
  */
 int tfl_lower_pad(struct tfl_lower *l)
 {
@@ -117,8 +123,9 @@ int tfl_lower_pad(struct tfl_lower *l)
 }
 
 /*
- * Emits operand k in the result's quantisation. If a uint8 operand has another one, a table of
- * 256 values does what TFLite does in float32. Returns the tensor, or a negative errno.
+ * Returns operand k in the result's quantisation. If a uint8 operand has another one, a TABLE of
+ * 256 values does what TFLite does in float32; other types have to have the result's. Returns a
+ * negative errno after a failure.
  */
 static int requantised(struct tfl_lower *l, int k)
 {
@@ -150,8 +157,10 @@ static int requantised(struct tfl_lower *l, int k)
 }
 
 /*
- * Lowers CONCATENATION. TFLite's int8 kernel copies bytes, so equal scales are demanded.
- * Returns the result's tensor, or a negative errno.
+ * Lowers CONCATENATION of up to WEFT_OP_MAX_INPUTS operands along the option's axis. TFLite's int8
+ * kernel copies bytes, so operands other than uint8 have to be quantised like the result. Returns
+ * the result's tensor, -ENOTSUP if they are not or there is an activation, or another negative
+ * errno.
  */
 int tfl_lower_concat(struct tfl_lower *l)
 {

@@ -9,7 +9,10 @@
 
 #include "tflite_lower.h"
 
-/* Notes error err and writes one line such as "operator 3 ADD: ..." to l->msg. Returns err. */
+/*
+ * Writes the formatted message to l->msg, with the index and name of the operator at hand in front
+ * if there is one, and sets l->err to err. Returns err, a negative errno.
+ */
 int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
 {
 	int n = 0;
@@ -37,8 +40,8 @@ bool tfl_has(const struct tfl_lower *l, int k)
 }
 
 /*
- * Returns the file tensor that is operand k of the operator at hand, or -EINVAL if the operand
- * is absent or its index out of range.
+ * Returns the index of the file tensor that is operand k of the operator at hand, or -EINVAL if the
+ * operand is absent or its index is out of range.
  */
 int tfl_operand(struct tfl_lower *l, int k)
 {
@@ -55,6 +58,10 @@ const struct tfl_tensor *tfl_file_tensor(const struct tfl_lower *l, int i)
 	return &l->m->tensors[i];
 }
 
+/*
+ * Says whether operand k of the operator at hand is present and a constant of the file, or one that
+ * was computed before the run.
+ */
 bool tfl_is_const(const struct tfl_lower *l, int k)
 {
 	if (!tfl_has(l, k))
@@ -63,7 +70,10 @@ bool tfl_is_const(const struct tfl_lower *l, int k)
 	return i >= 0 && i < l->m->n_tensors && l->m->tensors[i].data;
 }
 
-/* Returns the graph's type, as operators see it, for the file's type, or 0 if it has none. */
+/*
+ * Returns the graph's type, as operators see it, for the file's type (enum tfl_type): uint8 is
+ * int8, a type that is not supported 0.
+ */
 static weft_dtype type_of(int tfl)
 {
 	switch (tfl) {
@@ -95,8 +105,9 @@ int64_t tfl_type_min(weft_dtype t)
 }
 
 /*
- * Returns the dimensions of file tensor i as the graph has them, which may be larger than those
- * in the file if it leaves them open, or NULL if those in the file apply.
+ * Returns the dimensions that file tensor i has now: those of its tensor in the graph, or those
+ * that were found for a constant, which may differ from the file's where the file leaves them open.
+ * Returns NULL if those in the file apply.
  */
 static const int64_t *extents(const struct tfl_lower *l, int i)
 {
@@ -108,8 +119,10 @@ static const int64_t *extents(const struct tfl_lower *l, int i)
 }
 
 /*
- * Sets *t to type and shape of file tensor i, without data; open dimensions are those found
- * before. Returns 0, or a negative errno if type, rank or a dimension is not supported.
+ * Sets *t to type and shape of file tensor i as operators see it, without data; open dimensions are
+ * those found before. Returns 0, -ENOTSUP if its type is not supported or it is a variable or
+ * sparse, or -EINVAL if its rank is above 6, a dimension is below 1 or there are more than
+ * INT32_MAX elements.
  */
 int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 {
@@ -137,7 +150,9 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 	return 0;
 }
 
-/* Returns the set TFL_Q8, TFL_Q16 or TFL_Q32 that a file's type is in, or 0. */
+/*
+ * Returns the set to which a file's type belongs: TFL_Q8, TFL_Q16 or TFL_Q32, or 0 for other types.
+ */
 static unsigned quant_type(int tfl)
 {
 	switch (tfl) {
@@ -154,8 +169,9 @@ static unsigned quant_type(int tfl)
 }
 
 /*
- * Checks that zp is a zero point that file tensor i may have: in its type's range, or 0 for
- * int16 and int32 unless types includes TFL_QZP. Returns 0 or -EINVAL.
+ * Checks that zp is a zero point that file tensor i may have: within the range of its type for int8
+ * and uint8, and also for int16 and int32 if `types` includes TFL_QZP, else 0. Returns 0 or
+ * -EINVAL.
  */
 static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
 {
@@ -172,8 +188,10 @@ static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
 }
 
 /*
- * Reads the single scale and zero point of file tensor i into *q; types is the set of types
- * that the operator takes. Returns 0 or a negative errno.
+ * Sets *q to the type, scale and zero point of file tensor i as operators see it; the tensor has
+ * one of each. `types` is the set of types that the operator takes. An operand without a scale has
+ * scale 0. Returns 0, -ENOTSUP if the type is not in the set, or -EINVAL if there are several
+ * scales or a number is out of range.
  */
 int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 {
@@ -202,8 +220,10 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 }
 
 /*
- * Returns the elements of constant file tensor i in the graph's layout, for type and shape *t:
- * uint8 less 128, int4 one to a byte. The caller frees them. Returns NULL after tfl_fail().
+ * Returns a copy, which the caller frees, of the elements of constant file tensor i in the graph's
+ * layout, for type and shape *t: uint8 less 128, int4 one to a byte. If an int4 is -8, which TOSA's
+ * int4 does not have, t->dtype becomes int8. Returns NULL after tfl_fail() if the data does not
+ * have the shape's size or memory is out.
  */
 void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
@@ -235,8 +255,8 @@ void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t)
 }
 
 /*
- * Returns the tensor's name as a C string, up to its first NUL, which the caller frees, or NULL
- * after tfl_fail().
+ * Returns tensor f's name, up to its first NUL, as a C string that the caller frees, or NULL after
+ * tfl_fail().
  */
 static char *own_name(struct tfl_lower *l, const struct tfl_tensor *f)
 {
@@ -251,8 +271,9 @@ static char *own_name(struct tfl_lower *l, const struct tfl_tensor *f)
 }
 
 /*
- * Copies file tensor i's scale and zero point, less zp_less, to the graph's tensor for readers
- * of the graph. Quantisation per channel is not copied.
+ * Copies the scale and the zero point, less zp_less, of file tensor i to graph tensor `tensor`, for
+ * readers of the graph. Does nothing if the file tensor does not have exactly one scale and at most
+ * one zero point.
  */
 static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 {
@@ -268,8 +289,8 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 }
 
 /*
- * Adds constant file tensor i, whose type and shape are in *t, to the graph with a copy of its
- * data. Returns the graph tensor, or a negative errno.
+ * Adds constant file tensor i, whose type and shape are in *t, to the graph under its own name,
+ * with a copy of its data and its quantisation. Returns the graph tensor, or a negative errno.
  */
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
@@ -292,8 +313,9 @@ static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 }
 
 /*
- * Adds constant operand k to the graph in the given shape, of as many elements. Returns the
- * tensor, or a negative errno.
+ * Adds constant operand k of the operator at hand to the graph in the given shape, which has as
+ * many elements. Returns the graph tensor, -ENOTSUP if the operand is not constant, -EINVAL if the
+ * shape does not fit, or another negative errno.
  */
 int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
 {
@@ -317,8 +339,9 @@ int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
 }
 
 /*
- * Adds operator op with result y and charges its memory to the room that the graph may take.
- * Returns y, or a negative errno.
+ * Appends operator op with attributes attr (NULL: none) and n_in operands to the graph; its result
+ * is tensor y. Takes its memory from l->room. Returns y, -EINVAL if the room is used up, or
+ * -ENOMEM.
  */
 static int emit(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, int y)
 {
@@ -330,8 +353,8 @@ static int emit(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, cons
 }
 
 /*
- * Returns the name "<tensor's name>/<suffix>", with the count behind it from 2 on, which the
- * caller frees, or NULL after tfl_fail().
+ * Returns the name "<name of file tensor i>/<suffix>", with the count behind it if that is 2 or
+ * more, as a string that the caller frees, or NULL after tfl_fail().
  */
 static char *below(struct tfl_lower *l, int i, const char *suffix, int count)
 {
@@ -350,8 +373,9 @@ static char *below(struct tfl_lower *l, int i, const char *suffix, int count)
 }
 
 /*
- * Charges a tensor to the 1 GiB that all values of the graph may take together. Nothing is
- * allocated here; the limit bounds the later stages. Returns the tensor, or -EINVAL.
+ * Takes the bytes of a graph tensor from l->activations, the 1 GiB that all computed values may
+ * take together. Nothing is allocated; the limit bounds the later stages. Returns the tensor, or
+ * -EINVAL if there are not as many left.
  */
 static int declare(struct tfl_lower *l, int tensor)
 {
@@ -364,8 +388,8 @@ static int declare(struct tfl_lower *l, int tensor)
 }
 
 /*
- * Emits tensor y as x moved by 128 between uint8 and int8, which a RESCALE does exactly.
- * Returns y, or a negative errno.
+ * Emits a RESCALE that makes tensor y of x, 128 less if x is uint8, 128 more if it is int8. Returns
+ * y, or a negative errno.
  */
 static int flip_sign(struct tfl_lower *l, int x, int y)
 {
@@ -378,8 +402,8 @@ static int flip_sign(struct tfl_lower *l, int x, int y)
 }
 
 /*
- * Returns the int8 form of uint8 file tensor i, which is made when it is first needed, or a
- * negative errno.
+ * Adds a tensor "<name>/int8" to the graph with the int8 form, 128 less, of uint8 file tensor i,
+ * which the graph has as uint8. Returns that tensor, or a negative errno.
  */
 static int int8_image(struct tfl_lower *l, int i)
 {
@@ -400,9 +424,9 @@ static int int8_image(struct tfl_lower *l, int i)
 }
 
 /*
- * Returns the graph tensor of operand k as operators see it (uint8 as int8); a constant enters
- * the graph at the first call. Returns a negative errno if the operand is absent or has no
- * value yet.
+ * Returns the graph tensor of operand k of the operator at hand as operators see it (uint8 as
+ * int8). A constant is added to the graph, and uint8 turned into int8, at the first call. Returns
+ * -EINVAL if the operand is absent or nothing before computes it, or another negative errno.
  */
 int tfl_value(struct tfl_lower *l, int k)
 {
@@ -441,7 +465,9 @@ int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q)
 	return tfl_quant(l, l->i_y, types, q);
 }
 
-/* Returns element k of a constant of integers of elem bytes each, 4 or 8, little-endian. */
+/*
+ * Returns element k of a constant file tensor of little-endian integers of elem bytes each, 4 or 8.
+ */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 {
 	uint64_t v = 0;
@@ -452,8 +478,9 @@ int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 }
 
 /*
- * Copies constant operand k, int32 or int64, to v, max elements at most. Returns the count, or
- * a negative errno.
+ * Writes the elements of constant operand k, int32 or int64 of any shape, to v, which has room for
+ * max. Returns their count, -ENOTSUP if the operand is not constant, or -EINVAL if its type is
+ * another or it has more elements.
  */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 {
@@ -478,7 +505,10 @@ int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 	return (int)n;
 }
 
-/* Sets *b to a reader of the operator's options. Returns false if it has none of that type. */
+/*
+ * Sets *b to a reader of the options of the operator at hand. Returns whether the operator has
+ * options of that type.
+ */
 static bool options(const struct tfl_lower *l, int type, struct fb *b)
 {
 	*b = l->m->b;
@@ -497,8 +527,8 @@ int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_valu
 }
 
 /*
- * Reads a field of the operator's options, of a number of bytes, into *value; absent_value if
- * the field or the options are absent. Returns 0 or a negative errno.
+ * Sets *value to a field, a signed integer of a number of bytes, of the options of the operator at
+ * hand, or to absent_value if the field or the options are absent. Returns 0 or -EINVAL.
  */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value)
 {
@@ -514,8 +544,9 @@ int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_v
 }
 
 /*
- * Copies the operator's option that is a list of int32 to v, max elements at most. Returns
- * their count, 0 if the option is absent, or a negative errno if there are too many.
+ * Writes a field of the options of the operator at hand that is a list of int32 to v, which has
+ * room for max. Returns their count, 0 if the field or the options are absent, or -EINVAL if there
+ * are more than max.
  */
 int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v)
 {
@@ -535,8 +566,9 @@ int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *
 /* ---- building ---- */
 
 /*
- * Adds a constant with the element v of type t, its low bytes, and rank dimensions of 1.
- * Returns the tensor, or a negative errno.
+ * Adds to the graph a constant of integer type t with one element, v cut to the type's bytes, and
+ * `rank` dimensions of 1. It is named after the result at hand and suffix. Returns the graph
+ * tensor, or a negative errno.
  */
 int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v)
 {
@@ -550,8 +582,9 @@ int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, 
 }
 
 /*
- * Allocates n elements of a number of bytes each and charges them to the room that the graph
- * may take. The caller frees them. Returns NULL after tfl_fail().
+ * Allocates n elements of `bytes` bytes each, not zeroed, and takes n * bytes from l->room, the
+ * bytes that the graph may still take. The caller frees the block with free(). Returns NULL after
+ * tfl_fail() if the room is too small or memory is out; l->err then has the errno.
  */
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes)
 {
@@ -568,8 +601,8 @@ void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes)
 }
 
 /*
- * Adds a tensor to the graph and charges it to the room that the graph may take. The name is
- * copied. Returns the tensor, or a negative errno.
+ * Adds a tensor of the given name (copied), type and shape to the graph and takes its bookkeeping
+ * from l->room. Returns the graph tensor, -EINVAL if the room is used up, or -ENOMEM.
  */
 int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -581,8 +614,9 @@ int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, co
 }
 
 /*
- * Adds a constant named after the result at hand and suffix, which takes over data, from
- * tfl_alloc(); data is freed on failure. Returns the graph tensor, or a negative errno.
+ * Adds a constant of the given type and shape, named after the result at hand and suffix, to the
+ * graph. It takes over data, from tfl_alloc(), which is freed after a failure. Returns the graph
+ * tensor, or a negative errno.
  */
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -600,8 +634,9 @@ int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, co
 }
 
 /*
- * Adds a tensor for an intermediate result of operator op, named after the result at hand and
- * numbered per operator. Returns the tensor, or a negative errno.
+ * Adds a tensor of the given type and shape for an intermediate result of operator op, named after
+ * the result at hand and op in lower case, with a number from the second one of that kind on. Its
+ * bytes are taken from l->activations. Returns the graph tensor, or a negative errno.
  */
 static int new_internal(struct tfl_lower *l, weft_opcode op, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -626,8 +661,9 @@ static int new_internal(struct tfl_lower *l, weft_opcode op, weft_dtype t, int r
 }
 
 /*
- * Adds a tensor of type t for the result at hand, with the file's name and quantisation.
- * Returns the tensor, or a negative errno.
+ * Adds a tensor of type t for the result at hand, with its shape in l->y and the file's name and
+ * quantisation. Its bytes are taken from l->activations. Returns the graph tensor, or a negative
+ * errno.
  */
 static int new_result(struct tfl_lower *l, weft_dtype t)
 {
@@ -644,8 +680,8 @@ static int new_result(struct tfl_lower *l, weft_dtype t)
 }
 
 /*
- * Checks that the operator's type and shape are those that the file gives the result at hand;
- * dimensions that the file leaves open become the operator's. Returns 0 or a negative errno.
+ * Checks that t, rank and dim are the type and shape of the result at hand, l->y; uint8 passes for
+ * int8. Dimensions that the file leaves open are set in l->y to those in dim. Returns 0 or -EINVAL.
  */
 static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -664,8 +700,10 @@ static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const 
 }
 
 /*
- * Emits the operator that gives the result at hand. A uint8 output of the network is turned
- * back from int8. Returns the result's tensor, or a negative errno.
+ * Emits operator op, whose result of type t is the result at hand, and notes it as that file
+ * tensor's value. If the file has it as uint8, op gives int8 and it is an output of the network, it
+ * is turned back to uint8 behind op. Returns the tensor that has the file's name, or a negative
+ * errno.
  */
 static int last_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, weft_dtype t)
 {
@@ -684,6 +722,12 @@ static int last_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr,
 	return l->raw[i] = z;
 }
 
+/*
+ * Emits operator op with attributes attr (NULL: none), n_in operands and one result of the given
+ * type and shape: the result at hand if `last` is set, whose type and shape have to be the file's,
+ * else an intermediate tensor. Returns the result's graph tensor, or a negative errno. No operand
+ * may be negative.
+ */
 int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
              weft_dtype t, int rank, const int64_t *dim, bool last)
 {
@@ -696,8 +740,8 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 }
 
 /*
- * Emits operator op of x with two new results of the types and shapes in t; y receives them.
- * Returns 0 or a negative errno.
+ * Emits operator op of x with attributes attr and two intermediate results of the types and shapes
+ * in *t, which y receives. Returns 0 or a negative errno.
  */
 int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2])
 {
@@ -719,8 +763,9 @@ bool tfl_is_float(const struct tfl_lower *l, int k)
 }
 
 /*
- * Adds an input to the graph for file tensor i with the given shape; uint8 stays uint8 and
- * becomes int8 behind it. Returns the graph tensor, or a negative errno.
+ * Adds a tensor for file tensor i with the given type and shape to the graph, marked as an input,
+ * and notes it as that file tensor's value; uint8 stays uint8 there. Returns the graph tensor, or a
+ * negative errno.
  */
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 {
@@ -741,7 +786,10 @@ int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 	return g;
 }
 
-/* Emits an IDENTITY of x under the same name. Returns the new tensor, or a negative errno. */
+/*
+ * Emits an IDENTITY of graph tensor x; the result has the same name, type, shape and quantisation.
+ * Returns the new tensor, or a negative errno.
+ */
 int tfl_copy(struct tfl_lower *l, int x)
 {
 	const struct weft_gtensor *t = &l->g->tensors[x];
@@ -769,8 +817,8 @@ int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last)
 }
 
 /*
- * Emits x in the given shape, of as many elements, or returns x if it has that shape. Returns
- * the tensor, or a negative errno.
+ * Returns graph tensor x in the given shape, which has as many elements, by a RESHAPE; x itself if
+ * it has that shape. Returns a negative errno after a failure. x may not be negative.
  */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim)
 {

@@ -3,9 +3,14 @@
  * What the lowerings of single operators share: access to the operator's
  * operands, checked, and emission of TOSA operators into the graph.
  *
- * Operators see uint8 tensors as int8: values and zero points 128 less.
- * Functions that return int give an index or 0, or a negative errno after
- * writing one line into msg.
+ * Operators see uint8 tensors as int8: values and zero points are 128 less. A
+ * file tensor is a tensor by its index in the file, a graph tensor by its index in
+ * the graph; x and y are graph tensors, operand k is the operator's k-th from 0 on.
+ *
+ * If not said otherwise, functions that return int return a graph tensor, an index
+ * or 0, or a negative errno after writing one line into msg (tfl_fail()). `last`
+ * says that the result is the operator's own: it gets the file's name, and its type
+ * and shape have to be those in the file; otherwise it is an intermediate tensor.
  */
 #ifndef WEFT_IMPORT_TFLITE_LOWER_H
 #define WEFT_IMPORT_TFLITE_LOWER_H
@@ -16,261 +21,339 @@
 #include "tflite_ids.h"
 
 struct tfl_lower {
-	const struct tfl_model *m;
-	struct tfl_tensor *tensors;  /* m's: values found before the run make constants of results */
-	void **folded;               /* their memory, n_folded of them */
+	const struct tfl_model *m;   /* the file */
+	struct tfl_tensor *tensors;  /* m's tensors, writable: results that are known before the run become constants there */
+	void **folded;               /* memory of these constants, n_folded blocks */
 	int n_folded;
-	struct tfl_codes *codes;     /* float32 tensors that are functions of 8-bit ones */
+	struct tfl_codes *codes;     /* float32 tensors that are functions of the codes of 8-bit ones (tflite_codes.c) */
 	int n_codes, cap_codes;
-	int n_called;                /* CALL_ONCE so far */
-	weft_graph *g;
-	char *msg;
-	int err;                   /* what the last failure returned */
-	int *raw;                  /* per file tensor: graph tensor of the file's own type, or -1 */
-	int *seen;                 /* per file tensor: graph tensor as operators see it, or -1 */
-	bool *is_output;           /* per file tensor */
+	int n_called;                /* number of CALL_ONCE operators so far */
+	weft_graph *g;             /* the graph that the file becomes */
+	char *msg;                 /* WEFT_MSG bytes: one line after a failure */
+	int err;                   /* the errno of the last failure, negative */
+	int *raw;                  /* for each file tensor: the graph tensor with the file's own type (uint8), or -1 */
+	int *seen;                 /* for each file tensor: the graph tensor as operators see it, or -1 */
+	bool *is_output;           /* for each file tensor: whether it is an output of the network */
 	int64_t room;              /* bytes that the graph may still take */
-	int64_t activations;       /* bytes of values that may still be declared */
+	int64_t activations;       /* bytes of computed values that may still be declared */
 
 	struct weft_tflite_options o;
-	int n_open;                /* inputs with open extents of which nothing is said */
-	const struct tfl_op *left_out;
+	int n_open;                /* number of inputs with open dimensions of which the caller says nothing */
+	const struct tfl_op *left_out;   /* the operator that was left out for a backbone, or NULL */
 
 	/* the operator at hand */
 	const struct tfl_op *op;   /* NULL outside operators */
-	int i_op;
-	int src;
-	int i_y;                   /* its result at hand, file tensor */
-	weft_tensor y;             /* type and shape of it, as operators see it */
-	uint8_t used[WEFT_N_OPS];  /* TOSA operators emitted for it, per kind */
+	int i_op;                  /* its index in the file */
+	int src;                   /* its record in the graph */
+	int i_y;                   /* the result at hand, a file tensor */
+	weft_tensor y;             /* type and shape of the result at hand, as operators see it */
+	uint8_t used[WEFT_N_OPS];  /* how many intermediate tensors each TOSA operator has given it, for their names */
 };
 
-/* What changed from release to release; docs/tflite.md has the table. */
+/* Whose kernels results have to equal; docs/tflite.md has the table of what changed from release to release. */
 static inline bool tfl_is_litert(const struct tfl_lower *l) { return l->o.runtime == WEFT_RUNTIME_LITERT_2_3; }
 static inline bool tfl_is_micro(const struct tfl_lower *l) { return l->o.runtime == WEFT_RUNTIME_TFLM; }
 
 struct tfl_quant {
-	weft_dtype t;              /* as operators see it: INT8, INT16 or INT32 */
-	float scale;               /* finite, > 0 */
-	int32_t zp;                /* within the type */
+	weft_dtype t;              /* the type as operators see it: INT8, INT16 or INT32 */
+	float scale;               /* finite and above 0; 0 for an operand without a scale */
+	int32_t zp;                /* zero point as operators see it, within the type */
 };
 
 /* Sets of quantised types that a lowering takes. */
-#define TFL_Q8   1u            /* int8, uint8 */
-#define TFL_Q16  2u            /* int16, zero point 0 */
-#define TFL_QZP  4u            /* int16 and int32 may have a zero point */
-#define TFL_Q32  8u            /* int32, zero point 0 */
+#define TFL_Q8   1u            /* int8 and uint8 */
+#define TFL_Q16  2u            /* int16 with zero point 0 */
+#define TFL_QZP  4u            /* int16 and int32 may have another zero point */
+#define TFL_Q32  8u            /* int32 with zero point 0 */
 #define TFL_Q8_16 (TFL_Q8 | TFL_Q16)
 
-/* One line "operator 3 ADD: ..."; returns err. */
+/* Writes one line such as "operator 3 ADD: ..." to l->msg and sets l->err. Returns err. */
 int tfl_fail(struct tfl_lower *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Operands. k counts the operator's inputs. */
-bool tfl_has(const struct tfl_lower *l, int k);
-int tfl_operand(struct tfl_lower *l, int k);                     /* file tensor */
-const struct tfl_tensor *tfl_file_tensor(const struct tfl_lower *l, int i);
-bool tfl_is_const(const struct tfl_lower *l, int k);
-int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);       /* type and shape of a file tensor, judged */
-int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);  /* of a file tensor, for all of it */
-int tfl_value(struct tfl_lower *l, int k);                       /* graph tensor as operators see it */
-int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q);  /* same; must be quantised */
+/* ---- operands of the operator at hand ---- */
+bool tfl_has(const struct tfl_lower *l, int k);                  /* whether operand k is present */
+int tfl_operand(struct tfl_lower *l, int k);                     /* the file tensor that is operand k */
+const struct tfl_tensor *tfl_file_tensor(const struct tfl_lower *l, int i);   /* file tensor i, as the file has it */
+bool tfl_is_const(const struct tfl_lower *l, int k);             /* whether operand k is present and constant */
+/* Sets *t to type and shape of file tensor i, checked, without data. Returns 0. */
+int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);
+/*
+ * Sets *q to the only scale and zero point of file tensor i, whose type has to be in the set `types`.
+ * Returns 0.
+ */
+int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);
+/* Returns the graph tensor of operand k as operators see it. */
+int tfl_value(struct tfl_lower *l, int k);
+/*
+ * Returns the graph tensor of operand k and sets *q to its scale and zero point; its type has to be in the
+ * set `types`.
+ */
+int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q);
+/*
+ * Sets *q to the scale and zero point of the result at hand, whose type has to be in the set `types`.
+ * Returns 0.
+ */
 int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
-int64_t tfl_type_min(weft_dtype t);                              /* of int8, int16, int32 */
-int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);   /* constant int32 or int64; returns the count */
-int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);  /* element of a constant of 4 or 8 bytes each */
-int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);  /* constant operand, in another shape */
-
-/* Options; absent fields give the format's defaults. */
-int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value);
-int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);  /* a list; returns the count */
-int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
-
-/* Graph building; counted against room. Names of constants hang below the result's name. */
-int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
-int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
-/* One number of an integer type, as a constant of rank dimensions of 1. */
-int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v);
-void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
-
-int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);  /* file tensor i as the network's input */
-int tfl_copy(struct tfl_lower *l, int x);  /* IDENTITY of x, under the same name */
+int64_t tfl_type_min(weft_dtype t);                              /* the least number of int8, int16 or else int32 */
+/* Copies constant operand k, int32 or int64 with at most max elements, to v. Returns their count. */
+int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
+/* Returns element k of a constant of integers of elem bytes each, 4 or 8. */
+int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);
+/* Returns constant operand k in that shape, of as many elements. */
+int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);
 
 /*
- * Emit one operator with a new result; last: the result is the source
- * operator's own, and type and shape must be as the file says.
+ * ---- options of the operator at hand ----
+ * Each sets *value to a field of the options of that type, or to absent_value if the field or the options are absent.
+ */
+int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value);
+/* Copies a list of at most max int32 to v. Returns their count, 0 if it is absent. */
+int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);
+int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
+
+/* ---- building the graph ---- */
+/* Their memory is taken from l->room. Constants are named after the result at hand, a slash and the suffix. */
+/* Returns a new tensor with a copy of the name. */
+int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
+/* Returns a new constant that takes over data, from tfl_alloc(). */
+int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
+/* Returns a new constant of one element, v, of an integer type, with `rank` dimensions of 1. */
+int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v);
+/* Allocates n * bytes bytes, for free(). Returns NULL after a failure. */
+void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
+
+/* Returns a new tensor for file tensor i, an input of the network. */
+int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);
+int tfl_copy(struct tfl_lower *l, int x);  /* an IDENTITY of x under the same name */
+
+/*
+ * Emits operator op with attributes attr (NULL: none) and a result of that type and shape. Returns the
+ * result.
  */
 int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
              weft_dtype t, int rank, const int64_t *dim, bool last);
 
-/* One operator with two new results. Returns 0. */
+/*
+ * Emits operator op of x with two intermediate results of the types and shapes in *t, which y receives.
+ * Returns 0.
+ */
 struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; };
 int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
 
-/* Bits of a real factor: TOSA's multiplier and shift that give TFLite's arithmetic. */
+/*
+ * The multiplier and the shift by which RESCALE, with DOUBLE_ROUND, multiplies as TFLite does: multiplier
+ * / 2^shift.
+ */
 struct tfl_factor { int32_t multiplier; int8_t shift; };
+/* Sets *f to the factor nearest to a real number. Returns 0. */
 int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f);
 
 /*
- * Of an int48 tensor: TFLite's rule for 64-bit sums, one rounding with the
- * multiplier cut to 16 bits, (m + 2^15) >> 16, 0x7FFF at the top.
+ * A RESCALE. For an int48 tensor TFLite's rule for 64-bit sums holds: one rounding, with the
+ * multiplier cut to 16 bits, (m + 2^15) >> 16, or 0x7FFF at the top.
  */
 struct tfl_rescale {
-	weft_dtype to;
-	weft_rounding rounding;
-	int32_t x_zp, y_zp;
-	int64_t n;                 /* 1, or channels */
+	weft_dtype to;             /* the result's type */
+	weft_rounding rounding;    /* not used for int48 */
+	int32_t x_zp, y_zp;        /* zero points of operand and result */
+	int64_t n;                 /* number of factors: 1, or one for each channel */
 	const struct tfl_factor *f;
 };
+/* Returns x rescaled as *r says. */
 int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last);
 
-/* Exact int8 or int16 -> int32: (x - zp) << left, left 0..20 for int8, 0..15 for int16. */
+/* Returns (x - zp) << left as int32, exactly; left is 0..20 for int8 x, 0..15 for int16 x. */
 int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left);
 
-/* Activation limits in the result's quantisation, within its type. */
+/* Sets *lo and *hi to the limits of a fused activation in quantisation y, within its type. Returns 0. */
 int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi);
+/* Says whether lo..hi leaves out any number of type t (int8, int16 or int32). */
 bool tfl_tighter(weft_dtype t, int32_t lo, int32_t hi);
+/* Returns integers x limited to lo..hi. */
 int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last);
 
-/* int32 or int48 sums to the result: RESCALE, and CLAMP where the activation asks for one. */
+/* Returns int32 or int48 sums x rescaled by n factors f to the result's quantisation, with the activation. */
 int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last);
 
-/*
- * tflite_exact.c: the same where the scale is applied in float64 (LiteRT's dense
- * kernel). from and to: the least and the greatest sum of each channel.
- */
+/* tflite_exact.c: how sums become results if the scale is applied in float64, as in LiteRT's dense kernel. */
 struct tfl_exact {
-	float x_scale;
-	const float *w_scale;      /* n of them */
-	int64_t n, channels;       /* n is 1 or channels */
-	const int64_t *from, *to;  /* one for each channel */
+	float x_scale;             /* the input's scale */
+	const float *w_scale;      /* the weights' n scales */
+	int64_t n, channels;       /* n is 1 or channels, the number of output channels */
+	const int64_t *from, *to;  /* the least and the greatest sum of each channel */
 };
+/* Returns sums x requantised so to the result's quantisation, with the activation. */
 int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last);
 
-/* Weights are operand 1, the bias operand 2 of whatever multiplies. */
+/* The scales of the weights, operand 1, of an operator that multiplies by them. */
 struct tfl_weights {
-	struct tfl_factor *f;      /* n of them; from malloc */
-	int64_t n;                 /* 1, or one per output channel */
-	int32_t zp;
+	struct tfl_factor *f;      /* n factors from sums to the result; from malloc */
+	int64_t n;                 /* 1, or the number of output channels */
+	int32_t zp;                /* the weights' zero point as operators see it */
 };
 
 /*
- * Scale factors input * weight / output. Per channel along axis, or one for
- * all. The product is taken in double, but in float32 where TFLite does: uint8
- * weights, and dense operators with one scale.
+ * Fills *out with the factors x_scale * weights' scale / y_scale, one for all or one for each of oc
+ * channels along dimension `axis` of the weights. The product is taken in double, but in float32
+ * where TFLite does: for uint8 weights, and for dense operators with one scale. Returns 0.
  */
 int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale, float y_scale, bool dense,
                        struct tfl_weights *out);
 
 /*
- * Operand k as a bias for sums of type acc, or one zero where there is none.
- * narrow: TFLite sums in 32 bits, since the file's bias has 32 though the
- * operands are 16-bit; tfl_narrow() then brings the sums back to that.
+ * Returns operand k as a bias of oc elements for sums of type acc, or a single 0 if it is absent.
+ * *narrow: TFLite sums in 32 bits, since the file's bias has 32 though the operands have 16;
+ * tfl_narrow() then cuts the sums to that.
  */
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow);
-int tfl_narrow(struct tfl_lower *l, int x);
+int tfl_narrow(struct tfl_lower *l, int x);             /* int48 x as int32, limited to that type */
 
-/* int32 x plus v, which wraps. */
+/* Returns int32 x plus v, modulo 2^32. */
 int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);
 
-/* RESHAPE x unless it has that shape. */
+/* Returns x in that shape, of as many elements; x itself if it has it. */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
 
-/* The same with leading ones: TOSA broadcasts only between equal ranks. */
 /* tflite_select.c */
 int tfl_lower_compare(struct tfl_lower *l);
 int tfl_lower_logical(struct tfl_lower *l);
 int tfl_lower_select(struct tfl_lower *l);
 
+/* Returns x with leading dimensions of 1 up to that rank, since TOSA broadcasts only between equal ranks. */
 int tfl_match_rank(struct tfl_lower *l, int x, int rank);
 
-/* Make result k the one at hand; the first is so from the start. Open extents are found from the operands. */
+/*
+ * Makes result k the one at hand; the first is so from the start. Dimensions that the file leaves
+ * open are found from the operands. Returns 0.
+ */
 int tfl_result(struct tfl_lower *l, int k);
 
 /*
- * tflite_sum.c: what LiteRT 2.3 makes of SUM of int8 and int16. begin: x as int32
- * to the bytes that it sums; end: sums of n * x_zp too much to the result.
+ * tflite_sum.c: what LiteRT 2.3 makes of SUM of int8 and int16. The first returns the bytes that it
+ * sums, of x, which is int32 with numbers of type t. The second emits the operator's result from the
+ * sums of these bytes, from which x_zp is taken, with factor f and quantisation y.
  */
 int tfl_sum_begin(struct tfl_lower *l, int x, weft_dtype t);
 int tfl_sum_end(struct tfl_lower *l, int x, const struct tfl_factor *f, int64_t x_zp, const struct tfl_quant *y);
 
-/* tflite_lut16.c: a function of one int16, in float32, by a table with straight lines; or by one of all 65536 values. */
+/* tflite_lut16.c: a function of one int16, computed in float32 with a parameter of its own. */
 struct tfl_function { float (*of)(const struct tfl_function *f, float v); float param; };
+/* Emits f of int16 x as the operator's result, by a table with straight lines between its points. */
 int tfl_lut16(struct tfl_lower *l, int x, const struct tfl_function *f, float x_scale, float y_scale);
-int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last);  /* takes values over */
+/* Returns int16 x looked up in a table of all 65536 values, from x = -32768 on, which is taken over. */
+int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last);
 
-/* tflite_shape.c: is extent i of the result at hand known only when the network runs? And what it is then. */
+/* tflite_shape.c */
+/* Says whether the file leaves dimension i of the result at hand open. */
 bool tfl_is_open(const struct tfl_lower *l, int i);
+/* Replaces open dimensions of the result at hand, l->y, by those that follow from the operands. Returns 0. */
 int tfl_find_shape(struct tfl_lower *l);
 
 /*
- * tflite_fold.c: SHAPE and others whose result is known before the run give
- * constants, and operators on nothing but constants are computed.
+ * tflite_fold.c: the results of SHAPE and others are known before the run and become constants, and
+ * operators whose operands are all constant are computed. A mark remembers how large the graph was.
  */
 struct tfl_mark { int n_ops, n_tensors, n_srcs; };
-struct tfl_mark tfl_mark(const struct tfl_lower *l);
-int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);  /* 1: folded, 0: is not for it */
-int tfl_fold_plain(struct tfl_lower *l);                            /* the same, of operators that have no lowering */
-void tfl_fold_release(struct tfl_lower *l);
+struct tfl_mark tfl_mark(const struct tfl_lower *l);                /* the mark of the graph as it is now */
+/*
+ * Computes what was emitted since the mark if all operands are constant. Returns 1 if the results are
+ * constants now, else 0.
+ */
+int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);
+/*
+ * Computes the operator at hand if it has no lowering. Returns 1 if its result is a constant now, 0 for
+ * other operators.
+ */
+int tfl_fold_plain(struct tfl_lower *l);
+void tfl_fold_release(struct tfl_lower *l);                         /* frees the constants */
 
-/* The last operator of one on float32: the activation's limits; or not the last. */
+/* Emits the fused activation of float32 x, a clamp, as the operator's result. */
 int tfl_float_clamp(struct tfl_lower *l, int x, int activation);
+/* Returns float32 x with the fused activation, a clamp or TANH, as an intermediate tensor. */
 int tfl_float_limits(struct tfl_lower *l, int x, int activation);
 
 /*
- * tflite_hybrid.c: a convolution, transposed or not, in float32, or of float32 by
- * weights of 8 bits and less. x [N,H,W,C]; w in the graph as the operator has it.
+ * tflite_hybrid.c: a convolution, transposed or not, of float32 x [N,H,W,C] by weights w of float32, or
+ * of 8 bits or fewer, which the graph has in the order that the operator takes.
  */
 struct tfl_real {
-	weft_opcode op;
+	weft_opcode op;            /* CONV2D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D */
 	weft_attr attr;
-	int64_t dim[4];            /* of the result */
-	int64_t rows;              /* each quantised for itself */
-	int64_t columns, first_column;  /* of the last dimension; where the weights' scales for it begin */
-	bool symmetric;
-	bool dense;                /* scales are multiplied with each other before they are with sums */
-	int k_bias;                /* operand */
+	int64_t dim[4];            /* the result's shape */
+	int64_t rows;              /* number of rows of x, each of which is quantised by itself */
+	int64_t columns, first_column;  /* columns of the result; the index of the weights' scale for the first of them */
+	bool symmetric;            /* rows are quantised without a zero point */
+	bool dense;                /* the row's and the weights' scales are multiplied with each other first, then with the sums */
+	int k_bias;                /* the operand that is the bias */
 };
+/* Returns the product, with the bias, as float32. */
 int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w);
-/* Its activation, and the operator's own result. */
+/* Emits float32 y with the activation (TFL_NONE: none) in the result's shape as the operator's result. */
 int tfl_real_result(struct tfl_lower *l, int y, int activation);
-bool tfl_is_float(const struct tfl_lower *l, int k);   /* is operand k float32 or float16? */
+bool tfl_is_float(const struct tfl_lower *l, int k);   /* whether operand k is present and float32 */
 
-/* tflite_float_more.c: of those that become several operators, or NULL. */
+/*
+ * tflite_float_more.c: the lowering, by several operators, of the operator with that code on float32; or
+ * NULL.
+ */
 int (*tfl_float_more(int code))(struct tfl_lower *);
 
-/* tflite_float.c: the lowering of an operator on float32 values, or NULL: it is none, or another one's work. */
+/* tflite_float.c: the lowering of the operator at hand if its operand 0 is float32; or NULL. */
 int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *);
 
-/* Operator i of the graph goes; tensors from first on may be its result. */
+/*
+ * Removes operator i from the graph; only tensors from first_tensor on may be results of it or of later
+ * operators.
+ */
 void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor);
 
 /*
- * tflite_codes.c: functions of one 8-bit element in float32. begin: y is x
- * dequantised; next: y is op of x; only: y is f of x, by table alone. They return
- * y or a failure. end: quantises x by a table, 1, or 0: x is no such function.
- * finish: what nothing reads then goes.
+ * tflite_codes.c: float32 tensors that are functions of the codes of an 8-bit tensor. A QUANTIZE of
+ * one is a table.
  */
+/* Notes that y is x dequantised with attributes a. Returns y. */
 int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
+/* Notes that y is operator op, with attributes a, of x. Returns y. */
 int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
+/* Says whether x has been noted as such a function. */
 bool tfl_codes_followed(const struct tfl_lower *l, int x);
+/* Emits f of x, by a table alone, as the operator's result. */
 int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
+/*
+ * Emits x quantised with attributes a by a TABLE as the operator's result. Returns 1, or 0 if x is no such
+ * function.
+ */
 int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
+/* Removes the operators of noted tensors that nothing reads any more. Returns 0. */
 int tfl_codes_finish(struct tfl_lower *l);
 
-/* tflite_variable.c: VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which have no result. 1: done, 0: another operator */
+/*
+ * tflite_variable.c: lowers VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE. Returns 1 if that is done, 0 for
+ * other operators.
+ */
 int tfl_variable_op(struct tfl_lower *l, const char *name);
-void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);   /* elements of a constant in the graph's layout */
+/* Returns a copy of the elements of constant file tensor i in the graph's layout, or NULL after a failure. */
+void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);
 
-/* Operand k of one that only moves values: of the result's type, and quantised like it. */
+/*
+ * Returns operand k of an operator that only moves values: it has to have the result's type and
+ * quantisation.
+ */
 int tfl_moved(struct tfl_lower *l, int k);
 
-/* TFLite fixes the result's quantisation where the real range is known. */
+/*
+ * Returns 0 if y has that scale and zero point, which TFLite fixes for results whose range is known, else
+ * -EINVAL.
+ */
 int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp);
 
-/* Fails unless both are equal. */
+/* Returns 0 if type, scale and zero point of x and y are equal, else -ENOTSUP. */
 int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y);
 
-/* Lowerings, one per group of operators. */
+/*
+ * Lowerings, one for each group of operators. Each lowers the operator at hand and returns its (first)
+ * result.
+ */
 int tfl_lower_conv(struct tfl_lower *l);
 int tfl_lower_depthwise(struct tfl_lower *l);
 int tfl_lower_fully_connected(struct tfl_lower *l);
@@ -323,12 +406,16 @@ int tfl_lower_sqrt(struct tfl_lower *l);
 int tfl_lower_div(struct tfl_lower *l);
 int tfl_lower_read_variable(struct tfl_lower *l);
 
-/* Input extents against a sliding window: padding, and what no window reaches. */
+/*
+ * A sliding window along one axis, in elements: out is the number of windows, before and after the
+ * padding on both sides, trim what no window reaches at the end.
+ */
 struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };
+/* Fills *w for an axis of `in` elements; padding is TFL_SAME or TFL_VALID. Returns 0. */
 int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                struct tfl_window *w);
 
-/* Cut trimmed rows and columns off the bottom and right of x [N,H,W,C]. */
+/* Returns x [N,H,W,C] without the w[0].trim rows at the bottom and the w[1].trim columns at the right. */
 int tfl_trim(struct tfl_lower *l, int x, const struct tfl_window w[2]);
 
 #endif

@@ -17,8 +17,8 @@ enum { LSTM_WX = 1, LSTM_WH = 5, LSTM_BIAS = 12, LSTM_HIDDEN = 18, LSTM_CELL = 1
 #define Q0_15 (1.0 / 32768)
 
 /*
- * Checks that operands which are not supported (peepholes, projection, normalisation) are
- * absent. Returns 0 or a negative errno.
+ * Checks that the LSTM at hand has no operands for peepholes, projection and normalisation. Returns
+ * 0, -ENOTSUP if it has one, or -EINVAL if there are more than LSTM_OPERANDS operands.
  */
 static int check_absent(struct tfl_lower *l)
 {
@@ -33,8 +33,8 @@ static int check_absent(struct tfl_lower *l)
 }
 
 /*
- * Reads scale and zero point of state tensor k, whose values are not used here, into *q.
- * Returns 0 or a negative errno.
+ * Sets *q to scale and zero point of operand k, a state, whose values are not used. `types` is the
+ * set of types that it may have. Returns 0 or a negative errno.
  */
 static int state(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q)
 {
@@ -43,7 +43,10 @@ static int state(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q
 	return i < 0 ? i : tfl_quant(l, i, types, q);
 }
 
-/* Sets *to to the multiplier and the shift (to the left) of a real factor. Returns 0 or a negative errno. */
+/*
+ * Sets *to to the multiplier and the shift to the left that stand for a real factor. Returns 0 or a
+ * negative errno.
+ */
 static int factor(struct tfl_lower *l, double real, struct weft_tfl_factor *to)
 {
 	struct tfl_factor f;
@@ -54,8 +57,9 @@ static int factor(struct tfl_lower *l, double real, struct weft_tfl_factor *to)
 }
 
 /*
- * Adds the weights of one gate, operand k, as a constant and sets *f to the factor from their
- * sums to Q3.12, from a product of scales in float32. Returns the tensor, or a negative errno.
+ * Adds the weights of one gate, operand k, [rows,columns] of symmetric int8, as a constant, and
+ * sets *f to the factor from sums of their products with an input of scale x_scale to Q3.12.
+ * Returns the graph tensor, -EINVAL if type or shape is another, or another negative errno.
  */
 static int weights(struct tfl_lower *l, int k, int64_t rows, int64_t columns, float x_scale, struct weft_tfl_factor *f)
 {
@@ -74,7 +78,10 @@ static int weights(struct tfl_lower *l, int k, int64_t rows, int64_t columns, fl
 	return tfl_const_as(l, k, 2, t.dim);
 }
 
-/* Adds constant operand k, n elements of int32, to the graph. Returns the tensor, or a negative errno. */
+/*
+ * Adds constant operand k, n elements of int32, to the graph. Returns the graph tensor, -ENOTSUP if
+ * it has another type, or another negative errno.
+ */
 static int bias(struct tfl_lower *l, int k, int64_t n)
 {
 	int c = tfl_const_as(l, k, 1, &n);
@@ -85,8 +92,9 @@ static int bias(struct tfl_lower *l, int k, int64_t n)
 }
 
 /*
- * Reads the operator's options into *a and the limit of the cell state, in real units, into
- * *clip. Returns 0, or a negative errno if an option or operand is not supported.
+ * Sets a->time_major from the options of the LSTM at hand, and *clip to the limit of the cell state
+ * in real units (0: none). Returns 0, -ENOTSUP for another activation than TANH, a projection clip,
+ * or operands that are not supported, or another negative errno.
  */
 static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float *clip)
 {
@@ -107,9 +115,10 @@ static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float
 }
 
 /*
- * Reads the quantisation of hidden state, cell state and result, and sets the factors that
- * depend on these alone. clip is in real units; *h_scale is the hidden state's scale. Returns 0
- * or a negative errno.
+ * Sets in *a what depends on the quantisation of hidden state, cell state and result: zero point,
+ * cell limit (from clip, in real units) and factors. Sets *h_scale to the hidden state's scale.
+ * Returns 0, -ENOTSUP if hidden state and result are quantised differently or the cell's scale is
+ * no power of two of 2^-30 to 1, or another negative errno.
  */
 static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip, float *h_scale)
 {
@@ -135,8 +144,9 @@ static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip,
 }
 
 /*
- * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM of int8 to one operator of the graph. Returns the result's
- * tensor, or a negative errno.
+ * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM of int8 to the host operator TFL_LSTM, with input, weights
+ * and biases of four gates as operands. Returns the result's tensor, -ENOTSUP for forms that are
+ * not supported (uint8 among them), or another negative errno.
  */
 int tfl_lower_sequence_lstm(struct tfl_lower *l)
 {

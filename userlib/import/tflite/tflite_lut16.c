@@ -24,8 +24,9 @@ static int16_t limited(float v)
 }
 
 /*
- * Fills the table of STEPS + 1 points of function f, in the result's int16 units, as TFLite
- * does: each point is moved by half the error of the straight line at the middle of its step.
+ * Fills table with STEPS + 1 points of function f of int16 values with scale x_scale, as int16 with
+ * scale y_scale, as TFLite does: each point but the last is moved by half the error of the straight
+ * line at the middle of its step.
  */
 static void fill(const struct tfl_function *f, float x_scale, float y_scale, int16_t table[STEPS + 1])
 {
@@ -52,6 +53,10 @@ static bool is_gentle(const int16_t table[STEPS + 1])
 	return true;
 }
 
+/*
+ * Returns the value of the table's straight lines at int16 x, as TFLite computes it, with slopes
+ * that wrap to 16 bits.
+ */
 static int16_t look_up(const int16_t table[STEPS + 1], int x)
 {
 	const int i = 256 + (x >> 7), slope = (int16_t)(table[i + 1] - table[i]);
@@ -60,8 +65,9 @@ static int16_t look_up(const int16_t table[STEPS + 1], int x)
 }
 
 /*
- * Emits a lookup of int16 x in a table of all 65536 values, from -32768 up, which it takes
- * over. last: the result is the operator's own. Returns the tensor, or a negative errno.
+ * Returns int16 values[x + 32768] for each element x of int16 tensor x, by GATHER; values, 65536
+ * from tfl_alloc(), are taken over. last: the result is the operator's own. Returns a negative
+ * errno after a failure.
  */
 int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last)
 {
@@ -78,8 +84,8 @@ int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last)
 }
 
 /*
- * Emits int16 x through the table of points, with every value of the straight lines computed
- * beforehand. Returns the tensor, or a negative errno.
+ * Emits the values of the table's straight lines for int16 x as the operator's result, with all
+ * 65536 of them computed beforehand. Returns the result's tensor, or a negative errno.
  */
 static int by_values(struct tfl_lower *l, int x, const int16_t table[STEPS + 1])
 {
@@ -93,9 +99,9 @@ static int by_values(struct tfl_lower *l, int x, const int16_t table[STEPS + 1])
 }
 
 /*
- * Emits function f of int16 x, with the scales of x and of the result: TABLE if its limits on
- * steps allow it, else a lookup of every value. Returns the result's tensor, or a negative
- * errno.
+ * Emits function f of int16 x, with the scales of x and of the result, as the operator's result: a
+ * TABLE and a RESCALE if the steps between points fit 16 bits, else a lookup of all 65536 values.
+ * Returns the result's tensor, or a negative errno.
  */
 int tfl_lut16(struct tfl_lower *l, int x, const struct tfl_function *f, float x_scale, float y_scale)
 {

@@ -19,8 +19,8 @@ struct product {
 };
 
 /*
- * Emits x [...,R,C] as [batches,R,C]; if transposed is set, x is stored as [...,C,R] and
- * transposed. Returns the tensor, or a negative errno.
+ * Returns x [...,rows,columns] as [batches,rows,columns]; if `transposed` is set, x is stored as
+ * [...,columns,rows] and is transposed. Returns a negative errno after a failure.
  */
 static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int64_t columns, bool transposed)
 {
@@ -34,8 +34,9 @@ static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int
 }
 
 /*
- * Sets the extents and batch counts of the product of a and b in *p. Returns 0, or a negative
- * errno if they do not fit each other or the result.
+ * Sets m, k, n and both batch counts in *p for the product of a and b, whose transpositions are in
+ * p->adj. Returns 0, -EINVAL if they do not fit each other or the result, or -ENOTSUP if the batch
+ * counts differ and neither is 1.
  */
 static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor *b, struct product *p)
 {
@@ -60,9 +61,9 @@ static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor 
 }
 
 /*
- * Gives both factors x one number of batches: if the second has one batch, the rows of all
- * batches of the first become one matrix; if the first has one, it is repeated. Returns 0 or a
- * negative errno.
+ * Gives both factors x one number of batches: if the second has one batch, the rows of all batches
+ * of the first become one matrix; else, if the first has one, it is repeated. x[0] and *p are
+ * updated. Returns 0 or a negative errno.
  */
 static int align(struct tfl_lower *l, struct product *p, int x[2])
 {
@@ -80,6 +81,10 @@ static int align(struct tfl_lower *l, struct product *p, int x[2])
 	return x[0] < 0 ? x[0] : 0;
 }
 
+/*
+ * Emits sums y requantised by n factors f, in the result's shape, as the operator's result. Returns
+ * the result's tensor, or a negative errno; a negative y is returned as it is.
+ */
 static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor *f)
 {
 	if (y >= 0)
@@ -88,8 +93,8 @@ static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor
 }
 
 /*
- * Emits the integer product of both computed operands x with MATMUL, and requantises it to the
- * result. Returns the tensor, or a negative errno.
+ * Emits the integer product of operands x, of one type, by MATMUL, requantised, as the operator's
+ * result. Returns the result's tensor, or a negative errno.
  */
 static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 {
@@ -108,8 +113,8 @@ static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 }
 
 /*
- * Adds constant operand 1, [K,N] or stored transposed as [N,K], as weights [N,1,1,K]. Returns
- * the tensor, or a negative errno.
+ * Adds constant operand 1, [K,N] or, if p->adj[1] is set, [N,K], as int8 weights [N,1,1,K]. Returns
+ * the graph tensor, or a negative errno.
  */
 static int columns(struct tfl_lower *l, const struct product *p)
 {
@@ -128,8 +133,9 @@ static int columns(struct tfl_lower *l, const struct product *p)
 }
 
 /*
- * Emits the product of int16 x and a constant int8 matrix as a convolution with a kernel of 1
- * by 1, and requantises it to the result. Returns the tensor, or a negative errno.
+ * Emits the product of int16 x and the constant int8 matrix in operand 1 as a convolution with a
+ * kernel of 1 by 1, requantised, as the operator's result. Returns the result's tensor, -ENOTSUP if
+ * the matrix has several batches or is not int8, or another negative errno.
  */
 static int by_weights(struct tfl_lower *l, struct product *p, int x)
 {
@@ -154,7 +160,10 @@ static int by_weights(struct tfl_lower *l, struct product *p, int x)
 	return y;
 }
 
-/* Emits the product of two float32 operands x. Returns the result's tensor, or a negative errno. */
+/*
+ * Emits the product of float32 operands x by MATMUL, in a fixed order of additions, as the
+ * operator's result. Returns the result's tensor, or a negative errno.
+ */
 static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 {
 	weft_attr a = { .matmul = { .chain = true } };
@@ -170,8 +179,10 @@ static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 }
 
 /*
- * Emits the product of float32 x and constant 8-bit weights; each row of x is quantised by
- * itself when the network runs. Returns the result's tensor, or a negative errno.
+ * Emits the product of float32 x and constant int8 weights, operand 1, as the operator's result;
+ * each row of x is quantised by itself when the network runs, symmetrically unless `asymmetric` is
+ * set. Returns the result's tensor, -ENOTSUP if the weights have several batches, or another
+ * negative errno.
  */
 static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
 {
@@ -188,8 +199,9 @@ static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
 }
 
 /*
- * Emits the product of float32 operand 0 and operand 1, which is float32 or int8. Returns the
- * result's tensor, or a negative errno.
+ * Emits the product p of operand 0, float32, and operand 1, float32 or constant int8, as the
+ * operator's result; asymmetric is the operator's option. Returns the result's tensor, or a
+ * negative errno.
  */
 static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 {
@@ -203,7 +215,11 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 	return (x[1] = tfl_value(l, 1)) < 0 ? x[1] : in_float(l, p, x);
 }
 
-/* Lowers BATCH_MATMUL of integers or floats. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int16 by constant int8, or of float32 by
+ * float32 or int8. Returns the result's tensor, -ENOTSUP for other types, -EINVAL if shapes do not
+ * fit, or another negative errno.
+ */
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {
 	struct product p = { .m = 0 };

@@ -11,7 +11,10 @@
 
 #include "tflite_lower.h"
 
-/* Reads constant operand 1 into *set: bit i is set if axis i is reduced. Returns 0 or a negative errno. */
+/*
+ * Sets *set to the axes in constant operand 1, of a tensor of the given rank: bit i is set if axis
+ * i is reduced. Returns 0, -EINVAL if an axis is out of range, or another negative errno.
+ */
 static int axes(struct tfl_lower *l, int rank, unsigned *set)
 {
 	int64_t v[16];
@@ -27,8 +30,8 @@ static int axes(struct tfl_lower *l, int rank, unsigned *set)
 }
 
 /*
- * Divides factor f by n, at least 1, as TFLite does: the multiplier is shifted left first as
- * far as n's bits allow, then divided, rounded down.
+ * Divides factor *f by n, at least 1, as TFLite does: the multiplier is shifted left first by
+ * floor(log2 n) bits, or as far as the shift allows, then divided and rounded down.
  */
 static void divide(struct tfl_factor *f, int64_t n)
 {
@@ -43,8 +46,9 @@ static void divide(struct tfl_factor *f, int64_t n)
 }
 
 /*
- * Emits the reduction op of x over a set of axes (bit i is axis i), which stay with length 1.
- * Returns the tensor, or a negative errno.
+ * Returns reduction op of x over a set of axes (bit i is axis i), which stay with length 1, as an
+ * intermediate tensor; x itself if all of them have length 1. Returns a negative errno after a
+ * failure.
  */
 static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 {
@@ -61,8 +65,9 @@ static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 }
 
 /*
- * Lowers MEAN of integers, and SUM of quantised integers, which leaves the division out.
- * Returns the result's tensor, or a negative errno.
+ * Lowers MEAN of 8-bit and int16 operands over the axes in constant operand 1, and SUM of them,
+ * which leaves the division out. Returns the result's tensor, -ENOTSUP if sums of so many elements
+ * could leave 32 bits, or another negative errno.
  */
 int tfl_lower_mean(struct tfl_lower *l)
 {
@@ -100,8 +105,9 @@ int tfl_lower_mean(struct tfl_lower *l)
 }
 
 /*
- * Lowers reductions that need no scales: SUM of int32, and REDUCE_MAX and REDUCE_MIN with equal
- * quantisation. Returns the result's tensor, or a negative errno.
+ * Lowers SUM of int32, and REDUCE_MAX and REDUCE_MIN of 8-bit, int16 and int32 operands quantised
+ * like the result, over the axes in constant operand 1. SUM of other types is left to
+ * tfl_lower_mean(). Returns the result's tensor, or a negative errno.
  */
 int tfl_lower_reduce(struct tfl_lower *l)
 {

@@ -39,11 +39,13 @@ static const char *const types[] = {
 	"complex128", "uint64", "resource", "variant", "uint32", "uint16", "int4", "bfloat16",
 };
 
+/* Returns the format's name for a type of tensors, or "of an unknown type". */
 const char *tfl_type_name(int type)
 {
 	return type < 0 || (size_t)type >= sizeof types / sizeof types[0] ? "of an unknown type" : types[type];
 }
 
+/* Returns the format's name for an operator code, or NULL if the code is unknown. */
 const char *tfl_code_name(int code)
 {
 	if (code < 0 || (size_t)code >= sizeof names / sizeof names[0])

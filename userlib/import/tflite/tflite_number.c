@@ -15,8 +15,9 @@ static bool is_plain_int(weft_dtype t)
 }
 
 /*
- * Returns operand k with its elements as numbers, so that uint8 is not moved by 128. Returns a
- * negative errno after a failure.
+ * Returns the graph tensor of operand k with its elements as numbers, so that uint8 is not 128
+ * less: the uint8 tensor itself if the graph has it, else int32. Returns a negative errno after a
+ * failure.
  */
 static int number(struct tfl_lower *l, int k)
 {
@@ -30,7 +31,11 @@ static int number(struct tfl_lower *l, int k)
 	return x < 0 ? x : tfl_widen(l, x, -128, 0);
 }
 
-/* Lowers CAST between numeric types. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers CAST between numeric types: by CAST between int8, int16 and int32, by the host operator
+ * TFL_CAST between others, by IDENTITY if the type stays. Returns the result's tensor, -ENOTSUP for
+ * a uint8 result that is no output of the network, or another negative errno.
+ */
 int tfl_lower_cast(struct tfl_lower *l)
 {
 	int x = number(l, 0);
@@ -50,8 +55,9 @@ int tfl_lower_cast(struct tfl_lower *l)
 }
 
 /*
- * Emits -1 - x of integers or -x of floats, whose ARGMAX is x's ARGMIN, which TOSA lacks: the
- * first of equal elements stays the first. Returns the tensor, or a negative errno.
+ * Returns -1 - x of integers or -x of float32, whose ARGMAX is x's ARGMIN, which TOSA lacks: the
+ * first of equal elements stays the first. Returns -ENOTSUP for other types, or another negative
+ * errno.
  */
 static int complement(struct tfl_lower *l, int x)
 {
@@ -67,8 +73,9 @@ static int complement(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers ARG_MAX, and ARG_MIN as ARG_MAX of the complement. Returns the result's tensor, or a
- * negative errno.
+ * Lowers ARG_MAX of 8-bit, int16 or float32 operand 0 along the axis in constant operand 1, and
+ * ARG_MIN as ARG_MAX of the complement; the result is int32 or int64. Returns the result's tensor,
+ * -ENOTSUP for other types, or another negative errno.
  */
 int tfl_lower_arg_max(struct tfl_lower *l)
 {
@@ -93,7 +100,10 @@ int tfl_lower_arg_max(struct tfl_lower *l)
 	return x < 0 || !wide ? x : tfl_step(l, WEFT_OP_TFL_CAST, NULL, &x, 1, WEFT_INT64, t.rank - 1, dim, true);
 }
 
-/* Returns int32 operand k with the result's rank, or a negative errno. */
+/*
+ * Returns operand k with the result's rank. Returns -ENOTSUP if it or the result is not int32, or
+ * another negative errno.
+ */
 static int int_operand(struct tfl_lower *l, int k)
 {
 	int x = tfl_value(l, k);
@@ -107,7 +117,8 @@ static int int_operand(struct tfl_lower *l, int k)
 
 /*
  * Checks that all divisors, operand 1, are constants above 0: then no division traps, and only
- * negative remainders need a correction. Returns 0 or a negative errno.
+ * negative remainders need a correction. Returns 0, -ENOTSUP if they are not or there are more than
+ * 65536, or another negative errno.
  */
 static int check_divisors(struct tfl_lower *l)
 {
@@ -129,8 +140,9 @@ static int check_divisors(struct tfl_lower *l)
 }
 
 /*
- * Lowers FLOOR_DIV and FLOOR_MOD of int32: the quotient a/b rounded towards 0 and its remainder
- * are corrected if the remainder is negative. Returns the result's tensor, or a negative errno.
+ * Lowers FLOOR_DIV and FLOOR_MOD of int32 operands with constant divisors above 0: the quotient is
+ * rounded towards 0 and its remainder computed, and both are corrected where the remainder is
+ * negative. Returns the result's tensor, or a negative errno.
  */
 int tfl_lower_floor_div(struct tfl_lower *l)
 {
@@ -165,7 +177,10 @@ static int need_float(struct tfl_lower *l, int x)
 	                weft_dtype_name(l->y.dtype));
 }
 
-/* Lowers SQRT, of integers by a table or of float32. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers SQRT of 8 bits and int16 by tfl_lower_table(), of float32 by the host operator TFL_SQRT.
+ * Returns the result's tensor, -ENOTSUP for other types, or another negative errno.
+ */
 int tfl_lower_sqrt(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0);
@@ -180,8 +195,10 @@ int tfl_lower_sqrt(struct tfl_lower *l)
 }
 
 /*
- * Emits DIV of quantised operands; the factor is computed in float32 as TensorFlow Lite does.
- * Returns the result's tensor, or a negative errno.
+ * Lowers the DIV at hand of quantised operands to the host operator TFL_QUOTIENT, with the
+ * activation; the factor of the scales is computed in float32 as TensorFlow Lite does. Returns the
+ * result's tensor, -ENOTSUP if types differ or that factor is not 2^-31 to 2^30, or another
+ * negative errno.
  */
 static int quotient(struct tfl_lower *l, int activation)
 {
@@ -214,8 +231,8 @@ static int quotient(struct tfl_lower *l, int activation)
 }
 
 /*
- * Lowers DIV of integers or float32, with its fused activation. Returns the result's tensor, or
- * a negative errno.
+ * Lowers DIV of 8-bit, int16 or float32 operands with its fused activation. Returns the result's
+ * tensor, -ENOTSUP for other types, or another negative errno.
  */
 int tfl_lower_div(struct tfl_lower *l)
 {

@@ -14,7 +14,10 @@ struct options {
 	int padding, stride[2], filter[2], activation;
 };
 
-/* Reads padding, strides, filter extents and activation of a pool into *o. Returns 0 or a negative errno. */
+/*
+ * Sets *o to padding, strides and filter extents (rows, then columns) and the activation of the
+ * pool at hand. Returns 0 or -EINVAL.
+ */
 static int read_options(struct tfl_lower *l, struct options *o)
 {
 	int err;
@@ -29,8 +32,9 @@ static int read_options(struct tfl_lower *l, struct options *o)
 }
 
 /*
- * Emits the integer pool of x with windows w, limited to lo..hi if that is tighter than the
- * type. Returns the result's tensor, or a negative errno.
+ * Emits the integer pool at hand of x with windows w (rows, then columns), limited to lo..hi if
+ * that is tighter than the type, as the operator's result. Returns the result's tensor, or a
+ * negative errno.
  */
 static int pool(struct tfl_lower *l, int x, const struct options *o, const struct tfl_window w[2], int32_t lo, int32_t hi)
 {
@@ -49,8 +53,8 @@ static int pool(struct tfl_lower *l, int x, const struct options *o, const struc
 }
 
 /*
- * Emits the pool of float32 x with windows w and its fused activation. Returns the result's
- * tensor, or a negative errno.
+ * Emits the pool at hand of float32 x with windows w (rows, then columns) and its fused activation
+ * as the operator's result. Returns the result's tensor, or a negative errno.
  */
 static int real_pool(struct tfl_lower *l, int x, const struct options *o, const struct tfl_window w[2])
 {
@@ -65,8 +69,9 @@ static int real_pool(struct tfl_lower *l, int x, const struct options *o, const 
 }
 
 /*
- * Lowers AVERAGE_POOL_2D and MAX_POOL_2D of integers or float32. Returns the result's tensor,
- * or a negative errno.
+ * Lowers AVERAGE_POOL_2D and MAX_POOL_2D of 8-bit, int16 or float32 images with the activation;
+ * integers have to be quantised like the result. Returns the result's tensor, -ENOTSUP if they are
+ * not, -EINVAL if the rank is not 4 or no window fits, or another negative errno.
  */
 int tfl_lower_pool(struct tfl_lower *l)
 {

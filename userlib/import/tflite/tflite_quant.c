@@ -9,8 +9,9 @@
 #include "tflite_lower.h"
 
 /*
- * Returns operand 0 and sets *xq and *yq to the quantisation of operand and result, both of one
- * of the types. Returns a negative errno after a failure.
+ * Returns the graph tensor of operand 0 and sets *xq and *yq to the quantisation of operand and
+ * result; both have to be of one of the types in the set `types`. Returns a negative errno after a
+ * failure.
  */
 static int unary(struct tfl_lower *l, unsigned types, struct tfl_quant *xq, struct tfl_quant *yq)
 {
@@ -27,8 +28,8 @@ static int need_same_type(struct tfl_lower *l, const struct tfl_quant *x, const 
 }
 
 /*
- * Lowers RELU, RELU_N1_TO_1, RELU6 and RELU_0_TO_1 of integers: a rescale if the quantisations
- * differ, then a clamp. Returns the result's tensor, or a negative errno.
+ * Lowers RELU, RELU_N1_TO_1, RELU6 and RELU_0_TO_1 of 8 bits and int16: a RESCALE if operand and
+ * result are quantised differently, then a CLAMP. Returns the result's tensor, or a negative errno.
  */
 int tfl_lower_relu(struct tfl_lower *l)
 {
@@ -67,7 +68,8 @@ int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, 
 
 /*
  * Checks that a SOFTMAX from x's to y's type exists (int8 to int8 or int16, int16 to int16) and
- * that y has the quantisation that TFLite fixes. Returns 0 or a negative errno.
+ * that y has the scale and zero point that TFLite fixes. Returns 0, -ENOTSUP for other types, or
+ * -EINVAL.
  */
 static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
 {
@@ -84,8 +86,9 @@ static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const 
 }
 
 /*
- * Lowers SOFTMAX of int8, uint8 or int16 to one operator of the graph. Returns the result's
- * tensor, or a negative errno.
+ * Lowers SOFTMAX of int8, uint8 or int16 along the last dimension to the host operator TFL_SOFTMAX.
+ * Returns the result's tensor, -EINVAL if the result's quantisation or beta is not possible, or
+ * another negative errno.
  */
 int tfl_lower_softmax(struct tfl_lower *l)
 {
@@ -107,8 +110,9 @@ int tfl_lower_softmax(struct tfl_lower *l)
 }
 
 /*
- * Lowers L2_NORMALIZATION of 8 bits to one operator of the graph. Returns the result's tensor,
- * or a negative errno.
+ * Lowers L2_NORMALIZATION of 8 bits to the host operator TFL_L2_NORMALIZATION. Returns the result's
+ * tensor, -EINVAL if the result's scale is not 1/128, -ENOTSUP if there is an activation, or
+ * another negative errno.
  */
 int tfl_lower_l2_norm(struct tfl_lower *l)
 {
@@ -130,8 +134,9 @@ int tfl_lower_l2_norm(struct tfl_lower *l)
 }
 
 /*
- * Lowers LOG_SOFTMAX of int8 to one operator of the graph. Returns the result's tensor, or a
- * negative errno.
+ * Lowers LOG_SOFTMAX of int8 to the host operator TFL_LOG_SOFTMAX. Returns the result's tensor,
+ * -EINVAL if the scales are not possible, -ENOTSUP for uint8 and other types, or another negative
+ * errno.
  */
 int tfl_lower_log_softmax(struct tfl_lower *l)
 {
@@ -152,8 +157,9 @@ int tfl_lower_log_softmax(struct tfl_lower *l)
 }
 
 /*
- * Returns operand 0 in the file's own type if the graph has it so, else as int8, with its
- * quantisation in *q. Returns a negative errno after a failure.
+ * Returns the graph tensor of operand 0 and sets *q to its quantisation: the uint8 tensor with the
+ * file's own zero point if the graph has uint8 and no int8 form of it yet, else the tensor as
+ * operators see it. Returns a negative errno after a failure.
  */
 static int edge_value(struct tfl_lower *l, struct tfl_quant *q)
 {
@@ -169,16 +175,19 @@ static int edge_value(struct tfl_lower *l, struct tfl_quant *q)
 	return tfl_value(l, 0);
 }
 
-/* Says whether the result stays uint8 in the graph, as an output of the network. */
+/*
+ * Says whether the result at hand stays uint8 in the graph: it is uint8 in the file and an output
+ * of the network.
+ */
 static bool raw_result(const struct tfl_lower *l)
 {
 	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];
 }
 
 /*
- * Emits x requantised from xq to yq by factor f by way of int32, for zero points of 16 and 32
- * bits, which RESCALE does not take: subtract, scale, add, and limit by a RESCALE that leaves
- * values alone. Returns the tensor, or a negative errno.
+ * Emits x requantised from xq to yq by factor f by way of int32, as the operator's result, for zero
+ * points of 16 and 32 bits, which RESCALE does not take: subtract, scale, add, and limit by a
+ * RESCALE that leaves values alone. Returns the result's tensor, or a negative errno.
  */
 static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant *xq, const struct tfl_quant *yq,
                              const struct tfl_factor *f)
@@ -202,8 +211,9 @@ static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant 
 }
 
 /*
- * Emits QUANTIZE of integers to quantisation yq. RESCALE cannot be unsigned on both sides, so
- * the result then goes by way of int8. Returns the result's tensor, or a negative errno.
+ * Emits the QUANTIZE at hand of integers to quantisation yq as its result. RESCALE cannot be
+ * unsigned on both sides, so uint8 to uint8 goes by way of int8. Returns the result's tensor,
+ * -ENOTSUP for uint8 to int32, or another negative errno.
  */
 static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 {
@@ -225,9 +235,10 @@ static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 }
 
 /*
- * Lowers QUANTIZE of float32, or of integers to another quantisation. If the floats are a
- * function of 8-bit codes, a table replaces them. Returns the result's tensor, or a negative
- * errno.
+ * Lowers QUANTIZE of integers to another quantisation, or of float32: by a TABLE if the floats are
+ * a function of 8-bit codes and the result is no uint8 output, else by the host operator
+ * TFL_QUANTIZE. Returns the result's tensor, -ENOTSUP for float32 to int32 or to int16 with a zero
+ * point, or another negative errno.
  */
 int tfl_lower_quantize(struct tfl_lower *l)
 {
@@ -251,7 +262,10 @@ int tfl_lower_quantize(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_QUANTIZE, &a, &x, 1, raw ? WEFT_UINT8 : yq.t, t.rank, t.dim, true);
 }
 
-/* Emits float16 operand 0 as float32. Returns the result's tensor, or a negative errno. */
+/*
+ * Emits float16 operand 0 as float32, as the operator's result. Returns the result's tensor, or a
+ * negative errno.
+ */
 static int from_float16(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0);
@@ -262,7 +276,11 @@ static int from_float16(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_CAST, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
 }
 
-/* Lowers DEQUANTIZE of integers or float16 to float32. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers DEQUANTIZE of float16, or of integers by the host operator TFL_DEQUANTIZE, to float32; a
+ * result of 8 bits is noted as a function of their codes. Returns the result's tensor, -ENOTSUP for
+ * int32 or int16 with a zero point, or another negative errno.
+ */
 int tfl_lower_dequantize(struct tfl_lower *l)
 {
 	struct tfl_quant xq;

@@ -20,7 +20,10 @@ struct axis {
 	int64_t n, d, offset, border;    /* TOSA's; n 0: TOSA cannot */
 };
 
-/* Returns the input element that output element o of axis a takes, computed in float32 as TFLite does. */
+/*
+ * Returns the input element that output element o of axis a takes with mode nearest, computed in
+ * float32 as TFLite does.
+ */
 static int64_t nearest(const struct axis *a, int64_t o)
 {
 	bool align = a->align && a->out > 1;
@@ -36,7 +39,10 @@ static int64_t divisor(int64_t a, int64_t b)
 	return b ? divisor(b, a % b) : a;
 }
 
-/* Returns the input element that RESIZE takes for output element o of axis a. */
+/*
+ * Returns the input element that TOSA's RESIZE of mode nearest takes for output element o of axis
+ * a.
+ */
 static int64_t tosa_nearest(const struct axis *a, int64_t o)
 {
 	int64_t v = o * a->d + a->offset;
@@ -47,9 +53,9 @@ static int64_t tosa_nearest(const struct axis *a, int64_t o)
 }
 
 /*
- * Sets the fraction and the offset of RESIZE for the exact coordinates of axis a; since RESIZE
- * rounds to the nearest element, floor is half an element earlier. a->n is 0 afterwards if
- * RESIZE cannot take the same elements.
+ * Sets RESIZE's fraction n / d, offset and border of axis a for TFLite's coordinates; since RESIZE
+ * rounds to the nearest element, floor is half an element earlier. a->n is 0 afterwards if RESIZE's
+ * limits do not allow that or it takes another element anywhere.
  */
 static void choose(struct axis *a)
 {
@@ -76,8 +82,8 @@ static void choose(struct axis *a)
 }
 
 /*
- * Emits the elements along axis 1 of x, taken as [n,K,c], that axis a chooses. Returns the
- * tensor, or a negative errno.
+ * Returns the elements of x, taken as [n,a->in,c], that axis a chooses along the second dimension,
+ * [n,a->out,c], by GATHER. Returns a negative errno after a failure.
  */
 static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct axis *a)
 {
@@ -95,8 +101,10 @@ static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct a
 }
 
 /*
- * Returns image x [N,H,W,C], operand 0, and sets both axes a to its extents, the result's and
- * the options. Returns a negative errno after a failure.
+ * Returns the graph tensor of operand 0, an image [N,H,W,C], and sets both axes a to its extents,
+ * the result's (constant operand 1) and the options of that type in the fields align and half.
+ * Returns -EINVAL if ranks or options do not fit, -ENOTSUP for extents above MAX_EXTENT, or another
+ * negative errno.
  */
 static int operand(struct tfl_lower *l, int options, int align, int half, struct axis a[2])
 {
@@ -124,8 +132,8 @@ static int operand(struct tfl_lower *l, int options, int align, int half, struct
 }
 
 /*
- * Lowers RESIZE_NEAREST_NEIGHBOR: to RESIZE if that takes the same elements, else to GATHER
- * along each axis. Returns the result's tensor, or a negative errno.
+ * Lowers RESIZE_NEAREST_NEIGHBOR: to RESIZE if the type is of 8 bits or int16 and RESIZE takes the
+ * same elements, else to GATHER along each axis. Returns the result's tensor, or a negative errno.
  */
 int tfl_lower_resize_nearest(struct tfl_lower *l)
 {
@@ -151,8 +159,8 @@ int tfl_lower_resize_nearest(struct tfl_lower *l)
 }
 
 /*
- * Lowers RESIZE_BILINEAR of integers to one operator of the graph. Returns the result's tensor,
- * or a negative errno.
+ * Lowers RESIZE_BILINEAR of 8 bits and int16 to the host operator TFL_RESIZE_BILINEAR. Returns the
+ * result's tensor, -ENOTSUP for other types, or another negative errno.
  */
 int tfl_lower_resize_bilinear(struct tfl_lower *l)
 {

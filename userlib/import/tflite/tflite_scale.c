@@ -13,9 +13,9 @@
 #include "tflite_lower.h"
 
 /*
- * Sets *f to the 31-bit multiplier and the shift nearest to a real factor, as TFLite rounds it;
- * below 2^-32 it is 0. Returns 0, -EINVAL if the factor is negative or not finite, or -ENOTSUP
- * from 2^29 on.
+ * Sets *f to the multiplier of 31 bits and the shift that are nearest to a real factor, as TFLite
+ * rounds it; below 2^-32 the multiplier is 0. Returns 0, -EINVAL if the factor is negative or not
+ * finite, or -ENOTSUP from 2^29 on.
  */
 int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
 {
@@ -40,8 +40,9 @@ int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
 }
 
 /*
- * Fills m and s with RESCALE's multipliers and shifts; int48 sums (wide) take multipliers of 16
- * bits. Returns 0 or a negative errno.
+ * Fills m and s with the multipliers and shifts of r's factors as RESCALE takes them: multipliers
+ * of 32 bits, or of 16 bits if `wide` is set, for int48 sums. Returns 0, or -ENOTSUP if a factor is
+ * too large for that.
  */
 static int fill(struct tfl_lower *l, const struct tfl_rescale *r, bool wide, void *m, int8_t *s)
 {
@@ -59,8 +60,9 @@ static int fill(struct tfl_lower *l, const struct tfl_rescale *r, bool wide, voi
 }
 
 /*
- * Emits RESCALE of x with parameters r. last: the result is the operator's own. Returns the
- * tensor, or a negative errno.
+ * Returns the RESCALE of x that r describes; an int48 x is rounded once, with multipliers of 16
+ * bits, whatever r->rounding says. last: the result is the operator's own. Returns -ENOTSUP if a
+ * factor is too large, or another negative errno.
  */
 int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last)
 {
@@ -109,8 +111,9 @@ static int32_t quantised(float real, const struct tfl_quant *y)
 }
 
 /*
- * Sets *lo and *hi to the limits of a fused activation in the result's quantisation, within its
- * type. Returns 0 or -ENOTSUP.
+ * Sets *lo and *hi to the limits of a fused activation (TFL_NONE, TFL_RELU, TFL_RELU6 or
+ * TFL_RELU_N1_TO_1) in quantisation y, within its type. Returns 0, or -ENOTSUP for another
+ * activation.
  */
 int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi)
 {
@@ -148,6 +151,11 @@ int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last)
 	return tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, t.dtype, t.rank, t.dim, last);
 }
 
+/*
+ * Returns int32 or int48 sums x, in which the real 0 is 0, rescaled by n factors f (1, or one for
+ * each channel) to the type and zero point of the result at hand, with its activation. last: the
+ * result is the operator's own. Returns a negative errno after a failure.
+ */
 int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last)
 {
 	struct tfl_quant q;

@@ -13,8 +13,9 @@
 #define LEFT 8
 
 /*
- * Emits operand k in a form that compares as TFLite does: integers of 8 bits widened and scaled
- * to int32, int32 and float32 as they are. Returns the tensor, or a negative errno.
+ * Returns operand k with the result's rank in a form that compares as TFLite does: 8 bits as int32,
+ * (x - zero point) << 8 times the scale; int32 and float32 as they are. Returns -ENOTSUP for other
+ * types, or another negative errno.
  */
 static int compared(struct tfl_lower *l, int k)
 {
@@ -44,8 +45,9 @@ static int need_bool(struct tfl_lower *l, weft_dtype t)
 }
 
 /*
- * Lowers the comparisons; LESS and LESS_EQUAL exchange their operands. Returns the result's
- * tensor, or a negative errno.
+ * Lowers EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL of 8-bit, int32 or float32
+ * operands; the last two exchange their operands. Returns the result's tensor, -EINVAL if the
+ * operands' types differ, or another negative errno.
  */
 int tfl_lower_compare(struct tfl_lower *l)
 {
@@ -63,7 +65,10 @@ int tfl_lower_compare(struct tfl_lower *l)
 	return y < 0 || !not ? y : tfl_step(l, WEFT_OP_LOGICAL_NOT, NULL, &y, 1, WEFT_BOOL, l->y.rank, l->y.dim, true);
 }
 
-/* Lowers LOGICAL_AND, LOGICAL_OR and LOGICAL_NOT. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers LOGICAL_AND, LOGICAL_OR and LOGICAL_NOT of bool. Returns the result's tensor, -EINVAL if
+ * an operand is not bool, or another negative errno.
+ */
 int tfl_lower_logical(struct tfl_lower *l)
 {
 	const int code = l->op->code, n = code == TFL_LOGICAL_NOT ? 1 : 2;
@@ -78,8 +83,9 @@ int tfl_lower_logical(struct tfl_lower *l)
 }
 
 /*
- * Emits the condition of SELECT with the result's rank: a vector chooses along the first
- * dimension. Returns the tensor, or a negative errno.
+ * Returns the condition of the SELECT or SELECT_V2 at hand, operand 0, with the result's rank; a
+ * vector of SELECT runs along the first dimension. Returns -EINVAL if it is not bool, or another
+ * negative errno.
  */
 static int condition(struct tfl_lower *l)
 {
@@ -97,8 +103,9 @@ static int condition(struct tfl_lower *l)
 }
 
 /*
- * Lowers SELECT and SELECT_V2: operand 1 where the condition is true, else operand 2. Returns
- * the result's tensor, or a negative errno.
+ * Lowers SELECT and SELECT_V2: operand 1 where the condition, operand 0, is true, else operand 2;
+ * integers are moved as they are, whatever the scales. Returns the result's tensor, -ENOTSUP if
+ * types differ or are int64, or another negative errno.
  */
 int tfl_lower_select(struct tfl_lower *l)
 {

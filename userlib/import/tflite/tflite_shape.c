@@ -9,6 +9,10 @@
 
 #include "tflite_lower.h"
 
+/*
+ * Says whether the file leaves dimension i of the result at hand open, that is, known only when the
+ * network runs.
+ */
 bool tfl_is_open(const struct tfl_lower *l, int i)
 {
 	const struct fb_vec *s = &tfl_file_tensor(l, l->i_y)->signature;
@@ -16,6 +20,7 @@ bool tfl_is_open(const struct tfl_lower *l, int i)
 	return (uint32_t)l->y.rank == s->n && fb_i32_at(&l->m->b, s, (uint32_t)i) < 0;
 }
 
+/* Says whether the file leaves any dimension of the result at hand open. */
 static bool any_open(const struct tfl_lower *l)
 {
 	for (int i = 0; i < l->y.rank; i++)
@@ -24,7 +29,10 @@ static bool any_open(const struct tfl_lower *l)
 	return false;
 }
 
-/* Sets *t to type and shape of operand k as the graph has them. Returns false if they are not known. */
+/*
+ * Sets *t to type and shape of operand k as the graph has them, or as the file has them for a
+ * constant that the graph does not have. Returns false if nothing gives the operand a shape yet.
+ */
 static bool extents(struct tfl_lower *l, int k, weft_tensor *t)
 {
 	int i = tfl_has(l, k) ? fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) : -1;
@@ -38,8 +46,8 @@ static bool extents(struct tfl_lower *l, int k, weft_tensor *t)
 }
 
 /*
- * Sets y's dimensions, which are 1 before, to what n operands broadcast to. Returns false if
- * they are not known.
+ * Sets y's dimensions, all 1 before, to those to which the first n operands broadcast; that they do
+ * is not checked here. Returns false if an operand's are not known or it has a higher rank than y.
  */
 static bool broadcast(struct tfl_lower *l, int n, weft_tensor *y)
 {
@@ -56,9 +64,9 @@ static bool broadcast(struct tfl_lower *l, int n, weft_tensor *y)
 }
 
 /*
- * Sets y's rows and columns to those of a window over x; field holds the options for padding,
- * strides and dilations (-1: none), kernel the window's rows and columns. Returns false if the
- * options are not valid.
+ * Sets y's batch, rows and columns to those of a window over x. `type` is the kind of options,
+ * field holds the numbers of those for padding, two strides and two dilations (-1: none), kernel
+ * the window's rows and columns. Returns false if the options are not valid.
  */
 static bool windows(struct tfl_lower *l, int type, const int field[5], const int64_t kernel[2], const weft_tensor *x,
                     weft_tensor *y)
@@ -77,7 +85,10 @@ static bool windows(struct tfl_lower *l, int type, const int field[5], const int
 	return true;
 }
 
-/* Sets y's dimensions to those of a convolution's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions but the last to those of the convolution at hand. Returns false if they
+ * cannot be told from the operands.
+ */
 static bool conv(struct tfl_lower *l, weft_tensor *y)
 {
 	static const int conv_fields[5] = { CONV_PADDING, CONV_STRIDE_H, CONV_STRIDE_W, CONV_DILATION_H, CONV_DILATION_W };
@@ -89,7 +100,10 @@ static bool conv(struct tfl_lower *l, weft_tensor *y)
 	       windows(l, dw ? OPTIONS_DEPTHWISE : OPTIONS_CONV, dw ? dw_fields : conv_fields, w.dim + 1, &x, y);
 }
 
-/* Sets y's dimensions to those of a pool's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions but the last to those of the pool at hand. Returns false if they cannot be
+ * told from the operand.
+ */
 static bool pool(struct tfl_lower *l, weft_tensor *y)
 {
 	static const int fields[5] = { POOL_PADDING, POOL_STRIDE_H, POOL_STRIDE_W, -1, -1 };
@@ -101,8 +115,9 @@ static bool pool(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions to the constant shape of RESHAPE; one -1 stands for what the others leave
- * of the operand's elements. Returns false if they are not known.
+ * Sets y's dimensions to the shape that RESHAPE has as constant operand 1 or as an option; one -1
+ * stands for what the others leave of the operand's elements. Returns false if it is not known, has
+ * another rank, or does not fit.
  */
 static bool reshape(struct tfl_lower *l, weft_tensor *y)
 {
@@ -132,7 +147,10 @@ static bool reshape(struct tfl_lower *l, weft_tensor *y)
 	return true;
 }
 
-/* Sets y's dimensions to those of EXPAND_DIMS's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions to operand 0's with a 1 inserted at the axis in constant operand 1. Returns
+ * false if they are not known or do not fit y's rank.
+ */
 static bool expand_dims(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t axis;
@@ -147,7 +165,7 @@ static bool expand_dims(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets *axes to n axes v of a tensor of the given rank as bits; negative ones count from the
+ * Sets *axes to the n axes v of a tensor of the given rank, as bits; negative ones count from the
  * end. Returns false if one is out of range.
  */
 static bool axes_of(const int64_t *v, int n, int rank, unsigned *axes)
@@ -163,8 +181,8 @@ static bool axes_of(const int64_t *v, int n, int rank, unsigned *axes)
 }
 
 /*
- * Sets y's dimensions to the operand's without the listed axes, or without all dimensions of 1
- * if none is listed. Returns false if they are not known.
+ * Sets y's dimensions to operand 0's without the axes that the option lists, or without all
+ * dimensions of 1 if it lists none. Returns false if they are not known or do not fit y's rank.
  */
 static bool squeeze(struct tfl_lower *l, weft_tensor *y)
 {
@@ -184,7 +202,10 @@ static bool squeeze(struct tfl_lower *l, weft_tensor *y)
 	return k == y->rank;
 }
 
-/* Sets y's dimensions to those of a reduction's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions to operand 0's with the axes in constant operand 1 dropped, or 1 if option
+ * keep_dims is set. Returns false if they are not known or do not fit y's rank.
+ */
 static bool reduce(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK];
@@ -207,9 +228,9 @@ static bool reduce(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions but the last to those of FULLY_CONNECTED's result: the operand's own if
- * the option says to keep them, else the number of its rows. Returns false if they are not
- * known.
+ * Sets y's dimensions but the last to those of FULLY_CONNECTED: operand 0's own if option
+ * keep_num_dims is set and the ranks agree, else, for rank 2, the number of its rows. Returns false
+ * if they are not known.
  */
 static bool dense(struct tfl_lower *l, weft_tensor *y)
 {
@@ -226,7 +247,10 @@ static bool dense(struct tfl_lower *l, weft_tensor *y)
 	return y->rank == 2 || (keep && x.rank == y->rank);
 }
 
-/* Sets y's dimensions to those of BATCH_MATMUL's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions to those of BATCH_MATMUL, with its transpositions, where batches broadcast.
+ * Returns false if an operand's are not known or its rank does not fit.
+ */
 static bool matmul(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x[2];
@@ -246,9 +270,9 @@ static bool matmul(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions to operand 0's, except the axis: CONCATENATION leaves the axis unset,
- * PACK (insert is set) inserts it with the number of operands. Returns false if they are not
- * known.
+ * Sets y's dimensions to operand 0's except along the axis in that option field: it stays as it is
+ * (CONCATENATION), or, if `insert` is set, is a new one with the number of operands (PACK). Returns
+ * false if they are not known or do not fit y's rank.
  */
 static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_tensor *y)
 {
@@ -266,7 +290,10 @@ static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_te
 	return true;
 }
 
-/* Appends dimensions from..to-1 of t to y at *at, which moves on. Returns false if y has no room. */
+/*
+ * Appends dimensions from..to - 1 of t to y's at index *at, which moves on. Returns false if y's
+ * rank has no room.
+ */
 static bool append(const weft_tensor *t, int from, int to, weft_tensor *y, int *at)
 {
 	for (int i = from; i < to; i++, (*at)++) {
@@ -277,7 +304,10 @@ static bool append(const weft_tensor *t, int from, int to, weft_tensor *y, int *
 	return true;
 }
 
-/* Sets y's dimensions to those of GATHER's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions to those of GATHER: operand 0's with the axis replaced by the indices'
+ * dimensions behind the batch. Returns false if they are not known or do not fit y's rank.
+ */
 static bool gather(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x, idx;
@@ -293,7 +323,10 @@ static bool gather(struct tfl_lower *l, weft_tensor *y)
 	return append(&x, 0, axis, y, &n) && append(&idx, batch, idx.rank, y, &n) && append(&x, axis + 1, x.rank, y, &n) && n == y->rank;
 }
 
-/* Sets y's dimensions to those of GATHER_ND's result. Returns false if they are not known. */
+/*
+ * Sets y's dimensions to those of GATHER_ND: operand 1's but the last, then those of operand 0 that
+ * the indices do not address. Returns false if they are not known or do not fit y's rank.
+ */
 static bool gather_nd(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x, idx;
@@ -305,8 +338,8 @@ static bool gather_nd(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions to those of SVDF's result; the number of units is as the file says.
- * Returns false if they are not known.
+ * Sets y's dimensions to those of SVDF: operand 0's batch, and the number of units that the file
+ * says. Returns false if the batch is not known or a rank is not 2.
  */
 static bool svdf(struct tfl_lower *l, weft_tensor *y)
 {
@@ -320,8 +353,8 @@ static bool svdf(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions to the numbers in constant operand k. Returns false if it is not constant
- * or has another count.
+ * Sets y's dimensions to the numbers in constant operand k. Returns false if that is not constant
+ * or has not as many numbers as y's rank.
  */
 static bool as_said(struct tfl_lower *l, int k, weft_tensor *y)
 {
@@ -352,8 +385,8 @@ static bool same(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions, which are 1 before, from the operands of the operator at hand. Returns
- * false if they are not known, also for operators whose shape is not computed here.
+ * Sets y's dimensions, all 1 before, to those that follow from the operands of the operator at
+ * hand. Returns false if they cannot be told, also for operators whose shape is not computed here.
  */
 static bool find(struct tfl_lower *l, weft_tensor *y)
 {
@@ -388,8 +421,9 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Replaces the open dimensions of the result at hand by those that the operands give. Returns
- * 0, also if none is open, or a negative errno.
+ * Replaces the dimensions of the result at hand, l->y, that the file leaves open by those that
+ * follow from the operands; if they cannot be told, they stay. Returns 0, -EINVAL if one is below 1
+ * or there are more than INT32_MAX elements, or another negative errno.
  */
 int tfl_find_shape(struct tfl_lower *l)
 {

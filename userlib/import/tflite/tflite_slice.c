@@ -22,8 +22,8 @@ static int reverse(struct tfl_lower *l, int x, int axis)
 }
 
 /*
- * Emits the part of x with dimensions dim from start on, or returns x if that is all of it.
- * Returns the tensor, or a negative errno.
+ * Returns the part of x that begins at start and has shape dim; x itself if that is all of it.
+ * Returns a negative errno after a failure.
  */
 static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *dim)
 {
@@ -39,8 +39,9 @@ static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *
 }
 
 /*
- * Emits every stride-th element of x along the axis, n in all; the axis has more than (n - 1) *
- * stride elements. Returns the tensor, or a negative errno.
+ * Returns every stride-th element of x along axis, beginning with the first, n in all; the axis has
+ * more than (n - 1) * stride elements. Returns -ENOTSUP if rank or numbers are too large for that,
+ * or another negative errno.
  */
 static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
 {
@@ -75,8 +76,8 @@ static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
 }
 
 /*
- * Emits the elements of x that the ranges r, one for each dimension, name; the result's
- * dimensions are their counts. Returns the tensor, or a negative errno.
+ * Returns the elements of x that the ranges r, one for each dimension, name, in their order; the
+ * result's dimensions are their counts. Returns a negative errno after a failure.
  */
 static int take(struct tfl_lower *l, int x, const struct range *r)
 {
@@ -101,8 +102,9 @@ static int take(struct tfl_lower *l, int x, const struct range *r)
 }
 
 /*
- * Sets the dimensions of the result that the file leaves open to t's; if a single one is open,
- * to what the others leave of t's elements.
+ * Sets the dimensions of the result at hand, l->y, that the file leaves open to those of t, a
+ * tensor with the same elements. If the ranks differ and a single one is open, it becomes what the
+ * others leave of t's elements.
  */
 static void close_extents(struct tfl_lower *l, const weft_tensor *t)
 {
@@ -123,7 +125,11 @@ static void close_extents(struct tfl_lower *l, const weft_tensor *t)
 		l->y.dim[last] = rest;
 }
 
-/* Emits x in the result's shape and under its name. Returns the result's tensor, or a negative errno. */
+/*
+ * Emits x in the result's shape as the operator's result; dimensions that the file leaves open
+ * follow from x. Returns the result's tensor, -EINVAL if the number of elements differs, or another
+ * negative errno.
+ */
 static int finish(struct tfl_lower *l, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -137,7 +143,11 @@ static int finish(struct tfl_lower *l, int x)
 	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* Lowers SLICE; starts and sizes have to be constant. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers SLICE: of operand 0 as many elements as constant operand 2 says (-1: all that are left)
+ * from where constant operand 1 says. Returns the result's tensor, -EINVAL if that is out of range,
+ * or another negative errno.
+ */
 int tfl_lower_slice(struct tfl_lower *l)
 {
 	int64_t begin[TFL_MAX_RANK], size[TFL_MAX_RANK];
@@ -167,8 +177,9 @@ struct strided {
 };
 
 /*
- * Reads the masks and the constant starts, ends and strides of STRIDED_SLICE into *s. Returns
- * 0, or a negative errno; ellipsis and new axes are refused.
+ * Sets *s to the masks and the constant starts, ends and strides (operands 1 to 3) of the
+ * STRIDED_SLICE at hand. Returns 0, -ENOTSUP for an ellipsis or new axes, -EINVAL if their counts
+ * differ, or another negative errno.
  */
 static int read_strided(struct tfl_lower *l, struct strided *s)
 {
@@ -196,8 +207,9 @@ static int64_t clip(int64_t v, int64_t lo, int64_t hi)
 }
 
 /*
- * Sets *r to the range that STRIDED_SLICE takes of dimension i with d elements, by the rules of
- * Python's slices. Returns 0 or a negative errno.
+ * Sets *r to the range that STRIDED_SLICE s takes of dimension i, which has d elements, by the
+ * rules of Python's slices; a dimension in the shrink mask gives one element. Returns 0, -EINVAL if
+ * the stride or that element is out of range, or -ENOTSUP if the range is empty.
  */
 static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int64_t d, struct range *r)
 {
@@ -223,7 +235,10 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 	return r->n > 0 ? 0 : tfl_fail(l, -ENOTSUP, "dimension %d: an empty result", i);
 }
 
-/* Lowers STRIDED_SLICE. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides. Returns the result's
+ * tensor, -ENOTSUP for what is not supported or empty, or another negative errno.
+ */
 int tfl_lower_strided_slice(struct tfl_lower *l)
 {
 	struct strided s = { .n = 0 };
@@ -243,7 +258,10 @@ int tfl_lower_strided_slice(struct tfl_lower *l)
 	return x < 0 ? x : finish(l, x);
 }
 
-/* Returns the axis as 0..rank-1; negative ones count from the end. Returns -EINVAL if it is out of range. */
+/*
+ * Returns axis as 0..rank - 1, where a negative one counts from the end, or -EINVAL if it is out of
+ * range.
+ */
 static int in_rank(struct tfl_lower *l, int64_t axis, int rank)
 {
 	if (axis < -rank || axis >= rank)
@@ -252,8 +270,8 @@ static int in_rank(struct tfl_lower *l, int64_t axis, int rank)
 }
 
 /*
- * Emits result k: size elements of operand `from` along the axis, from begin on. Returns the
- * tensor, or a negative errno.
+ * Makes result k the result at hand and emits it: `size` elements of operand `from` along axis,
+ * from index `begin` on. Returns the result's tensor, or a negative errno.
  */
 static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, int64_t size)
 {
@@ -269,7 +287,11 @@ static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, i
 	return tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* Lowers SPLIT into equal parts. Returns the tensor of the first result, or a negative errno. */
+/*
+ * Lowers SPLIT of operand 1 along the axis in constant operand 0 into as many equal parts as there
+ * are results. Returns the tensor of the first result, -EINVAL if they are not equal, or another
+ * negative errno.
+ */
 int tfl_lower_split(struct tfl_lower *l)
 {
 	int n = (int)l->op->out.n, x = tfl_value(l, 1), first = -1;
@@ -294,8 +316,9 @@ int tfl_lower_split(struct tfl_lower *l)
 }
 
 /*
- * Lowers SPLIT_V into parts of constant sizes; one -1 stands for what the others leave. Returns
- * the tensor of the first result, or a negative errno.
+ * Lowers SPLIT_V of operand 0 along the axis in constant operand 2 into parts of the sizes in
+ * constant operand 1, where one -1 stands for what the others leave. Returns the tensor of the
+ * first result, -EINVAL if the sizes do not fit, or another negative errno.
  */
 int tfl_lower_split_v(struct tfl_lower *l)
 {
@@ -330,8 +353,9 @@ int tfl_lower_split_v(struct tfl_lower *l)
 }
 
 /*
- * Lowers UNPACK: one result for each index of the axis, which goes. Returns the tensor of the
- * first result, or a negative errno.
+ * Lowers UNPACK of operand 0: one result for each index along the option's axis, which is dropped.
+ * Returns the tensor of the first result, -EINVAL if there are more or fewer results, or another
+ * negative errno.
  */
 int tfl_lower_unpack(struct tfl_lower *l)
 {
@@ -361,8 +385,9 @@ int tfl_lower_unpack(struct tfl_lower *l)
 }
 
 /*
- * Lowers PACK: operands of one shape joined along a new axis. Returns the result's tensor, or a
- * negative errno.
+ * Lowers PACK: up to WEFT_OP_MAX_INPUTS operands of one shape joined along a new axis, which an
+ * option gives. Returns the result's tensor, -ENOTSUP if their number does not fit, -EINVAL if an
+ * operand has another number of elements, or another negative errno.
  */
 int tfl_lower_pack(struct tfl_lower *l)
 {

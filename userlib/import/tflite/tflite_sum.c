@@ -11,8 +11,8 @@
 #include "tflite_lower.h"
 
 /*
- * Emits op of int32 x and the number v. Returns the tensor, or a negative errno; a negative x
- * is returned as it is.
+ * Returns op of int32 x and the number v as an intermediate tensor. Returns a negative errno after
+ * a failure; a negative x is returned as it is.
  */
 static int with_number(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
 {
@@ -25,7 +25,7 @@ static int with_number(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
 	return c < 0 ? c : tfl_step(l, op, &none, (int[]){ x, c }, 2, WEFT_INT32, t.rank, t.dim, false);
 }
 
-/* Emits int32 a and b joined along axis. Returns the tensor, or a negative errno. */
+/* Returns int32 a and b joined along axis. Returns a negative errno after a failure. */
 static int joined(struct tfl_lower *l, int a, int b, int axis)
 {
 	weft_attr at = { .axis = { .axis = axis } };
@@ -43,8 +43,9 @@ static int part(struct tfl_lower *l, int x, int64_t n)
 }
 
 /*
- * Emits the first n of the 16-bit words' bytes, the lower byte first, where n is the number of
- * int32 words x; the result has x's shape. Returns the tensor, or a negative errno.
+ * Returns the first n bytes of the 16-bit words that the n elements of int32 x hold, as int32 with
+ * x's shape: the first half of the words give two bytes each, the lower one first, the other words
+ * none. Returns a negative errno after a failure.
  */
 static int first_bytes(struct tfl_lower *l, int x)
 {
@@ -65,8 +66,9 @@ static int first_bytes(struct tfl_lower *l, int x)
 }
 
 /*
- * Emits n bytes x as n words of 16 bits, the lower byte first: the bytes fill the first half of
- * the words, and the other words are 0. Returns the tensor, or a negative errno.
+ * Returns the n bytes in int32 x as n words of 16 bits with x's shape, two bytes each, the lower
+ * one first: the bytes fill the first half of the words, and the other words are 0. Returns a
+ * negative errno after a failure.
  */
 static int words_of(struct tfl_lower *l, int x)
 {
@@ -108,9 +110,9 @@ int tfl_sum_begin(struct tfl_lower *l, int x, weft_dtype t)
 }
 
 /*
- * Emits the result of LiteRT 2.3's SUM from sums x: less x_zp, rescaled by f, plus the zero
- * point of y, limited to 0..255, then wrapped into y's type. Returns the result's tensor, or a
- * negative errno.
+ * Emits the result of LiteRT 2.3's SUM from int32 sums x: less x_zp, rescaled by f, plus y's zero
+ * point, limited to 0..255, then wrapped into y's type as its bytes lie in memory. Returns the
+ * result's tensor, or a negative errno.
  */
 int tfl_sum_end(struct tfl_lower *l, int x, const struct tfl_factor *f, int64_t x_zp, const struct tfl_quant *y)
 {

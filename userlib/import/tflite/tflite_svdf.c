@@ -24,8 +24,9 @@ struct svdf {
 };
 
 /*
- * Sets *scale to the scale of operand k, which has to have the given type of the file and
- * number of elements. Returns 0 or a negative errno.
+ * Sets *scale to the only scale of operand k. Returns 0, -ENOTSUP if it has another type of the
+ * file or number of elements than given, -EINVAL if it has several scales or a zero point, or
+ * another negative errno.
  */
 static int scale_of(struct tfl_lower *l, int k, int type, int64_t elements, float *scale)
 {
@@ -49,8 +50,9 @@ static int scale_of(struct tfl_lower *l, int k, int type, int64_t elements, floa
 }
 
 /*
- * Reads and checks operands, options and extents of SVDF into *s. Returns the graph tensor of
- * operand 0, or a negative errno.
+ * Sets *s to quantisation, scales and extents of the SVDF at hand, all checked. Returns the graph
+ * tensor of operand 0, -EINVAL if extents do not fit, -ENOTSUP for types or activations that are
+ * not supported, or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct svdf *s)
 {
@@ -88,8 +90,8 @@ static int operands(struct tfl_lower *l, struct svdf *s)
 }
 
 /*
- * Emits the new column of the memory, [N,F,1] of int16: the input's features. Returns the
- * tensor, or a negative errno.
+ * Returns the new column of the memory, [n,filters,1] of int16: the features of the input x.
+ * Returns a negative errno after a failure.
  */
 static int features(struct tfl_lower *l, const struct svdf *s, int x)
 {
@@ -110,8 +112,8 @@ static int features(struct tfl_lower *l, const struct svdf *s, int x)
 }
 
 /*
- * Emits the memory [N,F,M]: the older columns, which are zero, and the new one x. Returns the
- * tensor, or a negative errno.
+ * Returns the memory [n,filters,memory]: the older columns, which are constant 0, and the new one,
+ * x. Returns a negative errno after a failure.
  */
 static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 {
@@ -129,7 +131,10 @@ static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 	                            (int64_t[]){ s->n, s->filters, s->memory }, false);
 }
 
-/* Emits the sums over c of int32 x, taken as [a,b,c], as [a,b,1]. Returns the tensor, or a negative errno. */
+/*
+ * Returns the sums over c of int32 x, taken as [a,b,c], as [a,b,1]. Returns a negative errno after
+ * a failure.
+ */
 static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 {
 	weft_attr sum = { .axis = { .axis = 2 } };
@@ -140,8 +145,9 @@ static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 }
 
 /*
- * Lowers SVDF of 8 bits: features of the input join the memory, whose weighted sums over time
- * and rank give the result. Returns the result's tensor, or a negative errno.
+ * Lowers SVDF of 8 bits: features of the input, operand 0, join the memory, whose weighted sums
+ * over time and rank, plus the bias, give the result. Returns the result's tensor, or a negative
+ * errno.
  */
 int tfl_lower_svdf(struct tfl_lower *l)
 {

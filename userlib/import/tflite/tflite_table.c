@@ -46,8 +46,8 @@ static int64_t absolute(const struct unary *u, int32_t v)
 }
 
 /*
- * Returns tanh of v, an int8 code less its zero point, in units of 1/128, in TFLite's fixed
- * point with four integer bits; beyond the radius it is the end of the range.
+ * Returns tanh of v, an int8 code less its zero point, in units of 1/128 and -128..127, in TFLite's
+ * fixed point with four integer bits; from u->radius on it is the end of the range.
  */
 static int64_t hyperbolic(const struct unary *u, int32_t v)
 {
@@ -61,8 +61,8 @@ static int64_t hyperbolic(const struct unary *u, int32_t v)
 }
 
 /*
- * Returns the logistic function of v, an int8 code less its zero point, in units of 1/256,
- * 0..255, in TFLite's fixed-point arithmetic.
+ * Returns the logistic function of v, an int8 code less its zero point, in units of 1/256 and
+ * 0..255, in TFLite's fixed-point arithmetic; from u->radius on it is the end of the range.
  */
 static int64_t logistic(const struct unary *u, int32_t v)
 {
@@ -76,7 +76,10 @@ static int64_t logistic(const struct unary *u, int32_t v)
 	return clip(weft_shift_right(a < 0 ? INT32_MAX - r : r, 23), 0, 255);
 }
 
-/* Returns the product of two Q0.15 numbers, rounded to the nearest; -1 * -1 saturates. */
+/*
+ * Returns the product of two Q0.15 numbers, rounded to nearest with halves away from zero; -1 * -1
+ * gives INT16_MAX.
+ */
 static int16_t mul_q15(int16_t a, int16_t b)
 {
 	int32_t ab = (int32_t)a * b;
@@ -92,8 +95,8 @@ static int16_t left16(int16_t v, int n)
 }
 
 /*
- * Returns hard swish of v, an int8 code less its zero point, in the result's units, in TFLite's
- * 16-bit fixed-point arithmetic.
+ * Returns hard swish of v, an int8 code less its zero point, in the result's units (zero point not
+ * added), in TFLite's 16-bit fixed-point arithmetic with the factors in *u.
  */
 static int64_t hard_swish(const struct unary *u, int32_t v)
 {
@@ -112,8 +115,8 @@ static int64_t hard_swish(const struct unary *u, int32_t v)
 }
 
 /*
- * Sets *multiplier and *shift so that 1/sqrt(v) is multiplier * 2^(shift - 31), by Newton's
- * method in fixed point with three integer bits.
+ * Sets *multiplier and *shift so that 1/sqrt(v) is about multiplier * 2^(shift - 31), by Newton's
+ * method in fixed point with three integer bits; a v of 1 or less gives INT32_MAX and 0.
  */
 static void inverse_root(int32_t v, int32_t *multiplier, int *shift)
 {
@@ -140,8 +143,8 @@ static void inverse_root(int32_t v, int32_t *multiplier, int *shift)
 }
 
 /*
- * Returns 1/sqrt of v, an int8 code less its zero point, in the result's units. Values that are
- * not above zero give INT32_MAX; TFLite aborts on negative ones.
+ * Returns 1/sqrt of v, an int8 code less its zero point, in the result's units (zero point not
+ * added). Values that are not above 0 give INT32_MAX; TFLite aborts on negative ones.
  */
 static int64_t reciprocal_root(const struct unary *u, int32_t v)
 {
@@ -158,8 +161,8 @@ static int64_t reciprocal_root(const struct unary *u, int32_t v)
 }
 
 /*
- * Returns the square root of v, a code less its zero point, in the result's units, rounded
- * towards 0. Negative values, on which TFLite aborts, give 0.
+ * Returns the square root of v, a code less its zero point, in the result's units (zero point not
+ * added), rounded towards 0 and at most 10^9. Negative values, on which TFLite aborts, give 0.
  */
 static int64_t root(const struct unary *u, int32_t v)
 {
@@ -167,8 +170,8 @@ static int64_t root(const struct unary *u, int32_t v)
 }
 
 /*
- * Returns the operator's real function of v, a code less its zero point, computed in float32,
- * in the result's units.
+ * Returns u->real of v, a code less its zero point, computed in float32, in the result's units
+ * (zero point not added), rounded with halves away from 0 and limited to +-10^9.
  */
 static int64_t by_real(const struct unary *u, int32_t v)
 {
@@ -184,11 +187,13 @@ static float exponential(float v, float alpha) { (void)alpha; return (float)exp(
 static float logarithm(float v, float alpha) { (void)alpha; return v > 0 ? (float)log((double)v) : -INFINITY; }
 static float tanh_of(float v, float alpha) { (void)alpha; return (float)tanh((double)v); }
 static float logistic_of(float v, float alpha) { (void)alpha; return 1.0f / (1.0f + (float)exp(-(double)v)); }
+/* Returns GELU of v by erfc, in float32; alpha is not used. */
 static float gelu(float v, float alpha)
 {
 	(void)alpha;
 	return 0.5f * v * erfcf(v * -(float)M_SQRT1_2);
 }
+/* Returns GELU of v by the approximation with tanh, in float32; alpha is not used. */
 static float gelu_tanh(float v, float alpha)
 {
 	(void)alpha;
@@ -197,7 +202,10 @@ static float gelu_tanh(float v, float alpha)
 
 /* ---- factors ---- */
 
-/* Sets the factors of LEAKY_RELU, for values above and below 0. Returns 0 or a negative errno. */
+/*
+ * Sets in *u alpha from the options of the LEAKY_RELU at hand, and the factors to the result for
+ * values above 0, f[0], and below 0, f[1], which is that of |alpha|. Returns 0 or a negative errno.
+ */
 static int prepare_leaky_relu(struct tfl_lower *l, struct unary *u)
 {
 	int err = tfl_option_float(l, OPTIONS_LEAKY_RELU, LEAKY_RELU_ALPHA, 0, &u->alpha);
@@ -208,8 +216,9 @@ static int prepare_leaky_relu(struct tfl_lower *l, struct unary *u)
 }
 
 /*
- * Sets the parameters of LOGISTIC and TANH, which are computed in fixed point for int8 and in
- * float32 for uint8. Returns 0 or a negative errno.
+ * Sets in *u what the LOGISTIC or TANH at hand needs: the function in float32 (for uint8), and
+ * factor and radius in fixed point (for int8). Returns 0, -EINVAL if the result does not have the
+ * scale and zero point that TFLite fixes, or another negative errno.
  */
 static int prepare_sigmoid(struct tfl_lower *l, struct unary *u)
 {
@@ -230,7 +239,10 @@ static void to_int16(const struct tfl_factor *f, int16_t *m, int *shift)
 	*shift = 31 - f->shift;
 }
 
-/* Sets the 16-bit multipliers and shifts of HARD_SWISH. Returns 0 or a negative errno. */
+/*
+ * Sets in *u the 16-bit multipliers and shifts of HARD_SWISH for the result and the gate. Returns
+ * 0, -ENOTSUP if the operand's scale is above 128 times the result's, or another negative errno.
+ */
 static int prepare_hard_swish(struct tfl_lower *l, struct unary *u)
 {
 	float fine = 1.0f / 128 * u->x.scale;
@@ -246,8 +258,8 @@ static int prepare_hard_swish(struct tfl_lower *l, struct unary *u)
 }
 
 /*
- * Sets *f to the function that computes the operator at hand for one code, and the parameters
- * that it needs in *u. Returns 0 or a negative errno.
+ * Sets *f to the function that computes the operator at hand (GELU if it is none of those named
+ * here) for one code, and in *u what that needs. Returns 0 or a negative errno.
  */
 static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const struct unary *, int32_t))
 {
@@ -292,8 +304,9 @@ static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const str
 }
 
 /*
- * Emits LEAKY_RELU of int16 x: positive and negative part, one of which is 0, are scaled each
- * by itself and added. Returns the result's tensor, or a negative errno.
+ * Emits LEAKY_RELU of int16 x as the operator's result: the positive and the negative part, one of
+ * which is 0, are scaled each by itself and added. Sets factors and alpha in *u. Returns the
+ * result's tensor, or a negative errno.
  */
 static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 {
@@ -329,8 +342,8 @@ static float log16(const struct tfl_function *f, float v) { return v > 0 ? logar
 static float rsqrt16(const struct tfl_function *f, float v) { return v > 0 ? 1.0f / sqrtf(v) : f->param; }
 
 /*
- * Emits ABS of int16 x, scaled to the result; equal scales only saturate. Returns the result's
- * tensor, or a negative errno.
+ * Emits ABS of int16 x, scaled to the result unless the scales are equal, as the operator's result.
+ * Returns the result's tensor, or a negative errno.
  */
 static int abs16(struct tfl_lower *l, struct unary *u, int x)
 {
@@ -347,9 +360,9 @@ static int abs16(struct tfl_lower *l, struct unary *u, int x)
 }
 
 /*
- * Emits SQRT of int16 x by a table of all values, computed in float32 and rounded towards 0.
- * Negative values, on which TensorFlow Lite aborts, give 0. Returns the result's tensor, or a
- * negative errno.
+ * Emits SQRT of int16 x as the operator's result, by a lookup in all 65536 values, computed in
+ * float32 and rounded towards 0. Negative values, on which TensorFlow Lite aborts, give 0. Returns
+ * the result's tensor, or a negative errno.
  */
 static int root16(struct tfl_lower *l, const struct unary *u, int x)
 {
@@ -363,8 +376,9 @@ static int root16(struct tfl_lower *l, const struct unary *u, int x)
 }
 
 /*
- * Emits a function of int16 x that the runtime computes by a table of points. Returns the
- * result's tensor, or -ENOTSUP if the runtime has no kernel for int16.
+ * Emits the EXP, LOG, RSQRT or GELU at hand of int16 x as its result, by tfl_lut16(). Returns the
+ * result's tensor, -ENOTSUP for other operators, which the runtime does not have for int16, or
+ * another negative errno.
  */
 static int function16(struct tfl_lower *l, const struct unary *u, int x)
 {
@@ -391,7 +405,10 @@ static int function16(struct tfl_lower *l, const struct unary *u, int x)
 	return tfl_lut16(l, x, &f, u->x.scale, u->y.scale);
 }
 
-/* Emits the operator at hand on int16 x. Returns the result's tensor, or a negative errno. */
+/*
+ * Emits the operator at hand of int16 x, quantised as in *u, as its result. Returns the result's
+ * tensor, -ENOTSUP if the runtime does not have the operator for int16, or another negative errno.
+ */
 static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -417,8 +434,9 @@ static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 }
 
 /*
- * Lowers a function of one operand: of 8 bits by a table of all 256 codes, of int16 by
- * sixteen_bits(). Returns the result's tensor, or a negative errno.
+ * Lowers functions of one quantised operand: of 8 bits to a TABLE with the results of all 256
+ * codes, of int16 by sixteen_bits(). Returns the result's tensor, -ENOTSUP if operand and result
+ * have different types, or another negative errno.
  */
 int tfl_lower_table(struct tfl_lower *l)
 {

@@ -21,8 +21,9 @@ struct tconv {
 };
 
 /*
- * Reads and checks operands and types of TRANSPOSE_CONV into *c. Returns the graph tensor of
- * the image, operand 2, or a negative errno.
+ * Sets *c to quantisation, accumulator and shape of weights of the TRANSPOSE_CONV at hand. Returns
+ * the graph tensor of the image, operand 2; -ENOTSUP if types, -EINVAL if ranks or channels do not
+ * go together; or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct tconv *c)
 {
@@ -46,7 +47,10 @@ static int operands(struct tfl_lower *l, struct tconv *c)
 	return x;
 }
 
-/* Checks that the shape in operand 0, if it is constant, is the result's. Returns 0 or a negative errno. */
+/*
+ * Checks that the shape in operand 0, if that is constant, is the result's. Returns 0, -EINVAL if
+ * it is not, or another negative errno.
+ */
 static int check_shape(struct tfl_lower *l)
 {
 	int64_t v[4];
@@ -62,8 +66,9 @@ static int check_shape(struct tfl_lower *l)
 }
 
 /*
- * Sets pad to the top, bottom, left and right padding that gives the result's extents for an
- * input of extents x; negative padding cuts off. Returns 0 or a negative errno.
+ * Sets pad to the top, bottom, left and right padding that makes the result of transposed
+ * convolution c of an image of dimensions x as large as the file says; negative padding cuts off.
+ * Returns 0, -ENOTSUP if TOSA cannot pad so, or another negative errno.
  */
 static int paddings(struct tfl_lower *l, const struct tconv *c, const int64_t *x, int32_t pad[4])
 {
@@ -83,7 +88,10 @@ static int paddings(struct tfl_lower *l, const struct tconv *c, const int64_t *x
 	return 0;
 }
 
-/* Emits the transposed convolution c of float32 x. Returns the result's tensor, or a negative errno. */
+/*
+ * Emits transposed convolution c of float32 x with padding pad, bias (operand 3) and activation as
+ * the operator's result. Returns the result's tensor, or a negative errno.
+ */
 static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
 {
 	const weft_tensor t = l->g->tensors[x].t;
@@ -97,8 +105,9 @@ static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, cons
 }
 
 /*
- * Emits the transposed convolution c of integer x and requantises it to the result. Returns the
- * result's tensor, or a negative errno.
+ * Emits transposed convolution c of integer x with padding pad and bias (operand 3), requantised
+ * and with the activation, as the operator's result. Returns the result's tensor, or a negative
+ * errno.
  */
 static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
 {
@@ -116,7 +125,11 @@ static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, con
 	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
 }
 
-/* Lowers TRANSPOSE_CONV of integers or float32. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers TRANSPOSE_CONV of 8-bit, int16 or float32 images, with bias and activation. Returns the
+ * result's tensor, -ENOTSUP or -EINVAL if types or extents do not go together, or another negative
+ * errno.
+ */
 int tfl_lower_transpose_conv(struct tfl_lower *l)
 {
 	struct tconv c = { 0 };

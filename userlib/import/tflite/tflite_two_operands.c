@@ -14,8 +14,8 @@
 #define DIFFERENCE_LEFT 7
 
 /*
- * Emits operand k with the result's rank as int32: (x - zp) << left, or as it is if it is int32
- * already. Returns the tensor, or a negative errno.
+ * Returns operand k with the result's rank as int32: (x - zp) << left, or as it is if it is int32
+ * already. Returns a negative errno after a failure.
  */
 static int wide_operand(struct tfl_lower *l, int k, int32_t zp, int left)
 {
@@ -27,8 +27,9 @@ static int wide_operand(struct tfl_lower *l, int k, int32_t zp, int left)
 }
 
 /*
- * Lowers MAXIMUM and MINIMUM of integers; 8 and 16 bits are compared as int32. Returns the
- * result's tensor, or a negative errno.
+ * Lowers MAXIMUM and MINIMUM of 8-bit, int16 or int32 operands that are quantised like the result;
+ * 8 and 16 bits are compared as int32. Returns the result's tensor, -ENOTSUP if they are not, or
+ * another negative errno.
  */
 int tfl_lower_extremum(struct tfl_lower *l)
 {
@@ -52,8 +53,9 @@ int tfl_lower_extremum(struct tfl_lower *l)
 }
 
 /*
- * Lowers PRELU of 8 bits: the positive and the negative part are rescaled each for itself and
- * added. Returns the result's tensor, or a negative errno.
+ * Lowers PRELU of 8 bits: the part of operand 0 above its zero point, and the part below times
+ * operand 1, the slope, are rescaled each by itself and added. Returns the result's tensor, or a
+ * negative errno.
  */
 int tfl_lower_prelu(struct tfl_lower *l)
 {
@@ -89,7 +91,7 @@ int tfl_lower_prelu(struct tfl_lower *l)
 }
 
 /*
- * Lowers SQUARED_DIFFERENCE of 8 bits: both operands rescaled to twice the larger scale,
+ * Lowers SQUARED_DIFFERENCE of 8 bits: both operands are rescaled to twice the larger scale,
  * subtracted, squared, and rescaled to the result. Returns the result's tensor, or a negative
  * errno.
  */

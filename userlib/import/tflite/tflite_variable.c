@@ -14,8 +14,9 @@
 #define MAX_NAME 200
 
 /*
- * Writes the name of the variable that VAR_HANDLE operator o of model m stands for to name.
- * Returns 0 or a negative errno.
+ * Writes "container/name", or "name" without a container, of the variable for which VAR_HANDLE
+ * operator o of model m stands to name; characters that are not printable become '?'. Returns 0, or
+ * -EINVAL if a part has more than MAX_NAME bytes or is broken.
  */
 static int handle_name(struct tfl_lower *l, const struct tfl_model *m, const struct tfl_op *o, char name[2 * MAX_NAME + 2])
 {
@@ -45,6 +46,7 @@ static int handle_name(struct tfl_lower *l, const struct tfl_model *m, const str
 	return 0;
 }
 
+/* Returns the index of the graph's variable with that name, or -1 if there is none. */
 static int find(const struct tfl_lower *l, const char *name)
 {
 	for (int i = 0; i < l->g->n_vars; i++)
@@ -54,9 +56,9 @@ static int find(const struct tfl_lower *l, const char *name)
 }
 
 /*
- * Declares a variable with type and shape *t and initial value data, which is taken over, also
- * on failure; NULL means no value until one is assigned. Returns the variable, or a negative
- * errno.
+ * Adds a variable with type and shape of *t to the graph. data is its initial value, which is taken
+ * over and freed after a failure, or NULL: none until one is assigned. Returns its index, -EINVAL
+ * if that takes more memory than a file may, or -ENOMEM.
  */
 static int declare(struct tfl_lower *l, const char *name, const weft_tensor *t, void *data)
 {
@@ -72,6 +74,10 @@ static int declare(struct tfl_lower *l, const char *name, const weft_tensor *t, 
 
 /* ---- the subgraph of CALL_ONCE ---- */
 
+/*
+ * Returns the VAR_HANDLE operator of model m whose result is that file tensor, or NULL if there is
+ * none.
+ */
 static const struct tfl_op *maker(const struct tfl_model *m, int tensor)
 {
 	for (int i = 0; i < m->n_ops; i++)
@@ -81,8 +87,9 @@ static const struct tfl_op *maker(const struct tfl_model *m, int tensor)
 }
 
 /*
- * Returns the elements of constant i of subgraph m in the graph's layout, with type and shape
- * in *t; the caller frees them. Returns NULL after a failure.
+ * Returns a copy, which the caller frees, of the elements of constant file tensor i of subgraph m
+ * in the graph's layout, and sets *t to its type and shape. Returns NULL after a failure, with
+ * l->err set, also if it is not constant.
  */
 static void *constant(struct tfl_lower *l, const struct tfl_model *m, int i, weft_tensor *t)
 {
@@ -102,8 +109,9 @@ static void *constant(struct tfl_lower *l, const struct tfl_model *m, int i, wef
 }
 
 /*
- * Declares the variable that ASSIGN_VARIABLE o of subgraph m sets, with its constant initial
- * value. Returns 0 or a negative errno.
+ * Adds the variable that ASSIGN_VARIABLE operator o of subgraph m sets, with its constant initial
+ * value. Returns 0, -ENOTSUP if o assigns no variable, something that is not constant, or one that
+ * exists already, or another negative errno.
  */
 static int assign_once(struct tfl_lower *l, const struct tfl_model *m, const struct tfl_op *o)
 {
@@ -124,8 +132,9 @@ static int assign_once(struct tfl_lower *l, const struct tfl_model *m, const str
 }
 
 /*
- * Reads the initial values of variables from the subgraph that CALL_ONCE names; that subgraph
- * may do nothing else. Returns 0 or a negative errno.
+ * Adds the variables that the subgraph which the CALL_ONCE at hand names assigns, with their
+ * initial values. Returns 0, -ENOTSUP if that subgraph does anything else or there is a second
+ * CALL_ONCE, or another negative errno.
  */
 static int call_once(struct tfl_lower *l)
 {
@@ -153,8 +162,9 @@ static int call_once(struct tfl_lower *l)
 /* ---- the network's own operators ---- */
 
 /*
- * Returns the variable whose handle is operand 0; it is declared with type and shape *t if
- * nothing has declared it. Returns a negative errno after a failure.
+ * Returns the index of the variable whose handle is operand 0 of the operator at hand; it is added
+ * with type and shape of *t and no value if it does not exist. Returns -ENOTSUP if operand 0 is no
+ * handle, or another negative errno.
  */
 static int variable(struct tfl_lower *l, const weft_tensor *t)
 {
@@ -179,8 +189,9 @@ int tfl_lower_read_variable(struct tfl_lower *l)
 }
 
 /*
- * Lowers ASSIGN_VARIABLE. The graph's operator gives what it wrote as a result, which the file
- * does not have. Returns 0 or a negative errno.
+ * Lowers the ASSIGN_VARIABLE at hand of operand 1 to the variable in operand 0. The graph's
+ * operator gives what it wrote as a result, an internal tensor, which the file does not have.
+ * Returns 0 or a negative errno.
  */
 static int assign(struct tfl_lower *l)
 {
@@ -197,6 +208,11 @@ static int assign(struct tfl_lower *l)
 	return y < 0 ? y : 0;
 }
 
+/*
+ * Does all that VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which give no values, need; name is the
+ * operator's for the graph's record of it. Returns 1 if that is done, 0 for other operators,
+ * -EINVAL if ASSIGN_VARIABLE has other operands or results, or another negative errno.
+ */
 int tfl_variable_op(struct tfl_lower *l, const char *name)
 {
 	int err;

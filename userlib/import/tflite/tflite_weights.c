@@ -7,8 +7,9 @@
 #include "tflite_lower.h"
 
 /*
- * Sets *zp to the zero point of weights i. All have to be 0, unless a single one is something
- * that the operator can subtract. Returns 0 or a negative errno.
+ * Sets *zp to the zero point of weights i, a file tensor, as operators see it (128 less for uint8).
+ * It may be other than 0 only if there is a single scale and the weights are uint8 or, if dense is
+ * set, int8. Returns 0, or -EINVAL if a zero point is not allowed.
  */
 static int zero_point(struct tfl_lower *l, int i, bool dense, int32_t *zp)
 {
@@ -30,6 +31,13 @@ static int zero_point(struct tfl_lower *l, int i, bool dense, int32_t *zp)
 	return 0;
 }
 
+/*
+ * Fills *out for the weights in operand 1: their zero point, and the factors x_scale * weights'
+ * scale / y_scale, one for all or one for each of oc channels along dimension `axis` of the
+ * weights. The product of scales is rounded to float32 where TFLite does so: for a single scale if
+ * dense is set or the weights are uint8. The caller frees out->f after a success. Returns 0,
+ * -EINVAL if scales or zero points are not possible, or another negative errno.
+ */
 int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale, float y_scale, bool dense,
                        struct tfl_weights *out)
 {
@@ -60,8 +68,9 @@ int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale,
 }
 
 /*
- * Adds the bias of a 16-bit operator, int32 or int64 in the file, as an int48 constant of oc
- * elements. Returns the tensor, or a negative errno.
+ * Adds the bias of a 16-bit operator, file tensor i of int32 or int64 with type and shape *t, as an
+ * int48 constant of oc elements. Returns the graph tensor, -ENOTSUP if it is not constant or
+ * exceeds 48 bits, -EINVAL if it does not have oc elements, or another negative errno.
  */
 static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t oc)
 {
@@ -88,6 +97,12 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 	return tfl_data(l, "bias", WEFT_INT48, 1, &oc, v);
 }
 
+/*
+ * Adds operand k as a constant bias of oc elements for sums of type acc (int32 or int48), or a
+ * single 0 if it is absent. *narrow says whether TFLite's sums have 32 bits although acc has 48:
+ * the bias is int32, or there is none and the runtime sums so. Returns the graph tensor, -ENOTSUP
+ * for another type, or another negative errno.
+ */
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow)
 {
 	weft_tensor t;

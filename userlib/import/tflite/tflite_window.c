@@ -5,9 +5,10 @@
 #include "tflite_lower.h"
 
 /*
- * Sets *w to the output's extent, the padding, and the input behind the last window, in
- * elements, of a window of kernel elements along one axis; padding is TFL_SAME or TFL_VALID.
- * Returns 0 or -EINVAL.
+ * Sets *w for a window of kernel elements, `dilation` apart, that moves by stride along an axis of
+ * `in` elements; padding is TFL_SAME or TFL_VALID: number of windows, padding on both sides, and
+ * elements at the end that no window reaches. Returns 0, or -EINVAL if a number is out of range or
+ * no window fits.
  */
 int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                struct tfl_window *w)
@@ -32,8 +33,8 @@ int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int
 }
 
 /*
- * Emits x [N,H,W,C] without the rows at the bottom and the columns at the right that no window
- * reaches. Returns the tensor, or a negative errno.
+ * Returns x [N,H,W,C] without the w[0].trim rows at the bottom and w[1].trim columns at the right
+ * that no window reaches; x itself if there are none. Returns a negative errno after a failure.
  */
 int tfl_trim(struct tfl_lower *l, int x, const struct tfl_window w[2])
 {

@@ -18,8 +18,8 @@
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
 /*
- * Returns int8 x less its zero point zp as int32, by a RESCALE with factor 1, the form that the
- * compiler recognises as the beginning of a mean. Returns a negative errno after a failure; a
+ * Emits int8 x less its zero point zp as int32, by a RESCALE with factor 1, the form that the
+ * compiler recognises as the beginning of a mean. Returns the graph tensor, or a negative errno; a
  * negative x is returned as it is.
  */
 static int centred(struct ox *l, int x, int32_t zp)
@@ -28,10 +28,10 @@ static int centred(struct ox *l, int x, int32_t zp)
 }
 
 /*
- * Returns the int32 sums of quantised x, less its zero point, over all spatial dimensions, which
- * stay with length 1. Sets *perm to the order of the result's dimensions (channels last) and *count
- * to the number of elements in each sum; *count stops growing once it exceeds 65535. Returns a
- * negative errno after a failure.
+ * Emits the int32 sums of quantised x, less its zero point, over all spatial dimensions, which stay
+ * with length 1. Sets *perm to the order of the result's dimensions (channels last) and *count to
+ * the number of elements in each sum; *count stops growing once it exceeds 65535. Returns the graph
+ * tensor, or a negative errno.
  */
 static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t *count)
 {
@@ -47,9 +47,9 @@ static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t 
 }
 
 /*
- * Returns the int32 sums of quantised x, less its zero point, over each window of w, by a depthwise
+ * Emits the int32 sums of quantised x, less its zero point, over each window of w, by a depthwise
  * convolution with weights of 1. Sets *perm to the order of the result's dimensions (channels
- * last). Returns a negative errno after a failure.
+ * last). Returns the graph tensor, or a negative errno.
  */
 static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
 {
@@ -117,12 +117,12 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 }
 
 /*
- * Returns the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
+ * Emits the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
  * quantised with q; uint8 results are held as int8. padding says whether elements of the padding
  * count, and behind is how much padding behind counts. Sets *perm to the order of the result's
- * dimensions (channels last) and *done to true. Returns 0 with *done unchanged if types are int16,
- * a window has more than 65535 elements or none of the image, or w has three dimensions; or a
- * negative errno.
+ * dimensions (channels last) and *done to true. Returns the graph tensor, 0 with *done unchanged if
+ * types are int16, a window has more than 65535 elements or none of the image, or w has three
+ * dimensions; or a negative errno.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done)
@@ -172,10 +172,10 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 }
 
 /*
- * Returns what the ReduceMean at hand makes of x, quantised with q, if it reduces all dimensions
- * but the first two, by ox_average(); keepdims 0 drops them. Sets *perm and *done as ox_average()
- * does. Returns 0 with *done unchanged if the axes are others or the averages do not fold, or a
- * negative errno.
+ * Emits what the ReduceMean at hand makes of x, quantised with q, if it reduces all dimensions but
+ * the first two, by ox_average(); keepdims 0 drops them. Sets *perm and *done as ox_average() does.
+ * Returns the graph tensor, 0 with *done unchanged if the axes are others or the averages do not
+ * fold, or a negative errno.
  */
 static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int8_t *perm, bool *done)
 {

@@ -299,9 +299,10 @@ int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, 
 /* ---- layout ---- */
 
 /*
- * Returns a tensor with x's elements in the given shape, which has as many elements. It is x itself
- * if x has that shape; if x is the result of a RESHAPE, the new RESHAPE reads that operator's
- * operand. Returns a negative errno after a failure; a negative x is returned as it is.
+ * Emits a tensor with x's elements in the given shape, which has as many elements. The result is x
+ * itself if x has that shape; if x is the result of a RESHAPE, the new RESHAPE reads that
+ * operator's operand. Returns the graph tensor, or a negative errno; a negative x is returned as it
+ * is.
  */
 int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 {
@@ -322,10 +323,10 @@ int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 }
 
 /*
- * Returns a tensor that is x with its dimensions permuted: dimension i of the result is x's
- * dimension perm[i]. It is x itself if perm changes nothing, a RESHAPE if no two dimensions above 1
- * change their order, else a TRANSPOSE. Returns a negative errno after a failure; a negative x is
- * returned as it is.
+ * Emits a tensor that is x with its dimensions permuted: dimension i of the result is x's dimension
+ * perm[i]. The result is x itself if perm changes nothing, a RESHAPE if no two dimensions above 1
+ * change their order, else a TRANSPOSE. Returns the graph tensor, or a negative errno; a negative x
+ * is returned as it is.
  */
 int ox_transpose(struct ox *l, int x, const int8_t *perm)
 {
@@ -352,9 +353,9 @@ int ox_transpose(struct ox *l, int x, const int8_t *perm)
 }
 
 /*
- * Returns a tensor with the part of x that begins at element start[i] of each dimension i and has
- * dim[i] elements there. It is x itself if dim is x's shape. Returns a negative errno after a
- * failure; a negative x is returned as it is.
+ * Emits a tensor with the part of x that begins at element start[i] of each dimension i and has
+ * dim[i] elements there. The result is x itself if dim is x's shape. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 {
@@ -372,9 +373,9 @@ int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 }
 
 /*
- * Returns a tensor with the n tensors x joined along axis: x[0] itself if n is 1. More than 64
- * operands are joined in several operators. Returns a negative errno after a failure: the first
- * negative x, or -EINVAL if types, ranks or other dimensions differ.
+ * Emits a tensor with the n tensors x joined along axis: x[0] itself if n is 1. More than 64
+ * operands are joined in several operators. Returns the graph tensor, or a negative errno: the
+ * first negative x, or -EINVAL if types, ranks or other dimensions differ.
  */
 int ox_concat(struct ox *l, const int *x, int n, int axis)
 {
@@ -405,10 +406,10 @@ int ox_concat(struct ox *l, const int *x, int n, int axis)
 }
 
 /*
- * Returns a tensor that is x with before[i] elements in front and after[i] elements behind along
- * each dimension i, all of value v; it is x itself if all are 0. For an integer type v is the
- * element's value or, if the type is a small float, encoded. Returns -EINVAL if a count is negative
- * or above INT32_MAX, or another negative errno; a negative x is returned as it is.
+ * Emits a tensor that is x with before[i] elements in front and after[i] elements behind along each
+ * dimension i, all of value v; it is x itself if all are 0. For an integer type v is the element's
+ * value or, if the type is a small float, encoded. Returns the graph tensor, -EINVAL if a count is
+ * negative or above INT32_MAX, or another negative errno; a negative x is returned as it is.
  */
 int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v)
 {
@@ -438,9 +439,9 @@ int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, dou
 }
 
 /*
- * Returns a tensor that is x repeated multiple[i] times along each dimension i; it is x itself if
- * all are 1. Returns -ENOTSUP for 0 repetitions, -EINVAL for fewer or for a dimension that would
- * exceed INT32_MAX, or another negative errno; a negative x is returned as it is.
+ * Emits a tensor that is x repeated multiple[i] times along each dimension i; it is x itself if all
+ * are 1. Returns the graph tensor, -ENOTSUP for 0 repetitions, -EINVAL for fewer or for a dimension
+ * that would exceed INT32_MAX, or another negative errno; a negative x is returned as it is.
  */
 int ox_tile(struct ox *l, int x, const int64_t *multiple)
 {
@@ -462,9 +463,9 @@ int ox_tile(struct ox *l, int x, const int64_t *multiple)
 }
 
 /*
- * Returns a tensor that is x with dimensions of 1 put in front until it has `rank` dimensions; it
- * is x itself if it has them already. Returns -EINVAL if x has more dimensions or rank is above 8,
- * or another negative errno; a negative x is returned as it is.
+ * Emits a tensor that is x with dimensions of 1 put in front until it has `rank` dimensions; it is
+ * x itself if it has them already. Returns the graph tensor, -EINVAL if x has more dimensions or
+ * rank is above 8, or another negative errno; a negative x is returned as it is.
  */
 int ox_to_rank(struct ox *l, int x, int rank)
 {
@@ -481,10 +482,10 @@ int ox_to_rank(struct ox *l, int x, int rank)
 }
 
 /*
- * Returns a tensor that is x broadcast to the given shape: leading dimensions of 1 are added, and
+ * Emits a tensor that is x broadcast to the given shape: leading dimensions of 1 are added, and
  * dimensions of 1 are repeated dim[i] times. A dim[i] of 1 keeps x's dimension, as ONNX's Expand
- * wants it. Returns -EINVAL if x does not broadcast to the shape, or another negative errno; a
- * negative x is returned as it is.
+ * wants it. Returns the graph tensor, -EINVAL if x does not broadcast to the shape, or another
+ * negative errno; a negative x is returned as it is.
  */
 int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 {
@@ -505,9 +506,9 @@ int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 /* ---- types ---- */
 
 /*
- * Returns the result, of type `to`, of a RESCALE of x with attributes a and one multiplier mul
- * (int32 if a's scale32 is set, else int16) and one shift for all channels. Returns a negative
- * errno after a failure; a negative x is returned as it is.
+ * Emits the result, of type `to`, of a RESCALE of x with attributes a and one multiplier mul (int32
+ * if a's scale32 is set, else int16) and one shift for all channels. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to)
 {
@@ -518,9 +519,9 @@ int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t s
 }
 
 /*
- * Returns uint8 x as int8 (each element 128 less) if `to` is int8, or int8 x as uint8 (each element
- * 128 more) if `to` is uint8, by a RESCALE. Returns a negative errno after a failure; a negative x
- * is returned as it is.
+ * Emits uint8 x as int8 (each element 128 less) if `to` is int8, or int8 x as uint8 (each element
+ * 128 more) if `to` is uint8, by a RESCALE. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
  */
 int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 {
@@ -544,9 +545,9 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 }
 
 /*
- * Returns x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST
+ * Emits x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST
  * between the types for which tosa_cast() is true, else the host operator ONNX_CAST, which
- * saturates. Returns a negative errno after a failure; a negative x is returned as it is.
+ * saturates. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 int ox_cast(struct ox *l, int x, weft_dtype to)
 {
@@ -559,9 +560,9 @@ int ox_cast(struct ox *l, int x, weft_dtype to)
 }
 
 /*
- * Returns constant x of type int64, uint64 or uint32 converted to int32, the widest integer type
- * that arithmetic takes. Returns -ENOTSUP if x is not constant or an element does not fit int32, or
- * another negative errno.
+ * Emits constant x of type int64, uint64 or uint32 converted to int32, the widest integer type that
+ * arithmetic takes. Returns the graph tensor, -ENOTSUP if x is not constant or an element does not
+ * fit int32, or another negative errno.
  */
 static int narrow_64(struct ox *l, int x)
 {
@@ -578,10 +579,11 @@ static int narrow_64(struct ox *l, int x)
 }
 
 /*
- * Returns x in a type in which arithmetic is done: float32, float16, bfloat16 and int32 as they
- * are, floats of 4 and 8 bits as float32, smaller integers and bool as int32, constants of int64,
- * uint64 and uint32 as int32 if all elements fit. Returns -ENOTSUP for float64 and for what does
- * not fit or is not constant, or another negative errno; a negative x is returned as it is.
+ * Emits x in a type in which arithmetic is done: float32, float16, bfloat16 and int32 as they are,
+ * floats of 4 and 8 bits as float32, smaller integers and bool as int32, constants of int64, uint64
+ * and uint32 as int32 if all elements fit. Returns the graph tensor, -ENOTSUP for float64 and for
+ * what does not fit or is not constant, or another negative errno; a negative x is returned as it
+ * is.
  */
 int ox_widen(struct ox *l, int x)
 {
@@ -645,10 +647,10 @@ static bool compares(weft_opcode op)
 }
 
 /*
- * Returns the result of elementwise operator op on a and b, which have the same type and are
+ * Emits the result of elementwise operator op on a and b, which have the same type and are
  * broadcast as NumPy does. The result's type is bool if op is EQUAL, GREATER or GREATER_EQUAL, else
- * the operands'. Returns -EINVAL if the types differ or the shapes do not broadcast, or another
- * negative errno; a negative operand is returned as it is.
+ * the operands'. Returns the graph tensor, -EINVAL if the types differ or the shapes do not
+ * broadcast, or another negative errno; a negative operand is returned as it is.
  */
 int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 {
@@ -665,9 +667,9 @@ int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 }
 
 /*
- * Returns a tensor with a's elements where the bool tensor cond is true and b's elsewhere, all
- * three broadcast to one shape as NumPy does. Its type is a's. Returns a negative errno after a
- * failure; a negative operand is returned as it is.
+ * Emits a tensor with a's elements where the bool tensor cond is true and b's elsewhere, all three
+ * broadcast to one shape as NumPy does. Its type is a's. Returns the graph tensor, or a negative
+ * errno; a negative operand is returned as it is.
  */
 int ox_select(struct ox *l, int cond, int a, int b)
 {
@@ -695,8 +697,8 @@ int ox_shift(struct ox *l, int x, double v)
 }
 
 /*
- * Returns the result of reduction op of x along axis; the dimension stays, with length 1. Returns a
- * negative errno after a failure; a negative x is returned as it is.
+ * Emits the result of reduction op of x along axis; the dimension stays, with length 1. Returns the
+ * graph tensor, or a negative errno; a negative x is returned as it is.
  */
 int ox_reduce(struct ox *l, weft_opcode op, int x, int axis)
 {

@@ -79,8 +79,9 @@ int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 }
 
 /*
- * Returns the tensor of v's integers as int8 (uint8 less 128) or int16, in the order of dimensions
- * in which v is held; perm receives that order. Returns a negative errno after a failure.
+ * Returns the graph tensor of v's integers as int8 (uint8 less 128) or int16, in the order of
+ * dimensions in which v is held; it is emitted if there is none yet. perm receives that order.
+ * Returns a negative errno after a failure.
  */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 {
@@ -98,8 +99,8 @@ int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 /* ---- all codes ---- */
 
 /*
- * Returns a new constant [256] with all codes of type t in ascending order: 0 to 255 if t is uint8,
- * else -128 to 127. Returns a negative errno after a failure.
+ * Adds a new constant [256] with all codes of type t in ascending order: 0 to 255 if t is uint8,
+ * else -128 to 127. Returns the graph tensor, or a negative errno.
  */
 int ox_codes(struct ox *l, weft_dtype t)
 {
@@ -112,9 +113,9 @@ int ox_codes(struct ox *l, weft_dtype t)
 }
 
 /*
- * Returns the integers `codes` dequantised with q as float32, by ONNX_DEQUANTIZE, which for
- * constants is computed at once. Returns a negative errno after a failure; negative codes are
- * returned as they are.
+ * Emits the integers `codes` dequantised with q as float32, by ONNX_DEQUANTIZE, which for constants
+ * is computed at once. Returns the graph tensor, or a negative errno; negative codes are returned
+ * as they are.
  */
 int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 {
@@ -184,9 +185,9 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 }
 
 /*
- * Returns the float tensor that results when the function of its carrier that value v is gets
- * applied to the integers `codes`: a DequantizeLinear and the nodes behind it up to v. Returns a
- * negative errno after a failure; negative codes are returned as they are.
+ * Emits the float tensor that results when the function of its carrier that value v is gets applied
+ * to the integers `codes`: a DequantizeLinear and the nodes behind it up to v. Returns the graph
+ * tensor, or a negative errno; negative codes are returned as they are.
  */
 static int apply(struct ox *l, struct ox_value *v, int codes)
 {
@@ -210,9 +211,9 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 /* ---- what it amounts to ---- */
 
 /*
- * Returns x rescaled by factor f to type `to`, with zero point x_zp of x and y_zp of the result, by
- * a RESCALE that rounds ties to even if `even` is set (EVEN_ROUND), else up (SINGLE_ROUND). Returns
- * a negative errno after a failure; a negative x is returned as it is.
+ * Emits x rescaled by factor f to type `to`, with zero point x_zp of x and y_zp of the result, by a
+ * RESCALE that rounds ties to even if `even` is set (EVEN_ROUND), else up (SINGLE_ROUND). Returns
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp)
 {
@@ -227,9 +228,9 @@ int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x
 }
 
 /*
- * Returns int8 or int16 x limited to lo..hi; x itself if its type has no other values. If x is the
+ * Emits int8 or int16 x limited to lo..hi; x itself if its type has no other values. If x is the
  * result of a RESHAPE, the CLAMP is put in front of it, since the compiler joins neighbouring
- * operators. Returns a negative errno after a failure; a negative x is returned as it is.
+ * operators. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
 {
@@ -282,8 +283,8 @@ static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_facto
 }
 
 /*
- * Returns a TABLE of int8 x: code i - 128 becomes f[i], which has to fit int8. Returns a negative
- * errno after a failure.
+ * Emits a TABLE of int8 x: code i - 128 becomes f[i], which has to fit int8. Returns the graph
+ * tensor, or a negative errno.
  */
 static int table(struct ox *l, int x, const int32_t *f)
 {
@@ -316,10 +317,10 @@ static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x,
 }
 
 /*
- * Returns int8 x with each code i - 128 replaced by f[i], 256 in all: x limited by a CLAMP, or
+ * Emits int8 x with each code i - 128 replaced by f[i], 256 in all: x limited by a CLAMP, or
  * rescaled by a RESCALE, if that gives the same for all codes, else by a TABLE. `from` is x's
  * quantisation if f is nothing but a requantisation from it to q, else NULL and no RESCALE is
- * tried. Returns a negative errno after a failure.
+ * tried. Returns the graph tensor, or a negative errno.
  */
 int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q)
 {
@@ -337,10 +338,11 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 }
 
 /*
- * Returns value v, a function of the integers of its carrier, quantised with q: the function is
+ * Emits value v, a function of the integers of its carrier, quantised with q: the function is
  * computed for all 256 codes and emitted as ox_by_codes() does; for int16 as map_16() does. Sets
- * *perm to the order of the result's dimensions, and *done to whether it could be done. Returns 0
- * if not, unless the carrier is int16 (then the result does not count), or a negative errno.
+ * *perm to the order of the result's dimensions, and *done to whether it could be done. Returns the
+ * graph tensor, 0 if not, unless the carrier is int16 (then the result does not count), or a
+ * negative errno.
  */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
 {

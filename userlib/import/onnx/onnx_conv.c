@@ -66,8 +66,8 @@ static weft_attr attr_3d(const struct ox_conv_call *c, weft_dtype x)
 }
 
 /*
- * Returns x [N,W,C] as [N,1,W,C]; a tensor of another rank, or a negative x, is returned as it is.
- * Returns a negative errno after a failure.
+ * Emits x [N,W,C] as [N,1,W,C]; a tensor of another rank, or a negative x, is returned as it is.
+ * Returns the graph tensor, or a negative errno.
  */
 static int as_2d(struct ox *l, int x)
 {
@@ -78,9 +78,9 @@ static int as_2d(struct ox *l, int x)
 }
 
 /*
- * Returns the sums of convolution c of x with weights w, both channels last, and bias, as one
- * CONV2D or, with three spatial dimensions, CONV3D. One spatial dimension gives a result
- * [N,1,W,OC]. Returns a negative errno after a failure.
+ * Emits the sums of convolution c of x with weights w, both channels last, and bias, as one CONV2D
+ * or, with three spatial dimensions, CONV3D. One spatial dimension gives a result [N,1,W,OC].
+ * Returns the graph tensor, or a negative errno.
  */
 static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, int bias)
 {
@@ -100,9 +100,9 @@ static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, i
 }
 
 /*
- * Returns the sums of convolution c of x (channels last, one or two spatial dimensions), in which
- * each group has one input channel, as DEPTHWISE_CONV2D, [N,H,W,OC]. Returns a negative errno after
- * a failure.
+ * Emits the sums of convolution c of x (channels last, one or two spatial dimensions), in which
+ * each group has one input channel, as DEPTHWISE_CONV2D, [N,H,W,OC]. Returns the graph tensor, or a
+ * negative errno.
  */
 static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
 {
@@ -120,8 +120,8 @@ static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
 }
 
 /*
- * Returns the n elements of x from index `from` on along one axis. Returns a negative errno after a
- * failure; a negative x is returned as it is.
+ * Emits the n elements of x from index `from` on along one axis. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 {
@@ -137,8 +137,9 @@ static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 }
 
 /*
- * Returns the sums of convolution c of x as one convolution for each group, joined along the
- * channels. Returns -ENOTSUP if there are more than MAX_GROUPS groups, or another negative errno.
+ * Emits the sums of convolution c of x as one convolution for each group, joined along the
+ * channels. Returns the graph tensor, -ENOTSUP if there are more than MAX_GROUPS groups, or another
+ * negative errno.
  */
 static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 {
@@ -176,10 +177,10 @@ static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 }
 
 /*
- * Returns the sums [N,spatial...,OC] of the convolution `given`, as an ordinary operator (one
- * group), a depthwise one (one input channel for each group, at most two spatial dimensions), or
- * one operator for each group. Their type is int32 for int8, int48 for int16, fp16 for float8, else
- * x's. Returns a negative errno after a failure.
+ * Emits the sums [N,spatial...,OC] of the convolution `given`, as an ordinary operator (one group),
+ * a depthwise one (one input channel for each group, at most two spatial dimensions), or one
+ * operator for each group. Their type is int32 for int8, int48 for int16, fp16 for float8, else
+ * x's. Returns the graph tensor, or a negative errno.
  */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 {
@@ -248,9 +249,9 @@ int ox_conv(struct ox *l)
 /* ---- ConvTranspose ---- */
 
 /*
- * Returns w with d - 1 zeros between its elements along axis, so that k elements become (k - 1) * d
- * + 1; w itself if d is 1. Returns a negative errno after a failure; a negative w is returned as it
- * is.
+ * Emits w with d - 1 zeros between its elements along axis, so that k elements become (k - 1) * d +
+ * 1; w itself if d is 1. Returns the graph tensor, or a negative errno; a negative w is returned as
+ * it is.
  */
 static int dilate(struct ox *l, int w, int axis, int64_t d)
 {
@@ -306,9 +307,9 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 }
 
 /*
- * Returns the transposed convolution of x [N,D,H,W,C] with weights [OC,KD,KH,KW,C] and bias, in
- * three dimensions and without any of the border cut off: zeros between the elements of x, then a
- * CONV3D with the reversed kernel. Returns a negative errno after a failure.
+ * Emits the transposed convolution of x [N,D,H,W,C] with weights [OC,KD,KH,KW,C] and bias, in three
+ * dimensions and without any of the border cut off: zeros between the elements of x, then a CONV3D
+ * with the reversed kernel. Returns the graph tensor, or a negative errno.
  */
 static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -333,8 +334,8 @@ static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, 
 }
 
 /*
- * Returns the transposed convolution of x [N,H,W,C] with weights [OC,KH,KW,C] and bias, without any
- * of the border cut off, by TRANSPOSE_CONV2D. Returns a negative errno after a failure.
+ * Emits the transposed convolution of x [N,H,W,C] with weights [OC,KH,KW,C] and bias, without any
+ * of the border cut off, by TRANSPOSE_CONV2D. Returns the graph tensor, or a negative errno.
  */
 static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -349,9 +350,10 @@ static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, 
 }
 
 /*
- * Returns one group of the transposed convolution with windows w: x [N,spatial...,C/g] with weights
+ * Emits one group of the transposed convolution with windows w: x [N,spatial...,C/g] with weights
  * [OC,spatial...,C/g], with w->before and w->after cut off the border, or zeros added where they
- * are negative. One spatial dimension gives [N,1,W,OC]. Returns a negative errno after a failure.
+ * are negative. One spatial dimension gives [N,1,W,OC]. Returns the graph tensor, or a negative
+ * errno.
  */
 static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {

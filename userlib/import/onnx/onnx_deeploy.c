@@ -37,8 +37,8 @@ static bool number(struct ox *l, const char *name, double *v)
 }
 
 /*
- * Returns operand k as int32 with the given rank, by leading dimensions of 1. Returns -EINVAL if
- * its rank is higher, or another negative errno.
+ * Emits operand k as int32 with the given rank, by leading dimensions of 1. Returns the graph
+ * tensor, -EINVAL if its rank is higher, or another negative errno.
  */
 static int integers(struct ox *l, int k, int rank)
 {
@@ -78,7 +78,7 @@ static int give(struct ox *l, int y)
 	return !v ? l->err : ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), NULL, false);
 }
 
-/* Returns operand 0 as int32, or a negative errno. */
+/* Emits operand 0 of the node at hand as int32. Returns the graph tensor, or a negative errno. */
 static int x_integers(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -87,9 +87,8 @@ static int x_integers(struct ox *l)
 }
 
 /*
- * Returns the result of operator op with attributes a and n operands x, which is int32 and has
- * x[0]'s shape. Returns a negative errno after a failure: the first negative operand if there is
- * one.
+ * Emits the result of operator op with attributes a and n operands x, which is int32 and has x[0]'s
+ * shape. Returns the graph tensor, or a negative errno: the first negative operand if there is one.
  */
 static int same(struct ox *l, weft_opcode op, const weft_attr *a, const int *x, int n)
 {
@@ -167,8 +166,9 @@ int ox_i_gelu(struct ox *l)
 }
 
 /*
- * Returns the int32 result of PACT_DIV of x by d with attributes a, broadcast to one shape; x and d
- * have one rank. Returns a negative errno after a failure; a negative operand is returned as it is.
+ * Emits the int32 result of PACT_DIV of x by d with attributes a, broadcast to one shape; x and d
+ * have one rank. Returns the graph tensor, or a negative errno; a negative operand is returned as
+ * it is.
  */
 static int divide(struct ox *l, const weft_attr *a, int x, int d)
 {

@@ -42,8 +42,8 @@ static int order(struct ox *l, int n, int8_t *perm)
 }
 
 /*
- * Returns operand k of the node at hand with `rank` dimensions, by leading dimensions of 1, in
- * order perm. Returns a negative errno after a failure.
+ * Emits operand k of the node at hand with `rank` dimensions, by leading dimensions of 1, in order
+ * perm. Returns the graph tensor, or a negative errno.
  */
 static int operand(struct ox *l, int k, int rank, const int8_t *perm)
 {
@@ -73,9 +73,9 @@ static int operands(struct ox *l, int n, int *x, int8_t *perm)
 }
 
 /*
- * Returns op of a and b, which have to have one type and are broadcast; integers below 32 bits are
- * computed as int32 and cast back, and INTDIV of floats becomes ONNX_DIV. Returns -EINVAL if the
- * types differ, or another negative errno; a negative operand is returned as it is.
+ * Emits op of a and b, which have to have one type and are broadcast; integers below 32 bits are
+ * computed as int32 and cast back, and INTDIV of floats becomes ONNX_DIV. Returns the graph tensor,
+ * -EINVAL if the types differ, or another negative errno; a negative operand is returned as it is.
  */
 static int combine(struct ox *l, weft_opcode op, int a, int b)
 {
@@ -203,8 +203,8 @@ static double limit(weft_dtype t)
 }
 
 /*
- * Returns max(x, 0) in x's type; integers are computed as int32 and cast back. Returns a negative
- * errno after a failure; a negative x is returned as it is.
+ * Emits max(x, 0) in x's type; integers are computed as int32 and cast back. Returns the graph
+ * tensor, or a negative errno; a negative x is returned as it is.
  */
 static int at_least_zero(struct ox *l, int x)
 {
@@ -218,8 +218,8 @@ static int at_least_zero(struct ox *l, int x)
 }
 
 /*
- * Returns a tensor with `other` where x is below 0, and x elsewhere, also where it is NaN. Returns
- * a negative errno after a failure; a negative operand is returned as it is.
+ * Emits a tensor with `other` where x is below 0, and x elsewhere, also where it is NaN. Returns
+ * the graph tensor, or a negative errno; a negative operand is returned as it is.
  */
 static int positive_or(struct ox *l, int x, int other)
 {
@@ -231,9 +231,9 @@ static int positive_or(struct ox *l, int x, int other)
 }
 
 /*
- * Returns the result of the node at hand for operand x if it is one of the operators in `ops`, each
- * of which is one TOSA operator. Returns -ENOTSUP for another node or a type that the operator does
- * not take, or another negative errno.
+ * Emits the result of the node at hand for operand x if it is one of the operators in `ops`, each
+ * of which is one TOSA operator. Returns the graph tensor, -ENOTSUP for another node or a type that
+ * the operator does not take, or another negative errno.
  */
 static int plain_unary(struct ox *l, int x)
 {
@@ -257,8 +257,8 @@ static int plain_unary(struct ox *l, int x)
 }
 
 /*
- * Returns 0 - x in x's type; integers are computed as int32 and cast back, and floats are
- * subtracted from -0. Returns a negative errno after a failure.
+ * Emits 0 - x in x's type; integers are computed as int32 and cast back, and floats are subtracted
+ * from -0. Returns the graph tensor, or a negative errno.
  */
 static int negate(struct ox *l, int x)
 {
@@ -291,8 +291,8 @@ int ox_unary_node(struct ox *l)
 }
 
 /*
- * Returns gamma * x, but gamma * alpha * (exp(x) - 1) where float x is below 0. Returns a negative
- * errno after a failure.
+ * Emits gamma * x where float x is at least 0 (or NaN), and gamma * alpha * (exp(x) - 1) where it
+ * is below. Returns the graph tensor, or a negative errno.
  */
 static int elu(struct ox *l, int x, double alpha, double gamma)
 {
@@ -302,8 +302,8 @@ static int elu(struct ox *l, int x, double alpha, double gamma)
 }
 
 /*
- * Returns GELU of float x: x / 2 * (1 + erf(x / sqrt(2))), or the approximation with tanh if the
- * node's attribute approximate is "tanh". Returns a negative errno after a failure.
+ * Emits GELU of float x: x / 2 * (1 + erf(x / sqrt(2))), or the approximation with tanh if the
+ * node's attribute approximate is "tanh". Returns the graph tensor, or a negative errno.
  */
 static int gelu(struct ox *l, int x)
 {
@@ -319,9 +319,9 @@ static int gelu(struct ox *l, int x)
 }
 
 /*
- * Returns the activation function that the node at hand names, of float x; every other name is
- * taken for Gelu. Missing attributes have the defaults that ONNX gives. Returns a negative errno
- * after a failure.
+ * Emits the activation function that the node at hand names, of float x; every name that is not
+ * known here is taken for Gelu. Missing attributes have the defaults that ONNX gives. Returns the
+ * graph tensor, or a negative errno.
  */
 static int activation(struct ox *l, int x)
 {
@@ -372,9 +372,9 @@ int ox_activation(struct ox *l)
 }
 
 /*
- * Returns x limited by operator op (MAXIMUM or MINIMUM). The limit is operand k of the node at hand
- * or, before opset 11, the attribute with that name; without either x itself is returned. Returns a
- * negative errno after a failure; a negative x is returned as it is.
+ * Emits x limited by operator op (MAXIMUM or MINIMUM). The limit is operand k of the node at hand
+ * or, before opset 11, the attribute with that name; without either x itself is returned. Returns
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 {

@@ -61,9 +61,9 @@ static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, 
 }
 
 /*
- * Returns an fp16 constant with node n's bias, operand 2, divided by 2^e: one element for each of
- * the `channels`, or a single 0 if there is no bias. Returns -ENOTSUP if the bias is no constant
- * float32 vector of that length, or another negative errno.
+ * Adds an fp16 constant with node n's bias, operand 2, divided by 2^e: one element for each of the
+ * `channels`, or a single 0 if there is no bias. Returns the graph tensor, -ENOTSUP if the bias is
+ * no constant float32 vector of that length, or another negative errno.
  */
 static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 {
@@ -81,9 +81,10 @@ static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 }
 
 /*
- * Returns the sums of the matrix product n (Gemm or MatMul) of float8 x and w, with the shape of
- * the product, by a convolution with a kernel of 1 by 1. c holds the bias and log2_scale; the rest
- * of it is filled in here. Returns -EINVAL if the matrices do not fit, or another negative errno.
+ * Emits the sums of the matrix product n (Gemm or MatMul) of float8 x and w, with the shape of the
+ * product, by a convolution with a kernel of 1 by 1. c holds the bias and log2_scale; the rest of
+ * it is filled in here. Returns the graph tensor, -EINVAL if the matrices do not fit, or another
+ * negative errno.
  */
 static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, struct ox_value *x, struct ox_value *w)
 {

@@ -21,9 +21,9 @@ static int64_t product(const int64_t *dim, int from, int to)
 }
 
 /*
- * Returns indices idx into n elements as int32, with n added to negative ones, which count from the
- * end. Indices that are out of range are not detected. Returns a negative errno after a failure; a
- * negative idx is returned as it is.
+ * Emits indices idx into n elements as int32, with n added to negative ones, which count from the
+ * end. Indices that are out of range are not detected. Returns the graph tensor, or a negative
+ * errno; a negative idx is returned as it is.
  */
 static int positive(struct ox *l, int idx, int64_t n)
 {
@@ -36,9 +36,9 @@ static int positive(struct ox *l, int idx, int64_t n)
 }
 
 /*
- * Returns the w rows [1,w,c] of values, taken as a matrix [k,c], that the w int32 indices idx name.
+ * Emits the w rows [1,w,c] of values, taken as a matrix [k,c], that the w int32 indices idx name.
  * uint8, bool and uint16 are cast to int32 and back, constants of int64 as well if they fit.
- * Returns a negative errno after a failure.
+ * Returns the graph tensor, or a negative errno.
  */
 int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 {
@@ -89,9 +89,9 @@ int ox_gather(struct ox *l)
 }
 
 /*
- * Returns a new int32 constant of the given rank with dim[axis] elements along axis, element i of
- * which is i * stride; its other dimensions are 1, so it broadcasts to dim. Returns a negative
- * errno after a failure.
+ * Adds a new int32 constant of the given rank with dim[axis] elements along axis, element i of
+ * which is i * stride; its other dimensions are 1, so it broadcasts to dim. Returns the graph
+ * tensor, or a negative errno.
  */
 static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t stride)
 {

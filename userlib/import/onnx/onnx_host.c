@@ -100,8 +100,8 @@ static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct w
 }
 
 /*
- * Returns a new constant vector of type t with a copy of the n elements at p, of `size` bytes each.
- * Returns a negative errno after a failure.
+ * Adds a new constant vector of type t with a copy of the n elements at p, of `size` bytes each.
+ * Returns the graph tensor, or a negative errno.
  */
 static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const void *p)
 {
@@ -113,9 +113,9 @@ static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const vo
 }
 
 /*
- * Returns a new constant operand for the attribute of the node at hand that slot s describes: a
- * string as uint8, a list as int64 or float32, a tensor as it is. Returns 0 if the node has no such
- * attribute, or a negative errno; strings in a list are -ENOTSUP.
+ * Adds a new constant operand for the attribute of the node at hand that slot s describes: a string
+ * as uint8, a list as int64 or float32, a tensor as it is. Returns the graph tensor, 0 if the node
+ * has no such attribute, or a negative errno; strings in a list are -ENOTSUP.
  */
 static int extra(struct ox *l, const struct weft_onnx_slot *s)
 {

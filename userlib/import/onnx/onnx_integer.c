@@ -45,9 +45,9 @@ static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, 
 }
 
 /*
- * Returns v, in order perm, as int32 less its zero point zp (NULL: nothing is taken off); a vector
- * of zero points runs along axis, counted from the end (1 is the last). Returns a negative errno
- * after a failure.
+ * Emits v, in order perm, as int32 less its zero point zp (NULL: nothing is taken off); a vector of
+ * zero points runs along axis, counted from the end (1 is the last). Returns the graph tensor, or a
+ * negative errno.
  */
 static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const int8_t *perm, int axis)
 {
@@ -59,9 +59,9 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 }
 
 /*
- * Returns constant weights w, in order perm, less their zero points zp as int8; zp runs along axis,
- * counted from the end. Returns -1 if w or zp is not constant or a difference does not fit int8, or
- * a negative errno.
+ * Emits constant weights w, in order perm, less their zero points zp as int8; zp runs along axis,
+ * counted from the end. Returns the graph tensor, -1 if w or zp is not constant or a difference
+ * does not fit int8, or a negative errno.
  */
 static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
@@ -94,8 +94,8 @@ static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t
 }
 
 /*
- * Returns int48 sums x, which fit int32, as int32, by a RESCALE. Returns a negative errno after a
- * failure; a negative x is returned as it is.
+ * Emits int48 sums x, which fit int32, as int32, by a RESCALE. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 int ox_narrow_48(struct ox *l, int x)
 {
@@ -104,7 +104,10 @@ int ox_narrow_48(struct ox *l, int x)
 	return ox_rescale_by(l, x, &a, 1 << 14, 14, WEFT_INT32);
 }
 
-/* Returns a new int8 constant of the given shape whose elements are all 1, or a negative errno. */
+/*
+ * Adds a new int8 constant of the given shape whose elements are all 1 to the graph. Returns the
+ * graph tensor, or a negative errno.
+ */
 static int ones(struct ox *l, int rank, const int64_t *dim)
 {
 	weft_tensor t = { .dtype = WEFT_INT8, .rank = rank };
@@ -129,8 +132,8 @@ bool ox_symmetric(struct ox *l, const struct ox_product *p)
 }
 
 /*
- * Returns constant int32 vector v as an int48 constant; a NULL v gives a single 0. Returns -ENOTSUP
- * if v is something else, or another negative errno.
+ * Emits constant int32 vector v as an int48 constant; a NULL v gives a single 0. Returns the graph
+ * tensor, -ENOTSUP if v is something else, or another negative errno.
  */
 static int widened_bias(struct ox *l, struct ox_value *v)
 {
@@ -147,9 +150,9 @@ static int widened_bias(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Returns int48 sums, of int16 by int8 weights w [OC,...] and an int48 bias, as int32 if weights
- * and bias are constant and no sum can exceed int32, else as they are. Returns a negative errno
- * after a failure; negative sums are returned as they are.
+ * Emits int48 sums, of int16 by int8 weights w [OC,...] and an int48 bias, as int32 if weights and
+ * bias are constant and no sum can exceed int32, else as they are. Returns the graph tensor, or a
+ * negative errno; negative sums are returned as they are.
  */
 static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 {
@@ -173,9 +176,9 @@ static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 /* ---- convolution ---- */
 
 /*
- * Returns what the weights' zero points contribute to the sums of convolution c: each output
+ * Emits what the weights' zero points contribute to the sums of convolution c: each output
  * channel's zero point (of the int8 form) times the sum of x under its group's windows, as int32
- * [N,spatial...,OC]. Returns a negative errno after a failure.
+ * [N,spatial...,OC]. Returns the graph tensor, or a negative errno.
  */
 static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call c)
 {
@@ -201,10 +204,10 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 }
 
 /*
- * Returns the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum can exceed
+ * Emits the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum can exceed
  * in magnitude (2^31 if the bias is not constant). Dimension number `out` of the weights is the
- * output channels. Returns -EINVAL if the bias does not have one element or one for each channel,
- * or another negative errno.
+ * output channels. Returns the graph tensor, -EINVAL if the bias does not have one element or one
+ * for each channel, or another negative errno.
  */
 static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
 {
@@ -229,9 +232,10 @@ static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int6
 }
 
 /*
- * Returns the int32 sums [N,H,W,OC] of the ConvTranspose at hand, of one group in two dimensions
+ * Emits the int32 sums [N,H,W,OC] of the ConvTranspose at hand, of one group in two dimensions
  * without dilation, with 8-bit operands p. Sets *most to what no sum can exceed in magnitude.
- * Returns -ENOTSUP if the zero points do not fit the array, or another negative errno.
+ * Returns the graph tensor, -ENOTSUP if the zero points do not fit the array, or another negative
+ * errno.
  */
 int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {
@@ -257,9 +261,9 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 }
 
 /*
- * Returns the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest
- * of *c is filled in here. They are int32, but int48 if x is int16 and they may not fit. Sets *most
- * to what no sum can exceed in magnitude. Returns a negative errno after a failure.
+ * Emits the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest of
+ * *c is filled in here. They are int32, but int48 if x is int16 and they may not fit. Sets *most to
+ * what no sum can exceed in magnitude. Returns the graph tensor, or a negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
 {
@@ -291,9 +295,9 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 /* ---- matrices ---- */
 
 /*
- * Returns constant weights w [N,K] with each row's columns in the order in which the tensor behind
- * matrix x (x->flat) has its elements, so that x itself needs no transpose. Returns a negative
- * errno after a failure.
+ * Emits constant weights w [N,K] with each row's columns in the order in which the tensor behind
+ * matrix x (x->flat) has its elements, so that x itself needs no transpose. Returns the graph
+ * tensor, or a negative errno.
  */
 int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 {
@@ -305,10 +309,10 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 }
 
 /*
- * Returns the sums of matrix product p as a convolution with a kernel of 1 by 1 whose images are
- * x's rows: w are the weights [N,K], x_zp and w_zp the zero points of the int8 forms, y and rank
- * the shape of the result. Sums of int16 are int32 if they fit that, else int48. Returns a negative
- * errno after a failure.
+ * Emits the sums of matrix product p as a convolution with a kernel of 1 by 1 whose images are x's
+ * rows: w are the weights [N,K], x_zp and w_zp the zero points of the int8 forms, y and rank the
+ * shape of the result. Sums of int16 are int32 if they fit that, else int48. Returns the graph
+ * tensor, or a negative errno.
  */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
@@ -330,10 +334,10 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 }
 
 /*
- * Returns the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias:
+ * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias:
  * int32, but int48 if x is int16 and they may not fit. Sets *most to what no sum can exceed in
- * magnitude. Returns -ENOTSUP for vectors, -EINVAL for scalars or if the shapes do not fit, or
- * another negative errno.
+ * magnitude. Returns the graph tensor, -ENOTSUP for vectors, -EINVAL for scalars or if the shapes
+ * do not fit, or another negative errno.
  */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {

@@ -276,8 +276,8 @@ int ox_split(struct ox *l)
 /* ---- Slice ---- */
 
 /*
- * Returns `count` elements of x along axis: those at first, first + step, and so on; step may be
- * negative. Returns a negative errno after a failure; a negative x is returned as it is.
+ * Emits `count` elements of x along axis: those at first, first + step, and so on; step may be
+ * negative. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int64_t count)
 {
@@ -364,10 +364,10 @@ int ox_slice_node(struct ox *l)
 /* ---- Pad ---- */
 
 /*
- * Returns x padded along axis, `before` and `after` elements, with elements of x itself as
- * attribute mode says: "edge" the nearest element, "wrap" the other side, else a mirror image.
- * Returns -ENOTSUP if the axis would have more than 4096 elements, -EINVAL for the mirror image of
- * a single element, or another negative errno.
+ * Emits x padded along axis, `before` and `after` elements, with elements of x itself as attribute
+ * mode says: "edge" the nearest element, "wrap" the other side, else a mirror image. Returns the
+ * graph tensor, -ENOTSUP if the axis would have more than 4096 elements, -EINVAL for the mirror
+ * image of a single element, or another negative errno.
  */
 static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t after)
 {
@@ -404,10 +404,10 @@ static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t a
 }
 
 /*
- * Returns x with before[i] and after[i] elements around it along each dimension i, of the value in
+ * Emits x with before[i] and after[i] elements around it along each dimension i, of the value in
  * operand 2, else in attribute value, else 0. If l->zero is set, x holds codes: the value 0 then
  * stands for the code *l->zero, and any other value is -ENOTSUP unless operand 2 holds codes, too.
- * Returns a negative errno after a failure.
+ * Returns the graph tensor, or a negative errno.
  */
 static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_t *after)
 {
@@ -511,8 +511,8 @@ int ox_expand_node(struct ox *l)
 /* ---- constants ---- */
 
 /*
- * Returns a new int64 constant with a copy of the n numbers v: a vector if rank is 1, a scalar if
- * rank is 0 (n is 1 then). Returns a negative errno after a failure.
+ * Adds a new int64 constant with a copy of the n numbers v: a vector if rank is 1, a scalar if rank
+ * is 0 (n is 1 then). Returns the graph tensor, or a negative errno.
  */
 static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 {

@@ -26,10 +26,10 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 }
 
 /*
- * Returns the sums [...,M,N] of a [...,M,K] by b [...,K,N] in the type that product_type() gives,
+ * Emits the sums [...,M,N] of a [...,M,K] by b [...,K,N] in the type that product_type() gives,
  * with the zero points of int8 factors; leading dimensions broadcast. If b is one matrix, a's
- * leading dimensions count as rows; else both become [B,.,.]. Returns -EINVAL if the shapes do not
- * fit, or another negative errno; a negative operand is returned as it is.
+ * leading dimensions count as rows; else both become [B,.,.]. Returns the graph tensor, -EINVAL if
+ * the shapes do not fit, or another negative errno; a negative operand is returned as it is.
  */
 int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 {
@@ -72,9 +72,9 @@ int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 }
 
 /*
- * Returns the product of int32 matrices a [...,M,K] and b [...,K,N], modulo 2^32: all products of
- * elements in one tensor of one dimension more, then their sums. Returns -EINVAL if the shapes do
- * not fit or the rank is above 7, or another negative errno.
+ * Emits the product of int32 matrices a [...,M,K] and b [...,K,N], modulo 2^32: all products of
+ * elements in one tensor of one dimension more, then their sums. Returns the graph tensor, -EINVAL
+ * if the shapes do not fit or the rank is above 7, or another negative errno.
  */
 static int wide_sums(struct ox *l, int a, int b)
 {
@@ -101,10 +101,10 @@ static int wide_sums(struct ox *l, int a, int b)
 }
 
 /*
- * Returns the product of a and b, which have one type, as NumPy's matmul: a vector counts as a row
+ * Emits the product of a and b, which have one type, as NumPy's matmul: a vector counts as a row
  * (a) or column (b), and the result does not have that dimension. The result has the operands'
- * type. Returns -ENOTSUP for types other than int32 and floats, -EINVAL if types or shapes do not
- * fit, or another negative errno; a negative operand is returned as it is.
+ * type. Returns the graph tensor, -ENOTSUP for types other than int32 and floats, -EINVAL if types
+ * or shapes do not fit, or another negative errno; a negative operand is returned as it is.
  */
 static int matmul(struct ox *l, int a, int b)
 {

@@ -15,8 +15,8 @@
 #define MAX_TAPS 1024
 
 /*
- * Returns x [N,W,C] as [N,1,W,C]; a tensor of another rank, or a negative x, is returned as it is.
- * Returns a negative errno after a failure.
+ * Emits x [N,W,C] as [N,1,W,C]; a tensor of another rank is returned as it is. Returns the graph
+ * tensor, or a negative errno; a negative x is returned as it is.
  */
 static int as_image(struct ox *l, int x)
 {
@@ -27,8 +27,8 @@ static int as_image(struct ox *l, int x)
 }
 
 /*
- * Returns x [N,1,W,C] as [N,W,C] if n, the number of spatial dimensions, is 1, else x as it is.
- * Returns a negative errno after a failure.
+ * Emits x [N,1,W,C] as [N,W,C] if n, the number of spatial dimensions, is 1; else x is returned as
+ * it is. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int as_row(struct ox *l, int x, int n)
 {
@@ -39,9 +39,9 @@ static int as_row(struct ox *l, int x, int n)
 }
 
 /*
- * Returns TOSA's pooling operator op of x [N,spatial...,C] with window w, which has one or two
- * dimensions and no dilation. Returns a negative errno after a failure; a negative x is returned as
- * it is.
+ * Emits TOSA's pooling operator op of x [N,spatial...,C] with window w, which has one or two
+ * dimensions and no dilation. Returns the graph tensor, or a negative errno; a negative x is
+ * returned as it is.
  */
 static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 {
@@ -67,9 +67,9 @@ static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 }
 
 /*
- * Returns every stride-th element of x along axis, beginning with the first, `out` elements in all;
- * x itself if stride is 1. Returns -ENOTSUP if x has rank 8, or another negative errno; a negative
- * x is returned as it is.
+ * Emits every stride-th element of x along axis, beginning with the first, `out` elements in all; x
+ * itself if stride is 1. Returns the graph tensor, -ENOTSUP if x has rank 8, or another negative
+ * errno; a negative x is returned as it is.
  */
 static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t stride)
 {
@@ -94,9 +94,9 @@ static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t strid
 }
 
 /*
- * Returns a pool of x [N,spatial...,C] with window w as slices of the padded input, one for each
- * element of the window, combined by operator op; fill is the padding's value. Returns -ENOTSUP if
- * the window has more than MAX_TAPS elements, or another negative errno.
+ * Emits a pool of x [N,spatial...,C] with window w as slices of the padded input, one for each
+ * element of the window, combined by operator op; fill is the padding's value. Returns the graph
+ * tensor, -ENOTSUP if the window has more than MAX_TAPS elements, or another negative errno.
  */
 static int taken_apart(struct ox *l, weft_opcode op, int x, const struct ox_window *w, double fill)
 {
@@ -180,10 +180,10 @@ static int64_t taps_below(const struct ox_window *w, int i, int64_t at, int64_t 
 }
 
 /*
- * Returns a new constant [1,out...,1] of the given type (fp32 or int32) with the number of elements
- * of each window of w that count: those in the image, whose lengths are `in`, or with `padding`
- * also those in front of it and in the first behind[i] elements behind it. Returns a negative errno
- * after a failure.
+ * Adds a new constant [1,out...,1] of the given type (fp32 or int32) with the number of elements of
+ * each window of w that count: those in the image, whose lengths are `in`, or with `padding` also
+ * those in front of it and in the first behind[i] elements behind it. Returns the graph tensor, or
+ * a negative errno.
  */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype type)
 {

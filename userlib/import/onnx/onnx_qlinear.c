@@ -11,9 +11,9 @@
 #include "onnx_qdq.h"
 
 /*
- * Returns operand k of the node at hand dequantised to float32 with the scale in operand k + 1 and
- * the zero point in operand k + 2, which may be absent. Returns -ENOTSUP if the scale is not one
- * float32, or another negative errno.
+ * Emits operand k of the node at hand dequantised to float32 with the scale in operand k + 1 and
+ * the zero point in operand k + 2, which may be absent. Returns the graph tensor, -ENOTSUP if the
+ * scale is not one float32, or another negative errno.
  */
 static int dequantised(struct ox *l, int k)
 {
@@ -29,9 +29,9 @@ static int dequantised(struct ox *l, int k)
 }
 
 /*
- * Returns float x quantised with the scale in operand k and the zero point in operand k + 1 of the
- * node at hand, in the zero point's type. Returns -EINVAL if one of these is not a single number,
- * or another negative errno.
+ * Emits float x quantised with the scale in operand k and the zero point in operand k + 1 of the
+ * node at hand, in the zero point's type. Returns the graph tensor, -EINVAL if one of these is not
+ * a single number, or another negative errno.
  */
 static int quantised(struct ox *l, int x, int k)
 {
@@ -91,10 +91,10 @@ static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_
 }
 
 /*
- * Returns the result of QLinear operator op on s[0] and s[1] as a function of the codes of one of
+ * Emits the result of QLinear operator op on s[0] and s[1] as a function of the codes of one of
  * them, if s[c] is a constant of one element, and sets *perm to the order of the result's
- * dimensions. Returns 0 if s[c] is something else or has a higher rank than the other, or a
- * negative errno.
+ * dimensions. Returns the graph tensor, 0 if s[c] is something else or has a higher rank than the
+ * other, or a negative errno.
  */
 static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, const struct ox_q *q, int8_t *perm)
 {
@@ -138,9 +138,9 @@ static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *h
 }
 
 /*
- * Returns the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32
- * operators on the host in the steps of ox_qlinear_pair(). Returns a negative errno after a
- * failure.
+ * Emits the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32
+ * operators on the host in the steps of ox_qlinear_pair(). Returns the graph tensor, or a negative
+ * errno.
  */
 static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, const struct ox_q *q)
 {
@@ -226,8 +226,9 @@ int ox_qlinear_average(struct ox *l)
 }
 
 /*
- * Returns the function of the node at hand of float x: the sigmoid for QLinearSigmoid, else
- * LeakyRelu with attribute alpha. Returns a negative errno after a failure.
+ * Emits the function that the node at hand computes of float x: the sigmoid for QLinearSigmoid,
+ * else LeakyRelu with attribute alpha (default 0.01). Returns the graph tensor, or a negative
+ * errno.
  */
 static int function(struct ox *l, int x)
 {
@@ -257,9 +258,9 @@ int ox_qlinear_unary(struct ox *l)
 }
 
 /*
- * Returns operand k of the node at hand, with its scale and zero point behind it, requantised with
- * q, and sets *perm to the order of its dimensions. Returns -ENOTSUP if its parameters are not
- * constant single numbers, or another negative errno.
+ * Emits operand k of the node at hand, with its scale and zero point behind it, requantised with q,
+ * and sets *perm to the order of its dimensions. Returns the graph tensor, -ENOTSUP if its
+ * parameters are not constant single numbers, or another negative errno.
  */
 static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
 {

@@ -6,10 +6,10 @@
 #include "onnx_qdq.h"
 
 /*
- * Returns operand k of the node at hand, a scale or zero point, with the rank of x so that it
+ * Emits operand k of the node at hand, a scale or zero point, with the rank of x so that it
  * broadcasts: one number, one for each index of axis, or one for each block of `block` elements
- * along axis (0: as many as fit), repeated. Returns -EINVAL if rank or number of blocks does not
- * fit, or another negative errno.
+ * along axis (0: as many as fit), repeated. Returns the graph tensor, -EINVAL if rank or number of
+ * blocks does not fit, or another negative errno.
  */
 static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_t block)
 {
@@ -142,8 +142,8 @@ static int range(struct ox *l, int x, int *scale, int *zp)
 }
 
 /*
- * Returns float x quantised to uint8 with the computed tensors scale and zp. Returns l->err if an
- * operand is negative, or another negative errno.
+ * Emits float x quantised to uint8 with the computed tensors scale and zp. Returns the graph
+ * tensor, l->err if an operand is negative, or another negative errno.
  */
 static int dynamic(struct ox *l, int x, int scale, int zp)
 {

@@ -7,9 +7,9 @@
 #include "onnx_lower.h"
 
 /*
- * Returns reduction op of x over a set of axes (bit i is axis i), which stay with length 1, divided
- * by the number of elements in each if mean is set. Returns a negative errno after a failure; a
- * negative x is returned as it is.
+ * Emits reduction op of x over a set of axes (bit i is axis i), which stay with length 1, divided
+ * by the number of elements in each if mean is set. Returns the graph tensor, or a negative errno;
+ * a negative x is returned as it is.
  */
 static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 {
@@ -33,9 +33,9 @@ static int root(struct ox *l, int x)
 }
 
 /*
- * Returns the reduction of x over a set of axes (bit i is axis i) for the nodes that add or
- * multiply: ReduceSumSquare, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp, ReduceProd,
- * ReduceMean, else the sum. Returns a negative errno after a failure.
+ * Emits the reduction of x over a set of axes (bit i is axis i) for the nodes that add or multiply:
+ * ReduceSumSquare, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp, ReduceProd, ReduceMean, else
+ * the sum. Returns the graph tensor, or a negative errno.
  */
 static int sum_kind(struct ox *l, int x, unsigned axes)
 {
@@ -55,9 +55,9 @@ static int sum_kind(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Returns what the Reduce node at hand makes of x over a set of axes (bit i is axis i), which stay
- * with length 1; the result has x's type. Returns -ENOTSUP if the node takes a root or a logarithm
- * and x is no float, or another negative errno.
+ * Emits what the Reduce node at hand makes of x over a set of axes (bit i is axis i), which stay
+ * with length 1; the result has x's type. Returns the graph tensor, -ENOTSUP if the node takes a
+ * root or a logarithm and x is no float, or another negative errno.
  */
 static int reduced(struct ox *l, int x, unsigned axes)
 {
@@ -81,8 +81,8 @@ static int reduced(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Returns x without the dimensions of a set (bit i is dimension i), which have length 1. Returns a
- * negative errno after a failure; a negative x is returned as it is.
+ * Emits x without the dimensions of a set (bit i is dimension i), which have length 1. Returns the
+ * graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int drop(struct ox *l, int x, unsigned axes)
 {
@@ -169,9 +169,9 @@ int ox_argmax(struct ox *l)
 /* ---- softmax ---- */
 
 /*
- * Returns the softmax of float x over a set of axes (bit i is axis i), or its logarithm if the node
- * at hand is LogSoftmax. The maximum is subtracted first so that nothing overflows. Returns a
- * negative errno after a failure.
+ * Emits the softmax of float x over a set of axes (bit i is axis i), or its logarithm if the node
+ * at hand is LogSoftmax. The maximum is subtracted first so that nothing overflows. Returns the
+ * graph tensor, or a negative errno.
  */
 int ox_softmax_over(struct ox *l, int x, unsigned axes)
 {
@@ -239,9 +239,9 @@ int ox_layer_norm(struct ox *l)
 }
 
 /*
- * Returns x as float32, less its mean and divided by its standard deviation over a set of axes (bit
- * i is axis i); attribute epsilon (default 1e-5) is added to the variance. Returns a negative errno
- * after a failure.
+ * Emits x as float32, less its mean and divided by its standard deviation over a set of axes (bit i
+ * is axis i); attribute epsilon (default 1e-5) is added to the variance. Returns the graph tensor,
+ * or a negative errno.
  */
 static int normalised(struct ox *l, int x, unsigned axes)
 {
@@ -252,9 +252,9 @@ static int normalised(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Returns operand k of the node at hand, one number for each channel or group, as float32 along
- * dimension 1 of a tensor of the given rank whose other dimensions are 1. Returns a negative errno
- * after a failure.
+ * Emits operand k of the node at hand, one number for each channel or group, as float32 along
+ * dimension 1 of a tensor of the given rank whose other dimensions are 1. Returns the graph tensor,
+ * or a negative errno.
  */
 static int by_channel(struct ox *l, int k, int rank)
 {

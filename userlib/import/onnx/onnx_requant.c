@@ -281,9 +281,9 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 }
 
 /*
- * Returns the operand of the RESHAPE that makes tensor x, if both have the same last dimension,
- * else x itself. The compiler joins operators only if they are neighbours, so operators are put in
- * front of such a RESHAPE.
+ * Returns the graph tensor that is the operand of the RESHAPE that makes tensor x, if both have the
+ * same last dimension, else x itself. Nothing is emitted. The compiler joins operators only if they
+ * are neighbours, so callers put operators in front of such a RESHAPE.
  */
 int ox_before_reshape(const struct ox *l, int x)
 {
@@ -296,10 +296,10 @@ int ox_before_reshape(const struct ox *l, int x)
 }
 
 /*
- * Returns x rescaled to type `to` with zero point zp by a RESCALE with `count` multipliers m and
+ * Emits x rescaled to type `to` with zero point zp by a RESCALE with `count` multipliers m and
  * shifts s, 1 or one for each channel, which are taken over (from ox_alloc()); ties go to even if
  * `even` is set, else up. For int48 the multipliers are cut to 16 bits. The RESCALE is put in front
- * of a RESHAPE. Returns a negative errno after a failure.
+ * of a RESHAPE. Returns the graph tensor, or a negative errno.
  */
 static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
 {
@@ -329,10 +329,10 @@ static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m
 }
 
 /*
- * Returns the sums that CONCAT g joins, each rescaled by its own part of the factors f to type `to`
+ * Emits the sums that CONCAT g joins, each rescaled by its own part of the factors f to type `to`
  * with zero point zp and then joined, with the shape of x, g's result perhaps reshaped. The
- * compiler can so join each RESCALE with the convolution in front of it. Returns a negative errno
- * after a failure.
+ * compiler can so join each RESCALE with the convolution in front of it. Returns the graph tensor,
+ * or a negative errno.
  */
 static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, const struct factors *f, double zp)
 {
@@ -361,10 +361,10 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 }
 
 /*
- * Returns scale or zero point x with the given rank so that it broadcasts: a scalar or vector runs
+ * Emits scale or zero point x with the given rank so that it broadcasts: a scalar or vector runs
  * along axis, counted from the end (1 is the last); other dimensions are 1. A tensor of that rank
- * is returned as it is. Returns -ENOTSUP for another rank above 1 or an axis beyond the rank, or
- * another negative errno; a negative x is returned as it is.
+ * is returned as it is. Returns the graph tensor, -ENOTSUP for another rank above 1 or an axis
+ * beyond the rank, or another negative errno; a negative x is returned as it is.
  */
 int ox_along_tensor(struct ox *l, int x, int rank, int axis)
 {
@@ -389,8 +389,8 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 }
 
 /*
- * Returns int32 sums x requantised as sc says by the host operator ONNX_REQUANT; b is the tensor of
- * the second factor's scale, with x's rank. Returns a negative errno after a failure.
+ * Emits int32 sums x requantised as sc says by the host operator ONNX_REQUANT; b is the tensor of
+ * the second factor's scale, with x's rank. Returns the graph tensor, or a negative errno.
  */
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 {
@@ -409,8 +409,8 @@ static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 #define MAX_PATCHED 24
 
 /*
- * Returns a new constant with those rows of constant x, [channels,...], whose channels are marked
- * in f->inexact. Returns a negative errno after a failure.
+ * Adds a new constant with those rows of constant x, [channels,...], whose channels are marked in
+ * f->inexact. Returns the graph tensor, or a negative errno.
  */
 static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 {
@@ -444,9 +444,9 @@ static const struct weft_gop *patchable(const struct ox *l, int x, const struct 
 }
 
 /*
- * Returns codes y, the requantised results of convolution o, with the channels marked in f->inexact
- * replaced: these are computed again by a small convolution and requantised on the host. Returns a
- * negative errno after a failure.
+ * Emits codes y, the requantised results of convolution o, with the channels marked in f->inexact
+ * replaced: these are computed again by a small convolution and requantised on the host. Returns
+ * the graph tensor, or a negative errno.
  */
 static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_scaling *sc, const struct factors *f)
 {
@@ -490,9 +490,9 @@ static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_
 }
 
 /*
- * Returns int32 sums x requantised by the factors f with RESCALE, one for each group of a joined
- * convolution; uint8 results are int8, 128 less, if flip is set. Returns a negative errno after a
- * failure.
+ * Emits int32 sums x requantised by the factors f with RESCALE, one for each group of a joined
+ * convolution; uint8 results are int8, 128 less, if flip is set. Returns the graph tensor, or a
+ * negative errno.
  */
 static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
 {
@@ -517,9 +517,9 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 }
 
 /*
- * Returns the bitwise operator or shift op of int8 x with the constant v for each element;
- * arithmetic shifts round down. Returns a negative errno after a failure; a negative x is returned
- * as it is.
+ * Emits the bitwise operator or shift op on int8 x with the constant v for each element; arithmetic
+ * shifts round down. Returns the graph tensor, or a negative errno; a negative x is returned as it
+ * is.
  */
 static int bits(struct ox *l, weft_opcode op, int x, int v)
 {
@@ -530,11 +530,11 @@ static int bits(struct ox *l, weft_opcode op, int x, int v)
 }
 
 /*
- * Returns for each element the even one of int8 a and b, which have ties rounded from zero and to
+ * Emits for each element the even one of int8 a and b, which have ties rounded from zero and to
  * zero and so are equal or one apart. Even means before the zero point was added; odd_zp says that
  * it is odd. If `ordered` is set, a is known to be the greater or equal one, and two bit operations
  * suffice: a's last bit is cleared if b differs there, or b's is set if a has it. Otherwise a mask
- * chooses between a and b. Returns a negative errno after a failure.
+ * chooses between a and b. Returns the graph tensor, or a negative errno.
  */
 static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 {
@@ -547,11 +547,11 @@ static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 }
 
 /*
- * Returns int32 sums x of n channels requantised as sc says, in the first of these ways that is
+ * Emits int32 sums x of n channels requantised as sc says, in the first of these ways that is
  * exact: one RESCALE with f, or two with f and `to` of which the even result is chosen; a RESCALE
  * whose few inexact channels are computed again; the host operator. Sets *flip if the result is
- * int8 for uint8. Returns 0 if only the host could do it and sc->device_only is set, or a negative
- * errno.
+ * int8 for uint8. Returns the graph tensor, 0 if only the host could do it and sc->device_only is
+ * set, or a negative errno.
  */
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
 {
@@ -580,11 +580,11 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 }
 
 /*
- * Returns int32 sums x, at most `most` in magnitude, requantised as sc says to the type of sc->zp;
+ * Emits int32 sums x, at most `most` in magnitude, requantised as sc says to the type of sc->zp;
  * *flip says whether the result is int8 for uint8. Results equal ONNX's bit for bit, except int16
- * ones and those with --requant rescale, which take the nearest factor. Returns 0 if only the host
- * could do it and sc->device_only is set, or a negative errno (l->err for a negative x or a missing
- * scale).
+ * ones and those with --requant rescale, which take the nearest factor. Returns the graph tensor, 0
+ * if only the host could do it and sc->device_only is set, or a negative errno (l->err for a
+ * negative x or a missing scale).
  */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {

@@ -110,9 +110,9 @@ static void column(const struct ox *l, const struct ox_axis *a, int64_t i, doubl
 }
 
 /*
- * Returns x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by a product with a
- * constant matrix of interpolation weights. Returns -ENOTSUP if the matrix has more than 2^31
- * elements or the scale is below 1e-4, or another negative errno.
+ * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by a product with a
+ * constant matrix of interpolation weights. Returns the graph tensor, -ENOTSUP if the matrix has
+ * more than 2^31 elements or the scale is below 1e-4, or another negative errno.
  */
 static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
@@ -133,8 +133,8 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 }
 
 /*
- * Returns x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering the
- * nearest column for each. Returns a negative errno after a failure.
+ * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering the
+ * nearest column for each. Returns the graph tensor, or a negative errno.
  */
 static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
@@ -150,10 +150,10 @@ static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 }
 
 /*
- * Returns float x, whose last dimension is axis a of the output, with attribute extrapolation_value
+ * Emits float x, whose last dimension is axis a of the output, with attribute extrapolation_value
  * in each element whose coordinate lies outside the input; x itself if there is none, as in all
- * modes but tf_crop_and_resize. Returns a negative errno after a failure; a negative x is returned
- * as it is.
+ * modes but tf_crop_and_resize. Returns the graph tensor, or a negative errno; a negative x is
+ * returned as it is.
  */
 static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 {
@@ -174,9 +174,9 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 }
 
 /*
- * Returns x resized along dimension `axis` as *a says: the axis is moved to the end, resized by a
+ * Emits x resized along dimension `axis` as *a says: the axis is moved to the end, resized by a
  * choice of elements (mode nearest) or a product with a matrix of weights, and moved back. Returns
- * a negative errno after a failure; a negative x is returned as it is.
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 {

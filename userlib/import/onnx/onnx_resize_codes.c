@@ -165,10 +165,10 @@ static bool image_axes(const struct ox_value *v, const int *axes, const struct o
 }
 
 /*
- * Returns x, [N,W,C] or [N,H,W,C], as an image [N,H,W,C] resized by RESIZE with steps s[0] and s[1]
+ * Emits x, [N,W,C] or [N,H,W,C], as an image [N,H,W,C] resized by RESIZE with steps s[0] and s[1]
  * along yx[0] and yx[1]: bilinear, with int32 sums that are s[0].n * s[1].n times the result, if
- * smooth is set, else nearest neighbour in x's type. Returns -EINVAL if RESIZE does not allow the
- * steps, or another negative errno.
+ * smooth is set, else nearest neighbour in x's type. Returns the graph tensor, -EINVAL if RESIZE
+ * does not allow the steps, or another negative errno.
  */
 static int resize(struct ox *l, int x, const struct ox_axis *yx, const struct steps *s, bool smooth)
 {
@@ -184,8 +184,8 @@ static int resize(struct ox *l, int x, const struct ox_axis *yx, const struct st
 }
 
 /*
- * Returns image x [N,1,W,C] as [N,W,C] if rank is 3, or x itself if it is 4. Returns a negative
- * errno after a failure; a negative x is returned as it is.
+ * Emits image x [N,1,W,C] as [N,W,C] if rank is 3, or x itself if it is 4. Returns the graph
+ * tensor, or a negative errno; a negative x is returned as it is.
  */
 static int as_rank(struct ox *l, int x, int rank)
 {
@@ -279,8 +279,8 @@ static bool is_exact(const struct ox_axis *a, const struct neighbours *n, const 
 }
 
 /*
- * Returns int32 operator op with attributes a on x (rank 4) and the constant v. Returns a negative
- * errno after a failure; a negative x is returned as it is.
+ * Emits operator op with attributes a on int32 x (rank 4) and the constant v. Returns the int32
+ * graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int number(struct ox *l, weft_opcode op, const weft_attr *a, int x, int32_t v)
 {
@@ -290,9 +290,9 @@ static int number(struct ox *l, weft_opcode op, const weft_attr *a, int x, int32
 }
 
 /*
- * Returns int32 sums x (rank 4) divided by 2^k as int8: rounded down if `down` is set, which is
- * towards 0 for codes that are 128 less than uint8, else towards 0. Returns a negative errno after
- * a failure.
+ * Emits int32 sums x (rank 4) divided by 2^k as int8: rounded down if `down` is set, which is
+ * towards 0 for codes that are 128 less than uint8, else towards 0. Returns the graph tensor, or a
+ * negative errno.
  */
 static int cut_off(struct ox *l, int x, int k, bool down)
 {
@@ -309,8 +309,8 @@ static int cut_off(struct ox *l, int x, int k, bool down)
 }
 
 /*
- * Returns the n lines of x [N,H,W,C] along axis (1 or 2) whose indices are at[0] to at[n - 1],
- * which are copied. Returns a negative errno after a failure.
+ * Emits the n lines of x [N,H,W,C] along axis (1 or 2) whose indices are at[0] to at[n - 1], which
+ * are copied. Returns the graph tensor, or a negative errno.
  */
 static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 {
@@ -331,8 +331,8 @@ static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 }
 
 /*
- * Returns a new float32 constant [1,H,W,1] with element y[i] * x[k] for row i and column k of the
- * output, whose lengths are yx[0].out and yx[1].out. Returns a negative errno after a failure.
+ * Adds a new float32 constant [1,H,W,1] with element y[i] * x[k] for row i and column k of the
+ * output, whose lengths are yx[0].out and yx[1].out. Returns the graph tensor, or a negative errno.
  */
 static int weights(struct ox *l, const float *y, const float *x, const struct ox_axis *yx)
 {
@@ -345,9 +345,9 @@ static int weights(struct ox *l, const float *y, const float *x, const struct ox
 }
 
 /*
- * Returns float x [N,H,W,C] resized bilinearly, by float operators on the host, as four products of
- * a neighbour and its weight added in ONNX Runtime's order; y and c are the neighbours along the
- * vertical and the horizontal axis, yx. Returns a negative errno after a failure.
+ * Emits float x [N,H,W,C] resized bilinearly, by float operators on the host, as four products of a
+ * neighbour and its weight added in ONNX Runtime's order; y and c are the neighbours along the
+ * vertical and the horizontal axis, yx. Returns the graph tensor, or a negative errno.
  */
 static int in_floats(struct ox *l, int x, const struct neighbours *y, const struct neighbours *c, const struct ox_axis *yx)
 {

@@ -61,8 +61,9 @@ static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text
 }
 
 /*
- * Returns a constant of the graph, of type `to`, with the numbers that v's strings state, as ONNX's
- * Cast reads them. Returns -EINVAL if a string is no number, or another negative errno.
+ * Adds a constant of type `to` to the graph with the numbers that v's strings state, as ONNX's Cast
+ * reads them. Returns the graph tensor, -EINVAL if a string is no number, or another negative
+ * errno.
  */
 int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to)
 {

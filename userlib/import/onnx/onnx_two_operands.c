@@ -132,8 +132,8 @@ static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struc
 }
 
 /*
- * Returns quantised operand s, in order perm, less its zero point, shifted left by `left` bits and
- * rescaled by factor f, as int32. Returns a negative errno after a failure.
+ * Emits quantised operand s, in order perm, less its zero point, shifted left by `left` bits and
+ * rescaled by factor f, as int32. Returns the graph tensor, or a negative errno.
  */
 static int emit_side(struct ox *l, const struct ox_side *s, const int8_t *perm, int left, struct ox_factor f)
 {
@@ -143,9 +143,9 @@ static int emit_side(struct ox *l, const struct ox_side *s, const int8_t *perm, 
 }
 
 /*
- * Returns the integer sum or difference (op) of quantised a and b in form t: both operands rescaled
- * to int32, in order perm, combined, and rescaled to codes with q. Returns a negative errno after a
- * failure.
+ * Emits the integer sum or difference (op) of quantised a and b in form t: both operands rescaled
+ * to int32, in order perm, combined, and rescaled to codes with q. Returns the graph tensor, or a
+ * negative errno.
  */
 static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const struct ox_side *a, const struct ox_side *b,
                     const struct ox_q *q, const int8_t *perm)
@@ -159,10 +159,10 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 }
 
 /*
- * Returns the integer sum or difference (op) of quantised a and b, in order perm, in the first form
+ * Emits the integer sum or difference (op) of quantised a and b, in order perm, in the first form
  * that gives f, the exact results of all pairs of codes, and sets *done. Unless exact results are
- * asked for (--requant), the first form in range is taken. Returns 0 with *done false if there is
- * none, or a negative errno.
+ * asked for (--requant), the first form in range is taken. Returns the graph tensor, 0 with *done
+ * false if there is none, or a negative errno.
  */
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
                     const int8_t *perm, const int32_t *f, bool *done)
@@ -207,10 +207,10 @@ static bool is_product(const int32_t *f, struct ox_factor r, bool even, const st
 }
 
 /*
- * Returns the product of the integers of a and b less their zero points, in order perm, rescaled to
+ * Emits the product of the integers of a and b less their zero points, in order perm, rescaled to
  * codes with q, and sets *done. If exact results are asked for (--requant), that is done only if it
- * gives f, the exact results of all pairs of codes. Returns 0 with *done unchanged if it is not
- * done, or a negative errno.
+ * gives f, the exact results of all pairs of codes. Returns the graph tensor, 0 with *done
+ * unchanged if it is not done, or a negative errno.
  */
 static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int8_t *perm,
                         const int32_t *f, bool *done)
@@ -232,9 +232,9 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 }
 
 /*
- * Returns the function f of the codes of a and b, in order perm, by GATHER from a table of all
- * pairs: f[256 * i + k], which has to fit int8, for a's i-th and b's k-th code in ascending order.
- * Returns a negative errno after a failure.
+ * Emits the function f of the codes of a and b, in order perm, by GATHER from a table of all pairs:
+ * f[256 * i + k], which has to fit int8, for a's i-th and b's k-th code in ascending order. Returns
+ * the graph tensor, or a negative errno.
  */
 static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side *b, const int8_t *perm, const int32_t *f)
 {

@@ -60,8 +60,9 @@ static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool fli
 }
 
 /*
- * Returns a copy of value w, a matrix, that is w transposed: type, shape and one form, whose tensor
- * is w in reversed order. After a failure, with l->err set, the copy has no form.
+ * Emits matrix w transposed, if w is not held so, and returns a copy of value w that is this
+ * matrix: type, shape and one form. After a failure, with l->err set, the copy has no form. The
+ * copy is not entered in the table of values.
  */
 struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 {
@@ -81,7 +82,7 @@ struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 
 /*
  * Reads the elements of v, a constant of the file, adds them to the graph as a constant under v's
- * own name, and notes this tensor as v's form in the file's order. Returns the tensor's index, or a
+ * own name, and notes this tensor as v's form in the file's order. Returns the graph tensor, or a
  * negative errno.
  */
 static int from_init(struct ox *l, struct ox_value *v)
@@ -107,9 +108,10 @@ static int from_init(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Returns a tensor that holds the same value as x with other order of dimensions: dimension i of x
- * is the value's dimension from[i], dimension i of the result is the value's dimension to[i].
- * Returns x itself if the orders are equal, or a negative errno; a negative x is returned as it is.
+ * Emits the value that x holds in another order of dimensions: dimension i of x is the value's
+ * dimension from[i], dimension i of the result is the value's dimension to[i]. Returns the graph
+ * tensor, which is x itself if the orders are equal, or a negative errno; a negative x is returned
+ * as it is.
  */
 int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to)
 {
@@ -137,9 +139,10 @@ static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 }
 
 /*
- * Returns a tensor of value v in order perm and with sign flip, as make() does. If v is an input of
- * the network or the result of a QuantizeLinear, the operators that convert it are booked to no
- * node of the file (record "edge") instead of to the node at hand.
+ * Returns a graph tensor of value v in order perm and with sign flip, emitting operators as make()
+ * does. If v is an input of the network or the result of a QuantizeLinear, the operators that
+ * convert it are booked to no node of the file (record "edge") instead of to the node at hand.
+ * Returns a negative errno after a failure.
  */
 static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
@@ -159,11 +162,11 @@ static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 }
 
 /*
- * Returns a tensor that holds value v with its dimensions in order perm (NULL: the file's) and, if
- * flip is set, as int8 for uint8. A value that is pending is lowered first, a constant of the file
- * is read first. If v has that form, its tensor is returned; else the form with the right order, or
- * the first with the right sign, or the first of all is converted, and the new form is noted at v.
- * Returns a negative errno after a failure.
+ * Returns a graph tensor that holds value v with its dimensions in order perm (NULL: the file's)
+ * and, if flip is set, as int8 for uint8. A value that is pending is lowered first, a constant of
+ * the file is read first. If v has that form, its tensor is returned; else operators are emitted
+ * that convert the form with the right order, or the first with the right sign, or the first of
+ * all, and the new form is noted at v. Returns a negative errno after a failure.
  */
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {

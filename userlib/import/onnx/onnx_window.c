@@ -126,9 +126,9 @@ int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const
 }
 
 /*
- * Returns a tensor with x, [N,spatial...,C], without the w->trim elements at the end of each
- * spatial dimension that no window reaches; x itself if there are none. Returns -ENOTSUP if nothing
- * would be left, or another negative errno; a negative x is returned as it is.
+ * Emits a tensor with x, [N,spatial...,C], without the w->trim elements at the end of each spatial
+ * dimension that no window reaches; x itself if there are none. Returns the graph tensor, -ENOTSUP
+ * if nothing would be left, or another negative errno; a negative x is returned as it is.
  */
 int ox_trim(struct ox *l, int x, const struct ox_window *w)
 {

@@ -320,9 +320,9 @@ static int add_input(struct tfl_lower *l, uint32_t i)
 }
 
 /*
- * Returns graph tensor g for output i, or the result of an IDENTITY of g if that is an input or an
- * output already, since each output needs a tensor of its own. Returns a negative errno after a
- * failure.
+ * Returns the graph tensor for output i: g itself, or, if g is an input or an output already, a new
+ * one that an IDENTITY of g gives, since each output needs a tensor of its own. Returns a negative
+ * errno after a failure.
  */
 static int own_output(struct tfl_lower *l, uint32_t i, int g)
 {

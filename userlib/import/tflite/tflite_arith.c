@@ -17,9 +17,9 @@
 
 
 /*
- * Returns graph tensor x with leading dimensions of 1 up to the given rank, since TOSA broadcasts
- * only between equal ranks; x itself if it has that rank. Returns -EINVAL if its rank is higher, or
- * another negative errno.
+ * Emits graph tensor x with leading dimensions of 1 up to the given rank, since TOSA broadcasts
+ * only between equal ranks; x itself if it has that rank. Returns the graph tensor, -EINVAL if its
+ * rank is higher, or another negative errno.
  */
 int tfl_match_rank(struct tfl_lower *l, int x, int rank)
 {
@@ -98,9 +98,9 @@ static bool power_of_two_shifts(const struct pair *p, int shift[2])
 }
 
 /*
- * Returns int16 x >> shift as int32, with halves rounded away from zero. For that x is shifted left
- * by 15 bits first, since a factor of 1/2 alone would round half up. Returns a negative errno after
- * a failure.
+ * Emits int16 x >> shift as int32, with halves rounded away from zero. For that x is shifted left
+ * by 15 bits first, since a factor of 1/2 alone would round half up. Returns the graph tensor, or a
+ * negative errno.
  */
 static int shifted(struct tfl_lower *l, int x, int shift)
 {

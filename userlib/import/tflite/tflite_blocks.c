@@ -9,9 +9,9 @@
 #include "tflite_lower.h"
 
 /*
- * Returns x reshaped to `split` (of the given rank), with its axes permuted by perm (axis i of the
+ * Emits x reshaped to `split` (of the given rank), with its axes permuted by perm (axis i of the
  * result is axis perm[i]), and reshaped to dim (of rank y_rank), as an intermediate tensor. Returns
- * a negative errno after a failure.
+ * the graph tensor, or a negative errno.
  */
 static int exchange(struct tfl_lower *l, int x, int rank, const int64_t *split, const int *perm, int y_rank,
                     const int64_t *dim)
@@ -113,8 +113,8 @@ static int zero_value(struct tfl_lower *l, int64_t *value)
 }
 
 /*
- * Returns x [N,L,C] as [N,L,1,C]; a tensor of another rank is returned as it is. Returns a negative
- * errno after a failure.
+ * Emits x [N,L,C] as [N,L,1,C]; a tensor of another rank is returned as it is. Returns the graph
+ * tensor, or a negative errno.
  */
 static int as_image(struct tfl_lower *l, int x)
 {
@@ -245,8 +245,8 @@ int tfl_lower_pad_v2(struct tfl_lower *l)
 }
 
 /*
- * Returns the n elements of x from index `start` on along axis, in reverse order. Returns a
- * negative errno after a failure.
+ * Emits the n elements of x from index `start` on along axis, in reverse order. Returns the graph
+ * tensor, or a negative errno.
  */
 static int mirrored(struct tfl_lower *l, int x, int axis, int64_t start, int64_t n)
 {

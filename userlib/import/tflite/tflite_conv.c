@@ -104,9 +104,9 @@ static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from
 }
 
 /*
- * Returns group g of integer convolution c of x: its ic input channels convolved with its part of
- * weights w and bias b, and rescaled to its oc output channels, without activation. Returns a
- * negative errno after a failure.
+ * Emits group g of integer convolution c of x: its ic input channels convolved with its part of
+ * weights w and bias b, and rescaled to its oc output channels, without activation. Returns the
+ * graph tensor, or a negative errno.
  */
 static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t g, int64_t ic, int64_t oc)
 {

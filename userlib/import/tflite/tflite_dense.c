@@ -47,9 +47,9 @@ static int64_t bias_of(const weft_tensor *b, int64_t c)
 }
 
 /*
- * Returns sums y requantised by LiteRT's rule, in which the scale is applied in float64 with one
+ * Emits sums y requantised by LiteRT's rule, in which the scale is applied in float64 with one
  * rounding, with the activation. w and b are the tensors of weights and bias; narrow: sums have 32
- * bits; last: the result is the operator's own. Returns a negative errno after a failure.
+ * bits; last: the result is the operator's own. Returns the graph tensor, or a negative errno.
  */
 static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int b, bool narrow, bool last)
 {

@@ -212,8 +212,8 @@ static int per_channel_constant(struct tfl_lower *l, const char *name, int rank,
 }
 
 /*
- * Returns int32 x shifted right by a number of bits, rounded down. Returns a negative errno after a
- * failure.
+ * Emits int32 x shifted right by a number of bits, rounded down. Returns the graph tensor, or a
+ * negative errno.
  */
 static int shifted_right(struct tfl_lower *l, int x, int by)
 {
@@ -232,9 +232,9 @@ static int added(struct tfl_lower *l, int a, int b)
 }
 
 /*
- * Returns int32 x times factors f, one for all or one for each of n channels, with one rounding
- * (half up), as type `to` with zero point zp; last: the result is the operator's own. Returns a
- * negative errno after a failure.
+ * Emits int32 x times factors f, one for all or one for each of n channels, with one rounding (half
+ * up), as type `to` with zero point zp; last: the result is the operator's own. Returns the graph
+ * tensor, or a negative errno.
  */
 static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, weft_dtype to, int32_t zp, bool last)
 {
@@ -244,8 +244,9 @@ static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor
 }
 
 /*
- * Returns int32 x times the n channels' factors f, as by_fine() computes it, in y's type with y's
- * zero point; last: the result is the operator's own. Returns a negative errno after a failure.
+ * Emits int32 x times the n channels' factors f, as by_fine() computes it, in y's type with y's
+ * zero point; last: the result is the operator's own. Returns the graph tensor, or a negative
+ * errno.
  */
 static int fine_operators(struct tfl_lower *l, int x, int64_t n, const struct fine_factor *f, const struct tfl_quant *y, bool last)
 {
@@ -299,9 +300,9 @@ static bool fit_int32(const struct tfl_exact *e)
 }
 
 /*
- * Returns int32 sums x requantised to y with exact()'s results between lo and hi: by one RESCALE,
- * or by the operators of by_fine(); last: the result is the operator's own. Returns 0 if neither
- * gives every result, or a negative errno.
+ * Emits int32 sums x requantised to y with exact()'s results between lo and hi: by one RESCALE, or
+ * by the operators of by_fine(); last: the result is the operator's own. Returns the graph tensor,
+ * 0 if neither gives every result, or a negative errno.
  */
 static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, int32_t lo, int32_t hi,
                       bool last)
@@ -331,8 +332,8 @@ static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 }
 
 /*
- * Returns sums x requantised to y on the host by TFL_REQUANTIZE, in float64 as the framework does;
- * last: the result is the operator's own. Returns a negative errno after a failure.
+ * Emits sums x requantised to y on the host by TFL_REQUANTIZE, in float64 as the framework does;
+ * last: the result is the operator's own. Returns the graph tensor, or a negative errno.
  */
 static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, bool last)
 {
@@ -349,10 +350,10 @@ static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 }
 
 /*
- * Returns sums x, whose scales and ranges are in *e, requantised to the result at hand with
- * float64's results and its activation: on the device if RESCALEs give the same for all sums that
- * occur, else on the host; last: the result is the operator's own. Returns a negative errno after a
- * failure.
+ * Emits sums x, whose scales and ranges are in *e, requantised to the result at hand with float64's
+ * results and its activation: on the device if RESCALEs give the same for all sums that occur, else
+ * on the host; last: the result is the operator's own. Returns the graph tensor, or a negative
+ * errno.
  */
 int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last)
 {

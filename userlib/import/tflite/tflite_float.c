@@ -112,8 +112,8 @@ static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 }
 
 /*
- * Returns float32 x with a fused activation (a clamp or TANH) as an intermediate tensor. Returns
- * -ENOTSUP for another activation, or another negative errno.
+ * Emits float32 x with a fused activation (a clamp or TANH) as an intermediate tensor. Returns the
+ * graph tensor, -ENOTSUP for another activation, or another negative errno.
  */
 int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 {

@@ -11,8 +11,8 @@
 #include "tflite_lower.h"
 
 /*
- * Returns a new float32 constant of one element, v, with `rank` dimensions of 1. Returns a negative
- * errno after a failure.
+ * Adds a new float32 constant of one element, v, with `rank` dimensions of 1. Returns the graph
+ * tensor, or a negative errno.
  */
 static int number(struct tfl_lower *l, int rank, float v)
 {
@@ -23,9 +23,9 @@ static int number(struct tfl_lower *l, int rank, float v)
 }
 
 /*
- * Returns op of float32 x and y, of one rank and broadcast to one shape, as an intermediate tensor:
- * bool for GREATER and GREATER_EQUAL, else float32. Returns a negative errno after a failure; a
- * negative operand is returned as it is.
+ * Emits op of float32 x and y, of one rank and broadcast to one shape, as an intermediate tensor:
+ * bool for GREATER and GREATER_EQUAL, else float32. Returns the graph tensor, or a negative errno;
+ * a negative operand is returned as it is.
  */
 static int two(struct tfl_lower *l, weft_opcode op, int x, int y)
 {
@@ -47,7 +47,7 @@ static int with(struct tfl_lower *l, weft_opcode op, int x, float v)
 }
 
 /*
- * Returns op of float32 x as an intermediate tensor. Returns a negative errno after a failure; a
+ * Emits op of float32 x as an intermediate tensor. Returns the graph tensor, or a negative errno; a
  * negative x is returned as it is.
  */
 static int one(struct tfl_lower *l, weft_opcode op, int x)
@@ -59,8 +59,8 @@ static int one(struct tfl_lower *l, weft_opcode op, int x)
 }
 
 /*
- * Returns TFLite's function f of float32 x as an intermediate tensor. Returns a negative errno
- * after a failure; a negative x is returned as it is.
+ * Emits TFLite's function f of float32 x as an intermediate tensor. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 {
@@ -73,9 +73,9 @@ static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 }
 
 /*
- * Returns reduction op of float32 x along axis, which stays with length 1; elements are taken in
- * order, one after the other. Returns a negative errno after a failure; a negative x is returned as
- * it is.
+ * Emits reduction op of float32 x along axis, which stays with length 1; elements are taken in
+ * order, one after the other. Returns the graph tensor, or a negative errno; a negative x is
+ * returned as it is.
  */
 static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 {
@@ -89,8 +89,8 @@ static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 }
 
 /*
- * Returns a tensor with float32 x where the bool tensor `which` is true, and y elsewhere. Returns a
- * negative errno after a failure; a negative operand is returned as it is.
+ * Emits a tensor with float32 x where the bool tensor `which` is true, and y elsewhere. Returns the
+ * graph tensor, or a negative errno; a negative operand is returned as it is.
  */
 static int chosen(struct tfl_lower *l, int which, int x, int y)
 {
@@ -248,9 +248,9 @@ static int l2_norm(struct tfl_lower *l)
 }
 
 /*
- * Returns float32 x as a matrix [kept,reduced], with the axes of a set (bit i is axis i) behind the
- * others and elements in their order, and sets *n to the number of reduced elements. Returns a
- * negative errno after a failure.
+ * Emits float32 x as a matrix [kept,reduced], with the axes of a set (bit i is axis i) behind the
+ * others and elements in their order, and sets *n to the number of reduced elements. Returns the
+ * graph tensor, or a negative errno.
  */
 static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
 {

@@ -53,8 +53,8 @@ static int indices(struct tfl_lower *l, weft_tensor *t)
 }
 
 /*
- * Returns GATHER of values x, taken as [n,k,c], by int32 indices at, taken as [n,w]: an
- * intermediate tensor [n,w,c]. Returns a negative errno after a failure.
+ * Emits GATHER of values x, taken as [n,k,c], by int32 indices at, taken as [n,w]: an intermediate
+ * tensor [n,w,c]. Returns the graph tensor, or a negative errno.
  */
 static int rows(struct tfl_lower *l, int x, int at, int64_t n, int64_t k, int64_t w, int64_t c)
 {
@@ -74,8 +74,8 @@ static int64_t product(const int64_t *dim, int from, int to)
 }
 
 /*
- * Returns x, taken as [n,a,b,c], with a and b exchanged, [n,b,a,c]; if a or b is 1, a RESHAPE is
- * enough. Returns a negative errno after a failure.
+ * Emits x, taken as [n,a,b,c], with a and b exchanged, [n,b,a,c]; if a or b is 1, a RESHAPE is
+ * enough. Returns the graph tensor, or a negative errno.
  */
 static int swap(struct tfl_lower *l, int x, int64_t n, int64_t a, int64_t b, int64_t c)
 {
@@ -126,9 +126,9 @@ int tfl_lower_gather(struct tfl_lower *l)
 }
 
 /*
- * Returns for each of the w rows of d indices in `at` the position, [w,1], in a tensor whose first
- * d dimensions are dim: the sum of each index times its stride. Returns a negative errno after a
- * failure.
+ * Emits for each of the w rows of d indices in `at` the position, [w,1], in a tensor whose first d
+ * dimensions are dim: the sum of each index times its stride. Returns the graph tensor, or a
+ * negative errno.
  */
 static int linear(struct tfl_lower *l, int at, int64_t w, int d, const int64_t *dim)
 {

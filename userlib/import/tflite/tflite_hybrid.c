@@ -37,9 +37,10 @@ static int times(struct tfl_lower *l, int a, int b)
 }
 
 /*
- * Returns a new float32 constant of the scales of the weights, operand 1, along the last of `rank`
- * dimensions: one, or one for each of r->columns columns. Returns -EINVAL if the weights have
- * another number of scales, -ENOTSUP if they have a zero point, or another negative errno.
+ * Adds a new float32 constant of the scales of the weights, operand 1, along the last of `rank`
+ * dimensions: one, or one for each of r->columns columns. Returns the graph tensor, -EINVAL if the
+ * weights have another number of scales, -ENOTSUP if they have a zero point, or another negative
+ * errno.
  */
 static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank)
 {
@@ -62,8 +63,8 @@ static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Returns each row's scale times the weights' scales, a product that TensorFlow Lite's dense
- * operators take first; both have `rank` dimensions. Returns a negative errno after a failure.
+ * Emits each row's scale times the weights' scales, a product that TensorFlow Lite's dense
+ * operators take first; both have `rank` dimensions. Returns the graph tensor, or a negative errno.
  */
 static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank, int row_scale, int scales)
 {
@@ -75,8 +76,8 @@ static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Returns int48 sums y as float32, times the weights' scales and row_scale: first one, then the
- * other, or times their product if r->dense is set. Returns a negative errno after a failure.
+ * Emits int48 sums y as float32, times the weights' scales and row_scale: first one, then the
+ * other, or times their product if r->dense is set. Returns the graph tensor, or a negative errno.
  */
 static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int row_scale)
 {
@@ -118,8 +119,8 @@ static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 }
 
 /*
- * Returns product r of float32 x and float32 weights w, with its bias, in a fixed order of
- * additions. Returns a negative errno after a failure.
+ * Emits product r of float32 x and float32 weights w, with its bias, in a fixed order of additions.
+ * Returns the graph tensor, or a negative errno.
  */
 static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
@@ -133,9 +134,9 @@ static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 }
 
 /*
- * Returns product r of float32 x and integer weights w as float32: each row of x is quantised to 8
+ * Emits product r of float32 x and integer weights w as float32: each row of x is quantised to 8
  * bits with a scale of its own when the network runs, and the sums are scaled back before the bias
- * is added. The type of w becomes int8. Returns a negative errno after a failure.
+ * is added. The type of w becomes int8. Returns the graph tensor, or a negative errno.
  */
 static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
@@ -157,9 +158,9 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 }
 
 /*
- * Returns product r of float32 x and weights w, with its bias, as an intermediate float32 tensor of
- * shape r->dim: in float32 if w is, in integers if w is int8 or int4. Returns -ENOTSUP for other
- * weights, or another negative errno.
+ * Emits product r of float32 x and weights w, with its bias, as an intermediate float32 tensor of
+ * shape r->dim: in float32 if w is, in integers if w is int8 or int4. Returns the graph tensor,
+ * -ENOTSUP for other weights, or another negative errno.
  */
 int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {

@@ -123,9 +123,9 @@ int tfl_lower_pad(struct tfl_lower *l)
 }
 
 /*
- * Returns operand k in the result's quantisation. If a uint8 operand has another one, a TABLE of
- * 256 values does what TFLite does in float32; other types have to have the result's. Returns a
- * negative errno after a failure.
+ * Emits operand k in the result's quantisation. If a uint8 operand has another one, a TABLE of 256
+ * values does what TFLite does in float32; other types have to have the result's. Returns the graph
+ * tensor, or a negative errno.
  */
 static int requantised(struct tfl_lower *l, int k)
 {

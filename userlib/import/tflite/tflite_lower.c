@@ -817,8 +817,8 @@ int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last)
 }
 
 /*
- * Returns graph tensor x in the given shape, which has as many elements, by a RESHAPE; x itself if
- * it has that shape. Returns a negative errno after a failure. x may not be negative.
+ * Emits graph tensor x in the given shape, which has as many elements, by a RESHAPE; x itself if it
+ * has that shape. Returns the graph tensor, or a negative errno. x may not be negative.
  */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim)
 {

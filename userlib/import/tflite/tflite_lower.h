@@ -206,7 +206,7 @@ int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale,
  * tfl_narrow() then cuts the sums to that.
  */
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow);
-int tfl_narrow(struct tfl_lower *l, int x);             /* int48 x as int32, limited to that type */
+int tfl_narrow(struct tfl_lower *l, int x);             /* the low 32 bits of int48 x as int32 */
 
 /* Returns int32 x plus v, modulo 2^32. */
 int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);

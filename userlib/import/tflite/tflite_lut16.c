@@ -65,9 +65,9 @@ static int16_t look_up(const int16_t table[STEPS + 1], int x)
 }
 
 /*
- * Returns int16 values[x + 32768] for each element x of int16 tensor x, by GATHER; values, 65536
- * from tfl_alloc(), are taken over. last: the result is the operator's own. Returns a negative
- * errno after a failure.
+ * Emits int16 values[x + 32768] for each element x of int16 tensor x, by GATHER; values, 65536 from
+ * tfl_alloc(), are taken over. last: the result is the operator's own. Returns the graph tensor, or
+ * a negative errno.
  */
 int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last)
 {

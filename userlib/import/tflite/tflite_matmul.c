@@ -19,8 +19,8 @@ struct product {
 };
 
 /*
- * Returns x [...,rows,columns] as [batches,rows,columns]; if `transposed` is set, x is stored as
- * [...,columns,rows] and is transposed. Returns a negative errno after a failure.
+ * Emits x [...,rows,columns] as [batches,rows,columns]; if `transposed` is set, x is stored as
+ * [...,columns,rows] and is transposed. Returns the graph tensor, or a negative errno.
  */
 static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int64_t columns, bool transposed)
 {

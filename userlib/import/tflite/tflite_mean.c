@@ -46,9 +46,9 @@ static void divide(struct tfl_factor *f, int64_t n)
 }
 
 /*
- * Returns reduction op of x over a set of axes (bit i is axis i), which stay with length 1, as an
- * intermediate tensor; x itself if all of them have length 1. Returns a negative errno after a
- * failure.
+ * Emits reduction op of x over a set of axes (bit i is axis i), which stay with length 1, as an
+ * intermediate tensor; x itself if all of them have length 1. Returns the graph tensor, or a
+ * negative errno.
  */
 static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 {

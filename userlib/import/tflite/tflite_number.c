@@ -55,9 +55,9 @@ int tfl_lower_cast(struct tfl_lower *l)
 }
 
 /*
- * Returns -1 - x of integers or -x of float32, whose ARGMAX is x's ARGMIN, which TOSA lacks: the
- * first of equal elements stays the first. Returns -ENOTSUP for other types, or another negative
- * errno.
+ * Emits -1 - x of integers or -x of float32, whose ARGMAX is x's ARGMIN, which TOSA lacks: the
+ * first of equal elements stays the first. Returns the graph tensor, -ENOTSUP for other types, or
+ * another negative errno.
  */
 static int complement(struct tfl_lower *l, int x)
 {
@@ -101,8 +101,8 @@ int tfl_lower_arg_max(struct tfl_lower *l)
 }
 
 /*
- * Returns operand k with the result's rank. Returns -ENOTSUP if it or the result is not int32, or
- * another negative errno.
+ * Emits operand k with the result's rank, by leading dimensions of 1. Returns the graph tensor,
+ * -ENOTSUP if the operand or the result is not int32, or another negative errno.
  */
 static int int_operand(struct tfl_lower *l, int k)
 {

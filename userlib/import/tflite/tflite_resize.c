@@ -82,8 +82,8 @@ static void choose(struct axis *a)
 }
 
 /*
- * Returns the elements of x, taken as [n,a->in,c], that axis a chooses along the second dimension,
- * [n,a->out,c], by GATHER. Returns a negative errno after a failure.
+ * Emits the elements of x, taken as [n,a->in,c], that axis a chooses along the second dimension,
+ * [n,a->out,c], by GATHER. Returns the graph tensor, or a negative errno.
  */
 static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct axis *a)
 {

@@ -60,9 +60,9 @@ static int fill(struct tfl_lower *l, const struct tfl_rescale *r, bool wide, voi
 }
 
 /*
- * Returns the RESCALE of x that r describes; an int48 x is rounded once, with multipliers of 16
- * bits, whatever r->rounding says. last: the result is the operator's own. Returns -ENOTSUP if a
- * factor is too large, or another negative errno.
+ * Emits the RESCALE of x that r describes; an int48 x is rounded once, with multipliers of 16 bits,
+ * whatever r->rounding says. last: the result is the operator's own. Returns the graph tensor,
+ * -ENOTSUP if a factor is too large, or another negative errno.
  */
 int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last)
 {
@@ -152,9 +152,9 @@ int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last)
 }
 
 /*
- * Returns int32 or int48 sums x, in which the real 0 is 0, rescaled by n factors f (1, or one for
+ * Emits int32 or int48 sums x, in which the real 0 is 0, rescaled by n factors f (1, or one for
  * each channel) to the type and zero point of the result at hand, with its activation. last: the
- * result is the operator's own. Returns a negative errno after a failure.
+ * result is the operator's own. Returns the graph tensor, or a negative errno.
  */
 int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last)
 {

@@ -13,9 +13,9 @@
 #define LEFT 8
 
 /*
- * Returns operand k with the result's rank in a form that compares as TFLite does: 8 bits as int32,
- * (x - zero point) << 8 times the scale; int32 and float32 as they are. Returns -ENOTSUP for other
- * types, or another negative errno.
+ * Emits operand k with the result's rank in a form that compares as TFLite does: 8 bits as int32,
+ * (x - zero point) << 8 times the scale; int32 and float32 as they are. Returns the graph tensor,
+ * -ENOTSUP for other types, or another negative errno.
  */
 static int compared(struct tfl_lower *l, int k)
 {
@@ -83,9 +83,9 @@ int tfl_lower_logical(struct tfl_lower *l)
 }
 
 /*
- * Returns the condition of the SELECT or SELECT_V2 at hand, operand 0, with the result's rank; a
- * vector of SELECT runs along the first dimension. Returns -EINVAL if it is not bool, or another
- * negative errno.
+ * Emits the condition of the SELECT or SELECT_V2 at hand, operand 0, with the result's rank; a
+ * vector of SELECT runs along the first dimension. Returns the graph tensor, -EINVAL if it is not
+ * bool, or another negative errno.
  */
 static int condition(struct tfl_lower *l)
 {

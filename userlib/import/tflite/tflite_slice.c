@@ -22,8 +22,8 @@ static int reverse(struct tfl_lower *l, int x, int axis)
 }
 
 /*
- * Returns the part of x that begins at start and has shape dim; x itself if that is all of it.
- * Returns a negative errno after a failure.
+ * Emits the part of x that begins at start and has shape dim; x itself if that is all of it.
+ * Returns the graph tensor, or a negative errno.
  */
 static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *dim)
 {
@@ -39,9 +39,9 @@ static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *
 }
 
 /*
- * Returns every stride-th element of x along axis, beginning with the first, n in all; the axis has
- * more than (n - 1) * stride elements. Returns -ENOTSUP if rank or numbers are too large for that,
- * or another negative errno.
+ * Emits every stride-th element of x along axis, beginning with the first, n in all; the axis has
+ * more than (n - 1) * stride elements. Returns the graph tensor, -ENOTSUP if rank or numbers are
+ * too large for that, or another negative errno.
  */
 static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
 {
@@ -76,8 +76,8 @@ static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
 }
 
 /*
- * Returns the elements of x that the ranges r, one for each dimension, name, in their order; the
- * result's dimensions are their counts. Returns a negative errno after a failure.
+ * Emits the elements of x that the ranges r, one for each dimension, name, in their order; the
+ * result's dimensions are their counts. Returns the graph tensor, or a negative errno.
  */
 static int take(struct tfl_lower *l, int x, const struct range *r)
 {

@@ -11,8 +11,8 @@
 #include "tflite_lower.h"
 
 /*
- * Returns op of int32 x and the number v as an intermediate tensor. Returns a negative errno after
- * a failure; a negative x is returned as it is.
+ * Emits op of int32 x and the number v as an intermediate tensor. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 static int with_number(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
 {
@@ -25,7 +25,7 @@ static int with_number(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
 	return c < 0 ? c : tfl_step(l, op, &none, (int[]){ x, c }, 2, WEFT_INT32, t.rank, t.dim, false);
 }
 
-/* Returns int32 a and b joined along axis. Returns a negative errno after a failure. */
+/* Emits int32 a and b joined along axis. Returns the graph tensor, or a negative errno. */
 static int joined(struct tfl_lower *l, int a, int b, int axis)
 {
 	weft_attr at = { .axis = { .axis = axis } };
@@ -43,9 +43,9 @@ static int part(struct tfl_lower *l, int x, int64_t n)
 }
 
 /*
- * Returns the first n bytes of the 16-bit words that the n elements of int32 x hold, as int32 with
+ * Emits the first n bytes of the 16-bit words that the n elements of int32 x hold, as int32 with
  * x's shape: the first half of the words give two bytes each, the lower one first, the other words
- * none. Returns a negative errno after a failure.
+ * none. Returns the graph tensor, or a negative errno.
  */
 static int first_bytes(struct tfl_lower *l, int x)
 {
@@ -66,9 +66,9 @@ static int first_bytes(struct tfl_lower *l, int x)
 }
 
 /*
- * Returns the n bytes in int32 x as n words of 16 bits with x's shape, two bytes each, the lower
- * one first: the bytes fill the first half of the words, and the other words are 0. Returns a
- * negative errno after a failure.
+ * Emits the n bytes in int32 x as n words of 16 bits with x's shape, two bytes each, the lower one
+ * first: the bytes fill the first half of the words, and the other words are 0. Returns the graph
+ * tensor, or a negative errno.
  */
 static int words_of(struct tfl_lower *l, int x)
 {

@@ -90,8 +90,8 @@ static int operands(struct tfl_lower *l, struct svdf *s)
 }
 
 /*
- * Returns the new column of the memory, [n,filters,1] of int16: the features of the input x.
- * Returns a negative errno after a failure.
+ * Emits the new column of the memory, [n,filters,1] of int16: the features of the input x. Returns
+ * the graph tensor, or a negative errno.
  */
 static int features(struct tfl_lower *l, const struct svdf *s, int x)
 {
@@ -112,8 +112,8 @@ static int features(struct tfl_lower *l, const struct svdf *s, int x)
 }
 
 /*
- * Returns the memory [n,filters,memory]: the older columns, which are constant 0, and the new one,
- * x. Returns a negative errno after a failure.
+ * Emits the memory [n,filters,memory]: the older columns, which are constant 0, and the new one, x.
+ * Returns the graph tensor, or a negative errno.
  */
 static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 {
@@ -132,8 +132,8 @@ static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 }
 
 /*
- * Returns the sums over c of int32 x, taken as [a,b,c], as [a,b,1]. Returns a negative errno after
- * a failure.
+ * Emits the sums over c of int32 x, taken as [a,b,c], as [a,b,1]. Returns the graph tensor, or a
+ * negative errno.
  */
 static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 {

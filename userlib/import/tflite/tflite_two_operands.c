@@ -14,8 +14,8 @@
 #define DIFFERENCE_LEFT 7
 
 /*
- * Returns operand k with the result's rank as int32: (x - zp) << left, or as it is if it is int32
- * already. Returns a negative errno after a failure.
+ * Emits operand k with the result's rank as int32: (x - zp) << left, or as it is if it is int32
+ * already. Returns the graph tensor, or a negative errno.
  */
 static int wide_operand(struct tfl_lower *l, int k, int32_t zp, int left)
 {

@@ -33,8 +33,9 @@ int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int
 }
 
 /*
- * Returns x [N,H,W,C] without the w[0].trim rows at the bottom and w[1].trim columns at the right
- * that no window reaches; x itself if there are none. Returns a negative errno after a failure.
+ * Emits x [N,H,W,C] without the w[0].trim rows at the bottom and w[1].trim columns at the right
+ * that no window reaches; x itself if there are none. Returns the graph tensor, or a negative
+ * errno.
  */
 int tfl_trim(struct tfl_lower *l, int x, const struct tfl_window w[2])
 {

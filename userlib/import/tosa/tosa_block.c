@@ -671,9 +671,9 @@ static int import_inputs(struct tosa_lower *l)
 }
 
 /*
- * Returns the tensor for output i of the block: t itself, or, if t is an input or already an
- * output, the result of an IDENTITY of t that has the output's name. Returns a negative errno after
- * a failure.
+ * Returns the graph tensor for output i of the block: t itself, or, if t is an input or already an
+ * output, a new one with the output's name that an IDENTITY of t gives. Returns a negative errno
+ * after a failure.
  */
 static int own_output(struct tosa_lower *l, uint32_t i, int t)
 {

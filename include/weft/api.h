@@ -13,7 +13,7 @@
 #define WEFT_API __attribute__((visibility("default")))
 
 /*
- * A parameter that points to room for at least so many bytes, and not to NULL:
+ * Marks a parameter that points to room for at least that many bytes and is not NULL:
  * int f(char msg WEFT_ROOM(256)). A C compiler warns of a smaller array, without any
  * option (GCC: -Wstringop-overflow, -Wnonnull; clang: -Warray-bounds, -Wnonnull). Every
  * text that a function leaves there is one line that ends with a zero byte.
@@ -32,7 +32,7 @@ extern "C" {
  * The version of the library that runs, which may be newer than the headers that a
  * program was compiled with.
  *
- * @return "MAJOR.MINOR.PATCH" by semantic versioning; constant, valid for ever. Thread-safe.
+ * @return "MAJOR.MINOR.PATCH" by semantic versioning; a constant string. Thread-safe.
  */
 WEFT_API const char *weft_version(void);
 

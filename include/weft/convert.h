@@ -5,7 +5,7 @@
  *
  * Every conversion rounds once, from the exact value. Four descriptions of the
  * same conversions differ in what happens at the edges; enum weft_cast_rules
- * names whose to follow. All functions are thread-safe and touch nothing but
+ * says which of them to follow. All functions are thread-safe and touch nothing but
  * their arguments.
  *
  *	struct weft_cast_options o = weft_cast_options_default(WEFT_CAST_ONNX);
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define WEFT_CONVERT_MSG 160
+#define WEFT_CONVERT_MSG 160   /* bytes of a message buffer */
 
 enum weft_cast_rules {
 	/*
@@ -70,22 +70,26 @@ struct weft_cast_options {
 	 * as ONNX's published node tests have it, and not NaN, as Cast's text says.
 	 */
 	bool fnuz_inf_max;
-	int32_t log2_scale;        /* PopXL only, -32..31; else 0 */
-	uint8_t scale_round;       /* enum weft_scale_round; with ONNX's rules */
+	int32_t log2_scale;        /* PopXL only: -32..31; 0 with other rules */
+	uint8_t scale_round;       /* enum weft_scale_round, for float8e8m0 with ONNX's rules */
 	uint8_t reserved[15];      /* zero */
 };
 
-/** ONNX and OpenVINO saturate, TOSA and PopXL (nan_on_overflow) do not. */
+/**
+ * Returns the usual options for these rules: ONNX and OpenVINO saturate, TOSA and PopXL
+ * (nan_on_overflow) do not.
+ */
 WEFT_API struct weft_cast_options weft_cast_options_default(enum weft_cast_rules rules);
 
 /**
  * Convert a tensor.
  *
- * @param x       Any shape; data in the layout of weft/tensor.h.
- * @param[out] y  The caller's: same shape, type and data set; written only on success.
- *                May not overlap x unless both are of one width and begin together.
+ * @param x       The tensor, of any shape; data in the layout of weft/tensor.h.
+ * @param[out] y  The result: the caller sets type, x's shape and data with room for it; the data
+ *                are written only on success. They may overlap x's only if elements have the same
+ *                width and both begin at the same place.
  * @param msg     WEFT_CONVERT_MSG bytes; one line on failure.
- * @return 0, -EINVAL (shapes differ, pair or option outside the rules)
+ * @return 0; -EINVAL: the shapes differ, or the rules do not have this pair of types or option
  */
 WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char msg WEFT_ROOM(WEFT_CONVERT_MSG));
 
@@ -106,45 +110,47 @@ WEFT_API int weft_fake_convert(const weft_tensor *x, weft_tensor *y, weft_dtype 
                       const weft_tensor *scale, const weft_tensor *shift, char msg WEFT_ROOM(WEFT_CONVERT_MSG));
 
 /**
- * Type of a name: what weft_dtype_name() gives, ONNX's "float" and "double",
+ * Find the type of a name: what weft_dtype_name() gives, ONNX's "float" and "double",
  * PopXL's "half", "float8_143" and "float8_152", OpenVINO's "f8e4m3" and
  * "f8e5m2", TOSA's "fp8e4m3" and "fp8e5m2".
  *
- * @return 0, -EINVAL (*t untouched)
+ * @return 0 with the type in *t; -EINVAL: no type has this name, *t is untouched
  */
 WEFT_API int weft_dtype_of_name(const char *name, weft_dtype *t);
 
 /**
- * Value of a code. Exact: fp64 holds every value of every format. NaN for an
- * integer type.
+ * Returns the value of a code of float type t, in the low bits of `bits`. It is exact, since fp64
+ * holds every value of every format. NaN for an integer type.
  */
 WEFT_API double weft_float_decode(weft_dtype t, uint64_t bits);
 
-/* Room that weft_number_format() needs for any number. */
+/* Bytes of room that are enough for any number of weft_number_format(). */
 #define WEFT_NUMBER_TEXT 400
 
 /**
- * Number of a text, as ONNX's Cast from string: plain or scientific notation,
- * INF, +INF, -INF and NaN in any case. Floats are rounded once, to nearest even
- * (float8 saturates); integers get what stands before the point, and its low bits.
+ * Read a number of type t from a text, as ONNX's Cast from string does: plain or scientific
+ * notation, INF, +INF, -INF and NaN in upper or lower case. Floats are rounded once, to nearest
+ * even (float8 saturates); for integers the digits behind the point are dropped and the low bits kept.
  *
- * @param[out] bits  The code, in the low bits.
- * @return 0, -EINVAL (no number), -ENOMEM
+ * @param[out] bits  The number's code, in the low bits.
+ * @return 0; -EINVAL: the text is no number; -ENOMEM
  */
 WEFT_API int weft_number_parse(const char *text, weft_dtype t, uint64_t *bits);
 
 /**
- * Text of a number, as ONNX's Cast to string: plain notation with the fewest
- * digits that read back as the same fp16, fp32 or fp64 (smaller floats: as the
- * same fp32); INF, -INF, NaN. bool: 0 or 1.
+ * Write a number of type t, whose code is in the low bits of `bits`, as text, as ONNX's Cast to
+ * string does: plain notation with the fewest digits that read back as the same fp16, fp32 or fp64
+ * (smaller floats: as the same fp32); INF, -INF, NaN; a bool as 0 or 1.
  *
- * @return 0, -ERANGE (does not fit n bytes)
+ * @param text  Room for n bytes, of which the last used is 0.
+ * @return 0; -ERANGE: the text does not fit
  */
 WEFT_API int weft_number_format(weft_dtype t, uint64_t bits, char *text, size_t n);
 
 /**
- * Nearest code, ties to even, float8e8m0 up; saturate concerns float8 only (infinity
- * to FNUZ is NaN in any case). 0 for an integer type.
+ * Returns the code of float type t that is nearest to v, ties to even; float8e8m0 rounds up. With
+ * saturate, a float8 too large becomes the greatest finite value (but infinity becomes NaN in the
+ * FNUZ types in any case). 0 for an integer type.
  */
 WEFT_API uint64_t weft_float_encode(weft_dtype t, double v, bool saturate);
 

@@ -11,7 +11,7 @@
  *	weft_buf_read(buf, 0, out, bytes);
  *
  * Time limits. A function that takes timeout_ms looks once and returns if that is 0,
- * and waits without a limit if it is WEFT_FOREVER. What every other function may take
+ * and waits without a limit if it is WEFT_FOREVER. How long every other function may take
  * stands beside it; "the call limit" is options.usb_call_ms. No function waits longer,
  * whatever a card does or leaves undone. A card that is lost ends every wait, also one
  * with WEFT_FOREVER: when nothing has come from it for options.usb_timeout_ms it is
@@ -61,13 +61,14 @@ typedef uint64_t weft_job;
 /* As timeout_ms: without a limit. */
 #define WEFT_FOREVER 0xffffffffu
 
-/* What the DMA windows are for. */
+/* What the DMA windows are for: the stream itself, constants, and memory that streams read and write. */
 enum { WEFT_WIN_STREAM = 0, WEFT_WIN_CONST = 1, WEFT_WIN_ARENA = 2 };
 
 enum weft_dev_kind { WEFT_DEV_MODEL, WEFT_DEV_RTL, WEFT_DEV_USB };
+/* Profiles of simulated memory: as slow as DDR, where reads and writes share a budget, or as fast as SRAM. */
 enum weft_memory { WEFT_MEMORY_DDR, WEFT_MEMORY_SRAM };
 
-/* Who lets a device's events happen. */
+/* Who lets a device's events happen (see above). */
 enum weft_events_by {
 	WEFT_EVENTS_DEFAULT,       /* a card: the thread; a simulated device: the caller */
 	WEFT_EVENTS_CALLER,        /* weft_dev_process(), and any call that waits */
@@ -82,7 +83,7 @@ struct weft_dev_options {
 	                            * program or library, in rtl/ there, or in weft/ there */
 	bool cosim;                /* RTL only: run the model beside it and compare the bytes that
 	                            * each command wrote, as it retires */
-	const char *wave;          /* RTL only: FST file, or NULL */
+	const char *wave;          /* RTL only: record waves to this FST file; NULL: record none */
 	int64_t wave_cmd;          /* command of each stream around which to record (weft_dev_wave() changes
 	                            * it), or -1: everything until weft_dev_close() */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
@@ -97,14 +98,14 @@ struct weft_dev_options {
 	unsigned usb_call_ms;      /* USB only: how long a call without a time limit of its own may take,
 	                            * and usb_timeout_ms more for each 64 KiB that it moves; 0: 60000 */
 	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb/usb.h), or NULL */
-	uint64_t hang_cycles;      /* RTL only: retiring nothing for so long counts as hung; 0: 2^26 */
-	enum weft_events_by events;
+	uint64_t hang_cycles;      /* RTL only: a stream that retires nothing for so many cycles counts as hung; 0: 2^26 */
+	enum weft_events_by events;    /* who lets the device's events happen */
 	uint32_t all_clocks;       /* RTL only, for tests: not 0 lets the clock of every unit run in every
 	                            * cycle. Simulates slower; results and cycles are the same */
 	uint64_t reserved[2];      /* zero */
 };
 
-/** Defaults: the model, w16, ddr, nothing recorded. */
+/** Returns the defaults: the functional model, configuration w16, memory DDR, nothing recorded. */
 WEFT_API struct weft_dev_options weft_dev_options_default(void);
 
 /**
@@ -131,15 +132,15 @@ WEFT_API int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, cha
 WEFT_API void weft_dev_close(weft_dev *dev);
 
 /**
- * What went wrong in this thread's last call on dev that can fail.
- * @return one line, "" if nothing did; valid until this thread's next call on any device. Does not wait.
+ * Returns one line about what went wrong in this thread's last call on dev that can fail; "" if
+ * nothing did. Valid until this thread's next call on any device. Does not wait.
  */
 WEFT_API const char *weft_dev_error(const weft_dev *dev);
 
 /* ---- events ---- */
 
 /**
- * A descriptor for poll(), select() or epoll that is readable when weft_dev_process()
+ * Returns a descriptor for poll(), select() or epoll that is readable when weft_dev_process()
  * has something to do, or when a job has ended since weft_dev_process() was last called.
  *
  * @return the descriptor, the device's own until weft_dev_close(): do not read or close it;
@@ -161,8 +162,8 @@ WEFT_API int weft_dev_process(weft_dev *dev);
 /* ---- buffers ---- */
 
 /**
- * Device memory, zeroed. On a card, what the host writes is sent with the next
- * job that uses the buffer, and what jobs wrote is fetched when it is read.
+ * Allocate a buffer of device memory, filled with zeros. On a card, what the host writes to it is sent
+ * with the next job that uses the buffer, and what jobs wrote is fetched when it is read.
  *
  * @param[out] buf  Set only on success; weft_buf_free() frees it.
  * @return 0, -ENOMEM, -ENODEV, -EPERM (forked). Thread-safe. Does not wait.
@@ -192,25 +193,25 @@ WEFT_API int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, s
 WEFT_API int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
 
 /**
- * What the buffer holds does not matter any more: nothing of it needs to be sent or kept. Until something is
- * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM, and as weft_buf_write(), which
- * says also how long it takes
+ * Discard what a buffer holds, so that nothing of it needs to be sent to a card or kept. Until something
+ * is written there, its contents are undefined.
+ * @return 0, -EBUSY, -ENOMEM, or as weft_buf_write(), which also says how long it takes
  */
 WEFT_API int weft_buf_discard(weft_buf *buf);
 
 /**
- * Look at the device's memory itself: the next read fetches from a card even what the host wrote there and no job
- * did. For finding out whether that memory is sound. @return 0, -EBUSY, -ENOMEM, and as weft_buf_write(), which
- * says also how long it takes
+ * Let the next read fetch a buffer's contents from the card's memory, even those that the host wrote
+ * there and no job has changed, to find out whether that memory is sound.
+ * @return 0, -EBUSY, -ENOMEM, or as weft_buf_write(), which also says how long it takes
  */
 WEFT_API int weft_buf_doubt(weft_buf *buf);
 
 /* ---- jobs ---- */
 
-/* What a job may reach. windows[i] is DMA window i+1; window 0 is the stream. */
+/* A DMA window: memory that a job may reach. windows[i] is window i + 1; window 0 is the stream. */
 struct weft_window {
-	weft_buf *buf;             /* NULL: closed */
-	bool rd, wr;
+	weft_buf *buf;             /* the buffer; NULL: the window is closed */
+	bool rd, wr;               /* the job may read it, and write it */
 };
 
 /**
@@ -239,33 +240,39 @@ WEFT_API int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
                 const struct weft_window *windows, size_t n_windows, weft_job *job);
 
 /**
- * Would weft_submit() take this stream?
- * @return 0, -EINVAL (weft_dev_error() says why), -ENOMEM. Thread-safe. As long as weft_submit().
+ * Check whether weft_submit() would take this stream.
+ * @return 0; -EINVAL: it breaks a rule, weft_dev_error() names command and rule; -ENOMEM.
+ *         Thread-safe. Takes as long as weft_submit().
  */
 WEFT_API int weft_dev_verify(weft_dev *dev, const uint64_t *words, size_t n_words, const struct weft_window *windows,
                     size_t n_windows);
 
-/* The device's counters (include/spec/regs.toml, cnt_*). All in cycles but the named ones. */
+/*
+ * The device's counters of one stream (include/spec/regs.toml, cnt_*): cycles in all, in which each
+ * unit was busy, and in which the array waited for activations, weights or the post unit; requests
+ * to the scratchpad that lost arbitration, counted in each cycle; bytes read and written; commands.
+ */
 struct weft_counters {
 	uint32_t cycles, ld_busy, st_busy, cv_busy, ve_busy;
 	uint32_t cv_stall_act, cv_stall_wgt, cv_stall_post, sp_conflict;
 	uint32_t rd_bytes, wr_bytes, cmds;
 };
 
+/* How a job ended. */
 struct weft_job_result {
-	int status;                /* 0, -EIO: fault, -ETIMEDOUT, -ECANCELED, -EBADMSG: model and RTL
-	                            * differ; a card: -ENODEV, unplugged; -ECONNRESET, it was reset
+	int status;                /* 0; -EIO: a fault; -ETIMEDOUT: given up or hung; -ECANCELED; -EBADMSG: model
+	                            * and RTL differ; a card: -ENODEV: unplugged; -ECONNRESET: it was reset,
 	                            * and what earlier jobs left in its memory is gone */
-	uint64_t cycles;           /* from start to END; 0 on the model */
-	uint32_t fault_code, fault_unit, fault_cmd, fault_tag, fault_info;
+	uint64_t cycles;           /* cycles from the stream's start to END; 0 on the model */
+	uint32_t fault_code, fault_unit, fault_cmd, fault_tag, fault_info;   /* the fault; code 0: there was none */
 	struct weft_counters counters;
-	double seconds;            /* host time spent */
-	double cpu_seconds;        /* of it, this thread's processor time */
+	double seconds;            /* time on the host that the job took */
+	double cpu_seconds;        /* processor time of this thread within it */
 	uint64_t sim_cycles;       /* RTL: cycles simulated in that time */
 };
 
 /**
- * Wait for a job's end. On a simulated device that runs the job, and those before it.
+ * Wait for a job's end. On a simulated device this runs the job, and those before it.
  *
  * @param timeout_ms  0: look whether it has ended. WEFT_FOREVER: until it has.
  * @param[out] result Set only if the job has ended.
@@ -282,9 +289,11 @@ struct weft_job_result {
 WEFT_API int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
 
 /**
- * weft_wait(), then weft_forget() if the job has not ended by then: whatever happens, no job is left behind.
+ * Call weft_wait(), and weft_forget() if the job has not ended by then: whatever happens, no job is
+ * left behind.
  *
- * @return 0: result->status says how it ended, -ETIMEDOUT: it was given up; -ENOENT, -EPERM, -EDEADLK as weft_wait()
+ * @return 0: result->status says how the job ended, -ETIMEDOUT if it was given up; -ENOENT, -EPERM,
+ *         -EDEADLK as weft_wait()
  */
 WEFT_API int weft_finish(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
 
@@ -304,61 +313,69 @@ WEFT_API int weft_forget(weft_dev *dev, weft_job job);
 
 /* ---- cards ---- */
 
-/* A card on the USB. */
+/* A card that is plugged in to the USB. */
 struct weft_dev_info {
-	char serial[24];           /* for options.usb */
-	char product[48];
+	char serial[24];           /* its serial, for options.usb */
+	char product[48];          /* its product name */
 	char where[32];            /* "bus 1 device 4" */
-	char used_by[64];          /* "weft (pid 123)", "" if free or unknown */
-	int access;                /* 0, -EACCES: not for this user, -EBUSY */
+	char used_by[64];          /* who has it open: "weft (pid 123)"; "" if nobody does or it is not known */
+	int access;                /* 0: it can be opened; -EACCES: not by this user; -EBUSY: it is in use */
 };
 
 /**
- * Cards that are plugged in.
- * @return 0 with *n found, at most max written; -EIO, -ENOTSUP. Thread-safe. Waits for nothing but the
+ * List the cards that are plugged in.
+ * @param[out] out  At most max cards are written here.
+ * @param[out] n    How many cards there are.
+ * @return 0, -EIO, -ENOTSUP, with one line in msg on failure. Thread-safe. Waits for nothing but the
  *         kernel, which may take some milliseconds for each device on the USB.
  */
 WEFT_API int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char msg WEFT_ROOM(WEFT_DEV_MSG));
 
-/** A card was plugged in (here), or is gone. A non-zero return ends weft_dev_watch(), which returns it. */
+/**
+ * Called when a card is there (here is true), or is gone. A return other than 0 ends weft_dev_watch(),
+ * which returns it.
+ */
 typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool here);
 
 /**
- * Be told of the cards on the USB: first of those that are there, then of each
+ * Call fn for the cards on the USB: first for those that are there, then for each
  * that comes and goes. None is claimed, so others may take them meanwhile.
- * @param timeout_ms  0: only of those that are there; WEFT_FOREVER: until fn says so
- * @return what fn returned; 0: that time is over; -EIO, -ENOMEM. Thread-safe.
+ * @param timeout_ms  0: only for those that are there; WEFT_FOREVER: until fn says so
+ * @return what fn returned if that is not 0; 0: the time is over; -EIO, -ENOMEM. Thread-safe.
  */
 WEFT_API int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char msg WEFT_ROOM(WEFT_DEV_MSG));
 
-/* An open card, and what has happened on the way to it. */
+/* What an open card says of itself, and what has happened on the way to it. */
 struct weft_card_info {
 	char serial[24];
-	char config[8];
-	uint32_t fw_version, protocol, chip_version;   /* major << 16 | minor ... */
-	uint64_t dram_bytes;
-	uint32_t clock_khz, slot, boot_count, reset_cause;
-	/* since it was opened */
+	char config[8];            /* the name of its configuration */
+	uint32_t fw_version, protocol, chip_version;   /* of firmware, protocol and chip: major << 16 | minor ... */
+	uint64_t dram_bytes;       /* bytes of its memory */
+	uint32_t clock_khz, slot, boot_count, reset_cause;     /* clock, the firmware's slot, starts, why it started last */
+	/* Since it was opened: frames sent again, resets of the link and of the chip, jobs sent again, and all jobs. */
 	uint64_t frames_repeated, link_resets, chip_resets, jobs_repeated, jobs;
 };
-/** @return 0, -ENOTSUP: not a card; -EPERM (forked). Thread-safe. Does not wait. */
+/**
+ * Fill *out for an open card.
+ * @return 0; -ENOTSUP: it is no card; -EPERM (forked). Thread-safe. Does not wait.
+ */
 WEFT_API int weft_dev_card(weft_dev *dev, struct weft_card_info *out);
 
 enum weft_usb_speed { WEFT_USB_SPEED_UNKNOWN, WEFT_USB_SPEED_LOW, WEFT_USB_SPEED_FULL, WEFT_USB_SPEED_HIGH, WEFT_USB_SPEED_SUPER };
-/** "high speed, 480 Mbit/s" */
+/** Returns a speed in words, such as "high speed, 480 Mbit/s". */
 WEFT_API const char *weft_usb_speed_text(enum weft_usb_speed speed);
 
-/* How a card shows itself on the USB, and how it hangs there. */
+/* What a card's descriptors say, and how it is connected to the USB. */
 struct weft_usb_info {
 	uint16_t vendor, product_id;
 	uint16_t usb_bcd, device_bcd;          /* 0x0210 is 2.10 */
-	char manufacturer[64], product[64], serial[64];        /* "" without a string */
-	uint8_t packet_0;          /* most bytes of a packet: endpoint 0, */
-	uint16_t packet_in, packet_out;        /* the bulk endpoints of messages and data; 0: there is none */
+	char manufacturer[64], product[64], serial[64];        /* "": the card has no such string */
+	uint8_t packet_0;          /* the most bytes of a packet of endpoint 0 */
+	uint16_t packet_in, packet_out;        /* and of the two bulk endpoints; 0: there is no such endpoint */
 	bool high_capable;         /* it says what it would be at the other speed, so it can do high speed */
-	enum weft_usb_speed speed; /* at which it runs */
-	enum weft_usb_speed hub_speed;         /* of the slowest hub between it and the host; unknown: none, or nobody tells */
-	char port[32];             /* "1-2.3": bus 1, port 3 of the hub in port 2; "" if nobody tells */
+	enum weft_usb_speed speed; /* the speed at which it runs */
+	enum weft_usb_speed hub_speed;         /* of the slowest hub between it and the host; unknown: none, or not known */
+	char port[32];             /* "1-2.3": bus 1, port 3 of the hub in port 2; "" if it is not known */
 };
 /**
  * Read an open card's USB descriptors, and what the host knows of its port.
@@ -370,28 +387,29 @@ WEFT_API int weft_dev_usb(weft_dev *dev, struct weft_usb_info *out);
 /* One request to a card and its answer. */
 struct weft_transfer {
 	const char *what;          /* "WRITE", "READ", or the message's name */
-	uint32_t bytes;            /* of its payload */
-	uint64_t from_ns, to_ns;   /* sent, answered: CLOCK_MONOTONIC */
+	uint32_t bytes;            /* bytes of its payload */
+	uint64_t from_ns, to_ns;   /* when it was sent and answered, by CLOCK_MONOTONIC */
 };
 typedef void weft_traffic(void *user, const struct weft_transfer *t);
 
 /**
- * Be called as each request is answered; cards only. fn NULL: no more. Which thread calls fn depends on
- * options.events. @return 0, -ENOTSUP, -EPERM (forked). Thread-safe. Does not wait.
+ * Have fn called as each request to a card is answered; NULL ends that. Which thread calls fn depends
+ * on options.events.
+ * @return 0; -ENOTSUP: it is no card; -EPERM (forked). Thread-safe. Does not wait.
  */
 WEFT_API int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user);
 
 /* One command has just retired. */
 struct weft_retire {
-	size_t cmd;                /* index in the stream */
-	unsigned unit;             /* enum weft_unit */
-	uint64_t cycle;            /* since the stream's start; 0 on the model */
+	size_t cmd;                /* the command's index in the stream */
+	unsigned unit;             /* its unit, enum weft_unit */
+	uint64_t cycle;            /* the cycle since the stream's start; 0 on the model */
 };
 
 /**
- * Be called as each command retires, in the order of retirement. From inside,
- * weft_dev_peek_sp() and weft_buf_read() show what the device holds at that
- * moment. A non-zero return stops the job with that status.
+ * Have fn called as each command of jobs to come retires, in the order of retirement, on simulated
+ * devices; NULL ends that. From inside, weft_dev_peek_sp() and weft_buf_read() show what the device
+ * holds at that moment. A return other than 0 stops the job with that status.
  */
 typedef int weft_observer(void *user, const struct weft_retire *r);
 WEFT_API void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user);
@@ -402,94 +420,121 @@ enum weft_track {
 	WEFT_TRACK_RD, WEFT_TRACK_WR, WEFT_N_TRACKS
 };
 enum weft_does {
-	WEFT_DOES_IDLE,            /* no command; a channel: nothing outstanding */
-	WEFT_DOES_BUSY,
+	WEFT_DOES_IDLE,            /* it has no command; a channel of the bus: nothing is outstanding */
+	WEFT_DOES_BUSY,            /* it works, or moves data */
 	WEFT_DOES_FILL,            /* CV: a command fills or leaves the array */
 	WEFT_DOES_WAIT_COMMAND,    /* its next command waits for others to retire */
 	WEFT_DOES_WAIT_QUEUE,      /* CP: the unit's queue is full */
-	WEFT_DOES_WAIT_MEMORY,     /* data, or room, from the bus */
-	WEFT_DOES_WAIT_ANSWER,     /* WR: written, not yet acknowledged */
-	WEFT_DOES_WAIT_SP,         /* the scratchpad's port went to another */
-	WEFT_DOES_WAIT_POST,
-	WEFT_DOES_WAIT_ACT,        /* CV: an activation word */
-	WEFT_DOES_WAIT_WGT,        /* CV: a weight word */
+	WEFT_DOES_WAIT_MEMORY,     /* it waits for data, or for room, from the bus */
+	WEFT_DOES_WAIT_ANSWER,     /* WR: data are written, but not yet acknowledged */
+	WEFT_DOES_WAIT_SP,         /* the scratchpad's port was given to another unit */
+	WEFT_DOES_WAIT_POST,       /* it waits for the post unit */
+	WEFT_DOES_WAIT_ACT,        /* CV: it waits for an activation word */
+	WEFT_DOES_WAIT_WGT,        /* CV: it waits for a weight word */
 	WEFT_N_DOES
 };
-/** "CV"; "waits for the post unit" */
+/**
+ * Return the name of a track ("CV"), and of a state ("waits for the post unit"); "?" for a number that
+ * is none.
+ */
 WEFT_API const char *weft_track_name(unsigned track);
 WEFT_API const char *weft_does_text(unsigned does);
 
 /* One cycle of a running stream. */
 struct weft_sample {
-	uint64_t cycle;            /* from 0, at the stream's start */
+	uint64_t cycle;            /* counted from 0, the stream's start */
 	uint8_t state[WEFT_N_TRACKS];   /* enum weft_does */
-	uint16_t rd_bytes, wr_bytes;    /* that LD and ST moved */
-	uint8_t issued, retired;   /* bit per enum weft_unit */
+	uint16_t rd_bytes, wr_bytes;    /* bytes that LD and ST moved over the bus in this cycle */
+	uint8_t issued, retired;   /* units, one bit for each enum weft_unit, that got a command, and that retired one */
 };
 typedef void weft_sampler(void *user, const struct weft_sample *w);
 
-/** Be called in every cycle of jobs to come; RTL only, with options.samples. fn NULL: no more. @return 0, -ENOTSUP */
+/**
+ * Have fn called in every cycle of jobs to come, on the RTL opened with options.samples; NULL ends that.
+ * @return 0, -ENOTSUP
+ */
 WEFT_API int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user);
 
-/** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */
+/**
+ * Read len_bytes bytes of the scratchpad from address addr.
+ * @return 0; -ERANGE: outside the scratchpad; -ENOTSUP: this device cannot show it
+ */
 WEFT_API int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);
 
 /**
- * Scratchpad bytes for the next job to begin with; simulated devices only. That
- * job finds the rest as the job before it left it.
- * @return 0, -ERANGE, -ENOTSUP
+ * Write len_bytes bytes of the scratchpad at address addr, with which the next job begins; simulated
+ * devices only. That job finds the rest as the job before it left it.
+ * @return 0; -ERANGE: outside the scratchpad; -ENOTSUP
  */
 WEFT_API int weft_dev_poke_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, const void *data);
 
-/* Difference that co-simulation found. */
+/* A difference between the RTL and the model beside it. */
 struct weft_cosim_diff {
-	bool found;
-	size_t cmd;
-	bool in_sp;                /* else in window */
-	unsigned window;
-	uint64_t addr, cycle;
-	uint8_t expected, got;
+	bool found;                /* there is one */
+	size_t cmd;                /* the command after which it was seen */
+	bool in_sp;                /* it is in the scratchpad; false: in a window */
+	unsigned window;           /* which window */
+	uint64_t addr, cycle;      /* the byte's address or offset there, and the cycle */
+	uint8_t expected, got;     /* the model's value, and the RTL's */
 };
-/** The first difference of the last job, if cosim was asked for. */
+/**
+ * Returns the first difference of the last job; found is false if there was none or options.cosim was
+ * not set.
+ */
 WEFT_API const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev);
 
-/* For tests: stuck-at-1 faults in the RTL, and streams that skip the verifier. */
+/*
+ * For tests: faults planted in the RTL. PE: bit `bit` of the sum of the PE in row `row`, column `col`
+ * is stuck at 1. LANE: bit `bit` in lane `lane` of the post unit is. SP: bit `bit` of the
+ * scratchpad's byte `addr` is. POINT: bit `bit` of element row, col of weft_dev_points()[point] is
+ * disturbed as `how` says.
+ */
 enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP, WEFT_PLANT_POINT };
 enum weft_plant_how { WEFT_HOW_STUCK0, WEFT_HOW_STUCK1, WEFT_HOW_AND, WEFT_HOW_OR, WEFT_HOW_FLIP };
 struct weft_plant {
 	enum weft_plant_kind kind;
 	uint32_t row, col, lane, addr, bit;
-	/* POINT: element row, col of weft_dev_points()[point] */
-	uint32_t point, bit2;      /* AND, OR: bit and bit2 are wired together */
-	enum weft_plant_how how;
-	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
+	uint32_t point, bit2;      /* AND, OR: bit and bit2 are wired together, so that both are their AND or OR */
+	enum weft_plant_how how;   /* POINT: what is wrong with the bit */
+	uint64_t cycle;            /* FLIP: the bit is inverted once, so many cycles from now */
 };
-/** @return 0, -ENOTSUP (not in this device), -EINVAL (no such place or bit) */
+/** Plant a fault. @return 0; -ENOTSUP: not in this device; -EINVAL: there is no such place or bit */
 WEFT_API int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
 
-/* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */
+/* A place of the RTL where faults can be planted: rows x cols elements of `bits` bits. */
 struct weft_fault_point {
 	const char *name;          /* "u_post.s1_min_q" */
 	uint32_t bits, rows, cols;
-	bool storage;              /* bridges and flips are possible */
+	bool storage;              /* it stores its value, so that bits can be wired together and inverted, too */
 };
-/** Only builds with fault points (make fault) have any. Valid as long as the device. */
+/**
+ * Returns all such places, *n of them; they are valid as long as the device. Only the RTL built with
+ * fault points (make fault) has any.
+ */
 WEFT_API const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
+/** With true, submit streams without verifying them, until it is called with false. For tests. */
 WEFT_API void weft_dev_trust(weft_dev *dev, bool trusted);
 /**
- * Of a device opened to record around a command (options.wave, wave_cmd): which command of the
- * streams to come that is; -1: they are not recorded. @return 0, -ENOTSUP
+ * Choose the command of the streams to come around which waves are recorded, on a device opened for
+ * that (options.wave, wave_cmd). -1: they are not recorded. @return 0, -ENOTSUP
  */
 WEFT_API int weft_dev_wave(weft_dev *dev, int64_t cmd);
-/** Reset a simulated device after a fault. weft_wait() does so by itself. @return 0, -EIO. Does not wait. */
+/**
+ * Reset a simulated device after a fault; weft_wait() does so by itself.
+ * @return 0; -EIO: the reset does not end. Does not wait.
+ */
 WEFT_API int weft_dev_reset(weft_dev *dev);
 /**
- * Registers as the last job left them. Those of the model, which has none, read 0, and so do those of a card
- * that does not answer within 1 s, the longest that this takes.
+ * Returns the value of the register at byte address addr, as the last job left it. 0 on the model,
+ * which has no registers, and on a card that does not answer within 1 s, the longest that this takes.
  */
 WEFT_API uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
+/** Says whether the device has registers. */
 WEFT_API bool weft_dev_has_regs(const weft_dev *dev);
-/** Between jobs only. @return 0, -ENOTSUP: this device takes no such writes */
+/**
+ * Write the register at byte address addr, between jobs only.
+ * @return 0; -ENOTSUP: this device takes no such writes
+ */
 WEFT_API int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value);
 
 #ifdef __cplusplus

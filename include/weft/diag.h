@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of a device, block by block from the outside in.
- * What is wrong is said of the first block that fails, as closely as the evidence allows.
+ * Tests of a device, block by block from the outside in. The first block that fails is reported,
+ * with the place of the fault as closely as the evidence allows.
  *
  *	weft_diag_open(&options, &d, msg);
  *	for (i = 0; i < weft_diag_count(); i++)
@@ -9,7 +9,7 @@
  *	weft_diag_close(d);
  *
  * Expected values are those of the functional model, which runs the same streams, or
- * follow from what a test wrote. One thread.
+ * follow from what a test wrote. A weft_diag belongs to one thread at a time.
  */
 #ifndef WEFT_DIAG_H
 #define WEFT_DIAG_H
@@ -27,73 +27,89 @@ extern "C" {
 
 typedef struct weft_diag weft_diag;
 
-/** Tests, in the order in which they make sense. */
+/** Returns the number of tests. They have the numbers 0..count-1 and should run in this order. */
 WEFT_API size_t weft_diag_count(void);
-WEFT_API const char *weft_diag_name(size_t test);    /* "scratchpad" */
+/** Returns a test's name ("scratchpad"), or one line about it; NULL if there is no such test. */
+WEFT_API const char *weft_diag_name(size_t test);
 WEFT_API const char *weft_diag_brief(size_t test);
-/** @return its number, or -1 */
+/** Returns the number of the test of that name; -1 if there is none. */
 WEFT_API int weft_diag_find(const char *name);
 
-/* What can be said; each has a section in docs/bringup.md. */
+/* A kind of finding; each has a section in docs/bringup.md. */
 struct weft_diag_message {
 	const char *id;            /* "DIAG-SP-1" */
-	const char *block;         /* "scratchpad": what is at fault */
-	const char *brief;
+	const char *block;         /* the block at fault: "scratchpad" */
+	const char *brief;         /* one line about it */
 };
+/** Returns all kinds of findings, *n of them; constant. */
 WEFT_API const struct weft_diag_message *weft_diag_messages(size_t *n);
 
-#define WEFT_DIAG_TEXT 240
+#define WEFT_DIAG_TEXT 240     /* bytes of a finding's text, and of a note */
 
-/* One thing that is wrong. What the evidence does not single out is -1. */
+/* One thing that is wrong. Numbers that the evidence does not single out are -1. */
 struct weft_diag_finding {
-	const char *id, *block;
-	char text[WEFT_DIAG_TEXT];
-	int row, col;              /* PE; col also: a lane of the post unit */
-	int bit;                   /* of what the text names */
-	int bank;                  /* of the scratchpad */
-	int64_t addr;              /* scratchpad or memory byte, register */
+	const char *id, *block;    /* as in struct weft_diag_message */
+	char text[WEFT_DIAG_TEXT]; /* one line for the user */
+	int row, col;              /* row and column of a PE; col is also a lane of the post unit */
+	int bit;                   /* a bit of what the text names */
+	int bank;                  /* a bank of the scratchpad */
+	int64_t addr;              /* a byte of the scratchpad or of memory, or a register's address */
 };
 
 enum weft_diag_state {
 	WEFT_DIAG_PASSED, WEFT_DIAG_FAILED,
-	WEFT_DIAG_ABSENT,          /* the device has nothing of the kind */
-	WEFT_DIAG_BLOCKED,         /* what it builds on has failed before */
+	WEFT_DIAG_ABSENT,          /* the device does not have what the test is for */
+	WEFT_DIAG_BLOCKED,         /* a test that it builds on has failed before, so it was not run */
 };
 
-#define WEFT_DIAG_FINDINGS 8
+#define WEFT_DIAG_FINDINGS 8   /* the most findings that a result holds */
 
 struct weft_diag_result {
 	enum weft_diag_state state;
-	char note[WEFT_DIAG_TEXT]; /* what was measured, or why it did not run; "" */
-	uint64_t cycles, checks;   /* of the NPU; comparisons made */
-	double seconds;
-	size_t n_findings;         /* all; the first WEFT_DIAG_FINDINGS are kept */
+	char note[WEFT_DIAG_TEXT]; /* what was measured, or why the test did not run; or "" */
+	uint64_t cycles, checks;   /* cycles of the NPU (of the simulation, if it has no others); comparisons made */
+	double seconds;            /* time that the test took */
+	size_t n_findings;         /* how many findings there were; the first WEFT_DIAG_FINDINGS are kept */
 	struct weft_diag_finding findings[WEFT_DIAG_FINDINGS];
 };
 
 /**
- * Take a device for tests. Options as for weft_dev_open(); cosim and wave mean nothing.
+ * Open a device for tests.
  *
- * @param[out] d  Set only on success.
- * @param msg     WEFT_DEV_MSG bytes; one line on failure.
+ * @param o       Options as for weft_dev_open(); cosim and wave are ignored.
+ * @param[out] d  Set only on success; weft_diag_close() frees it.
+ * @param msg     WEFT_DEV_MSG bytes; one line on failure (none for -ENOMEM).
  * @return as weft_dev_open()
  */
 WEFT_API int weft_diag_open(const struct weft_dev_options *o, weft_diag **d, char msg WEFT_ROOM(WEFT_DEV_MSG));
+/** Close the device and free d. NULL is fine. */
 WEFT_API void weft_diag_close(weft_diag *d);
 
-/** Run one test. @return 0; -ENOENT: no such test; or the device does not answer any more */
+/**
+ * Run one test. A test that builds on one that has failed is not run but blocked.
+ * @param[out] r  What the test found.
+ * @return 0 whatever it found; -ENOENT: there is no such test; another negative errno: the device does
+ *         not answer any more, or memory ran out
+ */
 WEFT_API int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r);
 
-/** Forget what has failed, so that nothing is blocked by it. */
+/** Forget which tests have failed, so that no test is blocked by them. */
 WEFT_API void weft_diag_forget(weft_diag *d);
 
-/** For tests: a fault in the device, see weft_dev_plant(). @return 0, -ENOTSUP, -EINVAL */
+/**
+ * Plant a fault in the device, for tests of these tests; see weft_dev_plant(). A device that was closed
+ * is opened.
+ * @return 0, -ENOTSUP, -EINVAL, or as weft_dev_open()
+ */
 WEFT_API int weft_diag_plant(weft_diag *d, const struct weft_plant *p);
 
-/** Close the device, open it anew, without a fault, forget. @return as weft_dev_open() */
+/**
+ * Close the device, open it anew without a planted fault, and forget which tests have failed. @return
+ * as weft_dev_open()
+ */
 WEFT_API int weft_diag_renew(weft_diag *d);
 
-/** The device that is being tested, NULL where a card answers only to messages now. */
+/** Returns the device that is being tested; NULL while the card's firmware is spoken to instead. */
 WEFT_API weft_dev *weft_diag_device(weft_diag *d);
 
 #ifdef __cplusplus

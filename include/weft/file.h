@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole file into memory, and back.
+ * Reading a whole file into memory, and writing one.
  *
- * Both functions block; they may be called from any thread.
+ * The functions block; they may be called from any thread.
  */
 #ifndef WEFT_FILE_H
 #define WEFT_FILE_H
@@ -19,29 +19,34 @@ extern "C" {
 /**
  * Read a whole file into memory.
  *
- * @param most      Bytes; what is larger is refused before memory is taken.
- * @param[out] data From malloc, also for an empty file; NULL on failure.
+ * @param most      The most bytes that the file may have; a larger one is refused before memory is taken.
+ * @param[out] data The file's *len bytes, from malloc, also for an empty file; NULL on failure.
  *
- * @return 0, -EFBIG, -EISDIR, -EMEDIUMTYPE (a pipe or a device), -ENOMEM, -EIO, or what opening it said
+ * @return 0; -EFBIG (too large); -EISDIR (a folder); -EMEDIUMTYPE (a pipe or a device); -ENOMEM; -EIO;
+ *         or the negative errno of opening it
  */
 WEFT_API int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len) __attribute__((warn_unused_result));
 
 /**
- * Write a whole file. The bytes go into a file of a new name that nobody can guess, which takes the
- * old one's place once it is on the disk, so that a failure leaves the old file. What is there and no regular file (a device, a
- * pipe) is never replaced; it is written to as it is.
+ * Write a whole file. The bytes go to a new file beside it, with a name that nobody can guess,
+ * which takes the old file's place once it is on the disk; so a failure leaves the old file as it
+ * was. If something that is not a regular file (a device, a pipe) has that path, it is not
+ * replaced: the bytes are written to it.
  *
  * @return 0, or a negative errno
  */
 WEFT_API int weft_file_write(const char *path, const uint8_t *data, size_t len) __attribute__((warn_unused_result));
 
-/** What a failure of these functions means, in words for a message. Not thread-local: constant text or strerror()'s. */
+/**
+ * Returns in words what a negative errno of these functions means: a constant text, or that of
+ * strerror(), which another call in the same thread may overwrite.
+ */
 WEFT_API const char *weft_file_error(int err);
 
-/* A part of what is written. */
+/* A part of what is written: len bytes at data. */
 struct weft_piece { const void *data; size_t len; };
 
-/** weft_file_write() of bytes that lie in n places, one after the other. */
+/** Write a whole file as weft_file_write() does, from bytes that lie in n places, one after the other. */
 WEFT_API int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n) __attribute__((warn_unused_result));
 
 #ifdef __cplusplus

@@ -30,23 +30,27 @@
 #include <weft/api.h>
 #include <weft/tensor.h>
 
-#define WEFT_IMAGE_MSG 256
+#define WEFT_IMAGE_MSG 256     /* bytes of a message buffer */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Whether the file starts like a PNG or a JPEG. */
+/** Says whether a file of len bytes begins like a PNG or a JPEG. */
 WEFT_API bool weft_image_is(const void *bytes, size_t len);
 
-/** Whether 8-bit pixels have a meaning as input values of that type. */
+/**
+ * Says whether an input of that type can take 8-bit pixels: int8, uint8, int16, fp32, fp16, bf16, E4M3,
+ * E5M2.
+ */
 WEFT_API bool weft_image_type(weft_dtype t);
 
 /**
- * Input values of 8-bit pixels, by the rules above.
+ * Fill an input tensor from 8-bit pixels, by the rules above.
  *
- * @param t  Of such a type, with data to write to.
- * @param p  One pixel for every element.
+ * @param t  A tensor of such a type, with memory to write to.
+ * @param q  Its quantisation.
+ * @param p  One value, 0..255, for every element of t.
  */
 WEFT_API void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const uint8_t *p);
 
@@ -54,17 +58,17 @@ WEFT_API void weft_image_values(const weft_tensor *t, const struct weft_quant *q
  * Decode and quantise a file held in memory.
  *
  * @param want  Type (of weft_image_type()) and shape of the input: [1,H,W,C],
- *              [H,W,C], [1,C,H,W] or [C,H,W], C 1 or 3.
- * @param q     Its quantisation.
- * @param[out] t  Set only on success; t->data is from malloc, the caller's.
+ *              [H,W,C], [1,C,H,W] or [C,H,W], where C is 1 or 3.
+ * @param q     The input's quantisation.
+ * @param[out] t  The input tensor, set only on success; t->data is from malloc, and the caller frees it.
  * @param msg   WEFT_IMAGE_MSG bytes; one line on failure.
- * @return 0, -EINVAL (bad file or wrong size), -ENOTSUP (input is no image, or a
- *         kind of file that we do not read), -ENOMEM
+ * @return 0; -EINVAL (a bad file, or another size than the input's); -ENOTSUP (the input is no
+ *         image, or the file has a form that is not read); -ENOMEM
  */
 WEFT_API int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
                       weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG));
 
-/** Read a file. As weft_image_decode(), and -EIO or what open() says. */
+/** Read a picture from a file. @return as weft_image_decode(), or as weft_file_read() */
 WEFT_API int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG));
 
 #ifdef __cplusplus

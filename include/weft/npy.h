@@ -2,8 +2,8 @@
 /*
  * NumPy's .npy files: versions 1 to 3, C order, little-endian.
  *
- * Types map by width and kind: b1, i1..i8, u1..u8, f2, f4, f8. What NumPy has no
- * name for is written as the integer that holds it: float8 as uint8, bfloat16
+ * NumPy's types b1, i1..i8, u1..u8, f2, f4 and f8 are ours of the same kind and width. Types for
+ * which NumPy has no name are written as the integer that holds them: float8 as uint8, bfloat16
  * as uint16, int48 as int64, int4 and int2 as int8, uint4, uint2 and float4 as
  * uint8.
  */
@@ -17,33 +17,39 @@
 extern "C" {
 #endif
 
-#define WEFT_NPY_MSG 256
+#define WEFT_NPY_MSG 256       /* bytes of a message buffer */
 
 /**
- * Parse a file held in memory.
+ * Parse an array of numbers in a file of len bytes that is held in memory.
  *
- * @param[out] t  Set only on success; t->data is from malloc, the caller's.
+ * @param[out] t  The array, set only on success; t->data is from malloc, and the caller frees it.
  * @param msg     WEFT_NPY_MSG bytes; one line on failure.
- * @return 0, -EINVAL (not such a file), -ENOTSUP (a type or order that we do
- *         not have), -ENOMEM
+ * @return 0; -EINVAL (not such a file, or a broken one); -ENOTSUP (a type, order, rank or size that
+ *         is not read; texts); -ENOMEM
  */
 WEFT_API int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
-/** Read a file. As weft_npy_parse(), and -EIO or what open() says. */
+/** Read an array of numbers from a file. @return as weft_npy_parse(), or a negative errno of the file */
 WEFT_API int weft_npy_read(const char *path, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
 /**
- * Texts (NumPy's U and S): one after the other, each in *each bytes with a zero
- * at its end, from malloc; t gets the shape, and no type.
+ * Parse, read and write an array of texts (NumPy's types U and S). *text (from malloc when reading)
+ * has the texts one after the other in `each` bytes, with a zero byte behind each; t has the
+ * shape and no type. Characters that are not ASCII are read as '?'.
+ *
+ * @return as weft_npy_parse(), weft_npy_read() and weft_npy_write(); -ENOTSUP: an array of numbers
  */
 WEFT_API int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG));
 WEFT_API int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG));
 WEFT_API int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
-/** The type that stands for t in files: uint8 for float8, int64 for int48, mostly t itself. */
+/**
+ * Returns the type with which an array written from a tensor of type t is read: uint8 for float8, int64
+ * for int48, mostly t.
+ */
 WEFT_API weft_dtype weft_npy_stored(weft_dtype t);
 
-/** Write a tensor. @return 0, -EINVAL (bad type or no data), or as weft_file_write() */
+/** Write a tensor to a file. @return 0; -EINVAL: it has a bad type or no data; or as weft_file_write() */
 WEFT_API int weft_npy_write(const char *path, const weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators of the graph: TOSA 1.0's, by their names there, and the few
- * extensions that a framework needs and TOSA cannot say exactly.
+ * Operators of the graph: TOSA 1.0's, by their names there, and extensions for what frameworks compute
+ * and TOSA cannot express exactly.
  *
- * Inputs are listed per operator in the order of TOSA's argument tables,
- * leaving out what is an attribute here. Shapes and zero points that TOSA
- * passes as constant operands are attributes (compile-time constants in 1.0).
+ * The comments list each operator's operands in the order of TOSA's argument tables, without those that
+ * are attributes here, and behind "attr" the member of weft_attr with its attributes. Shapes and zero
+ * points that TOSA passes as constant operands are attributes (compile-time constants in 1.0).
  */
 #ifndef WEFT_OP_H
 #define WEFT_OP_H
@@ -167,17 +167,17 @@ enum weft_tfl_function {
 	WEFT_N_TFL_FUNCTIONS
 };
 
-/** TOSA's (or the extension's) name in capitals, "?" for a bad code. */
+/** Returns the name of an operator in capitals, TOSA's or the extension's; "?" for a number that is none. */
 WEFT_API const char *weft_op_name(weft_opcode op);
 
 /**
- * Operands of an operator whose compile-time constants are operands too (TOSA's
- * EXT-DYNAMIC): its own, then all these arguments in TOSA's order, shapes as int64.
- * The attributes that they stand for are not looked at. 0: it has no such form.
+ * Returns the number of operands in the form of an operator whose compile-time constants are operands
+ * (TOSA's EXT-DYNAMIC): first its own operands, then all these arguments in TOSA's order, shapes as
+ * int64. The attributes for which they stand are not used then. 0: the operator has no such form.
  */
 WEFT_API int weft_op_n_dynamic(weft_opcode op);
 
-/** Of these, the operator's own; 0 where weft_op_n_dynamic() is. */
+/** Returns how many of these are the operator's own operands; 0 if weft_op_n_dynamic() is 0. */
 WEFT_API int weft_op_n_own(weft_opcode op);
 
 #ifdef __cplusplus

@@ -21,31 +21,32 @@ extern "C" {
 #endif
 
 /**
- * a times b times 2^log2_scale.
+ * Compute the matrix product of a and b, times 2^log2_scale.
  *
  * @param a    [H][C], or [1][H][C]
  * @param b    [C][W], or [1][C][W]; as many dimensions as a
- * @param o    Where and how, as for a session; NULL: the defaults.
+ * @param o    On which device and how, as for a session; NULL: the defaults.
  * @param[out] y    fp16 [H][W] or [1][H][W]. y->data is allocated here and freed by
- *                  weft_tensor_release(); untouched on failure.
- * @param msg  WEFT_MSG_LEN bytes
- * @return 0; -EINVAL (types, shapes, log2_scale); else as weft_session_open() and
+ *                  weft_tensor_release(); *y is untouched on failure.
+ * @param msg  WEFT_MSG_LEN bytes; one line on failure.
+ * @return 0; -EINVAL (types, shapes or log2_scale are wrong); or as weft_session_open() and
  *         weft_session_run()
  */
 WEFT_API int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, int32_t log2_scale,
                            const struct weft_session_options *o, weft_tensor *y, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Convolution of x with w, times 2^log2_scale.
+ * Compute the convolution of x with w, times 2^log2_scale.
  *
  * @param x     [N][H][W][C]
  * @param w     [OC][KH][KW][C]
- * @param conv  pad, stride, dilation; the rest does not count.
- * @param o     As above.
- * @param[out] y     fp16 [N][OH][OW][OC], as above. The extent is
- *                   (H + pad - (KH - 1) * dilation - 1) / stride + 1, without a rest.
- * @param msg   WEFT_MSG_LEN bytes
- * @return As above.
+ * @param conv  Its pad, stride and dilation are used; its other fields are not.
+ * @param o     As for weft_matmul_pow2scaled().
+ * @param[out] y     fp16 [N][OH][OW][OC], as for weft_matmul_pow2scaled(). OH is
+ *                   (H + pad - (KH - 1) * dilation - 1) / stride + 1, which must have no remainder;
+ *                   OW is the same for the width.
+ * @param msg   WEFT_MSG_LEN bytes; one line on failure.
+ * @return as weft_matmul_pow2scaled()
  */
 WEFT_API int weft_conv_pow2scaled(const weft_tensor *x, const weft_tensor *w, const struct weft_attr_conv *conv, int32_t log2_scale,
                          const struct weft_session_options *o, weft_tensor *y, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -2,13 +2,11 @@
 /*
  * Tensors: a type, a shape and plain memory.
  *
- * Layout in memory is dense, row-major, little-endian. Types narrower or odder
- * than C's are held in the next C type, sign-extended, so that golden code
- * never unpacks:
- *   BOOL 1 byte (0 or 1); INT4 int8_t, -8..7; INT48 int64_t; float8 and float16
- *   and bfloat16 as bit patterns in uint8_t and uint16_t. INT2, UINT2, UINT4 and
- *   FP4E2M1 (a bit pattern) take a byte each. These four, FP8E8M0, UINT32 and UINT64
- *   exist for conversion (weft/convert.h) and data layout only.
+ * Layout in memory is dense, row-major, little-endian. An element of a type that C does not have is
+ * held in the next larger C type, sign-extended, so that golden code never unpacks: BOOL in 1 byte (0
+ * or 1); INT4 in int8_t, -8..7; INT48 in int64_t; float8, float16 and bfloat16 as bit patterns in
+ * uint8_t and uint16_t; INT2, UINT2, UINT4 and FP4E2M1 (a bit pattern) in a byte each. These last
+ * four, FP8E8M0, UINT32 and UINT64 exist for conversion (weft/convert.h) and data layout only.
  */
 #ifndef WEFT_TENSOR_H
 #define WEFT_TENSOR_H
@@ -56,27 +54,30 @@ typedef enum weft_dtype {
 typedef struct weft_tensor {
 	weft_dtype dtype;
 	int rank;                     /* 0..WEFT_MAX_RANK */
-	int64_t dim[WEFT_MAX_RANK];   /* elements; unused ones are 1 */
-	void *data;                   /* weft_tensor_bytes() bytes, or NULL */
+	int64_t dim[WEFT_MAX_RANK];   /* extent of each dimension in elements; those behind the rank are 1 */
+	void *data;                   /* weft_tensor_bytes() bytes, or NULL: only type and shape are given */
 } weft_tensor;
 
-/* What the network's file says of a tensor's values: the real number is scale * (value - zp). */
+/* The quantisation that a network's file states for a tensor: the real number is scale * (value - zp). */
 struct weft_quant {
-	bool present;                 /* else the rest means nothing */
+	bool present;                 /* the file states one; otherwise scale and zp mean nothing */
 	double scale;
-	int64_t zp;
+	int64_t zp;                   /* the zero point */
 };
 
-/** Bytes that one element takes in memory (see above), 0 for a bad type. */
+/** Returns the bytes that one element takes in memory (see above); 0 for a number that is no type. */
 WEFT_API size_t weft_dtype_bytes(weft_dtype t);
 
-/** Name in small letters, as ONNX and NumPy write it: "int8", "float16". */
+/** Returns a type's name in small letters, as ONNX and NumPy write it: "int8", "float16". */
 WEFT_API const char *weft_dtype_name(weft_dtype t);
 
-/** Count of elements: the product of dim[0..rank-1]; 1 for rank 0; INT64_MAX if impossible. */
+/**
+ * Returns the number of elements: the product of dim[0..rank-1], 1 for rank 0. INT64_MAX if the
+ * rank or a dimension is out of range, or the product is too large.
+ */
 WEFT_API int64_t weft_tensor_elements(const weft_tensor *t);
 
-/** Bytes of data; SIZE_MAX if impossible, 0 for a bad type. */
+/** Returns the bytes of a tensor's data; SIZE_MAX if that is no possible number; 0 if its type is none. */
 WEFT_API size_t weft_tensor_bytes(const weft_tensor *t);
 
 #ifdef __cplusplus

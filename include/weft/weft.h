@@ -34,109 +34,128 @@
 extern "C" {
 #endif
 
-#define WEFT_MSG_LEN 256
+#define WEFT_MSG_LEN 256       /* bytes of a message buffer */
 
 typedef struct weft_net weft_net;
 typedef struct weft_session weft_session;
 
 /**
- * Load a network: .tflite, .tosa (TOSA 1.0), .onnx, or .weft as weft_net_save() writes it.
+ * Load a network from a file's len_bytes bytes in memory, or from a file: .tflite, .tosa (TOSA 1.0),
+ * .onnx, or .weft as weft_net_save() writes it. The contents say which it is.
  *
- * @param name      For messages and reports; copied.
+ * @param name      The file's name, for messages and reports; copied.
  * @param[out] net  Set only on success; weft_net_free() frees it.
- * @return 0, -EINVAL (bad file), -ENOTSUP (an operator or type that is not
- *         supported), -ENOMEM, -errno of the file
+ * @param msg       WEFT_MSG_LEN bytes, here and below; one line on failure.
+ * @return 0; -EINVAL (a bad file); -ENOTSUP (an operator or type that is not
+ *         supported); -ENOMEM; or another negative errno of reading the file
  */
 WEFT_API int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 WEFT_API int weft_net_load_file(const char *path, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
+/** Free a network, whose sessions must have been closed before. NULL is fine. */
 WEFT_API void weft_net_free(weft_net *net);
 
 /*
- * An input of the file that becomes a constant, such as a shape (.onnx). Without data,
- * only its shape is given (.onnx, .tflite): where the file leaves dimensions open, else the
- * file's own. One number says the one open dimension of a tensor of another rank.
+ * Something that is known of an input of the file. With data (.onnx), the input becomes a constant of
+ * that value, such as a shape. Without data (.onnx, .tflite), only its shape is given, for
+ * dimensions that the file leaves open; the others must be the file's own. A shape of one number
+ * is the one open dimension of a tensor of another rank.
  */
 struct weft_bound {
-	const char *name;
-	weft_tensor value;         /* of the file's type; copied */
+	const char *name;          /* the input's name */
+	weft_tensor value;         /* its value, of the file's type, or only its shape; copied */
 };
 
-/* What a file leaves open; and the level. */
+/* How to load a file: what it leaves open, and what is asked of it. */
 struct weft_load_options {
 	/*
-	 * How int32 sums become 8 bits. False: ONNX's bits, by RESCALE where that is
-	 * proven equal for every sum, else by an operator on the host. True: the
-	 * nearest RESCALE throughout, which the NPU does; may differ by 1 at ties. Biases of
+	 * .onnx: how int32 sums become 8 bits. False: with ONNX's bits, by RESCALE where that is
+	 * proven equal for every sum, otherwise by an operator on the host. True: by the
+	 * nearest RESCALE throughout, which the NPU does; results may differ by 1 at ties. Biases of
 	 * floats between DequantizeLinear and QuantizeLinear become the nearest integers.
 	 */
 	bool requant_rescale;
-	const char *folder;        /* external data lies here; NULL: nowhere (load_file: beside the file) */
-	const struct weft_bound *bound;
+	const char *folder;        /* .onnx: folder of external data; NULL: nowhere (weft_net_load_file: the file's) */
+	const struct weft_bound *bound;    /* .onnx, .tflite: what is known of inputs; n_bound of them */
 	int n_bound;
-	bool level_8k;             /* any format: refuse what exceeds TOSA's level 8K */
-	bool requant_runtime;      /* .onnx: as ONNX Runtime's kernels, the product of sum and scales rounded to float32 first; mostly on the host */
-	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands are the outputs */
+	bool level_8k;             /* any format: refuse a network that exceeds TOSA's level 8K */
 	/*
-	 * .onnx: values of inputs that are known, up to 64. Such an input becomes a constant only
-	 * where it decides on a shape or a form of the network, and is then no input of it; all
-	 * give their shape where the file leaves it open. A value of type 0 and rank 1 is
-	 * dim[0] bytes, of the file's type and shape.
+	 * .onnx: sums become 8 bits as in ONNX Runtime's kernels, where the product of sum and scales is rounded
+	 * to float32 first. Mostly on the host.
+	 */
+	bool requant_runtime;
+	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands become outputs */
+	/*
+	 * .onnx: n_given values of inputs that are known, at most 64. Such an input becomes a constant only
+	 * if it decides on a shape or a form of the network, and is then no input any more; all
+	 * of them give their shape where the file leaves it open. A value of type 0 and rank 1 is
+	 * dim[0] bytes, which have the file's type and shape.
 	 */
 	const struct weft_bound *given;
 	int n_given;
-	/* .tflite: whose bits; of a .weft file, which stores them: refuse another. */
+	/* .tflite: the release whose results to give, bit for bit. .weft, which stores it: refuse another one. */
 	enum weft_runtime runtime;
 	uint64_t reserved[2];      /* zero */
 };
 
+/** Returns the defaults: nothing is known of inputs, ONNX's bits, no level, the newest runtime. */
 WEFT_API struct weft_load_options weft_load_options_default(void);
 
-/** weft_net_load() and weft_net_load_file() with options; NULL: defaults. */
+/** weft_net_load() and weft_net_load_file() with options; o NULL: the defaults. */
 WEFT_API int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
                        weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 WEFT_API int weft_net_load_file_with(const char *path, const struct weft_load_options *o, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/* A tensor at the network's edge. Strings live as long as the net. */
+/* An input or output of a network. The name lives as long as the net. */
 struct weft_port {
 	const char *name;
 	weft_dtype dtype;
 	int rank;
 	int64_t dim[WEFT_MAX_RANK];
-	bool quantised;            /* scale and zp are meaningful */
+	bool quantised;            /* the file states a quantisation: scale and zero point */
 	double scale;
 	int64_t zp;
 };
 
-/** Whose bits it gives; WEFT_RUNTIME_ANY: it does not come from .tflite. */
+/**
+ * Returns the runtime whose results a network gives bit for bit; WEFT_RUNTIME_ANY: it does not come
+ * from .tflite.
+ */
 WEFT_API enum weft_runtime weft_net_runtime(const weft_net *net);
 
+/** Return the number of a network's inputs, and of its outputs. */
 WEFT_API int weft_net_n_inputs(const weft_net *net);
 WEFT_API int weft_net_n_outputs(const weft_net *net);
-/** @return 0, -ERANGE */
+/** Describe input or output i in *p. @return 0; -ERANGE: there is no such one */
 WEFT_API int weft_net_input(const weft_net *net, int i, struct weft_port *p);
 WEFT_API int weft_net_output(const weft_net *net, int i, struct weft_port *p);
 
 /**
- * The operators that the file was lowered to, in an order in which they can run;
- * there may be more of them than the file has, and fewer. Those of subgraphs do not count.
+ * Returns the number of operators to which the file was lowered; they are in an order in which they
+ * can run. There may be more of them than the file has, or fewer. Those of subgraphs do not count.
  */
 WEFT_API int weft_net_n_ops(const weft_net *net);
-/** Operator i, 0..weft_net_n_ops()-1; WEFT_OP_NONE for another number. weft_op_name() names it. */
+/** Returns operator i, 0..weft_net_n_ops()-1; WEFT_OP_NONE for another number. weft_op_name() names it. */
 WEFT_API weft_opcode weft_net_op(const weft_net *net, int i);
 
 /**
- * Compile for a configuration and write the container. *out comes from malloc.
- * The same network and configuration give the same bytes.
+ * Compile a network for a configuration and write it as a .weft file. The same network and
+ * configuration give the same bytes.
+ *
+ * @param config    The configuration's name; NULL: that of a loaded .weft file, or "w16".
+ * @param[out] out  The file's *len_bytes bytes, from malloc.
+ * @return 0; -EINVAL (no such configuration, or a network that a .weft file cannot hold); -ENOTSUP
+ *         (control flow, variables); -ENOMEM; or another negative errno of the compiler
  */
 WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Write the network as TOSA 1.0. *out comes from malloc. Unsigned bytes become
- * INT8. Operators that TOSA cannot express exactly become CUSTOM of domain
- * "weft", which only this library reads; with strict they are refused.
+ * Write a network as a .tosa file (TOSA 1.0). Unsigned bytes become INT8. Operators that TOSA cannot
+ * express exactly become CUSTOM of domain "weft", which only this library reads.
  *
- * @param note  WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
- * @return 0, -ENOTSUP (cannot be expressed; the operator is named), -ENOMEM
+ * @param strict    Refuse such operators instead.
+ * @param[out] out  The file's *len_bytes bytes, from malloc.
+ * @param note      WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
+ * @return 0; -ENOTSUP: the network cannot be expressed, msg names the operator; -ENOMEM
  */
 WEFT_API int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char note WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN));
 
@@ -148,189 +167,208 @@ enum weft_quantize_type {
 
 struct weft_quantize_options {
 	enum weft_quantize_type type;
-	double percentile;         /* share of the values that ranges cover at each end, 50..100; 100: all */
-	const char *folder;        /* of external data; NULL: nowhere */
-	const struct weft_bound *bound;
+	double percentile;         /* above 50..100: the share of values that ranges reach at each end; 100: all */
+	const char *folder;        /* folder of external data; NULL: nowhere */
+	const struct weft_bound *bound;    /* what is known of inputs; n_bound of them, at most 16 */
 	int n_bound;
 	/*
-	 * Sample i: fills in the data of the n inputs, whose types and shapes are
-	 * given, from malloc. Returns 1; 0 if there is none (any more); or a negative
-	 * errno with msg. Called twice for each sample with a percentile below 100.
+	 * Gives sample i: fills in the data of the n inputs, whose types and shapes are
+	 * set, with memory from malloc. Returns 1; 0 if there is no such sample; or a negative
+	 * errno with one line in msg. With a percentile below 100 it is called twice for each sample.
 	 */
 	int (*sample)(void *user, int i, weft_tensor *inputs, int n, char msg WEFT_ROOM(WEFT_MSG_LEN));
-	void *user;
+	void *user;                /* the first argument of sample */
 	uint64_t reserved[4];      /* zero */
 };
 
+/** Returns the defaults: int8, percentile 100, no sample. */
 WEFT_API struct weft_quantize_options weft_quantize_options_default(void);
 
 /**
- * Quantise a float32 .onnx network: the same with QuantizeLinear and
- * DequantizeLinear around convolutions, matrix products and what lies between
- * them. *out comes from malloc.
+ * Quantise a float32 .onnx network of len_bytes bytes. The result is the same network with
+ * QuantizeLinear and DequantizeLinear around convolutions, matrix products and what lies between
+ * them.
  *
- * @return 0; -EINVAL (bad file or option, or quantised already); -ENOTSUP (an
- *         operator that golden does not run, or nothing to quantise); -ENOMEM
+ * @param[out] out  The new file's *len_out bytes, from malloc.
+ * @return 0; -EINVAL (a bad file or option, or a network that is quantised already); -ENOTSUP (an
+ *         operator that golden does not run, or nothing to quantise); -ENOMEM; or what o->sample returned
  */
 WEFT_API int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
                   size_t *len_out, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
-/** "golden", "model", "rtl", "usb". */
+/** Returns "golden", "model", "rtl" or "usb". */
 WEFT_API const char *weft_device_name(enum weft_device d);
-/** What a session on d opens; golden has no device, and answers as the model. */
+/**
+ * Returns the kind of device that a session on d opens. Golden has no device; for it the model's is
+ * returned.
+ */
 WEFT_API enum weft_dev_kind weft_device_kind(enum weft_device d);
 
 struct weft_session_options {
-	enum weft_device device;
-	const char *config;        /* "w16" */
-	enum weft_memory memory;   /* profile of the simulated memory (RTL) and of estimates */
+	enum weft_device device;   /* the device on which the network runs */
+	const char *config;        /* the configuration's name; NULL: "w16" */
+	enum weft_memory memory;   /* profile of the simulated memory (RTL), and of estimates */
 	bool check;                /* compare every tensor that the device makes with golden */
-	bool for_rtl;              /* model: compile for what the RTL has, which may be less */
-	bool strict;               /* refuse host operators in the middle of the network */
-	bool keep;                 /* keep every tensor for weft_report_tensor() */
+	bool for_rtl;              /* model: compile for the features of the RTL, which may have fewer */
+	bool strict;               /* refuse a network with operators on the host in its middle */
+	bool keep;                 /* keep every tensor for weft_session_kept() */
 	const char *rtl_dir;       /* see weft/dev.h */
-	const char *wave;          /* RTL: FST file */
-	int64_t wave_cmd;          /* as weft_net_disassemble() counts; -1: the whole run */
-	uint64_t wave_cycles;
+	const char *wave;          /* RTL: record waves to this FST file; NULL: record none */
+	int64_t wave_cmd;          /* command, as weft_net_disassemble() counts, around which to record; -1: the whole run */
+	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
-	const char *capture;       /* where a job that fails or differs is kept (.wcap), or NULL */
-	/* Called now and then while a run is under way: commands retired of all.
-	 * NULL: not. */
+	const char *capture;       /* the first job that fails or differs is kept in this file (.wcap); NULL: none is */
+	/* Called as commands retire: `done` of `all` commands of the run have. NULL: it is not called. */
 	void (*progress)(void *user, uint64_t done, uint64_t all);
-	void *progress_user;
+	void *progress_user;       /* the first argument of progress */
 	const char *usb;           /* USB: which card; see weft/dev.h */
 	unsigned usb_wait_ms;      /* USB: wait so long for it to be plugged in */
-	unsigned timeout_ms;       /* of each stream; 0: none */
-	const char *profile;       /* trace of the run (Trace Event Format: Perfetto), or NULL; not golden */
-	uint64_t profile_grain;    /* states shorter than so many cycles share a slice; 0: as the run's length wants */
-	unsigned threads;          /* to compile with, at most; 0: one */
-	enum weft_runtime runtime; /* refuse a network that gives another one's bits; ANY: whichever */
+	unsigned timeout_ms;       /* time limit of each stream; 0: none */
+	const char *profile;       /* write a trace of the run (Trace Event Format) to this file; NULL: none; not golden */
+	uint64_t profile_grain;    /* in it, states shorter than so many cycles share a slice; 0: by the run's length */
+	unsigned threads;          /* compile with at most so many threads; 0: one */
+	enum weft_runtime runtime; /* refuse a network that gives another runtime's results; ANY: take all */
 	uint64_t reserved[3];      /* zero */
 };
 
-/** Defaults: the functional model, w16, ddr, no checks. */
+/** Returns the defaults: the functional model, configuration w16, memory DDR, no checks. */
 WEFT_API struct weft_session_options weft_session_options_default(void);
 
 /**
- * Compile (or take the compiled program) and open the device.
- * The net must outlive the session.
- * @return 0; -EINVAL (option; or strict: the operator that breaks it is named);
- *         -ENOENT (no such configuration or simulator); -ENOMEM
+ * Open a session: compile the network, unless it is a .weft file for this configuration, and open
+ * the device. The net must outlive the session.
+ *
+ * @param[out] s  Set only on success; weft_session_close() frees it.
+ * @return 0; -EINVAL (a bad option, another runtime, or strict, where msg names the operator);
+ *         -ENOENT (no such configuration or simulator); -ENOMEM; or as weft_dev_open()
  */
 WEFT_API int weft_session_open(const weft_net *net, const struct weft_session_options *o,
                       weft_session **s, char msg WEFT_ROOM(WEFT_MSG_LEN));
+/** Close a session: cancel its runs, close the device, free everything. NULL is fine. */
 WEFT_API void weft_session_close(weft_session *s);
 
 enum weft_run_unit { WEFT_RUN_HOST, WEFT_RUN_NPU };
 
-/* One operator of the source network, or a group that was fused or runs in stripes. */
+/*
+ * What a run, or the plan of one, says of one operator of the source network, or of a group that was
+ * fused or runs in stripes.
+ */
 struct weft_op_report {
-	int index;                 /* in the source file; the first of a group */
-	const char *name;          /* its output tensor */
-	const char *op;            /* "CONV_2D", "CONV_2D+ADD" */
-	enum weft_run_unit unit;
-	const char *reason;        /* why there */
-	uint64_t macs;
-	/* In which the array or the vector engine worked for it, half of those in which the other worked for another
-	 * operator, and those in which both waited until a command of it began. Of all together the network's; 0 on host
-	 * and model, and on a card, which does not tell. */
+	int index;                 /* its index in the source file; of a group the first one's */
+	const char *name;          /* the name of its output tensor */
+	const char *op;            /* the operators' names in the file: "CONV_2D", "CONV_2D+ADD" */
+	enum weft_run_unit unit;   /* where it ran: on the host if any part of it did */
+	const char *reason;        /* why it ran there */
+	uint64_t macs;             /* its multiplications */
+	/*
+	 * Cycles that count for it: those in which the array or the vector engine worked for it alone, half
+	 * of those in which the other unit worked for another operator, and those in which both waited
+	 * until a command of it began. All operators' cycles together are the network's. 0 on the host
+	 * and the model, and on a card, which does not tell when commands retire.
+	 */
 	uint64_t cycles;
-	uint64_t estimate;         /* the compiler's, of cycles; 0 on the host */
-	/* Of it, what runs on the host: processor time expected of golden, in ms of one core of an AMD EPYC; 0 where
-	 * nothing does, negative where that depends on the data (control flow). */
+	uint64_t estimate;         /* the cycles that the compiler expects; 0 on the host */
+	/*
+	 * The processor time that its part on the host takes, as expected of golden, in ms of one core of an
+	 * AMD EPYC; 0 if nothing runs there, negative if that depends on the data (control flow).
+	 */
 	double host_ms;
-	uint64_t dram_read_bytes, dram_write_bytes;
+	uint64_t dram_read_bytes, dram_write_bytes;    /* bytes that its loads and stores moved */
 };
 
+/* The first element that differs from golden. */
 struct weft_mismatch {
-	bool found;
-	int op;                    /* index in the source file */
-	const char *op_name, *tensor;
-	int64_t index;             /* element, row-major */
-	int64_t expected, got;
-	int64_t cmd;               /* as weft_net_disassemble() counts; -1: seen at the end of the run */
-	uint64_t cycle;
+	bool found;                /* there is one */
+	int op;                    /* index of its operator in the source file; -1: none */
+	const char *op_name, *tensor;  /* names of operator and tensor */
+	int64_t index;             /* the element's index in the tensor, row-major */
+	int64_t expected, got;     /* its values; floats as their bits */
+	int64_t cmd;               /* the command that made it, as weft_net_disassemble() counts; -1: seen only at the end */
+	uint64_t cycle;            /* the cycle of its retirement within the stream; 0: not known */
 	struct weft_cosim_diff bytes; /* RTL: the first byte that differs from the model */
 };
 
+/* What a run measured; weft_session_plan() leaves what is measured 0. */
 struct weft_report {
-	uint64_t cycles;           /* RTL: sum over streams */
-	uint64_t estimate;         /* what the compiler expects of cycles, in the session's memory profile */
-	uint64_t macs;             /* of operators on the NPU */
-	double host_ms;            /* of all operators where it is known */
-	double utilization;        /* macs / (cycles * MACs a cycle of the configuration) */
-	bool checked;
-	uint64_t tensors, elements, mismatches;
-	struct weft_mismatch first;
-	struct weft_op_report *ops;
+	uint64_t cycles;           /* sum over streams of the NPU's cycles; 0 on golden and the model */
+	uint64_t estimate;         /* the cycles that the compiler expects in the session's memory profile */
+	uint64_t macs;             /* multiplications of operators on the NPU (on golden: of all operators) */
+	double host_ms;            /* sum of all operators' host_ms that are known */
+	double utilization;        /* macs / (cycles * multiplications of the configuration in a cycle); 0 without cycles */
+	bool checked;              /* tensors were compared with golden: */
+	uint64_t tensors, elements, mismatches;    /* tensors compared as a whole, elements compared, elements that differ */
+	struct weft_mismatch first;    /* the first difference */
+	struct weft_op_report *ops;    /* n_ops entries in the file's order */
 	int n_ops;
-	struct weft_counters counters;
-	double seconds;            /* host time in the device */
-	double cpu_seconds;        /* of it, this thread's processor time */
-	uint64_t sim_cycles;
+	struct weft_counters counters; /* sums over streams */
+	double seconds;            /* time on the host that the device's jobs took */
+	double cpu_seconds;        /* processor time of the thread within it */
+	uint64_t sim_cycles;       /* RTL: cycles simulated */
 };
 
-/* How weft_session_run_segments() runs them. */
+/* How weft_session_run_segments() runs segments. */
 struct weft_segments {
-	int n;                     /* segments of about equal work, at most */
-	enum weft_memory memory;   /* profile in which they shall run */
-	bool check;                /* with --check */
-	/* Checkpoints go there, 000.seg, 001.seg, ..., for weft_segment_run(), and nothing runs. NULL: all run at once. */
+	int n;                     /* at most so many segments, which take about the same time */
+	enum weft_memory memory;   /* the memory profile in which they run */
+	bool check;                /* compare them with golden */
+	/* Write checkpoints 000.seg, 001.seg ... to this folder, for weft_segment_run(), and run nothing. NULL: run all. */
 	const char *dir;
-	/* dir NULL: what each runs on: device, rtl_dir, plant, timeout_ms. */
+	/* If dir is NULL: what each segment runs on (its device, rtl_dir, plant and timeout_ms are used). */
 	const struct weft_session_options *device;
 };
 
 /**
- * Run in segments: the functional model, for which the session was opened
- * (with for_rtl, if they shall run on the RTL), runs ahead and takes its state at
- * the end of operators, where nothing is under way; segments begin there, and prove
- * that they end in the state where the next begins. The report is that of one run
+ * Run a network in segments. The functional model, for which the session must have been opened
+ * (with for_rtl, if segments shall run on the RTL), runs ahead and takes its state at
+ * points between two commands, where none is under way. A segment begins at each point and must end
+ * in the state in which the next one begins. The report is that of one run
  * but for cycles: there is no overlap from one segment to the next.
  *
- * Each segment is a process, forked where the model comes to its beginning; no
+ * Each segment is a process, which is forked when the model comes to its beginning; no
  * other thread of the caller may hold a lock that the library needs.
  *
- * @param[out] n_segments  How many there were, or 0.
- * @param report  With segments->dir there is none.
- * @return as weft_session_run(); also -EIO with msg: a file, or a segment that did not run
+ * @param outputs  As for weft_session_run().
+ * @param[out] n_segments  How many segments there were; 0 after a failure other than -EBADMSG.
+ * @param[out] report  As for weft_session_run(), but not NULL; *report is NULL with segments->dir.
+ * @return as weft_session_run(); also -EIO: a file cannot be written, or a segment did not run;
+ *         -EINVAL: a network with variables, or a session on another device
  */
 WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                               const struct weft_segments *segments, int *n_segments, struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Run one segment from its checkpoint, which holds everything.
+ * Run one segment from its checkpoint file, which holds the program and everything else.
  *
- * @param o       device, rtl_dir, plant; the rest comes from the file
- * @param line    WEFT_MSG_LEN bytes: what was run and compared, for people.
- * @return 0; -EBADMSG: something differs, or the segment does not end where the next one begins; -EINVAL: the
- *         file; else as weft_session_run()
+ * @param o       The device, its rtl_dir and plant; configuration, memory profile and check are the
+ *                file's.
+ * @param line    WEFT_MSG_LEN bytes: one line that says what was run and compared, for people.
+ * @return 0; -EBADMSG: something differs, or the segment does not end in the state in which the next
+ *         one begins; -EINVAL: the file is bad; or as weft_session_open() and weft_session_run()
  */
 WEFT_API int weft_segment_run(const char *file, const struct weft_session_options *o, char line WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Run once.
+ * Run the network once and wait for the result.
  *
- * @param inputs   weft_net_n_inputs() tensors of the ports' types and shapes.
- * @param outputs  weft_net_n_outputs() tensors; data is allocated here and
+ * @param inputs   weft_net_n_inputs() tensors of the inputs' types and sizes, with data.
+ * @param[out] outputs  weft_net_n_outputs() tensors, whose data is allocated here and
  *                 freed by weft_tensor_release(); untouched on failure.
- * @param report   May be NULL; weft_report_free() frees it. Set on success and
- *                 on -EBADMSG.
- * @return 0; -EINVAL (input); -EBADMSG (checked, and something differs; report
- *         says what); -EIO (device fault; msg names it); -ETIMEDOUT; -ENOMEM;
- *         -ENODEV (card unplugged: close the session and open another)
+ * @param[out] report  May be NULL. Set on success and on -EBADMSG; weft_report_free() frees it.
+ * @return 0; -EINVAL (a bad input); -EBADMSG (the run is checked, and something differs; the report
+ *         says what); -EIO (a fault of the device, which msg names); -ETIMEDOUT; -ENOMEM;
+ *         -ENODEV (the card is unplugged: close the session and open another)
  */
 WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Run once, into memory of the caller.
+ * Run the network once, into memory of the caller, and wait for the result.
  *
  * @param outputs  weft_net_n_outputs() tensors of the ports' types and shapes, with data;
  *                 what they hold after a failure is undefined.
- * @return as weft_session_run(); also -EINVAL: an output has another type or shape, or no memory
+ * @return as weft_session_run(); also -EINVAL: an output has another type or shape, or no data
  */
 WEFT_API int weft_session_run_into(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs,
                                    struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
@@ -343,19 +381,20 @@ WEFT_API int weft_session_run_into(weft_session *s, const weft_tensor *inputs, c
  */
 typedef uint64_t weft_run;
 
-#define WEFT_RUNS_MAX 64       /* of one session: submitted and not waited for */
+#define WEFT_RUNS_MAX 64       /* the most runs of one session that were submitted and not waited for */
 
 /**
  * Submit a run and return at once.
  *
- * @param inputs   As weft_session_run(). The structs are copied; the data they point to
- * @param outputs  and that of the outputs (weft_session_run_into()) stay the caller's, and
- *                 must stay as they are until the run was waited for.
- * @param[out] run Its number, never 0; set only on success.
- * @return 0; -EINVAL (outputs); -EAGAIN: WEFT_RUNS_MAX runs were not waited for, or
+ * @param inputs   As for weft_session_run(). The structs are copied; the data that they point to
+ *                 stay the caller's and must not change until the run was waited for.
+ * @param outputs  As for weft_session_run_into(). The structs are copied; the memory that they point
+ *                 to must stay until the run was waited for.
+ * @param[out] run The run's number, never 0; set only on success.
+ * @return 0; -EINVAL (bad outputs); -EAGAIN: WEFT_RUNS_MAX runs were not waited for, or
  *         there is no thread; -ENOMEM, -EMFILE, -ENFILE
  *
- * Bad inputs are seen when the run begins: weft_session_wait() reports them.
+ * Bad inputs are noticed when the run begins: weft_session_wait() reports them.
  */
 WEFT_API int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, weft_run *run,
                                  char msg WEFT_ROOM(WEFT_MSG_LEN));
@@ -363,23 +402,23 @@ WEFT_API int weft_session_submit(weft_session *s, const weft_tensor *inputs, con
 /**
  * Wait for a run. After any result but -EAGAIN its number means nothing any more.
  *
- * @param timeout_ms  Negative: as long as it takes; 0: only look.
- * @param report      As weft_session_run(): the report of this run.
- * @return as weft_session_run(); -ECANCELED; -EAGAIN: it has not ended in that time;
- *         -ENOENT: there is no such run
+ * @param timeout_ms  Negative: wait as long as it takes; 0: only look whether it has ended.
+ * @param report      As for weft_session_run(): the report of this run.
+ * @return what weft_session_run() would have returned; -ECANCELED: it was cancelled; -EAGAIN: it has
+ *         not ended in that time; -ENOENT: there is no such run
  */
 WEFT_API int weft_session_wait(weft_session *s, weft_run run, int timeout_ms, struct weft_report **report,
                                char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Has a run ended that was not waited for?
- * @param[out] run  Of these the one that was submitted first; set only with 1.
- * @return 1, 0. Does not wait.
+ * Look whether a run has ended that was not waited for.
+ * @param[out] run  The one of these that was submitted first; set only if there is one.
+ * @return 1: there is one; 0: there is none. Does not wait.
  */
 WEFT_API int weft_session_poll(weft_session *s, weft_run *run);
 
 /**
- * A descriptor for poll(), select() or epoll that is readable while a run has ended that was
+ * Returns a descriptor for poll(), select() or epoll that is readable while a run has ended that was
  * not waited for.
  * @return the descriptor, the session's own until weft_session_close(): do not read or close
  *         it; -EMFILE, -ENFILE, -ENOMEM, -EAGAIN (no thread)
@@ -390,42 +429,64 @@ WEFT_API int weft_session_fd(weft_session *s);
  * Cancel a run: one that has not begun does not begin; one that is under way ends at the
  * next operator on the host or as soon as the device has given up its job. weft_session_wait()
  * then returns -ECANCELED, or how the run had ended before. Does not wait.
- * @return 0, -ENOENT
+ * @return 0; -ENOENT: there is no such run
  */
 WEFT_API int weft_session_cancel(weft_session *s, weft_run run);
 
+/** Free a report. NULL is fine. */
 WEFT_API void weft_report_free(struct weft_report *r);
+/** Free a tensor's data and make it NULL; the struct itself is the caller's. */
 WEFT_API void weft_tensor_release(weft_tensor *t);
 
-/** The session's device, for what weft/dev.h shows of it between runs; NULL on golden. */
+/** Returns the session's device, for what weft/dev.h shows of it between runs; NULL on golden. */
 WEFT_API weft_dev *weft_session_device(weft_session *s);
 
-/** The last run's profile as a table, from malloc; NULL: options named none. */
+/**
+ * Returns the last run's profile as a table, from malloc; NULL: options name no profile, or there is no
+ * memory.
+ */
 WEFT_API char *weft_session_profile_text(const weft_session *s);
 
-/* What would run where, without running: ops of weft_report, no measurements. */
+/**
+ * Report what would run where, without running anything: the report's ops and estimates. On golden
+ * the network is compiled for that, as for a device.
+ * @param[out] report  NULL on failure; weft_report_free() frees it.
+ * @return 0, -ENOMEM, or another negative errno of the compiler
+ */
 WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Has a run of this session written options.capture? The first failure is kept.
- * @return 1; 0: nothing failed; negative errno: it could not be written
+ * Ask whether a run of this session has written options.capture, which keeps the first failure.
+ * @return 1: it has; 0: nothing failed; negative errno: the file could not be written
  */
 WEFT_API int weft_session_captured(const weft_session *s);
 
-/* Tensors of the last run, if options said keep. */
+/* A tensor of the last run. */
 struct weft_kept {
-	int op;                    /* source operator; -1: input */
+	int op;                    /* index of its operator in the source file; -1: none makes it */
 	const char *name;
-	bool internal;             /* made by lowering, not in the source file */
-	const weft_tensor *tensor; /* as the device made it; owned by the session */
+	bool internal;             /* it was made by lowering and is not in the source file */
+	const weft_tensor *tensor; /* the tensor as the device made it, owned by the session; NULL: it is not there */
 };
+/** Returns the number of tensors of the lowered network, which weft_session_kept() counts. */
 WEFT_API int weft_session_n_kept(const weft_session *s);
-/** @return 0, -ERANGE */
+/**
+ * Describe tensor i of the last run in *k. Without options.keep only those are there that the host
+ * had, or on golden all. @return 0; -ERANGE: there is no tensor i
+ */
 WEFT_API int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
 
-/** The program's streams as text (disassembly), from malloc. Commands are counted through all of them. */
+/**
+ * Compile a network for a configuration (as weft_net_save) and write its program as text, step by
+ * step. Commands are counted through all streams.
+ * @param[out] text  From malloc.
+ * @return 0, -ENOMEM, or another negative errno of the compiler
+ */
 WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char **text, char msg WEFT_ROOM(WEFT_MSG_LEN));
-/** Verify the program's streams. @return 0, -EINVAL with the rule in msg */
+/**
+ * Compile a network for a configuration (as weft_net_save) and verify its program's streams.
+ * @return 0; -EINVAL: a stream breaks the rule in msg; -ENOMEM; or another negative errno of the compiler
+ */
 WEFT_API int weft_net_verify(const weft_net *net, const char *config, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus

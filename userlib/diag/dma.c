@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DMA. First plain copies at all alignments, which tell a data line of the bus from one
- * inside; then strided ones of up to four dimensions, with steps of both signs, across
- * 4 KiB borders, of every length a burst can have; then both directions at once.
+ * Test of the DMA. First plain copies at all alignments, which tell a data line of the bus from one
+ * inside; then strided transfers of up to four dimensions, with steps of both signs, across 4 KiB
+ * borders, of every length that a burst can have; then both directions at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 
 #define REGIONS WEFT_SP_REGIONS
 
+/* Fills len bytes with the random numbers that follow from seed. */
 static void fill_random(uint8_t *p, size_t len, uint64_t seed)
 {
 	for (size_t i = 0; i < len; i++)
@@ -20,12 +21,22 @@ static void fill_random(uint8_t *p, size_t len, uint64_t seed)
 
 /* ---- plain copies ---- */
 
-/* In which coordinates do wrong bits lie in one bit of a bus word? */
+/*
+ * The wrong bits of all copies as bits of a word of N bytes, by three alignments: that of the byte
+ * where it was read from memory, where it lay in the scratchpad, and where it was written. The
+ * alignment in which all wrong bits are a single one is that of the line at fault.
+ */
 struct lanes { uint8_t read[64], sp[64], write[64]; };
 
+/*
+ * A plain copy of len bytes: from this offset of the constants, through scratchpad address sp, to that
+ * offset of the arena.
+ */
 struct copy { size_t from, to; uint32_t sp; size_t len; };
 
-/* The bit that is set alone in a mask of 8N bits; -1 if none or several are set. */
+/*
+ * Returns the number of the bit that alone is set in a mask of n bytes; -1 if none or several are set.
+ */
 static int alone(const uint8_t *mask, uint32_t n)
 {
 	int found = -1;
@@ -39,12 +50,16 @@ static int alone(const uint8_t *mask, uint32_t n)
 	return found;
 }
 
+/* Returns the bank in which scratchpad address sp lies. */
 static int bank_of(const struct weft_config *cfg, uint32_t sp)
 {
 	return (int)(2 * (sp / (cfg->sp_bytes / REGIONS)) + (sp / cfg->n & 1));
 }
 
-/* Reports bytes around the copies that have changed although nothing writes there. */
+/*
+ * Reports, as DIAG-DMA-9 with its offset, the first byte of the whole arena that is not as the model
+ * left it; called when all copies are right, so that it lies beside them.
+ */
 static void surroundings(struct weft_diag *d, const struct diag_out *out)
 {
 	for (size_t i = 0; i < out->len; i++)
@@ -57,8 +72,10 @@ static void surroundings(struct weft_diag *d, const struct diag_out *out)
 }
 
 /*
- * Compares plain copies and tells a data line of the bus from a line or lane inside by which bits
- * of which bytes are wrong.
+ * Compares the n_copies copies with what they should have brought. If all are right, surroundings()
+ * looks at the bytes beside them. If the wrong bytes lie in one bank and the scratchpad's own test
+ * finds it at fault, that test reports. Otherwise one finding says if a data line of bus reads, of bus
+ * writes, or of the way to the scratchpad is stuck, or else how many bytes are wrong.
  */
 static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
 {
@@ -105,7 +122,10 @@ static void judge_copies(struct weft_diag *d, const struct diag_out *out, const 
 		          bad, c[first_copy].from + first, c[first_copy].sp + first);
 }
 
-/* Copies did not end: runs loads alone and says whether the load or the store engine hangs. */
+/*
+ * Called when copies did not end: runs a stream of loads alone. Returns the id of the message for the
+ * load engine if that does not end either, otherwise that for the store engine.
+ */
 static const char *who_hangs(struct weft_diag *d)
 {
 	struct diag_stream s = { .known = true };
@@ -118,7 +138,11 @@ static const char *who_hangs(struct weft_diag *d)
 	return err == DIAG_STOPPED ? "DIAG-RUN-2" : "DIAG-RUN-3";
 }
 
-/* Copies random bytes at all alignments through the scratchpad and judges them. */
+/*
+ * Copies random bytes through each region of the scratchpad, three times at different alignments of
+ * reads, scratchpad and writes, and reports what is wrong. Returns 0 whatever it found, or a negative
+ * errno as diag_exec().
+ */
 static int copies(struct weft_diag *d)
 {
 	const uint32_t n = d->cfg->n, region = d->cfg->sp_bytes / REGIONS;
@@ -153,12 +177,17 @@ static int copies(struct weft_diag *d)
 
 /* ---- strided transfers ---- */
 
-/* The first byte that came back wrong. */
+/*
+ * The first byte of the arena that is wrong: its offset, its values, and the place to report, nowhere
+ * at first.
+ */
 struct wrong { size_t at; uint8_t got, want; struct diag_place place; };
 
 /*
- * Runs a stream and reports its first wrong byte, unless the scratchpad is to blame. 1: a byte was
- * wrong; 0: nothing is left to report; negative: as diag_exec().
+ * Runs a stream and looks for its first byte in the arena that is not the model's. Returns 1 with that
+ * byte in *w, for the caller to report; 0 if there is none, if the stream did not end (reported here:
+ * doing and suspect as for diag_stopped()), or if the scratchpad's own test reports it as its fault;
+ * negative as diag_exec().
  */
 static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *doing, const char *suspect, struct wrong *w)
 {
@@ -177,11 +206,13 @@ static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *d
 	return err < 0 ? err : found && !diag_is_scratchpad(d);
 }
 
-#define AREA 65536             /* of memory that strided transfers touch */
+#define AREA 65536             /* bytes of memory that strided transfers touch */
 
 /*
- * Chooses random steps such that every byte of the transfer lies in [0, room) and no byte is
- * touched twice. Returns the first byte's offset.
+ * Chooses random steps for the three outer dimensions of c, whose sizes are set, such that every byte
+ * of the transfer lies in [0, room) and no byte is touched twice. memory says whether they are the
+ * steps in memory or in the scratchpad. Returns the offset at which the transfer begins, which may be
+ * in the middle since steps have both signs.
  */
 static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, bool memory)
 {
@@ -212,7 +243,11 @@ static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, boo
 	return (span < room ? diag_random(seed) % (uint32_t)(room - span) : 0) - low;
 }
 
-/* A random legal load or store of up to four dimensions, with steps of both signs, within the given room. */
+/*
+ * Returns a random legal load or store (op) of up to four dimensions, with steps of both signs, that
+ * stays within mem_room bytes of its window and sp_room bytes of the scratchpad, both from 0 on. One in
+ * four has long rows, and few of them. *seed advances.
+ */
 static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, uint32_t sp_room)
 {
 	struct weft_cmd c;
@@ -232,7 +267,11 @@ static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, u
 
 #define MANY 1021              /* rows: nine bits of a counter are 1 at the end */
 
-/* A transfer with so many rows in dimension `which` that each bit of that counter has changed. */
+/*
+ * Returns a load or store (op) of MANY rows of three bytes in dimension `which` (0, 1 or 2), so that
+ * each bit of that counter changes, which uses the last bytes of sp_room. In dimension 1 the steps in
+ * memory are negative.
+ */
 static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 {
 	struct weft_cmd c;
@@ -251,8 +290,10 @@ static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 }
 
 /*
- * Runs random strided loads into a part of the scratchpad, stores that part whole and reports the
- * first wrong byte.
+ * Runs 48 random strided loads (with some of int4, if the configuration has it) into a part of sp_room
+ * bytes of each quarter of the scratchpad, and three of MANY rows, stores the parts whole, and reports
+ * the first wrong byte as DIAG-DMA-5. data has AREA bytes. Returns 0 whatever it found, or a negative
+ * errno as diag_exec().
  */
 static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
@@ -287,7 +328,11 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 	return err < 0 ? err : 0;
 }
 
-/* Runs 48 random strided stores and reports the first wrong byte. */
+/*
+ * Fills sp_room bytes of each quarter of the scratchpad, runs 48 random strided stores and three of
+ * MANY rows, and reports the first wrong byte in memory as DIAG-DMA-6. data has AREA bytes. Returns 0
+ * whatever it found, or a negative errno as diag_exec().
+ */
 static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
 	struct diag_stream s = { 0 };
@@ -316,7 +361,11 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 	return err < 0 ? err : 0;
 }
 
-/* Transfers rows of 2^k bytes that end exactly at the scratchpad's end, which is not out of range. */
+/*
+ * Loads and stores rows of 1, 2, 4 ... 4096 bytes that end exactly at the scratchpad's end, which is
+ * not out of range, and reports the first wrong byte as DIAG-DMA-4. Returns 0 whatever it found, or a
+ * negative errno as diag_exec().
+ */
 static int to_the_end(struct weft_diag *d, const uint8_t *data)
 {
 	struct diag_stream s = { 0 };
@@ -334,8 +383,9 @@ static int to_the_end(struct weft_diag *d, const uint8_t *data)
 }
 
 /*
- * Runs long loads and stores at the same time, so that many bursts are outstanding and cross 4 KiB
- * borders.
+ * Runs long loads and stores at the same time, so that many bursts that cross 4 KiB borders are
+ * outstanding, and reports the first wrong byte as DIAG-DMA-7. data has AREA bytes. Returns 0 whatever
+ * it found, or a negative errno as diag_exec().
  */
 static int both_ways(struct weft_diag *d, const uint8_t *data)
 {
@@ -367,7 +417,11 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 	return err < 0 ? err : 0;
 }
 
-/* Test dma: plain copies first; strided loads and stores only if those are right. */
+/*
+ * Test dma: plain copies, strided loads, strided stores, both directions at once, and transfers up to
+ * the scratchpad's end; each only if what came before is right. Findings go to d->r. Returns 0 whatever
+ * it found, or a negative errno as diag_exec().
+ */
 int diag_dma(struct weft_diag *d)
 {
 	/* Strided transfers use a part of each quarter of the scratchpad. */

@@ -120,6 +120,13 @@ int weft_file_create(const char *path, struct weft_file_out *o)
 	return err;
 }
 
+/*
+ * Ends the file that weft_file_create() opened; see file_out.h. If err, the caller's own failure so
+ * far, is 0, the bytes are flushed and a temporary file is forced to the disk and renamed to its path;
+ * if err is not 0 or a step fails, the temporary file is deleted. The file is closed and *o freed and
+ * cleared in any case. Returns err if it is not 0, otherwise the negative errno of the step that
+ * failed, or 0. Does nothing but return err if *o is empty.
+ */
 int weft_file_finish(struct weft_file_out *o, int err)
 {
 	if (!o->f)

@@ -208,6 +208,11 @@ static int check_variables(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks the variables, then every sub-graph in order, then the outermost graph: indices, order, single
+ * producers, types, shapes and attributes. Returns 0, or -EINVAL with one line in msg (WEFT_MSG bytes)
+ * about the first fault.
+ */
 int weft_graph_check(const weft_graph *g, char *msg)
 {
 	struct weft_check c = { .g = g, .outer = g, .i_sub = -1, .i_op = -1, .msg = msg };

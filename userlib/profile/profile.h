@@ -92,7 +92,11 @@ struct weft_profile {
 	int err;                           /* -ENOMEM: memory ran out; otherwise 0 */
 };
 
-/** Make the profile of a session's next run. @return it; NULL: out of memory */
+/**
+ * Make an empty profile for the session's next run: by cycle on the RTL, otherwise by counters; with the
+ * grain of the options or one chosen by the estimated cycles. The host's clock starts here.
+ * @return it; NULL: out of memory
+ */
 struct weft_profile *weft_profile_new(const weft_session *s);
 void weft_profile_free(struct weft_profile *p);
 

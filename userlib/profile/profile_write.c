@@ -135,7 +135,10 @@ static void write_track(struct out *o, const struct weft_profile *p, int t)
 	}
 }
 
-/* Writes the bytes read and written in each bin of time as counter events. */
+/*
+ * Writes a counter event with the bytes read and written for each bin of time, at the bin's first
+ * cycle.
+ */
 static void write_bytes(struct out *o, const struct weft_profile *p)
 {
 	for (size_t i = 0; i < p->n_bin; i++) {

@@ -185,7 +185,7 @@ int qz_open(struct qz *z, const void *data, size_t len)
 	return err ? err : qz_index(z);
 }
 
-/* Frees the graph and everything that belongs to the model. */
+/* Frees the graph, the file and everything that qz_alloc() has given; z must not be used any more. */
 void qz_close(struct qz *z)
 {
 	weft_graph_free(z->g);

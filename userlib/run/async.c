@@ -62,7 +62,10 @@ static struct queued *first_in(const struct weft_async *a, enum run_state state)
 	return q;
 }
 
-/* Returns the queued run of that number, or NULL. Called with the lock held. */
+/*
+ * Returns the queued run with number id, waiting, running or ended; NULL if there is none. Called with
+ * the lock held.
+ */
 static struct queued *find(const struct weft_async *a, weft_run id)
 {
 	struct queued *q = a->first;

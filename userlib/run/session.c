@@ -440,7 +440,7 @@ static int share_out(weft_session *s, const struct weft_step *step, uint32_t fro
 	return err;
 }
 
-/* Adds the counters, cycles and times of one job to the run's. */
+/* Adds the counters, cycles and times of one job, *r, to the session's sums for the run. */
 static void add_counters(weft_session *s, const struct weft_job_result *r)
 {
 	const uint32_t *from = (const uint32_t *)&r->counters;

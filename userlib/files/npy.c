@@ -295,6 +295,13 @@ static void take_text(const uint8_t *p, const struct head *h, char *out)
 	out[h->chars] = 0;
 }
 
+/*
+ * Parses an array of texts (NumPy's U or S) in a file of len bytes. *t gets its shape, and no type and
+ * data; *text, from malloc, all texts one after the other, each in *each bytes (one more than the
+ * longest has characters) with a zero byte at its end. Characters that are not ASCII become '?'.
+ * Returns 0, -EINVAL, -ENOTSUP for an array of numbers or a header that is not supported, or -ENOMEM,
+ * with one line in msg.
+ */
 int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	struct head h;

@@ -164,6 +164,11 @@ int weft_check_pact(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks types, shapes and attributes of one of ONNX's extensions (not ONNX_NODE) or PACT_DIV.
+ * ONNX_CAST keeps the shape; all others have operands that broadcast to the result's shape, and further
+ * rules by operator. Returns 0, or -EINVAL with one line in c->msg.
+ */
 int weft_check_onnx_op(const struct weft_check *c)
 {
 	const weft_attr *a = &this_op(c)->attr;

@@ -74,6 +74,10 @@ void weft_graph_free(weft_graph *g)
 	free(g);
 }
 
+/*
+ * Adds a tensor of that type and shape (rank values in dim) with a copy of its name (NULL: ""). It is
+ * no input, has no data and no producer yet. Returns its index or -ENOMEM.
+ */
 int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim)
 {
 	void *array = g->tensors;

@@ -168,6 +168,11 @@ static bool no_streams(const struct ort_factory *f)
 EXPORTED struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                               struct ort_factory **out, size_t room, size_t *made);
 
+/*
+ * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and its
+ * number, 1, to *made. Returns NULL, also if this release of ONNX Runtime does not have our version of
+ * its interface (*made is 0 then), or a status if there is no room for it or no memory.
+ */
 struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                      struct ort_factory **out, size_t room, size_t *made)
 {

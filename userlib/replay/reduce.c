@@ -333,6 +333,13 @@ static int reduce(struct reducer *x, const weft_tensor *inputs)
 	return x->err ? x->err : give(x);
 }
 
+/*
+ * Looks for the fewest operators of a network that fail on a device as the whole network does; see
+ * reduce.h. Golden runs the whole network first, for the values of tensors that become inputs. Options
+ * o are used with check on and without keep, capture and progress. Returns 0 with the small network in
+ * *r; -ENOENT if the network does not fail; -ENOTSUP for control flow and variables; -ENOMEM; or
+ * another negative errno if the network cannot be run; with one line in msg.
+ */
 int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct weft_session_options *o,
                 struct weft_reduction *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {

@@ -374,6 +374,12 @@ static int give(struct search *x, struct weft_part_stream *s)
 	return err;
 }
 
+/*
+ * Looks for the fewest commands of a captured stream that still go wrong on the device of options o;
+ * see reduce.h. Returns 0 with the small stream as a capture in *r; -ENOENT if nothing differs, only
+ * constants do, or the stream does not go wrong on this device; or another negative errno; with one
+ * line in msg.
+ */
 int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct search x = { .c = c, .o = o, .r = r, .msg = msg };

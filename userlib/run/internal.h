@@ -238,9 +238,9 @@ int weft_trace_same(weft_session *s, weft_buf *other);
 
 /* ---- capture_session.c ---- */
 
-/**
- * Keep the arena as it is before an NPU step, if the options ask for a capture. @return 0 or a negative
- * errno
+/*
+ * Copies the arena as it is before an NPU step to s->before, if the options ask for a capture and none
+ * was written yet. Returns 0 or a negative errno.
  */
 int weft_session_remember(weft_session *s);
 

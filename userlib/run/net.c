@@ -124,6 +124,12 @@ int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net
 	return weft_net_load_with(data, len_bytes, name, NULL, net, msg);
 }
 
+/*
+ * Loads a network from a file of len_bytes bytes in memory, with options o (NULL: the defaults), and
+ * checks TOSA's level 8K if they ask for it. name is the file's name, for messages and to tell formats
+ * apart. Returns 0 with the network in *net, which weft_net_free() frees, or a negative errno with one
+ * line in msg; see weft.h.
+ */
 int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
                        weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {

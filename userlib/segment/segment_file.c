@@ -303,6 +303,10 @@ static void io_result(struct io *io, weft_session *s)
 		io_i64(io, &s->check.covered[i]);
 }
 
+/*
+ * Writes what a segment measured and compared in session s as *n bytes in *out, from malloc. Without a
+ * comparison the coverage of all tensors is 0. Returns 0 or -ENOMEM.
+ */
 int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n)
 {
 	struct io io = { .write = true };

@@ -44,9 +44,11 @@ def functions(path):
 def declared_comment(name, headers):
     """The comment above the function's declaration in a header, where its definition has none."""
     for text in headers:
-        m = re.search(r"^[\w\s\*]*?\b%s\([^;{]*\)[^;{]*;" % re.escape(name), text, re.M)
-        if m:
-            return comment_before(text, m.start())
+        # A comment above may name the function, too; what counts is the declaration.
+        for m in re.finditer(r"^[A-Za-z_][^\n;]*\b%s\([^;{]*\)[^;{]*;" % re.escape(name), text, re.M):
+            comment = comment_before(text, m.start())
+            if comment:
+                return comment
     return ""
 
 

@@ -194,9 +194,16 @@ static void litert_2_3(void **state)
 	judge_all("tests/models/litert_ops.gz", WEFT_RUNTIME_LITERT_2_3, 5000);
 }
 
+/* Operators on plain numbers, which the host computes. */
+static void litert_2_3_host(void **state)
+{
+	(void)state;
+	judge_all("tests/models/litert_host_ops.gz", WEFT_RUNTIME_LITERT_2_3, 700);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(tflite_2_14), cmocka_unit_test(litert_2_3) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(tflite_2_14), cmocka_unit_test(litert_2_3), cmocka_unit_test(litert_2_3_host) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tflite.h"
+#include "tflite_host.h"
 #include "tflite_lower.h"
 
 /* Leaves room below 64 MB + 8 * file for the file itself, its tables and the process. */
@@ -148,11 +149,11 @@ int tfl_result(struct tfl_lower *l, int k)
 static int check_results(struct tfl_lower *l)
 {
 	int code = l->op->code;
-	uint32_t most = code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK ? TFL_MAX_PARTS : 1;
+	uint32_t most = code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK ? TFL_MAX_PARTS : code == TFL_TOPK ? 2 : 1;
 
 	if (l->op->out.n >= 1 && l->op->out.n <= most)
 		return tfl_result(l, 0);
-	return tfl_fail(l, -ENOTSUP, "%u results, not 1%s, at byte %zu", (unsigned)l->op->out.n, most > 1 ? "..1024" : "",
+	return tfl_fail(l, -ENOTSUP, "%u results, not 1%s, at byte %zu", (unsigned)l->op->out.n, most > 2 ? "..1024" : most > 1 ? "..2" : "",
 	                l->op->at);
 }
 
@@ -203,6 +204,8 @@ static int lower_op(struct tfl_lower *l, int i)
 	if ((err = tfl_variable_op(l, name)) || (err = tfl_fold_plain(l)))
 		return err < 0 ? err : 0;
 	int (*lower)(struct tfl_lower *) = tfl_float_lowering(l);
+	if (!lower)
+		lower = tfl_host_lowering(o->code);
 	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
 		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported%s", i, name,
 		         may_leave_out(l, o, i) ? "; --backbone runs the network without it" : "");

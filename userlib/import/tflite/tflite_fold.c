@@ -165,8 +165,8 @@ static int fold_range(struct tfl_lower *l)
 
 /*
  * Makes the result of the REDUCE_PROD at hand a constant: the product, modulo 2^64, of all elements
- * of constant operand 0, at most 64 integers in a vector or scalar. Returns 1, -ENOTSUP for a
- * higher rank, or another negative errno.
+ * of constant operand 0, at most 64 integers in a vector or scalar. Returns 1, 0 for a higher rank,
+ * or a negative errno.
  */
 static int fold_product(struct tfl_lower *l)
 {
@@ -179,7 +179,7 @@ static int fold_product(struct tfl_lower *l)
 	    (err = tfl_shape(l, tfl_operand(l, 0), &t)))
 		return err;
 	if (t.rank > 1)
-		return tfl_fail(l, -ENOTSUP, "rank %d", t.rank);
+		return 0;
 	for (int k = 0; k < n; k++)
 		p *= (uint64_t)v[k];
 	int64_t product = (int64_t)p;
@@ -211,16 +211,16 @@ static int fold_broadcast(struct tfl_lower *l)
 /*
  * Makes the result of the operator at hand a constant if it is SHAPE, RANK, FILL, RANGE,
  * REDUCE_PROD or BROADCAST_ARGS, which have no lowering on integers. Returns 1 if that is done, 0
- * for other operators, or a negative errno.
+ * for other operators and for a FILL or REDUCE_PROD of what is not constant, or a negative errno.
  */
 int tfl_fold_plain(struct tfl_lower *l)
 {
 	switch (l->op->code) {
 	case TFL_SHAPE:
 	case TFL_RANK: return fold_shape(l);
-	case TFL_FILL: return fold_fill(l);
+	case TFL_FILL: return all_const(l) ? fold_fill(l) : 0;
 	case TFL_RANGE: return fold_range(l);
-	case TFL_REDUCE_PROD: return fold_product(l);
+	case TFL_REDUCE_PROD: return all_const(l) ? fold_product(l) : 0;
 	case TFL_BROADCAST_ARGS: return fold_broadcast(l);
 	default: return 0;
 	}

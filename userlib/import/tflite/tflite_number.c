@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "sim/golden/fixed_point.h"
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 static bool is_plain_int(weft_dtype t)
 {
@@ -116,11 +116,10 @@ static int int_operand(struct tfl_lower *l, int k)
 }
 
 /*
- * Checks that all divisors, operand 1, are constants above 0: then no division traps, and only
- * negative remainders need a correction. Returns 0, -ENOTSUP if they are not or there are more than
- * 65536, or another negative errno.
+ * Returns 1 if the operator divides int32 by constants above 0, of which there are at most 65536: then no division
+ * traps, and only negative remainders need a correction. Returns 0 if it does not, or a negative errno for a bad file.
  */
-static int check_divisors(struct tfl_lower *l)
+static int plain_divisors(struct tfl_lower *l)
 {
 	int i = tfl_operand(l, 1);
 	weft_tensor t;
@@ -128,30 +127,36 @@ static int check_divisors(struct tfl_lower *l)
 
 	if (err)
 		return err;
-	int64_t n = weft_tensor_elements(&t), *v = n <= 65536 ? tfl_alloc(l, n, sizeof *v) : NULL;
+	const int64_t n = weft_tensor_elements(&t);
+	if (!tfl_is_const(l, 1) || t.dtype != WEFT_INT32 || n > 65536)
+		return 0;
+	int64_t *v = tfl_alloc(l, n, sizeof *v);
 	if (!v)
-		return n <= 65536 ? l->err : tfl_fail(l, -ENOTSUP, "%lld divisors", (long long)n);
+		return l->err;
 	err = tfl_ints(l, 1, 65536, v);
-	for (int64_t k = 0; k < n && err >= 0; k++)
-		if (v[k] < 1)
-			err = tfl_fail(l, -ENOTSUP, "divisor %lld < 1", (long long)v[k]);
+	int plain = err < 0 ? err : 1;
+	for (int64_t k = 0; k < n && plain == 1; k++)
+		plain = v[k] >= 1;
 	free(v);
-	return err < 0 ? err : 0;
+	return plain;
 }
 
 /*
  * Lowers FLOOR_DIV and FLOOR_MOD of int32 operands with constant divisors above 0: the quotient is
  * rounded towards 0 and its remainder computed, and both are corrected where the remainder is
- * negative. Returns the result's tensor, or a negative errno.
+ * negative. Other types and divisors are the host's work (tflite_host.c). Returns the result's
+ * tensor, or a negative errno.
  */
 int tfl_lower_floor_div(struct tfl_lower *l)
 {
 	weft_attr mul = { .mul = { 0 } };
-	int err = check_divisors(l), a = err ? err : int_operand(l, 0), b = a < 0 ? a : int_operand(l, 1), q, y;
+	int plain = plain_divisors(l), a = plain < 0 ? plain : plain ? int_operand(l, 0) : -1, b = a < 0 ? a : int_operand(l, 1), q, y;
 	bool mod = l->op->code == TFL_FLOOR_MOD;
 	int rank = l->y.rank;
 	const int64_t *dim = l->y.dim;
 
+	if (!plain)
+		return tfl_host_floor_div(l);
 	if (b < 0)
 		return b;
 	if ((q = tfl_step(l, WEFT_OP_INTDIV, NULL, (int[]){ a, b }, 2, WEFT_INT32, rank, dim, false)) < 0 ||

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 #define MAX_EXTENT 16383       /* TOSA's, and more than any real network has */
 
@@ -159,8 +159,102 @@ int tfl_lower_resize_nearest(struct tfl_lower *l)
 }
 
 /*
- * Lowers RESIZE_BILINEAR of 8 bits and int16 to the host operator TFL_RESIZE_BILINEAR. Returns the
- * result's tensor, -ENOTSUP for other types, or another negative errno.
+ * Finds what output element o of axis a takes in float32: elements low and high of the input, and the share of high.
+ * Both are the border's where the position lies outside.
+ */
+static float share_of(const struct axis *a, int64_t o, int64_t *low, int64_t *high)
+{
+	const bool align = a->align && a->out > 1;
+	const float scale = align ? (float)(a->in - 1) / (float)(a->out - 1) : (float)a->in / (float)a->out;
+	const float at = a->half ? ((float)o + 0.5f) * scale - 0.5f : (float)o * scale;
+	const float below = floorf(at);
+
+	*low = below < 0 ? 0 : (int64_t)below;
+	*high = (int64_t)ceilf(at) < a->in - 1 ? (int64_t)ceilf(at) : a->in - 1;
+	return at - (float)*low;
+}
+
+/* One of the four neighbours of each output element: along each axis the lower (false) or the higher one (true). */
+struct corner { bool high[2]; };
+
+/*
+ * Adds the constant shares of axis a, rows if k is 0 and columns if it is 1, as [1,out,1,1] or [1,1,out,1]: those of the
+ * higher neighbour, or of the lower one, which are 1 less the former. Returns the tensor, or a negative errno.
+ */
+static int shares(struct tfl_lower *l, const struct axis *a, int k, bool high)
+{
+	float *w = tfl_alloc(l, a->out, sizeof *w);
+	int64_t dim[4] = { 1, 1, 1, 1 }, at[2];
+
+	if (!w)
+		return l->err;
+	for (int64_t o = 0; o < a->out; o++) {
+		const float s = share_of(a, o, &at[0], &at[1]);
+		w[o] = high ? s : 1 - s;
+	}
+	dim[1 + k] = a->out;
+	return tfl_data(l, "shares", WEFT_FP32, 4, dim, w);
+}
+
+/*
+ * Emits image x [N,H,W,C] with a's `out` elements along its rows (k is 0) or columns (k is 1) in place of `in`: the higher
+ * neighbour of each, or the lower one. Returns the tensor, or a negative errno; a negative x is returned as it is.
+ */
+static int corner_of(struct tfl_lower *l, int x, const struct axis *a, int k, bool high)
+{
+	struct weft_attr_onnx_node gather = tfl_node_attr("Gather");
+	int64_t at[2], *v = x < 0 ? NULL : tfl_alloc(l, a->out, sizeof *v);
+
+	if (!v)
+		return x < 0 ? x : l->err;
+	for (int64_t o = 0; o < a->out; o++) {
+		share_of(a, o, &at[0], &at[1]);
+		v[o] = at[high];
+	}
+	const int place = tfl_data(l, "places", WEFT_INT64, 1, &a->out, v);
+	tfl_node_int(&gather, "axis", 1 + k);
+	return tfl_node(l, &gather, (int[]){ x, place }, 2, false);
+}
+
+/*
+ * Emits the product of two float32 tensors of rank 4 that broadcast to dim. Returns the tensor, or a negative errno; a
+ * negative x or y is returned as it is.
+ */
+static int product(struct tfl_lower *l, int x, int y, const int64_t *dim)
+{
+	const weft_attr a = { .mul = { 0 } };
+
+	return x < 0 || y < 0 ? (x < 0 ? x : y) : tfl_step(l, WEFT_OP_MUL, &a, (int[]){ x, y }, 2, WEFT_FP32, 4, dim, false);
+}
+
+/*
+ * Lowers RESIZE_BILINEAR of float32: the four neighbours times their shares along rows, then along columns, summed in
+ * the order in which the reference kernel writes them. Returns the result's tensor, or a negative errno.
+ */
+static int bilinear_float(struct tfl_lower *l, int x, const struct axis a[2])
+{
+	static const struct corner corners[4] = { { { 0, 0 } }, { { 1, 0 } }, { { 0, 1 } }, { { 1, 1 } } };
+	const weft_tensor t = l->g->tensors[x].t;
+	const int64_t dim[4] = { t.dim[0], a[0].out, a[1].out, t.dim[3] };
+	int sum = -1;
+
+	for (int i = 0; i < 4; i++) {
+		const struct corner *c = &corners[i];
+		int v = corner_of(l, corner_of(l, x, &a[0], 0, c->high[0]), &a[1], 1, c->high[1]);
+		v = product(l, product(l, v, shares(l, &a[0], 0, c->high[0]), dim), shares(l, &a[1], 1, c->high[1]), dim);
+		if (v < 0)
+			return v;
+		sum = i ? tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ sum, v }, 2, WEFT_FP32, 4, dim, i == 3) : v;
+		if (sum < 0)
+			return sum;
+	}
+	return sum;
+}
+
+/*
+ * Lowers RESIZE_BILINEAR: of 8 bits and int16 to the host operator TFL_RESIZE_BILINEAR, of float32
+ * to sums of products. Returns the result's tensor, -ENOTSUP for other types, or another negative
+ * errno.
  */
 int tfl_lower_resize_bilinear(struct tfl_lower *l)
 {
@@ -170,6 +264,8 @@ int tfl_lower_resize_bilinear(struct tfl_lower *l)
 	if (x < 0)
 		return x;
 	weft_tensor t = l->g->tensors[x].t;
+	if (t.dtype == WEFT_FP32)
+		return bilinear_float(l, x, a);
 	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16)
 		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
 	weft_attr r = { .tfl_resize = { .align_corners = a[0].align, .half_pixel = a[0].half,

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records what LiteRT 2.3's reference kernels give for random operators on plain numbers.
+
+usage: record_litert_host.py [file]        default: tests/models/litert_host_ops.gz
+
+These operators run on the host (userlib/import/tflite/tflite_host.c). File format
+and helpers are those of record_ops.py. Only operators whose results are exact are
+recorded, since cases hold checksums: integers, bits, moved values, and sums of
+floats in a stated order.
+
+Needs what record_litert.py needs.
+"""
+
+import gzip
+import sys
+from collections import Counter
+from pathlib import Path
+
+import record_ops as ops
+from record_ops import BOOL, F32, I8, I16, I32, I64, Net, draw, quant, rng, shape
+
+ops.OPS.update({
+    "SIGN": (158, 1, 0), "CUMSUM": (128, 1, 102), "ADD_N": (106, 1, 82), "POW": (78, 1, 56),
+    "BITWISE_XOR": (160, 1, 0), "RIGHT_SHIFT": (161, 1, 0), "REDUCE_ANY": (91, 1, 27), "REDUCE_ALL": (140, 1, 27),
+    "REDUCE_PROD": (81, 1, 27), "REVERSE_SEQUENCE": (112, 1, 87), "EMBEDDING_LOOKUP": (7, 1, 0), "TOPK_V2": (48, 2, 34),
+    "ONE_HOT": (85, 1, 61), "FILL": (94, 1, 68), "ZEROS_LIKE": (93, 1, 67), "SCATTER_ND": (122, 1, 97),
+    "SPARSE_TO_DENSE": (68, 1, 50), "MATRIX_DIAG": (113, 1, 88), "MATRIX_SET_DIAG": (115, 1, 90), "BUCKETIZE": (147, 1, 115),
+    "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15),
+})
+ROUNDS = 12
+
+
+def plain(op, t, n_in=1, options=None):
+    net, dims = Net(), shape()
+    operands = [net.input(t, dims) for _ in range(n_in)]
+    net.output(t, dims)
+    ops.record(op, net, operands, options)
+
+
+def cumsum(t):
+    net, dims = Net(), shape()
+    operands = [net.input(t, dims), net.ints(draw(-len(dims), len(dims) - 1), [])]
+    net.output(t, dims)
+    ops.record("CUMSUM", net, operands, {0: ("b", draw(0, 1)), 1: ("b", draw(0, 1))})
+
+
+def power():
+    net, dims = Net(), shape()
+    operands = [net.input(I32, dims, modulus=9), net.input(I32, dims, modulus=8)]
+    net.output(I32, dims)
+    ops.record("POW", net, operands)
+
+
+def bits(op, t):
+    net, dims = Net(), shape()
+    operands = [net.input(t, dims), net.input(t, dims, modulus=7 if op == "RIGHT_SHIFT" else 0)]
+    net.output(t, dims)
+    ops.record(op, net, operands)
+
+
+def reduce(op, t):
+    net, dims = Net(), shape(1, 4)
+    axes = [i for i in range(len(dims)) if draw(0, 1)] or [0]
+    keep = draw(0, 1)
+    out = [1 if i in axes else d for i, d in enumerate(dims) if keep or i not in axes]
+    operands = [net.input(t, dims, modulus=2 if t == BOOL else 5), net.ints(axes)]
+    net.output(t, out)
+    ops.record(op, net, operands, {0: ("b", keep)})
+
+
+def reverse_sequence(t, lengths):
+    net, dims = Net(), shape(1, 5, rank=draw(2, 4))
+    time, batch = rng.permutation(len(dims))[:2].tolist()
+    operands = [net.input(t, dims), net.input(lengths, [dims[batch]], modulus=dims[time] + 1)]
+    net.output(t, dims)
+    ops.record("REVERSE_SEQUENCE", net, operands, {0: ("i", time), 1: ("i", batch)})
+
+
+def embedding(t):
+    net, dims, n = Net(), shape(1, 5, rank=draw(2, 3)), draw(1, 6)
+    q = quant(t) if t == I8 else None
+    operands = [net.input(I32, [n], modulus=dims[0]), net.add(t, dims, q, rng.integers(-50, 50, dims))]
+    net.output(t, [n] + dims[1:], q)
+    ops.record("EMBEDDING_LOOKUP", net, operands)
+
+
+def top_k(t):
+    net, dims = Net(), shape(1, 7)
+    k = draw(1, dims[-1])
+    q = quant(t) if t in (I8, I16) else None
+    operands = [net.input(t, dims, q, modulus=0 if t == F32 else 5), net.ints(k, [])]
+    net.output(t, dims[:-1] + [k], q)
+    net.output(I32, dims[:-1] + [k])
+    ops.record("TOPK_V2", net, operands)
+
+
+def one_hot(t, index):
+    net, dims, depth = Net(), shape(1, 4, rank=draw(1, 3)), draw(1, 6)
+    axis = draw(-1, len(dims))
+    out = list(dims)
+    out.insert(len(dims) if axis < 0 else axis, depth)
+    operands = [net.input(index, dims, modulus=depth + 2), net.ints(depth, []), net.add(t, [], data=[draw(1, 9)]), net.add(t, [], data=[draw(-3, 0)])]
+    net.output(t, out)
+    ops.record("ONE_HOT", net, operands, {0: ("i", axis)})
+
+
+def fill(t):
+    net, dims = Net(), shape()
+    operands = [net.ints(dims), net.input(t, [])]
+    net.output(t, dims)
+    ops.record("FILL", net, operands)
+
+
+def scatter(t):
+    net, dims = Net(), shape(1, 5, rank=draw(1, 3))
+    depth, n = draw(1, len(dims)), draw(1, 5)
+    operands = [net.input(I32, [n, depth], modulus=min(dims)), net.input(t, [n] + dims[depth:]), net.ints(dims)]
+    net.output(t, dims)
+    ops.record("SCATTER_ND", net, operands)
+
+
+def sparse(t):
+    net, dims = Net(), shape(2, 5, rank=draw(1, 4))
+    n = draw(1, min(dims))
+    places = sorted({tuple(int(rng.integers(0, d)) for d in dims) for _ in range(n)})
+    one = draw(0, 1)
+    operands = [net.ints(places), net.ints(dims), net.input(t, [] if one else [len(places)]), net.add(t, [], data=[draw(-4, 4)])]
+    net.output(t, dims)
+    ops.record("SPARSE_TO_DENSE", net, operands, {0: ("b", 0)})
+
+
+def diagonal(t):
+    net, dims = Net(), shape(1, 4, rank=draw(1, 3))
+    operands = [net.input(t, dims)]
+    net.output(t, dims + dims[-1:])
+    ops.record("MATRIX_DIAG", net, operands)
+    net, dims = Net(), shape(1, 5, rank=draw(2, 4))
+    operands = [net.input(t, dims), net.input(t, dims[:-2] + [min(dims[-2:])])]
+    net.output(t, dims)
+    ops.record("MATRIX_SET_DIAG", net, operands)
+
+
+def bucketize(t):
+    net, dims = Net(), shape()
+    bounds = sorted(float(rng.integers(-30, 30)) / 8 * (1 if t == F32 else 100) for _ in range(draw(1, 6)))
+    operands = [net.input(t, dims)]
+    net.output(I32, dims)
+    ops.record("BUCKETIZE", net, operands, {0: ops.scalars("f", bounds)})
+
+
+def update_slice(t):
+    net, dims = Net(), shape(1, 5)
+    part = [draw(1, d) for d in dims]
+    q = quant(t) if t == I8 else None
+    operands = [net.input(t, dims, q), net.input(t, part, q), net.input(I32, [len(dims)], modulus=6)]
+    net.output(t, dims, q)
+    ops.record("DYNAMIC_UPDATE_SLICE", net, operands)
+
+
+def floor_division(op, t):
+    """Divisors of both signs, never 0."""
+    net, dims = Net(), shape()
+    if t == F32:
+        operands = [net.input(t, dims), net.add(t, dims, data=rng.choice([-3.5, -1, -.25, .5, 2, 7.75], dims))]
+    else:
+        operands = [net.input(t, dims), net.add(t, dims, data=rng.choice([-7, -2, -1, 1, 3, 10], dims))]
+    net.output(t, dims)
+    ops.record(op, net, operands)
+
+
+def bilinear():
+    net, (n, c, h, w, oh, ow) = Net(), shape(1, 9, rank=6)
+    align, half = [(0, 0), (1, 0), (0, 1)][draw(0, 2)]
+    operands = [net.input(F32, [n, h, w, c]), net.ints([oh, ow])]
+    net.output(F32, [n, oh, ow, c])
+    ops.record("RESIZE_BILINEAR", net, operands, {2: ("b", align), 3: ("b", half)})
+
+
+def all_of_them():
+    bilinear()
+    for t in (F32, I32, I16, I8, I64):
+        for op in ("FLOOR_DIV", "FLOOR_MOD"):
+            floor_division(op, t)
+    for t in (F32, I32):
+        plain("SIGN", t)
+        plain("ADD_N", t, draw(2, 4))
+        one_hot(t, I32)
+    for t in (F32, I32, I64):
+        cumsum(t)
+        plain("ZEROS_LIKE", t)
+        fill(t)
+        sparse(t)
+        diagonal(t)
+        bucketize(t)
+        scatter(t)
+        one_hot(t, I64)
+        update_slice(t)
+    for t in (I8, I16, I32):
+        bits("BITWISE_XOR", t)
+        bits("RIGHT_SHIFT", t)
+    power()
+    for t in (I32, I64):
+        reduce("REDUCE_PROD", t)
+        reverse_sequence(F32, t)
+        reverse_sequence(I32, t)
+    reduce("REDUCE_ANY", BOOL)
+    reduce("REDUCE_ALL", BOOL)
+    for t in (F32, I8):
+        embedding(t)
+    for t in (F32, I32, I64, I8, I16):
+        top_k(t)
+    update_slice(I8)
+
+
+def main():
+    to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
+    for _ in range(ROUNDS):
+        all_of_them()
+    with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
+        z.write(b"TFLOPS1\n" + b"".join(ops.cases))
+    for name, why in sorted(set(ops.refused)):
+        print("refused by the reference kernels:", name, "-", why)
+    count = Counter(case[2:2 + int.from_bytes(case[:2], "little")].decode() for case in ops.cases)
+    for name in sorted(count):
+        print(name, count[name])
+    print(len(ops.cases), "cases,", to.stat().st_size, "bytes in", to)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators that no accelerator runs, on plain numbers: they become ONNX_NODE, the graph's operator for the host, or
+ * a few of them. Each function below says how TensorFlow Lite's operator is expressed by ONNX's.
+ *
+ * A function returns the result's graph tensor, or a negative errno after tfl_fail().
+ */
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/golden/golden.h"
+#include "sim/golden/onnx/ref/onnx_ref.h"
+#include "tflite_host.h"
+
+#define OPSET 21               /* whose rules the kernels follow; what is used here is the same up to opset 28 */
+
+struct weft_attr_onnx_node tfl_node_attr(const char *name)
+{
+	struct weft_attr_onnx_node a = { .kind = weft_onnx_ref_find("", name), .opset = OPSET };
+	struct weft_onnx_slot s;
+
+	for (int k = 0; a.kind >= 0 && weft_onnx_ref_slot(a.kind, k, &s); k++)
+		if (s.type == WEFT_ONNX_FLOAT)
+			a.f[s.f] = (float)s.otherwise;
+		else if (s.type == WEFT_ONNX_INT)
+			a.i[s.i] = (int32_t)s.otherwise;
+		else if (s.type != WEFT_ONNX_ENUM)
+			a.i[s.i] = WEFT_ONNX_ABSENT;
+	return a;
+}
+
+/* Finds attribute `name` of a's operator. Returns false if it has none of that name. */
+static bool find_slot(const struct weft_attr_onnx_node *a, const char *name, struct weft_onnx_slot *s)
+{
+	for (int k = 0; weft_onnx_ref_slot(a->kind, k, s); k++)
+		if (!strcmp(s->name, name))
+			return true;
+	return false;
+}
+
+void tfl_node_int(struct weft_attr_onnx_node *a, const char *name, int v)
+{
+	struct weft_onnx_slot s;
+
+	if (find_slot(a, name, &s))
+		a->i[s.i] = v;
+}
+
+void tfl_node_float(struct weft_attr_onnx_node *a, const char *name, float v)
+{
+	struct weft_onnx_slot s;
+
+	if (find_slot(a, name, &s))
+		a->f[s.f] = v;
+}
+
+void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const int64_t *v)
+{
+	struct weft_onnx_slot s;
+
+	if (!find_slot(a, name, &s))
+		return;
+	a->i[s.i] = n;
+	for (int k = 0; k < n && k < WEFT_ONNX_LIST; k++)
+		a->i[s.i + 1 + k] = (int32_t)v[k];
+}
+
+int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last)
+{
+	const weft_tensor *x[WEFT_ONNX_MAX_IN];
+	char line[WEFT_GOLDEN_MSG] = "";
+	weft_attr a = { .onnx_node = *of };
+	weft_tensor y;
+	int which = -1;
+
+	for (int k = 0; k < n; k++) {
+		if (in[k] < 0)
+			return in[k];
+		x[k] = &l->g->tensors[in[k]].t;
+	}
+	a.onnx_node.n_in = n;
+	int err = weft_onnx_ref_shapes(&a.onnx_node, x, n, &y, 1, &which, line);
+	if (err == -EAGAIN)
+		return tfl_fail(l, -ENOTSUP, "a shape that is known only when the network runs");
+	if (err)
+		return tfl_fail(l, err, "%.150s", line);
+	return tfl_step(l, WEFT_OP_ONNX_NODE, &a, in, n, y.dtype, y.rank, y.dim, last);
+}
+
+int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last)
+{
+	const struct weft_attr_onnx_node a = tfl_node_attr(name);
+
+	return tfl_node(l, &a, in, n, last);
+}
+
+/* Emits x with its axes in another order: axis i of the result is axis perm[i] of x. */
+static int transposed(struct tfl_lower *l, int x, const int *perm, bool last)
+{
+	weft_attr a = { .perm = { { 0 } } };
+
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	int64_t dim[WEFT_MAX_RANK] = { 0 };
+	for (int i = 0; i < t.rank; i++) {
+		a.perm.perm[i] = perm[i];
+		dim[i] = t.dim[perm[i]];
+	}
+	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t.dtype, t.rank, dim, last);
+}
+
+/* Emits x as the operator's own result. */
+static int own(struct tfl_lower *l, int x)
+{
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_IDENTITY, NULL, &x, 1, t.dtype, t.rank, t.dim, true);
+}
+
+/* Emits x in type t as the operator's own result; integers are cut to the low bits. */
+static int cast_to(struct tfl_lower *l, int x, weft_dtype t, bool last)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
+
+	tfl_node_int(&a, "to", t == WEFT_INT64 ? 7 : t == WEFT_INT32 ? 6 : t == WEFT_INT16 ? 5 : 1);   /* numbers of TensorProto */
+	return tfl_node(l, &a, &x, 1, last);
+}
+
+/* Adds a constant vector of n int64. */
+static int int64s(struct tfl_lower *l, const char *suffix, int64_t n, const int64_t *v)
+{
+	int64_t *p = tfl_alloc(l, n, sizeof *p);
+
+	if (!p)
+		return l->err;
+	memcpy(p, v, (size_t)n * sizeof *p);
+	return tfl_data(l, suffix, WEFT_INT64, 1, &n, p);
+}
+
+/* Adds a constant of zeros with the result's type and shape. */
+static int zeros(struct tfl_lower *l)
+{
+	const int64_t n = weft_tensor_elements(&l->y);
+	const size_t size = weft_dtype_bytes(l->y.dtype);
+	void *p = tfl_alloc(l, n, size);
+
+	if (!p)
+		return l->err;
+	memset(p, 0, (size_t)n * size);
+	return tfl_data(l, "zeros", l->y.dtype, l->y.rank, l->y.dim, p);
+}
+
+/* Fails where the result is uint8, whose stored 0 is not the graph's 0. */
+static int no_uint8(struct tfl_lower *l)
+{
+	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? tfl_fail(l, -ENOTSUP, "uint8; int8 is supported") : 0;
+}
+
+/* ---- one operator each ---- */
+
+/* ROUND: halves to even, as ONNX's Round does. SIGN. */
+static int unary(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0);
+
+	return tfl_plain(l, l->op->code == TFL_ROUND ? "Round" : "Sign", &x, 1, true);
+}
+
+/* CUMSUM along a constant axis. */
+static int cumsum(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("CumSum");
+	int exclusive, reverse, in[2] = { tfl_value(l, 0), -1 };
+	int err = tfl_option(l, OPTIONS_CUMSUM, CUMSUM_EXCLUSIVE, 1, 0, &exclusive);
+
+	if (err || (err = tfl_option(l, OPTIONS_CUMSUM, CUMSUM_REVERSE, 1, 0, &reverse)) || in[0] < 0)
+		return err ? err : in[0];
+	tfl_node_int(&a, "exclusive", exclusive);
+	tfl_node_int(&a, "reverse", reverse);
+	in[1] = tfl_value(l, 1);
+	return tfl_node(l, &a, in, 2, true);
+}
+
+/* ADD_N: the sum of all operands, in their order. */
+static int add_n(struct tfl_lower *l)
+{
+	int in[WEFT_ONNX_MAX_IN], n = (int)l->op->in.n;
+
+	if (n > WEFT_ONNX_MAX_IN)
+		return tfl_fail(l, -ENOTSUP, "%d operands; at most %d", n, WEFT_ONNX_MAX_IN);
+	for (int k = 0; k < n; k++)
+		in[k] = tfl_value(l, k);
+	return tfl_plain(l, "Sum", in, n, true);
+}
+
+/* POW and BITWISE_XOR have two operands that broadcast. */
+static int two_operands(struct tfl_lower *l)
+{
+	int in[2] = { tfl_value(l, 0), -1 };
+
+	in[1] = in[0] < 0 ? in[0] : tfl_value(l, 1);
+	return tfl_plain(l, l->op->code == TFL_POW ? "Pow" : "BitwiseXor", in, 2, true);
+}
+
+/* RIGHT_SHIFT of signed integers: the sign comes in from above. */
+static int right_shift(struct tfl_lower *l)
+{
+	const weft_attr a = { .shift = { .round = false } };
+	int in[2] = { tfl_value(l, 0), -1 };
+
+	for (int k = 0; k < 2; k++) {
+		in[k] = k ? tfl_value(l, k) : in[k];
+		if (in[k] < 0 || (in[k] = tfl_match_rank(l, in[k], l->y.rank)) < 0)
+			return in[k];
+	}
+	return tfl_step(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, in, 2, l->y.dtype, l->y.rank, l->y.dim, true);
+}
+
+/* REDUCE_ANY and REDUCE_ALL of bool, which are the maximum and the minimum; REDUCE_PROD of integers. */
+static int reduce(struct tfl_lower *l)
+{
+	const int code = l->op->code;
+	struct weft_attr_onnx_node a = tfl_node_attr(code == TFL_REDUCE_ANY ? "ReduceMax" : code == TFL_REDUCE_ALL ? "ReduceMin" : "ReduceProd");
+	int64_t axis[WEFT_ONNX_LIST];
+	int keep, x = tfl_value(l, 0), n = x < 0 ? x : tfl_ints(l, 1, WEFT_ONNX_LIST, axis);
+	int err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep);
+
+	if (n < 0 || err)
+		return n < 0 ? n : err;
+	tfl_node_ints(&a, "axes", n, axis);
+	tfl_node_int(&a, "keepdims", keep);
+	return n ? tfl_node(l, &a, &x, 1, true) : own(l, x);
+}
+
+/* REVERSE_SEQUENCE: the first elements of each row, as many as operand 1 says, in reverse order. */
+static int reverse_sequence(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("ReverseSequence");
+	int time, batch, in[2] = { tfl_moved(l, 0), -1 };
+	int err = tfl_option(l, OPTIONS_REVERSE_SEQUENCE, REVERSE_SEQUENCE_TIME, 4, 0, &time);
+
+	if (err || (err = tfl_option(l, OPTIONS_REVERSE_SEQUENCE, REVERSE_SEQUENCE_BATCH, 4, 0, &batch)) || in[0] < 0)
+		return err ? err : in[0];
+	tfl_node_int(&a, "time_axis", time);
+	tfl_node_int(&a, "batch_axis", batch);
+	in[1] = tfl_value(l, 1);
+	if (in[1] >= 0)
+		in[1] = cast_to(l, in[1], WEFT_INT64, false);
+	return tfl_node(l, &a, in, 2, true);
+}
+
+/* EMBEDDING_LOOKUP: rows of operand 1, chosen by operand 0. */
+static int embedding_lookup(struct tfl_lower *l)
+{
+	int in[2] = { tfl_moved(l, 1), -1 };
+
+	in[1] = in[0] < 0 ? in[0] : tfl_value(l, 0);
+	return tfl_plain(l, "Gather", in, 2, true);
+}
+
+/* TOPK_V2 with a constant count: values and their places along the last axis. */
+static int top_k(struct tfl_lower *l)
+{
+	weft_attr a = { .onnx_node = tfl_node_attr("TopK") };
+	int64_t k;
+	int x = tfl_moved(l, 0), n = x < 0 ? x : tfl_ints(l, 1, 1, &k), y[2];
+
+	if (n < 0)
+		return n;
+	const weft_tensor t = l->g->tensors[x].t;
+	const int64_t length = t.rank >= 1 ? t.dim[t.rank - 1] : 0;
+	if (n != 1 || k < 1 || k > length || l->op->out.n != 2)
+		return tfl_fail(l, -EINVAL, "the greatest %lld of %lld into %u results", n == 1 ? (long long)k : -1LL, (long long)length,
+		                (unsigned)l->op->out.n);
+	tfl_node_int(&a.onnx_node, "k", (int)k);
+	a.onnx_node.n_in = 1;
+	struct tfl_two two = { { t.dtype, WEFT_INT64 }, { t.rank, t.rank }, { { 0 } } };
+	for (int i = 0; i < t.rank; i++)
+		two.dim[0][i] = two.dim[1][i] = i == t.rank - 1 ? k : t.dim[i];
+	int err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &a, x, &two, y);
+	if (err < 0 || (y[0] = own(l, y[0])) < 0 || (err = tfl_result(l, 1)) < 0)
+		return err < 0 ? err : y[0];
+	y[1] = cast_to(l, y[1], l->y.dtype, true);
+	return y[1] < 0 ? y[1] : y[0];
+}
+
+/* ---- a few operators each ---- */
+
+/* ONE_HOT: operand 2 where the index equals the place along the new axis, else operand 3. */
+static int one_hot(struct tfl_lower *l)
+{
+	int64_t depth = 0, dim[WEFT_MAX_RANK] = { 0 };
+	int axis, x = tfl_value(l, 0), n = x < 0 ? x : tfl_ints(l, 1, 1, &depth);
+	int err = tfl_option(l, OPTIONS_ONE_HOT, ONE_HOT_AXIS, 4, 0, &axis);
+
+	if (n < 0 || err)
+		return n < 0 ? n : err;
+	const weft_tensor t = l->g->tensors[x].t;
+	axis = axis < 0 ? t.rank : axis;
+	if (axis > t.rank || t.rank + 1 > WEFT_MAX_RANK || depth < 0)
+		return tfl_fail(l, -EINVAL, "axis %d of rank %d, depth %lld", axis, t.rank + 1, (long long)depth);
+	for (int i = 0; i <= t.rank; i++)
+		dim[i] = i < axis ? t.dim[i] : i == axis ? 1 : t.dim[i - 1];
+	x = tfl_reshape(l, x, t.rank + 1, dim);
+	for (int i = 0; i <= t.rank; i++)
+		dim[i] = i == axis ? depth : 1;
+	int32_t *place = tfl_alloc(l, depth, 8);
+	if (!place)
+		return l->err;
+	for (int64_t i = 0; i < depth; i++)
+		if (t.dtype == WEFT_INT64)
+			((int64_t *)place)[i] = i;
+		else
+			place[i] = (int32_t)i;
+	const int places = tfl_data(l, "places", t.dtype == WEFT_INT64 ? WEFT_INT64 : WEFT_INT32, t.rank + 1, dim, place);
+	int in[3] = { tfl_plain(l, "Equal", (int[]){ x, places }, 2, false), -1, -1 };
+	for (int k = 1; k < 3 && in[k - 1] >= 0; k++)
+		in[k] = tfl_value(l, k + 1);    /* as they are stored: the kernel does not look at their scales */
+	return in[1] < 0 ? (in[0] < 0 ? in[0] : in[1]) : tfl_plain(l, "Where", in, 3, true);
+}
+
+/* FILL with constant extents: the number of operand 1 everywhere. */
+static int fill(struct tfl_lower *l)
+{
+	int x = tfl_moved(l, 1), dim = x < 0 ? x : int64s(l, "extents", l->y.rank, l->y.dim);
+
+	return tfl_plain(l, "Expand", (int[]){ x, dim }, 2, true);
+}
+
+/* ZEROS_LIKE, whatever the operand holds. */
+static int zeros_like(struct tfl_lower *l)
+{
+	const int err = no_uint8(l);
+
+	return err ? err : own(l, zeros(l));
+}
+
+/* SCATTER_ND: updates added into zeros, each at its index. */
+static int scatter_nd(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("ScatterND");
+	int in[3] = { no_uint8(l), -1, -1 };
+
+	if (in[0] < 0 || (in[0] = zeros(l)) < 0 || (in[1] = tfl_value(l, 0)) < 0)
+		return in[0] < 0 ? in[0] : in[1];
+	in[1] = cast_to(l, in[1], WEFT_INT64, false);
+	in[2] = tfl_value(l, 1);
+	tfl_node_int(&a, "reduction", 1);    /* add */
+	return tfl_node(l, &a, in, 3, true);
+}
+
+/* SPARSE_TO_DENSE: values at their indices, and the default of operand 3 elsewhere. */
+static int sparse_to_dense(struct tfl_lower *l)
+{
+	int at = tfl_value(l, 0), values = at < 0 ? at : tfl_moved(l, 2), other = values < 0 ? values : tfl_moved(l, 3);
+
+	if (other < 0)
+		return other;
+	const weft_tensor t = l->g->tensors[at].t;
+	const int64_t n = t.rank ? t.dim[0] : 1, shape[2] = { n, t.rank == 2 ? t.dim[1] : 1 };
+	if (t.rank > 2 || shape[1] != l->y.rank)
+		return tfl_fail(l, -EINVAL, "indices of rank %d and %lld numbers into rank %d", t.rank, (long long)shape[1], l->y.rank);
+	at = cast_to(l, tfl_reshape(l, at, 2, shape), WEFT_INT64, false);
+	values = tfl_plain(l, "Expand", (int[]){ values, int64s(l, "count", 1, &n) }, 2, false);
+	other = tfl_plain(l, "Expand", (int[]){ other, int64s(l, "extents", l->y.rank, l->y.dim) }, 2, false);
+	return tfl_plain(l, "ScatterND", (int[]){ other, at, values }, 3, true);
+}
+
+/*
+ * MATRIX_DIAG puts a vector on the diagonal of a square of zeros, MATRIX_SET_DIAG on that of given matrices. The
+ * diagonal's element i stands in row i and column i, so the vector is spread along rows, or along columns if the
+ * matrix has more columns than rows.
+ */
+static int matrix_diag(struct tfl_lower *l)
+{
+	const bool given = l->op->code == TFL_MATRIX_SET_DIAG;
+	int64_t rows, columns, dim[WEFT_MAX_RANK] = { 0 };
+	int other = given ? tfl_moved(l, 0) : no_uint8(l) ? l->err : zeros(l), d = other < 0 ? other : tfl_moved(l, given);
+
+	if (d < 0)
+		return d;
+	if (l->y.rank < 2 || l->g->tensors[d].t.rank != l->y.rank - 1)
+		return tfl_fail(l, -EINVAL, "a diagonal of rank %d into rank %d", l->g->tensors[d].t.rank, l->y.rank);
+	rows = l->y.dim[l->y.rank - 2];
+	columns = l->y.dim[l->y.rank - 1];
+	if (l->g->tensors[d].t.dim[l->y.rank - 2] != (rows < columns ? rows : columns))
+		return tfl_fail(l, -EINVAL, "a diagonal of %lld elements in %lld x %lld", (long long)l->g->tensors[d].t.dim[l->y.rank - 2],
+		                (long long)rows, (long long)columns);
+	memcpy(dim, l->y.dim, sizeof dim);
+	dim[l->y.rank - 2 + (columns > rows)] = 1;
+	d = tfl_reshape(l, d, l->y.rank, dim);
+	bool *on = d < 0 ? NULL : tfl_alloc(l, rows * columns, sizeof *on);
+	if (!on)
+		return d < 0 ? d : l->err;
+	for (int64_t i = 0; i < rows * columns; i++)
+		on[i] = i / columns == i % columns;
+	const int which = tfl_data(l, "diagonal", WEFT_BOOL, 2, (int64_t[]){ rows, columns }, on);
+	return tfl_plain(l, "Where", (int[]){ which, d, other }, 3, true);
+}
+
+/* BUCKETIZE: how many of the boundaries an element reaches. */
+static int bucketize(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node sum = tfl_node_attr("ReduceSum");
+	int64_t dim[WEFT_MAX_RANK] = { 0 }, n;
+	int x = tfl_value(l, 0);
+	struct fb_vec list;
+	struct fb b = l->m->b;
+
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	b.msg = l->msg;
+	if (!l->op->has_options || fb_vector(&b, &l->op->options, BUCKETIZE_BOUNDARIES, 4, &list) < 0 || t.rank == WEFT_MAX_RANK)
+		return tfl_fail(l, -EINVAL, "boundaries are missing, or rank %d", t.rank);
+	n = list.n;
+	float *p = tfl_alloc(l, n, sizeof *p);
+	if (!p)
+		return l->err;
+	for (int64_t i = 0; i < n; i++)
+		p[i] = fb_f32_at(&b, &list, (uint32_t)i);
+	const int bounds = tfl_data(l, "boundaries", WEFT_FP32, 1, &n, p);
+	memcpy(dim, t.dim, sizeof dim);
+	dim[t.rank] = 1;
+	x = tfl_reshape(l, t.dtype == WEFT_FP32 ? x : cast_to(l, x, WEFT_FP32, false), t.rank + 1, dim);
+	x = tfl_plain(l, "GreaterOrEqual", (int[]){ x, bounds }, 2, false);
+	x = x < 0 ? x : cast_to(l, x, WEFT_INT32, false);
+	tfl_node_ints(&sum, "axes", 1, (int64_t[]){ t.rank });
+	tfl_node_int(&sum, "keepdims", 0);
+	return tfl_node(l, &sum, &x, 1, true);
+}
+
+/*
+ * DYNAMIC_UPDATE_SLICE: operand 1 replaces a part of operand 0 that begins where operand 2 says, moved so that it lies
+ * within. The places of its elements are constants, the beginning is added when the network runs.
+ */
+static int update_slice(struct tfl_lower *l)
+{
+	int x = tfl_moved(l, 0), u = x < 0 ? x : tfl_value(l, 1), start = u < 0 ? u : tfl_value(l, 2);
+
+	if (start < 0)
+		return start;
+	const weft_tensor t = l->g->tensors[x].t, part = l->g->tensors[u].t;
+	int64_t n = weft_tensor_elements(&part), rank = t.rank, most[WEFT_MAX_RANK], none[WEFT_MAX_RANK] = { 0 };
+	if (part.rank != t.rank || t.rank < 1 || part.dtype != t.dtype)
+		return tfl_fail(l, -EINVAL, "a part of rank %d into rank %d", part.rank, t.rank);
+	int64_t *at = tfl_alloc(l, n * rank, sizeof *at);
+	if (!at)
+		return l->err;
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t d = rank - 1, rest = i; d >= 0; rest /= part.dim[d], d--)
+			at[i * rank + d] = rest % part.dim[d];
+	for (int d = 0; d < t.rank; d++)
+		most[d] = t.dim[d] - part.dim[d];
+	const int places = tfl_data(l, "places", WEFT_INT64, 2, (int64_t[]){ n, rank }, at);
+	start = cast_to(l, start, WEFT_INT64, false);
+	start = tfl_plain(l, "Max", (int[]){ start, int64s(l, "least", rank, none) }, 2, false);
+	start = tfl_plain(l, "Min", (int[]){ start, int64s(l, "most", rank, most) }, 2, false);
+	start = tfl_plain(l, "Add", (int[]){ places, start }, 2, false);
+	u = tfl_reshape(l, u, 1, &n);
+	return tfl_plain(l, "ScatterND", (int[]){ x, start, u }, 3, true);
+}
+
+/*
+ * The remainder of a floored quotient of float32 a and b has the divisor's sign; that of the C library has the
+ * dividend's, so the divisor is added where the signs differ.
+ */
+static int float_remainder(struct tfl_lower *l, int a, int b)
+{
+	struct weft_attr_onnx_node mod = tfl_node_attr("Mod");
+
+	tfl_node_int(&mod, "fmod", 1);
+	const int m = tfl_node(l, &mod, (int[]){ a, b }, 2, false), zero = m < 0 ? m : tfl_number(l, "zero", WEFT_FP32, 1, 0);
+	const int signs = tfl_plain(l, "Xor", (int[]){ tfl_plain(l, "Less", (int[]){ b, zero }, 2, false),
+	                                              tfl_plain(l, "Less", (int[]){ m, zero }, 2, false) }, 2, false);
+	const int some = tfl_plain(l, "Not", (int[]){ tfl_plain(l, "Equal", (int[]){ m, zero }, 2, false) }, 1, false);
+	const int which = tfl_plain(l, "And", (int[]){ signs, some }, 2, false);
+	return tfl_plain(l, "Where", (int[]){ which, tfl_plain(l, "Add", (int[]){ m, b }, 2, false), m }, 3, true);
+}
+
+/*
+ * Emits the floored quotient of integers a and b, whose floored remainder is m: the quotient rounded to zero, and one
+ * less if there is a remainder and the signs differ.
+ */
+static int floored(struct tfl_lower *l, int a, int b, int m)
+{
+	const weft_dtype t = l->y.dtype;
+	const int zero = m < 0 ? m : tfl_number(l, "zero", t, 1, 0), one = zero < 0 ? zero : tfl_number(l, "one", t, 1, 1);
+	const int signs = tfl_plain(l, "Xor", (int[]){ tfl_plain(l, "Less", (int[]){ a, zero }, 2, false),
+	                                              tfl_plain(l, "Less", (int[]){ b, zero }, 2, false) }, 2, false);
+	const int some = tfl_plain(l, "Not", (int[]){ tfl_plain(l, "Equal", (int[]){ m, zero }, 2, false) }, 1, false);
+	const int less = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "And", (int[]){ signs, some }, 2, false), one, zero }, 3, false);
+	return tfl_plain(l, "Sub", (int[]){ tfl_plain(l, "Div", (int[]){ a, b }, 2, false), less }, 2, true);
+}
+
+int tfl_host_floor_div(struct tfl_lower *l)
+{
+	const bool quotient = l->op->code == TFL_FLOOR_DIV;
+	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
+
+	if (b < 0)
+		return b;
+	const bool real = l->g->tensors[a].t.dtype == WEFT_FP32;
+	if (real && !quotient)
+		return float_remainder(l, a, b);
+	if (real) {
+		const int q = tfl_plain(l, "Div", (int[]){ a, b }, 2, false);
+		return tfl_plain(l, "Floor", &q, 1, true);
+	}
+	const int m = tfl_plain(l, "Mod", (int[]){ a, b }, 2, !quotient);
+	return quotient ? floored(l, a, b, m) : m;
+}
+
+/* ---- windows, in ONNX's order of axes: images, channels, rows, columns ---- */
+
+static const int to_channels_first[5][5] = { [4] = { 0, 3, 1, 2 } }, to_channels_last[5][5] = { [4] = { 0, 2, 3, 1 } };
+
+/*
+ * L2_POOL_2D: the root of the mean of the squares in a window, where places beyond the image do not count.
+ */
+static int l2_pool(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("AveragePool");
+	int o[6], x = tfl_value(l, 0), err = 0;
+	struct tfl_window w[2];
+
+	for (int k = 0; k < 6 && !err; k++)
+		err = tfl_option(l, OPTIONS_POOL, k, k == POOL_PADDING || k == POOL_ACTIVATION ? 1 : 4, 0, &o[k]);
+	if (x < 0 || err)
+		return x < 0 ? x : err;
+	const weft_tensor t = l->g->tensors[x].t;
+	if (t.rank != 4 || t.dtype != WEFT_FP32)
+		return tfl_fail(l, -EINVAL, "%s of rank %d; float32 of rank 4 wanted", weft_dtype_name(t.dtype), t.rank);
+	if ((err = tfl_window(l, o[POOL_PADDING], t.dim[1], o[POOL_FILTER_H], o[POOL_STRIDE_H], 1, &w[0])) ||
+	    (err = tfl_window(l, o[POOL_PADDING], t.dim[2], o[POOL_FILTER_W], o[POOL_STRIDE_W], 1, &w[1])))
+		return err;
+	tfl_node_ints(&a, "kernel_shape", 2, (int64_t[]){ o[POOL_FILTER_H], o[POOL_FILTER_W] });
+	tfl_node_ints(&a, "strides", 2, (int64_t[]){ o[POOL_STRIDE_H], o[POOL_STRIDE_W] });
+	tfl_node_ints(&a, "pads", 4, (int64_t[]){ w[0].before, w[1].before, w[0].after, w[1].after });
+	x = transposed(l, tfl_plain(l, "Mul", (int[]){ x, x }, 2, false), to_channels_first[4], false);
+	x = tfl_node(l, &a, &x, 1, false);
+	x = transposed(l, tfl_plain(l, "Sqrt", &x, 1, false), to_channels_last[4], false);
+	return tfl_real_result(l, x, o[POOL_ACTIVATION]);
+}
+
+/*
+ * LOCAL_RESPONSE_NORMALIZATION across the channels within a radius. ONNX counts a window's channels and divides alpha
+ * by their number, which TensorFlow Lite does not.
+ */
+static int local_response(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("LRN");
+	int radius, x = tfl_value(l, 0), err = tfl_option(l, OPTIONS_LRN, LRN_RADIUS, 4, 0, &radius);
+	float bias, alpha, beta;
+
+	if (x < 0 || err || (err = tfl_option_float(l, OPTIONS_LRN, LRN_BIAS, 0, &bias)) ||
+	    (err = tfl_option_float(l, OPTIONS_LRN, LRN_ALPHA, 0, &alpha)) || (err = tfl_option_float(l, OPTIONS_LRN, LRN_BETA, 0, &beta)))
+		return x < 0 ? x : err;
+	const weft_tensor t = l->g->tensors[x].t;
+	if (t.rank != 4 || t.dtype != WEFT_FP32 || radius < 0 || radius > 1 << 20)
+		return tfl_fail(l, -EINVAL, "%s of rank %d, radius %d; float32 of rank 4 wanted", weft_dtype_name(t.dtype), t.rank, radius);
+	const int size = 2 * radius + 1;
+	tfl_node_int(&a, "size", size);
+	tfl_node_float(&a, "alpha", alpha * (float)size);
+	tfl_node_float(&a, "beta", beta);
+	tfl_node_float(&a, "bias", bias);
+	x = transposed(l, x, to_channels_first[4], false);
+	return transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], true);
+}
+
+int (*tfl_host_lowering(int code))(struct tfl_lower *)
+{
+	switch (code) {
+	case TFL_ROUND: case TFL_SIGN: return unary;
+	case TFL_CUMSUM: return cumsum;
+	case TFL_ADD_N: return add_n;
+	case TFL_POW: case TFL_BITWISE_XOR: return two_operands;
+	case TFL_RIGHT_SHIFT: return right_shift;
+	case TFL_REDUCE_ANY: case TFL_REDUCE_ALL: case TFL_REDUCE_PROD: return reduce;
+	case TFL_REVERSE_SEQUENCE: return reverse_sequence;
+	case TFL_EMBEDDING_LOOKUP: return embedding_lookup;
+	case TFL_TOPK: return top_k;
+	case TFL_ONE_HOT: return one_hot;
+	case TFL_FILL: return fill;
+	case TFL_ZEROS_LIKE: return zeros_like;
+	case TFL_SCATTER_ND: return scatter_nd;
+	case TFL_SPARSE_TO_DENSE: return sparse_to_dense;
+	case TFL_MATRIX_DIAG: case TFL_MATRIX_SET_DIAG: return matrix_diag;
+	case TFL_BUCKETIZE: return bucketize;
+	case TFL_DYNAMIC_UPDATE_SLICE: return update_slice;
+	case TFL_L2_POOL_2D: return l2_pool;
+	case TFL_LRN: return local_response;
+	default: return NULL;
+	}
+}

@@ -16,7 +16,7 @@ struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, i
 	struct array_conv *c = &s->conv[s->n_convs];
 
 	if (s->n_convs == ARRAY_CONVS)
-		abort();               /* a set is fixed: it fits or it never did */
+		abort();               /* the sets are constant, so this is a mistake in the source */
 	*c = (struct array_conv){ k, groups, x_zp, w_zp, calloc((size_t)(groups * s->n * k), sizeof(*c->a)),
 		calloc((size_t)(s->n * k), sizeof(*c->w)), 0 };
 	s->n_convs++;
@@ -161,7 +161,7 @@ static void counting(struct array_set *s, int k, int a, int x_zp, int w, int w_z
  */
 static void walking(struct array_set *s, const int *values, int n_values, const int *weights, int n_weights)
 {
-	/* All elements of a sum; then only its first one. */
+	/* First all elements of a sum count, then (hot) only the first one. */
 	for (int hot = 0; hot < 2; hot++) {
 		struct array_conv *c = array_add(s, s->n, n_values, 0, 0);
 		array_fill_w(s, c, !hot);
@@ -198,7 +198,7 @@ int diag_array_int8(struct weft_diag *d)
 		return 0;
 	}
 	walking(&s, values, sizeof(values) / sizeof(values[0]), weights, sizeof(weights) / sizeof(weights[0]));
-	/* Differences of nine bits: 255, -255, and in between. */
+	/* Differences to the zero points that need nine bits: 255, -255, and in between. */
 	for (int i = 0; i < 4; i++) {
 		struct array_conv *c = array_add(&s, 4 * s.n, 2, i & 1 ? 127 : -128, i & 2 ? 127 : -128);
 		array_random(&s, c, &seed);

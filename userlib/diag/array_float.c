@@ -34,7 +34,7 @@ static void add_conv(struct float_test *t, const uint8_t *x, const uint8_t *w, i
 	const uint32_t n = t->cfg->n, at_w = t->cfg->sp_bytes / 4, at_p = t->cfg->sp_bytes * 3 / 8, at_out = t->cfg->sp_bytes / 2;
 
 	if (t->n_convs == MAX_CONVS)
-		abort();                   /* the list is fixed */
+		abort();                   /* the tests' lists are constant, so this is a mistake in the source */
 	diag_put(&t->s, 0, x, (size_t)n * n);
 	diag_put(&t->s, at_w, w, (size_t)n * n);
 	if (!t->n_convs)
@@ -69,12 +69,12 @@ static void walk_sums(struct float_test *t)
 		}
 		add_conv(t, x, w, 0, 0, scale);
 	}
-	/* -2^-28: every bit of the sum is 1. */
+	/* The sum stays -2^-28, where every bit of it is 1. */
 	memset(x, 0, sizeof(x));
 	for (uint32_t r = 0; r < n; r++)
 		x[r * n] = MINUS_ONE;
 	add_conv(t, x, w, 0, 0, -28);
-	/* Nothing at all. */
+	/* The sum stays 0. */
 	memset(x, 0, sizeof(x));
 	add_conv(t, x, w, 0, 0, 0);
 }
@@ -96,7 +96,7 @@ static void specials(struct float_test *t)
 		memset(w, 0x3c, sizeof(w));
 		for (uint32_t r = 0; r < n; r++)
 			for (uint32_t k = 0; k < n; k++) {
-				/* In every slot of the skew buffers, once a row. */
+				/* The special value goes through another slot of the skew buffers in each row. */
 				if (k == r)
 					x[r * n + k] = x_of[i];
 				w[r * n + k] = w_of[i];
@@ -135,7 +135,7 @@ static void random_ones(struct float_test *t)
 
 	for (int i = 0; i < 24; i++) {
 		for (uint32_t k = 0; k < n * n; k++) {
-			/* Mostly numbers; special ones would hide the others. */
+			/* Mostly ordinary numbers, since a NaN or infinity in a sum would hide the others. */
 			uint32_t v = diag_random(&t->seed), u = diag_random(&t->seed);
 			x[k] = (uint8_t)(v & (v >> 8 & 15 ? 0xbf : 0xff));
 			w[k] = (uint8_t)(u & (u >> 8 & 15 ? 0xbf : 0xff));

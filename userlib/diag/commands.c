@@ -103,7 +103,7 @@ static int faults(struct weft_diag *d)
 		int err = diag_exec_fault(d, &s, &got, &want);
 		if (err)
 			return err;
-		/* Of a range the model reports the byte, hardware the row. */
+		/* For an address out of range, the model reports the byte and hardware the row. */
 		if (p == SP_RANGE)
 			want.fault_info = got.fault_info;
 		d->r->checks += 5;

@@ -61,7 +61,7 @@ static void judge(struct weft_diag *d, const struct weft_counters *c)
 		if (!parts[i].got)
 			differs(d, parts[i].name, 0, "more than ", 0);
 	}
-	/* One command at a time is under way. */
+	/* The commands run one at a time, so their cycles do not overlap. */
 	if (sum > c->cycles)
 		differs(d, "cnt_cycles", c->cycles, "at least ", sum);
 	if (c->cv_stall_act + c->cv_stall_wgt + c->cv_stall_post > c->cv_busy)
@@ -94,7 +94,7 @@ static int registers(struct weft_diag *d)
 			          at[i].name, got, at[i].want);
 		d->r->checks++;
 	}
-	/* Written as 1, a cause of the interrupt goes. */
+	/* Writing 1 clears a cause of the interrupt. */
 	if ((err = diag_reg_write(d, WEFT_REG_IRQ_STATUS, WEFT_REG_IRQ_STATUS_DONE_MASK)) ||
 	    (err = diag_reg_read(d, WEFT_REG_IRQ_STATUS, &got)))
 		return err;

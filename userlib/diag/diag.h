@@ -52,7 +52,7 @@ struct diag_place { int row, col, bit, bank; int64_t addr; };
  */
 void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Replaces the remark in the running test's report. */
+/* Replaces the remark in the running test's report by the text of format, cut to its room. */
 void diag_note(struct weft_diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
  * Marks the running test as absent, because the device has nothing of the kind; why becomes the note.

@@ -159,7 +159,7 @@ static int copies(struct weft_diag *d)
 	free(data);
 	s.out_bytes = 3 * REGIONS * 512;
 	for (uint32_t k = 0; k < 3 * REGIONS; k++) {
-		/* Reads, scratchpad and writes each are aligned in another way. */
+		/* Offsets in memory, in the scratchpad and in the results have different alignments. */
 		struct copy *p = &c[n_copies++];
 		*p = (struct copy){ base + 1024 * (k % REGIONS) + (k < REGIONS ? 0 : 5 * k + 1), 512 * k + (k < 2 * REGIONS ? 0 : k % n),
 			(k % REGIONS) * region + (k < REGIONS ? 0 : (3 * k + 2) % 64), (k < REGIONS ? 16 : 13) * n - k };
@@ -222,7 +222,7 @@ static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, boo
 
 	for (int k = 0; k < 3; k++) {
 		outer /= n[k];
-		/* From span, where nothing overlaps, to what leaves room for the outer ones. */
+		/* A step is at least span, so that nothing overlaps, and leaves room for the outer dimensions. */
 		uint32_t most = room / (n[k] * outer), slack = most - (uint32_t)span;
 		step[k] = span + (slack ? diag_random(seed) % (slack + 1) : 0);
 		span = step[k] * (n[k] - 1) + span;
@@ -253,7 +253,7 @@ static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, u
 	struct weft_cmd c;
 
 	weft_cmd_init(&c, op);
-	/* Long rows, and few of them; or many short ones. */
+	/* Either few long rows or many short ones. */
 	bool large = diag_random(seed) % 4 == 0;
 	c.load.row_bytes = (int32_t)(1 + diag_random(seed) % (large ? 1300 : 67));
 	c.load.n1 = (int32_t)(1 + diag_random(seed) % (large ? 3 : 13));

@@ -138,7 +138,7 @@ int diag_link(struct weft_diag *d)
 	}
 	if (err)
 		return err;
-	/* Opening the card resets the link; frames that break in between are counted on. */
+	/* Opening the card resets the link but not the card's counters. */
 	if (after.header_errors != before.header_errors || after.payload_errors != before.payload_errors)
 		diag_find(d, "DIAG-LINK-4", DIAG_NOWHERE, "the card counted %u frames with a broken header and %u with a broken payload; all were repeated",
 		          after.header_errors - before.header_errors, after.payload_errors - before.payload_errors);

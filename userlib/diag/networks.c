@@ -265,7 +265,7 @@ int diag_networks(struct weft_diag *d)
 		diag_absent(d, "networks open the device by its name");
 		return 0;
 	}
-	/* A card belongs to one at a time. */
+	/* A card can be open only once; the sessions below open it. */
 	if (d->o.kind == WEFT_DEV_USB) {
 		weft_dev_close(d->dev);
 		weft_admin_close(d->admin);

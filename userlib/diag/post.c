@@ -125,8 +125,8 @@ static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uin
 	uint32_t elem = (uint32_t)cmd.conv.post.out_x_stride / channels;
 
 	if (t->n_pieces == MAX_PIECES)
-		abort();                   /* the list of commands is fixed */
-	/* Results at many addresses, where nothing else has to be around them. */
+		abort();                   /* the list of commands is constant, so this is a mistake in the source */
+	/* Results go to many addresses, unless bytes around them are to be compared as well. */
 	if (t->spread)
 		cmd.conv.post.out_base += (int32_t)(pick(t, t->cfg->sp_bytes / 4) / 8 * 8);
 	diag_add(&t->s, &cmd);
@@ -148,7 +148,7 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 
 	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
 		int shift = 2 + (int)((uint32_t)tile + (i / 4)) % TILES;
-		/* v * m >> shift has width bits: bits of m between those that leave v in range. */
+		/* v * m >> shift shall have `width` bits; lo..hi are the bits of m with which v stays in range. */
 		int lo = clip(shift + width - max_v, 1, max_m), hi = clip(shift + width - 2, lo, max_m);
 		int m_bits = lo + (int)pick(t, (uint32_t)(hi - lo + 1));
 		int v_bits = clip(shift + width - m_bits + 1, 1, max_v);
@@ -204,7 +204,7 @@ static void part_of_the_lanes(struct post_test *t, int mode)
 		c.conv.post.oc = (int32_t)channels;
 		limits(t, &c.conv.post);
 		add_piece(t, &c, CONV, n, n);
-		/* Through the row buffers, too. */
+		/* The same with a second addend, which goes through the row buffers. */
 		addends(t, &c.conv.post);
 		c.conv.post.b_base = (int32_t)t->in;
 		c.conv.post.b_x_stride = c.conv.post.out_x_stride;
@@ -371,7 +371,7 @@ static void pools_and_dws(struct post_test *t, int mode)
 	}
 	if (!t->cfg->has_dwk)
 		return;
-	/* The sums of a row, as many passes as it has rows of the kernel. */
+	/* Larger kernels: sums of a row are made in as many passes as the kernel has rows. */
 	put_random(t, t->weights, 15 * 9 * n, mode ? 0 : 7);
 	for (int k = 0; k < 3; k++) {
 		struct weft_cmd c = diag_dw(t->in, t->weights, t->params + (uint32_t)(5 * k) * n * WEFT_PARAM_BYTES, t->out, mode, n, size, size);
@@ -391,7 +391,7 @@ static void pools_and_dws(struct post_test *t, int mode)
  */
 static int32_t half_pattern(struct post_test *t)
 {
-	/* Mostly of moderate size; now and then anything. */
+	/* Mostly of moderate size; one in eight is any pattern. */
 	uint32_t v = pick(t, 8) ? (pick(t, 2) << 15) | ((10 + pick(t, 10)) << 10) | pick(t, 1024) : pick(t, 65536);
 
 	return (int16_t)v;
@@ -480,7 +480,7 @@ static void floats(struct post_test *t)
 				p.pool.ox_step *= i == POOL ? 2 : 1;
 				p.pool.oy_step *= i == POOL ? 2 : 1;
 			}
-		/* Sums of moderate size, and a few that are not. */
+		/* Scales that give sums of moderate size, and every fifth time any scale. */
 		c.conv.log2_scale = w.dw.log2_scale = k % 5 == 4 ? (int32_t)pick(t, 63) - 32 : (int32_t)pick(t, 12) - 8;
 		for (int i = 0; i < 2; i++)
 			if (k & 1) {

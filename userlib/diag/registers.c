@@ -301,7 +301,7 @@ int diag_registers(struct weft_diag *d)
 		diag_absent(d, "the model has no registers");
 		return 0;
 	}
-	/* A reset that does not end is something that a unit holds up: see test units. */
+	/* If the reset does not end, a unit holds it up, which the test of the units will report. */
 	bool reset = d->o.kind == WEFT_DEV_RTL && !(err = diag_use_dev(d)) && !weft_dev_reset(d->dev);
 	if (!err && (reset || d->o.kind == WEFT_DEV_USB))
 		err = reset_values(d);

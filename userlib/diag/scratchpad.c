@@ -148,7 +148,7 @@ static void judge_lines(struct weft_diag *d, const struct bank *banks)
 		struct diag_place at = DIAG_NOWHERE;
 		const struct bits w = bits_of(d, b);
 		if (b->n_bad < 4)
-			continue;          /* a cell here or there is the march's */
+			continue;          /* single cells are left to the march */
 		at.bank = (int)k;
 		at.bit = w.n <= 2 ? w.first : -1;
 		if (w.n == 1 && w.up != w.down)
@@ -173,7 +173,7 @@ static int data_lines(struct weft_diag *d)
 	int err = one ? 0 : -ENOMEM;
 
 	memset(banks, 0, sizeof(banks));
-	/* Row i of both banks of a region: bit i. Rows from there on: all but bit i. */
+	/* Row i of both banks of a region has only bit i set; row `rows` + i has all bits but i. */
 	for (uint32_t i = 0; one && i < rows; i++)
 		for (uint32_t half = 0; half < 2; half++) {
 			uint8_t *up = one + (i * 2 + half) * n, *down = one + ((rows + i) * 2 + half) * n;
@@ -260,8 +260,8 @@ static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][
 				line[n] = (int)k - 1;
 			n++;
 		}
-	/* Stuck: the line's row is the base row in both rounds. Connected: in one round two
-	 * rows are one, in the other they and the base row. */
+	/* If a line is stuck, its row is the same as the base row in both rounds. If two lines are
+	 * connected, their rows are the same in one round, and the same as the base row in the other. */
 	if (n == 1 && same[0][0] && same[1][0]) {
 		at.bit = line[0];
 		diag_find(d, "DIAG-SP-4", at, "scratchpad bank %u: address line %d makes no difference: stuck", bank, line[0]);
@@ -384,7 +384,7 @@ static void element(struct diag_stream *s, const struct weft_config *cfg, const 
 	for (uint32_t i = 0; i < m->n_chunks; i++) {
 		uint32_t k = down ? m->n_chunks - 1 - i : i, at = k * m->chunk;
 		if (read != SIZE_MAX) {
-			/* Loads of the element before are behind by at most one chunk. */
+			/* At the first chunk, wait for all loads of the element before. */
 			chunk_cmd(&c, cfg, WEFT_CMD_STORE, at, m->chunk, read + at, down);
 			c.load.window = WEFT_WIN_ARENA;
 			uint32_t need = i == 0 ? s->count[WEFT_UNIT_LD] : 0;
@@ -499,7 +499,7 @@ bool diag_is_scratchpad(struct weft_diag *d)
 	unsigned seq = d->seq;
 
 	d->r = &theirs;
-	d->seq = 1000;                 /* expected results are kept by number */
+	d->seq = 1000;                 /* a number of streams that no other test reaches, since expected results are kept by it */
 	int err = diag_scratchpad(d);
 	d->r = mine;
 	d->seq = seq;

@@ -21,7 +21,7 @@ static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part
 	const uint32_t n = d->cfg->n, params = 0x800, weights = 0x1000, in = 0x2000, out = 0x3000;
 	struct weft_cmd c;
 
-	/* Several bursts, which must retire once. */
+	/* A load of several bursts, which must retire only once. */
 	diag_put(s, 1, NULL, 2000);
 	switch (part) {
 	case PART_STORE:
@@ -48,7 +48,7 @@ static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part
 	default:
 		return;
 	}
-	/* Shifts of 0 are out of range: parameters that are worth something. */
+	/* Parameter records of zeros would be out of range (shift 0), so load valid ones. */
 	diag_params(s, params, n, 1 << 30, 30, 0);
 	diag_add(s, &c);
 }
@@ -74,7 +74,7 @@ static const char *culprit(const bool *stops, const bool *retires)
 		return "DIAG-RUN-2";
 	if (stops[PART_STORE])
 		return "DIAG-RUN-3";
-	/* What writes for all of them goes first at the scratchpad, and never ends. */
+	/* The post unit writes for all of these, has priority at the scratchpad, and may block the others. */
 	if (stops[PART_CONV] && (all_ve || (stops[PART_ALU] && stops[PART_RAW])))
 		return "DIAG-RUN-6";
 	if (all_ve && stops[PART_ALU])

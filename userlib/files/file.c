@@ -48,7 +48,7 @@ const char *weft_file_error(int err)
 
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 {
-	/* Without waiting: a named pipe would, for a writer. */
+	/* O_NONBLOCK, because opening a named pipe would otherwise wait for a writer. */
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
 

@@ -335,7 +335,7 @@ static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 {
 	int err = weft_file_read(path, MAX_FILE, p, len);
 
-	/* A folder is only one more thing that cannot be read. */
+	/* A folder is reported as a read error, like anything else that cannot be read. */
 	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, weft_file_error(err)) : 0;
 }
 

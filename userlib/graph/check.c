@@ -218,7 +218,7 @@ int weft_graph_check(const weft_graph *g, char *msg)
 	struct weft_check c = { .g = g, .outer = g, .i_sub = -1, .i_op = -1, .msg = msg };
 	int err = check_variables(&c);
 
-	/* Sub-graphs first: who refers to one may rely on it. */
+	/* Sub-graphs come first, so that checks of operators that refer to one can rely on it. */
 	for (int i = 0; !err && i < g->n_subs; i++) {
 		struct weft_check s = { .g = g->subs[i], .outer = g, .i_sub = i, .i_op = -1, .msg = msg };
 		err = check_graph(s);

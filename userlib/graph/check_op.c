@@ -633,7 +633,7 @@ static int check_rescale(const struct weft_check *c)
 	int64_t n = a->per_channel ? x->dim[x->rank - 1] : 1;
 	if ((err = need_dim(c, "multiplier", m, 0, n)) || (err = need_dim(c, "shift", s, 0, n)))
 		return err;
-	/* Else EXT-DYNAMIC: golden looks when it runs. */
+	/* If they are not constant (EXT-DYNAMIC), golden checks them when it runs. */
 	for (int64_t i = 0; m->data && s->data && i < n; i++) {
 		int32_t mult = a->scale32 ? ((const int32_t *)m->data)[i] : ((const int16_t *)m->data)[i];
 		int shift = ((const int8_t *)s->data)[i];

@@ -211,7 +211,7 @@ int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
 		own[i] = in[i];
 	for (int i = 0; i < n_out; i++) {
 		o->out[i] = out[i];
-		/* A second producer stays unrecorded: the check then finds it. */
+		/* A second producer is not recorded; weft_graph_check() then finds the mistake. */
 		if (out[i] >= 0 && out[i] < g->n_tensors && g->tensors[out[i]].producer < 0)
 			g->tensors[out[i]].producer = g->n_ops;
 	}

@@ -109,7 +109,7 @@ static void tensor_data(struct io *io, weft_tensor *t)
 		io_fail(io, "a constant has not the bytes of its shape");
 	if (io->err)
 		return;
-	t->data = malloc((size_t)n + 1);   /* no elements are no bytes */
+	t->data = malloc((size_t)n + 1);   /* + 1, since a tensor without elements has no bytes */
 	if (!t->data)
 		io->err = -ENOMEM;
 	else
@@ -336,7 +336,7 @@ void save_graph(struct io *io, weft_graph **g, char *msg)
 		io_fail(io, "bytes follow the graph");
 	if (!io->err && weft_graph_check(*g, msg)) {
 		io->err = -EINVAL;
-		io->why = NULL;        /* msg says it */
+		io->why = NULL;        /* msg has the reason */
 	}
 	if (io->err) {
 		weft_graph_free(*g);

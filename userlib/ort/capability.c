@@ -227,7 +227,7 @@ static void move_dequantize(struct finder *f)
 {
 	size_t *lowest = malloc((f->n + 1) * sizeof(*lowest));
 
-	/* Without memory they stay: fewer nodes are then taken. */
+	/* Without memory, nodes stay at their levels, and fewer nodes are taken. */
 	for (size_t i = 0; lowest && i < f->n; i++)
 		lowest[i] = NONE;
 	for (size_t i = f->n; lowest && i-- > 0;) {
@@ -236,7 +236,7 @@ static void move_dequantize(struct finder *f)
 			info->level = lowest[i];
 		for (size_t k = 0; k < f->nodes[i].n_read; k++) {
 			size_t m = maker(f, f->nodes[i].in[k]);
-			/* Beside another kind of node it stays where it is. */
+			/* A reader that is no candidate keeps it at its level. */
 			size_t level = info->candidate ? info->level : 0;
 			if (m != NONE && level < lowest[m])
 				lowest[m] = level;
@@ -361,7 +361,7 @@ static struct ort_status *worth(const struct finder *f, const weft_net *net, boo
 	p.options.device = WEFT_DEVICE_MODEL;
 	p.options.usb[0] = '\0';
 	*is = false;
-	/* What the network is to blame for leaves the nodes to ONNX Runtime; what the options are is an error. */
+	/* If the network is at fault, the nodes are left to ONNX Runtime; if the options are, that is an error. */
 	int err = open_session(&p, net, &s, msg);
 	if (err)
 		return err == -ENOENT ? fail_ort(p.api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %s", msg) : NULL;
@@ -463,7 +463,7 @@ static struct ort_status *take_group(struct finder *f, struct ort_support *suppo
 		if (take)
 			status = fuse(f, support, list + cuts[at], cuts[at + length] - cuts[at]);
 		weft_net_free(net);
-		/* What comes next does not load behind it; the search goes on after that. */
+		/* The piece up to the next place did not load together with the run; the search goes on behind it. */
 		at += length + 1;
 	}
 	return status;
@@ -490,7 +490,7 @@ static size_t list_group(struct finder *f, size_t group, const struct node **lis
 		}
 		list[n++] = &f->nodes[i];
 	}
-	/* What is left feeds other nodes than these. */
+	/* The DequantizeLinear that are left feed nodes of other groups. */
 	for (size_t i = 0; i < f->n; i++)
 		if (f->info[i].dequantize && root(f, i) == group && !f->info[i].placed)
 			list[n++] = &f->nodes[i];

@@ -61,9 +61,9 @@ struct ort_api {
 	void *skip_3[48];
 	STATUS (*mutable_data)(struct ort_value *, void **data);
 	void *skip_52[3];
-	STATUS (*tensor_info)(const struct ort_type_info *, const struct ort_shape **); /* of *shape the type info is the owner; NULL: no tensor */
+	STATUS (*tensor_info)(const struct ort_type_info *, const struct ort_shape **); /* the type info owns *shape; NULL: it is no tensor */
 	void *skip_56[4];
-	STATUS (*element_type)(const struct ort_shape *, int *type); /* a number of ONNX's TensorProto.DataType only up to 16 */
+	STATUS (*element_type)(const struct ort_shape *, int *type); /* the same number as ONNX's TensorProto.DataType up to 16 */
 	STATUS (*rank)(const struct ort_shape *, size_t *n);
 	STATUS (*dimensions)(const struct ort_shape *, int64_t *dims, size_t n); /* negative: not known */
 	void *skip_63[2];
@@ -82,7 +82,7 @@ struct ort_api {
 	void *skip_100[147];
 	STATUS (*log)(const struct ort_logger *, int severity, const char *text, const char *file, int line, const char *function);
 	void *skip_248[24];
-	STATUS (*read_attr)(const struct ort_attr *, int type, void *data, size_t room, size_t *len); /* fails with the length if there is no room */
+	STATUS (*read_attr)(const struct ort_attr *, int type, void *data, size_t room, size_t *len); /* if there is no room, it fails and sets *len to what is needed */
 	void *skip_273[16];
 	STATUS (*value_name)(const struct ort_value_info *, const char **);
 	STATUS (*value_type)(const struct ort_value_info *, const struct ort_type_info **); /* the value info owns it */

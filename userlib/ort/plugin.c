@@ -181,7 +181,7 @@ struct ort_status *CreateEpFactories(const char *registered, const struct ort_ap
 	(void)registered;
 	(void)log;
 	*made = 0;
-	/* Without its functions there is no status either; ONNX Runtime reports that there is no factory. */
+	/* Without ONNX Runtime's functions no status can be made; it reports that there is no factory. */
 	if (!api)
 		return NULL;
 	if (!room)

@@ -44,7 +44,7 @@ static int refuse(struct writer *w, const char *what, const char *name)
  */
 static int onnx_type(int type)
 {
-	/* From 17 on: the four float8 types, uint4, int4. Both number these alike; so they do everything below. */
+	/* Numbers from 17 on are the four float8 types, uint4 and int4; both formats use the same numbers. */
 	return type >= 1 && type <= 22 && type != 8 ? type : 0;
 }
 
@@ -96,7 +96,7 @@ static void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int
 	char none[8];
 
 	*len = 0;
-	/* The first call says how much room is needed, and fails if that is more than there is. */
+	/* The first call sets *len to the room that is needed, and fails since there is none. */
 	(void)ort_ok(api, api->read_attr(a, type, none, 0, len));
 	char *data = calloc(*len + 1, 1);
 	if (data && *len && !ort_ok(api, api->read_attr(a, type, data, *len, len))) {
@@ -287,7 +287,7 @@ static int edge(struct writer *w, const struct ort_value_info *v, unsigned field
 			wire_int(&d, DIM_VALUE, dims[i]);
 		wire_message(&shape, SHAPE_DIM, &d);
 	}
-	/* What of an output is open follows from the inputs. */
+	/* Open dimensions of an output stay open: they follow from the inputs. */
 	wire_message(&t, TENSOR_SHAPE, &shape);
 	wire_message(&type, TYPE_OF_TENSOR, &t);
 	wire_text(&out, VALUE_NAME, name);

@@ -72,7 +72,7 @@ static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, co
 	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
 	uint64_t *part = weft_cut_stream(&as_run, step, 0, to, &n);
 	int err = part ? weft_buf_write(arena, 0, before, s->p->arena_bytes) : -ENOMEM;
-	/* No program that the verifier would take; the whole was one. */
+	/* The verifier would refuse a part of a stream; it has accepted the whole. */
 	weft_dev_trust(s->dev, true);
 	if (!err)
 		err = weft_submit(s->dev, part, n, win, 2, &job);

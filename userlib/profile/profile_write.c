@@ -121,7 +121,7 @@ static void write_track(struct out *o, const struct weft_profile *p, int t)
 			kinds += s->n[j] > 0;
 			most = s->n[j] > s->n[most] ? j : most;
 		}
-		/* What is only idle is a gap. */
+		/* Slices that are only idle become gaps in the trace. */
 		if (kinds == 1 && most == WEFT_DOES_IDLE)
 			continue;
 		slice(o, NPU, UNIT_TID + t, weft_profile_state(most), (double)s->from, (double)all);
@@ -296,7 +296,7 @@ static void write_host(struct out *o, const struct weft_profile *p)
 		if (s->lane == WEFT_LANE_LINK) {
 			while (k < LANES - 1 && busy[k] > s->from_ns)
 				k++;
-			/* More at a time than there are lanes: left out. */
+			/* More transfers overlap than there are threads for them: this one is left out. */
 			if (busy[k] > s->from_ns)
 				continue;
 			busy[k] = s->to_ns;

@@ -34,8 +34,8 @@ static bool listed(const onnx_node *n, const char *const *list)
 }
 
 /*
- * Says whether the node has exactly two operands, which are different values, neither of them constant,
- * with the same rank and number of elements.
+ * Says whether the node has exactly two operands, which are different fp32 tensors of the float
+ * network, neither of them constant, with the same rank and number of elements.
  */
 static bool two_tensors(struct qz *z, const onnx_node *n)
 {
@@ -139,7 +139,7 @@ static void spread(struct qz *z, struct plan *p)
 				before->to = before->to || before->kind == PRODUCT || p[i].kind == PRODUCT || p[i].to;
 		}
 	for (int i = 0; i < z->n_node; i++) {
-		/* A function at the end of it all stays float: its result would only be rounded once more. */
+		/* A function behind which no product comes stays float: its result would only be rounded once more. */
 		bool wanted = p[i].kind == FUNCTION ? p[i].to : p[i].from || p[i].to;
 		p[i].taken = p[i].kind == PRODUCT || (p[i].kind > MOVE && wanted);
 	}

@@ -532,7 +532,7 @@ int qz_pack(struct qz *z, uint8_t **data, size_t *len)
 	m.graph = &g;
 	m.opset_import = z->set;
 	m.n_opset_import = z->n_set;
-	/* The least that goes with the opset. */
+	/* The oldest version of the format that may have this opset. */
 	const int64_t version = z->opset >= 21 ? 10 : z->opset >= 19 ? 9 : 8;
 	m.ir_version = m.has_ir_version && m.ir_version > version ? m.ir_version : version;
 	m.has_ir_version = true;

@@ -195,7 +195,7 @@ static int as_gemm(struct qz *z, onnx_node *n)
 {
 	weft_tensor t;
 
-	/* A tensor may be missing from the graph, when only its shape differed from another's. */
+	/* Operand or result may be missing from the graph, if it differs from another tensor only in its shape. */
 	if (!qz_floats(z, qz_operand(n, 1), &t) || t.rank != 2 || (rank_of(z, qz_operand(n, 0)) != 2 && rank_of(z, n->output[0]) != 2))
 		return 0;
 	n->op_type = qz_text(z, "Gemm", "");

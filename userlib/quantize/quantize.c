@@ -93,7 +93,7 @@ int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize
 		return -EINVAL;
 	}
 	err = all(&z, data, len_bytes, out, len_out);
-	/* Who looks whether a constant can be read takes any failure for a no; this one is none. */
+	/* Functions that try to read a constant take any failure for "no", also this one, which is none. */
 	if (z.no_memory || err == -ENOMEM) {
 		if (!err) {
 			free(*out);

@@ -146,7 +146,7 @@ static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 	io_u64(in, &stored);
 	if (in->err)
 		return;
-	/* zlib shrinks at most 1032 times: a small file cannot ask for much. */
+	/* zlib makes data at most 1032 times smaller, so a small file cannot ask for much memory. */
 	if (stored > in->n - in->at || *n > RAW_LIMIT || *n / 1040 > stored) {
 		io_fail(in, "a section is larger than the file allows");
 		return;

@@ -73,7 +73,7 @@ static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 {
 	size_t n;
 	weft_program as_run = *s->p;
-	/* With what the fields held that are known only when it runs. */
+	/* The session's own words, if it has some: in them, fields that only the run knows have their values. */
 	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
 	int err = weft_program_write(&as_run, &c->program, &n, msg);
 
@@ -86,7 +86,7 @@ static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 	c->consts = malloc(c->n_consts + 1);
 	if (!c->after || !c->consts)
 		return -ENOMEM;
-	/* A device that is gone cannot be read: zeros then, the rest still helps. */
+	/* If the device is gone, the arena becomes zeros; the rest of the capture still helps. */
 	if (weft_buf_read(s->arena, 0, c->after, c->n_arena))
 		memset(c->after, 0, c->n_arena);
 	return read_consts(s, c);
@@ -110,7 +110,7 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 	int err = read_memory(s, &c, msg);
 	if (!err)
 		err = weft_capture_write(s->o.capture, &c, msg);
-	c.before = NULL;  /* the session's */
+	c.before = NULL;  /* it belongs to the session */
 	weft_capture_release(&c);
 	s->captured = !err;
 	s->capture_error = err;

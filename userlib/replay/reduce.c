@@ -186,7 +186,7 @@ static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 	weft_tensor *in = calloc((size_t)c->n_in + 1, sizeof *in);
 
 	for (int i = 0; in && i < c->n_in; i++)
-		in[i] = x->golden[c->from[i]];  /* data is golden's */
+		in[i] = x->golden[c->from[i]];  /* the data stay golden's */
 	return in;
 }
 

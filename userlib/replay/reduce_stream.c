@@ -46,7 +46,7 @@ static int fail(struct search *x, int err, const char *what)
  */
 static int find_target(struct search *x)
 {
-	/* On a card nobody looks on: what the run itself saw, or its memory, says where. */
+	/* A card shows nothing while it runs; for one, the model replays, and what the run saw or left says where. */
 	const struct weft_replay_options o = { .device = x->o->device == WEFT_DEVICE_RTL ? WEFT_DEVICE_RTL : WEFT_DEVICE_MODEL,
 		.rtl_dir = x->o->rtl_dir, .plant = x->o->device == WEFT_DEVICE_RTL };
 	struct weft_replay_report r;
@@ -92,7 +92,7 @@ static int decode(struct search *x)
  */
 static int open_capture(struct search *x)
 {
-	/* weft_replay() has looked at all of this. */
+	/* weft_replay() has checked all of this. */
 	if (weft_net_load(x->c->program, x->c->n_program, "captured program", &x->net, x->msg))
 		return -EINVAL;
 	x->k.p = x->net->loaded;
@@ -242,7 +242,7 @@ static bool fails(struct search *x, struct weft_part_stream *s)
 	free(x->got);
 	x->want = x->got = NULL;
 	int err = weft_part_build(&x->k, s);
-	/* What the verifier refuses by itself is no candidate. */
+	/* A stream that the verifier refuses does not count as failing. */
 	if (err == -EINVAL)
 		return false;
 	if (!err)
@@ -347,7 +347,7 @@ static int give(struct search *x, struct weft_part_stream *s)
 	struct weft_capture *c = &r->capture;
 	struct weft_part_stream again;
 
-	/* Once more: want and got are then of this stream. */
+	/* Run it once more, so that want and got are those of this stream. */
 	if (!fails(x, &again))
 		return x->err ? x->err : fail(x, -ENOENT, "the failure comes and goes");
 	r->kept = again.kept;

@@ -117,7 +117,7 @@ static void keep_commands(struct build *b)
 {
 	const struct weft_part *k = b->k;
 	const uint32_t loads = b->s->loads;
-	/* So many of a unit's first commands were kept. */
+	/* kept[u][i]: how many of the first i commands of unit u are kept; n[u]: commands of unit u so far. */
 	uint32_t *kept[WEFT_N_UNITS], n[WEFT_N_UNITS] = { 0 };
 
 	for (int u = 0; u < WEFT_N_UNITS; u++) {

@@ -147,7 +147,7 @@ static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr,
  */
 static int record(struct weft_checker *c, weft_dev *dev, const struct weft_prec *q, const struct weft_retire *r)
 {
-	/* Pixels side by side are one row. */
+	/* If the pixels of a line lie side by side, the line is compared as one row. */
 	size_t size = weft_dtype_bytes(c->g->tensors[q->tensor].t.dtype);
 	bool joined = q->x_bytes == q->n_c * size && q->x_elems == q->n_c;
 	uint32_t n_x = joined ? 1 : q->n_x;

@@ -283,7 +283,7 @@ static int program(const weft_net *net, const char *config, const weft_program *
  */
 static int verify_steps(const weft_program *p, char *msg)
 {
-	/* What the device at hand lacks it refuses itself. */
+	/* The model has all features; a device that lacks one refuses the stream itself. */
 	const struct weft_config *cfg = weft_config_of_model(p->config);
 	struct weft_verify_result r;
 

@@ -241,8 +241,8 @@ struct weft_report *weft_report_new(const weft_session *s)
 		r->host_ms += r->ops[r->n_ops].host_ms > 0 ? r->ops[r->n_ops].host_ms : 0;
 		r->n_ops++;
 	}
-	/* By the lowered operator: a convolution whose conversion from uint8 the host
-	 * does is a host operator in the list, but its products are the device's. On golden all are the host's. */
+	/* Counted by lowered operator: a convolution whose conversion from uint8 the host does is an operator
+	 * of the host in the list, but its products are the device's. On golden all products count. */
 	for (int i = 0; i < g->n_ops; i++)
 		if (s->p->ops[i].unit == WEFT_ON_NPU || (s->measure && s->o.device == WEFT_DEVICE_GOLDEN))
 			r->macs += s->p->ops[i].macs;

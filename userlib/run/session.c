@@ -426,7 +426,7 @@ static int share_out(weft_session *s, const struct weft_step *step, uint32_t fro
 			continue;
 		}
 		ran[n] = (struct weft_ran){ .unit = (uint8_t)unit, .who = s->p->cmds[step->first_cmd + k].op, .end = s->ended[k] };
-		/* What ran before the part had all retired. */
+		/* All commands before the part had retired when it began. */
 		for (int u = 0; u < WEFT_N_UNITS; u++)
 			ran[n].wait[u] = (uint32_t)c.h.wait[u] > before[u] ? (uint32_t)c.h.wait[u] - before[u] : 0;
 		n++;
@@ -507,7 +507,7 @@ static bool is_cancelled(weft_session *s)
 static int finish(weft_session *s, weft_job job, struct weft_job_result *r)
 {
 	atomic_store(&s->job, job + 1);
-	/* A cancellation that came before the job was known. */
+	/* The run may have been cancelled before weft_session_stop() could see the job. */
 	if (is_cancelled(s))
 		weft_cancel(s->dev, job);
 	int err = weft_finish(s->dev, job, s->o.timeout_ms ? s->o.timeout_ms : WEFT_FOREVER, r);
@@ -518,7 +518,7 @@ static int finish(weft_session *s, weft_job job, struct weft_job_result *r)
 void weft_session_stop(weft_session *s, atomic_bool *cancel)
 {
 	atomic_store(cancel, true);
-	/* The job first: one of an earlier run has been forgotten when this one's flag is there. */
+	/* Read the job before the flag: when s->cancel is this run's, the job of an earlier run is not there any more. */
 	const weft_job job = atomic_load(&s->job);
 	if (job && s->dev && atomic_load(&s->cancel) == cancel)
 		weft_cancel(s->dev, job - 1);
@@ -577,7 +577,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	weft_dev_observe(s->dev, on_retire, s);
 	if (s->o.wave && s->o.wave_cmd >= 0)
 		weft_dev_wave(s->dev, command_in(step, s->o.wave_cmd));
-	/* The model has no cycles, and a card tells nobody when commands retire. */
+	/* Only the RTL tells at which cycles commands retire. */
 	if (!err && s->o.device == WEFT_DEVICE_RTL && !(s->ended = calloc((size_t)step->n_cmds + 1, sizeof(*s->ended))))
 		err = -ENOMEM;
 	if (!err)
@@ -672,7 +672,7 @@ static int new_profile(weft_session *s)
 		return 0;
 	if (!(s->profile = weft_profile_new(s)))
 		return -ENOMEM;
-	/* Where neither is there, the host's clock remains. */
+	/* If the device offers neither, the profile has only the host's clock. */
 	weft_dev_sample(s->dev, weft_profile_sample, s->profile);
 	weft_dev_traffic(s->dev, weft_profile_transfer, s->profile);
 	return 0;
@@ -711,7 +711,7 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
-	/* Everything in memory is made from the inputs. */
+	/* Everything in the arena is made from the inputs, so what it held before does not matter. */
 	err = new_profile(s);
 	if (!err && s->dev)
 		err = weft_buf_discard(s->arena);
@@ -745,7 +745,7 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 		if (s->check.g)
 			weft_checker_tensor(&s->check, t, src->data);
 		weft_tensor out = *src;
-		/* The caller's memory, where there is some. */
+		/* Write to the caller's memory, if it gave some. */
 		out.data = outputs[i].data ? outputs[i].data : malloc(weft_tensor_bytes(src) + 1);
 		if (!out.data)
 			return -ENOMEM;
@@ -815,7 +815,7 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 	int err = 0;
 
 	s->error = msg;
-	/* A card that was reset in the middle starts over: all comes from the inputs. */
+	/* A run on a card that was reset meanwhile starts over from the inputs. */
 	for (int tries = 0; tries < RUN_TRIES && (!tries || err == -ECONNRESET); tries++) {
 		msg[0] = '\0';
 		err = weft_session_prepare(s, inputs);

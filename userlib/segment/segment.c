@@ -165,7 +165,7 @@ static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const s
 	for (int i = 0; i < n && !err; i++) {
 		uint8_t *data = NULL;
 		g.k = (uint32_t)i;
-		/* Lent, not given. */
+		/* g only borrows the session's states. */
 		g.from = s->states[i];
 		g.to = s->states[i + 1];
 		err = weft_segment_write(&g, &data, &len);
@@ -238,7 +238,7 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *ms
 	s->n_points = n;
 	s->to = s->points[n - 1];
 	s->i_point = 0;
-	/* The model needs no check: what it leaves is what devices are compared with. */
+	/* The model is not compared with golden: devices are compared with what it leaves. */
 	s->o.check = false;
 	int err = weft_session_prepare(s, inputs);
 	if (!err)
@@ -378,7 +378,7 @@ static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 	int err = weft_buf_write(s->arena, 0, g->from.arena, g->arena_bytes);
 	if (!err)
 		err = give_host(s, &g->from);
-	/* A step begins with nothing that counts; a part of one with what the commands before it left. */
+	/* Only within a step does the scratchpad matter: it holds what the commands before have left. */
 	if (!err && a->cmd)
 		err = weft_dev_poke_sp(s->dev, 0, s->cfg->sp_bytes, g->from.sp);
 	if (err && !*msg)

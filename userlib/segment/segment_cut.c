@@ -254,7 +254,7 @@ static uint64_t work_due(const struct walk *k)
 {
 	double device = (double)k->total.device + 1, model = (double)k->total.model / device, golden = (double)k->golden / device;
 
-	/* Never nothing, nor so slow that nothing would be left for later segments. */
+	/* Limit the shares, so that there is work left for later segments. */
 	model = model < 0.001 ? 0.001 : model > 0.5 ? 0.5 : model;
 	golden = golden > 0.4 ? 0.4 : golden;
 	double time = (1 + golden * series(1 - model, k->n - 1)) / series(1 - model, k->n);
@@ -364,7 +364,7 @@ int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum w
 	points[0] = (struct weft_point){ 0, 0 };
 	int err = 0;
 	for (int i = 0; i < p->n_steps && !err; i++) {
-		/* Between steps as well, where that is due. */
+		/* The program may also be cut between two steps. */
 		if (i)
 			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.side);
 		k.begin += stream_work(p, i);

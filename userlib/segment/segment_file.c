@@ -312,7 +312,7 @@ int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n)
 	struct io io = { .write = true };
 	int64_t *none = s->check.covered ? NULL : calloc((size_t)s->net->g->n_tensors + 1, sizeof(*none));
 
-	/* Without a check nothing was covered. */
+	/* Without a comparison no element was covered. */
 	if (none)
 		s->check.covered = none;
 	if (!s->check.covered)

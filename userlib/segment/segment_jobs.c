@@ -228,7 +228,7 @@ static int start(struct weft_jobs *j, int i)
 		return -errno;
 	if (j->pid[i])
 		return 0;
-	/* No longer than the parent. */
+	/* The process shall not live longer than its parent. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent)
 		run_child(j, i);
@@ -271,7 +271,7 @@ static int start_first(struct weft_jobs *j)
 {
 	int err = j->o->check ? new_room(j) : 0;
 
-	/* One job is one process that works at a time. */
+	/* With one segment, only one process shall work at a time. */
 	if (!err && j->n == 1)
 		err = make_golden(j);
 	if (!err)

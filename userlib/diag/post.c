@@ -137,9 +137,9 @@ static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uin
 
 /*
  * Adds n parameter records for column tile number `tile`, and a load of them behind the tiles before
- * it. Each lane has its own shift (four neighbouring lanes share one), a multiplier, and a bias of such
- * a size, with a random sign, that results fill the type of the mode. scale16: multipliers have 15 bits
- * and sums 46, otherwise 31 and 30.
+ * it. Four neighbouring lanes share a shift; each lane has its own multiplier, and a bias of such a
+ * size, with a random sign, that results fill the type of the mode. scale16: multipliers have up to 15
+ * bits and sums up to 46, otherwise 31 and 30.
  */
 static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
 {
@@ -244,9 +244,9 @@ static void convs_with_addend(struct post_test *t, int mode)
 }
 
 /*
- * Adds 16 elt commands with all combinations of a second addend (or its subtraction, if the
- * configuration has it), double rounding, and limits, so that the same stages of the post unit are fed
- * by the vector engine.
+ * Adds 16 elt commands over random elements, with and without a second addend (in half of these
+ * subtracted, if the configuration can), with and without limits, and without an addend also with
+ * double rounding, so that the same stages of the post unit are fed by the vector engine.
  */
 static void elts(struct post_test *t, int mode)
 {

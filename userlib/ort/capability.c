@@ -374,7 +374,7 @@ static struct ort_status *worth(const struct finder *f, const weft_net *net, boo
 /*
  * Writes to cuts[] the places (numbers of nodes before them) at which parts of a group may begin and
  * end, in ascending order: not between two nodes of the list that a float value joins. cuts has room
- * for n + 1.
+ * for n + 1. Returns how many places there are.
  */
 static size_t find_cuts(struct finder *f, const struct node *const *list, size_t n, size_t *cuts)
 {

@@ -171,8 +171,8 @@ static bool any(const onnx_node *n, const char *const *names)
 }
 
 /*
- * Rewrites one node, if its operator changed between z->opset (7 or later) and opset 12. Returns 0 or
- * -ENOMEM.
+ * Rewrites one node, if its operator changed in one of the opsets up to 12 that are above the model's
+ * (z->opset, 7 or later). Returns 0 or -ENOMEM.
  */
 static int from_7_to_12(struct qz *z, onnx_node *n)
 {
@@ -203,8 +203,9 @@ static int from_7_to_12(struct qz *z, onnx_node *n)
 }
 
 /*
- * Rewrites one node, if its operator changed in opset 13 or 18 and the model is raised from before that
- * to it (`to`). Returns 0 or a negative errno, with one line in the message for -ENOTSUP.
+ * Rewrites one node, if its operator changed in opset 13 or 18 and the model's opset is below that one
+ * and is raised to it or beyond (`to`). Returns 0 or a negative errno, with one line in the message for
+ * -ENOTSUP.
  */
 static int from_13(struct qz *z, onnx_node *n, int to)
 {

@@ -34,9 +34,9 @@ static bool overlap(int a0, int a1, int b0, int b1)
 }
 
 /*
- * By how many bytes the part of area a that lies in one region is more than half of the area, if its address
- * is addr; 0 if it is not. A tensor is read from its first rows while its last ones are still being written,
- * which goes best with its halves in two regions.
+ * If area a gets the address addr: of its part in the first region that it touches and the rest of it, by how
+ * many bytes the larger is more than half of the area; 0 is best. A tensor is read from its first rows while
+ * its last ones are still being written, which goes best with its halves in two regions.
  */
 static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t addr)
 {

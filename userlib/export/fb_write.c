@@ -4,8 +4,8 @@
 
 #include "fb_write.h"
 
-#define MAX_BYTES ((size_t)1 << 31)
-#define MAX_FIELDS 16
+#define MAX_BYTES ((size_t)1 << 31)   /* of the whole buffer */
+#define MAX_FIELDS 16                 /* of one table */
 
 /*
  * Appends n zero bytes to the buffer, which grows as needed, and returns their position. If memory

@@ -28,6 +28,7 @@ static void mark_used(const weft_graph *g, bool *used)
 	}
 }
 
+/* A tensor's name, and the tensor's index. */
 struct named { char *name; int i; };
 
 /* Compares two struct named for qsort(): by name, then by index. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's graph, node by node, makers before readers. */
+/* The import of an ONNX model: constants, inputs, nodes (each behind the nodes that it reads), outputs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,14 @@
 
 #include "onnx_lower.h"
 
-/* With onnx_file.c's, below 64 MB + 8 * file. */
+/*
+ * What the graph may take: ROOM_FIXED + ROOM_FACTOR * file. With onnx_file.c's share it stays below 64 MB
+ * plus 8 times the file.
+ */
 #define ROOM_FIXED  ((int64_t)16 << 20)
 #define ROOM_FACTOR 3
-#define MAX_DECLARED ((int64_t)1 << 30)
-#define MAX_WORK     ((int64_t)1 << 26)
+#define MAX_DECLARED ((int64_t)1 << 30)   /* bytes of all computed values together */
+#define MAX_WORK     ((int64_t)1 << 26)   /* multiplications of all operators that are computed during the import */
 #define MAX_OPSET 28
 
 static const struct { const char *name; ox_lowering *lower; } table[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators into the graph. Those whose operands are all constant are computed here. */
+/* Operators are added to the graph here. Those whose operands are all constant are computed instead. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "onnx_lower.h"
 
-#define MAX_GROUPS 1024
+#define MAX_GROUPS 1024            /* groups that become one operator each */
 
 /*
  * Returns the type of a convolution's sums for inputs of type x: int32 for int8, int48 for int16,

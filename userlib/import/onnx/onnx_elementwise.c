@@ -12,7 +12,7 @@
 
 #include "onnx_lower.h"
 
-#define MAX_OPERANDS 64
+#define MAX_OPERANDS 64            /* of Max, Min, Sum and Mean */
 
 /*
  * Sets perm to the order of dimensions in which an operator with n operands is computed: that in

@@ -7,11 +7,14 @@
 #include "onnx.h"
 #include "onnx_file.h"
 
-/* With the graph's share in onnx.c, below 64 MB + 8 * file. */
+/*
+ * What protobuf-c may take. Together with the graph's share (onnx.c) it stays below 64 MB plus 8 times the
+ * file.
+ */
 #define ROOM_FIXED  ((size_t)20 << 20)
 #define ROOM_FACTOR 4
 
-/* Before each block, its size; 16 bytes keep what follows aligned. */
+/* In front of each block stands its size, in so many bytes that the block is aligned. */
 #define HEAD 16
 
 /*
@@ -274,6 +277,7 @@ static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t 
 
 /* ---- external data ---- */
 
+/* Where a tensor's external data is: the file's path, the first byte, and the number of bytes or -1. */
 struct external { const char *location; long long offset, length; };
 
 /*

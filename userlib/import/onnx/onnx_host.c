@@ -139,6 +139,10 @@ static int extra(struct ox *l, const struct weft_onnx_slot *s)
 
 /* ---- operands and results ---- */
 
+/*
+ * A call of ONNX_NODE: its attributes, n_in operands (in: tensors; from: the values that they hold, or
+ * NULL for operands that were attributes), and the number of results.
+ */
 struct call { struct weft_attr_onnx_node a; int in[WEFT_ONNX_MAX_IN]; struct ox_value *from[WEFT_ONNX_MAX_IN]; int n_in, n_y; };
 
 /*

@@ -10,7 +10,7 @@
 
 #include "onnx_lower.h"
 
-#define MAX_BRANCHES 64
+#define MAX_BRANCHES 64            /* branches that are parsed in one import */
 
 static char none[] = "";
 

@@ -5,9 +5,13 @@
 
 #include "onnx_qdq.h"
 
-/* Longest chain of functions of one carrier. */
+/* The most nodes in a row, each a function of one element, that one table is made of. */
 #define MAX_DEPTH 6
 
+/*
+ * How a node can be deferred: it only moves elements, it is a function of single elements, it is a
+ * product with weights, or it averages elements.
+ */
 enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE };
 
 static const struct { const char *name; enum kind kind; } table[] = {
@@ -60,7 +64,7 @@ static enum kind kind_of(const onnx_node *n)
 	return NONE;
 }
 
-/* The node at hand while another is lowered. */
+/* What belongs to the node at hand (struct ox), kept while another node is lowered. */
 struct place { const onnx_node *n; int i_node, src, made; struct ox_value *subst[2], *results; const double *zero; };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values by name, and messages. */
+/* The table of values and how they are found by name, and messages. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "onnx_qdq.h"
 
-/* Taps that a kernel may be taken apart into. */
+/* The most elements of a window of which each becomes a slice of its own. */
 #define MAX_TAPS 1024
 
 /*

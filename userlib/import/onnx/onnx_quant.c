@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. */
+/*
+ * QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear and DynamicQuantizeMatMul, as operators of the
+ * host.
+ */
 #include <errno.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * int32 sums to 8 bits: RESCALE where it is proven equal for every sum that the
- * weights allow; else a host operator. Half up where that is so for every channel,
- * which is TOSA's; else with ties to even; else two RESCALEs, with ties from and to zero,
- * of whose results the even one counts.
+ * int32 sums become 8 bits. If a RESCALE is proven to give ONNX's result for every sum
+ * that the weights allow, the device does it: with ties half up, as TOSA has it, if that
+ * is right for every channel; else with ties to even; else two RESCALEs, with ties from
+ * zero and to zero, of whose results the even one counts. If none of these is proven, a
+ * host operator does it.
  */
 #include <errno.h>
 #include <math.h>
@@ -118,14 +119,14 @@ static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 	return NULL;
 }
 
-/* How sums become codes: multipliers and shifts, one or one for each channel; and for which channels they are not exact. */
+/* The multipliers and shifts by which RESCALE makes codes of sums. */
 struct factors {
-	int64_t count;             /* 0: none */
-	int32_t *m;
-	int8_t *s;
-	bool *inexact;
-	int n_inexact;
-	enum ox_ties ties;
+	int64_t count;             /* how many there are: 1, or one for each channel; 0: no factors have been found */
+	int32_t *m;                /* multipliers */
+	int8_t *s;                 /* shifts */
+	bool *inexact;             /* for each: whether some sum gets another result than ONNX's */
+	int n_inexact;             /* how many of these are set */
+	enum ox_ties ties;         /* how RESCALE rounds ties */
 };
 
 static struct ox_factor zero_factor;
@@ -169,12 +170,15 @@ static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct w
 	return true;
 }
 
-/* The ratio of each channel, or the one of all. */
+/*
+ * The n ratios by which ONNX multiplies sums of so many channels: one for all, or one for each. Sums are
+ * least..top, or, if range is not NULL, range[2c]..range[2c + 1] in channel c.
+ */
 struct ratios {
 	const struct weft_onnx_ratio *r;
 	int64_t n, channels, least, top;
-	const int64_t *range;      /* of each channel's sums, or NULL: least..top */
-	int zp;
+	const int64_t *range;
+	int zp;                    /* the result's zero point */
 };
 
 /*
@@ -405,7 +409,10 @@ static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 	return ox_op(l, WEFT_OP_ONNX_REQUANT, &a, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
 }
 
-/* Channels that the device cannot round exactly, once more on the host: few of a plain convolution's. */
+/*
+ * If no more channels of a plain convolution than this cannot be rounded exactly on the device, these are
+ * computed again on the host.
+ */
 #define MAX_PATCHED 24
 
 /*
@@ -581,10 +588,11 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 
 /*
  * Emits int32 sums x, at most `most` in magnitude, requantised as sc says to the type of sc->zp;
- * *flip says whether the result is int8 for uint8. Results equal ONNX's bit for bit, except int16
- * ones and those with --requant rescale, which take the nearest factor. Returns the graph tensor, 0
- * if only the host could do it and sc->device_only is set, or a negative errno (l->err for a
- * negative x or a missing scale).
+ * *flip says whether the result is int8 for uint8. Results equal ONNX's bit for bit, with --requant
+ * runtime ONNX Runtime's; int16 ones, and all with --requant rescale, take the nearest factor.
+ * Returns the graph tensor, 0 if only the host could do it and sc->device_only is set, -ENOTSUP for
+ * int16 without a factor of 31 bits, or another negative errno (l->err for a negative x or a
+ * missing scale).
  */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {

@@ -29,6 +29,7 @@
 
 #define MAX_FRACTION 1024          /* RESIZE takes numerators up to 2048 */
 
+/* Places along an axis as RESIZE has them: output element i lies at input coordinate (i * d + offset) / n. */
 struct steps { int64_t n, d, offset; };
 
 /* Returns the greatest common divisor of a and b, which is not negative. */
@@ -197,7 +198,10 @@ static int as_rank(struct ox *l, int x, int rank)
 
 /* ---- linear, of integers themselves ---- */
 
-/* Neighbours of each result and the distances from them, as ONNX Runtime has them. */
+/*
+ * For each output element of an axis: the two input elements between which it lies, and its distances
+ * from them, in elements, as ONNX Runtime has them.
+ */
 struct neighbours { int32_t *first, *second; float *from_first, *from_second; };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nobody reads goes: operators whose results end nowhere, and constants
- * that only served to compute others. Inputs stay.
+ * What no output needs is removed: operators whose results nothing reads, and
+ * constants that only served to compute others. Inputs stay.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings. The graph has none: constants of them become numbers here, by Cast,
- * and constant numbers may become strings on the way to such a Cast.
+ * Strings. The graph has none: a Cast makes numbers of constant strings here, and
+ * constant numbers may become strings on the way to such a Cast.
  */
 #include <errno.h>
 #include <stdlib.h>

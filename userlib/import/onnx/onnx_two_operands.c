@@ -32,7 +32,11 @@
 
 #define CODES 256
 
-/* even: out breaks ties so; inside: the zero point is added before that, times 2^back. */
+/*
+ * A form of the integer sum: both operands are shifted left by `left` bits and multiplied by factors a
+ * and b; the sum, which is 2^back times the result, is multiplied by out. even: out rounds ties to even.
+ * inside: the result's zero point, times 2^back, is added before out instead of behind it.
+ */
 struct form { struct ox_factor a, b, out; int left, back; bool even, inside; };
 
 static int32_t clip8(int64_t v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms of values: which tensors of the graph hold them, and in what order. */
+/* Forms of values: which tensors of the graph hold a value, and with its dimensions in which order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,13 +9,16 @@
 #include "tflite_host.h"
 #include "tflite_lower.h"
 
-/* Leaves room below 64 MB + 8 * file for the file itself, its tables and the process. */
+/*
+ * What the graph may take: ROOM_FIXED + ROOM_FACTOR * file. The file itself, its tables and the process
+ * fit below 64 MB + 8 * file.
+ */
 #define ROOM_FIXED  ((int64_t)32 << 20)
 #define ROOM_FACTOR 5
-#define MAX_DECLARED ((int64_t)1 << 30)
-#define MAX_PORTS 1024
+#define MAX_DECLARED ((int64_t)1 << 30)   /* bytes of all computed values together */
+#define MAX_PORTS 1024                    /* inputs, and outputs */
 
-/* By operator code; NULL: not supported. */
+/* The lowering of each operator code; NULL: the operator is not supported. */
 static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_ADD] = tfl_lower_add,
 	[TFL_AVERAGE_POOL_2D] = tfl_lower_pool,

@@ -33,6 +33,7 @@ int tfl_match_rank(struct tfl_lower *l, int x, int rank)
 	return tfl_reshape(l, x, rank, dim);
 }
 
+/* Two quantised operands and the result: graph tensors, quantisation, and the fused activation. */
 struct pair {
 	int x[2];
 	struct tfl_quant q[2], y;

@@ -69,6 +69,7 @@ int tfl_lower_space_depth(struct tfl_lower *l)
 	return x < 0 ? x : finish(l, x);
 }
 
+/* Block sizes along rows and columns, and what is padded or cropped there: before, after, before, after. */
 struct blocks { int64_t size[2], edge[4]; };
 
 /*

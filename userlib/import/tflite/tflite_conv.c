@@ -12,16 +12,17 @@
 
 #include "tflite_lower.h"
 
+/* The convolution at hand. Pairs are for rows, then columns. */
 struct conv {
-	struct tfl_quant x, y;
-	int activation;
-	int padding, stride[2], dilation[2];   /* y, x */
+	struct tfl_quant x, y;                 /* quantisation of image and result */
+	int activation;                        /* the fused activation */
+	int padding, stride[2], dilation[2];   /* padding: TFL_SAME or TFL_VALID */
 	int64_t kernel[2];
 	struct tfl_window window[2];
-	struct tfl_weights w;
-	weft_dtype acc;
-	bool narrow;                           /* sums of 32 bits though acc has 48 */
-	bool real;                             /* float32 */
+	struct tfl_weights w;                  /* factors from sums to the result; f is from malloc */
+	weft_dtype acc;                        /* type of the sums */
+	bool narrow;                           /* TFLite's sums have 32 bits though acc has 48 */
+	bool real;                             /* the image is float32 */
 };
 
 /*

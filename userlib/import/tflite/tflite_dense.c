@@ -10,12 +10,12 @@
 
 #include "tflite_lower.h"
 
-/* What one dense operator is made of. */
+/* The FULLY_CONNECTED at hand, of integers. */
 struct dense {
-	weft_tensor w;
-	struct tfl_quant x, y;
-	struct tfl_weights f;
-	int activation;
+	weft_tensor w;             /* type and shape [OC,K] of the weights */
+	struct tfl_quant x, y;     /* quantisation of input and result */
+	struct tfl_weights f;      /* factors from sums to the result */
+	int activation;            /* the fused activation */
 };
 
 /*

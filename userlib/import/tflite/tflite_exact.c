@@ -19,11 +19,11 @@
 
 __extension__ typedef __int128 wide;
 
-/* One channel: its scale, the sums that occur, and the results that count. */
+/* How the sums of one channel become results. */
 struct stairs {
-	double scale;
-	int64_t from, to;          /* sums, within int32 */
-	int32_t low, high;         /* results less the zero point; beyond, results are clipped */
+	double scale;              /* results are sums times this, rounded */
+	int64_t from, to;          /* the least and the greatest sum that occurs, within int32 */
+	int32_t low, high;         /* the limits of results, less the zero point */
 };
 
 /*
@@ -134,9 +134,9 @@ static bool one_multiplier(const struct stairs *s, struct tfl_factor *f)
 /* ---- more bits ---- */
 
 /*
- * Of the multiplier m + fine / 2^15 at `shift`: the sum's product with m in two
- * words of 32 bits, less the lowest two bits and the fine part's, which only
- * steps could show.
+ * A factor of 46 bits: (multiplier + fine / 2^15) / 2^shift. A sum's product with the
+ * multiplier is computed in two words of 32 bits; the lowest two bits of it, and of the
+ * product with fine, are left out, which only shows where a result steps.
  */
 struct fine_factor { int32_t multiplier, fine; int shift; };
 

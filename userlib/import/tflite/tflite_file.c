@@ -6,7 +6,7 @@
 #include "tflite_file.h"
 #include "tflite_ids.h"
 
-/* The vectors of the root that other objects index. */
+/* The file's lists of operator codes and buffers, and the subgraph's lists of tensors and operators. */
 struct root {
 	struct fb_vec codes, buffers, tensors, operators;
 };

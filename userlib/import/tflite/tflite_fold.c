@@ -12,7 +12,7 @@
 #include "userlib/graph/check.h"
 #include "tflite_lower.h"
 
-#define MAX_INTS 65536
+#define MAX_INTS 65536             /* elements of the result of FILL or RANGE */
 
 /*
  * Says whether the operator at hand has an operand 0 and all operands that are present are

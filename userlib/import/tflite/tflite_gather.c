@@ -10,7 +10,7 @@
 
 #include "tflite_lower.h"
 
-#define MAX_INDICES 65536
+#define MAX_INDICES 65536          /* constant indices that are checked */
 
 /*
  * Checks that element i of operand 1, if that is constant, is 0..limit[i % n] - 1, for each i.

@@ -13,8 +13,8 @@
 #include "tflite_lower.h"
 
 enum { LSTM_WX = 1, LSTM_WH = 5, LSTM_BIAS = 12, LSTM_HIDDEN = 18, LSTM_CELL = 19, LSTM_OPERANDS = 24 };
-#define Q3_12 (1.0f / 4096)
-#define Q0_15 (1.0 / 32768)
+#define Q3_12 (1.0f / 4096)        /* the scale of int16 with 3 bits before the point */
+#define Q0_15 (1.0 / 32768)        /* the scale of int16 with none */
 
 /*
  * Checks that the LSTM at hand has no operands for peepholes, projection and normalisation. Returns

@@ -12,8 +12,9 @@
 
 #include "tflite_lower.h"
 
+/* The product of [batches,m,k] by [batches,k,n]; adj says which operands are stored transposed. */
 struct product {
-	struct tfl_quant a, b, y;
+	struct tfl_quant a, b, y;  /* quantisation of both operands and the result */
 	int64_t batches[2], m, k, n;
 	int adj[2];
 };

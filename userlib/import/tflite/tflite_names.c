@@ -4,7 +4,7 @@
 
 #include "tflite_ids.h"
 
-/* By code, from 0. */
+/* Names of operators by their code. */
 static const char *const names[] = {
 	"ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE",
 	"DEQUANTIZE", "EMBEDDING_LOOKUP", "FLOOR", "FULLY_CONNECTED", "HASHTABLE_LOOKUP", "L2_NORMALIZATION",
@@ -33,7 +33,7 @@ static const char *const names[] = {
 	"BITCAST", "BITWISE_XOR", "RIGHT_SHIFT",
 };
 
-/* Types of tensors, by number. */
+/* Names of tensors' types by their number. */
 static const char *const types[] = {
 	"float32", "float16", "int32", "uint8", "int64", "string", "bool", "int16", "complex64", "int8", "float64",
 	"complex128", "uint64", "resource", "variant", "uint32", "uint16", "int4", "bfloat16",

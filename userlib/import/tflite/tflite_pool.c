@@ -10,6 +10,7 @@
 
 #include "tflite_lower.h"
 
+/* The pool's options; pairs are for rows, then columns. padding is TFL_SAME or TFL_VALID. */
 struct options {
 	int padding, stride[2], filter[2], activation;
 };

@@ -15,9 +15,9 @@
 #define MAX_EXTENT 16383       /* TOSA's, and more than any real network has */
 
 struct axis {
-	int64_t in, out;
-	bool align, half;
-	int64_t n, d, offset, border;    /* TOSA's; n 0: TOSA cannot */
+	int64_t in, out;           /* its length before and after, in elements */
+	bool align, half;          /* options: corners are aligned; pixels' centres count */
+	int64_t n, d, offset, border;    /* attributes of TOSA's RESIZE; n 0: RESIZE takes other elements */
 };
 
 /*

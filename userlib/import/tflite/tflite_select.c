@@ -10,7 +10,7 @@
 
 #include "tflite_lower.h"
 
-#define LEFT 8
+#define LEFT 8                     /* bits by which operands are shifted left before they are scaled */
 
 /*
  * Emits operand k with the result's rank in a form that compares as TFLite does: 8 bits as int32,

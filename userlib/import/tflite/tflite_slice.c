@@ -10,7 +10,10 @@
 
 #include "tflite_lower.h"
 
-/* One axis of a slice: n elements from begin, stride apart; stride < 0 backwards. */
+/*
+ * What a slice takes of one axis: n elements from index begin on, stride apart; a negative stride goes
+ * backwards.
+ */
 struct range { int64_t begin, n, stride; };
 
 static int reverse(struct tfl_lower *l, int x, int axis)
@@ -171,6 +174,7 @@ int tfl_lower_slice(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
+/* STRIDED_SLICE's n starts, ends and strides, and its options; bit i of a mask is for dimension i. */
 struct strided {
 	int64_t begin[TFL_MAX_RANK], end[TFL_MAX_RANK], stride[TFL_MAX_RANK];
 	int n, begin_mask, end_mask, ellipsis, new_axis, shrink, offset;

@@ -17,10 +17,11 @@
 
 #include "tflite_lower.h"
 
+/* The SVDF at hand; the letters are those above. */
 struct svdf {
-	struct tfl_quant x, y;
-	float feature, time, state;      /* scales */
-	int64_t n, in, filters, memory, units, rank;
+	struct tfl_quant x, y;           /* quantisation of input and result */
+	float feature, time, state;      /* scales of feature weights, time weights and memory */
+	int64_t n, in, filters, memory, units, rank;   /* N, I, F, M, U, and filters for each unit */
 };
 
 /*

@@ -13,14 +13,15 @@
 #include "sim/golden/golden.h"
 #include "tflite_lower.h"
 
+/* What the functions of one value below need. */
 struct unary {
-	struct tfl_quant x, y;
-	struct tfl_factor f[2];
-	float alpha;
-	float (*real)(float, float);   /* for operators computed in float32 */
-	int16_t hard_m[2];             /* HARD_SWISH: result, gate */
-	int hard_shift[2];
-	int left, radius;              /* TANH */
+	struct tfl_quant x, y;         /* quantisation of operand and result */
+	struct tfl_factor f[2];        /* factors, whose meaning each function has for itself */
+	float alpha;                   /* LEAKY_RELU's slope */
+	float (*real)(float, float);   /* the function of a real number and alpha, for operators computed in float32 */
+	int16_t hard_m[2];             /* HARD_SWISH: multipliers for the result and the gate, Q0.15 */
+	int hard_shift[2];             /* and their shifts to the left */
+	int left, radius;              /* radius: TANH and LOGISTIC are at the end of their range from this |v| on */
 };
 
 static int64_t clip(int64_t v, int64_t lo, int64_t hi)
@@ -183,7 +184,7 @@ static int64_t by_real(const struct unary *u, int32_t v)
 static float elu(float v, float alpha) { (void)alpha; return v < 0 ? (float)expm1((double)v) : v; }
 static float exponential(float v, float alpha) { (void)alpha; return (float)exp((double)v); }
 
-/* Of what is not above zero the least there is. */
+/* The logarithm of v, or -INFINITY if v is not above 0. */
 static float logarithm(float v, float alpha) { (void)alpha; return v > 0 ? (float)log((double)v) : -INFINITY; }
 static float tanh_of(float v, float alpha) { (void)alpha; return (float)tanh((double)v); }
 static float logistic_of(float v, float alpha) { (void)alpha; return 1.0f / (1.0f + (float)exp(-(double)v)); }
@@ -337,7 +338,7 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 static float exp16(const struct tfl_function *f, float v) { (void)f; return exponential(v, 0); }
 static float gelu16(const struct tfl_function *f, float v) { return f->param > 0 ? gelu_tanh(v, 0) : gelu(v, 0); }
 
-/* Of what is not above zero the least, or the most, there is: param. */
+/* For a v that is not above 0 both return param, which stands for the end of the result's range. */
 static float log16(const struct tfl_function *f, float v) { return v > 0 ? logarithm(v, 0) : f->param; }
 static float rsqrt16(const struct tfl_function *f, float v) { return v > 0 ? 1.0f / sqrtf(v) : f->param; }
 

@@ -12,12 +12,13 @@
 
 #include "tflite_lower.h"
 
+/* The TRANSPOSE_CONV at hand. */
 struct tconv {
-	struct tfl_quant x, y;
-	struct tfl_weights w;
-	int padding, stride[2], activation;
-	weft_dtype acc;
-	weft_tensor wt;
+	struct tfl_quant x, y;         /* quantisation of image and result */
+	struct tfl_weights w;          /* factors from sums to the result */
+	int padding, stride[2], activation;   /* TFL_SAME or TFL_VALID; for rows and columns; the fused activation */
+	weft_dtype acc;                /* type of the sums */
+	weft_tensor wt;                /* type and shape of the weights */
 };
 
 /*

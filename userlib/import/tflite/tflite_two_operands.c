@@ -11,7 +11,7 @@
 
 #include "tflite_lower.h"
 
-#define DIFFERENCE_LEFT 7
+#define DIFFERENCE_LEFT 7          /* bits by which SQUARED_DIFFERENCE's operands are shifted left */
 
 /*
  * Emits operand k with the result's rank as int32: (x - zp) << left, or as it is if it is int32

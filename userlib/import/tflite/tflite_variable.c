@@ -11,7 +11,7 @@
 
 #include "tflite_lower.h"
 
-#define MAX_NAME 200
+#define MAX_NAME 200               /* bytes of a variable's name, and of its container's */
 
 /*
  * Writes "container/name", or "name" without a container, of the variable for which VAR_HANDLE

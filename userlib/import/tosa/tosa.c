@@ -8,10 +8,13 @@
 #include "tosa.h"
 #include "tosa_lower.h"
 
-/* Leaves room below 64 MB + 8 * file for the file itself, its tables and the process. */
+/*
+ * What graphs may take: ROOM_FIXED + ROOM_FACTOR * file. The file itself, its tables and the process fit
+ * below 64 MB + 8 * file.
+ */
 #define ROOM_FIXED  ((int64_t)24 << 20)
 #define ROOM_FACTOR 5
-#define MAX_DECLARED ((int64_t)1 << 30)
+#define MAX_DECLARED ((int64_t)1 << 30)   /* bytes of all computed values together */
 
 bool weft_tosa_is(const void *data, size_t len)
 {

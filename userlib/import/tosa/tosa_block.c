@@ -15,7 +15,7 @@
 
 #include "tosa_lower.h"
 
-#define MAX_PORTS 1024
+#define MAX_PORTS 1024             /* inputs, and outputs, of one block */
 
 /*
  * Writes one line to l->msg: the block's name if it is a sub-graph's, the operator at hand with its
@@ -402,7 +402,10 @@ static weft_dtype accumulator(weft_opcode op, const weft_attr *a)
 	}
 }
 
-/* On the heap: attributes of control flow import further blocks, 256 deep. */
+/*
+ * The workspace of convert_op(): operands and results as graph tensors, their types and shapes, and the
+ * attributes. It is on the heap, since attributes of control flow import further blocks, 256 deep.
+ */
 struct operands {
 	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS];
 	weft_tensor x[WEFT_OP_MAX_INPUTS], y[WEFT_OP_MAX_OUTPUTS];
@@ -570,6 +573,7 @@ static int note_makers(struct tosa_lower *l)
 	return 0;
 }
 
+/* The state of an operator: not looked at, waiting for its makers, converted. */
 enum { NEW, OPEN, DONE };
 
 /*
@@ -589,6 +593,7 @@ static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_
 	return -1;
 }
 
+/* An operator under way, by its index in the block, and the operand at which the search for makers goes on. */
 struct visit { int op; uint32_t at; };
 
 /*

@@ -8,7 +8,7 @@
 
 #include "tosa_lower.h"
 
-/* Of one tensor: what a run would have to hold, and more than networks have. */
+/* The most elements of one tensor: a run has to hold them, and networks have fewer. */
 #define MAX_ELEMENTS ((int64_t)1 << 28)
 
 /*

@@ -6,6 +6,7 @@
 #include "tosa_file.h"
 #include "tosa_ids.h"
 
+/* How many blocks, tensors, shapes, operators and names in lists have been counted. */
 struct counts {
 	int blocks, tensors, shapes, ops, names;
 };
@@ -177,7 +178,7 @@ static int read_op(struct tosa_file *f, const struct fb_vec *v, uint32_t i, stru
 	return 0;
 }
 
-/* What a block contains, as vectors of tables. */
+/* What a block contains: vectors of tables. */
 struct parts {
 	struct fb_vec tensors, shapes, ops;
 };

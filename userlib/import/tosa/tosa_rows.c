@@ -9,8 +9,8 @@
 
 #include "tosa_lower.h"
 
-#define ANY_OUT (-1)
-#define LIST WEFT_OP_MAX_INPUTS
+#define ANY_OUT (-1)                 /* any number of results */
+#define LIST WEFT_OP_MAX_INPUTS      /* the most operands of a list */
 
 const struct tosa_info tosa_infos[TOSA_N_CODES] = {
 	[TOSA_ARGMAX] = { WEFT_OP_ARGMAX, 1, 1, 1, 1, false },

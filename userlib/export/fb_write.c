@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a FlatBuffer from front to back. */
 #include <stdlib.h>
 #include <string.h>
 

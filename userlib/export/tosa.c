@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a graph as a TOSA file: names its tensors, converts its blocks, and reads the bytes back as a check. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

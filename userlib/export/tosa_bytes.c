@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks to bytes: one region, its first block is the network. Field ids: userlib/import/tosa/tosa.fbs. */
+/*
+ * Writes the blocks as a file's bytes: one region, whose first block is the
+ * network. Field ids are from userlib/import/tosa/tosa.fbs.
+ */
 #include <string.h>
 
 #include "tosa_out.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One operator of the graph as an operator of the file: attributes back into
- * the attribute table and into the constants that TOSA 1.0 has for the rest.
+ * Writes one operator of the graph as an operator of the file. Its attributes go
+ * back into the attribute table, and into constant operands where TOSA 1.0 has
+ * those instead.
  */
 #include <errno.h>
 #include <stdio.h>

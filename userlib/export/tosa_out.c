@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the blocks of a TOSA file: tensors, shapes, operators and their attributes. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

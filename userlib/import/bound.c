@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds what the caller says of an input, and completes a shape from it. */
 #include "bound.h"
 
 #include <errno.h>

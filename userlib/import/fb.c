@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a FlatBuffer; every offset and length is checked to lie in the file. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

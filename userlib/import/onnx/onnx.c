@@ -14,7 +14,7 @@
 #define ROOM_FIXED  ((int64_t)16 << 20)
 #define ROOM_FACTOR 3
 #define MAX_DECLARED ((int64_t)1 << 30)   /* bytes of all computed values together */
-#define MAX_WORK     ((int64_t)1 << 26)   /* multiplications of all operators that are computed during the import */
+#define MAX_WORK     ((int64_t)1 << 26)   /* multiplications of all operators computed during import */
 #define MAX_OPSET 28
 
 static const struct { const char *name; ox_lowering *lower; } table[] = {

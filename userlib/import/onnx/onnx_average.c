@@ -4,11 +4,11 @@
  *
  *   y = clip(round((sum of (x - x_zp)) * x_scale / (y_scale * count)) + y_zp)
  *
- * with the real number under round and ties to even. float32 sums have no
+ * where the real number is rounded once, with ties to even. float32 sums have no
  * defined order, so ONNX names no bits here; this is the value that they
- * approximate. Sums over the whole image are REDUCE_SUM, over windows a
- * depthwise convolution by ones. Windows that lack elements at the edges are brought to
- * one count first: times the least common multiple of the counts over their own.
+ * approximate. Sums over the whole image are REDUCE_SUMs, sums over windows a
+ * depthwise convolution by ones. If windows at the edges lack elements, all sums are brought
+ * to one count first: each is multiplied by the least common multiple of the counts over its own.
  */
 #include <errno.h>
 #include <string.h>

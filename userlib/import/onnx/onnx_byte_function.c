@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one 8-bit element: golden computes them, DequantizeLinear and
- * QuantizeLinear included, for all 256 codes. What results is no operator at
- * all, a CLAMP, a RESCALE or a TABLE.
+ * Functions of one 8-bit element. Golden computes them, DequantizeLinear and
+ * QuantizeLinear included, for all 256 codes. By the results such a function is no
+ * operator at all, a CLAMP, a RESCALE or a TABLE.
  */
 #include <errno.h>
 #include <math.h>

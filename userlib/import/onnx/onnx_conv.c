@@ -2,8 +2,9 @@
 /*
  * Sums of convolutions, Conv and ConvTranspose.
  *
- * One spatial dimension is two, the first of 1. Groups become a depthwise
- * operator where each has one channel, else one operator each.
+ * If there is one spatial dimension, another one of length 1 is put in front of it.
+ * Groups become a depthwise operator if each has one input channel, else one operator
+ * each.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators of Deeploy's and quantlib's networks, whose tensors hold integers
- * in float32. They are computed in int32; what TOSA can say becomes TOSA's.
+ * in float32. They are computed in int32, by operators of TOSA where TOSA has them,
+ * else by operators of the host (PACT_*).
  */
 #include <errno.h>
 #include <math.h>

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Multipliers with which RESCALE gives ONNX's requantisation.
+ *
  * ONNX rounds the real number sum * a * b / y to nearest, ties to even. RESCALE
  * computes (sum * m + 2^(s-1)) >> s. Both are monotonic in the sum, so they are
  * equal for every sum if each of the at most 255 steps of the result happens at
- * the same sum. Step k, from k to k+1, at sum t, demands
+ * the same sum. If the step from k to k + 1 is to happen at sum t, then
  *
  *   m * t >= c  and  m * (t - 1) < c,  c = (2k + 1) * 2^(s-1)
  *
- * which bounds m. Sums that do not occur demand nothing. Where the bounds of all
- * steps leave an m, RESCALE gives ONNX's bits. They do not where sums tie at even and
- * at odd results. With EVEN_ROUND the result at c is even, so that
+ * which bounds m. Sums that do not occur do not bound it. If the bounds of all
+ * steps leave an m, RESCALE gives ONNX's bits with it. They leave none if there are
+ * sums that tie at even results and sums that tie at odd ones. With EVEN_ROUND the
+ * result at c is even, so that the bounds are
  *
- *   m * t >= c + o  and  m * (t - 1) < c + o,  o = 1 for even k, else 0:
+ *   m * t >= c + o  and  m * (t - 1) < c + o,  o = 1 for even k, else 0
  *
- * where the ratio is num / 2^k, m that times a power of two always does. Ties of other
- * ratios (averages of 6 x 6, of one scale) need an m that no integer is. There two RESCALEs, with
- * an m a bit above and one a bit below, differ in the ties alone, which they round from
- * and to zero; and of two numbers side by side one is even (onnx_requant.c).
+ * and if the ratio is num / 2^k, then num times a power of two always is such an m.
+ * With other ratios (averages of 6 x 6 elements, say) sums tie only if m is no integer.
+ * Then two RESCALEs are taken, with an m a bit above and one a bit below: they differ in
+ * the ties alone, which one rounds from zero and the other to zero, and of two numbers
+ * side by side one is even (onnx_requant.c).
  */
 #include <math.h>
 #include <stdlib.h>

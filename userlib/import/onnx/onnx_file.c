@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads an ONNX file by protobuf-c and makes our tensors of its tensors, also of data in other files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

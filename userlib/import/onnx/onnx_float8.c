@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QDQ in float8, with --requant rescale: DequantizeLinear, Conv, Gemm or MatMul,
- * perhaps Relu, QuantizeLinear become a product of float8 with sums in fp16, an
+ * QDQ in float8, with --requant rescale. A DequantizeLinear, a Conv, Gemm or MatMul,
+ * perhaps a Relu, and a QuantizeLinear become a product of float8 with sums in fp16, an
  * fp16 bias, CLAMP and CAST, which the device has.
  *
- * All scales are one power of two each; the product's is then log2_scale. The
+ * Each scale has to be a power of two; the exponents together are log2_scale. The
  * file's float32 sum is rounded once, to float8; here the sum is rounded to fp16
- * first: results may differ where it lies near a tie.
+ * first, so that results may differ if it lies near a tie.
  */
 #include <errno.h>
 #include <math.h>

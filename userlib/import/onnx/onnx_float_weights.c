@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights of floats between DequantizeLinear and QuantizeLinear, as static
- * quantisation to operators (QOperator) leaves those of ConvTranspose: they become int8
- * by the rule of ONNX Runtime's optimiser, so that the product has integers on both sides.
+ * Float weights of a product whose input and result are quantised, as static
+ * quantisation to operators (QOperator) leaves those of ConvTranspose. They become int8
+ * by the rule of ONNX Runtime's optimiser, so that the product has integers on both sides:
  *
- *   scale = (max(w, 0) - min(w, 0)) / 255, zero point = round(-128 - min(w, 0) / scale),
- *   one for all of Conv's, ConvTranspose's or Gemm's weights; the bias becomes int32 in units of the sums.
+ *   scale = (max(w, 0) - min(w, 0)) / 255, zero point = round(-128 - min(w, 0) / scale)
  *
- * The node then reads a DequantizeLinear that stands behind the file's own nodes.
+ * with one scale for all weights of a Conv, ConvTranspose or Gemm. The bias becomes int32 in
+ * units of the sums. The node then reads a DequantizeLinear of each, which is put behind the
+ * file's own nodes.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes that become ONNX_NODE, the operator as its page says, on the host: those
- * that no lowering knows, and those whose types or options no lowering takes.
+ * Nodes that become ONNX_NODE, which computes an operator on the host as ONNX's page
+ * of it says: nodes that no lowering knows, and nodes whose types or options no
+ * lowering takes.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of 8-bit products: QLinearConv, QLinearMatMul, ConvInteger,
- * MatMulInteger and what folds into them.
+ * MatMulInteger, and the products of floats that are computed so (onnx_qdq.h).
  *
- * The array multiplies int8 by int8 with one zero point each, known beforehand;
- * uint8 is taken as int8, 128 less, and weights whose zero points differ per
- * channel are stored without them where they then fit. Everything else is
- * computed in 16 bits: x - x_zp by w, less w_zp times the sum of x - x_zp under
+ * The array multiplies int8 by int8 with one zero point each, known beforehand.
+ * uint8 is taken as int8, 128 less, and if the zero points of weights differ between
+ * channels, they are taken off the weights if int8 still holds those. Everything else
+ * is computed in 16 bits: x - x_zp by w, less w_zp times the sum of x - x_zp under
  * the window.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that wait until somebody asks for their result: onnx_qdq.h. */
+/* Which nodes are deferred until a reader asks for their result, and how; onnx_qdq.h says why. */
 #include <errno.h>
 #include <string.h>
 

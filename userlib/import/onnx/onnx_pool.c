@@ -2,8 +2,9 @@
 /*
  * MaxPool, AveragePool and their global forms.
  *
- * TOSA's pools have no dilation, and padding smaller than the kernel. A dilated
- * kernel is taken apart: the maximum, or sum, of one strided slice per tap.
+ * TOSA's pools have no dilation, and their padding is smaller than the kernel. Other
+ * pools are taken apart: they become the maximum, or sum, of one strided slice for each
+ * element of the window.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QuantizeLinear behind nodes that wait: Conv, Gemm, MatMul with constant
- * weights, sums of two, averages, Concat, functions; perhaps Relu or Clip
- * between. onnx_qdq.h says how they come to wait.
+ * QuantizeLinear behind deferred nodes: products with constant weights, sums and products
+ * of two operands, averages, Concat and functions, perhaps with a Relu or Clip in between.
+ * The nodes become integer operators here; onnx_qdq.h says how they come to be deferred.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu,
- * QLinearConcat and QLinearSoftmax: DequantizeLinear, the operator in float32,
- * QuantizeLinear, or integers that give the same; and the averages.
+ * QLinearConcat, QLinearSoftmax and the averages. Each is a DequantizeLinear, the
+ * operator in float32 and a QuantizeLinear, or integer operators that give the same.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resize, one axis at a time: sizes are known, so each axis is a constant
- * choice of rows (nearest) or a constant matrix (linear, cubic).
+ * Resize, one axis at a time. Sizes are known, so the resizing of an axis is a constant
+ * choice of rows (nearest) or a product with a constant matrix (linear, cubic).
  *
- * Element i of the input weighs k((i - at) * s) in the output whose place in
- * the input is `at`, divided by the sum of weights; k is the triangle or the
- * cubic, s is the scale where antialias asks for it and it is below 1, else 1.
- * The output's extent in these formulas is scale * input, not rounded, as in
+ * Element i of the input has the weight k((i - at) * s) in the output element whose
+ * coordinate in the input is `at`, divided by the sum of weights. k is the triangle or
+ * the cubic; s is the scale if antialias is set and the scale is below 1, else 1.
+ * The output's length in these formulas is scale * input, not rounded, as in
  * ONNX's node tests.
  * Source: ONNX Resize-19. Codes of 8 bits: onnx_resize_codes.c.
  */

@@ -2,18 +2,18 @@
 /*
  * Resize of 8-bit integers along the last one or two dimensions, [N,C,W] or [N,C,H,W].
  *
- * Places in the input are (i * d + offset) / n where the file's scale is a fraction
- * of small numbers, so TOSA's RESIZE chooses the same elements (nearest), or gives the
- * sums of linear interpolation times n of both axes, exactly.
+ * If the file's scale is a fraction of small numbers, coordinates in the input are
+ * (i * d + offset) / n, so that TOSA's RESIZE chooses the same elements (nearest), or
+ * gives the sums of linear interpolation times the n of both axes, exactly.
  *
  * ONNX does not say how the real number becomes an integer. ONNX Runtime, from whose
  * quantiser such files come, computes it in float32 and cuts the fraction off:
  *
  *   y = (T)(((w22 * x11 + w12 * x21) + w21 * x12) + w11 * x22),  w = dx * dy
  *
- * with places, too, in float32; onnx.reference cuts off likewise. Where float32 holds places
- * and weights exactly, which powers of two give, that is the sum of RESIZE divided, towards
- * zero; else it is computed as written, by float operators on the host.
+ * with coordinates in float32, too; onnx.reference cuts off likewise. If float32 holds
+ * coordinates and weights exactly, as it does if n is a power of two, that is the sum of RESIZE
+ * divided by n, towards zero. Otherwise it is computed as written, by float operators on the host.
  *
  * Between DequantizeLinear and QuantizeLinear the fraction is rounded as for
  * averages (onnx_average.c), to nearest even of the real number.

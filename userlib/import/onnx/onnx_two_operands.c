@@ -2,26 +2,26 @@
 /*
  * Two quantised tensors added, subtracted or multiplied.
  *
- * The result is a function of two codes: golden computes it for all 65 536
- * pairs, in float32 as the file's operators say. Where an integer form gives
+ * The result is a function of two codes. Golden computes it for all 65 536
+ * pairs, in float32 as the file's operators say. If an integer form gives
  * the same for each of them, it is taken:
  *
- *   ADD  each side shifted left and RESCALEd, the sum RESCALEd back
- *   MUL  the product of (x - zp) and (y - zp), RESCALEd
+ *   ADD  each operand is shifted left and RESCALEd, the sum is RESCALEd back
+ *   MUL  the product of (x - zp) and (y - zp) is RESCALEd
  *
- * the last RESCALE with ties to even where pairs tie. Else the results are a table that GATHER
- * reads; most products need it, for float32 rounds some of 65 536 across a tie.
+ * with ties to even in the last RESCALE if there are pairs that tie. Otherwise the results are a
+ * table that GATHER reads; most products need it, since float32 rounds some of 65 536 across a tie.
  *
  * QLinearAdd and QLinearMul are ONNX Runtime's, which adds the result's zero point before it rounds,
- * so that with an odd one ties go elsewhere:
+ * so that ties go the other way if the zero point is odd:
  *
  *   y = clip(rint((a_scale / y_scale * (a - a_zp) + b_scale / y_scale * (b - b_zp)) + y_zp))
  *   y = clip(rint((a - a_zp) * (b - b_zp) * (a_scale * b_scale / y_scale) + y_zp))
  *
- * in float32. There ADD adds the zero point, too, where that is needed.
+ * in float32. If necessary, ADD's form adds the zero point before the last RESCALE, too.
  *
- * int16 has too many pairs. There the ADD form is taken as it is: float32 holds
- * 24 bits of a sum of which the form keeps more.
+ * int16 has too many pairs. The form of ADD is taken without a proof there: float32
+ * holds 24 bits of a sum, and the form keeps more.
  */
 #include <errno.h>
 #include <math.h>

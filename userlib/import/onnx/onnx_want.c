@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inputs that have to be constant. Where a lowering needs the value of a tensor
- * that is computed, the inputs that it is computed of are noted, if the caller
+ * Inputs that have to be constant. If a lowering needs the value of a tensor
+ * that is computed, the inputs from which it is computed are noted, if the caller
  * gave their values; the import is then tried again with these as constants.
  */
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * Sliding windows: kernel_shape, strides, dilations, pads, auto_pad, ceil_mode.
  *
- * TOSA wants extents that the stride divides exactly: what no window reaches is
+ * In TOSA the stride has to divide lengths exactly. Elements that no window reaches are
  * taken from the padding behind first, then cut off the input.
  */
 #include <errno.h>

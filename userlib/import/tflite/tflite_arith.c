@@ -3,12 +3,12 @@
  * ADD, SUB and MUL of quantised tensors and of int32.
  *
  * ADD and SUB bring both operands to twice the larger scale, L bits to the
- * left: (a - za) << L times s / (2 * larger), each rounded, then the sum or
- * difference times 2 * larger / (2^L * sy); L is 20 for int8, 15 for int16.
- * The rounding of each step shows in the result, so no two are merged. int16
+ * left: (a - za) << L times s / (2 * larger), each rounded. Then the sum or
+ * difference is multiplied by 2 * larger / (2^L * sy). L is 20 for int8, 15 for
+ * int16. The rounding of each step shows in the result, so no two are merged. int16
  * operators made for scales that are powers of two have a rule of their own:
- * the operand with the smaller scale is shifted right, half away from zero.
- * MUL is (a - za) * (b - zb) times sa * sb / sy. int32 is plain and wraps.
+ * the operand with the smaller scale is shifted right, with halves away from zero.
+ * MUL is (a - za) * (b - zb) times sa * sb / sy. int32 has no scales and wraps.
  */
 #include <errno.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FULLY_CONNECTED: [M,K] by [OC,K] as a 1x1 convolution over M images.
+ * FULLY_CONNECTED: a product of [M,K] by [OC,K], emitted as a 1x1 convolution over M
+ * images.
  *
- * The input may have any rank whose last elements make up K; the result has
- * the shape that the file states, M x OC elements.
+ * The input may have any shape of M * K elements; the result has the shape that
+ * the file states, of M * OC elements.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -4,12 +4,12 @@
  *
  *   y = clip(round(sum * s) + zero point),  s = sx * sw / sy in float64,
  *
- * the product rounded to float64, then to the nearest integer, halves away from
- * zero. A RESCALE of 31 bits comes close to that and is not equal to it for
- * every sum. What sums there are is known from the weights, though, and y is a
- * staircase: it suffices that the RESCALE steps where y steps. So a multiplier
- * is looked for that does, first of 31 bits; then, for results of 16 bits whose
- * steps are too many for that, of 31 + 15 bits in several operators.
+ * where the product is rounded to float64, then to the nearest integer, halves away
+ * from zero. A RESCALE of 31 bits comes close to that and is not equal to it for
+ * every sum. But the weights say which sums occur, and y is a staircase: it suffices
+ * that the RESCALE steps where y steps. So a multiplier is looked for that does, first
+ * of 31 bits; then, for results of 16 bits, which have too many steps for that, of
+ * 31 + 15 bits in several operators.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a TFLite file into the plain structures of tflite_file.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

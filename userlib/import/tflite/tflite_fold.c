@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known before the run. Converters compute the shapes that RESHAPE and
- * others want from SHAPE of a tensor, by operators on small integers, so that
- * a network takes any batch. The batch is fixed here, so those are constants.
+ * Results that are known before the run. Converters compute the shapes that RESHAPE
+ * and others want from the SHAPE of a tensor, by operators on small integers, so that
+ * a network takes any batch. The batch is fixed here, so these shapes are constants.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of float32 activations: with float32 weights as they are, and with
- * 8-bit weights ("dynamic range", "hybrid") as TensorFlow Lite computes them: the
- * operand is quantised at run time, sums are integers, and scales bring them back.
+ * Products of float32 activations. With float32 weights they are computed as they are,
+ * with weights of 8 or 4 bits ("dynamic range", "hybrid") as TensorFlow Lite does it:
+ * the operand is quantised at run time, sums are integers, and scales bring them back.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the lowerings of single operators share: operands, options, constants, and emission into the graph. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

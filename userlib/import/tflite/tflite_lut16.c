@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one int16: a table of 513 entries with straight lines between
- * them, as TensorFlow Lite makes it, which is TOSA's TABLE and a RESCALE that
- * rounds its seven bits of fraction away.
+ * Functions of one int16. TensorFlow Lite makes a table of 513 entries with straight
+ * lines between them; that is TOSA's TABLE and a RESCALE that rounds its seven bits of
+ * fraction away.
  *
  * Entry i is the function at input_min + i * step, moved by half the error that
  * the line has in the middle of its interval; all in float32. TensorFlow Lite
- * keeps slopes in 16 bits, where they wrap, and TOSA's do not: where one is
- * steeper, the function becomes a table of all 65536 values.
+ * keeps slopes in 16 bits, where they wrap, and TOSA's do not wrap: if one is too
+ * steep for 16 bits, the function becomes a table of all 65536 values.
  */
 #include <errno.h>
 #include <math.h>

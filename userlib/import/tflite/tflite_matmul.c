@@ -4,8 +4,8 @@
  * Either matrix may be stored transposed. One of the two may have a single
  * batch for all of the other's.
  *
- * int16 by constant int8, which TOSA's MATMUL has not, is a 1x1 convolution
- * with the columns as output channels, perhaps with a scale each.
+ * TOSA's MATMUL does not multiply int16 by constant int8. That product is a 1x1
+ * convolution with the columns as output channels, perhaps with a scale each.
  */
 #include <errno.h>
 #include <stdlib.h>

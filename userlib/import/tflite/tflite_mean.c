@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MEAN of quantised tensors over any axes, their largest and smallest elements,
- * and SUM of int32.
+ * and SUM.
  *
- * MEAN: sum (x - zx) over the N elements, times sx / sy divided by N in the
- * multiplier: with k = min(floor(log2 N), 32, 31 + s), m' = (m << k) / N
- * truncated and s' = s - k.
+ * MEAN is the sum of x - zx over the N elements, times sx / sy. The division by N is
+ * in the multiplier m * 2^(s - 31): with k = min(floor(log2 N), 32, 31 + s) the
+ * multiplier is (m << k) / N, truncated, and s becomes s - k.
  */
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between quantisations, and the operators that TOSA cannot say exactly:
- * QUANTIZE, DEQUANTIZE, RELU and its kin, SOFTMAX.
+ * QUANTIZE, DEQUANTIZE, and RELU and its kin, which may change the quantisation; and
+ * operators that TOSA cannot express exactly: SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION.
  */
 #include <errno.h>
 #include <math.h>

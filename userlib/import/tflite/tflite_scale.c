@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scales: real factors as TOSA multipliers, RESCALE, activation limits.
+ * Scales: real factors as TOSA's multipliers, RESCALE, and limits of activations.
  *
- * TFLite multiplies by m * 2^s, m in Q31, s > 0 to the left, first rounding
- * x * m >> 31 half up, then >> -s half away from zero. RESCALE with a 32-bit
- * multiplier, shift 31 - s and DOUBLE_ROUND gives the same bits.
+ * TFLite multiplies by m * 2^s, with m in Q31. A positive s shifts left; then
+ * x * m >> 31 is rounded half up, and a negative s shifts right, with halves away
+ * from zero. RESCALE with a 32-bit multiplier, shift 31 - s and DOUBLE_ROUND gives
+ * the same bits.
  */
 #include <errno.h>
 #include <math.h>

@@ -2,9 +2,9 @@
 /*
  * Comparisons, logic on their results, and selection by them.
  *
- * Quantised operands are compared as real numbers in units of 2^-8, each rounded to them as the
- * framework does: (x - zp) << 8 times the scale, in two roundings. Numbers that differ by less may be equal.
- * Selection moves bytes, whatever the scales.
+ * Quantised operands are compared as real numbers in units of 2^-8, to which each is rounded as the
+ * framework does it: (x - zp) << 8 times the scale, in two roundings. Numbers that differ by less than
+ * such a unit may count as equal. Selection moves integers, whatever the scales.
  */
 #include <errno.h>
 

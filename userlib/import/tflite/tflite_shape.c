@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extents that the file leaves open: shape_signature has -1 there, and shape
- * any number, mostly 1. What operators make of their operands' extents decides.
- * Only what the lowering would otherwise take from the file is found here; for
- * the rest the operator's own result is believed (need_result_shape).
+ * Computes extents that the file leaves open: shape_signature has -1 there, and
+ * shape any number, mostly 1. Each is computed from the extents of the
+ * operator's inputs. Only extents that the lowering would otherwise take from
+ * the file are computed here; for all other operators the shape of the lowered
+ * result is used (need_result_shape).
  */
 #include <errno.h>
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators that take tensors apart and put them together: SLICE,
- * STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK, PACK. All but moves are shapes.
+ * STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK, PACK. They become SLICE, PAD,
+ * CONCAT, REVERSE and RESHAPE, which only move values.
  *
- * TOSA's SLICE has no strides. Every s-th element along an axis: the axis cut
- * or padded to n*s elements, folded into n by s, and the first column kept.
+ * TOSA's SLICE has no strides. To take every s-th element along an axis, the
+ * axis is cut or padded to n*s elements and reshaped into n by s, of which
+ * the first column is kept.
  */
 #include <errno.h>
 

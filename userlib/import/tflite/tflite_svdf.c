@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SVDF of int8: a dense layer into a memory of int16, then a weighted sum over
- * each filter's memory.
+ * SVDF of int8: a dense layer writes into a memory of int16, and the result is
+ * a weighted sum over each filter's memory.
  *
  *   x  [N,I] int8, feature weights [F,I] int8, time weights [F,M] int16,
  *   bias [U] int32, memory [N,F*M] int16 (a variable), y [N,U] int8, F = U*rank

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on single elements of 8 bits: TABLE, filled here with TFLite's own
- * arithmetic for each of the 256 values. uint8 is int8 with both zero points
- * moved along, which none of these formulas sees. LEAKY_RELU, TANH and LOGISTIC
- * take int16 as well.
+ * Operators on single elements of 8 bits. Each becomes a TABLE, which is filled
+ * here with TFLite's own arithmetic for each of the 256 values. uint8 is taken
+ * as int8: values and zero points both move by 128, so the formulas, which use
+ * only their differences, stay the same (TANH and LOGISTIC of uint8 are computed
+ * in float32). LEAKY_RELU, TANH and LOGISTIC take int16 as well.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TRANSPOSE_CONV: operands are the result's shape, weights [OC,KH,KW,IC], the
- * input, and perhaps a bias.
+ * TRANSPOSE_CONV: its operands are the result's shape, weights [OC,KH,KW,IC],
+ * the input, and perhaps a bias.
  *
  * TFLite pads as the convolution from the result to the input would: input
- * element i adds to results i*stride - before + k. In TOSA's words the result
- * is padded by -before, and behind by what the stated extent needs.
+ * element i adds to results i*stride - before + k. TOSA's out_pad is therefore
+ * -before in front, and behind it is whatever gives the extent the file states.
  */
 #include <errno.h>
 #include <stdlib.h>

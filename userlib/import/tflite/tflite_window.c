@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sliding windows: TFLite's SAME and VALID as padding and exact extents. */
+/* Sliding windows: computes padding and exact extents from TFLite's SAME and VALID. */
 #include <errno.h>
 
 #include "tflite_lower.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attributes: from the operator's attribute table, and from operands that TOSA
- * 1.0 has as compile-time constants (zero points, shapes, pads, shifts). Where one
- * of these is not constant (EXT-DYNAMIC), they all stay operands of the graph's
- * operator, and l->dynamic says so.
+ * Reads an operator's attributes: from its attribute table, and from operands
+ * that TOSA 1.0 has as compile-time constants (zero points, shapes, pads,
+ * shifts). Where one of these is not constant (EXT-DYNAMIC), they all stay
+ * operands of the graph's operator, and l->dynamic says so.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One block to one graph. Operators are put in an order in which every value
- * exists before it is used; a file that is in such an order keeps it. A block
- * that COND_IF or WHILE_LOOP names becomes a sub-graph once, whoever names it.
+ * Makes one graph of one block. Operators are put in an order in which every
+ * value exists before it is used; a file that is in such an order keeps it. A
+ * block that COND_IF or WHILE_LOOP names becomes one sub-graph, however many
+ * operators name it.
  *
- * Of other blocks a block may use constants, shapes and variables by name,
+ * A block may use constants, shapes and variables of other blocks by name, but
  * nothing that is computed there.
  */
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUSTOM: only the extension operators of this library, domain "weft", by the
- * names of include/weft/op.h, and some of TOSA's beyond its rows. implementation_attrs holds one byte per operand
- * and result, its type (enum weft_dtype), then the attributes as in a .weft
- * file. Everybody else's are refused.
+ * CUSTOM: reads only domain "weft", which has this library's extension
+ * operators, by the names of include/weft/op.h, and some TOSA operators in forms
+ * that TOSA itself lacks (`widened`). implementation_attrs holds one byte per
+ * operand and result, its type (enum weft_dtype), then the attributes as in a
+ * .weft file. CUSTOM operators of other domains are refused.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a TOSA file into the plain structures of tosa_file.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names to tensors and shapes. Sorted tables instead of hash tables: no choice
- * of names makes them slow.
+ * Finds tensors and shapes by name. The tables are sorted instead of hashed, so
+ * that no choice of names makes them slow.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operators' tables: how many operands, and which types go together.
+ * The operators' tables: how many operands each has, and which types it takes
+ * together.
  *
  * Source: TOSA 1.0, "Supported Data Types" of each operator (the profiles
  * PRO-INT and PRO-FP and all extensions).

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signs of bytes between CUSTOM operators. TOSA's types have none; our extension
- * operators say what theirs are, and what only moves bytes between such and the
- * network's ends has the same.
+ * Decides which tensors between CUSTOM operators have a type that TOSA does not
+ * have, such as uint8. Only our extension operators say the types of their
+ * operands; operators that only move elements between these and the network's
+ * inputs and outputs get the same type.
  */
 #include "tosa_lower.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators that no accelerator runs, on plain numbers: they become ONNX_NODE, the graph's operator for the host, or
- * a few of them. Each function below says how TensorFlow Lite's operator is expressed by ONNX's.
- *
- * A function returns the result's graph tensor, or a negative errno after tfl_fail().
+ * Lowers operators on plain numbers that no accelerator runs. They become
+ * ONNX_NODE, the graph's operator for the host, or a few of them. Each function
+ * below says how TensorFlow Lite's operator is expressed by ONNX's.
  */
 #include <errno.h>
 #include <float.h>
@@ -32,7 +31,10 @@ struct weft_attr_onnx_node tfl_node_attr(const char *name)
 	return a;
 }
 
-/* Finds attribute `name` of a's operator. Returns false if it has none of that name. */
+/*
+ * Sets *s to the attribute of that name of a's operator. Returns false if the operator has none of
+ * that name; *s is then undefined.
+ */
 static bool find_slot(const struct weft_attr_onnx_node *a, const char *name, struct weft_onnx_slot *s)
 {
 	for (int k = 0; weft_onnx_ref_slot(a->kind, k, s); k++)
@@ -97,7 +99,11 @@ int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool 
 	return tfl_node(l, &a, in, n, last);
 }
 
-/* Emits x with its axes in another order: axis i of the result is axis perm[i] of x. */
+/*
+ * Emits x with its axes in another order: axis i of the result is axis perm[i] of x. With last it
+ * is the operator's result. Returns the graph tensor, or a negative errno; a negative x is returned
+ * as it is.
+ */
 static int transposed(struct tfl_lower *l, int x, const int *perm, bool last)
 {
 	weft_attr a = { .perm = { { 0 } } };
@@ -113,7 +119,10 @@ static int transposed(struct tfl_lower *l, int x, const int *perm, bool last)
 	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t.dtype, t.rank, dim, last);
 }
 
-/* Emits x as the operator's own result. */
+/*
+ * Emits graph tensor x, by an IDENTITY, as the result of the operator at hand. Returns the result's
+ * tensor, or a negative errno; a negative x is returned as it is.
+ */
 static int own(struct tfl_lower *l, int x)
 {
 	if (x < 0)
@@ -122,7 +131,11 @@ static int own(struct tfl_lower *l, int x)
 	return tfl_step(l, WEFT_OP_IDENTITY, NULL, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* Emits x in type t as the operator's own result; integers are cut to the low bits. */
+/*
+ * Emits x converted to type t, which is int64, int32, int16 or float32; integers keep only the low
+ * bits. With last it is the operator's result. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
+ */
 static int cast_to(struct tfl_lower *l, int x, weft_dtype t, bool last)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
@@ -131,7 +144,10 @@ static int cast_to(struct tfl_lower *l, int x, weft_dtype t, bool last)
 	return tfl_node(l, &a, &x, 1, last);
 }
 
-/* Adds a constant vector of n int64. */
+/*
+ * Adds a constant vector of the n int64 in v, which are copied; suffix is part of its name. Returns
+ * its graph tensor, or a negative errno.
+ */
 static int int64s(struct tfl_lower *l, const char *suffix, int64_t n, const int64_t *v)
 {
 	int64_t *p = tfl_alloc(l, n, sizeof *p);
@@ -142,7 +158,10 @@ static int int64s(struct tfl_lower *l, const char *suffix, int64_t n, const int6
 	return tfl_data(l, suffix, WEFT_INT64, 1, &n, p);
 }
 
-/* Adds a constant of zeros with the result's type and shape. */
+/*
+ * Adds a constant of zeros with type and shape of the result at hand. Returns its graph tensor, or
+ * a negative errno.
+ */
 static int zeros(struct tfl_lower *l)
 {
 	const int64_t n = weft_tensor_elements(&l->y);
@@ -155,7 +174,10 @@ static int zeros(struct tfl_lower *l)
 	return tfl_data(l, "zeros", l->y.dtype, l->y.rank, l->y.dim, p);
 }
 
-/* Fails where the result is uint8, whose stored 0 is not the graph's 0. */
+/*
+ * Checks that the result at hand is not uint8, since the file's 0 is not the graph's 0 there: the
+ * graph holds uint8 as int8. Returns 0, or -ENOTSUP after tfl_fail().
+ */
 static int no_uint8(struct tfl_lower *l)
 {
 	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? tfl_fail(l, -ENOTSUP, "uint8; int8 is supported") : 0;
@@ -163,7 +185,10 @@ static int no_uint8(struct tfl_lower *l)
 
 /* ---- one operator each ---- */
 
-/* ROUND: halves to even, as ONNX's Round does. SIGN. */
+/*
+ * Lowers ROUND, which rounds halves to even as ONNX's Round does, and SIGN. Returns the result's
+ * tensor, or a negative errno.
+ */
 static int unary(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0);
@@ -171,7 +196,10 @@ static int unary(struct tfl_lower *l)
 	return tfl_plain(l, l->op->code == TFL_ROUND ? "Round" : "Sign", &x, 1, true);
 }
 
-/* CUMSUM along a constant axis. */
+/*
+ * Lowers CUMSUM, the running sum along the axis in operand 1, to ONNX's CumSum with the same two
+ * options. Returns the result's tensor, or a negative errno.
+ */
 static int cumsum(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("CumSum");
@@ -186,7 +214,10 @@ static int cumsum(struct tfl_lower *l)
 	return tfl_node(l, &a, in, 2, true);
 }
 
-/* ADD_N: the sum of all operands, in their order. */
+/*
+ * Lowers ADD_N, the sum of all operands in their order, to ONNX's Sum. Returns the result's tensor,
+ * -ENOTSUP if there are more than WEFT_ONNX_MAX_IN operands, or another negative errno.
+ */
 static int add_n(struct tfl_lower *l)
 {
 	int in[WEFT_ONNX_MAX_IN], n = (int)l->op->in.n;
@@ -198,7 +229,10 @@ static int add_n(struct tfl_lower *l)
 	return tfl_plain(l, "Sum", in, n, true);
 }
 
-/* POW and BITWISE_XOR have two operands that broadcast. */
+/*
+ * Lowers POW and BITWISE_XOR, whose two operands broadcast, to ONNX's operators. Returns the
+ * result's tensor, or a negative errno.
+ */
 static int two_operands(struct tfl_lower *l)
 {
 	int in[2] = { tfl_value(l, 0), -1 };
@@ -207,7 +241,10 @@ static int two_operands(struct tfl_lower *l)
 	return tfl_plain(l, l->op->code == TFL_POW ? "Pow" : "BitwiseXor", in, 2, true);
 }
 
-/* RIGHT_SHIFT of signed integers: the sign comes in from above. */
+/*
+ * Lowers RIGHT_SHIFT of signed integers to ARITHMETIC_RIGHT_SHIFT, which fills with the sign and
+ * does not round. Returns the result's tensor, or a negative errno.
+ */
 static int right_shift(struct tfl_lower *l)
 {
 	const weft_attr a = { .shift = { .round = false } };
@@ -221,7 +258,11 @@ static int right_shift(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, in, 2, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* REDUCE_ANY and REDUCE_ALL of bool, which are the maximum and the minimum; REDUCE_PROD of integers. */
+/*
+ * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD of
+ * integers to ReduceProd; without any axis the result is operand 0. The axes, operand 1, are
+ * constant. Returns the result's tensor, or a negative errno.
+ */
 static int reduce(struct tfl_lower *l)
 {
 	const int code = l->op->code;
@@ -237,7 +278,10 @@ static int reduce(struct tfl_lower *l)
 	return n ? tfl_node(l, &a, &x, 1, true) : own(l, x);
 }
 
-/* REVERSE_SEQUENCE: the first elements of each row, as many as operand 1 says, in reverse order. */
+/*
+ * Lowers REVERSE_SEQUENCE, which reverses the first elements of each row, as many as operand 1
+ * says, to ONNX's ReverseSequence. Returns the result's tensor, or a negative errno.
+ */
 static int reverse_sequence(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("ReverseSequence");
@@ -254,7 +298,10 @@ static int reverse_sequence(struct tfl_lower *l)
 	return tfl_node(l, &a, in, 2, true);
 }
 
-/* EMBEDDING_LOOKUP: rows of operand 1, chosen by operand 0. */
+/*
+ * Lowers EMBEDDING_LOOKUP, which takes the rows of operand 1 that operand 0 names, to ONNX's
+ * Gather. Returns the result's tensor, or a negative errno.
+ */
 static int embedding_lookup(struct tfl_lower *l)
 {
 	int in[2] = { tfl_moved(l, 1), -1 };
@@ -263,7 +310,12 @@ static int embedding_lookup(struct tfl_lower *l)
 	return tfl_plain(l, "Gather", in, 2, true);
 }
 
-/* TOPK_V2 with a constant count: values and their places along the last axis. */
+/*
+ * Lowers TOPK_V2 with a constant count k in operand 1 to ONNX's TopK: the first result has the k
+ * greatest values along the last axis, the second one their places there. Returns the first
+ * result's tensor, -EINVAL if k is not in 1..the axis's length or the results are not two, or
+ * another negative errno.
+ */
 static int top_k(struct tfl_lower *l)
 {
 	weft_attr a = { .onnx_node = tfl_node_attr("TopK") };
@@ -291,7 +343,11 @@ static int top_k(struct tfl_lower *l)
 
 /* ---- a few operators each ---- */
 
-/* ONE_HOT: operand 2 where the index equals the place along the new axis, else operand 3. */
+/*
+ * Lowers ONE_HOT: along a new axis of `depth` elements (constant operand 1) the result is operand 2
+ * where the index in operand 0 equals the place on that axis, else operand 3. Returns the result's
+ * tensor, -EINVAL if axis, rank or depth do not fit, or another negative errno.
+ */
 static int one_hot(struct tfl_lower *l)
 {
 	int64_t depth = 0, dim[WEFT_MAX_RANK] = { 0 };
@@ -324,7 +380,10 @@ static int one_hot(struct tfl_lower *l)
 	return in[1] < 0 ? (in[0] < 0 ? in[0] : in[1]) : tfl_plain(l, "Where", in, 3, true);
 }
 
-/* FILL with constant extents: the number of operand 1 everywhere. */
+/*
+ * Lowers FILL: the single number in operand 1, expanded to the result's shape. Operand 0, the
+ * shape, is not looked at. Returns the result's tensor, or a negative errno.
+ */
 static int fill(struct tfl_lower *l)
 {
 	int x = tfl_moved(l, 1), dim = x < 0 ? x : int64s(l, "extents", l->y.rank, l->y.dim);
@@ -332,7 +391,10 @@ static int fill(struct tfl_lower *l)
 	return tfl_plain(l, "Expand", (int[]){ x, dim }, 2, true);
 }
 
-/* ZEROS_LIKE, whatever the operand holds. */
+/*
+ * Lowers ZEROS_LIKE: zeros of the result's type and shape, a constant. Returns the result's tensor,
+ * -ENOTSUP for uint8, or another negative errno.
+ */
 static int zeros_like(struct tfl_lower *l)
 {
 	const int err = no_uint8(l);
@@ -340,7 +402,10 @@ static int zeros_like(struct tfl_lower *l)
 	return err ? err : own(l, zeros(l));
 }
 
-/* SCATTER_ND: updates added into zeros, each at its index. */
+/*
+ * Lowers SCATTER_ND: each update (operand 1) is added into zeros at its index (operand 0). Returns
+ * the result's tensor, -ENOTSUP for uint8, or another negative errno.
+ */
 static int scatter_nd(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("ScatterND");
@@ -354,7 +419,11 @@ static int scatter_nd(struct tfl_lower *l)
 	return tfl_node(l, &a, in, 3, true);
 }
 
-/* SPARSE_TO_DENSE: values at their indices, and the default of operand 3 elsewhere. */
+/*
+ * Lowers SPARSE_TO_DENSE: each value of operand 2 (one for all, or a vector) stands at its index in
+ * operand 0, and elsewhere the default in operand 3. Returns the result's tensor, -EINVAL if the
+ * indices have more than 2 dimensions or do not fit the result's rank, or another negative errno.
+ */
 static int sparse_to_dense(struct tfl_lower *l)
 {
 	int at = tfl_value(l, 0), values = at < 0 ? at : tfl_moved(l, 2), other = values < 0 ? values : tfl_moved(l, 3);
@@ -372,9 +441,11 @@ static int sparse_to_dense(struct tfl_lower *l)
 }
 
 /*
- * MATRIX_DIAG puts a vector on the diagonal of a square of zeros, MATRIX_SET_DIAG on that of given matrices. The
- * diagonal's element i stands in row i and column i, so the vector is spread along rows, or along columns if the
- * matrix has more columns than rows.
+ * Lowers MATRIX_DIAG, which puts a vector on the diagonal of a square of zeros, and
+ * MATRIX_SET_DIAG, which puts it on that of given matrices. The diagonal's element i stands in row
+ * i and column i, so the vector is spread along rows, or along columns if the matrix has more
+ * columns than rows. Returns the result's tensor, -EINVAL if the diagonal does not fit the matrix,
+ * -ENOTSUP for MATRIX_DIAG of uint8, or another negative errno.
  */
 static int matrix_diag(struct tfl_lower *l)
 {
@@ -403,7 +474,11 @@ static int matrix_diag(struct tfl_lower *l)
 	return tfl_plain(l, "Where", (int[]){ which, d, other }, 3, true);
 }
 
-/* BUCKETIZE: how many of the boundaries an element reaches. */
+/*
+ * Lowers BUCKETIZE: the result is the number of boundaries, which are in the options, that are not
+ * above the element. Elements are compared in float32. Returns the result's tensor, -EINVAL if the
+ * boundaries are missing or the rank is the greatest possible, or another negative errno.
+ */
 static int bucketize(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node sum = tfl_node_attr("ReduceSum");
@@ -436,8 +511,11 @@ static int bucketize(struct tfl_lower *l)
 }
 
 /*
- * DYNAMIC_UPDATE_SLICE: operand 1 replaces a part of operand 0 that begins where operand 2 says, moved so that it lies
- * within. The places of its elements are constants, the beginning is added when the network runs.
+ * Lowers DYNAMIC_UPDATE_SLICE: operand 1 replaces a part of operand 0 that begins where operand 2
+ * says, moved as far as needed to lie within. The places of the part's elements, counted from its
+ * beginning, are a constant; the beginning is added when the network runs. Returns the result's
+ * tensor, -EINVAL if operands 0 and 1 differ in rank or type or are scalars, or another negative
+ * errno.
  */
 static int update_slice(struct tfl_lower *l)
 {
@@ -467,8 +545,9 @@ static int update_slice(struct tfl_lower *l)
 }
 
 /*
- * The remainder of a floored quotient of float32 a and b has the divisor's sign; that of the C library has the
- * dividend's, so the divisor is added where the signs differ.
+ * Lowers FLOOR_MOD of float32 a and b. Its result has the divisor's sign; that of ONNX's Mod has
+ * the dividend's, as the C library's fmod, so the divisor is added where the signs differ and the
+ * remainder is not 0. Returns the result's tensor, or a negative errno.
  */
 static int float_remainder(struct tfl_lower *l, int a, int b)
 {
@@ -484,8 +563,10 @@ static int float_remainder(struct tfl_lower *l, int a, int b)
 }
 
 /*
- * Emits the floored quotient of integers a and b, whose floored remainder is m: the quotient rounded to zero, and one
- * less if there is a remainder and the signs differ.
+ * Emits the floored quotient of integers a and b, whose floored remainder is m, as the result of
+ * the operator at hand: the quotient rounded to zero, and one less if there is a remainder and the
+ * signs differ. Returns the result's tensor, or a negative errno; a negative m is returned as it
+ * is.
  */
 static int floored(struct tfl_lower *l, int a, int b, int m)
 {
@@ -521,7 +602,9 @@ int tfl_host_floor_div(struct tfl_lower *l)
 static const int to_channels_first[5][5] = { [4] = { 0, 3, 1, 2 } }, to_channels_last[5][5] = { [4] = { 0, 2, 3, 1 } };
 
 /*
- * L2_POOL_2D: the root of the mean of the squares in a window, where places beyond the image do not count.
+ * Lowers L2_POOL_2D of float32: the root of the mean of the squares in a window, where places
+ * beyond the image do not count. Returns the result's tensor, -EINVAL for other types or ranks, or
+ * another negative errno.
  */
 static int l2_pool(struct tfl_lower *l)
 {
@@ -549,8 +632,10 @@ static int l2_pool(struct tfl_lower *l)
 }
 
 /*
- * LOCAL_RESPONSE_NORMALIZATION across the channels within a radius. ONNX counts a window's channels and divides alpha
- * by their number, which TensorFlow Lite does not.
+ * Lowers LOCAL_RESPONSE_NORMALIZATION of float32, across the channels within a radius, to ONNX's
+ * LRN. This divides alpha by the number of channels in a window, which TensorFlow Lite does not, so
+ * alpha is multiplied by it first. Returns the result's tensor, -EINVAL for other types, ranks or
+ * radii, or another negative errno.
  */
 static int local_response(struct tfl_lower *l)
 {

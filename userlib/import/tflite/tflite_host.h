@@ -1,37 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators of a .tflite file by ONNX's reference kernels on the host (the graph's ONNX_NODE).
+ * Lowers operators of a .tflite file to ONNX's reference kernels on the host (the
+ * graph's ONNX_NODE).
  *
- * All functions that return int give a graph tensor, or a negative errno after writing one line
- * into l->msg. A negative number among operands is an earlier failure and is returned as it is.
+ * All functions that return int give a graph tensor, or a negative errno after
+ * writing one line into l->msg. A negative number among operands is an earlier
+ * failure and is returned as it is.
  */
 #ifndef WEFT_IMPORT_TFLITE_HOST_H
 #define WEFT_IMPORT_TFLITE_HOST_H
 
 #include "tflite_lower.h"
 
-/* The lowering of operator code `code` on the host, or NULL if this file has none. */
+/* Returns the function that lowers operator code `code` on the host, or NULL if there is none. */
 int (*tfl_host_lowering(int code))(struct tfl_lower *);
 
-/* FLOOR_DIV and FLOOR_MOD of any type of number; a divisor of 0 gives what the kernel of ONNX's Div and Mod gives. */
+/*
+ * Lowers FLOOR_DIV and FLOOR_MOD of any type of number; a divisor of 0 gives what the kernel of
+ * ONNX's Div and Mod gives.
+ */
 int tfl_host_floor_div(struct tfl_lower *l);
 
-/* ONNX's operator `name` of the default domain with its attributes at their defaults, no operands yet. */
+/*
+ * Returns the attributes of an ONNX_NODE that is ONNX's operator `name` of the default domain, all
+ * at their defaults and without operands yet.
+ */
 struct weft_attr_onnx_node tfl_node_attr(const char *name);
 
-/* Set attribute `name` to an integer (or the number of a choice), a float, or a list of n <= 8 integers. */
+/*
+ * Set a's attribute `name` to an integer (or the number of a choice), a float, or a list of n <= 8
+ * integers. They do nothing if the operator has no such attribute.
+ */
 void tfl_node_int(struct weft_attr_onnx_node *a, const char *name, int v);
 void tfl_node_float(struct weft_attr_onnx_node *a, const char *name, float v);
 void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const int64_t *v);
 
 /*
- * Emit the operator `of` on the n graph tensors `in`, with type and shape as its kernel states them.
- * last: the result is the file's operator's own, and has to be as the file says. -ENOTSUP if an
- * operand that is not constant decides on the shape.
+ * Emits the operator `of` on the n graph tensors `in`; the kernel says the result's type and shape.
+ * With last it is the result of the file's operator at hand and has to be as the file says. Returns
+ * -ENOTSUP if the shape depends on an operand that is not constant.
  */
 int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last);
 
-/* The same for operator `name` with its attributes at their defaults. */
+/* Emits operator `name` with its attributes at their defaults, otherwise as tfl_node(). */
 int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last);
 
 #endif

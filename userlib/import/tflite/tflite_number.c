@@ -116,8 +116,9 @@ static int int_operand(struct tfl_lower *l, int k)
 }
 
 /*
- * Returns 1 if the operator divides int32 by constants above 0, of which there are at most 65536: then no division
- * traps, and only negative remainders need a correction. Returns 0 if it does not, or a negative errno for a bad file.
+ * Says whether the operator at hand divides int32 by at most 65536 constants above 0: then no
+ * division traps, and only negative remainders need a correction. Returns 1 if so, 0 if not, or a
+ * negative errno.
  */
 static int plain_divisors(struct tfl_lower *l)
 {

@@ -159,8 +159,9 @@ int tfl_lower_resize_nearest(struct tfl_lower *l)
 }
 
 /*
- * Finds what output element o of axis a takes in float32: elements low and high of the input, and the share of high.
- * Both are the border's where the position lies outside.
+ * Finds what output element o of axis a is made of in float32: sets *low and *high to the two
+ * elements of the input, and returns the share of the higher one. Where the position lies outside,
+ * both are the element at the border.
  */
 static float share_of(const struct axis *a, int64_t o, int64_t *low, int64_t *high)
 {
@@ -174,12 +175,14 @@ static float share_of(const struct axis *a, int64_t o, int64_t *low, int64_t *hi
 	return at - (float)*low;
 }
 
-/* One of the four neighbours of each output element: along each axis the lower (false) or the higher one (true). */
+/* One of the four neighbours of each output element: along each axis the higher one (true) or the lower one. */
 struct corner { bool high[2]; };
 
 /*
- * Adds the constant shares of axis a, rows if k is 0 and columns if it is 1, as [1,out,1,1] or [1,1,out,1]: those of the
- * higher neighbour, or of the lower one, which are 1 less the former. Returns the tensor, or a negative errno.
+ * Adds the shares of one neighbour of each output element along axis a, a constant of shape
+ * [1,out,1,1] for rows (k is 0) or [1,1,out,1] for columns (k is 1): those of the higher neighbour
+ * if high, else those of the lower one, which are 1 less the former. Returns the graph tensor, or a
+ * negative errno.
  */
 static int shares(struct tfl_lower *l, const struct axis *a, int k, bool high)
 {
@@ -197,8 +200,9 @@ static int shares(struct tfl_lower *l, const struct axis *a, int k, bool high)
 }
 
 /*
- * Emits image x [N,H,W,C] with a's `out` elements along its rows (k is 0) or columns (k is 1) in place of `in`: the higher
- * neighbour of each, or the lower one. Returns the tensor, or a negative errno; a negative x is returned as it is.
+ * Emits, from image x [N,H,W,C], the neighbour of each of a's `out` output elements along its rows
+ * (k is 0) or columns (k is 1): the higher one if high, else the lower one. Returns the graph
+ * tensor, or a negative errno; a negative x is returned as it is.
  */
 static int corner_of(struct tfl_lower *l, int x, const struct axis *a, int k, bool high)
 {
@@ -217,8 +221,8 @@ static int corner_of(struct tfl_lower *l, int x, const struct axis *a, int k, bo
 }
 
 /*
- * Emits the product of two float32 tensors of rank 4 that broadcast to dim. Returns the tensor, or a negative errno; a
- * negative x or y is returned as it is.
+ * Emits the product of two float32 tensors of rank 4 that broadcast to dim. Returns the graph
+ * tensor, or a negative errno; a negative x or y is returned as it is.
  */
 static int product(struct tfl_lower *l, int x, int y, const int64_t *dim)
 {
@@ -228,8 +232,10 @@ static int product(struct tfl_lower *l, int x, int y, const int64_t *dim)
 }
 
 /*
- * Lowers RESIZE_BILINEAR of float32: the four neighbours times their shares along rows, then along columns, summed in
- * the order in which the reference kernel writes them. Returns the result's tensor, or a negative errno.
+ * Emits RESIZE_BILINEAR of float32 image x, with axes a[0] (rows) and a[1] (columns), as the
+ * operator's result: the four neighbours are multiplied by their shares along rows, then along
+ * columns, and summed in the order in which the reference kernel writes them. Returns the result's
+ * tensor, or a negative errno.
  */
 static int bilinear_float(struct tfl_lower *l, int x, const struct axis a[2])
 {

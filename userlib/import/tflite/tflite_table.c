@@ -438,7 +438,7 @@ static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 /*
  * Lowers functions of one quantised operand: of 8 bits to a TABLE with the results of all 256
  * codes, of int16 by sixteen_bits(). Returns the result's tensor, -ENOTSUP if operand and result
- * have different types, or another negative errno.
+ * have different types or the function is not supported for int16, or another negative errno.
  */
 int tfl_lower_table(struct tfl_lower *l)
 {

@@ -43,6 +43,10 @@ static bool find_slot(const struct weft_attr_onnx_node *a, const char *name, str
 	return false;
 }
 
+/*
+ * Sets a's attribute of that name to integer v, or to the choice with number v. Does nothing if the
+ * operator has no such attribute.
+ */
 void tfl_node_int(struct weft_attr_onnx_node *a, const char *name, int v)
 {
 	struct weft_onnx_slot s;
@@ -51,6 +55,9 @@ void tfl_node_int(struct weft_attr_onnx_node *a, const char *name, int v)
 		a->i[s.i] = v;
 }
 
+/*
+ * Sets a's attribute of that name to float v. Does nothing if the operator has no such attribute.
+ */
 void tfl_node_float(struct weft_attr_onnx_node *a, const char *name, float v)
 {
 	struct weft_onnx_slot s;
@@ -59,6 +66,10 @@ void tfl_node_float(struct weft_attr_onnx_node *a, const char *name, float v)
 		a->f[s.f] = v;
 }
 
+/*
+ * Sets a's attribute of that name to a list of the n integers in v, at most WEFT_ONNX_LIST. Does
+ * nothing if the operator has no such attribute.
+ */
 void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const int64_t *v)
 {
 	struct weft_onnx_slot s;

@@ -567,7 +567,7 @@ int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *
 /* ---- building ---- */
 
 /*
- * Adds to the graph a constant of integer type t with one element, v cut to the type's bytes, and
+ * Adds to the graph a constant of type t with one element, integer v cut to the type's bytes, and
  * `rank` dimensions of 1. It is named after the result at hand and suffix. Returns the graph
  * tensor, or a negative errno.
  */

@@ -230,7 +230,14 @@ struct weft_session_options {
 	uint64_t profile_grain;    /* in it, states shorter than so many cycles share a slice; 0: by the run's length */
 	unsigned threads;          /* compile with at most so many threads; 0: one */
 	enum weft_runtime runtime; /* refuse a network that gives another runtime's results; ANY: take all */
-	uint64_t reserved[3];      /* zero */
+	/*
+	 * A device to run on, of the kind and configuration named above; NULL: the session opens one. It
+	 * stays the caller's and must outlive the session. Sessions may share one, if only one of them
+	 * runs, is opened or closed at a time. What such a device was opened with holds (weft/dev.h): on
+	 * the RTL check needs cosim, profile needs samples, and waves are those of the device.
+	 */
+	weft_dev *on;
+	uint64_t reserved[2];      /* zero */
 };
 
 /** Returns the defaults: the functional model, configuration w16, memory DDR, no checks. */

@@ -222,9 +222,44 @@ static void full_bad(void **state)
 	close_bench(&b);
 }
 
+/* Two sessions on one device that the caller has opened: each gives what it gives alone, and neither closes the device. */
+static void on_one_device(void **state)
+{
+	static struct bench b;
+	struct weft_session_options o = weft_session_options_default();
+	struct weft_dev_options d = weft_dev_options_default();
+	struct weft_session_options other;
+	weft_session *s[2], *none;
+	weft_dev *dev;
+	char msg[WEFT_MSG_LEN];
+
+	(void)state;
+	open_bench(&b, WEFT_DEVICE_MODEL);
+	assert_int_equal(weft_dev_open(&d, &dev, msg), 0);
+	o.on = dev;
+	o.check = true;
+	for (int k = 0; k < 2; k++)
+		assert_int_equal(weft_session_open(b.net, &o, &s[k], msg), 0);
+	for (int i = 0; i < RUNS; i++) {
+		assert_int_equal(weft_session_run_into(s[i % 2], &b.in[i], &b.out[i], NULL, msg), 0);
+		assert_memory_equal(b.got[i], b.want[i], weft_tensor_bytes(&b.out[i]));
+	}
+	assert_ptr_equal(weft_session_device(s[1]), dev);
+	weft_session_close(s[0]);
+	assert_int_equal(weft_session_run_into(s[1], &b.in[0], &b.out[0], NULL, msg), 0);
+	weft_session_close(s[1]);
+	other = o;
+	other.config = "w8";
+	assert_int_equal(weft_session_open(b.net, &other, &none, msg), -EINVAL);
+	assert_string_equal(msg, "device: it was opened for configuration w16, the session is for w8");
+	weft_dev_close(dev);
+	close_bench(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(on_one_device),
 		cmocka_unit_test(order), cmocka_unit_test(cancel), cmocka_unit_test(threads), cmocka_unit_test(outputs_bad),
 		cmocka_unit_test(full_bad),
 	};

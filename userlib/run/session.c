@@ -11,6 +11,7 @@
 
 #include "sim/golden/golden.h"
 #include "driver/clock.h"
+#include "driver/device.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/profile/profile.h"
 #include "userlib/segment/segment.h"
@@ -38,7 +39,21 @@ enum weft_dev_kind weft_device_kind(enum weft_device d)
 /* ---- opening ---- */
 
 /*
- * Opens the session's device with its options, allocates the buffers for constants and arena, plants
+ * Makes the device that the caller has opened the session's. Returns 0, or -EINVAL with one line in
+ * msg if it was opened for another configuration.
+ */
+static int take_device(weft_session *s, char *msg)
+{
+	if (strcmp(s->o.on->cfg->name, s->cfg->name)) {
+		snprintf(msg, WEFT_MSG_LEN, "device: it was opened for configuration %s, the session is for %s", s->o.on->cfg->name, s->cfg->name);
+		return -EINVAL;
+	}
+	s->dev = s->o.on;
+	return 0;
+}
+
+/*
+ * Opens the session's device with its options, or takes the caller's, allocates the buffers for constants and arena, plants
  * the fault that the options name, and writes the constants. Nothing is done on golden. Returns 0 or a
  * negative errno with one line in msg.
  */
@@ -59,7 +74,7 @@ static int open_device(weft_session *s, char *msg)
 	d.wave_cmd = s->o.wave_cmd;
 	d.wave_cycles = s->o.wave_cycles;
 	d.samples = s->o.profile != NULL;
-	int err = weft_dev_open(&d, &s->dev, msg);
+	int err = s->o.on ? take_device(s, msg) : weft_dev_open(&d, &s->dev, msg);
 	if (err)
 		return err;
 	if (weft_buf_alloc(s->dev, s->p->n_consts, &s->consts) ||
@@ -195,7 +210,8 @@ void weft_session_close(weft_session *s)
 	weft_vars_release(&s->host_vars);
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
-	weft_dev_close(s->dev);
+	if (!s->o.on)
+		weft_dev_close(s->dev);
 	free(s->before);
 	weft_program_free(s->own_program);
 	weft_program_free(s->plan);

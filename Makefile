@@ -100,8 +100,10 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 # ---- sources ----------------------------------------------------------------
 
 FAST_SRC := $(wildcard sim/golden/fast/*.c)
+# Libraries of their own, which other runtimes load, and what both have in common.
+PLUGIN_SRC := $(sort $(wildcard userlib/plugin/*.c))
 ORT_SRC  := $(sort $(wildcard userlib/ort/*.c))
-LIB_SRC  := $(sort $(filter-out $(ORT_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
+LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card runtimes
@@ -120,7 +122,8 @@ PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 LIB_MAP  := userlib/libweft.map
 INSIDE   := $(O)/obj/inside.a
-ORT_OBJ  := $(ORT_SRC:%.c=$(O)/obj/%.o)
+ORT_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(ORT_SRC) $(PLUGIN_SRC))
+PLUGINS  := $(O)/libweft_ort_ep.so
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
 CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
@@ -138,7 +141,7 @@ fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
 api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
-card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
+card_needs   = $(if $(filter card/% runtimes/ort,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # Tests run on simulators that check the RTL's assertions, everything else on plain ones:
@@ -190,8 +193,8 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 .PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel clean deps tests compile_commands.json FORCE
 
-## all: library, commands, ONNX Runtime's provider and RTL simulator of CONFIGS (the default)
-all: $(O)/libweft.a $(O)/libweft.so $(O)/libweft_ort_ep.so $(CMD) sim
+## all: library, commands, ONNX Runtime's provider, RTL simulator of CONFIGS (the default)
+all: $(O)/libweft.a $(O)/libweft.so $(PLUGINS) $(CMD) sim
 
 ## help: this list
 help:
@@ -367,7 +370,7 @@ clean:
 ## compile_commands.json: for editors and analysers
 compile_commands.json:
 	$(Q){ echo '['; sep=; \
-	for f in $(LIB_SRC) $(ORT_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	for f in $(LIB_SRC) $(PLUGIN_SRC) $(ORT_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
 		sep=$$',\n'; \
@@ -448,11 +451,14 @@ $(O)/weft-card: $(CARD_OBJ) $(O)/libweft.so
 	$(call link_command,$(CARD_OBJ))
 	$(link_rtl)
 
-# ONNX Runtime loads it, and it loads the library beside it.
+# A runtime loads the plugin, and the plugin loads the library beside it. It is never unloaded: what
+# a runtime has of it may outlive the runtime's handle. Objects, list of exports.
+link_plugin = $(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--version-script=$(2) $(ALL_LDFLAGS) \
+	-Wl,-rpath,'$$ORIGIN' $(1) $(O)/libweft.so -o $@
+
 $(O)/libweft_ort_ep.so: $(ORT_OBJ) userlib/ort/entry.map $(O)/libweft.so
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=userlib/ort/entry.map $(ALL_LDFLAGS) \
-		-Wl,-rpath,'$$ORIGIN' $(ORT_OBJ) $(O)/libweft.so -o $@
+	$(call link_plugin,$(ORT_OBJ),userlib/ort/entry.map)
 
 TO_LIBDIR = /$(shell realpath -m --relative-to=$(PREFIX)/bin $(LIBDIR))
 $(O)/obj/installed/weft: $(CMD_OBJ) $(O)/libweft.so FORCE

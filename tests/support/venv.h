@@ -5,9 +5,11 @@
 #ifndef TESTS_SUPPORT_VENV_H
 #define TESTS_SUPPORT_VENV_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -15,16 +17,18 @@
 #include "tests/support/shell.h"
 
 /*
- * Writes the folder of an environment with the packages into venv: the one that WEFT_VENV names, or
- * BUILD/venv/NAME, which tools/venv.sh makes once. If PyPI cannot be reached the test is skipped,
- * but fails where CI=true.
+ * Writes the folder of an environment with the packages into venv: the one that WEFT_VENV names,
+ * the one of that name in the folder WEFT_VENV, or BUILD/venv/NAME, which tools/venv.sh makes
+ * once. If PyPI cannot be reached the test is skipped, but fails where CI=true.
  */
 static inline void test_venv(char *venv, size_t len, const char *name, const char *packages)
 {
 	const char *given = getenv("WEFT_VENV"), *ci = getenv("CI");
 
 	if (given) {
-		snprintf(venv, len, "%s", given);
+		snprintf(venv, len, "%s/%s/bin/python", given, name);
+		bool inside = !access(venv, X_OK);
+		snprintf(venv, len, inside ? "%s/%s" : "%s", given, name);
 		return;
 	}
 	snprintf(venv, len, "%s/venv/%s", test_env("WEFT_BUILD", "build"), name);

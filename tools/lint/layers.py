@@ -47,8 +47,9 @@ LAYERS = {
     "userlib/replay": ["userlib/run/", "userlib/files/", "driver/"],
     "userlib/diag": ["userlib/run/", "driver/"],
     "userlib/conform": [],
-    # A user of the public API, loaded by ONNX Runtime.
-    "userlib/ort": [],
+    # Users of the public API, loaded by other runtimes.
+    "userlib/plugin": [],
+    "userlib/ort": ["userlib/plugin/"],
     # Commands are users of the public API like any other.
     "tools": ["tools/"],
     "tests": ["tests/", "userlib/", "driver/", "sim/", "tools/", "firmware/"],

@@ -40,7 +40,7 @@ struct info {
 
 /* The search in one graph. */
 struct finder {
-	const struct provider *p;
+	struct provider *p;
 	const struct ort_graph *graph;
 	struct node *nodes;        /* the n nodes in topological order */
 	struct info *info;         /* of each node */
@@ -346,28 +346,42 @@ static bool load(struct finder *f, const struct node *const *nodes, size_t n, we
 }
 
 /*
- * Sets *is to whether the NPU has multiplications to do in a network, in the plan for the functional
- * model with the provider's configuration, which stands for every device. Returns NULL, or a status if
- * the options name a configuration that does not exist; a network that cannot be compiled for other
- * reasons is not worth it.
+ * Sets *is to whether the NPU has multiplications to do in a network of n nodes. If so, it is kept for
+ * Compile with its session on the provider's device, otherwise freed. Returns NULL, or a status if there
+ * is no memory; a network that cannot be compiled is not worth it.
  */
-static struct ort_status *worth(const struct finder *f, const weft_net *net, bool *is)
+static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool *is)
 {
-	struct provider p = *f->p;
+	struct provider *p = f->p;
+	struct kept *k = calloc(1, sizeof(*k));
 	struct weft_report *r = NULL;
-	weft_session *s;
 	char msg[WEFT_MSG_LEN];
 
-	p.options.device = WEFT_DEVICE_MODEL;
-	p.options.usb[0] = '\0';
 	*is = false;
-	/* If the network is at fault, the nodes are left to ONNX Runtime; if the options are, that is an error. */
-	int err = open_session(&p, net, &s, msg);
-	if (err)
-		return err == -ENOENT ? fail_ort(p.api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %s", msg) : NULL;
-	*is = !weft_session_plan(s, &r, msg) && r->macs;
+	if (!k) {
+		weft_net_free(net);
+		return fail_ort(p->api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
+	}
+	k->part.net = net;
+	k->n_nodes = n;
+	int err = plugin_open(&k->part, &p->options, p->n_parts, 0, &p->device, msg);
+	if (!err)
+		err = weft_session_plan(k->part.session, &r, msg);
+	/*
+	 * ONNX Runtime takes an error of GetCapability as "no nodes" and goes on without the provider.
+	 * If the device is not there, the nodes are taken, and Compile says so.
+	 */
+	bool no_device = err && !k->part.device;
+	*is = no_device || (!err && r->macs);
 	weft_report_free(r);
-	weft_session_close(s);
+	if (!*is || no_device) {
+		plugin_close(&k->part);
+		free(k);
+		return NULL;
+	}
+	p->n_parts++;
+	k->next = p->kept;
+	p->kept = k;
 	return NULL;
 }
 
@@ -459,10 +473,9 @@ static struct ort_status *take_group(struct finder *f, struct ort_support *suppo
 		bool take = false;
 		size_t length = longest(f, list, cuts + at, n_cuts - at, &net);
 		if (length)
-			status = worth(f, net, &take);
+			status = worth(f, net, cuts[at + length] - cuts[at], &take);
 		if (take)
 			status = fuse(f, support, list + cuts[at], cuts[at + length] - cuts[at]);
-		weft_net_free(net);
 		/* The piece up to the next place did not load together with the run; the search goes on behind it. */
 		at += length + 1;
 	}
@@ -558,7 +571,7 @@ static void say(const struct finder *f)
 
 struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, struct ort_support *support)
 {
-	struct finder f = { .p = (const struct provider *)ep, .graph = graph };
+	struct finder f = { .p = (struct provider *)ep, .graph = graph };
 	const struct ort_node *parent = NULL;
 	struct ort_status *status = NULL;
 

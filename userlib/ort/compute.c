@@ -14,8 +14,7 @@
 struct fused {
 	struct ort_compute ort;
 	const struct ort_api *api;
-	weft_net *net;
-	weft_session *session;
+	struct kept *kept;
 	int n_in, n_out;           /* numbers of the network's inputs and outputs */
 	size_t *in, *out;          /* for each of them its number at the fused node */
 };
@@ -30,21 +29,10 @@ int part_load(const struct provider *p, const struct part *part, weft_net **net,
 	if (err)
 		return err;
 	o.requant_rescale = p->options.rescale;
-	o.requant_runtime = p->options.runtime;
+	o.requant_runtime = p->options.requant_runtime;
 	err = weft_net_load_with(bytes, len, "part.onnx", &o, net, msg);
 	free(bytes);
 	return err;
-}
-
-int open_session(const struct provider *p, const weft_net *net, weft_session **s, char msg[static WEFT_MSG_LEN])
-{
-	struct weft_session_options o = weft_session_options_default();
-
-	o.device = p->options.device;
-	o.config = p->options.config;
-	o.check = p->options.check;
-	o.usb = p->options.usb[0] ? p->options.usb : NULL;
-	return weft_session_open(net, &o, s, msg);
 }
 
 /*
@@ -94,7 +82,7 @@ static struct ort_status *make_outputs(const struct fused *f, struct ort_kernel 
 	for (int i = 0; i < f->n_out; i++) {
 		struct ort_value *v = NULL;
 		struct weft_port p;
-		if (weft_net_output(f->net, i, &p))
+		if (weft_net_output(f->kept->part.net, i, &p))
 			return fail_ort(f->api, ORT_FAIL, ORT_PROVIDER ": there is no output %d", i);
 		struct ort_status *status = f->api->kernel_output(k, f->out[i], p.dim, (size_t)p.rank, &v);
 		if (status)
@@ -123,10 +111,9 @@ static struct ort_status *compute(struct ort_compute *c, void *state, struct ort
 	if (!status)
 		status = make_outputs(f, k, t + f->n_in);
 	if (!status) {
-		int err = weft_session_run_into(f->session, t, t + f->n_in, NULL, msg);
+		int err = plugin_run(&f->kept->part, t, t + f->n_in, msg);
 		if (err)
-			status = fail_ort(f->api, err == -EINVAL ? ORT_INVALID_ARGUMENT : ORT_EP_FAIL, ORT_PROVIDER ": %s",
-			                  err == -EBADMSG ? "the device's result differs from golden's" : msg);
+			status = fail_ort(f->api, err == -EINVAL ? ORT_INVALID_ARGUMENT : ORT_EP_FAIL, ORT_PROVIDER ": %s", msg);
 	}
 	free(t);
 	return status;
@@ -155,9 +142,9 @@ static void fused_free(struct fused *f)
 {
 	if (!f)
 		return;
-	if (f->session)
-		weft_session_close(f->session);
-	weft_net_free(f->net);
+	if (f->kept)
+		plugin_close(&f->kept->part);
+	free(f->kept);
 	free(f->in);
 	free(f->out);
 	free(f);
@@ -185,17 +172,17 @@ static int find_ports(struct fused *f, const struct part *part, char msg[static 
 	struct weft_port p = { .name = "" };
 	int err = 0;
 
-	f->n_in = weft_net_n_inputs(f->net);
-	f->n_out = weft_net_n_outputs(f->net);
+	f->n_in = weft_net_n_inputs(f->kept->part.net);
+	f->n_out = weft_net_n_outputs(f->kept->part.net);
 	f->in = calloc((size_t)f->n_in + 1, sizeof(f->in[0]));
 	f->out = calloc((size_t)f->n_out + 1, sizeof(f->out[0]));
 	snprintf(msg, WEFT_MSG_LEN, "not enough memory");
 	if (!f->in || !f->out)
 		return -ENOMEM;
 	for (int i = 0; !err && i < f->n_in; i++)
-		err = weft_net_input(f->net, i, &p) ? -EINVAL : find_port(f->api, p.name, part->in, part->n_in, &f->in[i]);
+		err = weft_net_input(f->kept->part.net, i, &p) ? -EINVAL : find_port(f->api, p.name, part->in, part->n_in, &f->in[i]);
 	for (int i = 0; !err && i < f->n_out; i++)
-		err = weft_net_output(f->net, i, &p) ? -EINVAL : find_port(f->api, p.name, part->out, part->n_out, &f->out[i]);
+		err = weft_net_output(f->kept->part.net, i, &p) ? -EINVAL : find_port(f->api, p.name, part->out, part->n_out, &f->out[i]);
 	if (!err && f->n_out != (int)part->n_out)
 		err = -EINVAL;
 	if (err)
@@ -203,24 +190,62 @@ static int find_ports(struct fused *f, const struct part *part, char msg[static 
 	return err;
 }
 
-/*
- * Loads a part as f's network, finds its ports at the fused node and opens the session. Returns 0 or a
- * negative errno with one line in msg; the caller frees f.
- */
-static int open_part(const struct provider *p, const struct part *part, struct fused *f, char msg[static WEFT_MSG_LEN])
+/* Says whether k is the part of a fused node: it has as many nodes, and ports of the same names. */
+static bool is_kept(const struct provider *p, const struct kept *k, const struct part *part)
 {
-	int err = part_load(p, part, &f->net, msg);
+	struct weft_port port;
+	size_t at;
+	bool same = k->n_nodes == part->n && weft_net_n_outputs(k->part.net) == (int)part->n_out;
 
+	for (int i = 0; same && i < weft_net_n_inputs(k->part.net); i++)
+		same = !weft_net_input(k->part.net, i, &port) && !find_port(p->api, port.name, part->in, part->n_in, &at);
+	for (int i = 0; same && i < weft_net_n_outputs(k->part.net); i++)
+		same = !weft_net_output(k->part.net, i, &port) && !find_port(p->api, port.name, part->out, part->n_out, &at);
+	return same;
+}
+
+/*
+ * Gives f the part that was kept since GetCapability, or loads and opens it now, and finds its ports at
+ * the fused node. Returns 0 or a negative errno with one line in msg; the caller frees f.
+ */
+static int open_part(struct provider *p, const struct part *part, struct fused *f, char msg[static WEFT_MSG_LEN])
+{
+	int err = 0;
+
+	for (struct kept **at = &p->kept; !f->kept && *at; at = &(*at)->next) {
+		if (!is_kept(p, *at, part))
+			continue;
+		f->kept = *at;
+		*at = f->kept->next;
+		return find_ports(f, part, msg);
+	}
+	snprintf(msg, WEFT_MSG_LEN, "not enough memory");
+	f->kept = calloc(1, sizeof(*f->kept));
+	if (!f->kept)
+		return -ENOMEM;
+	err = part_load(p, part, &f->kept->part.net, msg);
 	if (!err)
 		err = find_ports(f, part, msg);
-	return err ? err : open_session(p, f->net, &f->session, msg);
+	return err ? err : plugin_open(&f->kept->part, &p->options, p->n_parts++, 0, &p->device, msg);
+}
+
+void forget_kept(struct provider *p)
+{
+	while (p->kept) {
+		struct kept *k = p->kept;
+		p->kept = k->next;
+		plugin_close(&k->part);
+		free(k);
+	}
+	plugin_leave(p->device);
+	p->device = NULL;
 }
 
 /*
  * Makes what computes the fused node `fused`, whose inner nodes are those of `graph`: network and
  * session. Returns 0 with it in *out, or a negative errno with one line in msg.
  */
-static int fused_new(const struct provider *p, const struct ort_graph *graph, const struct ort_node *fused, struct fused **out,
+static int fused_new(struct provider *p, const struct ort_graph *graph, const struct ort_node *fused, struct fused **out,
                      char msg[static WEFT_MSG_LEN])
 {
 	struct fused *f = calloc(1, sizeof(*f));
@@ -253,7 +278,7 @@ static int fused_new(const struct provider *p, const struct ort_graph *graph, co
 struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **graphs, const struct ort_node **fused, size_t n,
                                  struct ort_compute **computes, struct ort_node **context_nodes)
 {
-	const struct provider *p = (const struct provider *)ep;
+	struct provider *p = (struct provider *)ep;
 	char msg[WEFT_MSG_LEN];
 
 	(void)context_nodes;
@@ -267,6 +292,7 @@ struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **gra
 		}
 		computes[i] = &f->ort;
 	}
+	forget_kept(p);
 	return NULL;
 }
 

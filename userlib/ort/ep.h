@@ -8,23 +8,19 @@
 #include <weft/weft.h>
 
 #include "ort_abi.h"
+#include "userlib/plugin/plugin.h"
 
 #define ORT_PROVIDER "WeftExecutionProvider"
-
-struct provider_options {
-	enum weft_device device;
-	char usb[64];              /* the card's serial or "@SOCKET"; "": any card */
-	char config[16];           /* the name of the configuration */
-	bool check;                /* compare every run with golden */
-	bool rescale, runtime;     /* how sums become 8 bits: requant_rescale and requant_runtime of struct weft_load_options */
-};
 
 /* The provider in one session of ONNX Runtime; ort comes first, so that a pointer to it is one to this. */
 struct provider {
 	struct ort_ep ort;
 	const struct ort_api *api;
 	const struct ort_logger *log;
-	struct provider_options options;
+	struct plugin_options options;
+	struct plugin_device *device; /* on which parts are opened, until all are; NULL: none is yet */
+	struct kept *kept;         /* parts that GetCapability has opened and Compile has not yet taken */
+	int n_parts;               /* parts that were opened */
 };
 
 /* A node and its values. The arrays belong to this struct, what they point to to ONNX Runtime. */
@@ -45,6 +41,13 @@ struct part {
 	size_t n_in, n_out;
 };
 
+/* A part that is open, and the number of its nodes; these and the names of its ports tell it from others. */
+struct kept {
+	struct plugin_part part;
+	struct kept *next;
+	size_t n_nodes;
+};
+
 /* Returns a status with that code and one line, cut after WEFT_MSG_LEN + 63 characters. */
 struct ort_status *fail_ort(const struct ort_api *api, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -53,14 +56,6 @@ bool ort_ok(const struct ort_api *api, struct ort_status *status);
 
 /* Returns the name of a value, which ONNX Runtime owns; "" if it is left out or cannot be read. */
 const char *name_of(const struct ort_api *api, const struct ort_value_info *v);
-
-/**
- * Read the provider's options from session options: those whose keys begin with
- * "ep.weftexecutionprovider."; others are ignored. What is not stated becomes the default: a card
- * if one is plugged in, otherwise the functional model; w16; no check.
- * @return NULL, or a status that names an unknown option or value
- */
-struct ort_status *take_options(const struct ort_api *api, const struct ort_session_options *o, struct provider_options *out);
 
 /**
  * Read a node of ONNX Runtime. The caller calls node_free() in each case.
@@ -92,8 +87,8 @@ int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, s
  */
 int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Open a session for a network with the provider's options. @return as weft_session_open() */
-int open_session(const struct provider *p, const weft_net *net, weft_session **s, char msg WEFT_ROOM(WEFT_MSG_LEN));
+/** Close the parts that were kept, and leave the device. */
+void forget_kept(struct provider *p);
 
 /**
  * The provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as

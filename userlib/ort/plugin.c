@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ep.h"
 
@@ -93,6 +94,32 @@ static struct ort_status *devices(struct ort_factory *f, const struct ort_hardwa
 }
 
 /*
+ * Sets *out to the options in the session's entries, where ONNX Runtime keeps them under the provider's
+ * name in small letters; what is not stated becomes the default. Returns NULL, or a status that names an
+ * unknown option or value.
+ */
+static struct ort_status *take_options(const struct ort_api *api, const struct ort_session_options *o, struct plugin_options *out)
+{
+	static const char prefix[] = "ep.weftexecutionprovider.";
+	const char *const *keys, *const *values;
+	char msg[WEFT_MSG_LEN];
+	struct ort_status *status;
+	struct ort_pairs *pairs;
+	size_t n;
+
+	*out = plugin_defaults();
+	status = api->session_entries(o, &pairs);
+	if (status)
+		return status;
+	api->pairs(pairs, &keys, &values, &n);
+	for (size_t i = 0; !status && i < n; i++)
+		if (!strncmp(keys[i], prefix, strlen(prefix)) && plugin_take(out, PLUGIN_ONNX, keys[i] + strlen(prefix), values[i], msg))
+			status = fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %s", msg);
+	api->release_pairs(pairs);
+	return status;
+}
+
+/*
  * Makes the provider for one session of ONNX Runtime, with the session's options. There must be exactly
  * one device. Returns NULL with the provider in *out, or a status.
  */
@@ -123,6 +150,7 @@ static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hard
 static void release_ep(struct ort_factory *f, struct ort_ep *ep)
 {
 	(void)f;
+	forget_kept((struct provider *)ep);
 	free((struct provider *)ep);
 }
 

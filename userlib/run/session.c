@@ -53,9 +53,9 @@ static int take_device(weft_session *s, char *msg)
 }
 
 /*
- * Opens the session's device with its options, or takes the caller's, allocates the buffers for constants and arena, plants
- * the fault that the options name, and writes the constants. Nothing is done on golden. Returns 0 or a
- * negative errno with one line in msg.
+ * Opens the session's device with its options, or takes the caller's, allocates the buffers for
+ * constants and arena, plants the fault that the options name, and writes the constants. Nothing is
+ * done on golden. Returns 0 or a negative errno with one line in msg.
  */
 static int open_device(weft_session *s, char *msg)
 {

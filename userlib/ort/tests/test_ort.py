@@ -7,6 +7,8 @@ the project's networks.
 import os
 import re
 import subprocess
+import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -14,6 +16,9 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from card import card, pull
 
 BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
 NAME = "WeftExecutionProvider"
@@ -159,12 +164,45 @@ def test_group_in_which_one_node_does_not_load(capfd):
     equal(b.model(b.op("Sin", b.dequantize(last))), capfd, 2)
 
 
+def two_parts():
+    """The sine between them is also an output: it stays a float, and with the runtime."""
+    b = Builder()
+    first = b.quantize(b.conv(b.quantize("x")))
+    between = b.op("Sin", b.dequantize(first))
+    last = b.quantize(b.conv(b.quantize(between)))
+    return b.model(b.op("Sin", b.dequantize(last)), between)
+
+
+def test_several_parts_run_on_one_card(capfd):
+    model, x = two_parts(), {"x": image(3, SHAPE)}
+    want = processor(model).run(None, x)[0].tobytes()
+    with tempfile.TemporaryDirectory() as folder, card(folder) as (device, process):
+        s = session(model, device=device, check="1")
+        assert taken(capfd)[2] == 2
+        assert s.run(None, x)[0].tobytes() == want
+        del s
+        # It is free again.
+        s = session(model, device=device)
+        assert s.run(None, x)[0].tobytes() == want
+        pull(process)
+        with pytest.raises(Exception, match=NAME):
+            s.run(None, x)
+
+
+def test_profile(tmp_path):
+    s = session(two_parts(), device="rtl", profile=str(tmp_path / "t.json"))
+    s.run(None, {"x": image(3, SHAPE)})
+    assert (tmp_path / "t.json").stat().st_size > 1000 and (tmp_path / "t.json.1").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("options, line", [
     ({"colour": "red"}, 'there is no option "colour"'),
     ({"device": "moon"}, 'option device: "moon" is not golden, model, rtl, usb'),
     ({"device": "usb:"}, 'option device: "usb:" is not'),
     ({"check": "2"}, 'option check: "2" is not 0 or 1'),
     ({"requant": "near"}, 'option requant: "near" is not exact, rescale or runtime'),
+    ({"runtime": "tflm"}, 'there is no option "runtime"; there are device, config, check, profile, requant'),
+    ({"profile": ""}, 'option profile: "" is not the name of a file'),
     ({"config": ""}, 'option config: "" is not'),
     ({"config": "w99"}, 'option config: "w99" is not'),
     ({"device": "usb:@/no/such/socket"}, "/no/such/socket"),

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of the plugins: pairs of words that the runtimes hand over. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weft/gen/config.h>
+
+#include "plugin.h"
+
+/*
+ * Reads the option "device": a name of weft_device_name(), or "usb:" and a card. Returns 0, or -EINVAL
+ * without a change.
+ */
+static int take_device(struct plugin_options *o, const char *v)
+{
+	if (!strncmp(v, "usb:", 4) && v[4] && strlen(v + 4) < sizeof(o->usb)) {
+		o->device = WEFT_DEVICE_USB;
+		strcpy(o->usb, v + 4);
+		return 0;
+	}
+	for (enum weft_device d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_USB; d++) {
+		if (!strcmp(v, weft_device_name(d))) {
+			o->device = d;
+			o->usb[0] = '\0';
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* Reads the option "config", the name of a configuration. Returns 0, or -EINVAL without a change. */
+static int take_config(struct plugin_options *o, const char *v)
+{
+	if (!weft_config_find(v) || strlen(v) >= sizeof(o->config))
+		return -EINVAL;
+	strcpy(o->config, v);
+	return 0;
+}
+
+/* Reads the option "check", 0 or 1. Returns 0, or -EINVAL without a change. */
+static int take_check(struct plugin_options *o, const char *v)
+{
+	if (strcmp(v, "0") && strcmp(v, "1"))
+		return -EINVAL;
+	o->check = *v == '1';
+	return 0;
+}
+
+/*
+ * Reads the option "profile", the name of a file; there must be room for what plugin_open() puts behind
+ * it. Returns 0, or -EINVAL without a change.
+ */
+static int take_profile(struct plugin_options *o, const char *v)
+{
+	if (!*v || strlen(v) >= sizeof(o->profile) - 16)
+		return -EINVAL;
+	strcpy(o->profile, v);
+	return 0;
+}
+
+/* Reads the option "requant": exact, rescale or runtime. Returns 0, or -EINVAL without a change. */
+static int take_requant(struct plugin_options *o, const char *v)
+{
+	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime"))
+		return -EINVAL;
+	o->rescale = !strcmp(v, "rescale");
+	o->requant_runtime = !strcmp(v, "runtime");
+	return 0;
+}
+
+/* Reads the option "runtime", a name of weft_runtime_name(). Returns 0, or -EINVAL without a change. */
+static int take_runtime(struct plugin_options *o, const char *v)
+{
+	enum weft_runtime r = weft_runtime_named(v);
+
+	if (!r)
+		return -EINVAL;
+	o->runtime = r;
+	return 0;
+}
+
+static const struct {
+	const char *key, *values;
+	unsigned hosts;            /* those that have it, enum plugin_host */
+	int (*take)(struct plugin_options *, const char *);
+} known[] = {
+	{ "device", "golden, model, rtl, usb, usb:SERIAL or usb:@SOCKET", PLUGIN_ONNX | PLUGIN_TFLITE, take_device },
+	{ "config", "the name of a configuration, such as w16", PLUGIN_ONNX | PLUGIN_TFLITE, take_config },
+	{ "check", "0 or 1", PLUGIN_ONNX | PLUGIN_TFLITE, take_check },
+	{ "profile", "the name of a file", PLUGIN_ONNX | PLUGIN_TFLITE, take_profile },
+	{ "requant", "exact, rescale or runtime", PLUGIN_ONNX, take_requant },
+	{ "runtime", "litert-2.3, tflite-2.14 or tflm", PLUGIN_TFLITE, take_runtime },
+};
+
+enum { N_KNOWN = sizeof(known) / sizeof(known[0]) };
+
+/* Writes the keys that a runtime's plugin has to list, of room bytes, with commas between them. */
+static void list_keys(enum plugin_host host, char *list, size_t room)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < N_KNOWN; i++)
+		if (known[i].hosts & host && len < room)
+			len += (size_t)snprintf(list + len, room - len, "%s%s", len ? ", " : "", known[i].key);
+}
+
+int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg[static WEFT_MSG_LEN])
+{
+	char keys[128] = "";
+
+	for (size_t i = 0; i < N_KNOWN; i++) {
+		if (!(known[i].hosts & host) || strcmp(key, known[i].key))
+			continue;
+		if (!known[i].take(o, value))
+			return 0;
+		snprintf(msg, WEFT_MSG_LEN, "option %s: \"%.64s\" is not %s", key, value, known[i].values);
+		return -EINVAL;
+	}
+	list_keys(host, keys, sizeof(keys));
+	snprintf(msg, WEFT_MSG_LEN, "there is no option \"%.64s\"; there are %s", key, keys);
+	return -EINVAL;
+}
+
+struct plugin_options plugin_defaults(void)
+{
+	struct plugin_options o = { .device = WEFT_DEVICE_MODEL, .config = "w16" };
+	char msg[WEFT_DEV_MSG];
+	size_t n = 0;
+
+	if (!weft_dev_list(NULL, 0, &n, msg) && n)
+		o.device = WEFT_DEVICE_USB;
+	return o;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions of the parts that a plugin took, and their runs. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plugin.h"
+
+struct plugin_device {
+	weft_dev *dev;             /* NULL: golden */
+	pthread_mutex_t lock;      /* held by the part that runs, or is opened or closed */
+	atomic_int users;          /* parts, and who opens them */
+};
+
+/*
+ * Opens a device as weft_session_open() would with the part's options, and sets *out to it, with one
+ * user. Returns as weft_dev_open(), with one line in msg.
+ */
+static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	const struct plugin_options *p = &part->options;
+	struct plugin_device *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		snprintf(msg, WEFT_MSG_LEN, "not enough memory");
+		return -ENOMEM;
+	}
+	o.kind = weft_device_kind(p->device);
+	o.config = p->config;
+	o.usb = p->usb[0] ? p->usb : NULL;
+	o.cosim = p->check && p->device == WEFT_DEVICE_RTL;
+	o.samples = p->profile[0];
+	int err = p->device == WEFT_DEVICE_GOLDEN ? 0 : weft_dev_open(&o, &d->dev, msg);
+	if (err) {
+		free(d);
+		return err;
+	}
+	pthread_mutex_init(&d->lock, NULL);
+	atomic_init(&d->users, 1);
+	*out = d;
+	return 0;
+}
+
+void plugin_leave(struct plugin_device *d)
+{
+	if (!d || atomic_fetch_sub(&d->users, 1) > 1)
+		return;
+	weft_dev_close(d->dev);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+/*
+ * Opens the session of a part that has its network, options and device. Returns as weft_session_open(),
+ * with one line in msg.
+ */
+static int open_session(struct plugin_part *part, unsigned threads, char msg[static WEFT_MSG_LEN])
+{
+	struct weft_session_options o = weft_session_options_default();
+
+	o.device = part->options.device;
+	o.config = part->options.config;
+	o.check = part->options.check;
+	o.on = part->device->dev;
+	o.profile = part->options.profile[0] ? part->trace : NULL;
+	o.threads = threads;
+	pthread_mutex_lock(&part->device->lock);
+	int err = weft_session_open(part->net, &o, &part->session, msg);
+	pthread_mutex_unlock(&part->device->lock);
+	return err;
+}
+
+/* Closes a part's session, if it is open, and frees its network. */
+static void close_session(struct plugin_part *part)
+{
+	if (part->session) {
+		pthread_mutex_lock(&part->device->lock);
+		weft_session_close(part->session);
+		pthread_mutex_unlock(&part->device->lock);
+	}
+	weft_net_free(part->net);
+	part->session = NULL;
+	part->net = NULL;
+}
+
+int plugin_open(struct plugin_part *part, const struct plugin_options *p, int i, unsigned threads, struct plugin_device **device,
+                char msg[static WEFT_MSG_LEN])
+{
+	/* The session keeps pointers to the strings. */
+	part->options = *p;
+	snprintf(part->trace, sizeof(part->trace), i ? "%s.%d" : "%s", p->profile, i);
+	int err = *device ? 0 : open_device(part, device, msg);
+	if (err)
+		return err;
+	part->device = *device;
+	atomic_fetch_add(&part->device->users, 1);
+	return open_session(part, threads, msg);
+}
+
+int plugin_replace(struct plugin_part *part, weft_net *net, unsigned threads, char msg[static WEFT_MSG_LEN])
+{
+	close_session(part);
+	part->net = net;
+	return open_session(part, threads, msg);
+}
+
+void plugin_close(struct plugin_part *part)
+{
+	close_session(part);
+	plugin_leave(part->device);
+	*part = (struct plugin_part){ 0 };
+}
+
+/* Writes the first difference of a run that was checked to msg, of WEFT_MSG_LEN bytes. */
+static void say_mismatch(const struct weft_report *r, char *msg)
+{
+	const struct weft_mismatch *m = &r->first;
+
+	if (!m->found) {
+		snprintf(msg, WEFT_MSG_LEN, "the device's results differ from golden's");
+		return;
+	}
+	snprintf(msg, WEFT_MSG_LEN, "%llu of %llu elements differ from golden's; the first is %lld of tensor \"%.60s\" of operator %d %.40s: %lld, expected %lld",
+	         (unsigned long long)r->mismatches, (unsigned long long)r->elements, (long long)m->index, m->tensor ? m->tensor : "", m->op,
+	         m->op_name ? m->op_name : "", (long long)m->got, (long long)m->expected);
+}
+
+int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg[static WEFT_MSG_LEN])
+{
+	struct weft_report *r = NULL;
+
+	pthread_mutex_lock(&part->device->lock);
+	int err = weft_session_run_into(part->session, inputs, outputs, &r, msg);
+	pthread_mutex_unlock(&part->device->lock);
+
+	if (err == -EBADMSG && r)
+		say_mismatch(r, msg);
+	weft_report_free(r);
+	return err;
+}

@@ -103,7 +103,8 @@ FAST_SRC := $(wildcard sim/golden/fast/*.c)
 # Libraries of their own, which other runtimes load, and what both have in common.
 PLUGIN_SRC := $(sort $(wildcard userlib/plugin/*.c))
 ORT_SRC  := $(sort $(wildcard userlib/ort/*.c))
-LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
+TFL_SRC  := $(sort $(wildcard userlib/tflite/*.c))
+LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card runtimes
@@ -123,7 +124,8 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 LIB_MAP  := userlib/libweft.map
 INSIDE   := $(O)/obj/inside.a
 ORT_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(ORT_SRC) $(PLUGIN_SRC))
-PLUGINS  := $(O)/libweft_ort_ep.so
+TFL_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(TFL_SRC) $(PLUGIN_SRC) userlib/export/fb_write.c)
+PLUGINS  := $(O)/libweft_ort_ep.so $(O)/libweft_delegate.so
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
 CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
@@ -141,7 +143,7 @@ fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
 api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
-card_needs   = $(if $(filter card/% runtimes/ort,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
+card_needs   = $(if $(filter card/% runtimes/ort runtimes/tflite,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # Tests run on simulators that check the RTL's assertions, everything else on plain ones:
@@ -193,7 +195,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 .PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel clean deps tests compile_commands.json FORCE
 
-## all: library, commands, ONNX Runtime's provider, RTL simulator of CONFIGS (the default)
+## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
 all: $(O)/libweft.a $(O)/libweft.so $(PLUGINS) $(CMD) sim
 
 ## help: this list
@@ -370,7 +372,7 @@ clean:
 ## compile_commands.json: for editors and analysers
 compile_commands.json:
 	$(Q){ echo '['; sep=; \
-	for f in $(LIB_SRC) $(PLUGIN_SRC) $(ORT_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	for f in $(LIB_SRC) $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
 		sep=$$',\n'; \
@@ -459,6 +461,10 @@ link_plugin = $(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--version-
 $(O)/libweft_ort_ep.so: $(ORT_OBJ) userlib/ort/entry.map $(O)/libweft.so
 	$(call say,LD,$@)
 	$(call link_plugin,$(ORT_OBJ),userlib/ort/entry.map)
+
+$(O)/libweft_delegate.so: $(TFL_OBJ) userlib/tflite/entry.map $(O)/libweft.so
+	$(call say,LD,$@)
+	$(call link_plugin,$(TFL_OBJ),userlib/tflite/entry.map)
 
 TO_LIBDIR = /$(shell realpath -m --relative-to=$(PREFIX)/bin $(LIBDIR))
 $(O)/obj/installed/weft: $(CMD_OBJ) $(O)/libweft.so FORCE
@@ -675,6 +681,6 @@ $(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d
--include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

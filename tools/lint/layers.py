@@ -47,9 +47,11 @@ LAYERS = {
     "userlib/replay": ["userlib/run/", "userlib/files/", "driver/"],
     "userlib/diag": ["userlib/run/", "driver/"],
     "userlib/conform": [],
-    # Users of the public API, loaded by other runtimes.
+    # Users of the public API, loaded by other runtimes. The delegate writes .tflite files as the
+    # library's exporter writes .tosa files.
     "userlib/plugin": [],
     "userlib/ort": ["userlib/plugin/"],
+    "userlib/tflite": ["userlib/plugin/", "userlib/export/fb_write.h"],
     # Commands are users of the public API like any other.
     "tools": ["tools/"],
     "tests": ["tests/", "userlib/", "driver/", "sim/", "tools/", "firmware/"],

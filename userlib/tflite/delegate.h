@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the delegate's files share: the interpreter's graph as the delegate sees it, the parts of
+ * it that become networks, and the delegate itself.
+ */
+#ifndef WEFT_TFLITE_DELEGATE_H
+#define WEFT_TFLITE_DELEGATE_H
+
+#include <pthread.h>
+
+#include "tflite_abi.h"
+#include "userlib/plugin/plugin.h"
+
+/* A node of the interpreter's graph. */
+struct op {
+	int i;                     /* the interpreter's number */
+	int code;                  /* builtin_code */
+	int version;
+	const char *custom;        /* name of a custom operator, or NULL */
+	struct rt_node n;          /* copied; what it points to is the interpreter's */
+	bool candidate;            /* the library may take it */
+};
+
+/* The interpreter's graph, in the order in which it runs. */
+struct graph {
+	struct rt_context *rt;
+	struct op *ops;
+	int n;
+};
+
+/* Nodes that became a network with a session: the kernel's data. */
+struct part {
+	struct plugin_part weft;
+	struct part *next;
+	int number;                /* of the graph's parts, from 0 */
+	struct op *ops;            /* copies, in order */
+	int n;
+	int *in, n_in;             /* the interpreter's tensors at the network's ports */
+	int *out, n_out;
+	uint64_t macs, npu_macs;   /* multiplications, and those on the NPU */
+};
+
+/*
+ * The delegate. The interpreter may ask one that was destroyed (it keeps a pointer and applies it
+ * again when inputs are resized), so what it sees stays: such a delegate takes no nodes.
+ */
+struct delegate {
+	struct rt_delegate rt;     /* first: a pointer to it is one to this */
+	struct plugin_options *options; /* NULL: destroyed */
+	void (*report)(const char *);   /* the program's, while it loads the delegate */
+	struct part *ready;        /* parts that wait for the interpreter to make their kernels */
+	struct delegate *older;    /* of the list that keeps destroyed ones */
+};
+
+/** Find what speaks against the layout of tflite_abi.h. @return NULL, or words that name it */
+const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LEN));
+
+/** Read the graph. @return 0, -ENOMEM, -EINVAL: the interpreter does not give it; graph_free() in each case */
+int graph_read(struct graph *g, struct rt_context *rt);
+void graph_free(struct graph *g);
+
+/** Does a tensor's value come with the network? */
+bool is_constant(const struct rt_tensor *t);
+
+/** The library's element type, 0: none. */
+weft_dtype dtype_of(int rt_type);
+
+/** The file's number of an element type, -1: none. */
+int file_type(int rt_type);
+
+/** May the library take this operator, as far as its code and tensors say? */
+bool may_take(const struct graph *g, const struct op *op);
+
+/** Name of an operator's kind. */
+const char *op_name(const struct op *op);
+
+/** Multiplications of a node, as `weft info` counts them. */
+uint64_t macs_of(const struct graph *g, const struct op *op);
+
+/* An operator's options as a table of a .tflite file. */
+struct file_options {
+	int type;                  /* 0: it has none */
+	int n;
+	struct { int id, bytes; int64_t value; } field[8];
+	const int32_t *list;       /* field 0 is this list instead */
+	int n_list;
+};
+
+/** An operator's options in the file's form. @return 0; -ENOTSUP: not known; -EINVAL: values that no operator has */
+int options_of(const struct op *op, struct file_options *o);
+
+/**
+ * Write a part's nodes as a .tflite file.
+ * @param open      The shapes of what the nodes make are open: they follow from those of the inputs.
+ * @param[out] out  From malloc.
+ * @return 0, -ENOMEM, -ENOTSUP with msg
+ */
+int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/** Write a part as part_write() does, and load it. @return as weft_net_load() */
+int part_load(struct rt_context *rt, const struct part *p, bool open, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/** Is this the part with these nodes? */
+bool part_is(const struct part *p, const struct rt_ints *nodes);
+
+/**
+ * Find the parts of the graph that the library takes; they are left in d->ready.
+ * @param[out] nodes  All their nodes, from malloc.
+ * @return 0; negative errno with msg: the delegate cannot do its work
+ */
+int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+void part_free(struct part *p);
+
+/** The kernel that runs a part. */
+struct rt_kernel part_kernel(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter's graph: its nodes, element types, and which operators the library may take. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delegate.h"
+
+#define MAX_RANK 6             /* of a .tflite file's tensor, as the library reads it */
+
+int graph_read(struct graph *g, struct rt_context *rt)
+{
+	struct rt_ints *plan;
+
+	*g = (struct graph){ .rt = rt };
+	if (rt->execution_plan(rt, &plan))
+		return -EINVAL;
+	g->n = plan->n;
+	g->ops = calloc((size_t)g->n + 1, sizeof(*g->ops));
+	if (!g->ops)
+		return -ENOMEM;
+	for (int i = 0; i < g->n; i++)
+		g->ops[i].i = plan->v[i];
+	for (int i = 0; i < g->n; i++) {
+		struct op *op = &g->ops[i];
+		struct rt_node *n;
+		struct rt_kernel *k;
+		if (rt->node(rt, op->i, &n, &k))
+			return -EINVAL;
+		op->n = *n;
+		op->code = k->builtin_code;
+		op->version = k->version;
+		op->custom = k->custom_name;
+	}
+	return 0;
+}
+
+void graph_free(struct graph *g)
+{
+	free(g->ops);
+	g->ops = NULL;
+	g->n = 0;
+}
+
+bool is_constant(const struct rt_tensor *t)
+{
+	return t->allocation == RT_CONSTANT && t->data;
+}
+
+static const struct { int8_t file; weft_dtype dtype; } types[] = {
+	[RT_FLOAT32] = { 0, WEFT_FP32 }, [RT_INT32] = { 2, WEFT_INT32 }, [RT_UINT8] = { 3, WEFT_UINT8 },
+	[RT_INT64] = { 4, WEFT_INT64 }, [RT_BOOL] = { 6, WEFT_BOOL }, [RT_INT16] = { 7, WEFT_INT16 }, [RT_INT8] = { 9, WEFT_INT8 },
+	[RT_FLOAT16] = { 1, WEFT_FP16 }, [RT_INT4] = { 17, WEFT_INT4 },
+};
+
+weft_dtype dtype_of(int t)
+{
+	return t >= 0 && t < (int)(sizeof(types) / sizeof(types[0])) ? types[t].dtype : 0;
+}
+
+int file_type(int t)
+{
+	return dtype_of(t) ? types[t].file : -1;
+}
+
+/* Returns the number of elements of a tensor; dimensions that are not known count as none. */
+static uint64_t elements(const struct rt_tensor *t)
+{
+	uint64_t n = 1;
+
+	for (int i = 0; t->dims && i < t->dims->n; i++)
+		n *= (uint64_t)(t->dims->v[i] > 0 ? t->dims->v[i] : 0);
+	return n;
+}
+
+/* Returns dimension i of a tensor, counted from the end if negative; 1 if it has none. */
+static uint64_t extent(const struct rt_tensor *t, int i)
+{
+	int n = t->dims ? t->dims->n : 0;
+
+	i = i < 0 ? n + i : i;
+	return i >= 0 && i < n && t->dims->v[i] > 0 ? (uint64_t)t->dims->v[i] : 1;
+}
+
+uint64_t macs_of(const struct graph *g, const struct op *op)
+{
+	enum { CONV_2D = 3, DEPTHWISE_CONV_2D = 4, FULLY_CONNECTED = 9, SVDF = 27, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126 };
+	const struct rt_ints *in = op->n.inputs, *out = op->n.outputs;
+
+	if (in->n < 2 || out->n < 1 || in->v[0] < 0 || in->v[1] < 0 || out->v[0] < 0)
+		return 0;
+	const struct rt_tensor *x = &g->rt->tensors[in->v[0]], *w = &g->rt->tensors[in->v[1]], *y = &g->rt->tensors[out->v[0]];
+	switch (op->code) {
+	case CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2) * extent(w, 3);
+	case DEPTHWISE_CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2);
+	case FULLY_CONNECTED: return elements(y) * extent(w, -1);
+	case SVDF: return extent(x, 0) * elements(w) + extent(x, 0) * (in->n > 2 && in->v[2] >= 0 ? elements(&g->rt->tensors[in->v[2]]) : 0);
+	case BATCH_MATMUL: return extent(y, -1) ? elements(x) * extent(y, -1) : 0;
+	case TRANSPOSE_CONV:
+		return in->n < 3 || in->v[2] < 0 ? 0 : elements(&g->rt->tensors[in->v[2]]) * extent(w, 0) * extent(w, 1) * extent(w, 2);
+	default: return 0;
+	}
+}
+
+/* Says whether an element type is a float. */
+static bool is_float(int type)
+{
+	return type == RT_FLOAT32 || type == RT_FLOAT16 || type == RT_FLOAT64 || type == RT_BFLOAT16;
+}
+
+/* Says whether an element type is one of those that quantised values have. */
+static bool is_code(int type)
+{
+	return type == RT_INT8 || type == RT_UINT8 || type == RT_INT16;
+}
+
+/*
+ * Says whether a tensor can stand in a file and keep its meaning. One that keeps state between runs
+ * cannot, nor one whose memory is allocated while the network runs.
+ */
+static bool may_stand(const struct rt_tensor *t)
+{
+	return t->dims && t->dims->n <= MAX_RANK && file_type(t->type) >= 0 && !t->sparsity && !t->is_variable &&
+	       t->allocation != RT_DYNAMIC && t->quantization.type <= RT_AFFINE && (t->type != RT_INT4 || is_constant(t));
+}
+
+/* What tensors of one side of an operator are. */
+struct side {
+	bool good;                 /* all may stand */
+	bool floats, codes;        /* some that are not constant are floats, or quantised */
+	bool any;                  /* there is one that is not constant */
+};
+
+/* Returns what the listed tensors are. */
+static struct side look_at(const struct graph *g, const struct rt_ints *list)
+{
+	struct side s = { .good = true };
+
+	for (int i = 0; i < list->n; i++) {
+		if (list->v[i] < 0)
+			continue;
+		const struct rt_tensor *t = &g->rt->tensors[list->v[i]];
+		s.good &= may_stand(t);
+		if (is_constant(t))
+			continue;
+		s.any = true;
+		s.floats |= is_float(t->type);
+		s.codes |= is_code(t->type);
+	}
+	return s;
+}
+
+enum { CODE_DEQUANTIZE = 6, CODE_SHAPE = 77, CODE_QUANTIZE = 114 };
+
+/*
+ * Says whether an operator multiplies floats by constant int8 weights: the interpreter's kernel
+ * quantises the floats as it runs, and so does the library.
+ */
+static bool hybrid(const struct graph *g, const struct op *op)
+{
+	const struct rt_tensor *w = op->n.inputs->n > 1 && op->n.inputs->v[1] >= 0 ? &g->rt->tensors[op->n.inputs->v[1]] : NULL;
+
+	return macs_of(g, op) && w && is_constant(w) && (w->type == RT_INT8 || w->type == RT_INT4) && w->quantization.type == RT_AFFINE;
+}
+
+bool may_take(const struct graph *g, const struct op *op)
+{
+	struct side in = look_at(g, op->n.inputs), out = look_at(g, op->n.outputs);
+	struct file_options o;
+
+	if (op->custom || !in.good || !out.good || !in.any || !out.any || options_of(op, &o))
+		return false;
+	/* Floats stay with the interpreter; where numbers become quantised, or cease to be, is the part's edge. */
+	if (op->code == CODE_QUANTIZE)
+		return out.codes;
+	if (op->code == CODE_DEQUANTIZE)
+		return in.codes;
+	if (hybrid(g, op))
+		return true;
+	return (!in.floats || op->code == CODE_SHAPE) && !out.floats;
+}

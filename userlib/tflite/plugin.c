@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What TensorFlow Lite finds when it loads the library: a delegate is made of pairs of words, looks
+ * at each graph that it is applied to, takes its parts, and is destroyed at any time.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delegate.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define MOST_OPTIONS 1024
+
+/* One delegate at a time looks at a graph; and the list of destroyed ones. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct delegate *destroyed;
+
+/*
+ * A delegate has no logger: TensorFlow Lite's own are silent about other people's words unless an
+ * error comes of them. So its line goes where the runtime's own lines about delegates go.
+ */
+static void say(const char *line)
+{
+	fprintf(stderr, "INFO: Weft: %s\n", line);
+}
+
+/* Writes the kinds of nodes that stay with the interpreter, and how many of each, to text, of room bytes. */
+static void list_left(const struct graph *g, const struct rt_ints *taken, char *text, size_t room)
+{
+	bool *done = calloc((size_t)g->n + 1, sizeof(*done));
+	size_t len = 0;
+
+	for (int k = 0; done && taken && k < taken->n; k++)
+		for (int i = 0; i < g->n; i++)
+			done[i] |= g->ops[i].i == taken->v[k];
+	for (int i = 0; done && i < g->n; i++) {
+		int count = 0;
+		for (int k = i; k < g->n; k++) {
+			if (done[k] || strcmp(op_name(&g->ops[i]), op_name(&g->ops[k])))
+				continue;
+			count++;
+			done[k] = k != i;
+		}
+		if (!done[i] && len < room)
+			len += (size_t)snprintf(text + len, room - len, "%s%d %s", len ? ", " : "; the runtime keeps ", count, op_name(&g->ops[i]));
+		done[i] = true;
+	}
+	free(done);
+}
+
+/* Says in one line what runs where, and the NPU's share of the multiplications. */
+static void say_parts(const struct delegate *d, const struct graph *g, const struct rt_ints *taken)
+{
+	const struct plugin_options *o = d->options;
+	char left[512] = "", line[1024];
+	uint64_t npu = 0, all = 0;
+	int parts = 0;
+
+	for (const struct part *p = d->ready; p; p = p->next) {
+		npu += p->npu_macs;
+		all += p->macs;
+		parts++;
+	}
+	for (int i = 0; i < g->n; i++) {
+		bool is = false;
+		for (int k = 0; taken && k < taken->n; k++)
+			is |= taken->v[k] == g->ops[i].i;
+		all += is ? 0 : macs_of(g, &g->ops[i]);
+	}
+	list_left(g, taken, left, sizeof(left));
+	snprintf(line, sizeof(line), "%d of %d nodes in %d part%s on %s%s%s (%s), %.1f %% of %llu MACs%s", taken ? taken->n : 0, g->n, parts,
+	         parts == 1 ? "" : "s", weft_device_name(o->device), o->usb[0] ? ":" : "", o->usb, o->config,
+	         all ? 100.0 * (double)npu / (double)all : 0.0, (unsigned long long)all, left);
+	say(line);
+}
+
+/* Frees the parts for which the interpreter has made no kernel. */
+static void drop_ready(struct delegate *d)
+{
+	while (d->ready) {
+		struct part *p = d->ready;
+		d->ready = p->next;
+		part_free(p);
+	}
+}
+
+/* Takes what can be taken of a graph. Returns 0 or a negative errno with msg. */
+static int apply(struct delegate *d, struct rt_context *rt, char msg[static WEFT_MSG_LEN])
+{
+	struct rt_ints *nodes = NULL;
+	struct graph g;
+	int err = graph_read(&g, rt);
+
+	snprintf(msg, WEFT_MSG_LEN, err == -ENOMEM ? "not enough memory" : "the graph cannot be read");
+	if (!err)
+		err = find_parts(d, &g, &nodes, msg);
+	if (!err)
+		say_parts(d, &g, nodes);
+	if (!err && nodes->n && rt->replace(rt, part_kernel(), nodes, &d->rt)) {
+		snprintf(msg, WEFT_MSG_LEN, "the runtime does not give the nodes");
+		err = -EIO;
+	}
+	free(nodes);
+	graph_free(&g);
+	drop_ready(d);
+	return err;
+}
+
+/*
+ * The delegate's prepare, which the interpreter calls for each of its graphs. Returns TFL_OK, also if
+ * nothing was taken, or an error that it has reported.
+ */
+static int prepare(struct rt_context *rt, struct rt_delegate *rt_delegate)
+{
+	struct delegate *d = (struct delegate *)rt_delegate;
+	char words[WEFT_MSG_LEN], msg[WEFT_MSG_LEN + 64];
+	const char *wrong;
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	if (d->options && (wrong = layout_wrong(rt, words))) {
+		snprintf(msg, sizeof(msg), "takes nothing: this runtime's structs are not those of 2.14 to LiteRT 2.3 (%s)", wrong);
+		say(msg);
+	} else if (d->options && (err = apply(d, rt, words))) {
+		rt->report(rt, "Weft: %s", words);
+	}
+	pthread_mutex_unlock(&lock);
+	return err ? TFL_DELEGATE_ERROR : TFL_OK;
+}
+
+/* Makes a delegate with these options. Returns NULL with one line in msg if that fails. */
+static struct delegate *create(const char *const *keys, const char *const *values, size_t n, char msg[static WEFT_MSG_LEN])
+{
+	struct delegate *d = calloc(1, sizeof(*d));
+	struct plugin_options *o = malloc(sizeof(*o));
+	int err = 0;
+
+	snprintf(msg, WEFT_MSG_LEN, n > MOST_OPTIONS || (n && (!keys || !values)) ? "the options are no list" : "not enough memory");
+	if (!d || !o || n > MOST_OPTIONS || (n && (!keys || !values))) {
+		free(d);
+		free(o);
+		return NULL;
+	}
+	*o = plugin_defaults();
+	for (size_t i = 0; !err && i < n; i++)
+		err = plugin_take(o, PLUGIN_TFLITE, keys[i] ? keys[i] : "", values[i] ? values[i] : "", msg);
+	if (err) {
+		free(d);
+		free(o);
+		return NULL;
+	}
+	*d = (struct delegate){ .rt = { .data = d, .prepare = prepare, .flags = RT_ALLOW_DYNAMIC }, .options = o };
+	return d;
+}
+
+/** The runtime's entry: make a delegate; NULL: report_error said why. */
+EXPORTED struct rt_delegate *tflite_plugin_create_delegate(const char *const *keys, const char *const *values, size_t n, void (*report_error)(const char *));
+
+struct rt_delegate *tflite_plugin_create_delegate(const char *const *keys, const char *const *values, size_t n, void (*report_error)(const char *))
+{
+	char msg[WEFT_MSG_LEN], line[WEFT_MSG_LEN + 16];
+	struct delegate *d = create(keys, values, n, msg);
+
+	if (!d && report_error) {
+		snprintf(line, sizeof(line), "Weft: %s", msg);
+		report_error(line);
+	}
+	return d ? &d->rt : NULL;
+}
+
+/** The runtime's entry: destroy a delegate. Interpreters that have taken nodes to it go on with them. */
+EXPORTED void tflite_plugin_destroy_delegate(struct rt_delegate *rt);
+
+void tflite_plugin_destroy_delegate(struct rt_delegate *rt)
+{
+	struct delegate *d = (struct delegate *)rt;
+
+	if (!d)
+		return;
+	pthread_mutex_lock(&lock);
+	free(d->options);
+	d->options = NULL;
+	d->older = destroyed;
+	destroyed = d;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow Lite with the delegate; see network.py for the environment.
+
+WEFT_MODELS is the folder of the project's networks, WEFT_MADE one of networks that make_networks.py wrote.
+"""
+import gc
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from card import card, pull
+from network import delegate, interpreter, run, said, tfl, weft_run, weft_share
+
+MODELS, MADE = os.environ["WEFT_MODELS"], os.environ["WEFT_MADE"]
+DIGITS = [os.path.join(MODELS, name) for name in ("digits_int8.tflite", "digits_int16x8.tflite")]
+MIXED, RESIZED, FLOATS = (os.path.join(MADE, name + ".tflite") for name in ("mixed", "resized", "floats"))
+
+
+def ready(model, *delegates, **kw):
+    i = interpreter(model, *delegates, **kw)
+    i.allocate_tensors()
+    return i
+
+
+def codes(i, seed):
+    random = np.random.default_rng(seed)
+    return [random.integers(np.iinfo(d["dtype"]).min, np.iinfo(d["dtype"]).max + 1, d["shape"]).astype(d["dtype"])
+            for d in i.get_input_details()]
+
+
+def line(capfd):
+    out = capfd.readouterr().err
+    assert out.count("INFO: Weft:") == 1
+    return said(out)
+
+
+@pytest.mark.parametrize("model", DIGITS)
+def test_whole_network_has_the_bits_of_weft_run(model, capfd):
+    i = ready(model, delegate())
+    log = line(capfd)
+    assert log["nodes"] == log["of"] == 6 and log["parts"] == 1 and not log["kept"]
+    assert (log["share"], log["macs"]) == weft_share(model)
+    for seed in range(3):
+        x = codes(i, seed)
+        got = run(i, x)
+        assert got[0].tobytes() == run(ready(model), x)[0].tobytes()
+        assert got[0].tobytes() == weft_run(model, i.get_input_details(), x)[0].tobytes()
+
+
+@pytest.mark.parametrize("options", [{"check": "1"}, {"device": "golden"}, {"device": "rtl", "check": "1"}, {"runtime": "tflite-2.14"}])
+def test_devices(options):
+    i = ready(DIGITS[0], delegate(**options))
+    x = codes(i, 4)
+    assert run(i, x)[0].tobytes() == run(ready(DIGITS[0]), x)[0].tobytes()
+
+
+def test_float_nodes_in_the_middle_stay(capfd):
+    i = ready(MIXED, delegate(check="1"))
+    log = line(capfd)
+    assert log["parts"] == 2 and log["nodes"] == log["of"] - 1 and log["kept"] == "; the runtime keeps 1 SIN"
+    assert abs(log["share"] - weft_share(MIXED)[0]) < 1
+    for seed in range(3):
+        x = codes(i, seed)
+        assert run(i, x)[0].tobytes() == run(ready(MIXED), x)[0].tobytes()
+
+
+def test_float_network_stays_with_the_runtime(capfd):
+    i = ready(FLOATS, delegate())
+    log = line(capfd)
+    assert log["nodes"] == log["parts"] == log["share"] == 0
+    x = [np.random.default_rng(1).random(d["shape"], dtype=np.float32) for d in i.get_input_details()]
+    assert run(i, x)[0].tobytes() == run(ready(FLOATS), x)[0].tobytes()
+
+
+@pytest.mark.parametrize("when", ["before", "behind"])
+def test_inputs_are_resized(when, capfd):
+    """The part becomes a network for the new shape, however often."""
+    i, plain = interpreter(RESIZED, delegate(check="1")), interpreter(RESIZED)
+    if when == "behind":
+        i.allocate_tensors()
+    for batch in 3, 1, 2:
+        for k in i, plain:
+            k.resize_tensor_input(k.get_input_details()[0]["index"], [batch, 8, 8, 1])
+            k.allocate_tensors()
+        x = codes(i, batch)
+        got = run(i, x)[0]
+        assert got.shape == (batch, 10) and got.tobytes() == run(plain, x)[0].tobytes()
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"colour": "red"}, 'there is no option "colour"; there are device, config, check, profile, runtime'),
+    ({"requant": "exact"}, 'there is no option "requant"'),
+    ({"device": "moon"}, 'option device: "moon" is not golden, model, rtl, usb'),
+    ({"device": "usb:"}, 'option device: "usb:" is not'),
+    ({"check": "2"}, 'option check: "2" is not 0 or 1'),
+    ({"config": "w99"}, 'option config: "w99" is not'),
+    ({"runtime": "any"}, 'option runtime: "any" is not litert-2.3, tflite-2.14 or tflm'),
+    ({"profile": ""}, 'option profile: "" is not the name of a file'),
+])
+def test_bad_options(options, words):
+    with pytest.raises(ValueError) as e:
+        tfl.load_delegate(os.path.join(os.environ["WEFT_BUILD"], "libweft_delegate.so"), options)
+    assert f"Weft: {words}" in str(e.value)
+
+
+@pytest.mark.parametrize("options, words", [({"device": "usb:@/no/such/socket"}, "/no/such/socket"), ({"device": "rtl", "config": "w8"}, "w8")])
+def test_missing_devices(options, words):
+    """A card or simulator that is not there is an error of the runtime's, not a network that silently runs elsewhere."""
+    with pytest.raises(RuntimeError, match=words) as e:
+        interpreter(DIGITS[0], delegate(**options)).allocate_tensors()
+    assert "Weft: " in str(e.value)
+
+
+def test_several_parts_run_on_one_card(capfd):
+    with tempfile.TemporaryDirectory() as folder, card(folder) as (device, process):
+        i = ready(MIXED, delegate(device=device, check="1"))
+        assert line(capfd)["parts"] == 2
+        x = codes(i, 5)
+        want = run(ready(MIXED), x)[0].tobytes()
+        assert run(i, x)[0].tobytes() == want
+        del i
+        gc.collect()
+        # It is free again.
+        i = ready(MIXED, delegate(device=device))
+        assert run(i, x)[0].tobytes() == want
+        pull(process)
+        with pytest.raises(RuntimeError, match="Weft: "):
+            run(i, x)
+
+
+def test_example_classifies_digits(tmp_path):
+    example = os.path.join(os.path.dirname(__file__), "../examples/label_image.py")
+    (tmp_path / "labels").write_text("\n".join(f"digit {d}" for d in range(10)))
+    for picture in sorted(glob.glob(f"{MODELS}/digits/*.png"))[:4]:
+        p = subprocess.run([sys.executable, example, DIGITS[0], picture, "--labels", tmp_path / "labels", "--delegate",
+                            os.path.join(os.environ["WEFT_BUILD"], "libweft_delegate.so"), "--option", "device=rtl"],
+                           capture_output=True, text=True, check=True)
+        assert "6 of 6 nodes" in p.stderr
+        lines = p.stdout.splitlines()
+        assert len(lines) == 5 and lines[0].endswith(f" digit {picture[-5]}")
+
+
+def test_profile(tmp_path):
+    i = ready(MIXED, delegate(device="rtl", profile=str(tmp_path / "t.json")))
+    run(i, codes(i, 0))
+    assert (tmp_path / "t.json").stat().st_size > 1000 and (tmp_path / "t.json.1").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_interpreters_of_several_threads(shared):
+    one = delegate()
+    want = [run(ready(MIXED), codes(ready(MIXED), s))[0].tobytes() for s in range(8)]
+    got = [None] * 8
+
+    def work(s):
+        i = ready(MIXED, one if shared else delegate(), num_threads=4)
+        for _ in range(3):
+            got[s] = run(i, codes(i, s))[0].tobytes()
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert got == want
+
+
+def test_delegate_is_destroyed_before_its_interpreter():
+    d = delegate()
+    i = ready(RESIZED, d)
+    x = codes(i, 1)
+    want = run(i, x)[0].tobytes()
+    i._delegates = []
+    del d
+    gc.collect()
+    other = ready(RESIZED, delegate())
+    assert run(i, x)[0].tobytes() == want
+    i.resize_tensor_input(i.get_input_details()[0]["index"], [2, 8, 8, 1])
+    i.allocate_tensors()
+    y = run(i, [np.concatenate([x[0], x[0]])])[0]
+    assert y[0].tobytes() == y[1].tobytes() == want
+    del i
+    gc.collect()
+    assert run(other, x)[0].tobytes() == want
+
+
+def test_interpreter_is_destroyed_before_its_delegate():
+    d = delegate()
+    for _ in range(3):
+        i = ready(MIXED, d)
+        run(i, codes(i, 0))
+        del i
+        gc.collect()

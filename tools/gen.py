@@ -126,7 +126,7 @@ class Spec:
     def __init__(self):
         cmd, regs, config = (self.load(n) for n in ("cmd.toml", "regs.toml", "config.toml"))
         self.version, self.common = config["version"], config["common"]
-        self.configs, self.types = config["config"], config["type"]
+        self.configs, self.types, self.structs = config["config"], config["type"], config["struct"]
         self.regs = regs["reg"]
         self.ext_ops = self.load("ext_ops.toml")["op"]
         self.units, self.faults = cmd["units"], cmd["fault"]
@@ -865,11 +865,20 @@ def gen_cfg_sv(spec, name):
 
 
 def sv_types(spec):
-    """SystemVerilog types of [type.*] in config.toml; their widths are written in the package's constants."""
+    """SystemVerilog types of [type.*] and [struct.*] in config.toml; widths are written in the package's constants."""
     out = []
     for name, t in spec.types.items():
         out += [f"// {t['doc']}", f"typedef logic [{t['bits'].upper()}-1:0] {name}_t;"]
+    for name, t in spec.structs.items():
+        out += ["", f"// {t['doc']}", "typedef struct packed {",
+                *(f"  {sv_kind(spec, bits)} {field};" + (f"  // {doc}" if doc else "") for field, bits, doc in t["fields"]),
+                f"}} {name}_t;"]
     return out
+
+
+def sv_kind(spec, bits):
+    """The type of a struct's field: one of [type.*], or as many bits as an expression in the constants says."""
+    return f"{bits}_t" if bits in spec.types else "logic" if bits == "1" else f"logic [{bits.upper()}-1:0]"
 
 
 # ---- Markdown ----------------------------------------------------------------

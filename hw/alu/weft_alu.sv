@@ -28,15 +28,11 @@ module weft_alu (
   output logic                   bad_o,
   output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
-  output logic                   rd_req_o,
-  output weft_cfg_pkg::sp_addr_t rd_addr_o,
+  output weft_cfg_pkg::sp_read_t rd_o,
   input  logic                   rd_gnt_i,
   input  weft_cfg_pkg::sp_pair_t rd_data_i,  // in the cycle after the grant
 
-  output logic                    wr_req_o,
-  output weft_cfg_pkg::sp_addr_t  wr_addr_o,
-  output weft_cfg_pkg::sp_word_t  wr_data_o,
-  output weft_cfg_pkg::row_mask_t wr_mask_o,
+  output weft_cfg_pkg::sp_write_t wr_o,
   input  logic                    wr_gnt_i
 );
 
@@ -269,9 +265,10 @@ module weft_alu (
   logic                   rd_bad, in_order;
   weft_cfg_pkg::sp_addr_t rd_bad_addr;
   assign place         = state_q == Issue && room && !next_busy_q && !(fetch_q && at_bad);
-  assign rd_req_o      = place ? !at_bad : fetch_q && !fetch_bad;
-  assign rd_addr_o     = place ? at_q[op_q] : table_q;
-  assign granted       = rd_req_o && rd_gnt_i;
+  assign rd_o.req      = place ? !at_bad : fetch_q && !fetch_bad;
+  assign rd_o.wide     = 1'b0;
+  assign rd_o.addr     = place ? at_q[op_q] : table_q;
+  assign granted       = rd_o.req && rd_gnt_i;
   assign in_order      = !table_f || flying_q == '0;
   assign rd_bad        = in_order && (place ? at_bad : fetch_q && fetch_bad);
   assign rd_bad_addr   = place ? at_bad_addr : fetch_bad_addr;
@@ -717,15 +714,17 @@ module weft_alu (
     .rvalid_o(q_valid), .rready_i(q_pop), .rdata_o(q_data), .count_o(q_count));
 
   assign q_bytes   = q_data[8*N+AddrW +: 7];
-  assign wr_addr_o = q_data[8*N +: AddrW];
-  assign wr_data_o = q_data[8*N-1:0];
-  assign wr_req_o  = q_valid && !wr_bad;
-  assign q_pop     = wr_req_o && wr_gnt_i;
+  weft_cfg_pkg::sp_addr_t wr_addr;
+  assign wr_addr   = q_data[8*N +: AddrW];
+  assign wr_o.addr = wr_addr;
+  assign wr_o.data = q_data[8*N-1:0];
+  assign wr_o.req  = q_valid && !wr_bad;
+  assign q_pop     = wr_o.req && wr_gnt_i;
 
-  weft_vec_range u_wr_range (.addr_i(wr_addr_o), .bytes_i({2'd0, q_bytes}), .bad_o(wr_bad), .bad_addr_o(wr_bad_addr));
+  weft_vec_range u_wr_range (.addr_i(wr_addr), .bytes_i({2'd0, q_bytes}), .bad_o(wr_bad), .bad_addr_o(wr_bad_addr));
 
   always_comb begin
-    for (int unsigned i = 0; i < N; i++) wr_mask_o[i] = 7'(i) < q_bytes;
+    for (int unsigned i = 0; i < N; i++) wr_o.mask[i] = 7'(i) < q_bytes;
   end
 
   assign bad_o      = rd_bad || (q_valid && wr_bad);

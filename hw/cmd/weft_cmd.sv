@@ -30,11 +30,7 @@ module weft_cmd (
   output logic done_pulse_o,
   output logic fault_pulse_o,
 
-  output logic [7:0]  fault_code_o,
-  output logic [7:0]  fault_unit_o,
-  output logic [23:0] fault_index_o,
-  output logic [31:0] fault_tag_o,
-  output logic [31:0] fault_info_o,
+  output weft_cfg_pkg::fault_t first_fault_o,  // the one that is kept, or zeros
 
   input  logic [31:0]             stream_off_i,
   input  logic [31:0]             stream_words_i,
@@ -42,30 +38,26 @@ module weft_cmd (
   input  logic [31:0]             win_size_i,
   input  logic                    win_read_i,
 
-  output logic                    ar_valid_o,
-  input  logic                    ar_ready_i,
-  output weft_cfg_pkg::mem_addr_t ar_addr_o,
-  output logic [7:0]              ar_len_o,
-  input  logic                    r_valid_i,
-  input  logic                    r_next_i,  // the next beat is the fetch's; comes from registers
-  output logic                    r_ready_o,
-  input  weft_cfg_pkg::sp_word_t  r_data_i,
-  input  logic                    r_error_i,
-  input  logic                    r_last_i,
+  output logic                     ar_valid_o,
+  input  logic                     ar_ready_i,
+  output weft_cfg_pkg::mem_burst_t ar_o,
+  input  logic                     r_valid_i,
+  input  logic                     r_next_i,  // the next beat is the fetch's; comes from registers
+  output logic                     r_ready_o,
+  input  weft_cfg_pkg::mem_beat_t  r_i,
 
-  // Units, bit or slice = unit index (LD, ST, CV, VE).
-  output logic [3:0]         u_cmd_valid_o,
-  input  logic [3:0]         u_cmd_ready_i,
-  output weft_cmd_pkg::cmd_t ld_cmd_o,
-  output weft_cmd_pkg::cmd_t st_cmd_o,
-  output weft_cmd_pkg::cmd_t cv_cmd_o,
-  output weft_cmd_pkg::cmd_t ve_cmd_o,
-  input  logic [3:0]         u_done_i,
-  input  logic [3:0]         u_fault_i,
-  input  logic [4*8-1:0]     u_fault_code_i,
-  input  logic [4*32-1:0]    u_fault_info_i,
-  input  logic [3:0]         u_busy_i,
-  output logic               abort_o,
+  // Units, bit = unit index (LD, ST, CV, VE).
+  output logic [3:0]                u_cmd_valid_o,
+  input  logic [3:0]                u_cmd_ready_i,
+  output weft_cmd_pkg::cmd_t        ld_cmd_o,
+  output weft_cmd_pkg::cmd_t        st_cmd_o,
+  output weft_cmd_pkg::cmd_t        cv_cmd_o,
+  output weft_cmd_pkg::cmd_t        ve_cmd_o,
+  input  weft_cfg_pkg::unit_state_t ld_i,
+  input  weft_cfg_pkg::unit_state_t st_i,
+  input  weft_cfg_pkg::unit_state_t cv_i,
+  input  weft_cfg_pkg::unit_state_t ve_i,
+  output logic                      abort_o,
 
   output logic [3:0]      active_o,      // unit has a command under way
   output logic [3:0]      retire_o,
@@ -77,6 +69,16 @@ module weft_cmd (
   state_e  state_q;
   reason_e reason_q;
   logic [1:0] drain_q;                   // cycles of Drain, up to 3
+
+  // What the units say, bit or slice = unit index.
+  logic [3:0]      u_done, u_fault, u_busy;
+  logic [4*8-1:0]  u_fault_code;
+  logic [4*32-1:0] u_fault_info;
+  assign u_done       = {ve_i.done, cv_i.done, st_i.done, ld_i.done};
+  assign u_fault      = {ve_i.fault, cv_i.fault, st_i.fault, ld_i.fault};
+  assign u_busy       = {ve_i.busy, cv_i.busy, st_i.busy, ld_i.busy};
+  assign u_fault_code = {ve_i.code, cv_i.code, st_i.code, ld_i.code};
+  assign u_fault_info = {ve_i.info, cv_i.info, st_i.info, ld_i.info};
 
   logic stop;
   assign started_o = state_q == Idle && start_i && !reset_i && !fault_o;
@@ -102,13 +104,10 @@ module weft_cmd (
     .win_read_i,
     .ar_valid_o,
     .ar_ready_i,
-    .ar_addr_o,
-    .ar_len_o,
+    .ar_o,
     .r_valid_i,
     .r_ready_o,
-    .r_data_i,
-    .r_error_i,
-    .r_last_i,
+    .r_i,
     .word_valid_o(word_valid),
     .word_ready_i(word_ready),
     .word_o      (word),
@@ -204,7 +203,7 @@ module weft_cmd (
   logic [4*32-1:0] head_tag, head_header, oldest_tag;
   logic [3:0]      valid;
   assign u_cmd_valid_o = running_o ? valid : '0;
-  assign unit_done     = running_o ? u_done_i : '0;
+  assign unit_done     = running_o ? u_done : '0;
   assign retire_o      = unit_done;
 
   for (genvar u = 0; u < 4; u++) begin : g_queue
@@ -253,11 +252,11 @@ module weft_cmd (
   // ---- end, deadlock, faults ---------------------------------------------------------------
 
   logic quiet, finished, bad_now, deadlock, fault_now;
-  assign quiet     = active_o == '0 && u_busy_i == '0;
+  assign quiet     = active_o == '0 && u_busy == '0;
   assign finished  = running_o && ended_q && empty == '1 && quiet;
   assign bad_now   = bad && empty == '1 && quiet;
   assign deadlock  = running_o && quiet && valid == '0 && waiting != '0 && (ended_q || bad || blocked);
-  assign fault_now = running_o && (u_fault_i != '0 || bad_now || deadlock);
+  assign fault_now = running_o && (u_fault != '0 || bad_now || deadlock);
 
   logic [7:0]  new_code, new_unit;
   logic [23:0] new_index;
@@ -269,14 +268,14 @@ module weft_cmd (
     new_tag   = '0;
     new_info  = '0;
     if (fault_now) begin
-      if (u_fault_i != '0) begin
+      if (u_fault != '0) begin
         for (int unsigned i = 0; i < 4; i++) begin
-          if (u_fault_i[3-i]) begin
-            new_code  = u_fault_code_i[8*(3-i) +: 8];
+          if (u_fault[3-i]) begin
+            new_code  = u_fault_code[8*(3-i) +: 8];
             new_unit  = 8'(3-i);
             new_index = oldest_index[24*(3-i) +: 24];
             new_tag   = oldest_tag[32*(3-i) +: 32];
-            new_info  = u_fault_info_i[32*(3-i) +: 32];
+            new_info  = u_fault_info[32*(3-i) +: 32];
           end
         end
       end else if (deadlock) begin
@@ -300,7 +299,7 @@ module weft_cmd (
   end
 
   logic drained;
-  assign drained       = state_q == Drain && drain_q == 2'd3 && u_busy_i == '0 && !fetch_busy;
+  assign drained       = state_q == Drain && drain_q == 2'd3 && u_busy == '0 && !fetch_busy;
   assign cleared_o     = drained && reason_q == Reset;
   assign done_pulse_o  = drained && reason_q == Done && !reset_i;
   assign fault_pulse_o = drained && reason_q == Fault && !reset_i;
@@ -345,23 +344,15 @@ module weft_cmd (
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      fault_code_o  <= '0;
-      fault_unit_o  <= '0;
-      fault_index_o <= '0;
-      fault_tag_o   <= '0;
-      fault_info_o  <= '0;
+      first_fault_o <= '0;
     end else if (cleared_o || started_o) begin
-      fault_code_o  <= '0;
-      fault_unit_o  <= '0;
-      fault_index_o <= '0;
-      fault_tag_o   <= '0;
-      fault_info_o  <= '0;
+      first_fault_o <= '0;
     end else if (fault_now) begin
-      fault_code_o  <= new_code;
-      fault_unit_o  <= new_unit;
-      fault_index_o <= new_index;
-      fault_tag_o   <= new_tag;
-      fault_info_o  <= new_info;
+      first_fault_o.code  <= new_code;
+      first_fault_o.unit  <= new_unit;
+      first_fault_o.index <= new_index;
+      first_fault_o.tag   <= new_tag;
+      first_fault_o.info  <= new_info;
     end
   end
 
@@ -380,8 +371,8 @@ module weft_cmd (
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      assert (!(running_o && (u_fault_i & ~active_o) != '0));
-      if (fault_pulse_o || done_pulse_o) assert (u_busy_i == '0);
+      assert (!(running_o && (u_fault & ~active_o) != '0));
+      if (fault_pulse_o || done_pulse_o) assert (u_busy == '0);
     end
   end
 `endif

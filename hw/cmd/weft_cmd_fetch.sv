@@ -22,15 +22,12 @@ module weft_cmd_fetch (
   input  logic [31:0]             win_size_i,
   input  logic                    win_read_i,
 
-  output logic                    ar_valid_o,  // may be withdrawn by stop_i
-  input  logic                    ar_ready_i,
-  output weft_cfg_pkg::mem_addr_t ar_addr_o,
-  output logic [7:0]              ar_len_o,
-  input  logic                    r_valid_i,
-  output logic                    r_ready_o,
-  input  weft_cfg_pkg::sp_word_t  r_data_i,
-  input  logic                    r_error_i,
-  input  logic                    r_last_i,
+  output logic                     ar_valid_o,  // may be withdrawn by stop_i
+  input  logic                     ar_ready_i,
+  output weft_cfg_pkg::mem_burst_t ar_o,
+  input  logic                     r_valid_i,
+  output logic                     r_ready_o,
+  input  weft_cfg_pkg::mem_beat_t  r_i,
 
   output logic        word_valid_o,
   input  logic        word_ready_i,
@@ -70,12 +67,12 @@ module weft_cmd_fetch (
   assign chunk      = 4'd8 - {1'b0, beat_addr_q[2:0]};
   assign beats      = beats_q < BeatBits'(chunk) ? beats_q[3:0] : chunk;
   assign ar_valid_o = beats_q != '0 && room_q >= CountBits'(beats) && !outstanding_q[3] && !stop_i;
-  assign ar_addr_o  = {beat_addr_q, Log2N'(0)};
-  assign ar_len_o   = 8'(beats) - 8'd1;
+  assign ar_o.addr  = {beat_addr_q, Log2N'(0)};
+  assign ar_o.len   = 8'(beats) - 8'd1;
 
   logic ar_done, r_done, beat_pop;
   assign ar_done   = ar_valid_o && ar_ready_i;
-  assign r_done    = r_valid_i && r_last_i;
+  assign r_done    = r_valid_i && r_i.last;
   assign r_ready_o = 1'b1;
 
   /* verilator lint_off UNUSEDSIGNAL */  // both are multiples of 64
@@ -122,7 +119,7 @@ module weft_cmd_fetch (
     .clr_i   (stop_i),
     .wvalid_i(r_valid_i),
     .wready_o(beat_wready),
-    .wdata_i ({r_error_i, r_data_i}),
+    .wdata_i ({r_i.error, r_i.data}),
     .rvalid_o(beat_valid),
     .rready_i(beat_pop),
     .rdata_o ({beat_error, beat_data}),

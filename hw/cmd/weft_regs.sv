@@ -27,29 +27,14 @@ module weft_regs (
   input  logic        clear_i,         // pulse: counters to zero
   input  logic        running_i,
 
-  input  logic [7:0]      fault_code_i,
-  input  logic [7:0]      fault_unit_i,
-  input  logic [23:0]     fault_index_i,
-  input  logic [31:0]     fault_tag_i,
-  input  logic [31:0]     fault_info_i,
-  input  logic [4*32-1:0] retired_i,
+  input  weft_cfg_pkg::fault_t first_fault_i,
+  input  logic [4*32-1:0]      retired_i,
 
-  output logic [31:0] stream_off_o,
-  output logic [31:0] stream_words_o,
-  output logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_o,
-  output logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_o,
-  output logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_o,
-  output logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_o,
+  output logic [31:0]            stream_off_o,
+  output logic [31:0]            stream_words_o,
+  output weft_cfg_pkg::windows_t win_o,
 
-  // What the counters count.
-  input  logic [3:0]                    active_i,
-  input  logic [3:0]                    retire_i,
-  input  logic                          stall_act_i,
-  input  logic                          stall_wgt_i,
-  input  logic                          stall_post_i,
-  input  logic [3:0]                    conflicts_i,
-  input  logic [weft_cfg_pkg::LOG2_N:0] rd_bytes_i,
-  input  logic [weft_cfg_pkg::LOG2_N:0] wr_bytes_i
+  input  weft_cfg_pkg::events_t events_i  // what the counters count
 );
 
   localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
@@ -103,10 +88,10 @@ module weft_regs (
       irq_fault_q    <= 1'b0;
       stream_off_o   <= '0;
       stream_words_o <= '0;
-      win_base_o     <= '0;
-      win_size_o     <= '0;
-      win_read_o     <= '0;
-      win_write_o    <= '0;
+      win_o.base     <= '0;
+      win_o.size     <= '0;
+      win_o.read     <= '0;
+      win_o.write    <= '0;
     end else begin
       start_o <= start;
       reset_o <= reset;
@@ -128,12 +113,12 @@ module weft_regs (
         for (int unsigned i = 0; i < NWindows; i++) begin
           if (win == WinBits'(i)) begin
             case (win_reg)
-              weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[MemW*i +: 32] <= {reg_wdata_i[31:6], 6'd0};
-              weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[MemW*i+32 +: MemW-32] <= reg_wdata_i[MemW-33:0];
-              weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*i +: 32] <= reg_wdata_i;
+              weft_regs_pkg::WIN_BASE_LO_ADDR: win_o.base[MemW*i +: 32] <= {reg_wdata_i[31:6], 6'd0};
+              weft_regs_pkg::WIN_BASE_HI_ADDR: win_o.base[MemW*i+32 +: MemW-32] <= reg_wdata_i[MemW-33:0];
+              weft_regs_pkg::WIN_SIZE_ADDR:    win_o.size[32*i +: 32] <= reg_wdata_i;
               weft_regs_pkg::WIN_CTRL_ADDR: begin
-                win_read_o[i]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
-                win_write_o[i] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
+                win_o.read[i]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
+                win_o.write[i] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
               end
               default: ;
             endcase
@@ -176,17 +161,17 @@ module weft_regs (
       cmds_q     <= '0;
     end else if (running_i) begin
       cycles_q   <= cycles_q + 32'd1;
-      ld_q       <= ld_q + 32'(active_i[0]);
-      st_q       <= st_q + 32'(active_i[1]);
-      cv_q       <= cv_q + 32'(active_i[2]);
-      ve_q       <= ve_q + 32'(active_i[3]);
-      act_q      <= act_q + 32'(stall_act_i);
-      wgt_q      <= wgt_q + 32'(stall_wgt_i);
-      post_q     <= post_q + 32'(stall_post_i);
-      conflict_q <= conflict_q + 32'(conflicts_i);
-      rd_q       <= rd_q + 32'(rd_bytes_i);
-      wr_q       <= wr_q + 32'(wr_bytes_i);
-      cmds_q     <= cmds_q + 32'(retire_i[0]) + 32'(retire_i[1]) + 32'(retire_i[2]) + 32'(retire_i[3]);
+      ld_q       <= ld_q + 32'(events_i.active[0]);
+      st_q       <= st_q + 32'(events_i.active[1]);
+      cv_q       <= cv_q + 32'(events_i.active[2]);
+      ve_q       <= ve_q + 32'(events_i.active[3]);
+      act_q      <= act_q + 32'(events_i.stall_act);
+      wgt_q      <= wgt_q + 32'(events_i.stall_wgt);
+      post_q     <= post_q + 32'(events_i.stall_post);
+      conflict_q <= conflict_q + 32'(events_i.conflicts);
+      rd_q       <= rd_q + 32'(events_i.rd_bytes);
+      wr_q       <= wr_q + 32'(events_i.wr_bytes);
+      cmds_q     <= cmds_q + 32'(events_i.retire[0]) + 32'(events_i.retire[1]) + 32'(events_i.retire[2]) + 32'(events_i.retire[3]);
     end
   end
 
@@ -216,12 +201,12 @@ module weft_regs (
         weft_regs_pkg::STREAM_OFF_ADDR:   reg_rdata_o = stream_off_o;
         weft_regs_pkg::STREAM_WORDS_ADDR: reg_rdata_o = stream_words_o;
         weft_regs_pkg::FAULT_ADDR: begin
-          reg_rdata_o[weft_regs_pkg::FAULT_CODE_LSB +: weft_regs_pkg::FAULT_CODE_W] = fault_code_i;
-          reg_rdata_o[weft_regs_pkg::FAULT_UNIT_LSB +: weft_regs_pkg::FAULT_UNIT_W] = fault_unit_i;
+          reg_rdata_o[weft_regs_pkg::FAULT_CODE_LSB +: weft_regs_pkg::FAULT_CODE_W] = first_fault_i.code;
+          reg_rdata_o[weft_regs_pkg::FAULT_UNIT_LSB +: weft_regs_pkg::FAULT_UNIT_W] = first_fault_i.unit;
         end
-        weft_regs_pkg::FAULT_CMD_ADDR:         reg_rdata_o = 32'(fault_index_i);
-        weft_regs_pkg::FAULT_TAG_ADDR:         reg_rdata_o = fault_tag_i;
-        weft_regs_pkg::FAULT_INFO_ADDR:        reg_rdata_o = fault_info_i;
+        weft_regs_pkg::FAULT_CMD_ADDR:         reg_rdata_o = 32'(first_fault_i.index);
+        weft_regs_pkg::FAULT_TAG_ADDR:         reg_rdata_o = first_fault_i.tag;
+        weft_regs_pkg::FAULT_INFO_ADDR:        reg_rdata_o = first_fault_i.info;
         weft_regs_pkg::RETIRED_LD_ADDR:        reg_rdata_o = retired_i[0 +: 32];
         weft_regs_pkg::RETIRED_ST_ADDR:        reg_rdata_o = retired_i[32 +: 32];
         weft_regs_pkg::RETIRED_CV_ADDR:        reg_rdata_o = retired_i[64 +: 32];
@@ -242,12 +227,12 @@ module weft_regs (
           for (int unsigned i = 0; i < NWindows; i++) begin
             if (win == WinBits'(i)) begin
               case (win_reg)
-                weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[MemW*i +: 32];
-                weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[MemW*i+32 +: MemW-32]);
-                weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*i +: 32];
+                weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_o.base[MemW*i +: 32];
+                weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_o.base[MemW*i+32 +: MemW-32]);
+                weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_o.size[32*i +: 32];
                 weft_regs_pkg::WIN_CTRL_ADDR: begin
-                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[i];
-                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_write_o[i];
+                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_o.read[i];
+                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_o.write[i];
                 end
                 default: ;
               endcase
@@ -268,7 +253,7 @@ module weft_regs (
     old_reset_q <= rst_ni && reset;
     if (rst_ni) begin
       assert (start_o == old_start_q && reset_o == old_reset_q);       // pulses, in the cycle after the write
-      for (int unsigned i = 0; i < NWindows; i++) assert (win_base_o[MemW*i +: 6] == '0);
+      for (int unsigned i = 0; i < NWindows; i++) assert (win_o.base[MemW*i +: 6] == '0);
       if (done_pulse_i || fault_pulse_i) assert (!(done_pulse_i && fault_pulse_i));
     end
   end

@@ -10,28 +10,25 @@ module weft_axi_read (
   input  logic clk_i,
   input  logic rst_ni,
 
-  input  logic                    fetch_valid_i,
-  output logic                    fetch_ready_o,
-  input  weft_cfg_pkg::mem_addr_t fetch_addr_i,
-  input  logic [7:0]              fetch_len_i,
-  output logic                    fetch_next_o,  // the next beat is fetch's; comes from registers
-  output logic                    fetch_rvalid_o,
-  input  logic                    fetch_rready_i,
+  input  logic                     fetch_valid_i,
+  output logic                     fetch_ready_o,
+  input  weft_cfg_pkg::mem_burst_t fetch_ar_i,
+  output logic                     fetch_next_o,  // the next beat is fetch's; comes from registers
+  output logic                     fetch_rvalid_o,
+  input  logic                     fetch_rready_i,
 
-  input  logic                    load_valid_i,
-  output logic                    load_ready_o,
-  input  weft_cfg_pkg::mem_addr_t load_addr_i,
-  input  logic [7:0]              load_len_i,
-  output logic                    load_rvalid_o,
-  input  logic                    load_rready_i,
+  input  logic                     load_valid_i,
+  output logic                     load_ready_o,
+  input  weft_cfg_pkg::mem_burst_t load_ar_i,
+  output logic                     load_rvalid_o,
+  input  logic                     load_rready_i,
 
-  output logic                    m_arvalid_o,
-  input  logic                    m_arready_i,
-  output weft_cfg_pkg::mem_addr_t m_araddr_o,
-  output logic [7:0]              m_arlen_o,
-  input  logic                    m_rvalid_i,
-  input  logic                    m_rlast_i,
-  output logic                    m_rready_o
+  output logic                     m_arvalid_o,
+  input  logic                     m_arready_i,
+  output weft_cfg_pkg::mem_burst_t m_ar_o,
+  input  logic                     m_rvalid_i,
+  input  logic                     m_rlast_i,
+  output logic                     m_rready_o
 );
 
   localparam int unsigned Outstanding = 128;
@@ -54,10 +51,10 @@ module weft_axi_read (
     .clr_i   (1'b0),
     .wvalid_i(accept),
     .wready_o(addr_ready),
-    .wdata_i (fetch_valid_i ? {fetch_addr_i, fetch_len_i} : {load_addr_i, load_len_i}),
+    .wdata_i (fetch_valid_i ? fetch_ar_i : load_ar_i),
     .rvalid_o(m_arvalid_o),
     .rready_i(m_arready_i),
-    .rdata_o ({m_araddr_o, m_arlen_o}),
+    .rdata_o (m_ar_o),
     .count_o ()
   );
 
@@ -84,12 +81,12 @@ module weft_axi_read (
   assign m_rready_o     = order_valid && (order_load ? load_rready_i : fetch_rready_i);
 
 `ifdef WEFT_ASSERT
-  logic                    held_q;
-  weft_cfg_pkg::mem_addr_t held_addr_q;
+  logic                     held_q;
+  weft_cfg_pkg::mem_burst_t held_ar_q;
   always_ff @(posedge clk_i) begin
-    held_q      <= rst_ni && m_arvalid_o && !m_arready_i;
-    held_addr_q <= m_araddr_o;
-    if (rst_ni && held_q) assert (m_arvalid_o && m_araddr_o == held_addr_q);
+    held_q    <= rst_ni && m_arvalid_o && !m_arready_i;
+    held_ar_q <= m_ar_o;
+    if (rst_ni && held_q) assert (m_arvalid_o && m_ar_o == held_ar_q);
     if (rst_ni && m_rvalid_i) assert (order_valid);
   end
 `endif

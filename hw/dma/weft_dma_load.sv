@@ -6,12 +6,12 @@
 // bursts are outstanding. Read addresses are aligned to the bus; one burst
 // address a cycle, the first three cycles after the command is taken. Each beat
 // is one scratchpad write at any byte address, or two where it widens more than
-// N int4. done_o comes in the cycle after
+// N int4. state_o.done comes in the cycle after
 // the command's last write was granted, in order of commands.
 //
 // A fault comes in order too: every earlier command has retired, the faulty
 // one has written what precedes the faulty row or burst. While abort_i is
-// high nothing is written and no new address leaves; busy_o stays high until
+// high nothing is written and no new address leaves; state_o.busy stays high until
 // all beats of accepted addresses have come back.
 //
 // Theory: hw/dma/README.md
@@ -20,35 +20,23 @@ module weft_dma_load (
   input  logic rst_ni,
   output logic need_o,     // clk_i's next edge is needed; comes from registers
 
-  input  logic               cmd_valid_i,
-  output logic               cmd_ready_o,
-  input  weft_cmd_pkg::cmd_t cmd_i,
-  output logic               done_o,
-  output logic               fault_o,
-  output logic [7:0]         fault_code_o,
-  output logic [31:0]        fault_info_o,
-  output logic               busy_o,
-  input  logic               abort_i,
+  input  logic                      cmd_valid_i,
+  output logic                      cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t        cmd_i,
+  output weft_cfg_pkg::unit_state_t state_o,
+  input  logic                      abort_i,
 
-  input  logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_i,
-  input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
-  input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_i,
+  input  weft_cfg_pkg::windows_t win_i,
 
-  // AXI read, through the arbiter in weft_axi: valid may be withdrawn.
-  output logic                    ar_valid_o,
-  input  logic                    ar_ready_i,
-  output weft_cfg_pkg::mem_addr_t ar_addr_o,
-  output logic [7:0]              ar_len_o,
-  input  logic                    r_valid_i,
-  output logic                    r_ready_o,
-  input  weft_cfg_pkg::sp_word_t  r_data_i,
-  input  logic                    r_error_i,
-  input  logic                    r_last_i,
+  // AXI read, through weft_axi_read: valid may be withdrawn.
+  output logic                     ar_valid_o,
+  input  logic                     ar_ready_i,
+  output weft_cfg_pkg::mem_burst_t ar_o,
+  input  logic                     r_valid_i,
+  output logic                     r_ready_o,
+  input  weft_cfg_pkg::mem_beat_t  r_i,
 
-  output logic                    ldw_req_o,
-  output weft_cfg_pkg::sp_addr_t  ldw_addr_o,
-  output weft_cfg_pkg::sp_word_t  ldw_data_o,
-  output weft_cfg_pkg::row_mask_t ldw_mask_o,
+  output weft_cfg_pkg::sp_write_t ldw_o,
   input  logic                    ldw_gnt_i,
 
   output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // written this cycle, widened
@@ -69,11 +57,8 @@ module weft_dma_load (
 
   // ---- rows and bursts -----------------------------------------------------------
 
-  logic                    row_valid, row_ready, row_last, row_fault, row_int4, row_odd, rows_busy;
-  weft_cfg_pkg::mem_addr_t row_addr;
-  weft_cfg_pkg::sp_addr_t  row_sp, row_bytes;
-  logic [7:0]              row_code;
-  logic [31:0]             row_info;
+  logic                   row_valid, row_ready, rows_busy;
+  weft_cfg_pkg::dma_row_t row;
 
   weft_dma_rows u_rows (
     .clk_i,
@@ -82,30 +67,17 @@ module weft_dma_load (
     .cmd_valid_i,
     .cmd_ready_o,
     .cmd_i,
-    .win_base_i,
-    .win_size_i,
-    .win_ok_i   (win_read_i),
+    .win_i,
     .row_valid_o(row_valid),
     .row_ready_i(row_ready),
-    .row_addr_o (row_addr),
-    .row_sp_o   (row_sp),
-    .row_bytes_o(row_bytes),
-    .row_int4_o (row_int4),
-    .row_odd_o  (row_odd),
-    .row_last_o (row_last),
-    .row_fault_o(row_fault),
-    .row_code_o (row_code),
-    .row_info_o (row_info),
+    .row_o      (row),
     .busy_o     (rows_busy)
   );
 
-  logic                    burst_valid, burst_ready, burst_last, burst_fault, burst_int4, burst_odd, split_busy;
-  weft_cfg_pkg::mem_addr_t burst_addr;
-  logic [7:0]              burst_len;
-  logic [BytesBits-1:0]    burst_bytes;
-  weft_cfg_pkg::sp_addr_t  burst_sp;
-  logic [7:0]              row_fault_code;
-  logic [31:0]             row_fault_info;
+  logic                     burst_valid, burst_ready, split_busy;
+  weft_cfg_pkg::dma_burst_t burst;
+  logic [7:0]               row_fault_code;
+  logic [31:0]              row_fault_info;
 
   weft_dma_split u_split (
     .clk_i,
@@ -113,25 +85,10 @@ module weft_dma_load (
     .clear_i      (stop),
     .row_valid_i  (row_valid),
     .row_ready_o  (row_ready),
-    .row_addr_i   (row_addr),
-    .row_sp_i     (row_sp),
-    .row_bytes_i  (row_bytes),
-    .row_int4_i   (row_int4),
-    .row_odd_i    (row_odd),
-    .row_last_i   (row_last),
-    .row_fault_i  (row_fault),
-    .row_code_i   (row_code),
-    .row_info_i   (row_info),
+    .row_i        (row),
     .burst_valid_o(burst_valid),
     .burst_ready_i(burst_ready),
-    .burst_addr_o (burst_addr),
-    .burst_len_o  (burst_len),
-    .burst_bytes_o(burst_bytes),
-    .burst_sp_o   (burst_sp),
-    .burst_int4_o (burst_int4),
-    .burst_odd_o  (burst_odd),
-    .burst_last_o (burst_last),
-    .burst_fault_o(burst_fault),
+    .burst_o      (burst),
     .fault_code_o (row_fault_code),
     .fault_info_o (row_fault_info),
     .busy_o       (split_busy)
@@ -143,11 +100,11 @@ module weft_dma_load (
   logic                   order_wready, order_valid, order_pop;
   logic [OrderBits-1:0]   order_in, order_out;
 
-  assign ar_valid_o  = burst_valid && !burst_fault && order_wready && !stop;
-  assign ar_addr_o   = {burst_addr[MemW-1:Log2N], Log2N'(0)};
-  assign ar_len_o    = burst_len;
-  assign burst_ready = order_wready && (burst_fault || ar_ready_i);
-  assign order_in    = {burst_addr[31:0], burst_sp, burst_bytes, burst_int4, burst_odd, burst_last, burst_fault};
+  assign ar_valid_o  = burst_valid && !burst.fault && order_wready && !stop;
+  assign ar_o.addr   = {burst.addr[MemW-1:Log2N], Log2N'(0)};
+  assign ar_o.len    = burst.len;
+  assign burst_ready = order_wready && (burst.fault || ar_ready_i);
+  assign order_in    = {burst.addr[31:0], burst.sp, burst.bytes, burst.int4, burst.odd, burst.last, burst.fault};
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
@@ -157,7 +114,7 @@ module weft_dma_load (
     .clk_i,
     .rst_ni,
     .clr_i   (stop),
-    .wvalid_i(burst_valid && (burst_fault || ar_ready_i)),
+    .wvalid_i(burst_valid && (burst.fault || ar_ready_i)),
     .wready_o(order_wready),
     .wdata_i (order_in),
     .rvalid_o(order_valid),
@@ -168,7 +125,7 @@ module weft_dma_load (
   /* verilator lint_on PINCONNECTEMPTY */
 
   logic r_done;
-  assign r_done = r_valid_i && r_ready_o && r_last_i;
+  assign r_done = r_valid_i && r_ready_o && r_i.last;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) pending_q <= '0;
@@ -192,7 +149,7 @@ module weft_dma_load (
     .clr_i   (stop),
     .wvalid_i(r_valid_i),
     .wready_o(beat_wready),
-    .wdata_i ({r_error_i, r_data_i}),
+    .wdata_i ({r_i.error, r_i.data}),
     .rvalid_o(beat_valid),
     .rready_i(beat_pop),
     .rdata_o ({beat_error, beat_data}),
@@ -258,7 +215,13 @@ module weft_dma_load (
     end
   end
 
-  logic [Log2N:0] write_bytes_q;
+  logic                    done_q, fault_q, busy, ldw_req;
+  logic [7:0]              fault_code_q;
+  logic [31:0]             fault_info_q;
+  weft_cfg_pkg::sp_addr_t  ldw_addr_q;
+  weft_cfg_pkg::sp_word_t  ldw_data_q;
+  weft_cfg_pkg::row_mask_t ldw_mask_q;
+  logic [Log2N:0]          write_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -266,16 +229,16 @@ module weft_dma_load (
       second_q <= 1'b0;
       write_q  <= 1'b0;
       dead_q   <= 1'b0;
-      done_o   <= 1'b0;
-      fault_o  <= 1'b0;
+      done_q   <= 1'b0;
+      fault_q  <= 1'b0;
     end else begin
-      done_o  <= write_q && ldw_gnt_i && write_last_q && !stop;
-      fault_o <= fault_now;
+      done_q  <= write_q && ldw_gnt_i && write_last_q && !stop;
+      fault_q <= fault_now;
       if (stop) begin
         inside_q <= 1'b0;
         second_q <= 1'b0;
         write_q  <= 1'b0;
-        if (abort_i && !busy_o) dead_q <= 1'b0;
+        if (abort_i && !busy) dead_q <= 1'b0;
       end else begin
         if (fault_now) dead_q <= 1'b1;
         if (ldw_gnt_i) write_q <= 1'b0;
@@ -294,33 +257,42 @@ module weft_dma_load (
       left_q        <= left - BytesBits'(n_bytes);
     end
     if (write_go) begin
-      ldw_addr_o    <= sp + (second_q ? AddrW'(N) : '0);
-      ldw_data_o    <= wide;
-      ldw_mask_o    <= N'((33'd1 << n_write) - 33'd1);
+      ldw_addr_q    <= sp + (second_q ? AddrW'(N) : '0);
+      ldw_data_q    <= wide;
+      ldw_mask_q    <= N'((33'd1 << n_write) - 33'd1);
       write_bytes_q <= n_write;
       write_last_q  <= final_beat && head_last && !twice;
     end
     if (fault_now) begin
-      fault_code_o <= head_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
-      fault_info_o <= head_fault ? row_fault_info : head_addr;
+      fault_code_q <= head_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
+      fault_info_q <= head_fault ? row_fault_info : head_addr;
     end
   end
 
-  assign ldw_req_o = write_q && !stop;
-  assign bytes_o   = ldw_req_o && ldw_gnt_i ? write_bytes_q : '0;
-  assign busy_o    = rows_busy || split_busy || order_valid || beat_valid || write_q || pending_q != '0;
+  assign ldw_req       = write_q && !stop;
+  assign ldw_o.req     = ldw_req;
+  assign ldw_o.addr    = ldw_addr_q;
+  assign ldw_o.mask    = ldw_mask_q;
+  assign ldw_o.data    = ldw_data_q;
+  assign bytes_o       = ldw_req && ldw_gnt_i ? write_bytes_q : '0;
+  assign busy          = rows_busy || split_busy || order_valid || beat_valid || write_q || pending_q != '0;
+  assign state_o.busy  = busy;
+  assign state_o.done  = done_q;
+  assign state_o.fault = fault_q;
+  assign state_o.code  = fault_code_q;
+  assign state_o.info  = fault_info_q;
 
   weft_rest u_rest (
     .clk_i,
     .rst_ni,
-    .busy_i(cmd_valid_i || busy_o || stop),
+    .busy_i(cmd_valid_i || busy || stop),
     .need_o
   );
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      assert (!(done_o && fault_o));
+      assert (!(done_q && fault_q));
       assert (32'(pending_q) <= Outstanding);
       if (r_valid_i) assert (pending_q != '0);
     end

@@ -4,16 +4,18 @@
 // and the scratchpad.
 //
 // One row a cycle, also from one command to the next. A row that is not wholly
-// inside comes out with row_fault_o; none follows until clear_i. row_* stand
+// inside comes out with row_o.fault; none follows until clear_i. row_o stands
 // until row_ready_i.
 //
 // A row of int4 takes half as many bytes in memory, rounded up, as in the
-// scratchpad: row_bytes_o counts those in memory, row_odd_o says that the last
+// scratchpad: row_o.bytes counts those in memory, row_o.odd says that the last
 // of them is half used. The window is checked for them, the scratchpad for all.
 //
 // Offsets are 34-bit signed: a row is only stepped from after it was found
 // inside its window (below 2^32), and a stride is 32 bits, so no step wraps.
-module weft_dma_rows (
+module weft_dma_rows #(
+  parameter bit Store = 1'b0   // the windows' permission to write counts, else that to read
+) (
   input  logic clk_i,
   input  logic rst_ni,
   input  logic clear_i,
@@ -24,21 +26,13 @@ module weft_dma_rows (
   input  weft_cmd_pkg::cmd_t cmd_i,
   /* verilator lint_on UNUSEDSIGNAL */
 
-  input  logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_i,
-  input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
-  input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_ok_i,     // permission for this direction
+  /* verilator lint_off UNUSEDSIGNAL */  // permission for the other direction
+  input  weft_cfg_pkg::windows_t win_i,
+  /* verilator lint_on UNUSEDSIGNAL */
 
-  output logic                    row_valid_o,
-  input  logic                    row_ready_i,
-  output weft_cfg_pkg::mem_addr_t row_addr_o,   // on the bus
-  output weft_cfg_pkg::sp_addr_t  row_sp_o,
-  output weft_cfg_pkg::sp_addr_t  row_bytes_o,  // in memory
-  output logic                    row_int4_o,
-  output logic                    row_odd_o,
-  output logic                    row_last_o,   // of its command
-  output logic                    row_fault_o,
-  output logic [7:0]              row_code_o,
-  output logic [31:0]             row_info_o,
+  output logic                   row_valid_o,
+  input  logic                   row_ready_i,
+  output weft_cfg_pkg::dma_row_t row_o,
 
   output logic        busy_o
 );
@@ -67,9 +61,9 @@ module weft_dma_rows (
     if (cmd_valid_i) begin
       for (int unsigned i = 0; i < weft_cfg_pkg::N_WINDOWS; i++) begin
         if (c_window == 3'(i)) begin
-          win_base = win_base_i[MemW*i +: MemW];
-          win_size = win_size_i[32*i +: 32];
-          win_ok = win_ok_i[i];
+          win_base = win_i.base[MemW*i +: MemW];
+          win_size = win_i.size[32*i +: 32];
+          win_ok = Store ? win_i.write[i] : win_i.read[i];
         end
       end
     end
@@ -117,17 +111,20 @@ module weft_dma_rows (
   assign in_sp     = weft_cfg_pkg::LOG2_SP_BYTES == AddrW || sp_end <= 21'(weft_cfg_pkg::SP_BYTES);
 
   assign row_valid_o = valid_q;
-  assign row_addr_o  = base_q + MemW'(off1_q[31:0]);
-  assign row_sp_o    = sp1_q;
-  assign row_bytes_o = mem_q;
-  assign row_int4_o  = int4_q;
-  assign row_odd_o   = int4_q && bytes_q[0];
-  assign row_last_o  = last1 && last2 && last3;
-  assign row_fault_o = !in_window || !in_sp;
-  assign row_code_o  = in_window ? weft_cmd_pkg::FAULT_SP_RANGE : weft_cmd_pkg::FAULT_WINDOW;
-  assign row_info_o  = in_window ? 32'(sp1_q) : off1_q[31:0];
+  assign row_o.addr  = base_q + MemW'(off1_q[31:0]);
+  assign row_o.sp    = sp1_q;
+  assign row_o.bytes = mem_q;
+  assign row_o.int4  = int4_q;
+  assign row_o.odd   = int4_q && bytes_q[0];
+  assign row_o.last  = row_last;
+  assign row_o.fault = row_fault;
+  assign row_o.code  = in_window ? weft_cmd_pkg::FAULT_SP_RANGE : weft_cmd_pkg::FAULT_WINDOW;
+  assign row_o.info  = in_window ? 32'(sp1_q) : off1_q[31:0];
 
-  assign cmd_ready_o = !halt_q && !clear_i && (!valid_q || (take && row_last_o && !row_fault_o));
+  logic row_last, row_fault;
+  assign row_last    = last1 && last2 && last3;
+  assign row_fault   = !in_window || !in_sp;
+  assign cmd_ready_o = !halt_q && !clear_i && (!valid_q || (take && row_last && !row_fault));
   assign busy_o      = valid_q;
 
   // ---- walk -----------------------------------------------------------------------
@@ -140,8 +137,8 @@ module weft_dma_rows (
       valid_q <= 1'b0;
       halt_q  <= 1'b0;
     end else begin
-      if (take && (row_last_o || row_fault_o)) valid_q <= 1'b0;
-      if (take && row_fault_o) halt_q <= 1'b1;
+      if (take && (row_last || row_fault)) valid_q <= 1'b0;
+      if (take && row_fault) halt_q <= 1'b1;
       if (load) valid_q <= 1'b1;
     end
   end

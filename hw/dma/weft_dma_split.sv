@@ -4,41 +4,26 @@
 //
 // Cuts lie at multiples of 16 beats of the bus address; 16 beats divide 4 KiB,
 // so no burst crosses one. One burst a cycle, also from row to row; the first
-// two cycles after its row. burst_* stand until burst_ready_i. A faulty row
-// becomes one burst with burst_fault_o, for order only. Of int4, a byte in memory
-// is two in the scratchpad; in a burst with burst_odd_o the last one is one.
+// two cycles after its row. burst_o stands until burst_ready_i. A faulty row
+// becomes one burst with burst_o.fault, for order only. Of int4, a byte in memory
+// is two in the scratchpad; in a burst with burst_o.odd the last one is one.
 module weft_dma_split (
   input  logic clk_i,
   input  logic rst_ni,
   input  logic clear_i,
 
-  input  logic                    row_valid_i,
-  output logic                    row_ready_o,
-  input  weft_cfg_pkg::mem_addr_t row_addr_i,
-  input  weft_cfg_pkg::sp_addr_t  row_sp_i,
-  input  weft_cfg_pkg::sp_addr_t  row_bytes_i,
-  input  logic                    row_int4_i,
-  input  logic                    row_odd_i,
-  input  logic                    row_last_i,
-  input  logic                    row_fault_i,
-  input  logic [7:0]              row_code_i,
-  input  logic [31:0]             row_info_i,
+  input  logic                   row_valid_i,
+  output logic                   row_ready_o,
+  input  weft_cfg_pkg::dma_row_t row_i,
 
-  output logic                            burst_valid_o,
-  input  logic                            burst_ready_i,
-  output weft_cfg_pkg::mem_addr_t         burst_addr_o,   // first byte, not aligned
-  output logic [7:0]                      burst_len_o,    // beats - 1
-  output logic [weft_cfg_pkg::LOG2_N+4:0] burst_bytes_o,  // 1..16N
-  output weft_cfg_pkg::sp_addr_t          burst_sp_o,
-  output logic                            burst_int4_o,
-  output logic                            burst_odd_o,
-  output logic                            burst_last_o,   // of its command
-  output logic                            burst_fault_o,
+  output logic                     burst_valid_o,
+  input  logic                     burst_ready_i,
+  output weft_cfg_pkg::dma_burst_t burst_o,
 
-  output logic [7:0]                      fault_code_o,   // of the burst with burst_fault_o, and after it
-  output logic [31:0]                     fault_info_o,
+  output logic [7:0]  fault_code_o,   // of the burst with burst_o.fault, and after it
+  output logic [31:0] fault_info_o,
 
-  output logic                            busy_o
+  output logic        busy_o
 );
 
   localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
@@ -78,16 +63,16 @@ module weft_dma_split (
 
   always_ff @(posedge clk_i) begin
     if (row_ready_o && row_valid_i) begin
-      row_addr_q  <= row_addr_i;
-      row_sp_q    <= row_sp_i;
-      row_left_q  <= row_bytes_i;
-      row_last_q  <= row_last_i;
-      row_int4_q  <= row_int4_i;
-      row_odd_q   <= row_odd_i;
-      row_fault_q <= row_fault_i;
-      if (row_fault_i) begin
-        fault_code_o <= row_code_i;
-        fault_info_o <= row_info_i;
+      row_addr_q  <= row_i.addr;
+      row_sp_q    <= row_i.sp;
+      row_left_q  <= row_i.bytes;
+      row_last_q  <= row_i.last;
+      row_int4_q  <= row_i.int4;
+      row_odd_q   <= row_i.odd;
+      row_fault_q <= row_i.fault;
+      if (row_i.fault) begin
+        fault_code_o <= row_i.code;
+        fault_info_o <= row_i.info;
       end
     end else if (emit) begin
       row_addr_q <= row_addr_q + MemW'(room);
@@ -95,14 +80,14 @@ module weft_dma_split (
       row_left_q <= row_left_q - AddrW'(room);
     end
     if (emit) begin
-      burst_addr_o  <= row_addr_q;
-      burst_len_o   <= 8'(span >> Log2N);
-      burst_bytes_o <= bytes;
-      burst_sp_o    <= row_sp_q;
-      burst_int4_o  <= row_int4_q;
-      burst_odd_o   <= final_burst && row_odd_q;
-      burst_last_o  <= final_burst && row_last_q;
-      burst_fault_o <= row_fault_q;
+      burst_o.addr  <= row_addr_q;
+      burst_o.len   <= 8'(span >> Log2N);
+      burst_o.bytes <= bytes;
+      burst_o.sp    <= row_sp_q;
+      burst_o.int4  <= row_int4_q;
+      burst_o.odd   <= final_burst && row_odd_q;
+      burst_o.last  <= final_burst && row_last_q;
+      burst_o.fault <= row_fault_q;
     end
   end
 
@@ -110,9 +95,9 @@ module weft_dma_split (
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin
-    if (rst_ni && burst_valid_o && !burst_fault_o) begin
-      assert (burst_bytes_o != '0 && burst_len_o < 8'd16);
-      assert (13'(burst_addr_o[11:0]) + 13'(burst_bytes_o) <= 13'd4096);
+    if (rst_ni && burst_valid_o && !burst_o.fault) begin
+      assert (burst_o.bytes != '0 && burst_o.len < 8'd16);
+      assert (13'(burst_o.addr[11:0]) + 13'(burst_o.bytes) <= 13'd4096);
     end
   end
 `endif

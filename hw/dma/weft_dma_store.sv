@@ -6,11 +6,11 @@
 // 16 bursts have their address out before their data, up to 64 wait for the
 // answer. Addresses are aligned to the bus, bytes outside the row are masked.
 // A beat is one scratchpad read at any byte address. Data never leaves before
-// its address was taken. done_o comes in the cycle after the last answer to
+// its address was taken. state_o.done comes in the cycle after the last answer to
 // the command, in order of commands.
 //
 // A fault comes in order too. While abort_i is high no new burst starts; those
-// whose address left are finished with their data, and busy_o stays high until
+// whose address left are finished with their data, and state_o.busy stays high until
 // all are answered.
 //
 // Theory: hw/dma/README.md
@@ -19,36 +19,26 @@ module weft_dma_store (
   input  logic rst_ni,
   output logic need_o,     // clk_i's next edge is needed; comes from registers
 
-  input  logic               cmd_valid_i,
-  output logic               cmd_ready_o,
-  input  weft_cmd_pkg::cmd_t cmd_i,
-  output logic               done_o,
-  output logic               fault_o,
-  output logic [7:0]         fault_code_o,
-  output logic [31:0]        fault_info_o,
-  output logic               busy_o,
-  input  logic               abort_i,
+  input  logic                      cmd_valid_i,
+  output logic                      cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t        cmd_i,
+  output weft_cfg_pkg::unit_state_t state_o,
+  input  logic                      abort_i,
 
-  input  logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_i,
-  input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
-  input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_i,
+  input  weft_cfg_pkg::windows_t win_i,
 
   // AXI write
-  output logic                    aw_valid_o,
-  input  logic                    aw_ready_i,
-  output weft_cfg_pkg::mem_addr_t aw_addr_o,
-  output logic [7:0]              aw_len_o,
-  output logic                    w_valid_o,
-  input  logic                    w_ready_i,
-  output weft_cfg_pkg::sp_word_t  w_data_o,
-  output weft_cfg_pkg::row_mask_t w_strb_o,
-  output logic                    w_last_o,
-  input  logic                    b_valid_i,
-  output logic                    b_ready_o,
-  input  logic                    b_error_i,
+  output logic                     aw_valid_o,
+  input  logic                     aw_ready_i,
+  output weft_cfg_pkg::mem_burst_t aw_o,
+  output logic                     w_valid_o,
+  input  logic                     w_ready_i,
+  output weft_cfg_pkg::mem_write_t w_o,
+  input  logic                     b_valid_i,
+  output logic                     b_ready_o,
+  input  logic                     b_error_i,
 
-  output logic                   str_req_o,
-  output weft_cfg_pkg::sp_addr_t str_addr_o,
+  output weft_cfg_pkg::sp_read_t str_o,
   input  logic                   str_gnt_i,
   input  weft_cfg_pkg::sp_word_t str_rdata_i,
 
@@ -69,44 +59,31 @@ module weft_dma_store (
 
   // ---- rows and bursts -----------------------------------------------------------
 
-  logic                    row_valid, row_ready, row_last, row_fault, rows_busy;
-  weft_cfg_pkg::mem_addr_t row_addr;
-  weft_cfg_pkg::sp_addr_t  row_sp, row_bytes;
-  logic [7:0]              row_code;
-  logic [31:0]             row_info;
+  logic                   row_valid, row_ready, rows_busy;
+  weft_cfg_pkg::dma_row_t row;
 
-  /* verilator lint_off PINCONNECTEMPTY */  // int4 is for load only
-  weft_dma_rows u_rows (
+  weft_dma_rows #(
+    .Store(1'b1)
+  ) u_rows (
     .clk_i,
     .rst_ni,
     .clear_i    (stop),
     .cmd_valid_i,
     .cmd_ready_o,
     .cmd_i,
-    .win_base_i,
-    .win_size_i,
-    .win_ok_i   (win_write_i),
+    .win_i,
     .row_valid_o(row_valid),
     .row_ready_i(row_ready),
-    .row_addr_o (row_addr),
-    .row_sp_o   (row_sp),
-    .row_bytes_o(row_bytes),
-    .row_int4_o (),
-    .row_odd_o  (),
-    .row_last_o (row_last),
-    .row_fault_o(row_fault),
-    .row_code_o (row_code),
-    .row_info_o (row_info),
+    .row_o      (row),
     .busy_o     (rows_busy)
   );
 
-  logic                    burst_valid, burst_ready, burst_last, burst_fault, split_busy;
-  weft_cfg_pkg::mem_addr_t burst_addr;
-  logic [7:0]              burst_len;
-  logic [BytesBits-1:0]    burst_bytes;
-  weft_cfg_pkg::sp_addr_t  burst_sp;
-  logic [7:0]              row_fault_code;
-  logic [31:0]             row_fault_info;
+  logic                     burst_valid, burst_ready, split_busy;
+  /* verilator lint_off UNUSEDSIGNAL */  // int4 is for load only
+  weft_cfg_pkg::dma_burst_t burst;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [7:0]               row_fault_code;
+  logic [31:0]              row_fault_info;
 
   weft_dma_split u_split (
     .clk_i,
@@ -114,38 +91,22 @@ module weft_dma_store (
     .clear_i      (stop),
     .row_valid_i  (row_valid),
     .row_ready_o  (row_ready),
-    .row_addr_i   (row_addr),
-    .row_sp_i     (row_sp),
-    .row_bytes_i  (row_bytes),
-    .row_int4_i   (1'b0),
-    .row_odd_i    (1'b0),
-    .row_last_i   (row_last),
-    .row_fault_i  (row_fault),
-    .row_code_i   (row_code),
-    .row_info_i   (row_info),
+    .row_i        (row),
     .burst_valid_o(burst_valid),
     .burst_ready_i(burst_ready),
-    .burst_addr_o (burst_addr),
-    .burst_len_o  (burst_len),
-    .burst_bytes_o(burst_bytes),
-    .burst_sp_o   (burst_sp),
-    .burst_int4_o (),
-    .burst_odd_o  (),
-    .burst_last_o (burst_last),
-    .burst_fault_o(burst_fault),
+    .burst_o      (burst),
     .fault_code_o (row_fault_code),
     .fault_info_o (row_fault_info),
     .busy_o       (split_busy)
   );
-  /* verilator lint_on PINCONNECTEMPTY */
 
   // ---- address out --------------------------------------------------------------------
   // A burst is committed when it enters the address FIFO: from then on it will
   // be finished. It leaves an entry for its data and one for its answer.
 
   logic addr_wready, data_wready, reply_wready, commit, mark;
-  assign commit      = burst_valid && !burst_fault && addr_wready && data_wready && reply_wready && !stop;
-  assign mark        = burst_valid && burst_fault && reply_wready && !stop;
+  assign commit      = burst_valid && !burst.fault && addr_wready && data_wready && reply_wready && !stop;
+  assign mark        = burst_valid && burst.fault && reply_wready && !stop;
   assign burst_ready = commit || mark;
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
@@ -158,10 +119,10 @@ module weft_dma_store (
     .clr_i   (1'b0),
     .wvalid_i(commit),
     .wready_o(addr_wready),
-    .wdata_i ({burst_addr[MemW-1:Log2N], Log2N'(0), burst_len}),
+    .wdata_i ({burst.addr[MemW-1:Log2N], Log2N'(0), burst.len}),
     .rvalid_o(aw_valid_o),
     .rready_i(aw_ready_i),
-    .rdata_o ({aw_addr_o, aw_len_o}),
+    .rdata_o (aw_o),
     .count_o ()
   );
   /* verilator lint_on PINCONNECTEMPTY */
@@ -183,7 +144,7 @@ module weft_dma_store (
     .clr_i   (1'b0),
     .wvalid_i(commit),
     .wready_o(data_wready),
-    .wdata_i ({burst_sp, burst_bytes, burst_addr[Log2N-1:0]}),
+    .wdata_i ({burst.sp, burst.bytes, burst.addr[Log2N-1:0]}),
     .rvalid_o(data_valid),
     .rready_i(data_pop),
     .rdata_o ({head_sp, head_bytes, head_skip}),
@@ -209,9 +170,12 @@ module weft_dma_store (
 
   logic                    got_q;  // the scratchpad's data is there
   logic [$clog2(OutDepth):0] out_count;
-  assign str_req_o  = data_valid && 32'(out_count) + 32'(got_q) < OutDepth;
-  assign str_addr_o = sp;
-  assign read       = str_req_o && str_gnt_i;
+  logic                    str_req;
+  assign str_req    = data_valid && 32'(out_count) + 32'(got_q) < OutDepth;
+  assign str_o.req  = str_req;
+  assign str_o.wide = 1'b0;
+  assign str_o.addr = sp;
+  assign read       = str_req && str_gnt_i;
   assign data_pop   = read && final_beat;
   assign bytes_o    = read ? n_bytes : '0;
 
@@ -262,7 +226,7 @@ module weft_dma_store (
     .wdata_i ({got_last_q, got_strb_q, shifted}),
     .rvalid_o(out_valid),
     .rready_i(w_valid_o && w_ready_i),
-    .rdata_o ({w_last_o, w_strb_o, w_data_o}),
+    .rdata_o (w_o),
     .count_o (out_count)
   );
 
@@ -270,7 +234,7 @@ module weft_dma_store (
   logic [$clog2(Outstanding):0] taken_q;
   logic aw_done, w_done;
   assign aw_done   = aw_valid_o && aw_ready_i;
-  assign w_done    = w_valid_o && w_ready_i && w_last_o;
+  assign w_done    = w_valid_o && w_ready_i && w_o.last;
   assign w_valid_o = out_valid && taken_q != '0;
 
   always_ff @(posedge clk_i) begin
@@ -294,7 +258,7 @@ module weft_dma_store (
     .clr_i   (1'b0),
     .wvalid_i(commit || mark),
     .wready_o(reply_wready),
-    .wdata_i ({burst_addr[31:0], burst_last, burst_fault}),
+    .wdata_i ({burst.addr[31:0], burst.last, burst.fault}),
     .rvalid_o(reply_valid),
     .rready_i(reply_fault || b_valid_i),
     .rdata_o ({reply_addr, reply_last, reply_fault}),
@@ -302,42 +266,50 @@ module weft_dma_store (
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
+  logic        done_q, fault_q, busy;
+  logic [7:0]  fault_code_q;
+  logic [31:0] fault_info_q;
   assign b_ready_o = reply_valid && !reply_fault;
   assign fault_now = reply_valid && (reply_fault || (b_valid_i && b_error_i)) && !stop;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      done_o  <= 1'b0;
-      fault_o <= 1'b0;
+      done_q  <= 1'b0;
+      fault_q <= 1'b0;
       dead_q  <= 1'b0;
     end else begin
-      done_o  <= b_valid_i && b_ready_o && !b_error_i && reply_last && !stop;
-      fault_o <= fault_now;
+      done_q  <= b_valid_i && b_ready_o && !b_error_i && reply_last && !stop;
+      fault_q <= fault_now;
       if (fault_now) dead_q <= 1'b1;
-      else if (abort_i && !busy_o) dead_q <= 1'b0;
+      else if (abort_i && !busy) dead_q <= 1'b0;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (fault_now) begin
-      fault_code_o <= reply_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
-      fault_info_o <= reply_fault ? row_fault_info : reply_addr;
+      fault_code_q <= reply_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
+      fault_info_q <= reply_fault ? row_fault_info : reply_addr;
     end
   end
 
-  assign busy_o = rows_busy || split_busy || reply_valid;
+  assign busy          = rows_busy || split_busy || reply_valid;
+  assign state_o.busy  = busy;
+  assign state_o.done  = done_q;
+  assign state_o.fault = fault_q;
+  assign state_o.code  = fault_code_q;
+  assign state_o.info  = fault_info_q;
 
   weft_rest u_rest (
     .clk_i,
     .rst_ni,
-    .busy_i(cmd_valid_i || busy_o || stop),
+    .busy_i(cmd_valid_i || busy || stop),
     .need_o
   );
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      assert (!(done_o && fault_o));
+      assert (!(done_q && fault_q));
       if (got_q) assert (out_wready);
     end
   end

@@ -7,13 +7,13 @@
 // rows leave the array and the post unit writes them. A command enters the
 // back as soon as the one before has retired; its first row is due N + K slots
 // after its first word, so the array goes from one command to the next without
-// emptying. done_o comes when the back's last row is in the scratchpad.
+// emptying. state_o.done comes when the back's last row is in the scratchpad.
 //
 // A slot (see weft_array) happens when both words are there, and no row is due
 // or the row register is free. Between commands the array is fed zeros until
 // all its rows are out, in whole chunks if another command follows meanwhile.
 //
-// fault_o is a pulse; after it nothing moves until abort_i. It is held back
+// state_o.fault is a pulse; after it nothing moves until abort_i. It is held back
 // until the faulting command is the oldest.
 //
 // Model: sim/model/conv.c   Theory: hw/feed/README.md
@@ -24,35 +24,25 @@ module weft_conv #(
   input  logic rst_ni,
   output logic need_o,     // clk_i's next edge is needed; comes from registers
 
-  input  logic               cmd_valid_i,
-  output logic               cmd_ready_o,
-  input  weft_cmd_pkg::cmd_t cmd_i,
-  output logic               done_o,
-  output logic               fault_o,
-  output logic [7:0]         fault_code_o,
-  output logic [31:0]        fault_info_o,
-  output logic               busy_o,
-  input  logic               abort_i,
+  input  logic                      cmd_valid_i,
+  output logic                      cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t        cmd_i,
+  output weft_cfg_pkg::unit_state_t state_o,
+  input  logic                      abort_i,
 
-  output logic                   act_req_o,
-  output weft_cfg_pkg::sp_addr_t act_addr_o,
-  output logic                   act_wide_o,
+  output weft_cfg_pkg::sp_read_t act_o,
   input  logic                   act_gnt_i,
   input  weft_cfg_pkg::sp_pair_t act_rdata_i,
 
-  output logic                   wgt_req_o,
-  output weft_cfg_pkg::sp_addr_t wgt_addr_o,
+  output weft_cfg_pkg::sp_read_t wgt_o,
   input  logic                   wgt_gnt_i,
   input  weft_cfg_pkg::sp_pair_t wgt_rdata_i,
 
-  output logic                   par_req_o,
-  output weft_cfg_pkg::sp_addr_t par_addr_o,
+  output weft_cfg_pkg::sp_read_t par_o,
   input  logic                   par_gnt_i,
   input  weft_cfg_pkg::sp_pair_t par_rdata_i,
 
-  output logic                   res_req_o,
-  output weft_cfg_pkg::sp_addr_t res_addr_o,
-  output logic                   res_wide_o,
+  output weft_cfg_pkg::sp_read_t res_o,
   input  logic                   res_gnt_i,
   input  weft_cfg_pkg::sp_pair_t res_rdata_i,
 
@@ -96,9 +86,17 @@ module weft_conv #(
   assign d_end  = d_valid_q && !d_start_q
                   && (d_keep ? f_end : (d_last_q && !row_valid_q && post_idle_i));
 
-  assign cmd_ready_o = (!f_valid_q || f_end) && !clr_q && !abort_i && !dead_q && !fault_o;
-  assign done_o      = d_end && !clr_q;
-  assign busy_o      = f_valid_q || d_valid_q;
+  assign cmd_ready_o = (!f_valid_q || f_end) && !clr_q && !abort_i && !dead_q && !fault;
+  assign done        = d_end && !clr_q;
+  assign busy        = f_valid_q || d_valid_q;
+
+  logic        done, busy, fault;
+  logic [31:0] fault_info;
+  assign state_o.busy  = busy;
+  assign state_o.done  = done;
+  assign state_o.fault = fault;
+  assign state_o.code  = weft_cmd_pkg::FAULT_SP_RANGE;
+  assign state_o.info  = fault_info;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -151,7 +149,7 @@ module weft_conv #(
     .start_i(f_start_q), .cmd_i(f_cmd_q), .idle_o(act_idle), .empty_o(act_empty),
     .step_o(step), .step_ready_i(step_ready), .step_odd_o(step_odd),
     .group_end_o(group_end), .tile_end_o(tile_end),
-    .req_o(act_req_o), .addr_o(act_addr_o), .wide_o(act_wide_o), .gnt_i(act_gnt_i), .rdata_i(act_rdata_i),
+    .read_o(act_o), .gnt_i(act_gnt_i), .rdata_i(act_rdata_i),
     .valid_o(act_valid), .ready_i(word_ready), .word_o(act_word), .kind_o(act_kind), .zp_o(act_zp),
     .row_ok_o(act_row_ok), .last_o(act_last),
     .fault_o(act_fault), .fault_addr_o(act_fault_addr)
@@ -162,7 +160,7 @@ module weft_conv #(
     .start_i(f_start_q), .cmd_i(f_cmd_q), .idle_o(wgt_idle),
     .step_i(step), .step_ready_o(step_ready), .step_odd_i(step_odd),
     .group_end_i(group_end), .tile_end_i(tile_end),
-    .req_o(wgt_req_o), .addr_o(wgt_addr_o), .gnt_i(wgt_gnt_i), .rdata_i(wgt_rdata_i),
+    .read_o(wgt_o), .gnt_i(wgt_gnt_i), .rdata_i(wgt_rdata_i),
     .valid_o(wgt_valid), .ready_i(word_ready), .word_o(wgt_word), .zp_o(wgt_zp),
     .fault_o(wgt_fault), .fault_addr_o(wgt_fault_addr)
   );
@@ -172,7 +170,7 @@ module weft_conv #(
   weft_feed_par u_par (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .start_i(f_start_q && !f_keep), .cmd_i(f_cmd_q), .idle_o(par_idle),
-    .req_o(par_req_o), .addr_o(par_addr_o), .gnt_i(par_gnt_i), .rdata_i(par_rdata_i),
+    .read_o(par_o), .gnt_i(par_gnt_i), .rdata_i(par_rdata_i),
     .valid_o(par_valid), .next_i(par_next),
     .bias_o(par_bias_o), .mul_o(par_mul_o), .shift_o(par_shift_o),
     .fault_o(par_fault), .fault_addr_o(par_fault_addr)
@@ -186,7 +184,7 @@ module weft_conv #(
   weft_feed_rows u_rows (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .start_i(d_start_q && !d_keep), .cmd_i(d_cmd_q),
-    .req_o(res_req_o), .addr_o(res_addr_o), .wide_o(res_wide_o), .gnt_i(res_gnt_i), .rdata_i(res_rdata_i),
+    .read_o(res_o), .gnt_i(res_gnt_i), .rdata_i(res_rdata_i),
     .valid_o(rows_valid), .ready_i(take), .row_addr_o(rows_addr), .row_mask_o(rows_mask),
     .row_b_o(rows_b), .tile_last_o(rows_tile_last), .cmd_last_o(rows_cmd_last),
     .fault_o(rows_fault), .fault_addr_o(rows_fault_addr)
@@ -297,14 +295,13 @@ module weft_conv #(
 
   // ---- faults
 
-  assign f_fault      = act_fault || wgt_fault || par_fault;
-  assign fault_o      = !clr_q && (rows_fault || (f_fault && !f_pend_q));
-  assign fault_code_o = weft_cmd_pkg::FAULT_SP_RANGE;
+  assign f_fault = act_fault || wgt_fault || par_fault;
+  assign fault   = !clr_q && (rows_fault || (f_fault && !f_pend_q));
   always_comb begin
-    fault_info_o = 32'(par_fault_addr);
-    if (rows_fault)     fault_info_o = 32'(rows_fault_addr);
-    else if (act_fault) fault_info_o = 32'(act_fault_addr);
-    else if (wgt_fault) fault_info_o = 32'(wgt_fault_addr);
+    fault_info = 32'(par_fault_addr);
+    if (rows_fault)     fault_info = 32'(rows_fault_addr);
+    else if (act_fault) fault_info = 32'(act_fault_addr);
+    else if (wgt_fault) fault_info = 32'(wgt_fault_addr);
   end
 
   always_ff @(posedge clk_i) begin
@@ -312,23 +309,23 @@ module weft_conv #(
       dead_q <= 1'b0;
       clr_q  <= 1'b1;
     end else begin
-      if (fault_o)      dead_q <= 1'b1;
+      if (fault)        dead_q <= 1'b1;
       else if (abort_i) dead_q <= 1'b0;
-      clr_q <= abort_i || fault_o || dead_q;
+      clr_q <= abort_i || fault || dead_q;
     end
   end
 
   weft_rest u_rest (
     .clk_i,
     .rst_ni,
-    .busy_i(cmd_valid_i || busy_o || live_q != '0 || clr_q || abort_i || fault_o || dead_q),
+    .busy_i(cmd_valid_i || busy || live_q != '0 || clr_q || abort_i || fault || dead_q),
     .need_o
   );
 
 `ifdef WEFT_ASSERT
   always @(posedge clk_i) begin
     if (rst_ni && !clr_q) begin
-      assert (!(done_o && fault_o));
+      assert (!(done && fault));
       assert (!(take && !rows_valid));
       assert (!(adv && row_due && !row_can));   // a row that is due would be lost
       assert (!(row_due && !d_valid_q));

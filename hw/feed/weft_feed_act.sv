@@ -33,9 +33,7 @@ module weft_feed_act (
   output logic                             group_end_o,
   output logic                             tile_end_o,
 
-  output logic                   req_o,
-  output weft_cfg_pkg::sp_addr_t addr_o,
-  output logic                   wide_o,
+  output weft_cfg_pkg::sp_read_t read_o,
   input  logic                   gnt_i,
   input  weft_cfg_pkg::sp_pair_t rdata_i,
 
@@ -146,9 +144,9 @@ module weft_feed_act (
   weft_cfg_pkg::sp_addr_t chunk;  // bytes
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
-  assign req_o   = b_valid_q && b_need_q && !b_bad_q && b_room;
-  assign addr_o  = (b_addr_q + (b_second_q ? AddrW'(N) : '0)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
-  assign wide_o  = b_wide_q;
+  assign read_o.req   = b_valid_q && b_need_q && !b_bad_q && b_room;
+  assign read_o.addr  = (b_addr_q + (b_second_q ? AddrW'(N) : '0)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
+  assign read_o.wide  = b_wide_q;
   assign b_first = b_split_q && !b_second_q;
   assign b_go    = b_valid_q && !b_bad_q && b_room && ((gnt_i && !b_first) || !b_need_q);
   assign b_ready = !b_valid_q || b_go;
@@ -341,7 +339,7 @@ module weft_feed_act (
         b_split_q <= need && !aligned && hi > got;
         b_zp_q    <= fp ? {log2_scale, x_fmt} : x_zp;
       end
-    end else if (b_first && req_o && gnt_i) begin
+    end else if (b_first && read_o.req && gnt_i) begin
       b_second_q <= 1'b1;
     end
   end
@@ -364,7 +362,7 @@ module weft_feed_act (
       fifo_n_q  <= '0;
     end else begin
       c_valid_q <= b_go;
-      c_first_q <= b_first && req_o && gnt_i;
+      c_first_q <= b_first && read_o.req && gnt_i;
       if (c_first_q) c_low_q <= rdata_i[8*N-1:0];
       if (b_go) begin
         c_need_q  <= b_need_q;

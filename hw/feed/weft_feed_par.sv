@@ -21,8 +21,7 @@ module weft_feed_par (
   input  weft_cmd_pkg::cmd_t cmd_i,
   output logic               idle_o,
 
-  output logic                   req_o,
-  output weft_cfg_pkg::sp_addr_t addr_o,
+  output weft_cfg_pkg::sp_read_t read_o,
   input  logic                   gnt_i,
   input  weft_cfg_pkg::sp_pair_t rdata_i,
 
@@ -63,9 +62,10 @@ module weft_feed_par (
   // A buffer is free to be filled if it is not whole and, at lane 0, its
   // earlier contents have been dropped.
   assign bad     = (addr_q >> SP_BITS) != 20'd0;
-  assign req_o   = run_q && !bad && (lane_q != '0 || used_q < 2'd2);
-  assign addr_o  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
-  assign go      = req_o && gnt_i;
+  assign read_o.req   = run_q && !bad && (lane_q != '0 || used_q < 2'd2);
+  assign read_o.wide = N < 16;
+  assign read_o.addr  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
+  assign go      = read_o.req && gnt_i;
   assign idle_o  = !run_q && !c_valid_q;
   assign fault_o = run_q && bad;
   assign fault_addr_o = addr_q;

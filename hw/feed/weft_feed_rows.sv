@@ -17,9 +17,7 @@ module weft_feed_rows (
   input  logic               start_i,
   input  weft_cmd_pkg::cmd_t cmd_i,
 
-  output logic                   req_o,
-  output weft_cfg_pkg::sp_addr_t addr_o,
-  output logic                   wide_o,
+  output weft_cfg_pkg::sp_read_t read_o,
   input  logic                   gnt_i,
   input  weft_cfg_pkg::sp_pair_t rdata_i,
 
@@ -90,10 +88,10 @@ module weft_feed_rows (
   logic [2:0]              fifo_n_q;
 
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
-  assign req_o     = r_valid_q && add && !r_bad_q && r_room;
-  assign addr_o    = (r_b_q + (r_second_q ? AddrW'(N) : '0)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
+  assign read_o.req     = r_valid_q && add && !r_bad_q && r_room;
+  assign read_o.addr    = (r_b_q + (r_second_q ? AddrW'(N) : '0)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign r_aligned = r_b_q[LOG2_N-1:0] == '0;
-  assign wide_o    = b_two && r_aligned;
+  assign read_o.wide    = b_two && r_aligned;
   assign r_first   = b_two && !r_aligned && !r_second_q;
   assign r_go      = r_valid_q && !r_bad_q && r_room && ((gnt_i && !r_first) || !add);
   assign step      = run_q && (!r_valid_q || r_go);
@@ -186,8 +184,8 @@ module weft_feed_rows (
     end else begin
       if (!r_valid_q || r_go) r_valid_q <= run_q;
       if (r_go) r_second_q <= 1'b0;
-      else if (req_o && gnt_i) r_second_q <= 1'b1;
-      c_first_q <= req_o && gnt_i && r_first;
+      else if (read_o.req && gnt_i) r_second_q <= 1'b1;
+      c_first_q <= read_o.req && gnt_i && r_first;
       if (c_first_q) c_low_q <= rdata_i[8*N-1:0];
       c_valid_q <= r_go;
       if (r_go) begin

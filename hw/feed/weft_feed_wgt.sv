@@ -26,8 +26,7 @@ module weft_feed_wgt (
   input  logic                         group_end_i,
   input  logic                         tile_end_i,
 
-  output logic                   req_o,
-  output weft_cfg_pkg::sp_addr_t addr_o,
+  output weft_cfg_pkg::sp_read_t read_o,
   input  logic                   gnt_i,
   input  weft_cfg_pkg::sp_pair_t rdata_i,
 
@@ -68,9 +67,10 @@ module weft_feed_wgt (
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   assign b_bad   = (b_addr_q >> SP_BITS) != 20'd0;
-  assign req_o   = b_valid_q && b_room && !b_bad;
-  assign addr_o  = b_addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
-  assign b_go    = req_o && gnt_i;
+  assign read_o.req   = b_valid_q && b_room && !b_bad;
+  assign read_o.wide = 1'b1;
+  assign read_o.addr  = b_addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
+  assign b_go    = read_o.req && gnt_i;
   assign b_ready = !b_valid_q || b_go;
   assign step_ready_o = step_odd_i || b_ready;
   assign idle_o  = !b_valid_q;

@@ -58,10 +58,7 @@ module weft_post (
   input  logic [447:0]             c1_cfg_i,
   output logic                     c1_idle_o,
 
-  output logic                    pst_req_o,
-  output weft_cfg_pkg::sp_addr_t  pst_addr_o,
-  output weft_cfg_pkg::sp_word_t  pst_data_o,
-  output weft_cfg_pkg::row_mask_t pst_mask_o,
+  output weft_cfg_pkg::sp_write_t pst_o,
   input  logic                    pst_gnt_i
 );
   localparam int N = weft_cfg_pkg::N;
@@ -554,12 +551,12 @@ module weft_post (
   end
 
   // The second write goes N bytes on; the scratchpad's last word is followed by its first.
-  assign pst_req_o  = wr_n_q != '0;
-  assign pst_data_o = wr_second_q ? wr_data_q[wr_out_q][16*N-1:8*N] : wr_data_q[wr_out_q][8*N-1:0];
-  assign pst_addr_o = wr_second_q ? (wr_info_q[wr_out_q][AddrW-1:0] + AddrW'(N)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1)
+  assign pst_o.req  = wr_n_q != '0;
+  assign pst_o.data = wr_second_q ? wr_data_q[wr_out_q][16*N-1:8*N] : wr_data_q[wr_out_q][8*N-1:0];
+  assign pst_o.addr = wr_second_q ? (wr_info_q[wr_out_q][AddrW-1:0] + AddrW'(N)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1)
                                   : wr_info_q[wr_out_q][AddrW-1:0];
-  assign pst_mask_o = !wr_two ? wr_mask : wr_second_q ? wr_mask_two[2*N-1:N] : wr_mask_two[N-1:0];
-  assign wr_go      = pst_req_o && pst_gnt_i && !wr_more;
+  assign pst_o.mask = !wr_two ? wr_mask : wr_second_q ? wr_mask_two[2*N-1:N] : wr_mask_two[N-1:0];
+  assign wr_go      = pst_o.req && pst_gnt_i && !wr_more;
   assign c0_idle_o  = flying0_q == '0;
   assign c1_idle_o  = flying1_q == '0;
 
@@ -636,7 +633,7 @@ module weft_post (
       queued_q  <= queued_q + (LOG2_N+1)'(start && writes) - (LOG2_N+1)'(wr_go);
       wr_n_q    <= wr_n_q + (LOG2_N+1)'(out_valid) - (LOG2_N+1)'(wr_go);
       if (out_valid) wr_in_q <= wr_in_q + LOG2_N'(1);
-      if (pst_req_o && pst_gnt_i) wr_second_q <= wr_more;
+      if (pst_o.req && pst_gnt_i) wr_second_q <= wr_more;
       if (wr_go) wr_out_q <= wr_out_q + LOG2_N'(1);
       flying0_q <= flying0_q + (LOG2_N+2)'(take0) - (LOG2_N+2)'(wr_go && !wr_ctx);
       flying1_q <= flying1_q + (LOG2_N+2)'(take1) - (LOG2_N+2)'(wr_go && wr_ctx);

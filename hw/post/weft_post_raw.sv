@@ -33,10 +33,7 @@ module weft_post_raw (
   input  weft_cfg_pkg::row_mask_t c1_mask_i,
   output logic                    c1_idle_o,
 
-  output logic                    wr_req_o,
-  output weft_cfg_pkg::sp_addr_t  wr_addr_o,
-  output weft_cfg_pkg::sp_word_t  wr_data_o,
-  output weft_cfg_pkg::row_mask_t wr_mask_o,
+  output weft_cfg_pkg::sp_write_t wr_o,
   input  logic                    wr_gnt_i
 );
   localparam int N = weft_cfg_pkg::N;
@@ -44,12 +41,21 @@ module weft_post_raw (
   localparam int Quarter = N / 4;   // int32 in a word
   localparam int Eighth  = N / 8;   // int64 in a word
 
+  logic                    wr_req_q;
+  weft_cfg_pkg::sp_addr_t  wr_addr_q;
+  weft_cfg_pkg::sp_word_t  wr_data_q;
+  weft_cfg_pkg::row_mask_t wr_mask_q;
+  assign wr_o.req  = wr_req_q;
+  assign wr_o.addr = wr_addr_q;
+  assign wr_o.mask = wr_mask_q;
+  assign wr_o.data = wr_data_q;
+
   logic       ctx, ctx_q;           // of the row, of the word
   logic [2:0] word_q;               // of the row, the next one
   logic       int16, go, last;
   assign ctx   = word_q != '0 || (c0_valid_i && c1_valid_i) ? ctx_q ^ (word_q == '0) : c1_valid_i;
   assign int16 = weft_cfg_pkg::HAS_INT16 && (ctx ? c1_int16_i : c0_int16_i);
-  assign go    = (ctx ? c1_valid_i : c0_valid_i) && (!wr_req_o || wr_gnt_i);
+  assign go    = (ctx ? c1_valid_i : c0_valid_i) && (!wr_req_q || wr_gnt_i);
 
   weft_cfg_pkg::row_acc_t  acc, bias;
   weft_cfg_pkg::row_mask_t mask;
@@ -113,33 +119,33 @@ module weft_post_raw (
   assign last       = go && !more;
   assign c0_ready_o = last && !ctx;
   assign c1_ready_o = last && ctx;
-  assign c0_idle_o  = !(wr_req_o && !ctx_q);
-  assign c1_idle_o  = !(wr_req_o && ctx_q);
+  assign c0_idle_o  = !(wr_req_q && !ctx_q);
+  assign c1_idle_o  = !(wr_req_q && ctx_q);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      wr_req_o <= 1'b0;
+      wr_req_q <= 1'b0;
       word_q   <= '0;
       ctx_q    <= 1'b0;
     end else if (abort_i) begin
-      wr_req_o <= 1'b0;
+      wr_req_q <= 1'b0;
       word_q   <= '0;
     end else begin
       if (go) begin
-        wr_req_o <= 1'b1;
+        wr_req_q <= 1'b1;
         word_q   <= last ? '0 : word_q + 3'd1;
         ctx_q    <= ctx;
       end else if (wr_gnt_i) begin
-        wr_req_o <= 1'b0;
+        wr_req_q <= 1'b0;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (go) begin
-      wr_addr_o <= (ctx ? c1_addr_i : c0_addr_i) + AddrW'(N) * AddrW'(word_q);
-      wr_data_o <= data;
-      wr_mask_o <= bytes;
+      wr_addr_q <= (ctx ? c1_addr_i : c0_addr_i) + AddrW'(N) * AddrW'(word_q);
+      wr_data_q <= data;
+      wr_mask_q <= bytes;
     end
   end
 

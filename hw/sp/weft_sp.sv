@@ -24,57 +24,37 @@ module weft_sp (
   input  logic rst_ni,
 
   /* verilator lint_off UNUSEDSIGNAL */  // address bits that this scratchpad does not have
-  input  logic                    pst_req_i,
-  input  weft_cfg_pkg::sp_addr_t  pst_addr_i,
-  input  weft_cfg_pkg::sp_word_t  pst_data_i,
-  input  weft_cfg_pkg::row_mask_t pst_mask_i,
+  input  weft_cfg_pkg::sp_write_t pst_i,
   output logic                    pst_gnt_o,
 
-  input  logic                    ldw_req_i,
-  input  weft_cfg_pkg::sp_addr_t  ldw_addr_i,
-  input  weft_cfg_pkg::sp_word_t  ldw_data_i,
-  input  weft_cfg_pkg::row_mask_t ldw_mask_i,
+  input  weft_cfg_pkg::sp_write_t ldw_i,
   output logic                    ldw_gnt_o,
 
-  input  logic                   act_req_i,
-  input  weft_cfg_pkg::sp_addr_t act_addr_i,
-  input  logic                   act_wide_i,
+  input  weft_cfg_pkg::sp_read_t act_i,
   output logic                   act_gnt_o,
   output weft_cfg_pkg::sp_pair_t act_rdata_o,
 
-  input  logic                   wgt_req_i,
-  input  weft_cfg_pkg::sp_addr_t wgt_addr_i,
-  input  logic                   wgt_wide_i,
+  input  weft_cfg_pkg::sp_read_t wgt_i,
   output logic                   wgt_gnt_o,
   output weft_cfg_pkg::sp_pair_t wgt_rdata_o,
 
-  input  logic                   vec_req_i,
-  input  weft_cfg_pkg::sp_addr_t vec_addr_i,
-  input  logic                   vec_wide_i,
+  input  weft_cfg_pkg::sp_read_t vec_i,
   output logic                   vec_gnt_o,
   output weft_cfg_pkg::sp_pair_t vec_rdata_o,
 
-  input  logic                   res_req_i,
-  input  weft_cfg_pkg::sp_addr_t res_addr_i,
-  input  logic                   res_wide_i,
+  input  weft_cfg_pkg::sp_read_t res_i,
   output logic                   res_gnt_o,
   output weft_cfg_pkg::sp_pair_t res_rdata_o,
 
-  input  logic                   parc_req_i,
-  input  weft_cfg_pkg::sp_addr_t parc_addr_i,
-  input  logic                   parc_wide_i,
+  input  weft_cfg_pkg::sp_read_t parc_i,
   output logic                   parc_gnt_o,
   output weft_cfg_pkg::sp_pair_t parc_rdata_o,
 
-  input  logic                   parv_req_i,
-  input  weft_cfg_pkg::sp_addr_t parv_addr_i,
-  input  logic                   parv_wide_i,
+  input  weft_cfg_pkg::sp_read_t parv_i,
   output logic                   parv_gnt_o,
   output weft_cfg_pkg::sp_pair_t parv_rdata_o,
 
-  input  logic                   str_req_i,
-  input  weft_cfg_pkg::sp_addr_t str_addr_i,
-  input  logic                   str_wide_i,
+  input  weft_cfg_pkg::sp_read_t str_i,
   output logic                   str_gnt_o,
   output weft_cfg_pkg::sp_pair_t str_rdata_o,
   /* verilator lint_on UNUSEDSIGNAL */
@@ -109,25 +89,25 @@ module weft_sp (
   weft_cfg_pkg::sp_addr_t addr [NClients];
 
   logic [2*N-1:0] pst_mask, ldw_mask;    // over both words
-  assign pst_mask = {{N{1'b0}}, pst_mask_i} << pst_addr_i[Log2N-1:0];
-  assign ldw_mask = {{N{1'b0}}, ldw_mask_i} << ldw_addr_i[Log2N-1:0];
+  assign pst_mask = {{N{1'b0}}, pst_i.mask} << pst_i.addr[Log2N-1:0];
+  assign ldw_mask = {{N{1'b0}}, ldw_i.mask} << ldw_i.addr[Log2N-1:0];
 
-  assign req  = {str_req_i, ldw_req_i, parv_req_i, parc_req_i, res_req_i, vec_req_i, wgt_req_i, act_req_i, pst_req_i};
-  assign wide = {str_wide_i, 1'b0, parv_wide_i, parc_wide_i, res_wide_i, vec_wide_i, wgt_wide_i, act_wide_i, 1'b0};
-  assign addr[Pst]  = pst_addr_i;
-  assign addr[Act]  = act_addr_i;
-  assign addr[Wgt]  = {wgt_addr_i[AddrW-1:Log2N], Log2N'(0)};
-  assign addr[Vec]  = vec_addr_i;
-  assign addr[Res]  = res_addr_i;
-  assign addr[Parc] = {parc_addr_i[AddrW-1:Log2N], Log2N'(0)};
-  assign addr[Parv] = {parv_addr_i[AddrW-1:Log2N], Log2N'(0)};
-  assign addr[Ldw]  = ldw_addr_i;
-  assign addr[Str]  = str_addr_i;
+  assign req  = {str_i.req, ldw_i.req, parv_i.req, parc_i.req, res_i.req, vec_i.req, wgt_i.req, act_i.req, pst_i.req};
+  assign wide = {str_i.wide, 1'b0, parv_i.wide, parc_i.wide, res_i.wide, vec_i.wide, wgt_i.wide, act_i.wide, 1'b0};
+  assign addr[Pst]  = pst_i.addr;
+  assign addr[Act]  = act_i.addr;
+  assign addr[Wgt]  = {wgt_i.addr[AddrW-1:Log2N], Log2N'(0)};
+  assign addr[Vec]  = vec_i.addr;
+  assign addr[Res]  = res_i.addr;
+  assign addr[Parc] = {parc_i.addr[AddrW-1:Log2N], Log2N'(0)};
+  assign addr[Parv] = {parv_i.addr[AddrW-1:Log2N], Log2N'(0)};
+  assign addr[Ldw]  = ldw_i.addr;
+  assign addr[Str]  = str_i.addr;
 
   always_comb begin
     heard = req;
-    if (parc_req_i && parc_wait_q == 3'(Patience)) heard[Parc-1:0] = '0;
-    else if (parv_req_i && parv_wait_q == 3'(Patience)) heard[Parv-1:0] = '0;
+    if (parc_i.req && parc_wait_q == 3'(Patience)) heard[Parc-1:0] = '0;
+    else if (parv_i.req && parv_wait_q == 3'(Patience)) heard[Parv-1:0] = '0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -135,9 +115,9 @@ module weft_sp (
       parc_wait_q <= '0;
       parv_wait_q <= '0;
     end else begin
-      if (!parc_req_i || gnt[Parc]) parc_wait_q <= '0;
+      if (!parc_i.req || gnt[Parc]) parc_wait_q <= '0;
       else if (parc_wait_q != 3'(Patience)) parc_wait_q <= parc_wait_q + 3'd1;
-      if (!parv_req_i || gnt[Parv]) parv_wait_q <= '0;
+      if (!parv_i.req || gnt[Parv]) parv_wait_q <= '0;
       else if (parv_wait_q != 3'(Patience)) parv_wait_q <= parv_wait_q + 3'd1;
     end
   end
@@ -237,12 +217,12 @@ module weft_sp (
   always_ff @(posedge clk_i) hook_q <= fault_hook_q;
 
   always_comb begin
-    pst_data = pst_data_i;
-    ldw_data = ldw_data_i;
+    pst_data = pst_i.data;
+    ldw_data = ldw_i.data;
     if (hook_q[63]) begin
       for (int unsigned i = 0; i < N; i++) begin
-        if (pst_addr_i + AddrW'(i) == hook_q[AddrW-1:0]) pst_data[8*i+:8] = pst_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
-        if (ldw_addr_i + AddrW'(i) == hook_q[AddrW-1:0]) ldw_data[8*i+:8] = ldw_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
+        if (pst_i.addr + AddrW'(i) == hook_q[AddrW-1:0]) pst_data[8*i+:8] = pst_i.data[8*i+:8] | (8'd1 << hook_q[26:24]);
+        if (ldw_i.addr + AddrW'(i) == hook_q[AddrW-1:0]) ldw_data[8*i+:8] = ldw_i.data[8*i+:8] | (8'd1 << hook_q[26:24]);
       end
     end
   end
@@ -250,15 +230,15 @@ module weft_sp (
   logic unused_hook;
   assign unused_hook = ^{hook_q[62:27], hook_q[23:20]};
 `else
-  assign pst_data = pst_data_i;
-  assign ldw_data = ldw_data_i;
+  assign pst_data = pst_i.data;
+  assign ldw_data = ldw_i.data;
 `endif
 
   weft_rotate #(
     .Bytes(N)
   ) u_pst_rot (
     .data_i(pst_data),
-    .by_i  (-pst_addr_i[Log2N-1:0]),
+    .by_i  (-pst_i.addr[Log2N-1:0]),
     .data_o(pst_rot)
   );
 
@@ -266,15 +246,15 @@ module weft_sp (
     .Bytes(N)
   ) u_ldw_rot (
     .data_i(ldw_data),
-    .by_i  (-ldw_addr_i[Log2N-1:0]),
+    .by_i  (-ldw_i.addr[Log2N-1:0]),
     .data_o(ldw_rot)
   );
 
   weft_cfg_pkg::row_mask_t pst_mask_even, pst_mask_odd, ldw_mask_even, ldw_mask_odd;
-  assign pst_mask_even = pst_addr_i[Log2N] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
-  assign pst_mask_odd  = pst_addr_i[Log2N] ? pst_mask[N-1:0] : pst_mask[2*N-1:N];
-  assign ldw_mask_even = ldw_addr_i[Log2N] ? ldw_mask[2*N-1:N] : ldw_mask[N-1:0];
-  assign ldw_mask_odd  = ldw_addr_i[Log2N] ? ldw_mask[N-1:0] : ldw_mask[2*N-1:N];
+  assign pst_mask_even = pst_i.addr[Log2N] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
+  assign pst_mask_odd  = pst_i.addr[Log2N] ? pst_mask[N-1:0] : pst_mask[2*N-1:N];
+  assign ldw_mask_even = ldw_i.addr[Log2N] ? ldw_mask[2*N-1:N] : ldw_mask[N-1:0];
+  assign ldw_mask_odd  = ldw_i.addr[Log2N] ? ldw_mask[N-1:0] : ldw_mask[2*N-1:N];
 
   // ---- banks --------------------------------------------------------------------------
 
@@ -352,16 +332,16 @@ module weft_sp (
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert ((gnt & ~req) == '0);
-      assert (!parc_req_i || gnt[Parc] || parc_wait_q != 3'(Patience));
-      if (pst_req_i) assert (32'(pst_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (act_req_i) assert (32'(act_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (wgt_req_i) assert (32'(wgt_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (vec_req_i) assert (32'(vec_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (res_req_i) assert (32'(res_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (parc_req_i) assert (32'(parc_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (parv_req_i) assert (32'(parv_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (ldw_req_i) assert (32'(ldw_addr_i) < weft_cfg_pkg::SP_BYTES);
-      if (str_req_i) assert (32'(str_addr_i) < weft_cfg_pkg::SP_BYTES);
+      assert (!parc_i.req || gnt[Parc] || parc_wait_q != 3'(Patience));
+      if (pst_i.req) assert (32'(pst_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (act_i.req) assert (32'(act_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (wgt_i.req) assert (32'(wgt_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (vec_i.req) assert (32'(vec_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (res_i.req) assert (32'(res_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (parc_i.req) assert (32'(parc_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (parv_i.req) assert (32'(parv_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (ldw_i.req) assert (32'(ldw_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (str_i.req) assert (32'(str_i.addr) < weft_cfg_pkg::SP_BYTES);
     end
   end
 `endif

@@ -66,28 +66,29 @@ module weft_npu #(
   localparam int unsigned N        = weft_cfg_pkg::N;
   localparam int unsigned MemW     = weft_cfg_pkg::DRAM_ADDR_BITS;
   localparam int unsigned Log2N    = weft_cfg_pkg::LOG2_N;
-  localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
 
-  // OKAY and EXOKAY have bit 1 clear.
-  logic r_error, b_error, unused_resp;
-  assign r_error     = m_rresp_i[1];
-  assign b_error     = m_bresp_i[1];
+  logic unused_resp;
   assign unused_resp = m_rresp_i[0] ^ m_bresp_i[0];
 
   // ---- registers and command processor ------------------------------------------
 
   logic start, reset, started, cleared, running, busy, done, fault, done_pulse, fault_pulse;
-  logic [7:0]             fault_code, fault_unit;
-  logic [23:0]            fault_index;
-  logic [31:0]            fault_tag, fault_info;
-  logic [4*32-1:0]        retired;
+  weft_cfg_pkg::fault_t first_fault;
+  logic [4*32-1:0]      retired;
   logic [31:0]            stream_off, stream_words;
-  logic [NWindows*MemW-1:0] win_base;
-  logic [NWindows*32-1:0] win_size;
-  logic [NWindows-1:0]    win_read, win_write;
+  weft_cfg_pkg::windows_t windows;
+  weft_cfg_pkg::events_t  events;
   logic [3:0]             active, conflicts;
   logic                   stall_act, stall_wgt, stall_post;
   logic [Log2N:0]         rd_bytes, wr_bytes;
+  assign events.active     = active;
+  assign events.retire     = retire_o;
+  assign events.stall_act  = stall_act;
+  assign events.stall_wgt  = stall_wgt;
+  assign events.stall_post = stall_post;
+  assign events.conflicts  = conflicts;
+  assign events.rd_bytes   = rd_bytes;
+  assign events.wr_bytes   = wr_bytes;
 
   weft_regs u_regs (
     .clk_i,
@@ -107,36 +108,24 @@ module weft_npu #(
     .fault_pulse_i (fault_pulse),
     .clear_i       (started || cleared),
     .running_i     (running),
-    .fault_code_i  (fault_code),
-    .fault_unit_i  (fault_unit),
-    .fault_index_i (fault_index),
-    .fault_tag_i   (fault_tag),
-    .fault_info_i  (fault_info),
+    .first_fault_i (first_fault),
     .retired_i     (retired),
     .stream_off_o  (stream_off),
     .stream_words_o(stream_words),
-    .win_base_o    (win_base),
-    .win_size_o    (win_size),
-    .win_read_o    (win_read),
-    .win_write_o   (win_write),
-    .active_i      (active),
-    .retire_i      (retire_o),
-    .stall_act_i   (stall_act),
-    .stall_wgt_i   (stall_wgt),
-    .stall_post_i  (stall_post),
-    .conflicts_i   (conflicts),
-    .rd_bytes_i    (rd_bytes),
-    .wr_bytes_i    (wr_bytes)
+    .win_o         (windows),
+    .events_i      (events)
   );
 
-  logic                    fetch_arvalid, fetch_arready, fetch_next, fetch_rvalid, fetch_rready;
-  weft_cfg_pkg::mem_addr_t fetch_araddr;
-  logic [7:0]              fetch_arlen;
-  logic [3:0]              u_valid, u_ready, u_done, u_fault, u_busy;
-  logic [4*8-1:0]          u_code;
-  logic [4*32-1:0]         u_info;
-  weft_cmd_pkg::cmd_t      ld_cmd, st_cmd, cv_cmd, ve_cmd;
-  logic                    abort;
+  logic                      fetch_arvalid, fetch_arready, fetch_next, fetch_rvalid, fetch_rready;
+  weft_cfg_pkg::mem_burst_t fetch_ar;
+  weft_cfg_pkg::mem_beat_t  r;
+  logic [3:0]                u_valid, u_ready;
+  weft_cfg_pkg::unit_state_t ld_state, st_state, cv_state, ve_state;
+  weft_cmd_pkg::cmd_t        ld_cmd, st_cmd, cv_cmd, ve_cmd;
+  logic                      abort;
+  assign r.error = m_rresp_i[1];   // OKAY and EXOKAY have bit 1 clear
+  assign r.last  = m_rlast_i;
+  assign r.data  = m_rdata_i;
 
   weft_cmd u_cmd (
     .clk_i         (clk_cp_i),
@@ -152,37 +141,29 @@ module weft_npu #(
     .fault_o       (fault),
     .done_pulse_o  (done_pulse),
     .fault_pulse_o (fault_pulse),
-    .fault_code_o  (fault_code),
-    .fault_unit_o  (fault_unit),
-    .fault_index_o (fault_index),
-    .fault_tag_o   (fault_tag),
-    .fault_info_o  (fault_info),
+    .first_fault_o (first_fault),
     .stream_off_i  (stream_off),
     .stream_words_i(stream_words),
-    .win_base_i    (win_base[MemW-1:0]),
-    .win_size_i    (win_size[31:0]),
-    .win_read_i    (win_read[0]),
+    .win_base_i    (windows.base[MemW-1:0]),
+    .win_size_i    (windows.size[31:0]),
+    .win_read_i    (windows.read[0]),
     .ar_valid_o    (fetch_arvalid),
     .ar_ready_i    (fetch_arready),
-    .ar_addr_o     (fetch_araddr),
-    .ar_len_o      (fetch_arlen),
+    .ar_o          (fetch_ar),
     .r_valid_i     (fetch_rvalid),
     .r_next_i      (fetch_next),
     .r_ready_o     (fetch_rready),
-    .r_data_i      (m_rdata_i),
-    .r_error_i     (r_error),
-    .r_last_i      (m_rlast_i),
+    .r_i           (r),
     .u_cmd_valid_o (u_valid),
     .u_cmd_ready_i (u_ready),
     .ld_cmd_o      (ld_cmd),
     .st_cmd_o      (st_cmd),
     .cv_cmd_o      (cv_cmd),
     .ve_cmd_o      (ve_cmd),
-    .u_done_i      (u_done),
-    .u_fault_i     (u_fault),
-    .u_fault_code_i(u_code),
-    .u_fault_info_i(u_info),
-    .u_busy_i      (u_busy),
+    .ld_i          (ld_state),
+    .st_i          (st_state),
+    .cv_i          (cv_state),
+    .ve_i          (ve_state),
     .abort_o       (abort),
     .active_o      (active),
     .retire_o,
@@ -193,40 +174,44 @@ module weft_npu #(
 
   // ---- memory ------------------------------------------------------------------------
 
-  logic                    load_arvalid, load_arready, load_rvalid, load_rready;
-  weft_cfg_pkg::mem_addr_t load_araddr;
-  logic [7:0]              load_arlen;
+  logic                     load_arvalid, load_arready, load_rvalid, load_rready;
+  weft_cfg_pkg::mem_burst_t load_ar, m_ar;
+  assign m_araddr_o = m_ar.addr;
+  assign m_arlen_o  = m_ar.len;
 
   weft_axi_read u_read (
     .clk_i,
     .rst_ni,
     .fetch_valid_i (fetch_arvalid),
     .fetch_ready_o (fetch_arready),
-    .fetch_addr_i  (fetch_araddr),
-    .fetch_len_i   (fetch_arlen),
+    .fetch_ar_i    (fetch_ar),
     .fetch_next_o  (fetch_next),
     .fetch_rvalid_o(fetch_rvalid),
     .fetch_rready_i(fetch_rready),
     .load_valid_i  (load_arvalid),
     .load_ready_o  (load_arready),
-    .load_addr_i   (load_araddr),
-    .load_len_i    (load_arlen),
+    .load_ar_i     (load_ar),
     .load_rvalid_o (load_rvalid),
     .load_rready_i (load_rready),
     .m_arvalid_o,
     .m_arready_i,
-    .m_araddr_o,
-    .m_arlen_o,
+    .m_ar_o        (m_ar),
     .m_rvalid_i,
     .m_rlast_i,
     .m_rready_o
   );
 
-  logic                    ldw_req, ldw_gnt, str_req, str_gnt;
-  weft_cfg_pkg::sp_addr_t  ldw_addr, str_addr;
-  weft_cfg_pkg::sp_word_t  ldw_data;
-  weft_cfg_pkg::row_mask_t ldw_mask;
-  weft_cfg_pkg::sp_pair_t  str_rdata;
+  logic                     ldw_gnt, str_gnt;
+  weft_cfg_pkg::sp_write_t  ldw;
+  weft_cfg_pkg::sp_read_t   str;
+  weft_cfg_pkg::sp_pair_t   str_rdata;
+  weft_cfg_pkg::mem_burst_t m_aw;
+  weft_cfg_pkg::mem_write_t m_w;
+  assign m_awaddr_o = m_aw.addr;
+  assign m_awlen_o  = m_aw.len;
+  assign m_wdata_o  = m_w.data;
+  assign m_wstrb_o  = m_w.strb;
+  assign m_wlast_o  = m_w.last;
 
   weft_dma_load u_load (
     .clk_i       (clk_ld_i),
@@ -235,28 +220,16 @@ module weft_npu #(
     .cmd_valid_i (u_valid[0]),
     .cmd_ready_o (u_ready[0]),
     .cmd_i       (ld_cmd),
-    .done_o      (u_done[0]),
-    .fault_o     (u_fault[0]),
-    .fault_code_o(u_code[7:0]),
-    .fault_info_o(u_info[31:0]),
-    .busy_o      (u_busy[0]),
+    .state_o     (ld_state),
     .abort_i     (abort),
-    .win_base_i  (win_base),
-    .win_size_i  (win_size),
-    .win_read_i  (win_read),
+    .win_i       (windows),
     .ar_valid_o  (load_arvalid),
     .ar_ready_i  (load_arready),
-    .ar_addr_o   (load_araddr),
-    .ar_len_o    (load_arlen),
+    .ar_o        (load_ar),
     .r_valid_i   (load_rvalid),
     .r_ready_o   (load_rready),
-    .r_data_i    (m_rdata_i),
-    .r_error_i   (r_error),
-    .r_last_i    (m_rlast_i),
-    .ldw_req_o   (ldw_req),
-    .ldw_addr_o  (ldw_addr),
-    .ldw_data_o  (ldw_data),
-    .ldw_mask_o  (ldw_mask),
+    .r_i         (r),
+    .ldw_o       (ldw),
     .ldw_gnt_i   (ldw_gnt),
     .bytes_o     (rd_bytes)
   );
@@ -268,54 +241,45 @@ module weft_npu #(
     .cmd_valid_i (u_valid[1]),
     .cmd_ready_o (u_ready[1]),
     .cmd_i       (st_cmd),
-    .done_o      (u_done[1]),
-    .fault_o     (u_fault[1]),
-    .fault_code_o(u_code[15:8]),
-    .fault_info_o(u_info[63:32]),
-    .busy_o      (u_busy[1]),
+    .state_o     (st_state),
     .abort_i     (abort),
-    .win_base_i  (win_base),
-    .win_size_i  (win_size),
-    .win_write_i (win_write),
+    .win_i       (windows),
     .aw_valid_o  (m_awvalid_o),
     .aw_ready_i  (m_awready_i),
-    .aw_addr_o   (m_awaddr_o),
-    .aw_len_o    (m_awlen_o),
+    .aw_o        (m_aw),
     .w_valid_o   (m_wvalid_o),
     .w_ready_i   (m_wready_i),
-    .w_data_o    (m_wdata_o),
-    .w_strb_o    (m_wstrb_o),
-    .w_last_o    (m_wlast_o),
+    .w_o         (m_w),
     .b_valid_i   (m_bvalid_i),
     .b_ready_o   (m_bready_o),
-    .b_error_i   (b_error),
-    .str_req_o   (str_req),
-    .str_addr_o  (str_addr),
+    .b_error_i   (m_bresp_i[1]),
+    .str_o       (str),
     .str_gnt_i   (str_gnt),
     .str_rdata_i (str_rdata[8*N-1:0]),
     .bytes_o     (wr_bytes)
   );
 
-  logic                    act_req, act_gnt, wgt_req, wgt_gnt, par_req, par_gnt, res_req, res_gnt;
-  logic                    vec_req, vec_gnt, parv_req, parv_gnt, pst_req, pst_gnt;
-  weft_cfg_pkg::sp_addr_t  act_addr, wgt_addr, par_addr, res_addr, vec_addr, parv_addr, pst_addr;
-  logic                    act_wide, vec_wide, res_wide;
-  weft_cfg_pkg::sp_pair_t  act_rdata, wgt_rdata, par_rdata, res_rdata, vec_rdata, parv_rdata;
-  weft_cfg_pkg::sp_word_t  pst_data;
-  weft_cfg_pkg::row_mask_t pst_mask;
+  logic                   act_gnt, wgt_gnt, par_gnt, res_gnt, vec_gnt, parv_gnt;
+  weft_cfg_pkg::sp_read_t act, wgt, par, res, vec, parv;
+  /* verilator lint_off UNUSEDSIGNAL */  // for sim/rtl/profile.h
+  logic                   vec_req;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign vec_req = vec.req;
+  weft_cfg_pkg::sp_pair_t act_rdata, wgt_rdata, par_rdata, res_rdata, vec_rdata, parv_rdata;
 
   // Raw sums, and behind them alu's results, take the post unit's port when that has none.
-  logic                    raw_req, raw_gnt;
-  weft_cfg_pkg::sp_addr_t  raw_addr;
-  weft_cfg_pkg::sp_word_t  raw_data;
-  weft_cfg_pkg::row_mask_t raw_mask;
-  logic                    alu_req, alu_gnt, out_gnt;
-  weft_cfg_pkg::sp_addr_t  alu_addr;
-  weft_cfg_pkg::sp_word_t  alu_data;
-  weft_cfg_pkg::row_mask_t alu_mask;
-  assign pst_gnt = out_gnt && pst_req;
-  assign raw_gnt = out_gnt && !pst_req && raw_req;
-  assign alu_gnt = out_gnt && !pst_req && !raw_req;
+  logic                    pst_req, raw_req, alu_req, out_gnt, pst_gnt, raw_gnt, alu_gnt;
+  weft_cfg_pkg::sp_write_t out, pst, raw, alu;
+  assign pst_req  = pst.req;
+  assign raw_req  = raw.req;
+  assign alu_req  = alu.req;
+  assign out.req  = pst_req || raw_req || alu_req;
+  assign out.addr = pst_req ? pst.addr : raw_req ? raw.addr : alu.addr;
+  assign out.mask = pst_req ? pst.mask : raw_req ? raw.mask : alu.mask;
+  assign out.data = pst_req ? pst.data : raw_req ? raw.data : alu.data;
+  assign pst_gnt  = out_gnt && pst_req;
+  assign raw_gnt  = out_gnt && !pst_req && raw_req;
+  assign alu_gnt  = out_gnt && !pst_req && !raw_req;
 
   logic unused_wide;
   assign unused_wide = ^str_rdata[16*N-1:8*N];
@@ -323,49 +287,29 @@ module weft_npu #(
   weft_sp u_sp (
     .clk_i,
     .rst_ni,
-    .pst_req_i   (pst_req || raw_req || alu_req),
-    .pst_addr_i  (pst_req ? pst_addr : raw_req ? raw_addr : alu_addr),
-    .pst_data_i  (pst_req ? pst_data : raw_req ? raw_data : alu_data),
-    .pst_mask_i  (pst_req ? pst_mask : raw_req ? raw_mask : alu_mask),
+    .pst_i       (out),
     .pst_gnt_o   (out_gnt),
-    .ldw_req_i   (ldw_req),
-    .ldw_addr_i  (ldw_addr),
-    .ldw_data_i  (ldw_data),
-    .ldw_mask_i  (ldw_mask),
+    .ldw_i       (ldw),
     .ldw_gnt_o   (ldw_gnt),
-    .act_req_i   (act_req),
-    .act_addr_i  (act_addr),
-    .act_wide_i  (act_wide),
+    .act_i       (act),
     .act_gnt_o   (act_gnt),
     .act_rdata_o (act_rdata),
-    .wgt_req_i   (wgt_req),
-    .wgt_addr_i  (wgt_addr),
-    .wgt_wide_i  (1'b1),
+    .wgt_i       (wgt),
     .wgt_gnt_o   (wgt_gnt),
     .wgt_rdata_o (wgt_rdata),
-    .vec_req_i   (vec_req),
-    .vec_addr_i  (vec_addr),
-    .vec_wide_i  (vec_wide),
+    .vec_i       (vec),
     .vec_gnt_o   (vec_gnt),
     .vec_rdata_o (vec_rdata),
-    .res_req_i   (res_req),
-    .res_addr_i  (res_addr),
-    .res_wide_i  (res_wide),
+    .res_i       (res),
     .res_gnt_o   (res_gnt),
     .res_rdata_o (res_rdata),
-    .parc_req_i  (par_req),
-    .parc_addr_i (par_addr),
-    .parc_wide_i (N < 16),
+    .parc_i      (par),
     .parc_gnt_o  (par_gnt),
     .parc_rdata_o(par_rdata),
-    .parv_req_i  (parv_req),
-    .parv_addr_i (parv_addr),
-    .parv_wide_i (1'b1),
+    .parv_i      (parv),
     .parv_gnt_o  (parv_gnt),
     .parv_rdata_o(parv_rdata),
-    .str_req_i   (str_req),
-    .str_addr_i  (str_addr),
-    .str_wide_i  (1'b0),
+    .str_i       (str),
     .str_gnt_o   (str_gnt),
     .str_rdata_o (str_rdata),
     .conflicts_o (conflicts)
@@ -401,28 +345,18 @@ module weft_npu #(
     .cmd_valid_i (u_valid[2]),
     .cmd_ready_o (u_ready[2]),
     .cmd_i       (cv_cmd),
-    .done_o      (u_done[2]),
-    .fault_o     (u_fault[2]),
-    .fault_code_o(u_code[23:16]),
-    .fault_info_o(u_info[95:64]),
-    .busy_o      (u_busy[2]),
+    .state_o     (cv_state),
     .abort_i     (abort),
-    .act_req_o   (act_req),
-    .act_addr_o  (act_addr),
-    .act_wide_o  (act_wide),
+    .act_o       (act),
     .act_gnt_i   (act_gnt),
     .act_rdata_i (act_rdata),
-    .wgt_req_o   (wgt_req),
-    .wgt_addr_o  (wgt_addr),
+    .wgt_o       (wgt),
     .wgt_gnt_i   (wgt_gnt),
     .wgt_rdata_i (wgt_rdata),
-    .par_req_o   (par_req),
-    .par_addr_o  (par_addr),
+    .par_o       (par),
     .par_gnt_i   (par_gnt),
     .par_rdata_i (par_rdata),
-    .res_req_o   (res_req),
-    .res_addr_o  (res_addr),
-    .res_wide_o  (res_wide),
+    .res_o       (res),
     .res_gnt_i   (res_gnt),
     .res_rdata_i (res_rdata),
     .row_valid_o (c0_valid),
@@ -452,23 +386,13 @@ module weft_npu #(
     .cmd_valid_i (u_valid[3]),
     .cmd_ready_o (u_ready[3]),
     .cmd_i       (ve_cmd),
-    .done_o      (u_done[3]),
-    .fault_o     (u_fault[3]),
-    .fault_code_o(u_code[31:24]),
-    .fault_info_o(u_info[127:96]),
-    .busy_o      (u_busy[3]),
-    .vec_req_o   (vec_req),
-    .vec_addr_o  (vec_addr),
-    .vec_wide_o  (vec_wide),
+    .state_o     (ve_state),
+    .vec_o       (vec),
     .vec_gnt_i   (vec_gnt),
     .vec_rdata_i (vec_rdata),
-    .alu_req_o   (alu_req),
-    .alu_addr_o  (alu_addr),
-    .alu_data_o  (alu_data),
-    .alu_mask_o  (alu_mask),
+    .alu_o (alu),
     .alu_gnt_i   (alu_gnt),
-    .parv_req_o  (parv_req),
-    .parv_addr_o (parv_addr),
+    .parv_o      (parv),
     .parv_gnt_i  (parv_gnt),
     .parv_rdata_i(parv_rdata),
     .post_cfg_o  (c1_cfg),
@@ -517,10 +441,7 @@ module weft_npu #(
     .c1_mask_i (c1_mask),
     .c1_cfg_i  (c1_cfg),
     .c1_idle_o (c1_post_idle),
-    .pst_req_o (pst_req),
-    .pst_addr_o(pst_addr),
-    .pst_data_o(pst_data),
-    .pst_mask_o(pst_mask),
+    .pst_o (pst),
     .pst_gnt_i (pst_gnt)
   );
 
@@ -544,10 +465,7 @@ module weft_npu #(
     .c1_addr_i (c1_addr),
     .c1_mask_i (c1_mask),
     .c1_idle_o (c1_raw_idle),
-    .wr_req_o  (raw_req),
-    .wr_addr_o (raw_addr),
-    .wr_data_o (raw_data),
-    .wr_mask_o (raw_mask),
+    .wr_o (raw),
     .wr_gnt_i  (raw_gnt)
   );
 
@@ -559,10 +477,10 @@ module weft_npu #(
       assert (!pst_gnt || pst_req);
       assert (!raw_gnt || raw_req);
       // A unit that has something to do asks for its clock.
-      assert (!((u_valid[0] || u_busy[0]) && !need_ld_o));
-      assert (!((u_valid[1] || u_busy[1]) && !need_st_o));
-      assert (!((u_valid[2] || u_busy[2]) && !need_cv_o));
-      assert (!((u_valid[3] || u_busy[3]) && !need_ve_o));
+      assert (!((u_valid[0] || ld_state.busy) && !need_ld_o));
+      assert (!((u_valid[1] || st_state.busy) && !need_st_o));
+      assert (!((u_valid[2] || cv_state.busy) && !need_cv_o));
+      assert (!((u_valid[3] || ve_state.busy) && !need_ve_o));
       assert (!((pst_req || !c0_post_idle || !c1_post_idle) && !need_post_o));
     end
   end

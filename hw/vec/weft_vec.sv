@@ -2,18 +2,18 @@
 //
 // The vector engine: depthwise, pooling and elementwise commands, one at a
 // time, from the scratchpad to context 1 of the post unit; and alu commands,
-// from the scratchpad to the scratchpad (alu_*_o: a write port of its own).
+// from the scratchpad to the scratchpad (alu_o: a write port of its own).
 //
 // A command is taken with cmd_valid_i and cmd_ready_o. Its first input is read
-// two (pool, elt) or nine (dw) cycles later. done_o pulses in the cycle after
-// the post unit has written the last row. A fault pulses fault_o once, with
+// two (pool, elt) or nine (dw) cycles later. state_o.done pulses in the cycle after
+// the post unit has written the last row. A fault pulses state_o.fault once, with
 // code and address; the unit then waits for abort_i. abort_i drops everything.
 //
 // cmd_i has been checked against the ranges in include/spec/cmd.toml. What
 // depends on two fields (dw_line, the kernel, add in dw and pool) is checked here too.
 //
 // post_cfg_o is stable while the command is under way. post_valid_o does not
-// depend on post_ready_i; vec_req_o and parv_req_o do not depend on a grant.
+// depend on post_ready_i; vec_o and parv_o do not depend on a grant.
 // Reads of PARV are always wide.
 //
 // Model: sim/model/dw.c pool.c elt.c   Theory: hw/vec/README.md
@@ -25,29 +25,19 @@ module weft_vec (
   output logic need_alu_o,
   input  logic abort_i,
 
-  input  logic               cmd_valid_i,
-  output logic               cmd_ready_o,
-  input  weft_cmd_pkg::cmd_t cmd_i,
-  output logic               done_o,
-  output logic               fault_o,
-  output logic [7:0]         fault_code_o,
-  output logic [31:0]        fault_info_o,
-  output logic               busy_o,
+  input  logic                      cmd_valid_i,
+  output logic                      cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t        cmd_i,
+  output weft_cfg_pkg::unit_state_t state_o,
 
-  output logic                   vec_req_o,
-  output weft_cfg_pkg::sp_addr_t vec_addr_o,
-  output logic                   vec_wide_o,
+  output weft_cfg_pkg::sp_read_t vec_o,
   input  logic                   vec_gnt_i,
   input  weft_cfg_pkg::sp_pair_t vec_rdata_i,
 
-  output logic                    alu_req_o,
-  output weft_cfg_pkg::sp_addr_t  alu_addr_o,
-  output weft_cfg_pkg::sp_word_t  alu_data_o,
-  output weft_cfg_pkg::row_mask_t alu_mask_o,
+  output weft_cfg_pkg::sp_write_t alu_o,
   input  logic                    alu_gnt_i,
 
-  output logic                   parv_req_o,
-  output weft_cfg_pkg::sp_addr_t parv_addr_o,
+  output weft_cfg_pkg::sp_read_t parv_o,
   input  logic                   parv_gnt_i,
   input  weft_cfg_pkg::sp_pair_t parv_rdata_i,
 
@@ -131,19 +121,26 @@ module weft_vec (
   assign flush    = abort_i || state_q == Stop;
   assign finished = is_alu ? alu_done : !out_valid && post_idle_i;
 
-  assign cmd_ready_o = state_q == Idle && !abort_i;
-  assign busy_o      = state_q != Idle && state_q != Stop;
+  logic        done_q, fault_q;
+  logic [7:0]  fault_code_q;
+  logic [31:0] fault_info_q;
+  assign cmd_ready_o   = state_q == Idle && !abort_i;
+  assign state_o.busy  = state_q != Idle && state_q != Stop;
+  assign state_o.done  = done_q;
+  assign state_o.fault = fault_q;
+  assign state_o.code  = fault_code_q;
+  assign state_o.info  = fault_info_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q      <= Idle;
-      done_o       <= 1'b0;
-      fault_o      <= 1'b0;
-      fault_code_o <= '0;
-      fault_info_o <= '0;
+      done_q       <= 1'b0;
+      fault_q      <= 1'b0;
+      fault_code_q <= '0;
+      fault_info_q <= '0;
     end else begin
-      done_o  <= 1'b0;
-      fault_o <= 1'b0;
+      done_q  <= 1'b0;
+      fault_q <= 1'b0;
       if (abort_i) state_q <= Idle;
       else begin
         case (state_q)
@@ -153,21 +150,21 @@ module weft_vec (
             if (scan_ready) state_q <= Run;
             if (((is_dw || is_pool) && add) || (is_dw && scan_ready && (scan_wide || bad_kernel))) begin
               state_q      <= Stop;
-              fault_o      <= 1'b1;
-              fault_code_o <= weft_cmd_pkg::FAULT_BAD_FIELD;
-              fault_info_o <= '0;
+              fault_q      <= 1'b1;
+              fault_code_q <= weft_cmd_pkg::FAULT_BAD_FIELD;
+              fault_info_q <= '0;
             end
           end
           Run: begin
             if (rd_bad || par_bad || tab_bad || (out_bad && tab_ready) || alu_bad) begin
               state_q      <= Stop;
-              fault_o      <= 1'b1;
-              fault_code_o <= weft_cmd_pkg::FAULT_SP_RANGE;
-              fault_info_o <= {12'd0, alu_bad ? alu_bad_addr : rd_bad ? rd_bad_addr : par_bad ? par_bad_addr
+              fault_q      <= 1'b1;
+              fault_code_q <= weft_cmd_pkg::FAULT_SP_RANGE;
+              fault_info_q <= {12'd0, alu_bad ? alu_bad_addr : rd_bad ? rd_bad_addr : par_bad ? par_bad_addr
                                         : tab_bad ? tab_bad_addr : out_bad_addr};
             end else if (finished) begin
               state_q <= Idle;
-              done_o  <= 1'b1;
+              done_q  <= 1'b1;
             end
           end
           default: ;  // Stop: until abort_i
@@ -249,11 +246,8 @@ module weft_vec (
 
   assign lanes = is_dw ? scan_lanes : tap_lanes;
 
-  logic                   rd_req, rd_wide, alu_rd_req;
-  weft_cfg_pkg::sp_addr_t rd_addr, alu_rd_addr;
-  assign vec_req_o  = is_alu ? alu_rd_req : rd_req;
-  assign vec_addr_o = is_alu ? alu_rd_addr : rd_addr;
-  assign vec_wide_o = !is_alu && rd_wide;
+  weft_cfg_pkg::sp_read_t rd, alu_rd;
+  assign vec_o = is_alu ? alu_rd : rd;
 
   weft_vec_rd u_rd (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
@@ -261,7 +255,7 @@ module weft_vec (
     .bytes_i((tap_second && !is_dw ? b_two : x_two) ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
     .tag_i(is_dw ? {scan_last, scan_first, scan_on, scan_block, scan_emit, scan_row} : {12'd0, tap_last, tap_first}),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
-    .vec_req_o(rd_req), .vec_addr_o(rd_addr), .vec_wide_o(rd_wide), .vec_gnt_i(vec_gnt_i && !is_alu),
+    .vec_o(rd), .vec_gnt_i(vec_gnt_i && !is_alu),
     .vec_rdata_i(vec_rdata_i),
     .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
 
@@ -277,27 +271,22 @@ module weft_vec (
     weft_alu u_alu (
       .clk_i(clk_alu_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(alu_cmd_q), .done_o(alu_done),
       .bad_o(alu_bad), .bad_addr_o(alu_bad_addr),
-      .rd_req_o(alu_rd_req), .rd_addr_o(alu_rd_addr), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
-      .wr_req_o(alu_req_o), .wr_addr_o(alu_addr_o), .wr_data_o(alu_data_o), .wr_mask_o(alu_mask_o),
-      .wr_gnt_i(alu_gnt_i));
+      .rd_o(alu_rd), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
+      .wr_o(alu_o), .wr_gnt_i(alu_gnt_i));
   end else begin : g_no_alu
     assign alu_done     = 1'b0;
     assign alu_bad      = 1'b0;
     assign alu_bad_addr = '0;
-    assign alu_rd_req   = 1'b0;
-    assign alu_rd_addr  = '0;
-    assign alu_req_o    = 1'b0;
-    assign alu_addr_o   = '0;
-    assign alu_data_o   = '0;
-    assign alu_mask_o   = '0;
+    assign alu_rd       = '0;
+    assign alu_o        = '0;
     logic unused_alu;
     assign unused_alu = clk_alu_i ^ alu_gnt_i;
   end
 
   // ---- weights and lane parameters ----------------------------------------------
 
-  logic                   wts_valid, wts_take, rec_valid, rec_take, par_req;
-  weft_cfg_pkg::sp_addr_t par_addr;
+  logic                   wts_valid, wts_take, rec_valid, rec_take;
+  weft_cfg_pkg::sp_read_t par;
   logic [81*N-1:0]        wts;
   logic                   rec_ok_q;  // the block's records are in the lane parameters
 
@@ -313,7 +302,7 @@ module weft_vec (
     .scalar_i(start && !is_dw && !is_alu),
     .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
     .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),
-    .parv_req_o(par_req), .parv_addr_o(par_addr), .parv_gnt_i(parv_gnt_i && !lookup),
+    .parv_o(par), .parv_gnt_i(parv_gnt_i && !lookup),
     .parv_rdata_i(parv_rdata_i),
     .wts_valid_o(wts_valid), .wts_take_i(wts_take), .wts_o(wts),
     .rec_valid_o(rec_valid), .rec_take_i(rec_take), .bias_o(post_bias_o), .mul_o(post_mul_o),
@@ -324,21 +313,19 @@ module weft_vec (
   logic [1:0]              elt_tag;
 
   if (weft_cfg_pkg::HAS_TABLE) begin : g_table
-    logic                   tab_req, tab_full;
-    weft_cfg_pkg::sp_addr_t tab_addr;
+    logic                   tab_full;
+    weft_cfg_pkg::sp_read_t tab;
 
     weft_vec_table u_table (
       .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && lookup), .on_i(lookup), .ready_o(tab_full),
       .base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]), .bad_o(tab_bad),
-      .bad_addr_o(tab_bad_addr), .parv_req_o(tab_req), .parv_addr_o(tab_addr), .parv_gnt_i(parv_gnt_i && lookup),
+      .bad_addr_o(tab_bad_addr), .parv_o(tab), .parv_gnt_i(parv_gnt_i && lookup),
       .parv_rdata_i(parv_rdata_i), .word_valid_i(word_valid && is_elt), .word_ready_o(elt_next), .word_i(word),
       .tag_i(word_tag[1:0]), .word_valid_o(elt_valid), .word_ready_i(elt_ready), .word_o(elt_word), .tag_o(elt_tag));
-    assign parv_req_o  = lookup ? tab_req : par_req;
-    assign parv_addr_o = lookup ? tab_addr : par_addr;
-    assign tab_ready   = !lookup || tab_full;
+    assign parv_o    = lookup ? tab : par;
+    assign tab_ready = !lookup || tab_full;
   end else begin : g_no_table
-    assign parv_req_o   = par_req;
-    assign parv_addr_o  = par_addr;
+    assign parv_o       = par;
     assign tab_ready    = 1'b1;
     assign tab_bad      = 1'b0;
     assign tab_bad_addr = '0;
@@ -419,7 +406,7 @@ module weft_vec (
   weft_rest u_rest (
     .clk_i,
     .rst_ni,
-    .busy_i(cmd_valid_i || state_q != Idle || done_o || abort_i),
+    .busy_i(cmd_valid_i || state_q != Idle || done_q || abort_i),
     .need_o
   );
   assign need_alu_o = need_o && (is_alu || flush || take_alu);

@@ -38,8 +38,7 @@ module weft_vec_par (
   input  logic [31:0]            scalar_mul_i,
   input  logic [5:0]             scalar_shift_i,
 
-  output logic                   parv_req_o,
-  output weft_cfg_pkg::sp_addr_t parv_addr_o,
+  output weft_cfg_pkg::sp_read_t parv_o,
   input  logic                   parv_gnt_i,
   input  weft_cfg_pkg::sp_pair_t parv_rdata_i,
 
@@ -105,13 +104,16 @@ module weft_vec_par (
     assign row_end     = 1'b1;
   end
 
-  weft_vec_range u_range (.addr_i(parv_addr_o), .bytes_i(single ? 9'(N) : 9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
+  weft_cfg_pkg::sp_addr_t addr;
+  assign addr = rec_q ? p_addr_q : w_addr_q;
+  weft_vec_range u_range (.addr_i(addr), .bytes_i(single ? 9'(N) : 9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
 
   assign room        = rec_q ? !rec_full_q : !wts_full_q && !(got_q && !got_rec_q && got_last_q);
-  assign parv_addr_o = rec_q ? p_addr_q : w_addr_q;
+  assign parv_o.wide = 1'b1;
+  assign parv_o.addr = addr;
   assign bad_o       = run_q && room && range_bad;
-  assign parv_req_o  = run_q && room && !range_bad;
-  assign accept      = parv_req_o && parv_gnt_i;
+  assign parv_o.req  = run_q && room && !range_bad;
+  assign accept      = parv_o.req && parv_gnt_i;
   assign single      = !rec_q && last_pair && kx[0];
   assign last_pair   = pair_q == (rec_q ? RecLast : 3'((kx - 4'd1) >> 1));
   assign row_done    = accept && last_pair && !rec_q;
@@ -193,14 +195,17 @@ module weft_vec_par (
   weft_cfg_pkg::row_acc_t   bias;
   weft_cfg_pkg::row_mul_t   mul;
   weft_cfg_pkg::row_shift_t shift;
-  for (genvar c = 0; c < N; c++) begin : g_lane
-    /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
-    weft_cmd_pkg::param_t rec;
-    /* verilator lint_on UNUSEDSIGNAL */
-    assign rec               = recs_q[8*RecBytes*c +: 8*RecBytes];
-    assign bias[48*c +: 48]  = rec.bias;
-    assign mul[32*c +: 32]   = rec.mul;
-    assign shift[6*c +: 6]   = rec.shift[5:0];
+  // One after another in one variable: Yosys finds no member of a structure in a generate block.
+  /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
+  weft_cmd_pkg::param_t rec;
+  /* verilator lint_on UNUSEDSIGNAL */
+  always_comb begin
+    for (int unsigned c = 0; c < N; c++) begin
+      rec               = recs_q[8*RecBytes*c +: 8*RecBytes];
+      bias[48*c +: 48]  = rec.bias;
+      mul[32*c +: 32]   = rec.mul;
+      shift[6*c +: 6]   = rec.shift[5:0];
+    end
   end
 
   always_ff @(posedge clk_i) begin

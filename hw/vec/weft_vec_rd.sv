@@ -9,7 +9,7 @@
 // beyond the scratchpad raises bad_o, is never asked for and stays in front until
 // flush_i, which forgets everything.
 //
-// Neither vec_req_o nor addr_ready_o depends on word_ready_i.
+// Neither vec_o.req nor addr_ready_o depends on word_ready_i.
 //
 // Theory: hw/vec/README.md
 module weft_vec_rd (
@@ -26,9 +26,7 @@ module weft_vec_rd (
   output logic                   bad_o,
   output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
-  output logic                   vec_req_o,
-  output weft_cfg_pkg::sp_addr_t vec_addr_o,
-  output logic                   vec_wide_o,
+  output weft_cfg_pkg::sp_read_t vec_o,
   input  logic                   vec_gnt_i,
   input  weft_cfg_pkg::sp_pair_t vec_rdata_i,
 
@@ -62,9 +60,9 @@ module weft_vec_rd (
 
   assign room         = !used_q[2];
   assign bad_o        = addr_valid_i && !skip_i && range_bad;
-  assign vec_req_o    = addr_valid_i && room && !skip_i && !range_bad;
-  assign vec_addr_o   = second_q ? addr_i + AddrW'(N) : addr_i;
-  assign vec_wide_o   = aligned && bytes_i > 7'(N);
+  assign vec_o.req    = addr_valid_i && room && !skip_i && !range_bad;
+  assign vec_o.addr   = second_q ? addr_i + AddrW'(N) : addr_i;
+  assign vec_o.wide   = aligned && bytes_i > 7'(N);
   assign aligned      = addr_i[Log2N-1:0] == '0;
   assign first        = !second_q && !aligned && bytes_i > 7'(2*N) - 7'(addr_i[Log2N-1:0]);
   assign addr_ready_o = room && (skip_i || (vec_gnt_i && !range_bad && !first));
@@ -94,9 +92,9 @@ module weft_vec_rd (
       low_push_q <= 1'b0;
     end else begin
       push_q     <= accept;
-      low_push_q <= vec_req_o && vec_gnt_i && first;
+      low_push_q <= vec_o.req && vec_gnt_i && first;
       if (accept) second_q <= 1'b0;
-      else if (vec_req_o && vec_gnt_i) second_q <= 1'b1;
+      else if (vec_o.req && vec_gnt_i) second_q <= 1'b1;
       if (push_q) wr_q <= wr_q + 2'd1;
       if (pop) rd_q <= rd_q + 2'd1;
       if (accept != pop) used_q <= accept ? used_q + 3'd1 : used_q - 3'd1;
@@ -121,7 +119,7 @@ module weft_vec_rd (
   always_ff @(posedge clk_i) begin
     if (rst_ni && !flush_i) begin
       assert (used_q <= 3'(Depth) && full_q + 3'(push_q) == used_q);
-      assert (!(vec_gnt_i && !vec_req_o));
+      assert (!(vec_gnt_i && !vec_o.req));
     end
   end
 `endif

@@ -22,8 +22,7 @@ module weft_vec_table (
   output logic                   bad_o,
   output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
-  output logic                   parv_req_o,
-  output weft_cfg_pkg::sp_addr_t parv_addr_o,
+  output weft_cfg_pkg::sp_read_t parv_o,
   input  logic                   parv_gnt_i,
   input  weft_cfg_pkg::sp_pair_t parv_rdata_i,
 
@@ -53,8 +52,9 @@ module weft_vec_table (
   weft_vec_range u_range (.addr_i(addr_q), .bytes_i(9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
 
   assign bad_o       = run_q && range_bad;
-  assign parv_req_o  = run_q && !range_bad;
-  assign parv_addr_o = addr_q;
+  assign parv_o.req  = run_q && !range_bad;
+  assign parv_o.wide = 1'b1;
+  assign parv_o.addr = addr_q;
   assign ready_o     = ready_q;
 
   always_ff @(posedge clk_i) begin
@@ -63,9 +63,9 @@ module weft_vec_table (
       got_q   <= 1'b0;
       ready_q <= 1'b0;
     end else begin
-      got_q <= parv_req_o && parv_gnt_i;
+      got_q <= parv_o.req && parv_gnt_i;
       if (start_i) run_q <= 1'b1;
-      else if (parv_req_o && parv_gnt_i && row_q == '1) run_q <= 1'b0;
+      else if (parv_o.req && parv_gnt_i && row_q == '1) run_q <= 1'b0;
       if (start_i) ready_q <= 1'b0;
       else if (got_q && got_last_q) ready_q <= 1'b1;
     end
@@ -75,7 +75,7 @@ module weft_vec_table (
     if (start_i) begin
       row_q  <= '0;
       addr_q <= base_i;
-    end else if (parv_req_o && parv_gnt_i) begin
+    end else if (parv_o.req && parv_gnt_i) begin
       row_q  <= row_q + High'(1);
       addr_q <= addr_q + AddrW'(2*N);
     end

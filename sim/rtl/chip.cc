@@ -136,12 +136,12 @@ struct Chip {
 	// Does the NPU ask for something in one of its windows but the stream's?
 	bool in_window(uint64_t addr)
 	{
-		const auto &base = NPU(win_base);
-		const auto &size = NPU(win_size);
+		const auto &windows = NPU(windows);   // weft_cfg_pkg::windows_t: base, above it size
 		for (unsigned i = 1; i < 8; i++) {
 			const unsigned bit = 40 * i, word = bit / 32, shift = bit % 32;
-			const uint64_t low = (uint64_t(base[word + 1]) << 32 | base[word]) >> shift & 0xffffffff;
-			if (size[i] && addr + 64 > low && addr < low + size[i])
+			const uint64_t low = (uint64_t(windows[word + 1]) << 32 | windows[word]) >> shift & 0xffffffff;
+			const uint32_t size = windows[8 * 40 / 32 + i];
+			if (size && addr + 64 > low && addr < low + size)
 				return true;
 		}
 		return false;

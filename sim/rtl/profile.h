@@ -87,13 +87,13 @@ private:
 
 	template <typename Root> static uint8_t load(const Root &r)
 	{
-		return !r.weft_npu__DOT__ldw_req ? WEFT_DOES_WAIT_MEMORY
+		return !r.weft_npu__DOT__u_load__DOT__ldw_req ? WEFT_DOES_WAIT_MEMORY
 		       : r.weft_npu__DOT__ldw_gnt ? WEFT_DOES_BUSY : WEFT_DOES_WAIT_SP;
 	}
 
 	template <typename Root> static uint8_t store(const Root &r)
 	{
-		return !r.weft_npu__DOT__str_req ? WEFT_DOES_WAIT_MEMORY
+		return !r.weft_npu__DOT__u_store__DOT__str_req ? WEFT_DOES_WAIT_MEMORY
 		       : r.weft_npu__DOT__str_gnt ? WEFT_DOES_BUSY : WEFT_DOES_WAIT_SP;
 	}
 

@@ -57,8 +57,8 @@ static enum class class_of(const char *name)
 {
 	static const struct { const char *path; enum class class; } of[] = {
 		{ "u_conv.u_array.", ARRAY }, { "u_sp.", SCRATCHPAD }, { "u_post.", POST }, { "u_load.", DMA }, { "u_store.", DMA },
-		{ "ldw_", DMA }, { "str_addr", DMA }, { "load_araddr", DMA }, { "u_regs.", REGISTERS }, { "stream_", REGISTERS },
-		{ "win_", REGISTERS },
+		{ "load_ar", DMA }, { "u_regs.", REGISTERS }, { "stream_", REGISTERS },
+		{ "windows", REGISTERS },
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)

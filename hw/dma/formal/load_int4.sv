@@ -9,10 +9,8 @@ module load_int4 (
   input logic          abort_i,
   input logic          ar_ready_i,
   input logic          r_valid_i,
-  input logic          r_error_i,
-  input logic          r_last_i,
   input logic          ldw_gnt_i,
-  input logic [8*weft_cfg_pkg::N-1:0] r_data_i
+  input weft_cfg_pkg::mem_beat_t r_i
 );
 
   localparam int unsigned N         = weft_cfg_pkg::N;
@@ -23,19 +21,15 @@ module load_int4 (
   initial started_q = 1'b0;
   always_ff @(posedge clk_i) started_q <= 1'b1;
 
-  logic           ldw_req;
-  logic [19:0]    ldw_addr;
-  logic [8*N-1:0] ldw_data;
-  logic [N-1:0]   ldw_mask;
+  weft_cfg_pkg::sp_write_t ldw;
   weft_dma_load u_dut (
-    .clk_i, .rst_ni, .need_o(), .cmd_valid_i(1'b0), .cmd_ready_o(), .cmd_i('0), .done_o(), .fault_o(), .fault_code_o(),
-    .fault_info_o(), .busy_o(), .abort_i, .win_base_i('0), .win_size_i('0), .win_read_i('0), .ar_valid_o(), .ar_ready_i,
-    .ar_addr_o(), .ar_len_o(), .r_valid_i, .r_ready_o(), .r_data_i, .r_error_i, .r_last_i, .ldw_req_o(ldw_req),
-    .ldw_addr_o(ldw_addr), .ldw_data_o(ldw_data), .ldw_mask_o(ldw_mask), .ldw_gnt_i, .bytes_o()
+    .clk_i, .rst_ni, .need_o(), .cmd_valid_i(1'b0), .cmd_ready_o(), .cmd_i('0), .state_o(), .abort_i, .win_i('0),
+    .ar_valid_o(), .ar_ready_i, .ar_o(), .r_valid_i, .r_ready_o(), .r_i, .ldw_o(ldw), .ldw_gnt_i, .bytes_o()
   );
 
-  logic                 burst_valid, burst_fault, go, second, int4, odd;
-  logic [BytesBits-1:0] burst_bytes, left;
+  weft_cfg_pkg::dma_burst_t burst;
+  logic                 burst_valid, go, second, int4, odd;
+  logic [BytesBits-1:0] left;
   logic [Log2N-1:0]     lo;
   logic [19:0]          sp;
   logic [8*N-1:0]       beat;
@@ -95,13 +89,13 @@ module load_int4 (
 
   always_comb begin
     if (!started_q) reset: assume (!rst_ni);
-    if (burst_valid && !burst_fault) not_empty: assume (burst_bytes != '0);
+    if (burst_valid && !burst.fault) not_empty: assume (burst.bytes != '0);
     if (started_q && rst_ni) begin
       two_writes: assert (!second || n_elems > (Log2N+2)'(N));
-      if (ldw_req) begin
-        mask:    assert (ldw_mask == want_mask);
-        data:    assert ((ldw_data & care) == want_data);
-        address: assert (ldw_addr == sp_q + (second_q ? 20'(N) : 20'd0));
+      if (ldw.req) begin
+        mask:    assert (ldw.mask == want_mask);
+        data:    assert ((ldw.data & care) == want_data);
+        address: assert (ldw.addr == sp_q + (second_q ? 20'(N) : 20'd0));
         reached: cover (int4_q && second_q && lo_q == Log2N'(1) && n_elems_q[0]);
       end
     end

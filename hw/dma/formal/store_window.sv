@@ -15,10 +15,8 @@ module store_window (
   input logic          b_valid_i,
   input logic          b_error_i,
   input logic          str_gnt_i,
-  input logic [8*weft_cfg_pkg::N-1:0]          str_rdata_i,
-  input logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
-  input logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
-  input logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_i
+  input logic [8*weft_cfg_pkg::N-1:0]  str_rdata_i,
+  input weft_cfg_pkg::windows_t        win_i
 );
 
   localparam int unsigned N         = weft_cfg_pkg::N;
@@ -29,33 +27,30 @@ module store_window (
   initial started_q = 1'b0;
   always_ff @(posedge clk_i) started_q <= 1'b1;
 
-  logic        cmd_ready, aw_valid;
-  logic [39:0] aw_addr;
-  logic [7:0]  aw_len;
+  logic cmd_ready, aw_valid;
+  weft_cfg_pkg::mem_burst_t aw;
 
   weft_dma_store u_dut (
-    .clk_i, .rst_ni, .need_o(), .cmd_valid_i, .cmd_ready_o(cmd_ready), .cmd_i, .done_o(), .fault_o(), .fault_code_o(),
-    .fault_info_o(), .busy_o(), .abort_i, .win_base_i, .win_size_i, .win_write_i, .aw_valid_o(aw_valid), .aw_ready_i,
-    .aw_addr_o(aw_addr), .aw_len_o(aw_len), .w_valid_o(), .w_ready_i, .w_data_o(), .w_strb_o(), .w_last_o(), .b_valid_i,
-    .b_ready_o(), .b_error_i, .str_req_o(), .str_addr_o(), .str_gnt_i, .str_rdata_i, .bytes_o()
+    .clk_i, .rst_ni, .need_o(), .cmd_valid_i, .cmd_ready_o(cmd_ready), .cmd_i, .state_o(), .abort_i, .win_i, .aw_valid_o(aw_valid), .aw_ready_i,
+    .aw_o(aw), .w_valid_o(), .w_ready_i, .w_o(), .b_valid_i,
+    .b_ready_o(), .b_error_i, .str_o(), .str_gnt_i, .str_rdata_i, .bytes_o()
   );
 
-  logic                 row_valid, row_ready, row_ok, part_valid, part_fault, part_emit, burst_valid, burst_fault;
+  logic                 row_valid, row_ready, row_ok, part_valid, part_fault, part_emit, burst_valid;
   logic [19:0]          row_bytes, part_left;
-  logic [39:0]          row_base, part_addr, burst_addr, base;
-  logic [BytesBits-1:0] burst_bytes;
-  logic [7:0]           burst_len;
+  logic [39:0]          row_base, part_addr, base;
+  weft_cfg_pkg::dma_burst_t burst;
   logic [31:0]          row_size, size;
 
   window_path #(
     .BytesBits(BytesBits)
   ) u_path (
     .clk_i, .check_i(started_q && rst_ni), .cmd_take_i(cmd_valid_i && cmd_ready),
-    .cmd_window_i(cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3]), .win_base_i, .win_size_i, .win_ok_i(win_write_i),
+    .cmd_window_i(cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3]), .win_base_i(win_i.base), .win_size_i(win_i.size), .win_ok_i(win_i.write),
     .row_valid_i(row_valid), .row_base_i(row_base), .row_size_i(row_size), .row_ok_i(row_ok), .row_bytes_i(row_bytes),
     .row_take_i(row_valid && row_ready), .part_valid_i(part_valid), .part_fault_i(part_fault), .part_addr_i(part_addr),
-    .part_left_i(part_left), .part_emit_i(part_emit), .burst_valid_i(burst_valid), .burst_fault_i(burst_fault),
-    .burst_addr_i(burst_addr), .burst_bytes_i(burst_bytes), .burst_len_i(burst_len), .base_o(base), .size_o(size)
+    .part_left_i(part_left), .part_emit_i(part_emit), .burst_valid_i(burst_valid), .burst_fault_i(burst.fault),
+    .burst_addr_i(burst.addr), .burst_bytes_i(burst.bytes), .burst_len_i(burst.len), .base_o(base), .size_o(size)
   );
 
   // The fields of store are where those of load are.
@@ -89,9 +84,9 @@ module store_window (
     end else if (pick && !at_aw_q && !at_w_q && !got_q) begin
       at_aw_q <= 1'b1;
       at_w_q  <= 1'b1;
-      first_q <= burst_addr;
-      bytes_q <= burst_bytes;
-      len_q   <= burst_len;
+      first_q <= burst.addr;
+      bytes_q <= burst.bytes;
+      len_q   <= burst.len;
       base_q  <= base;
       size_q  <= size;
       beat_q  <= '0;
@@ -135,7 +130,7 @@ module store_window (
       end
       if (at_aw_q) begin
         addr_kept: assert (addr_picked && addr_entry == {first_q[39:Log2N], Log2N'(0), len_q});
-        if (aw_valid && addr_head) address: assert (aw_addr == (first_q >> Log2N) << Log2N && aw_len == len_q);
+        if (aw_valid && addr_head) address: assert (aw.addr == (first_q >> Log2N) << Log2N && aw.len == len_q);
       end
       if (at_w_q) begin
         data_kept: assert (data_picked && data_entry[BytesBits+Log2N-1:0] == {bytes_q, first_q[Log2N-1:0]});

@@ -57,5 +57,103 @@ package weft_cfg_pkg;
   typedef logic [32*N-1:0] row_mul_t;
   // A row of sums
   typedef logic [ACC_BITS*N-1:0] row_acc_t;
+
+  // What a client asks the scratchpad to read; granted or not in the same cycle
+  typedef struct packed {
+    logic req;  // there is a request; the rest counts only then
+    logic wide;  // both words are wanted, even if the address is a multiple of N
+    sp_addr_t addr;  // of the first byte
+  } sp_read_t;
+
+  // What a client asks the scratchpad to write; granted or not in the same cycle
+  typedef struct packed {
+    logic req;  // there is a request; the rest counts only then
+    sp_addr_t addr;  // of byte 0
+    row_mask_t mask;  // bytes that are written
+    sp_word_t data;
+  } sp_write_t;
+
+  // An INCR burst of the memory bus, to read or to write
+  typedef struct packed {
+    mem_addr_t addr;  // of the first beat, aligned to the bus
+    logic [8-1:0] len;  // beats - 1
+  } mem_burst_t;
+
+  // A beat of data from the memory bus
+  typedef struct packed {
+    logic error;  // the bus answered with an error
+    logic last;  // of its burst
+    sp_word_t data;
+  } mem_beat_t;
+
+  // A beat of data to the memory bus
+  typedef struct packed {
+    logic last;  // of its burst
+    row_mask_t strb;  // bytes that are written
+    sp_word_t data;
+  } mem_write_t;
+
+  // The windows of DMA, as registers hold them; window i at i times its field's width
+  typedef struct packed {
+    logic [N_WINDOWS-1:0] read;  // loads may use it, and window 0 the fetch of commands
+    logic [N_WINDOWS-1:0] write;  // stores may use it
+    logic [32*N_WINDOWS-1:0] size;  // bytes
+    logic [DRAM_ADDR_BITS*N_WINDOWS-1:0] base;  // address of its first byte
+  } windows_t;
+
+  // What a unit tells the command processor
+  typedef struct packed {
+    logic busy;  // something is under way
+    logic done;  // pulse: its oldest command has retired
+    logic fault;  // pulse: its oldest command has failed, as code and info say
+    logic [8-1:0] code;  // FAULT_*
+    logic [32-1:0] info;  // address, offset or field; docs/isa.md
+  } unit_state_t;
+
+  // The first fault, as registers show it
+  typedef struct packed {
+    logic [8-1:0] code;  // FAULT_*
+    logic [8-1:0] unit;  // UNIT_*
+    logic [24-1:0] index;  // of the command in its stream
+    logic [32-1:0] tag;  // of the command
+    logic [32-1:0] info;  // address, offset or field
+  } fault_t;
+
+  // What the counters count in a cycle
+  typedef struct packed {
+    logic [N_UNITS-1:0] active;  // units with a command under way
+    logic [N_UNITS-1:0] retire;  // units whose oldest command retires
+    logic stall_act;  // the array waits for activations
+    logic stall_wgt;  // the array waits for weights
+    logic stall_post;  // the array waits for the post unit
+    logic [4-1:0] conflicts;  // requests that the scratchpad refuses
+    logic [LOG2_N+1-1:0] rd_bytes;  // written by load
+    logic [LOG2_N+1-1:0] wr_bytes;  // read by store
+  } events_t;
+
+  // A row of a load or a store, checked
+  typedef struct packed {
+    logic last;  // of its command
+    logic fault;  // it is not wholly inside, as code and info say
+    logic int4;  // two elements a byte of memory
+    logic odd;  // of int4: the last byte of memory is half used
+    logic [8-1:0] code;  // FAULT_*
+    logic [32-1:0] info;  // offset or address of the faulty row
+    mem_addr_t addr;  // of its first byte in memory
+    sp_addr_t sp;  // of its first byte in the scratchpad
+    sp_addr_t bytes;  // in memory
+  } dma_row_t;
+
+  // A burst that a row was cut into
+  typedef struct packed {
+    logic last;  // of its command
+    logic fault;  // it stands for a faulty row, and is none
+    logic int4;  // two elements a byte of memory
+    logic odd;  // of int4: the last byte of memory is half used
+    mem_addr_t addr;  // of its first byte, not aligned
+    logic [8-1:0] len;  // beats - 1
+    logic [LOG2_N+5-1:0] bytes;  // in memory, 1..16N
+    sp_addr_t sp;  // of its first byte in the scratchpad
+  } dma_burst_t;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -26,15 +26,15 @@ module arbiter (
   logic [3:0] conflicts;
   weft_sp u_dut (
     .clk_i, .rst_ni,
-    .pst_req_i(req_i[0]), .pst_addr_i(addr_i[0 +: 20]), .pst_data_i('0), .pst_mask_i(mask_i[N-1:0]), .pst_gnt_o(gnt[0]),
-    .act_req_i(req_i[1]), .act_addr_i(addr_i[20 +: 20]), .act_wide_i(wide_i[1]), .act_gnt_o(gnt[1]), .act_rdata_o(),
-    .wgt_req_i(req_i[2]), .wgt_addr_i(addr_i[40 +: 20]), .wgt_wide_i(wide_i[2]), .wgt_gnt_o(gnt[2]), .wgt_rdata_o(),
-    .vec_req_i(req_i[3]), .vec_addr_i(addr_i[60 +: 20]), .vec_wide_i(wide_i[3]), .vec_gnt_o(gnt[3]), .vec_rdata_o(),
-    .res_req_i(req_i[4]), .res_addr_i(addr_i[80 +: 20]), .res_wide_i(wide_i[4]), .res_gnt_o(gnt[4]), .res_rdata_o(),
-    .parc_req_i(req_i[5]), .parc_addr_i(addr_i[100 +: 20]), .parc_wide_i(wide_i[5]), .parc_gnt_o(gnt[5]), .parc_rdata_o(),
-    .parv_req_i(req_i[6]), .parv_addr_i(addr_i[120 +: 20]), .parv_wide_i(wide_i[6]), .parv_gnt_o(gnt[6]), .parv_rdata_o(),
-    .ldw_req_i(req_i[7]), .ldw_addr_i(addr_i[140 +: 20]), .ldw_data_i('0), .ldw_mask_i(mask_i[2*N-1:N]), .ldw_gnt_o(gnt[7]),
-    .str_req_i(req_i[8]), .str_addr_i(addr_i[160 +: 20]), .str_wide_i(wide_i[8]), .str_gnt_o(gnt[8]), .str_rdata_o(),
+    .pst_i({req_i[0], addr_i[0 +: 20], mask_i[N-1:0], (8*N)'(0)}), .pst_gnt_o(gnt[0]),
+    .act_i({req_i[1], wide_i[1], addr_i[20 +: 20]}), .act_gnt_o(gnt[1]), .act_rdata_o(),
+    .wgt_i({req_i[2], wide_i[2], addr_i[40 +: 20]}), .wgt_gnt_o(gnt[2]), .wgt_rdata_o(),
+    .vec_i({req_i[3], wide_i[3], addr_i[60 +: 20]}), .vec_gnt_o(gnt[3]), .vec_rdata_o(),
+    .res_i({req_i[4], wide_i[4], addr_i[80 +: 20]}), .res_gnt_o(gnt[4]), .res_rdata_o(),
+    .parc_i({req_i[5], wide_i[5], addr_i[100 +: 20]}), .parc_gnt_o(gnt[5]), .parc_rdata_o(),
+    .parv_i({req_i[6], wide_i[6], addr_i[120 +: 20]}), .parv_gnt_o(gnt[6]), .parv_rdata_o(),
+    .ldw_i({req_i[7], addr_i[140 +: 20], mask_i[2*N-1:N], (8*N)'(0)}), .ldw_gnt_o(gnt[7]),
+    .str_i({req_i[8], wide_i[8], addr_i[160 +: 20]}), .str_gnt_o(gnt[8]), .str_rdata_o(),
     .conflicts_o(conflicts)
   );
 

@@ -313,6 +313,12 @@ struct weft_report {
 	double seconds;            /* time on the host that the device's jobs took */
 	double cpu_seconds;        /* processor time of the thread within it */
 	uint64_t sim_cycles;       /* RTL: cycles simulated */
+	uint64_t macs_all;         /* of all operators, wherever they run */
+	double npu_cycles;         /* 0 to 1: estimate's part of itself and host_ms, taken as cycles at 100 MHz */
+	/* Names of the tensors that the NPU makes and the host reads, or the other way round. QUANTIZE, DEQUANTIZE and SOFTMAX
+	 * next to the network's inputs or outputs do not count. */
+	const char **switches;
+	int n_switches;
 };
 
 /* How weft_session_run_segments() runs segments. */

@@ -11,6 +11,9 @@
  *
  * Networks below 20 M MACs also run on the RTL: the first sample, and with
  * test-full all. Takes about a minute and a half on one core.
+ *
+ * Of each int8 and int16x8 network the test prints the tensors at which it
+ * switches between NPU and host (weft_report.switches): there may be none.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -244,6 +247,33 @@ static void test_rtl(void **state)
 	case_close(c);
 }
 
+/* Is it a network whose tensors are integers, as the name of its file says? */
+static bool is_integer_net(const struct zoo_case *c)
+{
+	const char *model = text(c->io, "model");
+
+	return strstr(model, ".int8.tflite") || strstr(model, ".i16x8.tflite");
+}
+
+static void test_switches(void **state)
+{
+	struct zoo_case *c = *state;
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_report *rep;
+
+	case_open(c);
+	weft_session *s = open_session(c, WEFT_DEVICE_MODEL);
+	assert_int_equal(weft_session_plan(s, &rep, msg), 0);
+	printf("%s: %d switches between NPU and host, %.1f %% of the cycles on the NPU\n", c->id, rep->n_switches, 100 * rep->npu_cycles);
+	for (int i = 0; i < rep->n_switches; i++)
+		printf("  %s\n", rep->switches[i]);
+	fflush(stdout);
+	assert_int_equal(rep->n_switches, 0);
+	weft_report_free(rep);
+	weft_session_close(s);
+	case_close(c);
+}
+
 static void test_no_data(void **state)
 {
 	(void)state;
@@ -291,14 +321,19 @@ static int discover(void)
 
 int main(void)
 {
-	static struct CMUnitTest tests[2 * MAX_CASES + 1];
-	static char names[2 * MAX_CASES][150];
+	static struct CMUnitTest tests[3 * MAX_CASES + 1];
+	static char names[3 * MAX_CASES][150];
 	int n = discover(), count = 0;
 
 	if (!n)
 		tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_no_data);
 	for (int i = 0; i < n; i++) {
 		const bool first = strstr(cases[i].id, "/0") != NULL;
+		if (first && is_integer_net(&cases[i])) {
+			snprintf(names[count], sizeof names[0], "%.120s_switches", cases[i].id);
+			tests[count] = (struct CMUnitTest){ names[count], test_switches, NULL, NULL, &cases[i] };
+			count++;
+		}
 		for (int rtl = 0; rtl < (first || test_level() > 1 ? 2 : 1); rtl++) {
 			snprintf(names[count], sizeof names[0], "%.120s_%s", cases[i].id, rtl ? "rtl" : "model");
 			tests[count] = (struct CMUnitTest){ names[count], rtl ? test_rtl : test_model, NULL, NULL, &cases[i] };

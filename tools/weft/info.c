@@ -3,14 +3,37 @@
  * weft info: what is in a network, where each operator would run, and why.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <cjson/cJSON.h>
 
 #include "weft_cmd.h"
 
-enum { CONFIG = N_LOAD, STRICT, MEMORY };
+enum { CONFIG = N_LOAD, STRICT, MEMORY, JSON };
 
 static const struct option_def defs[] = { LOAD_OPTIONS, { "--config", true }, { "--strict", false }, { "--memory", true },
-	{ NULL, false } };
+	{ "--json", false }, { NULL, false } };
+
+/* The part of all MACs that the NPU does, 0 to 1; a network without any leaves none to the host. */
+static double share_of_macs(const struct weft_report *r)
+{
+	return r->macs_all ? (double)r->macs / (double)r->macs_all : 1;
+}
+
+/* A part as percent, rounded down to a tenth: 100 means all of it. */
+static double percent(double part)
+{
+	return (double)(int)(part * 1000) / 10;
+}
+
+/* The line that says how much of the network the NPU does. */
+static void print_shares(const struct weft_session_options *so, const struct weft_report *r)
+{
+	printf("on the NPU (%s): %.1f %% of %llu MACs, %.1f %% of the cycles (%llu; the host's %.3g ms taken as cycles at 100 MHz), "
+	       "%d switch%s between NPU and host\n", so->config, percent(share_of_macs(r)), (unsigned long long)r->macs_all,
+	       percent(r->npu_cycles), (unsigned long long)r->estimate, r->host_ms, r->n_switches, r->n_switches == 1 ? "" : "es");
+}
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
@@ -40,7 +63,71 @@ static void print_plan(const struct weft_session_options *so, const struct weft_
 		printf("about %.3g ms of processor time on the host (golden, as measured on one core of an AMD EPYC)\n", r->host_ms);
 }
 
-struct args { struct weft_session_options o; struct load_args load; const char *model; };
+/* An input or output as a JSON object. */
+static cJSON *json_port(const struct weft_port *p)
+{
+	cJSON *j = cJSON_CreateObject(), *shape = cJSON_AddArrayToObject(j, "shape");
+
+	cJSON_AddStringToObject(j, "name", p->name);
+	cJSON_AddStringToObject(j, "dtype", weft_dtype_name(p->dtype));
+	for (int d = 0; d < p->rank; d++)
+		cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)p->dim[d]));
+	if (p->quantised) {
+		cJSON_AddNumberToObject(j, "scale", p->scale);
+		cJSON_AddNumberToObject(j, "zero_point", (double)p->zp);
+	}
+	return j;
+}
+
+/* All inputs, or all outputs, as a JSON array. */
+static cJSON *json_ports(const weft_net *net, int n, int (*get)(const weft_net *, int, struct weft_port *))
+{
+	cJSON *list = cJSON_CreateArray();
+	struct weft_port p;
+
+	for (int i = 0; i < n; i++)
+		if (!get(net, i, &p))
+			cJSON_AddItemToArray(list, json_port(&p));
+	return list;
+}
+
+/* The plan as one JSON object on standard output. Returns 0, or a status with a message. */
+static int print_plan_json(const weft_net *net, const struct weft_session_options *so, const char *model, const struct weft_report *r)
+{
+	cJSON *j = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(j, "model", model);
+	cJSON_AddStringToObject(j, "config", so->config);
+	cJSON_AddStringToObject(j, "memory", memory_name(so));
+	if (weft_net_runtime(net))
+		cJSON_AddStringToObject(j, "runtime", weft_runtime_name(weft_net_runtime(net)));
+	cJSON_AddNumberToObject(j, "macs", (double)r->macs_all);
+	cJSON_AddNumberToObject(j, "npu_macs", (double)r->macs);
+	cJSON_AddNumberToObject(j, "npu_macs_share", share_of_macs(r));
+	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
+	cJSON_AddNumberToObject(j, "host_ms", r->host_ms);
+	cJSON_AddNumberToObject(j, "npu_cycles_share", r->npu_cycles);
+	cJSON_AddNumberToObject(j, "switches", r->n_switches);
+	cJSON *at = cJSON_AddArrayToObject(j, "switch_tensors");
+	for (int i = 0; i < r->n_switches; i++)
+		cJSON_AddItemToArray(at, cJSON_CreateString(r->switches[i]));
+	cJSON_AddItemToObject(j, "inputs", json_ports(net, weft_net_n_inputs(net), weft_net_input));
+	cJSON_AddItemToObject(j, "outputs", json_ports(net, weft_net_n_outputs(net), weft_net_output));
+	cJSON *ops = json_ops(so, r), *o;
+	int i = 0;
+	cJSON_ArrayForEach(o, ops)
+		cJSON_AddStringToObject(o, "reason", r->ops[i++].reason);
+	cJSON_AddItemToObject(j, "ops", ops);
+	char *text = cJSON_Print(j);
+	cJSON_Delete(j);
+	if (!text)
+		return fail(EXIT_DEVICE, "out of memory");
+	puts(text);
+	free(text);
+	return EXIT_DONE;
+}
+
+struct args { struct weft_session_options o; struct load_args load; const char *model; bool json; };
 
 static int take(struct args *a, int opt, const char *v)
 {
@@ -50,6 +137,7 @@ static int take(struct args *a, int opt, const char *v)
 	case CONFIG: a->o.config = v; return 0;
 	case STRICT: a->o.strict = true; return 0;
 	case MEMORY: return parse_memory(v, &a->o.memory);
+	case JSON: a->json = true; return 0;
 	default:
 		if (a->model)
 			return fail(-1, "info: \"%s\": one model at a time", v);
@@ -58,31 +146,42 @@ static int take(struct args *a, int opt, const char *v)
 	}
 }
 
+/* Print what is known without a run, as text. */
+static void show_text(const struct args *a, const weft_net *net, const struct weft_report *r)
+{
+	struct weft_port p;
+
+	print_shares(&a->o, r);
+	for (int i = 0; i < weft_net_n_inputs(net); i++)
+		if (!weft_net_input(net, i, &p))
+			print_port("input", i, &p);
+	for (int i = 0; i < weft_net_n_outputs(net); i++)
+		if (!weft_net_output(net, i, &p))
+			print_port("output", i, &p);
+	if (weft_net_runtime(net))
+		printf("bits of %s\n", weft_runtime_name(weft_net_runtime(net)));
+	print_plan(&a->o, r);
+}
+
+/* Plan the network and print it. Returns a status; a message is printed where it is not 0. */
 static int show(const struct args *a, const weft_net *net)
 {
 	char msg[WEFT_MSG_LEN] = "";
 	weft_session *s;
 	struct weft_report *r;
-	struct weft_port p;
 
-	int err = weft_session_open(net, &a->o, &s, msg);
+	int err = weft_session_open(net, &a->o, &s, msg), status = EXIT_DONE;
 	if (err)
 		return fail(status_of(err), "%s: %s", a->model, msg);
 	err = weft_session_plan(s, &r, msg);
-	for (int i = 0; !err && i < weft_net_n_inputs(net); i++)
-		if (!weft_net_input(net, i, &p))
-			print_port("input", i, &p);
-	for (int i = 0; !err && i < weft_net_n_outputs(net); i++)
-		if (!weft_net_output(net, i, &p))
-			print_port("output", i, &p);
-	if (!err && weft_net_runtime(net))
-		printf("bits of %s\n", weft_runtime_name(weft_net_runtime(net)));
-	if (!err) {
-		print_plan(&a->o, r);
+	if (!err && a->json)
+		status = print_plan_json(net, &a->o, a->model, r);
+	else if (!err)
+		show_text(a, net, r);
+	if (!err)
 		weft_report_free(r);
-	}
 	weft_session_close(s);
-	return err ? fail(status_of(err), "%s: %s", a->model, msg) : EXIT_DONE;
+	return err ? fail(status_of(err), "%s: %s", a->model, msg) : status;
 }
 
 static int info_main(int argc, char **argv)
@@ -110,5 +209,7 @@ const struct subcommand cmd_info = {
 	"usage: weft info MODEL [options]\n\n"
 	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
 	"  --memory M          of the estimate: ddr (default) or sram\n"
-	"  --strict            refuse host operators in the middle of the network\n" LOAD_USAGE, info_main,
+	"  --strict            refuse host operators in the middle of the network\n"
+	"  --json              all of it as one JSON object: also the tensors at which the\n"
+	"                      network switches between NPU and host\n" LOAD_USAGE, info_main,
 };

@@ -243,12 +243,19 @@ struct weft_report *weft_report_new(const weft_session *s)
 	}
 	/* Counted by lowered operator: a convolution whose conversion from uint8 the host does is an operator
 	 * of the host in the list, but its products are the device's. On golden all products count. */
-	for (int i = 0; i < g->n_ops; i++)
+	for (int i = 0; i < g->n_ops; i++) {
 		if (s->p->ops[i].unit == WEFT_ON_NPU || (s->measure && s->o.device == WEFT_DEVICE_GOLDEN))
 			r->macs += s->p->ops[i].macs;
+		r->macs_all += s->p->ops[i].macs;
+	}
 	add_cycles(r, s, group, entry_of);
 	for (int i = 0; i < s->p->n_steps; i++)
 		r->estimate += s->p->steps[i].estimate[s->o.memory];
+	r->npu_cycles = weft_share_of_cycles(r);
+	if (weft_list_switches(s->p, &r->switches, &r->n_switches)) {
+		weft_report_free(r);
+		r = NULL;
+	}
 out:
 	free(group);
 	free(entry_of);
@@ -263,6 +270,7 @@ void weft_report_free(struct weft_report *r)
 	for (int i = 0; i < r->n_ops; i++)
 		free((char *)(uintptr_t)r->ops[i].op);
 	free(r->ops);
+	free(r->switches);
 	free(r);
 }
 

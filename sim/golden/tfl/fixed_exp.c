@@ -53,12 +53,10 @@ int32_t weft_exp_negative(int bits, int32_t a)
 /* 2/(1 + a) in Q2.29 by three Newton steps, for a in [0, 1] in Q0.31. */
 static int32_t inverse_of_half(int32_t a)
 {
-	const int32_t c48_17 = 1515870810;    /* 48/17 in Q2.29 */
-	const int32_t c32_17 = -1010580540;   /* -32/17 in Q2.29 */
 	int32_t half = (int32_t)(((int64_t)a + Q31_ONE + 1) / 2); /* (1 + a)/2 */
-	int32_t x = weft_add_wrap(c48_17, weft_mul_q31(half, c32_17));
+	int32_t x = weft_add_wrap(WEFT_NEWTON_48_17, weft_mul_q31(half, WEFT_NEWTON_32_17));
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < WEFT_NEWTON_STEPS; i++) {
 		int32_t error = weft_add_wrap(1 << 29, -weft_mul_q31(half, x));
 
 		x = weft_add_wrap(x, weft_shift_left(weft_mul_q31(x, error), 2));

@@ -17,21 +17,16 @@
  */
 #include <math.h>
 
-#include "sim/golden/ops.h"
+#include "tfl_resize.h"
 
 #define ONE 1024
 
-struct axis { int64_t in, out; bool align, half; };
-
-/* One position on an axis: the two elements, and the fraction as integer and as float32. */
-struct tap { int64_t at[2]; int64_t w[2]; float f; };
-
-static struct tap integer_tap(const struct axis *a, int64_t o)
+struct weft_tfl_tap weft_tfl_resize_tap(const struct weft_tfl_axis *a, int64_t o)
 {
 	bool align = a->align && a->out > 1;
 	int64_t scale = align ? (ONE * (a->in - 1) + (a->out - 1) / 2) / (a->out - 1) : (ONE * a->in + a->out / 2) / a->out;
 	int64_t v = o * scale + (a->half ? scale / 2 - ONE / 2 : 0);
-	struct tap t = { .at = { v / ONE > 0 ? v / ONE : 0, (v + ONE - 1) / ONE } };
+	struct weft_tfl_tap t = { .at = { v / ONE > 0 ? v / ONE : 0, (v + ONE - 1) / ONE } };
 
 	if (t.at[1] > a->in - 1)
 		t.at[1] = a->in - 1;
@@ -42,13 +37,13 @@ static struct tap integer_tap(const struct axis *a, int64_t o)
 	return t;
 }
 
-static struct tap float_tap(const struct axis *a, int64_t o)
+static struct weft_tfl_tap float_tap(const struct weft_tfl_axis *a, int64_t o)
 {
 	bool align = a->align && a->out > 1;
 	float scale = align ? (float)(a->in - 1) / (float)(a->out - 1) : (float)a->in / (float)a->out;
 	float v = a->half ? ((float)o + 0.5f) * scale - 0.5f : (float)o * scale;
 	int64_t low = (int64_t)floorf(v), high = (int64_t)ceilf(v);
-	struct tap t = { .at = { low > 0 ? low : 0, high < a->in - 1 ? high : a->in - 1 } };
+	struct weft_tfl_tap t = { .at = { low > 0 ? low : 0, high < a->in - 1 ? high : a->in - 1 } };
 
 	t.f = v - (float)t.at[0];
 	if (t.at[0] > a->in - 1)
@@ -56,7 +51,7 @@ static struct tap float_tap(const struct axis *a, int64_t o)
 	return t;
 }
 
-static int64_t by_integers(const int64_t v[2][2], const struct tap *y, const struct tap *x)
+static int64_t by_integers(const int64_t v[2][2], const struct weft_tfl_tap *y, const struct weft_tfl_tap *x)
 {
 	int64_t sum = 0, half = (int64_t)1 << 19;
 
@@ -66,7 +61,7 @@ static int64_t by_integers(const int64_t v[2][2], const struct tap *y, const str
 	return (sum + (sum > 0 ? half : -half)) / ((int64_t)1 << 20);
 }
 
-static int64_t by_floats(const int64_t v[2][2], const struct tap *y, const struct tap *x)
+static int64_t by_floats(const int64_t v[2][2], const struct weft_tfl_tap *y, const struct weft_tfl_tap *x)
 {
 	float sum = (float)(v[0][0] + 128) * (1 - y->f) * (1 - x->f);
 
@@ -96,7 +91,7 @@ static int check(const struct weft_call *c)
 }
 
 /* One output pixel, all channels. */
-static void pixel(const struct weft_call *c, int64_t n, const struct tap *ty, const struct tap *tx, int64_t out)
+static void pixel(const struct weft_call *c, int64_t n, const struct weft_tfl_tap *ty, const struct weft_tfl_tap *tx, int64_t out)
 {
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int64_t ch = x->dim[3];
@@ -117,8 +112,8 @@ int weft_golden_tfl_resize_bilinear(const struct weft_call *c)
 {
 	const struct weft_attr_tfl_resize *a = &c->attr->tfl_resize;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
-	const struct axis ay = { x->dim[1], y->dim[1], a->align_corners, a->half_pixel };
-	const struct axis ax = { x->dim[2], y->dim[2], a->align_corners, a->half_pixel };
+	const struct weft_tfl_axis ay = { x->dim[1], y->dim[1], a->align_corners, a->half_pixel };
+	const struct weft_tfl_axis ax = { x->dim[2], y->dim[2], a->align_corners, a->half_pixel };
 	int64_t out = 0;
 	int err = check(c);
 
@@ -127,8 +122,8 @@ int weft_golden_tfl_resize_bilinear(const struct weft_call *c)
 	for (int64_t n = 0; n < y->dim[0]; n++)
 		for (int64_t oy = 0; oy < ay.out; oy++)
 			for (int64_t ox = 0; ox < ax.out; ox++, out += y->dim[3]) {
-				struct tap ty = a->raw_uint8 ? float_tap(&ay, oy) : integer_tap(&ay, oy);
-				struct tap tx = a->raw_uint8 ? float_tap(&ax, ox) : integer_tap(&ax, ox);
+				struct weft_tfl_tap ty = a->raw_uint8 ? float_tap(&ay, oy) : weft_tfl_resize_tap(&ay, oy);
+				struct weft_tfl_tap tx = a->raw_uint8 ? float_tap(&ax, ox) : weft_tfl_resize_tap(&ax, ox);
 
 				pixel(c, n, &ty, &tx, out);
 			}

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "fixed_exp.h"
+#include "tfl_softmax.h"
 #include "tfl_softmax16.h"
 
 struct scale {
@@ -48,6 +49,17 @@ static int32_t exp_of_difference(const struct scale *s, int32_t diff)
 {
 	/* least <= diff <= 0, so diff << shift_left stays above -2^31 */
 	return weft_exp_negative(5, weft_mul_q31((int32_t)((int64_t)diff * ((int64_t)1 << s->shift_left)), s->multiplier));
+}
+
+bool weft_softmax8_exps(const struct weft_attr_tfl_softmax *a, int32_t exps[256])
+{
+	struct scale s;
+
+	if (!make_scale(a, &s))
+		return false;
+	for (int32_t diff = -255; diff <= 0; diff++)
+		exps[diff + 255] = diff >= s.least ? exp_of_difference(&s, diff) : 0;
+	return true;
 }
 
 static void one_row(const struct scale *s, const int8_t *x, const weft_tensor *y, int64_t at, int64_t n)

@@ -19,7 +19,7 @@
 #include "sim/golden/fixed_point.h"
 #include "tfl_softmax16.h"
 
-#define STEPS 512
+#define STEPS WEFT_SOFTMAX16_STEPS
 
 /* 32768 * f over [from, to], in float32 as the source computes it. */
 static void fill(int16_t table[STEPS + 1], float (*f)(float), float from, float to)
@@ -70,13 +70,7 @@ static float exp_32(float v) { return (float)exp((double)v); }
 static float reciprocal(float v) { return 1.0f / (1.0f + v); }
 static double reciprocal_wide(double v) { return 1.0 / (1.0 + v); }
 
-struct tables {
-	int16_t exp[STEPS + 1], reciprocal[STEPS + 1];
-	int32_t multiplier;
-	int left, right;           /* shifts before and after the multiplication */
-};
-
-static int16_t exp_of(const struct tables *t, int32_t diff)
+static int16_t exp_of(const struct weft_softmax16 *t, int32_t diff)
 {
 	/* diff >= -65535; what leaves int32 is far below -10 */
 	const int32_t scaled = weft_shift_right(weft_mul_q31(weft_shift_left(diff, t->left), t->multiplier), t->right);
@@ -84,7 +78,7 @@ static int16_t exp_of(const struct tables *t, int32_t diff)
 	return look_up(t->exp, (int64_t)scaled + 32767);
 }
 
-static void one_row(const struct tables *t, const int16_t *x, int16_t *y, int64_t n)
+static void one_row(const struct weft_softmax16 *t, const int16_t *x, int16_t *y, int64_t n)
 {
 	int32_t max = x[0], sum = 0;
 	int64_t scale;
@@ -105,29 +99,38 @@ static void one_row(const struct tables *t, const int16_t *x, int16_t *y, int64_
 		y[i] = (int16_t)weft_clip((y[i] * scale + ((int64_t)1 << (30 - headroom))) >> (31 - headroom), 0, 32767);
 }
 
+bool weft_softmax16_init(struct weft_softmax16 *t, const struct weft_attr_tfl_softmax *a)
+{
+	const double real = (double)(a->x_scale * a->beta) / (10.0 / 65535.0);
+	int shift = 0;
+
+	*t = (struct weft_softmax16){ .multiplier = 0 };
+	if (!(real >= 0 && real < ldexp(1.0, 31)))
+		return false;
+	if (real >= ldexp(1.0, -32))    /* below, the factor is 0 */
+		weft_quantize_multiplier(real, &t->multiplier, &shift);
+	t->left = shift > 0 ? shift : 0;
+	t->right = shift < 0 ? -shift : 0;
+	if (a->wide) {
+		fill_wide(t->exp, exp, 10.0 / 65535.0 * -65535.0, 0.0);
+		fill_wide(t->reciprocal, reciprocal_wide, 0.0, 1.0 / 65535.0 * 65535.0);
+	} else {
+		fill(t->exp, exp_32, -10.0f, 0.0f);
+		fill(t->reciprocal, reciprocal, 0.0f, 1.0f);
+	}
+	return true;
+}
+
 int weft_tfl_softmax16(const struct weft_call *c)
 {
 	const struct weft_attr_tfl_softmax *a = &c->attr->tfl_softmax;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int64_t n = x->dim[x->rank - 1], total = weft_tensor_elements(x);
-	const double real = (double)(a->x_scale * a->beta) / (10.0 / 65535.0);
-	struct tables t = { .multiplier = 0 };
-	int shift = 0;
+	struct weft_softmax16 t;
 
-	if (!(real >= 0 && real < ldexp(1.0, 31)))
+	if (!weft_softmax16_init(&t, a))
 		return weft_call_fail(c, -EINVAL, "beta %g * scale %g out of range", (double)a->beta,
 		                      (double)a->x_scale);
-	if (real >= ldexp(1.0, -32))    /* below, the factor is 0 */
-		weft_quantize_multiplier(real, &t.multiplier, &shift);
-	t.left = shift > 0 ? shift : 0;
-	t.right = shift < 0 ? -shift : 0;
-	if (a->wide) {
-		fill_wide(t.exp, exp, 10.0 / 65535.0 * -65535.0, 0.0);
-		fill_wide(t.reciprocal, reciprocal_wide, 0.0, 1.0 / 65535.0 * 65535.0);
-	} else {
-		fill(t.exp, exp_32, -10.0f, 0.0f);
-		fill(t.reciprocal, reciprocal, 0.0f, 1.0f);
-	}
 	for (int64_t i = 0; i < total; i += n)
 		one_row(&t, (const int16_t *)x->data + i, (int16_t *)y->data + i, n);
 	return 0;

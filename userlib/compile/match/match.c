@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "match.h"
+#include "userlib/compile/sequence/tfl.h"
 
 /*
  * Set the reason for people why operator op runs where it does, formatted as by printf; an earlier reason is
@@ -440,6 +441,17 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
+/* Pass before all others: islands of floats, the last first, since one may take another in. 0 or a negative errno */
+static int match_islands(struct cc *cc)
+{
+	for (int i = cc->g->n_ops - 1; i >= 0; i--) {
+		int err = cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden ? match_island(cc, i) : 0;
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
 /*
  * Make operator i a loop nest if needed[] is set for its result, nothing has taken it yet and it is not
  * forbidden. needed[t] is then set for all tensors t that the new nodes read; if the operator is in no node,
@@ -520,6 +532,8 @@ int cc_match(struct cc *cc)
 
 	if (cc->o->host_only)
 		return 0;
+	if ((err = tfl_leave_ends(cc)) || (!cc->o->no_fuse && (err = match_islands(cc))))
+		return err;
 	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
 		return err;
 	if (cc->has_alu && ((err = match_rest_on_alu(cc)) || (err = match_shapes(cc))))

@@ -79,6 +79,7 @@ int match_unary(struct cc *cc, int i);
 /* A function of one byte; with `behind` it is matched only if it joins the node that makes its operand. */
 int match_function(struct cc *cc, int i, bool behind);
 int match_product(struct cc *cc, int i);
+int match_island(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
 int match_resize(struct cc *cc, int i);      /* without the alu */
 int match_transpose_conv(struct cc *cc, int i);
@@ -91,6 +92,9 @@ int match_float_matmul(struct cc *cc, int i);
 int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);
+
+/* match_elt.c: add a node of operator i: each byte of x_t chooses one of the table's 256. 1 or a negative errno */
+int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[256]);
 
 /* match_add.c: how many products one sum of a convolution's node has; -1 if `node` is negative. */
 int64_t conv_depth(const struct cc *cc, int node);

@@ -9,6 +9,7 @@
 
 #include "match_alu.h"
 #include "match_table.h"
+#include "userlib/compile/sequence/tfl.h"
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
@@ -857,6 +858,6 @@ int match_alu(struct cc *cc, int i)
 	case WEFT_OP_MATMUL:
 		return matmul(cc, i);
 	default:
-		return 0;
+		return match_tfl(cc, i);
 	}
 }

@@ -315,6 +315,21 @@ int match_function(struct cc *cc, int i, bool behind)
 	return 1;
 }
 
+/* Add a node of operator i: each byte of x_t chooses a byte of the table. 1 or a negative errno */
+int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[CODES])
+{
+	int root = nest_const(cc, table, CODES);
+	struct node *nd = root < 0 ? NULL : new_node(cc, NODE_ELT, i, i);
+
+	if (!nd)
+		return root < 0 ? root : -ENOMEM;
+	set_input(cc, nd, x_t, 0, NULL);
+	nd->add = nd->elt.table = true;
+	nd->r = (struct view){ .root = root, .dim = { nd->x.dim[0], nd->x.dim[1], nd->x.dim[2], CODES }, .step = { 0, 0, 0, 1 } };
+	cc->ten[root].pinned = true;
+	return 1;
+}
+
 /*
  * Give the node's second operand nd->r the dimensions of its input nd->x by repeating dimensions n, y and x
  * of one element (step 0). Returns false if a dimension differs otherwise, or the channels do.

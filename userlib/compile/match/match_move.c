@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match_alu.h"
+#include "match_table.h"
+#include "userlib/compile/sequence/tfl.h"
 #include "sim/golden/resize.h"
+#include "sim/golden/tfl/tfl_resize.h"
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
 
@@ -409,14 +411,15 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 /*
  * Add the nests of RESIZE i: a single copy if lines repeat regularly along both axes, else first along
  * columns, then along rows, leaving out an axis that does not change. Returns 1, -ENOMEM or -E2BIG (too many
- * constants).
+ * constants). out: operator i's result, or a storage.
  */
-static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
+static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth, struct nest_operand out)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = tensor(cc, o->in[0]);
-	struct nest_operand in = nest_tensor(cc, o->in[0], false), out = nest_tensor(cc, o->out[0], false), mid = in;
-	struct line_job lx = { px, x->dim[0] * x->dim[1], x->dim[3], in, out, true }, ly = { py, x->dim[0], px->out * x->dim[3], mid, out, true };
+	bool last = out.t >= 0;
+	struct nest_operand in = nest_tensor(cc, o->in[0], false), mid = in;
+	struct line_job lx = { px, x->dim[0] * x->dim[1], x->dim[3], in, out, last }, ly = { py, x->dim[0], px->out * x->dim[3], mid, out, last };
 	int type = smooth ? WEFT_ALU_A_TYPE_INT32 : in.type;
 
 	if (!smooth && px->times && py->times)
@@ -516,7 +519,64 @@ static int resize(struct cc *cc, int i)
 		return cc_reason(cc, i, "%s", weft_dtype_name(type));
 	int err = sample_both(cc, i, &py, &px);
 	if (!err)
-		err = resize_both(cc, i, &py, &px, smooth);
+		err = resize_both(cc, i, &py, &px, smooth, nest_tensor(cc, cc->g->ops[i].out[0], false));
+	sample_free(&py);
+	sample_free(&px);
+	return err;
+}
+
+/* Find TensorFlow Lite's neighbours and weights of all results along one axis. 0 or -ENOMEM; sample_free() in any case */
+static int sample_tfl(struct sampling *s, struct weft_tfl_axis a)
+{
+	*s = (struct sampling){ .in = a.in, .out = a.out };
+	s->index = malloc((size_t)a.out * 2 * sizeof *s->index);
+	s->weight = malloc((size_t)a.out * 2 * sizeof *s->weight);
+	if (!s->index || !s->weight)
+		return -ENOMEM;
+	for (int64_t o = 0; o < a.out; o++) {
+		struct weft_tfl_tap t = weft_tfl_resize_tap(&a, o);
+		for (int k = 0; k < 2; k++) {
+			s->index[2 * o + k] = (int32_t)t.at[k];
+			s->weight[2 * o + k] = (int16_t)t.w[k];
+		}
+	}
+	return 0;
+}
+
+/*
+ * Add the nests that make operator i's result of sums of 20 bits of fraction, halves away from zero:
+ * half up, where what is negative has become 1 less. 1 or a negative errno
+ */
+static int drop_fraction(struct cc *cc, int i, int root, int type)
+{
+	struct sequence q = seq_begin(cc, i);
+	struct nest_operand v = table_dense(cc, root, type, cc->g->ops[i].out[0]);
+	struct nest_operand sign = seq_each(&q, seq_nest(FUNC(SHR), v, nest_number(type == WEFT_ALU_A_TYPE_INT48 ? 47 : 31)), WEFT_ALU_A_TYPE_INT8);
+	struct nest_operand sum = seq_each(&q, seq_nest(FUNC(ADD), v, sign), type);
+
+	return seq_end(&q, seq_round(seq_nest(FUNC(SHR), sum, nest_number(20))));
+}
+
+/* Match TFL_RESIZE_BILINEAR: weights of 10 bits along each axis. 1 matched, 0 not (reason set), or a negative errno */
+int match_tfl_resize(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_tfl_resize *a = &o->attr.tfl_resize;
+	const weft_tensor *x = tensor(cc, o->in[0]), *y = tensor(cc, o->out[0]);
+	struct sampling py = { 0 }, px = { 0 };
+
+	if (a->raw_uint8)
+		return cc_reason(cc, i, "uint8, which the framework computes in float32");
+	/* 2^7 or 2^15 times weights whose magnitudes add up to 2^11 at most, twice. */
+	int type = x->dtype == WEFT_INT8 ? WEFT_ALU_A_TYPE_INT32 : WEFT_ALU_A_TYPE_INT48;
+	int root = cc_new_root(cc, weft_tensor_elements(y) * alu_bytes(type));
+	int err = root < 0 ? root : sample_tfl(&py, (struct weft_tfl_axis){ x->dim[1], y->dim[1], a->align_corners, a->half_pixel });
+	if (!err)
+		err = sample_tfl(&px, (struct weft_tfl_axis){ x->dim[2], y->dim[2], a->align_corners, a->half_pixel });
+	if (!err)
+		err = resize_both(cc, i, &py, &px, true, nest_storage(root, type));
+	if (err > 0)
+		err = drop_fraction(cc, i, root, type);
 	sample_free(&py);
 	sample_free(&px);
 	return err;

@@ -53,6 +53,9 @@ class Report:
     first: Optional[FirstMismatch]
     seconds: float
     sim_cycles: int
+    macs_all: int         #: of all operators, wherever they run
+    npu_cycles: float     #: the NPU's part of all cycles, the host's time taken as cycles at 100 MHz
+    switches: List[str]   #: tensors that the NPU makes and the host reads, or the other way round
     ops: List[OperatorReport]
 
     def to_pandas(self) -> Any:
@@ -79,6 +82,8 @@ def take(r: Any) -> Optional[Report]:
                               got=f.got, cmd=f.cmd, cycle=f.cycle)
     report = Report(cycles=r.cycles, estimate=r.estimate, macs=r.macs, utilization=r.utilization, host_ms=r.host_ms,
                     checked=bool(r.checked), tensors=r.tensors, elements=r.elements, mismatches=r.mismatches, first=first,
-                    seconds=r.seconds, sim_cycles=r.sim_cycles, ops=[_operator(r.ops[i]) for i in range(r.n_ops)])
+                    seconds=r.seconds, sim_cycles=r.sim_cycles,
+                    macs_all=r.macs_all, npu_cycles=r.npu_cycles, switches=[text(r.switches[i]) for i in range(r.n_switches)],
+                    ops=[_operator(r.ops[i]) for i in range(r.n_ops)])
     lib.weft_report_free(r)
     return report

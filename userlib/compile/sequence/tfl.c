@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TensorFlow Lite's SOFTMAX, LOGISTIC and TANH as sequences of integer operations of
+ * the alu, with the framework's bits for every input.
+ *
+ * Its fixed-point arithmetic in the alu's: the rounding product of two Q0.31 is MUL with
+ * a shift of 31, since both round half up; a rounding shift right of what is not
+ * negative is SHR with round, and of what may be, the same behind the addition of its
+ * sign (-1 or 0), since the framework rounds halves away from zero.
+ *
+ * Source: sim/golden/tfl; include/spec/cmd.toml, alu.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "userlib/compile/match/match_table.h"
+#include "tfl.h"
+#include "sim/golden/tfl/fixed_exp.h"
+#include "sim/golden/tfl/tfl_sigmoid16.h"
+#include "sim/golden/tfl/tfl_softmax.h"
+#include "sim/golden/tfl/tfl_softmax16.h"
+
+#define FUNC(name) WEFT_ALU_FUNC_##name
+#define TYPE(name) WEFT_ALU_A_TYPE_##name
+
+/* Rows of int8 up to so many elements: the sum of their exponentials, 2^19 at most each, never wraps to 0. */
+#define SOFTMAX8_MOST 8191
+/* Rows of int16: the sum of their exponentials, below 2^15 each, stays below 2^31. */
+#define SOFTMAX16_MOST 65535
+
+/*
+ * Elements of int16 from which on a function is looked up in a table of all its results, which is
+ * loaded for it (128 KiB), instead of computed. An element costs 1.25 cycles then instead of about
+ * 5.5 at N = 16; the load takes 16 384 cycles of slow memory.
+ */
+#define WORTH_A_TABLE 4096
+
+/* Add a nest over rows or over elements. */
+static struct nest_operand step(struct sequence *q, struct loop_nest s, bool per_row, int type)
+{
+	return per_row ? seq_row(q, s, type) : seq_each(q, s, type);
+}
+
+/* Add 1/(1 + a): half of 2/(1 + a) by Newton's method in Q2.29, as weft_reciprocal_1p(). */
+struct nest_operand seq_reciprocal(struct sequence *q, struct nest_operand a, bool per_row)
+{
+	/* a + 2^31, which is at least 2^31 and below 2^32 */
+	struct nest_operand sum = step(q, seq_nest(FUNC(SUB), a, nest_number(INT32_MIN)), per_row, TYPE(UINT32));
+	struct nest_operand half = step(q, seq_nest(FUNC(SHR), sum, nest_number(1)), per_row, TYPE(INT32));
+	struct nest_operand x = step(q, seq_mul(half, nest_number(WEFT_NEWTON_32_17), 31), per_row, TYPE(INT32));
+
+	x = step(q, seq_nest(FUNC(ADD), x, nest_number(WEFT_NEWTON_48_17)), per_row, TYPE(INT32));
+	for (int i = 0; i < WEFT_NEWTON_STEPS; i++) {
+		struct nest_operand p = step(q, seq_mul(half, x, 31), per_row, TYPE(INT32));
+		struct nest_operand error = step(q, seq_nest(FUNC(RSUB), p, nest_number(1 << 29)), per_row, TYPE(INT32));
+		struct nest_operand part = step(q, seq_mul(x, error, 31), per_row, TYPE(INT32));
+		struct nest_operand more = step(q, seq_clamp(seq_nest(FUNC(SHL), part, nest_number(2)), INT32_MIN, INT32_MAX), per_row,
+		                                TYPE(INT32));
+		x = step(q, seq_nest(FUNC(ADD), x, more), per_row, TYPE(INT32));
+	}
+	return step(q, seq_clamp(seq_nest(FUNC(SHL), x, nest_number(1)), INT32_MIN, INT32_MAX), per_row, TYPE(INT32));
+}
+
+/*
+ * SOFTMAX of int8: the exponential of a difference to the row's maximum is one of 256; their sum's
+ * reciprocal is found once for each row. 1 or a negative errno, 0 with the reason set
+ */
+static int softmax8(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	bool wide = type_of(cc, o->out[0]) == WEFT_INT16;
+	int drop = wide ? 15 : 23, lo = wide ? INT16_MIN : INT8_MIN;
+	struct sequence q = seq_begin(cc, i);
+	int32_t exps[256];
+
+	if (q.dim[q.n_dims - 1] > SOFTMAX8_MOST)
+		return cc_reason(cc, i, "rows of more than %d elements", SOFTMAX8_MOST);
+	if (!weft_softmax8_exps(&o->attr.tfl_softmax, exps))
+		return cc_reason(cc, i, "a negative scale");
+	struct nest_operand table = seq_const(&q, exps, sizeof exps, TYPE(INT32)), x = seq_tensor(&q, o->in[0]);
+	struct nest_operand max = seq_fold(&q, seq_nest(FUNC(RMAX), x, nest_number(0)), TYPE(INT8));
+	struct nest_operand diff = seq_each(&q, seq_nest(FUNC(SUB), x, max), TYPE(INT16));
+	diff.zp = -255;
+	struct nest_operand e = seq_each(&q, seq_table(FUNC(LOOKUP), diff, table, 255), TYPE(INT32));
+	struct nest_operand e12 = seq_each(&q, seq_round(seq_nest(FUNC(SHR), e, nest_number(12))), TYPE(INT32));
+	struct nest_operand sum = seq_fold(&q, seq_nest(FUNC(SUM), e12, nest_number(0)), TYPE(INT32));
+	struct nest_operand zeros = seq_row(&q, seq_nest(FUNC(CLZ), sum, nest_number(0)), TYPE(UINT8));
+	struct nest_operand norm = seq_row(&q, seq_nest(FUNC(SHL), sum, zeros), TYPE(INT32));
+	struct nest_operand part = seq_row(&q, seq_nest(FUNC(XOR), norm, nest_number(INT32_MIN)), TYPE(INT32));
+	struct nest_operand inverse = seq_reciprocal(&q, part, true);
+	struct nest_operand right = seq_row(&q, seq_clamp(seq_nest(FUNC(RSUB), zeros, nest_number(12 + drop)), 0, 31), TYPE(UINT8));
+	struct nest_operand product = seq_each(&q, seq_mul(e, inverse, 31), TYPE(INT32));
+	struct loop_nest last = seq_clamp(seq_round(seq_nest(FUNC(SHR), product, right)), lo, -1 - lo);
+	last.y.zp = lo;
+	return seq_end(&q, last);
+}
+
+/* Add x / 2^n with halves away from zero; x has a sign. */
+static struct nest_operand shift_right(struct sequence *q, struct nest_operand x, int n)
+{
+	if (!n)
+		return x;
+	struct nest_operand sign = seq_each(q, seq_nest(FUNC(SHR), x, nest_number(31)), TYPE(INT8));
+	struct nest_operand sum = seq_each(q, seq_nest(FUNC(ADD), x, sign), TYPE(INT48));
+
+	return seq_each(q, seq_round(seq_nest(FUNC(SHR), sum, nest_number(n))), TYPE(INT32));
+}
+
+/*
+ * SOFTMAX of int16: exponentials and the reciprocal of their sum by interpolation. 1 or a negative
+ * errno, 0 with the reason set
+ */
+static int softmax16(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct sequence q = seq_begin(cc, i);
+	struct weft_softmax16 t;
+
+	if (q.dim[q.n_dims - 1] > SOFTMAX16_MOST)
+		return cc_reason(cc, i, "rows of more than %d elements", SOFTMAX16_MOST);
+	if (!weft_softmax16_init(&t, &o->attr.tfl_softmax))
+		return cc_reason(cc, i, "a negative scale, or one above 2^31");
+	struct nest_operand exps = seq_const(&q, t.exp, sizeof t.exp, TYPE(INT16));
+	struct nest_operand inverses = seq_const(&q, t.reciprocal, sizeof t.reciprocal, TYPE(INT16)), x = seq_tensor(&q, o->in[0]);
+	struct nest_operand max = seq_fold(&q, seq_nest(FUNC(RMAX), x, nest_number(0)), TYPE(INT16));
+	struct nest_operand diff = seq_each(&q, seq_nest(FUNC(SUB), x, max), TYPE(INT32));
+	if (t.left)
+		diff = seq_each(&q, seq_clamp(seq_nest(FUNC(SHL), diff, nest_number(t.left)), INT32_MIN, INT32_MAX), TYPE(INT32));
+	struct nest_operand scaled = seq_each(&q, seq_mul(diff, nest_number(t.multiplier), 31), TYPE(INT32));
+	scaled = shift_right(&q, scaled, t.right);
+	/* -65535 becomes 0 and 0 65535; what is less counts as the former. */
+	struct loop_nest place = seq_clamp(seq_nest(FUNC(ADD), scaled, nest_number(UINT16_MAX)), 0, UINT16_MAX);
+	struct nest_operand at = seq_each(&q, place, TYPE(UINT16));
+	struct nest_operand fine = seq_each(&q, seq_table(FUNC(INTERP), at, exps, WEFT_SOFTMAX16_STEPS - 1), TYPE(INT32));
+	struct nest_operand e = seq_each(&q, seq_round(seq_nest(FUNC(SHR), fine, nest_number(7))), TYPE(INT32));
+	struct nest_operand sum = seq_fold(&q, seq_nest(FUNC(SUM), e, nest_number(0)), TYPE(INT32));
+	struct nest_operand zeros = seq_row(&q, seq_nest(FUNC(CLZ), sum, nest_number(0)), TYPE(UINT8));
+	struct nest_operand left = seq_row(&q, seq_nest(FUNC(SUB), zeros, nest_number(1)), TYPE(UINT8));
+	struct nest_operand norm = seq_row(&q, seq_nest(FUNC(SHL), sum, left), TYPE(INT32));
+	struct loop_nest excess = seq_clamp(seq_round(seq_nest(FUNC(SHR), norm, nest_number(14))), 0, UINT16_MAX);
+	excess.y.zp = -65536;
+	at = seq_row(&q, excess, TYPE(UINT16));
+	fine = seq_row(&q, seq_table(FUNC(INTERP), at, inverses, WEFT_SOFTMAX16_STEPS - 1), TYPE(INT32));
+	struct nest_operand inverse = seq_row(&q, seq_round(seq_nest(FUNC(SHR), fine, nest_number(7))), TYPE(INT32));
+	struct nest_operand right = seq_row(&q, seq_nest(FUNC(RSUB), zeros, nest_number(31)), TYPE(UINT8));
+	struct loop_nest last = seq_clamp(seq_nest(FUNC(RESCALE), e, inverse), 0, INT16_MAX);
+	last.c = right;
+	return seq_end(&q, last);
+}
+
+/*
+ * LOGISTIC and TANH of int16: interpolation between entries of a table of 1/(1 + e^-x) for |x|, whose
+ * intervals have 2^bits steps, then the sign. The table is moved down by half of its unit, so that the
+ * sign is an exclusive or. 1 or a negative errno
+ */
+static int sigmoid16(struct cc *cc, int i, int bits)
+{
+	enum { LAST = WEFT_SIGMOID16_ENTRIES - 1 };
+	const struct weft_gop *o = &cc->g->ops[i];
+	bool is_tanh = o->op == WEFT_OP_TFL_TANH;
+	int32_t base[LAST + 1], middle = is_tanh ? 1 << 23 : 1 << 24;
+	struct sequence q = seq_begin(cc, i);
+	struct weft_sigmoid16 s;
+	uint16_t rise[LAST + 1];
+
+	weft_sigmoid16_scale(&s, o->attr.quant.x_scale, is_tanh);
+	for (int k = 0; k < LAST; k++) {
+		base[k] = (s.table[k] << bits) - middle;
+		rise[k] = (uint16_t)(s.table[k + 1] - s.table[k]);
+	}
+	base[LAST] = (is_tanh ? 0xFFFF << 8 : 0x7FFF << 10) - middle;
+	rise[LAST] = 0;
+	struct nest_operand lines = seq_const(&q, base, sizeof base, TYPE(INT32)), rises = seq_const(&q, rise, sizeof rise, TYPE(UINT16));
+	struct nest_operand v = seq_each(&q, seq_mul(seq_tensor(&q, o->in[0]), nest_number(s.multiplier), s.shift), TYPE(INT32));
+	struct loop_nest size = seq_clamp(seq_nest(FUNC(ABS), v, nest_number(0)), 0, LAST << bits);
+	struct nest_operand u = seq_each(&q, size, TYPE(INT32));
+	struct nest_operand at = seq_each(&q, seq_nest(FUNC(SHR), u, nest_number(bits)), TYPE(UINT8));
+	struct nest_operand part = seq_each(&q, seq_nest(FUNC(AND), u, nest_number((1 << bits) - 1)), TYPE(UINT16));
+	struct nest_operand slope = seq_each(&q, seq_table(FUNC(LOOKUP), at, rises, LAST), TYPE(UINT16));
+	struct nest_operand up = seq_each(&q, seq_mul(part, slope, 0), TYPE(INT32));
+	struct nest_operand line = seq_each(&q, seq_table(FUNC(LOOKUP), at, lines, LAST), TYPE(INT32));
+	struct nest_operand r = seq_each(&q, seq_nest(FUNC(ADD), line, up), TYPE(INT32));
+	struct nest_operand sign = seq_each(&q, seq_nest(FUNC(SHR), v, nest_number(31)), TYPE(INT8));
+	struct nest_operand w = seq_each(&q, seq_nest(FUNC(XOR), r, sign), TYPE(INT32));
+	struct loop_nest last = seq_round(seq_nest(FUNC(SHR), w, nest_number(is_tanh ? 8 : 10)));
+	last.y.zp = is_tanh ? 0 : 1 << 14;
+	return seq_end(&q, last);
+}
+
+/* Is a function of int16 better looked up in a table of all its results, for which there is room? */
+static bool worth_a_table(const struct cc *cc, int i)
+{
+	const int64_t table = 65536 * 2;
+
+	return weft_tensor_elements(&cc->g->tensors[cc->g->ops[i].out[0]].t) >= WORTH_A_TABLE && cc->sp_bytes >= 2 * table;
+}
+
+/* Does operator i only give its operand another scale or type? Importers lower QUANTIZE to several operators. */
+static bool requantises(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	return o->op == WEFT_OP_TFL_DEQUANTIZE || (o->op == WEFT_OP_RESCALE && o->attr.rescale.y_unsigned) ||
+	       (o->src >= 0 && !strcmp(cc->g->srcs[o->src].name, "QUANTIZE"));
+}
+
+/* Is t an output, or becomes one as floats, with another scale or in another shape, and is read by nothing else? */
+static bool leads_out(const struct cc *cc, int t)
+{
+	const struct cten *x = &cc->ten[t];
+	bool out = cc->g->tensors[t].is_output || x->n_uses;
+
+	for (int k = 0; k < x->n_uses && out; k++) {
+		int i = cc->uses[x->first_use + k];
+		const struct weft_gop *reader = &cc->g->ops[i];
+		out = (requantises(cc, i) || reader->op == WEFT_OP_RESHAPE || reader->op == WEFT_OP_IDENTITY) && leads_out(cc, reader->out[0]);
+	}
+	return out;
+}
+
+/* Leave operator i to the host, and what rescales its result. 0 or -ENOMEM */
+static int leave(struct cc *cc, int i)
+{
+	const struct cten *y = &cc->ten[cc->g->ops[i].out[0]];
+	int err = cc->ops[i].forbidden ? 0 : cc_reason(cc, i, "at the network's end");
+
+	cc->ops[i].forbidden = true;
+	for (int k = 0; k < y->n_uses && !err; k++) {
+		if (requantises(cc, cc->uses[y->first_use + k]))
+			err = leave(cc, cc->uses[y->first_use + k]);
+	}
+	return err;
+}
+
+/* Leave SOFTMAX at the end of a network to the host. */
+int tfl_leave_ends(struct cc *cc)
+{
+	bool products = false;
+	int err = 0;
+
+	for (int i = 0; i < cc->g->n_ops; i++) {
+		weft_opcode op = cc->g->ops[i].op;
+		products |= op == WEFT_OP_CONV2D || op == WEFT_OP_DEPTHWISE_CONV2D || op == WEFT_OP_MATMUL;
+	}
+	for (int i = 0; i < cc->g->n_ops && products && !err; i++)
+		if (cc->g->ops[i].op == WEFT_OP_TFL_SOFTMAX && leads_out(cc, cc->g->ops[i].out[0]))
+			err = leave(cc, i);
+	return err;
+}
+
+/* Match an operator of TensorFlow Lite. 1 matched, 0 not (reason set), or a negative errno */
+int match_tfl(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	bool wide = type_of(cc, o->in[0]) == WEFT_INT16;
+
+	switch (o->op) {
+	case WEFT_OP_TFL_SOFTMAX:
+		return wide ? softmax16(cc, i) : softmax8(cc, i);
+	case WEFT_OP_TFL_LOGISTIC:
+	case WEFT_OP_TFL_TANH:
+		if (!wide || worth_a_table(cc, i))
+			return match_by_table(cc, i);
+		return sigmoid16(cc, i, o->op == WEFT_OP_TFL_TANH ? 8 : 9);
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+		return match_tfl_resize(cc, i);
+	case WEFT_OP_TFL_REQUANTIZE:
+		return match_tfl_requantize(cc, i);
+	default:
+		return 0;
+	}
+}

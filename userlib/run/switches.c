@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How often a network changes between NPU and host, and how much of its work runs on
+ * the NPU.
+ *
+ * A switch is a tensor that one side makes and the other reads, counted from the
+ * program, once for each tensor however many read it. The network's inputs are made by
+ * neither side. QUANTIZE, DEQUANTIZE and SOFTMAX on the host between a network's input or
+ * output and the NPU belong to that edge: tensors between them and the NPU do not count.
+ */
+#include "userlib/run/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who makes a tensor; EDGE_BEGIN: an operator of the edge that reads nothing but inputs. */
+enum side { NOBODY, NPU, HOST, EDGE_BEGIN };
+
+/* May the operator belong to an edge? Importers also lower quantisation to RESCALE and softmax to floats. */
+static bool is_edge_kind(const weft_graph *g, const struct weft_gop *o)
+{
+	static const char *const names[] = { "QUANTIZE", "DEQUANTIZE", "SOFTMAX", "QuantizeLinear", "DequantizeLinear", "Softmax",
+		"QLinearSoftmax" };
+
+	switch (o->op) {
+	case WEFT_OP_TFL_SOFTMAX: case WEFT_OP_TFL_QUANTIZE: case WEFT_OP_TFL_DEQUANTIZE:
+	case WEFT_OP_ONNX_QUANTIZE: case WEFT_OP_ONNX_DEQUANTIZE:
+		return true;
+	case WEFT_OP_RESCALE:
+		if (o->attr.rescale.x_unsigned || o->attr.rescale.y_unsigned)
+			return true;
+		break;
+	default:
+		break;
+	}
+	for (size_t i = 0; o->src >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(g->srcs[o->src].name, names[i]))
+			return true;
+	return false;
+}
+
+/* Is operator i on the host, and of the kind that an edge may have? */
+static bool may_be_edge(const weft_program *p, int i)
+{
+	return p->ops[i].unit == WEFT_ON_HOST && is_edge_kind(p->graph, &p->graph->ops[i]);
+}
+
+/* Does nothing of operator i run, so that its result is its operand under another shape? */
+static bool is_alias(const weft_program *p, int i)
+{
+	return p->ops[i].unit == WEFT_ON_NONE && p->graph->ops[i].n_in > 0;
+}
+
+/* Find who makes each tensor, and of which tensor each is the same bytes. */
+static void find_sides(const weft_program *p, uint8_t *side, int *same)
+{
+	const weft_graph *g = p->graph;
+
+	for (int t = 0; t < g->n_tensors; t++)
+		same[t] = t;
+	for (int i = 0; i < g->n_ops; i++) {
+		const struct weft_gop *o = &g->ops[i];
+		bool begins = may_be_edge(p, i);
+
+		for (int k = 0; k < o->n_in && begins; k++) {
+			const struct weft_gtensor *x = &g->tensors[same[o->in[k]]];
+			begins = x->is_input || x->t.data || side[same[o->in[k]]] == EDGE_BEGIN;
+		}
+		for (int k = 0; k < o->n_out; k++) {
+			if (is_alias(p, i))
+				same[o->out[k]] = same[o->in[0]];
+			else if (p->ops[i].unit != WEFT_ON_NONE)
+				side[o->out[k]] = p->ops[i].unit == WEFT_ON_NPU ? NPU : begins ? EDGE_BEGIN : HOST;
+		}
+	}
+}
+
+/*
+ * Mark the operators behind which there is only the end of the network: host operators of the edge's
+ * kinds, and other shapes of what they read. inner is scratch, one for each tensor.
+ */
+static void find_end(const weft_program *p, bool *end, bool *inner)
+{
+	const weft_graph *g = p->graph;
+
+	for (int i = g->n_ops - 1; i >= 0; i--) {
+		const struct weft_gop *o = &g->ops[i];
+
+		end[i] = may_be_edge(p, i) || is_alias(p, i);
+		for (int k = 0; k < o->n_out && end[i]; k++)
+			end[i] = !inner[o->out[k]];
+		for (int k = 0; k < o->n_in && !end[i]; k++)
+			inner[o->in[k]] = true;
+	}
+}
+
+/* Note as a switch each tensor that operator i reads from the other side. */
+static void note_reads(const weft_program *p, int i, const uint8_t *side, const int *same, bool *is_switch)
+{
+	const struct weft_gop *o = &p->graph->ops[i];
+	const uint8_t other = p->ops[i].unit == WEFT_ON_NPU ? HOST : p->ops[i].unit == WEFT_ON_HOST ? NPU : NOBODY;
+
+	for (int k = 0; k < o->n_in; k++)
+		if (other != NOBODY && side[same[o->in[k]]] == other)
+			is_switch[same[o->in[k]]] = true;
+}
+
+int weft_list_switches(const weft_program *p, const char ***names, int *n)
+{
+	const size_t n_tensors = (size_t)p->graph->n_tensors + 1, n_ops = (size_t)p->graph->n_ops + 1;
+	uint8_t *side = calloc(n_tensors, sizeof(*side));
+	int *same = calloc(n_tensors, sizeof(*same));
+	bool *is_switch = calloc(n_tensors, sizeof(*is_switch)), *inner = calloc(n_tensors, sizeof(*inner));
+	bool *end = calloc(n_ops, sizeof(*end));
+	int err = -ENOMEM;
+
+	*names = calloc(n_tensors, sizeof(**names));
+	*n = 0;
+	if (*names && side && same && is_switch && inner && end) {
+		find_sides(p, side, same);
+		find_end(p, end, inner);
+		for (int i = 0; i < p->graph->n_ops; i++)
+			if (!end[i])
+				note_reads(p, i, side, same, is_switch);
+		for (int t = 0; t < p->graph->n_tensors; t++)
+			if (is_switch[t])
+				(*names)[(*n)++] = p->graph->tensors[t].name;
+		err = 0;
+	}
+	free(side);
+	free(same);
+	free(is_switch);
+	free(inner);
+	free(end);
+	return err;
+}
+
+double weft_share_of_cycles(const struct weft_report *r)
+{
+	const double npu = (double)r->estimate, host = r->host_ms * WEFT_HOST_CYCLES_PER_MS;
+
+	return npu + host > 0 ? npu / (npu + host) : 1;
+}

@@ -400,9 +400,10 @@ static void start(struct ox *l, int i)
 }
 
 /*
- * Lowers the node at hand with fn. If fn is NULL or returns -ENOTSUP or -EINVAL, the node becomes a
- * host operator by ox_host() instead, except where operands or results of the node are replaced
- * (l->subst, l->results, l->zero): there fn's errno is returned. If the host has no kernel either,
+ * Lowers the node at hand with fn. If fn is NULL or returns -ENOTSUP, which means that the node is
+ * legal but has no form in the graph's operators, it becomes a host operator by ox_host() instead,
+ * except where operands or results of the node are replaced (l->subst, l->results, l->zero): there
+ * fn's errno is returned. -EINVAL means that the node is illegal. If the host has no kernel either,
  * the message and the errno are fn's. Returns 0, a positive value of fn, or a negative errno.
  */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
@@ -411,7 +412,7 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 	const bool moved = l->results || l->subst[0] || l->subst[1] || l->zero;
 	int err = fn ? fn(l) : -ENOTSUP;
 
-	if ((err != -ENOTSUP && err != -EINVAL) || (fn && moved))
+	if (err != -ENOTSUP || (fn && moved))
 		return err;
 	memcpy(why, l->msg, sizeof why);
 	int host = ox_host(l);

@@ -71,7 +71,8 @@ static void check_rec(struct compile_run *c, const struct weft_prec *r, uint32_t
 				uint64_t bits = 0;
 				for (uint64_t i = size; i-- > 0; )
 					bits = bits << 8 | sp[(a + i) & 0xfffff];
-				int64_t got = want->dtype == WEFT_BOOL ? (int64_t)bits
+				bool is_unsigned = want->dtype == WEFT_BOOL || want->dtype == WEFT_UINT8 || want->dtype == WEFT_UINT16;
+				int64_t got = is_unsigned ? (int64_t)bits
 				              : (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
 				c->checked++;
 				c->checked_of[r->tensor]++;

@@ -317,10 +317,11 @@ static void command_bad(void **state)
 		{ "tests/models/digits_float.onnx -o x.onnx --calibrate tests/unit", "neither <n>_<input>.npy nor pictures\n" },
 		{ "tests/models/digits_float.onnx -o x.onnx --calibrate none/such", "No such file or directory\n" },
 		{ "tests/models/digits_float.onnx -o x.onnx --calibrate tests/models", "neither <n>_<input>.npy nor pictures\n" },
-		{ "tests/models/digits_int8.tflite -o x.onnx --calibrate tests/models/digits", "not an .onnx file\n" },
+		{ "tests/models/digits_int8.tflite -o x.onnx --calibrate tests/models/digits", "\"image\" is int8 with a scale: the network is quantised already\n" },
+		{ "tests/models/digits_fp8.tosa -o x.onnx --calibrate tests/models/digits", "not a .tflite or .onnx file\n" },
 		{ "tests/models/digits_float.onnx -o x.onnx --calibrate tests/models/digits --range 10", "a percentile above 50, up to 100\n" },
 		{ "tests/models/digits_float.onnx -o x.onnx --calibrate tests/models/digits --type int3", "is not int8, int16x8 or fp8e4m3\n" },
-		{ "tests/models/digits_float.onnx --calibrate tests/models/digits", "wants MODEL.onnx, -o Q.onnx and --calibrate DIR\n" },
+		{ "tests/models/digits_float.onnx --calibrate tests/models/digits", "wants MODEL, -o FILE and --calibrate DIR\n" },
 	};
 
 	(void)state;

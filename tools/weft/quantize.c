@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weft quantize: a float .onnx network with integers, or float8, in the middle.
+ * weft quantize: a float .onnx or .tflite network with integers, or float8, in the middle.
  */
 #include <math.h>
 #include <stdio.h>
@@ -194,7 +194,7 @@ static int run(int argc, char **argv)
 	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
 		bad = opt == -3 ? -1 : take(&a, opt, v);
 	if (!bad && (!a.model || !a.out || !a.dir))
-		bad = fail(-1, "quantize: wants MODEL.onnx, -o Q.onnx and --calibrate DIR");
+		bad = fail(-1, "quantize: wants MODEL, -o FILE and --calibrate DIR");
 	int status = bad ? EXIT_USAGE : can_write(a.out);
 	if (!status)
 		status = with_file(&a);
@@ -203,14 +203,16 @@ static int run(int argc, char **argv)
 }
 
 const struct subcommand cmd_quantize = {
-	"quantize", "quantise a float .onnx network",
-	"usage: weft quantize MODEL.onnx -o Q.onnx --calibrate DIR [options]\n\n"
-	"Q.onnx has QuantizeLinear and DequantizeLinear around convolutions, matrix\n"
-	"products and what lies between them; weights have a scale per channel.\n\n"
+	"quantize", "quantise a float .onnx or .tflite network",
+	"usage: weft quantize MODEL -o FILE --calibrate DIR [options]\n\n"
+	"MODEL is a float .onnx or .tflite file, FILE is of the same kind. Of .onnx,\n"
+	"QuantizeLinear and DequantizeLinear stand around convolutions, matrix products\n"
+	"and what lies between them; of .tflite, operators become those of integers\n"
+	"where LiteRT has them. Weights have a scale per channel.\n\n"
 	"  -o FILE             the file to write\n"
 	"  --calibrate DIR     inputs to see which values occur: <n>_<input>.npy for each\n"
 	"                      input, or pictures\n"
-	"  --type T            int8 (default), int16x8 or fp8e4m3\n"
+	"  --type T            int8 (default), int16x8 or fp8e4m3 (.onnx)\n"
 	"  --range R           minmax (default), or a percentile such as 99.99\n"
 	"  --bind NAME=V       an input becomes a constant (V: FILE.npy) or gets the shape\n"
 	"                      that the file leaves open (V: 1x3x224x224); repeatable\n",

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../run/golden_exec.h"
 #include "quantize.h"
+#include "tflite/tflite_quantize.h"
 
 struct weft_quantize_options weft_quantize_options_default(void)
 {
@@ -88,8 +88,10 @@ int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize
 
 	if (err)
 		return err;
+	if (len_bytes >= 8 && !memcmp((const char *)data + 4, "TFL3", 4))
+		return weft_quantize_tflite(data, len_bytes, o, out, len_out, msg);
 	if (!weft_onnx_is(data, len_bytes)) {
-		snprintf(msg, WEFT_MSG_LEN, "not an .onnx file");
+		snprintf(msg, WEFT_MSG_LEN, "not a .tflite or .onnx file");
 		return -EINVAL;
 	}
 	err = all(&z, data, len_bytes, out, len_out);

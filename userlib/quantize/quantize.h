@@ -5,7 +5,7 @@
  *   model.c    the file as lists that can be edited, and the numbers of its constants
  *   opset.c    raises the model to an opset that has the quantisers
  *   prepare.c  BatchNormalization, and sums with constants, go into the weights
- *   ranges.c   runs the float network and sees which values its tensors take
+ *   ranges.c   finds which values its tensors take (observe.c runs the float network)
  *   insert.c   decides what is quantised; weights, QuantizeLinear, DequantizeLinear
  *   quantize.c weft_quantize(), which calls all that in this order
  */
@@ -15,10 +15,9 @@
 #include <weft/weft.h>
 
 #include "../graph/graph.h"
+#include "observe.h"
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/onnx/onnx_file.h"
-
-#define QZ_BINS 4096           /* bins of a histogram */
 
 /* A value of the model. */
 struct qz_value {
@@ -30,8 +29,7 @@ struct qz_value {
 	/* filled in by ranges.c */
 	int tensor;                /* index of the float graph's tensor that holds it, or -1 */
 	bool seen;                 /* finite numbers were seen of it */
-	double min, max, lo, hi;   /* min..max: all numbers seen; lo..hi: those that are to be represented */
-	uint64_t *bins;            /* histogram of QZ_BINS bins between min and max; or NULL */
+	double lo, hi;             /* the numbers that are to be represented, see observe.h */
 	/* filled in by insert.c */
 	bool paired;               /* a QuantizeLinear and a DequantizeLinear shall follow it */
 };

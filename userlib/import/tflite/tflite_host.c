@@ -565,7 +565,7 @@ static int float_remainder(struct tfl_lower *l, int a, int b)
 	struct weft_attr_onnx_node mod = tfl_node_attr("Mod");
 
 	tfl_node_int(&mod, "fmod", 1);
-	const int m = tfl_node(l, &mod, (int[]){ a, b }, 2, false), zero = m < 0 ? m : tfl_number(l, "zero", WEFT_FP32, 1, 0);
+	const int m = tfl_node(l, &mod, (int[]){ a, b }, 2, false), zero = m < 0 ? m : tfl_number(l, "zero", WEFT_FP32, 0, 0);
 	const int signs = tfl_plain(l, "Xor", (int[]){ tfl_plain(l, "Less", (int[]){ b, zero }, 2, false),
 	                                              tfl_plain(l, "Less", (int[]){ m, zero }, 2, false) }, 2, false);
 	const int some = tfl_plain(l, "Not", (int[]){ tfl_plain(l, "Equal", (int[]){ m, zero }, 2, false) }, 1, false);
@@ -582,7 +582,7 @@ static int float_remainder(struct tfl_lower *l, int a, int b)
 static int floored(struct tfl_lower *l, int a, int b, int m)
 {
 	const weft_dtype t = l->y.dtype;
-	const int zero = m < 0 ? m : tfl_number(l, "zero", t, 1, 0), one = zero < 0 ? zero : tfl_number(l, "one", t, 1, 1);
+	const int zero = m < 0 ? m : tfl_number(l, "zero", t, 0, 0), one = zero < 0 ? zero : tfl_number(l, "one", t, 0, 1);
 	const int signs = tfl_plain(l, "Xor", (int[]){ tfl_plain(l, "Less", (int[]){ a, zero }, 2, false),
 	                                              tfl_plain(l, "Less", (int[]){ b, zero }, 2, false) }, 2, false);
 	const int some = tfl_plain(l, "Not", (int[]){ tfl_plain(l, "Equal", (int[]){ m, zero }, 2, false) }, 1, false);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft_quantize_tflite(): reads the file, observes it, and lets the other files here do their work. */
+#include "tflite_quantize.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/convert.h>
+
+#include "userlib/import/tflite/tflite.h"
+
+int qt_fail(struct qt *q, int err, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(q->msg, WEFT_MSG_LEN, format, ap);
+	va_end(ap);
+	for (unsigned char *p = (unsigned char *)q->msg; *p; p++)   /* names come from the file */
+		*p = *p < ' ' || *p == 127 ? '?' : *p;
+	return err;
+}
+
+int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size)
+{
+	if (n < *cap)
+		return 0;
+	void **at = list;
+	const int more = 2 * *cap + 64;
+	void *p = qt_alloc(q, (size_t)more * size);
+	if (!p)
+		return -ENOMEM;
+	if (n)
+		memcpy(p, *at, (size_t)n * size);
+	*at = p;
+	*cap = more;
+	return 0;
+}
+
+void *qt_alloc(struct qt *q, size_t n)
+{
+	if (q->n_block == q->cap_block) {
+		const int cap = 2 * q->cap_block + 64;
+		void **more = realloc(q->block, (size_t)cap * sizeof *more);
+
+		if (!more) {
+			qt_fail(q, -ENOMEM, "out of memory");
+			return NULL;
+		}
+		q->block = more;
+		q->cap_block = cap;
+	}
+	void *p = calloc(1, n ? n : 1);
+	if (!p)
+		qt_fail(q, -ENOMEM, "out of memory");
+	else
+		q->block[q->n_block++] = p;
+	return p;
+}
+
+int qt_operand(const struct qt *q, const struct tfl_op *o, int k)
+{
+	return k < (int)o->in.n ? fb_i32_at(&q->m.b, &o->in, (uint32_t)k) : -1;
+}
+
+int qt_result(const struct qt *q, const struct tfl_op *o, int k)
+{
+	return k < (int)o->out.n ? fb_i32_at(&q->m.b, &o->out, (uint32_t)k) : -1;
+}
+
+/* Reads the version of each operator of the file. Returns 0 or a negative errno. */
+static int read_versions(struct qt *q)
+{
+	struct fb_vec codes, graphs, ops;
+	struct fb_table root, graph, t;
+	int64_t v;
+
+	q->version = qt_alloc(q, ((size_t)q->m.n_ops + 1) * sizeof *q->version);
+	if (!q->version)
+		return -ENOMEM;
+	if (fb_root(&q->m.b, &root) || fb_vector(&q->m.b, &root, MODEL_OPERATOR_CODES, 4, &codes) < 0 ||
+	    fb_vector(&q->m.b, &root, MODEL_SUBGRAPHS, 4, &graphs) < 1 || fb_vector_table(&q->m.b, &graphs, 0, &graph) ||
+	    fb_vector(&q->m.b, &graph, SUBGRAPH_OPERATORS, 4, &ops) < 0)
+		return -EINVAL;
+	for (int i = 0; i < q->m.n_ops; i++) {
+		if (fb_vector_table(&q->m.b, &ops, (uint32_t)i, &t) || fb_int(&q->m.b, &t, OP_CODE_INDEX, 4, false, 0, &v))
+			return -EINVAL;
+		if (v >= codes.n || fb_vector_table(&q->m.b, &codes, (uint32_t)v, &t) || fb_int(&q->m.b, &t, 2, 4, true, 1, &v))
+			return -EINVAL;
+		q->version[i] = (int)v;
+	}
+	return 0;
+}
+
+/* Checks that all tensors that operators, inputs and outputs name are there. Returns 0 or -EINVAL. */
+static int check_tensors(struct qt *q)
+{
+	for (int i = 0; i < q->m.n_ops; i++) {
+		const struct tfl_op *o = &q->m.ops[i];
+		for (int k = 0; k < (int)(o->in.n + o->out.n); k++) {
+			const int t = k < (int)o->in.n ? qt_operand(q, o, k) : qt_result(q, o, k - (int)o->in.n);
+			if (t < (k < (int)o->in.n ? -1 : 0) || t >= q->m.n_tensors)
+				return qt_fail(q, -EINVAL, "operator %d: tensor %d of %d", i, t, q->m.n_tensors);
+		}
+	}
+	for (uint32_t k = 0; k < q->m.inputs.n + q->m.outputs.n; k++) {
+		const int t = k < q->m.inputs.n ? fb_i32_at(&q->m.b, &q->m.inputs, k) : fb_i32_at(&q->m.b, &q->m.outputs, k - q->m.inputs.n);
+		if (t < 0 || t >= q->m.n_tensors)
+			return qt_fail(q, -EINVAL, "input or output: tensor %d of %d", t, q->m.n_tensors);
+	}
+	return 0;
+}
+
+/* Returns the elements of float constant f as float32, n of them; NULL without memory, or if it has another size. */
+static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n)
+{
+	const size_t size = f->type == TFL_FLOAT32 ? 4 : 2;
+	float *p = f->data_len == (size_t)n * size ? qt_alloc(q, (size_t)n * sizeof *p) : NULL;
+
+	for (int64_t k = 0; p && k < n; k++) {
+		uint16_t half;
+		if (size == 4) {
+			memcpy(&p[k], f->data + 4 * k, 4);
+		} else {
+			memcpy(&half, f->data + 2 * k, 2);
+			p[k] = (float)weft_float_decode(WEFT_FP16, half);
+		}
+	}
+	return p;
+}
+
+/* Notes names, sizes and float constants of the file's tensors. Returns 0 or a negative errno. */
+static int list_values(struct qt *q)
+{
+	q->value = qt_alloc(q, ((size_t)q->m.n_tensors + 1) * sizeof *q->value);
+	q->integer = qt_alloc(q, ((size_t)q->m.n_ops + 1) * sizeof *q->integer);
+	if (!q->value || !q->integer)
+		return -ENOMEM;
+	for (int t = 0; t < q->m.n_tensors; t++) {
+		const struct tfl_tensor *f = &q->m.tensors[t];
+		const size_t n = strnlen(f->name, f->name_len);
+		struct qt_value *v = &q->value[t];
+		char *name = qt_alloc(q, n + 1);
+
+		if (!name)
+			return -ENOMEM;
+		memcpy(name, f->name, n);
+		*v = (struct qt_value){ .name = name, .group = t, .n = 1, .range = { .tensor = -1 }, .as_float = -1, .as_int = -1 };
+		if (f->shape.n > QT_MAX_RANK)
+			return qt_fail(q, -ENOTSUP, "tensor \"%.60s\": rank %u, at most %d", name, (unsigned)f->shape.n, QT_MAX_RANK);
+		for (uint32_t d = 0; d < f->shape.n; d++)
+			v->n *= fb_i32_at(&q->m.b, &f->shape, d);
+		const bool real = f->type == TFL_FLOAT32 || f->type == TFL_FLOAT16;
+		if (real && f->data && v->n > 0 && !(v->constant = elements(q, f, v->n)))
+			return qt_fail(q, -ENOMEM, "tensor \"%.60s\": %zu bytes, or out of memory", name, f->data_len);
+		if (f->scale.n && f->type != TFL_FLOAT32)
+			return qt_fail(q, -EINVAL, "tensor \"%.60s\" is %s with a scale: the network is quantised already", name, tfl_type_name(f->type));
+	}
+	return 0;
+}
+
+/* Takes what DEQUANTIZE makes of constants of float16 for constants of float32. */
+static void widen_constants(struct qt *q)
+{
+	for (int i = 0; i < q->m.n_ops; i++) {
+		const struct tfl_op *o = &q->m.ops[i];
+		const int x = qt_operand(q, o, 0), y = qt_result(q, o, 0);
+		if (o->code == TFL_DEQUANTIZE && x >= 0 && q->value[x].constant)
+			q->value[y].constant = q->value[x].constant;
+	}
+}
+
+/* Notes the range of each float constant. */
+static void observe_constants(struct qt *q)
+{
+	for (int t = 0; t < q->m.n_tensors; t++) {
+		struct qt_value *v = &q->value[t];
+		for (int64_t k = 0; v->constant && k < v->n; k++) {
+			v->range.lo = v->range.seen ? fmin(v->range.lo, (double)v->constant[k]) : (double)v->constant[k];
+			v->range.hi = v->range.seen ? fmax(v->range.hi, (double)v->constant[k]) : (double)v->constant[k];
+			v->range.seen = true;
+		}
+	}
+}
+
+/*
+ * Runs the float network over the samples and notes the range of each float32 tensor. Tensors are found by their
+ * names; one whose name another tensor has, too, stays float32. Returns 0 or a negative errno.
+ */
+static int observe(struct qt *q, const void *data, size_t len)
+{
+	struct weft_import_bound bound[16];
+	struct weft_tflite_options o = { .bound = bound };
+	struct observed *all = qt_alloc(q, ((size_t)q->m.n_tensors + 1) * sizeof *all);
+	weft_graph *g;
+	int err = all ? 0 : -ENOMEM;
+
+	for (int i = 0; i < q->o->n_bound; i++)
+		bound[o.n_bound++] = (struct weft_import_bound){ q->o->bound[i].name, &q->o->bound[i].value };
+	if (err || (err = weft_import_tflite_with(data, len, "float", &o, &g, q->msg)))
+		return err;
+	for (int t = 0; t < q->m.n_tensors; t++) {
+		int found = 0;
+		all[t].tensor = -1;
+		for (int i = 0; i < g->n_tensors && !q->value[t].constant; i++)
+			if (g->tensors[i].t.dtype == WEFT_FP32 && !g->tensors[i].t.data && !strcmp(g->tensors[i].name, q->value[t].name)) {
+				all[t].tensor = i;
+				found++;
+			}
+		if (found != 1)
+			all[t].tensor = -1;
+	}
+	err = weft_observe(g, q->o, all, q->m.n_tensors, q->msg);
+	for (int t = 0; t < q->m.n_tensors && !err; t++)
+		if (!q->value[t].constant)
+			q->value[t].range = all[t];
+	weft_graph_free(g);
+	return err;
+}
+
+/* All steps on the file's bytes. Returns 0 or a negative errno with one line in the message. */
+static int all_steps(struct qt *q, const void *data, size_t len, uint8_t **out, size_t *len_out)
+{
+	int err;
+
+	if ((err = read_versions(q)) || (err = check_tensors(q)) || (err = list_values(q)))
+		return err;
+	widen_constants(q);
+	if ((err = observe(q, data, len)))
+		return err;
+	observe_constants(q);
+	if ((err = qt_plan(q)))
+		return err;
+	if (!q->n_integer)
+		return qt_fail(q, -ENOTSUP, "no operator on float32 has an integer kernel");
+	return (err = qt_build(q)) ? err : qt_write(q, out, len_out);
+}
+
+int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg)
+{
+	struct qt q = { .o = o, .wide = o->type == WEFT_QUANTIZE_INT16X8, .msg = msg };
+
+	if (o->type == WEFT_QUANTIZE_FP8)
+		return qt_fail(&q, -ENOTSUP, "fp8e4m3: .tflite has no such type; int8 or int16x8");
+	int err = tfl_read(&q.m, data, len, msg, WEFT_MSG_LEN);
+	if (err)
+		return err;
+	err = all_steps(&q, data, len, out, len_out);
+	for (int i = 0; i < q.n_block; i++)
+		free(q.block[i]);
+	free(q.block);
+	tfl_release(&q.m);
+	return err;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A float .tflite file becomes an integer one that LiteRT runs, too.
+ *
+ *   rules.c     which operators have integer kernels, and what those ask of their operands
+ *   plan.c      which operators become integer ones, and the scale of each tensor
+ *   constants.c weights, biases and other constants as integers
+ *   build.c     the new network as lists of tensors and operators
+ *   write.c     the lists as a file
+ *   tflite_quantize.c  weft_quantize_tflite(), which calls all that in this order
+ *
+ * Inputs and outputs stay float32: QUANTIZE and DEQUANTIZE stand at the borders of what is quantised.
+ * Source: TensorFlow Lite's quantisation specification.
+ */
+#ifndef WEFT_QUANTIZE_TFLITE_H
+#define WEFT_QUANTIZE_TFLITE_H
+
+#include <weft/weft.h>
+
+#include "userlib/import/tflite/tflite_file.h"
+#include "userlib/import/tflite/tflite_ids.h"
+#include "userlib/quantize/observe.h"
+
+#define QT_MAX_RANK 8
+
+/* What an operator's integer kernel asks of scales. */
+enum qt_kind {
+	QT_PRODUCT,            /* weights with a scale per channel, a bias whose scale is their product with the input's */
+	QT_FREE,               /* each operand and the result have scales of their own */
+	QT_SAME,               /* some operands and all results have one scale */
+	QT_FIXED,              /* the kernel states the result's scale */
+};
+
+struct qt_rule {
+	int code;              /* operator code */
+	enum qt_kind kind;
+	int version[2];        /* of the operator for int8 and for int16 activations; 0: there is no such kernel */
+	unsigned same;         /* SAME: set of operands with the results' scale, bit k for operand k; all bits: all */
+	int x, weights, bias, axis;   /* PRODUCT: operands, and the weights' dimension of output channels */
+	float scale[2];        /* FIXED: the result's, by type of activations */
+	int zp[2];             /* FIXED: its zero point */
+};
+
+/* rules.c: returns the rule of an operator code, or NULL if it has no integer kernel. */
+const struct qt_rule *qt_rule(int code);
+
+/* A tensor of the file that is quantised. */
+struct qt_value {
+	const char *name;      /* terminated; lives until the end */
+	const float *constant; /* its elements if it is a float constant, else NULL */
+	int64_t n;             /* elements */
+	int group;             /* index of another tensor with the same scale, or its own; see qt_group() */
+	struct observed range; /* values over the samples; of a group's first tensor: those of the whole group */
+	float scale;           /* of a group's first tensor, once qt_plan() is done */
+	int32_t zp;            /* its zero point */
+	int as_float, as_int;  /* the new network's tensor that holds it so; -1: not yet. as_float also holds other types */
+};
+
+/* A tensor of the new network. */
+struct qt_tensor {
+	const char *name;
+	int type;              /* enum tfl_type */
+	int rank;
+	int32_t dim[QT_MAX_RANK];
+	struct fb_vec signature;      /* of the file: the shape with -1 for what only a run tells; or empty */
+	uint32_t n_scale;      /* scales and zero points; 0: none */
+	float *scale;
+	int64_t *zp;
+	int quant_dim;         /* the dimension along which several scales run */
+	const void *data;      /* of a constant, else NULL */
+	size_t bytes;          /* of data */
+};
+
+/* An operator of the new network. */
+struct qt_op {
+	int code, version;
+	int32_t *in, *out;     /* tensors; -1: an absent operand */
+	int n_in, n_out;
+	const struct tfl_op *from;    /* whose options it has; NULL: none */
+	bool any_scale;        /* ADD and SUB of int16: scales that are no powers of two */
+};
+
+/* The network that is being quantised. */
+struct qt {
+	const struct weft_quantize_options *o;
+	bool wide;             /* activations are int16 */
+	struct tfl_model m;    /* the file as it was read */
+	int *version;          /* of each operator of the file */
+	bool *integer;         /* operators that become integer ones */
+	struct qt_value *value;       /* for each tensor of the file */
+	struct qt_tensor *tensor; int n_tensor, cap_tensor;
+	struct qt_op *op; int n_op, cap_op;
+	int n_integer;         /* operators with integer kernels */
+	void **block; int n_block, cap_block;   /* memory of qt_alloc(), freed at the end */
+	char *msg;             /* the caller's room of WEFT_MSG_LEN bytes */
+};
+
+/* tflite_quantize.c: writes one line into the message, control characters as '?'. Returns err. */
+int qt_fail(struct qt *q, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Returns n zeroed bytes that live until the end; NULL after qt_fail() with -ENOMEM. */
+void *qt_alloc(struct qt *q, size_t n);
+/* Makes room for element number n in a list of *cap elements of a size. Returns 0 or -ENOMEM. */
+int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size);
+
+/* Returns operand (or result) k of an operator of the file as tensor index; -1 if it is absent. */
+int qt_operand(const struct qt *q, const struct tfl_op *o, int k);
+int qt_result(const struct qt *q, const struct tfl_op *o, int k);
+
+/* plan.c: returns the index of the first tensor of t's group. */
+int qt_group(struct qt *q, int t);
+/* Decides which operators become integer ones, joins groups and finds scales. Returns 0 or -ENOMEM. */
+int qt_plan(struct qt *q);
+/* Sets *scale and *zp to quantise lo..hi, widened to include 0, with the type of activations. */
+void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t *zp);
+
+/*
+ * constants.c: each adds a constant to the new network and returns its index, or -ENOMEM. plain: tensor t of the file
+ * as it is, float16 as float32. activation: with a scale and zero point. weights and bias: of product o, by its rule.
+ */
+int qt_plain(struct qt *q, int t);
+int qt_activation(struct qt *q, int t, float scale, int32_t zp);
+int qt_product(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, float x_scale, int *weights, int *bias);
+/* Adds a tensor with the file's tensor t's name and `suffix`, and its shape. Returns its index, or -ENOMEM. */
+int qt_like(struct qt *q, int t, const char *suffix, int type);
+/* Gives tensor i one scale and zero point. Returns 0 or -ENOMEM. */
+int qt_set_scale(struct qt *q, int i, float scale, int32_t zp);
+
+/* build.c: makes the lists of the new network. Returns 0 or a negative errno with one line in the message. */
+int qt_build(struct qt *q);
+
+/* write.c: the lists as a file from malloc. Returns 0 or -ENOMEM with one line in the message. */
+int qt_write(struct qt *q, uint8_t **out, size_t *len);
+
+/**
+ * Quantise a float .tflite file of len bytes, weft_quantize() for this format.
+ *
+ * @return 0; -EINVAL (a bad file, or one that is quantised already); -ENOTSUP (float8, an operator that golden does
+ *         not run, or nothing to quantise); -ENOMEM; or what o->sample returned
+ */
+int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg);
+
+#endif

@@ -243,6 +243,30 @@ static void no_step_bad(void **state)
 	random_net_free(&r);
 }
 
+/* An operator without a source, at which reports would look for a record before the first. */
+static void no_source_bad(void **state)
+{
+	struct random_net r;
+	weft_program *p;
+	uint8_t *file;
+	char msg[WEFT_MSG] = "";
+	size_t n;
+
+	(void)state;
+	random_net_make(&r, 3, 16, false, WEFT_INT8);
+	assert_int_equal(weft_compile(r.g, NULL, &p, msg), 0);
+	for (int i = 0; i < r.g->n_ops; i++) {
+		int was = r.g->ops[i].src;
+		r.g->ops[i].src = -1;
+		assert_int_equal(weft_program_write(p, &file, &n, msg), 0);
+		refuse(file, n);
+		free(file);
+		r.g->ops[i].src = was;
+	}
+	weft_program_free(p);
+	random_net_free(&r);
+}
+
 /* A small file must not ask for much memory. */
 static void bomb_bad(void **state)
 {
@@ -294,8 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
-		cmocka_unit_test(bomb_bad),
-		cmocka_unit_test(memory_bad),
+		cmocka_unit_test(no_source_bad), cmocka_unit_test(bomb_bad), cmocka_unit_test(memory_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ struct weft_gtensor {
 struct weft_gop {
 	weft_opcode op;
 	weft_attr attr;
-	int src;                   /* index into srcs, or -1: it comes from no operator of the source */
+	int src;                   /* index into srcs; -1: it comes from no operator of the source, which no .weft file may have */
 	int n_in, n_out;           /* numbers of operands and results */
 	int *in;                   /* indices of the operands' tensors; owned */
 	int *out;                  /* indices of the results' tensors; in the same allocation as in */

@@ -173,13 +173,18 @@ static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 	save_attributes(io, o->op, &o->attr);
 }
 
-/* Reads one operator of a container and appends it to the graph. A failure is left in io->err. */
+/*
+ * Reads one operator of a container and appends it to the graph. It must have a source: reports look it
+ * up. A failure is left in io->err.
+ */
 static void read_op(struct io *io, weft_graph *g)
 {
 	struct weft_gop o = { 0 };
 	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS];
 
 	op_io(io, &o, in, out);
+	if (!io->err && o.src < 0)
+		io_fail(io, "an operator comes from no operator of the source");
 	if (io->err)
 		return;
 	int i = weft_graph_op(g, o.op, &o.attr, o.src, in, o.n_in, out, o.n_out);

@@ -201,7 +201,8 @@ static void whole_cycles(struct weft_report *r, bool expected)
 
 /*
  * Adds measured and estimated half cycles of every operator of the graph to its group's entry, and
- * makes whole cycles of them. entry_of[leader] is the number of a group's entry.
+ * makes whole cycles of them. group is as groups() returns it; entry_of[leader] is the number of a
+ * group's entry in r->ops.
  */
 static void add_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
 {

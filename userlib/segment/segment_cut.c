@@ -133,7 +133,7 @@ static double host_ms(const weft_program *p, int op)
 
 /*
  * Returns the work that must be done before a later segment can compare: all of golden, and the first
- * use of the memory for it and for the device's state. 0 if there is no memory.
+ * use of the memory for it and for the device's state; in the unit of PER_MS. 0 if there is no memory.
  */
 static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
 {

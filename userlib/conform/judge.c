@@ -265,12 +265,14 @@ static int judge_elements(const struct weft_judge *j, const struct format *f, co
 }
 
 /*
- * Judges y, results of dot products, by TOSA's rule. Each difference to ref is divided by bound *
- * 2^-(frac_bits + 1), or by the least normal number if that is greater. This error may not exceed the
- * limit (abs_bound, or twice ksb) for one element; for data sets 3 to 5 (j->s) the sum of errors is
- * limited too, and always the sum of their squares. Elements whose ref or bound is NaN, or whose bound
- * is so large that overflow is allowed, are left out; but if ref is NaN, x must be. If bound is 0, x
- * and ref must be 0. Returns 0, or 1 with the reason in msg.
+ * Judges y, results of dot products, by TOSA's rule. The error of an element is its difference to ref,
+ * divided by bound * 2^-(frac_bits + 1), or by the least normal number if that is greater. It may be at
+ * most abs_bound, or 2 ksb if that is not stated, to either side. With v for variance_error_bound (1.6
+ * ksb if not stated) and n for the number of y's elements, the sum of the squared errors may be at most
+ * v * n and, in data sets 3 to 5 (j->s), the sum of the errors at most sqrt(10 * v * n) to either side.
+ * Elements whose ref or bound is NaN, or whose bound is so large that overflow is allowed, are left out
+ * of all this; but if ref is NaN, y's element must be NaN. If bound is 0, y's element and ref must be 0.
+ * Returns 0, or 1 with the reason in msg.
  */
 static int judge_dot_product(const struct weft_judge *j, const struct format *f, const weft_tensor *y,
                              const weft_tensor *ref, const weft_tensor *bound, char *msg)

@@ -10,7 +10,8 @@
 /*
  * Commands on dense tensors in the scratchpad, addresses in bytes, with limits as wide as the type
  * and a RESCALE by 1 where it is in the command's own fields (elt, pool). For conv and dw it is in the
- * parameter records at `params`. See ops.c for each.
+ * parameter records at `params`. mode is that of the post unit: 0 int8, WEFT_POST_MODE_INT16 or
+ * WEFT_POST_MODE_FLOAT8. See ops.c for each.
  */
 struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t weights, uint32_t params, uint32_t out,
                           int mode, int pixels, uint32_t run_len);

@@ -80,8 +80,9 @@ void weft_session_forget_measures(weft_session *s);
 struct weft_jobs;
 
 /**
- * Prepare n segments: shared memory for their states (which s->states use then) and outputs. @return
- * NULL: out of memory
+ * Prepare n segments, of which none runs yet: shared memory for the states at their n + 1 borders, which
+ * s->states[0..n] use until weft_jobs_close(), and for outputs. inputs and *o are not copied and have to
+ * stay until then. @return what weft_jobs_close() frees; NULL: out of memory
  */
 struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n);
 /** Returns at how many points, from the first on, the model's state is wanted: n, or n + 1. */

@@ -106,8 +106,10 @@ void weft_jobs_close(struct weft_jobs *j)
 }
 
 /*
- * Prepares n segments as processes: shared memory for their states, which s->states use from now on,
- * and for outputs. Returns NULL if there is no memory; weft_jobs_close() frees it.
+ * Prepares n segments as processes, of which none runs yet: shared memory for the states at their n + 1
+ * borders, which s->states[0..n] use until weft_jobs_close(), and for outputs. inputs and *o are not
+ * copied and have to stay until then. Returns what weft_jobs_close() frees, or NULL if there is no
+ * memory.
  */
 struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n)
 {

@@ -52,7 +52,11 @@ struct delegate {
 	struct delegate *older;    /* of the list that keeps destroyed ones */
 };
 
-/** Find what speaks against the layout of tflite_abi.h. @return NULL, or words that name it */
+/**
+ * Find what speaks against the layout of tflite_abi.h in the interpreter's graph: counts, tensors, nodes.
+ * @param words  Room in which the returned words may be put together.
+ * @return NULL if the layout is right, or a few words that name what is not; they are constant or in `words`
+ */
 const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LEN));
 
 /** Read the graph. @return 0, -ENOMEM, -EINVAL: the interpreter does not give it; graph_free() in each case */

@@ -36,7 +36,7 @@ static bool ints_wrong(const struct rt_ints *v, int most, int low, int high)
 	return false;
 }
 
-/* Returns what of a tensor no tensor has, or NULL. */
+/* Returns the name of the first part of t whose value no tensor has (constant words); NULL if all are possible. */
 static const char *tensor_wrong(const struct rt_tensor *t)
 {
 	size_t bytes = element_bytes(t->type);
@@ -59,7 +59,10 @@ static const char *tensor_wrong(const struct rt_tensor *t)
 	return t->bytes && t->bytes != bytes ? "bytes" : NULL;
 }
 
-/* Returns what of a node no node of a graph with n_tensors tensors has, or NULL. */
+/*
+ * Returns the name of the first part of node n with kernel k whose value no node of a graph with n_tensors
+ * tensors has (constant words); NULL if all are possible.
+ */
 static const char *node_wrong(const struct rt_node *n, const struct rt_kernel *k, int n_tensors)
 {
 	struct file_options o;

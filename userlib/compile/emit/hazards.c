@@ -147,8 +147,9 @@ static struct at find(const struct map *m, uint64_t at)
 }
 
 /*
- * Insert a chunk at index i of the map and move the upper n intervals of the chunk before it there. Returns 0
- * or -ENOMEM.
+ * Insert a chunk at index i of the map and move the upper n intervals of the chunk before it there, which has
+ * more than n. With n = 0 the chunk is empty, i may be 0, and the caller puts an interval into it. Returns 0,
+ * or -ENOMEM with all intervals where they were.
  */
 static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 {

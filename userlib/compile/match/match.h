@@ -93,7 +93,11 @@ int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);
 
-/* match_elt.c: add a node of operator i: each byte of x_t chooses one of the table's 256. 1 or a negative errno */
+/*
+ * match_elt.c: add a node that makes operator i's result from the 8-bit tensor x_t: byte k, taken as unsigned
+ * (int8 -1 is 255), becomes table[k]. The table is copied; the device must have it (has_table). Returns 1, -ENOMEM
+ * or -E2BIG (too many constants).
+ */
 int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[256]);
 
 /* match_add.c: how many products one sum of a convolution's node has; -1 if `node` is negative. */

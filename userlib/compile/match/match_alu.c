@@ -493,8 +493,9 @@ static bool same_along(const weft_tensor *t, int d)
 }
 
 /*
- * If operand o is a constant tensor of the graph, set its step to 0 along each dimension in which the
- * constant only repeats itself.
+ * If operand o of s reads a constant tensor of the graph from the tensor's own storage, set o's step to 0
+ * along each dimension in which the constant only repeats itself. The constant's dimensions must be the last
+ * ones of s, in their order.
  */
 static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_operand *o)
 {

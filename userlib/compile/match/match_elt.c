@@ -315,7 +315,11 @@ int match_function(struct cc *cc, int i, bool behind)
 	return 1;
 }
 
-/* Add a node of operator i: each byte of x_t chooses a byte of the table. 1 or a negative errno */
+/*
+ * Add a node that makes operator i's result from the 8-bit tensor x_t by a table: byte k of x_t, taken as
+ * unsigned (int8 -1 is 255), becomes table[k]. The table is copied. The device must have the feature has_table.
+ * Returns 1, -ENOMEM or -E2BIG (too many constants).
+ */
 int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[CODES])
 {
 	int root = nest_const(cc, table, CODES);

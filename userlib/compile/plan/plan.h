@@ -237,7 +237,10 @@ static inline int64_t second_channels(const struct node *nd, int64_t cn)
  * its line buffer bounds them. */
 int64_t dw_width(const struct cc *cc, const struct node *nd);
 
-/* Cycles that the array or the vector engine needs for the node at least; roughly for the vector engine. */
+/*
+ * Cycles that the array or the vector engine needs for the whole node at least, without loads and stores; roughly
+ * for the vector engine, and for a loop nest as if each lane made an element a cycle.
+ */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 
 /* Set p->tile to the tiling that should take the fewest cycles within `budget` bytes, as p->req asks. Returns 0, or

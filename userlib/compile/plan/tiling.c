@@ -113,8 +113,9 @@ static int64_t groups_of(const struct cc *cc, const struct node *nd, const struc
 }
 
 /*
- * Cycles that the node takes with this tiling: of the array for convolutions there, of the vector engine,
- * roughly, for all others.
+ * Cycles that computing the whole node takes with this tiling, without its loads and stores: those of the
+ * array for convolutions there, those of the vector engine, roughly, for all others. Not for loop nests, whose
+ * views have no dimensions.
  */
 static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
 {

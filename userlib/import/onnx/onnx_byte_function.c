@@ -60,9 +60,9 @@ bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_d
 }
 
 /*
- * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns false if
- * v is not the direct result of a DequantizeLinear of one constant scale, perhaps with its elements
- * moved.
+ * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns false,
+ * with *s undefined, if v is not the result of a DequantizeLinear of one constant scale and zero
+ * point, perhaps with its elements moved.
  */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
 {

@@ -112,6 +112,7 @@ int ox_settle(struct ox *l, struct ox_value *v)
 	return err;
 }
 
+/* Returns the value that is result k of the node at hand, or NULL if the node has no such result. */
 static struct ox_value *result(struct ox *l, size_t k)
 {
 	return k < l->n->n_output && *l->n->output[k] ? &l->values[ox_value_find(l, l->n->output[k])] : NULL;
@@ -196,6 +197,10 @@ static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
 	return x;
 }
 
+/*
+ * Turns v, int8 codes that stand for uint8 ones less 128, into those uint8 codes: the type changes, and
+ * its forms are marked as holding 128 less.
+ */
 static void unsigned_value(struct ox_value *v)
 {
 	v->t.dtype = WEFT_UINT8;
@@ -309,15 +314,17 @@ static int move_bytes(struct ox *l)
 
 /* ---- functions of one element ---- */
 
+/* Says whether v is a constant of one element and of at most `rank` dimensions. */
 static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 {
 	return ox_is_const_value(l, v) && v->t.rank <= rank && weft_tensor_elements(&v->t) == 1;
 }
 
 /*
- * Defers the Relu, or Clip with constant limits, at hand if its operand is a deferred product,
- * average or the like that no other node reads, and its result has one reader, too. Returns 1 if
- * the node is deferred, or 0 if it has to be lowered now.
+ * Defers the Relu, or Clip with constant limits, at hand if its operand is the result of a deferred
+ * node, such as a product, an average or a sum of two, but no function of a single dequantised value,
+ * and if both that operand and the node's result have one reader and are no outputs. Returns 1 if the
+ * node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_behind(struct ox *l)
 {
@@ -336,8 +343,9 @@ static int defer_behind(struct ox *l)
 
 /*
  * Defers the Add, Sub, Sum or Mul at hand if it has two operands that were dequantised from
- * different integers and its result has one reader. Returns 1 if the node is deferred, or 0 if it
- * has to be lowered now.
+ * different integers, each with one constant scale and zero point (ox_side_of()), and its result has
+ * one reader and is no output; that reader may be a QuantizeLinear that folds all of them. Returns 1
+ * if the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_pair(struct ox *l)
 {

@@ -35,8 +35,9 @@ struct ox_side { struct ox_value *v; struct ox_q q; };
  */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q);
 /*
- * Sets *s to the integers from which v was dequantised. Returns false if v is no direct result of a
- * DequantizeLinear.
+ * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns false, with *s
+ * undefined, if v is not the result of a DequantizeLinear of one constant scale and zero point, perhaps with
+ * its elements moved.
  */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s);
 

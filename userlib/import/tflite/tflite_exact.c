@@ -156,8 +156,10 @@ static int64_t by_fine(const struct fine_factor *f, int64_t sum)
 }
 
 /*
- * Says whether factor f gives exact()'s result for every sum of s by by_fine(). Only steps so near
- * to an integer sum that a small error could move them are tried.
+ * Says whether by_fine() with factor f, which differs from s->scale by less than a part of 2^-28,
+ * gives exact()'s result for every sum of s; results beyond s->low and s->high may differ, since they
+ * are limited later. Only steps so near to an integer sum that such an error could move them are
+ * tried.
  */
 static bool fine_fits(const struct stairs *s, const struct fine_factor *f)
 {
@@ -224,6 +226,10 @@ static int shifted_right(struct tfl_lower *l, int x, int by)
 	return n < 0 ? n : tfl_step(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, (int[]){ x, n }, 2, WEFT_INT32, t.rank, t.dim, false);
 }
 
+/*
+ * Emits the sum of int32 tensors a and b; the shape is a's. Returns the graph tensor, or a negative
+ * errno.
+ */
 static int added(struct tfl_lower *l, int a, int b)
 {
 	weft_tensor t = l->g->tensors[a].t;

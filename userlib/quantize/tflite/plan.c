@@ -22,7 +22,7 @@ int qt_group(struct qt *q, int t)
 	return t;
 }
 
-/* Widens a range to take in another one. */
+/* Widens range a, lo and hi, to take in b. Nothing happens if b has seen no value. */
 static void widen(struct observed *a, const struct observed *b)
 {
 	if (!b->seen)
@@ -32,7 +32,10 @@ static void widen(struct observed *a, const struct observed *b)
 	a->seen = true;
 }
 
-/* Makes one group of two tensors' groups. */
+/*
+ * Makes one group of the groups of tensors a and b. Its first tensor is that of a's group, whose range takes in
+ * that of b's. Nothing happens if they are one group.
+ */
 static void join(struct qt *q, int a, int b)
 {
 	a = qt_group(q, a);
@@ -94,7 +97,11 @@ static bool becomes_integer(const struct qt *q, const struct tfl_op *o)
 	return computed;
 }
 
-/* Joins the groups of the operands and results of operator o that have to share a scale. */
+/*
+ * Makes one group of those operands and results of operator o, which has an integer kernel, that have to share
+ * a scale by its rule. A constant joins no group, since it is quantised where it is used; the group's range is
+ * widened by its elements instead. Operands that are no floats are left alone.
+ */
 static void join_same(struct qt *q, const struct tfl_op *o)
 {
 	const struct qt_rule *r = qt_rule(o->code);
@@ -144,7 +151,7 @@ static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 	y->lo = fmax(y->lo, least);
 }
 
-/* Bounds the masks of operator o, an ADD or a SELECT. */
+/* Bounds each operand of operator o that is a mask, by bound_mask(), if o is an ADD or a SELECT. */
 static void bound_masks(struct qt *q, const struct tfl_op *o)
 {
 	const bool selects = o->code == TFL_SELECT || o->code == TFL_SELECT_V2;

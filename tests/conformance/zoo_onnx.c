@@ -16,6 +16,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <glob.h>
 #include <math.h>
 #include <string.h>
@@ -300,9 +301,45 @@ static void zoo(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* Transformers of 8 bits with --requant rescale: what switches between NPU and host, at most MOST_SWITCHES tensors. */
+static void transformers(void **state)
+{
+	enum { MOST_SWITCHES = 2 };
+	static const char *const names[] = { "vit.qdq_s8s8_pc", "transformer.qdq_s8s8_pc" };
+	struct weft_load_options load = weft_load_options_default();
+	const struct weft_session_options o = weft_session_options_default();
+
+	(void)state;
+	load.requant_rescale = true;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char path[600], msg[WEFT_MSG_LEN] = "";
+		struct weft_report *rep;
+		weft_session *s;
+		weft_net *net;
+		snprintf(path, sizeof path, "%s/zoo/models/%s.onnx", test_data(), names[i]);
+		int err = weft_net_load_file_with(path, &load, &net, msg);
+		if (err == -ENOENT) {
+			printf("%s: %s\n", path, msg);
+			fflush(stdout);
+			skip();
+		}
+		if (err || weft_session_open(net, &o, &s, msg) || weft_session_plan(s, &rep, msg))
+			fail_msg("%s: %s", names[i], msg);
+		printf("%s, --requant rescale: %d switches between NPU and host, %.1f %% of the cycles on the NPU\n", names[i], rep->n_switches,
+		       100 * rep->npu_cycles);
+		for (int k = 0; k < rep->n_switches; k++)
+			printf("  %s\n", rep->switches[k]);
+		fflush(stdout);
+		assert_in_range(rep->n_switches, 0, MOST_SWITCHES);
+		weft_report_free(rep);
+		weft_session_close(s);
+		weft_net_free(net);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(zoo) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(zoo), cmocka_unit_test(transformers) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,8 +172,51 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 }
 
 /*
- * Emits what the ReduceMean at hand makes of x, quantised with q, if it reduces all dimensions but
- * the first two, by ox_average(); keepdims 0 drops them. Sets *perm and *done as ox_average() does.
+ * Emits the averages of quantised x over a set of axes (bit i is axis i), quantised with q, in the
+ * file's order of dimensions; uint8 results are held as int8. Sets *perm and *done as ox_average()
+ * does. Returns the graph tensor, 0 with *done unchanged for int16 or more than 65535 elements, or a
+ * negative errno.
+ */
+static int average_over(struct ox *l, const struct ox_side *x, unsigned set, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	struct ox_scaling s = { .a = x->q.scale, .y = q->scale, .zp = q->zp, .count = 1 };
+	bool flip = false;
+
+	for (int i = 0; i < x->v->t.rank && s.count <= 65535; i++)
+		s.count *= set >> i & 1 ? x->v->t.dim[i] : 1;
+	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || s.count > 65535)
+		return 0;
+	int y = ox_side_in(l, x->v, NULL);
+	y = y < 0 ? y : ox_rescale(l, y, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
+	for (int i = 0; i < x->v->t.rank; i++)
+		y = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, y, i) : y;
+	s.least = s.count * (-128 - ox_q_zp(&x->q));
+	s.top = s.count * (127 - ox_q_zp(&x->q));
+	y = ox_requant(l, y, &s, s.count * 255, &flip);
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+	*done = y >= 0;
+	return y >= 0 && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+}
+
+/*
+ * Drops the dimensions of y, averages in the file's order, that are in the set of axes. Returns the
+ * graph tensor, or a negative errno.
+ */
+static int without(struct ox *l, int y, unsigned set)
+{
+	int64_t dim[WEFT_MAX_RANK];
+	int rank = 0;
+
+	for (int i = 0; y >= 0 && i < ox_t(l, y)->rank; i++)
+		if (!(set >> i & 1))
+			dim[rank++] = ox_t(l, y)->dim[i];
+	return y < 0 ? y : ox_reshape(l, y, rank, dim);
+}
+
+/*
+ * Emits what the ReduceMean at hand makes of x, quantised with q: by ox_average() if it reduces all
+ * dimensions but the first two, else by average_over(); keepdims 0 drops them. Sets *perm and *done as ox_average() does.
  * Returns the graph tensor, 0 with *done unchanged if the axes are others or the averages do not
  * fold, or a negative errno.
  */
@@ -189,8 +232,12 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int
 			return axis;
 		set |= 1u << axis;
 	}
-	if (n < 0 || rank < 3 || set != ((1u << rank) - 1 - 3))
-		return n < 0 ? n : 0;
+	if (n <= 0)
+		return n;
+	if (rank < 3 || set != ((1u << rank) - 1 - 3)) {
+		int z = average_over(l, x, set, q, perm, done);
+		return z < 0 || !*done || ox_attr_i(l, "keepdims", 1) ? z : without(l, z, set);
+	}
 	int y = ox_average(l, x, NULL, NULL, false, q, perm, done);
 	if (y < 0 || !*done || ox_attr_i(l, "keepdims", 1))
 		return y;
@@ -212,7 +259,7 @@ int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	struct ox_side x;
 	int y, i = ox_value_find(l, n->input[0]);
 
-	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || x.v->t.rank < 3)
+	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || (x.v->t.rank < 3 && !ox_node_is(n, "ReduceMean")))
 		return 0;
 	l->n = n;
 	l->subst[0] = x.v;

@@ -73,6 +73,23 @@ bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
 	return ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
 }
 
+bool ox_dequantises_constant(struct ox *l, const struct ox_value *v)
+{
+	const struct ox_value *x = v->carrier < 0 && v->dq >= 0 && v->maker == v->dq ? ox_operand(l, node(l, v->dq), 0) : NULL;
+
+	return x && ox_is_const_value(l, x);
+}
+
+bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s)
+{
+	if (v->carrier >= 0 || v->dq < 0 || v->maker != v->dq)
+		return ox_side_of(l, v, s);
+	const onnx_node *d = node(l, v->dq);
+	s->v = ox_operand(l, d, 0);
+	return s->v && ox_is_const_value(l, s->v) && (s->v->t.dtype == WEFT_INT8 || s->v->t.dtype == WEFT_UINT8) &&
+	       ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
+}
+
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 {
 	return v->t.dtype == WEFT_UINT8 ? ox_get_int8(l, v, perm) : ox_get(l, v, perm);

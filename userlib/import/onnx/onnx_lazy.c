@@ -10,20 +10,20 @@
 
 /*
  * How a node can be deferred: it only moves elements, it is a function of single elements, it is a
- * product with weights, or it averages elements.
+ * product with weights, it averages elements, or it normalises rows.
  */
-enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE };
+enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE, NORMALISE };
 
 static const struct { const char *name; enum kind kind; } table[] = {
 	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "Ceil", FUNCTION }, { "Celu", FUNCTION }, { "Clip", FUNCTION },
 	{ "Conv", PRODUCT }, { "ConvTranspose", PRODUCT }, { "Cos", FUNCTION }, { "DepthToSpace", MOVE }, { "Div", FUNCTION }, { "Dropout", MOVE },
 	{ "Elu", FUNCTION }, { "Erf", FUNCTION }, { "Exp", FUNCTION }, { "Expand", MOVE }, { "Flatten", MOVE }, { "Floor", FUNCTION },
 	{ "Gather", MOVE }, { "GatherElements", MOVE }, { "Gelu", FUNCTION }, { "Gemm", PRODUCT }, { "GlobalAveragePool", AVERAGE },
-	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
+	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "LayerNormalization", NORMALISE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
 	{ "MatMul", PRODUCT }, { "Max", FUNCTION }, { "MaxPool", MOVE }, { "Min", FUNCTION }, { "Mish", FUNCTION }, { "Mul", FUNCTION }, { "Neg", FUNCTION },
 	{ "PRelu", FUNCTION }, { "Pad", MOVE }, { "Pow", FUNCTION }, { "Reciprocal", FUNCTION }, { "ReduceMax", MOVE },
 	{ "ReduceMean", AVERAGE }, { "ReduceMin", MOVE }, { "Relu", FUNCTION }, { "Reshape", MOVE }, { "Selu", FUNCTION },
-	{ "Sigmoid", FUNCTION }, { "Sin", FUNCTION }, { "Slice", MOVE }, { "Softplus", FUNCTION }, { "Softsign", FUNCTION }, { "SpaceToDepth", MOVE },
+	{ "Sigmoid", FUNCTION }, { "Sin", FUNCTION }, { "Slice", MOVE }, { "Softmax", NORMALISE }, { "Softplus", FUNCTION }, { "Softsign", FUNCTION }, { "SpaceToDepth", MOVE },
 	{ "Split", MOVE }, { "Sqrt", FUNCTION }, { "Squeeze", MOVE }, { "Sub", FUNCTION }, { "Sum", FUNCTION }, { "Swish", FUNCTION },
 	{ "Tanh", FUNCTION }, { "ThresholdedRelu", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
 };
@@ -362,6 +362,21 @@ static int defer_pair(struct ox *l)
 }
 
 /*
+ * Says whether the node at hand is a sum, difference or product of a dequantised value and of a
+ * dequantised constant of 8 bits with several elements, which a QuantizeLinear behind it may fold.
+ */
+static bool is_constant_pair(struct ox *l)
+{
+	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
+	struct ox_side s;
+
+	if (l->n->n_input != 2 || !a || !b || !private(y) || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) ||
+	    (a->carrier < 0) == (b->carrier < 0) || !ox_side_or_constant(l, a, &s) || !ox_side_or_constant(l, b, &s))
+		return false;
+	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1;
+}
+
+/*
  * Defers the node at hand if its result is a function of the elements of one dequantised value,
  * with single constants as other operands and at most MAX_DEPTH such nodes in a row (for int16, one
  * Relu), so that a QuantizeLinear behind it can become a table. Nodes of two dequantised values are
@@ -385,6 +400,10 @@ static int defer_function(struct ox *l)
 	}
 	if (!of)
 		return defer_behind(l);
+	if (is_constant_pair(l)) {
+		y->pending = l->i_node;
+		return 1;
+	}
 	weft_dtype carried = l->values[of->carrier].t.dtype;
 	if (carried >= WEFT_FP8E4M3)
 		return 0;
@@ -433,21 +452,26 @@ static int defer_sum(struct ox *l, enum kind kind)
 
 /*
  * Defers the Concat at hand if all its operands are dequantised values or functions of them, not of
- * float8, and its result has one reader and is no output; that reader may be a QuantizeLinear that
+ * float8, or constants but not all of them, and its result has one reader and is no output; that reader may be a QuantizeLinear that
  * folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_concat(struct ox *l)
 {
 	struct ox_value *y = result(l, 0);
+	bool any = false;
 
 	if (!private(y))
 		return 0;
 	for (size_t k = 0; k < l->n->n_input; k++) {
 		struct ox_value *v = ox_raw(l, (int)k);
 
-		if (!v || v->carrier < 0 || l->values[v->carrier].t.dtype >= WEFT_FP8E4M3)
+		if (!v || (v->carrier < 0 && !ox_dequantises_constant(l, v)) ||
+		    (v->carrier >= 0 && l->values[v->carrier].t.dtype >= WEFT_FP8E4M3))
 			return 0;
+		any = any || v->carrier >= 0;
 	}
+	if (!any)
+		return 0;
 	y->pending = l->i_node;
 	return 1;
 }
@@ -474,5 +498,7 @@ int ox_defer(struct ox *l)
 	}
 	if (kind == FUNCTION && l->n->n_output == 1)
 		return defer_function(l);
-	return kind == PRODUCT || kind == AVERAGE ? defer_sum(l, kind) : 0;
+	if (kind == NORMALISE && l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
+		return 0;
+	return kind == PRODUCT || kind == AVERAGE || kind == NORMALISE ? defer_sum(l, kind) : 0;
 }

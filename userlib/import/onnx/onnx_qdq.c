@@ -295,7 +295,42 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 /* ---- Concat ---- */
 
 /*
- * Computes Concat n of operands that are functions of quantised values, whose result is quantised
+ * Returns constant v quantised with q, as int8 (uint8 less 128) or int16 in the file's order of
+ * dimensions; 0 if it is not float32.
+ */
+static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q)
+{
+	int x = ox_settle(l, v) < 0 ? l->err : ox_get(l, v, NULL);
+
+	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32 || !ox_t(l, x)->data)
+		return x < 0 ? x : 0;
+	const weft_tensor t = *ox_t(l, x);
+	const weft_dtype to = q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
+	const int64_t n = weft_tensor_elements(&t);
+	int32_t *codes = n > INT32_MAX ? NULL : ox_alloc(l, n, sizeof *codes);
+	uint8_t *data = codes ? ox_alloc(l, n, weft_dtype_bytes(to)) : NULL;
+	bool done = data && ox_quantised(l, x, q, codes, (int)n);
+
+	for (int64_t i = 0; i < n && done; i++) {
+		if (to == WEFT_INT16)
+			((int16_t *)(void *)data)[i] = (int16_t)codes[i];
+		else
+			((int8_t *)data)[i] = (int8_t)codes[i];
+	}
+	if (codes)
+		l->room += n * (int64_t)sizeof *codes;
+	free(codes);
+	if (!done) {
+		if (data)
+			l->room += n * (int64_t)weft_dtype_bytes(to);
+		free(data);
+		return n > INT32_MAX ? 0 : l->err ? l->err : -ENOMEM;
+	}
+	return ox_data(l, to, t.rank, t.dim, data);
+}
+
+/*
+ * Computes Concat n of operands that are constants or functions of quantised values, whose result is quantised
  * with q: each is mapped by itself with ox_map(), then they are joined. Returns the tensor of
  * codes, with *done set and *perm the order of its dimensions; 0 with *done false if an operand
  * cannot be mapped; or a negative errno.
@@ -310,7 +345,14 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 	for (size_t k = 0; k < n->n_input; k++) {
 		struct ox_value *v = ox_operand(l, n, k);
 
-		x[k] = ox_map(l, v, q, k ? own : perm, done);
+		if (v->carrier < 0) {
+			x[k] = constant_codes(l, v, q);
+			*done = x[k] > 0;
+			for (int i = 0; i < WEFT_MAX_RANK; i++)
+				(k ? own : perm)[i] = (int8_t)i;
+		} else {
+			x[k] = ox_map(l, v, q, k ? own : perm, done);
+		}
 		if (x[k] < 0 || !*done)
 			return x[k] < 0 ? x[k] : 0;
 		if (k && v->t.rank != rank)
@@ -410,7 +452,12 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 		return ox_fold_average(l, n, q, perm, done);
 	if (ox_node_is(n, "Resize"))
 		return ox_fold_resize(l, n, q, perm, done);
-	if (!ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_of(l, ox_operand(l, n, 0), &a) || !ox_side_of(l, ox_operand(l, n, 1), &b))
+	if (ox_node_is(n, "Softmax"))
+		return ox_fold_softmax(l, n, q, perm, done);
+	if (ox_node_is(n, "LayerNormalization"))
+		return ox_fold_layer_norm(l, n, q, perm, done);
+	if (!ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
+	    !ox_side_or_constant(l, ox_operand(l, n, 1), &b))
 		return 0;
 	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, perm, done);
 }

@@ -41,6 +41,12 @@ bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_d
  */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s);
 
+/* The same, also of a DequantizeLinear of constants of 8 bits. */
+bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s);
+
+/* Says whether v is the result of a DequantizeLinear of a constant. */
+bool ox_dequantises_constant(struct ox *l, const struct ox_value *v);
+
 /* Returns v's integers as int8 or int16 in the order in which they are held, and sets perm to that order. */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm);
 /* Returns v's integers as int8 or int16 in order perm (NULL: the file's). */
@@ -67,6 +73,9 @@ int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm,
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 /* Pools, ReduceMean. */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+/* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
+int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 /* Resize, mode linear. */
 int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* Concat */

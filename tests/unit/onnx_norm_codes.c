@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * QDQ graphs of transformers: Softmax and LayerNormalization as integers with --requant
+ * rescale, against float64: no code is more than one from the exact one, and few are.
+ * What is exact without that option (Concat and sums with dequantised constants, means
+ * over any axes) against the same nodes in floats. On the functional model, every tensor
+ * checked, and with nothing on the host.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+
+#include <weft/weft.h>
+
+#include "../support/onnx_build.h"
+#include "../support/tensors.h"
+
+enum { ROWS = 40, MOST_ROW = 1100 };
+
+struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8 */
+
+static double between(uint64_t *r, double lo, double hi)
+{
+	return lo + (hi - lo) * (double)(test_random(r) % 1000003) / 1000003;
+}
+
+static int lowest(const struct q *q) { return q->type == 3 ? -128 : 0; }
+
+static struct q quantisation(uint64_t *r, double range)
+{
+	struct q q = { .s = (float)(range / 255), .type = 2 + (int)(test_random(r) % 2) };
+
+	q.z = lowest(&q) + (int)(test_random(r) % 256);
+	return q;
+}
+
+/* ---- models ---- */
+
+static void node(struct ob *g, const char *type, const char *const *in, const char *y, struct ob *attributes)
+{
+	struct ob n = { 0 };
+
+	for (; *in; in++)
+		ob_text(&n, 1, *in);
+	ob_text(&n, 2, y);
+	ob_text(&n, 4, type);
+	if (attributes) {
+		ob_bytes(&n, attributes->p, attributes->n);
+		free(attributes->p);
+	}
+	ob_sub(g, 1, &n);
+}
+
+#define NODE(g, type, y, attributes, ...) node(g, type, (const char *const[]){ __VA_ARGS__, NULL }, y, attributes)
+
+static void parameters(struct ob *g, const char *s, const char *z, const struct q *q)
+{
+	const int8_t byte = (int8_t)q->z;
+
+	ob_tensor(g, s, 1, 0, NULL, &q->s, 4);
+	ob_tensor(g, z, q->type, 0, NULL, &byte, 1);
+}
+
+/* Begins a graph: input x [dim], its floats fx, and the parameters of both ends. */
+static struct ob begin(const struct q *x, const struct q *y, int rank, const int64_t *dim)
+{
+	struct ob g = { 0 };
+
+	parameters(&g, "sx", "zx", x);
+	parameters(&g, "sy", "zy", y);
+	ob_port(&g, 11, "x", x->type, rank, dim);
+	NODE(&g, "DequantizeLinear", "fx", NULL, "x", "sx", "zx");
+	return g;
+}
+
+/* Ends it: y of the floats f; also_float: f is an output, too, which keeps the nodes as they stand. */
+static weft_net *end(struct ob *g, const struct q *y, int rank, const int64_t *dim, bool rescale, bool also_float)
+{
+	struct weft_load_options o = weft_load_options_default();
+	struct ob model = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+
+	NODE(g, "QuantizeLinear", "y", NULL, "f", "sy", "zy");
+	ob_port(g, 12, "y", y->type, rank, dim);
+	if (also_float)
+		ob_port(g, 12, "f", 1, rank, dim);
+	ob_model(&model, g, 17);
+	o.requant_rescale = rescale;
+	if (weft_net_load_with(model.p, model.n, "net", &o, &net, msg))
+		fail_msg("%s", msg);
+	free(model.p);
+	return net;
+}
+
+/* Runs it; y is to be released. alone: nothing may run on the host. */
+static weft_tensor run(const weft_net *net, enum weft_device device, const weft_tensor *x, bool alone)
+{
+	struct weft_session_options o = weft_session_options_default();
+	weft_tensor y[2] = { { 0 } };
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_report *rep;
+	weft_session *s;
+
+	o.device = device;
+	o.check = device != WEFT_DEVICE_GOLDEN;
+	if (weft_session_open(net, &o, &s, msg) || weft_session_run(s, x, y, &rep, msg))
+		fail_msg("%s", msg);
+	if (alone && rep->n_switches)
+		fail_msg("%d switches: %s is on the host", rep->n_switches, rep->switches[0]);
+	assert_int_equal(rep->mismatches, 0);
+	weft_report_free(rep);
+	weft_session_close(s);
+	weft_tensor_release(&y[1]);
+	return y[0];
+}
+
+/* Codes all over the range, near each other, the same, or at its ends. */
+static weft_tensor make_codes(const struct q *q, int rank, const int64_t *dim, int64_t row, uint64_t *r)
+{
+	weft_tensor t = { .dtype = q->type == 3 ? WEFT_INT8 : WEFT_UINT8, .rank = rank };
+
+	memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
+	t.data = malloc(weft_tensor_bytes(&t));
+	for (int64_t i = 0; i < weft_tensor_elements(&t); i++) {
+		int v = (int)(test_random(r) % 256);
+		const int way = (int)(i / row % 6);
+		v = way == 1 ? 100 + v % 9 : way == 2 ? 77 : way == 3 ? (v & 1) * 255 : way == 4 ? (i % row ? 3 : 255) : way == 5 ? 128 + (v & 1) : v;
+		tensor_set(&t, i, lowest(q) + v);
+	}
+	return t;
+}
+
+/* ---- within one step ---- */
+
+/* Counts elements that are not the exact codes; more than one step is a failure. */
+static int64_t count_differing(const weft_tensor *y, const double *exact, const struct q *q, const char *what)
+{
+	int64_t differ = 0;
+
+	for (int64_t i = 0; i < weft_tensor_elements(y); i++) {
+		const double v = fmin(fmax(rint(exact[i] / (double)q->s) + q->z, lowest(q)), lowest(q) + 255);
+		const int64_t got = tensor_get(y, i);
+		differ += (double)got != v;
+		if (fabs((double)got - v) > 1)
+			fail_msg("%s: element %lld is %lld, exactly %g", what, (long long)i, (long long)got, v);
+	}
+	return differ;
+}
+
+static void softmax_row(const weft_tensor *x, const struct q *q, int64_t at, int64_t n, double *y)
+{
+	double most = -INFINITY, sum = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		most = fmax(most, (double)tensor_get(x, at + i));
+	for (int64_t i = 0; i < n; i++)
+		sum += y[i] = exp((double)q->s * ((double)tensor_get(x, at + i) - most));
+	for (int64_t i = 0; i < n; i++)
+		y[i] /= sum;
+}
+
+static void norm_row(const weft_tensor *x, const struct q *q, int64_t at, int64_t n, double epsilon, double *y)
+{
+	double mean = 0, variance = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		mean += (double)q->s * (double)(tensor_get(x, at + i) - q->z) / (double)n;
+	for (int64_t i = 0; i < n; i++) {
+		y[i] = (double)q->s * (double)(tensor_get(x, at + i) - q->z) - mean;
+		variance += y[i] * y[i] / (double)n;
+	}
+	for (int64_t i = 0; i < n; i++)
+		y[i] /= sqrt(variance + epsilon);
+}
+
+static const int64_t row_sizes[] = { 2, 3, 10, 17, 48, 64, 197, 768, 1024 };
+#define N_SIZES (sizeof row_sizes / sizeof *row_sizes)
+
+static void softmax(void **state)
+{
+	static double exact[ROWS * MOST_ROW];
+	int64_t differ = 0, all = 0;
+	uint64_t r = 1;
+
+	(void)state;
+	for (size_t k = 0; k < 4 * N_SIZES; k++) {
+		const int64_t n = row_sizes[k % N_SIZES], dim[] = { 2, ROWS / 2, n };
+		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .s = (float)(between(&r, 0.3, 1) / 255), .type = 2 + (int)(k & 1) };
+		y.z = lowest(&y);
+		struct ob g = begin(&x, &y, 3, dim);
+		NODE(&g, "Softmax", "f", NULL, "fx");
+		weft_net *net = end(&g, &y, 3, dim, true, false);
+		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3);
+		for (int64_t i = 0; i < ROWS; i++)
+			softmax_row(&in, &x, i * n, n, exact + i * n);
+		differ += count_differing(&out, exact, &y, "Softmax");
+		all += ROWS * n;
+		weft_tensor_release(&out);
+		free(in.data);
+		weft_net_free(net);
+	}
+	print_message("Softmax: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
+	assert_true(100 * differ <= all);
+}
+
+/* LayerNormalization of rows of n, once. Returns how many elements differ. */
+static int64_t layer_norm_once(int64_t n, size_t k, double *exact, uint64_t *r)
+{
+	static const float epsilons[] = { 1e-5f, 1e-6f, 1e-12f };
+	const int64_t dim[] = { 2, ROWS / 2, n };
+	struct q x = quantisation(r, between(r, 0.5, 30)), y = quantisation(r, between(r, 4, 9));
+	float gamma[MOST_ROW], beta[MOST_ROW], epsilon = epsilons[k % 3];
+	struct ob a = { 0 }, e = { 0 };
+
+	for (int64_t i = 0; i < n; i++) {
+		gamma[i] = (float)between(r, k % 5 ? 0.5 : -1, 1.5);
+		beta[i] = (float)between(r, -0.5, 0.5);
+	}
+	struct ob g = begin(&x, &y, 3, dim);
+	ob_tensor(&g, "gamma", 1, 1, &n, gamma, (size_t)n * 4);
+	ob_tensor(&g, "beta", 1, 1, &n, beta, (size_t)n * 4);
+	ob_text(&e, 1, "epsilon");
+	ob_varint(&e, 2 << 3 | 5);
+	ob_bytes(&e, &epsilon, 4);
+	ob_int(&e, 20, 1);
+	ob_sub(&a, 5, &e);
+	NODE(&g, "LayerNormalization", "f", &a, "fx", "gamma", "beta");
+	weft_net *net = end(&g, &y, 3, dim, true, false);
+	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3);
+	for (int64_t i = 0; i < ROWS; i++) {
+		norm_row(&in, &x, i * n, n, (double)epsilon, exact + i * n);
+		for (int64_t c = 0; c < n; c++)
+			exact[i * n + c] = exact[i * n + c] * (double)gamma[c] + (double)beta[c];
+	}
+	int64_t differ = count_differing(&out, exact, &y, "LayerNormalization");
+	weft_tensor_release(&out);
+	free(in.data);
+	weft_net_free(net);
+	return differ;
+}
+
+static void layer_norm(void **state)
+{
+	static double exact[ROWS * MOST_ROW];
+	int64_t differ = 0, all = 0;
+	uint64_t r = 2;
+
+	(void)state;
+	for (size_t k = 0; k < 6 * N_SIZES; k++) {
+		differ += layer_norm_once(row_sizes[k % N_SIZES], k, exact, &r);
+		all += ROWS * row_sizes[k % N_SIZES];
+	}
+	print_message("LayerNormalization: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
+	assert_true(100 * differ <= all);
+}
+
+/* ---- exact ---- */
+
+enum { CONCAT, ADD, SUB, MUL, MEAN, N_EXACT };
+
+/* The nodes between fx and f, of which w are constants of codes with their own quantisation. */
+static void exact_nodes(struct ob *g, int kind, const struct q *w, const int8_t *codes, uint64_t *r)
+{
+	static const char *const names[] = { "Concat", "Add", "Sub", "Mul" };
+	static const int64_t axes[][2] = { { 1, 0 }, { 0, 0 }, { 2, 0 }, { 0, 2 } };
+	const int64_t dim[] = { kind == CONCAT ? 2 : 1, kind == CONCAT ? 3 : 5, 7 };
+	struct ob a = { 0 };
+
+	if (kind == MEAN) {
+		const int which = (int)(test_random(r) % 4);
+		ob_attr_ints(&a, "axes", which == 3 ? 2 : 1, axes[which]);
+		NODE(g, "ReduceMean", "f", &a, "fx");
+		return;
+	}
+	parameters(g, "sw", "zw", w);
+	ob_tensor(g, "w", w->type, 3, dim, codes, (size_t)(dim[0] * dim[1] * dim[2]));
+	NODE(g, "DequantizeLinear", "fw", NULL, "w", "sw", "zw");
+	if (kind == CONCAT)
+		ob_attr_int(&a, "axis", 1);
+	if (test_random(r) & 1)
+		NODE(g, names[kind], "f", kind == CONCAT ? &a : NULL, "fw", "fx");
+	else
+		NODE(g, names[kind], "f", kind == CONCAT ? &a : NULL, "fx", "fw");
+}
+
+static void exact_kind(int kind, uint64_t seed)
+{
+	const int64_t dim[] = { 2, 5, 7 }, joined[] = { 2, 8, 7 };
+	uint64_t r = seed;
+	int8_t codes[2 * 5 * 7];
+	struct q x = quantisation(&r, 6), y = quantisation(&r, 9), w = quantisation(&r, 5);
+	weft_net *net[2];
+
+	for (size_t i = 0; i < sizeof codes; i++)
+		codes[i] = (int8_t)test_random(&r);
+	for (int k = 0; k < 2; k++) {
+		uint64_t same = r;
+		struct ob g = begin(&x, &y, 3, dim);
+		exact_nodes(&g, kind, &w, codes, &same);
+		int64_t out[] = { 2, 5, 7 };
+		if (kind == MEAN) {
+			same = r;
+			const int which = (int)(test_random(&same) % 4);
+			out[0] = which == 1 || which == 3 ? 1 : 2;
+			out[1] = which == 0 ? 1 : 5;
+			out[2] = which >= 2 ? 1 : 7;
+		}
+		net[k] = end(&g, &y, 3, kind == CONCAT ? joined : out, false, k == 1);
+	}
+	weft_tensor in = make_codes(&x, 3, dim, 7, &r);
+	weft_tensor got = run(net[0], WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3 && w.type == 3), want = run(net[1], WEFT_DEVICE_GOLDEN, &in, false);
+	assert_int_equal(weft_tensor_elements(&got), weft_tensor_elements(&want));
+	for (int64_t i = 0; i < weft_tensor_elements(&got); i++)
+		if (tensor_get(&got, i) != tensor_get(&want, i))
+			fail_msg("kind %d seed %llu element %lld: %lld, not %lld", kind, (unsigned long long)seed, (long long)i,
+			         (long long)tensor_get(&got, i), (long long)tensor_get(&want, i));
+	weft_tensor_release(&got);
+	weft_tensor_release(&want);
+	free(in.data);
+	weft_net_free(net[0]);
+	weft_net_free(net[1]);
+}
+
+static void exact(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		for (int kind = 0; kind < N_EXACT; kind++)
+			exact_kind(kind, seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(exact) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Softmax and LayerNormalization between DequantizeLinear and QuantizeLinear of 8 bits, in
+ * integers, if --requant rescale is set: results are within one step of the exact ones.
+ *
+ * Softmax is TensorFlow Lite's of int8, whose results in units of 2^-16 are rescaled.
+ *
+ * LayerNormalization of a row of n codes q, whose zero point and scale cancel but for
+ * epsilon:
+ *
+ *   m = round(sum of q / n), e = q - m, |e| <= 255
+ *   s = sum of e, |s| <= n                 what m's rounding has left
+ *   w = (sum of e^2 - s^2 / n + n epsilon / scale^2) * 2^b      n times the variance
+ *   r = 1 / sqrt(w), by a table, w moved up by an even count first
+ *   y = (n e - s) * r * gamma + beta
+ *
+ * Every step keeps at least 14 bits behind the highest one that matters.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "onnx_qdq.h"
+
+#define MOST_ROW  4096         /* elements of a row: sums and products stay below 2^31 */
+#define BELOW     (1 << 30)    /* limit of the magnitude of constants */
+#define TABLE_TOP 32767        /* the table's entry for 2^14, the least argument */
+
+/* Returns a RESCALE of int32 or int8 x to type `to` by real, about `most` at most in magnitude, with y_zp added. */
+static int rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp)
+{
+	struct ox_factor f;
+
+	if (!ox_nearest(real, most, &f))
+		return ox_fail(l, -ENOTSUP, "scale %g has no RESCALE", real);
+	return ox_rescale(l, x, to, f, 0, y_zp);
+}
+
+/* Returns op of x and the number v. */
+static int with(struct ox *l, weft_opcode op, int x, double v)
+{
+	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, v);
+
+	return c < 0 ? c : ox_binary(l, op, x, c);
+}
+
+/* Returns int32 x / 2^n, rounded half up. */
+static int right(struct ox *l, int x, int n)
+{
+	weft_attr a = { .shift = { .round = true } };
+	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, n);
+
+	return c < 0 ? c : ox_op(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, (int[]){ x, c }, 2, WEFT_INT32, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+/* Returns a * b / 2^shift of int32, rounded half up; b has a's dimensions, or 1 in their place. */
+static int product(struct ox *l, int a, int b, int shift)
+{
+	weft_attr m = { .mul = { .shift = (int8_t)shift } };
+
+	if (a < 0 || b < 0)
+		return a < 0 ? a : b;
+	return ox_op(l, WEFT_OP_MUL, &m, (int[]){ a, b }, 2, WEFT_INT32, ox_t(l, a)->rank, ox_t(l, a)->dim);
+}
+
+/* Returns x in int32. */
+static int wide(struct ox *l, int x)
+{
+	return x < 0 ? x : ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
+}
+
+/*
+ * Says whether node n is a function of rows of x that can be done in integers: 8 bits in and out, one
+ * row along the last axis of at most MOST_ROW elements.
+ */
+static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct ox_q *q, struct ox_side *x)
+{
+	struct ox_value *v = ox_operand(l, n, 0);
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !v || !ox_side_of(l, v, x) || x->v->t.rank < 1 || x->v->t.dtype == WEFT_INT16 ||
+	    (x->v->t.dtype != WEFT_INT8 && x->v->t.dtype != WEFT_UINT8) || q->zp->t.dtype == WEFT_INT16)
+		return false;
+	const int rank = x->v->t.rank;
+	return (axis == -1 || axis == rank - 1) && x->v->t.dim[rank - 1] <= MOST_ROW;
+}
+
+/* Sets perm to the file's order. */
+static void in_order(int8_t *perm)
+{
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+}
+
+int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	struct ox_side x;
+
+	if (!of_rows(l, n, ox_attr_of(n, "axis", l->opset < 13 ? 1 : -1), q, &x))
+		return 0;
+	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = (float)x.q.s } };
+	int c = ox_side_in(l, x.v, NULL);
+	if (c < 0)
+		return c;
+	int y = ox_op(l, WEFT_OP_TFL_SOFTMAX, &a, &c, 1, WEFT_INT16, ox_t(l, c)->rank, ox_t(l, c)->dim);
+	y = with(l, WEFT_OP_ADD, wide(l, y), 32768);
+	y = y < 0 ? y : rescaled(l, y, WEFT_INT8, 1 / (65536 * q->s), 65536, ox_q_zp(q));
+	in_order(perm);
+	*done = y >= 0;
+	return y;
+}
+
+/* Returns the table of 1/sqrt for arguments 2^14 to 2^16, which TABLE takes less 2^15. */
+static int root_table(struct ox *l)
+{
+	static const int64_t entries = 513;
+	int16_t *t = ox_alloc(l, entries, sizeof *t);
+
+	for (int i = 0; t && i < entries; i++)
+		t[i] = (int16_t)(i < 128 ? TABLE_TOP : lround(TABLE_TOP * sqrt(128.0 / i)));
+	return t ? ox_data(l, WEFT_INT16, 1, &entries, t) : l->err;
+}
+
+/*
+ * Returns float vector v, or zeros if it is NULL, times `by` in int32 along the last of rank
+ * dimensions; limited to +-BELOW.
+ */
+static int vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
+{
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int x = v ? ox_get(l, v, NULL) : 0;
+	int32_t *p = x < 0 ? NULL : ox_alloc(l, n, sizeof *p);
+
+	if (!p)
+		return l->err;
+	const weft_tensor *t = ox_t(l, x);
+	for (int64_t i = 0; i < n && v; i++) {
+		double r = rint((double)((const float *)t->data)[weft_tensor_elements(t) == 1 ? 0 : i] * by);
+		p[i] = (int32_t)(r > BELOW ? BELOW : r < -BELOW ? -BELOW : r == r ? r : 0);
+	}
+	dim[rank - 1] = n;
+	return ox_data(l, WEFT_INT32, rank, dim, p);
+}
+
+/*
+ * Says whether operand k of node n is absent, or a constant float32 vector of `elements` or one
+ * element; *most becomes its largest magnitude.
+ */
+static bool is_vector(struct ox *l, const onnx_node *n, size_t k, int64_t elements, double *most)
+{
+	struct ox_value *v = ox_operand(l, n, k);
+
+	*most = 0;
+	if (!v)
+		return k == 2;
+	int x = ox_settle(l, v) < 0 || !ox_is_const_value(l, v) ? -1 : ox_get(l, v, NULL);
+	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32 || !ox_t(l, x)->data)
+		return false;
+	const int64_t count = weft_tensor_elements(ox_t(l, x));
+	for (int64_t i = 0; i < count; i++)
+		*most = fmax(*most, fabs((double)((const float *)ox_t(l, x)->data)[i]));
+	return count == 1 || count == elements;
+}
+
+/* What a row is normalised with. */
+struct row {
+	int64_t n;
+	int bits;                  /* b: w is the sum times 2^b */
+	int drop;                  /* bits that n e - s times r loses, so that 31 are left */
+	double unit;               /* what a result counts, as normalised() says */
+	double epsilon;            /* n epsilon / scale^2 */
+};
+
+/*
+ * Returns n e - s of the rows of int32 codes, times r: the normalised codes in units of w->unit, at
+ * most sqrt(n) in magnitude.
+ */
+static int normalised(struct ox *l, int q, const struct row *w)
+{
+	const int last = q < 0 ? 0 : ox_t(l, q)->rank - 1;
+	int mean = rescaled(l, ox_reduce(l, WEFT_OP_REDUCE_SUM, q, last), WEFT_INT32, 1 / (double)w->n, 128.0 * (double)w->n, 0);
+	int e = q < 0 || mean < 0 ? -1 : ox_binary(l, WEFT_OP_SUB, q, mean);
+	if (e < 0)
+		return l->err;
+	int s = ox_reduce(l, WEFT_OP_REDUCE_SUM, e, last), squares = ox_reduce(l, WEFT_OP_REDUCE_SUM, product(l, e, e, 0), last);
+	int rest = rescaled(l, product(l, s, s, 0), WEFT_INT32, ldexp(1 / (double)w->n, w->bits), (double)w->n * (double)w->n, 0);
+	int sum = ox_binary(l, WEFT_OP_SUB, with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, squares, w->bits), rest);
+	sum = with(l, WEFT_OP_MAXIMUM, with(l, WEFT_OP_ADD, sum, rint(ldexp(w->epsilon, w->bits))), 1);
+	/* Up by an even count, so that it lies from 2^29 to 2^31. */
+	int zeros = sum < 0 ? sum : ox_unary(l, WEFT_OP_CLZ, sum);
+	int up = with(l, WEFT_OP_BITWISE_AND, with(l, WEFT_OP_SUB, zeros, 1), 30);
+	int high = sum < 0 || up < 0 ? -1 : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, sum, up);
+	if (high < 0)
+		return l->err;
+	int at = with(l, WEFT_OP_SUB, with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, high, 15), 32768);
+	at = at < 0 ? at : ox_rescale(l, at, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
+	int table = at < 0 ? at : root_table(l);
+	int r = table < 0 ? table : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
+	int d = r < 0 ? r : ox_binary(l, WEFT_OP_SUB, with(l, WEFT_OP_MUL, e, (double)w->n), s);
+	int y = product(l, d, r, w->drop), half = right(l, up, 1);
+	return y < 0 || half < 0 ? l->err : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, half);
+}
+
+/* Returns what rows of n codes are normalised with; epsilon is divided by scale^2. */
+static struct row row_of(int64_t n, double epsilon)
+{
+	struct row w = { .n = n, .epsilon = (double)n * epsilon };
+
+	/* The sum of squares is at most 255^2 n. */
+	w.bits = 30 - (int)ceil(log2(65025.0 * (double)n + w.epsilon + 1));
+	w.bits = w.bits < 0 ? 0 : w.bits;
+	/* r is TABLE_TOP 2^7 sqrt(2^14 / t), t = w 2^(b + up - 15); d / sqrt(n w) has the variance 1. */
+	w.unit = ldexp(1 / (TABLE_TOP * sqrt((double)n)), -7 - 7) * sqrt(ldexp(1, w.bits - 15));
+	for (; sqrt((double)n) / w.unit >= 0x1p30 && w.drop < 30; w.drop++)
+		w.unit *= 2;
+	return w;
+}
+
+/* Emits LayerNormalization n of x with vectors gamma and beta. Returns the codes, or a negative errno. */
+static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double most)
+{
+	const onnx_attribute *e = ox_node_attr(n, "epsilon");
+	const double epsilon = e && e->has_f ? (double)e->f : 1e-5;
+	const int rank = x->v->t.rank;
+	const struct row w = row_of(x->v->t.dim[rank - 1], epsilon / (x->q.s * x->q.s));
+	int c = ox_side_in(l, x->v, NULL), log_root = 0, log_gamma;
+
+	int y = normalised(l, wide(l, c), &w);
+	/* y in 2^-f, |y| <= sqrt(n), in 16 bits; gamma / scale in 2^-h, in 15. */
+	while (ldexp(1, 2 * log_root) < (double)w.n)
+		log_root++;
+	const int f = 15 - log_root;
+	frexp(most / q->s, &log_gamma);
+	const int h = 14 - log_gamma;
+	if (y < 0 || f + h < 2 || f + h > 60 || h < -30)
+		return y < 0 ? y : ox_fail(l, -ENOTSUP, "scale %g of %g", q->s, most);
+	y = rescaled(l, y, WEFT_INT32, ldexp(w.unit, f), sqrt((double)w.n) / w.unit, 0);
+	int gamma = vector(l, ox_operand(l, n, 1), ldexp(1 / q->s, h), rank, w.n);
+	int beta = vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, f + h), rank, w.n);
+	y = product(l, y, gamma, 0);
+	y = y < 0 || beta < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, y, beta);
+	return y < 0 ? y : rescaled(l, y, WEFT_INT8, ldexp(1, -f - h), 0x1p31, ox_q_zp(q));
+}
+
+int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	struct ox_side x;
+	double gamma, beta;
+
+	if (!of_rows(l, n, ox_attr_of(n, "axis", -1), q, &x))
+		return 0;
+	const int64_t row = x.v->t.dim[x.v->t.rank - 1];
+	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0) || !(beta / q->s < 1000))
+		return 0;
+	int y = layer_norm(l, n, &x, q, gamma);
+	in_order(perm);
+	*done = y >= 0;
+	return y;
+}

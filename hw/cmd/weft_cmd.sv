@@ -10,8 +10,9 @@
 // finds (and a stream that ends early, or a bus error of the fetch) are
 // reported when every earlier command has retired, so that the commands before
 // the reported one have run. The first fault is kept; then abort_o is high
-// until all units and the fetch are quiet, and only then fault_o rises. Done
-// and reset go the same way.
+// until all units and the fetch are quiet, for four cycles at least, so that what
+// units register has settled, and only then fault_o rises. Done and reset go the
+// same way.
 //
 // Theory: hw/cmd/README.md
 module weft_cmd (
@@ -369,8 +370,21 @@ module weft_cmd (
   );
 
 `ifdef WEFT_ASSERT
+  logic                 kept_q;      // a fault was there in the cycle before
+  weft_cfg_pkg::fault_t kept_fault_q;
+  logic                 abort_q;
+  logic [2:0]           aborting_q;  // cycles of abort_o, up to 4
   always_ff @(posedge clk_i) begin
+    kept_q       <= rst_ni && fault_o && !cleared_o;
+    kept_fault_q <= first_fault_o;
+    abort_q      <= rst_ni && abort_o;
+    aborting_q   <= !abort_o ? '0 : aborting_q[2] ? 3'd4 : aborting_q + 3'd1;
     if (rst_ni) begin
+      if (kept_q) assert (fault_o && first_fault_o == kept_fault_q);                  // the first is kept
+      if (fault_o) assert (!started_o && first_fault_o.code != weft_cmd_pkg::FAULT_NONE);
+      if (abort_q && !abort_o) assert (u_busy == '0 && !fetch_busy && aborting_q[2]);  // until all are quiet
+      if (started_o) assert (!busy_o && !reset_i);
+      if (retire_o != '0) assert ((retire_o & ~active_o) == '0);
       assert (!(running_o && (u_fault & ~active_o) != '0));
       if (fault_pulse_o || done_pulse_o) assert (u_busy == '0);
     end

@@ -159,8 +159,27 @@ module weft_cmd_fetch (
   end
 
 `ifdef WEFT_ASSERT
+  // Of window 0, as start_i found it; a stream that did not lie in it is not fetched.
+  weft_cfg_pkg::mem_addr_t first_q, end_q;
+  logic                    known_q;
   always_ff @(posedge clk_i) begin
-    if (rst_ni && r_valid_i && !stop_i) assert (beat_wready);
+    if (!rst_ni) known_q <= 1'b0;
+    else if (start_i) begin
+      known_q <= !bad_window_o;
+      first_q <= stream_addr;
+      end_q   <= win_base_i + MemW'(win_size_i);
+    end
+    if (rst_ni) begin
+      if (r_valid_i && !stop_i) assert (beat_wready);
+      if (ar_valid_o) begin
+        assert (!stop_i && known_q);
+        assert (ar_o.len < 8'd8 && ar_o.addr >= first_q);
+        // The last beat holds a word of the stream; the window may end inside of it.
+        assert (ar_o.addr + (MemW'(ar_o.len) << Log2N) < end_q);
+      end
+      if (stop_i) assert (!ar_valid_o);
+      if (start_i) assert (words_q == '0 || stop_i || !word_valid_o);
+    end
   end
 `else
   logic unused_ready;

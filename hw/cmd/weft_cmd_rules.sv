@@ -69,4 +69,37 @@ module weft_cmd_rules (
     endcase
   end
 
+`ifdef WEFT_ASSERT
+  // The header's sentences once more, with products; of commands whose fields are in range.
+  logic [7:0]  op;
+  logic        is_conv, is_dw, is_pool, is_elt, in_range;
+  logic [31:0] pixels, columns;
+  logic [11:0] broken;
+  always_comb begin
+    op       = cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8];
+    is_conv  = op == weft_cmd_pkg::OP_CONV;
+    is_dw    = op == weft_cmd_pkg::OP_DW;
+    is_pool  = op == weft_cmd_pkg::OP_POOL;
+    is_elt   = op == weft_cmd_pkg::OP_ELT;
+    in_range = ow != '0 && oh != '0 && oc != '0 && (!is_dw || stride_x != '0);
+    pixels   = 32'(ow) * 32'(oh);
+    columns  = (32'(ow) - 32'd1) * 32'(stride_x) + (n_ky != '0 ? 32'd9 : 32'd3);
+    if (int16 || n_ky != '0) columns = columns * 32'd2;
+    broken = '0;
+    broken[0]  = is_conv && keep && (oc > 16'(N) || pixels > N);
+    broken[1]  = (is_dw || is_pool) && add;
+    broken[2]  = is_dw && columns > weft_cfg_pkg::DW_LINE;
+    broken[3]  = is_dw && ((n_ky == '0) != (n_kx == '0) || (n_ky != '0 && n_kx < 4'd3));
+    broken[4]  = (is_pool || is_elt) && scale16;
+    broken[5]  = (is_conv || is_dw) && scale16 && cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB];
+    broken[6]  = (is_conv || is_dw) && fp && cmd_i[weft_cmd_pkg::POST_X_FMT_LSB + 2];
+    broken[7]  = is_pool && fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB];
+    broken[8]  = op == weft_cmd_pkg::OP_STORE && cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
+    broken[9]  = raw && (is_pool || is_elt || (is_conv && add));
+    broken[10] = is_elt && 2'(add) + 2'(lookup) + 2'(product) > 2'd1;
+    broken[11] = is_elt && lookup && cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20] % 20'(N) != '0;
+    if (in_range) assert (ok_o == (broken == '0));
+  end
+`endif
+
 endmodule

@@ -52,11 +52,19 @@ module weft_reset (
   end
 
 `ifdef WEFT_ASSERT
+  logic       host_q, software_q, watchdog_q;
   logic [4:0] low_q;        // cycles in which rst_chip_no has been low, up to 16
   always_ff @(posedge clk_i) begin
     if (!rst_ni || rst_chip_no) low_q <= '0;
     else if (low_q != 5'd16) low_q <= low_q + 5'd1;
+    // One cycle behind what asked for it.
+    host_q     <= rst_ni && host_i;
+    software_q <= rst_ni && !host_i && rst_chip_no && software_i;
+    watchdog_q <= rst_ni && !host_i && rst_chip_no && !software_i && watchdog_i;
     if (rst_ni) begin
+      if (host_q) assert (cause_o == weft_chip_pkg::CAUSE_HOST);
+      if (software_q) assert (cause_o == weft_chip_pkg::CAUSE_SOFTWARE);
+      if (watchdog_q) assert (cause_o == weft_chip_pkg::CAUSE_WATCHDOG);
       if (rst_chip_no) assert (low_q == '0 || low_q >= 5'd15);
       assert (rst_chip_no || (!rst_npu_no && !rst_link_no));              // resets everything
     end

@@ -124,10 +124,15 @@ module weft_rv32_csr (
   assign unused = &{1'b0, trap_pc_i[1:0]};
 
 `ifdef WEFT_ASSERT
+  logic old_trap_q;
   always_ff @(posedge clk_i) begin
+    old_trap_q <= rst_ni && trap_i;
     if (rst_ni) begin
       assert (!(write_i && trap_i) && !(write_i && mret_i) && !(trap_i && mret_i));
       assert (!irq_o || wake_o);
+      assert (mtvec_o[1:0] == 2'b00 && mepc_o[1:0] == 2'b00);
+      if (addr_i == weft_rv32_pkg::CSR_MSTATUS) assert (read_o[12:11] == 2'b11);
+      if (old_trap_q) assert (!irq_o);   // a trap has cleared MIE at the next edge
     end
   end
 `endif

@@ -178,4 +178,27 @@ module weft_rv32_decode (
     endcase
   end
 
+`ifdef WEFT_ASSERT
+  logic legal, writes_csr;
+  always_comb begin
+    legal      = kind_o != weft_rv32_pkg::KIND_ILLEGAL;
+    writes_csr = instr_i[6:0] == OpSystem && funct3[1:0] != 2'b00 && csr_writes;
+    // No compressed instructions, no CSR that is not there, none written that is read-only.
+    if (instr_i[1:0] != 2'b11) assert (!legal);
+    if (kind_o == weft_rv32_pkg::KIND_CSR) assert (csr_there);
+    if (writes_csr && csr[11:10] == 2'b11) assert (!legal);
+    // Reserved fields of FENCE and FENCE.I do not count.
+    if (instr_i[6:0] == OpFence && funct3[2:1] == 2'b00)
+      assert (kind_o == (funct3[0] ? weft_rv32_pkg::KIND_FENCEI : weft_rv32_pkg::KIND_FENCE));
+    // Nothing is written where rd_o is 0; what is not legal has no operands and writes nothing.
+    assert (rd_o == '0 || rd_o == instr_i[11:7]);
+    if (!legal || kind_o == weft_rv32_pkg::KIND_STORE || kind_o == weft_rv32_pkg::KIND_BRANCH ||
+        kind_o == weft_rv32_pkg::KIND_FENCE || kind_o == weft_rv32_pkg::KIND_FENCEI) assert (rd_o == '0);
+    if (!legal) assert (!rs1_used_o && !rs2_used_o);
+    // A second register's value matters only where the second operand is none of the immediates, or is stored or compared.
+    if (rs2_used_o && b_imm_o) assert (kind_o == weft_rv32_pkg::KIND_STORE || kind_o == weft_rv32_pkg::KIND_BRANCH);
+    if (jalr_o) assert (kind_o == weft_rv32_pkg::KIND_JUMP && rs1_used_o);
+  end
+`endif
+
 endmodule

@@ -3,7 +3,7 @@
 // Multiplier and divider of the control core.
 //
 // start_i takes the operands; done_o is high in the cycle in which result_o is
-// valid: two cycles after start for MUL, MULH, MULHSU, MULHU, 34 for DIV, DIVU,
+// valid: two cycles after start for MUL, MULH, MULHSU, MULHU, 33 for DIV, DIVU,
 // REM, REMU (funct3_i). start_i only while idle. Division by zero and overflow
 // give what the manual says.
 module weft_rv32_muldiv (
@@ -85,11 +85,45 @@ module weft_rv32_muldiv (
   end
 
 `ifdef WEFT_ASSERT
+  // What the manual says, by the operators of the language.
+  logic [31:0]        want_q;
+  logic [63:0]        product;
+  logic signed [31:0] quotient, remainder;   // of signed operands
+  always_comb begin
+    product   = '0;
+    quotient  = -$signed(a_i);               // by -1, also where that overflows
+    remainder = '0;
+    if (start_i && b_i != '0 && b_i != '1) begin
+      quotient  = $signed(a_i) / $signed(b_i);
+      remainder = $signed(a_i) % $signed(b_i);
+    end
+    if (start_i) begin
+      case (funct3_i[1:0])
+        2'd1:    product = $signed({{32{a_i[31]}}, a_i}) * $signed({{32{b_i[31]}}, b_i});
+        2'd2:    product = $signed({{32{a_i[31]}}, a_i}) * $signed({32'd0, b_i});
+        default: product = {32'd0, a_i} * {32'd0, b_i};
+      endcase
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      case (funct3_i)
+        3'd0:    want_q <= product[31:0];
+        3'd4:    want_q <= b_i == '0 ? '1 : quotient;
+        3'd5:    want_q <= b_i == '0 ? '1 : a_i / b_i;
+        3'd6:    want_q <= b_i == '0 ? a_i : remainder;
+        3'd7:    want_q <= b_i == '0 ? a_i : a_i % b_i;
+        default: want_q <= product[63:32];
+      endcase
+    end
+  end
+
   logic [5:0] since_q;      // cycles since start_i
   always_ff @(posedge clk_i) begin
     since_q <= start_i ? 6'd1 : since_q + 6'd1;
     if (rst_ni) begin
       assert (!(start_i && busy_q));
+      if (done_o) assert (result_o == want_q);
       if (done_o) assert (since_q == (divide_q ? 6'd33 : 6'd2));
     end
   end

@@ -294,6 +294,10 @@ module weft_dma_load (
     if (rst_ni) begin
       assert (!(done_q && fault_q));
       assert (32'(pending_q) <= Outstanding);
+      if (ar_valid_o) assert (ar_o.addr[Log2N-1:0] == '0 && ar_o.len < 8'd16 && !burst.fault);
+      if (abort_i) assert (!ar_valid_o && !ldw_req);
+      if (pending_q != '0) assert (busy);
+      if (ldw_req) assert (ldw_mask_q[0] && (ldw_mask_q & (ldw_mask_q + N'(1))) == '0);   // the first bytes, one at least
       if (r_valid_i) assert (pending_q != '0);
     end
   end

@@ -197,8 +197,24 @@ module weft_dma_rows #(
   end
 
 `ifdef WEFT_ASSERT
+  logic                   held_q, faulty_q;   // a row was not taken; the one that was taken last is faulty
+  weft_cfg_pkg::dma_row_t old_q;
   always_ff @(posedge clk_i) begin
-    if (rst_ni && valid_q) assert (i1_q != '0 && i2_q != '0 && i3_q != '0 && bytes_q != '0);
+    held_q <= rst_ni && !clear_i && row_valid_o && !row_ready_i;
+    old_q  <= row_o;
+    if (!rst_ni || clear_i) faulty_q <= 1'b0;
+    else if (take) faulty_q <= row_fault;
+    if (rst_ni) begin
+      if (valid_q) assert (i1_q != '0 && i2_q != '0 && i3_q != '0 && bytes_q != '0);
+      if (held_q) assert (row_valid_o && row_o == old_q);
+      if (faulty_q) assert (!row_valid_o && !cmd_ready_o);
+      // A row that is no faulty one lies in its window and in the scratchpad, and is not stepped from beyond.
+      if (row_valid_o && !row_o.fault) begin
+        assert (33'(off1_q[31:0]) + 33'(row_o.bytes) <= 33'(size_q) && off1_q[33:32] == '0);
+        assert (weft_cfg_pkg::LOG2_SP_BYTES == AddrW || 32'(row_o.sp) + 32'(bytes_q) <= weft_cfg_pkg::SP_BYTES);
+        assert (row_o.bytes == (int4_q ? AddrW'((21'(bytes_q) + 21'd1) >> 1) : bytes_q));
+      end
+    end
   end
 `endif
 

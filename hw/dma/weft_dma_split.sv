@@ -94,7 +94,12 @@ module weft_dma_split (
   assign busy_o = row_valid_q || burst_valid_o;
 
 `ifdef WEFT_ASSERT
+  logic                     held_q;
+  weft_cfg_pkg::dma_burst_t old_q;
   always_ff @(posedge clk_i) begin
+    held_q <= rst_ni && !clear_i && burst_valid_o && !burst_ready_i;
+    old_q  <= burst_o;
+    if (rst_ni && held_q) assert (burst_valid_o && burst_o == old_q);
     if (rst_ni && burst_valid_o && !burst_o.fault) begin
       assert (burst_o.bytes != '0 && burst_o.len < 8'd16);
       assert (13'(burst_o.addr[11:0]) + 13'(burst_o.bytes) <= 13'd4096);

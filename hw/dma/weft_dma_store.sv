@@ -311,6 +311,11 @@ module weft_dma_store (
     if (rst_ni) begin
       assert (!(done_q && fault_q));
       if (got_q) assert (out_wready);
+      assert (32'(taken_q) <= Outstanding);
+      if (aw_valid_o) assert (aw_o.addr[Log2N-1:0] == '0 && aw_o.len < 8'd16);
+      if (w_valid_o) assert (taken_q != '0 && w_o.strb != '0);   // never before its address
+      if (abort_i) assert (!commit && !mark);
+      if (aw_valid_o || w_valid_o || data_valid) assert (busy);  // what has begun is answered first
     end
   end
 `else

@@ -329,6 +329,10 @@ module weft_conv #(
       assert (!(take && !rows_valid));
       assert (!(adv && row_due && !row_can));   // a row that is due would be lost
       assert (!(row_due && !d_valid_q));
+      assert (!row_valid_o || par_valid);       // the post unit samples them with the row
+      assert (!(done && !(f_valid_q || d_valid_q)));
+      assert (!adv || !dead_q);                 // after a fault nothing moves
+      assert (!(fault && dead_q));              // a pulse
     end
   end
 `endif

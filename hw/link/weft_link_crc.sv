@@ -18,4 +18,22 @@ module weft_link_crc (
     end
   end
 
+`ifdef WEFT_ASSERT
+  // A byte at once is the byte in a division by hand: the remainder without it, shifted, and
+  // what the 8 bits that left it bring, each by itself (the CRC is linear).
+  logic [31:0] by_bit, one;
+  logic [7:0]  left;
+  always_comb begin
+    left   = crc_i[7:0] ^ byte_i;
+    by_bit = crc_i >> 8;
+    one    = '0;
+    for (int unsigned b = 0; b < 8; b++) begin
+      one = Poly;                       // bit 7 has been divided once, bit 0 eight times
+      for (int unsigned i = 7; i > b; i--) one = (one >> 1) ^ (one[0] ? Poly : 32'd0);
+      if (left[b]) by_bit = by_bit ^ one;
+    end
+    assert (crc_o == by_bit);
+  end
+`endif
+
 endmodule

@@ -111,6 +111,9 @@ module weft_link_read #(
     if (rst_ni) begin
       assert (!start_i || !busy_o);
       assert (held_q <= 6'(Room));
+      if (m_arvalid_o) assert (m_arlen_o < 8'd16 && 32'(next_q[3:0]) + 32'(m_arlen_o) < 32'd16);
+      if (m_arvalid_o) assert (m_araddr_o[31:12] == 20'((m_araddr_o + (32'(m_arlen_o) << Log2)) >> 12));
+      if (m_rvalid_i) assert (held_q != '0);   // of a burst that was asked for, so there is room
     end
   end
 `endif

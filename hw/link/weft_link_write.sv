@@ -156,6 +156,9 @@ module weft_link_write #(
     if (rst_ni) begin
       assert (!start_i || !busy_o);
       assert (!sending_q || word_valid);
+      if (m_awvalid_o) assert (m_awlen_o < 8'd16 && 32'(burst_word[3:0]) + 32'(m_awlen_o) < 32'd16);
+      if (m_wvalid_o) assert (m_wstrb_o != '0);
+      if (m_bvalid_i) assert (answers_q != '0);
     end
   end
 `endif

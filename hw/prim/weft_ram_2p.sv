@@ -47,4 +47,22 @@ module weft_ram_2p #(
   end
   /* verilator lint_on BLKSEQ */
 
+`ifdef WEFT_ASSERT
+  // What was read stays until the next read.
+  logic        a_read_q, b_read_q, a_known_q, b_known_q;
+  logic [31:0] a_old_q, b_old_q;
+  initial {a_known_q, b_known_q} = '0;
+  always_ff @(posedge clk_i) begin
+    a_read_q <= a_en_i;
+    b_read_q <= b_en_i && !b_write_i;
+    a_old_q  <= a_rdata_o;
+    b_old_q  <= b_rdata_o;
+    if (a_read_q) a_known_q <= 1'b1;
+    if (b_read_q) b_known_q <= 1'b1;
+    assert (a_read_q || !a_known_q || a_rdata_o == a_old_q);
+    assert (b_read_q || !b_known_q || b_rdata_o == b_old_q);
+    assert ((Depth & (Depth - 1)) == 0);
+  end
+`endif
+
 endmodule

@@ -21,9 +21,13 @@ module weft_rest #(
 
 `ifdef WEFT_ASSERT
   // Below 1 nothing would settle behind busy_i.
+  logic [2:0] quiet_q;     // cycles since busy_i was high, up to Behind
   always_ff @(posedge clk_i) begin
+    if (!rst_ni || busy_i) quiet_q <= '0;
+    else if (quiet_q != Behind) quiet_q <= quiet_q + 3'd1;
     assert (Behind != 3'd0);
     if (busy_i) assert (need_o);
+    if (rst_ni && !busy_i) assert (need_o == (quiet_q != Behind));
   end
 `endif
 

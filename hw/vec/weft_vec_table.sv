@@ -123,7 +123,13 @@ module weft_vec_table (
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin
-    if (rst_ni && !flush_i) assert (!(start_i && run_q));
+    if (rst_ni && !flush_i) begin
+      assert (!(start_i && run_q));
+      if (start_i) assert (base_i % AddrW'(N) == '0);
+      if (parv_o.req) assert (32'(parv_o.addr) + 2*N <= weft_cfg_pkg::SP_BYTES || weft_cfg_pkg::LOG2_SP_BYTES == AddrW);
+      if (ready_o) assert (!run_q);                        // all are here
+      if (go) assert (ready_o);                            // nothing is looked up in half a table
+    end
   end
 `endif
 

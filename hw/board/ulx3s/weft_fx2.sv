@@ -78,4 +78,35 @@ module weft_fx2 (
     end
   end
 
+`ifdef WEFT_ASSERT
+  // What the bridge saw: bytes of the packet that is open in EP6, and whether its end is owed.
+  logic [9:0] bytes_q;
+  logic       owed_q;          // a frame's last byte filled a packet
+  logic       drove_q, read_q; // we drove the bus, EP2 did
+  always_ff @(posedge clk_i) begin
+    drove_q <= rst_ni && fd_oe_o;
+    read_q  <= rst_ni && !sloe_no;
+    if (!rst_ni) begin
+      bytes_q <= '0;
+      owed_q  <= 1'b0;
+    end else begin
+      if (!slwr_no) begin
+        bytes_q <= bytes_q == 10'd511 || !pktend_no ? '0 : bytes_q + 10'd1;
+        owed_q  <= out_last_i && bytes_q == 10'd511;
+      end else if (!pktend_no) owed_q <= 1'b0;
+
+      // One drives the bus, and in the cycle between the two nobody.
+      assert (!(fd_oe_o && !sloe_no) && !(fd_oe_o && read_q) && !(drove_q && !sloe_no));
+      // EP2 is read and EP6 written where the flags allow, under their own addresses.
+      assert (slrd_no || (fifoadr_o == 2'b00 && flag_empty_ni && !sloe_no));
+      assert (slwr_no || (fifoadr_o == 2'b10 && flag_full_ni && fd_oe_o));
+      assert (pktend_no || (fifoadr_o == 2'b10 && flag_full_ni));
+      // PKTEND goes with the last byte, or alone behind one that filled a packet.
+      assert (slwr_no || pktend_no == !(out_last_i && bytes_q != 10'd511));
+      assert (pktend_no || !slwr_no || (owed_q && bytes_q == '0));
+      assert (slwr_no || !owed_q);
+    end
+  end
+`endif
+
 endmodule

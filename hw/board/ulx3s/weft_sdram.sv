@@ -10,8 +10,10 @@
 // commands change half a cycle before the memory takes them, and read data,
 // CAS latency 2, is taken two cycles behind its command.
 //
-// Cycles at 50 MHz or less: tRCD and tRP 1, tRC, tRFC and tWR 4, one refresh
-// each RefreshCycles (8192 in 64 ms).
+// Cycles from one command to another, as they lie on the pins, at 50 MHz or less: activate
+// to column 2 (tRCD), precharge to activate 2 (tRP), activate to activate 7 (tRC), the last
+// write to precharge 3 (tWR), refresh to what follows 5 (tRFC). One refresh each
+// RefreshCycles (8192 in 64 ms).
 module weft_sdram #(
   parameter int unsigned Bytes         = 8,     // of a beat; a power of two, at least 4
   parameter int unsigned InitCycles    = 5000,  // 200 us
@@ -251,8 +253,21 @@ module weft_sdram #(
   assign unused = &{1'b0, r_ready, w_valid, ar_addr[Log2-1:0], aw_addr[Log2-1:0]};
 
 `ifdef WEFT_ASSERT
+  // Cycles since each command was last on the pins, up to 7.
+  logic [2:0] activated_q, written_q, closed_q, refreshed_q;
+  function automatic logic [2:0] since(input logic now, input logic [2:0] count);
+    since = now ? 3'd1 : count == 3'd7 ? 3'd7 : count + 3'd1;
+  endfunction
   always_ff @(posedge clk_i) begin
+    activated_q <= !rst_ni ? '1 : since(sdram_cmd_no == CmdActivate, activated_q);
+    written_q   <= !rst_ni ? '1 : since(sdram_cmd_no == CmdWrite, written_q);
+    closed_q    <= !rst_ni ? '1 : since(sdram_cmd_no == CmdPrecharge, closed_q);
+    refreshed_q <= !rst_ni ? '1 : since(sdram_cmd_no == CmdRefresh, refreshed_q);
     if (rst_ni) begin
+      if (sdram_cmd_no == CmdActivate) assert (closed_q >= 3'd2 && activated_q >= 3'd7 && refreshed_q >= 3'd5);
+      if (sdram_cmd_no == CmdRead || sdram_cmd_no == CmdWrite) assert (activated_q >= 3'd2);
+      if (sdram_cmd_no == CmdPrecharge) assert (written_q >= 3'd3);
+      if (sdram_cmd_no == CmdRefresh) assert (refreshed_q >= 3'd5 && closed_q >= 3'd2);
       assert (!r_push || r_ready);
       assert (!w_pop || w_valid);
     end

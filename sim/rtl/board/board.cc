@@ -137,7 +137,7 @@ struct SdramBench {
 	std::vector<uint8_t> shadow = std::vector<uint8_t>(kBytes);
 	std::deque<Burst> ar, aw, reading;
 	std::deque<std::pair<uint64_t, uint8_t>> w;
-	unsigned answers = 0;
+	unsigned answers = 0, stopped = 0;      // cycles for which no data is taken
 	uint64_t cycles = 0, beats = 0;
 
 	SdramBench(uint64_t seed, char *msg) : t(&ctx, "board"), r(seed), fail{ msg }, sdram(fail)
@@ -186,7 +186,11 @@ struct SdramBench {
 			t.wdata_i = w.front().first;
 			t.wstrb_i = w.front().second;
 		}
-		t.rready_i = r.below(4) != 0;
+		if (stopped)
+			stopped--;
+		else if (!r.below(300))
+			stopped = 20 + r.below(150);     // the read queue fills up
+		t.rready_i = !stopped && r.below(4) != 0;
 		t.bready_i = r.below(2);
 		t.eval();
 		const bool ar_taken = t.arvalid_i && t.arready_o, aw_taken = t.awvalid_i && t.awready_o;

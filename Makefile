@@ -172,6 +172,12 @@ FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
 BOARD_SV := hw/prim/weft_fifo.sv hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
 BOARD_SO := $(RTL_DIR)/weft-board.so
 
+# Blocks of the chip by themselves, for tests of their edges.
+BLOCKS_SV := hw/gen/w16/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv hw/gen/weft_chip_pkg.sv \
+             hw/gen/weft_link_pkg.sv hw/prim/weft_fifo.sv hw/cmd/weft_regs.sv hw/ctrl/weft_reset.sv hw/ctrl/weft_sys.sv \
+             $(sort $(wildcard hw/link/*.sv))
+BLOCKS_SO := $(RTL_DIR)/weft-blocks.so
+
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
 CHIP_CONFIGS ?= w16
@@ -308,7 +314,7 @@ firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
 ## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core and board parts as shared objects
-sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO)
+sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO) $(BLOCKS_SO)
 	@for config in $(if $(RTL_SO),$(CONFIGS)); do ln -sfn $(SIM)/weft-rtl-$$config.so $(RTL_DIR)/weft-rtl-$$config.so; done
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
@@ -669,7 +675,7 @@ $(1): $(3) $(wildcard sim/rtl/$(2)/*) Makefile
 	@mkdir -p $$(@D)/$(2)
 	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
 		--x-assign unique --x-initial unique --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
-		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR)" -LDFLAGS "-shared" -o ../weft-$(2).so \
+		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR) -I$$(CURDIR)/include" -LDFLAGS "-shared" -o ../weft-$(2).so \
 		$(3) sim/rtl/$(2)/weft_$(2)_bench.sv $$(abspath sim/rtl/$(2)/$(2).cc)
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \
 		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="-O2" \
@@ -678,6 +684,7 @@ $(1): $(3) $(wildcard sim/rtl/$(2)/*) Makefile
 endef
 $(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV)))
 $(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
+$(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d

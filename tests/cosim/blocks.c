@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks of the chip by themselves, at edges that a whole chip's runs do not come to: the
+ * host link at the borders of the fence and in front of a slow memory, the counters and
+ * interrupts of the registers, resets of one cycle.
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "sim/rtl/blocks/blocks.h"
+#include "tests/support/level.h"
+
+static const struct weft_blocks_bench_api *api;
+static char msg[WEFT_BLOCKS_MSG];
+
+static int setup(void **state)
+{
+	char path[512];
+	const struct weft_blocks_bench_api *(*get)(void);
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-blocks.so", test_env("WEFT_BUILD", "build"));
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!so) {
+		printf("%s is not built (make sim)\n", path);
+		return -1;
+	}
+	*(void **)&get = dlsym(so, "weft_blocks_bench_api");
+	api = get();
+	return 0;
+}
+
+static void test_link_edges(void **state)
+{
+	(void)state;
+	if (api->link_edges(msg))
+		fail_msg("%s", msg);
+}
+
+static void test_link_slow(void **state)
+{
+	unsigned most = 0;
+
+	(void)state;
+	if (api->link_slow(test_seed(1), (unsigned)test_count(20, 60, 2000), &most, msg))
+		fail_msg("%s", msg);
+	print_message("up to %u bursts of writes under way\n", most);
+	assert_true(most >= 7);
+}
+
+static void test_registers(void **state)
+{
+	(void)state;
+	if (api->registers(test_seed(1), (unsigned)test_count(20000, 100000, 2000000), msg))
+		fail_msg("%s", msg);
+}
+
+static void test_resets(void **state)
+{
+	(void)state;
+	if (api->resets(test_seed(1), (unsigned)test_count(50, 200, 5000), msg))
+		fail_msg("%s", msg);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_link_edges),
+		cmocka_unit_test(test_link_slow),
+		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_resets),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

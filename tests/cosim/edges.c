@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams made for single edges that random ones seldom come to: counts that pass 65 535,
+ * walks that would come round to the input again if they did not saturate, padding of a
+ * whole chunk of int16, rows that are due before their parameters are there.
+ */
+#include "compare_stream.h"
+
+#include "../support/tensors.h"
+
+#define N_CONSTS 65536
+#define N_ARENA 65536
+
+/* A stream that is being written; a row of constants and arena as compare_stream.h has them. */
+static void begin(struct random_stream *s, size_t cap_words)
+{
+	uint64_t rng = 0x1234567;
+
+	memset(s, 0, sizeof(*s));
+	s->words = malloc(cap_words * sizeof(*s->words));
+	s->consts = malloc(N_CONSTS);
+	assert_non_null(s->words);
+	assert_non_null(s->consts);
+	s->n_consts = N_CONSTS;
+	s->n_arena = N_ARENA;
+	for (int i = 0; i < N_CONSTS; i++)
+		s->consts[i] = (uint8_t)test_random(&rng);
+}
+
+static void add(struct random_stream *s, const struct weft_cmd *c)
+{
+	s->n_words += weft_cmd_encode(c, s->words + s->n_words);
+	s->n_cmds++;
+}
+
+/* One row from a window to the scratchpad (LOAD) or back (STORE), behind so many commands of LD and of CV. */
+static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, int32_t len, int ld, int cv)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, op);
+	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+	c.load.dram_off = off;
+	c.load.sp_addr = sp;
+	c.load.row_bytes = len;
+	c.h.wait[WEFT_UNIT_LD] = ld;
+	c.h.wait[WEFT_UNIT_CV] = cv;
+	add(s, &c);
+}
+
+/*
+ * END; runs on the model and on the RTL with the model beside it, and compares the arena.
+ * unverified: although the verifier refuses the stream.
+ */
+static void finish(struct random_stream *s, const char *what, bool unverified)
+{
+	static uint8_t want[N_ARENA], got[N_ARENA];
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_END);
+	add(s, &c);
+	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w16");
+	weft_dev *rtl = stream_device(WEFT_DEV_RTL, WEFT_MEMORY_SRAM, "w16");
+	weft_dev_trust(model, unverified);
+	weft_dev_trust(rtl, unverified);
+	stream_run(0, model, "model", s, want);
+	print_message("%s: %zu commands, %llu cycles\n", what, s->n_cmds, (unsigned long long)stream_run(0, rtl, "rtl", s, got));
+	for (int i = 0; i < N_ARENA; i++)
+		if (want[i] != got[i])
+			fail_msg("%s: memory 0x%x at the end: expected 0x%02x, got 0x%02x", what, i, want[i], got[i]);
+	weft_dev_close(model);
+	weft_dev_close(rtl);
+	free(s->words);
+	free(s->consts);
+}
+
+/* Places in the scratchpad, each in a region of its own. */
+enum { INPUT = 0x00000, WEIGHTS = 0x10000, RECORDS = 0x20000, OUTPUT = 0x30000 };
+
+/* Parameter records for 16 channels into the constants, from 0 on. */
+static void put_records(struct random_stream *s)
+{
+	for (int i = 0; i < 16; i++) {
+		const struct weft_param p = { .bias = 1000 * i - 7000, .mul = 0x40000000 + 1234567 * i, .shift = (uint8_t)(36 + i % 3) };
+		weft_param_write(&p, s->consts + i * WEFT_PARAM_BYTES);
+	}
+}
+
+/* A convolution with one tap of 16 bytes, as many pixels, and 16 output channels. */
+static struct weft_cmd conv(int mode, int32_t ow, int32_t oh, int32_t out)
+{
+	struct weft_cmd c;
+	int32_t bytes = mode == 1 ? 2 : 1;
+
+	weft_cmd_init(&c, WEFT_CMD_CONV);
+	struct weft_cmd_post *p = &c.conv.post;
+	p->mode = mode;
+	p->ow = ow;
+	p->oh = oh;
+	p->oc = 16;
+	p->out_base = out;
+	p->out_x_stride = 16 * bytes;
+	p->out_y_stride = 16 * bytes * ow;
+	p->y_min = mode == 1 ? INT16_MIN : -128;
+	p->y_max = mode == 1 ? INT16_MAX : 127;
+	p->a_shift = p->b_shift = p->s_shift = 31;
+	c.conv.in_base = INPUT;
+	c.conv.w_base = WEIGHTS;
+	c.conv.p_base = RECORDS;
+	c.conv.n_ky = c.conv.n_kx = 1;
+	c.conv.run_len = 16 * bytes;
+	c.conv.stride_y = c.conv.dil_y = 1;
+	c.conv.in_h = 1;
+	c.conv.x_limit = 16 * bytes;
+	c.conv.x_zp = mode == 1 ? 0 : -3;
+	return c;
+}
+
+static void load_operands(struct random_stream *s)
+{
+	put_records(s);
+	move(s, WEFT_CMD_LOAD, 4096, INPUT, 4096, 0, 0);
+	move(s, WEFT_CMD_LOAD, 16384, WEIGHTS, 32768, 0, 0);
+	move(s, WEFT_CMD_LOAD, 0, RECORDS, 16 * WEFT_PARAM_BYTES, 0, 0);
+}
+
+static void need_rtl(void)
+{
+	if (!test_have_rtl("w16"))
+		skip();
+}
+
+/*
+ * LD retires 65 536 times and more; what waits for fewer still starts. The verifier refuses
+ * streams of so many commands.
+ */
+static void test_waits(void **state)
+{
+	struct random_stream s;
+	const int n = 65600;
+
+	(void)state;
+	need_rtl();
+	begin(&s, (size_t)n * 7 + 64);
+	for (int i = 0; i < n; i++)
+		move(&s, WEFT_CMD_LOAD, i % N_CONSTS, i % 4096, 1, 0, 0);
+	move(&s, WEFT_CMD_STORE, 0, 0, 4096, 65535, 0);
+	move(&s, WEFT_CMD_STORE, 8192, 0, 4096, 100, 0);
+	finish(&s, "waits", true);
+}
+
+/*
+ * Steps of 2^19 bytes: a pixel or a kernel column that is 2^22 bytes beyond the input is
+ * padding, although its address and the low 22 bits of its place are those of byte 0. Rows
+ * in steps of 8192: row 2^18 likewise. The verifier refuses such streams.
+ */
+static void test_walks(void **state)
+{
+	struct random_stream s;
+	struct weft_cmd c;
+
+	(void)state;
+	need_rtl();
+	begin(&s, 4096);
+	load_operands(&s);
+
+	c = conv(0, 20, 1, OUTPUT);
+	c.conv.ox_step = 1 << 19;
+	c.h.wait[WEFT_UNIT_LD] = 3;
+	add(&s, &c);
+
+	c = conv(0, 2, 70, OUTPUT + 0x1000);
+	c.conv.stride_y = 8192;
+	c.conv.ox_step = 16;
+	c.conv.x_limit = 64;
+	add(&s, &c);
+
+	c = conv(0, 3, 1, OUTPUT + 0x3000);
+	c.conv.n_kx = 20;
+	c.conv.kx_step = 1 << 19;
+	c.conv.ox_step = 16;
+	c.conv.x_limit = 64;
+	add(&s, &c);
+
+	c = conv(0, 3, 1, OUTPUT + 0x4000);
+	c.conv.n_ky = 70;
+	c.conv.dil_y = 8192;
+	c.conv.ox_step = 16;
+	c.conv.x_limit = 64;
+	add(&s, &c);
+
+	/* What no command has written is anything. */
+	move(&s, WEFT_CMD_STORE, 0, OUTPUT, 20 * 16, 3, 4);
+	move(&s, WEFT_CMD_STORE, 0x1000, OUTPUT + 0x1000, 140 * 16, 3, 4);
+	move(&s, WEFT_CMD_STORE, 0x3000, OUTPUT + 0x3000, 3 * 16, 3, 4);
+	move(&s, WEFT_CMD_STORE, 0x4000, OUTPUT + 0x4000, 3 * 16, 3, 4);
+	finish(&s, "walks", true);
+}
+
+/* Rows of int16 that begin 1 to 40 elements in front of the input, in runs of several chunks. */
+static void test_int16_padding(void **state)
+{
+	struct random_stream s;
+
+	(void)state;
+	need_rtl();
+	begin(&s, 4096);
+	load_operands(&s);
+	for (int k = 1; k <= 40; k++) {
+		struct weft_cmd c = conv(1, 3, 1, OUTPUT + 96 * (k - 1));
+		c.conv.run_len = 128;
+		c.conv.ox_step = 34;
+		c.conv.x_limit = 150;
+		c.conv.xb_start = -2 * k;
+		c.conv.in_base = (INPUT + 512 - 2 * k) & 0xfffff;
+		c.h.wait[WEFT_UNIT_LD] = 3;
+		add(&s, &c);
+	}
+	move(&s, WEFT_CMD_STORE, 0, OUTPUT, 40 * 96, 3, 40);
+	finish(&s, "int16 padding", false);
+}
+
+/*
+ * Input, weights and records in one region, the input's words all in one bank: the records,
+ * which are read last, come behind the first rows that need them.
+ */
+static void test_late_parameters(void **state)
+{
+	struct random_stream s;
+
+	(void)state;
+	need_rtl();
+	begin(&s, 4096);
+	put_records(&s);
+	move(&s, WEFT_CMD_LOAD, 4096, INPUT, 16384, 0, 0);
+	move(&s, WEFT_CMD_LOAD, 20480, INPUT + 0x4000, 4096, 0, 0);
+	move(&s, WEFT_CMD_LOAD, 0, INPUT + 0x6000, 16 * WEFT_PARAM_BYTES, 0, 0);
+	for (int k = 0; k < 8; k++) {
+		struct weft_cmd c = conv(0, 16, 2, OUTPUT + 0x200 * k);
+		c.conv.in_base = INPUT + 3 * k;        /* mostly two words a read */
+		c.conv.ox_step = 32;
+		c.conv.oy_step = 512;
+		c.conv.in_h = 2;
+		c.conv.x_limit = 512;
+		c.conv.w_base = INPUT + 0x4000 + 256 * k;
+		c.conv.p_base = INPUT + 0x6000;
+		c.h.wait[WEFT_UNIT_LD] = 3;
+		c.h.wait[WEFT_UNIT_CV] = k;            /* alone, so that nothing is read ahead */
+		add(&s, &c);
+	}
+	move(&s, WEFT_CMD_STORE, 0, OUTPUT, 0x1000, 3, 8);
+	finish(&s, "late parameters", false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_walks),
+		cmocka_unit_test(test_int16_padding),
+		cmocka_unit_test(test_late_parameters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,9 +13,11 @@ set -u
 dir=$1
 shift
 list="$*"
+mkdir -p "$(dirname "$dir")" || exit 1
+exec 9>"$dir.lock"             # several tests may ask for one environment at the same time
+flock 9 || exit 1
 [ -f "$dir/packages" ] && [ "$(cat "$dir/packages")" = "$list" ] && exit 0
 if [ ! -x "$dir/bin/python" ]; then
-	mkdir -p "$(dirname "$dir")"
 	python3 -m venv "$dir" >&2 || exit 1
 fi
 if ! "$dir/bin/python" -m pip install -q --disable-pip-version-check --retries 1 "$@" >&2; then

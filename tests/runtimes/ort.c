@@ -27,7 +27,7 @@ static void provider(void **state)
 	char venv[512];
 
 	(void)state;
-	test_venv(venv, sizeof(venv), "ort", "numpy pytest onnx onnxruntime==1.31.*");
+	test_venv(venv, sizeof(venv), "ort", "numpy pytest onnx sympy onnxruntime==1.31.*");
 	/* What the tests leave, and the runtime itself, is removed. */
 	assert_int_equal(shell("t=$TMPDIR/python && mkdir -p $t && WEFT_BUILD=$(realpath %s) WEFT_MODELS=tests/models PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t "
 	                       "%s/bin/python -m pytest -q -p no:cacheprovider --basetemp=$t/pytest userlib/ort/tests; s=$?; rm -rf $t; exit $s",

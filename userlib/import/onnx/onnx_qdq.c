@@ -131,9 +131,17 @@ static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw
 	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
 }
 
+/* Says whether the operator's pads are those of its attribute pads: auto_pad is absent or NOTSET. */
+static bool pads_given(const onnx_node *n)
+{
+	const onnx_attribute *a = ox_node_attr(n, "auto_pad");
+
+	return !a || (a->s.len == 6 && !memcmp(a->s.data, "NOTSET", 6));
+}
+
 /*
  * Says whether TRANSPOSE_CONV2D can do ConvTranspose n of x with weights w: 8-bit images, one
- * group, no dilation, no output_shape and auto_pad, less cut off on each side than the kernel is
+ * group, no dilation, no output_shape, no auto_pad but NOTSET, less cut off on each side than the kernel is
  * long, and output_padding of at most 255.
  */
 static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const weft_tensor *w)
@@ -141,7 +149,7 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 	const onnx_attribute *pads = ox_node_attr(n, "pads"), *grow = ox_node_attr(n, "output_padding");
 
 	if (x->v->t.rank != 4 || w->rank != 4 || x->v->t.dtype == WEFT_INT16 || ox_attr_of(n, "group", 1) != 1 ||
-	    ox_node_attr(n, "output_shape") || ox_node_attr(n, "auto_pad") || w->dim[0] != x->v->t.dim[1])
+	    ox_node_attr(n, "output_shape") || !pads_given(n) || w->dim[0] != x->v->t.dim[1])
 		return false;
 	const onnx_attribute *d = ox_node_attr(n, "dilations");
 	for (size_t i = 0; d && i < d->n_ints; i++)

@@ -316,9 +316,11 @@ struct weft_report {
 	double cpu_seconds;        /* processor time of the thread within it */
 	uint64_t sim_cycles;       /* RTL: cycles simulated */
 	uint64_t macs_all;         /* of all operators, wherever they run */
-	double npu_cycles;         /* 0 to 1: estimate's part of itself and host_ms, taken as cycles at 100 MHz */
-	/* Names of the tensors that the NPU makes and the host reads, or the other way round. QUANTIZE, DEQUANTIZE and SOFTMAX
-	 * next to the network's inputs or outputs do not count. */
+	double npu_cycles;         /* 0 to 1: estimate / (estimate + host_ms as cycles at 100 MHz); 1 if both are 0 */
+	/*
+	 * n_switches names of tensors that the NPU makes and the host reads, or the other way round.
+	 * QUANTIZE, DEQUANTIZE and SOFTMAX next to the network's inputs or outputs do not count.
+	 */
 	const char **switches;
 	int n_switches;
 };

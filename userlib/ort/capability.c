@@ -346,9 +346,11 @@ static bool load(struct finder *f, const struct node *const *nodes, size_t n, we
 }
 
 /*
- * Sets *is to whether the NPU has multiplications to do in a network of n nodes. If so, it is kept for
- * Compile with its session on the provider's device, otherwise freed. Returns NULL, or a status if there
- * is no memory; a network that cannot be compiled is not worth it.
+ * Sets *is to whether the nodes of a network of n nodes are to be taken: the NPU has multiplications to
+ * do in it, or the provider's device cannot be opened, which Compile will report. In the first case the
+ * network is kept for Compile in p->kept, with its session on the provider's device; in all others it
+ * is freed. Returns NULL, or a status if there is no memory; a network that cannot be compiled is not
+ * worth it.
  */
 static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool *is)
 {

@@ -190,7 +190,10 @@ static int find_ports(struct fused *f, const struct part *part, char msg[static 
 	return err;
 }
 
-/* Says whether k is the part of a fused node: it has as many nodes, and ports of the same names. */
+/*
+ * Says whether the kept part k is that of a fused node: it has as many nodes and outputs, and each of
+ * its inputs and outputs has the name of one of the fused node.
+ */
 static bool is_kept(const struct provider *p, const struct kept *k, const struct part *part)
 {
 	struct weft_port port;
@@ -205,8 +208,9 @@ static bool is_kept(const struct provider *p, const struct kept *k, const struct
 }
 
 /*
- * Gives f the part that was kept since GetCapability, or loads and opens it now, and finds its ports at
- * the fused node. Returns 0 or a negative errno with one line in msg; the caller frees f.
+ * Gives f the part that was kept since GetCapability, which then leaves p->kept, or loads and opens one
+ * now, and finds its ports at the fused node. Returns 0 or a negative errno with one line in msg; the
+ * caller frees f.
  */
 static int open_part(struct provider *p, const struct part *part, struct fused *f, char msg[static WEFT_MSG_LEN])
 {

@@ -87,7 +87,7 @@ int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, s
  */
 int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Close the parts that were kept, and leave the device. */
+/** Close the parts that were kept and not taken, and leave the device; p->kept and p->device are NULL then. */
 void forget_kept(struct provider *p);
 
 /**

@@ -95,7 +95,10 @@ static const struct {
 
 enum { N_KNOWN = sizeof(known) / sizeof(known[0]) };
 
-/* Writes the keys that a runtime's plugin has to list, of room bytes, with commas between them. */
+/*
+ * Writes the keys that the plugin of this runtime has to `list`, which has room for `room` bytes, with
+ * ", " between them.
+ */
 static void list_keys(enum plugin_host host, char *list, size_t room)
 {
 	size_t len = 0;

@@ -15,20 +15,24 @@ enum plugin_host { PLUGIN_ONNX = 1, PLUGIN_TFLITE = 2 };
 
 struct plugin_options {
 	enum weft_device device;
-	char usb[112];             /* which card; "": any */
-	char config[16];
-	bool check;
+	char usb[112];             /* of WEFT_DEVICE_USB: the card's serial or "@SOCKET"; "": any card */
+	char config[16];           /* the name of the NPU's configuration */
+	bool check;                /* compare every run with golden */
 	char profile[PLUGIN_PATH]; /* where traces go; "": nowhere */
 	bool rescale, requant_runtime; /* .onnx: how sums become 8 bits; see struct weft_load_options */
 	enum weft_runtime runtime; /* .tflite: whose bits */
 };
 
-/** A card if one is plugged in, else the functional model; w16, no check, the newest bits. */
+/**
+ * The options that hold if none is stated: a card if one is plugged in, else the functional model;
+ * configuration w16; no check, no trace, .onnx sums exact; .tflite with LiteRT's newest bits.
+ */
 struct plugin_options plugin_defaults(void);
 
 /**
- * Take one option.
- * @return 0; -EINVAL with msg: the runtime's plugin has no such option, or the value is none of it
+ * Take one option, a key and its value as words, into *o.
+ * @return 0; -EINVAL, without a change of *o and with one line in msg: the runtime's plugin has no such
+ *         option, or the value is none of it
  */
 int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
@@ -41,10 +45,10 @@ struct plugin_device;
 /* A part of somebody's graph that the library runs: all zero, or as plugin_open() leaves it. */
 struct plugin_part {
 	weft_net *net;             /* plugin_close() frees it */
-	weft_session *session;
-	struct plugin_device *device;
+	weft_session *session;     /* NULL: not open */
+	struct plugin_device *device;   /* on which it runs; the part counts as one of its users */
 	struct plugin_options options;
-	char trace[PLUGIN_PATH];
+	char trace[PLUGIN_PATH];   /* the file of its trace, if options.profile names one */
 };
 
 /**
@@ -53,23 +57,35 @@ struct plugin_part {
  * @param part     Its net is set, the rest is zero; plugin_close() in each case.
  * @param i        The part's number, from 0.
  * @param threads  To compile with, at most; 0: one.
- * @param device   The device of the parts beside it; NULL there: it is opened, for plugin_leave().
+ * @param device   The device of the parts beside it. If *device is NULL, it is opened and left there;
+ *                 the caller gives it to plugin_leave() once no more parts follow.
  * @return as weft_session_open(), and as weft_dev_open()
  */
 int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i, unsigned threads, struct plugin_device **device,
                 char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Open a part's session again, with another network, which becomes the part's in each case. @return as plugin_open() */
+/**
+ * Close a part's session and free its network, and open one for net on the same device. net becomes the
+ * part's in each case, also if that fails; the part has no session then.
+ * @return as weft_session_open()
+ */
 int plugin_replace(struct plugin_part *part, weft_net *net, unsigned threads, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** No more parts will be opened on it. device may be NULL. */
+/**
+ * Say that the caller opens no more parts on the device. It is closed and freed when the last part on
+ * it is closed, or now if there is none. device may be NULL.
+ */
 void plugin_leave(struct plugin_device *device);
 
-/** Close a part's session and free its network; it is all zero then. Any part may run meanwhile. */
+/**
+ * Close a part's session, free its network and leave its device; it is all zero then. Other parts on
+ * the device may run meanwhile: it waits for a run that is under way.
+ */
 void plugin_close(struct plugin_part *part);
 
 /**
- * weft_session_run_into(); where the options ask for a check, msg says which element differs first.
+ * Run the part with weft_session_run_into(), after waiting for other parts on its device. If the options
+ * ask for a check and results differ (-EBADMSG), msg says how many elements do, and which is the first.
  * @return as weft_session_run_into()
  */
 int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg WEFT_ROOM(WEFT_MSG_LEN));

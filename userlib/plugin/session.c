@@ -15,8 +15,9 @@ struct plugin_device {
 };
 
 /*
- * Opens a device as weft_session_open() would with the part's options, and sets *out to it, with one
- * user. Returns as weft_dev_open(), with one line in msg.
+ * Opens a device as weft_session_open() would with the part's options (none for golden), and sets *out
+ * to it, with one user: the caller, who gives it to plugin_leave(). Returns 0, -ENOMEM, or as
+ * weft_dev_open(), with one line in msg.
  */
 static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {
@@ -54,8 +55,9 @@ void plugin_leave(struct plugin_device *d)
 }
 
 /*
- * Opens the session of a part that has its network, options and device. Returns as weft_session_open(),
- * with one line in msg.
+ * Opens the session of a part that has its network, options, trace and device, which it holds
+ * meanwhile. threads: to compile with, at most. Returns as weft_session_open(), with one line in msg;
+ * part->session stays NULL after a failure.
  */
 static int open_session(struct plugin_part *part, unsigned threads, char msg[static WEFT_MSG_LEN])
 {
@@ -73,7 +75,10 @@ static int open_session(struct plugin_part *part, unsigned threads, char msg[sta
 	return err;
 }
 
-/* Closes a part's session, if it is open, and frees its network. */
+/*
+ * Closes a part's session, if it is open, once no other part runs on the device, and frees its network.
+ * Both are NULL then.
+ */
 static void close_session(struct plugin_part *part)
 {
 	if (part->session) {

@@ -154,7 +154,10 @@ static double quantile(const struct observed *v, double p)
 	return v->max;
 }
 
-/* Runs the second pass, into histograms, and cuts lo..hi by the percentile. Returns 0 or a negative errno. */
+/*
+ * Runs the second pass, into histograms, and cuts each entry's lo..hi to the percentile at both ends.
+ * Returns 0 or a negative errno with one line in the message; lo..hi stay as they are then.
+ */
 static int cut(const struct observer *w)
 {
 	uint64_t *bins = calloc((size_t)w->n + 1, BINS * sizeof *bins);

@@ -273,11 +273,17 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 /* Host time as cycles of an NPU, to compare both: at 100 MHz. */
 #define WEFT_HOST_CYCLES_PER_MS 100000.0
 
-/** The tensors at which a program switches between NPU and host: names of the graph, n of them, in an array from malloc.
- * 0 or -ENOMEM; *names is to be freed in any case */
+/**
+ * List the tensors at which a program switches between NPU and host, in the graph's order.
+ * @param[out] names  An array from malloc, which the caller frees in each case; the *n names in it stay
+ *                    the graph's.
+ * @return 0 or -ENOMEM
+ */
 int weft_list_switches(const weft_program *p, const char ***names, int *n);
 
-/** The part of a report's cycles that are the NPU's, 0 to 1. */
+/**
+ * Return estimate / (estimate + host_ms as cycles) of a report, 0 to 1; 1 if both are 0.
+ */
 double weft_share_of_cycles(const struct weft_report *r);
 
 /* ---- report.c ---- */

@@ -17,7 +17,11 @@
 /* Who makes a tensor; EDGE_BEGIN: an operator of the edge that reads nothing but inputs. */
 enum side { NOBODY, NPU, HOST, EDGE_BEGIN };
 
-/* May the operator belong to an edge? Importers also lower quantisation to RESCALE and softmax to floats. */
+/*
+ * Says whether an operator is of a kind that belongs to an edge, by its code, its operator in the file,
+ * or, of a RESCALE, by unsigned values on either side: importers also lower quantisation to RESCALE and
+ * softmax to floats.
+ */
 static bool is_edge_kind(const weft_graph *g, const struct weft_gop *o)
 {
 	static const char *const names[] = { "QUANTIZE", "DEQUANTIZE", "SOFTMAX", "QuantizeLinear", "DequantizeLinear", "Softmax",
@@ -40,19 +44,26 @@ static bool is_edge_kind(const weft_graph *g, const struct weft_gop *o)
 	return false;
 }
 
-/* Is operator i on the host, and of the kind that an edge may have? */
+/* Says whether operator i runs on the host and is of a kind that belongs to an edge. */
 static bool may_be_edge(const weft_program *p, int i)
 {
 	return p->ops[i].unit == WEFT_ON_HOST && is_edge_kind(p->graph, &p->graph->ops[i]);
 }
 
-/* Does nothing of operator i run, so that its result is its operand under another shape? */
+/*
+ * Says whether operator i has operands but does not run, so that its result is the bytes of its first
+ * operand, under another shape.
+ */
 static bool is_alias(const weft_program *p, int i)
 {
 	return p->ops[i].unit == WEFT_ON_NONE && p->graph->ops[i].n_in > 0;
 }
 
-/* Find who makes each tensor, and of which tensor each is the same bytes. */
+/*
+ * Sets side[t] (enum side) to who makes tensor t, and same[t] to the tensor whose bytes it is: itself,
+ * or, behind operators that do not run, the operand of the first of them. Such a tensor's own side
+ * stays NOBODY, and so does that of inputs and constants; side is all 0 before.
+ */
 static void find_sides(const weft_program *p, uint8_t *side, int *same)
 {
 	const weft_graph *g = p->graph;
@@ -77,8 +88,9 @@ static void find_sides(const weft_program *p, uint8_t *side, int *same)
 }
 
 /*
- * Mark the operators behind which there is only the end of the network: host operators of the edge's
- * kinds, and other shapes of what they read. inner is scratch, one for each tensor.
+ * Sets end[i] for the operators behind which there is only the end of the network: host operators of
+ * the edge's kinds and operators that do not run, if no operators but such read their results. inner is
+ * scratch, all false before, one for each tensor.
  */
 static void find_end(const weft_program *p, bool *end, bool *inner)
 {
@@ -95,7 +107,10 @@ static void find_end(const weft_program *p, bool *end, bool *inner)
 	}
 }
 
-/* Note as a switch each tensor that operator i reads from the other side. */
+/*
+ * Notes in is_switch each tensor that operator i reads and the other side makes (NPU for the host, the
+ * host for the NPU), by the tensor whose bytes it is. Nothing for an operator that does not run.
+ */
 static void note_reads(const weft_program *p, int i, const uint8_t *side, const int *same, bool *is_switch)
 {
 	const struct weft_gop *o = &p->graph->ops[i];

@@ -37,7 +37,7 @@ struct part {
 	int n;
 	int *in, n_in;             /* the interpreter's tensors at the network's ports */
 	int *out, n_out;
-	uint64_t macs, npu_macs;   /* multiplications, and those on the NPU */
+	uint64_t macs, npu_macs;   /* multiplications of all its operators, and those of operators on the NPU */
 };
 
 /*
@@ -55,7 +55,8 @@ struct delegate {
 /**
  * Find what speaks against the layout of tflite_abi.h in the interpreter's graph: counts, tensors, nodes.
  * @param words  Room in which the returned words may be put together.
- * @return NULL if the layout is right, or a few words that name what is not; they are constant or in `words`
+ * @return NULL if the layout is right, or a few words that name what is not; they are constant or in
+ *         `words`
  */
 const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LEN));
 
@@ -63,22 +64,28 @@ const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LE
 int graph_read(struct graph *g, struct rt_context *rt);
 void graph_free(struct graph *g);
 
-/** Does a tensor's value come with the network? */
+/** Return whether a tensor's value comes with the network and can be read. */
 bool is_constant(const struct rt_tensor *t);
 
-/** The library's element type, 0: none. */
+/** Return the library's element type for one of the interpreter's (enum rt_type); 0 if there is none. */
 weft_dtype dtype_of(int rt_type);
 
-/** The file's number of an element type, -1: none. */
+/**
+ * Return a .tflite file's number for one of the interpreter's element types; -1 if the library has none
+ * like it.
+ */
 int file_type(int rt_type);
 
 /** May the library take this operator, as far as its code and tensors say? */
 bool may_take(const struct graph *g, const struct op *op);
 
-/** Name of an operator's kind. */
+/**
+ * Return the name of an operator's kind: its own if it is custom, "CUSTOM", "DELEGATE", or "other" if
+ * it is not known.
+ */
 const char *op_name(const struct op *op);
 
-/** Multiplications of a node, as `weft info` counts them. */
+/** Return the multiplications of a node, as `weft info` counts them; 0 for operators without weights. */
 uint64_t macs_of(const struct graph *g, const struct op *op);
 
 /* An operator's options as a table of a .tflite file. */
@@ -90,7 +97,10 @@ struct file_options {
 	int n_list;
 };
 
-/** An operator's options in the file's form. @return 0; -ENOTSUP: not known; -EINVAL: values that no operator has */
+/**
+ * An operator's options in the file's form.
+ * @return 0; -ENOTSUP: not known; -EINVAL: values that no operator has
+ */
 int options_of(const struct op *op, struct file_options *o);
 
 /**
@@ -104,7 +114,7 @@ int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t *
 /** Write a part as part_write() does, and load it. @return as weft_net_load() */
 int part_load(struct rt_context *rt, const struct part *p, bool open, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Is this the part with these nodes? */
+/** Return whether the part has exactly these nodes, the interpreter's numbers, in this order. */
 bool part_is(const struct part *p, const struct rt_ints *nodes);
 
 /**
@@ -116,7 +126,7 @@ int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char
 
 void part_free(struct part *p);
 
-/** The kernel that runs a part. */
+/** Return the kernel that runs a part, for the context's replace(). */
 struct rt_kernel part_kernel(void);
 
 #endif

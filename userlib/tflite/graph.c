@@ -63,7 +63,10 @@ int file_type(int t)
 	return dtype_of(t) ? types[t].file : -1;
 }
 
-/* Returns the number of elements of a tensor; dimensions that are not known count as none. */
+/*
+ * Returns the number of elements of a tensor: 0 if a dimension is 0 or not known (negative), 1 if it
+ * has none.
+ */
 static uint64_t elements(const struct rt_tensor *t)
 {
 	uint64_t n = 1;
@@ -73,7 +76,10 @@ static uint64_t elements(const struct rt_tensor *t)
 	return n;
 }
 
-/* Returns dimension i of a tensor, counted from the end if negative; 1 if it has none. */
+/*
+ * Returns dimension i of a tensor, counted from the end if i is negative; 1 if there is no such
+ * dimension, or it is 0 or not known.
+ */
 static uint64_t extent(const struct rt_tensor *t, int i)
 {
 	int n = t->dims ? t->dims->n : 0;
@@ -115,8 +121,10 @@ static bool is_code(int type)
 }
 
 /*
- * Says whether a tensor can stand in a file and keep its meaning. One that keeps state between runs
- * cannot, nor one whose memory is allocated while the network runs.
+ * Says whether a tensor can stand in a file and keep its meaning: its shape is known and has at most
+ * MAX_RANK dimensions, the library has its type, it is dense, its quantisation is none or affine, and
+ * it is of int4 only if constant. One that keeps state between runs cannot, nor one whose memory is
+ * allocated while the network runs.
  */
 static bool may_stand(const struct rt_tensor *t)
 {
@@ -131,7 +139,7 @@ struct side {
 	bool any;                  /* there is one that is not constant */
 };
 
-/* Returns what the listed tensors are. */
+/* Returns what the listed tensors are; those left out (-1) do not count. */
 static struct side look_at(const struct graph *g, const struct rt_ints *list)
 {
 	struct side s = { .good = true };
@@ -153,8 +161,8 @@ static struct side look_at(const struct graph *g, const struct rt_ints *list)
 enum { CODE_DEQUANTIZE = 6, CODE_SHAPE = 77, CODE_QUANTIZE = 114 };
 
 /*
- * Says whether an operator multiplies floats by constant int8 weights: the interpreter's kernel
- * quantises the floats as it runs, and so does the library.
+ * Says whether an operator with multiplications has constant weights of int8 or int4 with scales: if
+ * its input is floats, the interpreter's kernel quantises them as it runs, and so does the library.
  */
 static bool hybrid(const struct graph *g, const struct op *op)
 {

@@ -32,7 +32,7 @@ static void *init(struct rt_context *rt, const char *data, size_t bytes)
 	return NULL;               /* prepare() says so */
 }
 
-/* The kernel's free. */
+/* The kernel's free: closes and frees the part p, which may be NULL. */
 static void release(struct rt_context *rt, void *p)
 {
 	(void)rt;
@@ -50,7 +50,10 @@ static bool same(const struct rt_tensor *t, const struct weft_port *port)
 	return true;
 }
 
-/* Says whether the part's network is open, and its inputs are what the interpreter has now. */
+/*
+ * Says whether the part's network is open and its inputs have the types and shapes of the interpreter's
+ * tensors now.
+ */
 static bool fits(const struct rt_context *rt, const struct part *p)
 {
 	struct weft_port port;
@@ -62,8 +65,8 @@ static bool fits(const struct rt_context *rt, const struct part *p)
 }
 
 /*
- * Makes the part a network for the shapes that its inputs have now. Returns 0 or a negative errno with
- * one line in msg.
+ * Replaces the part's network and session by those for the shapes that its inputs have now. Returns 0
+ * or a negative errno with one line in msg.
  */
 static int load_again(struct rt_context *rt, struct part *p, char msg[static WEFT_MSG_LEN])
 {
@@ -75,7 +78,7 @@ static int load_again(struct rt_context *rt, struct part *p, char msg[static WEF
 
 /*
  * Gives the interpreter's tensor the shape of the network's port. Returns 0, -ENOMEM, or -EINVAL if it
- * is another tensor then.
+ * cannot be resized or its type is another.
  */
 static int shape_output(struct rt_context *rt, struct rt_tensor *t, const struct weft_port *port)
 {
@@ -92,7 +95,10 @@ static int shape_output(struct rt_context *rt, struct rt_tensor *t, const struct
 	return rt->resize(rt, t, dims) || !same(t, port) ? -EINVAL : 0;
 }
 
-/* The kernel's prepare: follows inputs that were resized, and sets the outputs' shapes. Returns TFL_OK, or an error that it has reported. */
+/*
+ * The kernel's prepare: loads the part again if inputs were resized, and sets the outputs' shapes.
+ * Returns TFL_OK, or TFL_DELEGATE_ERROR, which it has reported.
+ */
 static int prepare(struct rt_context *rt, struct rt_node *node)
 {
 	struct part *p = node->user_data;
@@ -113,7 +119,7 @@ static int prepare(struct rt_context *rt, struct rt_node *node)
 	return err ? TFL_DELEGATE_ERROR : TFL_OK;
 }
 
-/* Returns the library's view of an interpreter's tensor. */
+/* Returns the library's view of an interpreter's tensor, with its data where they are. */
 static weft_tensor view(const struct rt_tensor *t)
 {
 	weft_tensor v = { .dtype = dtype_of(t->type), .rank = t->dims->n, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = t->data };
@@ -123,7 +129,10 @@ static weft_tensor view(const struct rt_tensor *t)
 	return v;
 }
 
-/* The kernel's invoke: one run in the interpreter's tensors. Returns TFL_OK, or an error that it has reported. */
+/*
+ * The kernel's invoke: runs the network once, in the interpreter's own tensors. Returns TFL_OK, or
+ * TFL_DELEGATE_ERROR, which it has reported.
+ */
 static int invoke(struct rt_context *rt, struct rt_node *node)
 {
 	const struct part *p = node->user_data;

@@ -163,8 +163,9 @@ const char *op_name(const struct op *op)
 }
 
 /*
- * Appends one option, read from the interpreter's struct, to *o. Returns 0; -ENOTSUP: the file did not
- * state it; -EINVAL: a value that no operator has.
+ * Appends one option, read from the interpreter's struct at `data`, to *o: as a field, or, of kind
+ * LIST, as o->list. Returns 0; -ENOTSUP: the file did not state it (a padding of 0); -EINVAL: a value
+ * that no operator has.
  */
 static int take(const char *data, const struct place *p, struct file_options *o)
 {

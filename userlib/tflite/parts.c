@@ -37,14 +37,17 @@ void part_free(struct part *p)
 	free(p);
 }
 
-/* Writes the line for it to f->msg. Returns -ENOMEM. */
+/* Writes to f->msg that there is not enough memory. Returns -ENOMEM. */
 static int out_of_memory(struct finder *f)
 {
 	snprintf(f->msg, WEFT_MSG_LEN, "not enough memory");
 	return -ENOMEM;
 }
 
-/* Returns the numbers of all candidates, from malloc, or NULL without memory. */
+/*
+ * Returns the interpreter's numbers of all candidates, in the order of the graph, from malloc; NULL
+ * without memory.
+ */
 static struct rt_ints *candidates(const struct graph *g)
 {
 	struct rt_ints *v = malloc(sizeof(*v) + ((size_t)g->n + 1) * sizeof(v->v[0]));
@@ -67,7 +70,7 @@ bool part_is(const struct part *p, const struct rt_ints *nodes)
 	return same;
 }
 
-/* Says whether a node of the part reads the tensor, or, with made, makes it. */
+/* Says whether a node of the part reads the tensor, or, if `made`, whether one makes it. */
 static bool touched(const struct part *p, int tensor, bool made)
 {
 	for (int i = 0; i < p->n; i++) {
@@ -89,9 +92,10 @@ static bool in_list(const int *v, int n, int x)
 }
 
 /*
- * Fills in the tensors at a part's edges. Inputs are what its nodes read and do not make; outputs
- * are what the interpreter wants of the whole part, and, of a run that ends before it,
- * everything that they make and do not read.
+ * Fills in p->in and p->out, the tensors at a part's edges. Inputs are what its nodes read and do not
+ * make, without constants; outputs are those of its results that are in `wanted`, what the interpreter
+ * wants of the whole part, or that none of its nodes reads (a run that ends before the whole part has
+ * some). Returns 0 or -ENOMEM.
  */
 static int find_edges(struct finder *f, struct part *p, const struct rt_ints *wanted)
 {
@@ -119,8 +123,9 @@ static int find_edges(struct finder *f, struct part *p, const struct rt_ints *wa
 }
 
 /*
- * Loads the first n nodes of f->list as a network; `wanted` are the tensors that the interpreter wants of
- * them. Returns 0 with the part in *out, -ENOMEM, or another negative errno: they do not load.
+ * Loads the first n nodes of f->list as a network, without a session, and counts the attempt in
+ * f->loads. `wanted` are the tensors that the interpreter wants of them. Returns 0 with the part in
+ * *out, -ENOMEM, or another negative errno if they do not load.
  */
 static int load(struct finder *f, int n, const struct rt_ints *wanted, struct part **out)
 {
@@ -150,8 +155,9 @@ static int load(struct finder *f, int n, const struct rt_ints *wanted, struct pa
 }
 
 /*
- * Opens a part's session and counts its multiplications. Returns as plugin_open(), with one line in
- * f->msg.
+ * Opens a part's session on the parts' common device and notes its multiplications, all and those on
+ * the NPU. Returns as plugin_open(), with one line in f->msg; the part is then still the caller's to
+ * free.
  */
 static int open_part(struct finder *f, struct part *p)
 {
@@ -171,7 +177,7 @@ static int open_part(struct finder *f, struct part *p)
 	return 0;
 }
 
-/* Returns the graph's node of that number of the interpreter. */
+/* Returns the graph's node that has this number of the interpreter; NULL if there is none. */
 static struct op *op_of(const struct graph *g, int node)
 {
 	for (int i = 0; i < g->n; i++)
@@ -180,7 +186,7 @@ static struct op *op_of(const struct graph *g, int node)
 	return NULL;
 }
 
-/* The first n nodes of f->list are no candidates any more. */
+/* Makes the first n nodes of f->list no candidates any more. */
 static void drop(struct finder *f, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -188,8 +194,9 @@ static void drop(struct finder *f, int n)
 }
 
 /*
- * Of n nodes that do not load together, finds by bisection the first with which they do not; it is no
- * candidate any more. If there were too many attempts, none of them is. Returns 0 or -ENOMEM.
+ * Of the first n nodes of f->list, which do not load together, finds by bisection the first with which
+ * they do not, and makes it no candidate any more. If LOADS_MOST attempts do not suffice, it does so
+ * with all n. Returns 0 or -ENOMEM.
  */
 static int drop_first_bad(struct finder *f, int n, const struct rt_ints *wanted)
 {
@@ -215,7 +222,7 @@ static int drop_first_bad(struct finder *f, int n, const struct rt_ints *wanted)
 	return 0;
 }
 
-/* Says whether the part with these nodes is ready. */
+/* Says whether a part with exactly these nodes is among those that are ready. */
 static bool is_ready(const struct finder *f, const struct rt_ints *nodes)
 {
 	for (const struct part *p = f->d->ready; p; p = p->next)
@@ -225,8 +232,11 @@ static bool is_ready(const struct finder *f, const struct rt_ints *nodes)
 }
 
 /*
- * Makes a part of the interpreter's ready, or takes nodes from the candidates.
- * Returns 1 if it took some, 0 if not, or a negative errno with f->msg.
+ * Makes a part of the interpreter's ready, if the NPU has multiplications to do in it. Otherwise it
+ * makes nodes of the part no candidates any more: the first bad one if it does not load; all if the
+ * part has no multiplications for the NPU, too many were loaded, or its session cannot be opened with
+ * -ENOTSUP. Returns 1 if it took candidates away, 0 if the part is ready, or a negative errno with one
+ * line in f->msg: no memory, or another failure to open the session.
  */
 static int try_part(struct finder *f, const struct rt_part *of)
 {
@@ -277,8 +287,9 @@ static void forget_others(struct delegate *d, const struct rt_part *parts, int n
 }
 
 /*
- * Asks the interpreter for its parts until each is ready, and sets *nodes to all their nodes. Returns 0
- * or a negative errno with one line in f->msg.
+ * Asks the interpreter for its parts and tries each, again until every one is ready; each time those
+ * that it would not make now are freed. Sets *nodes, from malloc, to all nodes of the parts, which may
+ * be none. Returns 0 or a negative errno with one line in f->msg.
  */
 static int settle(struct finder *f, struct rt_ints **nodes)
 {

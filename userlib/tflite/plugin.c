@@ -26,7 +26,11 @@ static void say(const char *line)
 	fprintf(stderr, "INFO: Weft: %s\n", line);
 }
 
-/* Writes the kinds of nodes that stay with the interpreter, and how many of each, to text, of room bytes. */
+/*
+ * Writes the kinds of nodes that stay with the interpreter, those not in `taken`, and how many there
+ * are of each, to text, which has room for `room` bytes: "; the runtime keeps 2 ADD, 1 SOFTMAX". Writes
+ * nothing if there are none.
+ */
 static void list_left(const struct graph *g, const struct rt_ints *taken, char *text, size_t room)
 {
 	bool *done = calloc((size_t)g->n + 1, sizeof(*done));
@@ -50,7 +54,11 @@ static void list_left(const struct graph *g, const struct rt_ints *taken, char *
 	free(done);
 }
 
-/* Says in one line what runs where, and the NPU's share of the multiplications. */
+/*
+ * Says in one line on stderr how many nodes and parts are taken, on which device and configuration, the
+ * NPU's share of the graph's multiplications, and which nodes the runtime keeps. `taken` are the nodes
+ * of the parts that are ready.
+ */
 static void say_parts(const struct delegate *d, const struct graph *g, const struct rt_ints *taken)
 {
 	const struct plugin_options *o = d->options;
@@ -76,7 +84,7 @@ static void say_parts(const struct delegate *d, const struct graph *g, const str
 	say(line);
 }
 
-/* Frees the parts for which the interpreter has made no kernel. */
+/* Frees the parts that are ready but for which the interpreter has made no kernel. */
 static void drop_ready(struct delegate *d)
 {
 	while (d->ready) {
@@ -86,7 +94,10 @@ static void drop_ready(struct delegate *d)
 	}
 }
 
-/* Takes what can be taken of a graph. Returns 0 or a negative errno with msg. */
+/*
+ * Finds the parts of a graph that the library takes, says so, and has the interpreter replace them by
+ * kernels. Returns 0, also if there are none, or a negative errno with one line in msg.
+ */
 static int apply(struct delegate *d, struct rt_context *rt, char msg[static WEFT_MSG_LEN])
 {
 	struct rt_ints *nodes = NULL;
@@ -130,7 +141,10 @@ static int prepare(struct rt_context *rt, struct rt_delegate *rt_delegate)
 	return err ? TFL_DELEGATE_ERROR : TFL_OK;
 }
 
-/* Makes a delegate with these options. Returns NULL with one line in msg if that fails. */
+/*
+ * Makes a delegate with these options, n keys and values. What is not stated becomes the default.
+ * Returns NULL with one line in msg if there is no memory, or the options are no list or wrong.
+ */
 static struct delegate *create(const char *const *keys, const char *const *values, size_t n, char msg[static WEFT_MSG_LEN])
 {
 	struct delegate *d = calloc(1, sizeof(*d));

@@ -70,7 +70,7 @@ struct rt_node {
 	struct rt_ints *inputs, *outputs; /* numbers of tensors; -1: left out */
 	struct rt_ints *intermediates, *temporaries;
 	void *user_data;           /* what the kernel's init returned */
-	void *builtin_data;        /* the operator's options, see options.c; of a delegate's node struct rt_part */
+	void *builtin_data;        /* the operator's options, see op_table.c; of a delegate's node struct rt_part */
 	const void *custom_data;
 	int custom_bytes;
 	struct rt_delegate *delegate;
@@ -117,7 +117,10 @@ struct rt_context {
 	int (*preview)(struct rt_context *, const struct rt_ints *nodes, struct rt_part **, int *n); /* the context's, until the next call */
 };
 
-/* A flag of delegates: graphs in which the shapes of some tensors are known only when they run may be theirs, too. */
+/*
+ * A flag of delegates: graphs in which the shapes of some tensors are known only when they run may be
+ * theirs, too.
+ */
 enum { RT_ALLOW_DYNAMIC = 1 };
 
 /* prepare: look at the graph, take nodes with context->replace(). */

@@ -11,16 +11,20 @@
 #include "delegate.h"
 #include "userlib/export/fb_write.h"
 
+/* A part that is being written. */
 struct writer {
 	struct rt_context *rt;
 	const struct part *p;
-	bool open;
+	bool open;                 /* the shapes of what the nodes make are open, see part_write() */
 	int *local;                /* by the interpreter's tensor: its number in the file plus 1; 0: none */
 	int *tensors, n_tensors;   /* in the file's order */
 	struct fbw w;
 };
 
-/* Writes a table that the offset at slot leads to. Returns its place. */
+/*
+ * Writes a table with these n fields, to which the offset at `slot` leads, and sets slots[] to the
+ * place of each field. Returns the table's place in the file.
+ */
 static size_t table(struct writer *x, size_t slot, const struct fbw_field *f, int n, size_t *slots)
 {
 	size_t at = fbw_table(&x->w, f, n, slots);
@@ -29,7 +33,7 @@ static size_t table(struct writer *x, size_t slot, const struct fbw_field *f, in
 	return at;
 }
 
-/* Writes a list of n numbers of so many bytes each that the offset at slot leads to. */
+/* Writes a list of n numbers of `bytes` bytes each, to which the offset at `slot` leads. */
 static void numbers(struct writer *x, size_t slot, const void *v, int n, size_t bytes)
 {
 	size_t at = fbw_vector(&x->w, v, (uint32_t)n, bytes, bytes < 4 ? 4 : bytes);
@@ -37,7 +41,10 @@ static void numbers(struct writer *x, size_t slot, const void *v, int n, size_t 
 	fbw_link(&x->w, slot, at);
 }
 
-/* Writes a list of n offsets that the offset at slot leads to. Returns the first one's place. */
+/*
+ * Writes a list of n offsets, still empty, to which the offset at `slot` leads. Returns the place of
+ * the first of the n.
+ */
 static size_t offsets(struct writer *x, size_t slot, int n)
 {
 	size_t at = fbw_offsets(&x->w, (uint32_t)n);
@@ -46,7 +53,7 @@ static size_t offsets(struct writer *x, size_t slot, int n)
 	return at + 4;
 }
 
-/* Gives the listed tensors numbers in the file, those that have none yet. */
+/* Gives each of the listed tensors that has no number in the file the next one. */
 static void number_tensors(struct writer *x, const struct rt_ints *list)
 {
 	for (int i = 0; i < list->n; i++) {
@@ -58,7 +65,10 @@ static void number_tensors(struct writer *x, const struct rt_ints *list)
 	}
 }
 
-/* Writes n tensors, in the file's numbers and -1 for those left out, at slot. Returns 0 or -ENOMEM. */
+/*
+ * Writes a list of n tensors, given by the interpreter's numbers, with those of the file (-1 for those
+ * left out), to which the offset at `slot` leads. Returns 0 or -ENOMEM.
+ */
 static int tensor_list(struct writer *x, size_t slot, const int *list, int n)
 {
 	int32_t *v = calloc((size_t)n + 1, sizeof(*v));
@@ -72,7 +82,10 @@ static int tensor_list(struct writer *x, size_t slot, const int *list, int n)
 	return 0;
 }
 
-/* Writes a tensor's scales and zero points at slot. Returns 0 or -ENOMEM. */
+/*
+ * Writes the scales, zero points and quantised dimension of a tensor that has them, as the table to
+ * which the offset at `slot` leads. Returns 0 or -ENOMEM.
+ */
 static int quantization(struct writer *x, size_t slot, const struct rt_tensor *t)
 {
 	const struct rt_affine *q = t->quantization.params;
@@ -102,9 +115,10 @@ static bool is_input(const struct writer *x, int tensor)
 }
 
 /*
- * Which dimensions of a tensor that a part makes are open: those that the network's file leaves
- * open. If inputs were resized and it leaves none, all but the last, which counts channels.
- * Returns how many numbers were written, 0: none is open.
+ * Writes to v the shape of a tensor that a part makes, with -1 for each open dimension: as the
+ * network's file states it, or, if it states none and x->open is set, with all but the last open, which
+ * counts channels. Returns how many numbers that are; 0, if neither holds or the rank is above
+ * WEFT_MAX_RANK: no dimension is open.
  */
 static int signature(const struct writer *x, const struct rt_tensor *t, int32_t v[static WEFT_MAX_RANK])
 {
@@ -117,7 +131,10 @@ static int signature(const struct writer *x, const struct rt_tensor *t, int32_t 
 	return t->dims->n;
 }
 
-/* Writes tensor i of the file at slot; its buffer is number i + 1. Returns 0 or -ENOMEM. */
+/*
+ * Writes tensor i of the file, to which the offset at `slot` leads; a constant's buffer is number i +
+ * 1. Returns 0 or -ENOMEM.
+ */
 static int tensor(struct writer *x, size_t slot, int i)
 {
 	const struct rt_tensor *t = &x->rt->tensors[x->tensors[i]];
@@ -143,7 +160,10 @@ static int tensor(struct writer *x, size_t slot, int i)
 	return quantised ? quantization(x, slots[n - 1], t) : 0;
 }
 
-/* Writes operator i of the part at slot. Returns 0, -ENOMEM, or as options_of(). */
+/*
+ * Writes operator i of the part, to which the offset at `slot` leads; its code is number i. Returns 0,
+ * -ENOMEM, or as options_of().
+ */
 static int operator(struct writer *x, size_t slot, int i)
 {
 	const struct rt_node *n = &x->p->ops[i].n;
@@ -170,7 +190,10 @@ static int operator(struct writer *x, size_t slot, int i)
 	return err;
 }
 
-/* Writes the graph at slot. Returns 0 or a negative errno. */
+/*
+ * Writes the graph, with tensors and operators, to which the offset at `slot` leads. Returns 0 or a
+ * negative errno as operator().
+ */
 static int subgraph(struct writer *x, size_t slot)
 {
 	const struct fbw_field f[] = { { 0, 0, 0 }, { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 } };
@@ -190,7 +213,10 @@ static int subgraph(struct writer *x, size_t slot)
 	return err;
 }
 
-/* Writes the operator codes at slot: one for each operator. */
+/*
+ * Writes the list of operator codes, to which the offset at `slot` leads: one for each operator of the
+ * part.
+ */
 static void codes(struct writer *x, size_t slot)
 {
 	size_t at = offsets(x, slot, x->p->n), ignored[3];
@@ -202,7 +228,10 @@ static void codes(struct writer *x, size_t slot)
 	}
 }
 
-/* Writes the values of constants at slot. Buffer 0 is empty, and so are those of tensors that are computed. */
+/*
+ * Writes the list of buffers, to which the offset at `slot` leads: number i + 1 has the bytes of tensor
+ * i if it is constant. The first and those of tensors that are computed are empty.
+ */
 static void buffers(struct writer *x, size_t slot)
 {
 	size_t at = offsets(x, slot, x->n_tensors + 1), data;
@@ -217,7 +246,10 @@ static void buffers(struct writer *x, size_t slot)
 	}
 }
 
-/* Writes the whole file. Returns 0 or a negative errno. */
+/*
+ * Numbers the part's tensors and writes the whole file to x->w. Returns 0 or a negative errno as
+ * operator().
+ */
 static int file(struct writer *x)
 {
 	const struct fbw_field f[] = { { 0, 4, 3 }, { 1, 0, 0 }, { 2, 0, 0 }, { 4, 0, 0 } };

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The new network: the file's operators in their order, each on integers or on float32, with QUANTIZE and DEQUANTIZE
- * where a tensor is needed in the other form.
+ * The new network: the file's operators in their order, each on integers or on float32, with QUANTIZE
+ * and DEQUANTIZE where a tensor is needed in the other form.
  */
 #include <errno.h>
 
 #include "tflite_quantize.h"
 
-/* Adds an operator with room for its operands and results. Returns it, or NULL without memory. */
+/*
+ * Adds an operator with room for n_in operands and n_out results, which the caller fills in. Returns
+ * it, valid until the next one is added, or NULL without memory.
+ */
 static struct qt_op *add_op(struct qt *q, int code, int version, int n_in, int n_out)
 {
 	int32_t *io = qt_alloc(q, (size_t)(n_in + n_out) * sizeof *io);
@@ -19,7 +22,10 @@ static struct qt_op *add_op(struct qt *q, int code, int version, int n_in, int n
 	return o;
 }
 
-/* Adds an operator that makes new tensor y of tensor x. Returns 0 or -ENOMEM. */
+/*
+ * Adds an operator (QUANTIZE or DEQUANTIZE, by code and version) that makes new tensor y of new tensor
+ * x. Returns 0 or -ENOMEM.
+ */
 static int add_move(struct qt *q, int code, int version, int x, int y)
 {
 	struct qt_op *o = add_op(q, code, version, 1, 1);
@@ -31,7 +37,10 @@ static int add_move(struct qt *q, int code, int version, int x, int y)
 	return 0;
 }
 
-/* Adds the integer form of the file's tensor t, with its group's scale. Returns its index, or -ENOMEM. */
+/*
+ * Adds a new tensor, the integer form of the file's tensor t, with the scale and zero point of its
+ * group. Nothing makes it yet. Returns its index, or -ENOMEM.
+ */
 static int add_integer(struct qt *q, int t)
 {
 	const struct qt_value *g = &q->value[qt_group(q, t)];
@@ -40,7 +49,10 @@ static int add_integer(struct qt *q, int t)
 	return i < 0 || qt_set_scale(q, i, g->scale, g->zp) ? -ENOMEM : i;
 }
 
-/* Returns the integer form of the file's tensor t, which is quantised now if it is float32 so far; or -ENOMEM. */
+/*
+ * Returns the new tensor that is the integer form of the file's tensor t. If there is none yet, it adds
+ * one, and a QUANTIZE that makes it of the float form, which must be there. -ENOMEM if memory is out.
+ */
 static int integer_of(struct qt *q, int t)
 {
 	struct qt_value *v = &q->value[t];
@@ -53,7 +65,11 @@ static int integer_of(struct qt *q, int t)
 	return v->as_int = i;
 }
 
-/* Returns the form of the file's tensor t that is no integer form of float32, dequantised now if need be; or -ENOMEM. */
+/*
+ * Returns the new tensor that is the file's tensor t in its own type (float32 also for constants of
+ * float16). If there is none yet, it adds one: a constant, or the result of a DEQUANTIZE of the integer
+ * form. -ENOMEM if memory is out.
+ */
 static int plain_of(struct qt *q, int t)
 {
 	struct qt_value *v = &q->value[t];
@@ -68,7 +84,12 @@ static int plain_of(struct qt *q, int t)
 	return v->as_float = i;
 }
 
-/* Returns the new tensor for operand k, tensor t, of an integer operator that is no product; or -ENOMEM. */
+/*
+ * Returns the new tensor for operand k, tensor t of the file, of integer operator o with rule r; not
+ * for weights and bias of a product. Float32 becomes integers: constants with the scale of the results'
+ * group if the rule asks for that, otherwise with the scale of their own range. Other types stay as
+ * they are. -ENOMEM if memory is out.
+ */
 static int integer_operand(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, int k, int t)
 {
 	float scale;
@@ -86,7 +107,10 @@ static int integer_operand(struct qt *q, const struct tfl_op *o, const struct qt
 	return qt_activation(q, t, scale, zp);
 }
 
-/* Finds the new tensors of all operands of integer operator o. Returns 0 or a negative errno. */
+/*
+ * Sets in[] to the new tensors of all operands of integer operator o, -1 for absent ones. Returns 0,
+ * -ENOMEM, or -EINVAL with one line in the message (qt_product).
+ */
 static int integer_operands(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, int32_t *in)
 {
 	for (int k = 0; k < (int)o->in.n; k++) {
@@ -108,8 +132,10 @@ static int integer_operands(struct qt *q, const struct tfl_op *o, const struct q
 }
 
 /*
- * Adds the results of integer operator o. A kernel that states another scale than the result's group has gets a tensor
- * of its own, *stated, that is requantised behind the operator; else *stated is -1. Returns 0 or -ENOMEM.
+ * Sets out[] to new tensors for the results of integer operator o, with their groups' scales. If the
+ * kernel states another scale than the group of the result has, it also adds a tensor with the stated
+ * scale, *stated, which the caller lets the operator make and requantises; otherwise *stated is -1.
+ * Returns 0 or -ENOMEM.
  */
 static int integer_results(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, int32_t *out, int *stated)
 {
@@ -131,7 +157,10 @@ static int integer_results(struct qt *q, const struct tfl_op *o, const struct qt
 	return 0;
 }
 
-/* Adds operator i of the file on integers. Returns 0 or a negative errno. */
+/*
+ * Adds operator i of the file on integers, with what its operands need before it, and a QUANTIZE behind
+ * it if its kernel states another scale than the result's group has. Returns 0 or a negative errno.
+ */
 static int integer_op(struct qt *q, int i)
 {
 	const struct tfl_op *from = &q->m.ops[i];
@@ -157,7 +186,10 @@ static int integer_op(struct qt *q, int i)
 	return add_move(q, TFL_QUANTIZE, q->wide ? 2 : 1, stated, y);
 }
 
-/* Adds operator i of the file as it is. Returns 0 or -ENOMEM. */
+/*
+ * Adds operator i of the file as it is, with a DEQUANTIZE before it for operands that are integers so
+ * far. Returns 0 or -ENOMEM (also if it has an absent result).
+ */
 static int plain_op(struct qt *q, int i)
 {
 	const struct tfl_op *from = &q->m.ops[i];

@@ -26,7 +26,10 @@ int qt_like(struct qt *q, int t, const char *suffix, int type)
 	return q->n_tensor++;
 }
 
-/* Gives tensor i n scales and zero points of 0, all to be filled in, along dimension `axis`. Returns 0 or -ENOMEM. */
+/*
+ * Gives new tensor i n scales and n zero points along dimension `axis`, all 0 for the caller to fill
+ * in. Returns 0 or -ENOMEM.
+ */
 static int set_scales(struct qt *q, int i, int64_t n, int axis)
 {
 	struct qt_tensor *y = &q->tensor[i];
@@ -62,7 +65,9 @@ int qt_plain(struct qt *q, int t)
 	return i;
 }
 
-/* Returns v in steps of a scale, rounded half away from zero, plus zp, within lo..hi. */
+/*
+ * Returns v / scale, rounded to whole numbers with halves away from zero, plus zp, limited to lo..hi.
+ */
 static int64_t in_steps(double v, double scale, int64_t zp, double lo, double hi)
 {
 	return (int64_t)fmin(hi, fmax(lo, round(v / scale) + (double)zp));
@@ -96,8 +101,9 @@ static int64_t channel_of(const struct layout *a, int64_t k)
 }
 
 /*
- * Fills in the scales of weights w: the greatest magnitude of a channel is 127 steps, and its bias, if there is one,
- * has room in the sums.
+ * Fills in scale[], one for each channel of weights w, all 0 before: a channel's greatest magnitude is
+ * 127 steps, or fewer if its bias, if there is one, would else exceed MOST_BIAS steps of x_scale *
+ * scale. A channel of zeros has scale 1.
  */
 static void find_scales(const struct qt_value *w, const struct layout *a, const struct qt_value *bias, float x_scale, float *scale)
 {
@@ -113,7 +119,11 @@ static void find_scales(const struct qt_value *w, const struct layout *a, const 
 	}
 }
 
-/* Adds the bias t of a product whose weights have scales w_scale. Returns its index, or -ENOMEM. */
+/*
+ * Adds the bias, constant t of the file, of a product whose input has scale x_scale and whose weights
+ * have w_scale, one for each channel. Its elements are int32, or int64 of at most 40 bits with int16
+ * activations. Returns its index, or -ENOMEM.
+ */
 static int add_bias(struct qt *q, int t, const float *w_scale, int64_t channels, float x_scale)
 {
 	const struct qt_value *v = &q->value[t];

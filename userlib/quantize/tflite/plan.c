@@ -2,9 +2,9 @@
 /*
  * Which operators become integer ones, and which scale each tensor has.
  *
- * An operator becomes one if it has an integer kernel, all its computed operands and results are float32 and took
- * finite values, and the weights and bias of a product are constant. Tensors that have to share a scale form a group,
- * whose range is that of all its tensors.
+ * An operator becomes one if it has an integer kernel, all its computed operands and results are
+ * float32 and took finite values, and the weights and bias of a product are constant. Tensors that have
+ * to share a scale form a group, whose range is that of all its tensors.
  */
 #include <errno.h>
 #include <float.h>
@@ -22,7 +22,7 @@ int qt_group(struct qt *q, int t)
 	return t;
 }
 
-/* Widens range a, lo and hi, to take in b. Nothing happens if b has seen no value. */
+/* Widens range a, if need be, so that it contains range b; nothing if b was never seen. */
 static void widen(struct observed *a, const struct observed *b)
 {
 	if (!b->seen)
@@ -32,10 +32,7 @@ static void widen(struct observed *a, const struct observed *b)
 	a->seen = true;
 }
 
-/*
- * Makes one group of the groups of tensors a and b. Its first tensor is that of a's group, whose range takes in
- * that of b's. Nothing happens if they are one group.
- */
+/* Makes one group of the groups of tensors a and b, with the range of both. */
 static void join(struct qt *q, int a, int b)
 {
 	a = qt_group(q, a);
@@ -46,21 +43,24 @@ static void join(struct qt *q, int a, int b)
 	q->value[b].group = a;
 }
 
-/* Says whether operand k of an operator with rule r has the scale of its results. */
+/* Says whether operand k of an operator with rule r has to have the scale of its results. */
 static bool is_same(const struct qt_rule *r, int k)
 {
 	return r->kind == QT_SAME && (r->same >> (k < 31 ? k : 31) & 1);
 }
 
-/* Says whether tensor t can hold integers in place of float32: a constant, or a value that was finite in all samples. */
+/*
+ * Says whether tensor t can hold integers in place of float32: a constant, or a value that was finite
+ * in all samples.
+ */
 static bool can_be_integer(const struct qt *q, int t)
 {
 	return q->m.tensors[t].type == TFL_FLOAT32 && (q->value[t].constant || q->value[t].range.seen);
 }
 
 /*
- * Says whether operand k, tensor t, of an operator suits its integer kernel. Operands that are no float32, such as axes
- * and extents, stay as they are.
+ * Says whether operand k, tensor t, of an operator suits its integer kernel. Operands that are no
+ * float32, such as axes and extents, stay as they are.
  */
 static bool operand_suits(const struct qt *q, const struct qt_rule *r, int k, int t)
 {
@@ -73,7 +73,11 @@ static bool operand_suits(const struct qt *q, const struct qt_rule *r, int k, in
 	return can_be_integer(q, t);
 }
 
-/* Says whether operator o of the file becomes an integer one. */
+/*
+ * Says whether operator o of the file becomes an integer one: there is a kernel for the type of
+ * activations, all operands suit it, at least one of them is computed float32, and all results can be
+ * integers.
+ */
 static bool becomes_integer(const struct qt *q, const struct tfl_op *o)
 {
 	const struct qt_rule *r = qt_rule(o->code);
@@ -98,9 +102,9 @@ static bool becomes_integer(const struct qt *q, const struct tfl_op *o)
 }
 
 /*
- * Makes one group of those operands and results of operator o, which has an integer kernel, that have to share
- * a scale by its rule. A constant joins no group, since it is quantised where it is used; the group's range is
- * widened by its elements instead. Operands that are no floats are left alone.
+ * Makes one group of those operands and results of operator o, which has an integer kernel, that have
+ * to share a scale by its rule. A constant joins no group, since it is quantised where it is used; the
+ * group's range is widened by its elements instead. Operands that are no floats are left alone.
  */
 static void join_same(struct qt *q, const struct tfl_op *o)
 {
@@ -134,9 +138,9 @@ static double least_unmasked(const struct qt_value *v)
 }
 
 /*
- * Attention adds a mask of -1e9 or less to what a softmax must not see, or selects such a number in its place. A scale
- * that reached so far would leave nothing of the other values, so the mask m and the result y of an operator with the
- * other operand x end where a softmax makes 0 of them.
+ * Attention adds a mask of -1e9 or less to what a softmax must not see, or selects such a number in its
+ * place. A scale that reached so far would leave nothing of the other values, so the mask m and the
+ * result y of an operator with the other operand x end where a softmax makes 0 of them.
  */
 static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 {
@@ -151,7 +155,10 @@ static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 	y->lo = fmax(y->lo, least);
 }
 
-/* Bounds each operand of operator o that is a mask, by bound_mask(), if o is an ADD or a SELECT. */
+/*
+ * Bounds the masks (bound_mask) among the two summands of operator o, an ADD, or the two values of a
+ * SELECT or SELECT_V2; nothing for other operators.
+ */
 static void bound_masks(struct qt *q, const struct tfl_op *o)
 {
 	const bool selects = o->code == TFL_SELECT || o->code == TFL_SELECT_V2;

@@ -72,7 +72,10 @@ int qt_result(const struct qt *q, const struct tfl_op *o, int k)
 	return k < (int)o->out.n ? fb_i32_at(&q->m.b, &o->out, (uint32_t)k) : -1;
 }
 
-/* Reads the version of each operator of the file. Returns 0 or a negative errno. */
+/*
+ * Reads the version of each operator of the file into q->version. Returns 0, -ENOMEM, or -EINVAL if the
+ * file is damaged.
+ */
 static int read_versions(struct qt *q)
 {
 	struct fb_vec codes, graphs, ops;
@@ -96,7 +99,10 @@ static int read_versions(struct qt *q)
 	return 0;
 }
 
-/* Checks that all tensors that operators, inputs and outputs name are there. Returns 0 or -EINVAL. */
+/*
+ * Checks that all tensors that operators, inputs and outputs of the network name exist. Returns 0, or
+ * -EINVAL with one line in the message.
+ */
 static int check_tensors(struct qt *q)
 {
 	for (int i = 0; i < q->m.n_ops; i++) {
@@ -115,7 +121,10 @@ static int check_tensors(struct qt *q)
 	return 0;
 }
 
-/* Returns the elements of float constant f as float32, n of them; NULL without memory, or if it has another size. */
+/*
+ * Returns the n elements of float constant f as float32, in memory of qt_alloc(); NULL without memory,
+ * or if the constant has another number of bytes.
+ */
 static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n)
 {
 	const size_t size = f->type == TFL_FLOAT32 ? 4 : 2;
@@ -133,7 +142,13 @@ static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n
 	return p;
 }
 
-/* Notes names, sizes and float constants of the file's tensors. Returns 0 or a negative errno. */
+/*
+ * Makes q->value, an entry for each tensor of the file with its name, its number of elements and, of a
+ * float constant, its elements as float32; and q->integer, all false. Returns 0; -ENOMEM, also if a
+ * float constant has another number of bytes than its shape; -EINVAL if a tensor that is not float32
+ * has a scale, so that the network is quantised already; -ENOTSUP if a rank is above QT_MAX_RANK; with
+ * one line in the message.
+ */
 static int list_values(struct qt *q)
 {
 	q->value = qt_alloc(q, ((size_t)q->m.n_tensors + 1) * sizeof *q->value);
@@ -163,7 +178,10 @@ static int list_values(struct qt *q)
 	return 0;
 }
 
-/* Takes what DEQUANTIZE makes of constants of float16 for constants of float32. */
+/*
+ * Makes the result of each DEQUANTIZE of a float constant (of float16) a constant with the same
+ * elements.
+ */
 static void widen_constants(struct qt *q)
 {
 	for (int i = 0; i < q->m.n_ops; i++) {
@@ -174,7 +192,7 @@ static void widen_constants(struct qt *q)
 	}
 }
 
-/* Notes the range of each float constant. */
+/* Sets the range of each float constant to its least and greatest element. */
 static void observe_constants(struct qt *q)
 {
 	for (int t = 0; t < q->m.n_tensors; t++) {
@@ -188,8 +206,8 @@ static void observe_constants(struct qt *q)
 }
 
 /*
- * Runs the float network over the samples and notes the range of each float32 tensor. Tensors are found by their
- * names; one whose name another tensor has, too, stays float32. Returns 0 or a negative errno.
+ * Runs the float network over the samples and notes the range of each float32 tensor. Tensors are found
+ * by their names; one whose name another tensor has, too, stays float32. Returns 0 or a negative errno.
  */
 static int observe(struct qt *q, const void *data, size_t len)
 {
@@ -222,7 +240,10 @@ static int observe(struct qt *q, const void *data, size_t len)
 	return err;
 }
 
-/* All steps on the file's bytes. Returns 0 or a negative errno with one line in the message. */
+/*
+ * Does all steps, from the file's bytes to the new file in *out and *len_out. Returns 0 or a negative
+ * errno with one line in the message; -ENOTSUP if no operator becomes an integer one.
+ */
 static int all_steps(struct qt *q, const void *data, size_t len, uint8_t **out, size_t *len_out)
 {
 	int err;

@@ -102,7 +102,10 @@ void *qt_alloc(struct qt *q, size_t n);
 /* Makes room for element number n in a list of *cap elements of a size. Returns 0 or -ENOMEM. */
 int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size);
 
-/* Returns operand (or result) k of an operator of the file as tensor index; -1 if it is absent. */
+/*
+ * Returns operand (or result) k of an operator of the file as tensor index; -1 if it is absent or k is
+ * beyond the last.
+ */
 int qt_operand(const struct qt *q, const struct tfl_op *o, int k);
 int qt_result(const struct qt *q, const struct tfl_op *o, int k);
 
@@ -114,8 +117,9 @@ int qt_plan(struct qt *q);
 void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t *zp);
 
 /*
- * constants.c: each adds a constant to the new network and returns its index, or -ENOMEM. plain: tensor t of the file
- * as it is, float16 as float32. activation: with a scale and zero point. weights and bias: of product o, by its rule.
+ * constants.c: each adds a constant to the new network and returns its index, or -ENOMEM. plain: tensor
+ * t of the file as it is, float16 as float32. activation: with a scale and zero point. weights and
+ * bias: of product o, by its rule.
  */
 int qt_plain(struct qt *q, int t);
 int qt_activation(struct qt *q, int t, float scale, int32_t zp);
@@ -134,8 +138,8 @@ int qt_write(struct qt *q, uint8_t **out, size_t *len);
 /**
  * Quantise a float .tflite file of len bytes, weft_quantize() for this format.
  *
- * @return 0; -EINVAL (a bad file, or one that is quantised already); -ENOTSUP (float8, an operator that golden does
- *         not run, or nothing to quantise); -ENOMEM; or what o->sample returned
+ * @return 0; -EINVAL (a bad file, or one that is quantised already); -ENOTSUP (float8, an operator that
+ *         golden does not run, or nothing to quantise); -ENOMEM; or what o->sample returned
  */
 int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg);
 

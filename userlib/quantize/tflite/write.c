@@ -13,7 +13,10 @@
 /* A kind of operator of the new network, as the file lists them. */
 struct code { int code, version; };
 
-/* Writes the kinds of operators and sets kind[i] to that of operator i. Returns the vector's position. */
+/*
+ * Writes the list of kinds (code and version) of operators, each once, and sets kind[i] to the number
+ * of that of operator i. Returns the list's position in the file.
+ */
 static size_t write_codes(struct qt *q, struct fbw *w, uint32_t *kind)
 {
 	struct code *c = qt_alloc(q, ((size_t)q->n_op + 1) * sizeof *c);
@@ -35,7 +38,10 @@ static size_t write_codes(struct qt *q, struct fbw *w, uint32_t *kind)
 	return at;
 }
 
-/* Writes the buffers: an empty one, then the data of each constant, in the tensors' order. Returns the vector's position. */
+/*
+ * Writes the list of buffers: an empty one, then the data of each constant, in the tensors' order.
+ * Returns the list's position in the file.
+ */
 static size_t write_buffers(struct qt *q, struct fbw *w)
 {
 	uint32_t n = 1;
@@ -57,7 +63,10 @@ static size_t write_buffers(struct qt *q, struct fbw *w)
 	return at;
 }
 
-/* Writes the scales of a tensor. Returns the table's position. */
+/*
+ * Writes the table of scales, zero points and their dimension of a tensor that has them. Returns the
+ * table's position in the file.
+ */
 static size_t write_scales(struct fbw *w, const struct qt_tensor *t)
 {
 	size_t slot[3];
@@ -69,7 +78,10 @@ static size_t write_scales(struct fbw *w, const struct qt_tensor *t)
 	return at;
 }
 
-/* Writes the tensors; constants refer to buffers in their order. Returns the vector's position. */
+/*
+ * Writes the list of tensors; the constants refer to buffers 1, 2, ... in their order. Returns the
+ * list's position in the file.
+ */
 static size_t write_tensors(struct qt *q, struct fbw *w)
 {
 	const size_t at = fbw_offsets(w, (uint32_t)q->n_tensor);
@@ -104,9 +116,10 @@ static unsigned u16_at(const struct qt *q, size_t at)
 }
 
 /*
- * Lists the fields of a table of options as numbers of 1 or 4 bytes. A vtable does not say how long a field is: it
- * reaches to the next one, or the end. What lies between a byte and the next field is zero, so that a byte with room
- * for four is as good as four bytes. Returns the number of fields, at most MAX_FIELDS.
+ * Lists the fields of a table of options as numbers of 1 or 4 bytes. A vtable does not say how long a
+ * field is: it reaches to the next one, or the end. What lies between a byte and the next field is
+ * zero, so that a byte with room for four is as good as four bytes. Returns the number of fields, at
+ * most MAX_FIELDS.
  */
 static int list_fields(const struct qt *q, const struct fb_table *t, struct fbw_field *f)
 {
@@ -131,7 +144,10 @@ static int list_fields(const struct qt *q, const struct fb_table *t, struct fbw_
 	return n;
 }
 
-/* Makes field `id` of a list of n fields the number v of one byte. Returns the new n. */
+/*
+ * Makes field `id` of a list of n fields a number v of one byte, appending the field if it is not there
+ * and there are fewer than MAX_FIELDS. Returns the new n.
+ */
 static int set_field(struct fbw_field *f, int n, int id, int v)
 {
 	int k = 0;
@@ -144,7 +160,10 @@ static int set_field(struct fbw_field *f, int n, int id, int v)
 	return k < n ? n : n + 1;
 }
 
-/* Writes the options of an operator. Returns the table's position. */
+/*
+ * Writes the table of options of an operator: those of the file's operator, but ADD and SUB of int16
+ * say that scales are no powers of two. Returns the table's position in the file.
+ */
 static size_t write_options(struct qt *q, struct fbw *w, const struct qt_op *o)
 {
 	struct fbw_field f[MAX_FIELDS];
@@ -167,7 +186,10 @@ static size_t write_options(struct qt *q, struct fbw *w, const struct qt_op *o)
 	return fbw_table(w, f, n, slot);
 }
 
-/* Writes the operators, whose kinds are given. Returns the vector's position. */
+/*
+ * Writes the list of operators; kind[i] is the number of operator i's kind, from write_codes(). Returns
+ * the list's position in the file.
+ */
 static size_t write_ops(struct qt *q, struct fbw *w, const uint32_t *kind)
 {
 	const size_t at = fbw_offsets(w, (uint32_t)q->n_op);
@@ -188,7 +210,10 @@ static size_t write_ops(struct qt *q, struct fbw *w, const uint32_t *kind)
 	return at;
 }
 
-/* Writes the indices of the new tensors that stand for a list of the file's. Returns the vector's position. */
+/*
+ * Writes the indices of the new float tensors that stand for `list`, the file's inputs or outputs.
+ * Returns the list's position in the file; 0 without memory, for which qt_fail() has been called.
+ */
 static size_t write_ports(struct qt *q, struct fbw *w, const struct fb_vec *list)
 {
 	int32_t *v = qt_alloc(q, (list->n + 1) * sizeof *v);

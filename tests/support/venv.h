@@ -16,6 +16,10 @@
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
 
+/* What several tests have in their environments "litert", and "ort", "ort-1.26" and so on. */
+#define TEST_LITERT "numpy pytest pillow ai-edge-litert==2.3.*"
+#define TEST_ORT(release) "numpy pytest onnx sympy setuptools wheel onnxruntime==" release ".*"
+
 /*
  * Writes the folder of an environment with the packages into venv: the one that WEFT_VENV names,
  * the one of that name in the folder WEFT_VENV, or BUILD/venv/NAME, which tools/venv.sh makes

@@ -31,6 +31,7 @@ struct info {
 	bool candidate, is_float, quantize, dequantize;   /* is_float: it computes on floats */
 	bool in_group;             /* a float node whose float inputs all come from DequantizeLinear or such nodes */
 	bool feeds_group;          /* a float node whose readers all are QuantizeLinear or such nodes */
+	bool taken;                /* a part has it */
 	bool placed;               /* it is in its group's list already */
 	bool read, kept;           /* some node reads its results; they are outputs of the graph, or a subgraph reads them */
 	size_t level, component;   /* component: another node of its group, or itself; see root() */
@@ -49,6 +50,7 @@ struct finder {
 	size_t n_values;
 	int loads, parts;          /* attempts to load a part, and parts that were taken */
 	size_t taken;              /* nodes in these parts */
+	uint64_t macs, npu_macs;   /* multiplications of the whole graph, and those of the parts on the NPU */
 };
 
 /* For qsort() and bsearch(): compares two struct value by their names. */
@@ -103,6 +105,12 @@ static bool small_integer(int type)
 	return type >= 2 && type <= 5;
 }
 
+/* Says whether an operator multiplies integers whose scales, if it has any, are operands of their own. */
+static bool on_integers(const char *op)
+{
+	return !strncmp(op, "QLinear", 7) || !strcmp(op, "QGemm") || !strcmp(op, "ConvInteger") || !strcmp(op, "MatMulInteger");
+}
+
 /*
  * Fills in node i's is_float, quantize, dequantize and candidate, from its operator and the element
  * types of its results and of its inputs that are not constant. Nodes with subgraphs are neither float
@@ -120,7 +128,8 @@ static void look_at(struct finder *f, size_t i)
 	for (size_t k = 0; k < n->n_in + n->n_out; k++) {
 		const struct ort_value_info *v = k < n->n_in ? n->in[k] : n->out[k - n->n_in];
 		int type = element_type(f, v);
-		if (k < n->n_in && is_constant(f, v))
+		/* Scales do not say on what an operator computes, also where they are inputs of the network. */
+		if (k < n->n_in && (is_constant(f, v) || (k && float_type(type) && on_integers(n->op))))
 			continue;
 		info->is_float |= float_type(type);
 		integers |= small_integer(type);
@@ -375,6 +384,9 @@ static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool 
 	 */
 	bool no_device = err && !k->part.device;
 	*is = no_device || (!err && r->macs);
+	for (int i = 0; *is && !no_device && i < r->n_ops; i++)
+		f->macs += r->ops[i].macs;
+	f->npu_macs += *is && !no_device ? r->macs : 0;
 	weft_report_free(r);
 	if (!*is || no_device) {
 		plugin_close(&k->part);
@@ -450,8 +462,10 @@ static struct ort_status *fuse(struct finder *f, struct ort_support *support, co
 
 	if (!nodes)
 		return fail_ort(f->p->api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		nodes[i] = list[i]->ort;
+		f->info[list[i] - f->nodes].taken = true;
+	}
 	struct ort_status *status = f->p->api->ep_api()->fuse(support, nodes, n, &fusion);
 	free(nodes);
 	f->taken += n;
@@ -562,12 +576,15 @@ static bool prepare(struct finder *f)
  * Logs, as information, how many of the graph's nodes were taken, in how many parts, and for which
  * device.
  */
-static void say(const struct finder *f)
+static void say(struct finder *f)
 {
 	char line[WEFT_MSG_LEN];
 
-	snprintf(line, sizeof(line), ORT_PROVIDER ": %zu of %zu nodes in %d parts, device %s%s%s, configuration %s", f->taken, f->n, f->parts,
-	         weft_device_name(f->p->options.device), f->p->options.usb[0] ? ":" : "", f->p->options.usb, f->p->options.config);
+	for (size_t i = 0; i < f->n; i++)
+		f->macs += f->info[i].taken ? 0 : macs_of(f->p->api, &f->nodes[i]);
+	snprintf(line, sizeof(line), ORT_PROVIDER ": %zu of %zu nodes in %d parts, device %s%s%s, configuration %s, %.1f %% of %llu MACs", f->taken, f->n,
+	         f->parts, weft_device_name(f->p->options.device), f->p->options.usb[0] ? ":" : "", f->p->options.usb, f->p->options.config,
+	         f->macs ? 100.0 * (double)f->npu_macs / (double)f->macs : 0.0, (unsigned long long)f->macs);
 	(void)ort_ok(f->p->api, f->p->api->log(f->p->log, ORT_LOG_INFO, line, "capability.c", 0, "say"));
 }
 

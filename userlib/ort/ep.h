@@ -73,6 +73,9 @@ void node_free(struct node *n);
 struct node *nodes_read(const struct ort_api *api, const struct ort_graph *graph, size_t *n);
 void nodes_free(struct node *nodes, size_t n);
 
+/** Return how many multiplications a node needs; 0 also where shapes are not known. */
+uint64_t macs_of(const struct ort_api *api, const struct node *n);
+
 /**
  * Write a part as an ONNX model with its constants.
  * @param[out] out  The model's *len bytes, from malloc; set only on success.

@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
 from card import card, pull
+from readme import program
 
 BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
 NAME = "WeftExecutionProvider"
@@ -42,11 +43,12 @@ def processor(model):
     return ort.InferenceSession(model, providers=["CPUExecutionProvider"])
 
 
-def taken(capfd):
+def taken(capfd, share=None):
     """Nodes that the provider took, of all, and its parts: what its line of log says."""
-    found = re.findall(NAME + r": (\d+) of (\d+) nodes in (\d+) parts", "".join(capfd.readouterr()))
-    assert len(found) == 1
-    return tuple(int(n) for n in found[0])
+    found = re.findall(NAME + r": (\d+) of (\d+) nodes in (\d+) parts, device \S+, configuration w16, ([\d.]+) % of \d+ MACs",
+                       "".join(capfd.readouterr()))
+    assert len(found) == 1 and share in (None, float(found[0][3]))
+    return tuple(int(n) for n in found[0][:3])
 
 
 def image(seed, shape=(1, 1, 8, 8)):
@@ -65,7 +67,7 @@ def weft_run(model, x, folder, *options):
 def test_whole_network_has_the_bits_of_weft_run(name, requant, tmp_path, capfd):
     model = os.path.join(MODELS, name)
     s = session(model, fallback=False, requant=requant)
-    n, of, parts = taken(capfd)
+    n, of, parts = taken(capfd, 100)
     assert n == of and parts == 1
     for seed in range(3):
         x = image(seed)
@@ -85,7 +87,7 @@ def test_checked_and_golden(name):
 def test_float_network_stays_with_the_runtime(capfd):
     model = os.path.join(MODELS, "digits_float.onnx")
     s = session(model)
-    assert taken(capfd) == (0, 8, 0)
+    assert taken(capfd, 0) == (0, 8, 0)
     x = image(4)
     assert s.run(None, {"image": x})[0].tobytes() == processor(model).run(None, {"image": x})[0].tobytes()
 
@@ -187,6 +189,15 @@ def test_several_parts_run_on_one_card(capfd):
         pull(process)
         with pytest.raises(Exception, match=NAME):
             s.run(None, x)
+
+
+def test_first_page():
+    text = program("From ONNX Runtime")
+    assert len(text.splitlines()) == 5
+    known = {}
+    # The library is registered already.
+    exec("\n".join(t for t in text.splitlines() if "register" not in t), known)
+    assert NAME in known["s"].get_providers()
 
 
 def test_profile(tmp_path):

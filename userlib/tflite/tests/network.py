@@ -3,8 +3,8 @@
 
     network.py MODEL [OPTION=VALUE]...
 
-WEFT_BUILD is the folder of libweft_delegate.so and of the command weft. Prints "plain" when the
-runtime has run the network alone; what the delegate says; and one line of JSON: whether the results'
+WEFT_BUILD is the folder of libweft_delegate.so and of the command weft. Prints "begin"; "plain" when
+the runtime has run the network alone; what the delegate says; and one line of JSON: whether the results'
 bits are those of the runtime's reference kernels and of `weft run`, the share of multiplications
 on the NPU by `weft info`, and whether shapes are known before the network runs. The
 device checks every tensor against golden: a difference is an error of the run.
@@ -105,6 +105,7 @@ def shapes(i):
 
 
 def look_at(model, **options):
+    print("begin", flush=True)
     plain, kernels = some_interpreter(model)
     before = shapes(plain)
     plain.allocate_tensors()

@@ -35,6 +35,7 @@ def keeps(log, names):
 def test_network(name):
     options = os.environ.get("WEFT_OPTIONS", "").split()
     p = subprocess.run([sys.executable, HERE / "network.py", DATA / f"{name}.tflite", *options], capture_output=True, text=True, timeout=1800)
+    assert p.stdout.startswith("begin\n"), p.stderr[-2000:]
     if "plain\n" not in p.stdout:
         pytest.skip(f"the runtime alone does not run it: {(p.stderr.strip() or 'it ends').splitlines()[-1][:200]}")
     assert p.returncode == 0, p.stderr[-2000:]

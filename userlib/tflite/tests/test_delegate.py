@@ -16,6 +16,7 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
 from card import card, pull
+from readme import program
 from network import delegate, interpreter, run, said, tfl, weft_run, weft_share
 
 MODELS, MADE = os.environ["WEFT_MODELS"], os.environ["WEFT_MADE"]
@@ -133,6 +134,13 @@ def test_several_parts_run_on_one_card(capfd):
         pull(process)
         with pytest.raises(RuntimeError, match="Weft: "):
             run(i, x)
+
+
+def test_first_page(capfd):
+    text = program("From LiteRT")
+    assert len(text.splitlines()) == 5
+    exec(text if "ai_edge_litert" in tfl.__name__ else text.replace("ai_edge_litert", "tflite_runtime"), {})
+    assert line(capfd)["nodes"] == 6
 
 
 def test_example_classifies_digits(tmp_path):

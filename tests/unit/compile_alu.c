@@ -116,10 +116,60 @@ static void high_ranks(void **state)
 	}
 }
 
+/* A constant of n numbers of an element's size, copied. */
+static int constant(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, const void *v)
+{
+	weft_tensor of = { .dtype = t, .rank = rank, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
+
+	memcpy(of.dim, dim, (size_t)rank * sizeof *dim);
+	void *p = malloc(weft_tensor_bytes(&of));
+	assert_non_null(p);
+	memcpy(p, v, weft_tensor_bytes(&of));
+	return weft_graph_const(g, name, t, rank, dim, p);
+}
+
+/*
+ * x + K and a RESCALE, where K [8,4] has rows of one number, or is a TRANSPOSE of such [4,8]: a dimension along which
+ * the constant repeats itself is another one behind the TRANSPOSE.
+ */
+static void transposed_constant(void **state)
+{
+	static const int32_t x[8] = { 0, 1, 2, 3, 4, 5, 6, 7 }, multiplier = 1 << 30;
+	static const int8_t shift = 30;
+	const weft_attr swap = { .perm = { { 1, 0 } } }, scale = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND } };
+
+	(void)state;
+	for (int reads_through = 0; reads_through < 2; reads_through++) {
+		weft_graph *g = weft_graph_new("constant");
+		struct weft_compile_options o = { .config = "w16", .of_model = true };
+		int32_t k[32];
+		int src = weft_graph_src(g, 0, "ADD"), in = run_tensor(g, WEFT_INT32, 2, (int64_t[]){ 8, 1 }, true, false), c, sum, y;
+		weft_tensor data = g->tensors[in].t;
+
+		for (int i = 0; i < 32; i++)
+			k[i] = 10 * (reads_through ? i / 8 : i / 4) + 1;
+		c = constant(g, "k", WEFT_INT32, 2, reads_through ? (int64_t[]){ 4, 8 } : (int64_t[]){ 8, 4 }, k);
+		if (reads_through) {
+			int turned = run_tensor(g, WEFT_INT32, 2, (int64_t[]){ 8, 4 }, false, false);
+			assert_true(weft_graph_op(g, WEFT_OP_TRANSPOSE, &swap, src, &c, 1, &turned, 1) >= 0);
+			c = turned;
+		}
+		sum = run_tensor(g, WEFT_INT32, 2, (int64_t[]){ 8, 4 }, false, false);
+		y = run_tensor(g, WEFT_INT8, 2, (int64_t[]){ 8, 4 }, false, true);
+		const int m = constant(g, "m", WEFT_INT32, 1, (int64_t[]){ 1 }, &multiplier), s = constant(g, "s", WEFT_INT8, 1, (int64_t[]){ 1 }, &shift);
+		assert_true(weft_graph_op(g, WEFT_OP_ADD, NULL, src, (int[]){ in, c }, 2, &sum, 1) >= 0);
+		assert_true(weft_graph_op(g, WEFT_OP_RESCALE, &scale, src, (int[]){ sum, m, s }, 3, &y, 1) >= 0);
+		data.data = (void *)(uintptr_t)x;
+		assert_int_equal(compile_run(g, &o, &data, reads_through ? "transposed" : "plain"), 2 * 32);
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_dimensions), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(high_ranks),
+		cmocka_unit_test(transposed_constant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -494,18 +494,22 @@ static bool same_along(const weft_tensor *t, int d)
 
 /*
  * If operand o of s reads a constant tensor of the graph from the tensor's own storage, set o's step to 0
- * along each dimension in which the constant only repeats itself. The constant's dimensions must be the last
- * ones of s, in their order.
+ * along each dimension of s that is the constant's own one at that place, counted from the last, and in which
+ * the constant only repeats itself. One that is read through a TRANSPOSE or REVERSE keeps its other steps.
  */
 static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_operand *o)
 {
 	const weft_tensor *t = o->t >= 0 && o->t == o->root ? &cc->g->tensors[o->t].t : NULL;
+	int64_t stride[WEFT_MAX_RANK];
 
-	if (!t || !t->data || !weft_tensor_bytes(t))
+	if (!t || !t->data || !weft_tensor_bytes(t) || s->n_dims < t->rank)
 		return;
-	for (int d = 0; d < t->rank; d++)
-		if (t->dim[d] > 1 && same_along(t, d))
-			o->step[s->n_dims - t->rank + d] = 0;
+	nest_strides(cc, o->t, stride);
+	for (int d = 0; d < t->rank; d++) {
+		int64_t *step = &o->step[s->n_dims - t->rank + d];
+		if (t->dim[d] > 1 && *step == stride[d] && same_along(t, d))
+			*step = 0;
+	}
 }
 
 /*

@@ -128,7 +128,7 @@ static int check_tensors(struct qt *q)
 static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n)
 {
 	const size_t size = f->type == TFL_FLOAT32 ? 4 : 2;
-	float *p = f->data_len == (size_t)n * size ? qt_alloc(q, (size_t)n * sizeof *p) : NULL;
+	float *p = f->data_len % size == 0 && f->data_len / size == (size_t)n ? qt_alloc(q, (size_t)n * sizeof *p) : NULL;
 
 	for (int64_t k = 0; p && k < n; k++) {
 		uint16_t half;
@@ -168,7 +168,8 @@ static int list_values(struct qt *q)
 		if (f->shape.n > QT_MAX_RANK)
 			return qt_fail(q, -ENOTSUP, "tensor \"%.60s\": rank %u, at most %d", name, (unsigned)f->shape.n, QT_MAX_RANK);
 		for (uint32_t d = 0; d < f->shape.n; d++)
-			v->n *= fb_i32_at(&q->m.b, &f->shape, d);
+			if (__builtin_mul_overflow(v->n, (int64_t)fb_i32_at(&q->m.b, &f->shape, d), &v->n))
+				return qt_fail(q, -EINVAL, "tensor \"%.60s\" has more than 2^63 elements", name);
 		const bool real = f->type == TFL_FLOAT32 || f->type == TFL_FLOAT16;
 		if (real && f->data && v->n > 0 && !(v->constant = elements(q, f, v->n)))
 			return qt_fail(q, -ENOMEM, "tensor \"%.60s\": %zu bytes, or out of memory", name, f->data_len);
@@ -187,7 +188,7 @@ static void widen_constants(struct qt *q)
 	for (int i = 0; i < q->m.n_ops; i++) {
 		const struct tfl_op *o = &q->m.ops[i];
 		const int x = qt_operand(q, o, 0), y = qt_result(q, o, 0);
-		if (o->code == TFL_DEQUANTIZE && x >= 0 && q->value[x].constant)
+		if (o->code == TFL_DEQUANTIZE && x >= 0 && y >= 0 && q->value[x].constant)
 			q->value[y].constant = q->value[x].constant;
 	}
 }

@@ -85,7 +85,10 @@ bool may_take(const struct graph *g, const struct op *op);
  */
 const char *op_name(const struct op *op);
 
-/** Return the multiplications of a node, as `weft info` counts them; 0 for operators without weights. */
+/**
+ * Return the multiplications of a node, as `weft info` counts them; 0 for operators other than
+ * convolutions, products of matrices and SVDF.
+ */
 uint64_t macs_of(const struct graph *g, const struct op *op);
 
 /* An operator's options as a table of a .tflite file. */

@@ -37,7 +37,7 @@ endif
 # While make reads this file it only looks for packages, and says which are missing. `make deps`
 # installs them; so do the goals of INSTALL_GOALS, by a recipe, before make reads this file again
 # with the tools in place.
-QUIET_GOALS   := help clean gen check-gen deps
+QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware check test test-full tests install
@@ -107,7 +107,7 @@ TFL_SRC  := $(sort $(wildcard userlib/tflite/*.c))
 LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
-TEST_KINDS := unit model cosim conformance fuzz card runtimes
+TEST_KINDS := unit model cosim conformance fuzz card runtimes packages
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
@@ -199,7 +199,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 # ---- targets ----------------------------------------------------------------
 
 .PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
-        gen check-gen figures sim install man wheel clean deps tests compile_commands.json FORCE
+        gen check-gen figures sim install man wheel dist clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
 all: $(O)/libweft.a $(O)/libweft.so $(PLUGINS) $(CMD) sim
@@ -374,6 +374,13 @@ wheel: all firmware
 		--plat manylinux_2_36_x86_64 -w $(O)/dist $$w >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }; done
 	@ls -l $(O)/dist/weft*.whl
 
+## dist: the sources as build/dist/weft-VERSION.tar.gz, with SHA256SUMS, which KEY=id signs
+dist:
+	$(Q)mkdir -p $(O)/dist
+	$(Q)$(PYTHON) tools/dist.py $(O)/dist/weft-$(VERSION).tar.gz $(VERSION)
+	$(Q)cd $(O)/dist && sha256sum weft-$(VERSION).tar.gz > SHA256SUMS && rm -f SHA256SUMS.asc
+	$(if $(KEY),$(Q)gpg --batch --yes --local-user '$(KEY)' --armor --detach-sign $(O)/dist/SHA256SUMS)
+
 ## clean: remove everything that was built
 clean:
 	rm -rf $(O)
@@ -439,8 +446,8 @@ $(INSIDE): $(LIB_OBJ)
 # The commands look in rtl/ beside them, where a sanitized one has none of its own.
 link_rtl = @[ $(RTL_DIR) = $(O)/rtl ] || ln -sfn $(abspath $(RTL_DIR)) $(O)/rtl
 
-# What was built, as far as git knows; a tarball has no commit.
-COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+# What was built: a tarball of `make dist` says of which commit it is, elsewhere git knows.
+COMMIT := $(shell cat COMMIT 2>/dev/null || git rev-parse --short=12 HEAD 2>/dev/null)
 $(O)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@

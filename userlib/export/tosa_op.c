@@ -317,16 +317,24 @@ static int attributes(struct xout *x, struct xop *o)
 
 /* ---- extension operators ---- */
 
-/*
- * Counts one more operator that is written as CUSTOM and appends its name to x->custom, unless that
- * text contains the name already.
- */
+/* Says whether a list such as "A, B" has the name as a whole entry. */
+static bool is_listed(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *p = strstr(list, name); p; p = strstr(p + 1, name))
+		if ((p == list || p[-1] == ' ') && (!p[n] || p[n] == ','))
+			return true;
+	return false;
+}
+
+/* Counts one more operator that is written as CUSTOM and appends its name to x->custom, unless it is listed already. */
 static void note_custom(struct xout *x, const char *name)
 {
 	size_t n = strlen(x->custom);
 
 	x->n_custom++;
-	if (!strstr(x->custom, name))
+	if (!is_listed(x->custom, name))
 		snprintf(x->custom + n, WEFT_MSG - n, "%s%s", n ? ", " : "", name);
 }
 

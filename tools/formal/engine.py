@@ -105,8 +105,8 @@ class Job:
         front = "read_aiger claim.aig; fold; strash; orpos; "
         steps = {
             "pdr": "dc2; scorr; dc2; scorr; pdr",
-            # The first cycles, then: what holds in one cycle holds in the next.
-            "induction": "bmc3 -F 3; dc2; ind -F 2 -C 0",
+            # The first cycles, then: what holds in two cycles holds in the next.
+            "induction": "bmc3 -F 3; dc2; ind -F 3 -C 0",
         }
         text = self.abc("claim", front + steps[self.theorem.method])
         if "was asserted in frame" in text:

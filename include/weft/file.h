@@ -43,6 +43,15 @@ WEFT_API int weft_file_write(const char *path, const uint8_t *data, size_t len) 
  */
 WEFT_API const char *weft_file_error(int err);
 
+/**
+ * Make text that others chose fit for a line and a terminal: bytes of control characters, of marks that turn the
+ * direction of writing, and bytes that are no UTF-8 become \xNN. Messages of this library are such lines.
+ *
+ * @param text  Ends with a zero byte; changed in place.
+ * @param room  Bytes of its buffer. Where the escapes do not fit, the text ends.
+ */
+WEFT_API void weft_one_line(char *text, size_t room);
+
 /* A part of what is written: len bytes at data. */
 struct weft_piece { const void *data; size_t len; };
 

@@ -227,7 +227,7 @@ struct weft_session_options {
 	void *progress_user;       /* the first argument of progress */
 	const char *usb;           /* USB: which card; see weft/dev.h */
 	unsigned usb_wait_ms;      /* USB: wait so long for it to be plugged in */
-	unsigned timeout_ms;       /* time limit of each stream; 0: none */
+	unsigned timeout_ms;       /* time limit of each stream, and of each loop or branch on the host; 0: none */
 	const char *profile;       /* write a trace of the run (Trace Event Format) to this file; NULL: none; not golden */
 	uint64_t profile_grain;    /* in it, states shorter than so many cycles share a slice; 0: by the run's length */
 	unsigned threads;          /* compile with at most so many threads; 0: one */

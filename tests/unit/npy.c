@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/level.h"
+#include "tests/support/mutate.h"
 #include <weft/npy.h>
 
 static char path[128];
@@ -256,6 +257,28 @@ static void texts(void **state)
 	}
 }
 
+/* A file that is larger than what is wanted is not read: here a gigabyte, most of it not even on the disk. */
+static void too_large_bad(void **state)
+{
+	weft_tensor small = { .dtype = WEFT_UINT8, .rank = 1, .dim = { 144, 1, 1, 1, 1, 1, 1, 1 } }, back = { 0 };
+	char file[128], msg[WEFT_NPY_MSG] = "";
+	uint8_t data[144] = { 7 };
+
+	(void)state;
+	test_path(file, sizeof file, "large.npy");
+	small.data = data;
+	assert_int_equal(weft_npy_write(file, &small, msg), 0);
+	assert_int_equal(weft_npy_read_within(file, 144, &back, msg), 0);
+	assert_memory_equal(back.data, data, sizeof data);
+	free(back.data);
+	assert_int_equal(truncate(file, 1 << 30), 0);
+	heap_peak(1);
+	assert_int_equal(weft_npy_read_within(file, 144, &back, msg), -EFBIG);
+	assert_non_null(strstr(msg, "more than"));
+	assert_true(heap_peak(0) < 1 << 20);
+	unlink(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +288,7 @@ int main(void)
 		cmocka_unit_test(refusals_bad),
 		cmocka_unit_test(damage_bad),
 		cmocka_unit_test(texts),
+		cmocka_unit_test(too_large_bad),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

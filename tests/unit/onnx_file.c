@@ -9,11 +9,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <weft/convert.h>
+#include <weft/file.h>
 #include <weft/weft.h>
 
 #include "../support/level.h"
@@ -86,11 +88,11 @@ static void write_floats(const char *path, const float c[4])
 	fclose(f);
 }
 
-/* Paths below the model's folder, yes, links among them too; paths that lead out of it, no. */
+/* Paths below the model's folder, yes, links that stay there too; paths and links that lead out of it, and pipes, no. */
 static void external_paths(void **state)
 {
-	static const char *const good[] = { "sub/c.bin", "./sub/c.bin", "sub/./c.bin", "in.bin", "sub/..c", "out.bin", "up/out.bin" };
-	static const char *const bad[] = { "sub/../../out.bin", "sub/../sub/c.bin", "../model/sub/c.bin", "..", "sub/..", "sub",
+	static const char *const good[] = { "sub/c.bin", "./sub/c.bin", "sub/./c.bin", "in.bin", "sub/..c", "sub/../sub/c.bin" };
+	static const char *const bad[] = { "sub/../../out.bin", "out.bin", "up/out.bin", "pipe", "../model/sub/c.bin", "..", "sub/..", "sub",
 		"sub/none", "sub\\c.bin", "" };
 	const float c[4] = { 1, 2, 3, 4 }, x[4] = { 10, 20, 30, 40 };
 	char top[128], folder[160], path[200], msg[WEFT_MSG_LEN];
@@ -109,6 +111,8 @@ static void external_paths(void **state)
 		snprintf(path, sizeof path, "%s/%s", top, files[i]);
 		write_floats(path, c);
 	}
+	snprintf(path, sizeof path, "%s/pipe", folder);
+	assert_int_equal(mkfifo(path, 0666), 0);
 	static const char *const links[][2] = { { "sub/c.bin", "in.bin" }, { "../out.bin", "out.bin" }, { "..", "up" } };
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof path, "%s/%s", folder, links[i][1]);
@@ -125,7 +129,7 @@ static void external_paths(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		if (load_external(folder, bad[i], &net, msg) >= 0)
 			fail_msg("%s was read", bad[i]);
-	static const char *const all[] = { "model/sub/c.bin", "model/sub/..c", "out.bin", "model/in.bin", "model/out.bin", "model/up", "model/sub", "model", "" };
+	static const char *const all[] = { "model/sub/c.bin", "model/sub/..c", "out.bin", "model/in.bin", "model/pipe", "model/out.bin", "model/up", "model/sub", "model", "" };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		snprintf(path, sizeof path, "%s/%s", top, all[i]);
 		remove(path);
@@ -157,6 +161,137 @@ static void external_data(void **state)
 	assert_int_equal(load_external(NULL, "c.bin", &net, msg), -EINVAL);
 	unlink(path);
 	rmdir(folder);
+}
+
+/* Adds constant `name` of n floats to a graph: the bytes of a file, or these. */
+static void constant(struct ob *g, const char *name, const char *file, int64_t n, const float *values)
+{
+	struct ob t = { 0 }, pair = { 0 };
+
+	if (n >= 0)
+		ob_int(&t, 1, n);
+	ob_int(&t, 2, 1);
+	ob_text(&t, 8, name);
+	if (file) {
+		ob_text(&pair, 1, "location");
+		ob_text(&pair, 2, file);
+		ob_sub(&t, 13, &pair);
+		ob_int(&t, 14, 1);
+	} else {
+		ob_blob(&t, 9, values, (size_t)(n < 0 ? 1 : n) * sizeof *values);
+	}
+	ob_sub(g, 5, &t);
+}
+
+/* Loads a graph of x to y, four floats each; folder: for external data, or NULL. */
+static int load_graph(struct ob *g, const char *folder, char *msg)
+{
+	struct weft_load_options o = weft_load_options_default();
+	struct ob model = { 0 };
+	weft_net *net = NULL;
+
+	ob_port(g, 11, "x", 1, 1, four);
+	ob_port(g, 12, "y", 1, 1, four);
+	ob_model(&model, g, 13);
+	o.folder = folder;
+	int err = weft_net_load_with(model.p, model.n, "net", &o, &net, msg);
+	free(model.p);
+	weft_net_free(net);
+	return err;
+}
+
+/* Two hundred tensors that are the same megabyte of a file take no two hundred megabytes. */
+static void shared_region_bad(void **state)
+{
+	char folder[128], path[160], msg[WEFT_MSG_LEN] = "", name[16], y[16];
+	const int64_t n = 1 << 18;
+	struct ob g = { 0 };
+
+	(void)state;
+	test_path(folder, sizeof folder, "onnx-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/w.bin", folder);
+	uint8_t *zeros = calloc((size_t)n, 4);
+	assert_int_equal(weft_file_write(path, zeros, (size_t)n * 4), 0);
+	free(zeros);
+	for (int i = 0; i < 200; i++) {
+		const char *in[] = { name };
+		snprintf(name, sizeof name, "w%d", i);
+		snprintf(y, sizeof y, "y%d", i);
+		constant(&g, name, "w.bin", n, NULL);
+		node(&g, "Neg", "", 1, in, y);
+	}
+	static const char *const x[] = { "x" };
+	node(&g, "Neg", "", 1, x, "y");
+	heap_peak(1);
+	assert_int_equal(load_graph(&g, folder, msg), -EINVAL);
+	assert_non_null(strstr(msg, "times the 1048576 bytes of its files"));
+	assert_true(heap_peak(0) <= (size_t)64 << 20);
+	unlink(path);
+	rmdir(folder);
+}
+
+/* Which of two constants of one name holds would be a guess. */
+static void duplicate_bad(void **state)
+{
+	static const char *const in[] = { "x", "w" };
+	const float a[4] = { 1, 2, 3, 4 }, b[4] = { 5, 6, 7, 8 };
+	char msg[WEFT_MSG_LEN] = "";
+	struct ob g = { 0 };
+
+	(void)state;
+	node(&g, "Add", "", 2, in, "y");
+	constant(&g, "w", NULL, 4, a);
+	constant(&g, "w", NULL, 4, b);
+	assert_int_equal(load_graph(&g, NULL, msg), -EINVAL);
+	assert_string_equal(msg, "constant \"w\" is there twice");
+}
+
+/* Scales that are no scales, of one number and in the middle of several. */
+static void scales_bad(void **state)
+{
+	static const char *const in[] = { "x", "s" }, *const q[] = { "q", "s" };
+	const float bad[] = { 0, -0.0f, -1, NAN, INFINITY, -INFINITY }, good[4] = { 1, 0x1p-149f, 3e38f, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof bad / sizeof *bad + 1; i++) {
+		char msg[WEFT_MSG_LEN] = "";
+		struct ob g = { 0 };
+		float s[4];
+
+		memcpy(s, good, sizeof s);
+		if (i)
+			s[(i - 1) % 2] = bad[(i - 1) / 2];
+		node(&g, "QuantizeLinear", "", 2, in, "q");
+		node(&g, "DequantizeLinear", "", 2, q, "y");
+		constant(&g, "s", NULL, i % 2 ? -1 : 4, s);
+		const int err = load_graph(&g, NULL, msg);
+		if (i && (err != -EINVAL || !strstr(msg, "finite and above 0")))
+			fail_msg("scale %g: %d %s", (double)bad[(i - 1) / 2], err, msg);
+		if (!i && err)
+			fail_msg("%s", msg);
+	}
+}
+
+/* Twenty thousand nodes, the shortest there are, one behind the other. */
+static void long_chain(void **state)
+{
+	char msg[WEFT_MSG_LEN] = "", from[16] = "x", to[16];
+	struct ob g = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		const char *in[] = { from };
+		snprintf(to, sizeof to, i == 19999 ? "y" : "%d", i);
+		node(&g, "Abs", "", 1, in, to);
+		strcpy(from, to);
+	}
+	assert_true(g.n < 448000);
+	heap_peak(1);
+	const size_t bytes = g.n;
+	if (load_graph(&g, NULL, msg))
+		fail_msg("%s", msg);
+	assert_true(heap_peak(0) <= ((size_t)160 << 20) + 8 * bytes);
 }
 
 /* z = Neg(y), y = Abs(x), the wrong way round in the file; and a circle. */
@@ -241,7 +376,8 @@ static void fake_convert(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(external_data), cmocka_unit_test(external_paths),
+		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
+		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(fake_convert),
 	};

@@ -135,6 +135,55 @@ static void endless_loop_bad(void **state)
 	free(w.p);
 }
 
+/* A limit of time ends a loop on the host as it ends a stream, and the session can be used again. */
+static void slow_loop_bad(void **state)
+{
+	struct fbw w = build_loop();
+	weft_net *net = load(&w);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct weft_session_options o = weft_session_options_default();
+		int32_t a = INT32_MAX, b = 0;
+		weft_tensor in[2] = { { .dtype = WEFT_INT32, .data = &a }, { .dtype = WEFT_INT32, .data = &b } }, out = { 0 };
+		char msg[WEFT_MSG_LEN] = "";
+		weft_session *s = NULL;
+
+		o.device = i ? WEFT_DEVICE_MODEL : WEFT_DEVICE_GOLDEN;
+		o.timeout_ms = 1;
+		assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+		assert_int_equal(weft_session_run(s, in, &out, NULL, msg), -ETIMEDOUT);
+		assert_non_null(strstr(msg, "control flow takes more than 1 ms"));
+		assert_null(out.data);
+		assert_int_equal(run2(s, 0, 5), 5);
+		weft_session_close(s);
+	}
+	weft_net_free(net);
+	free(w.p);
+}
+
+/* A run can be cancelled in the middle of a loop. */
+static void cancelled_loop_bad(void **state)
+{
+	struct fbw w = build_loop();
+	weft_net *net = load(&w);
+	weft_session *s = open_session(net, WEFT_DEVICE_GOLDEN);
+	int32_t a = INT32_MAX, b = 0, y;
+	weft_tensor in[2] = { { .dtype = WEFT_INT32, .data = &a }, { .dtype = WEFT_INT32, .data = &b } }, out = { .data = &y };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_run run;
+
+	(void)state;
+	out.dtype = WEFT_INT32;
+	assert_int_equal(weft_session_submit(s, in, &out, &run, msg), 0);
+	assert_int_equal(weft_session_cancel(s, run), 0);
+	assert_int_equal(weft_session_wait(s, run, -1, NULL, msg), -ECANCELED);
+	assert_int_equal(run2(s, 0, 5), 5);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(w.p);
+}
+
 /* depth + 1 blocks, each asking the next one if c, else the leaf, which gives x + 1. */
 static int import_nested(int depth, weft_graph **g, char *msg)
 {
@@ -314,6 +363,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loop),
 		cmocka_unit_test(endless_loop_bad),
+		cmocka_unit_test(slow_loop_bad),
+		cmocka_unit_test(cancelled_loop_bad),
 		cmocka_unit_test(nested),
 		cmocka_unit_test(variable_persists),
 		cmocka_unit_test(float_variables),

@@ -88,18 +88,16 @@ bool ends_with(const char *s, const char *tail)
 
 static int read_raw(const char *file, weft_tensor *t)
 {
-	size_t want = weft_tensor_bytes(t);
-	FILE *f = fopen(file, "rb");
+	size_t want = weft_tensor_bytes(t), got;
+	uint8_t *data;
+	int err = weft_file_read(file, want, &data, &got);
 
-	if (!f)
-		return fail(EXIT_USAGE, "%s: %s", file, strerror(errno));
-	t->data = malloc(want + 1);
-	size_t got = t->data ? fread(t->data, 1, want + 1, f) : 0;
-	fclose(f);
-	if (got == want)
+	t->data = data;
+	if (err && err != -EFBIG)
+		return fail(file_status(err), "%s: %s", file, err == -ENOMEM ? "out of memory" : weft_file_error(err));
+	if (!err && got == want)
 		return 0;
-	return fail(EXIT_USAGE, "%s: %s%zu bytes, the input takes %zu", file, got > want ? "more than " : "",
-	            got > want ? want : got, want);
+	return fail(EXIT_USAGE, "%s: %s%zu bytes, the input takes %zu", file, err ? "more than " : "", err ? want : got, want);
 }
 
 static bool is_integer(weft_dtype t)
@@ -128,8 +126,10 @@ static int read_npy(const char *file, const struct weft_port *p, weft_tensor *t)
 	char msg[WEFT_MSG_LEN];
 	weft_tensor want = *t;
 
-	if (weft_npy_read(file, t, msg))
-		return fail(EXIT_USAGE, "%s", msg);
+	/* A number of another type takes 8 bytes at most; which type it is the message says. */
+	int err = weft_npy_read_within(file, 8 * (size_t)weft_tensor_elements(t), t, msg);
+	if (err)
+		return fail(file_status(err), "%s%s", msg, err == -EFBIG ? ", more than the input takes" : "");
 	if (!fits(t->dtype, p) || weft_tensor_elements(t) != weft_tensor_elements(&want))
 		return fail(EXIT_USAGE, "%s: %lld elements of %s, the input takes %lld of %s", file,
 		            (long long)weft_tensor_elements(t), weft_dtype_name(t->dtype),
@@ -189,7 +189,7 @@ int read_whole(const char *path, uint8_t **data, size_t *len)
 {
 	int err = weft_file_read(path, INT32_MAX, data, len);
 
-	return err ? fail(EXIT_USAGE, "%s: %s", path, weft_file_error(err)) : 0;
+	return err ? fail(file_status(err), "%s: %s", path, err == -ENOMEM ? "out of memory" : weft_file_error(err)) : 0;
 }
 
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len)

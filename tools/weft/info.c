@@ -37,7 +37,7 @@ static void print_shares(const struct weft_session_options *so, const struct wef
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
-	printf("%s %d: %s %s [", kind, i, p->name, weft_dtype_name(p->dtype));
+	printf("%s %d: %s %s [", kind, i, shown(p->name), weft_dtype_name(p->dtype));
 	for (int d = 0; d < p->rank; d++)
 		printf("%s%lld", d ? "," : "", (long long)p->dim[d]);
 	printf("]");

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/file.h>
+
 #include "weft_cmd.h"
 
 static const struct subcommand *const commands[] = {
@@ -16,14 +18,26 @@ static const struct subcommand *const commands[] = {
 
 int fail(int status, const char *format, ...)
 {
+	char line[8192];
 	va_list ap;
 
-	fprintf(stderr, "weft: ");
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	vsnprintf(line, sizeof line, format, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	weft_one_line(line, sizeof line);
+	fprintf(stderr, "weft: %s\n", line);
 	return status;
+}
+
+const char *shown(const char *name)
+{
+	static _Thread_local char line[2][1024];
+	static _Thread_local int next;
+	char *p = line[next++ % 2];
+
+	snprintf(p, sizeof line[0], "%s", name);
+	weft_one_line(p, sizeof line[0]);
+	return p;
 }
 
 int status_of(int err)

@@ -162,7 +162,7 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 		const struct weft_op_report *p = &r->ops[i];
 		printf("%4d %-4s %10llu %10llu %12llu %5.1f%%  %s\n", p->index, unit_name(o, p),
 		       (unsigned long long)p->cycles, (unsigned long long)p->estimate, (unsigned long long)p->macs,
-		       100 * op_utilization(o, p), p->op);
+		       100 * op_utilization(o, p), shown(p->op));
 	}
 	if (o->device == WEFT_DEVICE_RTL)
 		print_counters(&r->counters);

@@ -126,7 +126,7 @@ static int compare(const weft_net *a, const weft_net *b, const struct samples *s
 	for (int i = 0; i < n_out && !status; i++) {
 		struct weft_port p;
 		weft_net_output(a, i, &p);
-		printf("output %d %s: cosine with the float network's %.6f, at least %.6f, over %d samples\n", i, p.name,
+		printf("output %d %s: cosine with the float network's %.6f, at least %.6f, over %d samples\n", i, shown(p.name),
 		       k[i].sum / samples->n, k[i].least, samples->n);
 	}
 	weft_session_close(s[0]);

@@ -63,7 +63,7 @@ static void print_place(const struct weft_replay_place *f, uint32_t first_cmd)
 	if (f->written)
 		printf(", wrote it wrong at cycle %llu\n", (unsigned long long)f->written);
 	if (f->op >= 0)
-		printf(f->tensor[0] ? "  operator %d %s, tensor \"%s\"\n" : "  operator %d %s\n", f->op, f->op_name, f->tensor);
+		printf(f->tensor[0] ? "  operator %d %s, tensor \"%s\"\n" : "  operator %d %s\n", f->op, shown(f->op_name), shown(f->tensor));
 	if (f->element) {
 		printf("  element %llu", (unsigned long long)f->index);
 		for (int d = 0; d < f->rank; d++)

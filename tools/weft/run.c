@@ -243,7 +243,7 @@ static void print_outputs(const weft_net *net, const weft_tensor *out)
 
 	for (int i = 0; i < weft_net_n_outputs(net); i++) {
 		weft_net_output(net, i, &p);
-		printf("output %d %s %s [", i, p.name, weft_dtype_name(p.dtype));
+		printf("output %d %s %s [", i, shown(p.name), weft_dtype_name(p.dtype));
 		for (int d = 0; d < p.rank; d++)
 			printf("%s%lld", d ? "," : "", (long long)p.dim[d]);
 		printf("]");
@@ -261,7 +261,7 @@ static void print_mismatch(const struct weft_report *r)
 
 	if (m->found)
 		fprintf(stderr, "weft: first difference: operator %d %s, tensor %s, index %lld: expected %lld, got %lld"
-		        " (command %lld, cycle %llu)\n", m->op, m->op_name, m->tensor, (long long)m->index,
+		        " (command %lld, cycle %llu)\n", m->op, shown(m->op_name), shown(m->tensor), (long long)m->index,
 		        (long long)m->expected, (long long)m->got, (long long)m->cmd, (unsigned long long)m->cycle);
 	if (d->found)
 		fprintf(stderr, "weft: first byte that differs from the model: command %zu, %s 0x%llx: expected 0x%02x, "
@@ -515,7 +515,7 @@ const struct subcommand cmd_run = {
 	"  --device D          golden, model (default), rtl, or a card: usb (any), usb:SERIAL,\n"
 	"                      usb:@SOCKET (simulated: weft-card --listen SOCKET)\n"
 	"  --wait MS           card: wait so long for it to be plugged in\n"
-	"  --timeout MS        give up a stream that takes longer\n"
+	"  --timeout MS        give up a stream, or a loop on the host, that takes longer\n"
 	"  --check             compare every tensor that the device makes with golden\n"
 	"  --strict            refuse host operators in the middle of the network; at its edge\n"
 	"                      (docs/STATUS.md) they may stay\n"

@@ -30,8 +30,11 @@ extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_ver
                                cmd_accuracy, cmd_conform, cmd_bench, cmd_devices, cmd_replay, cmd_reduce, cmd_quantize,
                                cmd_card, cmd_diag, cmd_regs, cmd_peek, cmd_poke, cmd_log, cmd_reset;
 
-/** "weft: " and the line on standard error; returns status. */
+/** "weft: " and the line on standard error, control characters in it escaped; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** A name from a file as it may be printed: weft_one_line() of a copy that the second next call overwrites. */
+const char *shown(const char *name);
 
 /** Exit status for a library's negative errno. */
 int status_of(int err);

@@ -327,29 +327,34 @@ int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **te
 }
 
 /*
- * Reads a whole file of at most MAX_FILE bytes into *p, memory from malloc that the caller frees, and
+ * Reads a whole file of at most `most` bytes into *p, memory from malloc that the caller frees, and
  * its length in bytes into *len. Returns 0 or a negative errno with the path and the reason in msg; a
  * folder gives -EIO like anything else that cannot be read.
  */
-static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
+static int slurp(const char *path, uint64_t most, uint8_t **p, size_t *len, char *msg)
 {
-	int err = weft_file_read(path, MAX_FILE, p, len);
+	int err = weft_file_read(path, most, p, len);
+
+	if (err == -EFBIG)
+		return complain(msg, err, "%s: more than %llu bytes", path, (unsigned long long)most);
+	if (err == -ENOMEM)
+		return complain(msg, err, "%s: out of memory", path);
 
 	/* A folder is reported as a read error, like anything else that cannot be read. */
 	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, weft_file_error(err)) : 0;
 }
 
 /*
- * Reads the array in a .npy file into *t. If text is NULL, the array must be one of numbers, and
+ * Reads the array in a .npy file of at most `most` bytes into *t. If text is NULL, the array must be one of numbers, and
  * t->data comes from malloc (weft_npy_parse). Otherwise it must be one of strings, which go to *text
  * and *each (weft_npy_parse_text). Returns 0 or a negative errno with the path and the reason in msg.
  */
-static int read_as(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
+static int read_as(const char *path, uint64_t most, weft_tensor *t, char **text, size_t *each, char *msg)
 {
 	char line[WEFT_NPY_MSG];
 	uint8_t *p;
 	size_t len;
-	int err = slurp(path, &p, &len, msg);
+	int err = slurp(path, most, &p, &len, msg);
 
 	if (err)
 		return err;
@@ -362,12 +367,18 @@ static int read_as(const char *path, weft_tensor *t, char **text, size_t *each, 
 
 int weft_npy_read(const char *path, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
-	return read_as(path, t, NULL, NULL, msg);
+	return read_as(path, MAX_FILE, t, NULL, NULL, msg);
+}
+
+int weft_npy_read_within(const char *path, size_t most_bytes, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG))
+{
+	/* NumPy's own headers take 128 bytes; a long one is no reason to refuse few values. */
+	return read_as(path, (uint64_t)most_bytes + MAX_HEADER + 12, t, NULL, NULL, msg);
 }
 
 int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
-	return read_as(path, t, text, each, msg);
+	return read_as(path, MAX_FILE, t, text, each, msg);
 }
 
 /* ---- writing ---- */

@@ -101,7 +101,11 @@ static int add_init(struct qz *z, onnx_tensor *t)
 	int err = grow(z, (void ***)&z->init, z->n_init, &z->cap_init);
 
 	if (!err)
+		err = grow(z, (void ***)&z->floats, z->n_init, &z->cap_floats);
+	if (!err) {
+		z->floats[z->n_init] = NULL;
 		z->init[z->n_init++] = t;
+	}
 	return err;
 }
 
@@ -327,10 +331,11 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t)
 
 	if (!v || v->init < 0 || z->init[v->init]->data_type != 1)
 		return NULL;
+	if (z->floats[v->init])
+		return onnx_tensor_shape(z->init[v->init], t, why, sizeof why) ? NULL : z->floats[v->init];
 	int err = onnx_tensor_data(&z->f, z->init[v->init], t, &room, why, sizeof why);
 	if (err) {
-		if (err == -ENOMEM)
-			qz_fail(z, err, "out of memory");
+		qz_fail(z, err, "constant \"%.60s\": %s", name, why);
 		return NULL;
 	}
 	float *p = qz_alloc(z, weft_tensor_bytes(t));
@@ -338,6 +343,7 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t)
 		memcpy(p, t->data, weft_tensor_bytes(t));
 	free(t->data);
 	t->data = NULL;
+	z->floats[v->init] = p;
 	return p;
 }
 

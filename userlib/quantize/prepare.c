@@ -155,8 +155,11 @@ static int fold_reshape(struct qz *z, int i)
 	int open = -1;
 
 	const float *p = qz_floats(z, qz_operand(n, 0), &t);
-	if (!p || !s || s->init < 0 || z->init[s->init]->data_type != 7 || onnx_tensor_data(&z->f, z->init[s->init], &ts, &room, why, sizeof why))
+	if (!p || !s || s->init < 0 || z->init[s->init]->data_type != 7)
 		return 0;
+	int err = onnx_tensor_data(&z->f, z->init[s->init], &ts, &room, why, sizeof why);
+	if (err)
+		return qz_fail(z, err, "constant \"%.60s\": %s", z->init[s->init]->name, why);
 	int rank = (int)weft_tensor_elements(&ts);
 	bool fits = rank <= WEFT_MAX_RANK;
 	for (int k = 0; fits && k < rank; k++) {

@@ -40,6 +40,7 @@ struct qz {
 	onnx_model *m;             /* f's model; the lists below stand for those of its graph */
 	onnx_node **node; int n_node, cap_node;          /* an entry that is NULL was removed */
 	onnx_tensor **init; int n_init, cap_init;        /* constants */
+	float **floats; int cap_floats;                  /* of each constant: what qz_floats() read; NULL: nothing yet */
 	struct qz_value *value; int n_value; size_t cap_value;   /* sorted by name */
 	void **block; int n_block, cap_block;            /* memory of qz_alloc(), freed at the end */
 	const struct weft_quantize_options *o;

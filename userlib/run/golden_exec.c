@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/clock.h"
 #include "golden_exec.h"
 #include "../../sim/golden/golden.h"
 
@@ -12,6 +13,8 @@
 struct run {
 	struct weft_vars *vars;    /* the values of variables */
 	int sub_runs;              /* how often a sub-graph was run so far */
+	int depth;                 /* sub-graphs that are being run, one within the other */
+	uint64_t until_ns;         /* when control flow that is being run has to end; 0: never */
 	bool fast;                 /* use golden's fast implementations, which give the same bits */
 	char *msg;                 /* the caller's room of WEFT_MSG bytes */
 };
@@ -39,7 +42,7 @@ static int allocate(weft_tensor *t, int i, char *msg)
 
 int weft_vars_init(struct weft_vars *v, const weft_graph *g)
 {
-	v->n = g->n_vars;
+	*v = (struct weft_vars){ .n = g->n_vars };
 	v->t = calloc((size_t)g->n_vars + 1, sizeof *v->t);
 	v->written = calloc((size_t)g->n_vars + 1, sizeof *v->written);
 	for (int i = 0; v->t && v->written && i < v->n; i++) {
@@ -95,6 +98,20 @@ static int write_variable(struct run *r, int id, const weft_tensor *x, weft_tens
 
 /* ---- control flow ---- */
 
+/* Says why control flow has to end here. Returns 0, or -ETIMEDOUT or -ECANCELED with one line in r->msg. */
+static int may_go_on(const struct run *r)
+{
+	if (r->vars->stop && r->vars->stop(r->vars->user)) {
+		snprintf(r->msg, WEFT_MSG, "the run was cancelled");
+		return -ECANCELED;
+	}
+	if (r->until_ns && weft_now_ns() > r->until_ns) {
+		snprintf(r->msg, WEFT_MSG, "control flow takes more than %u ms; it has run %d sub-graphs", r->vars->timeout_ms, r->sub_runs);
+		return -ETIMEDOUT;
+	}
+	return 0;
+}
+
 /*
  * Runs sub-graph g on its operands x[] and copies its outputs into y[], which have memory and may be
  * the same tensors as x. Returns 0 or a negative errno with one line in r->msg; -EINVAL if the run has
@@ -112,7 +129,9 @@ static int run_sub(struct run *r, const weft_graph *g, const weft_tensor *const 
 		snprintf(r->msg, WEFT_MSG, "control flow: more than %d runs of sub-graphs", WEFT_MAX_SUB_RUNS);
 		err = -EINVAL;
 	} else if (!err) {
+		r->depth++;
 		err = run_graph(r, g, in, all);
+		r->depth--;
 		for (int i = 0; !err && i < g->n_outputs; i++)
 			memcpy(y[i]->data, all[g->outputs[i]].data, weft_tensor_bytes(y[i]));
 		weft_golden_release(g, all);
@@ -200,7 +219,13 @@ static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *
 {
 	const struct weft_gop *o = &g->ops[i];
 	char line[WEFT_GOLDEN_MSG] = "";
+	int bound = r->depth && r->vars ? may_go_on(r) : 0;
 
+	if (bound)
+		return bound;
+	/* Loops within a loop have what is left of its time. */
+	if (!r->depth)
+		r->until_ns = r->vars && r->vars->timeout_ms ? weft_now_ns() + r->vars->timeout_ms * UINT64_C(1000000) : 0;
 	switch (o->op) {
 	case WEFT_OP_COND_IF: return cond_if(r, &o->attr.flow, x, y);
 	case WEFT_OP_WHILE_LOOP: return while_loop(r, &o->attr.flow, x, o->n_in, y);

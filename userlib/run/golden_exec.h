@@ -14,11 +14,14 @@ extern "C" {
 /* The most sub-graphs that one run may execute, so that a loop that never ends is an error, not a hang. */
 #define WEFT_MAX_SUB_RUNS (1 << 20)
 
-/* Values of a graph's variables between runs. */
+/* Values of a graph's variables between runs, and what bounds these runs. */
 struct weft_vars {
 	weft_tensor *t;            /* for each variable its type, shape and memory; owned */
 	bool *written;             /* for each variable: it has a value */
 	int n;                     /* number of variables */
+	unsigned timeout_ms;       /* most time for each operator of the graph that is control flow; 0: as long as it takes */
+	bool (*stop)(void *user);  /* asked before each operator inside control flow whether the run shall end; NULL: no */
+	void *user;                /* stop's argument */
 };
 
 /** Give the variables of graph g their initial values in *v. @return 0; -ENOMEM, then *v is empty */
@@ -37,7 +40,7 @@ void weft_vars_release(struct weft_vars *v);
  * @param fast    true: use golden's fast implementations, which give the same bits.
  * @param msg     WEFT_MSG bytes; one line on failure.
  *
- * @return 0; -EINVAL (input of another type or size, a variable that was never written, an endless
+ * @return 0; -ETIMEDOUT and -ECANCELED as struct weft_vars says; -EINVAL (input of another type or size, a variable that was never written, an endless
  *         loop, or a value that an operator refuses); -ENOTSUP (golden does not have the operator with
  *         these types); -ENOMEM
  */

@@ -142,10 +142,12 @@ int weft_net_load_with(const void *data, size_t len_bytes, const char *name, con
 	}
 	int err = import(data, len_bytes, name, o ? o : &none, n, msg);
 	if (!err && o && o->level_8k && (err = weft_graph_check_8k(n->g, msg))) {
+		weft_one_line(msg, WEFT_MSG_LEN);
 		weft_net_free(n);
 		return err;
 	}
 	if (err) {
+		weft_one_line(msg, WEFT_MSG_LEN);
 		free(n);
 		return err;
 	}
@@ -174,7 +176,8 @@ int weft_net_load_file_with(const char *path, const struct weft_load_options *gi
 	int err = weft_file_read(path, FILE_MAX, &data, &len);
 
 	if (err) {
-		snprintf(msg, WEFT_MSG_LEN, "%s: %s", path, weft_file_error(err));
+		snprintf(msg, WEFT_MSG_LEN, "%.150s: %s", path, weft_file_error(err));
+		weft_one_line(msg, WEFT_MSG_LEN);
 		return err;
 	}
 	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
@@ -182,8 +185,10 @@ int weft_net_load_file_with(const char *path, const struct weft_load_options *gi
 		o.folder = folder;
 	err = weft_net_load_with(data, len, slash ? slash + 1 : path, &o, net, why);
 	free(data);
-	if (err)
+	if (err) {
 		snprintf(msg, WEFT_MSG_LEN, "%.100s: %.150s", path, why);
+		weft_one_line(msg, WEFT_MSG_LEN);
+	}
 	return err;
 }
 
@@ -343,7 +348,9 @@ static void print_steps(FILE *f, const weft_program *p)
 		const struct weft_step *s = &p->steps[i];
 		if (s->kind == WEFT_STEP_HOST) {
 			const struct weft_gop *op = &p->graph->ops[s->op];
-			fprintf(f, "step %d host: %s -> %s\n", i, weft_op_name(op->op), p->graph->tensors[op->out[0]].name);
+			snprintf(line, sizeof(line), "%s", p->graph->tensors[op->out[0]].name);
+			weft_one_line(line, sizeof(line));
+			fprintf(f, "step %d host: %s -> %s\n", i, weft_op_name(op->op), line);
 			continue;
 		}
 		fprintf(f, "step %d npu: %u commands, %u words\n", i, s->n_cmds, s->n_words);

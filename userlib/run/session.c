@@ -114,6 +114,15 @@ static int get_program(weft_session *s, bool plan, char *msg)
 	return err;
 }
 
+/* Says whether the current run of the session at `user` has been told to end. */
+static bool is_cancelled(void *user)
+{
+	weft_session *const s = user;
+	atomic_bool *const cancel = atomic_load(&s->cancel);
+
+	return cancel && atomic_load(cancel);
+}
+
 int weft_session_open(const weft_net *net, const struct weft_session_options *o, weft_session **out, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const char *config = o->config ? o->config : "w16";
@@ -137,6 +146,12 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		err = -EINVAL;
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+	for (int i = 0; !err && i < 2; i++) {
+		struct weft_vars *v = i ? &s->host_vars : &s->vars;
+		v->timeout_ms = o->timeout_ms;
+		v->stop = is_cancelled;
+		v->user = s;
+	}
 	if (!err)
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
@@ -506,14 +521,6 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	weft_dev_trust(s->dev, false);
 	free(part);
 	return err;
-}
-
-/* Says whether the current run has been told to end. */
-static bool is_cancelled(weft_session *s)
-{
-	atomic_bool *const cancel = atomic_load(&s->cancel);
-
-	return cancel && atomic_load(cancel);
 }
 
 /*

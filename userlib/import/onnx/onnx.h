@@ -46,7 +46,7 @@ bool weft_onnx_is(const void *data, size_t len);
 
 /**
  * Import a file held in memory. Nothing in it is trusted. Memory stays below
- * 64 MB plus 8 times the file and its external data.
+ * 160 MB plus 8 times the file and its external data.
  *
  * @param data    The file; may be freed after the call.
  * @param name    The model's name for people.

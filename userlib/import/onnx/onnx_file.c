@@ -9,7 +9,7 @@
 #include "onnx_file.h"
 
 /*
- * What protobuf-c may take. Together with the graph's share (onnx.c) it stays below 64 MB plus 8 times the
+ * What protobuf-c may take. Together with the graph's share (onnx.c) it stays below 160 MB plus 8 times the
  * file.
  */
 #define ROOM_FIXED  ((size_t)20 << 20)
@@ -95,6 +95,7 @@ void onnx_release(struct onnx_file *f)
 	if (f->m)
 		weft__onnx__model__free_unpacked(f->m, &f->allocator);
 	f->m = NULL;
+	onnx_external_close(f);
 }
 
 static const struct { const char *name; weft_dtype t; } types[] = {
@@ -278,104 +279,32 @@ static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t 
 
 /* ---- external data ---- */
 
-/* Where a tensor's external data is: the file's path, the first byte, and the number of bytes or -1. */
-struct external { const char *location; long long offset, length; };
-
 /*
- * Reads location, offset and length (both in bytes) of tensor p's external data into *e.
- * e->location points into p and is NULL if absent; an absent offset is 0, an absent length -1.
- * Returns 0, or -EINVAL with the reason in msg if offset or length is no number or is negative.
+ * Fills t's data from the file that p's external data names. Returns 0, or a negative errno with the
+ * reason in msg.
  */
-static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t msg_bytes)
-{
-	*e = (struct external){ .length = -1 };
-	for (size_t i = 0; i < p->n_external_data; i++) {
-		const char *key = p->external_data[i]->key, *value = p->external_data[i]->value;
-		long long *number = NULL;
-		char *end = "";
-
-		if (!key || !value)
-			continue;
-		if (!strcmp(key, "location"))
-			e->location = value;
-		else if (!strcmp(key, "offset"))
-			number = &e->offset;
-		else if (!strcmp(key, "length"))
-			number = &e->length;
-		if (number)
-			*number = strtoll(value, &end, 10);
-		if (*end || (number && *number < 0)) {
-			snprintf(msg, msg_bytes, "external data: %s is no number", key);
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-/*
- * Says whether a path is relative, has no backslash and no part "..", so that it never leaves the
- * model's folder; false for NULL and the empty path. Links are followed: the user made them, not
- * the file, and folders of downloaded models are full of them.
- */
-static bool goes_down(const char *name)
-{
-	if (!name || !*name || *name == '/' || strchr(name, '\\'))
-		return false;
-	for (const char *p = name; p; p = strchr(p, '/')) {
-		p += *p == '/';
-		if (!strncmp(p, "..", 2) && (!p[2] || p[2] == '/'))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Allocates t's data and fills it from the file that p's external data names, which has to lie in
- * the model's folder (f->folder) or below it. Returns 0, or with the reason in msg -EINVAL (no
- * folder, a path that leaves it, a length that is not t's, too few bytes), -ENAMETOOLONG, -EIO or
- * -ENOMEM. t->data may be set after a failure; the caller frees it.
- */
-static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
+static int from_external(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
 	const int bits = packed_bits(t->dtype);
+	const bool as_is = bits >= 8 && t->dtype != WEFT_BOOL;
 	const size_t n = bits < 8 ? ((size_t)weft_tensor_elements(t) * (size_t)bits + 7) / 8 : weft_tensor_bytes(t);
-	struct external e;
-	char path[4096];
-	int err = read_keys(p, &e, msg, msg_bytes);
+	void *bytes;
+	int err = onnx_external_read(f, p, n, weft_tensor_bytes(t), &bytes, msg, msg_bytes);
 
 	if (err)
 		return err;
-	if (!f->folder || !goes_down(e.location)) {
-		snprintf(msg, msg_bytes, f->folder ? "external data outside the model's folder"
-		                                   : "external data, but the model does not come from a folder");
-		return -EINVAL;
+	if (as_is) {
+		t->data = bytes;
+		return 0;
 	}
-	if (e.length >= 0 && (size_t)e.length != n)
-		return wrong_size(msg, msg_bytes, "external data", (uint64_t)e.length, n);
-	if (snprintf(path, sizeof path, "%s/%s", f->folder, e.location) >= (int)sizeof path) {
-		snprintf(msg, msg_bytes, "external data: its path is longer than %zu characters", sizeof path - 1);
-		return -ENAMETOOLONG;
-	}
-	FILE *file = fopen(path, "rb");
-	if (!file || fseek(file, 0, SEEK_END) || ftell(file) < e.offset || (size_t)(ftell(file) - e.offset) < n ||
-	    fseek(file, (long)e.offset, SEEK_SET)) {
-		snprintf(msg, msg_bytes, "external data: there are no %zu bytes at %lld of its file", n, e.offset);
-		err = -EINVAL;
-	}
-	uint8_t *bytes = err ? NULL : malloc(n + 1);
-	t->data = err ? NULL : calloc(1, weft_tensor_bytes(t) + 1);
-	if (!err && (!bytes || !t->data)) {
+	t->data = calloc(1, weft_tensor_bytes(t) + 1);
+	if (!t->data) {
 		snprintf(msg, msg_bytes, "out of memory");
 		err = -ENOMEM;
-	} else if (!err && fread(bytes, 1, n, file) != n) {
-		snprintf(msg, msg_bytes, "external data cannot be read");
-		err = -EIO;
 	}
 	if (!err)
 		err = from_raw(t, bytes, n, msg, msg_bytes);
 	free(bytes);
-	if (file)
-		fclose(file);
 	return err;
 }
 
@@ -391,7 +320,7 @@ static bool external(const onnx_tensor *p)
  * of its own is not counted. Returns 0, or a negative errno with the reason in msg; t->data is then
  * NULL if type and shape were right.
  */
-int onnx_tensor_data(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
+int onnx_tensor_data(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
 {
 	int err = onnx_tensor_shape(p, t, msg, msg_bytes);
 

@@ -29,6 +29,7 @@ struct onnx_file {
 	bool out_of_room, no_memory;   /* why an allocation of protobuf-c's was refused */
 	size_t len;                /* bytes of the file */
 	const char *folder;        /* the folder in which external data may lie; NULL: nowhere */
+	struct onnx_external *ext; /* files of external data that are open; NULL: none yet */
 };
 
 /*
@@ -37,6 +38,15 @@ struct onnx_file {
  */
 int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
 void onnx_release(struct onnx_file *f);             /* frees the parsed model */
+
+/*
+ * onnx_external.c: reads tensor p's external data, which has to be `bytes` bytes, into *data, from
+ * malloc with one byte more. The file has to lie in the model's folder, and all that is kept of its
+ * files (`kept` bytes of this one) is bounded by their sizes. Returns 0, or a negative errno with the
+ * reason in msg.
+ */
+int onnx_external_read(struct onnx_file *f, const onnx_tensor *p, size_t bytes, size_t kept, void **data, char *msg, size_t msg_bytes);
+void onnx_external_close(struct onnx_file *f);      /* closes the files of external data */
 
 #define ONNX_STRING 8          /* TensorProto.DataType of strings */
 
@@ -54,6 +64,6 @@ int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t ms
  * Sets *t to p's type, shape and data, which comes from malloc and whose bytes are taken from *room
  * unless it is in a file of its own. Returns 0 or a negative errno with the reason in msg.
  */
-int onnx_tensor_data(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes);
+int onnx_tensor_data(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes);
 
 #endif

@@ -134,6 +134,8 @@ struct ox_value *ox_operand(const struct ox *l, const onnx_node *n, size_t k);
 const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name);        /* NULL: n has no such attribute */
 /* Returns an integer attribute, or `otherwise` if it is absent. */
 int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);
+/* onnx_scales.c: checks the node's constant scales. Returns 0; -EINVAL if one is not finite and above 0; -ENOMEM. */
+int ox_check_scales(struct ox *l);
 
 /* ---- onnx_node.c: operands and attributes of the node at hand ---- */
 bool ox_is(const struct ox *l, const char *type);               /* whether that is its operator type */

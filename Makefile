@@ -422,6 +422,18 @@ $(O)/obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# Memory, files and threads of the library go through driver/sys.c, where tests make them fail.
+SYS_OBJ := $(filter-out $(O)/obj/driver/sys.o,$(LIB_SRC:%.c=$(O)/obj/%.o))
+$(SYS_OBJ): ALL_CFLAGS += -include driver/sys_names.h
+$(SYS_OBJ): driver/sys_names.h
+
+# The commands inside a test, as the library is: what they take and give back goes the same way.
+INSIDE_CMD := $(CMD_SRC:%.c=$(O)/obj/inside/%.o)
+$(O)/obj/inside/%.o: %.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -include driver/sys_names.h -Dmain=weft_command -DWEFT_COMMIT='""' -c $< -o $@
+
 # One object, in which only the functions of the API are still global.
 $(O)/libweft.a: $(LIB_OBJ) $(LIB_MAP)
 	$(call say,AR,$@)
@@ -514,8 +526,8 @@ $(O)/obj/tests/%/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
 $(O)/tests/cosim/replay $(O)/tests/card/replay: $(O)/obj/fst.a
 $(O)/tests/cosim/replay $(O)/tests/card/replay: TEST_LIBS = $(O)/obj/fst.a
 
-# The library's allocations go through the test.
-$(O)/tests/unit/no_memory: TEST_LIBS = $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
+$(O)/tests/unit/failures: $(INSIDE_CMD)
+$(O)/tests/unit/failures: TEST_LIBS = $(INSIDE_CMD) $(INSIDE)
 
 # It links these tests again, each time with another line of theirs deleted.
 $(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes attr_limits attr_tosa graph_check tosa_flow)
@@ -698,6 +710,7 @@ $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d
+-include $(INSIDE_CMD:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

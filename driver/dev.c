@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/sys.h"
 #include "driver/device.h"
 
 /* ---- errors ---- */
@@ -80,7 +81,7 @@ int weft_dev_fd(weft_dev *dev)
 		return err;
 	err = weft_events_fd(dev->events);
 	if (err < 0)
-		snprintf(weft_dev_msg(dev), WEFT_DEV_MSG, "%s: no descriptor for events: %s", dev->be->name, strerror(-err));
+		snprintf(weft_dev_msg(dev), WEFT_DEV_MSG, "%s: no descriptor for events: %s", dev->be->name, weft_sys_error(err));
 	return weft_dev_leave(dev, err);
 }
 
@@ -158,7 +159,7 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char msg WEF
 		dev->be->close(dev->state);
 	if (err) {
 		if (!*msg)
-			snprintf(msg, WEFT_DEV_MSG, "device: %s", strerror(-err));
+			snprintf(msg, WEFT_DEV_MSG, "device: %s", weft_sys_error(err));
 		if (dev->events)
 			weft_events_free(dev->events);
 		free(dev);

@@ -8,6 +8,7 @@
 #include <weft/admin.h>
 #include <weft/gen/chip.h>
 
+#include "driver/sys.h"
 #include "driver/clock.h"
 #include "usb_link.h"
 
@@ -68,7 +69,7 @@ static int exchange(weft_admin *a, struct weft_req *r, const uint32_t *words, un
 
 static int complain(const weft_admin *a, int err, const char *what, char *msg)
 {
-	snprintf(msg, WEFT_ADMIN_MSG, "card: %s: %s", what, err == -EIO && a->link.why[0] ? a->link.why : strerror(-err));
+	snprintf(msg, WEFT_ADMIN_MSG, "card: %s: %s", what, err == -EIO && a->link.why[0] ? a->link.why : weft_sys_error(err));
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/sys.h"
 #include "usb_card.h"
 
 /* A WRITE of a part of a buffer or stream for a job. */
@@ -246,7 +247,7 @@ static int fetch(struct card *c, struct card_buf *b, const struct weft_range *pa
 		snprintf(msg, WEFT_DEV_MSG, "usb: the card was reset; what jobs left in the buffer is gone");
 	else if (err)
 		snprintf(msg, WEFT_DEV_MSG, "usb: reading card memory at 0x%llx failed: %s%s%.150s",
-		         (unsigned long long)(b->addr + part->from), strerror(-err), weft_card_out(c) ? "; " : "",
+		         (unsigned long long)(b->addr + part->from), weft_sys_error(err), weft_card_out(c) ? "; " : "",
 		         weft_card_out(c) ? c->why : "");
 	return err;
 }

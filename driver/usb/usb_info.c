@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/sys.h"
 #include "usb_card.h"
 
 /* Chapter 9 of USB 2.0. */
@@ -42,7 +43,7 @@ static int need(struct card *c, unsigned type, const char *name, int least, uint
 	if (n >= 0)
 		snprintf(msg, WEFT_DEV_MSG, "usb: the card's %s descriptor has %d bytes, not %d", name, n, least);
 	else
-		snprintf(msg, WEFT_DEV_MSG, "usb: the card's %s descriptor cannot be read: %s", name, strerror(-n));
+		snprintf(msg, WEFT_DEV_MSG, "usb: the card's %s descriptor cannot be read: %s", name, weft_sys_error(n));
 	return n < 0 ? n : -EIO;
 }
 

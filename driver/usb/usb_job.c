@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/sys.h"
 #include "usb_card.h"
 #include "weft/gen/cmd.h"
 #include "weft/gen/regs.h"
@@ -434,7 +435,7 @@ static void prepare(struct card *c, struct card_job *j)
 		return;
 	}
 	if (j->state == JOB_UPLOAD && !j->n_pending && j->failed) {
-		snprintf(j->msg, sizeof(j->msg), "usb: sending the job's data failed: %s", strerror(-j->failed));
+		snprintf(j->msg, sizeof(j->msg), "usb: sending the job's data failed: %s", weft_sys_error(j->failed));
 		end(c, j, j->failed == -EACCES ? -EPROTO : j->failed);
 		return;
 	}

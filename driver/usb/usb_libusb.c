@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "driver/sys.h"
 #include "driver/clock.h"
 #include "usb_find.h"
 #include "weft/gen/msg.h"
@@ -77,7 +78,7 @@ static int refuse(int err, const struct weft_dev_info *i, char *msg)
 		snprintf(msg, WEFT_DEV_MSG, "usb: no permission for card %s (%s); install the udev rule and be in group "
 		         "plugdev", i->serial, i->where);
 	else
-		snprintf(msg, WEFT_DEV_MSG, "usb: card %s (%s) cannot be opened: %s", i->serial, i->where, strerror(-err));
+		snprintf(msg, WEFT_DEV_MSG, "usb: card %s (%s) cannot be opened: %s", i->serial, i->where, weft_sys_error(err));
 	return err;
 }
 

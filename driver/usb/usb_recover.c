@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/sys.h"
 #include "usb_card.h"
 #include "weft/gen/regs.h"
 
@@ -184,7 +185,7 @@ static void try_failed(struct card *c, const char *what, int err)
 	if (r->phase == CARD_HELLO && !r->hello_over)
 		weft_link_drop(&c->link, &r->hello);
 	if (what)
-		snprintf(c->why, WEFT_DEV_MSG, "usb: %s failed: %s", what, strerror(-err));
+		snprintf(c->why, WEFT_DEV_MSG, "usb: %s failed: %s", what, weft_sys_error(err));
 	weft_link_begin_stop(&c->link);
 	r->phase = CARD_PAUSE;
 	/* It may be starting; do not press it. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <usbredirparser.h>
 
+#include "driver/sys.h"
 #include "driver/clock.h"
 #include "usb.h"
 #include "weft/gen/msg.h"
@@ -206,7 +207,7 @@ static int dial(const char *path, char *msg)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof(a)))
 		err = -errno;
 	if (err) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: no simulated card answers at %.120s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_DEV_MSG, "usb: no simulated card answers at %.120s: %s", path, weft_sys_error(err));
 		if (fd >= 0)
 			close(fd);
 		return err == -ENOENT || err == -ECONNREFUSED ? -ENODEV : err;

@@ -48,9 +48,9 @@ WEFT_API const char *weft_file_error(int err);
  * direction of writing, and bytes that are no UTF-8 become \xNN. Messages of this library are such lines.
  *
  * @param text  Ends with a zero byte; changed in place.
- * @param room  Bytes of its buffer. Where the escapes do not fit, the text ends.
+ * @param len   Bytes of its buffer. Where the escapes do not fit, the text ends.
  */
-WEFT_API void weft_one_line(char *text, size_t room);
+WEFT_API void weft_one_line(char *text, size_t len);
 
 /* A part of what is written: len bytes at data. */
 struct weft_piece { const void *data; size_t len; };

@@ -100,6 +100,7 @@ struct Chip {
 	int64_t bus_fault_at = -1;    // the load with this index is to get a bus error
 	std::deque<uint8_t> in;
 	std::deque<uint16_t> out;     // bit 8: last of its frame
+	const char *failed = nullptr; // why it cannot go on: an exception has come, and its state is half done
 
 	Chip(weft_rtl_profile profile, uint64_t bytes)
 		: top(&ctx, "chip"), memory(profile, sizeof(top.m_wdata_o), false), dram_bytes(bytes)
@@ -268,11 +269,23 @@ int open_wave(Chip *c, const char *file, char *msg)
 	return 0;
 }
 
-int chip_open(const weft_chip_options *o, void **out, char *msg)
+// The chip is called from C, which no exception may reach. What needs memory runs in here; if there is none,
+// the chip is broken from then on, says so (chip_broken()), and does nothing any more.
+template <typename Work> void guarded(Chip *c, Work work)
 {
-	int err = check_options(o, msg);
-	if (err)
-		return err;
+	if (c->failed)
+		return;
+	try {
+		work();
+	} catch (const std::bad_alloc &) {
+		c->failed = "out of memory";
+	} catch (const std::exception &) {
+		c->failed = "the simulator has failed";
+	}
+}
+
+int open_chip(const weft_chip_options *o, void **out, char *msg)
+{
 	const uint64_t bytes = o->dram_bytes ? o->dram_bytes : kDramDefault;
 	std::unique_ptr<Chip> c(new (std::nothrow) Chip(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR, bytes));
 	void *dram = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -284,7 +297,7 @@ int chip_open(const weft_chip_options *o, void **out, char *msg)
 	c->memory.map(0, c->dram, bytes);
 	std::memcpy(&c->top.rootp->weft_chip__DOT__u_ctrl__DOT__u_rom__DOT__mem[0], o->rom, o->rom_bytes);
 	flash_init(&c->spi.f, o->flash);
-	if (o->wave && (err = open_wave(c.get(), o->wave, msg)))
+	if (const int err = o->wave ? open_wave(c.get(), o->wave, msg) : 0)
 		return err;
 	c->top.dram_bytes_i = static_cast<uint32_t>(bytes);
 	c->top.clock_khz_i = kClockKhz;
@@ -294,6 +307,19 @@ int chip_open(const weft_chip_options *o, void **out, char *msg)
 	c->power();
 	*out = c.release();
 	return 0;
+}
+
+int chip_open(const weft_chip_options *o, void **out, char *msg)
+{
+	const int err = check_options(o, msg);
+	if (err)
+		return err;
+	try {
+		return open_chip(o, out, msg);
+	} catch (const std::exception &) {
+		std::snprintf(msg, WEFT_DEV_MSG, "chip: out of memory");
+		return -ENOMEM;
+	}
 }
 
 void chip_close(void *chip)
@@ -306,9 +332,11 @@ size_t chip_put(void *chip, const uint8_t *data, size_t len)
 	auto *c = static_cast<Chip *>(chip);
 	const size_t room = c->in.size() < kQueue ? kQueue - c->in.size() : 0;
 	const size_t n = len < room ? len : room;
-	c->in.insert(c->in.end(), data, data + n);
-	c->drive();
-	return n;
+	guarded(c, [&] {
+		c->in.insert(c->in.end(), data, data + n);
+		c->drive();
+	});
+	return c->failed ? 0 : n;
 }
 
 size_t chip_get(void *chip, uint8_t *data, size_t len, bool *frame_end)
@@ -321,7 +349,7 @@ size_t chip_get(void *chip, uint8_t *data, size_t len, bool *frame_end)
 		*frame_end = c->out.front() >> 8;
 		c->out.pop_front();
 	}
-	c->drive();
+	guarded(c, [&] { c->drive(); });
 	return n;
 }
 
@@ -329,30 +357,32 @@ bool chip_run(void *chip, uint64_t cycles)
 {
 	auto *c = static_cast<Chip *>(chip);
 	unsigned still = 0;
-	for (uint64_t i = 0; i < cycles; i++) {
-		c->tick();
-		if (c->spi.f.lost_power)
-			c->power();
-		still = c->idle() ? still + 1 : 0;
-		if (still >= kIdleSlice)
-			return false;
-	}
-	return still == 0;
+	guarded(c, [&] {
+		for (uint64_t i = 0; i < cycles && still < kIdleSlice; i++) {
+			c->tick();
+			if (c->spi.f.lost_power)
+				c->power();
+			still = c->idle() ? still + 1 : 0;
+		}
+	});
+	return !c->failed && still == 0;
 }
 
 void chip_link_reset(void *chip)
 {
 	auto *c = static_cast<Chip *>(chip);
-	c->pulse(c->top.link_reset_i);
+	guarded(c, [&] { c->pulse(c->top.link_reset_i); });
 }
 
 void chip_reset(void *chip, weft_chip_cause cause)
 {
 	auto *c = static_cast<Chip *>(chip);
-	if (cause == WEFT_CHIP_CAUSE_POWER)
-		c->power();
-	else
-		c->pulse(c->top.chip_reset_i);
+	guarded(c, [&] {
+		if (cause == WEFT_CHIP_CAUSE_POWER)
+			c->power();
+		else
+			c->pulse(c->top.chip_reset_i);
+	});
 }
 
 uint32_t chip_status(void *chip)
@@ -416,7 +446,8 @@ uint8_t *chip_dram(void *chip)
 
 const char *chip_broken(void *chip)
 {
-	return static_cast<Chip *>(chip)->memory.broken();
+	const auto *c = static_cast<Chip *>(chip);
+	return c->failed ? c->failed : c->memory.broken();
 }
 
 } // namespace

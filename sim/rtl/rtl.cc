@@ -297,9 +297,13 @@ struct weft_rtl {
 	}
 #endif
 
+	const char *failed = nullptr; // an exception has come, and the state is half done: it does nothing any more
+
 	// A design that tests disturb may break any rule.
 	const char *broken() const
 	{
+		if (failed)
+			return failed;
 #ifdef FAULT_POINTS_H
 		return nullptr;
 #else
@@ -351,7 +355,11 @@ void rtl_reg_write(weft_rtl *r, uint32_t addr, uint32_t value)
 	r->top.reg_addr_i = addr;
 	r->top.reg_wdata_i = value;
 	r->news = true;
-	r->tick();
+	try {
+		r->tick();
+	} catch (const std::exception &) {
+		r->failed = "out of memory";
+	}
 	r->top.reg_req_i = 0;
 	r->top.reg_we_i = 0;
 	r->news = true;
@@ -385,7 +393,7 @@ uint64_t rtl_step(weft_rtl *r, uint64_t max_cycles, weft_rtl_event *ev)
 		}
 		ev->broken = r->broken();
 	} catch (const std::exception &) {
-		ev->broken = "out of memory";
+		ev->broken = r->failed = "out of memory";
 	}
 	ev->cycle = r->cycle;
 	return n;

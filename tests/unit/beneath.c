@@ -18,6 +18,7 @@
 #include <weft/file.h>
 
 #include "tests/support/level.h"
+#include "tests/support/shell.h"
 #include "userlib/files/beneath.h"
 
 static char top[160];
@@ -54,6 +55,13 @@ static int make_tree(void **state)
 	snprintf(path, sizeof path, "%s/model/fifo", top);
 	assert_int_equal(mkfifo(path, 0666), 0);
 	return 0;
+}
+
+/* Removes the tree. */
+static int drop_tree(void **state)
+{
+	(void)state;
+	return shell("rm -rf %s", top);
 }
 
 static const struct { const char *path; int err; const char *holds; } cases[] = {
@@ -145,5 +153,5 @@ int main(void)
 		cmocka_unit_test(by_the_kernel), cmocka_unit_test(step_by_step), cmocka_unit_test(descriptors), cmocka_unit_test(one_line),
 	};
 
-	return cmocka_run_group_tests(tests, make_tree, NULL);
+	return cmocka_run_group_tests(tests, make_tree, drop_tree);
 }

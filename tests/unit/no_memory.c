@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every allocation of the library can fail. The linker sends the library's calls of malloc,
- * calloc, realloc and strdup through this file (--wrap), which fails the k-th one, alone or with all
+ * Every allocation of the library can fail (tests/support/fail_at.h): the k-th one, alone or with all
  * that follow. Whatever k is: either the operation gives the same bytes as without the failure, or
  * it says -ENOMEM and "out of memory" in one line; nothing stays allocated, and the network is as it was.
  *
@@ -21,100 +20,10 @@
 #include <weft/file.h>
 #include <weft/weft.h>
 
+#include "tests/support/fail_at.h"
 #include "tests/support/level.h"
 #include "userlib/graph/save.h"
 #include "userlib/run/internal.h"
-
-/* ---- the seam ---- */
-
-static struct {
-	pthread_mutex_t lock;
-	bool on, go_on;
-	long n, fail_at;           /* calls so far; the one that fails, from 1; 0: none */
-} seam = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static bool fails(void)
-{
-	pthread_mutex_lock(&seam.lock);
-	bool now = seam.on && ++seam.n >= seam.fail_at && seam.fail_at && (seam.go_on || seam.n == seam.fail_at);
-	pthread_mutex_unlock(&seam.lock);
-	if (now)
-		errno = ENOMEM;
-	return now;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-
-/* ---- what is allocated and not freed ---- */
-
-#define SLOTS (1 << 20)
-
-static struct { void *slot[SLOTS]; long n; pthread_mutex_t lock; } live = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static size_t home(const void *p)
-{
-	return ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u >> 44;
-}
-
-static void *note(void *p)
-{
-	pthread_mutex_lock(&live.lock);
-	size_t i = home(p);
-	for (; seam.on && p; i = (i + 1) % SLOTS)
-		if (!live.slot[i] || live.slot[i] == &live) {
-			live.slot[i] = p;
-			live.n++;
-			break;
-		}
-	pthread_mutex_unlock(&live.lock);
-	return p;
-}
-
-static void forget(void *p)
-{
-	pthread_mutex_lock(&live.lock);
-	for (size_t i = home(p); p && live.slot[i]; i = (i + 1) % SLOTS)
-		if (live.slot[i] == p) {
-			live.slot[i] = &live;      /* taken once: the search goes on behind it */
-			live.n--;
-			break;
-		}
-	pthread_mutex_unlock(&live.lock);
-}
-
-void __real_free(void *p);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t n) { return fails() ? NULL : note(__real_malloc(n)); }
-void *__wrap_calloc(size_t n, size_t bytes) { return fails() ? NULL : note(__real_calloc(n, bytes)); }
-char *__wrap_strdup(const char *s) { return fails() ? NULL : note(__real_strdup(s)); }
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	if (fails())
-		return NULL;
-	forget(p);
-	return note(__real_realloc(p, n));
-}
-
-void __wrap_free(void *p)
-{
-	forget(p);
-	__real_free(p);
-}
-
-static void forget_all(void)
-{
-	memset(live.slot, 0, sizeof live.slot);
-	live.n = 0;
-}
 
 /* ---- operations ---- */
 
@@ -161,9 +70,9 @@ static int load(const struct subject *s, struct result *r, char *msg)
 
 	if (err)
 		return err;
-	seam.on = false;
+	fail_pause(true);
 	assert_int_equal(weft_net_convert(net, false, &r->p, &r->n, text, msg), 0);
-	seam.on = true;
+	fail_pause(false);
 	weft_net_free(net);
 	return 0;
 }
@@ -186,7 +95,7 @@ static int sample(void *user, int i, weft_tensor *inputs, int n, char *msg)
 	if (i)
 		return 0;
 	const size_t bytes = weft_tensor_bytes(inputs);
-	inputs->data = __real_calloc(1, bytes);
+	inputs->data = calloc(1, bytes);
 	for (size_t k = 0; k < bytes / sizeof(float); k++)
 		((float *)inputs->data)[k] = (float)(k % 17) - 8;
 	return 1;
@@ -215,11 +124,11 @@ static int on_device(const struct subject *s, enum weft_device device, struct re
 	in.dtype = port.dtype;
 	in.rank = port.rank;
 	memcpy(in.dim, port.dim, sizeof in.dim);
-	in.data = __real_calloc(1, weft_tensor_bytes(&in));
+	in.data = calloc(1, weft_tensor_bytes(&in));
 	err = weft_session_run(session, &in, &out, NULL, msg);
 	if (!err) {
 		r->n = weft_tensor_bytes(&out);
-		r->p = __real_malloc(r->n);
+		r->p = malloc(r->n);
 		memcpy(r->p, out.data, r->n);
 		weft_tensor_release(&out);
 	}
@@ -240,18 +149,14 @@ static int run_model(const struct subject *s, struct result *r, char *msg)
 
 /* ---- points ---- */
 
-static int attempt(operation *op, const struct subject *s, long at, bool go_on, struct result *r, char *msg)
+/* The operation with allocation `at` failing (0: none); *n: how many there were. */
+static int attempt(operation *op, const struct subject *s, long at, bool go_on, struct result *r, char *msg, long *n)
 {
 	*r = (struct result){ 0 };
-	if (live.n)
-		forget_all();
 	msg[0] = '\0';
-	seam.n = 0;
-	seam.fail_at = at;
-	seam.go_on = go_on;
-	seam.on = true;
+	fail_begin(FAIL_MEMORY, at, go_on);
 	int err = op(s, r, msg);
-	seam.on = false;
+	*n = fail_end();
 	return err;
 }
 
@@ -259,7 +164,8 @@ static void one_point(operation *op, const char *name, const struct subject *s, 
 {
 	char msg[WEFT_MSG_LEN];
 	struct result r;
-	int err = attempt(op, s, at, go_on, &r, msg);
+	long calls;
+	int err = attempt(op, s, at, go_on, &r, msg, &calls);
 
 	n[err != 0]++;
 	if (!err && (r.n != want->n || memcmp(r.p, want->p, r.n)))
@@ -268,11 +174,11 @@ static void one_point(operation *op, const char *name, const struct subject *s, 
 		fail_msg("%s, allocation %ld%s fails: %d \"%s\"", name, at, go_on ? " and all later ones" : "", err, msg);
 	if (err && r.p)
 		fail_msg("%s, allocation %ld%s fails: a result all the same", name, at, go_on ? " and all later ones" : "");
-	free(r.p);
+	fail_free(r.p);
 	if (!unchanged(s))
 		fail_msg("%s, allocation %ld%s fails: the network is no longer what it was", name, at, go_on ? " and all later ones" : "");
-	if (live.n)
-		fail_msg("%s, allocation %ld%s fails: %ld allocations are not freed", name, at, go_on ? " and all later ones" : "", live.n);
+	if (fail_live())
+		fail_msg("%s, allocation %ld%s fails: %ld allocations are not freed", name, at, go_on ? " and all later ones" : "", fail_live());
 }
 
 static void points(operation *op, const char *name, const struct subject *s)
@@ -280,16 +186,16 @@ static void points(operation *op, const char *name, const struct subject *s)
 	uint64_t rng = test_seed(1);
 	struct result want;
 	char msg[WEFT_MSG_LEN];
-	long n[2] = { 0 };
+	long n[2] = { 0 }, all = 0;
 
 	for (int i = 0; i < 2; i++) {              /* twice: what is kept for ever is there now */
-		if (attempt(op, s, 0, false, &want, msg))
+		if (attempt(op, s, 0, false, &want, msg, &all))
 			fail_msg("%s: %s", name, msg);
 		if (!i)
-			free(want.p);
+			fail_free(want.p);
 	}
-	forget_all();
-	const long all = seam.n, tries = test_count(40, 200, 2 * all) < 2 * all ? test_count(40, 200, 2 * all) : 2 * all;
+	assert_true(all > 0);
+	const long tries = test_count(40, 200, 2 * all) < 2 * all ? test_count(40, 200, 2 * all) : 2 * all;
 	for (long i = 0; i < tries; i++) {
 		rng = rng * 6364136223846793005u + 1442695040888963407u;
 		/* A quarter of them are the last ones: writing what took thousands of allocations to find takes few. */

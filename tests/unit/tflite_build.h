@@ -15,7 +15,7 @@
 
 #define TB_BYTES   (1 << 20)
 #define TB_TENSORS 24
-#define TB_OPS     8
+#define TB_OPS     24
 #define TB_CHANNELS 64
 
 struct tb_field { int id, bytes; int64_t value; };  /* bytes 0: an offset, filled in later */

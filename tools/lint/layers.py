@@ -26,10 +26,10 @@ LAYERS = {
     "sim/cosim": ["driver/model.h", "sim/model/"],
     "sim/rtl": ["driver/backend.h", "driver/clock.h", "driver/model.h", "sim/cosim/", "sim/model/", "sim/rtl/"],
     # Networks: files, the graph, what reads and writes it.
-    "userlib/files": [],
+    "userlib/files": ["driver/sys.h"],
     "userlib/graph": ["userlib/graph/", "userlib/files/", "sim/golden/"],
     "userlib/import": ["userlib/files/", "userlib/graph/", "sim/golden/"],
-    "userlib/import/onnx": ["userlib/files/", "userlib/graph/", "sim/golden/",
+    "userlib/import/onnx": ["userlib/files/", "userlib/graph/", "sim/golden/", "driver/sys.h",
                             "userlib/import/bound.h", "userlib/import/fb.h"],
     "userlib/import/tflite": ["userlib/files/", "userlib/graph/", "sim/golden/",
                               "userlib/import/bound.h", "userlib/import/fb.h"],

@@ -173,6 +173,12 @@ static weft_dtype held_as(weft_dtype t)
 	}
 }
 
+/* The exit status of a result that was written, or that could not be, as msg says. */
+static int written(int err, const char *msg)
+{
+	return err ? fail(output_status(err), "%s", msg) : EXIT_DONE;
+}
+
 /* Read a file whose elements are of type `from`, or of the file's own. */
 static int read_as(const char *file, weft_dtype from, weft_tensor *t)
 {
@@ -180,7 +186,7 @@ static int read_as(const char *file, weft_dtype from, weft_tensor *t)
 	int err = weft_npy_read(file, t, msg);
 
 	if (err)
-		return fail(EXIT_USAGE, "%s", msg);
+		return fail(file_status(err), "%s", msg);
 	if (!from)
 		return 0;
 	if (t->dtype != held_as(from)) {
@@ -248,9 +254,9 @@ static int from_text(const struct job *j)
 		memcpy((char *)y.data + (size_t)i * size, &bits, size);
 	}
 	if (!status && !size)                /* text to text */
-		status = weft_npy_write_text(j->out, &y, text, each, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
+		status = written(weft_npy_write_text(j->out, &y, text, each, msg), msg);
 	else if (!status)
-		status = weft_npy_write(j->out, &y, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
+		status = written(weft_npy_write(j->out, &y, msg), msg);
 	free(y.data);
 	free(text);
 	return status;
@@ -268,8 +274,8 @@ static int to_text(const struct job *j, const weft_tensor *x)
 		if (weft_number_format(x->dtype, bits, text + i * WEFT_NUMBER_TEXT, WEFT_NUMBER_TEXT))
 			status = fail(EXIT_USAGE, "%s: element %zu", j->in, i);
 	}
-	if (!status && weft_npy_write_text(j->out, x, text, WEFT_NUMBER_TEXT, msg))
-		status = fail(EXIT_USAGE, "%s", msg);
+	if (!status)
+		status = written(weft_npy_write_text(j->out, x, text, WEFT_NUMBER_TEXT, msg), msg);
 	free(text);
 	return status;
 }
@@ -299,8 +305,8 @@ static int cast_main(int argc, char **argv)
 		status = fail(EXIT_DEVICE, "out of memory for %zu bytes", weft_tensor_bytes(&y));
 	else
 		status = j.scale_file ? fake_convert(&j, &x, &y) : convert(&j, &x, &y);
-	if (!status && weft_npy_write(j.out, &y, msg))
-		status = fail(EXIT_USAGE, "%s", msg);
+	if (!status)
+		status = written(weft_npy_write(j.out, &y, msg), msg);
 	free(x.data);
 	free(y.data);
 	return status;

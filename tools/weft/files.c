@@ -94,7 +94,7 @@ static int read_raw(const char *file, weft_tensor *t)
 
 	t->data = data;
 	if (err && err != -EFBIG)
-		return fail(file_status(err), "%s: %s", file, err == -ENOMEM ? "out of memory" : weft_file_error(err));
+		return fail(file_status(err), "%s: %s", file, weft_file_error(err));
 	if (!err && got == want)
 		return 0;
 	return fail(EXIT_USAGE, "%s: %s%zu bytes, the input takes %zu", file, err ? "more than " : "", err ? want : got, want);
@@ -149,7 +149,8 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t)
 	if (ends_with(file, ".png") || ends_with(file, ".jpg") || ends_with(file, ".jpeg")) {
 		const weft_tensor want = *t;
 		const struct weft_quant q = { p->quantised, p->scale, p->zp };
-		return weft_image_read(file, &want, &q, t, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
+		const int err = weft_image_read(file, &want, &q, t, msg);
+		return err ? fail(file_status(err), "%s", msg) : 0;
 	}
 	if (ends_with(file, ".bin"))
 		return read_raw(file, t);
@@ -189,7 +190,7 @@ int read_whole(const char *path, uint8_t **data, size_t *len)
 {
 	int err = weft_file_read(path, INT32_MAX, data, len);
 
-	return err ? fail(file_status(err), "%s: %s", path, err == -ENOMEM ? "out of memory" : weft_file_error(err)) : 0;
+	return err ? fail(file_status(err), "%s: %s", path, weft_file_error(err)) : 0;
 }
 
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len)
@@ -199,14 +200,13 @@ int write_output(const char *dir, int index, const char *name, const weft_tensor
 	safe_name(name, safe, sizeof(safe));
 	if ((size_t)snprintf(path, len, "%s/%d_%s.npy", dir, index, safe) >= len)
 		return fail(EXIT_USAGE, "%s: path is too long", dir);
-	if (weft_npy_write(path, t, msg))
-		return fail(EXIT_USAGE, "%s", msg);
-	return 0;
+	const int err = weft_npy_write(path, t, msg);
+	return err ? fail(output_status(err), "%s", msg) : 0;
 }
 
 int write_file(const char *path, const uint8_t *data, size_t len)
 {
 	int err = weft_file_write(path, data, len);
 
-	return err ? fail(EXIT_USAGE, "%s: %s", path, weft_file_error(err)) : 0;
+	return err ? fail(output_status(err), "%s: %s", path, weft_file_error(err)) : 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading a model, and the options of that. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/file.h>
 #include <weft/npy.h>
 #include "weft_cmd.h"
 
@@ -79,20 +81,13 @@ int take_load(struct load_args *a, int option, const char *v)
 /* The whole file as bytes of no type. */
 static int read_bytes(const char *file, weft_tensor *t)
 {
-	FILE *f = fopen(file, "rb");
-	long n = -1;
+	uint8_t *data;
+	size_t n;
+	int err = weft_file_read(file, INT32_MAX, &data, &n);
 
-	if (f && !fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0)
-		rewind(f);
-	void *data = n >= 0 ? malloc((size_t)n + 1) : NULL;
-	const size_t got = data ? fread(data, 1, (size_t)n, f) : 0;
-	if (f)
-		fclose(f);
-	if (!data || got != (size_t)n) {
-		free(data);
-		return -1;
-	}
-	*t = (weft_tensor){ .rank = 1, .dim = { n, 1, 1, 1, 1, 1, 1, 1 }, .data = data };
+	if (err)
+		return err;
+	*t = (weft_tensor){ .rank = 1, .dim = { (int64_t)n, 1, 1, 1, 1, 1, 1, 1 }, .data = data };
 	return 0;
 }
 
@@ -104,7 +99,10 @@ int take_given(struct load_args *a, const char *arg)
 	if (!dot || eq == arg || a->o.n_given == MAX_GIVEN || (strcmp(dot, ".npy") && strcmp(dot, ".bin")))
 		return 0;
 	struct weft_bound *b = &a->given[a->o.n_given];
-	if (dot[1] == 'n' ? weft_npy_read(eq + 1, &b->value, msg) : read_bytes(eq + 1, &b->value))
+	int err = dot[1] == 'n' ? weft_npy_read(eq + 1, &b->value, msg) : read_bytes(eq + 1, &b->value);
+	if (err == -ENOMEM)
+		return fail(EXIT_DEVICE, "%s: out of memory", eq + 1);
+	if (err)
 		return 0;                        /* who reads it as an input says what is wrong */
 	b->name = strndup(arg, (size_t)(eq - arg));
 	if (!b->name)

@@ -67,6 +67,25 @@ int file_status(int err)
 	return !err ? EXIT_DONE : err == -ENOMEM ? EXIT_DEVICE : EXIT_USAGE;
 }
 
+int output_status(int err)
+{
+	switch (err) {
+	case 0:
+		return EXIT_DONE;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -EISDIR:
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+	case -ELOOP:
+	case -ENAMETOOLONG:
+		return EXIT_USAGE;
+	default:
+		return EXIT_DEVICE;
+	}
+}
+
 static int help(FILE *f)
 {
 	fprintf(f, "usage: weft COMMAND ...\n\n");
@@ -74,7 +93,7 @@ static int help(FILE *f)
 		fprintf(f, "  %-9s %s\n", commands[i]->name, commands[i]->brief);
 	fprintf(f, "\n  weft COMMAND --help, weft help COMMAND   what a command takes\n"
 	           "  weft --version\n"
-	           "\nExit status: 0 done, 1 tensors differ, 2 bad usage or input, 3 device error.\n");
+	           "\nExit status: 0 done, 1 tensors differ, 2 bad usage or input, 3 device, memory or output error.\n");
 	return 0;
 }
 
@@ -119,6 +138,6 @@ int main(int argc, char **argv)
 
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout))
-		return status ? status : fail(EXIT_USAGE, "standard output: %s", strerror(errno ? errno : EIO));
+		return status ? status : fail(EXIT_DEVICE, "standard output: %s", strerror(errno ? errno : EIO));
 	return status;
 }

@@ -83,8 +83,11 @@ static int compare_one(weft_session *const *s, weft_tensor *in, const struct sam
 	char msg[WEFT_MSG_LEN] = "";
 	int n_in = weft_net_n_inputs(samples->net), status = EXIT_DONE;
 
-	if (!y || samples_read((void *)(uintptr_t)samples, i, in, n_in, msg) < 0)
-		status = EXIT_USAGE;
+	int read = y ? samples_read((void *)(uintptr_t)samples, i, in, n_in, msg) : 0;
+	if (!y)
+		status = fail(EXIT_DEVICE, "out of memory");
+	else if (read < 0)
+		status = file_status(read);            /* read_input() has told why */
 	for (int side = 0; side < 2 && !status; side++) {
 		int err = weft_session_run(s[side], in, y + side * n_out, NULL, msg);
 		status = err ? fail(status_of(err), "sample %d: %s", i, msg) : EXIT_DONE;
@@ -149,14 +152,14 @@ static int quantise(struct args *a, const weft_net *net, const uint8_t *data, si
 	a->o.user = &samples;
 	if (!status) {
 		int err = weft_quantize(data, len, &a->o, &out, &n_out, msg);
-		status = err ? (*msg ? fail(file_status(err), "%s: %s", a->model, msg) : EXIT_USAGE) : EXIT_DONE;
+		status = err ? (*msg ? fail(file_status(err), "%s: %s", a->model, msg) : file_status(err)) : EXIT_DONE;
 	}
-	if (!status)
-		status = write_file(a->out, out, n_out);
 	if (!status) {
 		int err = weft_net_load_with(out, n_out, a->out, &a->load.o, &q, msg);
 		status = err ? fail(file_status(err), "%s: %s", a->out, msg) : compare(net, q, &samples);
 	}
+	if (!status)
+		status = write_file(a->out, out, n_out);
 	weft_net_free(q);
 	free(out);
 	samples_close(&samples);

@@ -96,8 +96,9 @@ static int write_case(const struct args *a, const struct weft_reduction *r)
 	free(data);
 	for (int i = 0; !status && i < weft_net_n_inputs(r->net); i++) {
 		snprintf(path, sizeof path, "%s/input-%d.npy", a->dir, i);
-		if (weft_npy_write(path, &r->inputs[i], msg))
-			status = fail(EXIT_USAGE, "%s", msg);
+		const int bad = weft_npy_write(path, &r->inputs[i], msg);
+		if (bad)
+			status = fail(output_status(bad), "%s", msg);
 	}
 	if (status)
 		return status;

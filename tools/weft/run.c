@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <weft/file.h>
+
 #include "tools/clock.h"
 #include "target.h"
 #include "segments.h"
@@ -346,8 +348,8 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 	const int captured = err ? weft_session_captured(s) : 0;
 	if (captured > 0)
 		fprintf(stderr, "weft: kept in %s; weft replay %s says where\n", r->o.capture, r->o.capture);
-	else if (captured < 0)
-		fail(0, "%s: not kept: %s", r->o.capture, strerror(-captured));
+	else if (captured < 0 && captured != err)      /* one line says that there is no memory */
+		fail(0, "%s: not kept: %s", r->o.capture, weft_file_error(captured));
 	weft_report_free(rep);
 	return status;
 }

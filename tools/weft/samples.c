@@ -101,8 +101,9 @@ int samples_read(void *user, int i, weft_tensor *inputs, int n, char *msg)
 			snprintf(path, sizeof path, "%s/%s", s->dir, s->picture[i]);
 		else
 			snprintf(path, sizeof path, "%s/%ld_%s.npy", s->dir, s->number[i], safe);
-		if (read_input(path, &p, &inputs[k]))
-			return -EINVAL;
+		const int status = read_input(path, &p, &inputs[k]);
+		if (status)
+			return status == EXIT_DEVICE ? -ENOMEM : -EINVAL;
 	}
 	return 1;
 }

@@ -41,6 +41,9 @@ int status_of(int err);
 /** The same where it is about a file, not a device. */
 int file_status(int err);
 
+/** Exit status where a file could not be written: 2 if it cannot be there at all, 3 if the system failed. */
+int output_status(int err);
+
 /**
  * One option: -x or --long, with a value or without. The value of "--long=v"
  * and of "--long v" is the same.

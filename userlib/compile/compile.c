@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/file.h>
+
 #include "userlib/compile/plan/plan.h"
 
 /* Attempts before all runs on the host. Not measured: each forbids one operator, and few networks need any. */
@@ -293,6 +295,6 @@ int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft
 	if (err == -ENOMEM)
 		snprintf(msg, WEFT_MSG, "out of memory while compiling");
 	else if (err)
-		snprintf(msg, WEFT_MSG, "cannot compile: %s", strerror(-err));
+		snprintf(msg, WEFT_MSG, "cannot compile: %s", weft_file_error(err));
 	return err;
 }

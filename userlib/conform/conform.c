@@ -264,7 +264,7 @@ static int write_output(const struct test *t, const char *expected, const weft_t
 	if (!err && (size_t)snprintf(path, sizeof path, "%s/out%.60s", dir, k ? k : "-0.npy") >= sizeof path)
 		err = -ENAMETOOLONG;
 	if (err)
-		return snprintf(why, WEFT_MSG_LEN, "%.200s: %s", dir, strerror(-err)), err;
+		return snprintf(why, WEFT_MSG_LEN, "%.200s: %s", dir, weft_file_error(err)), err;
 	return weft_npy_write(path, y, why);
 }
 
@@ -467,7 +467,7 @@ static int walk(struct walk *w, const char *folder, int depth)
 		return err;
 	n = scandir(folder, &list, not_hidden, alphasort);
 	if (n < 0)
-		return snprintf(w->msg, WEFT_MSG_LEN, "%.200s: %s", folder, strerror(errno)), -errno;
+		return snprintf(w->msg, WEFT_MSG_LEN, "%.200s: %s", folder, weft_file_error(-errno)), -errno;
 	for (int i = 0; i < n; i++) {
 		if (!err && !(err = join(path, folder, list[i]->d_name)) && !stat(path, &st) && S_ISDIR(st.st_mode))
 			err = walk(w, path, depth + 1);

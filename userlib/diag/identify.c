@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <weft/file.h>
+
 #include "userlib/diag/diag.h"
 
 /*
@@ -21,7 +23,7 @@ static int identify_card(struct weft_diag *d)
 	if (!err)
 		err = weft_dev_card(d->dev, &i);
 	if (err) {
-		diag_find(d, "DIAG-ID-1", DIAG_NOWHERE, "the card does not answer a greeting (%s)", strerror(-err));
+		diag_find(d, "DIAG-ID-1", DIAG_NOWHERE, "the card does not answer a greeting (%s)", weft_file_error(err));
 		return 0;
 	}
 	d->r->checks++;

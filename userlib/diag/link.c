@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/file.h>
+
 #include "driver/clock.h"
 #include "userlib/diag/diag.h"
 
@@ -133,7 +135,7 @@ int diag_link(struct weft_diag *d)
 	if (!err)
 		err = stats(d, &after);
 	if (err == -EIO || err == -ETIMEDOUT || err == -EPROTO) {
-		diag_find(d, "DIAG-LINK-3", DIAG_NOWHERE, "the link breaks off (%s)", strerror(-err));
+		diag_find(d, "DIAG-LINK-3", DIAG_NOWHERE, "the link breaks off (%s)", weft_file_error(err));
 		return 0;
 	}
 	if (err)

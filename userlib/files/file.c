@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE            /* fopencookie() */
 #include <weft/file.h>
 
 #include <errno.h>
@@ -11,57 +12,57 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "driver/sys.h"
 #include "file_out.h"
 
 /*
  * Reads an open regular file from its beginning to its end into memory from malloc, which has one
  * unused byte more than *len, the number of bytes read. Returns 0; -EISDIR for a folder; -EMEDIUMTYPE
  * for anything else that is not a regular file; -EFBIG if the file has more than `most` bytes; -EIO;
- * -ENOMEM; or the errno of fstat(). After a failure *data may be set all the same, and the caller frees
+ * -ENOMEM; or the errno of fstat() or read(). *len is 0 before. After a failure *data may be set all the same, and the caller frees
  * it.
  */
-static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
+static int read_open(int fd, uint64_t most, uint8_t **data, size_t *len)
 {
 	struct stat st;
-	long end = -1;
 
 	/* A folder opens too, and claims to be huge; a pipe or a device has no end to look for. */
-	if (fstat(fileno(f), &st))
+	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EMEDIUMTYPE;
-	if (fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
-		return -EIO;
-	if ((uint64_t)end > most)
+	if ((uint64_t)st.st_size > most)
 		return -EFBIG;
-	*data = malloc((size_t)end + 1);
+	*data = malloc((size_t)st.st_size + 1);
 	if (!*data)
 		return -ENOMEM;
-	*len = fread(*data, 1, (size_t)end, f);
-	return *len == (size_t)end ? 0 : -EIO;
+	while (*len < (size_t)st.st_size) {
+		const ssize_t n = weft_sys.read_fd(fd, *data + *len, (size_t)st.st_size - *len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)                /* 0: it has become shorter meanwhile */
+			return n ? -errno : -EIO;
+		*len += (size_t)n;
+	}
+	return 0;
 }
 
 const char *weft_file_error(int err)
 {
-	return err == -EMEDIUMTYPE ? "not a regular file" : strerror(-err);
+	return err == -EMEDIUMTYPE ? "not a regular file" : err == -ENOMEM ? "out of memory" : strerror(-err);
 }
 
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 {
 	/* O_NONBLOCK, because opening a named pipe would otherwise wait for a writer. */
-	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
+	const int fd = weft_sys.open_file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 
 	*data = NULL;
 	*len = 0;
-	if (!f) {
-		const int err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	int err = read_open(f, most, data, len);
-	fclose(f);
+	if (fd < 0)
+		return -errno;
+	int err = read_open(fd, most, data, len);
+	close(fd);
 	if (err) {
 		free(*data);
 		*data = NULL;
@@ -89,34 +90,81 @@ static int open_part(const char *path, struct weft_file_out *o)
 		if (getrandom(&random, sizeof random, 0) != sizeof random)
 			return -EIO;
 		snprintf(o->part, room, "%s.%016llx.part", path, (unsigned long long)random);
-		fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		fd = weft_sys.open_file(o->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (fd < 0 && errno != EEXIST)
 			return -errno;
 	}
 	return fd < 0 ? -EEXIST : fd;
 }
 
-int weft_file_create(const char *path, struct weft_file_out *o)
+/* Where the bytes of a FILE go: a descriptor, and the errno of the first write that failed, 0 if none did. */
+struct weft_file_bytes { int fd, err; };
+
+/* Writes bytes of a FILE, whose cookie says where to. Returns n, or 0 with errno, as fopencookie() wants it. */
+static ssize_t put(void *cookie, const char *from, size_t n)
+{
+	struct weft_file_bytes *to = cookie;
+	size_t done = 0;
+
+	while (done < n) {
+		const ssize_t k = weft_sys.write_fd(to->fd, from + done, n - done);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0) {
+			errno = k ? errno : EIO;
+			to->err = to->err ? to->err : errno;
+			return 0;
+		}
+		done += (size_t)k;
+	}
+	return (ssize_t)n;
+}
+
+/* Opens what is written: the place itself if it is no regular file's, else a new file beside it. A descriptor or a negative errno. */
+static int open_out(const char *path, struct weft_file_out *o)
 {
 	struct stat st;
 
-	*o = (struct weft_file_out){ .path = strdup(path) };
-	if (!o->path)
-		return -ENOMEM;
-	const bool direct = !stat(path, &st) && !S_ISREG(st.st_mode);
-	int fd = direct ? open(path, O_WRONLY | O_CLOEXEC) : open_part(path, o), err = fd < 0 ? direct ? -errno : fd : 0;
-	o->f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (fd >= 0 && !o->f) {
-		err = -errno;
-		close(fd);
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		return open_part(path, o);
+	const int fd = weft_sys.open_file(path, O_WRONLY | O_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Closes and deletes what is open of *o, frees its memory and clears it. */
+static void forget(struct weft_file_out *o)
+{
+	if (o->f)
+		fclose(o->f);
+	if (o->to && o->to->fd >= 0) {
+		close(o->to->fd);
 		if (o->part)
 			unlink(o->part);
 	}
-	if (err) {
-		free(o->part);
-		free(o->path);
-		*o = (struct weft_file_out){ 0 };
+	free(o->to);
+	free(o->part);
+	free(o->path);
+	*o = (struct weft_file_out){ 0 };
+}
+
+int weft_file_create(const char *path, struct weft_file_out *o)
+{
+	int err = 0;
+
+	*o = (struct weft_file_out){ .path = strdup(path), .to = malloc(sizeof *o->to) };
+	if (o->to)
+		o->to->fd = -1;
+	if (!o->path || !o->to) {
+		forget(o);
+		return -ENOMEM;
 	}
+	*o->to = (struct weft_file_bytes){ .fd = open_out(path, o) };
+	if (o->to->fd < 0)
+		err = o->to->fd;
+	else if (!(o->f = fopencookie(o->to, "w", (cookie_io_functions_t){ .write = put })))
+		err = -ENOMEM;
+	if (err)
+		forget(o);
 	return err;
 }
 
@@ -131,20 +179,22 @@ int weft_file_finish(struct weft_file_out *o, int err)
 {
 	if (!o->f)
 		return err;
-	errno = 0;
 	if ((fflush(o->f) || ferror(o->f)) && !err)
-		err = errno ? -errno : -EIO;
-	if (!err && o->part && fsync(fileno(o->f)))
+		err = o->to->err ? -o->to->err : -EIO;
+	if (!err && o->part && weft_sys.sync_fd(o->to->fd))
 		err = -errno;
-	if (fclose(o->f) && !err)
-		err = errno ? -errno : -EIO;
-	if (!err && o->part && rename(o->part, o->path))
+	const int fd = o->to->fd;
+	fclose(o->f);
+	o->f = NULL;
+	/* Some file systems say only now that a write failed. */
+	if (close(fd) && !err)
+		err = -errno;
+	o->to->fd = -1;
+	if (!err && o->part && weft_sys.move(o->part, o->path))
 		err = -errno;
 	if (err && o->part)
 		unlink(o->part);
-	free(o->part);
-	free(o->path);
-	*o = (struct weft_file_out){ 0 };
+	forget(o);
 	return err;
 }
 
@@ -156,9 +206,8 @@ int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n)
 	if (err)
 		return err;
 	for (int i = 0; i < n && !err; i++) {
-		errno = 0;
 		if (fwrite(p[i].data, 1, p[i].len, o.f) != p[i].len)
-			err = errno ? -errno : -EIO;
+			err = o.to->err ? -o.to->err : -EIO;
 	}
 	return weft_file_finish(&o, err);
 }

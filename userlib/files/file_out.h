@@ -12,6 +12,7 @@
 
 struct weft_file_out {
 	FILE *f;                   /* the caller writes here; NULL if nothing is open */
+	struct weft_file_bytes *to;   /* the file behind it; owned */
 	char *path, *part;         /* where the file will be, and the temporary file (NULL: path itself is written to); owned */
 };
 

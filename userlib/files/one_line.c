@@ -25,7 +25,7 @@ static size_t plain(const unsigned char *p)
 	return n;
 }
 
-void weft_one_line(char *text, size_t room)
+void weft_one_line(char *text, size_t len)
 {
 	size_t n = strlen(text);
 
@@ -37,7 +37,7 @@ void weft_one_line(char *text, size_t room)
 			continue;
 		}
 		snprintf(escape, sizeof escape, "\\x%02x", (unsigned char)text[i]);
-		if (n + 4 > room) {        /* three more bytes and the zero do not fit: the text ends here */
+		if (n + 4 > len) {        /* three more bytes and the zero do not fit: the text ends here */
 			text[i] = '\0';
 			return;
 		}

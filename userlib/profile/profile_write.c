@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/file.h>
+
 #include "weft/gen/cmd.h"
 
 enum { NPU = 1, HOST };
@@ -357,6 +359,6 @@ int weft_profile_write(const struct weft_profile *p, const char *path, char *msg
 	}
 	weft_report_free(r);
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, weft_file_error(err));
 	return err;
 }

@@ -382,8 +382,12 @@ static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, fl
 		return err;
 	if (!s)
 		return -ENOMEM;
-	for (int64_t c = 0; c < w->channels; c++)
+	for (int64_t c = 0; c < w->channels; c++) {
 		s[c] = x_scale * w->scale[c];
+		if (!(s[c] > 0) || isinf(s[c]))
+			return qz_fail(z, -EINVAL, "%.60s: channel %lld: no float32 holds the scale of its bias, %g * %g", n->output[0], (long long)c,
+			               (double)x_scale, (double)w->scale[c]);
+	}
 	x = qz_add_tensor(z, qz_text(z, base, "/b"), 6, 1, &w->channels, w->bias_codes, (size_t)w->channels * sizeof *w->bias_codes);
 	scale = qz_add_tensor(z, qz_text(z, base, "/b/scale"), 1, 1, &w->channels, s, (size_t)w->channels * sizeof *s);
 	return set_dequantised(z, n, 2, "/b/real", x, scale, 6, 0, w->channels);

@@ -57,7 +57,14 @@ static void describe(const weft_session *s, struct weft_capture *c)
  */
 static int read_consts(weft_session *s, struct weft_capture *c)
 {
-	if (weft_buf_doubt(s->consts) || weft_buf_read(s->consts, 0, c->consts, c->n_consts))
+	int err = weft_buf_doubt(s->consts);
+
+	if (!err)
+		err = weft_buf_read(s->consts, 0, c->consts, c->n_consts);
+	if (err == -ENOMEM)
+		return err;
+	/* Of a device that is gone nothing else is known. */
+	if (err)
 		memcpy(c->consts, s->p->consts, c->n_consts);
 	else if (memcmp(c->consts, s->p->consts, c->n_consts))
 		return weft_buf_write(s->consts, 0, s->p->consts, c->n_consts);
@@ -87,7 +94,10 @@ static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 	if (!c->after || !c->consts)
 		return -ENOMEM;
 	/* If the device is gone, the arena becomes zeros; the rest of the capture still helps. */
-	if (weft_buf_read(s->arena, 0, c->after, c->n_arena))
+	err = weft_buf_read(s->arena, 0, c->after, c->n_arena);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
 		memset(c->after, 0, c->n_arena);
 	return read_consts(s, c);
 }
@@ -97,7 +107,11 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 	struct weft_capture c = { .step = step, .status = status };
 	char msg[WEFT_MSG_LEN] = "";
 
-	if (!s->o.capture || s->captured || !s->before)
+	/* The first failure or none: a later one would be another. */
+	if (!s->o.capture || s->captured || s->capture_error || !s->before)
+		return 0;
+	/* The device has not failed, and for a capture there is no memory either. */
+	if (status == -ENOMEM)
 		return 0;
 	describe(s, &c);
 	snprintf(c.message, sizeof c.message, "%s", why);

@@ -14,6 +14,7 @@
 
 #include "reduce_stream_internal.h"
 #include <weft/replay.h>
+#include <weft/file.h>
 
 struct search {
 	const struct weft_capture *c;
@@ -93,8 +94,9 @@ static int decode(struct search *x)
 static int open_capture(struct search *x)
 {
 	/* weft_replay() has checked all of this. */
-	if (weft_net_load(x->c->program, x->c->n_program, "captured program", &x->net, x->msg))
-		return -EINVAL;
+	const int err = weft_net_load(x->c->program, x->c->n_program, "captured program", &x->net, x->msg);
+	if (err)
+		return err == -ENOMEM ? err : -EINVAL;
 	x->k.p = x->net->loaded;
 	x->k.step = &x->k.p->steps[x->c->step];
 	x->k.cfg = weft_config_find(x->c->config);
@@ -217,7 +219,7 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 	if (!err)
 		err = weft_buf_read(arena, 0, x->got, s->n_arena);
 	if (err)
-		snprintf(x->msg, WEFT_MSG_LEN, "%s", *weft_dev_error(x->dev) ? weft_dev_error(x->dev) : strerror(-err));
+		snprintf(x->msg, WEFT_MSG_LEN, "%s", err != -ENOMEM && *weft_dev_error(x->dev) ? weft_dev_error(x->dev) : weft_file_error(err));
 	weft_buf_free(consts);
 	weft_buf_free(arena);
 	x->r->runs++;

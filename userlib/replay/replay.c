@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <weft/file.h>
 #include <weft/replay.h>
 
 #include <errno.h>
@@ -440,8 +441,12 @@ static int run_device(struct replay *x, weft_observer *observer)
 	weft_dev_observe(x->dev, observer, x);
 	int err = weft_submit(x->dev, x->p->words + x->step->first_word, x->step->n_words, win, 2, &job);
 	if (err)
-		return fail(x, err, weft_dev_error(x->dev));
-	return weft_wait(x->dev, job, WEFT_FOREVER, &x->r->result);
+		return fail(x, err, err == -ENOMEM || !*weft_dev_error(x->dev) ? weft_file_error(err) : weft_dev_error(x->dev));
+	err = weft_wait(x->dev, job, WEFT_FOREVER, &x->r->result);
+	/* A lack of memory here is nothing that the device did. */
+	if (!err && x->r->result.status == -ENOMEM)
+		err = fail(x, -ENOMEM, "out of memory");
+	return err;
 }
 
 /* Says whether a job ended with the fault of the capture, or without a fault as the capture did. */
@@ -461,8 +466,9 @@ static int simulate(struct replay *x)
 
 	if (!err)
 		err = run_device(x, on_retire);
+	if (!err && (err = weft_buf_read(x->dev_arena, 0, after, x->c->n_arena)))
+		fail(x, err, weft_file_error(err));
 	if (!err) {
-		weft_buf_read(x->dev_arena, 0, after, x->c->n_arena);
 		x->r->reproduced = !memcmp(after, x->c->after, x->c->n_arena) && same_fault(x->c, &x->r->result);
 		x->r->simulation_differs |= x->r->result.status != 0;
 	}
@@ -604,8 +610,9 @@ static int check_capture(struct replay *x)
 {
 	const struct weft_capture *c = x->c;
 
-	if (weft_net_load(c->program, c->n_program, "captured program", &x->net, x->msg))
-		return -EINVAL;
+	const int err = weft_net_load(c->program, c->n_program, "captured program", &x->net, x->msg);
+	if (err)
+		return err == -ENOMEM ? err : -EINVAL;
 	x->p = x->net->loaded;
 	if (!x->p)
 		return fail(x, -EINVAL, "capture: its program is not a .weft container");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <weft/replay.h>
+#include <weft/file.h>
 #include "weft/gen/cmd.h"
 
 #include "userlib/files/file_out.h"
@@ -54,7 +55,7 @@ int weft_replay_signals(const char *path, const char *fst, const struct weft_rep
 	FILE *f = file.f;
 
 	if (err) {
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, weft_file_error(err));
 		return err;
 	}
 	fprintf(f, "[*] command %zu of the stream retires at cycle %llu: %s\n", place->cmd, (unsigned long long)place->cycle, place->text);
@@ -65,6 +66,6 @@ int weft_replay_signals(const char *path, const char *fst, const struct weft_rep
 		signal(f, *p);
 	err = weft_file_finish(&file, 0);
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, weft_file_error(err));
 	return err;
 }

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <weft/file.h>
+
 enum run_state { RUN_WAITS, RUN_RUNS, RUN_ENDED };
 
 /* A run that was submitted and not waited for. */
@@ -215,7 +217,7 @@ int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_t
 	int err = weft_session_check_outputs(s, outputs, msg);
 
 	if (!err && (err = queue_of(s, &a)))
-		snprintf(msg, WEFT_MSG_LEN, "no thread or descriptor for runs: %s", strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "no thread or descriptor for runs: %s", weft_file_error(err));
 	if (err)
 		return err;
 	q = calloc(1, sizeof(*q));

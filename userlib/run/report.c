@@ -140,9 +140,9 @@ static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 
 /*
  * Fills the entry of the group that `lead` leads: index, joined names, unit, reason, multiplications,
- * host time and, after a run, bytes moved. Cycles are added by add_cycles().
+ * host time and, after a run, bytes moved. Cycles are added by add_cycles(). Returns 0 or -ENOMEM.
  */
-static void fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+static int fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {
 	const weft_program *p = s->p;
 	const weft_graph *g = p->graph;
@@ -154,6 +154,8 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 		if (find(group, i) != lead)
 			continue;
 		names = join(names, g->srcs[i].name);
+		if (!names)
+			return -ENOMEM;
 		last = i;
 	}
 	for (int i = 0; i < g->n_ops; i++) {
@@ -174,11 +176,14 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	bool left_out = g->srcs[lead].out < 0 && !strncmp(g->srcs[lead].name, "CUSTOM:", 7);
 	r->index = g->srcs[lead].index;
 	r->op = names ? names : strdup("?");
+	if (!r->op)
+		return -ENOMEM;
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
 	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
 	if (r->unit == WEFT_RUN_HOST && g->srcs[lead].note)
 		reason = g->srcs[lead].note;
 	r->reason = left_out ? "not supported: left out, its operands are outputs" : n ? reason : "computed when loading";
+	return 0;
 }
 
 /* ---- cycles ---- */
@@ -227,20 +232,25 @@ struct weft_report *weft_report_new(const weft_session *s)
 	const weft_graph *g = s->p->graph;
 	struct weft_report *r = calloc(1, sizeof(*r));
 	int *group = groups(s->p);
-	int *entry_of = calloc((size_t)g->n_srcs + 1, sizeof(int));
+	int *entry_of = calloc((size_t)g->n_srcs + 1, sizeof(int)), err = 0;
 
 	if (!r || !group || !entry_of || !(r->ops = calloc((size_t)g->n_srcs + 1, sizeof(*r->ops)))) {
 		free(r);
 		r = NULL;
 		goto out;
 	}
-	for (int i = 0; i < g->n_srcs; i++) {
+	for (int i = 0; i < g->n_srcs && !err; i++) {
 		if (find(group, i) != i)
 			continue;
 		entry_of[i] = r->n_ops;
-		fill(&r->ops[r->n_ops], s, group, i);
+		err = fill(&r->ops[r->n_ops], s, group, i);
 		r->host_ms += r->ops[r->n_ops].host_ms > 0 ? r->ops[r->n_ops].host_ms : 0;
 		r->n_ops++;
+	}
+	if (err) {
+		weft_report_free(r);
+		r = NULL;
+		goto out;
 	}
 	/* Counted by lowered operator: a convolution whose conversion from uint8 the host does is an operator
 	 * of the host in the list, but its products are the device's. On golden all products count. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/file.h>
+
 #include "sim/golden/golden.h"
 #include "driver/clock.h"
 #include "driver/device.h"
@@ -77,11 +79,13 @@ static int open_device(weft_session *s, char *msg)
 	int err = s->o.on ? take_device(s, msg) : weft_dev_open(&d, &s->dev, msg);
 	if (err)
 		return err;
-	if (weft_buf_alloc(s->dev, s->p->n_consts, &s->consts) ||
-	    weft_buf_alloc(s->dev, s->p->arena_bytes, &s->arena)) {
-		snprintf(msg, WEFT_MSG_LEN, "device: no memory for %llu bytes",
-		         (unsigned long long)(s->p->n_consts + s->p->arena_bytes));
-		return -ENOMEM;
+	err = weft_buf_alloc(s->dev, s->p->n_consts, &s->consts);
+	if (!err)
+		err = weft_buf_alloc(s->dev, s->p->arena_bytes, &s->arena);
+	if (err) {
+		snprintf(msg, WEFT_MSG_LEN, "device: %llu bytes of its memory: %s", (unsigned long long)(s->p->n_consts + s->p->arena_bytes),
+		         weft_file_error(err));
+		return err;
 	}
 	if (s->o.plant.kind != WEFT_PLANT_NONE && (err = weft_dev_plant(s->dev, &s->o.plant))) {
 		snprintf(msg, WEFT_MSG_LEN, err == -EINVAL ? "device: it has no such place for a fault" : "device: no fault can be planted in it");
@@ -89,7 +93,7 @@ static int open_device(weft_session *s, char *msg)
 	}
 	err = weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "device: constants cannot be written: %s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev) : strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "device: constants cannot be written: %s", err != -ENOMEM && *weft_dev_error(s->dev) ? weft_dev_error(s->dev) : weft_file_error(err));
 	return err;
 }
 
@@ -618,7 +622,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	free(s->ended);
 	s->ended = NULL;
 	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
+		snprintf(s->error, WEFT_MSG_LEN, "%s", err == -ENOMEM ? weft_file_error(err) : *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
 		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found) {
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
@@ -649,7 +653,7 @@ static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from
 	if (!err && trace)
 		err = weft_trace_step(s, step, before);
 	if (err && !*s->error)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+		snprintf(s->error, WEFT_MSG_LEN, "%s", err == -ENOMEM || !*weft_dev_error(s->dev) ? weft_file_error(err) : weft_dev_error(s->dev));
 	free(before);
 	return err;
 }
@@ -739,7 +743,7 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	if (!err && s->dev)
 		err = weft_buf_discard(s->arena);
 	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+		snprintf(s->error, WEFT_MSG_LEN, "%s", err == -ENOMEM || !*weft_dev_error(s->dev) ? weft_file_error(err) : weft_dev_error(s->dev));
 	if (!err)
 		err = take_inputs(s, inputs);
 	if (!err && golden && !s->room)

@@ -382,7 +382,7 @@ static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 	if (!err && a->cmd)
 		err = weft_dev_poke_sp(s->dev, 0, s->cfg->sp_bytes, g->from.sp);
 	if (err && !*msg)
-		snprintf(msg, WEFT_MSG_LEN, "checkpoint: its state cannot be taken: %s", strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "checkpoint: its state cannot be taken: %s", weft_file_error(err));
 	return err;
 }
 
@@ -448,7 +448,7 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 	int err = f ? weft_segment_result_write(s, &data, &n) : 0;
 
 	if (!err && f && (fwrite(data, 1, n, f) != n || fflush(f))) {
-		snprintf(msg, WEFT_MSG_LEN, "its result cannot be written: %s", strerror(errno));
+		snprintf(msg, WEFT_MSG_LEN, "its result cannot be written: %s", weft_file_error(-errno));
 		err = -EIO;
 	}
 	free(data);

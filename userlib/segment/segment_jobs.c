@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <weft/file.h>
+
 #include "segment.h"
 
 /* How a segment ended: 0 or a negative errno, and its message. */
@@ -352,7 +354,7 @@ static void note(struct weft_jobs *j, int i, int status, int *worst, char *msg)
 	else if (!strncmp(slot->msg, "segment ", 8))
 		snprintf(msg, WEFT_MSG_LEN, "%s", slot->msg);
 	else
-		snprintf(msg, WEFT_MSG_LEN, "segment %d of %d: %.200s", i + 1, j->n, *slot->msg ? slot->msg : strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "segment %d of %d: %.200s", i + 1, j->n, *slot->msg ? slot->msg : weft_file_error(err));
 }
 
 int weft_jobs_join(struct weft_jobs *j, char *msg)

@@ -15,6 +15,7 @@
 
 #include <weft/file.h>
 
+#include "driver/sys.h"
 #include "onnx_file.h"
 #include "userlib/files/beneath.h"
 
@@ -146,7 +147,7 @@ static struct file *find_file(struct onnx_file *f, const char *name, int *err)
 static int read_at(int fd, uint8_t *to, size_t n, int64_t offset)
 {
 	while (n) {
-		ssize_t got = pread(fd, to, n, (off_t)offset);
+		ssize_t got = weft_sys.read_at(fd, to, n, (off_t)offset);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)

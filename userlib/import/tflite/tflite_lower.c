@@ -209,7 +209,7 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 		                (unsigned)f->scale.n, (unsigned)f->zero_point.n, f->at);
 	float scale = none ? 0 : fb_f32_at(&l->m->b, &f->scale, 0);
 	int64_t zp = f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0;
-	if (!isfinite(scale) || (!none && scale <= 0))
+	if (!isfinite(scale) || !(i == l->i_y ? scale > 0 : scale >= 0))
 		return tfl_fail(l, -EINVAL, "tensor %d: scale %g, finite and above 0 wanted, at byte %zu", i, (double)scale, f->scale.at);
 	int err = check_zp(l, i, types, zp);
 	if (err)

@@ -357,9 +357,9 @@ static bool load(struct finder *f, const struct node *const *nodes, size_t n, we
 /*
  * Sets *is to whether the nodes of a network of n nodes are to be taken: the NPU has multiplications to
  * do in it, or the provider's device cannot be opened, which Compile will report. In the first case the
- * network is kept for Compile in p->kept, with its session on the provider's device; in all others it
- * is freed. Returns NULL, or a status if there is no memory; a network that cannot be compiled is not
- * worth it.
+ * network is kept for Compile in p->kept, with its session on the provider's device, and its
+ * multiplications are added to f->macs and f->npu_macs; in all others it is freed. Returns NULL, or a
+ * status if there is no memory; a network that cannot be compiled is not worth it.
  */
 static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool *is)
 {
@@ -573,8 +573,9 @@ static bool prepare(struct finder *f)
 }
 
 /*
- * Logs, as information, how many of the graph's nodes were taken, in how many parts, and for which
- * device.
+ * Logs, as information, how many of the graph's nodes were taken, in how many parts, for which device,
+ * and the NPU's share of the graph's multiplications. Adds those of the nodes that were not taken to
+ * f->macs.
  */
 static void say(struct finder *f)
 {

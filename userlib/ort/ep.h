@@ -73,7 +73,10 @@ void node_free(struct node *n);
 struct node *nodes_read(const struct ort_api *api, const struct ort_graph *graph, size_t *n);
 void nodes_free(struct node *nodes, size_t n);
 
-/** Return how many multiplications a node needs; 0 also where shapes are not known. */
+/**
+ * Return how many multiplications a node needs; 0 where shapes are not known, and for operators other
+ * than convolutions and products of matrices.
+ */
 uint64_t macs_of(const struct ort_api *api, const struct node *n);
 
 /**

@@ -13,7 +13,11 @@ struct extents {
 	uint64_t elements;         /* 0: some dimension is open */
 };
 
-/* Reads the dimensions of input k, or of result k, of a node. Returns false if they are not known. */
+/*
+ * Reads the dimensions and the number of elements of input k or, if `result`, of result k of a node to
+ * *x. Returns false if there is no such value, its dimensions are not known, or they are more than
+ * MAX_RANK; an open one makes the number of elements 0.
+ */
 static bool extents_of(const struct ort_api *api, const struct node *n, size_t k, bool result, struct extents *x)
 {
 	const struct ort_type_info *info;

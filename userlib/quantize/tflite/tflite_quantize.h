@@ -117,12 +117,20 @@ int qt_plan(struct qt *q);
 void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t *zp);
 
 /*
- * constants.c: each adds a constant to the new network and returns its index, or -ENOMEM. plain: tensor
- * t of the file as it is, float16 as float32. activation: with a scale and zero point. weights and
- * bias: of product o, by its rule.
+ * constants.c: adds constant t of the file to the new network as it is, float16 as float32. Returns its
+ * index, or -ENOMEM.
  */
 int qt_plain(struct qt *q, int t);
+/*
+ * Adds float constant t of the file as integers of the type of activations, with this scale and zero
+ * point (0 with int16). Returns its index, or -ENOMEM.
+ */
 int qt_activation(struct qt *q, int t, float scale, int32_t zp);
+/*
+ * Adds the weights of product o, with a scale for each channel, and its bias, by rule r; x_scale is the
+ * scale of its input. *weights and *bias become their indices, *bias -1 if there is none. Returns 0,
+ * -ENOMEM, or -EINVAL with one line in the message if the weights' rank or the bias's length is wrong.
+ */
 int qt_product(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, float x_scale, int *weights, int *bias);
 /* Adds a tensor with the file's tensor t's name and `suffix`, and its shape. Returns its index, or -ENOMEM. */
 int qt_like(struct qt *q, int t, const char *suffix, int type);

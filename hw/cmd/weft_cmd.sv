@@ -3,7 +3,7 @@
 // Command processor: fetch, decode, check, queue, issue, retire, faults.
 //
 // A word is decoded a cycle; a command enters its unit's queue in the cycle
-// after its last word and is issued from the next cycle on, when its wait
+// after its last word and is issued from the second cycle on, when its wait
 // counts are met. A unit's done_i counts in the next cycle.
 //
 // Faults of a unit belong to its oldest command under way. Faults that decoding
@@ -199,9 +199,9 @@ module weft_cmd (
 
   // ---- queues ---------------------------------------------------------------------------
 
-  logic [3:0]      waiting, empty, unit_done;
-  logic [4*24-1:0] head_index, oldest_index;
-  logic [4*32-1:0] head_tag, head_header, oldest_tag;
+  logic [3:0]      waiting, reading, moving, empty, unit_done;
+  logic [4*24-1:0] oldest_index;
+  logic [4*32-1:0] head_header, oldest_tag;
   logic [3:0]      valid;
   assign u_cmd_valid_o = running_o ? valid : '0;
   assign unit_done     = running_o ? u_done : '0;
@@ -219,9 +219,14 @@ module weft_cmd (
       .clk_i,
       .rst_ni,
       .clr_i         (stop),
+      .word_we_i     (take),
+      .word_n_i      (leave ? 4'd0 : n_q[3:0]),
+      .word_i        (word),
+      .count_i       (n_q),
       .push_i        (push[u]),
+      .drop_i        (started_o || (leave && !push[u])),
       .ready_o       (queue_ready[u]),
-      .cmd_i         (asm_q),
+      .tag_i         (asm_q[weft_cmd_pkg::HEADER_TAG_LSB +: 32]),
       .index_i       (index_q),
       .retired_i     (retired_o),
       .cmd_valid_o   (valid[u]),
@@ -229,10 +234,10 @@ module weft_cmd (
       .cmd_o         (cmd),
       .done_i        (unit_done[u]),
       .waiting_o     (waiting[u]),
+      .reading_o     (reading[u]),
+      .moving_o      (moving[u]),
       .empty_o       (empty[u]),
       .active_o      (active_o[u]),
-      .head_index_o  (head_index[24*u +: 24]),
-      .head_tag_o    (head_tag[32*u +: 32]),
       .head_header_o (head_header[32*u +: 32]),
       .oldest_index_o(oldest_index[24*u +: 24]),
       .oldest_tag_o  (oldest_tag[32*u +: 32])
@@ -256,7 +261,7 @@ module weft_cmd (
   assign quiet     = active_o == '0 && u_busy == '0;
   assign finished  = running_o && ended_q && empty == '1 && quiet;
   assign bad_now   = bad && empty == '1 && quiet;
-  assign deadlock  = running_o && quiet && valid == '0 && waiting != '0 && (ended_q || bad || blocked);
+  assign deadlock  = running_o && quiet && valid == '0 && waiting != '0 && reading == '0 && (ended_q || bad || blocked);
   assign fault_now = running_o && (u_fault != '0 || bad_now || deadlock);
 
   logic [7:0]  new_code, new_unit;
@@ -280,13 +285,14 @@ module weft_cmd (
           end
         end
       end else if (deadlock) begin
-        // Of the waiting commands, the first in the stream.
+        // Of the waiting commands, the first in the stream. None is active: the oldest of a
+        // queue is its head.
         new_code  = weft_cmd_pkg::FAULT_DEADLOCK;
         new_index = '1;
         for (int unsigned i = 0; i < 4; i++) begin
-          if (waiting[i] && head_index[24*i +: 24] <= new_index) begin
-            new_index = head_index[24*i +: 24];
-            new_tag   = head_tag[32*i +: 32];
+          if (waiting[i] && oldest_index[24*i +: 24] <= new_index) begin
+            new_index = oldest_index[24*i +: 24];
+            new_tag   = oldest_tag[32*i +: 32];
             new_info  = head_header[32*i +: 32];
           end
         end
@@ -365,7 +371,7 @@ module weft_cmd (
     .clk_i,
     .rst_ni,
     .busy_i(start_i || reset_i || state_q == Drain || fault_now || finished || take || leave || unit_done != '0 ||
-            (u_cmd_valid_o & u_cmd_ready_i) != '0 || ar_valid_o || r_next_i),
+            moving != '0 || (u_cmd_valid_o & u_cmd_ready_i) != '0 || ar_valid_o || r_next_i),
     .need_o
   );
 

@@ -40,8 +40,8 @@ endif
 QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
-CARD_GOALS    := firmware check test test-full tests install
-DEPS_SETS     := $(if $(filter lint% area,$(GOALS)),lint) $(if $(filter formal,$(GOALS)),formal) \
+CARD_GOALS    := firmware bitstream check test test-full tests install
+DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter formal,$(GOALS)),formal) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
@@ -198,7 +198,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -282,7 +282,7 @@ lint-verilator:
 	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
 
 lint-yosys: lint-verilator
-	$(Q)tools/lint/lint.sh yosys operands ecp5 chip board
+	$(Q)tools/lint/lint.sh yosys operands chip maps pack
 
 ## lint-xilinx: synthesise the NPU at w8 for Xilinx 7-series too, which takes long
 lint-xilinx:
@@ -295,6 +295,10 @@ formal:
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:
 	$(Q)O=$(O) tools/lint/area.sh
+
+## bitstream: synthesise, place and route a board into build/BOARD (an hour and more); BOARD=ulx3s SEEDS=5, PACK=1 only counts
+bitstream: $(FW_DIR)/boot.hex
+	$(Q)O=$(O) SEEDS=$(or $(SEEDS),1) SEED=$(SEED) PACK=$(PACK) tools/board/bitstream.sh $(or $(BOARD),ulx3s)
 
 ## figures: draw docs/figures/*.svg from their descriptions (Graphviz)
 figures: $(patsubst %.dot,%.svg,$(wildcard docs/figures/*.dot))

@@ -17,6 +17,9 @@
 #              driver conflict, no combinational loop; the same figures
 #   board      the ULX3S's top around the NPU after synth_ecp5; with ecp5's NPU, how
 #              much of the part, and that it is not more than there is
+#   maps       what tools/board maps adders, comparisons and multiplications to computes them
+#   pack       the whole board through nextpnr's packer (tools/board/bitstream.sh): the part has
+#              all that it takes. Left out, aloud, where nextpnr cannot be had
 #
 # BOARD_CONFIG=w8 takes another configuration to ecp5 and board.
 set -euo pipefail
@@ -165,9 +168,26 @@ fits() { # stat...
 		}'
 }
 
-for step in ${*:-verilator yosys operands ecp5 xilinx chip board}; do
+step_maps() {
+	say YOSYS 'maps of tools/board'
+	python3 tools/board/prove.py "$out/maps"
+}
+
+step_pack() {
+	local status=0 hex=${O:-build}/firmware/boot.hex
+	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
+	PACK=1 tools/board/bitstream.sh ulx3s || status=$?
+	if [ $status = 77 ]; then
+		echo 'lint: pack was left out: nextpnr cannot be had' >&2
+		[ "${CI:-}" != true ]
+	else
+		return $status
+	fi
+}
+
+for step in ${*:-verilator yosys operands ecp5 xilinx chip board maps pack}; do
 	case $step in
-	verilator|yosys|operands|ecp5|xilinx|chip|board) "step_$step" ;;
-	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, chip, board)" >&2; exit 2 ;;
+	verilator|yosys|operands|ecp5|xilinx|chip|board|maps|pack) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, chip, board, maps, pack)" >&2; exit 2 ;;
 	esac
 done

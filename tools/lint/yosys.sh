@@ -31,23 +31,29 @@ ecp5_front() { # top
 	done
 }
 
-# small: LUTs are mapped for their number (if -a) instead of for their depth, which is what
-# counts where a board's clock is slow.
+# small: for the fewest LUTs that nextpnr needs, instead of for speed, which is what counts
+# where a board's clock is slow: LUTs mapped for their number (if -a), adders, comparisons and
+# multiplications marked fabric, which get no multiplier block, by the maps of tools/board.
 ecp5_back() { # small|
 	local step dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
 	for step in A_MAXWIDTH=18 B_MAXWIDTH=18 A_MINWIDTH=2 B_MINWIDTH=2; do dsp="$dsp -D DSP_$step"; done
+	[ "${1:-}" = small ] && echo 'techmap -map tools/board/compare.v'
+	[ "${1:-}" = small ] && echo 'techmap -map tools/board/ecp5_mul.v t:$mul a:fabric %i'
+	echo 'chtype -set $__soft_mul t:$mul a:fabric %i'
 	for step in 'techmap -map +/cmp2lut.v -D LUT_WIDTH=4' opt_expr opt_clean "techmap $dsp" \
 		'chtype -set $mul t:$__soft_mul' alumacc opt 'memory -nomap' opt_clean \
-		'synth_ecp5 -run map_ram:map_luts'; do
+		'synth_ecp5 -run map_ram:map_gates'; do
 		echo "$step"
 	done
 	if [ "${1:-}" = small ]; then
-		echo 'techmap -map +/ecp5/latches_map.v'
-		echo 'abc -script +strash;ifraig;scorr;dc2;dch,-f;if,-a;mfs2 -lut 4:7'
-		echo clean
-		echo 'synth_ecp5 -run map_cells:check'
+		for step in 'techmap -map tools/board/ecp5_arith.v -map +/techmap.v' 'opt -fast' \
+			'synth_ecp5 -run map_ffs:map_luts' 'techmap -map +/ecp5/latches_map.v' \
+			'abc -script +strash;ifraig;scorr;dc2;dch,-f;if,-a;mfs2 -lut 4:7' clean \
+			'synth_ecp5 -run map_cells:check'; do
+			echo "$step"
+		done
 	else
-		echo 'synth_ecp5 -run map_luts:check'
+		echo 'synth_ecp5 -run map_gates:check'
 	fi
 }
 

@@ -222,7 +222,9 @@ module weft_post (
   weft_cfg_pkg::row_mul_t  t_in, t_out;
 
   logic                    carry, top;
-  logic signed [31:0]      y;
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [32:0]             y;      // one bit below the result, which only carries
+  /* verilator lint_on UNUSEDSIGNAL */
   logic signed [15:0]      y16 [N];
   logic                    to_t;
   logic [47:0]             fx;
@@ -275,14 +277,18 @@ module weft_post (
         t_out = s3_pass_q == PASS_B ? '0 : t_buf_q[s3_slot_q];
         for (int l = 0; l < N; l++) begin
           // t - (v + b) = t + ~v + !b
-          t_out[32*l +: 32] = t_out[32*l +: 32] + (shifted[l][32:1] ^ {32{s3_sub_q}}) + 32'(shifted[l][0] != s3_sub_q);
+          y = {t_out[32*l +: 32], 1'b1} + (shifted[l] ^ {33{s3_sub_q}});
+          t_out[32*l +: 32] = y[32:1];
         end
       end else begin
         for (int l = 0; l < N; l++) begin
-          y = $signed(shifted[l][32:1]) + $signed({31'b0, shifted[l][0]}) + 32'(s3_zp_q);
-          if (y < 32'(s3_min_q)) y = 32'(s3_min_q);
-          if (y > 32'(s3_max_q)) y = 32'(s3_max_q);
-          y16[l] = y[15:0];
+          // One addition: the bit below the result carries into it. Then first to 16 bits, so
+          // that limits of 16 bits have no more to compare.
+          y = {shifted[l][32:1], 1'b1} + {{16{s3_zp_q[15]}}, s3_zp_q, shifted[l][0]};
+          y16[l] = y[16:1];
+          if (y[32:16] != '0 && y[32:16] != '1) y16[l] = {y[32], {15{!y[32]}}};
+          if (y16[l] < s3_min_q) y16[l] = s3_min_q;
+          if (y16[l] > s3_max_q) y16[l] = s3_max_q;
         end
       end
       if (s3_out_q) begin
@@ -544,7 +550,7 @@ module weft_post (
 
   assign wr_mask    = wr_info_q[wr_out_q][AddrW +: N];
   assign wr_ctx     = wr_info_q[wr_out_q][N + AddrW];
-  assign wr_two     = wr_info_q[wr_out_q][N + AddrW + 1];
+  assign wr_two     = (weft_cfg_pkg::HAS_INT16 || HAS_FP8) && wr_info_q[wr_out_q][N + AddrW + 1];
   assign wr_more    = wr_two && !wr_second_q && wr_mask[N-1:N/2] != '0;
   always_comb begin
     for (int l = 0; l < N; l++) wr_mask_two[2*l +: 2] = {2{wr_mask[l]}};

@@ -211,35 +211,23 @@ module weft_vec_dw (
   // chip, are the 156 that a mid-size ECP5 has.
   localparam int Fabric = N <= 8 ? 17 : 0;
 
-  // Booth's digits of two bits, -2 to 2: five additions of 18 bits.
-  function automatic logic signed [24:0] times(input logic signed [15:0] a, input logic signed [8:0] b);
-    logic [10:0]        bits;
-    logic [2:0]         digit;
-    logic signed [16:0] part;
-    logic signed [17:0] sum_hi;
-    bits   = {b[8], b, 1'b0};
-    sum_hi = '0;
-    for (int i = 0; i < 5; i++) begin
-      digit = bits[2*i +: 3];
-      part  = digit[1] != digit[0] ? 17'(a) : digit == 3'b011 || digit == 3'b100 ? {a, 1'b0} : 17'sd0;
-      if (digit[2]) part = ~part;
-      sum_hi = 18'($signed(sum_hi[17:2])) + 18'(part) + 18'(digit[2]);
-      if (i < 4) times[2*i +: 2] = sum_hi[1:0];
-      else times[24:8] = sum_hi[16:0];
-    end
-  endfunction
+  // Pixels minus their zero point, products, sums of three and of nine of them.
+  localparam int WinBits  = weft_cfg_pkg::HAS_INT16 ? 16 : 9;
+  localparam int ProdBits = WinBits + 9;
+  localparam int PartBits = WinBits + 11;
+  localparam int NineBits = WinBits + 13;
 
   // Tap t (3*ky + kx, by_row kx) of lane c is element N*t + c. The arrays have a power of two of
   // places, of which the last are not used: simulators need not look at indices then.
   /* verilator lint_off UNUSEDSIGNAL */
   /* verilator lint_off UNDRIVEN */
-  logic signed [15:0] win  [16*N];  // pixel minus zero point
-  logic signed [8:0]  wgt  [16*N];  // weight minus zero point, within +-255
-  logic signed [24:0] prod [16*N];
-  logic signed [26:0] part [4*N];
+  logic signed [WinBits-1:0]  win  [16*N];  // pixel minus zero point
+  logic signed [8:0]          wgt  [16*N];  // weight minus zero point, within +-255
+  logic signed [ProdBits-1:0] prod [16*N];
+  logic signed [PartBits-1:0] part [4*N];
   /* verilator lint_on UNDRIVEN */
   /* verilator lint_on UNUSEDSIGNAL */
-  logic signed [28:0] sum;
+  logic signed [NineBits-1:0] sum;
   logic signed [31:0] total;
   // float8: link k of lane c is element N*k + c.
   logic [18:0]        fprod [Links*N];      // the product of the tap before
@@ -253,12 +241,12 @@ module weft_vec_dw (
   always @(posedge clk_i) begin
     if (adv && s4_valid_q) begin
       for (int c = 0; c < N; c++) begin
-        sum = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
+        sum = NineBits'(part[c]) + NineBits'(part[N + c]) + NineBits'(part[2*N + c]);
         row_o[48*c +: 48] <= 48'(sum);
       end
       if (by_row && !s4_first_q) begin
         for (int c = 0; c < N; c++) begin
-          sum   = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
+          sum   = NineBits'(part[c]) + NineBits'(part[N + c]) + NineBits'(part[2*N + c]);
           total = 32'(sum) + 32'($signed(sums[SumBits*c +: SumBits]));
           row_o[48*c +: 48] <= 48'(total);
         end
@@ -312,21 +300,19 @@ module weft_vec_dw (
     if (adv && s3_valid_q) begin
       for (int k = 0; k < 3; k++) begin
         for (int c = 0; c < N; c++) begin
-          part[N*k + c] = 27'(prod[3*N*k + c]) + 27'(prod[3*N*k + N + c]) + 27'(prod[3*N*k + 2*N + c]);
+          part[N*k + c] = PartBits'(prod[3*N*k + c]) + PartBits'(prod[3*N*k + N + c]) + PartBits'(prod[3*N*k + 2*N + c]);
         end
       end
     end
     if (adv && s2_emit_q) begin
       for (int k = 0; k < 9; k++) begin
         if (s2_on_q[k]) begin
-          for (int c = 0; c < N; c++) prod[N*k + c] = 25'(win[N*k + c]) * 25'(wgt[N*k + c]);
+          for (int c = 0; c < N; c++) begin
+            if (N*k + c < Fabric) prod[N*k + c] = ProdBits'(win[N*k + c]) * (* fabric *) ProdBits'(wgt[N*k + c]);
+            else prod[N*k + c] = ProdBits'(win[N*k + c]) * ProdBits'(wgt[N*k + c]);
+          end
         end else begin
           for (int c = 0; c < N; c++) prod[N*k + c] = '0;
-        end
-      end
-      if (Fabric > 0) begin
-        for (int i = 0; i < Fabric; i++) begin
-          if (s2_on_q[i / N]) prod[i] = times(win[i], wgt[i]);
         end
       end
     end
@@ -334,9 +320,9 @@ module weft_vec_dw (
       if (by_row) begin
         for (int i = 0; i < 8*N; i++) win[i] = win[N + i];
         if (int16_i) begin
-          for (int c = 0; c < N; c++) win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+          for (int c = 0; c < N; c++) win[8*N + c] = WinBits'($signed(s1_pix_q[16*c +: 16]));
         end else begin
-          for (int c = 0; c < N; c++) win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
+          for (int c = 0; c < N; c++) win[8*N + c] = WinBits'($signed(s1_pix_q[8*c +: 8])) - WinBits'($signed(x_zp_i));
         end
       end else begin
         for (int c = 0; c < N; c++) begin
@@ -347,15 +333,15 @@ module weft_vec_dw (
         end
         if (int16_i) begin
           for (int c = 0; c < N; c++) begin
-            win[2*N + c] = $signed(above2[16*c +: 16]);
-            win[5*N + c] = $signed(above1[16*c +: 16]);
-            win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+            win[2*N + c] = WinBits'($signed(above2[16*c +: 16]));
+            win[5*N + c] = WinBits'($signed(above1[16*c +: 16]));
+            win[8*N + c] = WinBits'($signed(s1_pix_q[16*c +: 16]));
           end
         end else begin
           for (int c = 0; c < N; c++) begin
-            win[2*N + c] = 16'($signed(above2[8*c +: 8])) - 16'($signed(x_zp_i));
-            win[5*N + c] = 16'($signed(above1[8*c +: 8])) - 16'($signed(x_zp_i));
-            win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
+            win[2*N + c] = WinBits'($signed(above2[8*c +: 8])) - WinBits'($signed(x_zp_i));
+            win[5*N + c] = WinBits'($signed(above1[8*c +: 8])) - WinBits'($signed(x_zp_i));
+            win[8*N + c] = WinBits'($signed(s1_pix_q[8*c +: 8])) - WinBits'($signed(x_zp_i));
           end
         end
       end

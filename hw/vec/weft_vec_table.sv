@@ -83,13 +83,16 @@ module weft_vec_table (
     got_last_q <= row_q == '1;
   end
 
-  // ---- looking up: 128 / N rows are few enough to be read and chosen from at once ----
+  // ---- looking up: each element reads its row, then chooses from it --------------------
 
   logic                    valid_q, go;
   logic [1:0]              tag_q;
+  // Block RAM, one for each element that reads; nothing is read while the table comes.
+  (* ram_style = "block", no_rw_check *)
   weft_cfg_pkg::row_half_t mem [Rows];
-  weft_cfg_pkg::row_half_t row;
-  weft_cfg_pkg::sp_word_t  found_q;
+  weft_cfg_pkg::row_half_t chosen_q [N];
+  logic [Low*N-1:0]        place_q;
+  weft_cfg_pkg::sp_word_t  found;
 
   assign word_ready_o = on_i ? ready_q && (!valid_q || word_ready_i) : word_ready_i;
   assign go           = on_i && word_valid_i && word_ready_o;
@@ -106,20 +109,21 @@ module weft_vec_table (
     if (got_q) mem[got_row_q] <= parv_rdata_i;
   end
 
-  /* verilator lint_off BLKSEQ */  // row only
   always_ff @(posedge clk_i) begin
     if (go) begin
       tag_q <= tag_i;
       for (int unsigned c = 0; c < N; c++) begin
-        row = mem[word_i[8*c + Low +: High]];
-        found_q[8*c +: 8] <= row[{word_i[8*c +: Low], 3'd0} +: 8];
+        chosen_q[c]           <= mem[word_i[8*c + Low +: High]];
+        place_q[Low*c +: Low] <= word_i[8*c +: Low];
       end
     end
   end
 
-  /* verilator lint_on BLKSEQ */
+  for (genvar c = 0; c < N; c++) begin : g_found
+    assign found[8*c +: 8] = chosen_q[c][{place_q[Low*c +: Low], 3'd0} +: 8];
+  end
 
-  assign word_o = {word_i[16*N-1:8*N], on_i ? found_q : word_i[8*N-1:0]};
+  assign word_o = {word_i[16*N-1:8*N], on_i ? found : word_i[8*N-1:0]};
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin

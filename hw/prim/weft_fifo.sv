@@ -28,6 +28,9 @@ module weft_fifo #(
 
   // Pointers with one bit more than the address: equal is empty, different in
   // that bit only is full.
+  // On an FPGA: block RAM where LUT RAM would need several rows and a choice between them,
+  // registers where it would be mostly empty.
+  (* ram_style = Depth >= 32 ? "block" : Depth == 2 ? "logic" : "auto" *)
   logic [Width-1:0] mem [Depth];
   logic [PtrBits:0] wptr_q, rptr_q;
   logic             push, pop;

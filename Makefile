@@ -124,7 +124,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 LIB_MAP  := userlib/libweft.map
 INSIDE   := $(O)/obj/inside.a
 ORT_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(ORT_SRC) $(PLUGIN_SRC))
-TFL_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(TFL_SRC) $(PLUGIN_SRC) userlib/export/fb_write.c)
+TFL_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(TFL_SRC) $(PLUGIN_SRC)) $(O)/obj/plugin/fb_write.o
 PLUGINS  := $(O)/libweft_ort_ep.so $(O)/libweft_delegate.so
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
@@ -487,8 +487,14 @@ $(O)/weft-card: $(CARD_OBJ) $(O)/libweft.so
 
 # A runtime loads the plugin, and the plugin loads the library beside it. It is never unloaded: what
 # a runtime has of it may outlive the runtime's handle. Objects, list of exports.
-link_plugin = $(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--version-script=$(2) $(ALL_LDFLAGS) \
+link_plugin = $(Q)$(CC) -shared $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--version-script=$(2) $(ALL_LDFLAGS) \
 	-Wl,-rpath,'$$ORIGIN' $(1) $(O)/libweft.so -o $@
+
+# Where a plugin has a source of the library, it has no part in the library's table of system calls.
+$(O)/obj/plugin/%.o: userlib/export/%.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(O)/libweft_ort_ep.so: $(ORT_OBJ) userlib/ort/entry.map $(O)/libweft.so
 	$(call say,LD,$@)

@@ -255,22 +255,30 @@ static bool is_integer_net(const struct zoo_case *c)
 	return strstr(model, ".int8.tflite") || strstr(model, ".i16x8.tflite");
 }
 
+/* On w16, at test-full also on the configurations beside it that have the alu. */
 static void test_switches(void **state)
 {
+	static const char *const configs[] = { "w16", "w8", "w32" };
+	struct weft_session_options o = weft_session_options_default();
 	struct zoo_case *c = *state;
 	char msg[WEFT_MSG_LEN] = "";
 	struct weft_report *rep;
+	weft_session *s;
 
 	case_open(c);
-	weft_session *s = open_session(c, WEFT_DEVICE_MODEL);
-	assert_int_equal(weft_session_plan(s, &rep, msg), 0);
-	printf("%s: %d switches between NPU and host, %.1f %% of the cycles on the NPU\n", c->id, rep->n_switches, 100 * rep->npu_cycles);
-	for (int i = 0; i < rep->n_switches; i++)
-		printf("  %s\n", rep->switches[i]);
-	fflush(stdout);
-	assert_int_equal(rep->n_switches, 0);
-	weft_report_free(rep);
-	weft_session_close(s);
+	for (int k = 0; k < (test_level() > 1 ? 3 : 1); k++) {
+		o.config = configs[k];
+		if (weft_session_open(c->net, &o, &s, msg) || weft_session_plan(s, &rep, msg))
+			fail_msg("%s: %s", c->id, msg);
+		printf("%s on %s: %d switches between NPU and host, %.1f %% of the cycles on the NPU\n", c->id, configs[k], rep->n_switches,
+		       100 * rep->npu_cycles);
+		for (int i = 0; i < rep->n_switches; i++)
+			printf("  %s\n", rep->switches[i]);
+		fflush(stdout);
+		assert_int_equal(rep->n_switches, 0);
+		weft_report_free(rep);
+		weft_session_close(s);
+	}
 	case_close(c);
 }
 

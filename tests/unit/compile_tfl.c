@@ -146,24 +146,47 @@ static void softmax_long(void **state)
 
 static void resize(void **state)
 {
-	static const int sizes[][4] = { { 3, 5, 6, 10 }, { 4, 4, 9, 7 }, { 7, 6, 3, 2 }, { 1, 1, 4, 5 }, { 2, 3, 1, 1 }, { 5, 5, 5, 5 }, { 6, 2, 33, 17 } };
+	static const int sizes[][4] = { { 3, 5, 6, 10 }, { 4, 4, 9, 7 }, { 7, 6, 3, 2 }, { 1, 1, 4, 5 }, { 2, 3, 1, 1 }, { 5, 5, 5, 5 }, { 6, 2, 33, 17 },
+	                                { 6, 5, 24, 20 }, { 3, 4, 24, 32 }, { 9, 20, 18, 40 } };
 	uint64_t seed = 3;
 
 	(void)state;
-	for (int k = 0; k < 3 * 2 * 7; k++) {
+	for (int k = 0; k < 3 * 2 * 10; k++) {
 		const int *s = sizes[k / 6], flags = k % 3;
 		weft_dtype type = k / 3 % 2 ? WEFT_INT16 : WEFT_INT8;
 		weft_attr a = { .tfl_resize = { .align_corners = flags == 1, .half_pixel = flags == 2 } };
-		weft_tensor in = { .dtype = type, .rank = 4, .dim = { 2, s[0], s[1], 3 } };
+		weft_tensor in = { .dtype = type, .rank = 4, .dim = { 2, s[0], s[1], k & 1 ? 3 : 19 } };
 		weft_graph *g = weft_graph_new("resize");
 		int x = run_tensor(g, type, 4, in.dim, true, false);
-		int y = run_tensor(g, type, 4, (int64_t[]){ 2, s[2], s[3], 3 }, false, true);
+		int y = run_tensor(g, type, 4, (int64_t[]){ 2, s[2], s[3], in.dim[3] }, false, true);
 		char what[80];
 		assert_int_equal(weft_graph_op(g, WEFT_OP_TFL_RESIZE_BILINEAR, &a, weft_graph_src(g, 0, "RESIZE_BILINEAR"), &x, 1, &y, 1), 0);
 		in.data = malloc(weft_tensor_bytes(&in));
 		fill_rows(&in, &seed);
 		snprintf(what, sizeof what, "RESIZE %dx%d to %dx%d, form %d, %s", s[0], s[1], s[2], s[3], flags, weft_dtype_name(type));
-		run_all(g, &in, (uint64_t)(2 * s[2] * s[3] * 3), what);
+		run_all(g, &in, (uint64_t)(2 * s[2] * s[3] * in.dim[3]), what);
+		free(in.data);
+	}
+}
+
+/* ---- casts ---- */
+
+static void casts(void **state)
+{
+	static const weft_dtype types[] = { WEFT_INT8, WEFT_UINT8, WEFT_INT16, WEFT_INT32, WEFT_INT64 };
+	uint64_t seed = 4;
+
+	(void)state;
+	for (int k = 0; k < 25; k++) {
+		weft_tensor in = { .dtype = types[k / 5], .rank = 2, .dim = { 7, 41 } };
+		char what[80];
+		if (k / 5 == k % 5)
+			continue;
+		in.data = malloc(weft_tensor_bytes(&in));
+		for (size_t i = 0; i < weft_tensor_bytes(&in); i++)
+			((uint8_t *)in.data)[i] = (uint8_t)test_random(&seed);
+		snprintf(what, sizeof what, "CAST %s to %s", weft_dtype_name(types[k / 5]), weft_dtype_name(types[k % 5]));
+		run_all(unary(WEFT_OP_TFL_CAST, NULL, types[k / 5], types[k % 5], 2, in.dim), &in, 7 * 41, what);
 		free(in.data);
 	}
 }
@@ -331,6 +354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sigmoids), cmocka_unit_test(softmax), cmocka_unit_test(softmax_long), cmocka_unit_test(resize),
+		cmocka_unit_test(casts),
 		cmocka_unit_test(requantize), cmocka_unit_test(requantize_lifted),
 		cmocka_unit_test(islands), cmocka_unit_test(prelus),
 	};

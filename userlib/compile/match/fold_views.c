@@ -51,8 +51,8 @@ static void own_views(struct cc *cc)
 
 		cc->ten[i].v.root = -1;
 		cc->ten[i].bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[i].t);
-		/* The alu moves elements of up to 4 bytes, and int48. The array writes sums also where there is no alu. */
-		bool moved = cc->has_alu && (weft_dtype_bytes(type) <= 4 || type == WEFT_INT48);
+		/* The alu moves elements of up to 4 bytes, int48, and int64 as such. The array writes sums also where there is no alu. */
+		bool moved = cc->has_alu && (weft_dtype_bytes(type) <= 4 || type == WEFT_INT48 || type == WEFT_INT64);
 		moved |= cc->has_raw && (type == WEFT_INT32 || type == WEFT_INT48);
 		if (type != WEFT_INT8 && type != WEFT_INT16 && !(float_format(type) >= 0 && cc->cfg->has_fp8) && !moved)
 			continue;

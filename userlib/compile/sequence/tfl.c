@@ -28,6 +28,9 @@
 /* Rows of int16: the sum of their exponentials, below 2^15 each, stays below 2^31. */
 #define SOFTMAX16_MOST 65535
 
+/* Elements of a network's int64 result from which on the host widens it. Not measured. */
+#define LONG_END 65536
+
 /*
  * Elements of int16 from which on a function is looked up in a table of all its results, which is
  * loaded for it (128 KiB), instead of computed. An element costs 1.25 cycles then instead of about
@@ -232,7 +235,16 @@ static int leave(struct cc *cc, int i)
 	return err;
 }
 
-/* Leave SOFTMAX at the end of a network to the host. */
+/* Does operator i write a long int64 result of the network? Its words are twice what the host needs to read. */
+static bool is_long_end(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	return o->op == WEFT_OP_TFL_CAST && type_of(cc, o->out[0]) == WEFT_INT64 && cc->g->tensors[o->out[0]].is_output &&
+	       weft_tensor_elements(&cc->g->tensors[o->out[0]].t) > LONG_END;
+}
+
+/* Leave SOFTMAX, and long results of int64, at the end of a network to the host. */
 int tfl_leave_ends(struct cc *cc)
 {
 	bool products = false;
@@ -243,8 +255,37 @@ int tfl_leave_ends(struct cc *cc)
 		products |= op == WEFT_OP_CONV2D || op == WEFT_OP_DEPTHWISE_CONV2D || op == WEFT_OP_MATMUL;
 	}
 	for (int i = 0; i < cc->g->n_ops && products && !err; i++)
-		if (cc->g->ops[i].op == WEFT_OP_TFL_SOFTMAX && leads_out(cc, cc->g->ops[i].out[0]))
+		if (is_long_end(cc, i) || (cc->g->ops[i].op == WEFT_OP_TFL_SOFTMAX && leads_out(cc, cc->g->ops[i].out[0])))
 			err = leave(cc, i);
+	return err;
+}
+
+/*
+ * The command's type of integers for a cast, -1 where it has none: int64 is read as its low 48 bits, and
+ * written as an int48, whose 8 bytes are those of an int64 of the same value.
+ */
+static int cast_type(weft_dtype t)
+{
+	return t == WEFT_INT64 ? TYPE(INT48) : weft_is_float(t) ? -1 : alu_type(t, false);
+}
+
+/*
+ * Match a cast between integers, which keeps the low bits, as C does. To int64 only from what is
+ * narrower, and not to bool, which compares. 1 matched, 0 not (reason set), or a negative errno
+ */
+static int cast(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
+	struct sequence q = seq_begin(cc, i);
+
+	if (cast_type(from) < 0 || cast_type(to) < 0 || to == WEFT_BOOL || (from == WEFT_INT64 && to == WEFT_INT64))
+		return cc_reason(cc, i, "%s to %s", weft_dtype_name(from), weft_dtype_name(to));
+	struct nest_operand x = seq_tensor(&q, o->in[0]);
+	x.type = cast_type(from);
+	int err = seq_end(&q, seq_nest(FUNC(MOVE), x, nest_number(0)));
+	if (err > 0)
+		cc->nests[cc->n_nests - 1].y.type = cast_type(to);
 	return err;
 }
 
@@ -253,6 +294,7 @@ int match_tfl(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	bool wide = type_of(cc, o->in[0]) == WEFT_INT16;
+	int err;
 
 	switch (o->op) {
 	case WEFT_OP_TFL_SOFTMAX:
@@ -262,8 +304,11 @@ int match_tfl(struct cc *cc, int i)
 		if (!wide || worth_a_table(cc, i))
 			return match_by_table(cc, i);
 		return sigmoid16(cc, i, o->op == WEFT_OP_TFL_TANH ? 8 : 9);
+	case WEFT_OP_TFL_CAST:
+		return cast(cc, i);
 	case WEFT_OP_TFL_RESIZE_BILINEAR:
-		return match_tfl_resize(cc, i);
+		err = match_tfl_resize_regular(cc, i);
+		return err ? err : match_tfl_resize(cc, i);
 	case WEFT_OP_TFL_REQUANTIZE:
 		return match_tfl_requantize(cc, i);
 	default:

@@ -9,12 +9,16 @@ int match_tfl(struct cc *cc, int i);
 
 /*
  * Leave SOFTMAX at the end of a network with products to the host, with what only converts its result:
- * the host reads that anyway, and computes a short one in less time than the commands take. 0 or -ENOMEM
+ * the host reads that anyway, and computes a short one in less time than the commands take. Likewise a
+ * long result of int64. 0 or -ENOMEM
  */
 int tfl_leave_ends(struct cc *cc);
 
 /* match/match_move.c: TFL_RESIZE_BILINEAR, the same. */
 int match_tfl_resize(struct cc *cc, int i);
+
+/* resize.c: TFL_RESIZE_BILINEAR of int8 to whole multiples, the same. */
+int match_tfl_resize_regular(struct cc *cc, int i);
 
 /* requantize.c: TFL_REQUANTIZE, the same. */
 int match_tfl_requantize(struct cc *cc, int i);

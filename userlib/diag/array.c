@@ -132,7 +132,7 @@ static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 	if (err == DIAG_STOPPED)
 		diag_stopped(d, &out, mode, NULL);
 	if (err == DIAG_RAN)
-		array_judge(d, s, &out, mode);
+		err = array_judge(d, s, &out, mode);
 	diag_out_free(&out);
 	array_free(s);
 	return err < 0 ? err : 0;

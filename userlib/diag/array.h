@@ -60,8 +60,8 @@ int64_t array_sum(const struct array_set *s, const struct array_conv *c, const u
  * Compares the device's sums (out->got) with the model's (out->want) and reports at most one finding:
  * the PE, row, column or part of the array that is wrong and, if one single fault explains all wrong
  * sums, the register and bit. mode is the arithmetic's name in messages. Nothing is reported if all
- * sums are right or there is no memory.
+ * sums are right. Returns 0 or -ENOMEM.
  */
-void array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode);
+int array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode);
 
 #endif

@@ -150,14 +150,17 @@ static void random_ones(struct float_test *t)
  * Compares the device's results with the model's and reports one finding if some differ: a single PE, a
  * row from some column on to its end, a column from some row on to its end, parts of one row or column,
  * or else how many PEs of the array. A PE is wrong if any convolution has a wrong result in its place.
+ * Returns 0 or -ENOMEM.
  */
-static void judge(struct weft_diag *d, const struct float_test *t, const struct diag_out *out)
+static int judge(struct weft_diag *d, const struct float_test *t, const struct diag_out *out)
 {
 	const int n = (int)d->cfg->n;
 	int r0 = n, r1 = -1, c0 = n, c1 = -1, count = 0;
 	bool *bad = calloc((size_t)(n * n), sizeof(*bad));
 
-	for (int i = 0; bad && i < t->n_convs; i++)
+	if (!bad)
+		return -ENOMEM;
+	for (int i = 0; i < t->n_convs; i++)
 		for (int k = 0; k < n * n; k++) {
 			size_t at = t->out[i] + 2 * (size_t)k;
 			if (memcmp(out->got + at, out->want + at, 2) && !bad[k]) {
@@ -173,7 +176,7 @@ static void judge(struct weft_diag *d, const struct float_test *t, const struct 
 	free(bad);
 	struct diag_place at = { r0, c0, -1, -1, -1 };
 	if (!count)
-		return;
+		return 0;
 	if (count == 1)
 		diag_find(d, "DIAG-ARRAY-4", at, "PE row %d column %d: wrong sums in float8 mode", r0, c0);
 	else if (r0 == r1 && c1 == n - 1)
@@ -189,6 +192,7 @@ static void judge(struct weft_diag *d, const struct float_test *t, const struct 
 	else
 		diag_find(d, "DIAG-ARRAY-8", DIAG_NOWHERE, "%d PEs of the array, rows %d to %d, columns %d to %d: wrong sums in float8 mode", count,
 		          r0, r1, c0, c1);
+	return 0;
 }
 
 /*
@@ -213,7 +217,7 @@ int diag_array_float8(struct weft_diag *d)
 	if (err == DIAG_STOPPED)
 		diag_stopped(d, &out, "float8", NULL);
 	if (err == DIAG_RAN)
-		judge(d, &t, &out);
+		err = judge(d, &t, &out);
 	diag_out_free(&out);
 	return err < 0 ? err : 0;
 }

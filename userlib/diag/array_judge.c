@@ -6,6 +6,7 @@
  * fault that could be there is simulated; a fault is named if it explains every single sum and no
  * other fault does.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,12 +223,12 @@ static void say_line(struct weft_diag *d, const struct array_set *s, const uint8
 	}
 }
 
-void array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode)
+int array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode)
 {
 	bool *bad = calloc((size_t)(s->n * s->n), sizeof(*bad));
 
 	if (!bad)
-		return;
+		return -ENOMEM;
 	struct extent e = extent_of(s, out, bad);
 	bool row = e.r0 == e.r1 && e.c1 == s->n - 1, col = e.c0 == e.c1 && e.r1 == s->n - 1;
 	if (e.count == 1)
@@ -244,4 +245,5 @@ void array_judge(struct weft_diag *d, const struct array_set *s, const struct di
 		diag_find(d, "DIAG-ARRAY-8", DIAG_NOWHERE, "%d PEs of the array, rows %d to %d, columns %d to %d: wrong sums in %s mode",
 		          e.count, e.r0, e.r1, e.c0, e.c1, mode);
 	free(bad);
+	return 0;
 }

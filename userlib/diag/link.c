@@ -83,7 +83,9 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 	}
 	weft_cmd_init(&end, WEFT_CMD_END);
 	diag_add(&s, &end);
-	if (!err && !s.failed && !(err = weft_buf_alloc(d->dev, BLOCK, &win[0].buf)) &&
+	if (!err && s.failed)
+		err = -ENOMEM;
+	if (!err && !(err = weft_buf_alloc(d->dev, BLOCK, &win[0].buf)) &&
 	    !(err = weft_buf_alloc(d->dev, BLOCK, &win[1].buf)) && !(err = weft_buf_write(win[0].buf, 0, data, BLOCK))) {
 		at[0] = weft_now_ns();
 		err = weft_submit(d->dev, s.words, s.n_words, win, 2, &job);

@@ -140,7 +140,7 @@ static int upsample(struct qz *z, onnx_node *n)
 {
 	const onnx_attribute *s = qz_attribute(n, "scales");
 	int64_t count = s ? (int64_t)s->n_floats : 0;
-	char *scales = s ? qz_add_tensor(z, qz_text(z, n->output[0], "/scales"), 1, 1, &count, s->floats, (size_t)count * 4) : n->input[1];
+	char *scales = s ? qz_add_tensor(z, qz_text(z, n->output[0], "/scales"), 1, 1, &count, s->floats, (size_t)count * 4) : n->n_input > 1 ? n->input[1] : NULL;
 
 	n->op_type = qz_text(z, "Resize", "");
 	if (!n->op_type || !scales || qz_set_operand(z, n, 1, qz_text(z, "", "")) || qz_set_operand(z, n, 2, scales) || drop(z, n, "scales"))

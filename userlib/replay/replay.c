@@ -410,8 +410,9 @@ static int open_device(struct replay *x, const char *wave, uint64_t wave_from, u
 		return err;
 	if (weft_buf_alloc(x->dev, x->c->n_consts, &x->dev_consts) || weft_buf_alloc(x->dev, x->c->n_arena, &x->dev_arena))
 		return fail(x, -ENOMEM, "out of memory");
-	weft_buf_write(x->dev_consts, 0, x->c->consts, x->c->n_consts);
-	weft_buf_write(x->dev_arena, 0, x->c->before, x->c->n_arena);
+	if ((err = weft_buf_write(x->dev_consts, 0, x->c->consts, x->c->n_consts)) ||
+	    (err = weft_buf_write(x->dev_arena, 0, x->c->before, x->c->n_arena)))
+		return fail(x, err, weft_file_error(err));
 	if (x->o->plant && x->c->plant.kind != WEFT_PLANT_NONE && weft_dev_plant(x->dev, &x->c->plant))
 		return fail(x, -ENOTSUP, "the captured fault cannot be planted in this device");
 	return 0;

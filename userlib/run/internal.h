@@ -297,7 +297,7 @@ int *weft_report_entries(const weft_program *p, int *n);
 /**
  * Says whether a program breaks options.strict, that is, whether an operator runs on the host that
  * is not at the network's beginning or end (and of a kind that may stand there).
- * @return 0: no; 1: yes, or out of memory; msg (WEFT_MSG_LEN bytes) names the operator
+ * @return 0: no; -EINVAL: yes, and msg (WEFT_MSG_LEN bytes) names the operator; -ENOMEM
  */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);
 

@@ -366,7 +366,7 @@ int weft_plan_breaks_strict(const weft_program *p, char *msg)
 
 	if (!edge || !inner) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
-		bad = 1;
+		bad = -ENOMEM;
 	} else {
 		find_begin(p, edge);
 		find_end(p, edge, inner);
@@ -380,7 +380,7 @@ int weft_plan_breaks_strict(const weft_program *p, char *msg)
 		const char *reason = src->note ? src->note : p->ops[s->op].reason;
 		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
 		         reason ? reason : weft_op_name(op->op));
-		bad = 1;
+		bad = -EINVAL;
 	}
 	free(edge);
 	free(inner);

@@ -158,8 +158,8 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	}
 	if (!err)
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
-	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
-		err = -EINVAL;
+	if (!err && o->strict)
+		err = weft_plan_breaks_strict(s->p, msg);
 	if (!err && o->wave && o->device == WEFT_DEVICE_RTL && o->wave_cmd >= (int64_t)s->p->n_cmds) {
 		snprintf(msg, WEFT_MSG_LEN, "waveform of command %lld: the program's last is %lld", (long long)o->wave_cmd,
 		         (long long)s->p->n_cmds - 1);

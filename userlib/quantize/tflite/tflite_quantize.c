@@ -88,12 +88,12 @@ static int read_versions(struct qt *q)
 	if (fb_root(&q->m.b, &root) || fb_vector(&q->m.b, &root, MODEL_OPERATOR_CODES, 4, &codes) < 0 ||
 	    fb_vector(&q->m.b, &root, MODEL_SUBGRAPHS, 4, &graphs) < 1 || fb_vector_table(&q->m.b, &graphs, 0, &graph) ||
 	    fb_vector(&q->m.b, &graph, SUBGRAPH_OPERATORS, 4, &ops) < 0)
-		return -EINVAL;
+		return qt_fail(q, -EINVAL, "the lists of operators are not as the format has them");
 	for (int i = 0; i < q->m.n_ops; i++) {
 		if (fb_vector_table(&q->m.b, &ops, (uint32_t)i, &t) || fb_int(&q->m.b, &t, OP_CODE_INDEX, 4, false, 0, &v))
-			return -EINVAL;
+			return qt_fail(q, -EINVAL, "the lists of operators are not as the format has them");
 		if (v >= codes.n || fb_vector_table(&q->m.b, &codes, (uint32_t)v, &t) || fb_int(&q->m.b, &t, 2, 4, true, 1, &v))
-			return -EINVAL;
+			return qt_fail(q, -EINVAL, "the lists of operators are not as the format has them");
 		q->version[i] = (int)v;
 	}
 	return 0;
@@ -122,14 +122,20 @@ static int check_tensors(struct qt *q)
 }
 
 /*
- * Returns the n elements of float constant f as float32, in memory of qt_alloc(); NULL without memory,
- * or if the constant has another number of bytes.
+ * Returns the n elements of float constant f as float32, in memory of qt_alloc(), with *err 0. NULL with *err
+ * -ENOMEM, or -EINVAL if the constant has another number of bytes, and one line in the message.
  */
-static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n)
+static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n, int *err)
 {
 	const size_t size = f->type == TFL_FLOAT32 ? 4 : 2;
-	float *p = f->data_len % size == 0 && f->data_len / size == (size_t)n ? qt_alloc(q, (size_t)n * sizeof *p) : NULL;
+	float *p;
 
+	if (f->data_len % size || f->data_len / size != (size_t)n) {
+		*err = qt_fail(q, -EINVAL, "a float constant of %lld elements has %zu bytes", (long long)n, f->data_len);
+		return NULL;
+	}
+	p = qt_alloc(q, (size_t)n * sizeof *p);
+	*err = p ? 0 : -ENOMEM;
 	for (int64_t k = 0; p && k < n; k++) {
 		uint16_t half;
 		if (size == 4) {
@@ -171,8 +177,9 @@ static int list_values(struct qt *q)
 			if (__builtin_mul_overflow(v->n, (int64_t)fb_i32_at(&q->m.b, &f->shape, d), &v->n))
 				return qt_fail(q, -EINVAL, "tensor \"%.60s\" has more than 2^63 elements", name);
 		const bool real = f->type == TFL_FLOAT32 || f->type == TFL_FLOAT16;
-		if (real && f->data && v->n > 0 && !(v->constant = elements(q, f, v->n)))
-			return qt_fail(q, -ENOMEM, "tensor \"%.60s\": %zu bytes, or out of memory", name, f->data_len);
+		int err = 0;
+		if (real && f->data && v->n > 0 && !(v->constant = elements(q, f, v->n, &err)))
+			return err;
 		if (f->scale.n && f->type != TFL_FLOAT32)
 			return qt_fail(q, -EINVAL, "tensor \"%.60s\" is %s with a scale: the network is quantised already", name, tfl_type_name(f->type));
 	}

@@ -30,6 +30,9 @@ endif
 ifeq ($(SAN),thread)
   override O := $(O)/tsan
 endif
+ifeq ($(SAN),fuzz)
+  override O := $(O)/fuzz
+endif
 ifeq ($(ASSERT),1)
   override O := $(O)/assert
 endif
@@ -41,7 +44,7 @@ QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware bitstream check test test-full tests install
-DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter formal,$(GOALS)),formal) \
+DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz,$(GOALS)),fuzz) $(if $(filter formal,$(GOALS)),formal) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
@@ -73,6 +76,9 @@ endif
 ifeq ($(origin CC),default)
   CC := gcc
 endif
+ifeq ($(SAN),fuzz)
+  override CC := $(notdir $(or $(shell command -v clang),$(shell command -v clang-14)))
+endif
 CCACHE   ?= $(shell command -v ccache)
 CLANGXX  ?= $(or $(shell command -v clang++),$(shell command -v clang++-14),g++)
 override CCACHE := $(notdir $(CCACHE))
@@ -89,6 +95,12 @@ endif
 ifeq ($(SAN),thread)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=thread
+endif
+
+# libFuzzer is clang's; its main() comes with the link of a target.
+ifeq ($(SAN),fuzz)
+  OPT := -O1 -fno-omit-frame-pointer
+  SAN_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-unknown-warning-option -Wno-missing-field-initializers
 endif
 
 ifneq ($(V),1)
@@ -108,7 +120,9 @@ LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC),$(shell find
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card runtimes packages
-TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+FUZZ     := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
+TEST_SRC := $(sort $(filter-out $(FUZZ_SRC),$(wildcard $(TEST_KINDS:%=tests/%/*.c))))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
 # Packages come before the modules of hw/files.f; that of the configuration first.
@@ -153,7 +167,7 @@ SIM ?= $(if $(filter check test test-full tests,$(GOALS)),checked,plain)
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
-RTL_DIR := $(patsubst %/tsan,%,$(patsubst %/san,%,$(O)))/rtl
+RTL_DIR := $(patsubst %/fuzz,%,$(patsubst %/tsan,%,$(patsubst %/san,%,$(O))))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
   RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
@@ -198,7 +212,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -211,6 +225,7 @@ help:
 	@echo
 	@echo 'Variables: V=1 (show commands)  O=dir (default build)  CC=  PREFIX=  DESTDIR='
 	@echo '           SAN=1 (address and undefined sanitizers, in $$O/san)'
+	@echo '           SAN=fuzz (clang with libFuzzer, in $$O/fuzz)'
 	@echo '           SAN=thread (thread sanitizer, in $$O/tsan)'
 	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
 	@echo '           ASSERT=1 (assertions and Lazy = 0, in $$O/assert)'
@@ -236,6 +251,14 @@ test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SEL
 
 ## tests: build the test programs without running them
 tests: $(call test_bins,$(ALL_TESTS))
+
+## fuzz: look for bytes that do harm, TARGET=onnx SECONDS=60; targets are tests/fuzz/*_fuzz.c (tools/deps.sh fuzz)
+fuzz:
+	$(if $(filter $(TARGET),$(FUZZ)),,$(error fuzz: TARGET is one of $(FUZZ)))
+	$(Q)+$(MAKE) --no-print-directory SAN=fuzz O=$(O) $(O)/fuzz/bin/$(TARGET)
+	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found
+	$(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+		-artifact_prefix=$(O)/fuzz/found/$(TARGET)- $(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
 
 define run_tests
 $(if $(2),,echo 'make: no test is called "$(T)"' >&2; exit 2;) \
@@ -539,6 +562,22 @@ $(O)/tests/cosim/replay $(O)/tests/card/replay: TEST_LIBS = $(O)/obj/fst.a
 $(O)/tests/unit/failures: $(INSIDE_CMD)
 $(O)/tests/unit/failures: TEST_LIBS = $(INSIDE_CMD) $(INSIDE)
 
+# Every corpus through its target: all targets in one program.
+FUZZ_OBJ := $(FUZZ:%=$(O)/obj/tests/fuzz/replay/%.o)
+$(O)/obj/tests/fuzz/replay/%.o: tests/fuzz/%_fuzz.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -DLLVMFuzzerTestOneInput=fuzz_$* -c $< -o $@
+
+$(O)/tests/fuzz/corpora: $(FUZZ_OBJ)
+$(O)/tests/fuzz/corpora: TEST_LIBS = $(FUZZ_OBJ) $(INSIDE)
+
+# A target with libFuzzer's main().
+$(O)/bin/%: $(O)/obj/tests/fuzz/%_fuzz.o $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address,undefined $< $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE) -lcmocka $(LDLIBS) -o $@
+
 # It links these tests again, each time with another line of theirs deleted.
 $(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes attr_limits attr_tosa graph_check tosa_flow)
 
@@ -720,7 +759,7 @@ $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d
--include $(INSIDE_CMD:.o=.d)
+-include $(INSIDE_CMD:.o=.d) $(FUZZ_OBJ:.o=.d) $(FUZZ:%=$(O)/obj/tests/fuzz/%_fuzz.d)
 -include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

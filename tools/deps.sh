@@ -3,7 +3,7 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu]   the build's packages, and those named
+#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [fuzz]   the build's packages, and those named
 #   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
@@ -35,8 +35,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|formal|firmware|umockdev|qemu) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, --missing)" >&2; exit 2 ;;
+	lint|formal|firmware|umockdev|qemu|fuzz) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, fuzz, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -67,6 +67,8 @@ for set in $sets; do
 	umockdev)
 		need libumockdev-dev header umockdev-1.0/umockdev.h
 		need umockdev have umockdev-wrapper ;;
+	fuzz)
+		need libclang-rt-14-dev ls /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-x86_64.a ;;
 	qemu)
 		need qemu-system-x86 have qemu-system-x86_64
 		need busybox-static have busybox

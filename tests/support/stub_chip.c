@@ -293,7 +293,7 @@ static bool stub_run(void *chip, uint64_t cycles)
 	bool busy = false;
 
 	c->cycles += cycles;
-	while (!c->error && c->n_end < 32 && (k = frame(c, c->in + used, c->n_in - used))) {
+	while (!c->error && c->n_end < 32 && used < c->n_in && (k = frame(c, c->in + used, c->n_in - used))) {
 		used += k;
 		busy = true;
 	}

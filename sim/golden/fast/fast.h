@@ -15,7 +15,13 @@
  * AVX2 and with AVX-512; the dynamic linker takes the version that the machine has. All versions
  * compute integers, so that they have the same bits. Sanitizers do not run before that choice.
  */
-#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)    /* clang's way to say so */
+#define FAST
+#endif
+#endif
+#ifdef FAST
+#elif defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #ifdef __clang__
 #define FAST __attribute__((target_clones("default", "avx2", "avx512bw")))
 #else

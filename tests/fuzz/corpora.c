@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every file of tests/fuzz/corpus/NAME through target NAME. The corpora are what campaigns of the
+ * fuzzer found worth keeping (make fuzz), and files named by the bug that they showed. With make test
+ * this runs under the address and undefined sanitizers.
+ *
+ * corpora --seeds DIR writes the first seeds, from this project's own networks and builders.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <jpeglib.h>
+#include <png.h>
+
+#include <weft/capture.h>
+#include <weft/file.h>
+#include <weft/npy.h>
+#include <weft/weft.h>
+
+#include "tests/support/level.h"
+#include "tests/support/onnx_build.h"
+
+#define TARGETS(X) X(tflite) X(onnx) X(tosa) X(weft) X(wcap) X(npy) X(image) X(quantize) X(graph) X(stream) X(redir) X(usbip)
+
+#define DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
+TARGETS(DECLARE)
+
+typedef int target_fn(const uint8_t *data, size_t size);
+
+/* Runs all files of a corpus. Returns how many there are. */
+static int replay(const char *name, target_fn *fn)
+{
+	char folder[128], path[512];
+	int n = 0;
+
+	snprintf(folder, sizeof folder, "tests/fuzz/corpus/%s", name);
+	DIR *d = opendir(folder);
+	for (struct dirent *e; d && (e = readdir(d)); n++) {
+		uint8_t *data, *exact;
+		size_t size;
+		snprintf(path, sizeof path, "%s/%.300s", folder, e->d_name);
+		if (*e->d_name == '.' || weft_file_read(path, 1 << 24, &data, &size)) {
+			n--;
+			continue;
+		}
+		/* As long as it is, so that a sanitizer sees the first byte beyond. */
+		exact = malloc(size ? size : 1);
+		assert_non_null(exact);
+		memcpy(exact, data, size);
+		free(data);
+		fn(exact, size);
+		free(exact);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+#define TEST(name) static void test_##name(void **state) \
+{ \
+	int n = replay(#name, fuzz_##name); \
+	(void)state; \
+	printf(#name ": %d files\n", n); \
+	fflush(stdout); \
+	assert_true(n > 0); \
+}
+TARGETS(TEST)
+
+/* ---- seeds ---- */
+
+static const char *seeds;
+
+/* Writes a seed; prefix: a byte in front of it, or -1. */
+static void seed(const char *target, const char *name, int prefix, const uint8_t *p, size_t n)
+{
+	char path[512];
+	const uint8_t first = (uint8_t)prefix;
+	const struct weft_piece pieces[] = { { &first, prefix >= 0 }, { p, n } };
+
+	snprintf(path, sizeof path, "%s/%s", seeds, target);
+	mkdir(path, 0777);
+	snprintf(path, sizeof path, "%s/%s/%s", seeds, target, name);
+	if (weft_file_write_pieces(path, pieces, 2)) {
+		fprintf(stderr, "%s cannot be written\n", path);
+		exit(1);
+	}
+}
+
+static void seed_file(const char *target, const char *path, int prefix)
+{
+	uint8_t *p;
+	size_t n;
+
+	if (weft_file_read(path, 1 << 24, &p, &n))
+		exit(1);
+	seed(target, strrchr(path, '/') + 1, prefix, p, n);
+	free(p);
+}
+
+/* A number from a file, little-endian. */
+static uint64_t number(const uint8_t *p, int bytes)
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < bytes; i++)
+		v |= (uint64_t)p[i] << 8 * i;
+	return v;
+}
+
+/* The sections of a program, as weft_fuzz.c takes them; and its first stream. */
+static void seed_program(const char *path)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+	uint8_t *p;
+	size_t n;
+
+	if (weft_net_load_file(path, &net, msg) || weft_net_save(net, "w16", &p, &n, msg))
+		exit(1);
+	weft_net_free(net);
+	const int sections = (int)number(p + 12, 4);
+	size_t at = 16 + 24 * (size_t)sections + 4, n_all = 0;
+	uint8_t *all = malloc(16 << 20);
+	for (int i = 0; i < sections; i++) {
+		const uint8_t *e = p + 16 + 24 * i;
+		uLongf raw = (uLongf)number(e + 8, 8);
+		for (int k = 0; k < 4; k++)
+			all[n_all++] = (uint8_t)(raw >> 8 * k);
+		uncompress(all + n_all, &raw, p + at, (uLong)number(e + 16, 8));
+		if (!memcmp(e, "CMDW", 4))
+			seed("stream", strrchr(path, '/') + 1, -1, all + n_all + 4, raw - 4);
+		n_all += raw;
+		at += (size_t)number(e + 16, 8);
+	}
+	seed("weft", strrchr(path, '/') + 1, -1, all, n_all);
+	free(all);
+	free(p);
+}
+
+/* A small float network for the quantiser: Conv-like products and what may stand between them. */
+static void seed_float(void)
+{
+	static const int64_t x[] = { 1, 4 }, w[] = { 4, 4 };
+	static const char *const types[] = { "MatMul", "Relu", "Add", "Gemm", "Sigmoid" };
+	float values[16];
+
+	for (int i = 0; i < 16; i++)
+		values[i] = (float)(i % 5) - 2;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		struct ob g = { 0 }, a = { 0 }, b = { 0 }, model = { 0 };
+		ob_text(&a, 1, "x");
+		ob_text(&a, 1, "w");
+		ob_text(&a, 2, "v");
+		ob_text(&a, 4, "MatMul");
+		ob_sub(&g, 1, &a);
+		ob_text(&b, 1, "v");
+		if (strcmp(types[i], "Relu") && strcmp(types[i], "Sigmoid"))
+			ob_text(&b, 1, strcmp(types[i], "Add") ? "w" : "v");
+		ob_text(&b, 2, "y");
+		ob_text(&b, 4, types[i]);
+		ob_sub(&g, 1, &b);
+		ob_tensor(&g, "w", 1, 2, w, values, sizeof values);
+		ob_port(&g, 11, "x", 1, 2, x);
+		ob_port(&g, 12, "y", 1, 2, x);
+		ob_model(&model, &g, 13);
+		seed("onnx", types[i], -1, model.p, model.n);
+		for (int type = 0; type < 3; type++) {
+			char name[32];
+			snprintf(name, sizeof name, "%s.%d", types[i], type);
+			seed("quantize", name, type, model.p, model.n);
+		}
+		free(model.p);
+	}
+}
+
+static void seed_arrays(void)
+{
+	static const weft_dtype types[] = { WEFT_BOOL, WEFT_INT8, WEFT_INT16, WEFT_FP32, WEFT_FP64, WEFT_INT64 };
+	weft_tensor t = { .rank = 2, .dim = { 2, 3, 1, 1, 1, 1, 1, 1 } };
+	char path[512], msg[WEFT_NPY_MSG];
+	uint8_t data[64] = { 1, 2, 3 };
+
+	snprintf(path, sizeof path, "%s/npy", seeds);
+	mkdir(path, 0777);
+	t.data = data;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		t.dtype = types[i];
+		snprintf(path, sizeof path, "%s/npy/%s.npy", seeds, weft_dtype_name(types[i]));
+		if (weft_npy_write(path, &t, msg))
+			exit(1);
+	}
+	snprintf(path, sizeof path, "%s/npy/text.npy", seeds);
+	if (weft_npy_write_text(path, &t, "1.5\0" "2\0\0\0" "nan\0" "-7\0\0" "0x1\0" "1e5", 4, msg))
+		exit(1);
+}
+
+/* Requests of a host: usb-redir's hello and a control request, USB/IP's list and import. */
+static void seed_hosts(void)
+{
+	static const uint8_t list[] = { 1, 0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0 };
+	uint8_t import[1 + 8 + 32 + 48] = { 0, 0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0, '1', '-', '1' };
+	uint8_t redir[1 + 12 + 68 + 12 + 10] = { 0 };
+
+	seed("usbip", "list", -1, list, sizeof list);
+	uint8_t *submit = import + 41;
+	submit[3] = 1;
+	submit[7] = 1;
+	submit[15] = 1;
+	submit[19] = 1;                                   /* in */
+	submit[27] = 18;
+	memcpy(submit + 40, "\x80\x06\x00\x01\x00\x00\x12\x00", 8);
+	seed("usbip", "import", -1, import, sizeof import);
+	redir[5] = 68;                                    /* usb_redir_hello: length, version text, capabilities */
+	memcpy(redir + 13, "weft fuzz", 9);
+	redir[81] = 100;                                  /* control packet */
+	redir[85] = 10;
+	redir[89] = 1;
+	memcpy(redir + 93, "\x80\x06\x80\x00\x01\x00\x00\x12\x00\x00", 10);
+	seed("redir", "hello", -1, redir, sizeof redir);
+}
+
+/* A picture of 8 x 8 pixels, as PNG and as JPEG, grey and in colours. */
+static void seed_pictures(void)
+{
+	uint8_t pixels[8 * 8 * 3], png[4096];
+
+	for (size_t i = 0; i < sizeof pixels; i++)
+		pixels[i] = (uint8_t)(i * 7);
+	for (int colours = 1; colours <= 3; colours += 2) {
+		png_image image = { .version = PNG_IMAGE_VERSION, .width = 8, .height = 8, .format = colours == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB };
+		png_alloc_size_t n = sizeof png;
+		struct jpeg_compress_struct c;
+		struct jpeg_error_mgr e;
+		unsigned long n_jpeg = 0;
+		uint8_t *jpeg = NULL;
+
+		if (!png_image_write_to_memory(&image, png, &n, 0, pixels, 0, NULL))
+			exit(1);
+		seed("image", colours == 1 ? "grey.png" : "rgb.png", -1, png, n);
+		c.err = jpeg_std_error(&e);
+		jpeg_create_compress(&c);
+		jpeg_mem_dest(&c, &jpeg, &n_jpeg);
+		c.image_width = c.image_height = 8;
+		c.input_components = colours;
+		c.in_color_space = colours == 1 ? JCS_GRAYSCALE : JCS_RGB;
+		jpeg_set_defaults(&c);
+		jpeg_start_compress(&c, TRUE);
+		for (int y = 0; y < 8; y++)
+			jpeg_write_scanlines(&c, (JSAMPROW[]){ pixels + y * 8 * colours }, 1);
+		jpeg_finish_compress(&c);
+		jpeg_destroy_compress(&c);
+		seed("image", colours == 1 ? "grey.jpg" : "rgb.jpg", -1, jpeg, n_jpeg);
+		free(jpeg);
+	}
+}
+
+static void seed_capture(void)
+{
+	uint8_t bytes[64] = { 1, 2, 3 };
+	struct weft_capture c = { .device = "rtl", .config = "w16", .tensor = "t", .program = bytes, .n_program = 16, .before = bytes,
+	                          .after = bytes, .n_arena = 64, .consts = bytes, .n_consts = 32 };
+	char path[512], msg[WEFT_MSG_LEN];
+
+	snprintf(path, sizeof path, "%s/wcap", seeds);
+	mkdir(path, 0777);
+	snprintf(path, sizeof path, "%s/wcap/small.wcap", seeds);
+	if (weft_capture_write(path, &c, msg))
+		exit(1);
+}
+
+static int write_seeds(const char *dir)
+{
+	static const char *const models[] = { "tests/models/digits_int8.tflite", "tests/models/digits_qdq.onnx", "tests/models/digits_fp8.tosa" };
+	static const char *const targets[] = { "tflite", "onnx", "tosa" };
+
+	seeds = dir;
+	mkdir(dir, 0777);
+	for (size_t i = 0; i < 3; i++) {
+		seed_file(targets[i], models[i], -1);
+		seed_program(models[i]);
+	}
+	seed_file("onnx", "tests/models/digits_qlinear.onnx", -1);
+	for (int type = 0; type < 3; type++)
+		seed("graph", type == 0 ? "int8" : type == 1 ? "int16" : "float8", type, (const uint8_t *)"\1\0\0\0\0\0\0\0", 8);
+	seed("graph", "alu", 4, (const uint8_t *)"\1\0\0\0\0\0\0\0", 8);
+	seed_float();
+	seed_arrays();
+	seed_hosts();
+	seed_pictures();
+	seed_capture();
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+#define ENTRY(name) cmocka_unit_test(test_##name),
+	const struct CMUnitTest tests[] = { TARGETS(ENTRY) };
+
+	if (argc == 3 && !strcmp(argv[1], "--seeds"))
+		return write_seeds(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

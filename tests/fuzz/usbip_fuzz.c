@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a host says by USB/IP, on a port of the loopback that the process's number chooses. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/time.h>
+
+#include "server_fuzz.h"
+
+/* Listens on the first free port from one that other processes are unlikely to take. */
+static struct server *listen_somewhere(struct usbdev *d, unsigned *port)
+{
+	struct server *s = NULL;
+	char msg[256] = "";
+
+	*port = 20000 + (unsigned)getpid() % 30000;
+	for (int i = 0; i < 100 && !s; i++)
+		s = usbip_listen(++*port, d, msg, sizeof msg);
+	return s;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct server *s;
+	static struct usbdev *d;
+	static unsigned port;
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct weft_chip_options o = { 0 };
+	char msg[256] = "";
+	void *chip;
+
+	if (!s) {
+		fuzz_require(!stub_chip.open(&o, &chip, msg), "a chip");
+		d = usbdev_new(&stub_chip, chip, "FUZZ", NULL, 0);
+		fuzz_require(d && (s = listen_somewhere(d, &port)), "a server");
+	}
+	a.sin_port = htons((uint16_t)port);
+	int host = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* Closed at once, so that a million connections leave no ports waiting. */
+	const struct linger at_once = { 1, 0 };
+	setsockopt(host, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+	fuzz_require(!connect(host, (struct sockaddr *)&a, sizeof a), "a connection");
+	fcntl(host, F_SETFL, O_NONBLOCK);
+	fuzz_server(s, d, host, data, size);
+	return 0;
+}

@@ -29,6 +29,7 @@ need() {
 }
 
 clangxx() { have clang++ || have clang++-14; }
+fuzzer() { ls /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; }
 
 only_print=
 sets=
@@ -68,7 +69,7 @@ for set in $sets; do
 		need libumockdev-dev header umockdev-1.0/umockdev.h
 		need umockdev have umockdev-wrapper ;;
 	fuzz)
-		need libclang-rt-14-dev ls /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-x86_64.a ;;
+		need libclang-rt-14-dev fuzzer ;;
 	qemu)
 		need qemu-system-x86 have qemu-system-x86_64
 		need busybox-static have busybox

@@ -212,7 +212,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream fuzz formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -314,6 +314,10 @@ lint-xilinx:
 ## formal: prove the theorems of hw/*/formal (minutes); T=block/name for one, PLANT=1 refutes them with bugs in
 formal:
 	$(Q)$(PYTHON) tools/formal/formal.py --out $(O)/formal $(if $(PLANT),--plant) '$(or $(T),*)'
+
+## mutants: plant each fault of tests/mutants in the RTL; does the test that it names fail? T=NAME for one
+mutants:
+	$(Q)$(PYTHON) tests/mutants/run.py $(O) $(if $(T),'$(T)')
 
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:

@@ -188,8 +188,8 @@ struct SdramBench {
 		}
 		if (stopped)
 			stopped--;
-		else if (!r.below(300))
-			stopped = 20 + r.below(150);     // the read queue fills up
+		else if (!r.below(500))
+			stopped = 50 + r.below(600);     // the read queue fills up
 		t.rready_i = !stopped && r.below(4) != 0;
 		t.bready_i = r.below(2);
 		t.eval();

@@ -31,7 +31,7 @@ module load_int4 (
   logic                 burst_valid, go, second, int4, odd;
   logic [BytesBits-1:0] left;
   logic [Log2N-1:0]     lo;
-  logic [19:0]          sp;
+  weft_cfg_pkg::sp_addr_t sp;
   logic [8*N-1:0]       beat;
 
   // Elements in the beat: two a byte, but one in the last byte of an odd row.
@@ -48,7 +48,7 @@ module load_int4 (
   logic             int4_q, second_q;
   logic [Log2N-1:0] lo_q;
   logic [Log2N+1:0] n_elems_q;
-  logic [19:0]      sp_q;
+  weft_cfg_pkg::sp_addr_t sp_q;
   logic [8*N-1:0]   beat_q;
   always_ff @(posedge clk_i) begin
     if (go) begin

@@ -6,7 +6,7 @@ module load_window (
   input logic          clk_i,
   input logic          rst_ni,
   input logic          cmd_valid_i,
-  input logic [1023:0] cmd_i,
+  input weft_cmd_pkg::cmd_t cmd_i,
   input logic          abort_i,
   input logic          ar_ready_i,
   input logic          r_valid_i,
@@ -32,8 +32,8 @@ module load_window (
 
   logic                 row_valid, row_ready, part_valid, part_fault, part_emit, burst_valid;
   logic                 row_ok;
-  logic [19:0]          row_bytes, part_left;
-  logic [39:0]          row_base, part_addr, base;
+  weft_cfg_pkg::sp_addr_t row_bytes, part_left;
+  weft_cfg_pkg::mem_addr_t row_base, part_addr, base;
   weft_cfg_pkg::dma_burst_t burst;
   logic [31:0]          row_size, size;
 
@@ -48,7 +48,7 @@ module load_window (
   );
 
   // First and last byte of the row in the beats that are asked for.
-  logic [39:0] first_byte, final_byte;
+  weft_cfg_pkg::mem_addr_t first_byte, final_byte;
   assign first_byte = burst.addr;
   assign final_byte = burst.addr + 40'(burst.bytes) - 40'd1;
 

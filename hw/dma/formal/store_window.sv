@@ -8,7 +8,7 @@ module store_window (
   input logic          clk_i,
   input logic          rst_ni,
   input logic          cmd_valid_i,
-  input logic [1023:0] cmd_i,
+  input weft_cmd_pkg::cmd_t cmd_i,
   input logic          abort_i,
   input logic          aw_ready_i,
   input logic          w_ready_i,
@@ -37,8 +37,8 @@ module store_window (
   );
 
   logic                 row_valid, row_ready, row_ok, part_valid, part_fault, part_emit, burst_valid;
-  logic [19:0]          row_bytes, part_left;
-  logic [39:0]          row_base, part_addr, base;
+  weft_cfg_pkg::sp_addr_t row_bytes, part_left;
+  weft_cfg_pkg::mem_addr_t row_base, part_addr, base;
   weft_cfg_pkg::dma_burst_t burst;
   logic [31:0]          row_size, size;
 
@@ -65,7 +65,7 @@ module store_window (
   logic [N-1:0]               got_strb;
 
   logic                 at_aw_q, at_w_q;         // it is in the FIFO of addresses, of data
-  logic [39:0]          first_q, base_q;         // its first byte, its window
+  weft_cfg_pkg::mem_addr_t first_q, base_q;         // its first byte, its window
   logic [31:0]          size_q;
   logic [BytesBits-1:0] bytes_q;
   logic [7:0]           len_q;
@@ -99,7 +99,7 @@ module store_window (
     end
   end
 
-  logic [39:0]  final_byte, lane_addr;
+  weft_cfg_pkg::mem_addr_t final_byte, lane_addr;
   logic [N-1:0] in_row;
   always_comb begin
     final_byte = first_q + 40'(bytes_q) - 40'd1;

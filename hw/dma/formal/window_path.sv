@@ -15,27 +15,27 @@ module window_path #(
   input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_ok_i,
 
   input  logic                 row_valid_i,
-  input  logic [39:0]          row_base_i,
+  input  weft_cfg_pkg::mem_addr_t row_base_i,
   input  logic [31:0]          row_size_i,
   input  logic                 row_ok_i,
-  input  logic [19:0]          row_bytes_i,
+  input  weft_cfg_pkg::sp_addr_t row_bytes_i,
   input  logic                 row_take_i,   // a row goes on to weft_dma_split
   input  logic                 part_valid_i,
   input  logic                 part_fault_i,
-  input  logic [39:0]          part_addr_i,
-  input  logic [19:0]          part_left_i,
+  input  weft_cfg_pkg::mem_addr_t part_addr_i,
+  input  weft_cfg_pkg::sp_addr_t part_left_i,
   input  logic                 part_emit_i,  // its next burst goes to the output
   input  logic                 burst_valid_i,
   input  logic                 burst_fault_i,
-  input  logic [39:0]          burst_addr_i,
+  input  weft_cfg_pkg::mem_addr_t burst_addr_i,
   input  logic [BytesBits-1:0] burst_bytes_i,
   input  logic [7:0]           burst_len_i,
 
-  output logic [39:0]          base_o,       // of the burst's command
+  output weft_cfg_pkg::mem_addr_t base_o,       // of the burst's command
   output logic [31:0]          size_o
 );
 
-  logic [39:0] base_q, part_base_q, burst_base_q;
+  weft_cfg_pkg::mem_addr_t base_q, part_base_q, burst_base_q;
   logic [31:0] size_q, part_size_q, burst_size_q;
   logic        ok_q, part_ok_q, burst_ok_q;
   assign base_o = burst_base_q;
@@ -60,8 +60,8 @@ module window_path #(
   end
 
   // Bytes between the window's begin and the end of what is left. 41 bits hold all.
-  logic [39:0] part_off, burst_off;
-  logic [39:0] final_byte;
+  weft_cfg_pkg::mem_addr_t part_off, burst_off;
+  weft_cfg_pkg::mem_addr_t final_byte;
   assign part_off   = part_addr_i - part_base_q;
   assign burst_off  = burst_addr_i - burst_base_q;
   assign final_byte = burst_addr_i + 40'(burst_bytes_i) - 40'd1;

@@ -40,7 +40,7 @@ module arbiter (
 
   // Banks that each client asks for: 16 bits a client.
   logic [15:0]         need [9];
-  logic [19:0]         addr;
+  weft_cfg_pkg::sp_addr_t addr;
   logic [2*N-1:0]      mask;
   logic [WordBits-1:0] word, behind;
   logic                first, second;

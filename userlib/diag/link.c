@@ -115,10 +115,11 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 }
 
 /*
- * Test link: echoes, a block both ways, their speed in the note, and the frames that the card counted
- * as broken meanwhile, each of which is a finding even if it was repeated. A link that breaks off
- * (-EIO, -ETIMEDOUT, -EPROTO) is a finding too. Absent if the device is no card. Returns 0 whatever it
- * found, or another negative errno.
+ * Test link: sends echoes, and a block to the card and back; data that come back wrong are findings
+ * (DIAG-LINK-1, DIAG-LINK-2). If the card counted broken frames meanwhile, one finding states how many
+ * (DIAG-LINK-4), even though they were repeated. The note gives the time of an echo and the speed both
+ * ways. If the link breaks off (-EIO, -ETIMEDOUT, -EPROTO), that is a finding (DIAG-LINK-3), and there
+ * is no note. Absent if the device is no card. Returns 0 whatever it found, or another negative errno.
  */
 int diag_link(struct weft_diag *d)
 {
@@ -152,8 +153,9 @@ int diag_link(struct weft_diag *d)
 
 /*
  * Test core: asks the card to test itself (core, arithmetic, timer, registers, memory, flash), with a
- * finding for each part that it reports as failed. Absent if the device is no card. Returns 0, or a
- * negative errno if the card does not answer.
+ * finding for each part that it reports as failed (the card's memory DIAG-CORE-2, others DIAG-CORE-1).
+ * Absent if the device is no card. Returns 0 whatever it found, or a negative errno if the card does not
+ * answer.
  */
 int diag_core(struct weft_diag *d)
 {
@@ -183,9 +185,10 @@ int diag_core(struct weft_diag *d)
 }
 
 /*
- * Test reset. On a card: it must answer after a reset and must have counted one more start. On the RTL:
- * a reset of the NPU must end. Nothing is done on the model. Findings go to d->r. Returns 0 whatever it
- * found, or a negative errno if the device cannot be opened.
+ * Test reset. On a card: it must answer after a reset (else DIAG-RST-2), and its count of starts must have
+ * changed (else DIAG-RST-3). On the RTL: a reset of the NPU must end (else DIAG-RST-1). On the model
+ * nothing is done, but a check is counted. Findings go to d->r. Returns 0 whatever it found, or a negative
+ * errno if the device cannot be opened.
  */
 int diag_restart(struct weft_diag *d)
 {

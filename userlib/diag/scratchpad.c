@@ -136,8 +136,8 @@ static struct bits bits_of(const struct weft_diag *d, const struct bank *b)
 /*
  * Reports the fault of the one bank in which data lines are wrong, if at least four of its reads are: a
  * line that is stuck (DIAG-SP-1), two lines that are connected (DIAG-SP-2), or how many lines are wrong
- * (DIAG-SP-3). Fewer wrong reads are left to the march, as faults of cells. If several banks are wrong,
- * one_bank() reports that.
+ * (DIAG-SP-3). Fewer wrong reads are left to the march, as faults of cells. If several banks have wrong
+ * reads, only that is reported (DIAG-DMA-8).
  */
 static void judge_lines(struct weft_diag *d, const struct bank *banks)
 {
@@ -243,10 +243,10 @@ static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_ro
 }
 
 /*
- * Reports the address fault of a bank that has shown one: a line that is stuck, two lines that are
- * connected, or, where the pattern fits neither, words that are each other's. same[round][k] is
- * true if row k of that round read as another row did; row 0 is the base row, and row k + 1
- * differs from it in line k. n_rows counts the base row too.
+ * Reports the address fault of a bank that has shown one: a line that is stuck (DIAG-SP-4), two lines
+ * that are connected (DIAG-SP-10), or, where the pattern fits neither, words that are each other's
+ * (DIAG-SP-5). same[round][k] is true if row k of that round read as another row did; row 0 is the
+ * base row, and row k + 1 differs from it in line k. n_rows counts the base row too.
  */
 static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][LINES], uint32_t n_rows)
 {
@@ -275,9 +275,9 @@ static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][
 
 /*
  * Compares what was read of the rows, `got`, with what had been written, `data`, and reports the
- * address fault if one bank's rows answered with another row's contents. Both have two rounds of n_rows
- * rows of `set` bytes, in which each bank has one word. If several banks are wrong, one_bank() reports
- * that.
+ * address fault if one bank's rows answered with another row's contents (judge_bank_address). Both have
+ * two rounds of n_rows rows of `set` bytes, in which each bank has one word. If several banks are wrong,
+ * only that is reported (DIAG-DMA-8).
  */
 static void judge_addresses(struct weft_diag *d, const uint8_t *got, const uint8_t *data, uint32_t n_rows, uint32_t set)
 {
@@ -403,7 +403,8 @@ static void element(struct diag_stream *s, const struct weft_config *cfg, const 
 /*
  * Reports the fault of the one bank in which the march read wrong words. If they lie in several rows,
  * how many (DIAG-SP-6); otherwise the cell that is stuck (DIAG-SP-7), the two cells of a word that are
- * connected (DIAG-SP-8), or the word (DIAG-SP-9). If several banks are wrong, one_bank() reports that.
+ * connected (DIAG-SP-8), or the word (DIAG-SP-9). If several banks are wrong, only that is reported
+ * (DIAG-DMA-8).
  */
 static void judge_cells(struct weft_diag *d, const struct bank *banks)
 {

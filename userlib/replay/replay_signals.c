@@ -28,7 +28,10 @@ static const char *const conv[] = { "act_req", "act_gnt", "act_addr[19:0]", "wgt
 	"stall_act", "stall_wgt", "stall_post", POST, NULL };
 static const char *const vector[] = { "vec_req", "vec_gnt", "vec_addr[19:0]", "parv_req", "parv_gnt", "parv_addr[19:0]", POST, NULL };
 
-/* Returns the list, which ends with NULL, of a unit's signals to look at first. */
+/*
+ * Returns the list, which ends with NULL, of the signals to look at first of a unit (enum weft_unit):
+ * those of the vector engine for every unit but LD, ST and CV.
+ */
 static const char *const *of_unit(unsigned unit)
 {
 	switch (unit) {

@@ -77,9 +77,9 @@ struct operand slot_operand(int64_t addr, const struct view *v, const struct box
 }
 
 /*
- * If a storage of the step is resident, comes from memory and has not been loaded yet, emit its loads, up to
- * MAX_LOAD_PARTS of them, and note that it is loaded. Returns 0, -ENOMEM, -E2BIG (more commands than a stream
- * can count) or -ERANGE (a command cannot hold a value).
+ * If a storage of the step (its number there) is resident, comes from memory and has not been loaded yet,
+ * emit the loads of all its bytes, in at most MAX_LOAD_PARTS parts, and note that it is loaded. Returns 0,
+ * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_load_resident(struct emit *e, int storage)
 {

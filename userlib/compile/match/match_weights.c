@@ -167,8 +167,9 @@ static int diagonal_index(struct weights *p, int64_t m)
 
 /*
  * Add the nests that lay out depthwise weights block-diagonally in storage p->root: each tap's weights are
- * copied to a row with the zero point w_zp behind them, and every byte of the tiles is looked up there. m is
- * the number of output channels for each input channel. Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * copied to a row with the zero point w_zp behind them, and every byte of the tiles is looked up there.
+ * Operand `from` holds the weights densely, tap by tap, p->oc bytes each. m is the number of output channels
+ * for each input channel. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_operand from)
 {

@@ -267,8 +267,8 @@ static int group_last(const struct npu_step *s, int i)
 }
 
 /*
- * Note that a node of a stripe group accesses an area `density` times (at most 8) in 8 cycles. Nothing is
- * noted for density 0 or beyond AREA_USES uses.
+ * Note in the area's list of uses that a node of a stripe group accesses it `density` times in 8 cycles; more
+ * than 8 count as 8. Nothing is noted for density 0 or beyond AREA_USES uses.
  */
 static void add_use(struct npu_step *s, int area, int node, int64_t density)
 {
@@ -279,8 +279,9 @@ static void add_use(struct npu_step *s, int area, int node, int64_t density)
 }
 
 /*
- * Note which nodes of group g read and write the rows of its ring i, and how often: inputs in every cycle,
- * results and second operands as often as the node makes a word.
+ * Note in the uses of the area of group g's ring i, which must have its area, which nodes of the group read
+ * and write the ring's rows, and how often: inputs in every cycle, results and second operands as often as
+ * the node makes a word.
  */
 static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 {

@@ -26,6 +26,10 @@ static weft_dtype sum_type(weft_dtype x)
 	}
 }
 
+/*
+ * Returns the type that a convolution's attribute `acc` names for inputs of type x: that of the sums
+ * if it differs from x (sum_type), else fp32.
+ */
 static weft_dtype acc_type(weft_dtype x)
 {
 	return sum_type(x) != x ? sum_type(x) : WEFT_FP32;
@@ -205,7 +209,8 @@ int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 /*
  * Sets c->group and c->win from the node at hand, after it has checked that x, operand 0, is
  * [N,C,...] of rank 3 to 5 and the weights, operand i_w, are [OC,C/group,...] with OC a multiple of
- * group. Returns 0 or a negative errno.
+ * group. Returns 0, -EINVAL if an operand is missing, a shape does not fit or an attribute is wrong,
+ * -ENOTSUP for a rank above 5 or windows above 2^24, or another negative errno.
  */
 int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 {
@@ -225,8 +230,11 @@ int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 }
 
 /*
- * Lowers Conv of operand 0 with weights, operand 1, and bias, operand 2, which counts as 0 if it is
- * absent. The sums are cast to operand 0's type. Returns 0 or a negative errno.
+ * Lowers Conv of operand 0, which has one to three spatial dimensions, with weights, operand 1, and
+ * bias, operand 2, which counts as 0 if it is absent. The sums are cast to operand 0's type. Returns
+ * 0, -EINVAL if shapes do not fit or an attribute is wrong, -ENOTSUP for a rank above 5, for windows
+ * above 2^24 or for more than MAX_GROUPS groups that become one operator each, or another negative
+ * errno.
  */
 int ox_conv(struct ox *l)
 {
@@ -383,7 +391,10 @@ static int transpose_group(struct ox *l, const struct ox_window *w, int x, int w
 /*
  * Fills *win for the ConvTranspose at hand after it has checked ranks, groups and channels;
  * win->before and win->after are what is cut off the full result on each side (negative: what is
- * added), win->out the lengths of the result. Returns 0 or a negative errno.
+ * added), win->out the lengths of the result. Returns 0, -EINVAL if an operand is missing, a shape
+ * does not fit, an attribute is wrong or there are more than MAX_GROUPS groups, -ENOTSUP for a rank
+ * above 5, a kernel longer than 1023 or a stride, dilation or padding above 2^24, or another negative
+ * errno.
  */
 int ox_transpose_window(struct ox *l, struct ox_window *win)
 {
@@ -423,8 +434,10 @@ void ox_transpose_order(int rank, int8_t *order)
 }
 
 /*
- * Lowers ConvTranspose group by group, with the bias, operand 2, added at the end if there is one.
- * Dilation is put into the weights as zeros between their elements. Returns 0 or a negative errno.
+ * Lowers ConvTranspose of operand 0, which has one to three spatial dimensions, with weights, operand
+ * 1, group by group; the bias, operand 2, is added at the end if there is one. Dilation is put into
+ * the weights as zeros between their elements. Returns 0, a negative errno as ox_transpose_window()
+ * if the node is not taken, or another one.
  */
 int ox_conv_transpose(struct ox *l)
 {

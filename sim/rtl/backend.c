@@ -101,7 +101,8 @@ static void *try_beside(const char *file, const char *config)
 
 	if (slash && !(lib = try_dir(file, len, "rtl/", config)) &&
 	    !(lib = try_dir(file, len, "", config)) &&
-	    !(lib = try_dir(file, len, "weft/", config)))
+	    !(lib = try_dir(file, len, "weft/", config)) &&
+	    !(lib = try_dir(file, len, "../weft/", config)))
 		lib = try_dir(file, len, "../lib/weft/", config);
 	return lib;
 }

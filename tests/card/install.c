@@ -80,16 +80,24 @@ static void test_pages(void **state)
 	                       "| head -3 | grep . && { echo $f; exit 1; }; done; true", root), 0);
 }
 
+/*
+ * A program of a user builds by pkg-config in a folder of its own, and runs a network on the
+ * simulators that were installed: it finds them by way of the library, or by its own place.
+ */
 static void test_program(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("cat >%s/p.c <<'E'\n#include <weft/weft.h>\n#include <stdio.h>\nint main(void)\n{\n"
-	                       "\tstruct weft_dev_options o = weft_dev_options_default();\n\tchar msg[WEFT_DEV_MSG];\n"
-	                       "\tweft_dev *dev;\n\tif (weft_dev_open(&o, &dev, msg))\n\t\treturn 1;\n\tweft_dev_close(dev);\n"
-	                       "\tputs(\"ok\");\n\treturn 0;\n}\nE", root), 0);
+	assert_int_equal(shell("mkdir %s/own && lib=%s/usr/lib/$(gcc -print-multiarch); export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s; "
+	                       "cc -Wall -Werror tools/debian/tests/program.c -o %s/own/p $(pkg-config --cflags --libs weft) && "
+	                       "readelf -d %s/own/p | grep -q 'NEEDED.*libweft.so.0' && "
+	                       "LD_LIBRARY_PATH=$lib %s/own/p tests/models/digits_int8.tflite | grep -qx '[1-9][0-9]* cycles, 0 mismatches'",
+	                       root, root, root, root, root, root), 0);
+	/* With the library inside; it looks beside the program's folder. */
 	assert_int_equal(shell("lib=%s/usr/lib/$(gcc -print-multiarch); export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s; "
-	                       "gcc %s/p.c -o %s/p $(pkg-config --cflags --libs weft) && LD_LIBRARY_PATH=$lib %s/p | grep -q ok",
-	                       root, root, root, root, root), 0);
+	                       "cc -Wall -Werror tools/debian/tests/program.c -o %s/usr/bin/p $(pkg-config --cflags weft) "
+	                       "$(pkg-config --static --libs weft | sed 's/-lweft/-l:libweft.a/') && ! readelf -d %s/usr/bin/p | grep -q 'NEEDED.*libweft' && "
+	                       "%s/usr/bin/p tests/models/digits_int8.tflite | grep -qx '[1-9][0-9]* cycles, 0 mismatches'; s=$?; rm -f %s/usr/bin/p; exit $s",
+	                       root, root, root, root, root, root), 0);
 }
 
 static void test_commands(void **state)

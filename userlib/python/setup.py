@@ -7,7 +7,9 @@ the firmware, and the declarations of the public headers (_cdef.h), which the C
 preprocessor writes from include/weft.
 
 WEFT_BUILD names a folder that already holds a build (default: ../../build); if
-libweft.so is not there, `make` runs in the tree first.
+libweft.so is not there, `make` runs in the tree first. WEFT_BUNDLE=no leaves the
+native parts out, for a distribution that has them in packages of their own; the
+module then opens the system's libweft.so.0.
 """
 import os
 import pathlib
@@ -55,9 +57,11 @@ class Build(build_py):
 
     def run(self):
         super().run()
-        build = find_build()
         package = pathlib.Path(self.build_lib) / "weft"
         (package / "_cdef.h").write_text(declarations())
+        if os.environ.get("WEFT_BUNDLE") == "no":
+            return
+        build = find_build()
         wanted = [("lib", [build / "libweft.so"]), ("lib/rtl", sorted((build / "rtl").glob("weft-rtl-*.so"))),
                   ("lib/firmware", [build / "firmware" / "boot.bin", build / "firmware" / "weft-fw.img"])]
         for folder, files in wanted:

@@ -10,11 +10,14 @@ _HERE = pathlib.Path(__file__).resolve().parent
 ffi = cffi.FFI()
 ffi.cdef((_HERE / "_cdef.h").read_text())
 ffi.cdef("void free(void *p); void *malloc(size_t n);")
-lib: Any = ffi.dlopen(str(_HERE / "lib" / "libweft.so"))
+# A wheel brings the library and the simulators; a distribution's package uses those of the system.
+_BUNDLED = _HERE / "lib" / "libweft.so"
+lib: Any = ffi.dlopen(str(_BUNDLED) if _BUNDLED.exists() else "libweft.so.0")
 _libc: Any = ffi.dlopen(None)
 
 MSG_BYTES = 256
-RTL_DIR = str(_HERE / "lib" / "rtl").encode()
+# Where the simulators are; None: where the library looks by itself.
+RTL_DIR = str(_HERE / "lib" / "rtl").encode() if _BUNDLED.exists() else None
 
 
 def version() -> str:

@@ -78,7 +78,7 @@ class Device:
         if kind == 0:
             raise ValueError("golden is no device; use model, rtl or usb")
         o = ffi.new("struct weft_dev_options *", lib.weft_dev_options_default())
-        strings = [ffi.new("char[]", s) for s in (config.encode(), RTL_DIR, (usb or "").encode())]
+        strings = [ffi.NULL if s is None else ffi.new("char[]", s) for s in (config.encode(), RTL_DIR, (usb or "").encode())]
         o.kind, o.cosim = kind - 1, cosim
         o.memory = lib.WEFT_MEMORY_SRAM if memory == "sram" else lib.WEFT_MEMORY_DDR
         o.config, o.rtl_dir, o.usb = strings

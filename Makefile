@@ -43,8 +43,8 @@ endif
 QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
-CARD_GOALS    := firmware bitstream check test test-full tests install
-DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz,$(GOALS)),fuzz) $(if $(filter formal,$(GOALS)),formal) \
+CARD_GOALS    := firmware bitstream check test test-full tests install deb
+DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz,$(GOALS)),fuzz) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
@@ -213,7 +213,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 # ---- targets ----------------------------------------------------------------
 
 .PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
-        gen check-gen figures sim install man wheel dist clean deps tests compile_commands.json FORCE
+        gen check-gen figures sim install man wheel dist deb clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
 all: $(O)/libweft.a $(O)/libweft.so $(PLUGINS) $(CMD) sim
@@ -411,6 +411,12 @@ dist:
 	$(Q)$(PYTHON) tools/dist.py $(O)/dist/weft-$(VERSION).tar.gz $(VERSION)
 	$(Q)cd $(O)/dist && sha256sum weft-$(VERSION).tar.gz > SHA256SUMS && rm -f SHA256SUMS.asc
 	$(if $(KEY),$(Q)gpg --batch --yes --local-user '$(KEY)' --armor --detach-sign $(O)/dist/SHA256SUMS)
+
+## deb: Debian packages, in build/deb, of the sources that make dist packs; CONFIGS="w8 w16" for more simulators
+DEB_DIR ?= $(O)/deb
+deb: dist
+	$(Q)CONFIGS='$(CONFIGS)' tools/deb.sh $(O)/dist/weft-$(VERSION).tar.gz $(VERSION) $(DEB_DIR)
+	@ls -l $(DEB_DIR)/*.deb
 
 ## clean: remove everything that was built
 clean:

@@ -3,7 +3,7 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [fuzz]   the build's packages, and those named
+#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [fuzz] [deb]   the build's packages, and those named
 #   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
@@ -36,8 +36,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|formal|firmware|umockdev|qemu|fuzz) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, fuzz, --missing)" >&2; exit 2 ;;
+	lint|formal|firmware|umockdev|qemu|fuzz|deb) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, fuzz, deb, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -70,6 +70,14 @@ for set in $sets; do
 		need umockdev have umockdev-wrapper ;;
 	fuzz)
 		need libclang-rt-14-dev fuzzer ;;
+	deb)
+		need dpkg-dev have dpkg-buildpackage
+		need debhelper have dh
+		need dh-python have pybuild
+		need lintian have lintian
+		need chrpath have chrpath
+		need python3-setuptools /usr/bin/python3 -c 'import setuptools'
+		need python3-wheel /usr/bin/python3 -c 'import wheel' ;;
 	qemu)
 		need qemu-system-x86 have qemu-system-x86_64
 		need busybox-static have busybox

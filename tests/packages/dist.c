@@ -94,11 +94,11 @@ static void signature(void **state)
 	                       "s=$?; gpgconf --kill all; exit $s", dir, dir, dir, dir, dir, dir), 0);
 }
 
-/* Makefile, Python packages, and the first section of the news. */
+/* Makefile, changelog, Python packages, and the first section of the news. */
 static void versions(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("v=$(sed -n 's/^VERSION := //p' Makefile); test -n \"$v\" && "
+	assert_int_equal(shell("v=$(sed -n 's/^VERSION := //p' Makefile); test -n \"$v\" && head -1 tools/debian/changelog | grep -qF \"($v-\" && "
 	                       "for f in userlib/*/pyproject.toml userlib/*/*/pyproject.toml; do [ ! -e $f ] || grep -qx \"version = \\\"$v\\\"\" $f || "
 	                       "{ echo \"$f: not $v\"; exit 1; }; done && grep -m1 '^## ' docs/NEWS.md | grep -q \"^## $v\\(,\\|$\\)\""), 0);
 }

@@ -602,10 +602,12 @@ endif
 
 $(O)/guest/weft: $(CMD_OBJ) $(LIB_OBJ)
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(O)/guest/guest: $(O)/obj/tests/card/guest/guest.o $(LIB_OBJ)
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
 # ---- firmware ---------------------------------------------------------------

@@ -155,8 +155,9 @@ static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 /* ---- does it fail? ---- */
 
 /*
- * Runs a graph once in a session with options o, as the user's session would. Returns 0 or the negative
- * errno of what failed, with one line in why (WEFT_MSG_LEN bytes).
+ * Checks a graph and runs it once in a session with options o, as the user's session would; its outputs
+ * are dropped. Returns 0; the negative errno of what failed, with one line in why (WEFT_MSG_LEN bytes);
+ * or -ENOMEM, with why unchanged, if there is no memory for the list of outputs.
  */
 static int run(const weft_graph *g, const weft_tensor *inputs, const struct weft_session_options *o, char *why)
 {
@@ -192,7 +193,9 @@ static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 
 /*
  * Says whether the network of these n operators fails in the way that the whole did, with the same
- * negative errno. Counts the run. If memory runs out, x->err is set and the result is false.
+ * negative errno (x->r->status). Counts the run in x->r->runs. If the network cannot be built because
+ * memory runs out, x->err is set and the result is false; if memory runs out in the run itself, the
+ * result is false as for any other failure.
  */
 static bool fails(struct reducer *x, const int *ops, int n)
 {
@@ -221,9 +224,12 @@ static void keep(struct reducer *x, const int *ops, int n)
 }
 
 /*
- * Tries part i of `parts` parts of the operators that are left, alone or, if complement is set, all
- * operators without it. If that network still fails, it becomes what is left and the result is 1;
- * otherwise 0. some has room for all operators.
+ * Cuts the operators that are left into `parts` consecutive parts of about the same size and runs the
+ * network of part i (from 0) or, if complement is set, that of all other parts together. If it fails as
+ * the whole network does (fails(), which counts the run), its operators become those that are left, and
+ * 1 is returned. Returns 0 if it does not fail so; if it has no operators, or all that are left, and so
+ * is not run; or if it could not be built (x->err is set). some has room for all operators and is
+ * overwritten.
  */
 static int try_part(struct reducer *x, int *some, int parts, int i, bool complement)
 {
@@ -265,8 +271,9 @@ static void minimise(struct reducer *x, int *some)
 /* ---- all of it ---- */
 
 /*
- * Hands the network of the operators that are left and copies of its inputs to the caller, in x->r, and
- * runs it once more for the message. Returns 0 or -ENOMEM.
+ * Hands the network of the operators that are left, their number and copies of its inputs to the caller
+ * in x->r, which owns them from then on, and runs it once more for the message in x->r->why; that run is
+ * not counted. Returns 0, or -ENOMEM with x->r unchanged.
  */
 static int give(struct reducer *x)
 {
@@ -304,9 +311,10 @@ static int give(struct reducer *x)
 }
 
 /*
- * Makes sure that the whole network fails on the device, then looks for the fewest operators that fail
- * in the same way. Returns 0 with the result in x->r; -ENOENT if the network does not fail; another
- * negative errno if it cannot be run or memory runs out.
+ * Makes sure that the whole network fails on the device, with -EBADMSG, -EIO or -ETIMEDOUT, then looks
+ * for the fewest operators that fail in the same way. Returns 0 with the result in x->r; -ENOENT if the
+ * network does not fail, or the errno with which its run failed otherwise, both with one line in x->msg;
+ * or -ENOMEM. Allocates x->set, which the caller frees in any case.
  */
 static int reduce(struct reducer *x, const weft_tensor *inputs)
 {

@@ -410,8 +410,8 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 
 /*
  * Match CAST i. Between integers it is a move, to bool a comparison with 0; if either side is a float,
- * match_cast_by_table() takes it. Returns 1 if it was matched, 0 if not (the reason then is set), or a
- * negative errno.
+ * match_cast_by_table() takes it. Returns 1 if it was matched, 0 if the command has no such type
+ * (alu_type()) or match_cast_by_table() refuses it (the reason then is set), or a negative errno.
  */
 static int cast(struct cc *cc, int i)
 {

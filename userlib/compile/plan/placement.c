@@ -280,8 +280,9 @@ static void add_use(struct npu_step *s, int area, int node, int64_t density)
 
 /*
  * Note in the uses of the area of group g's ring i, which must have its area, which nodes of the group read
- * and write the ring's rows, and how often: inputs in every cycle, results and second operands as often as
- * the node makes a word.
+ * and write the ring's rows, and how often (add_use()). A node that reads its input x from the ring accesses
+ * it in all of 8 cycles. A node that writes its result y to it, or reads its second operand r from it, does so
+ * in as many of 8 cycles as it makes words of its result, by node_cycles(): rounded up, and 8 at most.
  */
 static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 {
@@ -311,7 +312,8 @@ static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 /*
  * Add the areas of a stripe group: one for each ring, and one for the weights and records of each node that
  * has them; all are occupied while any node of the group runs. Sets g->cycles, the rings' areas and the
- * nodes' tilings as far as weights go. Returns 0 or -ENOMEM.
+ * nodes' tilings as far as weights go, and notes in the areas which nodes use them how often (add_use()).
+ * Returns 0 or -ENOMEM.
  */
 static int list_group_areas(struct npu_step *s, struct group *g)
 {

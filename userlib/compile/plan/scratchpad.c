@@ -65,8 +65,9 @@ static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 }
 
 /*
- * Cycles in which nodes i and j of a stripe group both run: all of i's if they are the same node, none if
- * both need the same engine, otherwise what chance gives in the group's time.
+ * Expected cycles in which nodes i and j of stripe group g both run: all of i's if they are the same node,
+ * none if both need the same engine (array or vector engine), otherwise the product of both nodes' cycles
+ * (s->work) divided by g->cycles, as if each ran at random moments of the group's time.
  */
 static int64_t both_run(const struct npu_step *s, const struct group *g, int i, int j)
 {

@@ -36,9 +36,9 @@ struct onnx_external {
 struct place { const char *location; long long offset, length; };
 
 /*
- * Reads location, offset and length (in bytes) of tensor p's external data into *e; e->location
- * points into p, and a length that is absent is -1. Returns 0, or -EINVAL with the reason in
- * msg if a number is not one or is negative.
+ * Reads location, offset and length (in bytes) of tensor p's external data into *e. e->location
+ * points into p, or is NULL if it is absent; an absent offset is 0, an absent length -1. Returns 0,
+ * or -EINVAL with the reason in msg if offset or length is no decimal number or is negative.
  */
 static int read_keys(const onnx_tensor *p, struct place *e, char *msg, size_t msg_bytes)
 {
@@ -67,7 +67,11 @@ static int read_keys(const onnx_tensor *p, struct place *e, char *msg, size_t ms
 	return 0;
 }
 
-/* Says in msg why external data at this location cannot be had. Returns -ENOMEM or -EINVAL. */
+/*
+ * Writes to msg why the external data at this location cannot be had: err is the negative errno of
+ * what failed, among them -EXDEV for a path that leaves the model's folder. Returns -ENOMEM if err
+ * is that (msg then does not name the location), else -EINVAL.
+ */
 static int refuse(int err, const char *location, char *msg, size_t msg_bytes)
 {
 	if (err == -ENOMEM)
@@ -79,7 +83,10 @@ static int refuse(int err, const char *location, char *msg, size_t msg_bytes)
 	return err == -ENOMEM ? err : -EINVAL;
 }
 
-/* Closes the oldest of the files that are open, but those that were opened last. */
+/*
+ * Closes all files that are open but the last KEPT_OPEN of the list. Files stay in the list, with
+ * descriptor -1 when they are closed.
+ */
 static void close_old(struct onnx_external *x)
 {
 	for (int i = 0; i + KEPT_OPEN < x->n_files; i++)
@@ -89,7 +96,12 @@ static void close_old(struct onnx_external *x)
 		}
 }
 
-/* Adds a file that is open to the list, and its size to the sum unless it is there under another name. */
+/*
+ * Adds the file `name`, which is open as fd, to the list, which from then on owns fd, and closes
+ * older ones (close_old()). Its size is added to x->size, unless the list has the same file under
+ * another name or the sum would become too large to be multiplied by ROOM_FACTOR. Returns 0, -ENOMEM,
+ * -EMFILE if there are MAX_FILES already, or the negative errno of fstat(); fd then stays the caller's.
+ */
 static int add_file(struct onnx_external *x, const char *name, int fd)
 {
 	struct stat st;
@@ -116,7 +128,11 @@ static int add_file(struct onnx_external *x, const char *name, int fd)
 	return 0;
 }
 
-/* Returns the file with this name, opened if it is not; NULL with *err. */
+/*
+ * Returns the file with this name, which is opened, and added to the list of f->ext, if it is not
+ * yet. The pointer holds until the next call. Returns NULL after a failure, with the negative errno
+ * of weft_open_beneath() or add_file() in *err; a success may leave *err as it was.
+ */
 static struct file *find_file(struct onnx_file *f, const char *name, int *err)
 {
 	struct onnx_external *x = f->ext;
@@ -143,7 +159,10 @@ static struct file *find_file(struct onnx_file *f, const char *name, int *err)
 	return NULL;
 }
 
-/* Reads n bytes of a file from an offset. Returns 0 or a negative errno; -EIO if they are no longer there. */
+/*
+ * Reads n bytes of file fd, from `offset` bytes behind its beginning, into `to`. Returns 0, -EIO if
+ * the file ends before them, or the negative errno of the read.
+ */
 static int read_at(int fd, uint8_t *to, size_t n, int64_t offset)
 {
 	while (n) {
@@ -159,7 +178,12 @@ static int read_at(int fd, uint8_t *to, size_t n, int64_t offset)
 	return 0;
 }
 
-/* Finds the file, and whether it has these bytes and they may be kept. Returns 0 or a negative errno with msg. */
+/*
+ * Sets *file to the file of place e, opened in the model's folder, and checks that it has `bytes`
+ * bytes from e->offset on and that `kept` bytes more may be kept of external files; nothing is read
+ * or counted yet. Allocates f->ext if there is none. Returns 0, or -EINVAL or -ENOMEM with one line
+ * in msg.
+ */
 static int find_bytes(struct onnx_file *f, const struct place *e, size_t bytes, size_t kept, struct file **file, char *msg, size_t msg_bytes)
 {
 	int err = 0;

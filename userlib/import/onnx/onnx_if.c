@@ -32,8 +32,9 @@ static void settle(onnx_graph *g, char *from, char *to)
 
 /*
  * Parses attribute a, which holds a graph, and keeps the graph in l->branches until
- * ox_release_branches(). Returns the graph, or NULL after ox_fail() if the attribute is absent or
- * no graph, or there are MAX_BRANCHES already.
+ * ox_release_branches(). Returns the graph; or NULL after ox_fail(), with the errno in l->err:
+ * -ENOTSUP if there are MAX_BRANCHES already; -EINVAL if the attribute is absent (a is NULL), holds no
+ * graph, or cannot be parsed within the memory that the import may take; or -ENOMEM.
  */
 static onnx_graph *parse(struct ox *l, const onnx_attribute *a)
 {
@@ -90,8 +91,9 @@ int ox_grow(struct ox *l, int n)
 
 /*
  * Puts n nodes behind those of the file's graph, in a new array. At the first call the file's own
- * array is set aside in l->file_nodes, to be put back at the end; later arrays are freed. The nodes
- * themselves stay the caller's. Returns 0 or -ENOMEM.
+ * array is set aside in l->file_nodes, and its length in l->n_file_nodes, for
+ * ox_release_branches() to put back; at later calls the array that the new one replaces is freed.
+ * The nodes themselves stay the caller's. Returns 0, or -ENOMEM after ox_fail().
  */
 static int append(struct ox *l, onnx_node *const *more, size_t n)
 {
@@ -142,8 +144,9 @@ void ox_release_branches(struct ox *l)
 }
 
 /*
- * Enters the constants of branch b as values with type and shape. Returns 0, -ENOTSUP if a name has
- * a value already, or another negative errno.
+ * Enters the constants of branch b as values with type, shape and the file's tensor that has their
+ * data (init). Returns 0; or, after ox_fail(), -ENOTSUP if a constant's name has a value with a
+ * type already or its own type is not supported, or -EINVAL if the constant is not valid.
  */
 static int constants(struct ox *l, const onnx_graph *b)
 {
@@ -196,8 +199,9 @@ static int wires(struct ox *l, const onnx_graph *b, int first)
 }
 
 /*
- * Returns how many values branch b may need at most (results of nodes count twice), or -1 if there
- * are 2^20 or more.
+ * Returns how many values branch b needs at most: one for each constant, one for each operand of a
+ * node, and two for each result of a node, which may have a second value, without a name, that holds
+ * integers. Names that are equal are counted each time. Returns -1 if the sum is 2^20 or more.
  */
 static int count_names(const onnx_graph *b)
 {

@@ -28,6 +28,10 @@ static int quantise_rows(struct tfl_lower *l, int x, const struct tfl_real *r, i
 	return out[0] < 0 ? out[0] : 0;
 }
 
+/*
+ * Emits the float32 product of graph tensors a and b, of which b is broadcast to a's shape. Returns
+ * the product's graph tensor, or a negative errno.
+ */
 static int times(struct tfl_lower *l, int a, int b)
 {
 	weft_attr mul = { .mul = { 0 } };
@@ -63,8 +67,9 @@ static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Emits each row's scale times the weights' scales, a product that TensorFlow Lite's dense
- * operators take first; both have `rank` dimensions. Returns the graph tensor, or a negative errno.
+ * Emits the float32 product of graph tensors row_scale, [r->rows,1,...,1], and `scales`, the
+ * weights' scales as weight_scales() makes them, [1,...,1,n]; both have `rank` dimensions, at least
+ * 2. Returns the product's graph tensor, [r->rows,1,...,1,n], or a negative errno.
  */
 static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank, int row_scale, int scales)
 {
@@ -76,8 +81,10 @@ static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Emits int48 sums y as float32, times the weights' scales and row_scale: first one, then the
- * other, or times their product if r->dense is set. Returns the graph tensor, or a negative errno.
+ * Emits int48 sums y as float32 in the same shape, times the weights' scales and then times
+ * row_scale, [r->rows,1]; if r->dense is set, times the product of these two, as TensorFlow Lite's
+ * dense operators do it. Returns the graph tensor, or a negative errno, also those of
+ * weight_scales().
  */
 static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int row_scale)
 {

@@ -136,10 +136,13 @@ static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uin
 }
 
 /*
- * Adds n parameter records for column tile number `tile`, and a load of them behind the tiles before
- * it. Four neighbouring lanes share a shift; each lane has its own multiplier, and a bias of such a
- * size, with a random sign, that results fill the type of the mode. scale16: multipliers have up to 15
- * bits and sums up to 46, otherwise 31 and 30.
+ * Adds n parameter records, one for each lane, for column tile number `tile` (from 0) to the constants,
+ * and a load of them to the scratchpad behind the records of the tiles before it, which begin at
+ * t->params. Four neighbouring lanes share a shift: lanes 4j..4j + 3 have 2 + (tile + j) % TILES, so
+ * that over TILES tiles every lane sees all shifts 2..62. Each lane has a random positive multiplier
+ * and a random bias of either sign. Their product, shifted, has 5 to 7 bits beside its sign in mode
+ * int8 and 13 to 15 in int16x8, so that results fill the type; shifts above 55 or 47 leave fewer bits,
+ * since multipliers have at most 31 bits and biases 30, with scale16 (the command's field) 15 and 46.
  */
 static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
 {
@@ -413,7 +416,10 @@ static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 	}
 }
 
-/* Adds n parameter records with random fp16 biases (half_pattern), and a load of them to t->params. */
+/*
+ * Adds n parameter records, one for each lane, with random fp16 biases from half_pattern() and
+ * all other fields 0, to the constants, and a load of them to scratchpad address t->params.
+ */
 static void float_records(struct post_test *t, uint32_t n)
 {
 	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);

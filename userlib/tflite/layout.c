@@ -25,7 +25,7 @@ static size_t element_bytes(int type)
 	}
 }
 
-/* Says whether a list is missing, longer than `most`, or has a number outside low..high. */
+/* Says whether a list is NULL, has a length outside 0..most, or has a number outside low..high. */
 static bool ints_wrong(const struct rt_ints *v, int most, int low, int high)
 {
 	if (!v || v->n < 0 || v->n > most)
@@ -36,7 +36,13 @@ static bool ints_wrong(const struct rt_ints *v, int most, int low, int high)
 	return false;
 }
 
-/* Returns the name of the first part of t whose value no tensor has (constant words); NULL if all are possible. */
+/*
+ * Checks whether tensor t has values that no tensor has: an element type, a kind of memory or a type of
+ * quantisation that is negative or not below its RT_..._MOST; a flag above 1; a number of dimensions outside
+ * 0..MOST_DIMS, or a dimension below -1. A constant or a tensor in the arena, if its dimensions and its element
+ * size are known, must have 0 bytes or those of its shape, which must fit a size_t; a dimension of -1 counts as
+ * 0 there. Returns a string constant that names the first part that is wrong, or NULL if none is.
+ */
 static const char *tensor_wrong(const struct rt_tensor *t)
 {
 	size_t bytes = element_bytes(t->type);
@@ -60,8 +66,11 @@ static const char *tensor_wrong(const struct rt_tensor *t)
 }
 
 /*
- * Returns the name of the first part of node n with kernel k whose value no node of a graph with n_tensors
- * tensors has (constant words); NULL if all are possible.
+ * Checks whether node n or its kernel k has values that no node of a graph with n_tensors tensors has: a list
+ * of inputs or outputs that is missing, longer than MOST or names a tensor outside -1 (none) .. n_tensors - 1;
+ * an operator code or version outside 0..MOST_CODES - 1; options for which options_of() returns -EINVAL.
+ * Operators whose options it does not know pass. Returns a string constant that names the first part that is
+ * wrong ("inputs", "outputs", "code", "version" or "options"), or NULL if none is.
  */
 static const char *node_wrong(const struct rt_node *n, const struct rt_kernel *k, int n_tensors)
 {

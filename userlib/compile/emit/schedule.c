@@ -18,8 +18,8 @@ struct line {
 };
 
 /*
- * List the commands of each unit in their order in line[]. Returns 0 or -ENOMEM; the caller frees line[].cmd
- * in any case.
+ * List the commands of each unit in line[], by their numbers in c->p and in that order. line[] must be all
+ * zeros before. Returns 0 or -ENOMEM; the caller frees line[].cmd in any case.
  */
 static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 {
@@ -36,8 +36,8 @@ static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 }
 
 /*
- * The unit whose next command begins first by start[]; of equals the one whose command was emitted first. -1
- * if all units are done.
+ * Returns the unit whose next command begins first by start[], the cycle in which each command should begin;
+ * of equals the one whose command was emitted first. Returns -1 if all commands of all units are in the stream.
  */
 static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start)
 {
@@ -84,8 +84,10 @@ static int append_scale(struct npu_step *s, const struct cmd *k)
 }
 
 /*
- * Append command k, with its waits and its operator as tag, to the program's tables and words. rec_base is
- * the number of the step's first debug record. Returns 0 or -ENOMEM.
+ * Append command k to the program: its words, with its waits and as tag the graph operator that it works for
+ * (-1: none), and a row in p->cmds with that operator and its debug records. A conv whose node takes its
+ * log2_scale from a tensor is noted in p->scales, too. rec_base is the number of the step's first debug record.
+ * Returns 0 or -ENOMEM.
  */
 static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base)
 {
@@ -151,9 +153,10 @@ static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *
 }
 
 /*
- * Estimate the stream in this order with each memory profile: set the step's cycles, and for each node when
- * it is done and its share of the cycles. start[] and end[] are room for a cycle of each command. Returns 0
- * or -ENOMEM.
+ * Estimate the stream in this order with each memory profile m. Sets estimate[m] of the program's step to the
+ * stream's cycles, raises done[m] of each node to the cycle in which the last of its commands but loads
+ * retires, and adds the node's share of the cycles to its halves[m], in half cycles. start[] and end[] are room
+ * for a cycle of each command. Returns 0 or -ENOMEM.
  */
 static int note_estimates(struct npu_step *s, const uint32_t *order, uint64_t *start, uint64_t *end)
 {
@@ -237,8 +240,12 @@ static int append(struct npu_step *s, const uint32_t *order)
 }
 
 /*
- * Interleave the units' commands and append the stream to the program: words, commands, records, the step's
- * place in them, and the estimates. Returns 0 or -ENOMEM.
+ * Append the step's stream to the program s->cc->p: the commands s->cmds of all units, sorted by when they
+ * should begin with slow memory while each unit keeps its own order, and END. Each command brings its words, a
+ * row in p->cmds and, if a tensor holds its log2_scale, an entry in p->scales; the step's debug records go to
+ * p->recs. first_word, n_words, first_cmd and n_cmds of the step in p->steps then say where the stream lies,
+ * END included. Sets the step's estimated cycles and each node's done[] and halves[] as note_estimates().
+ * Returns 0, or -ENOMEM, after which the program may hold a part of the stream.
  */
 int step_schedule(struct npu_step *s)
 {

@@ -367,8 +367,8 @@ const uint32_t *hazards_loads(const struct hazards *h);
  * Returns 0 or -ENOMEM. */
 int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
 
-/* schedule.c: interleave the units' commands, encode them and append the stream to the program, with its estimates.
- * Returns 0 or a negative errno. */
+/* schedule.c: interleave the units' commands, encode them and append the stream, with END and debug records, to the
+ * program; set the estimated cycles of the step and its nodes. Returns 0 or -ENOMEM. */
 int step_schedule(struct npu_step *s);
 
 /* ---- estimate/simulate.c ---- */

@@ -62,9 +62,11 @@ static void *work(void *p)
 }
 
 /*
- * Start a pool of so many threads, the caller's included. fn(user, worker, slot) makes the evaluation in a
- * slot. Threads that cannot be created are done without. Returns the pool, which pool_close() frees, or NULL
- * if there is no memory.
+ * Open a pool of `threads` threads (1..MAX_THREADS, which is not checked): the caller's, which is worker 0 and
+ * makes evaluations in pool_take(), and threads - 1 new ones, workers 1..threads - 1. A thread that cannot be
+ * created is no error: the others make its evaluations. Worker `worker` calls fn(user, worker, slot) to make the
+ * evaluation in slot number `slot`; several workers may do so at the same time. Returns the pool, which
+ * pool_close() frees, or NULL if there is no memory.
  */
 struct pool *pool_open(int threads, void (*fn)(void *user, int worker, int slot), void *user)
 {
@@ -110,10 +112,12 @@ void pool_close(struct pool *q)
 }
 
 /*
- * The slot that the next evaluation shall use, or -1 if enough are under way. With one thread that is one,
- * since evaluations are made when they are taken, so never in vain; with others one more than there are
- * threads, so that few are made in vain if an outcome makes the rest worthless. MobileNetV2 on two threads
- * takes 0.25 s of processor time so, 0.27 s with more, 0.24 s on one.
+ * Returns the slot, 0..POOL_SLOTS - 1, that the next evaluation shall use, or -1 if enough have been pushed and
+ * not taken yet. Nothing changes before pool_push(). Enough is one for a pool of one thread, since evaluations
+ * are made there when they are taken, so never in vain; else one more than there are threads, at most
+ * POOL_SLOTS, so that few are made in vain if an outcome makes the rest worthless. MobileNetV2 on two threads
+ * takes 0.25 s of processor time so, 0.27 s with more, 0.24 s on one. Only the thread that opened the pool may
+ * call this, pool_push(), pool_take() and pool_drop().
  */
 int pool_slot(const struct pool *q)
 {
@@ -122,7 +126,10 @@ int pool_slot(const struct pool *q)
 	return q->tail - q->head < most ? (int)(q->tail % POOL_SLOTS) : -1;
 }
 
-/* Say that the slot that pool_slot() named is filled; a free thread then makes the evaluation. */
+/*
+ * Append the evaluation in the slot that pool_slot() named, which must not have been -1, behind those pushed
+ * before. A free thread then makes it, or the caller's own in pool_take(); this call does not wait.
+ */
 void pool_push(struct pool *q)
 {
 	pthread_mutex_lock(&q->lock);

@@ -270,7 +270,6 @@ int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	else if ((y = ox_pool_window(l, x.v, &w, behind)) == 0)
 		y = ox_average(l, &x, &w, behind, ox_attr_i(l, "count_include_pad", 0) != 0, q, perm, done);
 	l->subst[0] = NULL;
-	if (y >= 0)
-		l->n = outer;
+	l->n = outer;
 	return y;
 }

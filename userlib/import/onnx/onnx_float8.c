@@ -146,9 +146,9 @@ int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, wef
 	}
 	y = err ? err : conv ? ox_conv_sums(l, &c) : matrix(l, n, &c, x, w);
 	l->subst[0] = l->subst[1] = NULL;
+	l->n = outer;
 	if (y < 0)
 		return y;
-	l->n = outer;
 	if (relu) {
 		weft_attr a = { .clamp = { .fmin = 0, .fmax = 65504, .nan = WEFT_NAN_PROPAGATE } };
 		weft_tensor t = *ox_t(l, y);

@@ -278,8 +278,10 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	l->n = n;                        /* its attributes */
 	if (ox_attr_of(n, "transB", 0) && ox_node_is(n, "Gemm")) {
 		turned = ox_turned(l, p.w);
-		if (!turned.n_forms)
+		if (!turned.n_forms) {
+			l->n = outer;
 			return l->err;
+		}
 		p.w = &turned;
 	}
 	l->subst[0] = p.x;
@@ -288,9 +290,9 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	y = err ? err : transpose ? ox_transpose_product(l, &p, &most) : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
 	l->subst[0] = l->subst[1] = NULL;
 	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
+	l->n = outer;                    /* of a failure, too: the caller may lower the node at hand otherwise */
 	if (y < 0)
 		return y;
-	l->n = outer;
 	for (int i = 0; i < WEFT_MAX_RANK; i++)
 		perm[i] = (int8_t)i;
 	if (conv)

@@ -496,8 +496,8 @@ int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 		*done = y >= 0;
 	}
 	l->subst[0] = NULL;
+	l->n = outer;
 	if (count < 0 || y < 0)
 		return count < 0 ? count : y;
-	l->n = outer;
 	return *done && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
 }

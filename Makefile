@@ -672,7 +672,7 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 # costs a quarter of the speed, and is built with less optimisation.
 config_of  = $(patsubst %-wave,%,$(notdir $(1)))
 top_of     = Vweft_npu_$(subst -,_,$(notdir $(1)))
-wave_flags = $(if $(filter %-wave,$(1)),--trace-fst -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
+wave_flags = $(if $(filter %-wave,$(1)),--trace-fst --trace-structs -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
 OPT_SIM     = -O2
 OPT_WAVE    = -O1
 
@@ -733,7 +733,7 @@ $(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h include/weft/chip.h incl
 $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(CHIP_CC) Makefile
 	$(call say,VERILOG,chip $*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) $(ASSERTIONS) --trace-fst \
+	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) $(ASSERTIONS) --trace-fst --trace-structs \
 		--prefix Vweft_chip_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
 		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \

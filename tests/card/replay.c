@@ -90,8 +90,8 @@ static double number(const cJSON *o, const char *key)
 /* ---- the waveform ---- */
 
 enum { RETIRE, REQ, GNT, ADDR, DATA, MASK, N_SIGNALS };
-static const char *const signals[N_SIGNALS] = { "npu.weft_npu.retire_o[3:0]", "npu.weft_npu.pst_req", "npu.weft_npu.out_gnt",
-	"npu.weft_npu.pst_addr[19:0]", "npu.weft_npu.pst_data[127:0]", "npu.weft_npu.pst_mask[15:0]" };
+static const char *const signals[N_SIGNALS] = { "npu.weft_npu.retire_o[3:0]", "npu.weft_npu.pst.req", "npu.weft_npu.out_gnt",
+	"npu.weft_npu.pst.addr[19:0]", "npu.weft_npu.pst.data[127:0]", "npu.weft_npu.pst.mask[15:0]" };
 
 struct wave {
 	fstHandle h[N_SIGNALS];

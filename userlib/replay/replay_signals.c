@@ -16,17 +16,18 @@
 #define TOP "npu.weft_npu."
 
 static const char *const everywhere[] = {
-	"clk_i", "busy", "retire_o[3:0]", "u_valid[3:0]", "u_ready[3:0]", "u_busy[3:0]", "u_fault[3:0]",
+	"clk_i", "busy", "retire_o[3:0]", "u_valid[3:0]", "u_ready[3:0]",
+	"ld_state.busy", "ld_state.fault", "st_state.busy", "st_state.fault", "cv_state.busy", "cv_state.fault", "ve_state.busy", "ve_state.fault",
 	"m_arvalid_o", "m_arready_i", "m_araddr_o[39:0]", "m_rvalid_i", "m_rready_o",
 	"m_awvalid_o", "m_awready_i", "m_awaddr_o[39:0]", "m_wvalid_o", "m_wready_i", "m_bvalid_i",
 };
 
-#define POST "pst_req", "pst_gnt", "pst_addr[19:0]"
-static const char *const load[] = { "ldw_req", "ldw_gnt", "ldw_addr[19:0]", NULL };
-static const char *const store[] = { "str_req", "str_gnt", "str_addr[19:0]", NULL };
-static const char *const conv[] = { "act_req", "act_gnt", "act_addr[19:0]", "wgt_req", "wgt_gnt", "wgt_addr[19:0]",
+#define POST "pst.req", "pst_gnt", "pst.addr[19:0]"
+static const char *const load[] = { "ldw.req", "ldw_gnt", "ldw.addr[19:0]", NULL };
+static const char *const store[] = { "str.req", "str_gnt", "str.addr[19:0]", NULL };
+static const char *const conv[] = { "act.req", "act_gnt", "act.addr[19:0]", "wgt.req", "wgt_gnt", "wgt.addr[19:0]",
 	"stall_act", "stall_wgt", "stall_post", POST, NULL };
-static const char *const vector[] = { "vec_req", "vec_gnt", "vec_addr[19:0]", "parv_req", "parv_gnt", "parv_addr[19:0]", POST, NULL };
+static const char *const vector[] = { "vec.req", "vec_gnt", "vec.addr[19:0]", "parv.req", "parv_gnt", "parv.addr[19:0]", POST, NULL };
 
 /*
  * Returns the list, which ends with NULL, of the signals to look at first of a unit (enum weft_unit):

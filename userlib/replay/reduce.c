@@ -193,9 +193,8 @@ static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 
 /*
  * Says whether the network of these n operators fails in the way that the whole did, with the same
- * negative errno (x->r->status). Counts the run in x->r->runs. If the network cannot be built because
- * memory runs out, x->err is set and the result is false; if memory runs out in the run itself, the
- * result is false as for any other failure.
+ * negative errno (x->r->status). Counts the run in x->r->runs. If memory runs out, x->err is set and the
+ * result is false, but if that is how the whole network failed.
  */
 static bool fails(struct reducer *x, const int *ops, int n)
 {
@@ -206,8 +205,8 @@ static bool fails(struct reducer *x, const int *ops, int n)
 
 	if (in)
 		err = run(c.g, in, &x->o, why);
-	else
-		x->err = -ENOMEM;
+	if (!in || (err == -ENOMEM && x->r->status != -ENOMEM))
+		x->err = -ENOMEM;              /* a run that had no memory says nothing of the part */
 	x->r->runs++;
 	free(in);
 	cut_release(&c);

@@ -598,6 +598,29 @@ static void floats(void **state)
 	}
 }
 
+/* ATAN2 in all quadrants and on the axes; each step is rounded to float32. */
+static void angles(void **state)
+{
+	struct tb *b = calloc(1, sizeof *b);
+	float y[81], x[81], want[81];
+	int in[2], out;
+
+	(void)state;
+	for (int k = 0; k < 2; k++)
+		b->in[b->n_in++] = in[k] = tb_add(b, TFL_FLOAT32, 1, DIMS(81), 0, 0);
+	b->out[b->n_out++] = out = tb_add(b, TFL_FLOAT32, 1, DIMS(81), 0, 0);
+	for (int i = 0; i < 81; i++) {
+		y[i] = (float)(i / 9 - 4) * 0.75f;
+		x[i] = (float)(i % 9 - 4) * 1.5f;
+		const float half = y[i] < 0 ? -(float)M_PI : (float)M_PI, turn = x[i] < 0 ? half : 0;
+		want[i] = y[i] == 0 && x[i] == 0 ? 0 : (float)atan((double)(y[i] / x[i])) + turn;
+		assert_true(fabs((double)want[i] - atan2((double)y[i], (double)x[i])) < 1e-6);
+	}
+	wire(tb_op(b, TFL_ATAN2, 0), 2, in, out);
+	expect_bytes(b, (const void *[]){ y, x }, want, "atan2");
+	free(b);
+}
+
 static void relus(void **state)
 {
 	static const int codes[] = { TFL_CODE_RELU, TFL_CODE_RELU_N1_TO_1, TFL_CODE_RELU6 };
@@ -932,7 +955,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise),
-		cmocka_unit_test(floats), cmocka_unit_test(relus), cmocka_unit_test(layout), cmocka_unit_test(product_precision),
+		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(relus), cmocka_unit_test(layout), cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),
 	};

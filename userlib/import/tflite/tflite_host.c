@@ -669,10 +669,40 @@ static int local_response(struct tfl_lower *l)
 	return transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], true);
 }
 
+/* Adds the float32 number v, of rank 0. Returns the tensor, or a negative errno. */
+static int real(struct tfl_lower *l, float v)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return tfl_number(l, "number", WEFT_FP32, 0, (int64_t)bits);
+}
+
+/*
+ * Lowers ATAN2 of float32 y (operand 0) and x: atan(y / x), and where x is below 0 another half turn towards the sign of
+ * y. It is 0 where both are 0; -0 counts as 0. Returns the result's tensor, or a negative errno.
+ */
+static int atan_2(struct tfl_lower *l)
+{
+	int y = tfl_value(l, 0), x = y < 0 ? y : tfl_value(l, 1);
+	const int zero = x < 0 ? x : real(l, 0), up = zero < 0 ? zero : real(l, (float)M_PI), down = up < 0 ? up : real(l, -(float)M_PI);
+
+	if (down < 0)
+		return down;
+	const int quotient = tfl_plain(l, "Div", (int[]){ y, x }, 2, false), angle = tfl_plain(l, "Atan", &quotient, 1, false);
+	const int side = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "Less", (int[]){ y, zero }, 2, false), down, up }, 3, false);
+	const int turn = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "Less", (int[]){ x, zero }, 2, false), side, zero }, 3, false);
+	const int sum = tfl_plain(l, "Add", (int[]){ angle, turn }, 2, false);
+	const int none = tfl_plain(l, "And", (int[]){ tfl_plain(l, "Equal", (int[]){ y, zero }, 2, false),
+	                                             tfl_plain(l, "Equal", (int[]){ x, zero }, 2, false) }, 2, false);
+	return tfl_plain(l, "Where", (int[]){ none, turn, sum }, 3, true);
+}
+
 int (*tfl_host_lowering(int code))(struct tfl_lower *)
 {
 	switch (code) {
 	case TFL_ROUND: case TFL_SIGN: return unary;
+	case TFL_ATAN2: return atan_2;
 	case TFL_CUMSUM: return cumsum;
 	case TFL_ADD_N: return add_n;
 	case TFL_POW: case TFL_BITWISE_XOR: return two_operands;

@@ -38,7 +38,7 @@ LAYERS = {
     "userlib/export": ["userlib/files/", "userlib/graph/", "userlib/import/tosa/", "sim/golden/"],
     "userlib/quantize": ["userlib/graph/", "userlib/import/onnx/", "userlib/quantize/tflite/", "userlib/run/"],
     "userlib/quantize/tflite": ["userlib/graph/", "userlib/import/tflite/", "userlib/import/bound.h", "userlib/import/fb.h",
-                                "userlib/export/fb_write.h", "userlib/quantize/observe.h"],
+                                "userlib/export/fb_write.h", "userlib/quantize/blocks.h", "userlib/quantize/observe.h"],
     # The compiler knows the graph, golden's arithmetic and the rules of streams.
     "userlib/compile": ["userlib/compile/", "userlib/graph/", "userlib/files/", "sim/golden/", "driver/verify/"],
     # The runtime: one session and what looks at it.

@@ -18,10 +18,8 @@ int qz_fail(struct qz *z, int err, const char *format, ...)
 
 	z->no_memory |= err == -ENOMEM;
 	va_start(ap, format);
-	vsnprintf(z->msg, WEFT_MSG_LEN, format, ap);
+	quantize_line(z->msg, format, ap);
 	va_end(ap);
-	for (unsigned char *p = (unsigned char *)z->msg; *p; p++)   /* names come from the file */
-		*p = *p < ' ' || *p == 127 ? '?' : *p;
 	return err;
 }
 
@@ -31,22 +29,10 @@ int qz_fail(struct qz *z, int err, const char *format, ...)
  */
 void *qz_alloc(struct qz *z, size_t n)
 {
-	if (z->n_block == z->cap_block) {
-		int cap = 2 * z->cap_block + 64;
-		void **p = realloc(z->block, (size_t)cap * sizeof *p);
+	void *p = blocks_alloc(&z->blocks, n);
 
-		if (!p) {
-			qz_fail(z, -ENOMEM, "out of memory");
-			return NULL;
-		}
-		z->block = p;
-		z->cap_block = cap;
-	}
-	void *p = calloc(1, n ? n : 1);
 	if (!p)
 		qz_fail(z, -ENOMEM, "out of memory");
-	else
-		z->block[z->n_block++] = p;
 	return p;
 }
 
@@ -193,9 +179,7 @@ int qz_open(struct qz *z, const void *data, size_t len)
 void qz_close(struct qz *z)
 {
 	weft_graph_free(z->g);
-	for (int i = 0; i < z->n_block; i++)
-		free(z->block[i]);
-	free(z->block);
+	blocks_free(&z->blocks);
 	free(z->value);
 	onnx_release(&z->f);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "userlib/run/golden_exec.h"
 
 #define BINS 4096              /* bins of a histogram */
@@ -29,10 +30,8 @@ static int fail(const struct observer *w, int err, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(w->msg, WEFT_MSG_LEN, format, ap);
+	quantize_line(w->msg, format, ap);
 	va_end(ap);
-	for (unsigned char *p = (unsigned char *)w->msg; *p; p++)
-		*p = *p < ' ' || *p == 127 ? '?' : *p;
 	return err;
 }
 

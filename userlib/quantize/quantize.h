@@ -15,6 +15,7 @@
 #include <weft/weft.h>
 
 #include "../graph/graph.h"
+#include "blocks.h"
 #include "observe.h"
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/onnx/onnx_file.h"
@@ -42,7 +43,7 @@ struct qz {
 	onnx_tensor **init; int n_init, cap_init;        /* constants */
 	float **floats; int cap_floats;                  /* of each constant: what qz_floats() read; NULL: nothing yet */
 	struct qz_value *value; int n_value; size_t cap_value;   /* sorted by name */
-	void **block; int n_block, cap_block;            /* memory of qz_alloc(), freed at the end */
+	struct blocks blocks;      /* memory of qz_alloc() */
 	const struct weft_quantize_options *o;
 	Weft__Onnx__OperatorSet **set; size_t n_set;     /* the model's operator sets */
 	int opset;                 /* the version of ONNX's own one */

@@ -114,9 +114,9 @@ int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int 
 }
 
 /*
- * Emits v[code + 128] for every element of int8 tensor root, by GATHER from a table of floats, as
- * the operator's result, for readers of the floats other than QUANTIZE. Returns the result's
- * tensor, or a negative errno.
+ * Emits the operator's result as floats, for readers other than QUANTIZE: an element is v[code + 128],
+ * where code is that of int8 tensor root at the same place, found by GATHER in a table. Returns the
+ * result's tensor, or a negative errno.
  */
 static int looked_up(struct tfl_lower *l, int root, const float *v)
 {

@@ -200,9 +200,9 @@ static int shares(struct tfl_lower *l, const struct axis *a, int k, bool high)
 }
 
 /*
- * Emits, from image x [N,H,W,C], the neighbour of each of a's `out` output elements along its rows
- * (k is 0) or columns (k is 1): the higher one if high, else the lower one. Returns the graph
- * tensor, or a negative errno; a negative x is returned as it is.
+ * Emits image x [N,H,W,C] with a->out rows (k is 0) or columns (k is 1). Each is copied from the row or
+ * column of x that lies next to its position: the one above that if high, else the one below. Returns
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int corner_of(struct tfl_lower *l, int x, const struct axis *a, int k, bool high)
 {

@@ -41,6 +41,7 @@ static void join(struct qt *q, int a, int b)
 		return;
 	widen(&q->value[a].range, &q->value[b].range);
 	q->value[b].group = a;
+	q->value[a].members += q->value[b].members;
 }
 
 /* Says whether operand k of an operator with rule r has to have the scale of its results. */
@@ -186,7 +187,7 @@ void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t
 	*zp = (int32_t)fmin(127, fmax(-128, round(z)));
 }
 
-int qt_plan(struct qt *q)
+void qt_plan(struct qt *q)
 {
 	for (int i = 0; i < q->m.n_ops; i++)
 		bound_masks(q, &q->m.ops[i]);
@@ -206,13 +207,9 @@ int qt_plan(struct qt *q)
 	for (int i = 0; i < q->m.n_ops; i++) {
 		const struct qt_rule *r = q->integer[i] ? qt_rule(q->m.ops[i].code) : NULL;
 		const int y = r && r->kind == QT_FIXED ? qt_result(q, &q->m.ops[i], 0) : -1;
-		bool alone = y >= 0 && q->value[y].group == y;
-		for (int t = 0; t < q->m.n_tensors && alone; t++)
-			alone = t == y || qt_group(q, t) != y;
-		if (alone) {
+		if (y >= 0 && q->value[qt_group(q, y)].members == 1) {
 			q->value[y].scale = r->scale[q->wide];
 			q->value[y].zp = r->zp[q->wide];
 		}
 	}
-	return 0;
 }

@@ -18,10 +18,8 @@ int qt_fail(struct qt *q, int err, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(q->msg, WEFT_MSG_LEN, format, ap);
+	quantize_line(q->msg, format, ap);
 	va_end(ap);
-	for (unsigned char *p = (unsigned char *)q->msg; *p; p++)   /* names come from the file */
-		*p = *p < ' ' || *p == 127 ? '?' : *p;
 	return err;
 }
 
@@ -43,22 +41,10 @@ int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size)
 
 void *qt_alloc(struct qt *q, size_t n)
 {
-	if (q->n_block == q->cap_block) {
-		const int cap = 2 * q->cap_block + 64;
-		void **more = realloc(q->block, (size_t)cap * sizeof *more);
+	void *p = blocks_alloc(&q->blocks, n);
 
-		if (!more) {
-			qt_fail(q, -ENOMEM, "out of memory");
-			return NULL;
-		}
-		q->block = more;
-		q->cap_block = cap;
-	}
-	void *p = calloc(1, n ? n : 1);
 	if (!p)
 		qt_fail(q, -ENOMEM, "out of memory");
-	else
-		q->block[q->n_block++] = p;
 	return p;
 }
 
@@ -170,7 +156,7 @@ static int list_values(struct qt *q)
 		if (!name)
 			return -ENOMEM;
 		memcpy(name, f->name, n);
-		*v = (struct qt_value){ .name = name, .group = t, .n = 1, .range = { .tensor = -1 }, .as_float = -1, .as_int = -1 };
+		*v = (struct qt_value){ .name = name, .group = t, .members = 1, .n = 1, .range = { .tensor = -1 }, .as_float = -1, .as_int = -1 };
 		if (f->shape.n > QT_MAX_RANK)
 			return qt_fail(q, -ENOTSUP, "tensor \"%.60s\": rank %u, at most %d", name, (unsigned)f->shape.n, QT_MAX_RANK);
 		for (uint32_t d = 0; d < f->shape.n; d++)
@@ -213,6 +199,39 @@ static void observe_constants(struct qt *q)
 	}
 }
 
+/* A float32 tensor that the graph computes, to be found by its name. */
+struct named { const char *name; int tensor; };
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+/*
+ * Sets all[t].tensor to the graph's float32 tensor that has the name of the file's tensor t and is no constant, or to -1
+ * if there is none or more than one. Returns 0 or -ENOMEM.
+ */
+static int find_tensors(struct qt *q, const weft_graph *g, struct observed *all)
+{
+	struct named *of = qt_alloc(q, ((size_t)g->n_tensors + 1) * sizeof *of);
+	size_t n = 0;
+
+	if (!of)
+		return -ENOMEM;
+	for (int i = 0; i < g->n_tensors; i++)
+		if (g->tensors[i].t.dtype == WEFT_FP32 && !g->tensors[i].t.data)
+			of[n++] = (struct named){ g->tensors[i].name, i };
+	qsort(of, n, sizeof *of, by_name);
+	for (int t = 0; t < q->m.n_tensors; t++) {
+		const struct named key = { q->value[t].name, -1 };
+		const struct named *f = q->value[t].constant ? NULL : bsearch(&key, of, n, sizeof *of, by_name);
+		const bool again = f && ((f > of && !by_name(f - 1, &key)) || (f + 1 < of + n && !by_name(f + 1, &key)));
+
+		all[t].tensor = f && !again ? f->tensor : -1;
+	}
+	return 0;
+}
+
 /*
  * Runs the float network over the samples and notes the range of each float32 tensor. Tensors are found
  * by their names; one whose name another tensor has, too, stays float32. Returns 0 or a negative errno.
@@ -229,18 +248,9 @@ static int observe(struct qt *q, const void *data, size_t len)
 		bound[o.n_bound++] = (struct weft_import_bound){ q->o->bound[i].name, &q->o->bound[i].value };
 	if (err || (err = weft_import_tflite_with(data, len, "float", &o, &g, q->msg)))
 		return err;
-	for (int t = 0; t < q->m.n_tensors; t++) {
-		int found = 0;
-		all[t].tensor = -1;
-		for (int i = 0; i < g->n_tensors && !q->value[t].constant; i++)
-			if (g->tensors[i].t.dtype == WEFT_FP32 && !g->tensors[i].t.data && !strcmp(g->tensors[i].name, q->value[t].name)) {
-				all[t].tensor = i;
-				found++;
-			}
-		if (found != 1)
-			all[t].tensor = -1;
-	}
-	err = weft_observe(g, q->o, all, q->m.n_tensors, q->msg);
+	err = find_tensors(q, g, all);
+	if (!err)
+		err = weft_observe(g, q->o, all, q->m.n_tensors, q->msg);
 	for (int t = 0; t < q->m.n_tensors && !err; t++)
 		if (!q->value[t].constant)
 			q->value[t].range = all[t];
@@ -262,8 +272,7 @@ static int all_steps(struct qt *q, const void *data, size_t len, uint8_t **out, 
 	if ((err = observe(q, data, len)))
 		return err;
 	observe_constants(q);
-	if ((err = qt_plan(q)))
-		return err;
+	qt_plan(q);
 	if (!q->n_integer)
 		return qt_fail(q, -ENOTSUP, "no operator on float32 has an integer kernel");
 	return (err = qt_build(q)) ? err : qt_write(q, out, len_out);
@@ -279,9 +288,7 @@ int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantiz
 	if (err)
 		return err;
 	err = all_steps(&q, data, len, out, len_out);
-	for (int i = 0; i < q.n_block; i++)
-		free(q.block[i]);
-	free(q.block);
+	blocks_free(&q.blocks);
 	tfl_release(&q.m);
 	return err;
 }

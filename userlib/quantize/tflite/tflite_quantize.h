@@ -19,6 +19,7 @@
 
 #include "userlib/import/tflite/tflite_file.h"
 #include "userlib/import/tflite/tflite_ids.h"
+#include "userlib/quantize/blocks.h"
 #include "userlib/quantize/observe.h"
 
 #define QT_MAX_RANK 8
@@ -50,6 +51,7 @@ struct qt_value {
 	const float *constant; /* its elements if it is a float constant, else NULL */
 	int64_t n;             /* elements */
 	int group;             /* index of another tensor with the same scale, or its own; see qt_group() */
+	int members;           /* of a group's first tensor: how many the group has */
 	struct observed range; /* values over the samples; of a group's first tensor: those of the whole group */
 	float scale;           /* of a group's first tensor, once qt_plan() is done */
 	int32_t zp;            /* its zero point */
@@ -91,7 +93,7 @@ struct qt {
 	struct qt_tensor *tensor; int n_tensor, cap_tensor;
 	struct qt_op *op; int n_op, cap_op;
 	int n_integer;         /* operators with integer kernels */
-	void **block; int n_block, cap_block;   /* memory of qt_alloc(), freed at the end */
+	struct blocks blocks;  /* memory of qt_alloc() */
 	char *msg;             /* the caller's room of WEFT_MSG_LEN bytes */
 };
 
@@ -111,8 +113,8 @@ int qt_result(const struct qt *q, const struct tfl_op *o, int k);
 
 /* plan.c: returns the index of the first tensor of t's group. */
 int qt_group(struct qt *q, int t);
-/* Decides which operators become integer ones, joins groups and finds scales. Returns 0 or -ENOMEM. */
-int qt_plan(struct qt *q);
+/* Decides which operators become integer ones, joins groups and finds scales. */
+void qt_plan(struct qt *q);
 /* Sets *scale and *zp to quantise lo..hi, widened to include 0, with the type of activations. */
 void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t *zp);
 

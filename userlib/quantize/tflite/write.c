@@ -226,7 +226,6 @@ static size_t write_ports(struct qt *q, struct fbw *w, const struct fb_vec *list
 int qt_write(struct qt *q, uint8_t **out, size_t *len)
 {
 	uint32_t *kind = qt_alloc(q, ((size_t)q->n_op + 1) * sizeof *kind);
-	const int n_block = q->n_block;
 	struct fbw w = { 0 };
 	size_t slot[4], port[4];
 
@@ -245,7 +244,7 @@ int qt_write(struct qt *q, uint8_t **out, size_t *len)
 	fbw_link(&w, port[2], write_ports(q, &w, &q->m.outputs));
 	fbw_link(&w, port[3], write_ops(q, &w, kind));
 	fbw_link(&w, slot[3], write_buffers(q, &w));
-	if (w.failed || q->n_block < n_block + 3) {    /* codes and two lists of ports were allocated */
+	if (w.failed || q->blocks.failed) {
 		free(w.p);
 		return qt_fail(q, -ENOMEM, "out of memory");
 	}

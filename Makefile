@@ -753,7 +753,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 
 # Small: Verilator's makefile and ours in one step. Target, name, modules.
 define bench_rule
-$(1): $(3) $(wildcard sim/rtl/$(2)/*) Makefile
+$(1): $(3) $(wildcard sim/rtl/$(2)/*) sim/rtl/bench.h Makefile
 	$$(call say,VERILOG,$$@)
 	@mkdir -p $$(@D)/$(2)
 	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \

@@ -4,7 +4,6 @@
  * host link at the borders of the fence and in front of a slow memory, the counters and
  * interrupts of the registers, resets of one cycle.
  */
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +12,7 @@
 #include <cmocka.h>
 
 #include "sim/rtl/blocks/blocks.h"
+#include "tests/support/bench_so.h"
 #include "tests/support/level.h"
 
 static const struct weft_blocks_bench_api *api;
@@ -20,19 +20,9 @@ static char msg[WEFT_BLOCKS_MSG];
 
 static int setup(void **state)
 {
-	char path[512];
-	const struct weft_blocks_bench_api *(*get)(void);
-
 	(void)state;
-	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-blocks.so", test_env("WEFT_BUILD", "build"));
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so) {
-		printf("%s is not built (make sim)\n", path);
-		return -1;
-	}
-	*(void **)&get = dlsym(so, "weft_blocks_bench_api");
-	api = get();
-	return 0;
+	api = bench_api("blocks");
+	return api ? 0 : -1;
 }
 
 static void test_link_edges(void **state)

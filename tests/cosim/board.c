@@ -4,7 +4,6 @@
  * controller (random bursts, strobes, rows crossed, refresh) and USB bridge
  * (frames around whole packets, bytes both ways).
  */
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include <cmocka.h>
 
 #include "sim/rtl/board/board.h"
+#include "tests/support/bench_so.h"
 #include "tests/support/level.h"
 
 static const struct weft_board_bench_api *api;
@@ -21,19 +21,9 @@ static char msg[WEFT_BOARD_MSG];
 
 static int setup(void **state)
 {
-	char path[512];
-	const struct weft_board_bench_api *(*get)(void);
-
 	(void)state;
-	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-board.so", test_env("WEFT_BUILD", "build"));
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so) {
-		printf("%s is not built (make sim)\n", path);
-		return -1;
-	}
-	*(void **)&get = dlsym(so, "weft_board_bench_api");
-	api = get();
-	return 0;
+	api = bench_api("board");
+	return api ? 0 : -1;
 }
 
 static void test_sdram(void **state)

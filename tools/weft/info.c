@@ -118,13 +118,7 @@ static int print_plan_json(const weft_net *net, const struct weft_session_option
 	cJSON_ArrayForEach(o, ops)
 		cJSON_AddStringToObject(o, "reason", r->ops[i++].reason);
 	cJSON_AddItemToObject(j, "ops", ops);
-	char *text = cJSON_Print(j);
-	cJSON_Delete(j);
-	if (!text)
-		return fail(EXIT_DEVICE, "out of memory");
-	puts(text);
-	free(text);
-	return EXIT_DONE;
+	return print_tree(j);
 }
 
 struct args { struct weft_session_options o; struct load_args load; const char *model; bool json; };

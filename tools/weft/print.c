@@ -101,6 +101,18 @@ static cJSON *json_outputs(const weft_net *net, char *const *files)
 	return list;
 }
 
+int print_tree(struct cJSON *j)
+{
+	char *text = cJSON_Print(j);
+
+	cJSON_Delete(j);
+	if (!text)
+		return fail(EXIT_DEVICE, "out of memory");
+	puts(text);
+	free(text);
+	return EXIT_DONE;
+}
+
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
                const struct weft_report *r, const struct requant_report *requant, char *const *files)
 {
@@ -134,13 +146,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddItemToObject(j, "outputs", json_outputs(net, files));
 	cJSON_AddNumberToObject(j, "seconds", r->seconds);
 	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds : 0);
-	char *text = cJSON_Print(j);
-	cJSON_Delete(j);
-	if (!text)
-		return fail(EXIT_DEVICE, "out of memory");
-	puts(text);
-	free(text);
-	return 0;
+	return print_tree(j);
 }
 
 /* What the units did, in percent of all cycles. */

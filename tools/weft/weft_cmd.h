@@ -152,6 +152,8 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 
 /** The operators of a report as JSON, an array (cJSON). */
 struct cJSON *json_ops(const struct weft_session_options *o, const struct weft_report *r);
+/* Prints a tree of JSON to standard output and frees it. Returns EXIT_DONE, or EXIT_DEVICE without memory. */
+int print_tree(struct cJSON *j);
 
 /** "sram" or "ddr". */
 const char *memory_name(const struct weft_session_options *o);

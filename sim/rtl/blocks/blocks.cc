@@ -5,7 +5,6 @@
 #include "sim/rtl/blocks/blocks.h"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -15,38 +14,14 @@
 #include "include/weft/gen/chip.h"
 #include "include/weft/gen/msg.h"
 #include "include/weft/gen/regs.h"
+#include "sim/rtl/bench.h"
 #include "verilated.h"
+
+static_assert(WEFT_BLOCKS_MSG >= kBenchMsg, "room for a message");
 
 namespace {
 
 constexpr uint32_t kMemory = 4u << 20;
-
-struct Random {
-	uint64_t s;
-	explicit Random(uint64_t seed) : s(seed * 0x9e3779b97f4a7c15u + 1) {}
-	uint32_t below(uint32_t n)
-	{
-		s ^= s << 13;
-		s ^= s >> 7;
-		s ^= s << 17;
-		return static_cast<uint32_t>((s >> 32) * n >> 32);
-	}
-};
-
-struct Failure {
-	char *msg;
-	bool failed = false;
-	void operator()(const char *format, ...) __attribute__((format(printf, 2, 3)))
-	{
-		if (failed)
-			return;
-		failed = true;
-		va_list args;
-		va_start(args, format);
-		std::vsnprintf(msg, WEFT_BLOCKS_MSG, format, args);
-		va_end(args);
-	}
-};
 
 // Clock and reset; everything that nobody drives is low.
 struct Bench {

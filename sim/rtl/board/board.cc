@@ -4,45 +4,20 @@
 // sheets have them, and random traffic through the controllers in front.
 #include "sim/rtl/board/board.h"
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <deque>
 #include <vector>
 
 #include "Vweft_board_bench.h"
+#include "sim/rtl/bench.h"
 #include "verilated.h"
+
+static_assert(WEFT_BOARD_MSG >= kBenchMsg, "room for a message");
 
 namespace {
 
 constexpr uint32_t kBytes = 32u << 20;
-
-struct Random {
-	uint64_t s;
-	explicit Random(uint64_t seed) : s(seed * 0x9e3779b97f4a7c15u + 1) {}
-	uint32_t below(uint32_t n)
-	{
-		s ^= s << 13;
-		s ^= s >> 7;
-		s ^= s << 17;
-		return static_cast<uint32_t>((s >> 32) * n >> 32);
-	}
-};
-
-struct Failure {
-	char *msg;
-	bool failed = false;
-	void operator()(const char *format, ...) __attribute__((format(printf, 2, 3)))
-	{
-		if (failed)
-			return;
-		failed = true;
-		va_list args;
-		va_start(args, format);
-		std::vsnprintf(msg, WEFT_BOARD_MSG, format, args);
-		va_end(args);
-	}
-};
 
 // Takes commands at the rising edge of its clock, the falling one of ours.
 struct Sdram {

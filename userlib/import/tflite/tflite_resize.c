@@ -175,9 +175,6 @@ static float share_of(const struct axis *a, int64_t o, int64_t *low, int64_t *hi
 	return at - (float)*low;
 }
 
-/* One of the four neighbours of each output element: along each axis the higher one (true) or the lower one. */
-struct corner { bool high[2]; };
-
 /*
  * Adds the shares of one neighbour of each output element along axis a, a constant of shape
  * [1,out,1,1] for rows (k is 0) or [1,1,out,1] for columns (k is 1): those of the higher neighbour
@@ -239,15 +236,14 @@ static int product(struct tfl_lower *l, int x, int y, const int64_t *dim)
  */
 static int bilinear_float(struct tfl_lower *l, int x, const struct axis a[2])
 {
-	static const struct corner corners[4] = { { { 0, 0 } }, { { 1, 0 } }, { { 0, 1 } }, { { 1, 1 } } };
 	const weft_tensor t = l->g->tensors[x].t;
 	const int64_t dim[4] = { t.dim[0], a[0].out, a[1].out, t.dim[3] };
 	int sum = -1;
 
 	for (int i = 0; i < 4; i++) {
-		const struct corner *c = &corners[i];
-		int v = corner_of(l, corner_of(l, x, &a[0], 0, c->high[0]), &a[1], 1, c->high[1]);
-		v = product(l, product(l, v, shares(l, &a[0], 0, c->high[0]), dim), shares(l, &a[1], 1, c->high[1]), dim);
+		const bool lower_row = i & 1, right_column = i & 2;
+		int v = corner_of(l, corner_of(l, x, &a[0], 0, lower_row), &a[1], 1, right_column);
+		v = product(l, product(l, v, shares(l, &a[0], 0, lower_row), dim), shares(l, &a[1], 1, right_column), dim);
 		if (v < 0)
 			return v;
 		sum = i ? tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ sum, v }, 2, WEFT_FP32, 4, dim, i == 3) : v;

@@ -10,11 +10,7 @@
 
 #include "tflite_lower.h"
 
-/*
- * Adds a new float32 constant of one element, v, with `rank` dimensions of 1. Returns the graph
- * tensor, or a negative errno.
- */
-static int number(struct tfl_lower *l, int rank, float v)
+int tfl_real_number(struct tfl_lower *l, int rank, float v)
 {
 	uint32_t bits;
 
@@ -43,7 +39,7 @@ static int two(struct tfl_lower *l, weft_opcode op, int x, int y)
 
 static int with(struct tfl_lower *l, weft_opcode op, int x, float v)
 {
-	return x < 0 ? x : two(l, op, x, number(l, l->g->tensors[x].t.rank, v));
+	return x < 0 ? x : two(l, op, x, tfl_real_number(l, l->g->tensors[x].t.rank, v));
 }
 
 /*

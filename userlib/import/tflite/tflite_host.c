@@ -669,15 +669,6 @@ static int local_response(struct tfl_lower *l)
 	return transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], true);
 }
 
-/* Adds the float32 number v, of rank 0. Returns the tensor, or a negative errno. */
-static int real(struct tfl_lower *l, float v)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
-	return tfl_number(l, "number", WEFT_FP32, 0, (int64_t)bits);
-}
-
 /*
  * Lowers ATAN2 of float32 y (operand 0) and x: atan(y / x), and where x is below 0 another half turn towards the sign of
  * y. It is 0 where both are 0; -0 counts as 0. Returns the result's tensor, or a negative errno.
@@ -685,7 +676,7 @@ static int real(struct tfl_lower *l, float v)
 static int atan_2(struct tfl_lower *l)
 {
 	int y = tfl_value(l, 0), x = y < 0 ? y : tfl_value(l, 1);
-	const int zero = x < 0 ? x : real(l, 0), up = zero < 0 ? zero : real(l, (float)M_PI), down = up < 0 ? up : real(l, -(float)M_PI);
+	const int zero = x < 0 ? x : tfl_real_number(l, 0, 0), up = zero < 0 ? zero : tfl_real_number(l, 0, (float)M_PI), down = up < 0 ? up : tfl_real_number(l, 0, -(float)M_PI);
 
 	if (down < 0)
 		return down;

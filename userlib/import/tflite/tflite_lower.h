@@ -119,6 +119,8 @@ int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, co
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
 /* Returns a new constant of one element, v, of an integer type, with `rank` dimensions of 1. */
 int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v);
+/* tflite_float_more.c: adds the constant v, float32, with rank dimensions of 1. Returns the tensor, or a negative errno. */
+int tfl_real_number(struct tfl_lower *l, int rank, float v);
 /* Allocates n * bytes bytes, for free(). Returns NULL after a failure. */
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
 

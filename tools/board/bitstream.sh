@@ -91,8 +91,9 @@ fi
 # ---- seeds ----------------------------------------------------------------------
 
 # Places and routes from one seed; what it did stays in its folder with the sum of its sources.
+# A run that a signal ended says nothing about the design, so that it is made again.
 seed() { # number
-	local dir=$out/${PACK:+pack} start=$SECONDS status=0 job
+	local dir=$out/${PACK:+pack} start=$SECONDS status=0 ended job
 	[ -n "${PACK:-}" ] || dir=$out/seed-$1
 	job="$sum $(cat hw/board/"$board"/*.lpf | sha256sum) $("$nextpnr" --version 2>&1 | tail -1) ${PACK:-}"
 	if [ "$(cat "$dir/done" 2>/dev/null)" = "$job" ]; then
@@ -102,10 +103,17 @@ seed() { # number
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	say NEXTPNR "seed $1"
+	set +e
 	"$nextpnr" "${part[@]}" --seed "$1" --json "$out/weft.json" --lpf hw/board/"$board/$board.lpf" \
 		--textcfg "$dir/weft.config" --report "$dir/nextpnr.json" --log "$dir/log" ${PACK:+--pack-only} 2>&1 |
 		awk -v dir="$dir" '/^Info: (Packing|Placing|Running|Routing|Creating|Starting|Device utilisation)|^ERROR|^Info: Program finished/ {
-			print "  NEXTPNR   " substr($0, 1, 100); fflush() }' || true
+			print "  NEXTPNR   " substr($0, 1, 100); fflush() }'
+	ended=${PIPESTATUS[0]}
+	set -e
+	if [ "$ended" -gt 128 ]; then
+		say NEXTPNR "seed $1: ended by signal $((ended - 128)); it counts as not tried"
+		return 2
+	fi
 	grep -q '^Info: Program finished normally' "$dir/log" || status=1
 	if [ $status = 0 ] && [ -z "${PACK:-}" ]; then
 		"$pack" --compress "$dir/weft.config" --bit "$dir/weft.bit" || status=2

@@ -152,9 +152,10 @@ static void note_stripes(struct npu_step *s)
 
 /*
  * Plan every NPU step (step_place()), choose offsets in the arena for the tensors that need one, then for
- * each step search the splits of nodes, append its command stream to the program and put records beside
- * weights. Returns 0, -ENOMEM, -E2BIG if a stream of several nodes or the arena or the constants become too
- * large, or -ERANGE if one node cannot be expressed: cc->bad_node then is that node and cc->bad_why the
+ * each step search the splits of nodes with at most MAX_TUNED emitted commands, append its command stream
+ * to the program, put records beside weights, and note in each node its stripe group. The plans are freed
+ * in any case. Returns 0, -ENOMEM, -E2BIG if a stream of several nodes or the arena or the constants become
+ * too large, or -ERANGE if one node cannot be expressed: cc->bad_node then is that node and cc->bad_why the
  * reason. A stream of a single node that is too large counts as -ERANGE.
  */
 static int compile_steps(struct cc *cc)
@@ -271,11 +272,13 @@ static int compile(struct cc *base, weft_program **p)
 }
 
 /*
- * Compile graph g, which weft_graph_check() accepts and which must outlive the program, for the configuration
- * and with the options of o (NULL: defaults, configuration w16). Operators that the NPU cannot run become
- * host steps. Returns 0 with *p set, which the caller frees by weft_program_free(); -EINVAL: no such
- * configuration; -ENOMEM; -E2BIG: the arena or a stream is beyond what a window can address. On failure msg
- * (WEFT_MSG bytes) has one line and *p is unchanged.
+ * Compile graph g, which weft_graph_check() accepts and which must outlive the program, for the
+ * configuration and with the options of o (NULL: defaults, configuration w16). With of_model the
+ * configuration has the functional model's features; sp_limit bounds the scratchpad, rounded down to whole
+ * words of N bytes. Operators that the NPU cannot run become host steps. Returns 0 with *p set, which the
+ * caller frees by weft_program_free(); -EINVAL: no such configuration; -ENOMEM; -E2BIG: the arena or a
+ * stream is beyond what a window can address. On failure msg (WEFT_MSG bytes) has one line and *p is
+ * unchanged.
  */
 int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft_program **p, char *msg)
 {

@@ -69,10 +69,12 @@ int cc_new_root(struct cc *cc, int64_t bytes)
 }
 
 /*
- * Append a node of this kind to cc->nodes: its window is one pixel, it has no weights and no second operand,
- * and its post unit changes nothing (scale 1, limits of the whole type). `elem` is the size of an element in
- * bytes: with 2 the node's arithmetic is int16's, else int8's. Returns the node, or NULL if there is no
- * memory. The array may move, so pointers to other nodes are invalid after the call.
+ * Append a node of this kind to cc->nodes: its window is one pixel, it has no weights (wt.w, wt.bias -1)
+ * and no second operand (r_t -1), and its post unit changes nothing (scales of 1, zero points 0, limits of
+ * the whole type). `elem` is the size of an element in bytes: with 2 the node's arithmetic is int16's, else
+ * int8's. Convolutions of all kinds get conv.m 1; all other fields are 0, which the caller must set where
+ * that is wrong (op, last, y_tensor, x_t, views). Returns the node, or NULL if there is no memory. The
+ * array may move, so pointers to other nodes are invalid after the call.
  */
 struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 {

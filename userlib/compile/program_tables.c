@@ -11,8 +11,10 @@
 #include "userlib/compile/plan/plan.h"
 
 /*
- * Multiplications that operator o does as the graph states it, whatever the device does for it. They are
- * counted for convolutions of all kinds and matrix products; 0 for all other operators.
+ * Multiplications that operator o does as the graph states it, whatever the device does for it: for
+ * convolutions and matrix products the elements of the result times the products of each; for
+ * TRANSPOSE_CONV2D the elements of the input times kernel taps and output channels. 0 for all other
+ * operators.
  */
 static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 {
@@ -38,8 +40,10 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Write into `text` for people what kind of node this is: kernel size, unit and, if there is one, the
- * addition behind it ("3x3 on the array, addition behind it"). Returns text.
+ * Write into `text` (96 bytes), for people, what kind of node this is: kernel size and unit ("average over
+ * 7x7 on the depthwise engine", "3x3 on the array, addition behind it", for DWCONV also the output channels
+ * per channel), "average", "mean" (a sum) or "maximum over" a pooling kernel, "on the alu", or
+ * "elementwise" with what its second operand does (table, product, subtraction, addition). Returns text.
  */
 static const char *node_words(const struct node *nd, char text[96])
 {
@@ -80,10 +84,12 @@ static const char *no_unit(const struct cc *cc, int i)
 }
 
 /*
- * Set for people why operator i runs where it does (cc->ops[i].reason). An operator of a node gets the node's
- * description if the node is named after it, else the operator into which it is fused; aliases and constants
- * get a fixed text. An operator on the host keeps the reason that a stage has given, or gets the one of
- * no_unit(). Returns 0 or -ENOMEM.
+ * Set for people why operator i runs where it does (cc->ops[i].reason, replacing an earlier text). An
+ * operator of a node gets the node's description if the node is named after it (kernel size and "input in
+ * strips" if im2col has split the node's columns), else "fused into operator" with the number of the one
+ * that names the node; aliases, constants and operators that their readers absorb get a fixed text. An
+ * operator on the host keeps the reason that a stage has given, or gets the one of no_unit(). Returns 0 or
+ * -ENOMEM.
  */
 static int op_reason(struct cc *cc, int i)
 {
@@ -108,10 +114,11 @@ static int op_reason(struct cc *cc, int i)
 }
 
 /*
- * Add the estimate of a node that runs in this step of the program to the entry of the operator whose result
- * it writes. Half cycles of several nodes of one operator add up, for each memory profile. Step, the cycle
- * `done` and the leader of the stripe group are those of the latest step among the operator's nodes; within
- * that step `done` is the largest.
+ * Add the estimate of node nd, which runs in this step of the program, to the program's entry of the
+ * operator whose result it writes. Half cycles of several nodes of one operator add up, for each memory
+ * profile. Nodes of a step before the entry's step change nothing else; a later step becomes the entry's
+ * step and clears `done`. Within the entry's step `done` becomes the largest of the nodes', and a node in a
+ * stripe group sets `stripes` to the operator that leads the group.
  */
 static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 {
@@ -131,8 +138,10 @@ static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 }
 
 /*
- * Allocate and fill the program's table of operators: unit, the operator into which each is fused, step,
- * multiplications, estimate and reason. The reasons move from cc->ops to the program. Returns 0 or -ENOMEM.
+ * Allocate and fill the program's table of operators: unit, the operator whose output the group writes
+ * (into), step, multiplications, estimate and reason. Operators in no node have into -1, and those that do
+ * not run at all also step -1 and unit NONE. The reasons move from cc->ops to the program. Returns 0 or
+ * -ENOMEM.
  */
 static int finish_ops(struct cc *cc)
 {

@@ -58,10 +58,11 @@ static void edges(const struct node *nd, int64_t *left, int64_t *right)
 }
 
 /*
- * Does the array save at least 15 % of its cycles if the windows of this convolution are copied side by side,
- * the copies' own time included (they pass the post unit, a row a cycle)? It also refuses runs of more than
- * four words of N, more than MAX_EDGES output columns that see padding, and float8 weights with infinities or
- * NaN where there is padding, since the copies hold zeros there.
+ * Does the array save at least 15 % of its cycles if the windows of this convolution are copied side by
+ * side? The time with copies counts as the array's own, or that of the copies and the results, which pass
+ * the post unit a row a cycle, if that is more. It also refuses runs of more than four words of N, more
+ * than MAX_EDGES output columns that see padding or none that sees none, and float8 weights with infinities
+ * or NaN where there is padding, since the copies hold zeros there.
  */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {
@@ -83,7 +84,8 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 
 /*
  * Add an elementwise node for the convolution's operator that must run before the convolution and waits for
- * the same tensor; the caller sets its views. Returns the node, or NULL if there is no memory.
+ * the same tensor; debug records do not describe its result (y_tensor -1), and split_columns is set. The
+ * caller sets its views. Returns the node, or NULL if there is no memory.
  */
 static struct node *new_copy(const struct im2col *s)
 {

@@ -31,8 +31,11 @@ static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Set how the packed weights of a convolution on the array are laid out: whether kernel columns and channels
- * are one run (joined), elements and number of runs, chunks of N in a run, column tiles, and bytes of a tile.
+ * Set how the packed weights of a convolution on the array are laid out in nd->wt: whether kernel columns
+ * and channels are one run (joined: constant weights, no dilation along x, pixels of the input side by
+ * side, not block-diagonal), elements and number of runs, chunks of N in a run, column tiles, and bytes of
+ * a tile. A run of block-diagonal weights has the input channels that N output channels can touch, at most
+ * N.
  */
 static void measure_conv(const struct cc *cc, struct node *nd)
 {
@@ -97,8 +100,9 @@ static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 }
 
 /*
- * The parameter record of output channel c: bias, multiplier and shift, as far as the node's mode uses them.
- * Channels beyond the last one get a record that is merely legal.
+ * The parameter record of output channel c: the bias, and for scaled sums multiplier and shift; in a float8
+ * node or with raw sums the bias alone. Channels of a pixel group repeat those of its first pixel. Channels
+ * beyond the last one, which only fill the last tile, get a record that is merely legal (shift 2, else 0).
  */
 static struct weft_param param(const struct cc *cc, const struct node *nd, int64_t c)
 {
@@ -354,9 +358,10 @@ static int pack_tensor(struct cc *cc, int root)
 }
 
 /*
- * Pack what a node needs of constants: its constant operands, and its records and weights. *raw and *packed
- * add up the bytes of all weights so far, before and after packing. Returns 0, -ENOMEM, -E2BIG, or -ERANGE
- * with cc->bad_node if packing makes the weights so far too much larger (GROWTH_MAX, GROWTH_FREE).
+ * Pack what a node needs of constants: its constant operands, and its records and weights, whose layout is
+ * set in nd->wt; `item` is its place in the order. *raw and *packed add up the bytes of all weights so far,
+ * before and after packing. Returns 0, -ENOMEM, -E2BIG (too many constants), or -ERANGE with cc->bad_node
+ * and cc->bad_why if *packed then exceeds GROWTH_MAX times *raw plus GROWTH_FREE.
  */
 static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int64_t *packed)
 {

@@ -40,8 +40,10 @@ static int list_uses(struct cc *cc)
 }
 
 /*
- * Give every tensor whose type the device knows in this configuration a dense view of its own storage, and
- * set the bytes of the storage. Tensors of other types get root -1, which means that they have no view.
+ * Set the bytes of every tensor's storage, and give each tensor whose type the device knows a dense view of
+ * its own storage. These types are int8 and int16; float8 and fp16 if the array has float8 (cfg->has_fp8);
+ * with the alu all types of up to 4 bytes, int48 and int64; with raw sums int32 and int48. Tensors of other
+ * types get root -1, which means that they have no view.
  */
 static void own_views(struct cc *cc)
 {

@@ -224,11 +224,12 @@ static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool a
 }
 
 /*
- * Find sizes n of pieces into which a simplified nest can be cut: at most four dimensions and 65535 elements
- * along each and 2^24 in all, so that one command can take a piece, and at most `bytes` bytes for the
- * operands in the mask `packed` together, each rounded up to `align`. It starts with the largest piece and
- * halves dimensions. Returns false if not even the smallest piece fits, a folded axis is longer than a
- * command counts, or an index reaches too far.
+ * Find sizes n of pieces into which a simplified nest can be cut: 65535 elements along each dimension and
+ * 2^24 in all, so that one command can take a piece, and at most `bytes` bytes for the operands in the mask
+ * `packed` together, each rounded up to `align`. Only the four innermost dimensions are above 1, or the
+ * axis and the three innermost others. It starts with the largest such piece, equal parts of each
+ * dimension, and halves dimensions (halve()). Returns false if not even the smallest piece fits, a folded
+ * axis is longer than a command counts, or idx_last or idx_step is 2^20 or more; n then means nothing.
  */
 bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS])
 {

@@ -13,8 +13,9 @@
 #include "userlib/compile/sequence/tfl.h"
 
 /*
- * Set the reason for people why operator op runs where it does, formatted as by printf; an earlier reason is
- * replaced. Returns 0, so that a matcher can return it as "no match", or -ENOMEM.
+ * Set the reason for people why operator op runs where it does, formatted as by printf and cut after 159
+ * characters; an earlier reason is freed and replaced. Returns 0, so that a matcher can return it as "no
+ * match", or -ENOMEM with no reason left.
  */
 int cc_reason(struct cc *cc, int op, const char *format, ...)
 {
@@ -88,9 +89,12 @@ static int32_t mul_at(const weft_tensor *t, int64_t i)
 }
 
 /*
- * Read RESCALE i into *r. Returns false, with *r unchanged, if the post unit cannot do it: it must be signed
- * on both sides, multipliers and shifts must be constants of the same number, multipliers not negative,
- * shifts within 2..62, and rounding to even needs the feature has_even.
+ * Read RESCALE i into *r: its tensors of multipliers and shifts, zero points, whether scales differ by
+ * channel (more than one of them), and in r->s the first channel's multiplier, shift and rounding
+ * (DOUBLE_ROUND counts only with scale32). Returns false, with *r unchanged, if the post unit cannot do it:
+ * it must be signed on both sides, multipliers (int16 or int32) and shifts (int8) must be constants of the
+ * same number, multipliers not negative, shifts within 2..62, and rounding to even needs the feature
+ * has_even.
  */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 {
@@ -124,8 +128,9 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 }
 
 /*
- * Is r one scale for all channels that does nothing but shift (x - x_zp) left? Then *left is by how many
- * bits, 0..30. If the answer is false, *left is undefined.
+ * Is r one scale for all channels whose multiplier is a power of two, 2^(shift + k) with k >= 0, so that it
+ * shifts (x - x_zp) left by k bits? Then *left is k, 0..30. The output's zero point r->y_zp is not looked
+ * at. If the answer is false, *left is undefined.
  */
 bool is_left_shift(const struct rescale *r, int *left)
 {
@@ -143,8 +148,8 @@ bool is_left_shift(const struct rescale *r, int *left)
 
 /*
  * If a CLAMP is the only reader of operator *last's result, fuse it: narrow the limits *lo and *hi to what
- * both clamps together let through, within the range of the result's type, and set *last to the CLAMP.
- * Otherwise nothing changes.
+ * both clamps together let through, within the range of the result's type, and set *last to the CLAMP,
+ * which the caller must claim. Otherwise nothing changes.
  */
 void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
 {
@@ -224,9 +229,9 @@ static bool slice_view(const struct cc *cc, int i, struct view *v)
 }
 
 /*
- * If PAD i pads only rows and columns of a tensor of rank 4, and with this value, add its padding to pads[4]
- * (top, bottom, left, right), so that a node can do it as its own padding. Returns false, with pads
- * unchanged, if it pads otherwise or the sum exceeds 32767.
+ * If PAD i pads only rows and columns of a tensor of rank 4 that has a view, and with this value, add its
+ * padding to pads[4] (top, bottom, left, right), so that a node can do it as its own padding. Returns true
+ * then; false, with pads unchanged, if it pads anything else, a padding is negative or a sum exceeds 32767.
  */
 static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 {
@@ -263,10 +268,11 @@ static struct view input_view(const struct cc *cc, int *t)
 }
 
 /*
- * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, and begins within the
- * padding: add what is left of the padding above and to the left to pads[0] and pads[2], set *t to the PAD's
- * operand, and limit[0] and limit[1] to how many of its rows and columns the SLICE keeps at most. Returns
- * false, with nothing changed, otherwise.
+ * Read through SLICE i, if its operand comes from a PAD that pad_folds() accepts with this value, the SLICE
+ * keeps all images and channels, and it begins within the padding above and to the left and ends behind it.
+ * Then what the SLICE leaves of that padding is added to pads[0] (top) and pads[2] (left), *t becomes the
+ * PAD's operand, limit[0] and limit[1] become how many of the operand's rows and columns the SLICE can
+ * reach, and true is returned. Returns false, with nothing changed, otherwise.
  */
 static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int *t, int64_t limit[2])
 {
@@ -292,10 +298,11 @@ static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int
 }
 
 /*
- * Let the node read tensor t as its input x. If a SLICE makes t, the node reads the SLICE's operand in place.
- * If `pads` (top, bottom, left, right) is not NULL, a PAD of rows and columns with pad_value in front, also
- * one behind which a SLICE cuts, is read through as well and its padding added to pads. Sets x and x_t; the
- * operators read through are not claimed.
+ * Let the node read tensor t as its input x. If a SLICE makes t, the node reads the SLICE's operand in
+ * place. If `pads` (top, bottom, left, right) is not NULL, a PAD of rows and columns with pad_value in
+ * front is read through as well, and its padding added to pads; so is a PAD with a SLICE behind it, of
+ * which only top and left are added to pads, and the rows and columns of x are cut to those that the SLICE
+ * keeps. Sets x and x_t (the tensor that is read in the end); the operators read through are not claimed.
  */
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
@@ -442,7 +449,11 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
-/* Pass before all others: islands of floats, the last first, since one may take another in. 0 or a negative errno */
+/*
+ * Pass before all others: offer every operator that is in no node yet and not forbidden to match_island(),
+ * from the last operator to the first, since a later one may take earlier ones into its island of floats.
+ * Returns 0 or the first negative errno.
+ */
 static int match_islands(struct cc *cc)
 {
 	for (int i = cc->g->n_ops - 1; i >= 0; i--) {
@@ -454,9 +465,11 @@ static int match_islands(struct cc *cc)
 }
 
 /*
- * Make operator i a loop nest if needed[] is set for its result, nothing has taken it yet and it is not
- * forbidden. needed[t] is then set for all tensors t that the new nodes read; if the operator is in no node,
- * for all its operands. Returns 1 if it has become a node, 0 if not, or a negative errno.
+ * Make operator i a loop nest by match_alu() if needed[] is set for a result of it, nothing has taken it
+ * yet and it is not forbidden. needed[t] is then set for all tensors t that the new nodes read. An operator
+ * that is wanted but ends in no node, such as an alias or one that the host runs, sets needed[] for all its
+ * operands. Operators that are not wanted or are already in a node are left alone. Returns 1 if it has
+ * become a node, 0 if not, or a negative errno.
  */
 static int match_needed(struct cc *cc, int i, bool *needed)
 {
@@ -493,9 +506,9 @@ static int match_rest_on_alu(struct cc *cc)
 }
 
 /*
- * If the network has no operators but RESHAPE, IDENTITY and constants, make each of them a copy on the
- * device, since such a network would otherwise have no node at all. Other networks are left alone. Returns 0
- * or a negative errno.
+ * If the network has no operators but RESHAPE, IDENTITY and constants, make each of them that is not
+ * forbidden a copy on the device (match_same()), since such a network would otherwise have no node at all.
+ * Other networks are left alone. Returns 0 or a negative errno.
  */
 static int match_shapes(struct cc *cc)
 {
@@ -523,9 +536,10 @@ static int match_concats(struct cc *cc, int i)
 
 /*
  * Second stage: group the graph's operators into nodes, in passes from the largest patterns to single
- * operators; each pass takes what the ones before have left. With the option host_only nothing is matched.
- * Operators that match nothing keep the state OP_TODO and run on the host. Returns 0 or a negative errno
- * (-ENOMEM, or -E2BIG: too many constants).
+ * operators; each pass takes what the ones before have left: islands of floats (not with no_fuse), patterns
+ * by opcode, functions of one tensor, casts, with the alu everything that a loop nest can do, and CONCAT.
+ * With the option host_only nothing is matched. Operators that match nothing keep the state OP_TODO and run
+ * on the host. Returns 0 or a negative errno (-ENOMEM, or -E2BIG: too many constants).
  */
 int cc_match(struct cc *cc)
 {

@@ -20,8 +20,9 @@ struct side {
 };
 
 /*
- * Does the scale give the bits that the stages of the post unit's sum give? These round twice (DOUBLE_ROUND),
- * which differs from rounding once only for shifts above 31.
+ * Does the scale give the bits that the stages of the post unit's sum give, which round twice? So do scales
+ * with ROUND_TWICE, and those with ROUND_UP whose shift is at most 31, where both roundings agree; never
+ * those with ROUND_EVEN.
  */
 static bool rounds_as_hardware(const struct scale *s)
 {
@@ -31,8 +32,10 @@ static bool rounds_as_hardware(const struct scale *s)
 
 /*
  * Read one operand t of a sum: it must be an int8 or int16 tensor behind one RESCALE, or behind a RESCALE
- * that only shifts left and a second one. Sets *s to tensor, RESCALEs, zero point, left shift and scale.
- * Returns false if t is something else or its scale rounds otherwise than the hardware; *s then is undefined.
+ * that only shifts left and a second one without a zero point of its input; each has one scale for all
+ * channels and no zero point of its output. Sets *s to tensor, RESCALEs, zero point, left shift and scale;
+ * a single RESCALE that only shifts left, by at least one bit, becomes s->left with scale 1. Returns false
+ * if t is something else or its scale rounds otherwise than the hardware; *s then is undefined.
  */
 static bool read_side(const struct cc *cc, int t, struct side *s)
 {
@@ -124,10 +127,11 @@ static void swap_sides(struct sum *m)
 
 /*
  * Read operator i, ADD or SUB, as a sum of two int8 or int16 tensors behind RESCALEs, shifted left equally,
- * that one RESCALE behind it brings back to their type. Sets *m; of an ADD the operand with more elements
- * becomes m->a, over whose pixels m->b may be repeated. SUB needs the feature has_sub. Returns 1 if a node
- * can compute it, 0 if not, or -ENOMEM. With 0 the reason is set, unless one int8 operand is a single number
- * and a table does it better.
+ * that one RESCALE behind it, the sum's only reader, brings back to their type; that RESCALE has one scale,
+ * no zero point of its input, and rounds to even or as the hardware does. Sets *m; of an ADD the operand
+ * with more elements becomes m->a, over whose pixels m->b may be repeated (m->spread). SUB needs the
+ * feature has_sub. Returns 1 if a node can compute it, 0 if not, or -ENOMEM. With 0 the reason is set,
+ * unless one int8 operand is a single number and the device has tables, which do it better.
  */
 static int read_sum(struct cc *cc, int i, struct sum *m)
 {
@@ -158,9 +162,11 @@ static int read_sum(struct cc *cc, int i, struct sum *m)
 }
 
 /*
- * The number of the convolution's node behind which the sum can run, or -1. If both operands of an ADD come
- * from convolutions, it is the one with more products in a sum, since it hides the addition better. If it
- * makes the second operand, the operands of *m are exchanged. Of a SUB only the first operand counts.
+ * The number of the convolution's node behind which the sum can run (conv_before()), or -1. It is -1 also
+ * if both operands are the same tensor or the second one is repeated over pixels. If both operands of an
+ * ADD come from convolutions, it is the one with more products in a sum, since it hides the addition
+ * better; with equally many the first. If it makes the second operand, the operands of *m are exchanged. Of
+ * a SUB only the first operand counts.
  */
 static int choose_conv(const struct cc *cc, int i, struct sum *m)
 {

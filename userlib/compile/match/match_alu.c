@@ -223,8 +223,8 @@ static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_
 }
 
 /*
- * The second operand of a nest from tensor t: its value if it is a constant of one element, else t over the
- * `rank` dimensions of the result.
+ * The second operand of a nest from tensor t: its value if it is a constant of one element of int8, int16,
+ * int32 or bool, else number() of t over the `rank` dimensions of the result.
  */
 static struct nest_operand second(const struct cc *cc, int t, int rank)
 {
@@ -530,11 +530,12 @@ static void dense_but(struct nest_operand *y, const struct loop_nest *s, const b
 #define WORTH_REPEATING 4
 
 /*
- * Match RESCALE r_op, whose nest is *r, together with the ADD, SUB or MUL in front of it, if most results are
- * copies of others because both operands repeat themselves along some dimensions. Then three nests of
- * operator `last` are added: each distinct sum once, its scaling, and the copying to all results. It is done
- * if each is copied at least WORTH_REPEATING times and nothing else reads the sum. *r is changed only then.
- * Returns 1 if the nests were added, 0 if not, or -ENOMEM.
+ * Match RESCALE r_op, whose nest is *r, together with the ADD, SUB or MUL in front of it, if most results
+ * are copies of others because both operands repeat themselves along some dimensions. Then three nests of
+ * operator `last` are added: each distinct sum once, its scaling, and the copying to all results; both
+ * operators are claimed. It is done if each sum is copied at least WORTH_REPEATING times, nothing else
+ * reads the int32 sum, no node has its operator, and multiplier and shift are single numbers. *r is changed
+ * only then. Returns 1 if the nests were added, 0 if not, or -ENOMEM.
  */
 static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 {
@@ -601,9 +602,10 @@ static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 }
 
 /*
- * Match RESCALE i as a nest. `last` is i, or a CLAMP that alone reads its result, whose limits the nest
- * takes. Returns 1 if it was matched; 0 if the configuration does not round to even as asked, the host does
- * it better (alu_at_edge()) or the command has no such type, with the reason set; or -ENOMEM.
+ * Match RESCALE i as a nest, or as the nests of repeated(). `last` is i, or a CLAMP that alone reads its
+ * result, whose limits the nest takes. Results are clamped to their type if that has 8 or 16 bits. Returns
+ * 1 if it was matched; 0 if the configuration does not round to even as asked, the host does it better
+ * (alu_at_edge()) or the command has no such type, with the reason set; or -ENOMEM.
  */
 static int rescale(struct cc *cc, int i, int last)
 {
@@ -659,8 +661,8 @@ static int rescale_before(const struct cc *cc, int i)
 }
 
 /*
- * Match TABLE i: a look-up among 256 bytes for int8, an interpolation between 513 entries for int16. Returns
- * 1, or -ENOMEM.
+ * Match TABLE i: a look-up among 256 entries for int8 (index x + 128), an interpolation between 513 entries
+ * for int16 (index from x + 32768). Returns 1, or -ENOMEM.
  */
 static int table(struct cc *cc, int i)
 {
@@ -768,8 +770,9 @@ static bool may_be(const struct cc *cc, int i)
 }
 
 /*
- * Match operator i if its results come from single elements: arithmetic, logic, shifts, comparisons, CLAMP.
- * Returns 1 if it was matched, 0 if not (a reason is set if the type is to blame), or a negative errno.
+ * Match operator i if its results come from single elements: arithmetic, logic, shifts, comparisons, CLAMP
+ * (of fp16 by a table). Returns 1 if it was matched; 0 if it is another operator (no reason is set) or the
+ * command does not compute with its type (the reason then is set); or a negative errno.
  */
 static int match_elements(struct cc *cc, int i)
 {
@@ -823,9 +826,11 @@ static int match_elements(struct cc *cc, int i)
 }
 
 /*
- * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do it;
- * a CLAMP takes the RESCALE in front of it along. Returns 1 if it was matched, 0 if not (a reason is set if
- * the opcode is one that the alu has), or a negative errno.
+ * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do
+ * it. It must have one result, not empty, and all its tensors types that the device knows (may_be()). A
+ * CLAMP takes the RESCALE in front of it along if rescale_before() finds one; nothing else is tried then.
+ * Returns 1 if it was matched, 0 if not (a reason is set if the opcode is one that the alu has), or a
+ * negative errno.
  */
 int match_alu(struct cc *cc, int i)
 {

@@ -29,7 +29,8 @@
 
 /*
  * Which value of the node's window is too large for the fields of a command, as a constant text for people:
- * kernel above 4095, stride or dilation above 8192, padding above 16384 or below -16384. NULL if all fit.
+ * kernel above 4095, stride or dilation above 8192, padding above or to the left above 16384 or below
+ * -16384. NULL if all fit.
  */
 const char *conv_limit(const struct node *nd)
 {
@@ -108,7 +109,10 @@ void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, 
 		nd->kind = NODE_DW;
 }
 
-/* Does RESCALE i do nothing but take the low 32 bits of a sum of 48 bits? */
+/*
+ * Does RESCALE i do nothing but take the low 32 bits of a sum of 48 bits? So it does from int48 to int32
+ * with one scale of exactly 1 (multiplier 2^shift, shift below 31) and no zero points.
+ */
 static bool is_narrowing(const struct cc *cc, int i)
 {
 	struct rescale r;
@@ -130,9 +134,10 @@ struct tail {
 };
 
 /*
- * Find the RESCALE to `type` that alone reads operator i's sums, perhaps behind one that only narrows them to
- * 32 bits, and the CLAMP behind it. Sets last, narrow, rescale, r, lo and hi of *t. Returns NULL, or why
- * there is no such tail, for people.
+ * Find the RESCALE to `type` that alone reads operator i's sums, perhaps behind one that only narrows them
+ * to 32 bits, and the CLAMP behind it. The RESCALE must be one that read_rescale() accepts, with no zero
+ * point of its input. Sets last, narrow (-1: none), rescale, r, lo and hi of *t. Returns NULL, or why there
+ * is no such tail, for people; *t then is undefined. Nothing is claimed.
  */
 static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, struct tail *t)
 {
@@ -174,9 +179,11 @@ static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool f
 }
 
 /*
- * Add a node of this kind for operator i that writes the tail's result and covers the tail's operators; its
- * post unit is set from the tail. Kernel, weights and input view are left to the caller. Returns the node, or
- * NULL if there is no memory.
+ * Add a node of this kind for operator i that writes the tail's result, and claim the tail's operators for
+ * it. Sets its mode (int16 or int8, or float8 with the formats of input and output) and its post unit from
+ * the tail: raw sums, or scales, rounding, zero point and limits, with 16-bit multipliers (scale16) for
+ * int16 whose sums were not narrowed. Kernel, weights and input view are left to the caller. Returns the
+ * node, or NULL if there is no memory.
  */
 static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const struct tail *t)
 {
@@ -256,7 +263,10 @@ static const char *bad_floats(const struct cc *cc, int i)
 	return cc->g->tensors[o->in[1]].t.data || cc->has_alu ? NULL : "its weights are computed";
 }
 
-/* Why the array does not take a product of integers whose first operand has type x, for people. */
+/*
+ * Why the array does not take a product of integers whose first operand has type x, as a constant text for
+ * people: int16 in a configuration without it, or a type (of either operand) that no array takes.
+ */
 static const char *no_mode(const struct cc *cc, weft_dtype x)
 {
 	return x == WEFT_INT16 && !cc->cfg->has_int16 ? "the array of this configuration has no int16"
@@ -283,8 +293,9 @@ static const char *bad_types(const struct cc *cc, int i)
 }
 
 /*
- * Set the weights and bias tensors of shape s from operator i's operands, and whether they are computed as
- * the program runs (w_computed, rec_computed).
+ * Set shape s's tensors of weights and biases (wt.bias -1: none) from operator i's second and third
+ * operand, rec_computed if the biases are not constant, and w_computed if the weights or the biases are
+ * not.
  */
 static void note_computed(const struct cc *cc, int i, struct node *s)
 {
@@ -297,8 +308,10 @@ static void note_computed(const struct cc *cc, int i, struct node *s)
 }
 
 /*
- * If operator i's operand is float8, set mode, log2_scale, and the format and finiteness of the weights in
- * shape s; for integers do nothing. Returns NULL, or why the array cannot take these weights, for people.
+ * If operator i's first operand is float8, set in shape s the mode, wt.log2_scale, the format of the
+ * weights and w_finite (constant weights without infinity or NaN); the encoding of constant weights is
+ * chosen by weight_format(), which may change wt.log2_scale. For integers do nothing. Returns NULL, or why
+ * the array cannot take these weights, for people.
  */
 static const char *note_float(const struct cc *cc, int i, struct node *s, int log2_scale)
 {
@@ -344,10 +357,10 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 
 /*
  * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
- * CLAMP behind it. Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched; 0
- * if the array does not take its types, int16 has a zero point, a field of the command is too small
- * (conv_limit()) or there is no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many
- * constants).
+ * CLAMP behind it, or with raw sums where find_tail() says so; a PAD or SLICE in front is read through.
+ * Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched; 0 if the array
+ * does not take its types, int16 has a zero point, a field of the command is too small (conv_limit()) or
+ * there is no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many constants).
  */
 int match_conv(struct cc *cc, int i)
 {
@@ -391,8 +404,10 @@ struct phase { int64_t first, taps, pad; };
 
 /*
  * Along one axis of a TRANSPOSE_CONV2D: which kernel taps make the results at place, place + stride, ... (0
- * <= place < stride), and how much padding the convolution that makes them sees in front of the input.
- * out_pad is the operator's padding there. If no tap makes them, taps and pad are 0.
+ * <= place < stride). The result's `first` is the lowest of them (each next one is `stride` farther),
+ * `taps` their number, and `pad` the padding that the convolution that makes these results sees in front of
+ * the input, perhaps negative. `kernel` is the number of taps along the axis, out_pad the operator's
+ * padding there. If no tap makes them, taps and pad are 0.
  */
 static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int64_t out_pad)
 {
@@ -563,9 +578,9 @@ static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 }
 
 /*
- * Add the nests that make the input of CONV3D i into N x OD images whose channels are the depth's taps, each
- * with all input channels. Returns the number of the storage that holds the images, -ENOMEM or -E2BIG (too
- * many constants).
+ * Add a storage, and the nests that make the input of CONV3D i into N x OD images in it whose channels are
+ * the depth's taps, each with all input channels; taps outside of the input are filled with its zero point.
+ * Returns the number of the storage that holds the images, -ENOMEM or -E2BIG (too many constants).
  */
 static int join_depth(struct cc *cc, int i)
 {
@@ -687,9 +702,9 @@ static int add_product(struct cc *cc, int i, const struct node *shape, const str
 
 /*
  * Match MATMUL i of int8 or float8 as one 1x1 convolution for each pair of matrices, whose weights are the
- * second matrix. There may be MAX_PRODUCTS pairs (float8: MAX_FLOAT_PRODUCTS); sums that are not rescaled
- * need at least N/2 rows. Returns 1 if it was matched, 0 if not (the reason then is set), -ENOMEM or -E2BIG
- * (too many constants).
+ * second matrix, which must be constant unless there is the alu. There may be MAX_PRODUCTS pairs (float8:
+ * MAX_FLOAT_PRODUCTS); raw sums, which no RESCALE alone reads, need at least N/2 rows in the first matrix.
+ * Returns 1 if it was matched, 0 if not (the reason then is set), -ENOMEM or -E2BIG (too many constants).
  */
 int match_matmul(struct cc *cc, int i)
 {

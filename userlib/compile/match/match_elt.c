@@ -28,8 +28,10 @@ struct cone {
 };
 
 /*
- * Does an operator with this opcode make each element of its result from one element of each operand? Tables
- * and multipliers do not count as operands here.
+ * Does an integer operator with this opcode make each element of its result from one element of each
+ * operand? True for sums, products, minimum and maximum, comparisons, SELECT, bitwise operators, shifts,
+ * TABLE, CLAMP, ABS, NEGATE, NOT, CLZ, CAST and RESCALE. Tables and multipliers do not count as operands
+ * here.
  */
 static bool on_elements(weft_opcode op)
 {
@@ -111,10 +113,11 @@ static bool in_cone(const struct cone *c, int i)
 static bool take_operator(const struct cc *cc, struct cone *c, int i);
 
 /*
- * Take tensor t as an operand of the cone. It may be a constant whose elements are all the same, the 8-bit
- * tensor that the function reads (c->x, set by the first one met), or an integer tensor of as many elements,
- * whose operator then is taken into the cone too. Returns false if it is none of these; the cone then is
- * undefined.
+ * Take tensor t as an operand of the cone. It may be a constant whose elements are all the same, or an
+ * integer tensor of exactly `elements` elements: an 8-bit tensor with a view is the one that the function
+ * reads (c->x, set by the first one met; a second one is refused), unless node c->through makes it; the
+ * operator of any other tensor is taken into the cone too. Returns false if t is none of these; the cone
+ * then is undefined.
  */
 static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
 {
@@ -134,9 +137,12 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 }
 
 /*
- * Append operator i and all that it reads, up to the tensor c->x, to the cone. An operator that is already in
- * the cone moves behind its last reader. Returns false if it cannot be part of a function of one byte (wrong
- * opcode or type, in another node, forbidden, too many operators); the cone then is undefined.
+ * Append operator i and all that it reads, up to the tensor c->x, to the cone. An operator that is already
+ * in the cone moves behind its last reader. Returns false if it cannot be part of a function of one byte: i
+ * is negative, its opcode or result type is a wrong one, it is a RESCALE by channel, a table or multiplier
+ * is not constant, it is forbidden, takes dynamic arguments or is in a node other than c->through, or the
+ * cone would have more than MAX_CONE operators or take more than MAX_STEPS steps to list. The cone then is
+ * undefined.
  */
 static bool take_operator(const struct cc *cc, struct cone *c, int i)
 {
@@ -266,11 +272,13 @@ static int function_before(const struct cc *cc, const struct cone *c)
 }
 
 /*
- * Match a function of one byte that ends with operator i as an elementwise node with a table of 256 results,
- * with the CLAMP behind it if the result is int8. If a function's node makes its operand, both become one
- * node; with `behind`, it is matched only then. It needs the feature has_table; RESCALEs at the network's
- * edge are left alone (alu_at_edge()), and without the alu the device must compute the operand. Returns 1 if
- * it was matched, 0 if not (no reason is set), -ENOMEM or -E2BIG (too many constants).
+ * Match a function of one byte that ends with operator i as an elementwise node with a table of 256
+ * results, with the CLAMP behind it if the result is int8; all operators of the function are claimed. If a
+ * function's node makes its operand, both become one node; with `behind`, it is matched only then. It needs
+ * the feature has_table and a result of int8 or uint8; RESCALEs at the network's edge are left alone
+ * (alu_at_edge()), and without the alu the device must compute the operand. Returns 1 if it was matched, 0
+ * if not, also if golden cannot compute the function (no reason is set), -ENOMEM or -E2BIG (too many
+ * constants).
  */
 int match_function(struct cc *cc, int i, bool behind)
 {
@@ -336,7 +344,8 @@ int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[CODES])
 
 /*
  * Give the node's second operand nd->r the dimensions of its input nd->x by repeating dimensions n, y and x
- * of one element (step 0). Returns false if a dimension differs otherwise, or the channels do.
+ * of one element (step 0). Returns true if it has them; false if a dimension differs otherwise, or the
+ * channels do, with the dimensions before that one already changed.
  */
 bool spread_second(struct node *nd)
 {
@@ -370,10 +379,12 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 }
 
 /*
- * Match MUL i, without a shift, of two int8 or int16 tensors (int16 without zero points), with the RESCALE
- * back to their type that alone reads it and the CLAMP behind that, as an elementwise node; the operand with
- * fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Functions of one int8
- * tensor are left to tables. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
+ * Match MUL i, without a shift, of two int8 or int16 tensors (int16 without zero points) as an elementwise
+ * node. Each operand must be a RESCALE to int32 that only subtracts the zero point, and one RESCALE back to
+ * their type, with one scale, must alone read the product; the CLAMP behind it is taken along. The operand
+ * with fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Functions of
+ * one int8 tensor are left to tables. The RESCALEs in front are claimed where nothing else reads them.
+ * Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
  */
 int match_product(struct cc *cc, int i)
 {

@@ -83,8 +83,9 @@ static int cast_behind(const struct cc *cc, int t)
 }
 
 /*
- * If the tail's result so far is fp16 and a CAST to float8 alone reads it, let the tail end with that CAST,
- * which says whether values too large saturate.
+ * If the tail's result so far is fp16 and a CAST to float8 alone reads it, let the tail end with that CAST
+ * (t->last) and set t->saturate: values too large saturate only if it is an ONNX_CAST that says so.
+ * Otherwise nothing changes.
  */
 static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 {
@@ -146,7 +147,8 @@ static void claim_behind(struct cc *cc, int i, int last, const struct node *nd)
 
 /*
  * Add a float8 node of this kind that covers operator i and all of its tail, with the tail's limits and
- * saturation. Returns the node, or NULL if there is no memory.
+ * saturation; the limits of a sum with a second operand are infinite. Formats, operands and weights are
+ * left to the caller. Returns the node, or NULL if there is no memory.
  */
 struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct float_tail *t)
 {
@@ -224,9 +226,11 @@ static bool as_ocp(const weft_tensor *w)
 }
 
 /*
- * Set the node's wt.w_fmt, the format of the weights w in commands. If the kernel has places without a tap,
- * it must be an encoding without FNUZ, in which code 80 means "no product"; FNUZ codes mean twice their value
- * there, so wt.log2_scale is lowered by one. Returns NULL, or why these weights cannot be had, for people.
+ * Set the node's wt.w_fmt, the format of the constant weights w in commands. If the kernel has places
+ * without a tap (block-diagonal weights, wv.none, or a depthwise kernel of fewer than 3 rows or columns),
+ * it must be an encoding without FNUZ, in which code 80 means "no product"; FNUZ codes mean twice their
+ * value there, so wt.log2_scale is lowered by one. Returns NULL; or, for people, why these weights cannot
+ * be had: log2_scale is -32 already, or a code means something else without FNUZ.
  */
 const char *weight_format(struct node *nd, const weft_tensor *w)
 {
@@ -263,10 +267,11 @@ static void set_scale(const struct cc *cc, struct node *nd, int t)
 }
 
 /*
- * Match a convolution i of float8 as a node, with the CLAMP and CAST behind it. Returns 1 if it was matched;
- * 0 if the configuration has no float8, weights or biases are not constant, log2_scale is computed by the
- * network, or the shape or the weights cannot be expressed (conv_limit(), weight_format()), with the reason
- * set; or -ENOMEM.
+ * Match a convolution i of float8 by float8 as a node, with the CLAMP and CAST behind it. A SLICE in front
+ * is read through, a PAD only if all weights are finite. POPXL's convolution has no biases, and takes
+ * log2_scale from a tensor. Returns 1 if it was matched; 0 if the configuration has no float8, weights or
+ * biases are not constant, log2_scale is computed by the network, or the shape or the weights cannot be
+ * expressed (conv_limit(), weight_format()), with the reason set; or -ENOMEM.
  */
 int match_float_conv(struct cc *cc, int i)
 {
@@ -312,11 +317,12 @@ int match_float_conv(struct cc *cc, int i)
 }
 
 /*
- * Match a product i of float8 matrices as a 1x1 convolution whose weights are the second matrix, transposed:
- * by the compiler if it is constant, by the host if it is an input of the network. A MATMUL of several or
- * computed matrices goes to match_matmul(). Returns 1 if it was matched; 0 if the configuration has no
- * float8, log2_scale is computed by the network or the second matrix has more than 65536 rows or 65535
- * columns, with the reason set; or a negative errno.
+ * Match a product i of float8 matrices, with the CLAMP and CAST behind it, as a 1x1 convolution whose
+ * weights are the second matrix, transposed: by the compiler if it is constant, by the host if it is an
+ * input of the network. A MATMUL of several matrices or with a computed second one goes to match_matmul();
+ * POPXL's product of such is refused. Returns 1 if it was matched; 0 if the configuration has no float8,
+ * log2_scale is computed by the network, the second matrix has more than 65536 rows or 65535 columns, or
+ * match_matmul() refuses, with the reason set; or a negative errno.
  */
 int match_float_matmul(struct cc *cc, int i)
 {
@@ -467,10 +473,11 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 }
 
 /*
- * Match AVG_POOL2D i of float8 as a scaled sum of each window. If every window holds the same power of two of
- * elements, that is the average; else tables of the alu turn the sums into averages. Returns 1 if it was
- * matched; 0 if its type is not float8, its window is too large or has too many sizes at the border
- * (MAX_RUNS), or tables are needed and there is no alu, with the reason set; or a negative errno.
+ * Match AVG_POOL2D i of float8 as a scaled sum of each window. If every window holds the same power of two
+ * of elements, that is the average; else the sums go as fp16 to a storage of their own, and tables of the
+ * alu turn them into averages. Returns 1 if it was matched; 0 if its type is not float8, its window has
+ * more than 2^WEFT_AVERAGE_MAX_LOG2 elements, exceeds conv_limit() or has more than MAX_RUNS runs of sizes
+ * along an axis, or tables are needed and there is no alu, with the reason set; or a negative errno.
  */
 static int match_average(struct cc *cc, int i)
 {
@@ -509,10 +516,11 @@ static int match_average(struct cc *cc, int i)
 }
 
 /*
- * Match AVG_POOL2D or MAX_POOL2D i of floats; a CAST in front of a maximum and CLAMP and CAST behind it are
- * taken along. Averages go to match_average(), a maximum that ignores NaN to match_pool_by_keys(). Returns 1
- * if it was matched, 0 if its type is no mode of the engine, its kernel above 65535 or these refuse it (the
- * reason then is set), or a negative errno.
+ * Match AVG_POOL2D or MAX_POOL2D i of float8 or fp16. Averages go to match_average(), a maximum that
+ * ignores NaN to match_pool_by_keys(); any other maximum becomes a pooling node that takes along a CAST in
+ * front of it and the CLAMP and CAST behind it. Returns 1 if it was matched, 0 if its type is no mode of
+ * the engine, a maximum's kernel is above 65535 or these two refuse it (the reason then is set), or a
+ * negative errno.
  */
 int match_float_pool(struct cc *cc, int i)
 {
@@ -558,9 +566,11 @@ static int conv_before(const struct cc *cc, int t, int add)
 }
 
 /*
- * The node for addition i with its tail t. If conv is not negative, that convolution's node is extended to
- * write the tail's result; else an elementwise node with input tensor a is added. The second operand is left
- * to the caller. Returns the node, or NULL if there is no memory.
+ * The node for addition i with its tail t, for which the tail's operators are claimed. If conv is not
+ * negative, that convolution's node is extended to write the tail's result; else an elementwise node with
+ * input tensor a is added, which reads through a CAST from float8. Only the tail's saturation is set; its
+ * limits, which hold for the sum, and the second operand are left to the caller. Returns the node, or NULL
+ * if there is no memory.
  */
 static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct float_tail *t)
 {
@@ -711,10 +721,11 @@ static bool beside_npu(const struct cc *cc, int x, int y)
 }
 
 /*
- * Match a CLAMP or CAST i between float8 and fp16 types that no other node has taken as an elementwise node;
- * a CLAMP takes the CASTs in front of and behind it along. Without the alu, the device must run something
- * before or behind it. Returns 1 if it was matched; 0 if it has other types, ignores NaN or has NaN or
- * crossed limits, or would be a detour, with the reason set; or -ENOMEM.
+ * Match a CLAMP or CAST i between float8 and fp16 types that no other node has taken as an elementwise
+ * node; a CLAMP takes the CASTs in front of and behind it along. Values too large saturate only in an
+ * ONNX_CAST to float8 that says so. Without the alu, the device must make the operand or read the result.
+ * Returns 1 if it was matched; 0 if it has other types, ignores NaN or has NaN or crossed limits, or
+ * nothing beside it runs on the device, with the reason set; or -ENOMEM.
  */
 int match_float_unary(struct cc *cc, int i)
 {

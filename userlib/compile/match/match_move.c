@@ -113,7 +113,8 @@ static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 /*
  * Match PAD i as fills and one copy: along each dimension a nest fills what lies before the operand and
  * another what lies behind it, only where no earlier dimension has filled; then the operand is copied.
- * Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * Fills take the attribute's value, or the bits of its fvalue if the operand is fp32. Returns 1, -ENOMEM or
+ * -E2BIG (too many constants).
  */
 static int pad(struct cc *cc, int i)
 {
@@ -409,9 +410,12 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 }
 
 /*
- * Add the nests of RESIZE i: a single copy if lines repeat regularly along both axes, else first along
- * columns, then along rows, leaving out an axis that does not change. Returns 1, -ENOMEM or -E2BIG (too many
- * constants). out: operator i's result, or a storage.
+ * Add the nests of RESIZE i with neighbours (and, if `smooth`, weights) py along rows and px along columns.
+ * Nearest neighbours that repeat regularly along both axes become a single copy; else the nests go first
+ * along columns, then along rows, leaving out an axis of nearest neighbours that does not change. `out` is
+ * the operator's result, whose last nest then is the operator's last, or a storage (out.t -1), which the
+ * caller reads in further nests. Sums of `smooth` between the two axes are int32. Returns 1, -ENOMEM or
+ * -E2BIG (too many constants).
  */
 static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth, struct nest_operand out)
 {
@@ -525,7 +529,10 @@ static int resize(struct cc *cc, int i)
 	return err;
 }
 
-/* Find TensorFlow Lite's neighbours and weights of all results along one axis. 0 or -ENOMEM; sample_free() in any case */
+/*
+ * Set *s to TensorFlow Lite's two neighbours and their weights for each of the a.out results along axis a.
+ * Returns 0 or -ENOMEM; sample_free() frees what *s holds in both cases.
+ */
 static int sample_tfl(struct sampling *s, struct weft_tfl_axis a)
 {
 	*s = (struct sampling){ .in = a.in, .out = a.out };
@@ -544,8 +551,9 @@ static int sample_tfl(struct sampling *s, struct weft_tfl_axis a)
 }
 
 /*
- * Add the nests that make operator i's result of sums of 20 bits of fraction, halves away from zero:
- * half up, where what is negative has become 1 less. 1 or a negative errno
+ * Add the nests that make operator i's result of the sums in storage `root`, whose elements have this type
+ * and 20 bits of fraction: they are rounded to the nearest number, halves away from zero (1 is taken from
+ * negative sums, and all are then rounded half up). Returns 1 or a negative errno.
  */
 static int drop_fraction(struct cc *cc, int i, int root, int type)
 {
@@ -557,7 +565,12 @@ static int drop_fraction(struct cc *cc, int i, int root, int type)
 	return seq_end(&q, seq_round(seq_nest(FUNC(SHR), sum, nest_number(20))));
 }
 
-/* Match TFL_RESIZE_BILINEAR: weights of 10 bits along each axis. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match TFL_RESIZE_BILINEAR i of int8 or int16 as nests that weigh two neighbours along columns, then two
+ * along rows, with weights of 10 bits of fraction, and round the sums (int32 for int8, else int48). Returns
+ * 1 if it was matched, 0 if it stands for uint8 (raw_uint8), which the framework computes in float32, with
+ * the reason set; -ENOMEM or -E2BIG (too many constants).
+ */
 int match_tfl_resize(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -583,9 +596,9 @@ int match_tfl_resize(struct cc *cc, int i)
 }
 
 /*
- * Match operator i, which only gives its operand another shape, as a copy: its result gets a storage of its
- * own, even if it was an alias. Returns 1 if it was matched, 0 if it is a constant or of a type that the
- * command does not have, or -ENOMEM.
+ * Match operator i, which only gives its operand another shape, as a copy: its result gets a dense view of
+ * a storage of its own, even if it was an alias. Returns 1 if it was matched, 0 if its state is OP_NONE (a
+ * constant, or unread) or its type is one that the command does not have (no reason is set), or -ENOMEM.
  */
 int match_same(struct cc *cc, int i)
 {

@@ -322,9 +322,10 @@ static int int_to_float(struct cc *cc, int i)
 }
 
 /*
- * Match CAST i between an integer and a float, or between floats, as look-ups in tables or, from integers to
- * fp32 and bf16, as arithmetic. Returns 1 if it was matched, 0 if the types allow neither (the reason then is
- * set), or a negative errno.
+ * Match CAST i between an integer and a float, or between floats: from 8 bits to anything, and between
+ * 16-bit types, by one table; from 16-bit floats to int32 and fp32, and from int32 to fp16, by a table of
+ * absolute values with the sign put in behind; from int16 and int32 to fp32 and bf16 by arithmetic. Returns
+ * 1 if it was matched, 0 for other types (the reason then is set), or a negative errno.
  */
 int match_cast_by_table(struct cc *cc, int i)
 {
@@ -470,8 +471,9 @@ static int pool_keys(struct cc *cc, int i, int from, int to)
 
 /*
  * Match MAX_POOL2D i of floats that ignores NaN: codes become integer keys with NaN below all, the pooling
- * engine takes the maximum, and keys become codes again. Returns 1 if it was matched, 0 if type or
- * configuration do not allow it (the reason then is set), or a negative errno.
+ * engine takes the maximum, and keys become codes again. It needs the alu, a type that has_keys(), and the
+ * engine's int8 or int16 mode of the code's size. Returns 1 if it was matched, 0 if one of these is missing
+ * (the reason then is set), or a negative errno.
  */
 int match_pool_by_keys(struct cc *cc, int i)
 {

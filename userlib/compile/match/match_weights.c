@@ -243,10 +243,13 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 }
 
 /*
- * Add the nests that bring computed weights, and computed biases if shape->wt.rec_computed, of a node with oc
- * output and ic input channels into the order in which pack_weights.c writes constants: records first, then
- * the weights. The node itself must be added after this call. Returns the number of the storage that they
- * fill, -ENOMEM or -E2BIG (too many constants).
+ * Add a storage, and the nests that bring computed weights, and computed biases if shape->wt.rec_computed,
+ * of a node of operator i with oc output and ic input channels into the order in which pack_weights.c
+ * writes constants: records first, then the weights. They are read from storage shape->z if shape->third is
+ * set, else from tensor shape->wt.w. Places without a weight get the weights' zero point, or in float8
+ * without FNUZ the code for "no product"; all places if wt.wv.none is set. The node itself must be added
+ * after this call. Returns the number of the storage that they fill, -ENOMEM or -E2BIG (too many
+ * constants).
  */
 int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic)
 {

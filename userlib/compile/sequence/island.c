@@ -25,7 +25,12 @@
 /* Entries of a part of a table that does not fit as a whole. */
 #define PART 8192
 
-/* Does the operator make each element of its result from single elements of its operands? */
+/*
+ * May an operator with this opcode be part of an island? It makes each element of its result from single
+ * elements of its operands: arithmetic, logic, shifts, comparisons, functions of one number, casts,
+ * quantising and its reverse, RESCALE and TABLE; also RESHAPE and IDENTITY, which keep elements and their
+ * order.
+ */
 static bool on_elements(weft_opcode op)
 {
 	switch (op) {
@@ -68,7 +73,11 @@ static bool same_shape(const struct cc *cc, int t, int y)
 	return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 
-/* Put t among the tensors that the island reads. false: it may not be, or there are too many. */
+/*
+ * Put tensor t among the tensors that the island reads (s->front), unless it is there already. Returns
+ * false, with nothing changed, if MAX_ISLAND are there or t has another number of elements than the
+ * island's result y.
+ */
 static bool add_front(const struct cc *cc, struct island *s, int t, int y)
 {
 	for (int k = 0; k < s->n_front; k++)
@@ -81,8 +90,10 @@ static bool add_front(const struct cc *cc, struct island *s, int t, int y)
 }
 
 /*
- * Take constant t, an operand of operator o: a number, or one element for each place along the last
- * dimension of the island's result y. false: it is neither
+ * Take constant t, an operand of operator o, into the island whose result is y. It may be a number (all
+ * elements the same), or have one element for each place along the last dimension of y if o's result has
+ * y's shape; s->channels then becomes the number of these places. Returns false, with nothing changed, if
+ * it is neither.
  */
 static bool take_constant(const struct cc *cc, struct island *s, const struct weft_gop *o, int t, int y)
 {
@@ -97,7 +108,14 @@ static bool take_constant(const struct cc *cc, struct island *s, const struct we
 	return true;
 }
 
-/* Take operator i into the island whose result is y. false: it cannot be part of it. */
+/*
+ * Take operator i into the island whose result is y: append it to s->op and put its operands that are no
+ * constants into s->front. Returns false if it cannot be part of an island: MAX_ISLAND operators are there,
+ * its opcode is none of on_elements(), it takes dynamic arguments, has more than one result or three
+ * operands, is in a node or otherwise done with, its result has another number of elements than y, it is a
+ * RESCALE by channel, a table or multiplier is not constant, or add_front() or take_constant() refuses an
+ * operand. *s then is undefined.
+ */
 static bool take(const struct cc *cc, struct island *s, int i, int y)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -124,7 +142,12 @@ static bool is_code(const struct cc *cc, int t)
 	return (type == WEFT_INT8 || type == WEFT_UINT8 || type == WEFT_INT16 || type == WEFT_UINT16) && cc->ten[t].v.root >= 0;
 }
 
-/* Grow the island that ends with operator i until it hangs on one tensor. false: it never does. */
+/*
+ * List in *s the island that ends with operator i. It grows against the flow, always by the operator that
+ * stands last in the graph among those that make its front, until its front is one tensor of integers of up
+ * to 16 bits (is_code()). Returns false, with *s undefined, if take() refuses an operator or the front
+ * reaches a tensor that no operator makes.
+ */
 static bool grow(const struct cc *cc, struct island *s, int i)
 {
 	int y = cc->g->ops[i].out[0];
@@ -148,8 +171,10 @@ static bool grow(const struct cc *cc, struct island *s, int i)
 }
 
 /*
- * Let golden run operator k of the island on all codes at once, which out[MAX_ISLAND] has; out[k] is
- * its result, to be freed. 0 or a negative errno
+ * Let golden run operator k of the island on all codes at once. out[MAX_ISLAND] has the codes of the tensor
+ * that the island reads, out[] the results of operators with higher numbers; constants along the last
+ * dimension count with their element of this channel. The result goes to out[k], whose data the caller
+ * frees in any case. Returns 0, -ENOMEM or the negative errno of golden.
  */
 static int run_operator(const struct cc *cc, const struct island *s, int k, int64_t channel, weft_tensor *out)
 {
@@ -179,7 +204,12 @@ static int run_operator(const struct cc *cc, const struct island *s, int k, int6
 	return y->data ? weft_golden_run(o->op, &o->attr, in, o->n_in, &y, 1, true, msg) : -ENOMEM;
 }
 
-/* Let golden compute the island for all codes of its tensor. */
+/*
+ * Let golden compute the island, with its constants' elements of this channel, for all 256 or 65536 codes
+ * of its tensor in the order of the codes taken as unsigned. Sets *y to the results, one for each code; the
+ * caller frees its data, which may be NULL, also on failure. Returns 0, -ENOMEM or the negative errno of
+ * the operator that golden could not run.
+ */
 int island_evaluate(const struct cc *cc, const struct island *s, int64_t channel, weft_tensor *y)
 {
 	weft_dtype type = type_of(cc, s->front[0]);
@@ -202,9 +232,11 @@ int island_evaluate(const struct cc *cc, const struct island *s, int64_t channel
 }
 
 /*
- * Look up parts of a table one after another and add up what comes: part k has the differences to the
- * last entry of the part before it, 0 for what lies before it, and its own last entry for what lies
- * behind it. 1 or a negative errno
+ * Add the nests of operator i that look up x in a table too large for the scratchpad, whose entries are y's
+ * elements of 1 or 2 bytes, taken as unsigned. Parts of PART entries are looked up one after another and
+ * their results added: part k has the differences to the last entry of the part before it, 0 for what lies
+ * before it, and its own last entry for what lies behind it. `type` is the command's type of the operator's
+ * result. Returns 1 or a negative errno.
  */
 static int look_up_parts(struct cc *cc, int i, struct nest_operand x, const weft_tensor *y, int type)
 {
@@ -239,7 +271,12 @@ static int look_up_parts(struct cc *cc, int i, struct nest_operand x, const weft
 	return q.err;
 }
 
-/* Make the nodes of an island that ends with operator i: y has its results for all codes. 1 or a negative errno */
+/*
+ * Add the nest or nests of operator i, the last one of an island, that look up the codes of tensor x_t in
+ * the table y of the island's results for all codes. If x_t and the result have different shapes, elements
+ * correspond in row-major order. A table of more than half of the usable scratchpad is looked up in parts.
+ * Returns 1 or a negative errno.
+ */
 static int look_up(struct cc *cc, int i, int x_t, const weft_tensor *y)
 {
 	int type = alu_type(y->dtype, true);
@@ -257,7 +294,11 @@ static int look_up(struct cc *cc, int i, int x_t, const weft_tensor *y)
 	return seq_end(&q, seq_table(FUNC(LOOKUP), x, table, y->dim[0] - 1));
 }
 
-/* Claim the operators of the island whose results nothing else reads. */
+/*
+ * Claim for node nd those operators of the island, but its last one (op[0]), whose results are no outputs
+ * of the graph and are read only by operators of the island that are claimed as well. Others stay, since
+ * something else needs them.
+ */
 static void claim_inner(struct cc *cc, const struct island *s, const struct node *nd)
 {
 	bool claimed[MAX_ISLAND] = { true };
@@ -273,7 +314,10 @@ static void claim_inner(struct cc *cc, const struct island *s, const struct node
 	}
 }
 
-/* Does operator i take floats, or divide, and leave codes? */
+/*
+ * Can operator i be the last one of an island? It has one result, of integers of up to 16 bits with a view
+ * (is_code()), constant arguments, and float32 as its first operand or is a TFL_QUOTIENT.
+ */
 static bool may_end(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -283,7 +327,12 @@ static bool may_end(const struct cc *cc, int i)
 	return type_of(cc, o->in[0]) == WEFT_FP32 || o->op == WEFT_OP_TFL_QUOTIENT;
 }
 
-/* Make a table of the island's results, and the node or nodes that look them up. 1, 0 where there is none, or a negative errno */
+/*
+ * Match the island, whose constants are all numbers, as a table of its results for all codes: an
+ * elementwise node if operand and result have 8 bits and the device has tables, else nests of the alu that
+ * look the codes up. Returns 1 if it was matched; 0 if the device has neither or golden cannot compute an
+ * operator (no reason is set); or a negative errno.
+ */
 static int match_as_table(struct cc *cc, const struct island *s)
 {
 	int i = s->op[0], x = s->front[0];
@@ -301,7 +350,12 @@ static int match_as_table(struct cc *cc, const struct island *s)
 	return err;
 }
 
-/* Match an island that ends with operator i. 1 matched, 0 not, or a negative errno */
+/*
+ * Match the island of operators that ends with operator i and hangs on one tensor of integers: by a table,
+ * or if it has constants by channel as PRELU. Operators of the island that nothing else needs are claimed
+ * for its last node. Returns 1 if it was matched, 0 if there is no such island or neither way exists (no
+ * reason is set), or a negative errno.
+ */
 int match_island(struct cc *cc, int i)
 {
 	struct island s;

@@ -60,7 +60,10 @@ struct prelu {
 	int64_t codes;
 };
 
-/* Take a finite float32, not subnormal, apart; its sign is lost. false: it is none */
+/*
+ * Set *n to the absolute value of v, which must be 0 or a normal float32. Returns false, with *n zero, if v
+ * is subnormal, infinite or NaN.
+ */
 static bool take_apart(float v, struct number *n)
 {
 	int e;
@@ -75,7 +78,10 @@ static bool take_apart(float v, struct number *n)
 	return true;
 }
 
-/* The least factor whose product with m, above 0, is at least 2^bits; none reaches it: INT32_MAX. */
+/*
+ * The least factor whose product with m is at least 2^bits; INT32_MAX if m is 0 or that factor would be
+ * larger.
+ */
 static int32_t long_from(int32_t m, int bits)
 {
 	int64_t least = m ? (((int64_t)1 << bits) + m - 1) / m : INT32_MAX;
@@ -93,7 +99,10 @@ static int64_t even(int64_t a, int64_t b, int s)
 	return (p & ((half << 1) - 1)) == half ? v & ~INT64_C(1) : v;
 }
 
-/* The result for x - x_zp. */
+/*
+ * The result that the nests compute for the value x of a code less the zero point, with the constants c of
+ * its channel: in integers, clamped to f->lo..f->hi.
+ */
 static int32_t result(const struct prelu *f, const struct channel *c, int32_t x)
 {
 	bool negative = x < 0;
@@ -113,7 +122,10 @@ static int32_t result(const struct prelu *f, const struct channel *c, int32_t x)
 	return (int32_t)(y < f->lo ? f->lo : y > f->hi ? f->hi : y);
 }
 
-/* Are all results of a channel those of golden, which y has by code? */
+/*
+ * Are the results that the nests compute with the constants c of a channel, for all codes of x, those of
+ * golden, which y has in the order of the codes taken as unsigned (int8 or int16)?
+ */
 static bool agrees(const struct prelu *f, const struct channel *c, const weft_tensor *y)
 {
 	for (int64_t k = 0; k < f->codes; k++) {
@@ -128,15 +140,21 @@ static bool agrees(const struct prelu *f, const struct channel *c, const weft_te
 /* ---- the constants ---- */
 
 /*
- * The count that a channel's shifts begin with. The result is x * scale * slope / y_scale; in the steps
- * u is x * 2^up, and each product loses its own shift: what is left is 2^right too high.
+ * The number with which the count of shifts of a channel begins: minus the sum of the exponents of x's
+ * scale, the slope and the reciprocal. The result is x * scale * slope / y_scale; in the steps u is x *
+ * 2^up, and each product loses its own shift: what is left is 2^right too high.
  */
 static int first_shift(const struct prelu *f, int slope_exponent, int inverse_exponent)
 {
 	return -(f->scale.exponent + slope_exponent + inverse_exponent);
 }
 
-/* Set a channel whose slope is given, with the reciprocal `off` from the nearest. false: it cannot be */
+/*
+ * Set the constants *c of a channel with this slope, and f->shift, which serves x that are not negative in
+ * all channels; the reciprocal of y_scale is the nearest one plus `off`. Returns false if it cannot be:
+ * slope or y_scale are subnormal, infinite or NaN, y_scale is 0, the reciprocal exceeds 31 bits, or a first
+ * count of shifts exceeds int8.
+ */
 static bool set_channel(struct prelu *f, float slope, int off, struct channel *c)
 {
 	struct number m, y;
@@ -159,7 +177,11 @@ static bool set_channel(struct prelu *f, float slope, int off, struct channel *c
 	return true;
 }
 
-/* Find a channel's constants that give golden's results for all codes. 1, 0 where there are none, or a negative errno */
+/*
+ * Find constants of channel k (f->channel[k]) that give golden's results for all codes, with one of TRIES
+ * reciprocals, the nearest first. Returns 1 if there are any, 0 if there are none or golden cannot compute
+ * the island, or -ENOMEM.
+ */
 static int find_channel(const struct cc *cc, const struct island *s, struct prelu *f, int64_t k)
 {
 	static const int offs[TRIES] = { 0, 1, -1, 2, -2 };
@@ -177,7 +199,11 @@ static int find_channel(const struct cc *cc, const struct island *s, struct prel
 /* A field of all channels as an operand. */
 #define FIELD(q, f, field, ctype, type) field_of_channels(q, f, &(f)->channel->field, sizeof(ctype), type)
 
-/* Elements of `size` bytes, one in each channel from `first` on, as a constant along the last dimension. */
+/*
+ * Put elements of `size` bytes, one in each struct channel, of which `first` is the one in the first
+ * channel, into the constants as a value of this type of the command along the last dimension. On failure
+ * q->err is set.
+ */
 static struct nest_operand field_of_channels(struct sequence *q, const struct prelu *f, const void *first, size_t size, int type)
 {
 	uint8_t *v = malloc((size_t)f->n * size);
@@ -192,7 +218,10 @@ static struct nest_operand field_of_channels(struct sequence *q, const struct pr
 	return o;
 }
 
-/* Add c ? a : b. */
+/*
+ * Add the nest c ? a : b over all elements, with results of this type of the command, and return them as a
+ * value; errors go to q->err.
+ */
 static struct nest_operand choose(struct sequence *q, struct nest_operand c, struct nest_operand a, struct nest_operand b, int type)
 {
 	struct loop_nest s = seq_nest(FUNC(SELECT), a, b);
@@ -201,7 +230,11 @@ static struct nest_operand choose(struct sequence *q, struct nest_operand c, str
 	return seq_each(q, s, type);
 }
 
-/* A product of mantissas: its own shift goes to *shift, `least` or one more where a is at least `from`. */
+/*
+ * Add the nests that multiply mantissas a and b, with the product shifted right and rounded to the nearest,
+ * ties to even, and return it as a value of int32. The shift, `least` or, where a is at least `from`, one
+ * more, goes as a value of uint8 to *shift. Errors go to q->err.
+ */
 static struct nest_operand product(struct sequence *q, struct nest_operand a, struct nest_operand b, struct nest_operand from, int least,
                                    struct nest_operand *shift)
 {
@@ -215,7 +248,11 @@ static struct nest_operand product(struct sequence *q, struct nest_operand a, st
 	return seq_each(q, s, TYPE(INT32));
 }
 
-/* Add the nests of PRELU. 1 or a negative errno */
+/*
+ * Add the nests that compute PRELU with the constants of f from the island's tensor, step by step as
+ * result() does; the last one writes the result of the island's last operator. Returns 1 or a negative
+ * errno.
+ */
 static int add_nests(struct cc *cc, const struct island *s, const struct prelu *f)
 {
 	struct sequence q = seq_begin(cc, s->op[0]);
@@ -249,7 +286,11 @@ static int add_nests(struct cc *cc, const struct island *s, const struct prelu *
 
 /* ---- the match ---- */
 
-/* Set f by the island's operators: scales, and the constant along the last dimension. false: one of them is missing */
+/*
+ * Look through the island's operators and set f->from from its TFL_DEQUANTIZE, f->to from its TFL_QUANTIZE,
+ * and f->slope to the constant float32 factor of a MUL whose elements are not all the same. Returns false
+ * if one of the three is missing.
+ */
 static bool read_operators(const struct cc *cc, const struct island *s, struct prelu *f)
 {
 	for (int k = 0; k < s->n; k++) {
@@ -265,7 +306,13 @@ static bool read_operators(const struct cc *cc, const struct island *s, struct p
 	return f->from && f->to && f->slope;
 }
 
-/* Match an island that is PRELU with a slope for each channel. */
+/*
+ * Match an island that is PRELU in float32 with a slope for each channel, between DEQUANTIZE and QUANTIZE
+ * of int8 or int16, as nests of integer arithmetic that have golden's result for every code and channel. It
+ * needs the alu and rounding to even. Returns 1 if it was matched; 0 if these, the types, ranks or
+ * operators are others, or some channel has no constants that agree with golden (no reason is set); or a
+ * negative errno.
+ */
 int match_prelu(struct cc *cc, const struct island *s)
 {
 	int y = cc->g->ops[s->op[0]].out[0], x = s->front[0];

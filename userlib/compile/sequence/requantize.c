@@ -39,7 +39,10 @@ struct factors {
 	bool lifts;                /* one of them is 1 */
 };
 
-/* The least u >= 0 with l <= a * u mod n <= r, where 0 <= l <= r < n and 0 <= a < n; -1: there is none. */
+/*
+ * The least u >= 0 for which l <= a * u mod n <= r, where 0 <= l <= r < n and 0 <= a < n, found as by
+ * Euclid's algorithm; -1 if there is none.
+ */
 static wide first_between(wide a, wide n, wide l, wide r)
 {
 	if (!l)
@@ -54,21 +57,26 @@ static wide first_between(wide a, wide n, wide l, wide r)
 	return y < 0 ? -1 : (l + n * y + a - 1) / a;
 }
 
-/* The result's magnitude as golden has it, and as the product half up, lifted or not, has it. */
+/* The result's magnitude as golden has it: round(u * s) with the product in float64. */
 static int64_t rounded(double s, int64_t u)
 {
 	return (int64_t)round((double)u * s);
 }
 
+/*
+ * The result's magnitude as the device has it: u * m / 2^e rounded half up, with 2^LIFT_BITS added to the
+ * product before if `lift` is set.
+ */
 static int64_t half_up(wide m, int e, int64_t u, bool lift)
 {
 	return (int64_t)((u * m + ((wide)1 << (e - 1)) + (lift ? (wide)1 << LIFT_BITS : 0)) >> e);
 }
 
 /*
- * Does half up, lifted or not, give golden's result for every magnitude up to `most`? Only those can
- * differ whose product lies within 2^(e-36) below a half, or within the lift: golden's product has 53
- * bits, and results that count have 17. false also where there are too many to look at.
+ * Does half_up(), lifted or not, give golden's result (rounded(), with factor s = m / 2^e) for every
+ * magnitude from 1 up to `most`? Only those can differ whose product lies within 2^(e-36) below a half, or
+ * within the lift: golden's product has 53 bits, and results that count have 17. These magnitudes are
+ * looked at one by one. Returns false also if there are MOST_HITS of them or more.
  */
 static bool is_exact(double s, wide m, int e, int64_t most, bool lift)
 {
@@ -90,7 +98,12 @@ static bool is_exact(double s, wide m, int e, int64_t most, bool lift)
 	return false;
 }
 
-/* Set channel k of f to the factor s. false: it has no exact form. */
+/*
+ * Set channel k of f to the factor s: its limbs, its shift and its lift (f->lifts is set if it needs one).
+ * Returns false, with f unchanged, if s has no exact form: the shift would not be within 1..62, magnitudes
+ * beyond MOST_UNITS would matter (of int32 sums only the lowest number may exceed it), or neither the plain
+ * nor the lifted product is exact for all magnitudes up to the one from which results exceed 16 bits.
+ */
 static bool set_factor(struct factors *f, int64_t k, double s, bool is_int32)
 {
 	int exponent;
@@ -126,7 +139,10 @@ static void factors_free(struct factors *f)
 	free(f->lift);
 }
 
-/* Room for n channels. 0 or -ENOMEM; factors_free() in any case */
+/*
+ * Allocate zeroed room in *f for the factors of n channels. Returns 0 or -ENOMEM; factors_free() frees what
+ * *f holds in both cases.
+ */
 static int factors_new(struct factors *f, int64_t n)
 {
 	bool all = true;
@@ -139,7 +155,11 @@ static int factors_new(struct factors *f, int64_t n)
 	return all && f->shift && f->lift ? 0 : -ENOMEM;
 }
 
-/* Add the nests. 1 or a negative errno */
+/*
+ * Add the nests of TFL_REQUANTIZE i that multiply the sums' magnitudes by the channels' factors f in LIMBS
+ * parts, shift them right with rounding half up, put the sign back, and add the zero point with the result
+ * clamped to its type. The last one writes the operator's result. Returns 1 or a negative errno.
+ */
 static int multiply(struct cc *cc, int i, const struct factors *f)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -172,7 +192,12 @@ static int multiply(struct cc *cc, int i, const struct factors *f)
 	return seq_end(&q, last);
 }
 
-/* Match TFL_REQUANTIZE. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match TFL_REQUANTIZE i, whose sums are int32 or int48, as nests of integer arithmetic with golden's bits.
+ * The factor of a channel is x_scale times the channel's constant scale (float32) over y_scale. Returns 1
+ * if it was matched; 0 if the scales are not constant, the sums of another type, or a factor has no exact
+ * form (set_factor()), with the reason set; or a negative errno.
+ */
 int match_tfl_requantize(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

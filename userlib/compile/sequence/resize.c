@@ -40,7 +40,10 @@ struct pass {
 	int n_runs;
 };
 
-/* Where result o comes from; with both neighbours the same, all weight is on the first. */
+/*
+ * The two neighbours of result o along axis a and their weights (of a sum of ONE). If both neighbours are
+ * the same or the second has no weight, all weight goes to the first, and the second is the same element.
+ */
 static struct weft_tfl_tap tap(const struct weft_tfl_axis *a, int64_t o)
 {
 	struct weft_tfl_tap t = weft_tfl_resize_tap(a, o);
@@ -53,7 +56,12 @@ static struct weft_tfl_tap tap(const struct weft_tfl_axis *a, int64_t o)
 	return t;
 }
 
-/* Put result o at the end of the last run, or begin another one. false: there are too many */
+/*
+ * Put result o with neighbours and weights *t at the end of the axis' last run, if it is that run's next
+ * result, p->times behind the one before, its weights are the same and its neighbours are each one element
+ * on (or the same, if the input has one element); else begin another run with it. Returns false, with *p
+ * unchanged, if that would be more than MOST_RUNS runs or a weight is negative.
+ */
 static bool add_result(struct pass *p, int64_t o, const struct weft_tfl_tap *t)
 {
 	struct run *r = p->n_runs ? &p->run[p->n_runs - 1] : NULL;
@@ -71,7 +79,13 @@ static bool add_result(struct pass *p, int64_t o, const struct weft_tfl_tap *t)
 	return true;
 }
 
-/* List the runs of an axis. false: it is not of the kind that this file knows */
+/*
+ * Set *p to axis a: its sizes, p->times (results for each element), its runs, and their weights divided by
+ * the largest power of two that all have in common, of which log2_sum is the logarithm of the sum. Returns
+ * false if the result is no whole multiple of the input or of more than MOST_TIMES times (an input of one
+ * element may become any number), there are too many runs or a negative weight (add_result()), or weights
+ * add up to more than MOST_SUM; *p then is undefined.
+ */
 static bool list_runs(struct pass *p, struct weft_tfl_axis a)
 {
 	int64_t unit = ONE;
@@ -96,7 +110,10 @@ static bool list_runs(struct pass *p, struct weft_tfl_axis a)
 	return ONE / unit <= MOST_SUM;
 }
 
-/* The view v restricted to n elements along dimension d from `at` on, each `step`th. */
+/*
+ * The view v restricted to n elements along dimension d, of which the first is number `at` and each next
+ * one `step` elements farther (step 0: the same element again).
+ */
 static struct view part(const struct view *v, int d, int64_t at, int64_t n, int64_t step)
 {
 	struct view w = *v;
@@ -107,7 +124,12 @@ static struct view part(const struct view *v, int d, int64_t at, int64_t n, int6
 	return w;
 }
 
-/* Add the node of one run along dimension d, from x to y; drop: bits by which sums are divided in the end. 1 or -ENOMEM */
+/*
+ * Add the elementwise int16 node of operator i that makes run r of axis p along dimension d: from_to[0] is
+ * the view that it reads, from_to[1] the one that it writes. If `drop` is not 0, sums are divided by
+ * 2^drop, rounded half away from zero. The storages are pinned, and the node that is added next must
+ * follow. Returns 1 or -ENOMEM.
+ */
 static int add_run(struct cc *cc, int i, const struct pass *p, const struct run *r, int d, const struct view from_to[2], int drop)
 {
 	struct node *nd = new_node(cc, NODE_ELT, i, i);
@@ -131,7 +153,10 @@ static int add_run(struct cc *cc, int i, const struct pass *p, const struct run 
 	return 1;
 }
 
-/* Add the nodes of one axis along dimension d. 1 or -ENOMEM */
+/*
+ * Add the nodes of all runs of one axis p along dimension d from view from_to[0] to view from_to[1], with
+ * sums divided by 2^drop. Returns 1 or -ENOMEM; 0 nodes are no error.
+ */
 static int add_pass(struct cc *cc, int i, const struct pass *p, int d, const struct view from_to[2], int drop)
 {
 	int err = 1;
@@ -141,13 +166,21 @@ static int add_pass(struct cc *cc, int i, const struct pass *p, int d, const str
 	return err;
 }
 
-/* A new storage for int16 of these dimensions, as a dense view; its root is negative without memory. */
+/*
+ * Add a storage for int16 elements of these dimensions and return its dense view; the view's root is
+ * negative if there is no memory.
+ */
 static struct view storage(struct cc *cc, const int64_t dim[4])
 {
 	return view_dense(cc_new_root(cc, dim[0] * dim[1] * dim[2] * dim[3] * 2), dim, 2);
 }
 
-/* Match TFL_RESIZE_BILINEAR of int8 to whole multiples. 1 matched, 0 not, or a negative errno */
+/*
+ * Match TFL_RESIZE_BILINEAR i of int8 to whole multiples as elementwise nodes: the input becomes int16 by a
+ * loop nest, is resized along columns, then along rows, and becomes int8 again by another nest. Returns 1
+ * if it was matched; 0 if it stands for uint8 (raw_uint8), its type is not int8, the configuration has no
+ * int16, or list_runs() refuses an axis (no reason is set); or -ENOMEM.
+ */
 int match_tfl_resize_regular(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

@@ -7,7 +7,10 @@
 
 #include "sequence.h"
 
-/* Begin the sequence of operator i. */
+/*
+ * Begin the sequence of operator i: a value has the dimensions of its first result, one dimension of one
+ * element if that is a scalar. No error is set and no nest added.
+ */
 struct sequence seq_begin(struct cc *cc, int i)
 {
 	const weft_tensor *y = &cc->g->tensors[cc->g->ops[i].out[0]].t;
@@ -19,7 +22,10 @@ struct sequence seq_begin(struct cc *cc, int i)
 	return q;
 }
 
-/* Tensor t, of the result's shape, as a value. */
+/*
+ * Tensor t, which has the result's shape, as a value: its own place, or that of the operand of a SLICE,
+ * TRANSPOSE or REVERSE that nest_view() reads through, with its steps along the sequence's dimensions.
+ */
 struct nest_operand seq_tensor(const struct sequence *q, int t)
 {
 	int64_t stride[WEFT_MAX_RANK];
@@ -30,7 +36,10 @@ struct nest_operand seq_tensor(const struct sequence *q, int t)
 	return o;
 }
 
-/* Tensor t, broadcast to the result's shape, as a value. */
+/*
+ * Tensor t, broadcast to the result's shape, as a value: its dimensions are aligned with the last ones, and
+ * those of one element are repeated (step 0).
+ */
 struct nest_operand seq_broadcast(const struct sequence *q, int t)
 {
 	const weft_tensor *x = &q->cc->g->tensors[t].t;
@@ -42,7 +51,11 @@ struct nest_operand seq_broadcast(const struct sequence *q, int t)
 	return o;
 }
 
-/* Constant data without steps. */
+/*
+ * Put `bytes` bytes of data into the program's constants, as a storage of elements of this type of the
+ * command. Returns it as an operand without steps, for tables. If that fails, q->err becomes -ENOMEM or
+ * -E2BIG; if q->err is set already, nothing is added. The operand's root then is negative.
+ */
 struct nest_operand seq_const(struct sequence *q, const void *data, int64_t bytes, int type)
 {
 	int root = q->err ? q->err : nest_const(q->cc, data, bytes);
@@ -52,7 +65,11 @@ struct nest_operand seq_const(struct sequence *q, const void *data, int64_t byte
 	return nest_storage(root, type);
 }
 
-/* A constant along the last dimension. */
+/*
+ * Put n elements of this type of the command into the program's constants and return them as a value that
+ * varies along the last dimension only; with n = 1 it is the same everywhere. On failure q->err is set, as
+ * by seq_const().
+ */
 struct nest_operand seq_channels(struct sequence *q, const void *data, int64_t n, int type)
 {
 	struct nest_operand o = seq_const(q, data, n * alu_bytes(type), type);
@@ -61,13 +78,19 @@ struct nest_operand seq_channels(struct sequence *q, const void *data, int64_t n
 	return o;
 }
 
-/* The nest func(a, b). */
+/*
+ * The nest func(a, b), whose operand c is the number 0, without an axis. Nothing is added; dimensions and
+ * result come with seq_each(), seq_row(), seq_fold() or seq_end().
+ */
 struct loop_nest seq_nest(int func, struct nest_operand a, struct nest_operand b)
 {
 	return (struct loop_nest){ .func = func, .axis = -1, .a = a, .b = b, .c = nest_number(0) };
 }
 
-/* The nest that looks up, or interpolates, entry a of a table. */
+/*
+ * The nest that looks up (WEFT_ALU_FUNC_LOOKUP) or interpolates (WEFT_ALU_FUNC_INTERP) entry a of a dense
+ * table, in which the largest index is `last`. Nothing is added.
+ */
 struct loop_nest seq_table(int func, struct nest_operand a, struct nest_operand table, int64_t last)
 {
 	struct loop_nest s = seq_nest(func, a, table);
@@ -77,7 +100,11 @@ struct loop_nest seq_table(int func, struct nest_operand a, struct nest_operand 
 	return s;
 }
 
-/* A storage for one element of each element of dim, as an operand. A dimension of one element has no step. */
+/*
+ * Add a storage with one element of this type of the command for each element of the dimensions dim[], and
+ * return it as a dense operand; its step along a dimension of one element is 0. If there is no memory
+ * q->err is set, and if q->err is set already no storage is added; the operand's root then is negative.
+ */
 static struct nest_operand storage_over(struct sequence *q, const int64_t *dim, int type)
 {
 	int64_t step = alu_bytes(type);
@@ -93,7 +120,13 @@ static struct nest_operand storage_over(struct sequence *q, const int64_t *dim, 
 	return y;
 }
 
-/* Add a nest with its results in a new storage: y, without the last dimension where per_row is set. */
+/*
+ * Add nest *s as a node of the operator that is not its last, with its results in a new storage of elements
+ * of this type: one for each element of the sequence's dimensions, or with per_row one for each row. The
+ * nest runs over these, but over all dimensions if it has an axis. Sets s->n_dims, s->dim and s->y, of
+ * which it keeps the zero point. Returns the results as a value; on failure, or if it was set before,
+ * q->err holds a negative errno and nothing is added.
+ */
 static struct nest_operand add(struct sequence *q, struct loop_nest *s, bool per_row, int type)
 {
 	int64_t kept[NEST_DIMS];
@@ -113,26 +146,42 @@ static struct nest_operand add(struct sequence *q, struct loop_nest *s, bool per
 	return y;
 }
 
-/* Add a nest over all elements. */
+/*
+ * Add nest s over all elements, with its results, of this type of the command, in a new storage; its clamp,
+ * shift, rounding and the zero point s.y.zp hold. Returns the results as a value. Adds nothing if q->err is
+ * set, and sets it on failure.
+ */
 struct nest_operand seq_each(struct sequence *q, struct loop_nest s, int type)
 {
 	return add(q, &s, false, type);
 }
 
-/* Add a nest over rows. */
+/*
+ * Add nest s over rows, that is with one element for each position but the last dimension's; its results,
+ * of this type of the command, lie in a new storage and are returned as a value. Adds nothing if q->err is
+ * set, and sets it on failure.
+ */
 struct nest_operand seq_row(struct sequence *q, struct loop_nest s, int type)
 {
 	return add(q, &s, true, type);
 }
 
-/* Add a nest that folds every row. */
+/*
+ * Add nest s, whose func is a reduction, folding every row (the last dimension) into one element of this
+ * type of the command in a new storage, which is returned as a value with one element for each row. Adds
+ * nothing if q->err is set, and sets it on failure.
+ */
 struct nest_operand seq_fold(struct sequence *q, struct loop_nest s, int type)
 {
 	s.axis = q->n_dims - 1;
 	return add(q, &s, true, type);
 }
 
-/* Add the nest that makes the operator's result. */
+/*
+ * Add nest s over all elements as the operator's last node, with its result in the operator's result tensor
+ * (of s.y only the zero point counts); debug records describe it. Returns 1, or the error of this call or
+ * of an earlier one in the sequence (q->err), a negative errno.
+ */
 int seq_end(struct sequence *q, struct loop_nest s)
 {
 	struct loop_nest y = { 0 };

@@ -44,7 +44,11 @@ static struct nest_operand step(struct sequence *q, struct loop_nest s, bool per
 	return per_row ? seq_row(q, s, type) : seq_each(q, s, type);
 }
 
-/* Add 1/(1 + a): half of 2/(1 + a) by Newton's method in Q2.29, as weft_reciprocal_1p(). */
+/*
+ * Add the nests that compute 1/(1 + a) in Q0.31 for a in Q0.31, 0 to 2^31 - 1, for each row (per_row) or
+ * each element: half of 2/(1 + a) by Newton's method in Q2.29, with the bits of weft_reciprocal_1p().
+ * Returns the results as a value of int32; errors go to q->err.
+ */
 struct nest_operand seq_reciprocal(struct sequence *q, struct nest_operand a, bool per_row)
 {
 	/* a + 2^31, which is at least 2^31 and below 2^32 */
@@ -65,8 +69,10 @@ struct nest_operand seq_reciprocal(struct sequence *q, struct nest_operand a, bo
 }
 
 /*
- * SOFTMAX of int8: the exponential of a difference to the row's maximum is one of 256; their sum's
- * reciprocal is found once for each row. 1 or a negative errno, 0 with the reason set
+ * Match TFL_SOFTMAX i of int8 (result int8 or int16) as nests: the exponential of a difference to the row's
+ * maximum is one of 256; their sum's reciprocal is found once for each row. Returns 1 if it was matched; 0
+ * if rows have more than SOFTMAX8_MOST elements or the scale is negative, with the reason set; or a
+ * negative errno.
  */
 static int softmax8(struct cc *cc, int i)
 {
@@ -98,7 +104,11 @@ static int softmax8(struct cc *cc, int i)
 	return seq_end(&q, last);
 }
 
-/* Add x / 2^n with halves away from zero; x has a sign. */
+/*
+ * Add the nests that compute x / 2^n of int32 x, which may be negative, rounded to the nearest number,
+ * halves away from zero. Returns the results as a value of int32, or with n = 0 x itself; errors go to
+ * q->err.
+ */
 static struct nest_operand shift_right(struct sequence *q, struct nest_operand x, int n)
 {
 	if (!n)
@@ -110,8 +120,10 @@ static struct nest_operand shift_right(struct sequence *q, struct nest_operand x
 }
 
 /*
- * SOFTMAX of int16: exponentials and the reciprocal of their sum by interpolation. 1 or a negative
- * errno, 0 with the reason set
+ * Match TFL_SOFTMAX i of int16 as nests that find exponentials, and for each row the reciprocal of their
+ * sum, by interpolation in constant tables. Returns 1 if it was matched; 0 if rows have more than
+ * SOFTMAX16_MOST elements, or the scale is negative or above 2^31, with the reason set; or a negative
+ * errno.
  */
 static int softmax16(struct cc *cc, int i)
 {
@@ -152,9 +164,9 @@ static int softmax16(struct cc *cc, int i)
 }
 
 /*
- * LOGISTIC and TANH of int16: interpolation between entries of a table of 1/(1 + e^-x) for |x|, whose
- * intervals have 2^bits steps, then the sign. The table is moved down by half of its unit, so that the
- * sign is an exclusive or. 1 or a negative errno
+ * Match TFL_LOGISTIC or TFL_TANH i of int16 as nests: interpolation between entries of a table of 1/(1 +
+ * e^-x) for |x|, whose intervals have 2^bits steps (9 for LOGISTIC, 8 for TANH), then the sign. The table
+ * is moved down by half of its unit, so that the sign is an exclusive or. Returns 1 or a negative errno.
  */
 static int sigmoid16(struct cc *cc, int i, int bits)
 {
@@ -198,7 +210,11 @@ static bool worth_a_table(const struct cc *cc, int i)
 	return weft_tensor_elements(&cc->g->tensors[cc->g->ops[i].out[0]].t) >= WORTH_A_TABLE && cc->sp_bytes >= 2 * table;
 }
 
-/* Does operator i only give its operand another scale or type? Importers lower QUANTIZE to several operators. */
+/*
+ * Does operator i only give its operand another scale or type? True for TFL_DEQUANTIZE, a RESCALE to
+ * unsigned, and operators that come from an operator of the source file named QUANTIZE, which importers
+ * lower to several.
+ */
 static bool requantises(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -207,7 +223,10 @@ static bool requantises(const struct cc *cc, int i)
 	       (o->src >= 0 && !strcmp(cc->g->srcs[o->src].name, "QUANTIZE"));
 }
 
-/* Is t an output, or becomes one as floats, with another scale or in another shape, and is read by nothing else? */
+/*
+ * Does tensor t reach nothing but the graph's outputs: is it an output or read, and does every reader only
+ * requantise or reshape it (RESHAPE, IDENTITY) and lead out in turn?
+ */
 static bool leads_out(const struct cc *cc, int t)
 {
 	const struct cten *x = &cc->ten[t];
@@ -221,7 +240,10 @@ static bool leads_out(const struct cc *cc, int t)
 	return out;
 }
 
-/* Leave operator i to the host, and what rescales its result. 0 or -ENOMEM */
+/*
+ * Leave operator i to the host, and all operators that only requantise its result: they become forbidden,
+ * with the reason "at the network's end" unless they were forbidden before. Returns 0 or -ENOMEM.
+ */
 static int leave(struct cc *cc, int i)
 {
 	const struct cten *y = &cc->ten[cc->g->ops[i].out[0]];
@@ -235,7 +257,10 @@ static int leave(struct cc *cc, int i)
 	return err;
 }
 
-/* Does operator i write a long int64 result of the network? Its words are twice what the host needs to read. */
+/*
+ * Does operator i, a TFL_CAST, write an int64 output of the network of more than LONG_END elements? The
+ * words that the device would write are twice what the host needs to read.
+ */
 static bool is_long_end(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -244,7 +269,12 @@ static bool is_long_end(const struct cc *cc, int i)
 	       weft_tensor_elements(&cc->g->tensors[o->out[0]].t) > LONG_END;
 }
 
-/* Leave SOFTMAX, and long results of int64, at the end of a network to the host. */
+/*
+ * Leave to the host, in a network with a CONV2D, DEPTHWISE_CONV2D or MATMUL, every TFL_SOFTMAX whose result
+ * only leads to outputs (leads_out()) and every cast to a long int64 output (is_long_end()), with what only
+ * requantises their results: they become forbidden, with a reason. The host reads these results anyway, and
+ * computes them in less time than the commands take. Other networks are left alone. Returns 0 or -ENOMEM.
+ */
 int tfl_leave_ends(struct cc *cc)
 {
 	bool products = false;
@@ -270,8 +300,9 @@ static int cast_type(weft_dtype t)
 }
 
 /*
- * Match a cast between integers, which keeps the low bits, as C does. To int64 only from what is
- * narrower, and not to bool, which compares. 1 matched, 0 not (reason set), or a negative errno
+ * Match TFL_CAST i between integers as a copy that keeps the low bits, as C does; int64 is read as its low
+ * 48 bits and written as int48. Returns 1 if it was matched; 0 if one type is a float or unknown to the
+ * command, the result is bool (a comparison) or both are int64, with the reason set; or a negative errno.
  */
 static int cast(struct cc *cc, int i)
 {
@@ -289,7 +320,12 @@ static int cast(struct cc *cc, int i)
 	return err;
 }
 
-/* Match an operator of TensorFlow Lite. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i of TensorFlow Lite as nests: SOFTMAX, LOGISTIC and TANH (int16 above WORTH_A_TABLE
+ * elements and other types by a table, else computed), CAST, RESIZE_BILINEAR (by the elementwise engine if
+ * lines repeat regularly) and REQUANTIZE. Returns 1 if it was matched, 0 if it is another operator (no
+ * reason is set) or cannot be (the reason then is set), or a negative errno.
+ */
 int match_tfl(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

@@ -73,8 +73,9 @@ static int by_start(const void *pa, const void *pb)
 
 /*
  * Choose the offset in the arena, a multiple of 64, of every storage that needs a place there (in_dram), in
- * the order of their first use; bytes are used again when nothing reads them any more. Sets the program's
- * arena_bytes. Returns 0, -ENOMEM, or -E2BIG: more than a window addresses.
+ * the order of the items that first write them (src_item; -1 comes first); bytes are used again behind the
+ * storage's last item (last_item). Sets the offset of each and the program's arena_bytes. Returns 0,
+ * -ENOMEM, or -E2BIG: the arena would exceed the 2^32 - 1 bytes that a window addresses.
  */
 int cc_place_arena(struct cc *cc)
 {

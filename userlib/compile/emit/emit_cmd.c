@@ -91,7 +91,11 @@ enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 	return grid >= cc->n ? BANKS_ALTERNATE : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
 }
 
-/* How successive reads of a word of each pixel of o take banks of the scratchpad. */
+/*
+ * How successive reads of a word of each pixel of o take banks of the scratchpad. If address and steps are
+ * whole words, they take the two banks in turn, or the same one if pixels are a multiple of two words
+ * apart; else they lie across words as emit_across() says.
+ */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 {
 	if ((o->addr | o->xs | o->ys) % cc->n)
@@ -100,8 +104,10 @@ enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 }
 
 /*
- * How successive writes of n_ch channels of each pixel of o take banks of the scratchpad, on average over
- * blocks of N channels, of which the last may be smaller.
+ * How successive writes of n_ch channels of each pixel of o take banks of the scratchpad. If no write lies
+ * across two words, they take the banks in turn, or the same one if pixels are a multiple of two words
+ * apart; else it is the average of emit_across() over blocks of N channels, of which the last may be
+ * smaller.
  */
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
 {
@@ -116,9 +122,9 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 }
 
 /*
- * How many times each row of a node's results passes the lanes of the post unit: 1, or 4 with an addition. Of
- * float8 it is 1 for pooling and elementwise nodes and 2 for convolutions (rounding, bias), 3 with an
- * addition.
+ * How many times each row of a node's results passes the lanes of the post unit: 1, or 4 if a second
+ * operand is added or subtracted (not for a table or a product). Of float8 it is 3 with a second operand,
+ * else 1 for pooling and elementwise nodes and 2 for convolutions (rounding, bias).
  */
 int64_t emit_passes(const struct node *nd)
 {
@@ -287,8 +293,9 @@ int emit_done(struct emit *e, struct cmd *c)
 }
 
 /*
- * Simplify a copy without changing which bytes it moves: repeats of one go, and rows that touch on both sides
- * become one longer row. Repeats that are not used have count 1 and no step.
+ * Simplify a copy without changing which bytes it moves: repeats of one go, and rows that touch on both
+ * sides become one longer row, as long as a row may be (SP_MASK bytes; never with int4). Repeats that are
+ * not used have count 1 and no step.
  */
 static void tidy(struct dma *d)
 {
@@ -330,8 +337,10 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 }
 
 /*
- * Emit copy d as one load or store command. Returns 0, -ENOMEM, -E2BIG, or -ERANGE with cc->bad_node: a field
- * is out of range, or its rows are more than the verifier allows.
+ * Emit copy d as one load or store command, with its cost; it touches its bytes of the scratchpad and,
+ * unless they are constants, of the arena. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count), or -ERANGE with cc->bad_node and cc->bad_why: a field is out of range, or its rows are more than
+ * the verifier allows.
  */
 int emit_dma(struct emit *e, struct dma d)
 {

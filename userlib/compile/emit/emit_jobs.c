@@ -157,8 +157,9 @@ static int compute_all(struct node_emit *m, const struct job *j, const struct we
 }
 
 /*
- * How many operands one command for the job would take, as driver/verify/verify.h counts and limits them; 0
- * for kinds that have no such limit.
+ * How many operands one command for the job would take, as driver/verify/verify.h counts and limits them:
+ * for NODE_CONV pixels times words of a tile's weights times column tiles, for pooling pixels times taps
+ * times channels; 0 for kinds that have no such limit.
  */
 static int64_t work_of(const struct cc *cc, const struct node *nd, const struct job *j)
 {

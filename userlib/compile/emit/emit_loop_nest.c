@@ -476,8 +476,9 @@ static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 }
 
 /*
- * Emit the load of operand k into its slot, unless the slot holds the same bytes already. Returns 0, -ENOMEM,
- * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit the load of operand k, which lies in memory as r says, into its place in the slot at hand, and note
+ * what the slot holds; nothing if the slot holds the same bytes already. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 {
@@ -585,9 +586,10 @@ int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 
 /*
  * Choose the pieces of a loop nest's node (p->tile.nest_n) and the slots for their packed operands: pieces
- * that take an eighth of `budget` bytes, or if not even the smallest fits that, a quarter, half or all of it.
- * There are two slots, or one if the nest is one piece or needs the whole budget. Returns 0, or -ERANGE: no
- * piece fits.
+ * that take an eighth of `budget` bytes, or if not even the smallest fits that, a quarter, half or all of
+ * it. in_bytes is the size of a slot for all packed operands together, n_in how many there are: 0 if
+ * nothing is packed, 1 if the nest is one piece or needs the whole budget, else 2. The tiling's other slots
+ * become 0. Returns 0, or -ERANGE: no piece fits.
  */
 int plan_loop_nest(const struct npu_step *step, const struct node *nd, struct plan *p, int64_t budget)
 {

@@ -737,10 +737,11 @@ static void advance(struct sim *s, uint64_t dt)
 }
 
 /*
- * Simulate the step's emitted commands with fast or slow memory. `order` is the stream's order (order[i]: the
- * command at place i), whose fetch and queues then count, or NULL for every unit by itself. Sets start[i] and
- * end[i], the cycles in which command i begins and retires, and *total, the cycle in which all is done.
- * Returns 0 or -ENOMEM.
+ * Simulate the step's emitted commands with fast or slow memory. `order` is the stream's order (order[i]:
+ * the command at place i), whose fetch and queues then count, or NULL for every unit by itself. Sets
+ * start[i] and end[i], the cycles in which command i begins and retires, and *total, the cycle in which all
+ * is done, which is COST_STREAM_END behind the last retirement. Returns 0 or -ENOMEM, after which these
+ * mean nothing.
  */
 int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {

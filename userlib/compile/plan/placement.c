@@ -22,8 +22,9 @@
 
 /*
  * The number of this root's storage in the step. map[root] has it, or -1 if the root has not been seen yet:
- * then the storage is added. `node` reads it, or writes it (write): it becomes the storage's last node, and
- * whether the storage's contents are needed in memory behind the step is noted.
+ * then the storage is added, with ext_in if an item before the step writes it first or it is there from the
+ * start. `node` reads it, or writes it (write): it becomes the storage's last node, and a write sets
+ * ext_out if the host reads the storage or an item behind the step uses it.
  */
 static int storage_of(struct npu_step *s, int *map, int root, int node, bool write)
 {
@@ -51,7 +52,8 @@ static bool is_whole(const struct npu_step *s, const struct view *v, int storage
 
 /*
  * If the result of node i may be written over its second operand, note that in the result's storage
- * (may_replace). Both must be whole storages of the same size, the operand read for the last time and the
+ * (may_replace). The node must be no loop nest and its second operand no table; both must be whole storages
+ * of the same size that may be resident, other than the input's, the operand read for the last time and the
  * result first touched here. An addend is read element by element, each just before the result's element is
  * written, so this is safe; a table is read at random until the node is done, so its bytes must stay.
  */
@@ -188,8 +190,10 @@ static void place_chain(struct npu_step *s, int64_t *used, int head)
 
 /*
  * Choose which storages are resident, small ones first: those with a hint to stay, and those without a hint
- * of at most `largest` bytes, as long as they fit. With in_place, results may take the bytes of second
- * operands. Sets resident, replaces and replaced_by of all storages and adds to used[]. Returns 0 or -ENOMEM.
+ * of at most `largest` bytes, as long as they fit beside what reserve_of() asks for. With in_place, results
+ * may take the bytes of second operands; of such a chain the first one's size and hint decide. With the
+ * option no_fuse none is resident. Sets resident, replaces and replaced_by of all storages and adds to
+ * used[]. Returns 0 or -ENOMEM.
  */
 static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, bool in_place)
 {
@@ -226,8 +230,9 @@ static int64_t node_cycles(const struct npu_step *s, int i)
 }
 
 /*
- * Add an area of so many bytes, rounded up to whole words, that is occupied during nodes t0..t1; `weights`
- * says that it may be filled before t0. Returns its number or -ENOMEM.
+ * Add an area of so many bytes (at least 1), rounded up to whole words, that is needed and occupied during
+ * nodes t0..t1 and has no address yet; `weights` says that it may be filled before t0, and its use then
+ * counts from the node before. Returns its number or -ENOMEM.
  */
 static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weights)
 {
@@ -509,9 +514,10 @@ struct delays {
 
 /*
  * After area `failed` found no address: let weights in its way come later, until the times of an area have
- * changed that was placed before it. Once d->most attempts have been made, no weights come early at all.
- * Returns the rank (place in the order of size) of the area from which on addresses must be found anew, or -1
- * if there is nothing left to delay.
+ * changed that was placed before it. Once d->most attempts have been made, no weights come early at all,
+ * and addresses must be found from rank 0 on. Returns the rank (place in the order of size) of the area
+ * from which on addresses must be found anew, or -1 if there is nothing left to delay. Counts the attempts
+ * in d->k.
  */
 static int make_room(struct npu_step *s, const struct alloc *al, struct delays *d, int failed)
 {
@@ -676,11 +682,11 @@ static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_
 }
 
 /*
- * Place the step with parameters *t: choose residents, stripe groups, tiles and addresses. If there are no
- * addresses, the largest resident goes to memory and groups and tiles are chosen again. r may be NULL; else
- * its memo is asked whether a placement has been evaluated before. Returns 0 if the step is placed; 1 if the
- * memo knows the outcome, which is in r->o; -ENOSPC: no room even without residents; -ERANGE with
- * cc->bad_node; or -ENOMEM.
+ * Place the step with parameters *t, which become s->params: choose residents, stripe groups (none with the
+ * option no_fuse), tiles and addresses. If there are no addresses, the largest resident goes to memory and
+ * groups and tiles are chosen again. r may be NULL; else its memo is asked whether a placement has been
+ * evaluated before. Sets s->used. Returns 0 if the step is placed; 1 if the memo knows the outcome, which
+ * is in r->o; -ENOSPC: no room even without residents; -ERANGE with cc->bad_node; or -ENOMEM.
  */
 int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r)
 {
@@ -702,8 +708,8 @@ int place_with(struct npu_step *s, const struct placement_params *t, struct memo
 }
 
 /*
- * Allocate s->work and s->used, and set work[i] to the rough cycles of all nodes before node i. Returns 0 or
- * -ENOMEM.
+ * Allocate s->work and s->used, and set work[i] to the rough cycles of all nodes before node i: node_work()
+ * of each and one more. used[] is zero. Returns 0 or -ENOMEM.
  */
 static int list_work(struct npu_step *s)
 {
@@ -719,8 +725,9 @@ static int list_work(struct npu_step *s)
 
 /*
  * List the storages and work of a step, find the best plan for it by search, and note which storages need a
- * place in memory. Returns 0; -ERANGE: cc->bad_node cannot be placed, cc->bad_why says why; or another
- * negative errno.
+ * place in memory (in_dram). Returns 0; -ERANGE: cc->bad_node cannot be placed, cc->bad_why says why (the
+ * step's first node, if areas find no room in the scratchpad); or another negative errno. step_clear()
+ * frees what it allocated in any case.
  */
 int step_place(struct npu_step *s)
 {

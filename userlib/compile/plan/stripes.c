@@ -93,9 +93,10 @@ static bool residents_fit(const struct npu_step *s, const struct group *g)
 
 /*
  * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for
- * each ring its writer, load and store. Returns false if the group does not work: nodes see different rows in
- * one tensor, two write it, a node would read what it writes, or a tensor that the group makes is touched
- * before it.
+ * each ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched
+ * outside of the group). Returns false if the group does not work: nodes see rows of different size or
+ * number in one tensor, two write it, a node would read what it writes, or a tensor that the group makes is
+ * touched before the group or comes from memory.
  */
 static bool list_rings(struct npu_step *s, struct group *g)
 {
@@ -291,8 +292,10 @@ static bool overwrites(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Find rings and stripes for a group whose nodes and striping are set. Returns whether that works out; the
- * nodes' own views are then in force, and may be so after a failure.
+ * Find rings and stripes for a group whose nodes and striping are set, within how.share eighths of what
+ * residents leave free of the scratchpad. Returns whether that works out; it does not if overwrites(), or
+ * residents_fit(), list_rings() or choose_step() refuses. The nodes' own views are then in force, and may
+ * be so after a failure.
  */
 static bool plan_group(struct npu_step *s, struct group *g)
 {
@@ -341,10 +344,10 @@ static int keep_group(struct npu_step *s, const struct group *g)
 }
 
 /*
- * Form the stripe groups of the step anew, from the first node to the last. At each node whose result does
- * not stay on chip, the longest group that works out begins there; *all says how, unless the node's request
- * has a striping of its own. Nodes of groups have their own views in force, all others the flat ones. Returns
- * 0 or -ENOMEM.
+ * Form the stripe groups of the step anew, from the first node to the last, in s->group and plan.group. At
+ * each node whose result does not stay on chip, the longest group of two or more nodes that works out
+ * (closure(), plan_group()) begins there; *all says how, unless the node's request has a striping of its
+ * own. Nodes of groups have their own views in force, all others the flat ones. Returns 0 or -ENOMEM.
  */
 int step_find_groups(struct npu_step *s, const struct striping *all)
 {

@@ -113,9 +113,10 @@ static int64_t groups_of(const struct cc *cc, const struct node *nd, const struc
 }
 
 /*
- * Cycles that computing the whole node takes with this tiling, without its loads and stores: those of the
- * array for convolutions there, those of the vector engine, roughly, for all others. Not for loop nests, whose
- * views have no dimensions.
+ * Cycles that computing the whole node takes with this tiling, without its loads and stores. On the array
+ * these are its groups of N pixels times column tiles times words of a tile's weights; on the vector
+ * engine, roughly, the input's elements over N, or for a kernel above 3x3 the columns and channels of its
+ * input times output rows times kernel rows, over N. Not for loop nests, whose views have no dimensions.
  */
 static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -267,9 +268,11 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 }
 
 /*
- * For convolutions of which not even one column tile of weights fits: try jobs of one column tile and at most
- * N pixels of a row, for which the weights come in parts of kq chunks of the sum. The widest job that fits
- * replaces *best if that is worse or there is none. Other nodes are left alone.
+ * For convolutions (NODE_CONV) of which not even one column tile of weights fits: try jobs of one column
+ * tile and at most N pixels of a row, for which the weights come in parts of kq chunks of the sum. The
+ * widest job for which `budget` bytes hold a part of at least one chunk replaces *best if that is worse or
+ * there is none. float8 with several kernel columns that are not joined must take all chunks at once, since
+ * its sums have an order. Other nodes are left alone.
  */
 static void try_split_k(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
@@ -296,7 +299,8 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 
 /*
  * How many column tiles the load has that begins with tile `first`: tile.piece, but not more than are left;
- * if records come with their weights (own_recs), loads get smaller towards the end.
+ * if records come with their weights (own_recs), also at most (left + LAST_MORE) / LAST_SHARE, but one, so
+ * that loads get smaller towards the end.
  */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {

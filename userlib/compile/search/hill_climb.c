@@ -196,9 +196,12 @@ static int keep(struct state *t, const struct batch *p)
 }
 
 /*
- * Look at the outcome of evaluation m: count its commands, and note its move if the plan becomes faster than
- * the best so far. After the last move of a batch, or when the commands are used up, the batch's best move is
- * kept if there is one. Returns 0 or a negative errno.
+ * Look at the outcome of evaluation m: count its commands in c->emitted (unless its cycles are those of the
+ * best plan, most often the same plan, or none were emitted), and note its move (t->best) and cycles
+ * (c->cycles) if the plan becomes faster than the best so far. After the last move of a batch, or when
+ * c->most commands are used up, the batch's best move is kept if there is one; else the batch counts as
+ * looked at. Returns 0, -ENOMEM if that is the outcome's error, or what keep() returns; other errors of an
+ * outcome only mean that its move is no good.
  */
 static int take(struct state *t, const struct evaluation *m)
 {
@@ -238,8 +241,8 @@ static int climb_open(struct state *t, struct climb *c)
 
 /*
  * Make moves, keeping of each batch the one that makes the whole fastest, until no move helps or c->most
- * commands have been emitted. c->cycles and c->emitted are updated, and the replicas have the best plan.
- * Returns 0 or a negative errno.
+ * commands have been emitted. c->cycles (in: of the plan as it stands) and c->emitted are updated. All
+ * replicas then ask for the best plan, but must be placed or emitted anew. Returns 0 or a negative errno.
  */
 int climb(struct climb *c)
 {

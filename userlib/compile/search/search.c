@@ -281,10 +281,12 @@ static bool other_candidate(const struct search *b, int k, struct candidate *q)
 #define N_OTHERS (N_NODES + N_EIGHTHS + 3)
 
 /*
- * First stage of the search: find residents and stripe groups. If nothing passes through memory with the
- * first candidate, or the option quick is set, that one is enough; else all first candidates are tried, then
- * candidates that differ from the best in one thing as long as that helps. Also decides for steps with few
- * commands that the stream is simulated in its order. Returns 0 or a negative errno.
+ * First stage of the search: find residents and stripe groups. If the first candidate works and nothing
+ * passes through memory with it, or the option quick is set, that one is enough; else all first candidates
+ * are tried, then candidates that differ from the best in one thing as long as that helps, each round with
+ * at most MAX_PLACEMENTS emitted commands in all. Also sets known_order of all replicas: in steps with
+ * fewer than FEW commands the stream is simulated in its order. Returns 0 or -ENOMEM; b->cycles stays
+ * INT64_MAX if no candidate can be expressed.
  */
 static int search_plans(struct search *b)
 {

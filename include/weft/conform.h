@@ -42,11 +42,12 @@ struct weft_conform_options {
 /**
  * Run every test below a folder, in alphabetical order.
  *
- * @param seen  Called with `user` after each test; strings are valid during the call only. Anything
- *              but 0 ends the walk and is returned.
- * @param msg   WEFT_MSG_LEN bytes; one line on failure.
- * @return 0, also if tests failed (seen can count them); -ENOENT: there is no test below the
- *         folder; or another negative errno of a folder that cannot be read
+ * @param seen  Called with `user` after each test; strings are valid during the call only. Anything but 0
+ *              ends the walk and is returned.
+ * @param msg   WEFT_MSG_LEN bytes; one line on failure, but not if `seen` ended the walk or a path below
+ *              is too long.
+ * @return 0, also if tests failed (seen can count them); -ENOENT: there is no test below the folder;
+ *         -ENAMETOOLONG; or the negative errno of a folder that cannot be read
  */
 WEFT_API int weft_conform(const char *dir, const struct weft_conform_options *o,
                  int (*seen)(void *user, const struct weft_conform_case *c), void *user, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -17,13 +17,14 @@ extern "C" {
 #endif
 
 /**
- * Read a whole file into memory.
+ * Read a whole regular file into memory. A named pipe is not waited for.
  *
  * @param most      The most bytes that the file may have; a larger one is refused before memory is taken.
  * @param[out] data The file's *len bytes, from malloc, also for an empty file; NULL on failure.
+ * @param[out] len  The number of bytes; 0 on failure.
  *
- * @return 0; -EFBIG (too large); -EISDIR (a folder); -EMEDIUMTYPE (a pipe or a device); -ENOMEM; -EIO;
- *         or the negative errno of opening it
+ * @return 0; -EFBIG (too large); -EISDIR (a folder); -EMEDIUMTYPE (a pipe or a device); -ENOMEM; -EIO (it
+ *         became shorter meanwhile); or the negative errno of opening or reading it
  */
 WEFT_API int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len) __attribute__((warn_unused_result));
 
@@ -44,18 +45,25 @@ WEFT_API int weft_file_write(const char *path, const uint8_t *data, size_t len) 
 WEFT_API const char *weft_file_error(int err);
 
 /**
- * Make text that others chose fit for a line and a terminal: bytes of control characters, of marks that turn the
- * direction of writing, and bytes that are no UTF-8 become \xNN. Messages of this library are such lines.
+ * Make text that others chose fit for a line and a terminal: each byte of a control character, of a mark
+ * that turns the direction of writing, or that is no UTF-8 becomes the four characters \xNN. Messages of
+ * this library are such lines.
  *
  * @param text  Ends with a zero byte; changed in place.
- * @param len   Bytes of its buffer. Where the escapes do not fit, the text ends.
+ * @param len   Bytes of its buffer. The text is cut before the first byte whose escape no longer fits.
  */
 WEFT_API void weft_one_line(char *text, size_t len);
 
 /* A part of what is written: len bytes at data. */
 struct weft_piece { const void *data; size_t len; };
 
-/** Write a whole file as weft_file_write() does, from bytes that lie in n places, one after the other. */
+/**
+ * Write a whole file from n pieces of memory, one after the other. The bytes go to a temporary file
+ * beside it that then replaces `path`; after a failure an older file of that path is unchanged. A path
+ * that is no regular file (a device, a pipe) is written to directly.
+ *
+ * @return 0, or a negative errno of creating, writing or renaming it
+ */
 WEFT_API int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n) __attribute__((warn_unused_result));
 
 #ifdef __cplusplus

@@ -46,9 +46,11 @@ WEFT_API bool weft_image_is(const void *bytes, size_t len);
 WEFT_API bool weft_image_type(weft_dtype t);
 
 /**
- * Fill an input tensor from 8-bit pixels, by the rules above.
+ * Fill an input tensor from 8-bit pixels. Each pixel p becomes: for floats p / 255; for 8-bit integers
+ * the least value + p, or p / 255 quantised if the quantisation's range is none of pixels (see above);
+ * for int16 p / 255 or p quantised.
  *
- * @param t  A tensor of such a type, with memory to write to.
+ * @param t  A tensor of a type that weft_image_type() knows, with memory to write to.
  * @param q  Its quantisation.
  * @param p  One value, 0..255, for every element of t.
  */
@@ -68,7 +70,10 @@ WEFT_API void weft_image_values(const weft_tensor *t, const struct weft_quant *q
 WEFT_API int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
                       weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG));
 
-/** Read a picture from a file. @return as weft_image_decode(), or as weft_file_read() */
+/**
+ * Read a picture from a file of at most 1 GiB, as weft_image_decode() does from memory. The line in msg
+ * begins with the path. @return as weft_image_decode(), or as weft_file_read()
+ */
 WEFT_API int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG));
 
 #ifdef __cplusplus

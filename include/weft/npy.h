@@ -20,12 +20,13 @@ extern "C" {
 #define WEFT_NPY_MSG 256       /* bytes of a message buffer */
 
 /**
- * Parse an array of numbers in a file of len bytes that is held in memory.
+ * Parse an array of numbers in a file of len bytes that is held in memory. The values must fill the rest
+ * of the file behind the header exactly. In an array of bool, every byte other than 0 becomes 1.
  *
  * @param[out] t  The array, set only on success; t->data is from malloc, and the caller frees it.
  * @param msg     WEFT_NPY_MSG bytes; one line on failure.
- * @return 0; -EINVAL (not such a file, or a broken one); -ENOTSUP (a type, order, rank or size that
- *         is not read; texts); -ENOMEM
+ * @return 0; -EINVAL (not such a file, or a broken one); -ENOTSUP (a type, order, rank or size that is
+ *         not read; texts); -ENOMEM
  */
 WEFT_API int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
@@ -47,12 +48,17 @@ WEFT_API int weft_npy_read_text(const char *path, weft_tensor *t, char **text, s
 WEFT_API int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
 /**
- * Returns the type with which an array written from a tensor of type t is read: uint8 for float8, int64
- * for int48, mostly t.
+ * Returns the type with which an array written from a tensor of type t is read again: uint8 for all 8-bit
+ * floats, FP4E2M1, UINT2 and UINT4; int8 for INT2 and INT4; int64 for INT48; uint16 for BF16; t itself
+ * for all others, also for a type that cannot be written.
  */
 WEFT_API weft_dtype weft_npy_stored(weft_dtype t);
 
-/** Write a tensor to a file. @return 0; -EINVAL: it has a bad type or no data; or as weft_file_write() */
+/**
+ * Write a tensor to a file (version 1, little-endian, C order). @return 0; -EINVAL: its type cannot be
+ * written, it has no data, or its rank is not 0..WEFT_MAX_RANK; or as weft_file_write(); a failure leaves
+ * one line with the path in msg
+ */
 WEFT_API int weft_npy_write(const char *path, const weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
 #ifdef __cplusplus

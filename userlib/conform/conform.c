@@ -162,8 +162,8 @@ static void name_types(const cJSON *json, const char *op, char *s, size_t len)
 
 /*
  * Reads one of the test's .npy files into *a, whose data the caller frees. file is its name within the
- * test's folder, as test.json has it, or NULL. Returns 0 or a negative errno with one line in why
- * (WEFT_MSG_LEN bytes).
+ * test's folder, as test.json has it, or NULL. Returns 0; -EINVAL if file is NULL or the path too long;
+ * or a negative errno of weft_npy_read(); with one line in why (WEFT_MSG_LEN bytes).
  */
 static int read_array(const struct test *t, const char *file, weft_tensor *a, char *why)
 {
@@ -247,9 +247,9 @@ static const char *last_two(const char *folder)
 
 /*
  * If the options name an out_dir, writes the output y to OUT_DIR/<operator>/<test>/out-<k>.npy, making
- * the folders. expected is the file of the result to compare with, expected-<k>.npy, from which k is
- * taken (0 if it has no "-"). Returns 0, also if there is no out_dir, or a negative errno with one line
- * in why.
+ * the folders. `expected` is the file name of the result to compare with, expected-<k>.npy: what follows
+ * its first "-" (at most 60 characters with the "-") ends the new name, "-0.npy" if it has none. Returns
+ * 0, also without doing anything if there is no out_dir, or a negative errno with one line in why.
  */
 static int write_output(const struct test *t, const char *expected, const weft_tensor *y, char *why)
 {
@@ -271,9 +271,10 @@ static int write_output(const struct test *t, const char *expected, const weft_t
 /* ---- judging ---- */
 
 /*
- * Judges output y by o, its entry in test.json, and writes it to a file if options say so. Returns 0 if
- * TOSA allows the result; 1 if not; a negative errno if a file cannot be read or written or the
- * comparison is unknown. t->why then has one line.
+ * Judges output y by o, its entry in test.json, after writing y to a file if the options name an out_dir.
+ * Returns 0 if TOSA allows the result; 1 if not; -EINVAL if the comparison is unknown or no file of
+ * expected values is named; or a negative errno if a file cannot be read or written. If it is not 0,
+ * t->why has one line.
  */
 static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
 {
@@ -302,9 +303,10 @@ static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
 }
 
 /*
- * Judges every output of the test in order, up to the first that fails. Returns 0 if TOSA allows all; 1
- * if one is wrong or the network has another number of outputs than the test; a negative errno if one
- * could not be judged. t->why then has one line.
+ * Judges every output of the test in order, up to the first that fails, and writes them to files if the
+ * options name an out_dir. Returns 0 if TOSA allows all; 1 if one is wrong or the network has another
+ * number of outputs than the test; a negative errno if one could not be judged. If it is not 0, t->why
+ * has one line.
  */
 static int judge_outputs(struct test *t)
 {
@@ -322,7 +324,10 @@ static int judge_outputs(struct test *t)
 	return 0;
 }
 
-/* Notes operator o, which ran on the host, and the reason for it in the test's result. */
+/*
+ * Copies the name of operator o, which ran on the host, to t->host and the reason for it to t->reason (""
+ * if the report has none); an earlier operator's are overwritten.
+ */
 static void note_host(struct test *t, const struct weft_op_report *o)
 {
 	snprintf(t->host, sizeof t->host, "%s", o->op);
@@ -330,10 +335,10 @@ static void note_host(struct test *t, const struct weft_op_report *o)
 }
 
 /*
- * Opens a session on the chosen device, runs the network once on t->in and leaves the results in
- * t->out. Sets t->npu if an operator ran on the NPU (not on the golden device), and notes the last
- * operator but CONST that ran on the host. Returns 0 or the negative errno of opening or running, with
- * one line in t->why.
+ * Opens a session on the chosen device, runs the network once on t->in and leaves the results in t->out;
+ * the session is closed again. Sets t->npu if an operator ran on the NPU (not on the golden device), and
+ * notes the last operator but CONST that ran on the host in t->host and t->reason. Returns 0 or the
+ * negative errno of opening or running, with one line in t->why.
  */
 static int run_session(struct test *t)
 {
@@ -355,9 +360,10 @@ static int run_session(struct test *t)
 }
 
 /*
- * Reads the test's inputs, runs its network, which is loaded, and judges the outputs. Everything but
- * the network is freed at the end. Returns 0 if the test passed; 1 if a result is wrong; a negative
- * errno if it could not be run or judged. t->why then has one line.
+ * Reads the test's inputs, runs its network, which is loaded, and judges the outputs. Arrays and tensors
+ * are freed at the end, the network is not. Returns 0 if the test passed; 1 if a result is wrong; a
+ * negative errno if it could not be run or judged. If it is not 0, t->why has one line, except that it is
+ * left as it was if the arrays of tensors cannot be allocated (-ENOMEM).
  */
 static int run_net(struct test *t)
 {
@@ -380,10 +386,11 @@ static int run_net(struct test *t)
 }
 
 /*
- * Loads a test's graph and runs it. A test that expects an error passes if loading gives -EINVAL or
- * -ENOTSUP, and fails otherwise, without being run. Any other test passes if its results are right, is
- * unsupported if loading, running or judging gives -ENOTSUP, and fails otherwise. t->why has one line
- * if it did not pass, or what refused the graph.
+ * Loads the graph of a test ("graph" of test.json, or test.tosa) and runs it; the network is freed again.
+ * A test that expects an error passes if loading gives -EINVAL or -ENOTSUP, and fails otherwise, without
+ * being run. Any other test passes if its results are right, is unsupported if loading, running or
+ * judging gives -ENOTSUP, and fails otherwise. t->why has one line if it did not pass, or what refused
+ * the graph; it is empty if the graph's path is too long.
  */
 static enum weft_verdict run_test(struct test *t)
 {
@@ -414,9 +421,10 @@ static enum weft_verdict run_test(struct test *t)
 /* ---- folders ---- */
 
 /*
- * Runs the test in a folder, counts it in w->n, and hands its result to the caller's function. A
- * test.json that cannot be read or has no "op" is a failed test. Returns what the caller's function
- * returns.
+ * Runs the test in a folder, counts it in w->n, and hands its result to the caller's function w->seen.
+ * The path in the result is relative to the root. A test.json that cannot be read or has no "op" is a
+ * failed test with operator "?". Returns what the caller's function returns; a test that fails is no
+ * error.
  */
 static int test_folder(struct walk *w, const char *folder)
 {
@@ -451,8 +459,9 @@ static int not_hidden(const struct dirent *d)
 /*
  * Runs the test in a folder if it has a test.json; otherwise goes through the folders below it in
  * alphabetical order, hidden ones left out, down to MAX_DEPTH + 1 levels below the root. depth is the
- * folder's level below the root. Ends at the first failure. Returns 0, what the caller's function
- * returned if it is not 0, or a negative errno (w->msg is set if a folder cannot be read).
+ * folder's level below the root. Ends as soon as the caller's function does not return 0 or a folder
+ * cannot be read. Returns 0; what the caller's function returned; -ENAMETOOLONG for a path of PATH bytes
+ * or more; or the negative errno of reading a folder, for which alone w->msg is set.
  */
 static int walk(struct walk *w, const char *folder, int depth)
 {

@@ -150,10 +150,10 @@ static double ulp(const struct format *f, double v)
 
 /*
  * Says whether x lies in [ref - lo, ref + hi]. If ref is negative, both ref and x are negated first, so
- * that lo points towards zero. Limits beyond the greatest number count as infinite. Exceptions: if ref
- * is NaN, x must be NaN; if lo and hi are infinite, every x is right; x = 0 is right if the lower limit
- * is below the least normal number, since subnormals of all types but the 8-bit ones may be flushed;
- * NaN is right if the type has no infinity and the upper limit is infinite.
+ * that lo points towards zero. Limits beyond the format's greatest number count as infinite. Exceptions:
+ * if ref is NaN, x must be NaN; if lo and hi are infinite, every x is right; in all formats but the 8-bit
+ * ones (frac_bits above 3), where subnormals may be flushed, x = 0 is right if the lower limit is below
+ * the least normal number; NaN is right if the format has no infinity and the upper limit is infinite.
  */
 static bool within(const struct format *f, double x, double ref, double lo, double hi)
 {
@@ -203,9 +203,11 @@ static double abs_error(const struct weft_judge *j, const struct format *f, doub
 }
 
 /*
- * Computes how far a result may lie below (*lo) and above (*hi) the reference ref, by the judge's mode:
- * ULP, RELATIVE, REDUCE_PRODUCT or ABS_ERROR (the only one that uses bound). In any other mode both are
- * 0.
+ * Computes how far a result may lie from the reference ref towards zero (*lo) and away from it (*hi), by
+ * the judge's mode. ULP: j->ulp units in the last place of ref; *lo has j->ulp_lower units if that is
+ * stated. RELATIVE: the larger of max * scale and ulp_bound units. REDUCE_PRODUCT: |ref|, or the least
+ * normal number if that is greater, times (1 + 2^-(frac_bits + 1))^n - 1. ABS_ERROR: abs_error(), the
+ * only one that uses bound. In any other mode both are 0.
  */
 static void allowance(const struct weft_judge *j, const struct format *f, double ref, double bound, double *lo, double *hi)
 {
@@ -241,9 +243,10 @@ static bool special(double x, double ref, double bound)
 }
 
 /*
- * Judges a float tensor y element by element against ref, by special() in mode FP_SPECIAL and otherwise
- * by allowance() and within(). bound may be NULL; its elements are 0 then. Returns 0, or 1 with the
- * first element that is outside in msg.
+ * Judges a float tensor y element by element against ref: in mode FP_SPECIAL by special(), otherwise by
+ * within() with the limits of allowance(), which are 0 in modes EXACT, DOT_PRODUCT and RESCALE_INEXACT.
+ * bound may be NULL; its elements are 0 then. Returns 0, or 1 with the first element that is outside in
+ * msg.
  */
 static int judge_elements(const struct weft_judge *j, const struct format *f, const weft_tensor *y, const weft_tensor *ref,
                           const weft_tensor *bound, char *msg)
@@ -324,10 +327,13 @@ static bool same_form(const weft_tensor *a, const weft_tensor *b)
 
 /*
  * Judges result y by j. expected has the same shape and element size. ref and bound (each may be NULL)
- * are the FP64 reference and bound of modes with an allowance; ref NULL means expected. In mode
- * RESCALE_INEXACT with both of them in y's element size, they are the least and greatest value allowed.
- * Other integers must equal expected. Returns 0 if the result is allowed; 1 if it is not or a shape
- * differs, with one line in msg (WEFT_JUDGE_MSG bytes).
+ * are the FP64 reference and bound of modes with an allowance; without ref, expected in y's type is the
+ * reference. In mode RESCALE_INEXACT with both of them in y's element size, they are the least and
+ * greatest value allowed. Otherwise a y that is none of TOSA's float types must equal expected; in mode
+ * DOT_PRODUCT with a bound the rule of judge_dot_product() holds, and all else is judged element by
+ * element (judge_elements), where DOT_PRODUCT without a bound allows no difference. Returns 0 if the
+ * result is allowed; 1 if it is not or a shape or element size differs, with one line in msg
+ * (WEFT_JUDGE_MSG bytes).
  */
 int weft_judge(const struct weft_judge *j, const weft_tensor *y, const weft_tensor *expected, const weft_tensor *ref,
                const weft_tensor *bound, char *msg)

@@ -39,7 +39,10 @@ struct weft_judge {
 	bool unsigned_data;                    /* RESCALE_INEXACT: integers of 1 and 2 bytes are unsigned */
 };
 
-/** The mode (enum weft_judge_mode) whose name in test.json is `name`; -1 if there is none. */
+/**
+ * Returns the mode (enum weft_judge_mode) whose name in test.json is `name`, in capitals; -1 if there is
+ * none.
+ */
 int weft_judge_mode_of(const char *name);
 
 /**

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_DEPTH 64           /* folders below the first one */
+#define MAX_DEPTH 64           /* folders that are open at a time, the first one included */
 #define MAX_LINKS 40           /* as many as the kernel follows */
 
 /* How files are opened: a pipe does not make us wait for a writer. */
@@ -32,7 +32,10 @@ struct walk {
 	int depth, links;
 };
 
-/* Returns fd if it is a regular file's, or closes it and returns what it is instead. */
+/*
+ * Returns fd if it is an open regular file. Otherwise closes it and returns -EISDIR for a folder,
+ * -EMEDIUMTYPE for anything else (pipe, device, socket), or the negative errno of fstat().
+ */
 static int regular(int fd)
 {
 	struct stat st;
@@ -45,8 +48,9 @@ static int regular(int fd)
 }
 
 /*
- * Takes the next component off the rest of the path, into `name` of NAME_MAX + 1 bytes. Returns
- * false if none is left; a component that is too long is cut, and no file has that name.
+ * Takes the next component off the front of w->rest, slashes before it included, and writes it to `name`,
+ * which has NAME_MAX + 1 bytes; a longer component is cut to NAME_MAX characters. What stays in w->rest
+ * is empty or begins with a slash. Returns true, or false with an empty name if none is left.
  */
 static bool next_component(struct walk *w, char *name)
 {
@@ -59,7 +63,12 @@ static bool next_component(struct walk *w, char *name)
 	return n > 0;
 }
 
-/* Puts what the link `name` says in front of the rest of the path. Returns 0 or a negative errno. */
+/*
+ * Reads the link `name` in the innermost open folder and puts the path that it holds in front of w->rest;
+ * counts it in w->links. Returns 0; -EXDEV if that path begins with a slash; -ENOENT if it is empty;
+ * -ELOOP if it is the 41st link; -ENAMETOOLONG if w->rest has no room for it; or the negative errno of
+ * readlinkat().
+ */
 static int follow(struct walk *w, const char *name)
 {
 	char to[PATH_MAX];
@@ -79,7 +88,10 @@ static int follow(struct walk *w, const char *name)
 	return 0;
 }
 
-/* Goes back to the folder before. Returns 0, or -EXDEV if that would leave the first one. */
+/*
+ * Closes the innermost open folder and takes it off the stack, so that the one above it is the current
+ * one. Returns 0, or -EXDEV without a change if it is the first one.
+ */
 static int up(struct walk *w)
 {
 	if (w->depth == 1)
@@ -89,8 +101,12 @@ static int up(struct walk *w)
 }
 
 /*
- * Enters the folder `name`, follows it if it is a link, or opens it if it is a file and the path's
- * end; *file is then its descriptor. Returns 0 or a negative errno.
+ * Goes one component on from the innermost open folder. If `name` is a folder, it is opened and put on
+ * the stack; if it is a link, what it says is put in front of w->rest (follow); otherwise it must be the
+ * path's end, and *file becomes the descriptor of the regular file, opened for reading. *file is not
+ * written for a folder or link; if the file cannot be opened, it is the negative errno. Returns 0;
+ * -ENOTDIR if a slash follows a file; -ENAMETOOLONG for a folder where MAX_DEPTH are open; -EMEDIUMTYPE
+ * for a pipe, device or socket; an error of follow(); or the negative errno of opening.
  */
 static int enter(struct walk *w, const char *name, int *file)
 {
@@ -122,7 +138,11 @@ static int enter(struct walk *w, const char *name, int *file)
 	return *file < 0 ? *file : 0;
 }
 
-/* Walks the whole path. Returns the file's descriptor or a negative errno. */
+/*
+ * Walks the whole path in w->rest from w->folder[0]; "." is skipped and ".." goes back. The folders that
+ * it enters stay on w's stack, and the caller closes them. Returns the descriptor of the regular file at
+ * its end, -EISDIR if the path ends at a folder, or the first error of enter() or up().
+ */
 static int walk_path(struct walk *w)
 {
 	char name[NAME_MAX + 1];

@@ -4,17 +4,24 @@
 #define WEFT_FILES_BENEATH_H
 
 /*
- * Opens the regular file that the relative path `name` leads to from `folder`, for reading, without
- * ever leaving the folder: neither by "..", nor by a path from the root, nor through a link. Links
- * that stay inside are followed. Returns a descriptor that the caller
- * closes, or -EXDEV if the path leaves the folder, -ELOOP for more than 40 links, -EISDIR,
- * -EMEDIUMTYPE for a pipe, device or socket, which is not waited for, or what opening it said.
+ * Opens the regular file that the relative path `name` leads to from `folder`, for reading, without ever
+ * leaving the folder: neither by "..", nor by a path from the root, nor through a link. Links that stay
+ * inside are followed. Returns a descriptor that the caller closes; -EXDEV if the path leaves the folder;
+ * -ELOOP for more than 40 links; -EISDIR if it leads to a folder; -EMEDIUMTYPE for a pipe, device or
+ * socket, which is not waited for; -ENOENT if there is no such file or `name` is empty; or the negative
+ * errno of opening folder or file. Where the kernel lacks openat2 or a sandbox refuses it (ENOSYS, EPERM,
+ * EAGAIN, E2BIG, EINVAL), the path is walked folder by folder.
  */
 int weft_open_beneath(const char *folder, const char *name) __attribute__((warn_unused_result));
 
 /*
- * The same without the kernel's help (openat2, Linux 5.6): folder by folder, links read and followed
- * by hand. weft_open_beneath() uses it where the kernel or a sandbox refuses the call.
+ * Opens the regular file that the relative path `name` leads to from `folder`, for reading, without
+ * openat2 (Linux 5.6): it opens one folder after the other and reads and follows links by hand, so that
+ * the path never leaves the folder. Returns a descriptor that the caller closes; -EXDEV if the path, or a
+ * link on it, begins with a slash or ".." leaves the folder; -ELOOP for more than 40 links; -ENAMETOOLONG
+ * if path and links take PATH_MAX bytes or more, or the path is more than 63 folders deep; -ENOTDIR if a
+ * file is followed by a slash; -EISDIR if the path ends at a folder; -EMEDIUMTYPE for a pipe, device or
+ * socket; -ENOENT for an empty name; or the negative errno of opening.
  */
 int weft_open_beneath_stepwise(const char *folder, const char *name) __attribute__((warn_unused_result));
 

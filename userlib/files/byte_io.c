@@ -82,7 +82,7 @@ static uint64_t number(struct io *io, uint64_t v, int bytes)
 	return v;
 }
 
-/* Writes or reads one byte; see number(). */
+/* Writes *v as one byte, or reads one byte into *v, which is 0 after a failure. */
 void io_u8(struct io *io, uint8_t *v)
 {
 	const uint8_t x = (uint8_t)number(io, *v, 1);
@@ -91,7 +91,9 @@ void io_u8(struct io *io, uint8_t *v)
 		*v = x;
 }
 
-/* Writes or reads four bytes as an unsigned number. */
+/*
+ * Writes *v as four bytes, or reads four bytes as an unsigned number into *v, which is 0 after a failure.
+ */
 void io_u32(struct io *io, uint32_t *v)
 {
 	const uint32_t x = (uint32_t)number(io, *v, 4);
@@ -100,7 +102,10 @@ void io_u32(struct io *io, uint32_t *v)
 		*v = x;
 }
 
-/* Writes or reads four bytes as a number in two's complement. */
+/*
+ * Writes *v as four bytes in two's complement, or reads such four bytes into *v, which is 0 after a
+ * failure.
+ */
 void io_i32(struct io *io, int32_t *v)
 {
 	const int32_t x = (int32_t)(uint32_t)number(io, (uint32_t)*v, 4);
@@ -109,7 +114,10 @@ void io_i32(struct io *io, int32_t *v)
 		*v = x;
 }
 
-/* Writes or reads eight bytes as an unsigned number. */
+/*
+ * Writes *v as eight bytes, or reads eight bytes as an unsigned number into *v, which is 0 after a
+ * failure.
+ */
 void io_u64(struct io *io, uint64_t *v)
 {
 	const uint64_t x = number(io, *v, 8);
@@ -118,7 +126,10 @@ void io_u64(struct io *io, uint64_t *v)
 		*v = x;
 }
 
-/* Writes or reads eight bytes as a number in two's complement. */
+/*
+ * Writes *v as eight bytes in two's complement, or reads such eight bytes into *v, which is 0 after a
+ * failure.
+ */
 void io_i64(struct io *io, int64_t *v)
 {
 	const int64_t x = (int64_t)number(io, (uint64_t)*v, 8);
@@ -127,7 +138,10 @@ void io_i64(struct io *io, int64_t *v)
 		*v = x;
 }
 
-/* Writes or reads a float as the four bytes of its bits, so that NaN and -0 stay what they are. */
+/*
+ * Writes *v as the four bytes of its bits, or reads them into *v, so that NaN and -0 stay what they are.
+ * Reading sets *v to 0 after a failure.
+ */
 void io_f32(struct io *io, float *v)
 {
 	uint32_t bits;
@@ -138,7 +152,10 @@ void io_f32(struct io *io, float *v)
 		memcpy(v, &bits, sizeof bits);
 }
 
-/* Writes or reads a double as the eight bytes of its bits, so that NaN and -0 stay what they are. */
+/*
+ * Writes *v as the eight bytes of its bits, or reads them into *v, so that NaN and -0 stay what they are.
+ * Reading sets *v to 0 after a failure.
+ */
 void io_f64(struct io *io, double *v)
 {
 	uint64_t bits;
@@ -150,8 +167,8 @@ void io_f64(struct io *io, double *v)
 }
 
 /*
- * Writes a truth value as one byte, 0 or 1, or reads one. Reading any other byte is a failure, and *v
- * becomes false, as after any failure.
+ * Writes a truth value as one byte, 0 or 1, or reads one. Reading any other byte is a failure (io_fail).
+ * After any failure reading sets *v to false; writing never changes it.
  */
 void io_bool(struct io *io, bool *v)
 {
@@ -165,9 +182,9 @@ void io_bool(struct io *io, bool *v)
 }
 
 /*
- * Writes or reads *n as four bytes: a count of things that take at least elem bytes each (elem is not
- * 0). When reading, a count of more things than the bytes that are left can hold is a failure. After
- * any failure *n is 0.
+ * Writes or reads *n as four bytes: a count of things that take at least elem bytes each (elem is not 0).
+ * When reading, a count of more things than the bytes that are left can hold is a failure (io_fail), and
+ * *n is 0 after this or any earlier failure. When writing, *n is neither checked nor changed.
  */
 void io_count(struct io *io, int *n, size_t elem)
 {
@@ -181,10 +198,11 @@ void io_count(struct io *io, int *n, size_t elem)
 }
 
 /*
- * Writes or reads a string as a count (io_count) and that many characters, without a zero byte. When
- * writing, *s is cut after 65535 characters. When reading, more than 65535 are a failure; *s is memory
- * from malloc with a zero byte at its end, or NULL if a failure came first or there is no memory
- * (io->err is then -ENOMEM). The caller frees *s.
+ * Writes or reads a string as a count of four bytes and that many characters, without a zero byte. When
+ * writing, *s is not NULL, and only its first 65535 characters are written. When reading, a count above
+ * 65535 or above the bytes that are left is a failure (io_fail); *s becomes memory from malloc with a
+ * zero byte at its end, which the caller frees, or NULL after this or any earlier failure or if there is
+ * no memory (io->err is then -ENOMEM).
  */
 void io_string(struct io *io, char **s)
 {

@@ -16,11 +16,12 @@
 #include "file_out.h"
 
 /*
- * Reads an open regular file from its beginning to its end into memory from malloc, which has one
- * unused byte more than *len, the number of bytes read. Returns 0; -EISDIR for a folder; -EMEDIUMTYPE
- * for anything else that is not a regular file; -EFBIG if the file has more than `most` bytes; -EIO;
- * -ENOMEM; or the errno of fstat() or read(). *len is 0 before. After a failure *data may be set all the same, and the caller frees
- * it.
+ * Reads the open file fd from its beginning to its end into *data, memory from malloc with one unused
+ * byte more than *len, the number of bytes read; the caller has set *len to 0. Returns 0; -EISDIR for a
+ * folder; -EMEDIUMTYPE for anything else that is not a regular file; -EFBIG if the file has more than
+ * `most` bytes; -EIO if it becomes shorter meanwhile; -ENOMEM; or the negative errno of fstat() or
+ * read(), where an interrupted read is repeated. After a failure *data may be set all the same; the
+ * caller frees it, and closes fd, in each case.
  */
 static int read_open(int fd, uint64_t most, uint8_t **data, size_t *len)
 {
@@ -72,10 +73,11 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 }
 
 /*
- * Creates a new file for writing beside `path`, called PATH.<16 random hex digits>.part, so that nobody
- * can have made a file or a link of that name before. Writes the name, from malloc, to o->part; the
- * caller frees it, also after a failure. Returns the file descriptor or a negative errno (-EEXIST after
- * 100 names that were taken).
+ * Creates a new file for writing beside `path` (mode 0666 less the umask), called PATH.<16 random hex
+ * digits>.part, so that nobody can have made a file or a link of that name before. Writes the name, from
+ * malloc, to o->part; the caller frees it, also after a failure. Returns the file descriptor; -ENOMEM;
+ * -EIO if there are no random numbers; -EEXIST after 100 names that were taken; or the negative errno of
+ * creating it.
  */
 static int open_part(const char *path, struct weft_file_out *o)
 {
@@ -100,7 +102,12 @@ static int open_part(const char *path, struct weft_file_out *o)
 /* Where the bytes of a FILE go: a descriptor, and the errno of the first write that failed, 0 if none did. */
 struct weft_file_bytes { int fd, err; };
 
-/* Writes bytes of a FILE, whose cookie says where to. Returns n, or 0 with errno, as fopencookie() wants it. */
+/*
+ * The write function of a FILE from fopencookie(): writes all n bytes from `from` to the descriptor of
+ * the cookie (struct weft_file_bytes) and repeats interrupted and partial writes. Returns n. If a write
+ * fails or takes nothing (EIO), returns 0 with errno set, and notes that errno in the cookie's err unless
+ * an earlier one is there.
+ */
 static ssize_t put(void *cookie, const char *from, size_t n)
 {
 	struct weft_file_bytes *to = cookie;
@@ -120,7 +127,11 @@ static ssize_t put(void *cookie, const char *from, size_t n)
 	return (ssize_t)n;
 }
 
-/* Opens what is written: the place itself if it is no regular file's, else a new file beside it. A descriptor or a negative errno. */
+/*
+ * Opens what will be written. If `path` does not exist or is a regular file, that is a new file beside
+ * it, whose name goes to o->part (open_part); anything else, such as a device or pipe, is itself opened
+ * for writing, and o->part stays NULL. Returns the descriptor or a negative errno.
+ */
 static int open_out(const char *path, struct weft_file_out *o)
 {
 	struct stat st;
@@ -131,7 +142,10 @@ static int open_out(const char *path, struct weft_file_out *o)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Closes and deletes what is open of *o, frees its memory and clears it. */
+/*
+ * Closes o->f, which flushes it, and the descriptor below if it is still open; a temporary file with an
+ * open descriptor is also deleted. Frees all memory of *o and clears it.
+ */
 static void forget(struct weft_file_out *o)
 {
 	if (o->f)
@@ -169,11 +183,11 @@ int weft_file_create(const char *path, struct weft_file_out *o)
 }
 
 /*
- * Ends the file that weft_file_create() opened; see file_out.h. If err, the caller's own failure so
- * far, is 0, the bytes are flushed and a temporary file is forced to the disk and renamed to its path;
- * if err is not 0 or a step fails, the temporary file is deleted. The file is closed and *o freed and
- * cleared in any case. Returns err if it is not 0, otherwise the negative errno of the step that
- * failed, or 0. Does nothing but return err if *o is empty.
+ * Ends the file that weft_file_create() opened; see file_out.h. What is still buffered is written in any
+ * case. If err, the caller's own failure so far, is 0, a temporary file is forced to the disk and renamed
+ * to its path; if err is not 0 or a step fails, the temporary file is deleted. The file is closed and *o
+ * freed and cleared in any case. Returns err if it is not 0, otherwise the negative errno of the step
+ * that failed (-EIO if the write did not say), or 0. Does nothing but return err if *o is empty.
  */
 int weft_file_finish(struct weft_file_out *o, int err)
 {

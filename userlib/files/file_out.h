@@ -25,11 +25,12 @@ struct weft_file_out {
 int weft_file_create(const char *path, struct weft_file_out *o) __attribute__((warn_unused_result));
 
 /*
- * Ends the file that weft_file_create() opened. err is 0, or the caller's own failure so far. If err is
- * 0, the bytes are flushed, those of a temporary file are forced to the disk, and it is renamed to its
- * path. If err is not 0 or one of these steps fails, the temporary file is deleted. In every case the
- * file is closed, *o's memory is freed and *o is cleared. Returns err if it is not 0, otherwise the
- * negative errno of the step that failed, or 0.
+ * Ends the file that weft_file_create() opened. err is 0, or the caller's own failure so far. What is
+ * still buffered is written in any case. If err is 0, the bytes of a temporary file are then forced to
+ * the disk, and it is renamed to its path. If err is not 0 or one of these steps fails, the temporary
+ * file is deleted. In every case the file is closed, *o's memory is freed and *o is cleared. Returns err
+ * if it is not 0, otherwise the negative errno of the step that failed, or 0. If *o is empty, it only
+ * returns err.
  */
 int weft_file_finish(struct weft_file_out *o, int err) __attribute__((warn_unused_result));
 

@@ -95,9 +95,11 @@ static void png_quiet(png_structp png, png_const_charp why)
 }
 
 /*
- * Decodes a PNG into x->p, row by row: 1 channel for grey, 3 for colour. A palette becomes RGB, 1, 2
- * and 4 bits are expanded and 16 bits scaled to 8, and alpha is dropped. Returns 0 or the negative
- * errno that x->err has too. An error inside libpng does not return but jumps (png_failed).
+ * Decodes a PNG into x->p, row by row, and sets x->channels: 1 for grey, 3 for colour. A palette becomes
+ * RGB, 1, 2 and 4 bits are expanded and 16 bits scaled to 8, alpha is dropped, and interlaced files are
+ * read. Returns 0, or what x->err then has too, with a line in x->msg: -EINVAL if the picture is not x->h
+ * by x->w, -ENOMEM, -ENOTSUP if a row has not w * channels bytes. An error inside libpng does not return
+ * but jumps (png_failed).
  */
 static int png_rows(struct pixels *x, png_structp png, png_infop info)
 {
@@ -180,9 +182,10 @@ static void jpeg_message(j_common_ptr c, int level)
 }
 
 /*
- * Decodes a JPEG into x->p, row by row: grey if it has 1 component, RGB if it has 3. Returns 0 or the
- * negative errno that x->err has too (-ENOTSUP for other numbers of components). An error inside
- * libjpeg does not return but jumps (jpeg_failed).
+ * Decodes a JPEG into x->p, row by row, and sets x->channels: 1 (grey) for 1 component, 3 (RGB) for 3.
+ * Returns 0, or what x->err then has too, with a line in x->msg: -ENOTSUP for other numbers of
+ * components, -EINVAL if the picture is not x->h by x->w, -ENOMEM. An error inside libjpeg does not
+ * return but jumps (jpeg_failed).
  */
 static int jpeg_rows(struct jpeg *j)
 {
@@ -259,9 +262,10 @@ static int64_t quantised(double real, const struct weft_quant *q, int64_t least,
 
 /*
  * Returns the bits of an input element of type t that stands for a pixel p (0..255); q is the input's
- * quantisation. INT8 and UINT8: least value + p if is_pixel_range() says so, otherwise p/255 quantised.
- * INT16: p/255 quantised if the type's range reaches less than 100, otherwise p itself quantised. Float
- * types: p/255, encoded (saturating).
+ * quantisation. INT8 and UINT8: least value + p if is_pixel_range() says so, otherwise p / 255 quantised.
+ * INT16: p / 255 quantised if there is a quantisation whose scale * 32767 is below 100, otherwise p
+ * quantised, or p itself without a quantisation. All other types count as floats: p / 255, encoded
+ * (saturating).
  */
 static uint64_t code_of(weft_dtype t, const struct weft_quant *q, int p)
 {
@@ -351,8 +355,8 @@ static bool gray_or_colour(int64_t channels)
  * Reads height and width of an image input from the tensor `want` into x->h and x->w, and its number of
  * channels, 1 or 3, into *channels. The tensor must be [H,W,C] or [C,H,W], perhaps with a batch of 1 in
  * front, with sides of 1..65536 and a type that weft_image_type() knows. *first is set if channels come
- * first: only if the last dimension is neither 1 nor 3 and the first one is. Returns 0, or -ENOTSUP
- * with a line in x->msg.
+ * first: only if the last dimension is neither 1 nor 3 and the first one is. Returns 0, or -ENOTSUP,
+ * which x->err then has too, with a line in x->msg; x->h, x->w and *channels are not written then.
  */
 static int geometry(const weft_tensor *want, struct pixels *x, int *channels, bool *first)
 {

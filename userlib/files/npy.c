@@ -76,9 +76,10 @@ static bool take(struct text *s, char c)
 
 /*
  * Skips white space and reads a string in single or double quotes into out, which has room for `bytes`
- * bytes, ending with a zero byte. A backslash stands for itself. Returns true with s->p behind the
- * closing quote; false if there is no string, a character is not printable ASCII, the string does not
- * fit, or its closing quote is missing. White space before the closing quote is part of the string.
+ * bytes, ending with a zero byte. A backslash stands for itself, and white space inside the quotes is
+ * part of the string. Returns true with s->p behind the closing quote; false if there is no string, a
+ * character is not printable ASCII, the string does not fit, or its closing quote is missing; s->p is
+ * then where reading stopped, and out is not to be used.
  */
 static bool string(struct text *s, char *out, size_t bytes)
 {
@@ -113,10 +114,11 @@ static bool word(struct text *s, const char *w)
 }
 
 /*
- * Reads a shape such as (2, 3), (5,) or () into t's rank and dim; dimensions behind the rank become 1.
- * Each dimension is at least 1, and their product at most MAX_ELEMENTS. Returns 0; -EINVAL if the text
- * is no shape; -ENOTSUP for a larger rank than WEFT_MAX_RANK or a dimension out of range; with a line
- * in msg.
+ * Reads a shape such as (2, 3), (5,) or () into t's rank and dim, and advances s behind it; dimensions
+ * behind the rank become 1, and commas may be missing. Each dimension is at least 1, and their product at
+ * most MAX_ELEMENTS. Returns 0; -EINVAL if the text is no shape; -ENOTSUP for a larger rank than
+ * WEFT_MAX_RANK or a dimension out of range. After a failure msg has a line, and t may be changed in
+ * part.
  */
 static int shape(struct text *s, weft_tensor *t, char *msg)
 {
@@ -155,8 +157,8 @@ struct head { weft_tensor t; size_t chars, width; };
  * Reads the element type, a string such as '<f4'. For a little-endian number type of the table above,
  * h->t.dtype is set; the byte order of one-byte types does not matter, and '=' counts as '<'. For
  * strings, '<U' (4 bytes a character) or '|S' (1 byte) followed by the number of characters, 1 to
- * MAX_CHARS, h->chars and h->width are set. Returns 0, or -ENOTSUP with a line in msg for anything
- * else.
+ * MAX_CHARS, h->chars and h->width are set, and the type is not. Returns 0, or -ENOTSUP with a line in
+ * msg for anything else, text that is no string of at most 15 characters included.
  */
 static int descr(struct text *s, struct head *h, char *msg)
 {
@@ -231,9 +233,10 @@ static int header(struct text s, struct head *h, char *msg)
 /* ---- reading ---- */
 
 /*
- * Reads the magic bytes, the version (1 to 3) and the header of a file of len bytes. Fills *h and
- * writes the offset of the first value, in bytes, to *at. Returns 0, -EINVAL (not such a file, cut off,
- * or a bad header) or -ENOTSUP, with a line in msg.
+ * Reads the magic bytes, the version (1 to 3) and the header of a file of len bytes. Clears and fills *h
+ * and writes the offset of the first value, in bytes, to *at. Returns 0; -EINVAL (not such a file, cut
+ * off, a header of more than MAX_HEADER bytes or a broken one); or -ENOTSUP for a type, shape or order
+ * that is not read; with a line in msg.
  */
 static int begin(const void *bytes, size_t len, struct head *h, size_t *at, char *msg)
 {
@@ -296,11 +299,12 @@ static void take_text(const uint8_t *p, const struct head *h, char *out)
 }
 
 /*
- * Parses an array of texts (NumPy's U or S) in a file of len bytes. *t gets its shape, and no type and
- * data; *text, from malloc, all texts one after the other, each in *each bytes (one more than the
- * longest has characters) with a zero byte at its end. Characters that are not ASCII become '?'.
- * Returns 0, -EINVAL, -ENOTSUP for an array of numbers or a header that is not supported, or -ENOMEM,
- * with one line in msg.
+ * Parses an array of texts (NumPy's U or S) in a file of len bytes. *t gets its shape, no type and no
+ * data; *text, from malloc and freed by the caller, gets all texts one after the other, each in *each
+ * bytes (one more than the characters of the array's type) and filled up with zero bytes. Characters that
+ * are not ASCII become '?'. Returns 0; -EINVAL for a broken file or values that are not as many bytes as
+ * the shape wants; -ENOTSUP for an array of numbers or a header that is not supported; or -ENOMEM; with
+ * one line in msg. After a failure no output is written.
  */
 int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
@@ -327,9 +331,9 @@ int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **te
 }
 
 /*
- * Reads a whole file of at most `most` bytes into *p, memory from malloc that the caller frees, and
- * its length in bytes into *len. Returns 0 or a negative errno with the path and the reason in msg; a
- * folder gives -EIO like anything else that cannot be read.
+ * Reads a whole file of at most `most` bytes into *p, memory from malloc that the caller frees, and its
+ * length in bytes into *len. Returns 0 or a negative errno with the path and the reason in msg, *p NULL
+ * and *len 0: -EFBIG for a larger file, -ENOMEM, -EIO for a folder, or another of weft_file_read().
  */
 static int slurp(const char *path, uint64_t most, uint8_t **p, size_t *len, char *msg)
 {
@@ -345,9 +349,10 @@ static int slurp(const char *path, uint64_t most, uint8_t **p, size_t *len, char
 }
 
 /*
- * Reads the array in a .npy file of at most `most` bytes into *t. If text is NULL, the array must be one of numbers, and
- * t->data comes from malloc (weft_npy_parse). Otherwise it must be one of strings, which go to *text
- * and *each (weft_npy_parse_text). Returns 0 or a negative errno with the path and the reason in msg.
+ * Reads the array in a .npy file of at most `most` bytes into *t. If text is NULL, the array must be one
+ * of numbers, and t->data comes from malloc (weft_npy_parse). Otherwise it must be one of strings, which
+ * go to *text and *each (weft_npy_parse_text). Returns 0 or a negative errno with the path and the reason
+ * in msg; no output is written then.
  */
 static int read_as(const char *path, uint64_t most, weft_tensor *t, char **text, size_t *each, char *msg)
 {
@@ -450,8 +455,9 @@ int weft_npy_write(const char *path, const weft_tensor *t, char msg WEFT_ROOM(WE
 
 /*
  * Writes strings to a .npy file as an array of t's shape and NumPy's unicode type ("<U" with the length
- * of the longest string, at least 1). text holds one zero-terminated string in each `each` bytes, as
- * many as t has elements. Returns 0, -ENOMEM or another negative errno with one line in msg.
+ * of the longest string in bytes, at least 1); each byte becomes one character. text holds one
+ * zero-terminated string in each `each` bytes, as many as t has elements. Returns 0, -ENOMEM or another
+ * negative errno, with one line in msg that begins with the path.
  */
 int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {

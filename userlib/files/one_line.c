@@ -7,8 +7,11 @@
 #include <string.h>
 
 /*
- * Returns how many bytes at p are one character of valid UTF-8 that only shows itself; 0: the first
- * byte is a control character's (C1 controls, which take two bytes, included), or no such text.
+ * Returns the number of bytes (1 to 4) of the UTF-8 character at p if it may be printed as it is. Returns
+ * 0 if the first byte is a control character (below 0x20, 0x7f, or the start of one of U+0080..U+009F) or
+ * a zero byte, if the bytes are no UTF-8 sequence, or if it is one of the marks U+202A..U+202E and
+ * U+2066..U+2069, which turn the direction of what follows. p ends with a zero byte. Sequences that are
+ * longer than needed are not detected.
  */
 static size_t plain(const unsigned char *p)
 {

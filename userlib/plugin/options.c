@@ -9,8 +9,9 @@
 #include "plugin.h"
 
 /*
- * Reads the option "device": a name of weft_device_name(), or "usb:" and a card. Returns 0, or -EINVAL
- * without a change.
+ * Reads the option "device": a name of weft_device_name() from golden to usb, or "usb:" followed by a
+ * card's serial or "@SOCKET" of 1 to 111 characters. Sets o->device, and o->usb to the card or to "".
+ * Returns 0, or -EINVAL without a change for anything else.
  */
 static int take_device(struct plugin_options *o, const char *v)
 {
@@ -29,7 +30,10 @@ static int take_device(struct plugin_options *o, const char *v)
 	return -EINVAL;
 }
 
-/* Reads the option "config", the name of a configuration. Returns 0, or -EINVAL without a change. */
+/*
+ * Reads the option "config" into o->config: the name of a configuration that weft_config_find() knows, of
+ * at most 15 characters. Returns 0, or -EINVAL without a change.
+ */
 static int take_config(struct plugin_options *o, const char *v)
 {
 	if (!weft_config_find(v) || strlen(v) >= sizeof(o->config))
@@ -38,7 +42,10 @@ static int take_config(struct plugin_options *o, const char *v)
 	return 0;
 }
 
-/* Reads the option "check", 0 or 1. Returns 0, or -EINVAL without a change. */
+/*
+ * Reads the option "check", "0" or "1", into o->check. Returns 0, or -EINVAL without a change for
+ * anything else.
+ */
 static int take_check(struct plugin_options *o, const char *v)
 {
 	if (strcmp(v, "0") && strcmp(v, "1"))
@@ -48,8 +55,8 @@ static int take_check(struct plugin_options *o, const char *v)
 }
 
 /*
- * Reads the option "profile", the name of a file; there must be room for what plugin_open() puts behind
- * it. Returns 0, or -EINVAL without a change.
+ * Reads the option "profile", the name of a file, into o->profile. Returns 0, or -EINVAL without a change
+ * if it is empty or has PLUGIN_PATH - 16 bytes or more, since plugin_open() puts a number behind it.
  */
 static int take_profile(struct plugin_options *o, const char *v)
 {
@@ -59,7 +66,10 @@ static int take_profile(struct plugin_options *o, const char *v)
 	return 0;
 }
 
-/* Reads the option "requant": exact, rescale or runtime. Returns 0, or -EINVAL without a change. */
+/*
+ * Reads the option "requant": "rescale" sets o->rescale and clears o->requant_runtime, "runtime" does the
+ * opposite, and "exact" clears both. Returns 0, or -EINVAL without a change for another word.
+ */
 static int take_requant(struct plugin_options *o, const char *v)
 {
 	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime"))
@@ -69,7 +79,10 @@ static int take_requant(struct plugin_options *o, const char *v)
 	return 0;
 }
 
-/* Reads the option "runtime", a name of weft_runtime_name(). Returns 0, or -EINVAL without a change. */
+/*
+ * Reads the option "runtime", a name that weft_runtime_named() knows, into o->runtime. Returns 0, or
+ * -EINVAL without a change.
+ */
 static int take_runtime(struct plugin_options *o, const char *v)
 {
 	enum weft_runtime r = weft_runtime_named(v);
@@ -96,8 +109,8 @@ static const struct {
 enum { N_KNOWN = sizeof(known) / sizeof(known[0]) };
 
 /*
- * Writes the keys that the plugin of this runtime has to `list`, which has room for `room` bytes, with
- * ", " between them.
+ * Writes the keys of the options that the plugin of this runtime has to `list`, with ", " between them
+ * and a zero byte at the end; what does not fit into `room` bytes is cut.
  */
 static void list_keys(enum plugin_host host, char *list, size_t room)
 {

@@ -31,8 +31,8 @@ struct plugin_options plugin_defaults(void);
 
 /**
  * Take one option, a key and its value as words, into *o.
- * @return 0; -EINVAL, without a change of *o and with one line in msg: the runtime's plugin has no such
- *         option, or the value is none of it
+ * @return 0; -EINVAL, without a change of *o and with one line in msg that names what would be right:
+ *         this runtime's plugin has no option `key`, or `value` is none of its values
  */
 int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
@@ -72,8 +72,9 @@ int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i,
 int plugin_replace(struct plugin_part *part, weft_net *net, unsigned threads, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Say that the caller opens no more parts on the device. It is closed and freed when the last part on
- * it is closed, or now if there is none. device may be NULL.
+ * Say that the caller opens no more parts on the device. It is closed and freed when the last part on it
+ * is closed, or now if there is none; free memory then goes back to the system. device may be NULL, which
+ * does nothing.
  */
 void plugin_leave(struct plugin_device *device);
 
@@ -84,8 +85,9 @@ void plugin_leave(struct plugin_device *device);
 void plugin_close(struct plugin_part *part);
 
 /**
- * Run the part with weft_session_run_into(), after waiting for other parts on its device. If the options
- * ask for a check and results differ (-EBADMSG), msg says how many elements do, and which is the first.
+ * Run the part, whose session is open, with weft_session_run_into(), after waiting for other parts on its
+ * device. If the options ask for a check and results differ (-EBADMSG), msg says how many elements do,
+ * and which is the first.
  * @return as weft_session_run_into()
  */
 int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -16,9 +16,10 @@ struct plugin_device {
 };
 
 /*
- * Opens a device as weft_session_open() would with the part's options (none for golden), and sets *out
- * to it, with one user: the caller, who gives it to plugin_leave(). Returns 0, -ENOMEM, or as
- * weft_dev_open(), with one line in msg.
+ * Opens the device that the part's options name: kind, configuration, card, samples if a profile is
+ * wanted, and for RTL with a check the comparison with the model. For golden, no device is opened and its
+ * dev is NULL. Sets *out to it, with one user: the caller, who gives it to plugin_leave(). Returns 0,
+ * -ENOMEM, or as weft_dev_open(), with one line in msg and *out unchanged.
  */
 static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {
@@ -58,9 +59,9 @@ void plugin_leave(struct plugin_device *d)
 }
 
 /*
- * Opens the session of a part that has its network, options, trace and device, which it holds
- * meanwhile. threads: to compile with, at most. Returns as weft_session_open(), with one line in msg;
- * part->session stays NULL after a failure.
+ * Opens the session of part->net, by part->options and part->trace, on part->device, whose lock it holds
+ * meanwhile. It compiles with at most `threads` threads. Returns 0 with the session in part->session, or
+ * as weft_session_open(), with one line in msg; part->session then stays NULL.
  */
 static int open_session(struct plugin_part *part, unsigned threads, char msg[static WEFT_MSG_LEN])
 {
@@ -79,8 +80,8 @@ static int open_session(struct plugin_part *part, unsigned threads, char msg[sta
 }
 
 /*
- * Closes a part's session, if it is open, once no other part runs on the device, and frees its network.
- * Both are NULL then.
+ * Closes a part's session, if it is open, after waiting for the lock of its device, and frees its
+ * network. part->session and part->net are NULL then; the part keeps its device.
  */
 static void close_session(struct plugin_part *part)
 {
@@ -122,7 +123,11 @@ void plugin_close(struct plugin_part *part)
 	*part = (struct plugin_part){ 0 };
 }
 
-/* Writes the first difference of a run that was checked to msg, of WEFT_MSG_LEN bytes. */
+/*
+ * Writes one line about a checked run that differed to msg, of WEFT_MSG_LEN bytes: how many of how many
+ * elements differ, and the index, tensor, operator, value and expected value of the first; if the report
+ * has no first difference, only that the results differ.
+ */
 static void say_mismatch(const struct weft_report *r, char *msg)
 {
 	const struct weft_mismatch *m = &r->first;

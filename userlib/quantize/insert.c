@@ -49,8 +49,9 @@ static bool two_tensors(struct qz *z, const onnx_node *n)
 
 /*
  * Says whether a product has constant float32 weights of a form that can be quantised: for Conv any of
- * rank 2 or more; for MatMul a matrix; for Gemm a matrix, A not transposed, alpha and beta 1. The bias
- * of Conv and Gemm must be constant, or there is none; Gemm's has one element for each output.
+ * rank 2 or more; for MatMul a matrix; for Gemm a matrix, A not transposed, alpha and beta 1. The bias of
+ * Conv and Gemm must be a float32 constant, or there is none; Gemm's is a list of one element for each
+ * output. False also if a constant cannot be read.
  */
 static bool constant_weights(struct qz *z, const onnx_node *n)
 {
@@ -71,9 +72,11 @@ static bool constant_weights(struct qz *z, const onnx_node *n)
 }
 
 /*
- * Returns what kind of node n is for the quantiser, given the type: with float8 only products and moves
- * count; with int16x8 also sums and differences of two tensors and Relu; with int8 all kinds. NULL,
- * nodes with several results, and products and pairs that cannot be quantised are OTHER.
+ * Returns what kind of node n is for the quantiser, given the type. MOVE with all types: Reshape,
+ * Transpose and their like, Slice, Gather, MaxPool and others whose results are elements of the operand.
+ * PRODUCT with all types: Conv, Gemm and MatMul that constant_weights() accepts. PAIR: Add and Sub with
+ * int8 and int16x8, Mul with int8, if two_tensors() holds. AVERAGE, CONCAT and FUNCTION with int8; of
+ * functions also Relu with int16x8. OTHER: all else, NULL, and nodes that have not exactly one result.
  */
 static enum kind kind_of(struct qz *z, const onnx_node *n)
 {
@@ -120,10 +123,10 @@ static struct plan *plan_of(struct qz *z, struct plan *p, const char *name)
 }
 
 /*
- * Fills in from, to and taken of all nodes from their kinds. A product is taken; a function if a
- * product comes behind it (one at the end stays float, since its result would only be rounded once
- * more); pairs, averages and Concat if a product comes before or behind. The nodes must be sorted so
- * that makers come first.
+ * Fills in from, to and taken of all nodes from their kinds. A product is taken; a function if a product
+ * comes behind it (one at the end stays float, since its result would only be rounded once more); pairs,
+ * averages and Concat if a product comes before or behind; moves and OTHER never. Both directions go
+ * through any nodes that are not OTHER. The nodes must be sorted so that makers come first.
  */
 static void spread(struct qz *z, struct plan *p)
 {
@@ -146,8 +149,8 @@ static void spread(struct qz *z, struct plan *p)
 }
 
 /*
- * Returns the value whose elements v has, by going back through the nodes that only move elements. NULL
- * if v is NULL or such a node has no operand.
+ * Returns the value whose elements v has, by going back from v through at most 1000 nodes of kind MOVE,
+ * each time to operand 0. NULL if v is NULL or such a node's operand is no value.
  */
 static struct qz_value *root(struct qz *z, struct plan *p, struct qz_value *v)
 {
@@ -163,8 +166,9 @@ static bool activation(const struct qz_value *v)
 }
 
 /*
- * Returns the node that is the Relu or Clip (with constant limits) which alone reads node i's result; i
- * itself if there is none. No QuantizeLinear belongs between the two.
+ * Returns the index of the node that limits node i's first result: a Relu, or a Clip whose limits are
+ * constant, with one result, which is the only reader of that result. Returns i if there is none or the
+ * result is an output of the network. No QuantizeLinear belongs between node i and its limiter.
  */
 static int limiter(struct qz *z, int i)
 {
@@ -180,9 +184,11 @@ static int limiter(struct qz *z, int i)
 }
 
 /*
- * Marks the values behind which a QuantizeLinear and a DequantizeLinear are needed (paired): the
- * operands of the nodes that were taken, traced back through moves, and their results, behind a
- * limiter() if there is one. Constants and values of which nothing was seen are left out.
+ * Sets `paired` in the values behind which a QuantizeLinear and a DequantizeLinear are needed. For each
+ * node that is taken these are its operands (all of PAIR and CONCAT, otherwise the first), traced back by
+ * root(), and its first result, or that of its limiter() if it is no FUNCTION. The operand is left out if
+ * the node is itself the limiter of a taken node, no FUNCTION, before it. Constants and values of which
+ * nothing was seen are never marked.
  */
 static void mark(struct qz *z, struct plan *p)
 {
@@ -215,9 +221,10 @@ static int type_code(const struct qz *z)
 
 /*
  * Returns the scale of a value, and in *zp its zero point, from its range lo..hi, which is widened to
- * hold 0 so that 0 is exact. int8 uses the whole range with a zero point; int16 and float8 are
- * symmetric with zero point 0; float8's scale is a power of two, because the device's products have no
- * other scale. An empty range gives 1/255.
+ * hold 0 so that 0 is exact. int8: the width of the range / 255, with a zero point that puts lo at -128,
+ * rounded and limited to -128..127. int16: the greatest magnitude / 32767. float8: the greatest magnitude
+ * / 448, raised to a power of two, because the device's products have no other scale. The zero point of
+ * both is 0. A scale of at most 1e-30 becomes 1/255.
  */
 static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 {
@@ -237,8 +244,8 @@ static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 }
 
 /*
- * Appends a QuantizeLinear or DequantizeLinear (type) of x with scale and zero point, whose result is
- * y. Returns y; NULL if there is no memory or a name is NULL.
+ * Appends a node QuantizeLinear or DequantizeLinear (`type`) to the model: operands x, scale and zp,
+ * result y, all names of values. Returns y; NULL if there is no memory or a name is NULL.
  */
 static char *quantiser(struct qz *z, const char *type, char *x, char *scale, char *zp, char *y)
 {
@@ -261,9 +268,12 @@ struct weights {
 };
 
 /*
- * Reads weights and bias of product n as floats into *w and chooses a scale for each output channel:
- * its greatest magnitude / 127, or 1 for zeros. float8 has one power of two for the whole tensor.
- * Returns 0, -ENOMEM, or -EINVAL with one line in the message for a bias of another length.
+ * Reads weights and bias of product n as floats into *w, allocates room for the codes, and chooses a
+ * scale for each output channel: its greatest finite magnitude / 127, or 1 if that magnitude is at most
+ * 1e-30. With float8 all channels have the same power of two, with which the greatest magnitude of the
+ * whole tensor is at most 448. w->bias is NULL if there is no bias or it cannot be read. Returns 0;
+ * -ENOMEM, also if the weights are no float32 constant; or -EINVAL with one line in the message for a
+ * bias whose length is not the number of channels.
  */
 static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 {
@@ -299,8 +309,10 @@ static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 }
 
 /*
- * Computes the codes of the weights, rounded to the nearest and limited to the type, and those of the
- * bias in units of x_scale (the operand's scale) times the channel's scale, limited to 2^30.
+ * Computes w->codes from the weights and w->scale: int8 rounded to the nearest and limited to -127..127
+ * (0 for what is not finite), or float8, saturating. If there is a bias, computes w->bias_codes in units
+ * of x_scale (the operand's scale) times the channel's scale, rounded and limited to -2^30..2^30, 0 for
+ * what is not finite.
  */
 static void encode(const struct qz *z, struct weights *w, float x_scale)
 {
@@ -317,10 +329,11 @@ static void encode(const struct qz *z, struct weights *w, float x_scale)
 }
 
 /*
- * Raises the scale of each channel for which no RESCALE rounds as ONNX does for every sum that can
- * occur, by the smallest floats (at most 64 steps) until one does: the device then computes the layer
- * with ONNX's bits. x and y are the product's input and result. The codes must have been computed with
- * the old scales. Returns 0 or -ENOMEM.
+ * For int8: raises w->scale of each channel for which no RESCALE rounds as ONNX does for every sum that
+ * can occur (and 64 beyond at both ends), by the smallest float steps, at most 64, until one does: the
+ * device then computes the layer with ONNX's bits. If none of the 64 does, the channel keeps the last
+ * one. x and y are the values of the product's input and result. The codes must have been computed with
+ * the old scales and are not computed anew. Returns 0 or -ENOMEM.
  */
 static int settle(struct qz *z, struct weights *w, const struct qz_value *x, const struct qz_value *y)
 {
@@ -347,10 +360,11 @@ static int settle(struct qz *z, struct weights *w, const struct qz_value *x, con
 }
 
 /*
- * Makes operand k of node n the result of a DequantizeLinear of the constants `codes` and `scale` along
- * an axis of `channels` elements. type is ONNX's number of the codes' type, suffix ends the new value's
- * name. The zero points are 0 and are written, because ONNX Runtime fuses no product without them.
- * Returns 0 or -ENOMEM.
+ * Makes operand k of node n the result of a new DequantizeLinear of the constants named `codes` and
+ * `scale` along dimension `axis`, which has `channels` elements. type is ONNX's number of the codes' type
+ * (6, int32, has 4 bytes; others have 1); the new value is called as n's first result with `suffix`
+ * behind it. The zero points are 0 and are written as constant CODES/zp, because ONNX Runtime fuses no
+ * product without them. Returns 0, or -ENOMEM also if `codes` or `scale` is NULL.
  */
 static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suffix, char *codes, char *scale, int type, int axis, int64_t channels)
 {
@@ -366,8 +380,10 @@ static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suf
 }
 
 /*
- * Writes codes and scales of weights and bias into the model as constants, and lets product n read them
- * through DequantizeLinear. With float8 the bias stays as it is. Returns 0 or -ENOMEM.
+ * Writes codes and scales of weights and bias into the model as constants named after n's result (/w,
+ * /w/scale, /b, /b/scale), and lets product n read them through DequantizeLinear. The bias's scale is
+ * x_scale times the channel's. With float8 the bias stays as it is. Returns 0, -ENOMEM, or -EINVAL with
+ * one line in the message if no float32 above 0 holds a channel's scale of the bias.
  */
 static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, float x_scale)
 {
@@ -394,9 +410,10 @@ static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, fl
 }
 
 /*
- * Quantises weights and bias of the product at node i, with the scale of its input and, for int8,
- * settle(). Counts it in z->n_products. Returns 0, -ENOTSUP with one line in the message if no values
- * were seen of its input, or another negative errno.
+ * Quantises weights and bias of the product at node i, with the scale of its input (traced back by
+ * root()) and, for int8 if values of its result were seen, after settle(). Counts it in z->n_products.
+ * Returns 0; -ENOTSUP with one line in the message if no values were seen of its input; -EINVAL for a
+ * bias of another length or without a scale; or -ENOMEM.
  */
 static int product(struct qz *z, struct plan *p, int i)
 {
@@ -423,9 +440,10 @@ static int product(struct qz *z, struct plan *p, int i)
 /* ---- pairs ---- */
 
 /*
- * Puts QuantizeLinear and DequantizeLinear behind value v. The value keeps its name behind the two, so
- * that readers need not change; its maker then makes "NAME/float". If v is a network's input, its
- * readers among the first n_before nodes read "NAME/real" instead. Returns 0 or -ENOMEM.
+ * Puts QuantizeLinear and DequantizeLinear behind value v, with the constants NAME/scale and NAME/zp;
+ * between the two is NAME/q. The value keeps its name behind both, so that readers need not change; its
+ * maker, which is among the first n_before nodes, then makes "NAME/float". If v is an input of the
+ * network, its readers among these nodes read "NAME/real" instead. Returns 0 or -ENOMEM.
  */
 static int pair(struct qz *z, struct qz_value *v, int n_before)
 {
@@ -451,9 +469,11 @@ static int pair(struct qz *z, struct qz_value *v, int n_before)
 }
 
 /*
- * Decides which nodes compute with quantised numbers and writes QuantizeLinear, DequantizeLinear and
- * quantised weights for them. Ranges must have been found, and the nodes be sorted. Returns 0 or a
- * negative errno, with one line in the message.
+ * Decides which nodes compute with quantised numbers, counts the products among them in z->n_products,
+ * and writes QuantizeLinear, DequantizeLinear and quantised weights for them into the model; new nodes
+ * stand behind all old ones. Ranges must have been found, z->g be the model's graph, and the nodes be
+ * sorted. Returns 0 or a negative errno with one line in the message (-ENOTSUP if no values were seen of
+ * a product's input).
  */
 int qz_insert(struct qz *z)
 {

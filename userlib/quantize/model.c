@@ -81,7 +81,10 @@ static int add_node(struct qz *z, onnx_node *n)
 	return err;
 }
 
-/* Appends constant t to the model's list. Returns 0 or -ENOMEM. */
+/*
+ * Appends constant t to the model's list, with an entry in z->floats that says that its numbers have not
+ * been read yet. Returns 0 or -ENOMEM.
+ */
 static int add_init(struct qz *z, onnx_tensor *t)
 {
 	int err = grow(z, (void ***)&z->init, z->n_init, &z->cap_init);
@@ -241,7 +244,10 @@ static void note(struct qz *z, const char *name)
 		z->value[z->n_value++] = (struct qz_value){ .name = name, .maker = -1, .reader = -1, .init = -1, .tensor = -1 };
 }
 
-/* Sorts the table of values by name and keeps one of several entries with the same name. */
+/*
+ * Sorts the table of values by name, keeps one of several entries with the same name, and sets z->n_value
+ * to the number that is left.
+ */
 static void unique(struct qz *z)
 {
 	int n = 0;
@@ -255,8 +261,9 @@ static void unique(struct qz *z)
 
 /*
  * Makes the table of all values anew, sorted by name: which node makes each, which constant it is, how
- * many nodes read it and which is the last, and whether it is an input (constants are none) or output
- * of the network. Ranges and marks in it are lost. Returns 0 or -ENOMEM.
+ * many nodes read it and which is the last, and whether it is an input (constants are none) or output of
+ * the network. Ranges and marks in it are lost, and pointers to entries are no longer valid. Returns 0,
+ * or -ENOMEM after qz_fail().
  */
 int qz_index(struct qz *z)
 {
@@ -362,7 +369,10 @@ onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char 
 	return out && n->op_type && n->name && !add_node(z, n) ? n : NULL;
 }
 
-/* Adds an integer attribute of that name and value to a node. Returns 0 or -ENOMEM. */
+/*
+ * Appends an integer attribute of that name and value to a node; one of the same name is not looked for.
+ * Returns 0 or -ENOMEM.
+ */
 int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v)
 {
 	onnx_attribute *a = qz_alloc(z, sizeof *a), **list = qz_alloc(z, (n->n_attribute + 1) * sizeof *list);
@@ -422,10 +432,10 @@ int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name)
 }
 
 /*
- * Lists the nodes so that makers come before readers, as the format wants it, in out[], which has room
- * for all; their number becomes *n_out. It is a depth-first walk with a stack of its own. Indexes the
- * model anew. Returns 0, -ENOMEM, or -EINVAL with one line in the message if nodes read each other's
- * results in a circle.
+ * Lists the nodes that are left so that makers come before readers, as the format wants it, in out[],
+ * which has room for all; their number becomes *n_out. It is a depth-first walk with a stack of its own;
+ * z->node keeps its order. Indexes the model anew (qz_index), so that ranges are lost. Returns 0,
+ * -ENOMEM, or -EINVAL with one line in the message if nodes read each other's results in a circle.
  */
 static int sorted(struct qz *z, onnx_node **out, size_t *n_out)
 {
@@ -468,8 +478,8 @@ static int sorted(struct qz *z, onnx_node **out, size_t *n_out)
 }
 
 /*
- * Lists the constants that some node reads or that are outputs in out[], which has room for all.
- * Returns their number.
+ * Lists the constants that some node reads or that are outputs in out[], which has room for all; of
+ * several with one name only the last. The model must be indexed. Returns their number.
  */
 static size_t live_inits(struct qz *z, onnx_tensor **out)
 {
@@ -501,8 +511,10 @@ static size_t true_inputs(struct qz *z, Weft__Onnx__Value **out)
 }
 
 /*
- * Writes the model as a file of *len bytes, with its nodes sorted and unread constants left out. *data
- * is from malloc. Returns 0, or a negative errno with one line in the message.
+ * Writes the model as a file of *len bytes with its nodes sorted; unread constants are left out, and so
+ * are inputs that are constants. The format's version (ir_version) becomes at least 8, from opset 19 on
+ * 9, from opset 21 on 10. *data is from malloc. Indexes the model anew, so that ranges are lost. Returns
+ * 0, or -ENOMEM or -EINVAL (nodes in a circle) with one line in the message.
  */
 int qz_pack(struct qz *z, uint8_t **data, size_t *len)
 {

@@ -64,8 +64,8 @@ static void take_bins(struct observed *v, const weft_tensor *t)
 }
 
 /*
- * Checks that a sample's float inputs are finite, since NaN or infinity would leave no range. Returns
- * 0, or -EINVAL with one line in the message that names sample, element and input.
+ * Checks that the elements of a sample's float32 inputs are finite, since NaN or infinity would leave no
+ * range. Returns 0, or -EINVAL with one line in the message that names sample, element and input.
  */
 static int check_sample(const struct observer *w, const weft_tensor *inputs, int i_sample)
 {
@@ -81,8 +81,9 @@ static int check_sample(const struct observer *w, const weft_tensor *inputs, int
 }
 
 /*
- * Runs the float network on golden for one sample and takes the limits of all entries or, with bins,
- * adds their elements to the histograms. Returns 0 or a negative errno with one line in the message.
+ * Runs the float network on golden for one sample and, of the entries whose tensor is set, takes the
+ * limits or, if `bins` is true, adds their elements to the histograms. Results of the run are freed.
+ * Returns 0 or a negative errno with one line in the message.
  */
 static int one_sample(const struct observer *w, const weft_tensor *inputs, bool bins)
 {
@@ -106,8 +107,10 @@ static int one_sample(const struct observer *w, const weft_tensor *inputs, bool 
 }
 
 /*
- * Asks for all samples in order, runs each (one_sample) and frees its inputs. Returns how many there
- * were, or the negative errno of a sample that failed, with one line in the message.
+ * Asks the options' function for samples 0, 1, ... until it returns 0 (no more) or a negative errno; it
+ * gets tensors with type and shape of the inputs and no data. Each sample is checked and run (one_sample,
+ * with `bins`), and its inputs are freed. Returns how many there were, or the negative errno of the
+ * function or of a sample that failed, with one line in the message.
  */
 static int pass(const struct observer *w, bool bins)
 {
@@ -154,8 +157,9 @@ static double quantile(const struct observed *v, double p)
 }
 
 /*
- * Runs the second pass, into histograms, and cuts each entry's lo..hi to the percentile at both ends.
- * Returns 0 or a negative errno with one line in the message; lo..hi stay as they are then.
+ * Runs the second pass, into histograms of BINS bins each that are freed at its end, and moves lo and hi
+ * of each entry that has a tensor and max above min inwards to the percentile. Returns 0 or a negative
+ * errno with one line in the message; lo..hi stay as they are then.
  */
 static int cut(const struct observer *w)
 {

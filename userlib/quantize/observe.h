@@ -20,10 +20,13 @@ struct observed {
 };
 
 /*
- * Runs graph g on golden over the samples of o and finds the range lo..hi of each of the n entries of v whose tensor is
- * set. With a percentile below 100 a second pass over the samples cuts off, at each end, the share of the elements that
- * lies outside. Returns 0; -EINVAL if there are no samples or a sample has elements that are not finite; -ENOMEM; or
- * another negative errno of golden or of the samples; with one line in msg (WEFT_MSG_LEN bytes).
+ * Runs graph g on golden over the samples of o and finds the range of each of the n entries of v whose
+ * tensor is set (not -1); all else in v is zero before. Writes seen, min and max, and lo..hi, which are
+ * min and max. With a percentile above 0 and below 100 a second pass over the samples moves lo and hi
+ * inwards, so that at each end the share (100 - percentile) / 100 of the elements lies outside; if that
+ * pass fails, lo..hi stay min and max. Returns 0; -EINVAL if there are no samples or a float32 input of a
+ * sample has elements that are not finite; -ENOMEM; or another negative errno of golden or of the
+ * samples; with one line in msg (WEFT_MSG_LEN bytes).
  */
 int weft_observe(const weft_graph *g, const struct weft_quantize_options *o, struct observed *v, int n, char *msg);
 

@@ -43,8 +43,9 @@ static int drop(struct qz *z, onnx_node *n, const char *name)
 }
 
 /*
- * Turns an attribute that is a list of integers, if the node has it, into operand k, a constant list of
- * int64, as later opsets want it. Returns 0 or -ENOMEM.
+ * Turns an attribute that is a list of integers into operand k, a constant list of int64 called
+ * RESULT/NAME, as later opsets want it, and removes the attribute. Returns 0, also without a change if
+ * the node does not have it, or -ENOMEM.
  */
 static int list_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 {
@@ -59,8 +60,9 @@ static int list_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 }
 
 /*
- * Turns a float attribute, if the node has it, into operand k, a constant scalar, as later opsets
- * want it. Returns 0 or -ENOMEM.
+ * Turns a float attribute into operand k, a constant float32 scalar called RESULT/NAME, as later opsets
+ * want it, and removes the attribute. Returns 0, also without a change if the node does not have it, or
+ * -ENOMEM.
  */
 static int float_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 {
@@ -74,8 +76,8 @@ static int float_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 }
 
 /*
- * Turns an integer attribute, if the node has it, into operand k, a constant list of one int64.
- * Returns 0 or -ENOMEM.
+ * Turns an integer attribute into operand k, a constant list of one int64 called RESULT/NAME, and removes
+ * the attribute. Returns 0, also without a change if the node does not have it, or -ENOMEM.
  */
 static int integer_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 {
@@ -133,8 +135,9 @@ static int softmax(struct qz *z, onnx_node *n)
 }
 
 /*
- * Turns Upsample into a Resize of opset 11 that computes the same. Its scales, an attribute before
- * opset 9 and operand 1 then, become operand 2. Returns 0 or -ENOMEM.
+ * Turns Upsample into a Resize of opset 11 that computes the same: asymmetric coordinates, nearest
+ * element rounded down. Its scales, which are an attribute before opset 9 and operand 1 from then on,
+ * become operand 2, and operand 1 becomes empty. Returns 0, or -ENOMEM also if there are no scales.
  */
 static int upsample(struct qz *z, onnx_node *n)
 {
@@ -149,8 +152,9 @@ static int upsample(struct qz *z, onnx_node *n)
 }
 
 /*
- * Turns Resize of opset 10 into that of opset 11: the scales become operand 2, and attributes state
- * what opset 10 always did. Returns 0, or -ENOMEM also if there are no scales.
+ * Turns Resize of opset 10 into that of opset 11: the scales, operand 1, become operand 2, operand 1
+ * becomes empty, and attributes state what opset 10 always did (asymmetric coordinates, nearest element
+ * rounded down). Returns 0, or -ENOMEM also if there are no scales.
  */
 static int resize_10(struct qz *z, onnx_node *n)
 {
@@ -172,7 +176,9 @@ static bool any(const onnx_node *n, const char *const *names)
 
 /*
  * Rewrites one node, if its operator changed in one of the opsets up to 12 that are above the model's
- * (z->opset, 7 or later). Returns 0 or -ENOMEM.
+ * (z->opset, 7 or later). Attributes of Slice and TopK (below opset 10), Clip and Pad (below 11) become
+ * operands; Upsample (below 10) and Resize (at 10) become today's Resize; Dropout loses its ratio (below
+ * 12), BatchNormalization `spatial` (below 9). Returns 0 or -ENOMEM.
  */
 static int from_7_to_12(struct qz *z, onnx_node *n)
 {
@@ -204,8 +210,11 @@ static int from_7_to_12(struct qz *z, onnx_node *n)
 
 /*
  * Rewrites one node, if its operator changed in opset 13 or 18 and the model's opset is below that one
- * and is raised to it or beyond (`to`). Returns 0 or a negative errno, with one line in the message for
- * -ENOTSUP.
+ * and is raised to it or beyond; `to` is the opset that it is raised to, 13 or above. In 13, Softmax and
+ * its like get the axis that they meant, and axes of Squeeze, Unsqueeze and ReduceSum and the parts of
+ * Split become operand 1; in 18, axes of the other reductions, and a Split without parts gets
+ * num_outputs. Returns 0, -ENOMEM, or -ENOTSUP with one line in the message for a Softmax along another
+ * axis than the last.
  */
 static int from_13(struct qz *z, onnx_node *n, int to)
 {
@@ -230,8 +239,8 @@ static int from_13(struct qz *z, onnx_node *n, int to)
 }
 
 /*
- * Sets the version of ONNX's own operator set to `to`, in a copy of the list of sets, and z->opset.
- * Returns 0 or -ENOMEM.
+ * Sets the version of ONNX's own operator set to `to`, in a copy of the list of sets that z->set then is,
+ * and z->opset. The file's list is not changed. Returns 0 or -ENOMEM.
  */
 static int set_version(struct qz *z, int to)
 {

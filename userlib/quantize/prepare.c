@@ -19,8 +19,9 @@ static onnx_node *maker(struct qz *z, const char *name)
 }
 
 /*
- * Returns the Conv or Gemm that makes operand k of node n, if n is the only reader of its result, which
- * is no output; otherwise NULL. A Gemm must have alpha and beta 1 and A not transposed.
+ * Returns the Conv or Gemm that makes operand k of node n as its only result, if n is that result's only
+ * reader and it is no output of the network; otherwise NULL. A Gemm must have alpha and beta 1 and A not
+ * transposed.
  */
 static onnx_node *product_before(struct qz *z, const onnx_node *n, size_t k)
 {
@@ -49,8 +50,9 @@ static void replace(struct qz *z, onnx_node *p, int n)
 }
 
 /*
- * Returns product p's bias as n floats that may be changed: zeros if it has none, n times the same if
- * it has one element. NULL if the bias is not constant, has another form, or there is no memory.
+ * Returns product p's bias as n floats in memory of qz_alloc() that may be changed: zeros if it has none,
+ * n times the same if it has one element. NULL if the bias is no float32 constant, has neither n elements
+ * nor one, or has them elsewhere than in its last dimension, or if there is no memory.
  */
 static float *bias_of(struct qz *z, const onnx_node *p, int64_t n)
 {
@@ -80,9 +82,11 @@ static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix
 }
 
 /*
- * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights and
- * bias. Returns 1 if it did; 0 if it could not, because a parameter is not constant or has another
- * length, or memory ran out while looking (z->no_memory); or a negative errno.
+ * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights and bias,
+ * which become new constants; p then makes node i's result, and node i is removed. Returns 1 if it did; 0
+ * if it could not, because weights, bias or one of its four parameters are not constant float32 or have
+ * another length than there are channels, it is in training mode or has several results, or memory ran
+ * out while looking (z->no_memory); or -ENOMEM.
  */
 static int fold_norm(struct qz *z, onnx_node *p, int i)
 {
@@ -116,8 +120,10 @@ static int fold_norm(struct qz *z, onnx_node *p, int i)
 }
 
 /*
- * Folds node i, which adds the value `constant` to p's result, into p's bias, if that is a constant
- * with one element for each output channel. Returns 1 if it did, 0 if it could not, or -ENOMEM.
+ * Folds node i, which adds the value `constant` to p's result, into p's bias, a new constant; p then
+ * makes node i's result, and node i is removed. `constant` must be float32 with one element for each
+ * output channel, which lie in the dimension of the channels; p's weights and bias must be constant.
+ * Returns 1 if it did, 0 if it could not, or -ENOMEM.
  */
 static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 {
@@ -142,8 +148,10 @@ static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 }
 
 /*
- * Replaces node i, a Reshape of a float32 constant to a constant shape (as some exporters leave them),
- * by a constant of that shape. Returns 1 if it did, 0 if it could not, or -ENOMEM.
+ * Replaces node i, a Reshape of a float32 constant to a constant int64 shape (as some exporters leave
+ * them), by a constant of that shape with the name of its result. The shape's numbers must be above 0,
+ * but one may be -1, and fit the number of elements. Returns 1 if it did; 0 if it could not; -ENOMEM; or
+ * the negative errno of reading the shape, with one line in the message.
  */
 static int fold_reshape(struct qz *z, int i)
 {
@@ -191,8 +199,9 @@ static int rank_of(struct qz *z, const char *name)
 }
 
 /*
- * Turns MatMul of a matrix by a constant matrix into Gemm, which may have a bias. Returns 1 if it did,
- * 0 if the operands are no such matrices, or -ENOMEM.
+ * Turns MatMul of a matrix by a constant float32 matrix into Gemm, which may have a bias, by changing the
+ * node's type. The graph must know operand 0 or the result as of rank 2. Returns 1 if it did, 0 if the
+ * operands are no such matrices, or -ENOMEM.
  */
 static int as_gemm(struct qz *z, onnx_node *n)
 {
@@ -206,9 +215,10 @@ static int as_gemm(struct qz *z, onnx_node *n)
 }
 
 /*
- * Simplifies node i if it is a Reshape of a constant, a BatchNormalization or an Add of a constant
- * behind a product, or a MatMul of matrices. Returns 1 if something changed, 0 if not, or a negative
- * errno.
+ * Simplifies node i if it is a Reshape of a constant (fold_reshape), a BatchNormalization (fold_norm) or
+ * an Add of a constant (fold_add) behind a product that only it reads, or a MatMul of matrices (as_gemm).
+ * Returns 1 if something changed, after which the model must be indexed anew; 0 if not or the node was
+ * removed before; or a negative errno.
  */
 static int one(struct qz *z, int i)
 {

@@ -50,8 +50,8 @@ static int check_options(const struct weft_quantize_options *o, char *msg)
 }
 
 /*
- * Returns 0 if no node of the model quantises; otherwise -EINVAL with one line in the message that
- * names the first one.
+ * Returns 0 if no node of the model quantises; otherwise -EINVAL with one line in the message that names
+ * the first QuantizeLinear or operator whose name begins with QLinear.
  */
 static int already(struct qz *z)
 {
@@ -64,7 +64,8 @@ static int already(struct qz *z)
 /*
  * Quantises the model of len bytes: reads it, raises its opset, simplifies it, finds ranges, inserts
  * quantisers, and writes it to *out (from malloc, *len_out bytes). Returns 0, or a negative errno with
- * one line in the message; -ENOTSUP if no product could be quantised. qz_close() is due either way.
+ * one line in the message, and without output: -EINVAL for a bad or already quantised model, -ENOTSUP if
+ * no product could be quantised, or what a step returned. qz_close() is due either way.
  */
 static int all(struct qz *z, const void *data, size_t len, uint8_t **out, size_t *len_out)
 {

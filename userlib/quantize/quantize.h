@@ -74,23 +74,26 @@ double qz_real(const onnx_node *n, const char *name, double otherwise);
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out);
 int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v);
 /*
- * Adds a constant of that name, ONNX's type, shape, and `bytes` bytes of data, which are copied.
- * Returns the name; NULL if it is NULL or there is no memory.
+ * Appends a constant of that name (which must live as long as the model), ONNX's type, shape, and `bytes`
+ * bytes of data; shape and data are copied. Returns the name; NULL if it is NULL or there is no memory.
  */
 char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t *dim, const void *data, size_t bytes);
 /*
- * Returns the numbers of a float32 constant of the model, in memory that lives until qz_close(),
- * and sets *t to its type and shape, without data. NULL if the value is no such constant or cannot
- * be read, or if there is no memory (z->no_memory is set then).
+ * Returns the numbers of a float32 constant of the model, in memory that lives until qz_close() and is
+ * read from the file only once, and sets *t to its type and shape, without data. NULL if the value is no
+ * such constant; if it cannot be read or has more than 2^30 bytes (a line says why); or if there is no
+ * memory (z->no_memory is set then).
  */
 const float *qz_floats(struct qz *z, const char *name, weft_tensor *t);
 int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name);
 int qz_pack(struct qz *z, uint8_t **data, size_t *len);
 
 /*
- * opset.c: raises the model to an opset that has the quantisers, if its own is lower; z->g must be
- * its graph. Returns 0, or a negative errno with one line in the message: -ENOTSUP if an operator
- * cannot be raised or the opset is below 7.
+ * opset.c: if the model's opset is below the one that has the quantisers (13 for int8, 19 for float8, 21
+ * for int16x8), rewrites the nodes whose operators changed and sets the opset to it; z->g must be its
+ * graph. Returns 0, also without a change if it is high enough, or a negative errno with one line in the
+ * message: -ENOTSUP if an operator cannot be raised or the opset is below 7, -ENOMEM. After a failure
+ * some nodes may be rewritten.
  */
 int qz_raise(struct qz *z);
 /* prepare.c, ranges.c and insert.c, where these are described */

@@ -6,8 +6,8 @@
 #include "quantize.h"
 
 /*
- * Finds, for each value of the model that is not constant, the fp32 tensor of the graph that holds it,
- * by its name.
+ * Sets `tensor` of each value of the model that is not constant to the index of the fp32 tensor of the
+ * graph z->g with the same name; the values of others keep -1.
  */
 static void find_tensors(struct qz *z)
 {
@@ -20,8 +20,10 @@ static void find_tensors(struct qz *z)
 }
 
 /*
- * Finds the range lo..hi of every value over all samples, see weft_observe(). Returns 0, -EINVAL if
- * there are no samples, or another negative errno, with one line in the message.
+ * Finds the range of every value over all samples, see weft_observe(), and notes tensor, seen, lo and hi
+ * in z->value. z->g must be the model's graph, and the model be indexed. Returns 0; -EINVAL if there are
+ * no samples; -ENOMEM, also noted in z->no_memory; or another negative errno; with one line in the
+ * message.
  */
 int qz_ranges(struct qz *z)
 {

@@ -50,8 +50,9 @@ static int add_integer(struct qt *q, int t)
 }
 
 /*
- * Returns the new tensor that is the integer form of the file's tensor t. If there is none yet, it adds
- * one, and a QUANTIZE that makes it of the float form, which must be there. -ENOMEM if memory is out.
+ * Returns the new tensor that is the integer form of the file's tensor t, which v->as_int notes. If there
+ * is none yet, it adds one, and a QUANTIZE that makes it of the float form (as_float), which must be
+ * there. -ENOMEM if memory is out.
  */
 static int integer_of(struct qt *q, int t)
 {
@@ -67,8 +68,8 @@ static int integer_of(struct qt *q, int t)
 
 /*
  * Returns the new tensor that is the file's tensor t in its own type (float32 also for constants of
- * float16). If there is none yet, it adds one: a constant, or the result of a DEQUANTIZE of the integer
- * form. -ENOMEM if memory is out.
+ * float16), which as_float notes. If there is none yet, it adds one: the result of a DEQUANTIZE of the
+ * integer form, if that is there, otherwise a constant. -ENOMEM if memory is out.
  */
 static int plain_of(struct qt *q, int t)
 {
@@ -108,8 +109,9 @@ static int integer_operand(struct qt *q, const struct tfl_op *o, const struct qt
 }
 
 /*
- * Sets in[] to the new tensors of all operands of integer operator o, -1 for absent ones. Returns 0,
- * -ENOMEM, or -EINVAL with one line in the message (qt_product).
+ * Sets in[] to the new tensors of all operands of integer operator o with rule r, -1 for absent ones, and
+ * adds the constants and QUANTIZE operators that they need; weights and bias of a product come last.
+ * Returns 0, -ENOMEM, or -EINVAL with one line in the message (qt_product).
  */
 static int integer_operands(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, int32_t *in)
 {
@@ -132,10 +134,10 @@ static int integer_operands(struct qt *q, const struct tfl_op *o, const struct q
 }
 
 /*
- * Sets out[] to new tensors for the results of integer operator o, with their groups' scales. If the
- * kernel states another scale than the group of the result has, it also adds a tensor with the stated
- * scale, *stated, which the caller lets the operator make and requantises; otherwise *stated is -1.
- * Returns 0 or -ENOMEM.
+ * Sets out[] to new tensors for the results of integer operator o, with their groups' scales, and notes
+ * them in as_int. If the kernel states another scale or zero point than the group of the result has, it
+ * also adds a tensor with the stated scale, *stated, which the caller lets the operator make and
+ * requantises; otherwise *stated is -1. Returns 0 or -ENOMEM.
  */
 static int integer_results(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, int32_t *out, int *stated)
 {
@@ -158,8 +160,10 @@ static int integer_results(struct qt *q, const struct tfl_op *o, const struct qt
 }
 
 /*
- * Adds operator i of the file on integers, with what its operands need before it, and a QUANTIZE behind
- * it if its kernel states another scale than the result's group has. Returns 0 or a negative errno.
+ * Adds operator i of the file on integers, with what its operands need before it, the version of its
+ * integer kernel and the file's options, and a QUANTIZE behind it if its kernel states another scale than
+ * the result's group has. ADD and SUB of int16 are marked any_scale. Returns 0, -ENOMEM, or -EINVAL with
+ * one line in the message (qt_product).
  */
 static int integer_op(struct qt *q, int i)
 {
@@ -187,8 +191,9 @@ static int integer_op(struct qt *q, int i)
 }
 
 /*
- * Adds operator i of the file as it is, with a DEQUANTIZE before it for operands that are integers so
- * far. Returns 0 or -ENOMEM (also if it has an absent result).
+ * Adds operator i of the file as it is, with its version and options, with a DEQUANTIZE before it for
+ * operands that are integers so far, and notes its results in as_float. Returns 0 or -ENOMEM (also if it
+ * has an absent result).
  */
 static int plain_op(struct qt *q, int i)
 {

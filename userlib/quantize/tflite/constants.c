@@ -102,8 +102,9 @@ static int64_t channel_of(const struct layout *a, int64_t k)
 
 /*
  * Fills in scale[], one for each channel of weights w, all 0 before: a channel's greatest magnitude is
- * 127 steps, or fewer if its bias, if there is one, would else exceed MOST_BIAS steps of x_scale *
- * scale. A channel of zeros has scale 1.
+ * 127 steps, or fewer if its bias would else exceed MOST_BIAS steps of x_scale * scale. bias is NULL if
+ * there is none; one of one element holds for all channels. A channel whose scale would be at most 1e-20
+ * (zeros) has scale 1.
  */
 static void find_scales(const struct qt_value *w, const struct layout *a, const struct qt_value *bias, float x_scale, float *scale)
 {
@@ -121,8 +122,9 @@ static void find_scales(const struct qt_value *w, const struct layout *a, const 
 
 /*
  * Adds the bias, constant t of the file, of a product whose input has scale x_scale and whose weights
- * have w_scale, one for each channel. Its elements are int32, or int64 of at most 40 bits with int16
- * activations. Returns its index, or -ENOMEM.
+ * have w_scale[], one for each of `channels` (with one channel, it holds for all elements). Element c has
+ * the scale x_scale * w_scale[c]; it is an int32, or with int16 activations an int64 of at most 40 bits,
+ * rounded and limited. Returns its index, or -ENOMEM.
  */
 static int add_bias(struct qt *q, int t, const float *w_scale, int64_t channels, float x_scale)
 {

@@ -32,7 +32,10 @@ static void widen(struct observed *a, const struct observed *b)
 	a->seen = true;
 }
 
-/* Makes one group of the groups of tensors a and b, with the range of both. */
+/*
+ * Makes one group of the groups of tensors a and b, if they are not one: a's first tensor stays the first
+ * one, its range is widened to hold both, and it counts the members of both.
+ */
 static void join(struct qt *q, int a, int b)
 {
 	a = qt_group(q, a);
@@ -60,8 +63,11 @@ static bool can_be_integer(const struct qt *q, int t)
 }
 
 /*
- * Says whether operand k, tensor t, of an operator suits its integer kernel. Operands that are no
- * float32, such as axes and extents, stay as they are.
+ * Says whether operand k, tensor t, of an operator suits its integer kernel (rule r). A product's input
+ * must be float32, computed and with finite values; its weights and bias must be constant; any other
+ * float32 operand a constant or with finite values. Operands that are no float32, such as axes and
+ * extents, stay as they are: they must be constant, no weights, and not share the results' scale (unless
+ * all operands do).
  */
 static bool operand_suits(const struct qt *q, const struct qt_rule *r, int k, int t)
 {
@@ -103,9 +109,10 @@ static bool becomes_integer(const struct qt *q, const struct tfl_op *o)
 }
 
 /*
- * Makes one group of those operands and results of operator o, which has an integer kernel, that have
- * to share a scale by its rule. A constant joins no group, since it is quantised where it is used; the
- * group's range is widened by its elements instead. Operands that are no floats are left alone.
+ * If the rule of operator o, which has an integer kernel, is QT_SAME: makes one group of its results and
+ * of those float32 operands that have to share their scale. A constant joins no group, since it is
+ * quantised where it is used; the group's range is widened by its elements instead. Operands that are no
+ * floats are left alone, and with any other rule nothing happens.
  */
 static void join_same(struct qt *q, const struct tfl_op *o)
 {
@@ -139,9 +146,12 @@ static double least_unmasked(const struct qt_value *v)
 }
 
 /*
- * Attention adds a mask of -1e9 or less to what a softmax must not see, or selects such a number in its
- * place. A scale that reached so far would leave nothing of the other values, so the mask m and the
- * result y of an operator with the other operand x end where a softmax makes 0 of them.
+ * Bounds a mask in operator o, an ADD or SELECT of tensors m and x. Attention adds a mask of -1e9 or less
+ * to what a softmax must not see, or selects such a number in its place; a scale that reached so far
+ * would leave nothing of the other values. If m is a constant with an element of at most MASKED, and x is
+ * computed and its range known, the result's lo is raised to `least`: x's lo, plus for ADD the least
+ * element of m above MASKED (0 if none is negative), minus NEGLIGIBLE. m's lo is raised to the same, for
+ * ADD minus x's hi. Otherwise nothing changes.
  */
 static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 {

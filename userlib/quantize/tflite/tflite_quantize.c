@@ -59,8 +59,8 @@ int qt_result(const struct qt *q, const struct tfl_op *o, int k)
 }
 
 /*
- * Reads the version of each operator of the file into q->version. Returns 0, -ENOMEM, or -EINVAL if the
- * file is damaged.
+ * Reads the version of each operator of the file into q->version, an array from qt_alloc(); one that is
+ * not stated is 1. Returns 0, -ENOMEM, or -EINVAL with one line in the message if the file is damaged.
  */
 static int read_versions(struct qt *q)
 {
@@ -86,8 +86,8 @@ static int read_versions(struct qt *q)
 }
 
 /*
- * Checks that all tensors that operators, inputs and outputs of the network name exist. Returns 0, or
- * -EINVAL with one line in the message.
+ * Checks that all tensors that operators, inputs and outputs of the network name exist; only an operand
+ * of an operator may be -1 (absent). Returns 0, or -EINVAL with one line in the message.
  */
 static int check_tensors(struct qt *q)
 {
@@ -135,11 +135,11 @@ static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n
 }
 
 /*
- * Makes q->value, an entry for each tensor of the file with its name, its number of elements and, of a
- * float constant, its elements as float32; and q->integer, all false. Returns 0; -ENOMEM, also if a
- * float constant has another number of bytes than its shape; -EINVAL if a tensor that is not float32
- * has a scale, so that the network is quantised already; -ENOTSUP if a rank is above QT_MAX_RANK; with
- * one line in the message.
+ * Makes q->value, an entry for each tensor of the file with its name, its number of elements, a group of
+ * its own and, of a float32 or float16 constant, its elements as float32; and q->integer, all false.
+ * Returns 0; -ENOMEM; -EINVAL if a float constant has not the bytes that its shape wants, a tensor has
+ * more than 2^63 elements, or a tensor that is not float32 has a scale, so that the network is quantised
+ * already; -ENOTSUP if a rank is above QT_MAX_RANK; with one line in the message.
  */
 static int list_values(struct qt *q)
 {
@@ -233,8 +233,10 @@ static int find_tensors(struct qt *q, const weft_graph *g, struct observed *all)
 }
 
 /*
- * Runs the float network over the samples and notes the range of each float32 tensor. Tensors are found
- * by their names; one whose name another tensor has, too, stays float32. Returns 0 or a negative errno.
+ * Runs the float network of the file over the samples and notes in q->value the range of each tensor that
+ * is no float constant. Tensors are found by their names; of one whose name another tensor has, too,
+ * nothing is seen, so that it stays float32. Returns 0 or a negative errno with one line in the message:
+ * of importing the file, of golden, or of the samples.
  */
 static int observe(struct qt *q, const void *data, size_t len)
 {

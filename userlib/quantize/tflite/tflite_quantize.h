@@ -111,35 +111,57 @@ int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size);
 int qt_operand(const struct qt *q, const struct tfl_op *o, int k);
 int qt_result(const struct qt *q, const struct tfl_op *o, int k);
 
-/* plan.c: returns the index of the first tensor of t's group. */
+/* plan.c: returns the index of the first tensor of t's group, and shortens the chain that leads to it. */
 int qt_group(struct qt *q, int t);
-/* Decides which operators become integer ones, joins groups and finds scales. */
+/*
+ * Decides from the tensors' ranges which operators become integer ones (q->integer, counted in
+ * q->n_integer), cuts the range of masks before a softmax, joins the tensors that must share a scale to
+ * groups, and sets scale and zp of every tensor whose range is known from it; a group's first tensor
+ * holds those of the group. If a kernel states its result's scale and the result is alone in its group,
+ * it has the stated one.
+ */
 void qt_plan(struct qt *q);
-/* Sets *scale and *zp to quantise lo..hi, widened to include 0, with the type of activations. */
+/*
+ * Sets *scale and *zp to quantise lo..hi, widened to include 0, with the type of activations: int8 with
+ * the width / 255 and the zero point that puts lo at -128, rounded and limited to -128..127; int16 with
+ * the greatest magnitude / 32767 and zero point 0. If the range is narrower than 1e-9, hi counts as lo +
+ * 1.
+ */
 void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t *zp);
 
 /*
- * constants.c: adds constant t of the file to the new network as it is, float16 as float32. Returns its
- * index, or -ENOMEM.
+ * constants.c: adds constant t of the file to the new network as it is, float16 as float32; the data are
+ * referred to, not copied. Returns its index, or -ENOMEM.
  */
 int qt_plain(struct qt *q, int t);
 /*
  * Adds float constant t of the file as integers of the type of activations, with this scale and zero
- * point (0 with int16). Returns its index, or -ENOMEM.
+ * point (taken as 0 for the elements with int16), as tensor NAME/quantised. Elements are rounded with
+ * halves away from zero and limited to the type. Returns its index, or -ENOMEM.
  */
 int qt_activation(struct qt *q, int t, float scale, int32_t zp);
 /*
- * Adds the weights of product o, with a scale for each channel, and its bias, by rule r; x_scale is the
- * scale of its input. *weights and *bias become their indices, *bias -1 if there is none. Returns 0,
- * -ENOMEM, or -EINVAL with one line in the message if the weights' rank or the bias's length is wrong.
+ * Adds the weights of product o as int8 in -127..127, with a scale for each output channel, and its bias,
+ * as int32 or with int16 activations int64, by rule r; x_scale is the scale of its input. *weights and
+ * *bias become their indices, *bias -1 if there is none. Returns 0, -ENOMEM, or -EINVAL with one line in
+ * the message if the weights' rank is too small for the rule's axis or the bias has not one element for
+ * each channel.
  */
 int qt_product(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, float x_scale, int *weights, int *bias);
-/* Adds a tensor with the file's tensor t's name and `suffix`, and its shape. Returns its index, or -ENOMEM. */
+/*
+ * Adds a tensor of that type with the file's tensor t's name and `suffix` behind it, its shape and its
+ * signature, without scale or data. Returns its index, or -ENOMEM.
+ */
 int qt_like(struct qt *q, int t, const char *suffix, int type);
 /* Gives tensor i one scale and zero point. Returns 0 or -ENOMEM. */
 int qt_set_scale(struct qt *q, int i, float scale, int32_t zp);
 
-/* build.c: makes the lists of the new network. Returns 0 or a negative errno with one line in the message. */
+/*
+ * build.c: makes the lists of the new network by what qt_plan() decided: the inputs as they are, each
+ * operator of the file in order, on integers or as it is, and at the end a DEQUANTIZE for each output
+ * that is only there as integers. Operators whose first result is a constant (DEQUANTIZE of float16
+ * weights) are left out. Returns 0, -ENOMEM, or -EINVAL with one line in the message.
+ */
 int qt_build(struct qt *q);
 
 /* write.c: the lists as a file from malloc. Returns 0 or -ENOMEM with one line in the message. */

@@ -14,8 +14,9 @@
 struct code { int code, version; };
 
 /*
- * Writes the list of kinds (code and version) of operators, each once, and sets kind[i] to the number
- * of that of operator i. Returns the list's position in the file.
+ * Writes the list of kinds (code and version) of operators, each once, and sets kind[i], for which the
+ * caller has room, to the number of that of operator i. Without memory the list is empty, and
+ * q->blocks.failed is set. Returns the list's position in the file.
  */
 static size_t write_codes(struct qt *q, struct fbw *w, uint32_t *kind)
 {
@@ -116,10 +117,10 @@ static unsigned u16_at(const struct qt *q, size_t at)
 }
 
 /*
- * Lists the fields of a table of options as numbers of 1 or 4 bytes. A vtable does not say how long a
- * field is: it reaches to the next one, or the end. What lies between a byte and the next field is
- * zero, so that a byte with room for four is as good as four bytes. Returns the number of fields, at
- * most MAX_FIELDS.
+ * Lists the fields of a table of options in f[] as numbers of 1 or 4 bytes, sign-extended, with their
+ * field number; absent ones are left out. A vtable does not say how long a field is: it reaches to the
+ * next one, or the end. What lies between a byte and the next field is zero, so that a byte with room for
+ * four is as good as four bytes. Returns the number of fields, at most MAX_FIELDS.
  */
 static int list_fields(const struct qt *q, const struct fb_table *t, struct fbw_field *f)
 {
@@ -145,8 +146,8 @@ static int list_fields(const struct qt *q, const struct fb_table *t, struct fbw_
 }
 
 /*
- * Makes field `id` of a list of n fields a number v of one byte, appending the field if it is not there
- * and there are fewer than MAX_FIELDS. Returns the new n.
+ * Makes field `id` of a list of n fields (with room for MAX_FIELDS) the number v of one byte, replacing
+ * it or appending it; nothing if it is not there and the list is full. Returns the new n.
  */
 static int set_field(struct fbw_field *f, int n, int id, int v)
 {
@@ -161,8 +162,9 @@ static int set_field(struct fbw_field *f, int n, int id, int v)
 }
 
 /*
- * Writes the table of options of an operator: those of the file's operator, but ADD and SUB of int16
- * say that scales are no powers of two. Returns the table's position in the file.
+ * Writes the table of options of operator o, whose o->from has options: those of the file's operator,
+ * where RESHAPE and SQUEEZE have a list of int32 (or none) and all others numbers. With o->any_scale (ADD
+ * and SUB of int16) they say that scales are no powers of two. Returns the table's position in the file.
  */
 static size_t write_options(struct qt *q, struct fbw *w, const struct qt_op *o)
 {
@@ -187,8 +189,9 @@ static size_t write_options(struct qt *q, struct fbw *w, const struct qt_op *o)
 }
 
 /*
- * Writes the list of operators; kind[i] is the number of operator i's kind, from write_codes(). Returns
- * the list's position in the file.
+ * Writes the list of operators; kind[i] is the number of operator i's kind, from write_codes(). Operators
+ * that stand for none of the file (QUANTIZE, DEQUANTIZE) or for one without options have no options.
+ * Returns the list's position in the file.
  */
 static size_t write_ops(struct qt *q, struct fbw *w, const uint32_t *kind)
 {

@@ -112,9 +112,11 @@ static bool on_integers(const char *op)
 }
 
 /*
- * Fills in node i's is_float, quantize, dequantize and candidate, from its operator and the element
- * types of its results and of its inputs that are not constant. Nodes with subgraphs are neither float
- * nor candidates. Float nodes become candidates only later, in find_groups().
+ * Fills in node i's is_float, quantize, dequantize and candidate, from its operator and the element types
+ * of its results and of its inputs that are not constant; float inputs behind the first of an operator on
+ * integers (on_integers()) are scales and do not count. A candidate is QuantizeLinear, DequantizeLinear,
+ * or a node with integers of 8 or 16 bits and no floats. Nodes with subgraphs are neither float nor
+ * candidates. Float nodes become candidates only later, in find_groups().
  */
 static void look_at(struct finder *f, size_t i)
 {
@@ -328,9 +330,10 @@ static size_t count_values(const struct node *const *nodes, size_t n)
 }
 
 /*
- * Writes these nodes as one ONNX model and loads it. Returns true with the network in *net, which the
- * caller frees; false if that is not possible for any reason, or if LOADS_MOST attempts have been made.
- * Each call counts as an attempt, whose number the nodes get as info.part.
+ * Writes these nodes as one ONNX model and loads it. Each call counts as an attempt in f->loads; its
+ * number, counted from 1, is noted in info.part of the nodes. Returns true with the network in *net,
+ * which the caller frees; false if that is not possible for any reason, no memory included, or if
+ * LOADS_MOST attempts have been made before.
  */
 static bool load(struct finder *f, const struct node *const *nodes, size_t n, weft_net **net)
 {
@@ -357,9 +360,10 @@ static bool load(struct finder *f, const struct node *const *nodes, size_t n, we
 /*
  * Sets *is to whether the nodes of a network of n nodes are to be taken: the NPU has multiplications to
  * do in it, or the provider's device cannot be opened, which Compile will report. In the first case the
- * network is kept for Compile in p->kept, with its session on the provider's device, and its
- * multiplications are added to f->macs and f->npu_macs; in all others it is freed. Returns NULL, or a
- * status if there is no memory; a network that cannot be compiled is not worth it.
+ * network is kept for Compile at the front of p->kept, with its session on the provider's device, it
+ * counts in p->n_parts, and its multiplications are added to f->macs and f->npu_macs; in all others it is
+ * freed. Returns NULL, or a status if there is no memory; for a network that cannot be compiled it
+ * returns NULL with *is false.
  */
 static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool *is)
 {
@@ -400,9 +404,10 @@ static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool 
 }
 
 /*
- * Writes to cuts[] the places (numbers of nodes before them) at which parts of a group may begin and
- * end, in ascending order: not between two nodes of the list that a float value joins. cuts has room
- * for n + 1. Returns how many places there are.
+ * Writes to cuts[] the places (numbers of nodes before them) at which parts of a group may begin and end,
+ * in ascending order: not between two nodes of the list that a float value joins. Place 0 is always the
+ * first. cuts has room for n + 1; info.last of nodes whose float results the list reads is overwritten.
+ * Returns how many places there are.
  */
 static size_t find_cuts(struct finder *f, const struct node *const *list, size_t n, size_t *cuts)
 {
@@ -427,8 +432,9 @@ static size_t find_cuts(struct finder *f, const struct node *const *list, size_t
 
 /*
  * Finds by bisection how long a run of nodes, from place cuts[0] on, can be loaded as one network; runs
- * end at cuts[1] to cuts[n_cuts - 1]. Returns the number of the place where the run ends, with the
- * network in *net; 0, with *net NULL, if not even the shortest tried one loads.
+ * end at cuts[1] to cuts[n_cuts - 1], and the longest is tried first. Returns the index in cuts[] of the
+ * run's end, with the network in *net, which the caller frees; 0, with *net NULL, if none of those tried
+ * loads. Each try counts in f->loads.
  */
 static size_t longest(struct finder *f, const struct node *const *list, const size_t *cuts, size_t n_cuts, weft_net **net)
 {
@@ -452,8 +458,9 @@ static size_t longest(struct finder *f, const struct node *const *list, const si
 }
 
 /*
- * Tells ONNX Runtime that the provider takes these n nodes as one, and counts them. Returns NULL, or a
- * status if that fails.
+ * Tells ONNX Runtime that the provider takes these n nodes as one, without their constants as inputs.
+ * Marks them as taken, and counts them in f->taken and the part in f->parts, also if the call then fails.
+ * Returns NULL, or a status if the call fails or there is no memory.
  */
 static struct ort_status *fuse(struct finder *f, struct ort_support *support, const struct node *const *list, size_t n)
 {
@@ -499,9 +506,10 @@ static struct ort_status *take_group(struct finder *f, struct ort_support *suppo
 }
 
 /*
- * Writes the nodes of a group to list[] in topological order, but each DequantizeLinear just before the
- * first node that it feeds: those of constants would otherwise all come first, and parts could end
- * nowhere. DequantizeLinear that feed no node of the group come last. Returns how many nodes.
+ * Writes the nodes of the group whose root() is `group` to list[] in topological order, but each
+ * DequantizeLinear just before the first node that it feeds, and notes that in info.placed: those of
+ * constants would otherwise all come first, and parts could end nowhere. DequantizeLinear that feed no
+ * node of the group come last. Returns how many nodes.
  */
 static size_t list_group(struct finder *f, size_t group, const struct node **list)
 {

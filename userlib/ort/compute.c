@@ -95,8 +95,9 @@ static struct ort_status *make_outputs(const struct fused *f, struct ort_kernel 
 
 /*
  * Runs the fused node c once on kernel k's inputs into its outputs. Several threads may call it at the
- * same time: the session runs one after another. state does not matter. Returns NULL or a status with
- * the reason.
+ * same time: the session runs one after another. state does not matter. Returns NULL or a status with the
+ * reason: ORT_INVALID_ARGUMENT if the run returned -EINVAL, ORT_EP_FAIL for its other errors, ORT_FAIL
+ * without memory, or that of an input or output.
  */
 static struct ort_status *compute(struct ort_compute *c, void *state, struct ort_kernel *k)
 {
@@ -151,8 +152,8 @@ static void fused_free(struct fused *f)
 }
 
 /*
- * Sets *at to the number of the value called `name` among n values. Returns 0, or -EINVAL if there is
- * none.
+ * Looks for the value called `name` among n values. Returns 0 with its index in *at, or -EINVAL with n in
+ * *at if there is none.
  */
 static int find_port(const struct ort_api *api, const char *name, const struct ort_value_info **values, size_t n, size_t *at)
 {
@@ -163,9 +164,10 @@ static int find_port(const struct ort_api *api, const char *name, const struct o
 }
 
 /*
- * Finds the number, at the fused node, of each of the network's inputs and outputs, by name, and notes
- * it in f. The fused node must have as many outputs as the network. Returns 0, -ENOMEM, or -EINVAL,
- * with one line in msg.
+ * Finds the number, at the fused node, of each of the network's inputs and outputs, by name, and notes it
+ * in f->in and f->out, which it allocates, with their lengths. The fused node must have as many outputs
+ * as the network. Returns 0, -ENOMEM, or -EINVAL if a name or the number of outputs does not fit. msg is
+ * overwritten in each case; after a failure it has the reason.
  */
 static int find_ports(struct fused *f, const struct part *part, char msg[static WEFT_MSG_LEN])
 {
@@ -208,9 +210,9 @@ static bool is_kept(const struct provider *p, const struct kept *k, const struct
 }
 
 /*
- * Gives f the part that was kept since GetCapability, which then leaves p->kept, or loads and opens one
- * now, and finds its ports at the fused node. Returns 0 or a negative errno with one line in msg; the
- * caller frees f.
+ * Gives f the part that was kept since GetCapability, which then leaves p->kept, or loads one now, opens
+ * it on the provider's device and counts it in p->n_parts; and finds its ports at the fused node. Returns
+ * 0 or a negative errno with one line in msg; the caller frees f, also after a failure.
  */
 static int open_part(struct provider *p, const struct part *part, struct fused *f, char msg[static WEFT_MSG_LEN])
 {
@@ -247,7 +249,9 @@ void forget_kept(struct provider *p)
 
 /*
  * Makes what computes the fused node `fused`, whose inner nodes are those of `graph`: network and
- * session. Returns 0 with it in *out, or a negative errno with one line in msg.
+ * session. Returns 0 with it in *out, for fused_free(), or a negative errno with one line in msg and
+ * nothing left: -ENOMEM also if the inner nodes cannot be read, -EINVAL if the fused node cannot be read,
+ * or as open_part().
  */
 static int fused_new(struct provider *p, const struct ort_graph *graph, const struct ort_node *fused, struct fused **out,
                      char msg[static WEFT_MSG_LEN])

@@ -58,7 +58,8 @@ bool ort_ok(const struct ort_api *api, struct ort_status *status);
 const char *name_of(const struct ort_api *api, const struct ort_value_info *v);
 
 /**
- * Read a node of ONNX Runtime. The caller calls node_free() in each case.
+ * Read a node of ONNX Runtime into *out: operator, domain, inputs, results, and behind the inputs the
+ * values that only its subgraphs read. The caller calls node_free() in each case.
  * @return 0; -EINVAL: a call to ONNX Runtime failed; -ENOMEM
  */
 int node_read(const struct ort_api *api, const struct ort_node *ort, struct node *out);
@@ -66,16 +67,18 @@ int node_read(const struct ort_api *api, const struct ort_node *ort, struct node
 void node_free(struct node *n);
 
 /**
- * Read all nodes of a graph.
- * @return an array of *n nodes in topological order, for nodes_free(); NULL: no memory, or a call
- *         to ONNX Runtime failed
+ * Read all nodes of a graph; *n becomes their number.
+ * @return an array of *n nodes in topological order, for nodes_free(); NULL: no memory, or a call to ONNX
+ *         Runtime failed; *n does not count then
  */
 struct node *nodes_read(const struct ort_api *api, const struct ort_graph *graph, size_t *n);
 void nodes_free(struct node *nodes, size_t n);
 
 /**
- * Return how many multiplications a node needs; 0 where shapes are not known, and for operators other
- * than convolutions and products of matrices.
+ * Return how many multiplications a node needs: of a convolution, the result's elements times the weights
+ * of one output channel; of a transposed one, the input's elements times the weights of one input
+ * channel; of a product of matrices, the result's elements times the inner dimension. 0 where a shape is
+ * not known or open, and for all other operators.
  */
 uint64_t macs_of(const struct ort_api *api, const struct node *n);
 
@@ -88,8 +91,9 @@ uint64_t macs_of(const struct ort_api *api, const struct node *n);
 int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Write a part as an ONNX model and load it as a network. @return 0 or a negative errno with one line
- * in msg
+ * Write a part as an ONNX model and load it as a network with the provider's options, how sums become 8
+ * bits. @return 0 with the network in *net, or a negative errno of part_write() or of loading with one
+ * line in msg
  */
 int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
@@ -97,15 +101,19 @@ int part_load(const struct provider *p, const struct part *part, weft_net **net,
 void forget_kept(struct provider *p);
 
 /**
- * The provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as
- * which parts. Graphs inside of nodes are left alone. @return NULL or a status
+ * The provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as which
+ * parts, and logs one line about it. Their opened networks wait in the provider's list `kept`. Graphs
+ * inside of nodes are left alone. @return NULL, also if nothing is taken, or a status: the graph cannot
+ * be read, there is no memory, or ONNX Runtime refuses a part
  */
 struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, struct ort_support *support);
 
 /**
  * The provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is
- * graphs[i]. After a failure nothing is left of any. release_parts() frees n of them. @return NULL or a
- * status
+ * graphs[i], from the parts that were kept, or by loading them now. Parts that were kept and not needed
+ * are closed, and the device is left. After a failure nothing is left of any and computes[] is NULL as
+ * far as it was written. release_parts() frees n of them. @return NULL or a status with the reason:
+ * ORT_INVALID_ARGUMENT for -EINVAL, otherwise ORT_EP_FAIL
  */
 struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **graphs, const struct ort_node **fused, size_t n,
                                  struct ort_compute **computes, struct ort_node **context_nodes);

@@ -146,7 +146,7 @@ static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hard
 	return NULL;
 }
 
-/* Frees a provider. */
+/* Closes the parts that the provider has kept, leaves its device and frees it. */
 static void release_ep(struct ort_factory *f, struct ort_ep *ep)
 {
 	(void)f;
@@ -165,7 +165,7 @@ static struct ort_status *no_object(struct ort_factory *f, void **out)
 	return NULL;
 }
 
-/* As no_object(), for calls with memory and options. */
+/* Answers that there is no object for that memory and those options, by NULL in *out. Returns NULL. */
 static struct ort_status *no_object_for(struct ort_factory *f, const void *memory, const struct ort_pairs *options, void **out)
 {
 	(void)memory;

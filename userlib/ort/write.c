@@ -147,8 +147,9 @@ static int attr_list(struct wire *out, int type, const char *data, size_t len)
 }
 
 /*
- * Writes the value of attribute a, whose type is `type`, to `out`. Returns 0, or -ENOTSUP if it cannot
- * be read or has a type that is not written.
+ * Writes the value of attribute a, whose type is `type`, and the type's number to `out`. Returns 0, or
+ * -ENOTSUP if it cannot be read, has a type that is not written, or there is no memory to read it; part
+ * of it may have been written then, and w->msg is not.
  */
 static int attr_value(struct writer *w, const struct ort_attr *a, int type, struct wire *out)
 {
@@ -175,8 +176,8 @@ static int attr_value(struct writer *w, const struct ort_attr *a, int type, stru
 }
 
 /*
- * Writes all attributes of node n to `out`. Returns 0, -ENOMEM, or -ENOTSUP with the attribute's name
- * in w->msg.
+ * Writes all attributes of node n to `out`. Returns 0; -ENOMEM; or -ENOTSUP, with the attribute's name in
+ * w->msg, except where the list of attributes itself cannot be read: then w->msg stays as it is.
  */
 static int attrs(struct writer *w, const struct node *n, struct wire *out)
 {
@@ -298,7 +299,8 @@ static int edge(struct writer *w, const struct ort_value_info *v, unsigned field
 
 /*
  * Writes the format's version and the versions of the operator sets that the part's nodes use to the
- * model; the standard set is always written. Returns 0, or -ENOTSUP with the reason in w->msg.
+ * model; the standard set is always written. Returns 0, or -ENOTSUP with the reason in w->msg if they
+ * cannot be read or the graph has more than 64 sets.
  */
 static int opsets(struct writer *w, struct wire *model)
 {

@@ -53,14 +53,19 @@ struct delegate {
 };
 
 /**
- * Find what speaks against the layout of tflite_abi.h in the interpreter's graph: counts, tensors, nodes.
+ * Find what speaks against the layout of tflite_abi.h in the interpreter's graph: a missing function,
+ * numbers of tensors or threads that no graph has, then each tensor, the list of nodes, and each node.
  * @param words  Room in which the returned words may be put together.
- * @return NULL if the layout is right, or a few words that name what is not; they are constant or in
- *         `words`
+ * @return NULL if the layout is right, or a few words that name the first thing that is not; they are
+ *         constant or in `words`
  */
 const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LEN));
 
-/** Read the graph. @return 0, -ENOMEM, -EINVAL: the interpreter does not give it; graph_free() in each case */
+/**
+ * Read the interpreter's nodes, in the order in which it runs them, into g->ops (g->n of them): number,
+ * copy of the node, operator code, version and custom name. @return 0; -ENOMEM; -EINVAL: the interpreter
+ * does not give them; graph_free() in each case
+ */
 int graph_read(struct graph *g, struct rt_context *rt);
 void graph_free(struct graph *g);
 
@@ -76,7 +81,14 @@ weft_dtype dtype_of(int rt_type);
  */
 int file_type(int rt_type);
 
-/** May the library take this operator, as far as its code and tensors say? */
+/**
+ * Return whether the library may take this operator, as far as its code and tensors say. It must be no
+ * custom operator, have options that options_of() knows, and have at least one computed input and result;
+ * all its tensors must have a type, shape and quantisation that a file can state. QUANTIZE must have a
+ * quantised result, DEQUANTIZE a quantised input. Products with constant int8 or int4 weights with scales
+ * are taken on floats too; any other operator only if no computed input or result is float (SHAPE may
+ * read floats).
+ */
 bool may_take(const struct graph *g, const struct op *op);
 
 /**
@@ -101,8 +113,11 @@ struct file_options {
 };
 
 /**
- * An operator's options in the file's form.
- * @return 0; -ENOTSUP: not known; -EINVAL: values that no operator has
+ * Write an operator's options in the file's form to *o; an operator that has none has type 0. A list in
+ * *o is the interpreter's memory.
+ * @return 0; -ENOTSUP: the operator is custom, unknown or one that stays with the interpreter, the
+ *         interpreter has not parsed its options, or the file states no padding; -EINVAL: a value that no
+ *         operator has; *o is then incomplete
  */
 int options_of(const struct op *op, struct file_options *o);
 
@@ -127,6 +142,7 @@ bool part_is(const struct part *p, const struct rt_ints *nodes);
  */
 int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
+/* Close a part's session, and free its network and everything else of it; NULL is fine. */
 void part_free(struct part *p);
 
 /** Return the kernel that runs a part, for the context's replace(). */

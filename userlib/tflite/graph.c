@@ -88,6 +88,13 @@ static uint64_t extent(const struct rt_tensor *t, int i)
 	return i >= 0 && i < n && t->dims->v[i] > 0 ? (uint64_t)t->dims->v[i] : 1;
 }
 
+/*
+ * Returns the multiplications of a node: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
+ * elements times the weights that each of them takes; of TRANSPOSE_CONV the input's elements (operand 2)
+ * times the weights of one input channel; of BATCH_MATMUL the elements of operand 0 times the result's
+ * last dimension; of SVDF the batch times the elements of both weights. 0 for other operators and where a
+ * tensor is missing.
+ */
 uint64_t macs_of(const struct graph *g, const struct op *op)
 {
 	enum { CONV_2D = 3, DEPTHWISE_CONV_2D = 4, FULLY_CONNECTED = 9, SVDF = 27, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126 };

@@ -11,8 +11,9 @@
 #include "delegate.h"
 
 /*
- * The kernel's init: takes the part with the nodes that the interpreter has replaced from those that
- * are ready. Returns it, or NULL, which prepare() reports.
+ * The kernel's init: `data` is a struct rt_part with the nodes that the interpreter has replaced. Takes
+ * the part with exactly these nodes out of the delegate's list `ready`. Returns it, or NULL if there is
+ * none, which prepare() reports.
  */
 static void *init(struct rt_context *rt, const char *data, size_t bytes)
 {
@@ -65,8 +66,9 @@ static bool fits(const struct rt_context *rt, const struct part *p)
 }
 
 /*
- * Replaces the part's network and session by those for the shapes that its inputs have now. Returns 0
- * or a negative errno with one line in msg.
+ * Replaces the part's network and session by those for the shapes that its inputs have now; the shapes of
+ * its results are open. Returns 0 or a negative errno with one line in msg. If the network does not load,
+ * the part stays as it was; if the session does not open, the part has the new network and no session.
  */
 static int load_again(struct rt_context *rt, struct part *p, char msg[static WEFT_MSG_LEN])
 {
@@ -77,8 +79,8 @@ static int load_again(struct rt_context *rt, struct part *p, char msg[static WEF
 }
 
 /*
- * Gives the interpreter's tensor the shape of the network's port. Returns 0, -ENOMEM, or -EINVAL if it
- * cannot be resized or its type is another.
+ * Gives the interpreter's tensor the shape of the network's port, if it has another. Returns 0; -ENOMEM;
+ * or -EINVAL if the interpreter does not resize it or its type is another.
  */
 static int shape_output(struct rt_context *rt, struct rt_tensor *t, const struct weft_port *port)
 {
@@ -96,8 +98,9 @@ static int shape_output(struct rt_context *rt, struct rt_tensor *t, const struct
 }
 
 /*
- * The kernel's prepare: loads the part again if inputs were resized, and sets the outputs' shapes.
- * Returns TFL_OK, or TFL_DELEGATE_ERROR, which it has reported.
+ * The kernel's prepare: loads the part again if the types or shapes of its inputs are others than its
+ * network's, and gives its outputs the network's shapes. Returns TFL_OK, or TFL_DELEGATE_ERROR, which it
+ * has reported, also if init() found no part.
  */
 static int prepare(struct rt_context *rt, struct rt_node *node)
 {

@@ -186,7 +186,7 @@ static struct op *op_of(const struct graph *g, int node)
 	return NULL;
 }
 
-/* Makes the first n nodes of f->list no candidates any more. */
+/* Clears `candidate` of the first n nodes of f->list in the graph. */
 static void drop(struct finder *f, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -232,11 +232,12 @@ static bool is_ready(const struct finder *f, const struct rt_ints *nodes)
 }
 
 /*
- * Makes a part of the interpreter's ready, if the NPU has multiplications to do in it. Otherwise it
- * makes nodes of the part no candidates any more: the first bad one if it does not load; all if the
- * part has no multiplications for the NPU, too many were loaded, or its session cannot be opened with
- * -ENOTSUP. Returns 1 if it took candidates away, 0 if the part is ready, or a negative errno with one
- * line in f->msg: no memory, or another failure to open the session.
+ * Makes a part of the interpreter's ready (f->d->ready), if the NPU has multiplications to do in it; one
+ * that is ready already stays so. Otherwise it makes nodes of the part no candidates any more: the first
+ * bad one if it does not load; all if it has no multiplications, none for the NPU, LOADS_MOST attempts
+ * have been made, or its session cannot be opened with -ENOTSUP. f->list is overwritten. Returns 1 if it
+ * took candidates away, 0 if the part is ready, or a negative errno with one line in f->msg: no memory,
+ * or another failure to open the session.
  */
 static int try_part(struct finder *f, const struct rt_part *of)
 {
@@ -287,9 +288,10 @@ static void forget_others(struct delegate *d, const struct rt_part *parts, int n
 }
 
 /*
- * Asks the interpreter for its parts and tries each, again until every one is ready; each time those
- * that it would not make now are freed. Sets *nodes, from malloc, to all nodes of the parts, which may
- * be none. Returns 0 or a negative errno with one line in f->msg.
+ * Asks the interpreter for its parts and tries each, again until every one is ready; each time those that
+ * it would not make now are freed. *nodes is freed first and becomes, from malloc, all nodes of the
+ * parts, which may be none. Returns 0; or a negative errno with one line in f->msg: -ENOMEM, -EIO if the
+ * interpreter does not answer, or as try_part().
  */
 static int settle(struct finder *f, struct rt_ints **nodes)
 {
@@ -320,6 +322,13 @@ static int settle(struct finder *f, struct rt_ints **nodes)
 	return 0;
 }
 
+/*
+ * Finds the parts of the graph that the library takes; they are opened and left in d->ready. Sets
+ * `candidate` of all nodes of g. *nodes, which is NULL before, becomes all nodes of the parts, from
+ * malloc; the caller frees it, also after a failure. Returns 0, also if there are no parts; or a negative
+ * errno with msg: no memory, the interpreter does not say how it cuts the graph, or a session cannot be
+ * opened for another reason than -ENOTSUP.
+ */
 int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char msg[static WEFT_MSG_LEN])
 {
 	struct finder f = { .d = d, .g = g, .msg = msg, .list = calloc((size_t)g->n + 1, sizeof(*f.list)) };

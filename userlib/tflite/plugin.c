@@ -18,8 +18,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct delegate *destroyed;
 
 /*
- * A delegate has no logger: TensorFlow Lite's own are silent about other people's words unless an
- * error comes of them. So its line goes where the runtime's own lines about delegates go.
+ * Writes one line to stderr, as "INFO: Weft: LINE", where the runtime's own lines about delegates go: a
+ * delegate has no logger, and TensorFlow Lite's own are silent about other people's words unless an error
+ * comes of them.
  */
 static void say(const char *line)
 {
@@ -27,9 +28,9 @@ static void say(const char *line)
 }
 
 /*
- * Writes the kinds of nodes that stay with the interpreter, those not in `taken`, and how many there
- * are of each, to text, which has room for `room` bytes: "; the runtime keeps 2 ADD, 1 SOFTMAX". Writes
- * nothing if there are none.
+ * Writes the kinds of nodes that stay with the interpreter, those not in `taken` (NULL: all), and how
+ * many there are of each, to text, which has room for `room` bytes and is cut there: "; the runtime keeps
+ * 2 ADD, 1 SOFTMAX". Writes nothing if there are none or there is no memory.
  */
 static void list_left(const struct graph *g, const struct rt_ints *taken, char *text, size_t room)
 {
@@ -95,8 +96,10 @@ static void drop_ready(struct delegate *d)
 }
 
 /*
- * Finds the parts of a graph that the library takes, says so, and has the interpreter replace them by
- * kernels. Returns 0, also if there are none, or a negative errno with one line in msg.
+ * Finds the parts of a graph that the library takes, says so on stderr, and has the interpreter replace
+ * them by kernels; parts for which it makes none are freed. Returns 0, also if there are no parts; or a
+ * negative errno with one line in msg: -EIO if the interpreter refuses the nodes, or as graph_read() and
+ * find_parts().
  */
 static int apply(struct delegate *d, struct rt_context *rt, char msg[static WEFT_MSG_LEN])
 {
@@ -120,8 +123,10 @@ static int apply(struct delegate *d, struct rt_context *rt, char msg[static WEFT
 }
 
 /*
- * The delegate's prepare, which the interpreter calls for each of its graphs. Returns TFL_OK, also if
- * nothing was taken, or an error that it has reported.
+ * The delegate's prepare, which the interpreter calls for each of its graphs, one at a time. A destroyed
+ * delegate does nothing; if the interpreter's structs are not those of tflite_abi.h, it takes nothing and
+ * says so on stderr. Returns TFL_OK, also if nothing was taken, or TFL_DELEGATE_ERROR, which it has
+ * reported.
  */
 static int prepare(struct rt_context *rt, struct rt_delegate *rt_delegate)
 {
@@ -142,8 +147,9 @@ static int prepare(struct rt_context *rt, struct rt_delegate *rt_delegate)
 }
 
 /*
- * Makes a delegate with these options, n keys and values. What is not stated becomes the default.
- * Returns NULL with one line in msg if there is no memory, or the options are no list or wrong.
+ * Makes a delegate with these options, n keys and values (a NULL among them counts as ""). What is not
+ * stated becomes the default. Returns it; or NULL with one line in msg if there is no memory, n is above
+ * MOST_OPTIONS, a list is missing, or an option is unknown or has a wrong value.
  */
 static struct delegate *create(const char *const *keys, const char *const *values, size_t n, char msg[static WEFT_MSG_LEN])
 {
@@ -172,6 +178,11 @@ static struct delegate *create(const char *const *keys, const char *const *value
 /** The runtime's entry: make a delegate; NULL: report_error said why. */
 EXPORTED struct rt_delegate *tflite_plugin_create_delegate(const char *const *keys, const char *const *values, size_t n, void (*report_error)(const char *));
 
+/*
+ * The runtime's entry: makes a delegate with n options, keys and values. Returns it, for
+ * tflite_plugin_destroy_delegate(); or NULL, after calling report_error, unless that is NULL, with one
+ * line that says why.
+ */
 struct rt_delegate *tflite_plugin_create_delegate(const char *const *keys, const char *const *values, size_t n, void (*report_error)(const char *))
 {
 	char msg[WEFT_MSG_LEN], line[WEFT_MSG_LEN + 16];
@@ -187,6 +198,11 @@ struct rt_delegate *tflite_plugin_create_delegate(const char *const *keys, const
 /** The runtime's entry: destroy a delegate. Interpreters that have taken nodes to it go on with them. */
 EXPORTED void tflite_plugin_destroy_delegate(struct rt_delegate *rt);
 
+/*
+ * The runtime's entry: destroys a delegate; NULL is fine. Its options are freed, and from then on it
+ * takes no nodes, but it stays in memory, in the list `destroyed`, because the interpreter may ask it
+ * again. Interpreters that have taken nodes to it go on with them.
+ */
 void tflite_plugin_destroy_delegate(struct rt_delegate *rt)
 {
 	struct delegate *d = (struct delegate *)rt;

@@ -53,7 +53,10 @@ static size_t offsets(struct writer *x, size_t slot, int n)
 	return at + 4;
 }
 
-/* Gives each of the listed tensors that has no number in the file the next one. */
+/*
+ * Gives each of the listed tensors that has no number in the file yet the next one: appends it to
+ * x->tensors and notes the number plus 1 in x->local. Those left out (-1) are skipped.
+ */
 static void number_tensors(struct writer *x, const struct rt_ints *list)
 {
 	for (int i = 0; i < list->n; i++) {
@@ -132,8 +135,9 @@ static int signature(const struct writer *x, const struct rt_tensor *t, int32_t 
 }
 
 /*
- * Writes tensor i of the file, to which the offset at `slot` leads; a constant's buffer is number i +
- * 1. Returns 0 or -ENOMEM.
+ * Writes tensor i of the file, to which the offset at `slot` leads: shape, type, name, quantisation if it
+ * has scales, and open dimensions (signature()) if it is computed and no input of the part. A constant's
+ * buffer is number i + 1, that of others 0. Returns 0 or -ENOMEM.
  */
 static int tensor(struct writer *x, size_t slot, int i)
 {
@@ -161,8 +165,8 @@ static int tensor(struct writer *x, size_t slot, int i)
 }
 
 /*
- * Writes operator i of the part, to which the offset at `slot` leads; its code is number i. Returns 0,
- * -ENOMEM, or as options_of().
+ * Writes operator i of the part with its tensors and options, to which the offset at `slot` leads; its
+ * code is number i. Returns 0, -ENOMEM, or -ENOTSUP or -EINVAL if options_of() does.
  */
 static int operator(struct writer *x, size_t slot, int i)
 {
@@ -229,8 +233,8 @@ static void codes(struct writer *x, size_t slot)
 }
 
 /*
- * Writes the list of buffers, to which the offset at `slot` leads: number i + 1 has the bytes of tensor
- * i if it is constant. The first and those of tensors that are computed are empty.
+ * Writes the list of buffers, to which the offset at `slot` leads: number i + 1 has the bytes of tensor i
+ * if it is constant and has 1 to 2^32 - 2 bytes. The first and all others are empty.
  */
 static void buffers(struct writer *x, size_t slot)
 {
@@ -267,6 +271,12 @@ static int file(struct writer *x)
 	return err ? err : x->w.failed ? -ENOMEM : 0;
 }
 
+/*
+ * Writes a part's nodes, with the tensors that they name and their constants, as a .tflite file. If
+ * `open` is set, the shapes of what the nodes make are open but for the last dimension: they follow from
+ * those of the inputs. Returns 0 with *len bytes from malloc in *out; or, with one line in msg and no
+ * output, -ENOMEM, or -ENOTSUP or -EINVAL for an operator whose options cannot be written.
+ */
 int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t **out, size_t *len, char msg[static WEFT_MSG_LEN])
 {
 	struct writer x = { .rt = rt, .p = p, .open = open };
@@ -288,6 +298,11 @@ int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t *
 	return 0;
 }
 
+/*
+ * Writes a part as part_write() does, and loads it as a network with the bits of the runtime that the
+ * part's options name. Returns 0 with the network in *net, or a negative errno of part_write() or
+ * weft_net_load_with() with one line in msg.
+ */
 int part_load(struct rt_context *rt, const struct part *p, bool open, weft_net **net, char msg[static WEFT_MSG_LEN])
 {
 	struct weft_load_options o = weft_load_options_default();

@@ -200,8 +200,10 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 }
 
 /*
- * Set the post group of a command for channels [ch, +n_ch) of the job: arithmetic, output, scales, limits and
- * second operand.
+ * Set the post group of a command for channels [ch, +n_ch) of the job: arithmetic, output address and steps
+ * (0 along a dimension of one pixel), counts, rounding, zero point and limits, formats, and the second
+ * operand if there is one. Pre-shift and scale of the value are set only for integers with a second
+ * operand, in pooling and in elementwise nodes; other scales come from the records.
  */
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
@@ -320,8 +322,10 @@ static void tidy(struct dma *d)
 
 /*
  * Set cost, slow cost and latency of a load or store in cycles, and its traffic in the scratchpad: `rows`
- * rows from offset `off` of the window. A beat of the bus takes a cycle; slow memory takes two, and has only
- * so many bursts under way.
+ * rows from offset `off` of the window. A beat of the bus takes a cycle, with one cycle more for the
+ * command; a row that does not begin at a beat may take one more. Slow memory takes two cycles for a beat,
+ * or if that is more, the time of its bursts, of which only COST_BURSTS_READ or COST_BURSTS_WRITE are under
+ * way.
  */
 static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t off, int64_t rows)
 {

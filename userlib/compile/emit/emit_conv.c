@@ -20,7 +20,10 @@ struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
  * the sums stay in the array for the next command. */
 struct block { int64_t ch, n_ch, w, rec; bool keep; };
 
-/* Note the bytes of input x that command c with taps t reads; rows and columns of padding are not read. */
+/*
+ * Note the bytes of input x that command c with taps t reads, as one range for each input row; rows and
+ * columns of padding are not read, and nothing is noted if there is nothing else.
+ */
 static void access_input(struct cmd *c, const struct operand *x, const struct taps *t)
 {
 	const struct weft_cmd_conv *k = &c->c.conv;
@@ -36,8 +39,10 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 }
 
 /*
- * Set the fields of command k that say how it reads the job's input for taps t: base address, steps, window,
- * limits of the image and zero points.
+ * Set the fields of command k that say how it reads the job's input for taps t: base address, steps, counts
+ * of taps, bytes of a run, strides and dilation along y, first row and byte, limits of the image, and zero
+ * points of input and weights. Addresses are modulo the scratchpad's; along a dimension with one output
+ * pixel or one tap the step is 0 and the stride or dilation 1.
  */
 static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
 {
@@ -82,10 +87,11 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 }
 
 /*
- * Emit one convolution command for the channels of block b with taps t, whose input, weights and records are
- * in the scratchpad: fields, the bytes that it touches, cost and debug record. With b->keep the sums stay in
- * the array and nothing is written. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
- * -ERANGE (a command cannot hold a value).
+ * Emit one convolution command for the channels of block b with taps t, whose input, second operand,
+ * weights and records are in the scratchpad: fields, the bytes that it touches, cost, latency, rows and
+ * debug record. With b->keep the sums stay in the array, and neither records nor second operand are read
+ * and nothing is written. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
  */
 static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t, const struct block *b)
 {

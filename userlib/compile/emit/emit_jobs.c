@@ -106,7 +106,10 @@ static int set_r(struct node_emit *m, struct job *j)
 	return err;
 }
 
-/* Set j->y to where the job's output goes: its place in the resident storage, or the next output slot. */
+/*
+ * Set j->y to where the job's output goes: its place in the resident storage, or the next output slot,
+ * which advances m->next_out.
+ */
 static void set_y(struct node_emit *m, struct job *j)
 {
 	struct box b = { j->n, { j->oy, j->oh }, { j->ox, j->ow }, j->c, j->cn };
@@ -171,9 +174,10 @@ static int64_t work_of(const struct cc *cc, const struct node *nd, const struct 
 }
 
 /*
- * Emit the commands of job j in m->parts parts of its rows (or columns if it has one row), so that each can
- * begin when its part of the input has been loaded. m->parts then is 1. Returns 0, -ENOMEM, -E2BIG (more
- * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit the commands of job j in m->parts parts of its rows (or if it has one row, of its columns, in
+ * multiples of N), so that each can begin when its part of the input has been loaded. m->parts becomes 1.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
 {

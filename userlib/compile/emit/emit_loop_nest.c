@@ -99,8 +99,10 @@ static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 }
 
 /*
- * Where operand k of this piece lies in the scratchpad, in its resident storage or packed in its slot:
- * address and steps in bytes. *r is set to how the same elements lie in memory and in the scratchpad.
+ * Where operand k of this piece lies in the scratchpad: in its resident storage, with its own steps, or
+ * packed in its slot (m->slot[k]), without gaps and in the order of its bytes in memory. Gives address and
+ * steps in bytes, and the step from one indexed entry to the next. *r is set to how the same elements lie
+ * in memory and in the scratchpad.
  */
 static struct nest_place place_of(const struct nest_emit *m, int k, struct runs *r)
 {
@@ -138,8 +140,10 @@ static struct nest_place place_of(const struct nest_emit *m, int k, struct runs 
 }
 
 /*
- * Change *r so that it lists the same bytes with rows as long as they can be (dense on both sides) and with
- * neighbouring dimensions joined.
+ * Change *r so that it lists the same bytes with rows as long as they can be, by joining innermost
+ * dimensions that are dense on both sides (a row has at most SP_MASK bytes) and then neighbouring
+ * dimensions that continue each other on both sides (at most 65535 repeats). r->n becomes the number of
+ * dimensions left.
  */
 static void join_runs(struct runs *r)
 {
@@ -283,7 +287,11 @@ static int32_t count_at(const struct nest_emit *m, int d)
 	return d < 0 ? 1 : (int32_t)m->q.n[d];
 }
 
-/* Set all fields of command c for this piece, whose operands' places are in m->at. */
+/*
+ * Set all fields of command c for this piece, whose operands' places are in m->at: function, counts and
+ * steps of the four dimensions that choose_dims() picks, operands b and c as numbers if they lie in no
+ * storage, the index's step and last index, clamp, rounding, shift and zero points.
+ */
 static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 {
 	const struct loop_nest *s = m->s;
@@ -416,8 +424,9 @@ static int emit_command(struct nest_emit *m, const struct runs *y)
 }
 
 /*
- * Is the piece a copy that DMA alone can do: a move of the same bytes in the same order, with at least one of
- * both operands in memory? *a and *y say how operand and result lie.
+ * Is the piece a copy that DMA alone can do? It must be a MOVE without clamp and zero points between types
+ * of the same size, with at least one of both operands in memory; a's steps must be positive, and both
+ * operands have the same dimensions in the same order of steps. *a and *y say how operand and result lie.
  */
 static bool is_plain(const struct nest_emit *m, const struct runs *a, const struct runs *y)
 {
@@ -442,10 +451,11 @@ static bool is_plain(const struct nest_emit *m, const struct runs *a, const stru
 }
 
 /*
- * Emit a piece that is_plain() by a load, a store, or both, with the debug records at the command that brings
- * the elements into the scratchpad, or if they are there already, at the store. *a and *y are changed.
- * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
- * value).
+ * Emit a piece that is_plain() by a load, a store, or both, with the debug records at the command that
+ * brings the elements into the scratchpad, or if they are there already, at the store. The store is left
+ * out if the result is on chip and not needed in memory. *a and *y are changed to the places in the
+ * scratchpad that are used. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE
+ * (a command cannot hold a value).
  */
 static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 {

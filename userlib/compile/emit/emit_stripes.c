@@ -16,7 +16,11 @@ struct group_emit {
 	struct node_emit *node;    /* the state of each node of the group */
 };
 
-/* Where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group. */
+/*
+ * Where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group: row y at
+ * position y mod ring.rows, with all columns and channels. The rows must not go on beyond what lies behind
+ * the ring's end.
+ */
 static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
 	const struct ring *r = &m->g->ring[ring];
@@ -85,8 +89,9 @@ static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *
 
 /*
  * Emit the job of node k of the group for output rows [oy, +oh), which lie in one pass of each ring: its
- * commands, the store of the rows if they are needed in memory, and the copy behind the ring's end. Returns
- * 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * commands, the store of the rows if they are needed in memory, and the copy of rows at the ring's
+ * beginning behind the ring's end. The node becomes the one at hand (e->node). Returns 0, -ENOMEM, -E2BIG
+ * (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 {

@@ -13,9 +13,11 @@
 #define MAX_REGIONS 4096       /* commands of one pooling job at most; not measured */
 
 /*
- * Complete vector command c for job j: note its second operand and output, set its cost, add the debug record
- * and call emit_done(). `cycles` are those in which it reads its input. Returns 0, -ENOMEM, -E2BIG (more
- * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Complete vector command c for job j: note its second operand (a table's 256 bytes) and its output, share
+ * out its accesses, set cost, latency and rows, add the debug record and call emit_done(). `cycles` are
+ * those in which it reads its input; the cost is the larger of these and of its rows through the post unit,
+ * and the start. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
@@ -90,8 +92,10 @@ static int64_t window_rows(const struct weft_cmd_dw *d)
 }
 
 /*
- * Cycles in which command d reads its input, for `blocks` blocks of N channels, which take `reads` reads for
- * each pixel.
+ * Cycles in which command d reads its input, for `blocks` blocks of N channels, which take `reads` reads
+ * for each pixel. For a kernel of up to 3x3 that is each row and column once, without up to two of padding
+ * each; for a larger one each row of each window, with at least three columns, or the fetch of the row's
+ * weights if that takes longer.
  */
 static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
 {
@@ -132,8 +136,9 @@ static void transpose(struct weft_cmd_dw *d)
 
 /*
  * Emit one depthwise command for job j, whose columns fit the line buffer and whose input and weights w are
- * in the scratchpad. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
- * cannot hold a value).
+ * in the scratchpad, with its accesses, cost and debug record. Rows and columns are exchanged in its fields
+ * if conv.transposed is set; the kernel's size is a field only above 3x3. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_dw_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -292,7 +297,10 @@ static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t p
 	return r;
 }
 
-/* The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`. */
+/*
+ * The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`: with 2^k the least power of two
+ * that is at least count, (2^30 + 1) * 2^k / count and 30 + k.
+ */
 static struct scale reciprocal(int64_t count)
 {
 	int k = 0;

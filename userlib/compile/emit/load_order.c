@@ -38,7 +38,10 @@ struct order {
 	uint32_t *next;        /* the new order: indices in l */
 };
 
-/* Set up *o for the commands of the step. Returns 0 or -ENOMEM; order_close() must follow in both cases. */
+/*
+ * Set up *o for the commands of the step: room in all its lists for as many entries as there are commands,
+ * none of them filled. Returns 0 or -ENOMEM; order_close() must follow in both cases.
+ */
 static int order_open(struct order *o, struct npu_step *s)
 {
 	uint32_t n = s->cmds.n;
@@ -235,8 +238,9 @@ static void exchange(struct cmds *c)
 }
 
 /*
- * Put the step's commands into the new order, all but loads in the order that they had, and set the waits for
- * it. Returns 0 or -ENOMEM.
+ * Put the step's commands into the new order, all but loads in the order that they had. Then the counts of
+ * loads that commands wait for are set for the new order; if hazards_loads() is NULL, all waits are found
+ * anew. Uses up o->at. Returns 0 or -ENOMEM.
  */
 static int apply(struct order *o)
 {

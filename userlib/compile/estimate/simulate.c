@@ -140,8 +140,10 @@ static uint64_t until_next(const struct sim *s, const struct cmd *c, const struc
 }
 
 /*
- * Add access a of a command that costs `cost` cycles to the traffic h, as if its accesses were spread evenly
- * over the addresses [lo, hi). `region` are the bytes of a region.
+ * Add access a of a command that costs `cost` cycles to the traffic h, as if its accesses were spread
+ * evenly over the addresses [lo, hi): its density in each region to h->of (ONE - 1 at most), the region to
+ * h->in, and how it takes banks, of several accesses of one port the way that disturbs most. `region` are
+ * the bytes of a region.
  */
 static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
 {
@@ -181,8 +183,10 @@ static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct t
 }
 
 /*
- * Set u->traffic to the accesses that the unit's command makes in each region at present, and u->moves to the
- * work that will be left when they come to another region.
+ * Set u->traffic to the counted accesses that the unit's command makes in each region of the scratchpad at
+ * present, and u->moves to the work that will be left when one that walks() comes to another region (0:
+ * none does). For a vector command that reads from one bank and writes to one bank, find_bank_overlap()
+ * says how these meet; for all others they meet all the time.
  */
 static void find_traffic(const struct sim *s, struct unit *u)
 {
@@ -226,8 +230,10 @@ static struct bank_use bank_use_of(const struct traffic *h, int p)
 }
 
 /*
- * Of each cycle of region r, the part (of ONE) that a port with bank use w does not get because of port p of
- * h, whose unit works at this rate (of ONE).
+ * Of each cycle of region r, the part (of ONE) that a port with bank use w does not get because of port p
+ * of h, whose unit works at this rate (of ONE). All of p's accesses count if one of both takes turns and
+ * the other stays; half of them if both stay in one bank; a quarter if both take turns; and of accesses
+ * that take both banks or one, those that meet.
  */
 static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, uint64_t rate)
 {
@@ -260,8 +266,9 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 }
 
 /*
- * Of each cycle of region r, the part (of ONE) that the ports in `before` together take from a port with bank
- * use w; before[u] has a bit for each port of unit u.
+ * Of each cycle of region r, the part (of ONE) that the ports in `before` together take from a port with
+ * bank use w; before[u] has a bit for each port of unit u. Each port counts at its unit's rate, but the
+ * array's input at full speed while s->asks is set.
  */
 static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uint8_t before[WEFT_N_UNITS])
 {
@@ -378,8 +385,9 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 #define ALL    ((1 << N_PORTS) - 1)
 
 /*
- * Cycles, in 1/ONE, that the array takes for each cycle of undisturbed work. The records come while it works
- * on the tile before, so only the longer of both times counts.
+ * Cycles, in 1/ONE, that the array takes for each cycle of undisturbed work: what delays its input and its
+ * weights, and its own records if its input takes both banks. The records come while it works on the tile
+ * before, so if their fetch takes longer than all this, it alone counts.
  */
 static uint64_t array_time(const struct sim *s)
 {
@@ -392,7 +400,11 @@ static uint64_t array_time(const struct sim *s)
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_CV, PORT_P, others));
 }
 
-/* Part of each cycle of work (of ONE) that the vector engine's writes take from its reads. */
+/*
+ * Part of each cycle of work (of ONE) that the vector engine's writes take from its reads in regions that
+ * both use: what shared() says, or if it reads from one bank and writes to one bank, the part bank_overlap
+ * of the writes.
+ */
 static uint64_t own_writes(const struct traffic *h)
 {
 	uint64_t sum = 0;
@@ -405,8 +417,9 @@ static uint64_t own_writes(const struct traffic *h)
 }
 
 /*
- * Cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work. Weights and records come
- * while it works, so only the longer of both times counts.
+ * Cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work: what the array's
+ * accesses and its own writes and fetches delay its reads of input and second operand. Weights and records
+ * come while it works, so if their fetch takes longer than all this, it alone counts.
  */
 static uint64_t engine_time(const struct sim *s)
 {
@@ -421,7 +434,8 @@ static uint64_t engine_time(const struct sim *s)
 
 /*
  * The rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: the array goes
- * before the vector engine, this before loads, these before stores.
+ * before the vector engine, this before loads, these before stores. ONE if the unit is idle or its command
+ * accesses nothing.
  */
 static uint64_t scratchpad_rate(const struct sim *s, int k)
 {
@@ -524,8 +538,10 @@ static int open_units(struct sim *s)
 }
 
 /*
- * Put the commands whose words are decoded by now into their units' queues, in the stream's order. A full
- * queue holds up all that follow. Nothing happens if no order is given.
+ * Put the commands whose words are decoded by now into their units' queues, in the stream's order, and find
+ * when the next one is decoded (s->decoded): its words after they have arrived. Decoding makes room for
+ * words, of which more are asked for. A full queue holds up all that follow. Nothing happens if no order is
+ * given.
  */
 static void dispatch(struct sim *s)
 {
@@ -566,9 +582,9 @@ static bool may_start(const struct sim *s, int k)
 }
 
 /*
- * Begin the next command of every unit that is idle and may begin one: sets its work, traffic and start
- * cycle. A load that follows the one before without a pause also gets the work that is owed for words fetched
- * meanwhile.
+ * Begin the next command of every unit that is idle, has one in its queue and may begin it (may_start()):
+ * sets its work, traffic and start cycle, and s->changed. A load that follows the one before without a
+ * pause also gets the work that is owed for words fetched meanwhile; any load clears that debt.
  */
 static void start_heads(struct sim *s)
 {
@@ -637,10 +653,11 @@ static uint64_t engine_rate(const struct sim *s, int k)
 }
 
 /*
- * Set s->rate[] of all units, if a unit has begun, ended or come to another region since they were found.
- * Array and vector engine slow each other down, so their rates take up to COST_RATE_ROUNDS rounds; then come
- * loads and stores. If both of these are under way with slow memory, each gets at most half. Sets s->asks as
- * well.
+ * Set s->rate[] of all units, ONE for idle ones, if a unit has begun, ended or come to another region since
+ * they were found (s->changed, which is cleared). Array and vector engine slow each other down, so their
+ * rates take up to COST_RATE_ROUNDS rounds; then come loads and stores. If both of these are under way with
+ * slow memory, each gets at most half. Sets s->asks to whether the array is slower than its rows alone
+ * would let it.
  */
 static void find_rates(struct sim *s)
 {

@@ -221,8 +221,9 @@ static int make_im2col(struct cc *cc, int i)
 }
 
 /*
- * Stage of lowering: copy windows side by side for each convolution for which that is possible and saves
- * enough time. Returns 0 or -ENOMEM.
+ * Stage of lowering: copy windows side by side for each convolution for which that is possible
+ * (shape_fits()) and saves enough time (worth_it()). The nodes that copy are added behind all others.
+ * Returns 0 or -ENOMEM.
  */
 int cc_im2col(struct cc *cc)
 {

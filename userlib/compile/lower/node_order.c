@@ -183,9 +183,10 @@ static void fill_edge(struct graph *gr, int a, int b)
 }
 
 /*
- * Set gr->earlier[i] for each operator i: the last operator before it that uses the same variable, or with
- * sub-graphs any variable, and -1 for operators that use none. Uses of variables thereby keep the graph's
- * order. Returns 0 or -ENOMEM.
+ * Set gr->earlier[i] for each operator i that uses variables: the last operator before it that uses the
+ * same variable, or in a graph with sub-graphs any variable; -1 if there is none, and for operators that
+ * use no variables. Uses of variables thereby keep the graph's order. Returns 0 or -ENOMEM; gr->earlier is
+ * the caller's to free in both cases.
  */
 static int find_earlier(const struct cc *cc, struct graph *gr)
 {

@@ -65,9 +65,10 @@ static void join_pixels(struct view *v, int64_t p)
 }
 
 /*
- * Stage of lowering: for each convolution for which it saves time, take several output pixels as one. Sets
- * conv.pixel_group, widens window and stride, and changes the views of result and second operand; the input's
- * view stays.
+ * Stage of lowering: for each convolution for which it saves time (shape_fits(), best_pixels()), take
+ * several output pixels as one. Sets conv.pixel_group, widens window and stride along x, and changes the
+ * views of result and second operand; the input's view stays. A depthwise convolution of one input channel
+ * becomes an ordinary one with weights by tap (wt.by_tap).
  */
 void cc_group_pixels(struct cc *cc)
 {

@@ -328,8 +328,8 @@ int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last,
 /* ---- one element at a time ---- */
 
 /*
- * Let the nest clamp its result to the range of the result's type, if that is 8 or 16 bits wide. Wider
- * results are not clamped, since they are cut to 32 bits anyway.
+ * Let the nest clamp its result to the range of the result's type, if that is 8 or 16 bits wide, signed or
+ * unsigned. Wider results are not clamped, since they are cut to 32 bits anyway.
  */
 static void limits_of(struct loop_nest *s)
 {
@@ -361,8 +361,9 @@ static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool 
 }
 
 /*
- * Match operator i, which has two operands, as the nest y = func(a, b). Returns 1 if it was matched, 0 if its
- * type is a float or unknown to the command (the reason then is set), or -ENOMEM.
+ * Match operator i, which has two operands, as the nest y = func(a, b), broadcast to its result;
+ * is_unsigned: the first operand is read as unsigned. Returns 1 if it was matched, 0 if the type of its
+ * first operand is a float or unknown to the command (the reason then is set), or -ENOMEM.
  */
 static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 {
@@ -375,9 +376,9 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 }
 
 /*
- * Match operator i, which has one operand, as the nest y = func(x, imm); zero points of NEGATE and limits of
- * NEGATE and CLAMP are taken along. Returns 1 if it was matched, 0 if its type is a float or unknown to the
- * command (the reason then is set), or -ENOMEM.
+ * Match operator i, which has one operand, as the nest y = func(x, imm). NEGATE takes its zero points along
+ * and clamps to the result's type, CLAMP to its own limits. Returns 1 if it was matched, 0 if its type is a
+ * float or unknown to the command (the reason then is set), or -ENOMEM.
  */
 static int unary(struct cc *cc, int i, int func, int32_t imm)
 {

@@ -453,9 +453,10 @@ static struct node phase_shape(const struct node *s, const struct phase *y, cons
 struct offset { int64_t y, x; };
 
 /*
- * Add the node that makes the results at this place within the strides of TRANSPOSE_CONV2D i, with its
- * computed weights' nests if there are any. s is the shape that all phases share; `last` says that this is
- * the operator's last node. Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * Add the node that makes the results at this place within the strides of TRANSPOSE_CONV2D i, whose views
+ * of result and debug records are thinned to them, with its computed weights' nests if there are any. s is
+ * the shape that all phases share; `last` says that this is the operator's last node, else the node that is
+ * added next must follow. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, struct offset at, bool last)
 {
@@ -598,7 +599,8 @@ static int join_depth(struct cc *cc, int i)
 
 /*
  * The shape of the two-dimensional convolution that CONV3D i becomes once its depth's taps are channels:
- * window, zero points and where the weights lie.
+ * kind, kernel, strides, dilation and padding along y and x, zero points, and where the weights lie
+ * (wt.wv). conv.part is set, since its input is made by nests.
  */
 static struct node conv3d_shape(const struct cc *cc, int i)
 {
@@ -669,9 +671,10 @@ static struct view matrix(const struct view *v, int64_t n)
 }
 
 /*
- * Add the node for the n-th product of matrices of MATMUL i, with its computed weights' nests if there are
- * any. `shape` is what all products share; `last` says that this is the operator's last node. Returns 1,
- * -ENOMEM or -E2BIG (too many constants).
+ * Add the node for the n-th product of matrices of MATMUL i, whose views are narrowed to the n-th matrices,
+ * with its computed weights' nests if there are any. `shape` is what all products share; `last` says that
+ * this is the operator's last node, else the node that is added next must follow. Returns 1, -ENOMEM or
+ * -E2BIG (too many constants).
  */
 static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, bool last)
 {

@@ -209,7 +209,11 @@ static int scatter(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match CONCAT i as one copy into its part of the result for each operand. Returns 1 or -ENOMEM. */
+/*
+ * Match CONCAT i as one copy for each operand into its part of the result; a SLICE, TRANSPOSE or REVERSE
+ * that makes an operand is read through (nest_view()). Each copy counts as the operator's last node, since
+ * they need no order among each other. Returns 1 or -ENOMEM.
+ */
 static int concat(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -313,8 +317,9 @@ struct line_job {
 };
 
 /*
- * Add a nest that copies to y those lines of x that p->index names, `per` of them for each result. Returns 1,
- * -ENOMEM or -E2BIG (too many constants).
+ * Add a nest that copies to y those lines of x that p->index names, `per` of them for each result; a line
+ * is l->inner elements. It is the operator's last nest if l->last is set. Returns 1, -ENOMEM or -E2BIG (too
+ * many constants).
  */
 static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 {
@@ -342,7 +347,8 @@ static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 
 /*
  * Add a nest that makes each line of y the sum of two lines of x, which lie side by side, times their two
- * weights. Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * weights in p->weight. It is the operator's last nest if l->last is set. Returns 1, -ENOMEM or -E2BIG (too
+ * many constants).
  */
 static int weigh(struct cc *cc, int i, const struct line_job *l)
 {

@@ -21,9 +21,10 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 }
 
 /*
- * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as a
- * pooling node. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535 (the
- * reason then is set), or -ENOMEM.
+ * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as
+ * a pooling node; a SLICE in front is read through. Only an average has zero points; it divides by the taps
+ * inside the image. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535
+ * (the reason then is set), or -ENOMEM.
  */
 int match_pool(struct cc *cc, int i)
 {

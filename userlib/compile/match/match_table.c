@@ -171,7 +171,8 @@ static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 
 /*
  * Match operator i, which has one operand of up to 16 bits for each element, as a look-up in a table of
- * golden's results for all 256 or 65536 codes. Returns 1 or a negative errno.
+ * golden's results for all 256 or 65536 codes. Returns 1, -ENOMEM, -E2BIG (too many constants), or the
+ * negative errno with which golden refuses the operator.
  */
 int match_by_table(struct cc *cc, int i)
 {

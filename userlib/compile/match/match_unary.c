@@ -21,10 +21,10 @@ bool near_npu(const struct cc *cc, int t)
 
 /*
  * Match operator i, a RESCALE of one scale for all channels or a CLAMP of an int8 or int16 tensor whose
- * result has the same type, as an elementwise node; a CLAMP that alone reads the result is taken along. The
- * RESCALE may stand behind another one that only shifts left, which is claimed if nothing else reads it.
- * Without the alu, the device must compute the operand (near_npu()). Returns 1 if it was matched, 0 if not
- * (the reason then is set), or -ENOMEM.
+ * result has the same type, as an elementwise node; a CLAMP that alone reads the result is taken along, a
+ * SLICE in front is read through. The RESCALE may stand behind another one that only shifts left, which is
+ * claimed if nothing else reads it. Without the alu, the device must compute the operand (near_npu()).
+ * Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
  */
 int match_unary(struct cc *cc, int i)
 {

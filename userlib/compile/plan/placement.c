@@ -246,7 +246,10 @@ static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weig
 	return (int)s->n_area++;
 }
 
-/* Add n areas of `bytes` bytes each for node i, and put their numbers into slot[]. Returns 0 or -ENOMEM. */
+/*
+ * Add n areas of `bytes` bytes each, occupied during node i, and put their numbers into slot[]; `weights`
+ * says that they may be filled before. Returns 0 or -ENOMEM.
+ */
 static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot, bool weights)
 {
 	for (int k = 0; k < n; k++) {
@@ -315,10 +318,11 @@ static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Add the areas of a stripe group: one for each ring, and one for the weights and records of each node that
- * has them; all are occupied while any node of the group runs. Sets g->cycles, the rings' areas and the
- * nodes' tilings as far as weights go, and notes in the areas which nodes use them how often (add_use()).
- * Returns 0 or -ENOMEM.
+ * Add the areas of a stripe group: one for each ring, with the rows that it keeps twice, and one for the
+ * weights and records of each node that has them; all are occupied while any node of the group runs. Sets
+ * g->cycles, the rings' areas and the nodes' tilings as far as weights go (all_weights in one load), and
+ * notes in the areas which nodes use them how often: weights in 8 of 8 cycles on the array, else in 4
+ * (add_use()). Returns 0 or -ENOMEM.
  */
 static int list_group_areas(struct npu_step *s, struct group *g)
 {
@@ -355,8 +359,10 @@ static int list_group_areas(struct npu_step *s, struct group *g)
 }
 
 /*
- * List all areas of the step anew: residents (those that replace each other share one), stripe groups, and
- * the slots of each other node's tiling. Returns 0 or -ENOMEM.
+ * List all areas of the step anew, without addresses: one for each resident from its first node to its last
+ * (those that replace each other share one), those of stripe groups, and the slots of each other node's
+ * tiling, which are occupied during that node. A resident that a group's node touches is occupied during
+ * the whole group. Sets the areas' numbers in storages, rings and plans. Returns 0 or -ENOMEM.
  */
 static int list_areas(struct npu_step *s)
 {
@@ -424,9 +430,10 @@ static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t b
 }
 
 /*
- * Fill in the request of every node (which operands are resident and so on) and choose the tiling of those
- * that are in no stripe group, within what residents leave free. Returns 0, -ENOMEM, or -ERANGE with
- * cc->bad_node: no tile of it fits.
+ * Fill in the request of every node (which operands are resident, how many nodes come behind it,
+ * only_loads) and choose the tiling of those that are in no stripe group, within what residents leave free
+ * (used[], bytes at each node). A node in a group only gets can_split false. Returns 0, -ENOMEM, or -ERANGE
+ * with cc->bad_node and cc->bad_why: no tile of it fits.
  */
 static int plan_all(struct npu_step *s, const int64_t *used)
 {
@@ -560,9 +567,10 @@ static int alloc_mode(struct npu_step *s, struct alloc *al, struct delays *d, in
 }
 
 /*
- * Find addresses for all areas: first with all of them kept apart from each other, then with more and more of
- * them packed, since areas apart are worth more than early weights. Returns 0 with the addresses in s->area,
- * -ENOSPC or -ENOMEM.
+ * Find addresses for all areas: first with all of them kept apart from each other, then with areas above a
+ * region of the scratchpad packed, then those above a quarter of a region, then all, since areas apart are
+ * worth more than early weights. Each time weights begin as early as alloc_mode() lets them, and their
+ * areas' t0 moves. Returns 0 with the addresses in s->area, -ENOSPC or -ENOMEM.
  */
 static int alloc_with_prefetch(struct npu_step *s)
 {

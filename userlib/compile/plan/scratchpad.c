@@ -193,7 +193,11 @@ static int add_rivals(struct alloc *al, int area, const struct uses *u, uint32_t
 	return 0;
 }
 
-/* List the rivals of all areas: al->rival and al->first. Returns 0 or -ENOMEM. */
+/*
+ * List for every area its rivals, the areas placed before it which are in use together with it, and for how
+ * long: fills al->rival, and al->first with where each area's rivals begin (one entry more marks the end).
+ * Returns 0 or -ENOMEM.
+ */
 static int list_rivals(struct alloc *al)
 {
 	struct uses *u = malloc((al->s->n_area + 1) * sizeof *u);

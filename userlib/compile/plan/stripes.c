@@ -188,7 +188,10 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
-/* Bytes of the scratchpad that the group's rings and weights take. */
+/*
+ * Bytes of the scratchpad that the group's rings, with the rows that they keep twice and rounded up to
+ * whole words, and its nodes' weights and records take.
+ */
 static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = group_weights(s, g), n = s->cc->n;
@@ -273,8 +276,9 @@ static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Does a node of the group write its result over its resident second operand while another node of the group
- * reads that operand? Rows would be lost then, since the nodes run interleaved.
+ * Does a node of the group write its result over its resident second operand while another node of the
+ * group reads that operand, or the node itself reads it as its input as well? Rows would be lost then,
+ * since the nodes run interleaved.
  */
 static bool overwrites(const struct npu_step *s, const struct group *g)
 {

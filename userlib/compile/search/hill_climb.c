@@ -135,8 +135,9 @@ static int by_score(const void *pa, const void *pb)
 }
 
 /*
- * Emit the best plan, find its critical cycles, and list all batches anew in the order in which they shall be
- * looked at. Returns 0 or a negative errno.
+ * Emit the best plan, find its critical cycles, and list all batches anew in the order in which they shall
+ * be looked at; the next move to evaluate then is the first of the first batch. Returns 0 or a negative
+ * errno.
  */
 static int list_batches(struct state *t)
 {

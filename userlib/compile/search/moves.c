@@ -17,8 +17,9 @@
 #define LARGE 8
 
 /*
- * Make move c: change what is asked of the plan, which must then be placed again (a split: only emitted
- * again).
+ * Make move c: set the split of its node (and of the next one), its weight slots, or its striping and
+ * whether that is its own, and the residency hint of its storage, as the move says (struct move). The step
+ * must then be placed again, or after a split only emitted again.
  */
 void move_apply(struct npu_step *s, const struct move *c)
 {

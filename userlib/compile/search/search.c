@@ -255,8 +255,9 @@ static bool first_candidate(const struct search *b, int k, struct candidate *q)
 #define N_FIRST (4 * N_EIGHTHS)
 
 /*
- * Fill in *q with candidate k of those that differ from the best one in one thing: nodes of a group, size of
- * residents, or one of the switches full, deep and in_place. Returns false if it does not differ.
+ * Fill in *q with candidate k of those that differ from the best one in one thing: first the nodes of a
+ * group (nodes[]), then the size of residents (eighths[] of the scratchpad), then the switches full, deep
+ * and in_place the other way. Returns false if it does not differ.
  */
 static bool other_candidate(const struct search *b, int k, struct candidate *q)
 {
@@ -283,9 +284,9 @@ static bool other_candidate(const struct search *b, int k, struct candidate *q)
 /*
  * First stage of the search: find residents and stripe groups. If the first candidate works and nothing
  * passes through memory with it, or the option quick is set, that one is enough; else all first candidates
- * are tried, then candidates that differ from the best in one thing as long as that helps, each round with
- * at most MAX_PLACEMENTS emitted commands in all. Also sets known_order of all replicas: in steps with
- * fewer than FEW commands the stream is simulated in its order. Returns 0 or -ENOMEM; b->cycles stays
+ * are tried, then candidates that differ from the best in one thing as long as that helps, until
+ * MAX_PLACEMENTS commands have been emitted for the stage. Also sets known_order of all replicas: in steps
+ * with fewer than FEW commands the stream is simulated in its order. Returns 0 or -ENOMEM; b->cycles stays
  * INT64_MAX if no candidate can be expressed.
  */
 static int search_plans(struct search *b)
@@ -352,7 +353,8 @@ static bool split_candidate(const struct search *b, int k, struct candidate *q)
 }
 
 /*
- * Try each rule of splits[] with all ways to choose addresses, always from the best so far. Returns 0 or a
+ * Try each rule of splits[] with all ways to choose addresses, always from the best so far, until
+ * MAX_SPLITS commands have been emitted. The replicas are left cut by the last rule tried. Returns 0 or a
  * negative errno.
  */
 static int search_splits_and_addresses(struct search *b)
@@ -385,7 +387,11 @@ static int search_splits(struct search *b)
 	return err ? err : evaluate_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_candidate);
 }
 
-/* Callback of climb(): place and emit the best plan on the first replica. Returns 0 or a negative errno. */
+/*
+ * Callback of climb(): place the best plan (b->best) on the first replica and emit its commands, with
+ * memory offsets that are only invented. This begins a new version of the plan (b->version), as which the
+ * first replica then counts as placed. Returns 0 or a negative errno.
+ */
 static int emit_best(void *user)
 {
 	struct search *b = user;
@@ -424,9 +430,9 @@ static void measure_move(void *user, int worker, const struct move *c, struct ou
 }
 
 /*
- * Climb by moves from the best plan, then choose addresses once more, and repeat both while that helps and
- * fewer than MAX_MOVED commands have been emitted; *emitted counts them. The best is left in b->best and in
- * the replicas. Returns 0 or a negative errno.
+ * Climb by moves from the best plan, then choose addresses once more, and repeat both while the latter
+ * helps and fewer than MAX_MOVED commands have been emitted; *emitted counts them. The best parameters and
+ * cycles are left in b->best and b->cycles, the best moves in the replicas. Returns 0 or a negative errno.
  */
 static int search_moves(struct search *b, int64_t *emitted)
 {
@@ -455,7 +461,11 @@ static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 		p->hint[i] = s->storage[i].hint;
 }
 
-/* Restore on all replicas what snapshot *p holds. */
+/*
+ * Restore on all replicas what snapshot *p holds: the striping (and whether it is its own), split and
+ * weight slots that each node's plan asks for, and each storage's residency hint. The steps must then be
+ * placed anew.
+ */
 static void snapshot_load(const struct replicas *w, const struct snapshot *p)
 {
 	for (int k = 0; k < w->n; k++) {
@@ -611,8 +621,10 @@ static int search(struct search *b)
 }
 
 /*
- * Search for the fastest plan of the step and place the step so. Returns 0, -ENOSPC: no placement has room;
- * -ERANGE: cc->bad_node has no tile that fits; or -ENOMEM.
+ * Search for the fastest plan of the step and place the step so: its plan, areas and addresses, with the
+ * splits and hints that the search has found. Each candidate's failures are forgotten (cc->bad_node is -1
+ * before the last placement). Returns 0, -ENOSPC: no placement has room; -ERANGE: cc->bad_node has no tile
+ * that fits; or -ENOMEM.
  */
 int place_best(struct npu_step *s)
 {

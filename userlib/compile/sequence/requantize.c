@@ -156,9 +156,10 @@ static int factors_new(struct factors *f, int64_t n)
 }
 
 /*
- * Add the nests of TFL_REQUANTIZE i that multiply the sums' magnitudes by the channels' factors f in LIMBS
- * parts, shift them right with rounding half up, put the sign back, and add the zero point with the result
- * clamped to its type. The last one writes the operator's result. Returns 1 or a negative errno.
+ * Add the nests of TFL_REQUANTIZE i that multiply the sums' magnitudes, cut to MOST_UNITS, by the channels'
+ * factors f in LIMBS parts, add the channels' lifts, shift them right with rounding half up, put the sign
+ * back, and add the zero point with the result clamped to its type. The last one writes the operator's
+ * result. Returns 1 or a negative errno.
  */
 static int multiply(struct cc *cc, int i, const struct factors *f)
 {

@@ -241,8 +241,9 @@ static bool leads_out(const struct cc *cc, int t)
 }
 
 /*
- * Leave operator i to the host, and all operators that only requantise its result: they become forbidden,
- * with the reason "at the network's end" unless they were forbidden before. Returns 0 or -ENOMEM.
+ * Leave operator i to the host, and all operators that only requantise its result (requantises()), and
+ * theirs in turn: they become forbidden, with the reason "at the network's end" unless they were forbidden
+ * before. Returns 0 or -ENOMEM.
  */
 static int leave(struct cc *cc, int i)
 {

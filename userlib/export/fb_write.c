@@ -9,8 +9,9 @@
 #define MAX_FIELDS 16                 /* of one table */
 
 /*
- * Appends n zero bytes to the buffer, which grows as needed, and returns their position. If memory
- * runs out or the buffer would exceed MAX_BYTES, sets w->failed and returns 0.
+ * Appends n zero bytes to the buffer, which grows as needed, and returns their position. If the
+ * buffer would exceed MAX_BYTES or realloc() fails, sets w->failed, appends nothing and returns 0;
+ * once w->failed is set, every call does nothing and returns 0.
  */
 static size_t take(struct fbw *w, size_t n)
 {
@@ -33,13 +34,20 @@ static size_t take(struct fbw *w, size_t n)
 	return w->n - n;
 }
 
+/*
+ * Writes the low `bytes` bytes of v, little-endian, over those at position `at`. Does nothing if
+ * w->failed is set.
+ */
 static void put(struct fbw *w, size_t at, uint64_t v, int bytes)
 {
 	for (int i = 0; i < bytes && !w->failed; i++)
 		w->p[at + (size_t)i] = (uint8_t)(v >> (8 * i));
 }
 
-/* Appends zero bytes until `ahead` bytes more would end at a multiple of align. */
+/*
+ * Appends as few zero bytes as are needed so that `ahead` bytes appended behind them would end at a
+ * multiple of align.
+ */
 static void pad(struct fbw *w, size_t ahead, size_t align)
 {
 	take(w, (align - (w->n + ahead) % align) % align);
@@ -54,10 +62,10 @@ void fbw_begin(struct fbw *w, const char *identifier)
 }
 
 /*
- * Appends a vtable and a table with the n fields f, at most 16; four-byte values come first, then
- * single bytes. Numbers are written, offsets (bytes 0) are left 0 for fbw_link(). Sets slot[i] to
- * the position of field i's value. Returns the table's position; w->failed says whether that went
- * well.
+ * Appends a vtable and right behind it, at a multiple of 4 bytes, a table with the n fields f, at
+ * most 16; values of four bytes come first, then single bytes. Numbers are written little-endian,
+ * offsets (bytes 0) are left 0 for fbw_link(). Sets slot[i] to the position of field i's value.
+ * Returns the table's position. If w->failed is set afterwards, neither position means anything.
  */
 size_t fbw_table(struct fbw *w, const struct fbw_field *f, int n, size_t *slot)
 {
@@ -89,9 +97,9 @@ size_t fbw_table(struct fbw *w, const struct fbw_field *f, int n, size_t *slot)
 }
 
 /*
- * Appends a vector: the count n, then n elements of elem_bytes each, copied from data, the first of
- * which is at a multiple of align (4 or 8) bytes. Returns the position of the count; w->failed says
- * whether that went well.
+ * Appends zero bytes for alignment, the count n, and then n elements of elem_bytes each, copied
+ * from data, the first of which is at a multiple of align (4 or 8) bytes. data may be NULL if n is
+ * 0. Returns the position of the count; if w->failed is set afterwards, it means nothing.
  */
 size_t fbw_vector(struct fbw *w, const void *data, uint32_t n, size_t elem_bytes, size_t align)
 {
@@ -117,7 +125,10 @@ size_t fbw_offsets(struct fbw *w, uint32_t n)
 	return at;
 }
 
-/* Appends string s as a vector of bytes with a zero behind it. Returns its position. */
+/*
+ * Appends string s at a multiple of 4 bytes: its count of bytes, the bytes, and a zero that is not
+ * counted. Returns the position of the count.
+ */
 size_t fbw_string(struct fbw *w, const char *s)
 {
 	size_t at = fbw_vector(w, s, (uint32_t)strlen(s), 1, 4);

@@ -59,8 +59,9 @@ static int rename_one(char **name, int i)
 }
 
 /*
- * Makes the n names (NULL: none) differ: of equal names all but the first get ~ and their index
- * appended, again and again until none are equal. Returns 0 or -ENOMEM.
+ * Makes the n names (NULL: none) differ: of equal names, all but the one with the lowest index are
+ * replaced by a new string with ~ and their own index appended, again and again until none are
+ * equal. Returns 0, or -ENOMEM with some names perhaps replaced already.
  */
 static int make_unique(char **names, int n)
 {
@@ -90,10 +91,11 @@ static int make_unique(char **names, int n)
 }
 
 /*
- * Sets x->names[i] to a name of its own for each tensor i of x->g that is used, else to NULL. It is
- * the tensor's name, or "tensor.<i>" if that is empty, made unique. Sets x->clash if one begins
- * with "weft.", as names that the exporter makes up do. Returns 0 or -ENOMEM; the caller frees
- * names in either case.
+ * Sets x->names to a new array with a string for each tensor i of x->g that is an input, an output,
+ * an operand or a result, else NULL: the tensor's name, or "tensor.<i>" if that is empty, made
+ * unique by ~ and the index. Sets x->clash if one of them begins with "weft.", as names that the
+ * exporter makes up do. Returns 0 or -ENOMEM; in either case the caller frees the strings and the
+ * array, which may be NULL.
  */
 static int name_tensors(struct xout *x)
 {
@@ -139,9 +141,10 @@ static bool written_here(const weft_graph *g, int i)
 }
 
 /*
- * Adds all used tensors of the graph at hand to the block, and CONST or CONST_SHAPE for the
- * constant ones. The result of a VARIABLE_WRITE is left out: it has no tensor in the file. Returns
- * 0, -ENOTSUP with a line in msg if TOSA lacks a type, or -ENOMEM.
+ * Adds each tensor of the graph at hand that has a name in x->names to the block. One that
+ * is_shape() takes becomes a shape, with CONST_SHAPE if it is constant; any other becomes a tensor,
+ * with CONST if it is constant. The result of a VARIABLE_WRITE is left out: it has no tensor in the
+ * file. Returns 0, -ENOTSUP with a line in msg if TOSA lacks a tensor's type, or -ENOMEM.
  */
 static int add_tensors(struct xout *x)
 {
@@ -165,8 +168,8 @@ static int add_tensors(struct xout *x)
 }
 
 /*
- * Adds a tensor and a VARIABLE operator to the block for each variable of the network. Returns 0 or
- * -ENOMEM.
+ * Adds to the block, for each variable of the network, a tensor with its name and, if it has one,
+ * its initial value, and a VARIABLE operator whose only result it is. Returns 0 or -ENOMEM.
  */
 static int add_variables(struct xout *x)
 {
@@ -206,9 +209,10 @@ static int add_ports(struct xout *x)
 }
 
 /*
- * Turns graph g into block b: names, variables (only for the outermost graph), tensors, ports, then
- * all operators but CONST. g and b are the ones at hand afterwards, too. Returns 0, or a negative
- * errno with one line in x->msg.
+ * Turns graph g into block b: variables (only if g is the outermost graph), tensors, ports, then
+ * all operators but CONST. Sets x->g, x->b and x->clash for it; the names of tensors exist only
+ * during the call. Returns 0, or with one line in x->msg -ENOTSUP if TOSA cannot express g, or
+ * -ENOMEM.
  */
 static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 {
@@ -237,8 +241,9 @@ static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 }
 
 /*
- * Turns x->outer and its sub-graphs into blocks, which x_release() frees: "main", then "sub<i>".
- * Returns 0, or a negative errno with one line in x->msg.
+ * Allocates x->blocks and turns x->outer into block "main" and its sub-graph i into block "sub<i>".
+ * Returns 0, or with one line in x->msg -ENOTSUP if TOSA cannot express one of them, or -ENOMEM.
+ * The caller frees the blocks with x_release() in either case.
  */
 int x_convert(struct xout *x)
 {
@@ -262,8 +267,9 @@ int x_convert(struct xout *x)
 }
 
 /*
- * Imports the file that has just been written, as the strictest check there is, and drops the
- * result. Returns 0, -ENOTSUP with the importer's reason in msg if it is refused, or -ENOMEM.
+ * Imports the file in w, which has just been written, as the strictest check there is, and drops
+ * the result. Returns 0 if the importer accepts it, -ENOMEM if memory ran out, else -ENOTSUP; after
+ * a failure msg says that TOSA cannot express it, with the importer's reason.
  */
 static int read_back(const struct fbw *w, char *msg)
 {
@@ -280,9 +286,11 @@ static int read_back(const struct fbw *w, char *msg)
 
 /*
  * Writes graph g as a TOSA file to *out, *len bytes from malloc, and sets *n_custom to the number
- * of operators written as CUSTOM; these three are set only on success. custom receives the names of
- * such operators, separated by commas. With strict such an operator is refused. Returns 0, or
- * -ENOTSUP or -ENOMEM with one line in msg.
+ * of operators written as CUSTOM; these three are set only on success. custom (WEFT_MSG bytes)
+ * receives the names of such operators, each once, separated by commas, or "". With strict such an
+ * operator is refused. The bytes are imported once as a check. Returns 0, or with one line in msg
+ * -ENOTSUP if TOSA cannot express the graph, the importer refuses the bytes, or strict forbids an
+ * operator, or -ENOMEM if memory runs out or the file would exceed 2^31 bytes.
  */
 int weft_export_tosa(const weft_graph *g, bool strict, uint8_t **out, size_t *len, int *n_custom, char *custom, char *msg)
 {

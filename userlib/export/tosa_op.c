@@ -80,7 +80,7 @@ static const weft_tensor *result(const struct xout *x)
 
 /* ---- constants that become operands ---- */
 
-/* Says whether a tensor of the graph at hand has that name in the file. */
+/* Says whether a tensor of the graph at hand has that name in the file (x->names). */
 static bool taken(const struct xout *x, const char *name)
 {
 	for (int i = 0; i < x->g->n_tensors; i++)
@@ -90,8 +90,8 @@ static bool taken(const struct xout *x, const char *name)
 }
 
 /*
- * Writes a new name "weft.<number>" that no tensor of the graph at hand has to name, which has len
- * bytes.
+ * Writes a new name "weft.<number>" to name, which has room for len bytes, and counts x->n_aux up.
+ * If x->clash is set, numbers are skipped whose name a tensor of the graph at hand has.
  */
 static void fresh(struct xout *x, char *name, size_t len)
 {
@@ -221,8 +221,10 @@ static const weft_tensor *tensor_of(const struct xout *x, int of)
 
 /*
  * Adds to o the field of the attribute table that row f describes, with its value from the
- * attributes a. A flag of a sign is set, too, if its tensor has an unsigned type; ATTR_ONES has no
- * field. Returns 0 or -ENOMEM.
+ * attributes a, in the form that f->kind says. A flag of a sign is set, too, if its tensor has an
+ * unsigned type; a list has f->n numbers or as many as operand 0 has dimensions; a NaN mode other
+ * than "ignore" is written as "propagate". ATTR_ONES has no field, and nothing is added. Returns 0
+ * or -ENOMEM.
  */
 static int write_field(struct xout *x, struct xop *o, const struct attr_tosa_field *f, const weft_attr *a)
 {
@@ -244,8 +246,9 @@ static int write_field(struct xout *x, struct xop *o, const struct attr_tosa_fie
 }
 
 /*
- * Appends to o's operands a constant shape of n 32-bit attributes v, as add_shape() does. Returns 0
- * or -ENOMEM.
+ * Widens n (at most 8) 32-bit attributes v to 64 bits and appends them to o's operands as one new
+ * constant shape; n = 0 gives a single 0. Nothing is added if the graph's operator has its
+ * arguments as operands (EXT-DYNAMIC). Returns 0 or -ENOMEM.
  */
 static int write_numbers(struct xout *x, struct xop *o, const int32_t *v, int n)
 {
@@ -257,8 +260,9 @@ static int write_numbers(struct xout *x, struct xop *o, const int32_t *v, int n)
 }
 
 /*
- * Appends to o's operands one constant shape with PAD's amounts as n pairs before[i], after[i], as
- * add_shape() does. Returns 0 or -ENOMEM.
+ * Appends to o's operands one new constant shape of 2 n values, PAD's amounts as n pairs before[i],
+ * after[i]; n = 0 (at most 8) gives a single 0. Nothing is added if the graph's operator has its
+ * arguments as operands (EXT-DYNAMIC). Returns 0 or -ENOMEM.
  */
 static int write_pads(struct xout *x, struct xop *o, const int32_t *before, const int32_t *after, int n)
 {
@@ -272,9 +276,11 @@ static int write_pads(struct xout *x, struct xop *o, const int32_t *before, cons
 }
 
 /*
- * Appends to o's operands the constant that row g describes, with its value from the attributes a
- * or the result's shape; ATTR_PART has two constants. Nothing is added if the operator has its
- * arguments as operands (EXT-DYNAMIC). Returns 0 or -ENOMEM.
+ * Appends to o's operands the constant that row g describes: a zero point in its tensor's type, a
+ * scalar as int8, the value with which PAD fills in operand 0's type, a shape of g->n values (or as
+ * many as operand 0 has dimensions), or the result's shape; ATTR_PART gives two shapes, the start
+ * and the result's shape. Nothing is added if the operator has its arguments as operands
+ * (EXT-DYNAMIC). Returns 0 or -ENOMEM.
  */
 static int write_arg(struct xout *x, struct xop *o, const struct attr_tosa_arg *g, const weft_attr *a)
 {
@@ -353,8 +359,9 @@ static bool fixes_order(const struct weft_gop *o)
 }
 
 /*
- * Returns a text for people that says why TOSA cannot express the operator at hand, for which
- * code_of_op() is 0.
+ * Returns a constant text for messages that says why TOSA cannot express the operator at hand:
+ * RESCALE with ties to even, floats added in a fixed order, int48 where TOSA has the operator only
+ * for other types, or no such operator. The caller has found that code_of_op() is 0.
  */
 static const char *why_custom(const struct xout *x)
 {
@@ -366,10 +373,11 @@ static const char *why_custom(const struct xout *x)
 }
 
 /*
- * Makes o a CUSTOM of domain "weft" for the operator at hand and counts it. Its attributes hold one
- * byte for the type of each operand and result, because TOSA's types have no signs, and then what a
- * .weft file would hold. Returns 0, -ENOTSUP with a line in msg if x->strict is set, or another
- * errno.
+ * Makes o a CUSTOM of domain "weft" for the operator at hand and counts it in x->n_custom and
+ * x->custom. Its attributes are the operator's name, the domain, and bytes: one for the type of
+ * each operand and result, because TOSA's types have no signs, and then the attributes as a .weft
+ * file holds them. Returns 0, -ENOTSUP with a line in msg if x->strict is set (o is then
+ * unchanged), or -ENOMEM; names of operands and results are not added here.
  */
 static int custom(struct xout *x, struct xop *o)
 {
@@ -416,8 +424,9 @@ static bool moves_bits(weft_opcode op)
 
 /*
  * Checks that TOSA has a type for each operand and result of the operator at hand, and that no rank
- * is above 6. Unsigned types pass if any_sign is set, FNUZ float8 if own is set, int64 arguments of
- * a dynamic operator always. Returns 0, or -ENOTSUP with a line in msg.
+ * is above 6. Unsigned types pass only if any_sign is set, FNUZ float8 only if own is set; int64
+ * arguments of an operator that has its arguments as operands (EXT-DYNAMIC) always pass, of any
+ * rank. Returns 0, or -ENOTSUP with a line in msg that names the type or the rank.
  */
 static int check_types(struct xout *x, bool any_sign, bool own)
 {
@@ -437,9 +446,9 @@ static int check_types(struct xout *x, bool any_sign, bool own)
 }
 
 /*
- * Lists in o the names of the operands and results of the operator at hand. VARIABLE_READ's operand
- * and VARIABLE_WRITE's result are the variable, which in the graph is an attribute. Returns 0 or
- * -ENOMEM.
+ * Lists in o the names of the operands and results of the operator at hand. The variable, which in
+ * the graph is an attribute, becomes the first operand of VARIABLE_READ and the only result of
+ * VARIABLE_WRITE. Returns 0 or -ENOMEM.
  */
 static int names(struct xout *x, struct xop *o)
 {
@@ -485,8 +494,9 @@ static int code_of_op(const struct xout *x)
 
 /*
  * Converts the operator at hand, with the constants that its attributes become, and appends it to
- * the block. Returns 0, or a negative errno with one line in msg: -ENOTSUP if TOSA cannot express
- * it.
+ * the block; one that TOSA cannot express becomes a CUSTOM of domain "weft", unless x->strict is
+ * set. Returns 0, or with one line in msg -ENOTSUP if TOSA has no type or rank for a tensor or
+ * x->strict refuses the operator, or -ENOMEM.
  */
 int x_convert_op(struct xout *x)
 {

@@ -77,9 +77,9 @@ int x_out(struct xop *o, const char *name)
 }
 
 /*
- * Sets x->data, which it allocates, and x->data_len to t's data as the file holds it: two int4 in a
- * byte, the first in the low half, int48 in six bytes, other types as in memory. Returns 0 or
- * -ENOMEM.
+ * Sets x->data, which it allocates, and x->data_len (bytes) to t's data as the file holds it: two
+ * int4 in a byte, the first in the low half, int48 in six bytes, lowest first, other types as in
+ * memory. Returns 0, or -ENOMEM with x->data NULL.
  */
 static int pack(const weft_tensor *t, struct xtensor *x)
 {
@@ -103,7 +103,8 @@ static int pack(const weft_tensor *t, struct xtensor *x)
 
 /*
  * Adds a tensor with t's type and shape to the block at hand, with copies of its name and, if t has
- * data, of the data. `variable` marks it as a variable. Returns 0 or -ENOMEM.
+ * data, of the data as a file holds it. `variable` marks it as a variable. Returns 0 or -ENOMEM;
+ * the block may then hold an incomplete tensor, which x_release() frees.
  */
 int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variable)
 {
@@ -126,8 +127,9 @@ int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variab
 }
 
 /*
- * Adds a shape of n values to the block at hand; v is NULL if the values are not known because the
- * shape is an input. Returns 0 or -ENOMEM.
+ * Adds a shape of n values, at most 16, to the block at hand, with a copy of its name; v is NULL if
+ * the values are not known because the shape is an input. Returns 0 or -ENOMEM; the block may then
+ * hold an incomplete shape, which x_release() frees.
  */
 int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 {
@@ -176,7 +178,10 @@ int x_flag(struct xop *o, int id, bool v)
 	return 0;
 }
 
-/* Adds to o the attribute `id`, a list of the n 32-bit numbers v, at most 6. Returns 0. */
+/*
+ * Adds to o the attribute `id`, a list of the n 32-bit numbers v, at most 6. Returns 0. Neither n
+ * nor the number of o's attributes (at most 6) is checked.
+ */
 int x_list(struct xop *o, int id, const int32_t *v, int n)
 {
 	struct xfield *f = &o->field[o->n_fields++];
@@ -188,8 +193,8 @@ int x_list(struct xop *o, int id, const int32_t *v, int n)
 }
 
 /*
- * Adds to o the attribute `id`, a copy of the n bytes at p. Returns 0, or -ENOMEM; the attribute
- * then has no bytes.
+ * Adds to o the attribute `id`, a copy of the n bytes at p. Returns 0, or -ENOMEM; the attribute is
+ * then listed all the same, without bytes. o has at most 6 attributes, which is not checked.
  */
 int x_bytes(struct xop *o, int id, const void *p, int n)
 {

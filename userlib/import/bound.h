@@ -28,14 +28,17 @@ const struct weft_import_bound *weft_bound_find(const struct weft_import_bound *
  * Sets the open dimensions of t to what the caller has given, and checks that the others are the
  * same.
  *
- * @param given  The dimensions: all of them, or a single one for the only open dimension of t.
- *               Each is at least 1, or 0 if given has data.
+ * @param given  The dimensions: all of t's, or, if given has one dimension and t another rank, the
+ *               length of t's only open dimension. Each is at least 1 (at least 0 if given has
+ *               data) and at most INT32_MAX.
  * @param open   Bit i is set if the file leaves dimension i of t open.
- * @param t      The input's type and the file's shape; its dimensions are changed.
+ * @param t      The input's type and the file's shape; its dimensions are changed, and may be
+ *               changed in part after a failure.
  * @param why    len bytes; receives one line after a failure, without the input's name.
  *
- * @return 0, or -EINVAL if the two shapes contradict each other, a dimension is out of range, or
- *         there are more than INT32_MAX elements
+ * @return 0, or -EINVAL if a given dimension is out of range, the ranks differ, one number is given
+ *         and not exactly one dimension is open, a dimension that is not open differs, or t would
+ *         have more than INT32_MAX elements (a dimension of 0 counts as 1)
  */
 int weft_bound_shape(const weft_tensor *given, unsigned open, weft_tensor *t, char *why, size_t len);
 

@@ -98,8 +98,10 @@ int fb_root(const struct fb *b, struct fb_table *t)
 
 /*
  * Sets *at to the byte of the buffer where the value of a field of table t stands; the value takes
- * a number of bytes. Returns 1 if the field is present and lies in the table, 0 if it is absent
- * (*at is then unchanged), or -EINVAL after fb_fail() if it does not lie in the table.
+ * the given number of bytes. Returns 1 if the field is present and the value lies in the table.
+ * Returns 0, with *at unchanged, if the field is absent: the vtable has no entry for it, or the
+ * entry is 0. Returns -EINVAL after fb_fail() if the value begins within the table's first 4 bytes
+ * or ends behind the table.
  */
 static int locate(const struct fb *b, const struct fb_table *t, int field, size_t bytes, size_t *at)
 {
@@ -150,7 +152,8 @@ static float as_float(uint64_t bits)
 
 /*
  * Sets *value to the 32-bit float in a field of table t, or to absent_value if the field is absent.
- * Returns 0 in both cases, or -EINVAL with a line in b->msg if the field does not lie in the table.
+ * Returns 0 in both cases, or -EINVAL with a line in b->msg if the field does not lie in the table;
+ * *value is absent_value then, too.
  */
 int fb_float(const struct fb *b, const struct fb_table *t, int field, float absent_value, float *value)
 {
@@ -163,8 +166,8 @@ int fb_float(const struct fb *b, const struct fb_table *t, int field, float abse
 
 /*
  * Sets *sub to the table that a field of table t refers to. Returns 1, or 0 if the field is absent
- * (*sub is then unchanged), or -EINVAL with a line in b->msg if the reference or the table does not
- * lie in the buffer.
+ * (*sub is then unchanged), or -EINVAL with a line in b->msg if the reference, the table or its
+ * vtable is malformed or does not lie in the buffer; *sub may then be partly set.
  */
 int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_table *sub)
 {
@@ -196,9 +199,10 @@ static int open_vector(const struct fb *b, size_t at, size_t elem_bytes, struct 
 }
 
 /*
- * Sets *v to the vector that a field of table t refers to, whose elements take elem_bytes each.
- * Returns 1, or 0 with an empty *v if the field is absent, or -EINVAL with a line in b->msg if the
- * vector does not lie in the buffer.
+ * Sets *v to the vector that a field of table t refers to, whose elements take elem_bytes each: the
+ * position of its first element and their count. Returns 1. Returns 0 if the field is absent, or
+ * -EINVAL with a line in b->msg if the field, the count or one of the elements does not lie where
+ * it has to; *v is then empty in both cases (position 0, count 0).
  */
 int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t elem_bytes, struct fb_vec *v)
 {
@@ -216,8 +220,9 @@ int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t el
 }
 
 /*
- * Sets *s to the bytes of string i of v, a vector of strings; i is below v->n. Returns 0, or
- * -EINVAL with a line in b->msg if the string does not lie in the buffer.
+ * Sets *s to the bytes of string i of v, a vector of strings that fb_vector() has checked; i is
+ * below v->n. Returns 0, or -EINVAL with a line in b->msg if the string's count or bytes do not lie
+ * in the buffer; *s is then unchanged. A zero behind the bytes is neither asked for nor counted.
  */
 int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s)
 {
@@ -228,8 +233,9 @@ int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, str
 }
 
 /*
- * Sets *t to table i of v, a vector of tables; i is below v->n. Returns 0, or -EINVAL with a line
- * in b->msg if the table does not lie in the buffer.
+ * Sets *t to table i of v, a vector of tables that fb_vector() has checked; i is below v->n.
+ * Returns 0, or -EINVAL with a line in b->msg if the table or its vtable is malformed or does not
+ * lie in the buffer.
  */
 int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t)
 {

@@ -66,9 +66,10 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 } while (0)
 
 /*
- * Returns the function that lowers node n, looked up by operator type in the lists that the node's
- * domain selects: ONNX's own, Microsoft's, Deeploy's (PACTOps) or OpenVINO's. An empty domain
- * selects the first three, in this order. Returns NULL if no list has the type.
+ * Returns the function that lowers node n, looked up by operator type in the list that the node's
+ * domain selects: "ai.onnx" ONNX's own, "com.microsoft" Microsoft's, "PACTOps" or "ai.onnx.contrib"
+ * Deeploy's, "org.openvinotoolkit" OpenVINO's. An empty domain searches the first three, in this
+ * order. Returns NULL if no list searched has the type.
  */
 static ox_lowering *lowering(const onnx_node *n)
 {
@@ -137,8 +138,9 @@ static int opsets(struct ox *l)
 
 /*
  * Enters each of the graph's constants (initialisers) as a value with its type and shape; for
- * strings, with its shape only. The elements are read when they are first used. Returns 0, -ENOTSUP
- * if there are sparse constants, or another negative errno.
+ * strings, with its shape only. The elements are read when they are first used. Returns 0; or,
+ * after ox_fail(), -ENOTSUP if there are sparse constants or a type or rank is not supported,
+ * -EINVAL if a name is there twice or a shape is malformed, or another negative errno.
  */
 static int initialisers(struct ox *l)
 {
@@ -274,8 +276,11 @@ static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_t
 
 /*
  * Enters graph input p as a value and adds a tensor for it: a constant if the caller's options make
- * it one, else an input of the graph, whose bytes are taken from l->activations. Inputs that have
- * an initialiser are skipped. Returns 0, -EINVAL if p is listed twice, or another negative errno.
+ * it one, else an input of the graph (appended to g->inputs), whose bytes are taken from
+ * l->activations. Inputs that have an initialiser are skipped. Returns 0; or, after ox_fail(),
+ * -EINVAL if p is listed twice, its shape contradicts the options, or l->room is used up, -ENOTSUP
+ * if the type or an open shape is not supported or all values together exceed 2^30 bytes, or
+ * -ENOMEM.
  */
 static int input(struct ox *l, const Weft__Onnx__Value *p)
 {
@@ -428,9 +433,11 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 }
 
 /*
- * Makes node i the node at hand and lowers it at once, never deferring it. Returns 0, -EINVAL if
- * the node has no first result, -ENOTSUP if an attribute refers to another one, or another negative
- * errno.
+ * Makes node i the node at hand and lowers it at once, never deferring it; an operator that has no
+ * lowering, or whose lowering does not take the node, becomes a host operator if there is a kernel.
+ * Returns 0; or, after ox_fail(), -EINVAL if the node has no first result (its name may be empty
+ * only if the operator type has no lowering), -ENOTSUP if an attribute refers to another one by
+ * name or nothing takes the node, or another negative errno.
  */
 int ox_lower_now(struct ox *l, int i)
 {
@@ -446,8 +453,9 @@ int ox_lower_now(struct ox *l, int i)
 }
 
 /*
- * Makes node i the node at hand, and defers it until a reader asks for its result if ox_defer()
- * does so; else lowers it. Returns 0 or a negative errno.
+ * Makes node i the node at hand and checks its constant scales; then defers it until a reader asks
+ * for its result if ox_defer() does so, else lowers it. Returns 0, -EINVAL if a scale is not finite
+ * and above 0, or another negative errno.
  */
 int ox_lower_node(struct ox *l, int i)
 {
@@ -653,9 +661,11 @@ static int attempt(const void *data, size_t len, const char *name, const struct 
 }
 
 /*
- * Imports an ONNX file held in memory, as the header says. The first attempt takes no input of
- * o->given as a constant; after a refusal (-ENOTSUP or -EINVAL) that noted inputs which have to be
- * constant, another attempt is made with these, until it succeeds or no new input was noted.
+ * Imports an ONNX file of len bytes held in memory into a new graph with that name; o may be NULL.
+ * The first attempt takes no input of o->given as a constant; after a refusal (-ENOTSUP or -EINVAL)
+ * that noted inputs which have to be constant, another attempt is made with these, until it
+ * succeeds or no new input was noted. Returns 0 with *g set; or, with *g untouched and a line in
+ * msg, -EINVAL if the file breaks a rule, -ENOTSUP if it uses what is not supported, or -ENOMEM.
  */
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
                      char msg[WEFT_MSG])

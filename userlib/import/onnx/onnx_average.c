@@ -47,9 +47,10 @@ static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t 
 }
 
 /*
- * Emits the int32 sums of quantised x, less its zero point, over each window of w, by a depthwise
- * convolution with weights of 1. Sets *perm to the order of the result's dimensions (channels
- * last). Returns the graph tensor, or a negative errno.
+ * Emits the int32 sums of quantised x, less its zero point, over each window of w (one or two
+ * spatial dimensions), by a depthwise convolution with weights of 1; padding counts as the zero
+ * point. Sets *perm to the order of the result's dimensions (channels last). Returns the graph
+ * tensor, or a negative errno.
  */
 static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
 {
@@ -119,10 +120,11 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 /*
  * Emits the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
  * quantised with q; uint8 results are held as int8. padding says whether elements of the padding
- * count, and behind is how much padding behind counts. Sets *perm to the order of the result's
- * dimensions (channels last) and *done to true. Returns the graph tensor, 0 with *done unchanged if
- * types are int16, a window has more than 65535 elements or none of the image, or w has three
- * dimensions; or a negative errno.
+ * count, and behind[i] is how many elements of padding behind dimension i then count; both matter
+ * only with w. Sets perm to the order of the result's dimensions (channels last). Returns the graph
+ * tensor with *done true; 0 with *done unchanged if x or q is int16, a window has more than 65535
+ * elements or none that counts, or w has three dimensions; or a negative errno with *done false or
+ * unchanged.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done)
@@ -172,10 +174,10 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 }
 
 /*
- * Emits the averages of quantised x over a set of axes (bit i is axis i), quantised with q, in the
- * file's order of dimensions; uint8 results are held as int8. Sets *perm and *done as ox_average()
- * does. Returns the graph tensor, 0 with *done unchanged for int16 or more than 65535 elements, or a
- * negative errno.
+ * Emits the averages of quantised x over a set of axes (bit i is axis i), quantised with q, with
+ * the axes kept as dimensions of 1; uint8 results are held as int8. Sets perm to the file's order
+ * of dimensions. Returns the graph tensor with *done true; 0 with *done unchanged if x or q is
+ * int16 or an average has more than 65535 elements; or a negative errno with *done false.
  */
 static int average_over(struct ox *l, const struct ox_side *x, unsigned set, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -216,9 +218,10 @@ static int without(struct ox *l, int y, unsigned set)
 
 /*
  * Emits what the ReduceMean at hand makes of x, quantised with q: by ox_average() if it reduces all
- * dimensions but the first two, else by average_over(); keepdims 0 drops them. Sets *perm and *done as ox_average() does.
- * Returns the graph tensor, 0 with *done unchanged if the axes are others or the averages do not
- * fold, or a negative errno.
+ * dimensions but the first two, else by average_over(); keepdims 0 drops the axes. Sets perm to the
+ * order of the result's dimensions. Returns the graph tensor with *done true; 0 with *done
+ * unchanged if the node names no axes or the averages cannot be made in integers (int16, more than
+ * 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
  */
 static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -248,8 +251,10 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int
 /*
  * Computes n, an AveragePool, GlobalAveragePool or ReduceMean that stands between a
  * DequantizeLinear and a QuantizeLinear with parameters q, in integers. Returns the tensor of
- * quantised results, with *done set and *perm the order of its dimensions; 0 with *done unchanged
- * if the node has to be computed in floats; or a negative errno, after which n is the node at hand.
+ * quantised results, with *done set and perm the order of its dimensions; 0 with *done unchanged if
+ * the operand was not dequantised with one constant scale and zero point, has fewer than 3
+ * dimensions (a pool only), or the averages cannot be made in integers; or a negative errno. The
+ * node at hand is the same afterwards; l->subst[0] is NULL.
  */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {

@@ -194,11 +194,14 @@ static int source(struct ox *l)
 
 /*
  * Makes operator op with attributes a (NULL: none), n_in operands and one result of the given type
- * and shape. If all operands are constant, op is not IDENTITY, and the estimated work fits what is
- * left of l->work, the result is computed at once and added as a constant; else the operator is
- * appended to the graph. Returns the result's tensor, or a negative errno: the first negative
- * operand if there is one, else after ox_fail(). Results and operands without elements, and results
- * of more than 2^31 - 1 elements or rank above 8, are -ENOTSUP.
+ * and shape. If all operands are constant, op is not IDENTITY, the estimated work (cost()) is
+ * within what is left of l->work, from which it is taken, and the result's bytes fit l->room, the
+ * result is computed at once and added as a constant; else the operator is appended to the graph
+ * and the result noted in the node's record. Returns the result's tensor, or a negative errno: the
+ * first negative operand if there is one; else after ox_fail() -ENOTSUP for a result or operand
+ * without elements, a result of more than 2^31 - 1 elements or rank above 8, or values of more than
+ * 2^30 bytes in all, -EINVAL for a negative dimension, one above INT32_MAX or if the room is used
+ * up, or what golden or an allocation gives.
  */
 int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -272,8 +275,10 @@ static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int
  * Makes operator op with attributes a, n_in operands and n_y results, whose types and shapes are y;
  * results without elements are allowed. If all operands are constant and op is not IDENTITY, the
  * results are computed at once and added as constants, whatever the work; else the operator is
- * appended to the graph. Writes the n_y tensors' indices to out. Returns 0 or a negative errno. No
- * operand may be negative.
+ * appended to the graph and its first result noted in the node's record. Writes the n_y tensors'
+ * indices to out. No operand may be negative. Returns 0; or, after ox_fail(), -ENOTSUP for more
+ * than 65 operands or 64 results or values of more than 2^30 bytes in all, or another negative
+ * errno; out may then be written in part.
  */
 int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
 {
@@ -354,8 +359,9 @@ int ox_transpose(struct ox *l, int x, const int8_t *perm)
 
 /*
  * Emits a tensor with the part of x that begins at element start[i] of each dimension i and has
- * dim[i] elements there. The result is x itself if dim is x's shape. Returns the graph tensor, or a
- * negative errno; a negative x is returned as it is.
+ * dim[i] elements there; the caller has checked that it lies in x. The result is x itself if dim is
+ * x's shape. Returns the graph tensor, or a negative errno (-ENOTSUP if a dim[i] is 0); a negative
+ * x is returned as it is.
  */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 {
@@ -407,9 +413,9 @@ int ox_concat(struct ox *l, const int *x, int n, int axis)
 
 /*
  * Emits a tensor that is x with before[i] elements in front and after[i] elements behind along each
- * dimension i, all of value v; it is x itself if all are 0. For an integer type v is the element's
- * value or, if the type is a small float, encoded. Returns the graph tensor, -EINVAL if a count is
- * negative or above INT32_MAX, or another negative errno; a negative x is returned as it is.
+ * dimension i, all of value v; it is x itself if all are 0. In small float types v is encoded, in
+ * integer types it is cut to an integer. Returns the graph tensor, -EINVAL if a count is negative
+ * or above INT32_MAX, or another negative errno; a negative x is returned as it is.
  */
 int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v)
 {
@@ -668,7 +674,8 @@ int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 
 /*
  * Emits a tensor with a's elements where the bool tensor cond is true and b's elsewhere, all three
- * broadcast to one shape as NumPy does. Its type is a's. Returns the graph tensor, or a negative
+ * broadcast to one shape as NumPy does. Its type is a's, which b has to have; that is not checked
+ * here. Returns the graph tensor, -EINVAL if the shapes do not broadcast, or another negative
  * errno; a negative operand is returned as it is.
  */
 int ox_select(struct ox *l, int cond, int a, int b)
@@ -697,8 +704,9 @@ int ox_shift(struct ox *l, int x, double v)
 }
 
 /*
- * Emits the result of reduction op of x along axis; the dimension stays, with length 1. Returns the
- * graph tensor, or a negative errno; a negative x is returned as it is.
+ * Emits the result of reduction op (a REDUCE_... operator) of x along axis; the dimension stays,
+ * with length 1, and NaN is propagated. Returns the graph tensor, or a negative errno; a negative x
+ * is returned as it is.
  */
 int ox_reduce(struct ox *l, weft_opcode op, int x, int axis)
 {

@@ -43,9 +43,10 @@ static const void *number(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Sets *q to a scale and a zero point of type t; a NULL zp stands for 0. Returns true, or false if
- * scale is absent, one of them is not constant or not a single number, the scale is no float32 or
- * not a positive finite number, or zp has another type than t.
+ * Sets *q to a scale and a zero point of type t; a NULL zp stands for 0, for which a constant is
+ * added to the graph. Returns true, or false if scale is absent, one of them is not constant or not
+ * a single number (rank 0 or 1), the scale is no float32 or not a positive finite number, or zp has
+ * another type than t; *q is then of no use.
  */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
 {
@@ -80,6 +81,12 @@ bool ox_dequantises_constant(struct ox *l, const struct ox_value *v)
 	return x && ox_is_const_value(l, x);
 }
 
+/*
+ * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns true if
+ * v is the result of a DequantizeLinear of one constant scale and zero point: of computed integers,
+ * perhaps with elements moved behind it, or of a constant of int8 or uint8, then directly. Returns
+ * false, with *s undefined, otherwise.
+ */
 bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s)
 {
 	if (v->carrier >= 0 || v->dq < 0 || v->maker != v->dq)
@@ -96,9 +103,10 @@ int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 }
 
 /*
- * Returns the graph tensor of v's integers as int8 (uint8 less 128) or int16, in the order of
- * dimensions in which v is held; it is emitted if there is none yet. perm receives that order.
- * Returns a negative errno after a failure.
+ * Returns the graph tensor of v's integers as int8 (uint8 less 128) or int16, in an order of
+ * dimensions in which v is held, and writes that order to perm (8 entries): that of the first form
+ * that needs no flip of signs, else of the last form; a value that has no form yet is emitted in
+ * the file's order. Returns a negative errno after a failure.
  */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 {
@@ -143,8 +151,9 @@ int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 }
 
 /*
- * Quantises float x with q and writes the n codes to out, less 128 if q is of uint8. Returns false,
- * with out unchanged, if x is negative or not constant or does not have n elements.
+ * Quantises float x with q as QuantizeLinear does and writes the n codes to out, less 128 if q is
+ * of uint8. Returns true; or false, with out unchanged and perhaps a message in l->msg and l->err,
+ * if x is negative or not constant, does not have n elements, or an operator cannot be made.
  */
 bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n)
 {
@@ -167,9 +176,10 @@ bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n
 static int apply(struct ox *l, struct ox_value *v, int codes);
 
 /*
- * Lowers node i on other operands: tensor x[k] stands for operand k if that operand has a carrier.
- * y is the node's result in the table of values. All values and the node at hand are as before
- * afterwards. Returns the result's tensor, or a negative errno.
+ * Lowers node i, which has at most 8 operands, on other operands: tensor x[k] stands for operand k
+ * if that operand has a carrier. y is the node's result in the table of values. All values and the
+ * node at hand are as before afterwards. Returns the result's tensor, or a negative errno (-EINVAL
+ * if the node gave none).
  */
 static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 {
@@ -204,7 +214,8 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 /*
  * Emits the float tensor that results when the function of its carrier that value v is gets applied
  * to the integers `codes`: a DequantizeLinear and the nodes behind it up to v. Returns the graph
- * tensor, or a negative errno; negative codes are returned as they are.
+ * tensor; negative codes as they are; -ENOTSUP, without a message, if the DequantizeLinear's scale
+ * or zero point is not one constant number; or another negative errno.
  */
 static int apply(struct ox *l, struct ox_value *v, int codes)
 {
@@ -356,10 +367,11 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 
 /*
  * Emits value v, a function of the integers of its carrier, quantised with q: the function is
- * computed for all 256 codes and emitted as ox_by_codes() does; for int16 as map_16() does. Sets
- * *perm to the order of the result's dimensions, and *done to whether it could be done. Returns the
- * graph tensor, 0 if not, unless the carrier is int16 (then the result does not count), or a
- * negative errno.
+ * computed for all 256 codes and emitted as ox_by_codes() does; for an int16 carrier as map_16()
+ * does. Sets perm to the order of the result's dimensions, and *done to whether it could be done.
+ * Returns the graph tensor; 0 with *done false and l->err cleared if the codes cannot be computed,
+ * or if q is of int16 and the carrier is not; with *done false and an int16 carrier the result does
+ * not count; or a negative errno.
  */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
 {

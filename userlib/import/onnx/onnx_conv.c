@@ -56,7 +56,10 @@ static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
 	return a;
 }
 
-/* Returns the attributes of a three-dimensional convolution c on inputs of type x. */
+/*
+ * Returns the attributes of a three-dimensional convolution c on inputs of type x. CONV3D has no
+ * power of two as a factor, so c->log2_scale is left out.
+ */
 static weft_attr attr_3d(const struct ox_conv_call *c, weft_dtype x)
 {
 	weft_attr a = { .conv3d = { .x_zp = c->x_zp, .w_zp = c->w_zp, .acc = acc_type(x) } };
@@ -184,8 +187,11 @@ static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 /*
  * Emits the sums [N,spatial...,OC] of the convolution `given`, as an ordinary operator (one group),
  * a depthwise one (one input channel for each group, at most two spatial dimensions), or one
- * operator for each group. Their type is int32 for int8, int48 for int16, fp16 for float8, else
- * x's. Returns the graph tensor, or a negative errno.
+ * operator for each group. Elements of the image that no window reaches are cut off first, and
+ * where all windows along an axis lie in the padding in front, that padding becomes a PAD with the
+ * zero point. The sums' type is int32 for int8, int48 for int16, fp16 for float8, else x's. Returns
+ * the graph tensor, -ENOTSUP for more than 1024 groups that become one operator each, or another
+ * negative errno.
  */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 {

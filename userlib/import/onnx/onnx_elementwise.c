@@ -92,8 +92,9 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 
 /*
  * Lowers Add, Sub, Mul, Div, Pow, And, Or, Xor and the bitwise operators of two operands, with
- * NumPy's broadcasting. Returns 0, -ENOTSUP for the axis of old opsets or powers of integers, or
- * another negative errno.
+ * NumPy's broadcasting. Pow casts the exponent to the base's type; the other operators want one
+ * type. Returns 0, -EINVAL if types or shapes do not go together, -ENOTSUP for an attribute axis
+ * (opsets before 7), powers of integers or types without arithmetic, or another negative errno.
  */
 int ox_elementwise(struct ox *l)
 {
@@ -123,8 +124,10 @@ int ox_elementwise(struct ox *l)
 }
 
 /*
- * Lowers Equal, Greater, GreaterOrEqual, Less and LessOrEqual; the last two exchange their
- * operands. Returns 0 or a negative errno.
+ * Lowers Equal, Greater, GreaterOrEqual, Less and LessOrEqual to bool, with NumPy's broadcasting;
+ * the last two exchange their operands. Small integers and bools are compared as int32. Returns 0,
+ * -EINVAL if types or shapes do not go together, -ENOTSUP for types that ox_widen() refuses, or
+ * another negative errno.
  */
 int ox_compare(struct ox *l)
 {
@@ -144,8 +147,10 @@ int ox_compare(struct ox *l)
 }
 
 /*
- * Lowers Max, Min, Sum and Mean of 1 to MAX_OPERANDS operands, broadcast as NumPy does, combined
- * from the first to the last. Returns 0, -ENOTSUP if there are more, or another negative errno.
+ * Lowers Max, Min, Sum and Mean of 1 to MAX_OPERANDS (64) operands of one type, broadcast as NumPy
+ * does, combined from the first to the last; Mean then divides by their number. Returns 0, -EINVAL
+ * if there is none or types or shapes do not go together, -ENOTSUP if there are more, or another
+ * negative errno.
  */
 int ox_variadic(struct ox *l)
 {
@@ -165,6 +170,10 @@ int ox_variadic(struct ox *l)
 	return ox_result(l, 0, y, perm, false);
 }
 
+/*
+ * Lowers Where: operand 1 where operand 0 (bool) is true, else operand 2, broadcast as NumPy does.
+ * Returns 0 or a negative errno.
+ */
 int ox_where(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -190,6 +199,10 @@ int ox_prelu(struct ox *l)
 
 /* ---- one operand ---- */
 
+/*
+ * Emits CLAMP of float x to lo..hi, with NaN propagated. Returns the graph tensor, or a negative
+ * errno; a negative x is returned as it is.
+ */
 static int clamp(struct ox *l, int x, double lo, double hi)
 {
 	weft_attr a = { .clamp = { .fmin = lo, .fmax = hi, .nan = WEFT_NAN_PROPAGATE } };
@@ -197,6 +210,7 @@ static int clamp(struct ox *l, int x, double lo, double hi)
 	return x < 0 ? x : ox_op(l, WEFT_OP_CLAMP, &a, &x, 1, ox_t(l, x)->dtype, ox_t(l, x)->rank, ox_t(l, x)->dim);
 }
 
+/* Returns the greatest finite number of float type t: fp16 or bf16, else that of fp32. */
 static double limit(weft_dtype t)
 {
 	return t == WEFT_FP16 ? 65504 : t == WEFT_BF16 ? 0x1.fep127 : 0x1.fffffep127;
@@ -232,8 +246,9 @@ static int positive_or(struct ox *l, int x, int other)
 
 /*
  * Emits the result of the node at hand for operand x if it is one of the operators in `ops`, each
- * of which is one TOSA operator. Returns the graph tensor, -ENOTSUP for another node or a type that
- * the operator does not take, or another negative errno.
+ * of which is one TOSA operator; Abs of small integers goes by int32. Returns the graph tensor,
+ * -ENOTSUP for another node or a type that the operator does not take (all but Abs, Not and
+ * BitwiseNot want a plain float, BitwiseNot int8, int16 or int32), or another negative errno.
  */
 static int plain_unary(struct ox *l, int x)
 {
@@ -270,7 +285,8 @@ static int negate(struct ox *l, int x)
 
 /*
  * Lowers the operators of one operand that need no attributes: Sqrt as x to the power 0.5, Neg,
- * Relu, and those of plain_unary(). Returns 0 or a negative errno.
+ * Relu, and those of plain_unary(). The result keeps the operand's order of dimensions. Returns 0,
+ * -ENOTSUP for an operator or type that is not taken, or another negative errno.
  */
 int ox_unary_node(struct ox *l)
 {
@@ -356,8 +372,9 @@ static int activation(struct ox *l, int x)
 }
 
 /*
- * Lowers the activation functions of floats that are composed of several operators, such as
- * LeakyRelu, Elu and HardSwish. Returns 0 or a negative errno.
+ * Lowers the activation functions that are composed of several operators, such as LeakyRelu, Elu
+ * and HardSwish, as activation() does. Returns 0, -ENOTSUP if operand 0 is not float32, float16 or
+ * bfloat16, or another negative errno.
  */
 int ox_activation(struct ox *l)
 {
@@ -387,7 +404,8 @@ static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 
 /*
  * Lowers Clip of operand 0 to min..max, which are operands 1 and 2 or, before opset 11, attributes;
- * either may be absent. Returns 0 or a negative errno.
+ * either may be absent; max is applied last. Returns 0, -EINVAL if a limit has another type than
+ * operand 0, or another negative errno.
  */
 int ox_clip(struct ox *l)
 {
@@ -401,9 +419,11 @@ int ox_clip(struct ox *l)
 }
 
 /*
- * Lowers Cast and CastLike (whose type is operand 1's). A constant may become strings or come from
- * strings; if the type stays, the result is operand 0 itself. Returns 0, -ENOTSUP for an unknown
- * type, -EINVAL for an unknown round_mode, or another negative errno.
+ * Lowers Cast (to the type that attribute `to` numbers or, in opset 1, names) and CastLike (whose
+ * type is operand 1's). A constant may become strings or come from strings; if the type stays, the
+ * result is operand 0 itself. `saturate` is 1 if absent, round_mode (for float8e8m0) "up". Returns
+ * 0, -ENOTSUP for an unknown type, -EINVAL for a round_mode other than up, down and nearest, or
+ * another negative errno.
  */
 int ox_cast_node(struct ox *l)
 {

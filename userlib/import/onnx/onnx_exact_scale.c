@@ -30,7 +30,7 @@
 
 typedef __int128 wide;
 
-/* Returns a / b rounded down. */
+/* Returns a / b rounded down; b is not 0. */
 static wide floor_div(wide a, wide b)
 {
 	wide q = a / b;
@@ -55,7 +55,8 @@ static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
 
 /*
  * Says whether sum t times ratio r is exactly k + 1/2. Both sides are compared times 2 * den, which
- * stays below 2^128. False if the ratio's exponent is out of the range in which that holds.
+ * stays below 2^128. False if t is 0 or has another sign than k + 1/2, or if the ratio's exponent
+ * is above 39 or below -126, where that would not hold.
  */
 static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
 {
@@ -123,9 +124,9 @@ int64_t ox_scaled(int64_t v, struct ox_factor f, bool even)
 }
 
 /*
- * Returns the least sum of least..most whose requantised result by ratio r is above k. If that step
- * is outside the range, returns a sum just outside it on the same side. real is the ratio as a
- * double.
+ * Returns the least sum of least..most whose requantised result by ratio r, before the zero point
+ * is added, is above k. If that step is more than 2 outside the range, returns least - 1 or most +
+ * 2, on the same side. real is the ratio as a double.
  */
 static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t least, int64_t most)
 {
@@ -137,8 +138,10 @@ static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t
 /*
  * Sets *f to a multiplier and shift with which RESCALE gives what ONNX's requantisation by ratio r
  * gives, for every sum of least..most and results limited to lo..hi (the type's limits less the
- * zero point). ties says how RESCALE rounds and what is to become of ties. Returns false if no
- * multiplier does that; *f then is the nearest one or unchanged.
+ * zero point). ties says how RESCALE rounds and what is to become of ties. Of several multipliers
+ * the one nearest to the ratio is taken. Returns true; or false if no multiplier does that, if
+ * ox_nearest() finds none for the greatest magnitude of sums, or if ties are to go from or to zero
+ * and r->product is above 0. *f then is the nearest factor or unchanged.
  */
 bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties, struct ox_factor *f)
 {

@@ -36,9 +36,10 @@ struct onnx_external {
 struct place { const char *location; long long offset, length; };
 
 /*
- * Reads location, offset and length (in bytes) of tensor p's external data into *e. e->location
- * points into p, or is NULL if it is absent; an absent offset is 0, an absent length -1. Returns 0,
- * or -EINVAL with the reason in msg if offset or length is no decimal number or is negative.
+ * Reads location, offset and length (in bytes) of tensor p's external data into *e; other keys are
+ * ignored, and the last of equal keys counts. e->location points into p, or is NULL if it is
+ * absent; an absent offset is 0, an absent length -1. Returns 0, or -EINVAL with the reason in msg
+ * if offset or length is no decimal number, is negative or does not fit a long long.
  */
 static int read_keys(const onnx_tensor *p, struct place *e, char *msg, size_t msg_bytes)
 {
@@ -204,6 +205,15 @@ static int find_bytes(struct onnx_file *f, const struct place *e, size_t bytes, 
 	return 0;
 }
 
+/*
+ * Reads tensor p's external data, `bytes` bytes in a file of the model's folder or below, and sets
+ * *data to it; the caller frees it, from malloc with one byte more than that. Adds `kept`, the
+ * bytes that the import keeps of it, to f->ext->kept, which may be at most 8 times the size of all
+ * external files and 1 MB. Returns 0; or, with *data untouched and the reason in msg, -EINVAL if
+ * f->folder is NULL, the location is absent or empty, the stated length is not `bytes`, the file
+ * cannot be opened or read, lies outside the folder or is too short, or that limit is exceeded, or
+ * -ENOMEM.
+ */
 int onnx_external_read(struct onnx_file *f, const onnx_tensor *p, size_t bytes, size_t kept, void **data, char *msg, size_t msg_bytes)
 {
 	struct file *file;
@@ -234,6 +244,10 @@ int onnx_external_read(struct onnx_file *f, const onnx_tensor *p, size_t bytes, 
 	return 0;
 }
 
+/*
+ * Closes all files of external data of f, frees their list, and sets f->ext to NULL. Does nothing
+ * if there is none.
+ */
 void onnx_external_close(struct onnx_file *f)
 {
 	struct onnx_external *x = f->ext;

@@ -212,8 +212,8 @@ static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_
 /*
  * Fills t's data from the n numbers v of int32_data. Each is one element, cut to the element's
  * bytes, or, if elements have fewer than 8 bits, one byte of packed elements; for bool any number
- * other than 0 becomes 1. Returns 0, -EINVAL with the reason in msg if n is not the number that t
- * needs, or -ENOMEM.
+ * other than 0 becomes 1. Returns 0, -EINVAL with the reason in msg (msg_bytes bytes) if n is not
+ * the number that t needs, or -ENOMEM with msg unchanged.
  */
 static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, size_t msg_bytes)
 {
@@ -280,8 +280,9 @@ static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t 
 /* ---- external data ---- */
 
 /*
- * Fills t's data from the file that p's external data names. Returns 0, or a negative errno with the
- * reason in msg.
+ * Sets t->data, from malloc, to the elements in the file that p's external data names; elements
+ * below 8 bits are unpacked, bools become 0 or 1. Returns 0, or -EINVAL or -ENOMEM with the reason
+ * in msg; t->data may then be set and is the caller's to free.
  */
 static int from_external(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
@@ -317,8 +318,9 @@ static bool external(const onnx_tensor *p)
 /*
  * Reads type, shape and elements of tensor p into *t; the caller frees t->data. Data that is in the
  * model's own file must not take more bytes than *room, from which they are taken; data in a file
- * of its own is not counted. Returns 0, or a negative errno with the reason in msg; t->data is then
- * NULL if type and shape were right.
+ * of its own is not counted. Returns 0; or, with the reason in msg, -ENOTSUP for a type or rank
+ * that is not supported or data in segments, -EINVAL if the room is too small or the number of
+ * elements or bytes is wrong, or -ENOMEM. After a failure t->data is NULL.
  */
 int onnx_tensor_data(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
 {

@@ -17,7 +17,8 @@
 
 /*
  * Returns the elements of constant float32 value v, which the graph owns, and sets *n to their
- * number. Returns NULL if v is NULL, not constant or not float32.
+ * number; a node on which v waits is lowered first. Returns NULL if v is NULL, not constant or not
+ * float32, or after a failure.
  */
 static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 {
@@ -29,8 +30,9 @@ static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 }
 
 /*
- * Sets *e so that all elements of constant float32 value v are 2^*e. Returns false if v is not
- * constant or its elements are not all the same power of two.
+ * Sets *e so that all elements of constant float32 value v are 2^*e. Returns true; or false, with
+ * *e of no use, if v is NULL, not constant, not float32 or empty, or its elements are not all the
+ * same power of two.
  */
 static bool power(struct ox *l, struct ox_value *v, int *e)
 {
@@ -62,8 +64,8 @@ static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, 
 
 /*
  * Adds an fp16 constant with node n's bias, operand 2, divided by 2^e: one element for each of the
- * `channels`, or a single 0 if there is no bias. Returns the graph tensor, -ENOTSUP if the bias is
- * no constant float32 vector of that length, or another negative errno.
+ * `channels`, or a single 0 if there is no bias. Returns the graph tensor, -ENOTSUP without a
+ * message if the bias is no constant float32 vector of that length, or another negative errno.
  */
 static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 {
@@ -112,10 +114,11 @@ static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, stru
 /*
  * Computes product n (Conv, Gemm or MatMul) of dequantised float8 operands, quantised to float8
  * type `to` with the given scale, as one convolution in float8 with sums in fp16; relu says whether
- * a Relu stands in between. Returns the float8 tensor, with *done set and *perm the order of its
- * dimensions; 0 with *done unchanged if scales are no powers of two, operands are no float8, or the
- * bias or the sum of exponents does not fit; or a negative errno, after which n is the node at
- * hand.
+ * a Relu stands in between. Returns the float8 tensor, with *done set and perm the order of its
+ * dimensions; 0 with *done unchanged and l->err cleared if the bias is no constant vector of the
+ * channels' number or the exponent of the scales together is not -32 to 31; 0 with *done unchanged
+ * if a scale is no power of two, or an operand or `to` is no float8; or a negative errno. The node
+ * at hand is the same afterwards; l->subst is NULL once the product has been tried.
  */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done)
 {

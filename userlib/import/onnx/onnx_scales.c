@@ -24,7 +24,7 @@ static const struct { const char *type; int8_t scale[3], every; } rules[] = {
 	{ "MatMulIntegerToFloat", { 2, 3, -1 }, -1 }, { "DynamicQuantizeMatMul", { 2, -1, -1 }, -1 },
 };
 
-/* Element i of a tensor of floats. */
+/* Returns element i of t, a tensor of a float type that is_float() knows, as a double. */
 static double element(const weft_tensor *t, int64_t i)
 {
 	uint16_t code;
@@ -37,13 +37,20 @@ static double element(const weft_tensor *t, int64_t i)
 	}
 }
 
-/* Is this a type of floats? Scales of others are refused where the operator is lowered. */
+/*
+ * Says whether t is a float type that scales may have. Scales of other types are refused where the
+ * operator is lowered.
+ */
 static bool is_float(weft_dtype t)
 {
 	return t == WEFT_FP32 || t == WEFT_FP64 || t == WEFT_FP16 || t == WEFT_BF16 || t == WEFT_FP8E8M0;
 }
 
-/* Checks the elements of operand k. Returns 0, or -EINVAL after ox_fail(). */
+/*
+ * Checks that all elements of t, the data of operand k of the node at hand, are finite and above 0;
+ * a type that is_float() does not know passes. Returns 0, or -EINVAL after ox_fail() with the first
+ * element that is not.
+ */
 static int check(struct ox *l, int k, const weft_tensor *t)
 {
 	for (int64_t i = 0, n = is_float(t->dtype) ? weft_tensor_elements(t) : 0; i < n; i++) {
@@ -54,7 +61,12 @@ static int check(struct ox *l, int k, const weft_tensor *t)
 	return 0;
 }
 
-/* Checks operand k if there is one and it is constant. Returns 0 or a negative errno after ox_fail(). */
+/*
+ * Checks the elements of operand k of the node at hand if it is present and constant, in the file
+ * or in the graph; else, and for types that are no floats, nothing is checked. The file's constant
+ * is read into a copy that is freed again. Returns 0; or, after ox_fail(), -EINVAL if an element is
+ * not finite and above 0, or what reading the constant gives.
+ */
 static int check_operand(struct ox *l, int k)
 {
 	struct ox_value *v = ox_raw(l, k);
@@ -77,6 +89,11 @@ static int check_operand(struct ox *l, int k)
 	return err;
 }
 
+/*
+ * Checks the constant scales of the node at hand: the operands that `rules` lists for its operator
+ * type, whatever its domain; other types have none. Returns 0; or, after ox_fail(), -EINVAL if an
+ * element of one is not finite and above 0, or what reading a constant gives, such as -ENOMEM.
+ */
 int ox_check_scales(struct ox *l)
 {
 	int err = 0;

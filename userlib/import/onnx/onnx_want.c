@@ -23,8 +23,8 @@ static int given_index(const struct ox *l, const char *name)
 
 /*
  * Sets in l->wanted the bits of those entries of o.given from which value v is computed, because v
- * has to be constant. The walk from v back to the inputs visits each value once at most. If memory
- * for it runs out, nothing is noted.
+ * has to be constant. The walk from v back to the inputs visits each value once at most. Nothing is
+ * noted if v has no name, no values were given, or memory for the walk runs out.
  */
 void ox_want(struct ox *l, const struct ox_value *v)
 {

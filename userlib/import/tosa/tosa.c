@@ -36,8 +36,9 @@ static int *filled(int n, int value)
 
 /*
  * Imports the file's first block into l->outer, with every block that control flow names as a
- * sub-graph, and checks the graph. Returns 0, or a negative errno with a line in l->msg; the caller
- * frees everything.
+ * sub-graph, and checks the graph with weft_graph_check(). Allocates l's tables on the way (gt,
+ * maker, var, gshape and sub, all -1 at first, consts and blocks). Returns 0, or -EINVAL, -ENOTSUP
+ * or -ENOMEM with a line in l->msg; the caller frees everything, also after success.
  */
 static int import(struct tosa_lower *l)
 {
@@ -59,8 +60,11 @@ static int import(struct tosa_lower *l)
 }
 
 /*
- * Imports a TOSA file of len bytes held in memory, as the header says, and frees everything but the
- * graph. Returns 0 with *g set, or -EINVAL, -ENOTSUP or -ENOMEM with a line in msg.
+ * Imports a TOSA file of len bytes held in memory into a new graph with that name, and frees
+ * everything but the graph. The graphs may take 24 MB and 5 times len, all computed values together
+ * 2^30 bytes. Returns 0 with *g set; or, with *g untouched and a line in msg, -EINVAL if the file
+ * breaks a rule of the format or of an operator or exceeds these limits, -ENOTSUP for what is not
+ * supported (another version, foreign CUSTOM, tensors without rank), or -ENOMEM.
  */
 int weft_import_tosa(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
 {

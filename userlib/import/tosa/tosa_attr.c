@@ -49,7 +49,8 @@ static int flag(struct tosa_lower *l, int field, bool *v)
 
 /*
  * Copies a field of the operator's attribute table that is a list of exactly n int32 numbers to v.
- * `what` is the field's name in messages. Returns 0, or -EINVAL if the list has another length.
+ * `what` is the field's name in messages. Returns 0, or -EINVAL with a line in l->msg if the list
+ * has another length (an absent field has length 0) or does not lie in the file.
  */
 static int list(struct tosa_lower *l, int field, const char *what, int n, int32_t *v)
 {
@@ -183,9 +184,10 @@ static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype 
 
 /*
  * Copies the values of file operand k, a shape, to v, which has room for max, and their number to
- * *n. If the shape is an input of the block, l->dynamic is set and the values are 0. `what` is the
- * operand's name in messages. Returns 0, or -EINVAL if the operand is no shape, is too long, or has
- * no values.
+ * *n. If the shape is an input of the block at hand, l->dynamic is set and the values are 0. `what`
+ * is the operand's name in messages. Returns 0, or -EINVAL with a line in l->msg if the operand is
+ * a tensor, if the shape has more than max values, or if its values are neither in the file nor an
+ * input. A shape of rank 0 gives *n = 0.
  */
 static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t *v, int *n)
 {
@@ -277,8 +279,10 @@ static int read_block(struct tosa_lower *l, int field, struct weft_graph **sub)
 
 /*
  * Reads the field of the attribute table that row f describes into the place in *a that f names;
- * x[0] is the type and shape of operand 0, on which lengths and types of some fields depend.
- * ATTR_ONES reads nothing and writes f->n ones. Returns 0 or a negative errno.
+ * x[0] is the type and shape of operand 0, which gives ATTR_RANK lists their length and ATTR_VALUE
+ * its type. A NaN mode may be 0 to 2. ATTR_ONES reads nothing and writes f->n ones; ATTR_BLOCK
+ * imports the block that it names, if that has not been done yet. Returns 0, -EINVAL with a line in
+ * l->msg if the field is malformed or out of its range, or what importing a block gives.
  */
 static int read_field(struct tosa_lower *l, const struct attr_tosa_field *f, const weft_tensor *x, weft_attr *a)
 {
@@ -385,10 +389,12 @@ static int read_result_shape(struct tosa_lower *l, int k, const char *what, cons
 }
 
 /*
- * Reads the constant file operand that row g describes into the places in *a that g names. x are
- * the types and shapes of the data operands, y that of the result, on which its type or length may
- * depend. If the operand is not constant, zeros are written and l->dynamic is set. Returns 0 or a
- * negative errno.
+ * Reads the file operand number g->operand, which TOSA has as a compile-time constant, into the
+ * places in *a that g names, in the form that g->kind says (zero point, int8 scalar, shape, slice,
+ * pads, fill value); ATTR_RESULT_SHAPE is only compared with y's shape. x are the types and shapes
+ * of the data operands, y that of the first result; they give the type or the length. If the
+ * operand is not constant, zeros are written and l->dynamic is set. Returns 0 or a negative errno
+ * with a line in l->msg.
  */
 static int read_arg(struct tosa_lower *l, const struct attr_tosa_arg *g, const weft_tensor *x, const weft_tensor *y,
                     weft_attr *a)
@@ -415,11 +421,12 @@ static int read_arg(struct tosa_lower *l, const struct attr_tosa_arg *g, const w
 }
 
 /*
- * Fills *a with the attributes of the operator at hand, from its attribute table and from the
- * operands that TOSA has as compile-time constants, in the order of the rows of attr_ops. x are the
- * types and shapes of the data operands, y that of the first result. Sets l->dynamic if one of
- * those operands is not constant. Sub-graphs that an attribute names are imported on the way.
- * Returns 0 or a negative errno.
+ * Fills *a with the attributes of the operator at hand, from its attribute table and then from the
+ * operands that TOSA has as compile-time constants, in the order of the rows of attr_ops; places
+ * that no row names stay as they are. x are the types and shapes of the data operands, y that of
+ * the first result. Sets l->dynamic, which it never clears, if one of those operands is not
+ * constant. Blocks that an attribute names are imported as sub-graphs. Returns 0 or a negative
+ * errno with a line in l->msg.
  */
 int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a)
 {

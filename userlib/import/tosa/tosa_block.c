@@ -61,10 +61,11 @@ static bool afford(struct tosa_lower *l, size_t room, const weft_tensor *declare
 }
 
 /*
- * Adds a tensor with type, shape and data of *t under that name to the graph at hand. The data,
- * which may be NULL, is taken over, and freed after a failure. A tensor without data counts as a
- * declared value. Returns the tensor's index, -EINVAL if that takes more memory than a file may, or
- * -ENOMEM.
+ * Adds a tensor with type, shape and data of *t to the graph at hand, under that name with '?' for
+ * characters that are not printable. The data, which may be NULL, is taken over, and freed after a
+ * failure. Bookkeeping (three times the graph's tensor, the name and 32 bytes) is taken from
+ * l->room and, if there is no data, the value's bytes from l->activations. Returns the tensor's
+ * index, -EINVAL if one of these has too few bytes left, or -ENOMEM.
  */
 static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *t)
 {
@@ -126,9 +127,11 @@ static bool is_local(const struct tosa_lower *l, int tensor)
 }
 
 /*
- * Returns the tensor of the graph at hand for a file tensor. A constant, also one of another block,
- * is added when it is first asked for. Returns -EINVAL if nothing gives the tensor a value, or
- * another negative errno.
+ * Returns the tensor of the graph at hand for a file tensor: the one in l->gt if the tensor is of
+ * this block and has one, else a new constant with the tensor's data. A constant of this block is
+ * added once and noted in l->gt, one of another block is added at each call. Returns -EINVAL if the
+ * file tensor is a variable, or has no data and nothing has given it a value yet, or another
+ * negative errno.
  */
 int tosa_value(struct tosa_lower *l, int tensor)
 {
@@ -151,8 +154,9 @@ int tosa_value(struct tosa_lower *l, int tensor)
 /*
  * Returns the int64 tensor of the graph at hand for a shape: the input's tensor if the shape is an
  * input, else a constant that is added at each call. It is needed only if the shape is an output or
- * stands beside arguments that are not constant. Returns -ENOTSUP for a shape of rank 0, -EINVAL if
- * nothing gives it values, or -ENOMEM.
+ * stands beside arguments that are not constant. Returns -ENOTSUP for a shape of rank 0, -ENOMEM if
+ * memory runs out or l->room has fewer than 8 bytes for each value, or -EINVAL if the file has no
+ * values for it.
  */
 static int shape_value(struct tosa_lower *l, int shape)
 {
@@ -181,9 +185,9 @@ static int shape_value(struct tosa_lower *l, int shape)
 
 /*
  * Appends operator op with attributes a, operands in and results out (tensors of the graph at hand)
- * to that graph, and makes its first result that of the operator's record l->src. Returns 0,
- * -EINVAL if the operators take more memory than a file may or are too many operands or results, or
- * -ENOMEM.
+ * to that graph, and notes out[0] as the result of the operator's record l->src. Takes bookkeeping
+ * from l->room. Returns 0, -EINVAL if the room is used up, there are more than 65 operands or not 1
+ * to 64 results, or -ENOMEM.
  */
 static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const int *out, int n_out)
 {
@@ -216,9 +220,10 @@ static int variable_of(struct tosa_lower *l, int tensor)
 }
 
 /*
- * Adds a variable to the network for a file tensor, with that tensor's data as first value if it
- * has any, and notes its index in l->var. Its name is the tensor's variable name, or else the
- * tensor's name. Returns 0, or a negative errno.
+ * Adds a variable to the outermost graph for a file tensor, with that tensor's data as first value
+ * if it has any, and notes its index in l->var. Its name is the tensor's variable name or, if that
+ * is empty, the tensor's name. Its bytes are taken from l->activations. Returns 0, -EINVAL if it
+ * takes more than is left there or in l->room, or another negative errno with a line in l->msg.
  */
 static int new_variable(struct tosa_lower *l, int tensor)
 {
@@ -319,8 +324,10 @@ static bool is_variable(const struct tosa_lower *l, int t)
 
 /*
  * Converts the operator at hand if it is VARIABLE_READ, VARIABLE_WRITE, or an IDENTITY from or to a
- * variable, by which writers express the same. A write may have the variable as operand or as
- * result. Returns 1 if that is done, 0 for every other operator, or a negative errno.
+ * variable, by which writers express the same. A write may have the variable as one of two operands
+ * or as its only result. Returns 1 if that is done, 0 for every other operator, -EINVAL if a read
+ * does not have one variable and one result that is none, a write not one value and one variable,
+ * or the variable is not declared, or another negative errno.
  */
 static int variable_op(struct tosa_lower *l)
 {
@@ -349,8 +356,10 @@ static int variable_op(struct tosa_lower *l)
 }
 
 /*
- * Checks code, kind of attribute table, and numbers of operands and results of the operator at hand
- * against tosa_infos. Returns 0 or -EINVAL.
+ * Checks the operator at hand against tosa_infos: its code, the kind of its attribute table (the
+ * code, or 0 if tosa_infos lets it be absent), the number of operands, and the number of results
+ * (at most 64 where any number goes). Returns 0, or -EINVAL with the number found and the byte
+ * offset in l->msg.
  */
 static int check_form(struct tosa_lower *l)
 {
@@ -414,10 +423,12 @@ struct operands {
 };
 
 /*
- * Converts the operator at hand, with *w as its workspace: reads types and attributes, checks the
- * types against the operator's rows, finds the operands' tensors, declares the results, and emits
- * the operator. Operands that became attributes are left out, unless one of them is not constant
- * and the graph's operator can take it. Returns 0 or a negative errno.
+ * Converts the operator at hand, with *w as its workspace: reads types, shapes and attributes,
+ * checks the types against TOSA's table for the operator, finds the operands' tensors, declares the
+ * results, and emits the operator. Operands that TOSA has as compile-time constants are left out,
+ * as they have become attributes; if one of them is not constant (l->dynamic) and the graph's
+ * operator can take operands for them, all stay operands. Returns 0, -EINVAL if a data operand or a
+ * result is a shape or a rule is broken, or another negative errno.
  */
 static int convert_op(struct tosa_lower *l, struct operands *w)
 {
@@ -481,8 +492,11 @@ static int retype(struct tosa_lower *l, int t, weft_dtype type)
 }
 
 /*
- * Converts the operator at hand, a CUSTOM of the domain "weft" as userlib/export writes it: its
- * operands and results get the types that it states for them. Returns 0 or a negative errno.
+ * Converts the operator at hand, a CUSTOM of the domain "weft" as userlib/export writes it, to the
+ * operator that its name says, with all its operands; its operands and results get the types that
+ * it states for them, and the first result is noted in the operator's record. Returns 0, -EINVAL if
+ * its attributes are malformed, an operand or result is a shape, or a stated type has another size
+ * than the file's, or another negative errno.
  */
 static int custom_op(struct tosa_lower *l)
 {
@@ -512,8 +526,10 @@ static int custom_op(struct tosa_lower *l)
 }
 
 /*
- * Makes operator i_op of the block the operator at hand and converts it. All but constants and
- * VARIABLE get a record in the graph. Returns 0 or a negative errno.
+ * Makes operator i_op of the block the operator at hand, checks its form and converts it. CONST and
+ * CONST_SHAPE add nothing, VARIABLE adds a variable; all others get a record in the graph, with
+ * index i_op, and one operator. Returns 0, -EINVAL if a rule is broken or a name means nothing,
+ * -ENOTSUP for a CUSTOM that is not ours, or another negative errno.
  */
 static int import_op(struct tosa_lower *l, int i_op)
 {
@@ -546,9 +562,11 @@ static int import_op(struct tosa_lower *l, int i_op)
 /* ---- order ---- */
 
 /*
- * Sets l->maker for each tensor of the block to the index of the operator in the block that gives
- * it; constants and variables have none. Returns 0, or -EINVAL if a result is no tensor of the
- * block or already has a value.
+ * Sets l->maker, for each tensor of the block that an operator of the block gives, to that
+ * operator's index; shapes, variables and results of CONST are left out. Returns 0 with no operator
+ * at hand (l->op NULL). Returns -EINVAL, with l->op the operator at fault, if a result is no tensor
+ * of the block (VARIABLE, VARIABLE_WRITE and IDENTITY may name variables of other blocks), or is an
+ * input, has data, or has a maker already.
  */
 static int note_makers(struct tosa_lower *l)
 {
@@ -702,9 +720,10 @@ static int own_output(struct tosa_lower *l, uint32_t i, int t)
 }
 
 /*
- * Finds or makes the tensors of the block's outputs, which may be constants, and lists them as
- * outputs of the graph at hand. An output that is an input or is listed twice gets an IDENTITY.
- * Returns 0 or a negative errno.
+ * Finds or makes the tensors of the block's outputs, which may be constants and shapes, and lists
+ * them as outputs of the graph at hand, in the file's order. An output that is an input or is
+ * listed twice gets an IDENTITY. Returns 0, -EINVAL if a name means nothing or nothing gives it a
+ * value, or another negative errno.
  */
 static int import_outputs(struct tosa_lower *l)
 {
@@ -782,8 +801,9 @@ static int find_block(const struct tosa_lower *l, struct tosa_name name)
 
 /*
  * Imports the block with that index into a new graph, while the block and operator at hand are put
- * aside, and gives the graph to l->outer as a sub-graph. Returns the sub-graph's index, or a
- * negative errno.
+ * aside and restored afterwards, and gives the graph to l->outer as a sub-graph. Returns the
+ * sub-graph's index in l->outer->subs, or a negative errno with a line in l->msg; the new graph is
+ * then freed.
  */
 static int import_sub(struct tosa_lower *l, int block)
 {
@@ -814,9 +834,11 @@ static int import_sub(struct tosa_lower *l, int block)
 }
 
 /*
- * Sets *sub to the sub-graph of the block with that name, or of the region's first block, which is
- * imported at the first use. Returns 0, -EINVAL if there is no such block, if it contains itself,
- * or if sub-graphs nest deeper than WEFT_GRAPH_MAX_NESTING, or another negative errno.
+ * Sets *sub to the sub-graph of the block with that name or, if there is none, of the first block
+ * of the region with that name. The block is imported at the first use, l->sub notes its sub-graph.
+ * Returns 0, -EINVAL if there is no such block, if it is being imported at the moment (it contains
+ * itself), or if sub-graphs nest deeper than WEFT_GRAPH_MAX_NESTING (256), or what importing it
+ * gives.
  */
 int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub)
 {

@@ -27,9 +27,10 @@ weft_dtype tosa_dtype(int type)
 }
 
 /*
- * Sets *t to the type and shape that the file states for tensor number `tensor`; t->data is NULL.
- * Returns 0, -EINVAL if the type is unknown, the rank is above 6, a dimension is below 1 or there
- * are more than 2^28 elements, or -ENOTSUP if the tensor has no rank.
+ * Sets *t to the type and shape that the file states for tensor number `tensor`; t->data is NULL,
+ * and dimensions beyond the rank are 1. Returns 0; or, with a line in l->msg, -EINVAL if the type
+ * is unknown, the rank is above 6, a dimension is below 1 or there are more than 2^28 elements, or
+ * -ENOTSUP if the tensor is unranked.
  */
 int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t)
 {
@@ -93,9 +94,10 @@ static void unpack(weft_dtype t, const uint8_t *p, int64_t n, void *out)
 
 /*
  * Sets *t to type, shape and data of the file's tensor number `tensor`, which has data; the caller
- * frees t->data. The data's bytes are taken from l->room. The file may pad the data to a multiple
- * of 8 bytes. Returns 0, -EINVAL if the data has another size or the room is used up, or another
- * negative errno.
+ * frees t->data, from malloc. The bytes that the data takes in memory are taken from l->room. The
+ * file may pad the data to a multiple of 8 bytes. Returns 0; or, with t->data NULL and a line in
+ * l->msg, -EINVAL if the data has another size or the room is used up, what tosa_declared()
+ * refuses, or -ENOMEM.
  */
 int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 {

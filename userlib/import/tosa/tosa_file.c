@@ -33,7 +33,8 @@ static int bool_field(const struct fb *b, const struct fb_table *t, int field, b
 
 /*
  * Sets *name to a string field of table t, which points into the file; it is empty if the field is
- * absent. Returns 0, or -EINVAL if it has more than TOSA_MAX_NAME bytes.
+ * absent. Returns 0, or -EINVAL with a line in b->msg, and *name unchanged, if the string has more
+ * than TOSA_MAX_NAME (1024) bytes or does not lie in the file.
  */
 static int name_field(const struct fb *b, const struct fb_table *t, int field, struct tosa_name *name)
 {
@@ -49,10 +50,11 @@ static int name_field(const struct fb *b, const struct fb_table *t, int field, s
 }
 
 /*
- * Sets *v to a field of table t that is a vector of strings, and adds the number of strings to
- * n->names. Checks every string, so that tosa_string() cannot fail later. Returns 0, or -EINVAL if
- * a string has more than TOSA_MAX_NAME bytes or the file's lists more than TOSA_MAX_NAMES names in
- * all.
+ * Sets *v to a field of table t that is a vector of strings, empty if the field is absent, and adds
+ * the number of strings to n->names. Checks every string, so that tosa_string() cannot fail later.
+ * Returns 0, or -EINVAL with a line in b->msg if the vector or a string does not lie in the file,
+ * if a string has more than TOSA_MAX_NAME (1024) bytes, or if the file's lists have more than
+ * TOSA_MAX_NAMES (2^17) names in all.
  */
 static int strings_field(const struct fb *b, const struct fb_table *t, int field, struct fb_vec *v, struct counts *n)
 {
@@ -75,7 +77,8 @@ static int strings_field(const struct fb *b, const struct fb_table *t, int field
 
 /*
  * Returns string i of v, a vector of strings that tosa_read() has checked. The name points into the
- * file; it is not terminated.
+ * file and is not terminated; its pointer is never NULL. A string that cannot be read counts as
+ * empty.
  */
 struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
@@ -88,8 +91,9 @@ struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, 
 
 /*
  * Reads table i of v, a vector of tensors, and appends it to f->tensors, which has room. An unknown
- * type number becomes 0; shape and data are not compared with each other. Returns 0, or -EINVAL if
- * the table is broken.
+ * type number becomes 0, an empty vector of data NULL; shape and data are not compared with each
+ * other. Returns 0, or -EINVAL with a line in the message if the table is broken or a name is too
+ * long; it is then not counted in f->n_tensors.
  */
 static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
@@ -150,8 +154,9 @@ static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 
 /*
  * Reads table i of v, a vector of operators, and appends it to f->ops, which has room; the names of
- * its operands and results are counted in n->names. The code is not judged. Returns 0, or -EINVAL
- * if the table is broken or the file has too many names.
+ * its operands and results are checked and counted in n->names. Neither the code nor the attributes
+ * are judged; an operator without attribute table gets one without fields. Returns 0, or -EINVAL if
+ * the table is broken, a name is too long or the file has too many names.
  */
 static int read_op(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
 {

@@ -41,8 +41,8 @@ static weft_tensor *port(const weft_graph *g, const struct weft_gop *o, int k)
 }
 
 /*
- * If o is a PAD, cuts its value to the 8 or 16 bits of the unsigned type t, since it was read as a
- * number with a sign.
+ * If o is a PAD, cuts its value to the low 8 or 16 bits, as many as type t has, since it was read
+ * as a number with a sign.
  */
 static void pad_value(struct weft_gop *o, weft_dtype t)
 {
@@ -51,9 +51,10 @@ static void pad_value(struct weft_gop *o, weft_dtype t)
 }
 
 /*
- * If an operand or result of operator o has a type that only a CUSTOM can have given it
- * (is_said()), gives that type to its other operands and results of type int8 or int16 with as many
- * bytes, and cuts a PAD's value to it. Returns whether a type changed.
+ * If an operand or result of operator o has a type that only a CUSTOM can have given it (is_said();
+ * the last one if there are several), gives that type to its operands and results of type int8 or
+ * int16 with as many bytes, and cuts a PAD's value to that type. Returns whether a tensor's type
+ * changed.
  */
 static bool spread(const weft_graph *g, struct weft_gop *o)
 {

@@ -71,9 +71,10 @@ static struct ox_value *floats(const struct ox *l, const onnx_node *n, size_t k)
 }
 
 /*
- * Says whether node n's weights are to be quantised here: n is a Conv, ConvTranspose or Gemm whose
- * input comes from a DequantizeLinear of a computed value with one constant scale, whose weights
- * (and bias, if any) are float32 constants of the file, and whose result is quantised again.
+ * Says whether node n's weights are to be quantised here: n is a Conv, ConvTranspose or Gemm with
+ * an empty domain whose input comes from a DequantizeLinear of a value that is no constant of the
+ * file, with one scale that is, whose weights (and bias, if any) are float32 constants of the file,
+ * and whose result ends_quantised().
  */
 static bool wanted(const struct ox *l, const onnx_node *n)
 {
@@ -107,7 +108,8 @@ static void range(const float *w, int64_t n, float *scale, int *zp)
 /*
  * Adds a constant of the given type and shape, which takes over data (from ox_alloc()), to the
  * graph and enters it as a value named `of` followed by `kind`. Returns the new name, which the
- * caller frees, or NULL after a failure or if the name is taken.
+ * caller frees; or NULL after a failure, which leaves its errno in l->err, or, without a message,
+ * if a value with that name has a type already.
  */
 static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -271,8 +273,9 @@ static int quantise(struct ox *l, onnx_node *n)
 
 /*
  * Quantises the float weights and biases of all nodes for which wanted() is true, as if the file
- * held integers with a DequantizeLinear of each. Returns 0 or a negative errno; ox_release_made()
- * undoes it in the file's nodes.
+ * held integers with a DequantizeLinear of each: the new nodes stand behind the file's own, and the
+ * node reads their results. The table of values may move. Returns 0, also if there is no such node,
+ * or a negative errno; in both cases ox_release_made() has to undo it in the file's nodes.
  */
 int ox_float_weights(struct ox *l)
 {

@@ -22,8 +22,9 @@ static int64_t product(const int64_t *dim, int from, int to)
 
 /*
  * Emits indices idx into n elements as int32, with n added to negative ones, which count from the
- * end. Indices that are out of range are not detected. Returns the graph tensor, or a negative
- * errno; a negative idx is returned as it is.
+ * end. Indices that are out of range are not detected, but constants of 64 bits that do not fit
+ * int32 are -ENOTSUP. Returns the graph tensor, or a negative errno; a negative idx is returned as
+ * it is.
  */
 static int positive(struct ox *l, int idx, int64_t n)
 {
@@ -36,9 +37,10 @@ static int positive(struct ox *l, int idx, int64_t n)
 }
 
 /*
- * Emits the w rows [1,w,c] of values, taken as a matrix [k,c], that the w int32 indices idx name.
- * uint8, bool and uint16 are cast to int32 and back, constants of int64 as well if they fit.
- * Returns the graph tensor, or a negative errno.
+ * Emits the w rows [1,w,c] of values, taken as a matrix [k,c], that the w int32 indices idx, which
+ * are not negative, name. uint8, bool and uint16 are cast to int32 and back; int64 as well, if it
+ * is constant and fits. Returns the graph tensor, -ENOTSUP for other int64, or another negative
+ * errno.
  */
 int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 {
@@ -59,8 +61,9 @@ int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 
 /*
  * Lowers Gather: the slices of operand 0 along the attribute's axis (default 0) that the indices,
- * operand 1, name; negative indices count from the end. Returns 0, -ENOTSUP if the result's rank is
- * above 8, or another negative errno.
+ * operand 1, name; negative indices count from the end. Returns 0, -EINVAL if the axis is out of
+ * range, -ENOTSUP if the result's rank is above 8 or a type is not taken, or another negative
+ * errno.
  */
 int ox_gather(struct ox *l)
 {
@@ -106,9 +109,10 @@ static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t 
 }
 
 /*
- * Lowers GatherElements: y[i,j,..] = x[i, idx[i,j,..], ..] along the attribute's axis, with x as
- * operand 0 and idx as operand 1. The indices become positions in x taken as one vector, from which
- * single elements are gathered. Returns 0 or a negative errno.
+ * Lowers GatherElements: y[i,j,..] = x[i, idx[i,j,..], ..] along the attribute's axis (default 0),
+ * with x as operand 0 and idx as operand 1; negative indices count from the end. The indices become
+ * positions in x taken as one vector, from which single elements are gathered. Returns 0, -EINVAL
+ * if the ranks differ or the axis is out of range, or another negative errno.
  */
 int ox_gather_elements(struct ox *l)
 {
@@ -138,8 +142,9 @@ int ox_gather_elements(struct ox *l)
 
 /*
  * Lowers GatherND: each row of indices, operand 1, becomes one index into the data, operand 0,
- * flattened over the batch dimensions and the dimensions that the row addresses. Returns 0, -EINVAL
- * if ranks or batch dimensions do not fit, or another negative errno.
+ * flattened over the batch_dims first dimensions and the dimensions that the row addresses;
+ * negative indices count from the end. Returns 0, -EINVAL if ranks or batch dimensions do not fit
+ * or the result's rank is above 8, or another negative errno.
  */
 int ox_gather_nd(struct ox *l)
 {
@@ -180,8 +185,8 @@ int ox_gather_nd(struct ox *l)
 
 /*
  * Lowers DepthToSpace of operand 0, [N,C,H,W]: channels become blocks of blocksize by blocksize
- * pixels, in the order of mode CRD or, without it, DCR. Returns 0, -EINVAL if C is no multiple of
- * blocksize^2, or another negative errno.
+ * pixels, in the order of mode CRD or, without it, DCR. Returns 0, -EINVAL if the rank is not 4,
+ * blocksize is not 1 to 2^15 or C is no multiple of blocksize^2, or another negative errno.
  */
 int ox_depth_to_space(struct ox *l)
 {
@@ -203,7 +208,8 @@ int ox_depth_to_space(struct ox *l)
 
 /*
  * Lowers SpaceToDepth of operand 0, [N,C,H,W]: blocks of blocksize by blocksize pixels become
- * channels. Returns 0, -EINVAL if H or W is no multiple of blocksize, or another negative errno.
+ * channels, [N,C*blocksize^2,H/blocksize,W/blocksize]. Returns 0, -EINVAL if the rank is not 4,
+ * blocksize is not 1 to 2^15 or H or W is no multiple of it, or another negative errno.
  */
 int ox_space_to_depth(struct ox *l)
 {

@@ -116,7 +116,8 @@ static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const vo
 /*
  * Adds a new constant operand for the attribute of the node at hand that slot s describes: a string
  * as uint8, a list as int64 or float32, a tensor as it is. Returns the graph tensor, 0 if the node
- * has no such attribute, or a negative errno; strings in a list are -ENOTSUP.
+ * has no such attribute or it is empty, or a negative errno after ox_fail(); strings in a list are
+ * -ENOTSUP.
  */
 static int extra(struct ox *l, const struct weft_onnx_slot *s)
 {
@@ -226,10 +227,12 @@ static int results(const struct ox *l)
 }
 
 /*
- * Lowers the node at hand to the host operator ONNX_NODE, which computes it as ONNX defines it. If
- * the shape of a result depends on an operand that is not constant, that operand's inputs are noted
- * by ox_want(). Returns 0, -ENOTSUP if there is no kernel or such an operand, or another negative
- * errno.
+ * Lowers the node at hand to the host operator ONNX_NODE, which computes it as ONNX defines it,
+ * with constants computed at once, and sets its results in the file's order of dimensions. If the
+ * shape of a result depends on an operand that is not constant, that operand's inputs are noted by
+ * ox_want(). Returns 0; or, after ox_fail(), -ENOTSUP if there is no kernel for type and domain, an
+ * attribute cannot be stored, there are too many operands or results, or a shape depends on such an
+ * operand, -EINVAL if the number of operands is wrong, or what the kernel's check of shapes gives.
  */
 int ox_host(struct ox *l)
 {

@@ -213,8 +213,9 @@ static int count_names(const onnx_graph *b)
 }
 
 /*
- * Makes output k of branch b result k of the If node at hand. Returns 0, -EINVAL if the branch does
- * not compute that output, or another negative errno.
+ * Makes output k of branch b result k of the If node at hand, in the file's order of dimensions; a
+ * deferred node that makes it is lowered. Returns 0, -EINVAL if the branch has no such output or
+ * does not compute it, or another negative errno.
  */
 static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 {
@@ -229,8 +230,11 @@ static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 
 /*
  * Lowers If with a constant condition, operand 0: the chosen branch's nodes join the graph's own
- * and are lowered, and the branch's outputs become the node's results. Returns 0, -ENOTSUP if the
- * condition is not constant or a name stands in two graphs, or another negative errno.
+ * and are lowered or deferred, and the branch's outputs become the node's results. The table of
+ * values may move. Returns 0, after which the If is the node at hand again, -ENOTSUP if the
+ * condition is not constant, a name stands in two graphs, or the branch has sparse constants or
+ * 2^20 names, -EINVAL if the condition is not one element or the branch is missing or broken, or
+ * another negative errno.
  */
 int ox_if(struct ox *l)
 {

@@ -22,7 +22,8 @@ bool ox_is_8_bit(const struct ox_value *v)
 
 /*
  * Sets *out to the zero point zp of v as the int8 form of v has it (128 less for uint8); a NULL zp
- * means 0. Returns false if zp is not constant or its elements are not all equal.
+ * means 0. Returns true; or false, with *out of no use, if zp is not constant, has no elements, or
+ * they are not all equal.
  */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
@@ -262,8 +263,11 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 
 /*
  * Emits the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest of
- * *c is filled in here. They are int32, but int48 if x is int16 and they may not fit. Sets *most to
- * what no sum can exceed in magnitude. Returns the graph tensor, or a negative errno.
+ * *c is filled in here. 8-bit operands, with zero points that may differ between channels or be
+ * computed, give int32. An int16 x, whose zero points count as 0, gives int48, or int32 if weights
+ * and bias are constant and no sum can exceed it. Sets *most to what no sum can exceed in
+ * magnitude. Returns the graph tensor, -EINVAL if the bias is no int32 vector of one element or one
+ * for each channel, or another negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
 {
@@ -389,7 +393,8 @@ static struct ox_value *optional(struct ox *l, int k)
 
 /*
  * Checks that both operands of product p are int8 or uint8 and that each zero point has its
- * operand's type. Returns 0; -EINVAL or -ENOTSUP if not; l->err if an operand is NULL.
+ * operand's type. Returns 0; -EINVAL if x is float32 or a zero point has another type; -ENOTSUP for
+ * other types of x and w; l->err if an operand is NULL because it could not be read.
  */
 static int need_8_bit(struct ox *l, const struct ox_product *p)
 {
@@ -415,8 +420,10 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 }
 
 /*
- * Lowers QLinearConv, an integer convolution whose sums are requantised to 8 bits. Returns 0,
- * -ENOTSUP or -EINVAL if types or shapes do not fit, or another negative errno.
+ * Lowers QLinearConv, an integer convolution of int8 or uint8 operands with an optional int32 bias
+ * (operand 8), whose sums are requantised by ox_requant() to the type of the result's zero point
+ * (operand 7). Returns 0, -ENOTSUP if a type is not of 8 bits, -EINVAL if zero points, shapes or
+ * the bias do not fit, or another negative errno.
  */
 int ox_qlinear_conv(struct ox *l)
 {
@@ -439,8 +446,10 @@ int ox_qlinear_conv(struct ox *l)
 }
 
 /*
- * Lowers QLinearMatMul, an integer matrix product whose sums are requantised to 8 bits. Returns 0,
- * -ENOTSUP or -EINVAL if types or shapes do not fit, or another negative errno.
+ * Lowers QLinearMatMul, a matrix product of int8 or uint8 operands, whose sums are requantised by
+ * ox_requant() to the type of the result's zero point (operand 7). Returns 0, -ENOTSUP if a type is
+ * not of 8 bits or a factor is a vector, -EINVAL if zero points or shapes do not fit, or another
+ * negative errno.
  */
 int ox_qlinear_matmul(struct ox *l)
 {
@@ -461,8 +470,9 @@ int ox_qlinear_matmul(struct ox *l)
 }
 
 /*
- * Lowers ConvInteger: a convolution of 8-bit tensors whose results are the int32 sums. Returns
- * 0 or a negative errno.
+ * Lowers ConvInteger: a convolution of 8-bit tensors, operands 0 and 1, with zero points as
+ * optional operands 2 and 3, whose results are the int32 sums. Returns 0, -ENOTSUP or -EINVAL if
+ * types or shapes do not fit, or another negative errno.
  */
 int ox_conv_integer(struct ox *l)
 {
@@ -479,8 +489,9 @@ int ox_conv_integer(struct ox *l)
 }
 
 /*
- * Lowers MatMulInteger: a product of 8-bit matrices whose results are the int32 sums. Returns 0
- * or a negative errno.
+ * Lowers MatMulInteger: a product of 8-bit matrices, operands 0 and 1, with zero points as optional
+ * operands 2 and 3, whose results are the int32 sums. Returns 0, -ENOTSUP or -EINVAL if types or
+ * shapes do not fit, or another negative errno.
  */
 int ox_matmul_integer(struct ox *l)
 {
@@ -563,8 +574,10 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 
 /*
  * Lowers com.microsoft's QGemm: an integer matrix product with transA, transB, alpha and a bias,
- * whose sums are requantised to 8 bits. Returns 0, -ENOTSUP if the result is not of 8 bits, or
- * another negative errno.
+ * whose sums are requantised by ox_requant() to 8 bits. Returns 0, -ENOTSUP if the result's scale
+ * or zero point is absent or of other than 8 bits, the factors are not of 8 bits, the bias has
+ * several rows or alpha cannot be taken (times_alpha()), -EINVAL if a factor is no matrix or types
+ * or shapes do not fit, or another negative errno.
  */
 int ox_qgemm(struct ox *l)
 {

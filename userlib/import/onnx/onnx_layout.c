@@ -87,7 +87,8 @@ static int done_flat(struct ox *l, const struct ox_value *v, int y)
 /*
  * Lowers Reshape to the constant shape of operand 1 or, before opset 5, attribute shape. A 0 keeps
  * the operand's dimension unless allowzero is set; one -1 stands for what the others leave. Returns
- * 0, -EINVAL if the elements do not have that shape, or another negative errno.
+ * 0, -EINVAL if the elements do not have that shape, -ENOTSUP if the shape is not constant or there
+ * are no elements, or another negative errno.
  */
 int ox_reshape_node(struct ox *l)
 {
@@ -120,8 +121,8 @@ int ox_reshape_node(struct ox *l)
 
 /*
  * Lowers Flatten: operand 0 as a matrix whose rows are the dimensions before the attribute's axis
- * (default 1), negative ones counted from the end, and whose columns are the others. Returns 0 or a
- * negative errno.
+ * (default 1), negative ones counted from the end, and whose columns are the others. Returns 0,
+ * -EINVAL if the axis is not -rank to rank, or another negative errno.
  */
 int ox_flatten(struct ox *l)
 {
@@ -140,8 +141,8 @@ int ox_flatten(struct ox *l)
 
 /*
  * Lowers Squeeze of operand 0: removes the dimensions named by operand 1 or, in older opsets,
- * attribute axes, each of which has to be 1, or all dimensions of 1 if none is named. Returns 0 or
- * a negative errno.
+ * attribute axes, or all dimensions of 1 if none is named. Returns 0, -EINVAL if a named dimension
+ * is not 1 or out of range, -ENOTSUP if the axes are not constant, or another negative errno.
  */
 int ox_squeeze(struct ox *l)
 {
@@ -166,8 +167,9 @@ int ox_squeeze(struct ox *l)
 
 /*
  * Lowers Unsqueeze of operand 0: inserts dimensions of 1 at the places of the result named by
- * operand 1 or, in older opsets, attribute axes. Returns 0, -EINVAL if a place is named twice, or
- * another negative errno.
+ * operand 1 or, in older opsets, attribute axes; negative ones count from the result's end. Returns
+ * 0, -EINVAL if a place is named twice or out of range, -ENOTSUP if the result's rank is above 8 or
+ * the axes are not constant, or another negative errno.
  */
 int ox_unsqueeze(struct ox *l)
 {
@@ -193,9 +195,11 @@ int ox_unsqueeze(struct ox *l)
 }
 
 /*
- * Lowers Concat of up to 4096 operands along the attribute's axis. They are joined in the order of
- * dimensions in which the first one is held, so that nothing has to be transposed, and as int8 if
- * all are uint8 and held so. Returns 0 or a negative errno.
+ * Lowers Concat of 1 to 4096 operands along the attribute's axis (before opset 4 default 1). They
+ * are joined in the order of dimensions in which the first one is held, if that is computed, so
+ * that nothing has to be transposed, and as int8 if all are uint8 and held so. Returns 0, -ENOTSUP
+ * for more operands, -EINVAL if the axis is missing or out of range or types, ranks or other
+ * dimensions differ, or another negative errno.
  */
 int ox_concat_node(struct ox *l)
 {
@@ -233,9 +237,11 @@ int ox_concat_node(struct ox *l)
 }
 
 /*
- * Lowers Split of operand 0 along the attribute's axis into as many parts as the node has results,
- * at most 256: of the sizes in operand 1 or attribute split, or else equal ones, of which the last
- * may be smaller. Returns 0, -EINVAL if the sizes do not fit, or another negative errno.
+ * Lowers Split of operand 0 along the attribute's axis (default 0) into as many parts as the node
+ * has results, at most 256: of the sizes in operand 1 or attribute split, or else equal ones, of
+ * which the last may be smaller. Returns 0, -EINVAL if the sizes do not fit or there are more
+ * results, -ENOTSUP if a part would have no elements or the sizes are not constant, or another
+ * negative errno.
  */
 int ox_split(struct ox *l)
 {
@@ -276,8 +282,9 @@ int ox_split(struct ox *l)
 /* ---- Slice ---- */
 
 /*
- * Emits `count` elements of x along axis: those at first, first + step, and so on; step may be
- * negative. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ * Emits `count` elements (at least 1) of x along axis: those at first, first + step, and so on;
+ * step may be negative. Returns the graph tensor, -ENOTSUP for a step other than 1 or -1 of several
+ * elements in rank 8, or another negative errno; a negative x is returned as it is.
  */
 static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int64_t count)
 {
@@ -329,8 +336,9 @@ static int64_t slice_at(int64_t v, int64_t d, int64_t step)
 
 /*
  * Lowers Slice of operand 0 by starts, ends, axes and steps, which are operands 1 to 4 or, in older
- * opsets, attributes; negative indices and steps are allowed. Returns 0, -ENOTSUP if the result has
- * no elements, or another negative errno.
+ * opsets, attributes; negative indices and steps are allowed, and indices are limited to the
+ * dimension. Returns 0, -ENOTSUP if the result has no elements or a list is not constant, -EINVAL
+ * if the lists differ in length, a step is 0 or an axis is out of range, or another negative errno.
  */
 int ox_slice_node(struct ox *l)
 {
@@ -424,9 +432,11 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 }
 
 /*
- * Lowers Pad of operand 0: pads are operand 1 or, in older opsets, an attribute, and operand 3 may
- * name the axes to which they belong. Negative padding cuts off. Returns 0, -ENOTSUP if nothing is
- * left, or another negative errno.
+ * Lowers Pad of operand 0 by attribute mode: pads are operand 1 or, in older opsets, an attribute,
+ * and operand 3 may name the axes to which they belong. Negative padding cuts off, before the rest
+ * is added. Returns 0, -ENOTSUP if nothing would be left after cutting off, the pads are not
+ * constant or pad_by_index() or pad_constant() refuses them, -EINVAL if their number does not fit
+ * the rank or one is beyond INT32_MAX, or another negative errno.
  */
 int ox_pad_node(struct ox *l)
 {
@@ -471,7 +481,8 @@ int ox_pad_node(struct ox *l)
 
 /*
  * Lowers Tile: operand 0 repeated along each dimension as often as the constant operand 1 says.
- * Returns 0 or a negative errno.
+ * Returns 0, -EINVAL if there is not one number for each dimension or one is negative, -ENOTSUP for
+ * a 0 or if operand 1 is not constant, or another negative errno.
  */
 int ox_tile_node(struct ox *l)
 {
@@ -488,7 +499,8 @@ int ox_tile_node(struct ox *l)
 
 /*
  * Lowers Expand: operand 0 broadcast to the constant shape in operand 1, where a 1 in the shape
- * keeps the dimension. Returns 0, -ENOTSUP for a 0 in the shape, or another negative errno.
+ * keeps the dimension. Returns 0, -ENOTSUP for a 0 in the shape or if it is not constant, -EINVAL
+ * if operand 0 does not broadcast to it, or another negative errno.
  */
 int ox_expand_node(struct ox *l)
 {
@@ -556,8 +568,9 @@ int ox_size(struct ox *l)
 
 /*
  * Lowers Constant whose attribute is a tensor (also of strings), an integer, a float, or a list of
- * one of these. Returns 0, -ENOTSUP for other attributes or lists of more than 2^20 integers, or
- * another negative errno.
+ * integers or floats. A tensor is only noted as the result's data (init, text) and read when it is
+ * used. Returns 0, -ENOTSUP for other attributes or types or lists of more than 2^20 integers,
+ * -EINVAL if the tensor's shape is malformed, or another negative errno.
  */
 int ox_constant(struct ox *l)
 {
@@ -632,7 +645,8 @@ int ox_range(struct ox *l)
 /*
  * Lowers ConstantOfShape to a tensor of the shape in the constant operand 0, filled with the one
  * element of attribute value, or with float32 0 without it. Returns 0, -EINVAL if value has not one
- * element, or another negative errno.
+ * element or a dimension is negative, -ENOTSUP for a dimension of 0 or if the shape is not
+ * constant, or another negative errno.
  */
 int ox_constant_of_shape(struct ox *l)
 {

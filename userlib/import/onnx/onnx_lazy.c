@@ -52,7 +52,8 @@ static enum kind resize_kind(const onnx_node *n)
 
 /*
  * Returns how node n, by its type, can be deferred: MOVE if it only moves elements, FUNCTION if it
- * is computed element by element, PRODUCT, AVERAGE, or NONE.
+ * is computed element by element, PRODUCT, AVERAGE, NORMALISE, or NONE; for Resize resize_kind()
+ * says it.
  */
 static enum kind kind_of(const onnx_node *n)
 {
@@ -95,8 +96,9 @@ static void back(struct ox *l, const struct place *p)
 
 /*
  * Lowers the node that makes v if that node was deferred and v has neither a tensor nor an
- * initialiser yet. Returns 0, also if nothing had to be done, or a negative errno; the node at hand
- * then is the one that failed, so that messages name it.
+ * initialiser yet; v waits for it no longer (v->pending is -1), even if that fails. Returns 0, also
+ * if nothing had to be done, with the node at hand as before; or a negative errno, after which the
+ * node at hand is the one that failed, so that messages name it.
  */
 int ox_settle(struct ox *l, struct ox_value *v)
 {
@@ -137,11 +139,12 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
 }
 
 /*
- * Defers the DequantizeLinear at hand until a reader asks for its floats, since readers can use the
- * codes instead: if its operand is constant, or has 8 or 16 bits with one constant scale and zero
- * point (float8 only with --requant rescale), and its result is no output. In the second case the
- * result's carrier is the operand. Returns 1 if the node is deferred, 0 if it has to be lowered
- * now, or a negative errno.
+ * Defers the DequantizeLinear at hand, of ONNX's or Microsoft's domain, until a reader asks for its
+ * floats, since readers can use the codes instead: if its operand is constant; or if it has type
+ * int8, uint8 or int16, one constant scale and zero point, and a float32 result (with --requant
+ * rescale also a float8 type with one scale and a zero point of 0). Its result must be no output.
+ * In the second case the result's carrier is the operand and its type and shape are set. Returns 1
+ * if the node is deferred, 0 if it has to be lowered now, or a negative errno.
  */
 static int defer_dequantize(struct ox *l)
 {
@@ -209,9 +212,11 @@ static void unsigned_value(struct ox_value *v)
 }
 
 /*
- * Lowers the node at hand with operand 0 replaced by the integers `from`, and writes its results to
- * the values to[0], to[1], ...; zero is the code for which Pad's value 0 stands. Returns 1, 0 if
- * the node does not take such operands or has `from` as operand 1, too, or a negative errno.
+ * Lowers the node at hand with operand 0 replaced by the integers `from` (uint8 as int8, 128 less),
+ * and writes its results to the values to[0], to[1], ..., as uint8 again if `from` is; zero is the
+ * code for which Pad's value 0 stands. Returns 1, or 0 with l->err cleared if the lowering does not
+ * take such operands (-ENOTSUP), or 0 if `from` is operand 1, too; the node at hand is then as
+ * before. After another negative errno, which is returned, it is not restored.
  */
 static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double zero)
 {
@@ -253,8 +258,9 @@ static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *
 
 /*
  * Lowers the node at hand, which only moves elements, on the codes of operand 0 if that is a
- * dequantised value, and makes its float results deferred with the moved codes as carriers. Returns
- * 1 if that is done, 0 if the node has to be lowered otherwise, or a negative errno.
+ * dequantised value (also of float8), and makes its float results deferred with the moved codes,
+ * new values without a name, as carriers. Returns 1 if that is done, 0 if the node has to be
+ * lowered otherwise, also if the table of values has no room, or a negative errno.
  */
 static int defer_move(struct ox *l)
 {
@@ -286,9 +292,10 @@ static int defer_move(struct ox *l)
 }
 
 /*
- * Lowers the node at hand, which only moves elements, on the int8 form of operand 0 if that is
- * uint8 and held so first, so that the results are held as int8, too. Returns 1 if that is done, 0
- * if the node has to be lowered otherwise, or a negative errno.
+ * Lowers the node at hand, which only moves elements and has at most 4 results, on the int8 form of
+ * operand 0 if that is uint8 and held so first, so that the results are held as int8, too; their
+ * types, shapes and forms are set. Returns 1 if that is done, 0 if the node has to be lowered
+ * otherwise, or a negative errno.
  */
 static int move_bytes(struct ox *l)
 {
@@ -377,10 +384,13 @@ static bool is_constant_pair(struct ox *l)
 }
 
 /*
- * Defers the node at hand if its result is a function of the elements of one dequantised value,
- * with single constants as other operands and at most MAX_DEPTH such nodes in a row (for int16, one
- * Relu), so that a QuantizeLinear behind it can become a table. Nodes of two dequantised values are
- * left to defer_pair(), nodes of none to defer_behind(). Returns 1 if the node is deferred, 0 if it
+ * Defers the node at hand if its result is a function of the elements of one dequantised value of 8
+ * bits, with single constants as other operands, at most 8 operands and at most MAX_DEPTH such
+ * nodes in a row (for int16, one Relu), so that a QuantizeLinear behind it can become a table; the
+ * result then has that value's carrier, type and shape. A sum, difference or product with a
+ * dequantised constant of several elements (is_constant_pair()) is deferred without a carrier.
+ * Nodes of two dequantised values are left to defer_pair(), nodes of none to defer_behind().
+ * Constant operands that wait for a node are lowered. Returns 1 if the node is deferred, 0 if it
  * has to be lowered now, or a negative errno.
  */
 static int defer_function(struct ox *l)
@@ -433,7 +443,7 @@ static int defer_function(struct ox *l)
 /* ---- sums ---- */
 
 /*
- * Defers the node at hand, which sums (kind is PRODUCT or AVERAGE), if operand 0 is a dequantised
+ * Defers the node at hand, of kind PRODUCT, AVERAGE or NORMALISE, if operand 0 is a dequantised
  * value (for PRODUCT also of float8, and ox_foldable() has to be true) and its only result has one
  * reader and is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if the
  * node is deferred, or 0 if it has to be lowered now.
@@ -478,8 +488,10 @@ static int defer_concat(struct ox *l)
 
 /*
  * Defers the node at hand if a QuantizeLinear behind it may fold it, or lowers it on integers if it
- * only moves elements; nodes of other domains than ONNX's are left alone. Returns 1 if nothing is
- * left to do now, 0 if the node has to be lowered, or a negative errno.
+ * only moves elements; nodes of other domains than ONNX's are left alone, but for DequantizeLinear,
+ * and nodes that normalise rows are deferred only with --requant rescale. Returns 1 if nothing is
+ * left to do now, 0 if the node has to be lowered (also if it has no first result), or a negative
+ * errno.
  */
 int ox_defer(struct ox *l)
 {

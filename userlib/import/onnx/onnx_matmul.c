@@ -72,9 +72,10 @@ int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 }
 
 /*
- * Emits the product of int32 matrices a [...,M,K] and b [...,K,N], modulo 2^32: all products of
- * elements in one tensor of one dimension more, then their sums. Returns the graph tensor, -EINVAL
- * if the shapes do not fit or the rank is above 7, or another negative errno.
+ * Emits the product of int32 matrices a [...,M,K] and b [...,K,N], both of rank 2 or more, modulo
+ * 2^32: all products of elements in one tensor of one dimension more, then their sums; leading
+ * dimensions broadcast. Returns the graph tensor, -EINVAL if the shapes do not fit or the rank is
+ * above 7, or another negative errno.
  */
 static int wide_sums(struct ox *l, int a, int b)
 {
@@ -103,8 +104,9 @@ static int wide_sums(struct ox *l, int a, int b)
 /*
  * Emits the product of a and b, which have one type, as NumPy's matmul: a vector counts as a row
  * (a) or column (b), and the result does not have that dimension. The result has the operands'
- * type. Returns the graph tensor, -ENOTSUP for types other than int32 and floats, -EINVAL if types
- * or shapes do not fit, or another negative errno; a negative operand is returned as it is.
+ * type. Returns the graph tensor, -ENOTSUP for types other than int32, float32, float16, bfloat16
+ * and float8, -EINVAL if types or shapes do not fit or an operand has rank 0, or another negative
+ * errno; a negative operand is returned as it is.
  */
 static int matmul(struct ox *l, int a, int b)
 {
@@ -133,6 +135,10 @@ static int matmul(struct ox *l, int a, int b)
 	return ox_cast(l, ox_reshape(l, y, rank, dim), t);
 }
 
+/*
+ * Lowers MatMul of operands 0 and 1, as NumPy's matmul. Returns 0, -EINVAL if types or shapes do
+ * not fit, -ENOTSUP for types that matmul() does not take, or another negative errno.
+ */
 int ox_matmul(struct ox *l)
 {
 	return ox_result(l, 0, matmul(l, ox_x(l, 0), ox_x(l, 1)), NULL, false);
@@ -140,7 +146,9 @@ int ox_matmul(struct ox *l)
 
 /*
  * Lowers Gemm: alpha * A * B + beta * C of operands 0 to 2, with A and B transposed if transA and
- * transB say so; C may be absent. Returns 0 or a negative errno.
+ * transB say so; C may be absent, alpha and beta are 1 by default. Returns 0, -EINVAL if A or B has
+ * a rank below 2 or shapes or types do not fit, -ENOTSUP if one has a higher rank or the type is
+ * not taken, or another negative errno.
  */
 int ox_gemm(struct ox *l)
 {

@@ -63,9 +63,10 @@ bool ox_is_const_value(const struct ox *l, const struct ox_value *v)
 
 /*
  * Returns operand k of the node at hand as a constant tensor with its data, in the file's order of
- * dimensions; the graph owns it. Returns NULL after ox_fail() if the operand is absent or not
- * constant. If it is not constant, the given inputs (o.given) from which it is computed are noted
- * in l->wanted, so that another attempt can make them constant.
+ * dimensions; the graph owns it. Returns NULL after ox_fail() if the operand is absent (-EINVAL),
+ * consists of strings or is not constant (-ENOTSUP), or cannot be read. If it is not constant, the
+ * given inputs (o.given) from which it is computed are noted in l->wanted, so that another attempt
+ * can make them constant.
  */
 const weft_tensor *ox_const(struct ox *l, int k)
 {
@@ -191,9 +192,10 @@ bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool ab
 }
 
 /*
- * Writes a list of integers to v, which has room for max: the attribute of that name, where older
- * opsets have the list, or else constant operand k, where newer ones have it. Returns the count, 0
- * if both are absent, or a negative errno.
+ * Writes a list of integers to v, which has room for max: the attribute of that name if the node
+ * has it, as in older opsets, or else constant operand k, where newer ones have it. Returns the
+ * count, 0 if both are absent, -EINVAL if there are more than max or the operand is no list of
+ * int32 or int64, -ENOTSUP if the operand is not constant, or another negative errno.
  */
 int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v)
 {

@@ -25,7 +25,12 @@
 #define BELOW     (1 << 30)    /* limit of the magnitude of constants */
 #define TABLE_TOP 32767        /* the table's entry for 2^14, the least argument */
 
-/* Returns a RESCALE of int32 or int8 x to type `to` by real, about `most` at most in magnitude, with y_zp added. */
+/*
+ * Emits int32 or int8 x rescaled to type `to` by the nearest factor to real, ties rounded up, with
+ * y_zp added. `most` is about the greatest magnitude of x. Returns the graph tensor, -ENOTSUP if
+ * real is not above 0 or real * most is 2^30 or more, or another negative errno; a negative x is
+ * returned as it is.
+ */
 static int rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp)
 {
 	struct ox_factor f;
@@ -35,7 +40,10 @@ static int rescaled(struct ox *l, int x, weft_dtype to, double real, double most
 	return ox_rescale(l, x, to, f, 0, y_zp);
 }
 
-/* Returns op of x and the number v. */
+/*
+ * Emits op of int32 x and the number v, an int32 constant. Returns the graph tensor, or a negative
+ * errno; a negative x is returned as it is.
+ */
 static int with(struct ox *l, weft_opcode op, int x, double v)
 {
 	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, v);
@@ -43,7 +51,10 @@ static int with(struct ox *l, weft_opcode op, int x, double v)
 	return c < 0 ? c : ox_binary(l, op, x, c);
 }
 
-/* Returns int32 x / 2^n, rounded half up. */
+/*
+ * Emits int32 x / 2^n, rounded half up. Returns the graph tensor, or a negative errno; a negative x
+ * is returned as it is.
+ */
 static int right(struct ox *l, int x, int n)
 {
 	weft_attr a = { .shift = { .round = true } };
@@ -52,7 +63,10 @@ static int right(struct ox *l, int x, int n)
 	return c < 0 ? c : ox_op(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, (int[]){ x, c }, 2, WEFT_INT32, ox_t(l, x)->rank, ox_t(l, x)->dim);
 }
 
-/* Returns a * b / 2^shift of int32, rounded half up; b has a's dimensions, or 1 in their place. */
+/*
+ * Emits a * b / 2^shift of int32, rounded half up; b has a's dimensions, or 1 in their place.
+ * Returns the graph tensor, or a negative errno; a negative operand is returned as it is.
+ */
 static int product(struct ox *l, int a, int b, int shift)
 {
 	weft_attr m = { .mul = { .shift = (int8_t)shift } };
@@ -62,15 +76,20 @@ static int product(struct ox *l, int a, int b, int shift)
 	return ox_op(l, WEFT_OP_MUL, &m, (int[]){ a, b }, 2, WEFT_INT32, ox_t(l, a)->rank, ox_t(l, a)->dim);
 }
 
-/* Returns x in int32. */
+/*
+ * Emits x as int32 by a RESCALE with factor 1. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
+ */
 static int wide(struct ox *l, int x)
 {
 	return x < 0 ? x : ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
 }
 
 /*
- * Says whether node n is a function of rows of x that can be done in integers: 8 bits in and out, one
- * row along the last axis of at most MOST_ROW elements.
+ * Says whether node n, whose result is quantised with q, can be done in integers row by row, and
+ * sets *x to its dequantised operand 0: --requant rescale is set, operand and result have 8 bits,
+ * operand 0 was dequantised with one constant scale and zero point, axis is -1 or the last one of
+ * rank 1 or more, and a row has at most MOST_ROW (4096) elements. If not, *x does not count.
  */
 static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct ox_q *q, struct ox_side *x)
 {
@@ -90,6 +109,12 @@ static void in_order(int8_t *perm)
 		perm[i] = (int8_t)i;
 }
 
+/*
+ * Computes Softmax n between a DequantizeLinear and a QuantizeLinear with parameters q by
+ * TFL_SOFTMAX of the codes and a RESCALE; codes are within one step of the exact ones. Returns the
+ * int8 tensor (128 less for uint8) with *done true and perm the file's order of dimensions; 0 with
+ * *done unchanged if of_rows() does not take the node; or a negative errno.
+ */
 int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	struct ox_side x;
@@ -108,7 +133,11 @@ int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	return y;
 }
 
-/* Returns the table of 1/sqrt for arguments 2^14 to 2^16, which TABLE takes less 2^15. */
+/*
+ * Adds an int16 constant of 513 entries for TABLE: entry i is TABLE_TOP / sqrt(i / 128), and
+ * TABLE_TOP for i below 128. Index i stands for the argument 128 i, 2^14 to 2^16, less 2^15.
+ * Returns the graph tensor, or a negative errno.
+ */
 static int root_table(struct ox *l)
 {
 	static const int64_t entries = 513;
@@ -120,8 +149,10 @@ static int root_table(struct ox *l)
 }
 
 /*
- * Returns float vector v, or zeros if it is NULL, times `by` in int32 along the last of rank
- * dimensions; limited to +-BELOW.
+ * Adds an int32 constant with `rank` dimensions, of which the last has n elements and the others 1:
+ * constant float32 v (one element is repeated), times `by`, rounded to nearest and limited to
+ * +-BELOW (2^30); NaN, and all elements if v is NULL, give 0. Returns the graph tensor, or a
+ * negative errno.
  */
 static int vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
 {
@@ -141,8 +172,9 @@ static int vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t
 }
 
 /*
- * Says whether operand k of node n is absent, or a constant float32 vector of `elements` or one
- * element; *most becomes its largest magnitude.
+ * Says whether operand k of node n is a constant float32 tensor of `elements` or one element; an
+ * absent operand 2 passes, too. *most becomes its largest magnitude, or 0. A node on which the
+ * operand waits is lowered.
  */
 static bool is_vector(struct ox *l, const onnx_node *n, size_t k, int64_t elements, double *most)
 {
@@ -170,8 +202,9 @@ struct row {
 };
 
 /*
- * Returns n e - s of the rows of int32 codes, times r: the normalised codes in units of w->unit, at
- * most sqrt(n) in magnitude.
+ * Emits, for rows of int32 codes q along the last dimension, (n e - s) * r as the file's head
+ * defines it: the normalised codes as int32 in units of w->unit, at most sqrt(n) in magnitude.
+ * Returns the graph tensor, or a negative errno (-ENOTSUP if 1 / n has no RESCALE).
  */
 static int normalised(struct ox *l, int q, const struct row *w)
 {
@@ -199,7 +232,10 @@ static int normalised(struct ox *l, int q, const struct row *w)
 	return y < 0 || half < 0 ? l->err : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, half);
 }
 
-/* Returns what rows of n codes are normalised with; epsilon is divided by scale^2. */
+/*
+ * Returns with what rows of n codes are normalised; the caller has divided epsilon by the square of
+ * the codes' scale.
+ */
 static struct row row_of(int64_t n, double epsilon)
 {
 	struct row w = { .n = n, .epsilon = (double)n * epsilon };
@@ -214,7 +250,12 @@ static struct row row_of(int64_t n, double epsilon)
 	return w;
 }
 
-/* Emits LayerNormalization n of x with vectors gamma and beta. Returns the codes, or a negative errno. */
+/*
+ * Emits LayerNormalization n of dequantised x, quantised with q, with operands 1 (gamma) and 2
+ * (beta, may be absent); `most` is gamma's largest magnitude. Returns the int8 tensor (128 less for
+ * uint8) in the file's order of dimensions, -ENOTSUP if the fixed-point formats do not fit the
+ * ratio of `most` to q's scale, or another negative errno.
+ */
 static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double most)
 {
 	const onnx_attribute *e = ox_node_attr(n, "epsilon");
@@ -240,6 +281,14 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 	return y < 0 ? y : rescaled(l, y, WEFT_INT8, ldexp(1, -f - h), 0x1p31, ox_q_zp(q));
 }
 
+/*
+ * Computes LayerNormalization n between a DequantizeLinear and a QuantizeLinear with parameters q
+ * in integers; codes are within one step of the exact ones. Returns the int8 tensor (128 less for
+ * uint8) with *done true and perm the file's order of dimensions; 0 with *done unchanged if
+ * of_rows() does not take the node, gamma or beta is no constant float32 vector of a row's length
+ * or one element, gamma is all 0, or an element of beta is 1000 or more steps of the result; or a
+ * negative errno.
+ */
 int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	struct ox_side x;

@@ -96,8 +96,9 @@ static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t strid
 
 /*
  * Emits a pool of x [N,spatial...,C] with window w as slices of the padded input, one for each
- * element of the window, combined by operator op; fill is the padding's value. Returns the graph
- * tensor, -ENOTSUP if the window has more than MAX_TAPS elements, or another negative errno.
+ * element of the window, combined by operator op; fill is the padding's value. Elements that no
+ * window reaches are cut off first. Returns the graph tensor, -ENOTSUP if the window has more than
+ * MAX_TAPS (1024) elements, or another negative errno; a negative x is returned as it is.
  */
 static int taken_apart(struct ox *l, weft_opcode op, int x, const struct ox_window *w, double fill)
 {
@@ -258,8 +259,10 @@ int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_
 }
 
 /*
- * Lowers MaxPool and AveragePool of operand 0 over one to three spatial dimensions. Returns 0,
- * -ENOTSUP if the indices of the maxima are wanted, or another negative errno.
+ * Lowers MaxPool and AveragePool of operand 0, [N,C,spatial...] with one to three spatial
+ * dimensions. Returns 0, -EINVAL for a rank below 3, a window that does not fit or an AveragePool
+ * of integers, -ENOTSUP for a rank above 5, if the indices of the maxima are wanted, or for types
+ * or windows that are not taken, or another negative errno.
  */
 int ox_pool(struct ox *l)
 {
@@ -280,8 +283,9 @@ int ox_pool(struct ox *l)
 }
 
 /*
- * Lowers GlobalMaxPool and GlobalAveragePool of operand 0, floats, to reductions along each spatial
- * dimension. Returns 0, -ENOTSUP for other types, or another negative errno.
+ * Lowers GlobalMaxPool and GlobalAveragePool of operand 0, floats of rank 3 or more, to reductions
+ * along each spatial dimension, which stays with length 1. Returns 0, -ENOTSUP for other types,
+ * -EINVAL for a rank below 3, or another negative errno.
  */
 int ox_global_pool(struct ox *l)
 {

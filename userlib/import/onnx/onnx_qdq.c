@@ -245,8 +245,10 @@ static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 /*
  * Computes product n (Conv, ConvTranspose, Gemm or MatMul) of dequantised operands, whose result is
  * quantised with q, as integer sums and their requantisation. Returns the tensor of codes (int8 for
- * uint8), with *done set and *perm the order of its dimensions; 0 with *done unchanged if types or
- * parameters do not allow it; or a negative errno, after which n is the node at hand.
+ * uint8), with *done set and perm the order of its dimensions; 0 with *done unchanged if operands
+ * are not dequantised so, or only one of operand and result is int16, or int16 comes with zero
+ * points or weights that are not symmetric; or a negative errno. The node at hand is the same
+ * afterwards; l->subst is NULL once the product has been tried.
  */
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -340,10 +342,12 @@ static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q
 }
 
 /*
- * Computes Concat n of operands that are constants or functions of quantised values, whose result is quantised
- * with q: each is mapped by itself with ox_map(), then they are joined. Returns the tensor of
- * codes, with *done set and *perm the order of its dimensions; 0 with *done false if an operand
- * cannot be mapped; or a negative errno.
+ * Computes Concat n of operands that are constants or functions of quantised values, whose result
+ * is quantised with q: each is mapped by itself with ox_map(), or quantised if it is constant,
+ * brought to the first one's order of dimensions, then they are joined. Returns the tensor of
+ * codes, with *done set and perm the order of its dimensions; 0 with *done not set if an operand
+ * cannot be mapped or there are none or more than 65; or a negative errno, -EINVAL if ranks differ
+ * or the axis is wrong.
  */
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -386,8 +390,10 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 /* ---- QuantizeLinear ---- */
 
 /*
- * Sets *q to scale and zero point of the QuantizeLinear at hand. Returns false if they are not
- * constant single numbers, attribute precision is set, or the type is not int8, uint8 or int16.
+ * Sets *q to scale and zero point of the QuantizeLinear at hand, on which nodes that make them are
+ * lowered. Returns true; or false if they are not constant single numbers, attribute precision is
+ * set, the type is not int8, uint8 or int16 (without a zero point: output_dtype's, else uint8), or
+ * output_dtype contradicts the zero point.
  */
 static bool read_q(struct ox *l, struct ox_q *q)
 {
@@ -422,9 +428,10 @@ static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, 
 }
 
 /*
- * Sets lim[0] and lim[1] to the codes that the limits of node n, a Relu or Clip, have with q. Since
- * QuantizeLinear is monotonic, limiting codes to them gives the same result. Returns false if a
- * limit is not constant or min is above max.
+ * Sets lim[0] and lim[1] to the codes that the limits of node n, a Relu (0 and the greatest
+ * float32) or Clip, have with q; uint8 codes are 128 less. Since QuantizeLinear is monotonic,
+ * limiting codes to them gives the same result. Returns false if a limit is no constant float32
+ * number, min is above max, or after a failure.
  */
 static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, int32_t *lim)
 {
@@ -446,9 +453,10 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 
 /*
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat,
- * product, average or Resize, or the sum, difference or product of two dequantised values. Returns
- * the tensor of codes, with *done set and *perm the order of its dimensions; 0 if it cannot be done
- * so; or a negative errno.
+ * product, average, Resize, Softmax or LayerNormalization by its own function, any other by
+ * ox_fold_pair() as a product (Mul), difference (Sub) or else sum of two dequantised values.
+ * Returns the tensor of codes, with *done set and perm the order of its dimensions; 0 with *done
+ * not set if it cannot be done so; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {

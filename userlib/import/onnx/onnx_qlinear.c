@@ -163,8 +163,10 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 }
 
 /*
- * Lowers QLinearAdd and QLinearMul: in integers if the parameters are constant and that gives the
- * exact result for every pair of codes, else in floats on the host. Returns 0 or a negative errno.
+ * Lowers QLinearAdd and QLinearMul: in integers if both operands are of 8 bits, not both constant,
+ * with constant parameters, and an integer form gives the exact result for every pair of codes
+ * (with --requant rescale also an inexact one), else in floats on the host. Returns 0, -ENOTSUP for
+ * scales other than one float, -EINVAL if shapes do not broadcast, or another negative errno.
  */
 int ox_qlinear_binary(struct ox *l)
 {
@@ -259,8 +261,9 @@ int ox_qlinear_unary(struct ox *l)
 
 /*
  * Emits operand k of the node at hand, with its scale and zero point behind it, requantised with q,
- * and sets *perm to the order of its dimensions. Returns the graph tensor, -ENOTSUP if its
- * parameters are not constant single numbers, or another negative errno.
+ * and sets perm to the order of its dimensions. Returns the graph tensor, -ENOTSUP without a
+ * message if the operand is constant or not of 8 bits or its parameters are not constant single
+ * numbers, or another negative errno.
  */
 static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
 {
@@ -314,8 +317,9 @@ static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 
 /*
  * Lowers QLinearConcat, whose operands are the result's scale and zero point, then value, scale and
- * zero point of each of up to 64 parts: in integers if all parameters are constant, else in floats
- * on the host. Returns 0 or a negative errno.
+ * zero point of each of 1 to 64 parts: in integers if all parts are computed values of 8 bits and
+ * all parameters are constant, else in floats on the host. Returns 0, -ENOTSUP for another number
+ * of parts, -EINVAL if axis is missing or out of range or shapes differ, or another negative errno.
  */
 int ox_qlinear_concat(struct ox *l)
 {

@@ -11,8 +11,9 @@
 /*
  * Emits operand k of the node at hand, a scale or zero point, with the rank of x so that it
  * broadcasts: one number, one for each index of axis, or one for each block of `block` elements
- * along axis (0: as many as fit), repeated. Returns the graph tensor, -EINVAL if rank or number of
- * blocks does not fit, or another negative errno.
+ * along axis (0: x's length over the number of blocks, rounded up), repeated. Returns the graph
+ * tensor, -EINVAL if the operand is missing or its rank or number of blocks does not fit, or
+ * another negative errno.
  */
 static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_t block)
 {
@@ -45,9 +46,10 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 }
 
 /*
- * Sets in[0] to x and in[1], in[2] to the scale and zero point of the node at hand in the form that
- * the graph's operators take. Returns the number of operands, 3, or 2 if there is no zero point
- * (in[2] is 0 then), or a negative errno.
+ * Sets in[0] to x and in[1], in[2] to the scale and zero point (operands 1 and 2) of the node at
+ * hand in the form that the graph's operators take, along attribute axis (default 1) in blocks of
+ * attribute block_size. Returns the number of operands, 3, or 2 if there is no zero point (in[2] is
+ * 0 then), -EINVAL if axis, block_size or an operand's shape is wrong, or another negative errno.
  */
 static int parameters(struct ox *l, int x, int *in)
 {
@@ -70,8 +72,10 @@ static int parameters(struct ox *l, int x, int *in)
 
 /*
  * Lowers QuantizeLinear: makes its result in integers by ox_fold_qdq() if possible, else by the
- * host operator ONNX_QUANTIZE, whose uint8 results are held as int8 on the way to other operators.
- * Returns 0, -ENOTSUP for types that are not known, or another negative errno.
+ * host operator ONNX_QUANTIZE. A uint8 result with a constant zero point that is no output of the
+ * network is then held as int8, 128 less. Returns 0, -ENOTSUP if output_dtype or precision is not
+ * known or output_dtype is not the zero point's type, -EINVAL if a parameter's shape is wrong, or
+ * another negative errno.
  */
 int ox_quantize(struct ox *l)
 {

@@ -27,6 +27,10 @@ static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 	return ox_binary(l, weft_is_plain_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
 }
 
+/*
+ * Emits x to the power 0.5. Returns the graph tensor, or a negative errno; a negative x is returned
+ * as it is.
+ */
 static int root(struct ox *l, int x)
 {
 	return x < 0 ? x : ox_binary(l, WEFT_OP_POW, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, 0.5));
@@ -97,8 +101,10 @@ static int drop(struct ox *l, int x, unsigned axes)
 
 /*
  * Lowers the Reduce nodes of operand 0. The axes are operand 1 or, in older opsets, an attribute;
- * none means all of them, or, if noop_with_empty_axes is set, no reduction. keepdims 0 drops the
- * axes. Returns 0 or a negative errno.
+ * none means all of them, or, if noop_with_empty_axes is set, no reduction (ReduceSumSquare then
+ * squares, the others give operand 0). keepdims 0 drops the axes. Returns 0, -EINVAL if an axis is
+ * out of range, -ENOTSUP if the axes are not constant or the type is not taken, or another negative
+ * errno.
  */
 int ox_reduce_node(struct ox *l)
 {
@@ -204,6 +210,10 @@ int ox_softmax(struct ox *l)
 
 /* ---- normalisations ---- */
 
+/*
+ * Emits 1 / sqrt(variance + epsilon). Returns the graph tensor, or a negative errno; a negative
+ * variance is returned as it is.
+ */
 static int rsqrt(struct ox *l, int variance, double epsilon)
 {
 	return ox_unary(l, WEFT_OP_RSQRT, ox_shift(l, variance, epsilon));

@@ -276,9 +276,11 @@ static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n
 }
 
 /*
- * Sets axes[i] to the dimensions of v that the node at hand resizes, and a[i] to lengths, scale and
- * region of each; both have room for 8. Returns their count, or a negative errno (l->err if v is
- * NULL).
+ * Sets axes[i] to the dimensions of v that the node at hand resizes (attribute axes, else all), and
+ * a[i] to lengths, scale and region of each; both have room for 8. Returns their count; l->err if v
+ * is NULL; -EINVAL if an axis is out of range, the counts of scales, sizes and limits of the region
+ * do not fit, or a length is not 1 to 2^31 - 1; -ENOTSUP if scales or sizes are not constant; or
+ * another negative errno.
  */
 int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a)
 {

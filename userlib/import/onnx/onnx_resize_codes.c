@@ -96,8 +96,10 @@ static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps
 }
 
 /*
- * Says whether TOSA's limits on RESIZE allow steps s along axis a, and sets *border to RESIZE's
- * border attribute for the output's length, in 1 / s->n elements.
+ * Says whether TOSA's limits on RESIZE allow steps s along axis a: lengths below 16384, n up to
+ * 2048, d below 16 n, the offset from -n and the border from -16 n to below 16 n and n. Sets
+ * *border in either case to RESIZE's border attribute for the output's length, in 1 / s->n
+ * elements.
  */
 static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *border)
 {
@@ -125,9 +127,11 @@ static bool chooses(const struct ox *l, const struct ox_axis *a, const struct st
 }
 
 /*
- * Changes the offset of steps s so that RESIZE of mode nearest takes the elements along axis a that
- * ONNX takes. RESIZE takes the upper element at the middle between two; smaller or larger offsets
- * turn that into floor, ceil or the lower element. Returns false if none of four offsets does it.
+ * Changes steps s so that RESIZE of mode nearest takes the elements along axis a that ONNX takes: n
+ * and d are doubled, and the offset is the first of four that does it. RESIZE takes the upper
+ * element at the middle between two; smaller or larger offsets turn that into floor, ceil or the
+ * lower element. Returns false, with *s of no use, if none of the four does it within RESIZE's
+ * limits.
  */
 static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {
@@ -336,7 +340,8 @@ static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 
 /*
  * Adds a new float32 constant [1,H,W,1] with element y[i] * x[k] for row i and column k of the
- * output, whose lengths are yx[0].out and yx[1].out. Returns the graph tensor, or a negative errno.
+ * output, whose lengths are yx[0].out and yx[1].out. Returns the graph tensor, or -ENOTSUP if it
+ * would have more than 2^31 - 1 elements or cannot be allocated.
  */
 static int weights(struct ox *l, const float *y, const float *x, const struct ox_axis *yx)
 {
@@ -461,8 +466,10 @@ int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const str
 /*
  * Computes linear Resize node n of a dequantised 8-bit value, whose result is quantised with q, by
  * RESIZE and a requantisation of its sums. Returns the tensor of codes (int8 for uint8), with *done
- * set and *perm the order of its dimensions (channels last); 0 with *done unchanged if RESIZE
- * cannot do it; or a negative errno, after which n is the node at hand.
+ * set and perm the order of its dimensions (channels last); 0 with *done unchanged if q is int16,
+ * the operand was not dequantised from 8 bits with one constant scale, or RESIZE cannot do it
+ * (other than height and width, steps beyond its limits, more than 65535 sums to one); or a
+ * negative errno. The node at hand is the same afterwards; l->subst[0] is NULL.
  */
 int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {

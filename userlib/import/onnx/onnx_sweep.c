@@ -91,8 +91,9 @@ static void sweep_srcs(weft_graph *g, int *to)
 
 /*
  * Removes from the graph all tensors that are no input and on which no output depends, their
- * operators, and records of nodes without operators; what stays is renumbered. Returns 0 or a
- * negative errno.
+ * operators, and records of nodes without operators, and frees what they own; what stays is
+ * renumbered. Returns 0, or -EINVAL or -ENOMEM, with the graph unchanged, if the lists that it
+ * needs exceed l->room or memory.
  */
 int ox_sweep(struct ox *l)
 {

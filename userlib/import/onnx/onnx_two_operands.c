@@ -164,9 +164,10 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 
 /*
  * Emits the integer sum or difference (op) of quantised a and b, in order perm, in the first form
- * that gives f, the exact results of all pairs of codes, and sets *done. Unless exact results are
- * asked for (--requant), the first form in range is taken. Returns the graph tensor, 0 with *done
- * false if there is none, or a negative errno.
+ * that gives f, the exact results of all pairs of codes, and sets *done to whether there is one.
+ * With --requant rescale or runtime the first form with ties half up that is in range is taken,
+ * whatever it gives. Returns the graph tensor, 0 with *done false or unchanged if there is none, or
+ * a negative errno.
  */
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
                     const int8_t *perm, const int32_t *f, bool *done)
@@ -260,8 +261,10 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 /*
  * Computes the sum, difference or product (op) of two quantised operands of one rank, quantised
  * again with q, in integers; qlinear chooses the rounding of QLinearAdd and QLinearMul. Returns the
- * tensor of codes (int8 for uint8), with *done set and *perm the order of its dimensions; 0 with
- * *done false if that is not possible; or a negative errno.
+ * tensor of codes (int8 for uint8), with *done set and perm the order of its dimensions, in which a
+ * is held; 0 with *done not set if the ranks differ, int16 comes with 8 bits, as a product or with
+ * zero points, or no integer form is found and exact results are not asked for; or a negative
+ * errno. With --requant exact a table of all pairs is the last resort.
  */
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  int8_t *perm, bool *done)

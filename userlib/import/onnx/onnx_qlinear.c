@@ -165,8 +165,9 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 /*
  * Lowers QLinearAdd and QLinearMul: in integers if both operands are of 8 bits, not both constant,
  * with constant parameters, and an integer form gives the exact result for every pair of codes
- * (with --requant rescale also an inexact one), else in floats on the host. Returns 0, -ENOTSUP for
- * scales other than one float, -EINVAL if shapes do not broadcast, or another negative errno.
+ * (with --requant rescale or runtime also an inexact one), else in floats on the host. Returns 0,
+ * -ENOTSUP for scales other than one float, -EINVAL if shapes do not broadcast, or another negative
+ * errno.
  */
 int ox_qlinear_binary(struct ox *l)
 {

@@ -106,9 +106,9 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 };
 
 /*
- * Writes operator o's name to name, which has a number of bytes: "CUSTOM:" and up to 40 bytes of
- * its own name for custom operators, the format's name for known ones, the code for others.
- * Characters that are not printable become '?'.
+ * Writes operator o's name to name, which has a number of bytes: "CUSTOM:" and up to 40 bytes of its own
+ * name for custom operators, the format's name for known ones, "STABLEHLO (code N)" for codes 162 to 209,
+ * "code N" for others. Characters that are not printable become '?'.
  */
 static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 {
@@ -146,8 +146,8 @@ int tfl_result(struct tfl_lower *l, int k)
 
 /*
  * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or
- * UNPACK, and makes the first the result at hand. Returns 0, -ENOTSUP, or the errno of
- * tfl_result().
+ * UNPACK, or 1 or 2 if it is TOPK_V2, and makes the first the result at hand. Returns 0, -ENOTSUP for
+ * another number, or the errno of tfl_result().
  */
 static int check_results(struct tfl_lower *l)
 {
@@ -179,6 +179,10 @@ static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int
 	return made == l->m->outputs.n;
 }
 
+/*
+ * Leaves operator o, number i, out of the network: notes it in l->left_out and records it, by its name,
+ * among the graph's sources. Returns 0 or -ENOMEM.
+ */
 static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const char *name)
 {
 	l->left_out = o;
@@ -186,10 +190,11 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 }
 
 /*
- * Lowers operator i of the file into operators of the graph. If the caller asked for the backbone
- * alone and it is a custom operator at the end, it is left out; if its operands are constant, its
- * result may become a constant instead. Returns 0, -ENOTSUP if the operator is not supported, or
- * another negative errno.
+ * Lowers operator i of the file into operators of the graph, and makes it the operator at hand. If the
+ * caller asked for the backbone alone and it is a custom operator at the end, it is left out; if its
+ * operands are constant, its result may become a constant instead. The lowering for float32 operands is
+ * looked for first, then that on the host, then that in `lowerings`. Returns 0, -ENOTSUP if the operator
+ * is not supported, or another negative errno.
  */
 static int lower_op(struct tfl_lower *l, int i)
 {
@@ -255,9 +260,9 @@ static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t,
 }
 
 /*
- * Sets the open dimensions of *shape, of input i and file tensor t, to what the caller's options
- * say of that input. If they say nothing, they stay as in the file and l->n_open counts the input.
- * Returns 0, or -EINVAL with a line in msg if the options contradict the file.
+ * Sets the open dimensions of *shape, of input i and file tensor t, to what the caller's options say of
+ * that input. If they say nothing, they stay as in the file and l->n_open counts the input. Returns 0, or
+ * -EINVAL with a line in msg if the options give another shape than the file allows, or values.
  */
 static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
 {
@@ -299,9 +304,9 @@ static int all_bound(struct tfl_lower *l)
 }
 
 /*
- * Makes input i of the file an input of the graph, with the shape that the caller gave where the
- * file leaves it open. Returns 0, -EINVAL if the tensor is constant, int4 or an input twice, or
- * another negative errno.
+ * Makes input i of the file an input of the graph, with the shape that the caller gave where the file
+ * leaves it open. Returns 0; -EINVAL if the index is out of range, the tensor is constant, int4 or an
+ * input twice, or the options contradict the file; or another negative errno.
  */
 static int add_input(struct tfl_lower *l, uint32_t i)
 {

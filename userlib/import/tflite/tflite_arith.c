@@ -99,9 +99,9 @@ static bool power_of_two_shifts(const struct pair *p, int shift[2])
 }
 
 /*
- * Emits int16 x >> shift as int32, with halves rounded away from zero. For that x is shifted left
- * by 15 bits first, since a factor of 1/2 alone would round half up. Returns the graph tensor, or a
- * negative errno.
+ * Emits int16 x >> shift as int32, with halves rounded away from zero; a shift of 0 only widens x. For
+ * the rounding x is shifted left by 15 bits first, since a factor of 1/2 alone would round half up.
+ * Returns the graph tensor, or a negative errno.
  */
 static int shifted(struct tfl_lower *l, int x, int shift)
 {
@@ -136,10 +136,11 @@ static int add_powers_of_two(struct tfl_lower *l, const struct pair *p, weft_opc
 }
 
 /*
- * Emits op, ADD or SUB, of the operands at hand as TFLite computes it: both are widened, rescaled
- * to twice the larger scale, combined, and rescaled to the result, with the activation. `powers`
- * allows the rule for scales that are powers of two; int32 has no scales. Returns the result's
- * tensor, or a negative errno.
+ * Emits op, ADD or SUB, of the operands at hand as TFLite computes it: both are widened, rescaled to
+ * twice the larger scale, combined, and rescaled to the result, with the activation. If `powers` is not
+ * 0, int16 operands whose three scales are powers of two are shifted instead. int32 has no scales, wraps,
+ * and takes no activation. Returns the result's tensor, -ENOTSUP if types differ or are others, or
+ * another negative errno.
  */
 static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int powers)
 {
@@ -172,8 +173,10 @@ static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int p
 }
 
 /*
- * Lowers ADD of 8-bit, int16 or int32 operands with its activation. Returns the result's tensor, or
- * a negative errno.
+ * Lowers ADD of two 8-bit, int16 or int32 operands of the result's type, which broadcast, with its
+ * activation (none for int32). int16 follows the rule for scales that are powers of two where they are,
+ * unless the option denies it. Returns the result's tensor, -ENOTSUP for other types, or another negative
+ * errno.
  */
 int tfl_lower_add(struct tfl_lower *l)
 {
@@ -186,8 +189,10 @@ int tfl_lower_add(struct tfl_lower *l)
 }
 
 /*
- * Lowers SUB of 8-bit, int16 or int32 operands with its activation. Returns the result's tensor, or
- * a negative errno.
+ * Lowers SUB of two 8-bit, int16 or int32 operands of the result's type, which broadcast, with its
+ * activation (none for int32). int16 follows the rule for scales that are powers of two where they are,
+ * unless the option denies it. Returns the result's tensor, -ENOTSUP for other types, or another negative
+ * errno.
  */
 int tfl_lower_sub(struct tfl_lower *l)
 {
@@ -212,8 +217,10 @@ static double product_factor(const struct tfl_lower *l, const struct pair *p)
 }
 
 /*
- * Lowers MUL of 8-bit, int16 or int32 operands: the product of the operands less their zero points,
- * rescaled to the result, with the activation. Returns the result's tensor, or a negative errno.
+ * Lowers MUL of two 8-bit, int16 or int32 operands of the result's type, which broadcast: the product of
+ * the operands less their zero points, rescaled to the result, with the activation. int32 has no scales,
+ * wraps, and takes no activation. Returns the result's tensor, -ENOTSUP for other types, or another
+ * negative errno.
  */
 int tfl_lower_mul(struct tfl_lower *l)
 {

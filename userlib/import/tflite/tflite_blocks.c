@@ -30,6 +30,10 @@ static int exchange(struct tfl_lower *l, int x, int rank, const int64_t *split, 
 	return tfl_reshape(l, x, y_rank, dim);
 }
 
+/*
+ * Emits graph tensor x, by an IDENTITY, as the operator's result. Returns the result's tensor, or a
+ * negative errno.
+ */
 static int finish(struct tfl_lower *l, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -38,9 +42,10 @@ static int finish(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE of operand 0, [N,H,W,C]: blocks of block_size by
- * block_size pixels become channels, or channels become such blocks. Returns the result's tensor,
- * -EINVAL if the blocks do not fit, or another negative errno.
+ * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE of operand 0, [N,H,W,C]: blocks of block_size by block_size
+ * pixels become channels, or channels become such blocks. Returns the result's tensor; -EINVAL if the
+ * rank is not 4, the block size not 1..4096, or the extents no multiples of it; or another negative
+ * errno.
  */
 int tfl_lower_space_depth(struct tfl_lower *l)
 {
@@ -74,9 +79,9 @@ struct blocks { int64_t size[2], edge[4]; };
 
 /*
  * Sets *b to the block sizes in constant operand 1 and the paddings or crops in constant operand 2,
- * before and after each of two spatial axes. An operand 0 of rank 3 has one axis; the second one
- * then has blocks of 1. Returns 0, -ENOTSUP if the counts do not fit rank 3 or 4, -EINVAL if a
- * number is out of range, or another negative errno.
+ * before and after each of two spatial axes. An operand 0 of rank 3 has one axis; the second one then has
+ * blocks of 1. Returns 0, -ENOTSUP if the counts do not fit rank 3 or 4, -EINVAL if a block is not
+ * 1..65536 or an edge not 0..INT32_MAX / 4, or another negative errno.
  */
 static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 {
@@ -203,9 +208,9 @@ static int paddings(struct tfl_lower *l, int rank, int64_t *v)
 }
 
 /*
- * Lowers PADV2: operand 0 padded as constant operand 1 says with the one constant element of
- * operand 2. Returns the result's tensor, -ENOTSUP if that is not constant or the type is not int8,
- * int16, int32 or float32, or another negative errno.
+ * Lowers PADV2: operand 0 padded as constant operand 1 says with the one constant element of operand 2.
+ * Returns the result's tensor, -ENOTSUP if that is not one constant or the type is not int8, uint8,
+ * int16, int32 or float32, -EINVAL if the paddings do not fit, or another negative errno.
  */
 int tfl_lower_pad_v2(struct tfl_lower *l)
 {
@@ -317,8 +322,9 @@ static int tiled(struct tfl_lower *l, int x, const int64_t *times)
 }
 
 /*
- * Lowers TILE: operand 0 repeated along each dimension as often as constant operand 1 says. Returns
- * the result's tensor, or a negative errno.
+ * Lowers TILE: operand 0 repeated along each dimension as often as constant operand 1 says. Returns the
+ * result's tensor, -EINVAL if operand 1 has not one count, 1 or more, for each dimension or there is
+ * none, or another negative errno.
  */
 int tfl_lower_tile(struct tfl_lower *l)
 {
@@ -333,9 +339,9 @@ int tfl_lower_tile(struct tfl_lower *l)
 }
 
 /*
- * Lowers BROADCAST_TO: dimensions of 1 of operand 0 are repeated until it has the result's shape,
- * which the file gives. Returns the result's tensor, -EINVAL if the operand does not broadcast to
- * it, or another negative errno.
+ * Lowers BROADCAST_TO: dimensions of 1 of operand 0 are repeated until it has the result's shape, l->y.
+ * Returns the result's tensor, -EINVAL if the operand does not broadcast to it, -ENOTSUP for a result of
+ * rank 0, or another negative errno.
  */
 int tfl_lower_broadcast_to(struct tfl_lower *l)
 {
@@ -357,8 +363,8 @@ int tfl_lower_broadcast_to(struct tfl_lower *l)
 
 /*
  * Lowers REVERSE_V2: operand 0 in reverse order along each of the axes in constant operand 1. The
- * integers are moved as they are, whatever the quantisation. Returns the result's tensor, or a
- * negative errno.
+ * integers are moved as they are, whatever the quantisation. Returns the result's tensor, -EINVAL if the
+ * result has another type or an axis is out of range, or another negative errno.
  */
 int tfl_lower_reverse(struct tfl_lower *l)
 {

@@ -24,6 +24,10 @@ struct tfl_codes {
 	float v[CODES];
 };
 
+/*
+ * Returns the entry of l->codes for that float tensor of the graph, the last one if there are several, or
+ * NULL.
+ */
 static const struct tfl_codes *find(const struct tfl_lower *l, int tensor)
 {
 	for (int i = l->n_codes; i--;)
@@ -32,6 +36,7 @@ static const struct tfl_codes *find(const struct tfl_lower *l, int tensor)
 	return NULL;
 }
 
+/* Returns a tensor of CODES elements of type t in one dimension, whose memory is data. */
 static weft_tensor row(weft_dtype t, void *data)
 {
 	return (weft_tensor){ .dtype = t, .rank = 1, .dim = { CODES, 1, 1, 1, 1, 1, 1, 1 }, .data = data };
@@ -77,9 +82,9 @@ static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
 }
 
 /*
- * Notes that float tensor y is x dequantised by TFL_DEQUANTIZE with attributes a, with the values
- * of all 256 codes, if x is int8. Returns y, also if nothing is noted because x has another type,
- * or a negative errno; a negative y is returned as it is.
+ * Notes that float tensor y is x dequantised by TFL_DEQUANTIZE with attributes a, with the values of all
+ * 256 codes, if x is int8. Returns y, also if nothing is noted because x has another type or MAX_FLOATS
+ * tensors are followed already; or a negative errno. A negative y is returned as it is.
  */
 int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 {
@@ -190,8 +195,8 @@ int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
 
 /*
  * Removes the operator that makes tensor t if nothing reads t and it is no output, then that of an
- * internal operand which nobody else reads, and so on. uses[i] is the number of readers of tensor i
- * and is updated.
+ * internal operand which nobody else reads (the last one, if there are several), and so on. uses[i] is
+ * the number of readers of tensor i and is updated.
  */
 static void take_out(struct tfl_lower *l, int *uses, int t)
 {

@@ -26,10 +26,11 @@ struct conv {
 };
 
 /*
- * Fills in quantisation, accumulator and kernel of *c from the operator at hand, and sets *x to the
- * graph tensor of its image, operand 0, and *w to type and shape of its weights, operand 1; both
- * have four dimensions. Returns 0, -ENOTSUP if the types do not go together, -EINVAL if a rank is
- * not 4, or another negative errno.
+ * Fills in *c from the operator at hand: real, the quantisation of image and result unless the image is
+ * float32, the sums' type and the kernel's extents; and sets *x to the graph tensor of the image, operand
+ * 0, and *w to type and shape of the weights, operand 1. Returns 0; -ENOTSUP if image and result differ
+ * in type or the weights for an image of integers are neither int8 nor uint8 (nor int4 for an 8-bit
+ * image); -EINVAL if image, weights or result has another rank than 4; or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 {
@@ -231,8 +232,10 @@ static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const wef
 }
 
 /*
- * Lowers CONV_2D of integers or float32, also with groups, with bias and activation. Returns the
- * result's tensor, -EINVAL if channels do not fit each other, or another negative errno.
+ * Lowers CONV_2D of integers or float32, also with groups, with bias and activation: as CONV2D; as
+ * DEPTHWISE_CONV2D if each group has one channel; otherwise as a convolution for each group. Returns the
+ * result's tensor, -EINVAL if channels do not fit each other or ranks are not 4, -ENOTSUP for types or
+ * groups that are not supported, or another negative errno.
  */
 int tfl_lower_conv(struct tfl_lower *l)
 {

@@ -40,6 +40,10 @@ static void row_sums(const struct dense *d, const int8_t *w, int64_t bias, bool 
 	}
 }
 
+/*
+ * Returns the bias of channel c from constant b of int48 or int32, which has one element for each channel
+ * or one for all.
+ */
 static int64_t bias_of(const weft_tensor *b, int64_t c)
 {
 	const int64_t i = weft_tensor_elements(b) > 1 ? c : 0;
@@ -75,8 +79,9 @@ static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int
 }
 
 /*
- * Emits FULLY_CONNECTED d of integer x as a convolution with a kernel of 1 by 1, requantised and
- * with the activation, as the operator's result. Returns the result's tensor, or a negative errno.
+ * Emits FULLY_CONNECTED d of integer x as a convolution with a kernel of 1 by 1, requantised and with the
+ * activation, as the operator's result. Requantisation follows LiteRT's rule in float64 if that runtime's
+ * bits are wanted, otherwise it is a RESCALE. Returns the result's tensor, or a negative errno.
  */
 static int dense(struct tfl_lower *l, const struct dense *d, int x)
 {
@@ -132,9 +137,10 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 }
 
 /*
- * Lowers FULLY_CONNECTED of 8-bit, int16 or float32 input, with bias and activation. Returns the
- * result's tensor, -ENOTSUP for types or a format of weights that are not supported, -EINVAL if the
- * shapes do not fit, or another negative errno.
+ * Lowers FULLY_CONNECTED of 8-bit, int16 or float32 input, with bias and activation. Returns the result's
+ * tensor; -ENOTSUP if input and result differ in type, the weights for an input of integers are neither
+ * int8 nor uint8 (nor int4 for an 8-bit input) or not of rank 2, or the option names another format of
+ * weights than the plain one; -EINVAL if the shapes do not fit; or another negative errno.
  */
 int tfl_lower_fully_connected(struct tfl_lower *l)
 {

@@ -96,9 +96,10 @@ static bool is_plain(const struct stairs *s, int64_t v)
 }
 
 /*
- * Sets *f to a factor, of 31 bits at most, with which a RESCALE with one rounding gives exact()'s
- * result for every sum of s; results beyond s->low and s->high may differ, since they are limited
- * later. Returns false if there is none.
+ * Sets *f to a factor, of 31 bits at most, with which a RESCALE with one rounding gives exact()'s result
+ * for every sum of s; results beyond s->low and s->high may differ, since they are limited later. Only
+ * multipliers that differ by at most 4 from the nearest one are looked at. Returns false, with *f
+ * unchanged, if none of them does, or the scale or a result is too large for RESCALE.
  */
 static bool one_multiplier(const struct stairs *s, struct tfl_factor *f)
 {
@@ -176,8 +177,9 @@ static bool fine_fits(const struct stairs *s, const struct fine_factor *f)
 }
 
 /*
- * Sets *f to a multiplier of 46 bits near the scale of s, with its shift, for which fine_fits() is
- * true. Returns false if none of four is, or the shift is out of range.
+ * Sets *f to a multiplier of 46 bits near the scale of s, with its shift, for which fine_fits() is true.
+ * Returns false if none of the four from the scale's own bits on is, or the shift is not 34..62; *f is
+ * then not to be used.
  */
 static bool fine_multiplier(const struct stairs *s, struct fine_factor *f)
 {
@@ -197,8 +199,9 @@ static bool fine_multiplier(const struct stairs *s, struct fine_factor *f)
 }
 
 /*
- * Adds an int32 constant with the multipliers of the n factors f along the last of `rank`
- * dimensions, the others 1. Returns the graph tensor, or a negative errno.
+ * Adds an int32 constant, named after the result at hand and `name`, with the multipliers of the n
+ * factors f along the last of `rank` dimensions, the others 1. Returns the graph tensor, or a negative
+ * errno.
  */
 static int per_channel_constant(struct tfl_lower *l, const char *name, int rank, int64_t n, const struct fine_factor *f)
 {

@@ -12,6 +12,10 @@ struct root {
 	struct fb_vec codes, buffers, tensors, operators;
 };
 
+/*
+ * Sets what messages about the file name from here on: `what`, such as "tensor", and its index (-1:
+ * none).
+ */
 static void enter(struct fb *b, const char *what, long index)
 {
 	b->what = what;
@@ -32,9 +36,10 @@ static int int_field(const struct fb *b, const struct fb_table *t, int field, in
 }
 
 /*
- * Sets t's data and data_len to buffer `index`, whose bytes are in the FlatBuffer, or elsewhere in
- * the file at the offset and of the size that the buffer gives; a buffer without bytes leaves data
- * NULL. Returns 0, or -EINVAL if the buffer is not wholly in the file.
+ * Sets t's data and data_len to buffer `index`, whose bytes are in the FlatBuffer, or elsewhere in the
+ * file at the offset (0 and 1 count as none) and of the size that the buffer gives; a buffer without
+ * bytes leaves data NULL. Returns 0, or -EINVAL if there is no such buffer or it is not wholly in the
+ * file.
  */
 static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_tensor *t)
 {
@@ -145,8 +150,8 @@ static int read_code(struct tfl_model *m, const struct root *r, int64_t index, s
 }
 
 /*
- * Reads table i of the subgraph's operators into m->ops[i], which keeps references into the file.
- * Returns 0 or -EINVAL.
+ * Reads table i of the subgraph's operators into m->ops[i]: code, operands, results and options, which
+ * stay references into the file and are not judged. Returns 0 or -EINVAL.
  */
 static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 {

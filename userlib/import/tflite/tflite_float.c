@@ -9,6 +9,7 @@
 
 #include "tflite_lower.h"
 
+/* Returns 0 if graph tensor x and the result at hand are float32, else -ENOTSUP. */
 static int need_float(struct tfl_lower *l, int x)
 {
 	if (l->g->tensors[x].t.dtype == WEFT_FP32 && l->y.dtype == WEFT_FP32)
@@ -59,9 +60,9 @@ static weft_opcode opcode(int code)
 }
 
 /*
- * Lowers the operator at hand, which has one float32 operand and is a single operator of the graph.
- * Returns the result's tensor, -ENOTSUP if operand or result is not float32, or another negative
- * errno.
+ * Lowers the operator at hand, which has one float32 operand and is a single operator of the graph. If
+ * the operand is a function of the codes of an 8-bit tensor, the result is noted as one, too. Returns the
+ * result's tensor, -ENOTSUP if operand or result is not float32, or another negative errno.
  */
 static int one_operand(struct tfl_lower *l)
 {
@@ -81,8 +82,9 @@ static int one_operand(struct tfl_lower *l)
 }
 
 /*
- * Lowers SQUARE of float32: operand 0 times itself. Returns the result's tensor, -ENOTSUP if
- * operand or result is not float32, or another negative errno.
+ * Lowers SQUARE of float32: operand 0 times itself. If the operand is a function of the codes of an 8-bit
+ * tensor, the result is noted as one, too. Returns the result's tensor, -ENOTSUP if operand or result is
+ * not float32, or another negative errno.
  */
 static int square(struct tfl_lower *l)
 {
@@ -96,8 +98,9 @@ static int square(struct tfl_lower *l)
 }
 
 /*
- * Sets *lo and *hi to the limits of a fused activation (RELU, RELU_N1_TO_1 or RELU6). Returns 0, or
- * -ENOTSUP for every other activation.
+ * Sets *lo and *hi to the limits of a fused activation: 0 and infinity for RELU, -1 and 1 for
+ * RELU_N1_TO_1, 0 and 6 for RELU6. Returns 0, or -ENOTSUP for every other activation (with 0 and
+ * infinity).
  */
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 {
@@ -129,7 +132,8 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 }
 
 /*
- * Emits the fused activation of float32 x, which has to be a clamp, as the operator's result.
+ * Emits the fused activation of float32 x, which has to be a clamp (RELU, RELU_N1_TO_1 or RELU6), as the
+ * operator's result. If x is a function of the codes of an 8-bit tensor, the result is noted as one, too.
  * Returns the result's tensor, -ENOTSUP for another activation, or another negative errno.
  */
 int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
@@ -166,6 +170,10 @@ static int two_operands(struct tfl_lower *l)
 	return y < 0 || !activation ? y : tfl_float_clamp(l, y, activation);
 }
 
+/*
+ * Lowers RELU, RELU6 and RELU_N1_TO_1 of float32 operand 0 to a CLAMP. Returns the result's tensor,
+ * -ENOTSUP if operand or result is not float32, or another negative errno.
+ */
 static int relu(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x), code = l->op->code;

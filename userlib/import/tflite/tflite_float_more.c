@@ -37,6 +37,10 @@ static int two(struct tfl_lower *l, weft_opcode op, int x, int y)
 	return tfl_step(l, op, &none, (int[]){ x, y }, 2, compares ? WEFT_BOOL : WEFT_FP32, a.rank, dim, false);
 }
 
+/*
+ * Emits op of float32 x and the number v, as two() does. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
+ */
 static int with(struct tfl_lower *l, weft_opcode op, int x, float v)
 {
 	return x < 0 ? x : two(l, op, x, tfl_real_number(l, l->g->tensors[x].t.rank, v));
@@ -96,6 +100,10 @@ static int chosen(struct tfl_lower *l, int which, int x, int y)
 	return tfl_step(l, WEFT_OP_SELECT, NULL, (int[]){ which, x, y }, 3, WEFT_FP32, t.rank, t.dim, false);
 }
 
+/*
+ * Emits float32 y in the result's shape as the operator's result. Returns the result's tensor, or a
+ * negative errno; a negative y is returned as it is.
+ */
 static int finished(struct tfl_lower *l, int y)
 {
 	return tfl_real_result(l, y, TFL_NONE);
@@ -116,6 +124,10 @@ static int hard_swish(struct tfl_lower *l)
 	return finished(l, with(l, WEFT_OP_TFL_DIV, two(l, WEFT_OP_MUL, x, y), 6));
 }
 
+/*
+ * Lowers LEAKY_RELU of float32: operand 0 where it is above 0, else operand 0 times option alpha (0 if
+ * absent). Returns the result's tensor, or a negative errno.
+ */
 static int leaky_relu(struct tfl_lower *l)
 {
 	float alpha = 0;
@@ -187,6 +199,7 @@ static int power(struct tfl_lower *l)
 
 /* ---- rows ---- */
 
+/* Returns graph tensor x if it has rank 1 or more, else -EINVAL; a negative x is returned as it is. */
 static int need_rows(struct tfl_lower *l, int x)
 {
 	if (x < 0 || l->g->tensors[x].t.rank >= 1)
@@ -268,8 +281,9 @@ static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
 }
 
 /*
- * Lowers SUM, MEAN, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD of float32 over the axes in constant
- * operand 1. Returns the result's tensor, -EINVAL if an axis is out of range, or another negative
+ * Lowers SUM, MEAN, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD of float32 over the axes in constant operand
+ * 1, at most 16; MEAN divides the sum by the number of elements. Elements are taken one after the other
+ * in their order. Returns the result's tensor, -EINVAL if an axis is out of range, or another negative
  * errno.
  */
 static int reduce(struct tfl_lower *l)

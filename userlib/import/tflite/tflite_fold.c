@@ -109,9 +109,10 @@ static int fold_shape(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of the FILL at hand a constant of the shape in constant operand 0, whose
- * elements all are constant operand 1, of any type but int4. Returns 1, -ENOTSUP if that is not one
- * constant or there are more than MAX_INTS elements, or another negative errno.
+ * Makes the result of the FILL at hand a constant of the shape in constant operand 0, whose elements all
+ * are constant operand 1, of any type but int4. That the shape has the rank of the result is only noticed
+ * where the constant is used. Returns 1; -ENOTSUP if operand 1 is not one constant of the result's type,
+ * a dimension is below 1 or there are more than MAX_INTS elements; or another negative errno.
  */
 static int fold_fill(struct tfl_lower *l)
 {
@@ -138,9 +139,10 @@ static int fold_fill(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of the RANGE at hand a constant vector: begin, begin + step, ... up to, not
- * including, end, from constant integer operands 0 (begin), 1 (end) and 2 (step). Returns 1,
- * -ENOTSUP if it is empty or has more than MAX_INTS elements, or another negative errno.
+ * Makes the result of the RANGE at hand a constant vector: begin, begin + step, ... up to, not including,
+ * end, from constant integer operands 0 (begin), 1 (end) and 2 (step). Returns 1, -ENOTSUP if an operand
+ * is not constant, the step is 0, or the vector is empty or has more than MAX_INTS elements, or another
+ * negative errno.
  */
 static int fold_range(struct tfl_lower *l)
 {
@@ -164,9 +166,10 @@ static int fold_range(struct tfl_lower *l)
 }
 
 /*
- * Makes the result of the REDUCE_PROD at hand a constant: the product, modulo 2^64, of all elements
- * of constant operand 0, at most 64 integers in a vector or scalar. Returns 1, 0 for a higher rank,
- * or a negative errno.
+ * Makes the result of the REDUCE_PROD at hand a constant: the product, modulo 2^64, of all elements of
+ * constant operand 0, at most 64 integers in a vector or scalar. Operand 1 must be one constant axis,
+ * whose number does not matter. Returns 1; 0 for a higher rank; -EINVAL for more elements or other types;
+ * or another negative errno.
  */
 static int fold_product(struct tfl_lower *l)
 {

@@ -197,8 +197,8 @@ static int no_uint8(struct tfl_lower *l)
 /* ---- one operator each ---- */
 
 /*
- * Lowers ROUND, which rounds halves to even as ONNX's Round does, and SIGN. Returns the result's
- * tensor, or a negative errno.
+ * Lowers ROUND, which rounds halves to even, to ONNX's Round, and SIGN to ONNX's Sign, of operand 0.
+ * Returns the result's tensor, or a negative errno.
  */
 static int unary(struct tfl_lower *l)
 {
@@ -270,9 +270,9 @@ static int right_shift(struct tfl_lower *l)
 }
 
 /*
- * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD of
- * integers to ReduceProd; without any axis the result is operand 0. The axes, operand 1, are
- * constant. Returns the result's tensor, or a negative errno.
+ * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD of integers
+ * to ReduceProd; without any axis the result is operand 0. The axes, operand 1, are constant, at most
+ * WEFT_ONNX_LIST. Returns the result's tensor, or a negative errno.
  */
 static int reduce(struct tfl_lower *l)
 {
@@ -355,9 +355,10 @@ static int top_k(struct tfl_lower *l)
 /* ---- a few operators each ---- */
 
 /*
- * Lowers ONE_HOT: along a new axis of `depth` elements (constant operand 1) the result is operand 2
- * where the index in operand 0 equals the place on that axis, else operand 3. Returns the result's
- * tensor, -EINVAL if axis, rank or depth do not fit, or another negative errno.
+ * Lowers ONE_HOT: along a new axis of `depth` elements (constant operand 1), which the option numbers
+ * (negative: the last one), the result is operand 2 where the index in operand 0 equals the place on that
+ * axis, else operand 3. Operands 2 and 3 are taken as they are stored, whatever their scales. Returns the
+ * result's tensor, -EINVAL if axis, rank or depth do not fit, or another negative errno.
  */
 static int one_hot(struct tfl_lower *l)
 {
@@ -613,9 +614,9 @@ int tfl_host_floor_div(struct tfl_lower *l)
 static const int to_channels_first[5][5] = { [4] = { 0, 3, 1, 2 } }, to_channels_last[5][5] = { [4] = { 0, 2, 3, 1 } };
 
 /*
- * Lowers L2_POOL_2D of float32: the root of the mean of the squares in a window, where places
- * beyond the image do not count. Returns the result's tensor, -EINVAL for other types or ranks, or
- * another negative errno.
+ * Lowers L2_POOL_2D of float32: the root of the mean of the squares in a window, where places beyond the
+ * image do not count, with the fused activation. Returns the result's tensor, -EINVAL for other types or
+ * ranks or if no window fits, or another negative errno.
  */
 static int l2_pool(struct tfl_lower *l)
 {
@@ -643,10 +644,10 @@ static int l2_pool(struct tfl_lower *l)
 }
 
 /*
- * Lowers LOCAL_RESPONSE_NORMALIZATION of float32, across the channels within a radius, to ONNX's
- * LRN. This divides alpha by the number of channels in a window, which TensorFlow Lite does not, so
- * alpha is multiplied by it first. Returns the result's tensor, -EINVAL for other types, ranks or
- * radii, or another negative errno.
+ * Lowers LOCAL_RESPONSE_NORMALIZATION of float32, across the channels within a radius, to ONNX's LRN.
+ * This divides alpha by the number of channels in a window, which TensorFlow Lite does not, so alpha is
+ * multiplied by it first. Returns the result's tensor, -EINVAL for other types or ranks than 4 or a
+ * radius outside 0..2^20, or another negative errno.
  */
 static int local_response(struct tfl_lower *l)
 {
@@ -670,8 +671,9 @@ static int local_response(struct tfl_lower *l)
 }
 
 /*
- * Lowers ATAN2 of float32 y (operand 0) and x: atan(y / x), and where x is below 0 another half turn towards the sign of
- * y. It is 0 where both are 0; -0 counts as 0. Returns the result's tensor, or a negative errno.
+ * Lowers ATAN2 of float32 y (operand 0) and x: atan(y / x), and where x is below 0 another half turn
+ * towards the sign of y. It is 0 where both are 0; -0 counts as 0. Returns the result's tensor, or a
+ * negative errno.
  */
 static int atan_2(struct tfl_lower *l)
 {

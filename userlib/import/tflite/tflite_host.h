@@ -36,9 +36,10 @@ void tfl_node_float(struct weft_attr_onnx_node *a, const char *name, float v);
 void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const int64_t *v);
 
 /*
- * Emits the operator `of` on the n graph tensors `in`; the kernel says the result's type and shape.
- * With last it is the result of the file's operator at hand and has to be as the file says. Returns
- * -ENOTSUP if the shape depends on an operand that is not constant.
+ * Emits the operator `of` on the n graph tensors `in`; the kernel says the result's type and shape. With
+ * last it is the result of the file's operator at hand and has to be as the file says. Returns the
+ * result's tensor, -ENOTSUP if the shape depends on an operand that is not constant, or the errno with
+ * which the kernel refuses the operands; a negative operand is returned as it is.
  */
 int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last);
 

@@ -18,9 +18,9 @@ int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct 
 }
 
 /*
- * Returns the graph tensor of operand k for an operator that only moves values. Returns -EINVAL if
- * the operand's type is not the result's, -ENOTSUP if it is quantised differently, or another
- * negative errno.
+ * Returns the graph tensor of operand k for an operator that only moves values. Returns -EINVAL if the
+ * operand's type is not the result's; -ENOTSUP if both are of 8 or 16 bits, the operand has one scale,
+ * and scale or zero point differ; or another negative errno.
  */
 int tfl_moved(struct tfl_lower *l, int k)
 {

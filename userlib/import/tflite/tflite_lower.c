@@ -28,6 +28,7 @@ int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
 	return err;
 }
 
+/* Notes that memory is out, in l->msg and l->err. Returns -ENOMEM. */
 static int no_memory(struct tfl_lower *l)
 {
 	return tfl_fail(l, -ENOMEM, "out of memory");
@@ -120,10 +121,10 @@ static const int64_t *extents(const struct tfl_lower *l, int i)
 }
 
 /*
- * Sets *t to type and shape of file tensor i as operators see it, without data; open dimensions are
- * those found before. Returns 0, -ENOTSUP if its type is not supported or it is a variable or
- * sparse, or -EINVAL if its rank is above 6, a dimension is below 1 or there are more than
- * INT32_MAX elements.
+ * Sets *t to type and shape of file tensor i as operators see it, without data; open dimensions are those
+ * found before, dimensions behind the rank are 1. Returns 0, -ENOTSUP if its type is not supported, it is
+ * a variable or has custom quantisation, or -EINVAL if its rank is above TFL_MAX_RANK, a dimension is
+ * below 1 or there are more than INT32_MAX elements.
  */
 int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 {
@@ -189,10 +190,11 @@ static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
 }
 
 /*
- * Sets *q to the type, scale and zero point of file tensor i as operators see it; the tensor has
- * one of each. `types` is the set of types that the operator takes. An operand without a scale has
- * scale 0. Returns 0, -ENOTSUP if the type is not in the set, or -EINVAL if there are several
- * scales or a number is out of range.
+ * Sets *q to the type, scale and zero point of file tensor i as operators see it (128 less for uint8);
+ * the tensor has one of each, and a missing zero point is 0. `types` is the set of types that the
+ * operator takes. The result at hand needs a scale above 0; another tensor may have 0, or none, which
+ * counts as 0. Returns 0; -ENOTSUP if the type is not in the set; or -EINVAL if there are several scales
+ * or zero points, the scale is negative or not finite, or the zero point out of range.
  */
 int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 {
@@ -290,8 +292,9 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 }
 
 /*
- * Adds constant file tensor i, whose type and shape are in *t, to the graph under its own name,
- * with a copy of its data and its quantisation. Returns the graph tensor, or a negative errno.
+ * Adds constant file tensor i, whose type and shape are in *t, to the graph under its own name, with a
+ * copy of its data and its quantisation; t->dtype may become int8 for an int4 of -8. Returns the graph
+ * tensor, -EINVAL if the data have another size than the shape, or another negative errno.
  */
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
@@ -479,9 +482,9 @@ int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 }
 
 /*
- * Writes the elements of constant operand k, int32 or int64 of any shape, to v, which has room for
- * max. Returns their count, -ENOTSUP if the operand is not constant, or -EINVAL if its type is
- * another or it has more elements.
+ * Writes the elements of constant operand k, int32 or int64 of any shape, to v, which has room for max.
+ * Returns their count, -ENOTSUP if the operand is not constant, or -EINVAL if it is absent, its type is
+ * another, it has more elements, or its data have another size.
  */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 {
@@ -615,9 +618,9 @@ int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, co
 }
 
 /*
- * Adds a constant of the given type and shape, named after the result at hand and suffix, to the
- * graph. It takes over data, from tfl_alloc(), which is freed after a failure. Returns the graph
- * tensor, or a negative errno.
+ * Adds a constant of the given type and shape, named after the result at hand and suffix and marked
+ * internal, to the graph. It takes over data, from tfl_alloc(), which is freed after a failure. Returns
+ * the graph tensor, or a negative errno.
  */
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -741,8 +744,8 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 }
 
 /*
- * Emits operator op of x with attributes attr and two intermediate results of the types and shapes
- * in *t, which y receives. Returns 0 or a negative errno.
+ * Emits operator op of x with attributes attr and two intermediate results of the types and shapes in *t,
+ * whose graph tensors y receives. Returns 0 or a negative errno; y may then be written in part.
  */
 int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2])
 {

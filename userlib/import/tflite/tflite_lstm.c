@@ -92,9 +92,10 @@ static int bias(struct tfl_lower *l, int k, int64_t n)
 }
 
 /*
- * Sets a->time_major from the options of the LSTM at hand, and *clip to the limit of the cell state
- * in real units (0: none). Returns 0, -ENOTSUP for another activation than TANH, a projection clip,
- * or operands that are not supported, or another negative errno.
+ * Sets a->time_major from the options of the LSTM at hand, and *clip to the limit of the cell state in
+ * real units (0: none). Returns 0; -ENOTSUP for another activation than TANH, a projection clip other
+ * than 0, or operands that are not supported; -EINVAL for a negative cell clip; or another negative
+ * errno.
  */
 static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float *clip)
 {
@@ -144,9 +145,10 @@ static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip,
 }
 
 /*
- * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM of int8 to the host operator TFL_LSTM, with input, weights
- * and biases of four gates as operands. Returns the result's tensor, -ENOTSUP for forms that are
- * not supported (uint8 among them), or another negative errno.
+ * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM of int8 to the host operator TFL_LSTM, with input, weights and
+ * biases of four gates as operands; hidden and cell state start at 0. Returns the result's tensor,
+ * -ENOTSUP for forms that are not supported (uint8 among them), -EINVAL if input or result is not of rank
+ * 3 or the weights have another shape, or another negative errno.
  */
 int tfl_lower_sequence_lstm(struct tfl_lower *l)
 {

@@ -18,6 +18,7 @@
 #define STEPS 512
 #define VALUES 65536
 
+/* Returns v limited to the range of int16, its fraction cut off. */
 static int16_t limited(float v)
 {
 	return (int16_t)fmaxf(-32768.0f, fminf(32767.0f, v));

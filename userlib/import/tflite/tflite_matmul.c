@@ -62,9 +62,9 @@ static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor 
 }
 
 /*
- * Gives both factors x one number of batches: if the second has one batch, the rows of all batches
- * of the first become one matrix; else, if the first has one, it is repeated. x[0] and *p are
- * updated. Returns 0 or a negative errno.
+ * Gives both factors x, of rank 3, one number of batches: if the second has one batch, the rows of all
+ * batches of the first become one matrix; else, if the first has one, it is repeated; otherwise they are
+ * equal already. x[0] and *p are updated. Returns 0 or a negative errno.
  */
 static int align(struct tfl_lower *l, struct product *p, int x[2])
 {
@@ -217,9 +217,9 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 }
 
 /*
- * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int16 by constant int8, or of float32 by
- * float32 or int8. Returns the result's tensor, -ENOTSUP for other types, -EINVAL if shapes do not
- * fit, or another negative errno.
+ * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int16 by constant int8, or of float32 by float32 or
+ * constant int8. Returns the result's tensor; -ENOTSUP for other types or batches that do not fit;
+ * -EINVAL if shapes do not fit or integers have a third operand; or another negative errno.
  */
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {

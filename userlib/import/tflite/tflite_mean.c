@@ -65,9 +65,11 @@ static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 }
 
 /*
- * Lowers MEAN of 8-bit and int16 operands over the axes in constant operand 1, and SUM of them,
- * which leaves the division out. Returns the result's tensor, -ENOTSUP if sums of so many elements
- * could leave 32 bits, or another negative errno.
+ * Lowers MEAN of 8-bit and int16 operands over the axes in constant operand 1, and SUM of them, which
+ * leaves the division out. SUM of int8 and int16 with LiteRT 2.3's bits sums bytes as that release's
+ * kernel does (tfl_sum_begin). Returns the result's tensor; -ENOTSUP if more than INT32_MAX / 255
+ * elements of 8 bits, or INT32_MAX / 65535 of int16, are summed, since that could leave 32 bits; -EINVAL
+ * if an axis is out of range; or another negative errno.
  */
 int tfl_lower_mean(struct tfl_lower *l)
 {
@@ -105,9 +107,10 @@ int tfl_lower_mean(struct tfl_lower *l)
 }
 
 /*
- * Lowers SUM of int32, and REDUCE_MAX and REDUCE_MIN of 8-bit, int16 and int32 operands quantised
- * like the result, over the axes in constant operand 1. SUM of other types is left to
- * tfl_lower_mean(). Returns the result's tensor, or a negative errno.
+ * Lowers SUM of int32, and REDUCE_MAX and REDUCE_MIN of 8-bit, int16 and int32 operands quantised like
+ * the result, over the axes in constant operand 1. SUM of other types is left to tfl_lower_mean().
+ * Returns the result's tensor, -ENOTSUP for other types, -EINVAL if an axis is out of range or the result
+ * has another number of elements, or another negative errno.
  */
 int tfl_lower_reduce(struct tfl_lower *l)
 {

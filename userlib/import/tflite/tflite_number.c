@@ -9,6 +9,7 @@
 #include "sim/golden/fixed_point.h"
 #include "tflite_host.h"
 
+/* Says whether a type is int8, int16 or int32, between which TOSA's CAST converts. */
 static bool is_plain_int(weft_dtype t)
 {
 	return t == WEFT_INT8 || t == WEFT_INT16 || t == WEFT_INT32;
@@ -73,9 +74,10 @@ static int complement(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers ARG_MAX of 8-bit, int16 or float32 operand 0 along the axis in constant operand 1, and
- * ARG_MIN as ARG_MAX of the complement; the result is int32 or int64. Returns the result's tensor,
- * -ENOTSUP for other types, or another negative errno.
+ * Lowers ARG_MAX of 8-bit, int16 or float32 operand 0 along the axis in constant operand 1, and ARG_MIN
+ * as ARG_MAX of the complement; of equal elements the first counts, and the result is int32 or int64.
+ * Returns the result's tensor, -ENOTSUP for other types, -EINVAL if the axis is not one or out of range,
+ * or another negative errno.
  */
 int tfl_lower_arg_max(struct tfl_lower *l)
 {
@@ -175,6 +177,7 @@ int tfl_lower_floor_div(struct tfl_lower *l)
 	return y < 0 ? y : tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ rest, y }, 2, WEFT_INT32, rank, dim, true);
 }
 
+/* Returns 0 if graph tensor x and the result at hand are float32, else -ENOTSUP. */
 static int need_float(struct tfl_lower *l, int x)
 {
 	if (l->g->tensors[x].t.dtype == WEFT_FP32 && l->y.dtype == WEFT_FP32)

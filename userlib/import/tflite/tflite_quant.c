@@ -20,6 +20,7 @@ static int unary(struct tfl_lower *l, unsigned types, struct tfl_quant *xq, stru
 	return err ? err : tfl_quant_value(l, 0, types, xq);
 }
 
+/* Returns 0 if x and y have the same type, else -ENOTSUP. */
 static int need_same_type(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
 {
 	if (x->t == y->t)
@@ -28,8 +29,9 @@ static int need_same_type(struct tfl_lower *l, const struct tfl_quant *x, const 
 }
 
 /*
- * Lowers RELU, RELU_N1_TO_1, RELU6 and RELU_0_TO_1 of 8 bits and int16: a RESCALE if operand and
- * result are quantised differently, then a CLAMP. Returns the result's tensor, or a negative errno.
+ * Lowers RELU, RELU_N1_TO_1, RELU6 and RELU_0_TO_1 of 8 bits and int16: a RESCALE if operand and result
+ * are quantised differently, then a CLAMP. Returns the result's tensor, -ENOTSUP if operand and result
+ * differ in type or have another one, or another negative errno.
  */
 int tfl_lower_relu(struct tfl_lower *l)
 {
@@ -67,9 +69,10 @@ int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, 
 }
 
 /*
- * Checks that a SOFTMAX from x's to y's type exists (int8 to int8 or int16, int16 to int16) and
- * that y has the scale and zero point that TFLite fixes. Returns 0, -ENOTSUP for other types, or
- * -EINVAL.
+ * Checks that a SOFTMAX from x's to y's type exists (int8 to int8 or int16, int16 to int16) and that y
+ * has the scale and zero point that TFLite fixes: 1/256 and -128 for int8 to int8, 1/32768 and 0 for
+ * int16 to int16, 1/65536 or 1/65535 and -32768 for int8 to int16. Returns 0, -ENOTSUP for int16 to int8,
+ * or -EINVAL for another scale or zero point.
  */
 static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
 {
@@ -111,8 +114,8 @@ int tfl_lower_softmax(struct tfl_lower *l)
 
 /*
  * Lowers L2_NORMALIZATION of 8 bits to the host operator TFL_L2_NORMALIZATION. Returns the result's
- * tensor, -EINVAL if the result's scale is not 1/128, -ENOTSUP if there is an activation, or
- * another negative errno.
+ * tensor, -EINVAL if the result's scale is not 1/128 or its zero point not 0 (128 for uint8), -ENOTSUP
+ * for other types or if there is an activation, or another negative errno.
  */
 int tfl_lower_l2_norm(struct tfl_lower *l)
 {
@@ -134,9 +137,9 @@ int tfl_lower_l2_norm(struct tfl_lower *l)
 }
 
 /*
- * Lowers LOG_SOFTMAX of int8 to the host operator TFL_LOG_SOFTMAX. Returns the result's tensor,
- * -EINVAL if the scales are not possible, -ENOTSUP for uint8 and other types, or another negative
- * errno.
+ * Lowers LOG_SOFTMAX of int8 to the host operator TFL_LOG_SOFTMAX. Returns the result's tensor, -EINVAL
+ * if the result's scale is not 1/16, its zero point not 127, or the operand's scale not above 2^-24,
+ * -ENOTSUP for uint8 and other types, or another negative errno.
  */
 int tfl_lower_log_softmax(struct tfl_lower *l)
 {

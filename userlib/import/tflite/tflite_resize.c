@@ -34,6 +34,7 @@ static int64_t nearest(const struct axis *a, int64_t o)
 	return i > a->in - 1 ? a->in - 1 : i;
 }
 
+/* Returns the greatest common divisor of a and b, which are not negative; a if b is 0. */
 static int64_t divisor(int64_t a, int64_t b)
 {
 	return b ? divisor(b, a % b) : a;
@@ -176,9 +177,9 @@ static float share_of(const struct axis *a, int64_t o, int64_t *low, int64_t *hi
 }
 
 /*
- * Adds the shares of one neighbour of each output element along axis a, a constant of shape
- * [1,out,1,1] for rows (k is 0) or [1,1,out,1] for columns (k is 1): those of the higher neighbour
- * if high, else those of the lower one, which are 1 less the former. Returns the graph tensor, or a
+ * Adds the shares of one neighbour of each output element along axis a, a constant of shape [1,out,1,1]
+ * for rows (k is 0) or [1,1,out,1] for columns (k is 1): those of the neighbour with the higher index if
+ * `high` is set, else those of the other one, which are 1 less the former. Returns the graph tensor, or a
  * negative errno.
  */
 static int shares(struct tfl_lower *l, const struct axis *a, int k, bool high)
@@ -197,9 +198,10 @@ static int shares(struct tfl_lower *l, const struct axis *a, int k, bool high)
 }
 
 /*
- * Emits image x [N,H,W,C] with a->out rows (k is 0) or columns (k is 1). Each is copied from the row or
- * column of x that lies next to its position: the one above that if high, else the one below. Returns
- * the graph tensor, or a negative errno; a negative x is returned as it is.
+ * Emits image x [N,H,W,C] with a->out rows (k is 0) or columns (k is 1). Each is copied from one of the
+ * two rows or columns of x between which its position lies: the one with the higher index if `high` is
+ * set, else the one with the lower. Returns the graph tensor, or a negative errno; a negative x is
+ * returned as it is.
  */
 static int corner_of(struct tfl_lower *l, int x, const struct axis *a, int k, bool high)
 {

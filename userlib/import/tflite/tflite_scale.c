@@ -14,9 +14,9 @@
 #include "tflite_lower.h"
 
 /*
- * Sets *f to the multiplier of 31 bits and the shift that are nearest to a real factor, as TFLite
- * rounds it; below 2^-32 the multiplier is 0. Returns 0, -EINVAL if the factor is negative or not
- * finite, or -ENOTSUP from 2^29 on.
+ * Sets *f to the multiplier of 31 bits and the shift that are nearest to a real factor, as TFLite rounds
+ * it; below 2^-32 the multiplier is 0. Returns 0; or, with *f unchanged, -EINVAL if the factor is
+ * negative or not finite, or -ENOTSUP from 2^29 on.
  */
 int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
 {

@@ -39,6 +39,7 @@ static int compared(struct tfl_lower *l, int k)
 	return x < 0 ? x : tfl_rescale(l, x, &r, false);
 }
 
+/* Returns 0 if t is bool, else -EINVAL. */
 static int need_bool(struct tfl_lower *l, weft_dtype t)
 {
 	return t == WEFT_BOOL ? 0 : tfl_fail(l, -EINVAL, "%s where bool is wanted", weft_dtype_name(t));
@@ -46,8 +47,9 @@ static int need_bool(struct tfl_lower *l, weft_dtype t)
 
 /*
  * Lowers EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL of 8-bit, int32 or float32
- * operands; the last two exchange their operands. Returns the result's tensor, -EINVAL if the
- * operands' types differ, or another negative errno.
+ * operands, which broadcast; the last two exchange their operands. Returns the result's tensor, -ENOTSUP
+ * for other types, -EINVAL if one operand is float32 and the other is not or the result is not bool, or
+ * another negative errno.
  */
 int tfl_lower_compare(struct tfl_lower *l)
 {
@@ -103,9 +105,10 @@ static int condition(struct tfl_lower *l)
 }
 
 /*
- * Lowers SELECT and SELECT_V2: operand 1 where the condition, operand 0, is true, else operand 2;
- * integers are moved as they are, whatever the scales. Returns the result's tensor, -ENOTSUP if
- * types differ or are int64, or another negative errno.
+ * Lowers SELECT and SELECT_V2: operand 1 where the condition, operand 0, is true, else operand 2,
+ * broadcast to the result; integers are moved as they are, whatever the scales. Returns the result's
+ * tensor, -ENOTSUP if an operand has another type than the result or is int64, -EINVAL if the condition
+ * is not bool, or another negative errno.
  */
 int tfl_lower_select(struct tfl_lower *l)
 {

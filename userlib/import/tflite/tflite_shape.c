@@ -380,6 +380,7 @@ static bool like_operand(struct tfl_lower *l, int k, weft_tensor *y)
 	return true;
 }
 
+/* Sets y's dimensions to those of operand 0. Returns false if they are not known or of another rank. */
 static bool same(struct tfl_lower *l, weft_tensor *y)
 {
 	return like_operand(l, 0, y);
@@ -422,9 +423,9 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Replaces the dimensions of the result at hand, l->y, that the file leaves open by those that
- * follow from the operands; if they cannot be told, they stay. Returns 0, -EINVAL if one is below 1
- * or there are more than INT32_MAX elements, or another negative errno.
+ * Replaces the dimensions of the result at hand, l->y, that the file leaves open by those that follow
+ * from the operands; if they cannot be told, they stay as in the file. Returns 0, -EINVAL if one is below
+ * 1 or there are more than INT32_MAX elements, or the errno in l->err of what failed while looking.
  */
 int tfl_find_shape(struct tfl_lower *l)
 {

@@ -18,6 +18,7 @@
  */
 struct range { int64_t begin, n, stride; };
 
+/* Emits x in reverse order along axis. Returns the graph tensor, or a negative errno. */
 static int reverse(struct tfl_lower *l, int x, int axis)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -207,6 +208,7 @@ static int read_strided(struct tfl_lower *l, struct strided *s)
 	return 0;
 }
 
+/* Returns v limited to lo..hi. */
 static int64_t clip(int64_t v, int64_t lo, int64_t hi)
 {
 	return v < lo ? lo : v > hi ? hi : v;
@@ -242,8 +244,9 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 }
 
 /*
- * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides. Returns the result's
- * tensor, -ENOTSUP for what is not supported or empty, or another negative errno.
+ * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides. Returns the result's tensor,
+ * -ENOTSUP for an ellipsis, new axes or an empty result, -EINVAL if the numbers do not fit operand or
+ * result, or another negative errno.
  */
 int tfl_lower_strided_slice(struct tfl_lower *l)
 {

@@ -35,6 +35,7 @@ static int joined(struct tfl_lower *l, int a, int b, int axis)
 	return tfl_step(l, WEFT_OP_CONCAT, &at, (int[]){ a, b }, 2, WEFT_INT32, t.rank, t.dim, false);
 }
 
+/* Emits the first n elements of int32 vector x. Returns the graph tensor, or a negative errno. */
 static int part(struct tfl_lower *l, int x, int64_t n)
 {
 	weft_attr a = { .slice = { { 0 } } };

@@ -25,9 +25,9 @@ struct svdf {
 };
 
 /*
- * Sets *scale to the only scale of operand k. Returns 0, -ENOTSUP if it has another type of the
- * file or number of elements than given, -EINVAL if it has several scales or a zero point, or
- * another negative errno.
+ * Sets *scale to the only scale of operand k. Returns 0; -ENOTSUP if it has another type of the file
+ * (enum tfl_type) or number of elements than given; -EINVAL if it has several scales, a zero point, or a
+ * scale that is no normal number above 0; or another negative errno.
  */
 static int scale_of(struct tfl_lower *l, int k, int type, int64_t elements, float *scale)
 {
@@ -146,9 +146,11 @@ static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 }
 
 /*
- * Lowers SVDF of 8 bits: features of the input, operand 0, join the memory, whose weighted sums
- * over time and rank, plus the bias, give the result. Returns the result's tensor, or a negative
- * errno.
+ * Lowers SVDF of 8 bits: features of the input, operand 0, join the memory, which is 0 at first, and its
+ * weighted sums over time and rank, plus the bias (operand 3, if it is there), give the result.
+ * Activation RELU is accepted and does nothing beyond the limits of the type. Returns the result's
+ * tensor, -ENOTSUP for types or another activation that are not supported, -EINVAL if extents do not fit,
+ * or another negative errno.
  */
 int tfl_lower_svdf(struct tfl_lower *l)
 {

@@ -25,11 +25,13 @@ struct unary {
 	int left, radius;              /* radius: TANH and LOGISTIC are at the end of their range from this |v| on */
 };
 
+/* Returns v limited to lo..hi. */
 static int64_t clip(int64_t v, int64_t lo, int64_t hi)
 {
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* Returns v times factor f, rounded twice as TFLite does. */
 static int32_t scaled(int32_t v, const struct tfl_factor *f)
 {
 	return weft_apply_scale_32(v, f->multiplier, f->shift, true);
@@ -37,11 +39,16 @@ static int32_t scaled(int32_t v, const struct tfl_factor *f)
 
 /* ---- one value each: v = q - zero point to the result less its zero point ---- */
 
+/*
+ * Returns LEAKY_RELU of v, a code less its zero point, in the result's units: v times f[0], or below 0
+ * |v| or v times f[1], by the sign of alpha.
+ */
 static int64_t leaky_relu(const struct unary *u, int32_t v)
 {
 	return v < 0 ? scaled(u->alpha < 0 ? -v : v, &u->f[1]) : scaled(v, &u->f[0]);
 }
 
+/* Returns the magnitude of v, a code less its zero point, in the result's units. */
 static int64_t absolute(const struct unary *u, int32_t v)
 {
 	return u->x.scale == u->y.scale ? abs(v) : scaled(abs(v), &u->f[0]);
@@ -91,6 +98,7 @@ static int16_t mul_q15(int16_t a, int16_t b)
 	return (int16_t)((ab + (ab >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15));
 }
 
+/* Returns v * 2^n, limited to the range of int16. */
 static int16_t left16(int16_t v, int n)
 {
 	return (int16_t)clip((int64_t)v * ((int64_t)1 << n), INT16_MIN, INT16_MAX);
@@ -235,6 +243,7 @@ static int prepare_sigmoid(struct tfl_lower *l, struct unary *u)
 	return 0;
 }
 
+/* Sets *m to the multiplier of f as a rounded Q0.15 number, and *shift to its shift to the left. */
 static void to_int16(const struct tfl_factor *f, int16_t *m, int *shift)
 {
 	*m = (int16_t)(f->multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (f->multiplier + (1 << 15)) >> 16);

@@ -53,9 +53,9 @@ int tfl_lower_extremum(struct tfl_lower *l)
 }
 
 /*
- * Lowers PRELU of 8 bits: the part of operand 0 above its zero point, and the part below times
- * operand 1, the slope, are rescaled each by itself and added. Returns the result's tensor, or a
- * negative errno.
+ * Lowers PRELU of 8 bits: the part of operand 0 above its zero point, and the part below times operand 1,
+ * the slope, which broadcasts, are rescaled each by itself and added. Returns the result's tensor,
+ * -ENOTSUP for other types, or another negative errno.
  */
 int tfl_lower_prelu(struct tfl_lower *l)
 {
@@ -91,9 +91,9 @@ int tfl_lower_prelu(struct tfl_lower *l)
 }
 
 /*
- * Lowers SQUARED_DIFFERENCE of 8 bits: both operands are rescaled to twice the larger scale,
- * subtracted, squared, and rescaled to the result. Returns the result's tensor, or a negative
- * errno.
+ * Lowers SQUARED_DIFFERENCE of 8 bits: both operands, which broadcast, are rescaled to twice the larger
+ * scale, subtracted, squared, and rescaled to the result. Returns the result's tensor, -ENOTSUP for other
+ * types, or another negative errno.
  */
 int tfl_lower_squared_difference(struct tfl_lower *l)
 {

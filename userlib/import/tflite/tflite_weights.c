@@ -32,11 +32,12 @@ static int zero_point(struct tfl_lower *l, int i, bool dense, int32_t *zp)
 }
 
 /*
- * Fills *out for the weights in operand 1: their zero point, and the factors x_scale * weights'
- * scale / y_scale, one for all or one for each of oc channels along dimension `axis` of the
- * weights. The product of scales is rounded to float32 where TFLite does so: for a single scale if
- * dense is set or the weights are uint8. The caller frees out->f after a success. Returns 0,
- * -EINVAL if scales or zero points are not possible, or another negative errno.
+ * Fills *out for the weights in operand 1, which must be present: their zero point, and the factors
+ * x_scale * weights' scale / y_scale, one for all or one for each of oc channels along dimension `axis`
+ * of the weights. The product of scales is rounded to float32 where TFLite does so: for a single scale if
+ * dense is set or the weights are uint8. The caller frees out->f after a success; after a failure it is
+ * freed or not set. Returns 0; -EINVAL if the number of scales is neither 1 nor oc, they run along
+ * another dimension, or a zero point is not possible; or another negative errno.
  */
 int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale, float y_scale, bool dense,
                        struct tfl_weights *out)
@@ -98,10 +99,11 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 }
 
 /*
- * Adds operand k as a constant bias of oc elements for sums of type acc (int32 or int48), or a
- * single 0 if it is absent. *narrow says whether TFLite's sums have 32 bits although acc has 48:
- * the bias is int32, or there is none and the runtime sums so. Returns the graph tensor, -ENOTSUP
- * for another type, or another negative errno.
+ * Adds operand k as a constant bias of oc elements for sums of type acc (int32 or int48), or a single 0
+ * if it is absent. *narrow says whether TFLite's sums have 32 bits although acc has 48: the bias is
+ * int32; or there is none, the operator is CONV_2D or FULLY_CONNECTED, and the runtime is not LiteRT.
+ * Returns the graph tensor, -ENOTSUP if the bias is not constant, has another type than int32 (or int64
+ * with int48) or exceeds 48 bits, -EINVAL if it has not oc elements, or another negative errno.
  */
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow)
 {

@@ -294,12 +294,65 @@ static void batches(void **state)
 	}
 }
 
+/*
+ * ADD of an operator's fp16 result and another tensor, where the operator becomes several nodes of which each
+ * makes a part of the result: the addition must not join one of them as if that made all of it.
+ */
+static void sum_behind(const struct one *o)
+{
+	weft_graph *g = weft_graph_new("sum");
+	struct weft_compile_options c = { .config = "w16", .of_model = true };
+	weft_tensor data[3];
+	int in[3], both[2], out, n = 0;
+
+	for (int k = 0; k < o->n_x; k++) {
+		bool is_const = o->is_const >> k & 1;
+		in[k] = run_tensor(g, o->x[k].type, o->x[k].rank, o->x[k].dim, !is_const, false);
+		weft_tensor t = g->tensors[in[k]].t;
+		fill(&t, false);
+		if (is_const)
+			g->tensors[in[k]].t.data = t.data;
+		else
+			data[n++] = t;
+	}
+	both[0] = run_tensor(g, o->y.type, o->y.rank, o->y.dim, false, false);
+	both[1] = run_tensor(g, o->y.type, o->y.rank, o->y.dim, true, false);
+	data[n] = g->tensors[both[1]].t;
+	fill(&data[n++], false);
+	out = run_tensor(g, o->y.type, o->y.rank, o->y.dim, false, true);
+	int src = weft_graph_src(g, 0, weft_op_name(o->op));
+	assert_int_equal(weft_graph_op(g, o->op, &o->attr, src, in, o->n_x, &both[0], 1), 0);
+	assert_int_equal(weft_graph_op(g, WEFT_OP_ADD, &(weft_attr){ 0 }, src, both, 2, &out, 1), 1);
+	assert_true(compile_run(g, &c, data, "an addition behind parts") > 0);
+	for (int k = 0; k < n; k++)
+		free(data[k].data);
+	for (int k = 0; k < o->n_x; k++)
+		if (o->is_const >> k & 1) {
+			free(g->tensors[in[k]].t.data);
+			g->tensors[in[k]].t.data = NULL;
+		}
+	weft_graph_free(g);
+}
+
+static void sums_behind_parts(void **state)
+{
+	(void)state;
+	struct one o = { .op = WEFT_OP_TRANSPOSE_CONV2D, .n_x = 3, .is_const = 6, .attr = { .conv = { .acc = WEFT_FP16, .stride = { 2, 2 }, .dilation = { 1, 1 } } },
+	                 .x = { { WEFT_FP8E4M3, 4, { 1, 3, 4, 5 } }, { WEFT_FP8E4M3, 4, { 7, 2, 2, 5 } }, { WEFT_FP16, 1, { 7 } } },
+	                 .y = { WEFT_FP16, 4, { 1, 6, 8, 7 } } };
+	struct one m = { .op = WEFT_OP_MATMUL, .n_x = 2, .is_const = 2,
+	                 .x = { { WEFT_FP8E4M3, 3, { 3, 9, 10 } }, { WEFT_FP8E4M3, 3, { 3, 10, 11 } } }, .y = { WEFT_FP16, 3, { 3, 9, 11 } } };
+
+	sum_behind(&o);
+	sum_behind(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(averages), cmocka_unit_test(maxima_without_nan), cmocka_unit_test(argmax), cmocka_unit_test(casts),
 		cmocka_unit_test(clamps_without_nan), cmocka_unit_test(sums_of_other_shapes), cmocka_unit_test(transposed),
-		cmocka_unit_test(conv3d), cmocka_unit_test(batches),
+		cmocka_unit_test(conv3d), cmocka_unit_test(batches), cmocka_unit_test(sums_behind_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

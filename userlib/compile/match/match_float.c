@@ -551,8 +551,8 @@ int match_float_pool(struct cc *cc, int i)
 
 /*
  * The number of the float8 convolution's node that makes the fp16 tensor t as its last result, if only
- * operator `add` reads t and the node has no second operand yet, so that the addition can join it; else -1.
- * With the option no_fuse it is -1.
+ * operator `add` reads t, the node has no second operand yet and is not one of several nodes of its operator
+ * (conv.part), so that the addition can join it; else -1. With the option no_fuse it is -1.
  */
 static int conv_before(const struct cc *cc, int t, int add)
 {
@@ -561,7 +561,8 @@ static int conv_before(const struct cc *cc, int t, int add)
 	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE || !read_only_by(cc, t, add))
 		return -1;
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
-	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->add && nd->last == i;
+	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->add &&
+	             !nd->conv.part && nd->last == i;
 	return plain ? cc->ops[i].node : -1;
 }
 

@@ -213,8 +213,9 @@ static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *
 }
 
 /*
- * Rearrange the constants of all nodes of the step whose records come with their weights (own_recs), so that
- * both lie side by side. Must be called once, after the last emission. Returns 0 or -ENOMEM.
+ * Rearrange the constants of all nodes of the step whose records come with their weights (own_recs), so
+ * that both lie side by side; nodes whose weights are computed, late or int4 are left alone. Must be called
+ * once, after the last emission. Returns 0 or -ENOMEM.
  */
 int step_pack_weights(struct npu_step *s)
 {

@@ -128,9 +128,9 @@ void save_ops(struct io *io, weft_program *p)
 }
 
 /*
- * Writes or reads section DBGC: for each command the operator that it works for, and the range of
- * debug records (first_rec, n_recs) that say which elements it makes. Reading also allocates
- * p->cmds and sets p->n_cmds.
+ * Write or read section DBGC: for each command the operator that it works for, and the range of debug
+ * records (first_rec, n_recs) that say which elements it makes. When reading, p->cmds is allocated and
+ * p->n_cmds set. A failure sets io->err.
  */
 void save_cmds(struct io *io, weft_program *p)
 {

@@ -17,9 +17,10 @@ static bool dense_pixels(const struct view *v)
 }
 
 /*
- * Can pixels of this node be taken together? It must be a whole integer convolution with constant weights
- * laid out as usual, scaled results and no dilation along x, and the pixels of all its views must lie side by
- * side.
+ * Can pixels of this node be taken together? It must be a whole integer convolution (or a depthwise one of
+ * one input channel) with constant weights laid out as usual, scaled results and no dilation along x, and
+ * the pixels of all its views must lie side by side; the debug view must have the result's columns and
+ * channels.
  */
 static bool shape_fits(const struct node *nd)
 {

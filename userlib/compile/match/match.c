@@ -486,9 +486,10 @@ static int match_needed(struct cc *cc, int i, bool *needed)
 }
 
 /*
- * Make loop nests of the operators that are left. It goes from the last operator to the first, so that
- * readers come before what they read: an operator that all its readers read through (such as SLICE) is then
- * needed by nobody and gets no node. Returns 0 or a negative errno.
+ * Make loop nests of the operators that are left and needed: outputs, and what nodes or operators that end
+ * in no node read. It goes from the last operator to the first, so that readers come before what they read:
+ * an operator that all its readers read through (such as SLICE) is then needed by nobody and gets no node.
+ * Returns 0 or a negative errno.
  */
 static int match_rest_on_alu(struct cc *cc)
 {

@@ -473,11 +473,12 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 }
 
 /*
- * Match AVG_POOL2D i of float8 as a scaled sum of each window. If every window holds the same power of two
- * of elements, that is the average; else the sums go as fp16 to a storage of their own, and tables of the
- * alu turn them into averages. Returns 1 if it was matched; 0 if its type is not float8, its window has
- * more than 2^WEFT_AVERAGE_MAX_LOG2 elements, exceeds conv_limit() or has more than MAX_RUNS runs of sizes
- * along an axis, or tables are needed and there is no alu, with the reason set; or a negative errno.
+ * Match AVG_POOL2D i of float8 as a scaled sum of each window; nothing behind it is taken along. If every
+ * window holds the same power of two of elements, that is the average; else the sums go as fp16 to a
+ * storage of their own, and tables of the alu turn them into averages. Returns 1 if it was matched; 0 if
+ * its type is not float8, its window has more than 2^WEFT_AVERAGE_MAX_LOG2 elements, exceeds conv_limit()
+ * or has more than MAX_RUNS runs of sizes along an axis, or tables are needed and there is no alu, with the
+ * reason set; or a negative errno.
  */
 static int match_average(struct cc *cc, int i)
 {

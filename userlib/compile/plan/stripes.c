@@ -152,8 +152,9 @@ static void set_ahead(const struct npu_step *s, struct group *g)
 /*
  * Set how many rows at its beginning each ring keeps once more behind its end, for windows that begin near
  * the end: wrap_rows is the height of the largest kernel that reads the ring, less one row, dilation
- * included. Rows of a ring that the group writes are rounded up to what its writer makes together. A ring
- * that holds the whole tensor has exactly its rows and never wraps.
+ * included, but at most the ring's rows. Rows of a ring that the group writes are rounded up to what its
+ * writer makes together (group_grain()). A ring that holds the whole tensor has exactly its rows and never
+ * wraps.
  */
 static void set_over(const struct npu_step *s, struct group *g)
 {
@@ -202,8 +203,8 @@ static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Do rings and weights fit `budget` bytes if a stripe has `step` rows of the last node? Sets g->step and the
- * rings' rows for it.
+ * Do rings and weights fit `budget` bytes if a stripe has `step` rows of the last node? Sets g->step and
+ * the rings' rows and wrap_rows for it; if they do not fit, the rings' rows may be incomplete.
  */
 static bool try_step(struct npu_step *s, const struct group_deps *c, struct group *g, int64_t step, int64_t budget)
 {

@@ -139,10 +139,12 @@ static bool few_pixels(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Cycles that a tiling should take. These are the cycles of the array or vector engine, or if they are more,
- * those of all loads and stores at COST_MEMORY_BYTES a cycle; then the load of the first tile and the store
- * of the last, which nothing hides; and COST_JOB for each job. Input counts again for every range of channels
- * if channels are outermost, weights for every tile of pixels if pixels are, unless all weights stay.
+ * Cycles that a tiling should take. These are the cycles of the array or vector engine, or if they are
+ * more, those of all loads and stores at COST_MEMORY_BYTES a cycle; then the load of the first tile (input,
+ * and weights unless there are few pixels: a slot, or a quarter of them if all stay) and the store of the
+ * last, which nothing hides; and COST_JOB for each job. Input counts again for every range of channels if
+ * channels are outermost, weights for every tile of pixels if pixels are, unless all weights stay; resident
+ * operands do not count.
  */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {

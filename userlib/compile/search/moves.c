@@ -139,8 +139,9 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 
 /*
  * List in c[] at most `most` moves at this node. Even tiers change placements: 0 residency of storages that
- * are first touched here, common stripings and slots; 2 the rarer ones. Odd tiers are the splits of
- * list_splits(). Returns how many moves were listed.
+ * are first touched here, common stripings of a group that begins here, and few weight slots; 2 the rarer
+ * stripings and slots. Odd tiers are splits: 1 of this node, 3 of this node and the next one
+ * (list_splits()). Returns how many moves were listed.
  */
 int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {

@@ -96,8 +96,8 @@ static bool all_fits(const struct npu_step *s)
 }
 
 /*
- * Give the storages of the step offsets in memory that only tell them apart, so that commands can be emitted:
- * the true offsets in the arena are chosen later.
+ * Give the storages of the step, one behind the other, offsets in memory that only tell them apart, so that
+ * commands can be emitted: the true offsets in the arena are chosen later. Constants keep theirs.
  */
 static void invent_addresses(struct npu_step *s)
 {

@@ -185,15 +185,16 @@ struct weft_quantize_options {
 WEFT_API struct weft_quantize_options weft_quantize_options_default(void);
 
 /**
- * Quantise a float .onnx or .tflite network of len_bytes bytes. Of .onnx the result is the same
- * network with QuantizeLinear and DequantizeLinear around convolutions, matrix products and what lies
- * between them. Of .tflite it is a .tflite network whose operators are those of integers, where LiteRT has
- * them; there is no float8.
+ * Quantise a float .onnx or .tflite network of len_bytes bytes. Of .onnx the result is the same network
+ * with QuantizeLinear and DequantizeLinear around convolutions, matrix products and what lies between
+ * them. Of .tflite it is a .tflite network whose operators are those of integers, where LiteRT has them;
+ * there is no float8.
  *
- * @param[out] out  The new file's *len_out bytes, from malloc.
- * @return 0; -EINVAL (a bad file or option, or a network that is quantised already); -ENOTSUP (an
- *         operator that golden does not run, nothing to quantise, or float8 in .tflite); -ENOMEM; or
- *         what o->sample returned
+ * @param[out] out  The new file's *len_out bytes, from malloc; after a failure there is nothing to free.
+ * @param msg       WEFT_MSG_LEN bytes; one line on failure.
+ * @return 0; -EINVAL (a bad file or option, such as a percentile that is not above 50 and at most 100, no
+ *         samples, or a network that is quantised already); -ENOTSUP (an operator that golden does not
+ *         run, nothing to quantise, or float8 in .tflite); -ENOMEM; or what o->sample returned
  */
 WEFT_API int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
                   size_t *len_out, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -188,8 +188,8 @@ static void find_groups(struct finder *f)
 }
 
 /*
- * Sets, for all nodes, read and kept from who reads their results, and feeds_group to true, from which
- * find_groups() starts.
+ * Sets, for all nodes: read, if some node reads one of its results; kept, if one is an output of the
+ * graph or read by a subgraph; and feeds_group to true, from which find_groups() starts.
  */
 static void find_readers(struct finder *f)
 {

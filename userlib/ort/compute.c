@@ -36,8 +36,9 @@ int part_load(const struct provider *p, const struct part *part, weft_net **net,
 }
 
 /*
- * Makes *t a tensor of the library that lies in the memory of v. Returns false if v is NULL or no
- * tensor, its rank is above WEFT_MAX_RANK, or its type cannot be exchanged.
+ * Makes *t a tensor of the library that lies in the memory of v. Returns false, and *t is not to be used,
+ * if v is NULL or no tensor, its rank is above WEFT_MAX_RANK, its type cannot be exchanged, or a call
+ * fails.
  */
 static bool view(const struct ort_api *api, const struct ort_value *v, weft_tensor *t)
 {

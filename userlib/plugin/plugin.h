@@ -52,14 +52,15 @@ struct plugin_part {
 };
 
 /**
- * Open the session of part->net with these options, which are copied. Its trace, if one is wanted,
- * goes to the file that they name; that of part 1 to the same with ".1" behind it, and so on.
+ * Open the session of part->net with these options, which are copied. Its trace, if one is wanted, goes
+ * to the file that they name; that of part 1 to the same with ".1" behind it, and so on.
  * @param part     Its net is set, the rest is zero; plugin_close() in each case.
  * @param i        The part's number, from 0.
  * @param threads  To compile with, at most; 0: one.
- * @param device   The device of the parts beside it. If *device is NULL, it is opened and left there;
- *                 the caller gives it to plugin_leave() once no more parts follow.
- * @return as weft_session_open(), and as weft_dev_open()
+ * @param device   The device of the parts beside it. If *device is NULL, it is opened and left there; the
+ *                 caller gives it to plugin_leave() once no more parts follow.
+ * @return 0; -ENOMEM; or as weft_dev_open() (part->device is then NULL) or weft_session_open(); with one
+ *         line in msg
  */
 int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i, unsigned threads, struct plugin_device **device,
                 char msg WEFT_ROOM(WEFT_MSG_LEN));

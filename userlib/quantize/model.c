@@ -152,9 +152,10 @@ static int opset_of(struct qz *z)
 }
 
 /*
- * Reads an ONNX model and lists its nodes and constants (Constant nodes too) so that both may grow,
- * then calls qz_index(). Returns 0, or a negative errno with one line in the message; qz_close() is due
- * either way.
+ * Reads an ONNX model of len bytes and lists its nodes and constants (Constant nodes too) so that both
+ * may grow, then calls qz_index(). z->o and z->msg are set before. Returns 0; -EINVAL if the file is
+ * broken, a constant has no name or a node no type; or another negative errno; with one line in the
+ * message. qz_close() is due either way.
  */
 int qz_open(struct qz *z, const void *data, size_t len)
 {

@@ -23,8 +23,8 @@ struct observer {
 	char *msg;                 /* WEFT_MSG_LEN bytes */
 };
 
-/* Writes one line into the message, with control characters (of names in the file) as '?'. Returns err. */
 static int fail(const struct observer *w, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Writes one line into the message, with control characters (of names in the file) as '?'. Returns err. */
 static int fail(const struct observer *w, int err, const char *format, ...)
 {
 	va_list ap;

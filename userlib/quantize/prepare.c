@@ -244,8 +244,10 @@ static int one(struct qz *z, int i)
 }
 
 /*
- * Simplifies the float model node by node, as the head of this file says, and indexes it anew after
- * each change. Returns 0 or a negative errno.
+ * Simplifies the float model: a BatchNormalization or an Add of a constant behind a Conv or Gemm goes
+ * into its weights and bias, a MatMul of matrices becomes a Gemm, a Reshape of a constant a constant.
+ * Nodes are looked at once, in their order, and the model is indexed anew after each change. z->g must be
+ * the model's graph. Returns 0 or a negative errno.
  */
 int qz_prepare(struct qz *z)
 {

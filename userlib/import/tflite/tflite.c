@@ -331,9 +331,9 @@ static int add_input(struct tfl_lower *l, uint32_t i)
 }
 
 /*
- * Returns the graph tensor for output i: g itself, or, if g is an input or an output already, a new
- * one that an IDENTITY of g gives, since each output needs a tensor of its own. Returns a negative
- * errno after a failure.
+ * Returns the graph tensor for output i: g itself, or, if g is an input or an output already, a new one
+ * that an IDENTITY of g gives, recorded in the graph as source "OUTPUT", since each output needs a tensor
+ * of its own. Returns a negative errno after a failure.
  */
 static int own_output(struct tfl_lower *l, uint32_t i, int g)
 {
@@ -351,8 +351,10 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 }
 
 /*
- * Makes the file tensor that element i of list `of` names an output of the graph. Returns 0,
- * -EINVAL if the tensor is constant or nothing computes it, or another negative errno.
+ * Makes the file tensor that element i of list `of` names an output of the graph: its tensor, or a copy
+ * of it if that is an input or output already, is marked and appended to the graph's outputs. Returns 0,
+ * -EINVAL if the index is out of range, the tensor is constant or nothing computes it, or another
+ * negative errno.
  */
 static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 {
@@ -374,9 +376,9 @@ static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 }
 
 /*
- * Allocates the graph's lists of inputs and outputs and l's tables by file tensor, without values
- * yet, and notes which tensors are outputs. Returns 0, -EINVAL if there are more than MAX_PORTS of
- * either or no output, or -ENOMEM; the caller frees everything.
+ * Allocates the graph's lists of inputs and outputs and l's tables by file tensor, without values yet,
+ * and notes which tensors are outputs. Returns 0; -EINVAL if there are more than MAX_PORTS of either or
+ * no output, or an output names no tensor; or -ENOMEM; the caller frees everything.
  */
 static int import_ports(struct tfl_lower *l)
 {
@@ -408,8 +410,8 @@ static int import_ports(struct tfl_lower *l)
 }
 
 /*
- * Fills the empty graph l->g from the file: inputs, operators, outputs; removes float tensors that
- * tables have replaced, and checks the graph. If an operator was left out, its operands are the
+ * Fills the empty graph l->g from the file: inputs, operators, outputs; removes float tensors that tables
+ * have replaced, and checks the graph. If an operator was left out, its operands, 1 to MAX_PORTS, are the
  * outputs. Returns 0, or a negative errno with the reason in l->msg; the caller frees everything.
  */
 static int import(struct tfl_lower *l)

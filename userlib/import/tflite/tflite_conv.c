@@ -275,9 +275,10 @@ int tfl_lower_conv(struct tfl_lower *l)
 }
 
 /*
- * Lowers DEPTHWISE_CONV_2D of integers or float32, with bias and activation. Returns the result's
- * tensor, -EINVAL if channels, weights and multiplier do not fit each other, or another negative
- * errno.
+ * Lowers DEPTHWISE_CONV_2D of integers or float32, with bias and activation. Returns the result's tensor;
+ * -EINVAL if a rank is not 4, the weights' first dimension not 1, their last no multiple of the input's
+ * channels, or the multiplier (unless it is 0) not the quotient of the two; -ENOTSUP for types that are
+ * not supported; or another negative errno.
  */
 int tfl_lower_depthwise(struct tfl_lower *l)
 {

@@ -112,9 +112,10 @@ static int dense(struct tfl_lower *l, const struct dense *d, int x)
 }
 
 /*
- * Emits the FULLY_CONNECTED at hand of float32 by weights of float32, int8 or int4, with the
- * activation, as its result; asymmetric is the operator's option for quantising the input. Returns
- * the result's tensor, -EINVAL if the shapes do not fit, or another negative errno.
+ * Emits the FULLY_CONNECTED at hand of float32 by weights of float32, int8 or int4, with the activation,
+ * as its result; each row of the input is quantised with a zero point if asymmetric, the operator's
+ * option, is not 0. Returns the result's tensor, -EINVAL if the shapes do not fit, -ENOTSUP for other
+ * weights, or another negative errno.
  */
 static int real(struct tfl_lower *l, int activation, int asymmetric)
 {

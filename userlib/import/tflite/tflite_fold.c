@@ -232,8 +232,9 @@ int tfl_fold_plain(struct tfl_lower *l)
 /* ---- operators on constants ---- */
 
 /*
- * Says whether the work of the operator with that code is bounded by the bytes that it reads and
- * writes; products, pools, softmax and the like are not.
+ * Says whether the work of the operator with that code is bounded by the bytes that it reads and writes:
+ * false for convolutions, transposed ones too, FULLY_CONNECTED, BATCH_MATMUL, SVDF, the LSTM, pools,
+ * RESIZE_BILINEAR, SOFTMAX and LOG_SOFTMAX, true for all other codes.
  */
 static bool is_light(int code)
 {
@@ -248,8 +249,8 @@ static bool is_light(int code)
 }
 
 /*
- * Says whether the operator at hand is a FULLY_CONNECTED of at most about 2^20 multiplications, as
- * an initial state of zeros gives.
+ * Says whether the operator at hand is a FULLY_CONNECTED with a matrix of weights whose input's elements
+ * times its results per row are at most 2^20, as an initial state of zeros gives.
  */
 static bool is_small_product(struct tfl_lower *l)
 {
@@ -387,11 +388,11 @@ static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
 }
 
 /*
- * If all operands of the operator at hand are constant, it is light or a small product, and no
- * result is an output: computes the operators emitted since mark *before, makes the results
- * constants of the file, and removes the operators. Otherwise only those of them that read
- * constants alone are computed. Returns 1 if the results are constants now, 0 if not, or a negative
- * errno.
+ * If all operands of the operator at hand are constant, it is light or a small product, and no result is
+ * an output: computes the operators emitted since mark *before, makes the results constants of the file,
+ * and removes these operators with their tensors and sources. Otherwise only those of them that read
+ * constants alone (is_part()) are computed. Returns 1 if the results are constants now, 0 if not, or a
+ * negative errno.
  */
 int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
 {

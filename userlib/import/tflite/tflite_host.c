@@ -208,8 +208,8 @@ static int unary(struct tfl_lower *l)
 }
 
 /*
- * Lowers CUMSUM, the running sum along the axis in operand 1, to ONNX's CumSum with the same two
- * options. Returns the result's tensor, or a negative errno.
+ * Lowers CUMSUM, the running sum along the axis in operand 1, to ONNX's CumSum with the same two options,
+ * exclusive and reverse. Returns the result's tensor, or a negative errno.
  */
 static int cumsum(struct tfl_lower *l)
 {

@@ -16,8 +16,9 @@
 int (*tfl_host_lowering(int code))(struct tfl_lower *);
 
 /*
- * Lowers FLOOR_DIV and FLOOR_MOD of any type of number; a divisor of 0 gives what the kernel of
- * ONNX's Div and Mod gives.
+ * Lowers FLOOR_DIV and FLOOR_MOD of two operands of any type of number to ONNX's Div, Mod and what
+ * corrects their rounding; a divisor of 0 gives what the kernel of ONNX's Div and Mod gives. Returns the
+ * result's tensor, or a negative errno.
  */
 int tfl_host_floor_div(struct tfl_lower *l);
 

@@ -166,9 +166,10 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 }
 
 /*
- * Emits product r of float32 x and weights w, with its bias, as an intermediate float32 tensor of
- * shape r->dim: in float32 if w is, in integers if w is int8 or int4. Returns the graph tensor,
- * -ENOTSUP for other weights, or another negative errno.
+ * Emits product r of float32 x and weights w, with its bias, as an intermediate float32 tensor of shape
+ * r->dim: in float32 if w is, in integers if w is int8 or int4, whose type in the graph is int8 then.
+ * Returns the graph tensor, -ENOTSUP for other weights or if bias or zero points are not supported,
+ * -EINVAL for another number of scales, or another negative errno.
  */
 int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {

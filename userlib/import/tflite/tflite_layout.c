@@ -57,8 +57,9 @@ int tfl_lower_reshape(struct tfl_lower *l)
 }
 
 /*
- * Lowers TRANSPOSE of operand 0 by the permutation in constant operand 1. Returns the result's
- * tensor, -EINVAL if that is no permutation, or another negative errno.
+ * Lowers TRANSPOSE of operand 0 by the permutation in constant operand 1: axis i of the result is the
+ * axis that its number i names (negative ones count from the end). Returns the result's tensor, -EINVAL
+ * if that is no permutation of all axes, or another negative errno.
  */
 int tfl_lower_transpose(struct tfl_lower *l)
 {
@@ -87,9 +88,9 @@ int tfl_lower_transpose(struct tfl_lower *l)
 }
 
 /*
- * Lowers PAD: operand 0 padded as constant operand 1 says (pairs of before and after) with the
- * result's zero point, that is, the real number 0. Returns the result's tensor, -EINVAL if the
- * numbers do not fit, or another negative errno.
+ * Lowers PAD: operand 0 padded as constant operand 1 says (a pair of before and after for each axis) with
+ * the real number 0, which is the zero point for 8 bits and int16. Returns the result's tensor, -EINVAL
+ * if there are not as many pairs as axes or a number is not 0..INT32_MAX / 4, or another negative errno.
  */
 int tfl_lower_pad(struct tfl_lower *l)
 {
@@ -123,9 +124,10 @@ int tfl_lower_pad(struct tfl_lower *l)
 }
 
 /*
- * Emits operand k in the result's quantisation. If a uint8 operand has another one, a TABLE of 256
- * values does what TFLite does in float32; other types have to have the result's. Returns the graph
- * tensor, or a negative errno.
+ * Emits operand k in the result's quantisation. If a uint8 operand has another one than a uint8 result, a
+ * TABLE of 256 values does what TFLite does in float32; other types have to have the result's. Returns
+ * the graph tensor, -EINVAL if the types differ, -ENOTSUP if the quantisation of other types does, or
+ * another negative errno.
  */
 static int requantised(struct tfl_lower *l, int k)
 {
@@ -157,10 +159,10 @@ static int requantised(struct tfl_lower *l, int k)
 }
 
 /*
- * Lowers CONCATENATION of up to WEFT_OP_MAX_INPUTS operands along the option's axis. TFLite's int8
- * kernel copies bytes, so operands other than uint8 have to be quantised like the result. Returns
- * the result's tensor, -ENOTSUP if they are not or there is an activation, or another negative
- * errno.
+ * Lowers CONCATENATION of up to WEFT_OP_MAX_INPUTS operands along the option's axis. TFLite's int8 kernel
+ * copies bytes, so operands other than uint8 have to be quantised like the result. Returns the result's
+ * tensor; -ENOTSUP if they are not, there is an activation, or the number of operands is another; -EINVAL
+ * if the axis is out of range or an operand has another type or rank; or another negative errno.
  */
 int tfl_lower_concat(struct tfl_lower *l)
 {

@@ -428,9 +428,10 @@ static int int8_image(struct tfl_lower *l, int i)
 }
 
 /*
- * Returns the graph tensor of operand k of the operator at hand as operators see it (uint8 as
- * int8). A constant is added to the graph, and uint8 turned into int8, at the first call. Returns
- * -EINVAL if the operand is absent or nothing before computes it, or another negative errno.
+ * Returns the graph tensor of operand k of the operator at hand as operators see it (uint8 as int8), and
+ * notes it in l->seen. A constant is added to the graph, and a uint8 tensor turned into int8, at the
+ * first call for that file tensor. Returns -EINVAL if the operand is absent or nothing before computes
+ * it, or another negative errno.
  */
 int tfl_value(struct tfl_lower *l, int k)
 {

@@ -57,9 +57,10 @@ static int factor(struct tfl_lower *l, double real, struct weft_tfl_factor *to)
 }
 
 /*
- * Adds the weights of one gate, operand k, [rows,columns] of symmetric int8, as a constant, and
- * sets *f to the factor from sums of their products with an input of scale x_scale to Q3.12.
- * Returns the graph tensor, -EINVAL if type or shape is another, or another negative errno.
+ * Adds the weights of one gate, operand k, [rows,columns] of symmetric int8, as a constant, and sets *f
+ * to the factor from sums of their products with an input of scale x_scale to Q3.12. Returns the graph
+ * tensor; -EINVAL if they are uint8, have a zero point or another shape; -ENOTSUP for other types or if
+ * they are not constant; or another negative errno.
  */
 static int weights(struct tfl_lower *l, int k, int64_t rows, int64_t columns, float x_scale, struct weft_tfl_factor *f)
 {

@@ -89,9 +89,10 @@ static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const 
 }
 
 /*
- * Lowers SOFTMAX of int8, uint8 or int16 along the last dimension to the host operator TFL_SOFTMAX.
- * Returns the result's tensor, -EINVAL if the result's quantisation or beta is not possible, or
- * another negative errno.
+ * Lowers SOFTMAX of int8, uint8 or int16 along the last dimension to the host operator TFL_SOFTMAX, with
+ * option beta (0 if absent). Returns the result's tensor, -EINVAL if the result's quantisation is not the
+ * one that TFLite fixes or beta is negative or not finite, -ENOTSUP for other types, or another negative
+ * errno.
  */
 int tfl_lower_softmax(struct tfl_lower *l)
 {
@@ -280,9 +281,9 @@ static int from_float16(struct tfl_lower *l)
 }
 
 /*
- * Lowers DEQUANTIZE of float16, or of integers by the host operator TFL_DEQUANTIZE, to float32; a
- * result of 8 bits is noted as a function of their codes. Returns the result's tensor, -ENOTSUP for
- * int32 or int16 with a zero point, or another negative errno.
+ * Lowers DEQUANTIZE to float32: of float16 by CAST, of integers by the host operator TFL_DEQUANTIZE; if
+ * the operand is int8 in the graph, the result is noted as a function of its codes. Returns the result's
+ * tensor, -ENOTSUP for int32 or int16 with a zero point or other types, or another negative errno.
  */
 int tfl_lower_dequantize(struct tfl_lower *l)
 {

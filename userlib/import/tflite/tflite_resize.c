@@ -160,9 +160,10 @@ int tfl_lower_resize_nearest(struct tfl_lower *l)
 }
 
 /*
- * Finds what output element o of axis a is made of in float32: sets *low and *high to the two
- * elements of the input, and returns the share of the higher one. Where the position lies outside,
- * both are the element at the border.
+ * Finds what output element o of axis a is made of in float32: sets *low and *high to the indices of the
+ * two elements of the input between which its position lies, and returns the share of the higher one,
+ * which is the position less *low. Where the position lies outside, both are the element at the border,
+ * and the share (perhaps negative) does not matter.
  */
 static float share_of(const struct axis *a, int64_t o, int64_t *low, int64_t *high)
 {

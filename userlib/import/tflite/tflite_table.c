@@ -417,8 +417,10 @@ static int function16(struct tfl_lower *l, const struct unary *u, int x)
 }
 
 /*
- * Emits the operator at hand of int16 x, quantised as in *u, as its result. Returns the result's
- * tensor, -ENOTSUP if the runtime does not have the operator for int16, or another negative errno.
+ * Emits the operator at hand of int16 x, quantised as in *u, as its result: LEAKY_RELU and ABS by TOSA's
+ * operators, LOGISTIC and TANH on the host, SQRT by a lookup, others by function16(). Returns the
+ * result's tensor; -EINVAL if the result of LOGISTIC or TANH has another scale than 1/32768 or a zero
+ * point; -ENOTSUP if the runtime does not have the operator for int16; or another negative errno.
  */
 static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 {
@@ -445,9 +447,10 @@ static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 }
 
 /*
- * Lowers functions of one quantised operand: of 8 bits to a TABLE with the results of all 256
- * codes, of int16 by sixteen_bits(). Returns the result's tensor, -ENOTSUP if operand and result
- * have different types or the function is not supported for int16, or another negative errno.
+ * Lowers functions of one quantised operand: of 8 bits to a TABLE with the results of all 256 codes, of
+ * int16 by sixteen_bits(). Returns the result's tensor; -ENOTSUP if operand and result have different
+ * types or the function is not supported for int16; -EINVAL if the result of LOGISTIC or TANH has not the
+ * scale and zero point that TFLite fixes; or another negative errno.
  */
 int tfl_lower_table(struct tfl_lower *l)
 {

@@ -132,9 +132,10 @@ static int assign_once(struct tfl_lower *l, const struct tfl_model *m, const str
 }
 
 /*
- * Adds the variables that the subgraph which the CALL_ONCE at hand names assigns, with their
- * initial values. Returns 0, -ENOTSUP if that subgraph does anything else or there is a second
- * CALL_ONCE, or another negative errno.
+ * Adds the variables that the subgraph which the CALL_ONCE at hand names assigns, with their initial
+ * values, and counts the operator in l->n_called. Returns 0; -ENOTSUP if that subgraph has other
+ * operators than VAR_HANDLE and ASSIGN_VARIABLE or there is a second CALL_ONCE; -EINVAL if it names the
+ * first subgraph or one that is not there; or another negative errno.
  */
 static int call_once(struct tfl_lower *l)
 {

@@ -101,7 +101,11 @@ struct qt {
 int qt_fail(struct qt *q, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Returns n zeroed bytes that live until the end; NULL after qt_fail() with -ENOMEM. */
 void *qt_alloc(struct qt *q, size_t n);
-/* Makes room for element number n in a list of *cap elements of a size. Returns 0 or -ENOMEM. */
+/*
+ * Makes room for element number n in a list of *cap elements of `size` bytes; `list` is the address of
+ * the pointer to it. A list that is full moves to new memory of twice the room and more, and the old one
+ * stays until the end. Returns 0 or -ENOMEM.
+ */
 int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size);
 
 /*
@@ -164,7 +168,10 @@ int qt_set_scale(struct qt *q, int i, float scale, int32_t zp);
  */
 int qt_build(struct qt *q);
 
-/* write.c: the lists as a file from malloc. Returns 0 or -ENOMEM with one line in the message. */
+/*
+ * write.c: writes the lists as a .tflite file of version 3 to *out, memory from malloc of *len bytes.
+ * Returns 0, or -ENOMEM with one line in the message and nothing to free.
+ */
 int qt_write(struct qt *q, uint8_t **out, size_t *len);
 
 /**

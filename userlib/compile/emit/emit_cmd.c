@@ -171,8 +171,10 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 }
 
 /*
- * Set the fields of the post group that describe the second operand of node nd for the job's channels from ch
- * on: address and steps, and for a sum the scales and limits.
+ * Set the fields of the post group that describe the second operand of node nd for the job's channels from
+ * ch on. A table takes its address alone; a factor address, steps and zero point; the operand of a sum also
+ * whether it is subtracted, the sum's limits, and its format, or for integers both scales, the sum's zero
+ * point and its rounding.
  */
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {

@@ -32,8 +32,9 @@ static struct operand ring_rows(const struct group_emit *m, int ring, const stru
 }
 
 /*
- * Where `rows` of a tensor, of which v is the view, lie: in ring number `ring` of the group, or if that is
- * -1, in the resident storage.
+ * Where `rows` of a tensor, of which v is the view, with all columns and channels of its first image, lie:
+ * in ring number `ring` of the group, or if that is -1, in the resident storage with this number in the
+ * step.
  */
 static struct operand group_operand(const struct group_emit *m, int ring, int storage, const struct view *v, struct span rows)
 {

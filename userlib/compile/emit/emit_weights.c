@@ -58,7 +58,11 @@ static bool packed_here(const struct node *nd)
 	return weights_root(nd) < 0 && !nd->wt.w_int4;
 }
 
-/* Offset in bytes of the node's weights in their storage, or in the constants. */
+/*
+ * Offset in bytes of the node's weights in their storage: 0 if the host packs them, behind the records if
+ * these are computed too, 0 if the weights alone are. Constant weights lie in the constants, behind the
+ * node's records there.
+ */
 static int64_t weights_at(const struct node *nd)
 {
 	if (nd->wt.w_late)

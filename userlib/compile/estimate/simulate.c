@@ -163,8 +163,9 @@ static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost
 
 /*
  * Set h->bank_overlap, the part (of ONE) of the vector engine's writes in command c that meet its reads in
- * their bank, if both stay in one bank. A block of channels is written to the bank that it is read from or to
- * the other one, and the last rows of a block are written while the next block is read, from the other bank.
+ * their bank, if both stay in one bank. A block of channels is written to the bank that it is read from or
+ * to the other one, and the last rows of a block are written while the next block is read, from the other
+ * bank. Nothing changes if the command has no counted read of input or no counted write.
  */
 static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct traffic *h)
 {
@@ -231,9 +232,11 @@ static struct bank_use bank_use_of(const struct traffic *h, int p)
 
 /*
  * Of each cycle of region r, the part (of ONE) that a port with bank use w does not get because of port p
- * of h, whose unit works at this rate (of ONE). All of p's accesses count if one of both takes turns and
- * the other stays; half of them if both stay in one bank; a quarter if both take turns; and of accesses
- * that take both banks or one, those that meet.
+ * of h, whose unit works at this rate (of ONE). If neither takes both banks with one access, all of p's
+ * accesses count where one of the two takes turns and the other stays; half of them if both stay in one
+ * bank; a quarter if both take turns. If one of them does so with part of its accesses (w.both,
+ * h->both[p]), all of p's accesses count but half of those that take one bank and meet one that takes one
+ * bank.
  */
 static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, uint64_t rate)
 {
@@ -284,9 +287,10 @@ static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uin
 }
 
 /*
- * Cycles, in units of 1/ONE, that an access of unit k's port p takes in region r if the ports in `before` are
- * served first. Accesses that need both banks and those that need one wait for each other's ends, so their
- * times are added, not the parts lost.
+ * Cycles, in units of 1/ONE, that an access of unit k's port p takes in region r if the ports in `before`
+ * are served first: ONE if they take nothing there. Accesses that need both banks and those that need one
+ * wait for each other's ends, so their times are added, not the parts lost. An access of the array that
+ * stays in one bank counts as one of both. At least COST_LEAST_RATE of the cycles is always left.
  */
 static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint8_t before[WEFT_N_UNITS])
 {
@@ -623,8 +627,9 @@ static uint64_t rows_rate(const struct sim *s, int k)
 /*
  * The rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its rows.
  * The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
- * (COST_POST_SHARE, with an addend COST_POST_SHARE_ADD); the vector engine gets what the array's rows leave
- * at the rate found for the array.
+ * (COST_POST_SHARE, with an addend COST_POST_SHARE_ADD). The vector engine waits where its rows meet the
+ * array's, which come at the rate found for the array; a pooling command, if the stream's order is known,
+ * only where both together are more than a row a cycle, since it reads on meanwhile.
  */
 static uint64_t post_rate(const struct sim *s, int k)
 {

@@ -539,8 +539,9 @@ static int match_concats(struct cc *cc, int i)
  * Second stage: group the graph's operators into nodes, in passes from the largest patterns to single
  * operators; each pass takes what the ones before have left: islands of floats (not with no_fuse), patterns
  * by opcode, functions of one tensor, casts, with the alu everything that a loop nest can do, and CONCAT.
- * With the option host_only nothing is matched. Operators that match nothing keep the state OP_TODO and run
- * on the host. Returns 0 or a negative errno (-ENOMEM, or -E2BIG: too many constants).
+ * Before these, tfl_leave_ends() forbids what the host does better at the network's end. With the option
+ * host_only nothing is matched. Operators that match nothing keep the state OP_TODO and run on the host.
+ * Returns 0 or a negative errno (-ENOMEM, or -E2BIG: too many constants).
  */
 int cc_match(struct cc *cc)
 {

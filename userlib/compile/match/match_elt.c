@@ -382,9 +382,10 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
  * Match MUL i, without a shift, of two int8 or int16 tensors (int16 without zero points) as an elementwise
  * node. Each operand must be a RESCALE to int32 that only subtracts the zero point, and one RESCALE back to
  * their type, with one scale, must alone read the product; the CLAMP behind it is taken along. The operand
- * with fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Functions of
- * one int8 tensor are left to tables. The RESCALEs in front are claimed where nothing else reads them.
- * Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
+ * with fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Where there
+ * are tables (has_table), int8 products of a tensor with itself or with a number are left to them. The
+ * RESCALEs in front are claimed where nothing else reads them. Returns 1 if it was matched, 0 if not (no
+ * reason is set), or -ENOMEM.
  */
 int match_product(struct cc *cc, int i)
 {

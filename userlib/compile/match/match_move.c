@@ -272,9 +272,11 @@ static void find_period(struct sampling *s)
 struct resize_scale { int n, d, offset; };
 
 /*
- * Find the neighbours, and for bilinear resizing (smooth) the weights, of all `out` results along an axis of
- * `in` elements with scale and offset r, and set *s. Returns 0 or -ENOMEM; sample_free() frees what it holds
- * in both cases.
+ * Find the neighbours of all `out` results along an axis of `in` elements with scale and offset r, and set
+ * *s. For nearest neighbours index[] has one for each result, `same` says that each result is its own
+ * neighbour, and times and step are found (find_period()). For bilinear resizing (smooth) index[] and
+ * weight[] have two for each result, with weights that add up to r.n, and `same` is false. Returns 0 or
+ * -ENOMEM; sample_free() frees what *s holds in both cases.
  */
 static int sample(struct sampling *s, int64_t in, int64_t out, struct resize_scale r, bool smooth)
 {

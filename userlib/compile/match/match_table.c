@@ -359,8 +359,9 @@ static bool has_keys(weft_dtype t)
 }
 
 /*
- * The integer key of a code of float type t: keys are in the order of the values. NaN has nan_key. With
- * two_zeros the key of -0 is one less than that of +0, else both are 0.
+ * The integer key of a code of float type t: keys are in the order of the values. Every NaN has nan_key, +0
+ * and positive codes their own bits. A negative code has minus its bits without the sign, so that both
+ * zeros have key 0; with two_zeros it has one less, so that -0 has -1.
  */
 static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zeros)
 {
@@ -430,9 +431,10 @@ static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 }
 
 /*
- * Match ARGMAX i of floats: its operand's codes are looked up as integer keys, then the alu finds the
- * largest. Returns 1 if it was matched, 0 if the type has no keys (the reason then is set), or a negative
- * errno.
+ * Match ARGMAX i of floats: its operand's codes are looked up as integer keys in the order of their values,
+ * then the alu finds the largest. NaN has the highest key, or if the operator ignores NaN the lowest; -0
+ * and +0 have the same. Returns 1 if it was matched, 0 if the type has no keys (has_keys(); the reason then
+ * is set), or a negative errno.
  */
 int match_float_argmax(struct cc *cc, int i)
 {

@@ -53,9 +53,10 @@ static bool is_whole(const struct npu_step *s, const struct view *v, int storage
 /*
  * If the result of node i may be written over its second operand, note that in the result's storage
  * (may_replace). The node must be no loop nest and its second operand no table; both must be whole storages
- * of the same size that may be resident, other than the input's, the operand read for the last time and the
- * result first touched here. An addend is read element by element, each just before the result's element is
- * written, so this is safe; a table is read at random until the node is done, so its bytes must stay.
+ * of the same size that may be resident, other than the input's, the operand read for the last time, and
+ * the result first touched here with nothing in memory before. An addend is read element by element, each
+ * just before the result's element is written, so this is safe; a table is read at random until the node is
+ * done, so its bytes must stay.
  */
 static void note_takeover(struct npu_step *s, int i)
 {
@@ -591,9 +592,9 @@ static int alloc_with_prefetch(struct npu_step *s)
 }
 
 /*
- * Send the largest resident, with all that replace each other in its place, to memory and take its bytes out
- * of used[]. (Taking the one in the way would be more exact; but several in each other's way would only
- * follow it.) Returns false if there is no resident.
+ * Send the largest resident, with all that replace each other in its place, to memory: they are no longer
+ * resident, their `replaces` and `replaced_by` become -1, and its bytes are taken out of used[]. Returns
+ * false, with nothing changed, if there is no resident.
  */
 static bool evict(struct npu_step *s, int64_t *used)
 {

@@ -114,7 +114,8 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 /*
  * How much area a at this address and the areas placed so far would be in each other's way: a number that
  * grows with the time in which they are used together and with how much of both lies in one region. 0 is
- * best. With halves_apart, an area that lies mostly in one region counts as well.
+ * best. With params.halves_apart, an area that lies mostly in one region counts as well, unless it is for
+ * weights. al->busy must be known.
  */
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
 {

@@ -70,10 +70,11 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 }
 
 /*
- * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how many
- * bytes a slot has. A resident operand needs no slot, one of which all jobs take the same part needs one, any
- * other tile.slots. Weights need one area with all_weights, else at most tile.slots. Returns the bytes of all
- * slots together.
+ * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how
+ * many bytes a slot has. A resident operand needs no slot, one of which all jobs take the same part needs
+ * one, any other tile.slots. Weights need one area for all with all_weights, else at most tile.slots, of a
+ * job's channels each; with split_k tile.slots of kq chunks of the sum and a tile's records each. Returns
+ * the bytes of all slots together.
  */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -488,8 +489,8 @@ static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p
 /*
  * Choose the tiling of a node, as p->req asks, that should take the fewest cycles within `budget` bytes of
  * the scratchpad: with two slots for each operand, so that loads and work overlap, or with one if only that
- * fits. Sets p->tile, with can_split if the node is one job for each image with all operands on chip. Returns
- * 0, or -ERANGE if no tiling fits.
+ * fits. Sets p->tile, with can_split if all operands are on chip and the node is one job for each image
+ * whose weights come in one load. Returns 0, or -ERANGE if no tiling fits; p->tile then means nothing.
  */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {

@@ -112,7 +112,10 @@ static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *aft
 	return any;
 }
 
-/* Add cycles, if there are more than 0, to the node of command c. */
+/*
+ * Add cycles, if there are more than 0, to the node of command c; nothing if the command belongs to no
+ * node.
+ */
 static void add(struct critical_path *l, uint32_t c, int64_t cycles)
 {
 	int node = l->s->cmds.p[c].node;

@@ -111,7 +111,10 @@ static void invent_addresses(struct npu_step *s)
 	}
 }
 
-/* Do the weights of any node outside of stripe groups come in several loads? */
+/*
+ * Do the weights of any node outside of stripe groups come in several loads, all of them staying on chip
+ * (tile.all_weights)?
+ */
 static bool any_pieces(const struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++) {

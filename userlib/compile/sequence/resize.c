@@ -154,8 +154,9 @@ static int add_run(struct cc *cc, int i, const struct pass *p, const struct run 
 }
 
 /*
- * Add the nodes of all runs of one axis p along dimension d from view from_to[0] to view from_to[1], with
- * sums divided by 2^drop. Returns 1 or -ENOMEM; 0 nodes are no error.
+ * Add one node for each run of axis p along dimension d (add_run()), in the order of the runs; from_to[0]
+ * is the view that they read, from_to[1] the one that they write, and sums are divided by 2^drop. Returns
+ * 1, also if there are no runs, or -ENOMEM.
  */
 static int add_pass(struct cc *cc, int i, const struct pass *p, int d, const struct view from_to[2], int drop)
 {

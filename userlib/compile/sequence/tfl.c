@@ -259,7 +259,7 @@ static int leave(struct cc *cc, int i)
 }
 
 /*
- * Does operator i, a TFL_CAST, write an int64 output of the network of more than LONG_END elements? The
+ * Is operator i a TFL_CAST that writes an int64 output of the network of more than LONG_END elements? The
  * words that the device would write are twice what the host needs to read.
  */
 static bool is_long_end(const struct cc *cc, int i)

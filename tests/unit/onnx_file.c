@@ -373,13 +373,57 @@ static void fake_convert(void **state)
 	free(model.p);
 }
 
+/* An operator on x of no elements: its type, its operands, x's and y's types and shapes. */
+struct empty { const char *type; int n_in, type_x, rank_x; int64_t x[3]; int type_y, rank_y; int64_t y[3]; };
+
+/* Tensors with a dimension of 0 are legal: each operator is done, or refused with a line; and compiled. */
+static void no_elements(void **state)
+{
+	static const struct empty all[] = {
+		{ "Tile", 2, 1, 2, { 0, 2 }, 1, 2, { 0, 4 } }, { "Expand", 2, 1, 2, { 0, 2 }, 1, 2, { 0, 3 } },
+		{ "MatMulInteger", 2, 3, 2, { 2, 0 }, 6, 2, { 2, 3 } }, { "InstanceNormalization", 3, 1, 3, { 0, 2, 4 }, 1, 3, { 0, 2, 4 } },
+	};
+	static const char *const in[] = { "x", "c", "c" }, *const constants[] = { "e", "c" };
+	static const int64_t two = 2, shapes[][2] = { { 1, 2 }, { 1, 3 } }, none[2] = { 0, 3 };
+	static const float ones[2] = { 1, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct weft_session_options o = weft_session_options_default();
+		struct ob g = { 0 }, model = { 0 };
+		char msg[WEFT_MSG_LEN] = "";
+		weft_net *net = NULL;
+		weft_session *s;
+
+		node(&g, all[i].type, "", all[i].n_in, i == 1 ? constants : in, "y");
+		ob_tensor(&g, "e", 1, 2, none, "", 0);
+		if (i < 2)
+			ob_tensor(&g, "c", 7, 1, &two, shapes[i], sizeof shapes[i]);
+		else if (i == 2)
+			ob_tensor(&g, "c", 3, 2, none, "", 0);
+		else
+			ob_tensor(&g, "c", 1, 1, &two, ones, sizeof ones);
+		ob_port(&g, 11, "x", all[i].type_x, all[i].rank_x, all[i].x);
+		ob_port(&g, 12, "y", all[i].type_y, all[i].rank_y, all[i].y);
+		ob_model(&model, &g, 13);
+		int err = weft_net_load(model.p, model.n, "empty", &net, msg);
+		print_message("%s: %d %s\n", all[i].type, err, msg);
+		assert_true(err == 0 || (err == -ENOTSUP && strstr(msg, all[i].type)));
+		o.device = WEFT_DEVICE_MODEL;
+		if (!err && !weft_session_open(net, &o, &s, msg))
+			weft_session_close(s);
+		weft_net_free(net);
+		free(model.p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
-		cmocka_unit_test(fake_convert),
+		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,11 +31,21 @@ struct attempt {
 	bool no_im2col;        /* windows are not copied side by side (lower/im2col.c) */
 };
 
+/* Says whether an operand or result of operator o of graph g has no elements, since a dimension of it is 0. */
+static bool is_empty(const weft_graph *g, const struct weft_gop *o)
+{
+	bool empty = false;
+
+	for (int k = 0; k < o->n_in + o->n_out; k++)
+		empty |= weft_tensor_elements(&g->tensors[k < o->n_in ? o->in[k] : o->out[k - o->n_in]].t) == 0;
+	return empty;
+}
+
 /*
  * Begin an attempt on *cc, whose g, cfg and o are set: note which features the configuration has, allocate
  * the tables of operators and tensors and the program, all zeroed, and mark the operators that must run on
- * the host. These are the forbidden ones of `a` and those with arguments that are not constant; each gets its
- * reason, for people. Returns 0 or -ENOMEM; cc_clear() frees what was allocated in both cases.
+ * the host. These are the forbidden ones of `a`, those with arguments that are not constant, and those with an
+ * operand or result that has no elements; each gets its reason, for people. Returns 0 or -ENOMEM; cc_clear() frees what was allocated in both cases.
  */
 static int cc_start(struct cc *cc, const struct attempt *a)
 {
@@ -57,13 +67,14 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->p = calloc(1, sizeof *cc->p);
 	if (!cc->ops || !cc->ten || !cc->p)
 		return -ENOMEM;
-	for (int i = 0; i < g->n_ops; i++)
-		if (a->forbidden[i] || is_dynamic(&g->ops[i])) {
-			int err = cc_reason(cc, i, "%s", a->forbidden[i] ? a->forbidden[i] : "arguments that are not constant");
-			if (err)
-				return err;
-			cc->ops[i].forbidden = true;
-		}
+	for (int i = 0; i < g->n_ops; i++) {
+		const char *why = a->forbidden[i] ? a->forbidden[i] : is_dynamic(&g->ops[i]) ? "arguments that are not constant" :
+		                  is_empty(g, &g->ops[i]) ? "a tensor without elements" : NULL;
+		int err = why ? cc_reason(cc, i, "%s", why) : 0;
+		if (err)
+			return err;
+		cc->ops[i].forbidden = why;
+	}
 	return 0;
 }
 

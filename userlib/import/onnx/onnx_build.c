@@ -459,7 +459,7 @@ int ox_tile(struct ox *l, int x, const int64_t *multiple)
 		return x;
 	const weft_tensor *t = ox_t(l, x);
 	for (int i = 0; i < t->rank; i++) {
-		if (multiple[i] < 1 || multiple[i] > INT32_MAX / t->dim[i])
+		if (multiple[i] < 1 || (t->dim[i] && multiple[i] > INT32_MAX / t->dim[i]))
 			return ox_fail(l, multiple[i] ? -EINVAL : -ENOTSUP, "%lld repetitions", (long long)multiple[i]);
 		a.tile.multiple[i] = (int32_t)multiple[i];
 		dim[i] = t->dim[i] * multiple[i];

@@ -93,7 +93,7 @@ static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, stru
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
 	bool turned = ox_node_is(n, "Gemm") && ox_attr_i(l, "transB", 0);
 	int codes = ox_get(l, w, turned ? NULL : swap);
-	int64_t k = x->t.dim[x->t.rank - 1], rows = weft_tensor_elements(&x->t) / k, oc = codes < 0 ? 0 : ox_t(l, codes)->dim[0], y[WEFT_MAX_RANK];
+	int64_t k = x->t.dim[x->t.rank - 1], rows = k ? weft_tensor_elements(&x->t) / k : 0, oc = codes < 0 ? 0 : ox_t(l, codes)->dim[0], y[WEFT_MAX_RANK];
 
 	if (codes < 0 || ox_t(l, codes)->dim[1] != k)
 		return codes < 0 ? codes : ox_fail(l, -EINVAL, "rows of %lld by columns of %lld", (long long)k, (long long)ox_t(l, codes)->dim[1]);

@@ -325,7 +325,7 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 	bool flat = w >= 0 && ox_t(l, w)->data && p->x->flat.rank && ox_t(l, p->x->flat.form.tensor)->dtype == (wide ? WEFT_INT16 : WEFT_INT8);
 	int x = flat ? p->x->flat.form.tensor : wide ? ox_get(l, p->x, NULL) : ox_get_int8(l, p->x, NULL);
 	struct ox_conv_call c = { .group = 1, .x_zp = x_zp, .w_zp = w_zp };
-	int64_t rows = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x)) / k;
+	int64_t rows = x < 0 || !k ? 0 : weft_tensor_elements(ox_t(l, x)) / k;
 
 	c.win = (struct ox_window){ .n = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .out = { 1, 1 } };
 	if (flat)

@@ -293,7 +293,7 @@ int ox_group_norm(struct ox *l)
 		return x;
 	const weft_tensor t = *ox_t(l, x);
 	int64_t n = group ? ox_attr_i(l, "num_groups", 0) : t.rank > 1 ? t.dim[1] : 0;
-	if (!weft_is_plain_float(t.dtype) || t.rank < 3 || n < 1 || t.dim[1] % n)
+	if (!weft_is_plain_float(t.dtype) || t.rank < 3 || n < 1 || t.dim[1] % n || !t.dim[0])
 		return ox_fail(l, -ENOTSUP, "%s of rank %d, %lld groups", weft_dtype_name(t.dtype), t.rank, (long long)n);
 	int64_t rest = weft_tensor_elements(&t) / t.dim[0] / n;
 	const bool each = group && l->opset < 21;

@@ -417,13 +417,50 @@ static void no_elements(void **state)
 	}
 }
 
+/* Resize of integers of five dimensions, the last three of them: no image, so by rows. */
+static void resize_volume(void **state)
+{
+	static const int64_t from[5] = { 1, 1, 2, 1, 2 }, to[5] = { 1, 1, 4, 1, 4 }, five = 5;
+	static const float scales[5] = { 1, 1, 2, 1, 2 };
+	static const int8_t x[4] = { 1, 2, 3, 4 }, want[16] = { 1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4 };
+	weft_tensor in = { .dtype = WEFT_INT8, .rank = 5, .dim = { 1, 1, 2, 1, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)x }, out = { 0 };
+	struct weft_session_options o = weft_session_options_default();
+	struct ob g = { 0 }, n = { 0 }, model = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+	weft_session *s;
+
+	(void)state;
+	ob_text(&n, 1, "x");
+	ob_text(&n, 1, "");
+	ob_text(&n, 1, "s");
+	ob_text(&n, 2, "y");
+	ob_text(&n, 4, "Resize");
+	ob_attr_text(&n, "coordinate_transformation_mode", "asymmetric");
+	ob_attr_text(&n, "nearest_mode", "floor");
+	ob_sub(&g, 1, &n);
+	ob_tensor(&g, "s", 1, 1, &five, scales, sizeof scales);
+	ob_port(&g, 11, "x", 3, 5, from);
+	ob_port(&g, 12, "y", 3, 5, to);
+	ob_model(&model, &g, 13);
+	assert_int_equal(weft_net_load(model.p, model.n, "volume", &net, msg), 0);
+	o.device = WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
+	assert_memory_equal(out.data, want, sizeof want);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(model.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
-		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements),
+		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

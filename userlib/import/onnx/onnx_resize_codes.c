@@ -154,6 +154,8 @@ static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct ste
  */
 static bool image_axes(const struct ox_value *v, const int *axes, const struct ox_axis *a, int count, struct ox_axis *yx)
 {
+	if (v->t.rank != 3 && v->t.rank != 4)
+		return false;
 	yx[0] = (struct ox_axis){ 1, 1, 1, 0, 1 };
 	for (int k = 0; k < 2 && v->t.rank == 4; k++)
 		yx[k] = (struct ox_axis){ v->t.dim[2 + k], v->t.dim[2 + k], 1, 0, 1 };
@@ -166,7 +168,7 @@ static bool image_axes(const struct ox_value *v, const int *axes, const struct o
 			return false;
 		yx[axes[i] - v->t.rank + 2] = a[i];
 	}
-	return v->t.rank == 3 || v->t.rank == 4;
+	return true;
 }
 
 /*

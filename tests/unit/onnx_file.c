@@ -454,6 +454,46 @@ static void resize_volume(void **state)
 	free(model.p);
 }
 
+/* A product of float8 in three dimensions between scales: eight of (1 * 0.5) * (4 * 0.25) are 4, also with --requant rescale. */
+static void float8_volume(void **state)
+{
+	static const int64_t cube[5] = { 1, 1, 2, 2, 2 }, one[5] = { 1, 1, 1, 1, 1 };
+	static const char *const x[] = { "x", "sx", "z" }, *const w[] = { "w", "sw", "z" }, *const c[] = { "dx", "dw" }, *const q[] = { "c", "sy", "z" };
+	static const float scale[3] = { 0.5f, 0.25f, 1 };
+	const uint8_t zero = 0, ones[8] = { 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38 }, fours[8] = { 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48 };
+	weft_tensor in = { .dtype = WEFT_FP8E4M3, .rank = 5, .dim = { 1, 1, 2, 2, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)ones }, out = { 0 };
+	struct weft_session_options o = weft_session_options_default();
+	struct weft_load_options load = weft_load_options_default();
+	struct ob g = { 0 }, model = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+	weft_session *s;
+
+	(void)state;
+	node(&g, "DequantizeLinear", "", 3, x, "dx");
+	node(&g, "DequantizeLinear", "", 3, w, "dw");
+	node(&g, "Conv", "", 2, c, "c");
+	node(&g, "QuantizeLinear", "", 3, q, "y");
+	ob_tensor(&g, "sx", 1, 0, NULL, &scale[0], 4);
+	ob_tensor(&g, "sw", 1, 0, NULL, &scale[1], 4);
+	ob_tensor(&g, "sy", 1, 0, NULL, &scale[2], 4);
+	ob_tensor(&g, "z", 17, 0, NULL, &zero, 1);
+	ob_tensor(&g, "w", 17, 5, cube, fours, sizeof fours);
+	ob_port(&g, 11, "x", 17, 5, cube);
+	ob_port(&g, 12, "y", 17, 5, one);
+	ob_model(&model, &g, 19);
+	load.requant_rescale = true;
+	assert_int_equal(weft_net_load_with(model.p, model.n, "float8", &load, &net, msg), 0);
+	o.device = WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
+	assert_int_equal(*(const uint8_t *)out.data, 0x48);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(model.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +501,7 @@ int main(void)
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume),
+		cmocka_unit_test(float8_volume),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, wef
 	int ex, ew, ey, y;
 	struct ox_value *x = dequantised(l, n, 0, &ex), *w = dequantised(l, n, 1, &ew);
 
-	if (!x || !w || !power(l, scale, &ey) || !weft_is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2)
+	if (!x || !w || !power(l, scale, &ey) || !weft_is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2 || w->t.rank > 4)
 		return 0;
 	c.log2_scale = ex + ew - ey;
 	c.bias = bias(l, n, w->t.dim[conv || (ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0)) ? 0 : 1], ey);

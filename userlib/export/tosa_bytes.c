@@ -7,7 +7,10 @@
 
 #include "tosa_out.h"
 
-/* Writes a vector of n strings and returns its position. */
+/*
+ * Appends a vector of the n strings to w and returns its position, which means nothing if w->failed
+ * is set.
+ */
 static size_t write_names(struct fbw *w, char *const *names, int n)
 {
 	size_t v = fbw_offsets(w, (uint32_t)n);

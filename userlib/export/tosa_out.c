@@ -148,8 +148,8 @@ int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 }
 
 /*
- * Appends operator *o to the block at hand, which takes over all that *o owns; after a failure that
- * is freed. Returns 0 or -ENOMEM.
+ * Appends operator *o to the block at hand, which takes over all that *o owns; *o itself stays the
+ * caller's. Returns 0, or -ENOMEM after freeing what *o owns.
  */
 int x_op(struct xout *x, struct xop *o)
 {

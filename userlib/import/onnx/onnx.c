@@ -87,9 +87,10 @@ static ox_lowering *lowering(const onnx_node *n)
 /* ---- tables ---- */
 
 /*
- * Allocates the empty table of values and its hash table, with room for every name in the graph,
- * twice for results of nodes. Returns 0, -ENOTSUP if that are more than 2^22, or another negative
- * errno.
+ * Allocates the empty table of values (l->values) and its hash table (l->hash, all places free, at
+ * least twice as many), with room for every name in the graph, twice for results of nodes. Returns
+ * 0, or after ox_fail() -ENOTSUP if these are more than 2^22, -EINVAL if they exceed l->room, or
+ * -ENOMEM.
  */
 static int tables(struct ox *l)
 {
@@ -248,9 +249,10 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 
 /*
  * Adds a constant to the graph with a copy of the value's data, for input p that becomes constant.
- * Sets *t to its type and shape: the value's, with the file's type if that has as many bytes per
- * element; or the file's, if the value is bare bytes, whose number then has to be right. Returns
- * the tensor's index, or a negative errno.
+ * Sets *t to its type and shape, without data: the value's, with the file's type if that has as
+ * many bytes per element; or the file's, if the value is bare bytes (dtype 0), dim[0] of them.
+ * Returns the tensor's index, -EINVAL if the number of bare bytes is not the input's or l->room is
+ * used up, or another negative errno.
  */
 static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_tensor *value, weft_tensor *t)
 {
@@ -339,8 +341,9 @@ static int all_bound(struct ox *l)
 }
 
 /*
- * Makes the graph's inputs in the file's order. Returns 0, -EINVAL if the caller binds an input
- * that the file does not have, or another negative errno.
+ * Allocates g->inputs and makes the graph's inputs in the file's order, or constants of those that
+ * the caller binds to a value. Returns 0, -EINVAL if the caller binds an input that the file does
+ * not have, or another negative errno.
  */
 static int inputs(struct ox *l)
 {
@@ -358,10 +361,10 @@ static int inputs(struct ox *l)
 }
 
 /*
- * Enters the results and operands of all nodes as values and notes for each which node makes it,
- * how many operands of nodes read it, and whether it is an output of the network. Returns 0,
- * -EINVAL if a value is computed twice (inputs and constants count as computed), or another
- * negative errno.
+ * Enters the results and operands of all nodes as values and notes for each which node makes it
+ * (maker), how many operands of nodes read it (n_uses), and whether it is an output of the network;
+ * empty names are skipped. Returns 0, -EINVAL if a value is computed twice (inputs and constants
+ * count as computed), or another negative errno.
  */
 static int wires(struct ox *l)
 {
@@ -541,9 +544,9 @@ static int nodes(struct ox *l)
 }
 
 /*
- * Fills the empty graph l->g from the parsed file: constants, inputs, nodes, outputs; then removes
- * what no output needs and checks the graph. Returns 0 or a negative errno with the reason in
- * l->msg; the caller frees everything, also the graph.
+ * Fills the empty graph l->g (NULL: -ENOMEM) from the parsed file: constants, inputs, nodes,
+ * outputs; then removes what no output needs and checks the graph. Returns 0 or a negative errno
+ * with the reason in l->msg; the caller frees everything, also the graph.
  */
 static int import(struct ox *l)
 {

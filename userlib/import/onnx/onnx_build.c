@@ -446,8 +446,9 @@ int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, dou
 
 /*
  * Emits a tensor that is x repeated multiple[i] times along each dimension i; it is x itself if all
- * are 1. Returns the graph tensor, -ENOTSUP for 0 repetitions, -EINVAL for fewer or for a dimension
- * that would exceed INT32_MAX, or another negative errno; a negative x is returned as it is.
+ * are 1. Returns the graph tensor, -ENOTSUP for 0 repetitions or an x without elements, -EINVAL for
+ * fewer or for a dimension that would exceed INT32_MAX, or another negative errno; a negative x is
+ * returned as it is.
  */
 int ox_tile(struct ox *l, int x, const int64_t *multiple)
 {
@@ -471,7 +472,8 @@ int ox_tile(struct ox *l, int x, const int64_t *multiple)
 /*
  * Emits a tensor that is x with dimensions of 1 put in front until it has `rank` dimensions; it is
  * x itself if it has them already. Returns the graph tensor, -EINVAL if x has more dimensions or
- * rank is above 8, or another negative errno; a negative x is returned as it is.
+ * rank is above 8, -ENOTSUP for an x without elements whose rank changes, or another negative
+ * errno; a negative x is returned as it is.
  */
 int ox_to_rank(struct ox *l, int x, int rank)
 {
@@ -609,8 +611,9 @@ int ox_widen(struct ox *l, int x)
 
 /*
  * Sets dim to the shape to which the n tensors x, all of the rank of x[0], broadcast: each
- * dimension is the one above or below 1 that any of them has, else 1. Returns the rank, or -EINVAL
- * if two tensors have different dimensions neither of which is 1. No x may be negative.
+ * dimension is the one that all tensors have which do not have 1 there, else 1. Returns the rank,
+ * or -EINVAL after ox_fail() if two tensors have different dimensions neither of which is 1; dim is
+ * then written in part. No x may be negative.
  */
 int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 {

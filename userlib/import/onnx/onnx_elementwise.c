@@ -390,8 +390,9 @@ int ox_activation(struct ox *l)
 
 /*
  * Emits x limited by operator op (MAXIMUM or MINIMUM). The limit is operand k of the node at hand
- * or, before opset 11, the attribute with that name; without either x itself is returned. Returns
- * the graph tensor, or a negative errno; a negative x is returned as it is.
+ * or, if that is absent, the float attribute with that name, cut to x's finite range (as before
+ * opset 11); without either x itself is returned. Returns the graph tensor, -EINVAL if the operand
+ * has another type than x, or another negative errno; a negative x is returned as it is.
  */
 static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 {

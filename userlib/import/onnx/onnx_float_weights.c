@@ -161,9 +161,10 @@ static char *hold_zero(struct ox *l, const char *of, int v)
 
 /*
  * Appends a DequantizeLinear of the values named codes, scale and zero (NULL: none) to the file's
- * nodes and makes its result, codes followed by "/real", operand k of node n. The names are taken
- * over, also after a failure; a NULL codes or scale stands for an earlier failure. Returns 0 or a
- * negative errno.
+ * nodes and makes its result, codes followed by "/real", operand k of node n; l->made_nodes notes
+ * what was changed, for ox_release_made(). The names are taken over, also after a failure; a NULL
+ * codes or scale stands for an earlier failure, whose errno is in l->err, and nothing is appended.
+ * Returns 0 or a negative errno.
  */
 static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale, char *zero)
 {

@@ -73,9 +73,10 @@ static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const str
 }
 
 /*
- * Stores the attribute of the node at hand that slot s describes, or its default, in a: a number, a
- * name as its index, or a list. Strings and tensors are ignored; extra() makes operands of them.
- * Returns 0, or -ENOTSUP if it cannot be stored.
+ * Stores the attribute of the node at hand that slot s describes, or its default, in a: an integer,
+ * limited to +-INT32_MAX, at a->i[s->i], a float at a->f[s->f], a name as its index in the slot's
+ * choices (0 if absent), or a list. Strings and tensors are ignored. Returns 0, or -ENOTSUP if an
+ * integer is given as a string, a name is not among the choices or a list is too long.
  */
 static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s)
 {
@@ -191,8 +192,9 @@ static int operands(struct ox *l, struct call *c)
 
 /*
  * Stores the attributes of the node at hand in call c. Each string or tensor that the kernel knows
- * counts as one more operand, absent (a bit in c->a.absent) if the node does not have it. Returns 0
- * or a negative errno.
+ * counts as one more operand in c->a.n_in: a new constant, or absent (a bit in c->a.absent) if the
+ * node does not have it. Returns 0, -ENOTSUP if an attribute cannot be stored or there are too many
+ * operands, or another negative errno.
  */
 static int attributes(struct ox *l, struct call *c)
 {

@@ -503,9 +503,10 @@ int ox_matmul_integer(struct ox *l)
 }
 
 /*
- * Lowers com.microsoft's MatMulIntegerToFloat: the integer sums of operands 0 and 1 times both
- * scales, operands 2 and 3, in the scale's float type, plus the bias, operand 6, if there is one.
- * Returns 0 or a negative errno.
+ * Lowers com.microsoft's MatMulIntegerToFloat: the integer sums of the 8-bit operands 0 and 1, with
+ * zero points as optional operands 4 and 5, times both scales, operands 2 and 3, in the scale's
+ * float type, plus the bias, operand 6, if there is one. Returns 0, -ENOTSUP or -EINVAL if types or
+ * shapes do not fit, or another negative errno.
  */
 int ox_matmul_to_float(struct ox *l)
 {
@@ -530,10 +531,10 @@ int ox_matmul_to_float(struct ox *l)
  */
 
 /*
- * Multiplies the scale of QGemm's first factor, s->a, by attribute alpha (default 1), which counts
- * for the product and the bias alike since the bias is in units of the product; *scaled holds the
- * new scale then. Returns 0, -ENOTSUP if that scale is not one constant or alpha is not above 0, or
- * another negative errno.
+ * Multiplies the scale of QGemm's first factor, s->a, by attribute alpha, which counts for the
+ * product and the bias alike since the bias is in units of the product; *scaled holds the new scale
+ * then. Does nothing if alpha is 1 or absent. Returns 0, -ENOTSUP if that scale is not one constant
+ * or alpha is not above 0, or another negative errno.
  */
 static int times_alpha(struct ox *l, struct ox_scaling *s, struct ox_value *scaled)
 {

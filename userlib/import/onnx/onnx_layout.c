@@ -67,9 +67,10 @@ int ox_transpose_node(struct ox *l)
 }
 
 /*
- * Makes tensor y, which has v's elements, result 0. If y is a matrix with v's first dimension as
- * rows and v is held with that dimension first, the result's field flat notes v's tensor, from
- * which a product can read. Returns 0 or a negative errno.
+ * Makes tensor y, which has v's elements, result 0. If v has rank 3 or more, y is a matrix with v's
+ * first dimension as rows and v is held with that dimension first, the result's field flat notes
+ * v's shape and that tensor, from which a product can read. Returns 0 or a negative errno; a
+ * negative y is returned as it is.
  */
 static int done_flat(struct ox *l, const struct ox_value *v, int y)
 {
@@ -415,7 +416,8 @@ static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t a
  * Emits x with before[i] and after[i] elements around it along each dimension i, of the value in
  * operand 2, else in attribute value, else 0. If l->zero is set, x holds codes: the value 0 then
  * stands for the code *l->zero, and any other value is -ENOTSUP unless operand 2 holds codes, too.
- * Returns the graph tensor, or a negative errno.
+ * Returns the graph tensor, -EINVAL if operand 2 is not one number, -ENOTSUP if it is not constant,
+ * or another negative errno.
  */
 static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_t *after)
 {
@@ -538,7 +540,7 @@ static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 /*
  * Lowers Shape to a constant int64 vector: the dimensions of operand 0 from attribute start
  * (default 0) up to, not including, attribute end (default the rank); negative ones count from the
- * end. Returns 0 or a negative errno.
+ * end, and both are limited to 0..rank. Returns 0 or a negative errno.
  */
 int ox_shape(struct ox *l)
 {

@@ -100,8 +100,10 @@ int ox_quantize(struct ox *l)
 
 /*
  * Lowers DequantizeLinear to the host operator ONNX_DEQUANTIZE, in the order of dimensions in which
- * operand 0 is held if one number scales all. Returns 0, -ENOTSUP for an unknown output_dtype, or
- * another negative errno.
+ * operand 0 is held if one number scales all; uint8 held as int8 is read so if the zero point is
+ * constant. The result has the scale's type, or output_dtype's. Returns 0, -ENOTSUP for an unknown
+ * output_dtype, -EINVAL if axis, block_size or a parameter's shape is wrong, or another negative
+ * errno.
  */
 int ox_dequantize(struct ox *l)
 {

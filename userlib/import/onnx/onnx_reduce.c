@@ -8,8 +8,8 @@
 
 /*
  * Emits reduction op of x over a set of axes (bit i is axis i), which stay with length 1, divided
- * by the number of elements in each if mean is set. Returns the graph tensor, or a negative errno;
- * a negative x is returned as it is.
+ * by the number of elements in each if mean is set (integers by INTDIV, which cuts off). Returns
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 {
@@ -60,8 +60,10 @@ static int sum_kind(struct ox *l, int x, unsigned axes)
 
 /*
  * Emits what the Reduce node at hand makes of x over a set of axes (bit i is axis i), which stay
- * with length 1; the result has x's type. Returns the graph tensor, -ENOTSUP if the node takes a
- * root or a logarithm and x is no float, or another negative errno.
+ * with length 1; the result has x's type. Sums and products of small integers are computed in int32
+ * and cast back; ReduceMax and ReduceMin of bool are any and all. Returns the graph tensor,
+ * -ENOTSUP if the node takes a root or a logarithm and x is no float or the type has no arithmetic,
+ * or another negative errno.
  */
 static int reduced(struct ox *l, int x, unsigned axes)
 {
@@ -139,9 +141,11 @@ int ox_reduce_node(struct ox *l)
 }
 
 /*
- * Lowers ArgMax of operand 0, and ArgMin of floats as ArgMax of the negative; the first of equal
- * elements counts, and the result is int64. Returns 0, -ENOTSUP for select_last_index or types
- * other than floats, int8 and uint8, or another negative errno.
+ * Lowers ArgMax of operand 0, and ArgMin of floats as ArgMax of the negative, along attribute axis
+ * (default 0), which stays with length 1 unless keepdims is 0; the first of equal elements counts,
+ * and the result is int64. Returns 0, -EINVAL if the axis is out of range, -ENOTSUP for
+ * select_last_index or types other than float32, float16, bfloat16, int8 and uint8 (ArgMin: floats
+ * only), or another negative errno.
  */
 int ox_argmax(struct ox *l)
 {
@@ -190,9 +194,9 @@ int ox_softmax_over(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Lowers Softmax and LogSoftmax of floats along the attribute's axis; before opset 13 all
- * dimensions from the axis on count as one. Returns 0, -ENOTSUP for other types, or another
- * negative errno.
+ * Lowers Softmax and LogSoftmax of floats along the attribute's axis (default the last); before
+ * opset 13 (default axis 1) all dimensions from the axis on count as one. Returns 0, -EINVAL if the
+ * axis is out of range, -ENOTSUP for other types, or another negative errno.
  */
 int ox_softmax(struct ox *l)
 {
@@ -220,10 +224,11 @@ static int rsqrt(struct ox *l, int variance, double epsilon)
 }
 
 /*
- * Lowers LayerNormalization of floats over all dimensions from the attribute's axis on, times
- * operand 1 and plus operand 2, if present. Results 1 and 2 are the mean and the inverse of the
- * standard deviation; statistics are computed in float32. Returns 0, -ENOTSUP for other types, or
- * another negative errno.
+ * Lowers LayerNormalization of floats over all dimensions from the attribute's axis (default the
+ * last) on, times operand 1 and plus operand 2, if present; epsilon (default 1e-5) is added to the
+ * variance. Results 1 and 2, if wanted, are the mean and the inverse of the standard deviation;
+ * statistics are computed in float32. Returns 0, -EINVAL if the axis is out of range or operand 1
+ * is missing, -ENOTSUP for other types, or another negative errno.
  */
 int ox_layer_norm(struct ox *l)
 {
@@ -279,9 +284,12 @@ static int by_channel(struct ox *l, int k, int rank)
 
 /*
  * Lowers InstanceNormalization, which normalises each channel's image, and GroupNormalization,
- * which normalises num_groups groups of channels; then operand 1 is multiplied and operand 2 added,
- * which have one number for each channel, but for GroupNormalization before opset 21 one for each
- * group. Returns 0, -ENOTSUP if type, rank or groups do not fit, or another negative errno.
+ * which normalises num_groups groups of channels, both with attribute epsilon (default 1e-5); then
+ * operand 1 is multiplied and operand 2 added, which have one number for each channel, but for
+ * GroupNormalization before opset 21 one for each group. It is computed in float32 and cast to
+ * operand 0's type. Returns 0, -ENOTSUP for types other than float32, float16 and bfloat16, a rank
+ * below 3, a first dimension of 0 or groups that do not divide the channels, or another negative
+ * errno.
  */
 int ox_group_norm(struct ox *l)
 {
@@ -328,8 +336,9 @@ int ox_lp_norm(struct ox *l)
 
 /*
  * Lowers BatchNormalization of floats for inference: (x - mean) / sqrt(variance + epsilon) * scale
- * + bias by channel, where x, scale, bias, mean and variance are operands 0 to 4. Returns 0,
- * -ENOTSUP for training, other types and rank below 2, or another negative errno.
+ * + bias by channel, where x, scale, bias, mean and variance are operands 0 to 4 and epsilon is an
+ * attribute (default 1e-5); the result is held with channels last. Returns 0, -ENOTSUP for
+ * training_mode, other types and rank below 2, or another negative errno.
  */
 int ox_batch_norm(struct ox *l)
 {

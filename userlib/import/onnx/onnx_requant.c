@@ -32,8 +32,8 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 
 /*
  * Returns the elements of constant v as doubles, which the graph owns, and sets *count to their
- * number, 1 or n. Returns NULL if v is not constant, or has neither one element nor n along its
- * last dimension.
+ * number, 1 or n. Returns NULL, with *count of no use, if v is not constant, has neither one
+ * element nor n along its last dimension, or after a failure.
  */
 static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_t *count)
 {
@@ -98,8 +98,9 @@ static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r
 
 /*
  * Returns an array, which the caller frees, with the least and the greatest sum of each of the n
- * channels of tensor x, one behind the other. x comes from a convolution with constant weights or
- * from several joined ones. Returns NULL if the ranges are not known.
+ * channels of tensor x, one behind the other, and takes its 16 n bytes from l->room. x comes from a
+ * convolution with constant weights or from several joined ones. Returns NULL, and takes nothing,
+ * if the ranges are not known or there is no memory.
  */
 static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 {
@@ -393,8 +394,9 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 }
 
 /*
- * Emits int32 sums x requantised as sc says by the host operator ONNX_REQUANT; b is the tensor of
- * the second factor's scale, with x's rank. Returns the graph tensor, or a negative errno.
+ * Emits int32 sums x requantised as sc says by the host operator ONNX_REQUANT, with float32 steps
+ * if --requant runtime is set and the sums are not divided; b is the tensor of the second factor's
+ * scale, with x's rank. Returns the graph tensor, in the type of sc->zp, or a negative errno.
  */
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 {
@@ -437,8 +439,9 @@ static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 
 /*
  * Returns the CONV2D behind sums x of n channels if its channels that are marked in f->inexact can
- * be computed again by themselves: they are at most MAX_PATCHED and n / 8, and weights and bias are
- * constant. Else returns NULL.
+ * be computed again by themselves: f has one factor for each channel, at most MAX_PATCHED (24) and
+ * n / 8 of them are marked, weights and bias are constant, the sums are not divided by a count, and
+ * sc has a scale b and no scale a along more than rows. Else returns NULL.
  */
 static const struct weft_gop *patchable(const struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, int64_t n)
 {
@@ -453,7 +456,8 @@ static const struct weft_gop *patchable(const struct ox *l, int x, const struct 
 /*
  * Emits codes y, the requantised results of convolution o, with the channels marked in f->inexact
  * replaced: these are computed again by a small convolution and requantised on the host. Returns
- * the graph tensor, or a negative errno.
+ * the graph tensor with y's shape, -ENOTSUP if the codes in front of y's RESHAPE have another rank
+ * than 4, or another negative errno.
  */
 static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_scaling *sc, const struct factors *f)
 {
@@ -555,10 +559,11 @@ static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 
 /*
  * Emits int32 sums x of n channels requantised as sc says, in the first of these ways that is
- * exact: one RESCALE with f, or two with f and `to` of which the even result is chosen; a RESCALE
- * whose few inexact channels are computed again; the host operator. Sets *flip if the result is
- * int8 for uint8. Returns the graph tensor, 0 if only the host could do it and sc->device_only is
- * set, or a negative errno.
+ * exact: two RESCALEs with f and `to`, if to->count is set, of which the even result is chosen; one
+ * RESCALE with f; a RESCALE whose few inexact channels are computed again; the host operator. Sets
+ * *flip to whether the result is int8 for uint8. Returns the graph tensor, 0 if only the host could
+ * do it and sc->device_only is set, -ENOTSUP if only the host could do it and the result is int16,
+ * or another negative errno.
  */
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
 {

@@ -133,8 +133,9 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 }
 
 /*
- * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering the
- * nearest column for each. Returns the graph tensor, or a negative errno.
+ * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering for each
+ * output element the column that ox_resize_nearest() names. Returns the graph tensor, or a negative
+ * errno (-ENOTSUP for int64 that is not constant).
  */
 static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
@@ -203,7 +204,8 @@ static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 
 /*
  * Writes the numbers of constant operand k to v, which has room for max. Returns their count, 0 if
- * the operand is absent, or a negative errno.
+ * the operand is absent or empty, -EINVAL if there are more than max, -ENOTSUP if it is not
+ * constant, or another negative errno.
  */
 static int floats(struct ox *l, int k, int max, double *v)
 {
@@ -237,9 +239,11 @@ static int old_scales(struct ox *l, int max, double *v)
 }
 
 /*
- * Fills a[i] for each of the n resized axes[i] of v from the node's scales, sizes, region of
- * interest and keep_aspect_ratio_policy. Returns 0, -EINVAL if their counts do not fit the axes or
- * a length is not possible, or another negative errno.
+ * Fills a[i] for each of the n resized axes[i] of v from the node's scales (operand 2, before opset
+ * 11 operand 1, before 9 an attribute) or sizes (operand 3), the region of interest (operand 1,
+ * with tf_crop_and_resize) and keep_aspect_ratio_policy. Returns 0, -EINVAL if their counts do not
+ * fit the axes, both scales and sizes are given, or a length is not 1 to 2^31 - 1, or another
+ * negative errno.
  */
 static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n, struct ox_axis *a)
 {
@@ -301,8 +305,9 @@ int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_
 
 /*
  * Lowers Resize and Upsample of operand 0: by RESIZE where ox_resize_codes() takes it, else axis by
- * axis with other operators. Returns 0, -ENOTSUP for interpolation of other types than floats that
- * RESIZE does not take, or another negative errno.
+ * axis with other operators, which for interpolation and tf_crop_and_resize work in float32.
+ * Returns 0, -ENOTSUP for interpolation of other types than floats that RESIZE does not take,
+ * -EINVAL if axes, scales or sizes are wrong, or another negative errno.
  */
 int ox_resize(struct ox *l)
 {

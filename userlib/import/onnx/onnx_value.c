@@ -83,7 +83,7 @@ struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 /*
  * Reads the elements of v, a constant of the file, adds them to the graph as a constant under v's
  * own name, and notes this tensor as v's form in the file's order. Returns the graph tensor, or a
- * negative errno.
+ * negative errno after ox_fail(), which onnx_tensor_data() gave or -ENOMEM.
  */
 static int from_init(struct ox *l, struct ox_value *v)
 {
@@ -166,7 +166,8 @@ static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
  * and, if flip is set, as int8 for uint8. A value that is pending is lowered first, a constant of
  * the file is read first. If v has that form, its tensor is returned; else operators are emitted
  * that convert the form with the right order, or the first with the right sign, or the first of
- * all, and the new form is noted at v. Returns a negative errno after a failure.
+ * all, and the new form is noted at v, unless it has six. Returns -EINVAL if v has no value, or
+ * another negative errno.
  */
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {

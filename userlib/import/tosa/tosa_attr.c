@@ -84,8 +84,8 @@ static int enum_field(struct tosa_lower *l, int field, const char *what, int low
 
 /*
  * Sets *acc to the graph's type (weft_dtype) for the accumulator type in a field of the operator's
- * attribute table. Returns 0, or -EINVAL if the field is absent or the type is not int32, int48,
- * fp16 or fp32.
+ * attribute table, or to 0 for a number that is no type. Returns 0, or -EINVAL if the field is
+ * absent or the type is not int32, int48, fp16 or fp32; *acc is set in either case.
  */
 static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 {
@@ -102,10 +102,10 @@ static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 /* ---- constant operands ---- */
 
 /*
- * Copies the bytes of file operand k, which has to be a tensor [1] of type t, to v. If the tensor
- * is not constant, l->dynamic is set and v is filled with zeros. `what` is the operand's name in
- * messages. Returns 0, -EINVAL if the operand is a shape, a variable, or of another type or shape,
- * or another negative errno.
+ * Copies the bytes of file operand k, which has to be a tensor [1] of type t, to v, as many as t
+ * has in memory. If the tensor is not constant, l->dynamic is set and v is filled with zeros.
+ * `what` is the operand's name in messages. Returns 0, -EINVAL if the operand is a shape, a
+ * variable, or of another type or shape, or another negative errno; v is then unchanged.
  */
 static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, void *v)
 {

@@ -204,9 +204,9 @@ static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const 
 }
 
 /*
- * Returns the index of the variable that a file tensor stands for. The tensor itself, or a tensor
- * of another block with the same name, has to have been declared by VARIABLE before; else -EINVAL
- * is returned.
+ * Returns the index of the variable that a file tensor stands for: the one that VARIABLE has
+ * declared for the tensor itself or else for the first tensor with data or the mark of a variable
+ * that has the same name, in any block. Returns -EINVAL if none has been declared yet.
  */
 static int variable_of(struct tosa_lower *l, int tensor)
 {
@@ -249,9 +249,9 @@ static int new_variable(struct tosa_lower *l, int tensor)
 }
 
 /*
- * Converts the operator at hand, a VARIABLE: adds the variable that its result names. Returns 0, or
- * -EINVAL if the result is no variable, has a type other than int8, fp16 and fp32, or is declared
- * twice, or another negative errno.
+ * Converts the operator at hand, a VARIABLE: adds the variable that its result names to the
+ * outermost graph. Returns 0, -EINVAL if the result is unknown or no variable, has a type other
+ * than int8, fp16 and fp32, or is declared twice, or what new_variable() gives.
  */
 static int declare_variable(struct tosa_lower *l)
 {
@@ -696,8 +696,9 @@ static int import_inputs(struct tosa_lower *l)
 
 /*
  * Returns the graph tensor for output i of the block: t itself, or, if t is an input or already an
- * output, a new one with the output's name that an IDENTITY of t gives. Returns a negative errno
- * after a failure.
+ * output, a new internal one with the output's name that an IDENTITY of t gives; that IDENTITY gets
+ * a record "OUTPUT", whose index is the number of the block's operators plus i. Returns a negative
+ * errno after a failure.
  */
 static int own_output(struct tosa_lower *l, uint32_t i, int t)
 {

@@ -125,8 +125,8 @@ static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 
 /*
  * Reads table i of v, a vector of constant shapes, and appends it to f->shapes, which has room. A
- * shape without values is one that is an input. Returns 0, or -EINVAL if the table is broken or has
- * values, but not 8 bytes for each.
+ * shape without values is one that is an input, or has rank 0. Returns 0, or -EINVAL if the table
+ * is broken, its name is too long, or it has values, but not 8 bytes for each.
  */
 static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
@@ -207,7 +207,7 @@ static int read_parts(const struct fb *b, const struct fb_table *block, struct p
 /*
  * Reads table i of v, a vector of blocks, and appends it to f->blocks, and its tensors, shapes and
  * operators to their lists, all of which have room. Names in lists are counted in n->names. Returns
- * 0, or -EINVAL if a table is broken or the file has too many names.
+ * 0, or -EINVAL if a table is broken, a name is too long or the file has too many names.
  */
 static int read_block(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
 {
@@ -383,9 +383,10 @@ static int read_all(struct tosa_file *f)
 }
 
 /*
- * Reads the len bytes of a TOSA file into *f, which points into data. Returns 0, -EINVAL if the
- * file is broken, -ENOTSUP for a version other than 1.0, or -ENOMEM. After a failure one line is in
- * msg (msg_bytes bytes) and nothing is left to free.
+ * Reads the len bytes of a TOSA file into *f, which points into data, so data has to outlive it.
+ * Returns 0, -EINVAL if the file is broken, has no block or exceeds a limit (TOSA_MAX_...),
+ * -ENOTSUP for a version other than 1.0 or a draft, or -ENOMEM. After a failure one line is in msg
+ * (msg_bytes bytes) and nothing is left to free.
  */
 int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size_t msg_bytes)
 {

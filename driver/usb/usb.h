@@ -83,6 +83,12 @@ struct weft_usb_ops {
 
 extern const struct weft_usb_ops weft_usb_libusb, weft_usb_redir;
 
+/**
+ * Check that a name of cards is that of one, not "*" or a list (weft/cards.h).
+ * @return 0; -EINVAL with one line in msg (WEFT_DEV_MSG bytes)
+ */
+int weft_usb_one(const char *where, char *msg);
+
 /* Cards that libusb sees; see weft_dev_list(). */
 int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
 

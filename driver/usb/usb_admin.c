@@ -194,7 +194,9 @@ int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **out, ch
 		return -ENOMEM;
 	a->timeout_ms = timeout_ms;
 	a->ops = which[0] == '@' ? &weft_usb_redir : &weft_usb_libusb;
-	err = a->ops->open(which, in_ms(timeout_ms), &a->t, msg);
+	err = weft_usb_one(which, msg);
+	if (!err)
+		err = a->ops->open(which, in_ms(timeout_ms), &a->t, msg);
 	if (err) {
 		free(a);
 		return err;

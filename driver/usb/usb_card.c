@@ -244,6 +244,8 @@ static int open_transport(struct card *c, const struct weft_dev_options *o, char
 	struct weft_usb_watch *w = NULL;
 	int err;
 
+	if ((err = weft_usb_one(where, msg)))
+		return err;
 	c->ops = o->usb_ops ? o->usb_ops : where[0] == '@' ? &weft_usb_redir : &weft_usb_libusb;
 	if (o->usb_wait_ms && c->ops == &weft_usb_libusb)
 		w = weft_usb_watch_new();

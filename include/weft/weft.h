@@ -226,7 +226,7 @@ struct weft_session_options {
 	/* Called as commands retire: `done` of `all` commands of the run have. NULL: it is not called. */
 	void (*progress)(void *user, uint64_t done, uint64_t all);
 	void *progress_user;       /* the first argument of progress */
-	const char *usb;           /* USB: which card; see weft/dev.h */
+	const char *usb;           /* USB: which card (weft/dev.h), or which cards (weft/cards.h) */
 	unsigned usb_wait_ms;      /* USB: wait so long for it to be plugged in */
 	unsigned timeout_ms;       /* time limit of each stream, and of each loop or branch on the host; 0: none */
 	const char *profile;       /* write a trace of the run (Trace Event Format) to this file; NULL: none; not golden */
@@ -240,7 +240,13 @@ struct weft_session_options {
 	 * the RTL check needs cosim, profile needs samples, and waves are those of the device.
 	 */
 	weft_dev *on;
-	uint64_t reserved[2];      /* zero */
+	/*
+	 * Cards to run on, of the configuration named above (weft_cards_open()); NULL: the session opens what
+	 * `usb` names. They stay the caller's and must outlive the session. Sessions may share them, and
+	 * may run, be opened and be closed at the same time.
+	 */
+	struct weft_cards *on_cards;
+	uint64_t reserved[1];      /* zero */
 };
 
 /** Returns the defaults: the functional model, configuration w16, memory DDR, no checks. */
@@ -393,7 +399,7 @@ WEFT_API int weft_session_run_into(weft_session *s, const weft_tensor *inputs, c
 
 /*
  * Runs that go on by themselves. A thread of the session works through them in the order
- * in which they were submitted. These functions, weft_session_run() and
+ * in which they were submitted; over several cards (weft/cards.h) a thread for each card does. These functions, weft_session_run() and
  * weft_session_run_into() may be called on one session from several threads; all others,
  * and weft_session_close(), only while no run is under way.
  */
@@ -429,15 +435,16 @@ WEFT_API int weft_session_wait(weft_session *s, weft_run run, int timeout_ms, st
                                char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Look whether a run has ended that was not waited for.
+ * Look whether a run has ended that was not waited for, and before which no other run was submitted that
+ * has not ended.
  * @param[out] run  The one of these that was submitted first; set only if there is one.
  * @return 1: there is one; 0: there is none. Does not wait.
  */
 WEFT_API int weft_session_poll(weft_session *s, weft_run *run);
 
 /**
- * Returns a descriptor for poll(), select() or epoll that is readable while a run has ended that was
- * not waited for.
+ * Returns a descriptor for poll(), select() or epoll that is readable while weft_session_poll() has a
+ * run to tell of.
  * @return the descriptor, the session's own until weft_session_close(): do not read or close
  *         it; -EMFILE, -ENFILE, -ENOMEM, -EAGAIN (no thread)
  */
@@ -456,8 +463,13 @@ WEFT_API void weft_report_free(struct weft_report *r);
 /** Free a tensor's data and make it NULL; the struct itself is the caller's. */
 WEFT_API void weft_tensor_release(weft_tensor *t);
 
-/** Returns the session's device, for what weft/dev.h shows of it between runs; NULL on golden. */
+/**
+ * Returns the session's device, for what weft/dev.h shows of it between runs; over several cards the first
+ * one's; NULL on golden.
+ */
 WEFT_API weft_dev *weft_session_device(weft_session *s);
+/** Returns the cards over which the session runs, for weft_cards_info(); NULL: it runs on one device. */
+WEFT_API struct weft_cards *weft_session_cards(weft_session *s);
 
 /**
  * Returns the last run's profile as a table, from malloc; NULL: options name no profile, or there is no

@@ -60,7 +60,7 @@ int parse_device(const char *text, struct weft_session_options *o)
 		o->usb = text + 4;
 		return 0;
 	}
-	fail(0, "--device: \"%s\" is not golden, model, rtl, usb, usb:SERIAL or usb:@SOCKET", text);
+	fail(0, "--device: \"%s\" is not golden, model, rtl, usb, usb:SERIAL, usb:@SOCKET, a list of these cards or usb:*", text);
 	return -1;
 }
 

@@ -587,7 +587,7 @@ static bool prepare(struct finder *f)
  */
 static void say(struct finder *f)
 {
-	char line[WEFT_MSG_LEN];
+	char line[WEFT_MSG_LEN + PLUGIN_PATH];
 
 	for (size_t i = 0; i < f->n; i++)
 		f->macs += f->info[i].taken ? 0 : macs_of(f->p->api, &f->nodes[i]);

@@ -9,9 +9,9 @@
 #include "plugin.h"
 
 /*
- * Reads the option "device": a name of weft_device_name() from golden to usb, or "usb:" followed by a
- * card's serial or "@SOCKET" of 1 to 111 characters. Sets o->device, and o->usb to the card or to "".
- * Returns 0, or -EINVAL without a change for anything else.
+ * Reads the option "device": a name of weft_device_name() from golden to usb, or "usb:" followed by the
+ * name of a card or of several (weft/cards.h), of 1 to PLUGIN_PATH - 1 characters. Sets o->device, and
+ * o->usb to the cards or to "". Returns 0, or -EINVAL without a change for anything else.
  */
 static int take_device(struct plugin_options *o, const char *v)
 {
@@ -98,7 +98,7 @@ static const struct {
 	unsigned hosts;            /* those that have it, enum plugin_host */
 	int (*take)(struct plugin_options *, const char *);
 } known[] = {
-	{ "device", "golden, model, rtl, usb, usb:SERIAL or usb:@SOCKET", PLUGIN_ONNX | PLUGIN_TFLITE, take_device },
+	{ "device", "golden, model, rtl, usb, usb:SERIAL, usb:@SOCKET, a list of these cards or usb:*", PLUGIN_ONNX | PLUGIN_TFLITE, take_device },
 	{ "config", "the name of a configuration, such as w16", PLUGIN_ONNX | PLUGIN_TFLITE, take_config },
 	{ "check", "0 or 1", PLUGIN_ONNX | PLUGIN_TFLITE, take_check },
 	{ "profile", "the name of a file", PLUGIN_ONNX | PLUGIN_TFLITE, take_profile },

@@ -15,7 +15,7 @@ enum plugin_host { PLUGIN_ONNX = 1, PLUGIN_TFLITE = 2 };
 
 struct plugin_options {
 	enum weft_device device;
-	char usb[112];             /* of WEFT_DEVICE_USB: the card's serial or "@SOCKET"; "": any card */
+	char usb[PLUGIN_PATH];     /* of WEFT_DEVICE_USB: the card's serial or "@SOCKET"; "": any card; or several (weft/cards.h) */
 	char config[16];           /* the name of the NPU's configuration */
 	bool check;                /* compare every run with golden */
 	char profile[PLUGIN_PATH]; /* where traces go; "": nowhere */
@@ -37,7 +37,8 @@ struct plugin_options plugin_defaults(void);
 int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /*
- * A device on which several parts run, one at a time, since a card cannot be opened twice. It is
+ * A device on which several parts run, one at a time, since a card cannot be opened twice; or several
+ * cards, among which the runs of all parts are divided. It is
  * opened with the first part and closed when plugin_leave() was called and its parts are closed.
  */
 struct plugin_device;
@@ -87,8 +88,8 @@ void plugin_close(struct plugin_part *part);
 
 /**
  * Run the part, whose session is open, with weft_session_run_into(), after waiting for other parts on its
- * device. If the options ask for a check and results differ (-EBADMSG), msg says how many elements do,
- * and which is the first.
+ * device, if that is one. If the options ask for a check and results differ (-EBADMSG), msg says how many
+ * elements do, and which is the first.
  * @return as weft_session_run_into()
  */
 int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -7,13 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <weft/cards.h>
+
 #include "plugin.h"
 
 struct plugin_device {
-	weft_dev *dev;             /* NULL: golden */
-	pthread_mutex_t lock;      /* held by the part that runs, or is opened or closed */
+	weft_dev *dev;             /* NULL: golden, or several cards */
+	weft_cards *cards;         /* NULL: one device */
+	pthread_mutex_t lock;      /* of one device: held by the part that runs, or is opened or closed */
 	atomic_int users;          /* parts, and who opens them */
 };
+
+/* Waits until nobody else runs on the device; runs on several cards wait for one another by themselves. */
+static void occupy(struct plugin_device *d)
+{
+	if (!d->cards)
+		pthread_mutex_lock(&d->lock);
+}
+
+/* Ends what occupy() began. */
+static void release(struct plugin_device *d)
+{
+	if (!d->cards)
+		pthread_mutex_unlock(&d->lock);
+}
 
 /*
  * Opens the device that the part's options name: kind, configuration, card, samples if a profile is
@@ -36,7 +53,8 @@ static int open_device(const struct plugin_part *part, struct plugin_device **ou
 	o.usb = p->usb[0] ? p->usb : NULL;
 	o.cosim = p->check && p->device == WEFT_DEVICE_RTL;
 	o.samples = p->profile[0];
-	int err = p->device == WEFT_DEVICE_GOLDEN ? 0 : weft_dev_open(&o, &d->dev, msg);
+	int err = p->device == WEFT_DEVICE_GOLDEN ? 0 : p->device == WEFT_DEVICE_USB && weft_cards_named(o.usb) ? weft_cards_open(&o, &d->cards, msg)
+	        : weft_dev_open(&o, &d->dev, msg);
 	if (err) {
 		free(d);
 		return err;
@@ -51,6 +69,7 @@ void plugin_leave(struct plugin_device *d)
 {
 	if (!d || atomic_fetch_sub(&d->users, 1) > 1)
 		return;
+	weft_cards_close(d->cards);
 	weft_dev_close(d->dev);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
@@ -71,11 +90,12 @@ static int open_session(struct plugin_part *part, unsigned threads, char msg[sta
 	o.config = part->options.config;
 	o.check = part->options.check;
 	o.on = part->device->dev;
+	o.on_cards = part->device->cards;
 	o.profile = part->options.profile[0] ? part->trace : NULL;
 	o.threads = threads;
-	pthread_mutex_lock(&part->device->lock);
+	occupy(part->device);
 	int err = weft_session_open(part->net, &o, &part->session, msg);
-	pthread_mutex_unlock(&part->device->lock);
+	release(part->device);
 	return err;
 }
 
@@ -86,9 +106,9 @@ static int open_session(struct plugin_part *part, unsigned threads, char msg[sta
 static void close_session(struct plugin_part *part)
 {
 	if (part->session) {
-		pthread_mutex_lock(&part->device->lock);
+		occupy(part->device);
 		weft_session_close(part->session);
-		pthread_mutex_unlock(&part->device->lock);
+		release(part->device);
 	}
 	weft_net_free(part->net);
 	part->session = NULL;
@@ -145,9 +165,9 @@ int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const 
 {
 	struct weft_report *r = NULL;
 
-	pthread_mutex_lock(&part->device->lock);
+	occupy(part->device);
 	int err = weft_session_run_into(part->session, inputs, outputs, &r, msg);
-	pthread_mutex_unlock(&part->device->lock);
+	release(part->device);
 
 	if (err == -EBADMSG && r)
 		say_mismatch(r, msg);

@@ -27,7 +27,7 @@ except ImportError:
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "build" / "python"
-HEADERS = ("weft.h", "dev.h", "convert.h")
+HEADERS = ("weft.h", "dev.h", "cards.h", "convert.h")
 EMPTY = ("stdbool.h", "stddef.h", "stdint.h", "errno.h", "assert.h", "string.h")
 
 

@@ -113,6 +113,9 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 	/* The device has not failed, and for a capture there is no memory either. */
 	if (status == -ENOMEM)
 		return 0;
+	/* Over several cards there is one capture. */
+	if (s->over && atomic_exchange(&s->over->claimed, true))
+		return 0;
 	describe(s, &c);
 	snprintf(c.message, sizeof c.message, "%s", why);
 	if (r) {

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that were submitted: a queue, worked through in order by one thread of the session. The
- * thread starts when the queue is first needed.
- *
- * The queue's lock is never held while the thread runs something. A run's memory (struct queued)
- * belongs to the queue from weft_session_submit() to weft_session_wait().
+ * A session's queue of runs that were submitted: submitting, waiting, cancelling. crew.c has the threads
+ * that work through it. The queue is made when it is first needed.
  */
-#include "userlib/run/internal.h"
+#include "userlib/run/async.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,31 +16,7 @@
 
 #include <weft/file.h>
 
-enum run_state { RUN_WAITS, RUN_RUNS, RUN_ENDED };
-
-/* A run that was submitted and not waited for. */
-struct queued {
-	struct queued *next;       /* the run submitted after it, or NULL */
-	weft_run id;               /* its number, which the caller has */
-	enum run_state state;
-	atomic_bool cancel;        /* the run shall end as soon as it can */
-	weft_tensor *inputs, *outputs;     /* copies of the caller's structs; their data is the caller's */
-	struct weft_report *report;        /* of the run that has ended, or NULL */
-	int status;                /* what the run returned: 0 or a negative errno */
-	char msg[WEFT_MSG_LEN];    /* and its message */
-};
-
-/* The queue of a session. */
-struct weft_async {
-	weft_session *s;
-	pthread_mutex_t lock;      /* guards first, last, n, stop, and the states of runs */
-	pthread_cond_t changed;    /* a run was submitted or has ended, or stop was set */
-	pthread_t thread;
-	struct queued *first;      /* all runs, in order of submission */
-	weft_run last;             /* the last number given */
-	int n, fd;                 /* n: runs not waited for; fd: an eventfd that counts those of them that have ended */
-	bool stop;                 /* the thread shall end */
-};
+#include "userlib/run/cards.h"
 
 /* Frees a run with its report, which may be NULL. */
 static void free_queued(struct queued *q)
@@ -77,76 +50,54 @@ static struct queued *find(const struct weft_async *a, weft_run id)
 	return q;
 }
 
-/*
- * Marks a run as ended, adds it to the count of the descriptor, and wakes all who wait. If the
- * descriptor cannot be written, a run without a failure gets status -EIO. Called with the lock held.
- */
-static void end(struct weft_async *a, struct queued *q)
+void weft_run_ended(struct queued *ended)
 {
+	struct weft_async *const a = ended->queue;
 	const uint64_t one = 1;
 
-	q->state = RUN_ENDED;
-	/* The counter cannot be full: there are at most WEFT_RUNS_MAX runs. */
-	if (write(a->fd, &one, sizeof(one)) != sizeof(one))
-		q->status = q->status ? q->status : -EIO;
-	pthread_cond_broadcast(&a->changed);
-}
-
-/*
- * The session's thread; user is the queue. Takes the runs that wait, in order of submission, runs each
- * in the session, and marks it as ended, until `stop` is set. Returns NULL.
- */
-static void *work(void *user)
-{
-	struct weft_async *a = user;
-	weft_session *s = a->s;
-
-	pthread_mutex_lock(&a->lock);
-	while (!a->stop) {
-		struct queued *q = first_in(a, RUN_WAITS);
-		if (!q) {
-			pthread_cond_wait(&a->changed, &a->lock);
+	ended->state = RUN_ENDED;
+	for (struct queued *q = a->first; q && (q->silent || q->state == RUN_ENDED); q = q->next) {
+		if (q->silent || q->told)
 			continue;
-		}
-		q->state = RUN_RUNS;
-		pthread_mutex_unlock(&a->lock);
-		q->status = weft_session_run_until(s, q->inputs, q->outputs, &q->cancel, &q->report, q->msg);
-		pthread_mutex_lock(&a->lock);
-		end(a, q);
+		q->told = true;
+		/* The counter cannot be full: there are at most WEFT_RUNS_MAX runs. */
+		if (write(a->fd, &one, sizeof(one)) != sizeof(one))
+			q->status = q->status ? q->status : -EIO;
 	}
-	pthread_mutex_unlock(&a->lock);
-	return NULL;
+	pthread_cond_broadcast(&a->crew->changed);
 }
 
 /*
- * Makes a session's queue with its lock, descriptor and thread. Returns 0 with the queue in *out, or
- * -ENOMEM, -EAGAIN (no thread), -EMFILE or -ENFILE.
+ * Makes a session's queue with its descriptor, and joins it to its crew: that of the session's cards, or
+ * a new one with one thread. Returns 0 with the queue in *out, or -ENOMEM, -EAGAIN (no thread),
+ * -EMFILE or -ENFILE.
  */
 static int begin(weft_session *s, struct weft_async **out)
 {
 	struct weft_async *a = calloc(1, sizeof(*a));
-	pthread_condattr_t attr;
+	int err = 0;
 
 	if (!a)
 		return -ENOMEM;
 	a->s = s;
+	a->cost = s->cost;
 	a->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	if (a->fd < 0) {
+	if (a->fd < 0)
+		err = -errno;
+	else if (s->cards)
+		a->crew = weft_cards_crew(s->cards);
+	else
+		err = weft_crew_new(1, false, &a->crew);
+	if (err) {
+		if (a->fd >= 0)
+			close(a->fd);
 		free(a);
-		return -errno;
+		return err;
 	}
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->changed, &attr);
-	pthread_condattr_destroy(&attr);
-	if (pthread_create(&a->thread, NULL, work, a)) {
-		pthread_cond_destroy(&a->changed);
-		pthread_mutex_destroy(&a->lock);
-		close(a->fd);
-		free(a);
-		return -EAGAIN;
-	}
+	pthread_mutex_lock(&a->crew->lock);
+	a->next = a->crew->queues;
+	a->crew->queues = a;
+	pthread_mutex_unlock(&a->crew->lock);
 	*out = a;
 	return 0;
 }
@@ -175,25 +126,31 @@ static struct weft_async *queue_if_any(weft_session *s)
 
 void weft_session_async_free(weft_session *s)
 {
-	struct weft_async *a = s->async;
+	struct weft_async *a = s->async, **at;
+	struct weft_crew *crew;
+	struct queued *q;
 
 	if (!a)
 		return;
-	pthread_mutex_lock(&a->lock);
-	a->stop = true;
-	struct queued *under_way = first_in(a, RUN_RUNS);
-	if (under_way)
-		weft_session_stop(s, &under_way->cancel);
-	pthread_cond_broadcast(&a->changed);
-	pthread_mutex_unlock(&a->lock);
-	pthread_join(a->thread, NULL);
+	crew = a->crew;
+	pthread_mutex_lock(&crew->lock);
+	a->closing = true;
+	for (q = a->first; q; q = q->next)
+		if (q->state == RUN_RUNS)
+			weft_session_stop(q->on, &q->cancel);
+	while (first_in(a, RUN_RUNS))
+		pthread_cond_wait(&crew->changed, &crew->lock);
+	for (at = &crew->queues; *at != a; at = &(*at)->next)
+		;
+	*at = a->next;
+	pthread_mutex_unlock(&crew->lock);
+	if (!s->cards)
+		weft_crew_free(crew);
 	while (a->first) {
-		struct queued *q = a->first;
+		q = a->first;
 		a->first = q->next;
 		free_queued(q);
 	}
-	pthread_cond_destroy(&a->changed);
-	pthread_mutex_destroy(&a->lock);
 	close(a->fd);
 	free(a);
 	s->async = NULL;
@@ -209,19 +166,25 @@ static void *copy(const void *from, size_t n)
 	return to;
 }
 
-int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, weft_run *run,
-                        char msg WEFT_ROOM(WEFT_MSG_LEN))
+/*
+ * Makes a run and puts it at the end of the session's queue. A silent one, for which the caller waits
+ * at once, does not count towards WEFT_RUNS_MAX. Returns 0 with its number in *run, or a negative errno
+ * with one line in msg.
+ */
+static int enqueue(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, bool silent, weft_run *run, char *msg)
 {
 	struct queued *q, **at;
 	struct weft_async *a;
-	int err = weft_session_check_outputs(s, outputs, msg);
+	int err = queue_of(s, &a);
 
-	if (!err && (err = queue_of(s, &a)))
+	if (err) {
 		snprintf(msg, WEFT_MSG_LEN, "no thread or descriptor for runs: %s", weft_file_error(err));
-	if (err)
 		return err;
+	}
 	q = calloc(1, sizeof(*q));
 	if (q) {
+		q->queue = a;
+		q->silent = silent;
 		q->inputs = copy(inputs, sizeof(*inputs) * (size_t)weft_net_n_inputs(s->net));
 		q->outputs = copy(outputs, sizeof(*outputs) * (size_t)weft_net_n_outputs(s->net));
 	}
@@ -229,23 +192,40 @@ int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_t
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		err = -ENOMEM;
 	}
-	pthread_mutex_lock(&a->lock);
-	if (!err && a->n == WEFT_RUNS_MAX) {
+	pthread_mutex_lock(&a->crew->lock);
+	if (!err && !silent && a->n == WEFT_RUNS_MAX) {
 		snprintf(msg, WEFT_MSG_LEN, "%d runs were not waited for: wait for one of them first", a->n);
 		err = -EAGAIN;
 	}
 	if (!err) {
-		*run = q->id = ++a->last;
+		*run = q->id = ++a->crew->last;
 		for (at = &a->first; *at; at = &(*at)->next)
 			;
 		*at = q;
-		a->n++;
-		pthread_cond_broadcast(&a->changed);
+		a->n += !silent;
+		weft_crew_settle(a->crew);
+		pthread_cond_broadcast(&a->crew->changed);
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->crew->lock);
 	if (err && q)
 		free_queued(q);
 	return err;
+}
+
+int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, weft_run *run,
+                        char msg WEFT_ROOM(WEFT_MSG_LEN))
+{
+	int err = weft_session_check_outputs(s, outputs, msg);
+
+	return err ? err : enqueue(s, inputs, outputs, false, run, msg);
+}
+
+int weft_session_run_spread(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, struct weft_report **rep, char *msg)
+{
+	weft_run run;
+	int err = enqueue(s, inputs, outputs, true, &run, msg);
+
+	return err ? err : weft_session_wait(s, run, -1, rep, msg);
 }
 
 /* Returns the point in time timeout_ms from now, on the clock by which the queue's condition waits. */
@@ -265,7 +245,7 @@ static struct timespec until(int timeout_ms)
 
 /*
  * Takes a run that has ended out of the queue, without freeing it, and subtracts it from the
- * descriptor's count. Called with the lock held.
+ * descriptor's count, if it is in there. Called with the lock held.
  */
 static void take_out(struct weft_async *a, struct queued *q)
 {
@@ -275,8 +255,8 @@ static void take_out(struct weft_async *a, struct queued *q)
 	while (*at != q)
 		at = &(*at)->next;
 	*at = q->next;
-	a->n--;
-	while (read(a->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+	a->n -= !q->silent;
+	while (q->told && read(a->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
 
@@ -296,13 +276,13 @@ int weft_session_wait(weft_session *s, weft_run run, int timeout_ms, struct weft
 
 	if (!a)
 		return no_such_run(run, msg);
-	pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&a->crew->lock);
 	while ((q = find(a, run)) && q->state != RUN_ENDED && !late)
-		late = timeout_ms < 0 ? pthread_cond_wait(&a->changed, &a->lock) : pthread_cond_timedwait(&a->changed, &a->lock, &limit);
+		late = timeout_ms < 0 ? pthread_cond_wait(&a->crew->changed, &a->crew->lock) : pthread_cond_timedwait(&a->crew->changed, &a->crew->lock, &limit);
 	const bool ended = q && q->state == RUN_ENDED;
 	if (ended)
 		take_out(a, q);
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->crew->lock);
 	if (!q)
 		return no_such_run(run, msg);
 	if (!ended) {
@@ -325,11 +305,13 @@ int weft_session_poll(weft_session *s, weft_run *run)
 
 	if (!a)
 		return 0;
-	pthread_mutex_lock(&a->lock);
-	const struct queued *q = first_in(a, RUN_ENDED);
+	pthread_mutex_lock(&a->crew->lock);
+	const struct queued *q = a->first;
+	while (q && !q->told)
+		q = q->silent ? q->next : NULL;
 	if (q)
 		*run = q->id;
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->crew->lock);
 	return q != NULL;
 }
 
@@ -347,15 +329,15 @@ int weft_session_cancel(weft_session *s, weft_run run)
 
 	if (!a)
 		return -ENOENT;
-	pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&a->crew->lock);
 	struct queued *q = find(a, run);
 	if (q && q->state == RUN_WAITS) {
 		q->status = -ECANCELED;
 		snprintf(q->msg, sizeof(q->msg), "run %llu was cancelled before it began", (unsigned long long)run);
-		end(a, q);
+		weft_run_ended(q);
 	} else if (q && q->state == RUN_RUNS) {
-		weft_session_stop(s, &q->cancel);
+		weft_session_stop(q->on, &q->cancel);
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->crew->lock);
 	return q ? 0 : -ENOENT;
 }

@@ -47,6 +47,8 @@ struct weft_checker {
 /* A point in a program: before command cmd of step `step`. */
 struct weft_point { int32_t step; uint32_t cmd; };
 
+struct weft_async;
+struct weft_cards;
 struct weft_cmd;
 struct weft_state;
 struct weft_jobs;
@@ -64,7 +66,12 @@ struct weft_session {
 	const weft_program *p;     /* the program that runs: the net's, own_program or plan */
 	weft_program *own_program; /* compiled for this session, or NULL; owned */
 	weft_program *plan;        /* golden: what a device would run, compiled when it is asked for; owned */
-	weft_dev *dev;             /* NULL on golden */
+	weft_dev *dev;             /* NULL on golden and over several cards */
+	struct weft_cards *cards;  /* the cards over which the session runs; NULL: it runs on dev, or on golden */
+	weft_session **each;       /* over cards: the session on each of them, with this one's program; owned */
+	weft_session *over;        /* the session over several cards, of which this one is on one; or NULL */
+	atomic_bool claimed;       /* over cards: a session of `each` has written the capture, or is about to */
+	uint64_t cost;             /* cycles that a run is expected to take, at least 1 */
 	weft_buf *consts, *arena;  /* the windows of the program's streams */
 	uint64_t *words;           /* an own copy of all streams, if fields in them are known only in the run; otherwise NULL */
 	struct weft_vars vars;     /* the values of variables as golden has them */
@@ -106,6 +113,15 @@ struct weft_session {
  * are the same, or either is ANY. If not, msg (WEFT_MSG_LEN bytes) has one line.
  */
 bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
+
+/* ---- session.c ---- */
+
+/**
+ * weft_session_open() with a program that another session on the same network and configuration has,
+ * and keeps; NULL: the network is compiled.
+ */
+int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program,
+                           weft_session **s, char *msg);
 
 /* ---- session.c, for segments: the parts of a run, in this order; each is described there ---- */
 

@@ -14,6 +14,8 @@
 #include "sim/golden/golden.h"
 #include "driver/clock.h"
 #include "driver/device.h"
+#include "userlib/run/async.h"
+#include "userlib/run/cards.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/profile/profile.h"
 #include "userlib/segment/segment.h"
@@ -127,7 +129,7 @@ static bool is_cancelled(void *user)
 	return cancel && atomic_load(cancel);
 }
 
-int weft_session_open(const weft_net *net, const struct weft_session_options *o, weft_session **out, char msg WEFT_ROOM(WEFT_MSG_LEN))
+int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program, weft_session **out, char *msg)
 {
 	const char *config = o->config ? o->config : "w16";
 	weft_session *s = calloc(1, sizeof(*s));
@@ -141,6 +143,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	pthread_mutex_init(&s->starting, NULL);
 	s->net = net;
 	s->o = *o;
+	s->p = program;
 	s->cfg = weft_config_find(config);
 	if (!s->cfg) {
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
@@ -156,7 +159,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		v->stop = is_cancelled;
 		v->user = s;
 	}
-	if (!err)
+	if (!err && !program)
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict)
 		err = weft_plan_breaks_strict(s->p, msg);
@@ -166,13 +169,18 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		err = -EINVAL;
 	}
 	if (!err)
-		err = open_device(s, msg);
+		err = weft_over_cards(o) ? weft_session_cards_open(s, msg) : open_device(s, msg);
 	if (err) {
 		weft_session_close(s);
 		return err;
 	}
 	*out = s;
 	return 0;
+}
+
+int weft_session_open(const weft_net *net, const struct weft_session_options *o, weft_session **s, char msg WEFT_ROOM(WEFT_MSG_LEN))
+{
+	return weft_session_open_with(net, o, NULL, s, msg);
 }
 
 /* Returns the network's graph. */
@@ -223,6 +231,7 @@ void weft_session_close(weft_session *s)
 	if (!s)
 		return;
 	weft_session_async_free(s);
+	weft_session_cards_free(s);
 	forget_run(s);
 	weft_profile_free(s->profile);
 	weft_vars_release(&s->vars);
@@ -707,6 +716,9 @@ static int new_profile(weft_session *s)
 
 weft_dev *weft_session_device(weft_session *s)
 {
+	for (int i = 0; s->cards && i < weft_cards_count(s->cards); i++)
+		if (s->each[i])
+			return s->each[i]->dev;
 	return s->dev;
 }
 
@@ -825,6 +837,14 @@ static int last_npu_step(const weft_session *s)
 
 int weft_session_captured(const weft_session *s)
 {
+	int captured = 0;
+
+	for (int i = 0; s->cards && i < weft_cards_count(s->cards) && captured <= 0; i++) {
+		const int one = s->each[i] ? weft_session_captured(s->each[i]) : 0;
+		captured = one ? one : captured;
+	}
+	if (s->cards)
+		return captured;
 	return s->captured ? 1 : s->capture_error;
 }
 
@@ -869,6 +889,34 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 	return err;
 }
 
+/* run_once() when no other thread runs the session any more. */
+static int run_here(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
+{
+	pthread_mutex_lock(&s->running);
+	int err = run_once(s, inputs, out, rep, msg);
+	pthread_mutex_unlock(&s->running);
+	return err;
+}
+
+/*
+ * Runs the network once on one of the session's cards. Outputs are allocated here, and the caller frees
+ * them also if the run fails. Returns as weft_session_run().
+ */
+static int run_on_cards(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
+{
+	const weft_graph *g = graph(s);
+
+	for (int i = 0; i < g->n_outputs; i++) {
+		out[i] = g->tensors[g->outputs[i]].t;
+		out[i].data = malloc(weft_tensor_bytes(&out[i]) + 1);
+		if (!out[i].data) {
+			snprintf(msg, WEFT_MSG_LEN, "out of memory");
+			return -ENOMEM;
+		}
+	}
+	return weft_session_run_spread(s, inputs, out, rep, msg);
+}
+
 /*
  * Runs the network once and waits for it. outputs are filled in on success only, with data from malloc;
  * *rep (rep may be NULL) gets the report on success and on -EBADMSG. Returns 0, -EBADMSG if elements
@@ -884,9 +932,7 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		return -ENOMEM;
 	}
-	pthread_mutex_lock(&s->running);
-	int err = run_once(s, inputs, out, rep, msg);
-	pthread_mutex_unlock(&s->running);
+	int err = s->cards ? run_on_cards(s, inputs, out, rep, msg) : run_here(s, inputs, out, rep, msg);
 	for (int i = 0; i < n_out; i++) {
 		if (err)
 			free(out[i].data);
@@ -938,7 +984,10 @@ int weft_session_run_into(weft_session *s, const weft_tensor *inputs, const weft
 {
 	int err = weft_session_check_outputs(s, outputs, msg);
 
-	return err ? err : weft_session_run_until(s, inputs, outputs, NULL, rep, msg);
+	if (err)
+		return err;
+	return s->cards ? weft_session_run_spread(s, inputs, outputs, rep, msg)
+	                : weft_session_run_until(s, inputs, outputs, NULL, rep, msg);
 }
 
 int weft_session_plan(weft_session *s, struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))

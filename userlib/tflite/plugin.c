@@ -63,7 +63,7 @@ static void list_left(const struct graph *g, const struct rt_ints *taken, char *
 static void say_parts(const struct delegate *d, const struct graph *g, const struct rt_ints *taken)
 {
 	const struct plugin_options *o = d->options;
-	char left[512] = "", line[1024];
+	char left[512] = "", line[1024 + PLUGIN_PATH];
 	uint64_t npu = 0, all = 0;
 	int parts = 0;
 

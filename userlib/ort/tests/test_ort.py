@@ -18,7 +18,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
-from card import card, pull
+from card import card, cards, pull
 from readme import program
 
 BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
@@ -189,6 +189,39 @@ def test_several_parts_run_on_one_card(capfd):
         pull(process)
         with pytest.raises(Exception, match=NAME):
             s.run(None, x)
+
+
+def test_several_cards(capfd):
+    """Threads share a session's cards. One is pulled in the middle: no answer is wrong, none is lost."""
+    model, plain = two_parts(), processor(two_parts())
+    feeds = [{"x": image(seed, SHAPE)} for seed in range(40)]
+    want = [plain.run(None, x)[0].tobytes() for x in feeds]
+    with tempfile.TemporaryDirectory() as folder, cards(folder, 3) as (device, processes):
+        s = session(model, device=device, check="1")
+        assert taken(capfd)[2] == 2
+        ended = threading.Semaphore(0)
+
+        def some(first):
+            for i in range(first, len(feeds), 4):
+                got[i] = s.run(None, feeds[i])[0].tobytes()
+                ended.release()
+
+        for pulled in [True, False]:
+            got = [None] * len(feeds)
+            threads = [threading.Thread(target=some, args=(first,)) for first in range(4)]
+            for t in threads:
+                t.start()
+            if pulled:
+                for _ in range(8):
+                    ended.acquire()
+                pull(processes[1])
+            for t in threads:
+                t.join()
+            assert got == want
+        for p in processes:
+            pull(p)
+        with pytest.raises(Exception, match="none of 3 cards is left"):
+            s.run(None, feeds[0])
 
 
 def test_first_page():

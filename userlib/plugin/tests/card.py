@@ -22,5 +22,13 @@ def card(folder, serial="WEFT0001"):
         p.wait()
 
 
+@contextlib.contextmanager
+def cards(folder, n):
+    """n cards, as (device, processes): a list of sockets behind `usb:`."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(card(folder, f"CARD{i}")) for i in range(n)]
+        yield "usb:" + ",".join(device[len("usb:"):] for device, _ in found), [p for _, p in found]
+
+
 def pull(process):
     process.send_signal(signal.SIGUSR1)

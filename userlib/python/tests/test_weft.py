@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -168,6 +169,38 @@ def test_devices_is_a_list():
         assert isinstance(weft.devices(), list)
     except weft.WeftError as e:       # a machine without USB says so
         assert str(e)
+
+
+def test_several_cards(tmp_path):
+    """Runs that are awaited together are divided among cards, also when one of them goes."""
+    names, processes = [], []
+    for i in range(3):
+        path = tmp_path / ("card%d.sock" % i)
+        processes.append(subprocess.Popen([COMMAND + "-card", "--listen", str(path), "--serial", "PY%d" % i]))
+        for _ in range(500):
+            if path.exists():
+                break
+            time.sleep(0.02)
+        names.append("@%s" % path)
+    try:
+        with weft.Session(DIGITS, device="usb:" + ",".join(names)) as s:
+            x = images(s.network, 30)
+
+            async def all_of_them():
+                return await asyncio.gather(*(s.run_async(x[i]) for i in range(30)))
+
+            assert [int(np.argmax(y)) for y in asyncio.run(all_of_them())] == list(LABELS[:30])
+            assert [c.name for c in s.cards] == names and [c.runs for c in s.cards] == [10, 10, 10]
+            processes[1].kill()
+            assert [int(np.argmax(y)) for y in asyncio.run(all_of_them())] == list(LABELS[:30])
+            assert [c.lost for c in s.cards] == [False, True, False] and s.cards[1].repeated == 1
+            assert sum(c.runs for c in s.cards) == 60
+        with weft.Session(DIGITS, device="model") as s:
+            assert s.cards == []
+    finally:
+        for p in processes:
+            p.kill()
+            p.wait()
 
 
 def test_interrupt_is_answered(tmp_path):

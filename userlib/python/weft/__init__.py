@@ -7,8 +7,9 @@
         print(s.report.cycles, s.report.mismatches)
 
 Devices are "golden" (the reference on the host), "model" (the functional model),
-"rtl" (the Verilated hardware), "usb" (any free card), "usb:SERIAL" and
-"usb:@SOCKET" (a simulated card).
+"rtl" (the Verilated hardware), "usb" (any free card), "usb:SERIAL",
+"usb:@SOCKET" (a simulated card), and several cards: "usb:*" (all that are free) or
+a list such as "usb:WEFT0001,WEFT0002".
 """
 from ._native import version
 from .device import Buffer, CardInfo, Device, JobResult, devices
@@ -16,10 +17,10 @@ from .errors import (BadInput, DeviceFault, DeviceLost, Mismatch, NotSupported, 
 from .network import Network, Port, compile, convert
 from .quantize import quantize
 from .report import FirstMismatch, OperatorReport, Report
-from .session import Session
+from .session import CardReport, Session
 
 __all__ = [
-    "BadInput", "Buffer", "CardInfo", "Device", "DeviceFault", "DeviceLost", "FirstMismatch", "JobResult", "Mismatch",
+    "BadInput", "Buffer", "CardInfo", "CardReport", "Device", "DeviceFault", "DeviceLost", "FirstMismatch", "JobResult", "Mismatch",
     "Network", "NotSupported", "OperatorReport", "OutOfMemory", "Port", "Report", "Session", "TimedOut", "WeftError",
     "compile", "convert", "devices", "quantize", "version",
 ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: a network on a device."""
 import asyncio
+import dataclasses
 import os
 import threading
 from typing import Any, Dict, List, Optional, Tuple, Union
@@ -21,7 +22,7 @@ def parse_device(device: str) -> Tuple[int, Optional[str]]:
     """The kind of device and, of "usb:NAME", the name."""
     kind, _, rest = device.partition(":")
     if kind not in _DEVICES or (rest and kind != "usb"):
-        raise ValueError('device is "golden", "model", "rtl", "usb", "usb:SERIAL" or "usb:@SOCKET", not %r' % device)
+        raise ValueError('device is "golden", "model", "rtl", "usb", "usb:SERIAL", "usb:@SOCKET", a list of these cards or "usb:*", not %r' % device)
     return _DEVICES[kind], rest or None
 
 
@@ -39,8 +40,21 @@ def parse_fault(fault: str) -> Dict[str, int]:
     return dict(zip(names, values), kind=getattr(lib, "WEFT_PLANT_" + enum))
 
 
+@dataclasses.dataclass(frozen=True)
+class CardReport:
+    """One of the cards of a session over several."""
+
+    name: str             #: its serial, or "@SOCKET"
+    lost: bool            #: it was given up
+    why: str              #: why, or what went wrong last; ""
+    runs: int             #: runs that it has made
+    repeated: int         #: runs that it began and another card had to repeat
+    cycles: int           #: cycles in which its NPU was busy with runs
+
+
 class Session:
-    """A network on a device. Runs of one session are made one after another, from any thread.
+    """A network on a device. Runs of one session are made one after another, from any thread; on
+    several cards ("usb:*") as many at a time as there are cards, see run_async() and cards.
 
     source is what Network takes, or a Network. check compares every tensor that
     the device makes with golden and raises Mismatch if one differs. memory is the
@@ -73,7 +87,8 @@ class Session:
         s, msg = ffi.new("weft_session **"), message()
         _checked(lib.weft_session_open(self.network._net, o, s, msg), msg, self.network.name)
         self._s = s[0]
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._running = 0
         self.report: Optional[_report.Report] = None
 
     def _string(self, s: Any) -> Any:
@@ -85,6 +100,7 @@ class Session:
     def close(self) -> None:
         """Close the device. A run that is under way ends first."""
         with self._lock:
+            self._lock.wait_for(lambda: not self._running)
             if self._s:
                 lib.weft_session_close(self._s)
                 self._s = ffi.NULL
@@ -153,19 +169,39 @@ class Session:
         with self._lock:
             if not self._s:
                 raise WeftError("the session is closed")
+            self._running += 1
+        try:
             err = lib.weft_session_run(self._s, given, out, rep, msg)
-            self.report = _report.take(rep[0])
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._lock.notify_all()
+        self.report = taken = _report.take(rep[0])
         del keep
-        _checked(err, msg, self.network.name, self.report)
+        _checked(err, msg, self.network.name, taken)
         result = arrays(out, n_out)
         for i in range(n_out):
             lib.weft_tensor_release(ffi.addressof(out, i))
         return result[0] if n_out == 1 else tuple(result)
 
+    @property
+    def cards(self) -> List[CardReport]:
+        """What each card has done, of a session over several; [] on one device."""
+        with self._lock:
+            cards = lib.weft_session_cards(self._s) if self._s else ffi.NULL
+            out: List[CardReport] = []
+            info = ffi.new("struct weft_cards_info *")
+            for i in range(lib.weft_cards_count(cards) if cards else 0):
+                check(lib.weft_cards_info(cards, i, info))
+                out.append(CardReport(name=text(info.name), lost=bool(info.lost), why=text(info.why), runs=info.runs,
+                                      repeated=info.repeated, cycles=info.cycles))
+        return out
+
     def plan(self) -> _report.Report:
         """Where each operator would run, and why, without running anything."""
         rep, msg = ffi.new("struct weft_report **"), message()
         with self._lock:
+            self._lock.wait_for(lambda: not self._running)
             _checked(lib.weft_session_plan(self._s, rep, msg), msg, self.network.name)
         taken = _report.take(rep[0])
         assert taken is not None
@@ -176,6 +212,7 @@ class Session:
         found = {}
         k = ffi.new("struct weft_kept *")
         with self._lock:
+            self._lock.wait_for(lambda: not self._running)
             for i in range(lib.weft_session_n_kept(self._s)):
                 check(lib.weft_session_kept(self._s, i, k))
                 if k.tensor and k.tensor.data:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
-from card import card, pull
+from card import card, cards, pull
 from readme import program
 from network import delegate, interpreter, run, said, tfl, weft_run, weft_share
 
@@ -134,6 +134,22 @@ def test_several_parts_run_on_one_card(capfd):
         pull(process)
         with pytest.raises(RuntimeError, match="Weft: "):
             run(i, x)
+
+
+def test_several_cards(capfd):
+    """One of the cards is pulled between two runs: the next ones go to the others, and give the same."""
+    with tempfile.TemporaryDirectory() as folder, cards(folder, 3) as (device, processes):
+        i, plain = ready(MIXED, delegate(device=device, check="1")), ready(MIXED)
+        assert line(capfd)["parts"] == 2
+        for seed in range(12):
+            if seed == 4:
+                pull(processes[1])
+            x = codes(i, seed)
+            assert run(i, x)[0].tobytes() == run(plain, x)[0].tobytes()
+        for p in processes:
+            pull(p)
+        with pytest.raises(RuntimeError, match="none of 3 cards is left"):
+            run(i, codes(i, 0))
 
 
 def test_first_page(capfd):

@@ -22,6 +22,7 @@
 
 #include "tests/support/fail_at.h"
 #include "tests/support/level.h"
+#include "tests/support/onnx_build.h"
 #include "userlib/graph/save.h"
 #include "userlib/run/internal.h"
 
@@ -245,12 +246,42 @@ static void each_file(operation *op, const char *what)
 static void loads(void **state) { (void)state; each_file(load, "load"); }
 static void converts(void **state) { (void)state; each_file(convert, "convert"); }
 
+/* x [1,4], of which attributes of Slice, as opset 9 has them, take two elements, by a matrix of weights. */
+static struct subject old_opset(void)
+{
+	const int64_t in[2] = { 1, 4 }, weights[2] = { 2, 3 }, out[2] = { 1, 3 }, starts = 1, ends = 3, axes = 1;
+	const float w[6] = { 1, -2, 3, 4, 5, -6 };
+	struct ob graph = { 0 }, slice = { 0 }, product = { 0 }, model = { 0 };
+
+	ob_text(&slice, 1, "x");
+	ob_text(&slice, 2, "part");
+	ob_text(&slice, 4, "Slice");
+	ob_attr_ints(&slice, "starts", 1, &starts);
+	ob_attr_ints(&slice, "ends", 1, &ends);
+	ob_attr_ints(&slice, "axes", 1, &axes);
+	ob_sub(&graph, 1, &slice);
+	ob_text(&product, 1, "part");
+	ob_text(&product, 1, "w");
+	ob_text(&product, 2, "y");
+	ob_text(&product, 4, "MatMul");
+	ob_sub(&graph, 1, &product);
+	ob_tensor(&graph, "w", 1, 2, weights, w, sizeof w);
+	ob_port(&graph, 11, "x", 1, 2, in);
+	ob_port(&graph, 12, "y", 1, 2, out);
+	ob_model(&model, &graph, 9);
+	return (struct subject){ .file = model.p, .n_file = model.n };
+}
+
 static void quantizes(void **state)
 {
 	struct subject s = subject("tests/models/digits_float.onnx", false);
 
 	(void)state;
 	points(quantize, "quantize", &s);
+	drop(&s);
+	s = old_opset();
+	s.graph = graph_bytes(&s);
+	points(quantize, "raise the opset and quantize", &s);
 	drop(&s);
 }
 

@@ -42,6 +42,14 @@ static int drop(struct qz *z, onnx_node *n, const char *name)
 	return 0;
 }
 
+/* Returns the name RESULT/NAME of the constant that attribute `name` of node n becomes; NULL if there is no memory. */
+static char *label(struct qz *z, const onnx_node *n, const char *name)
+{
+	const char *result = qz_text(z, n->output[0], "/");
+
+	return result ? qz_text(z, result, name) : NULL;
+}
+
 /*
  * Turns an attribute that is a list of integers into operand k, a constant list of int64 called
  * RESULT/NAME, as later opsets want it, and removes the attribute. Returns 0, also without a change if
@@ -54,8 +62,7 @@ static int list_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 
 	if (!a)
 		return 0;
-	char *label = qz_text(z, qz_text(z, n->output[0], "/"), name);
-	char *t = qz_add_tensor(z, label, 7, 1, &count, a->ints, (size_t)count * 8);
+	char *t = qz_add_tensor(z, label(z, n, name), 7, 1, &count, a->ints, (size_t)count * 8);
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 
@@ -70,8 +77,7 @@ static int float_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 
 	if (!a || !a->has_f)
 		return 0;
-	char *label = qz_text(z, qz_text(z, n->output[0], "/"), name);
-	char *t = qz_add_tensor(z, label, 1, 0, NULL, &a->f, 4);
+	char *t = qz_add_tensor(z, label(z, n, name), 1, 0, NULL, &a->f, 4);
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 
@@ -86,8 +92,7 @@ static int integer_operand(struct qz *z, onnx_node *n, const char *name, size_t 
 
 	if (!a || !a->has_i)
 		return 0;
-	char *label = qz_text(z, qz_text(z, n->output[0], "/"), name);
-	char *t = qz_add_tensor(z, label, 7, 1, &one, &a->i, 8);
+	char *t = qz_add_tensor(z, label(z, n, name), 7, 1, &one, &a->i, 8);
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 

@@ -244,6 +244,44 @@ static void each_file(operation *op, const char *what)
 }
 
 static void loads(void **state) { (void)state; each_file(load, "load"); }
+
+/* An If whose branch, parsed during the import, is the network: y = -x. */
+static void loads_branch(void **state)
+{
+	static const int64_t four = 4;
+	static const uint8_t yes = 1;
+	struct ob graph = { 0 }, branch = { 0 }, n = { 0 }, a = { 0 }, port = { 0 }, model = { 0 };
+	struct subject s = { 0 };
+	char msg[WEFT_MSG_LEN];
+
+	(void)state;
+	ob_text(&n, 1, "x");
+	ob_text(&n, 2, "b");
+	ob_text(&n, 4, "Neg");
+	ob_sub(&branch, 1, &n);
+	ob_text(&port, 1, "b");
+	ob_sub(&branch, 12, &port);
+	ob_text(&a, 1, "then_branch");
+	ob_sub(&a, 6, &branch);
+	ob_int(&a, 20, 5);
+	ob_text(&n, 1, "c");
+	ob_text(&n, 2, "y");
+	ob_text(&n, 4, "If");
+	ob_sub(&n, 5, &a);
+	ob_sub(&graph, 1, &n);
+	ob_tensor(&graph, "c", 9, 0, NULL, &yes, 1);
+	ob_port(&graph, 11, "x", 1, 1, &four);
+	ob_port(&graph, 12, "y", 1, 1, &four);
+	ob_model(&model, &graph, 13);
+	s.file = model.p;
+	s.n_file = model.n;
+	if (weft_net_load(s.file, s.n_file, "net", &s.net, msg))
+		fail_msg("%s", msg);
+	s.graph = graph_bytes(&s);
+	points(load, "load a branch", &s);
+	drop(&s);
+}
+
 static void converts(void **state) { (void)state; each_file(convert, "convert"); }
 
 /* x [1,4], of which attributes of Slice, as opset 9 has them, take two elements, by a matrix of weights. */
@@ -300,7 +338,7 @@ static void runs_model(void **state) { (void)state; one_file(run_model, "run on 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loads), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles),
+		cmocka_unit_test(loads), cmocka_unit_test(loads_branch), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles),
 		cmocka_unit_test(runs_golden), cmocka_unit_test(runs_model),
 	};
 

@@ -361,8 +361,8 @@ int weft_onnx_tensor(const void *data, size_t len, weft_tensor *t, char msg[WEFT
 	start(&f, len);
 	onnx_tensor *p = weft__onnx__tensor__unpack(&f.allocator, len, data);
 	if (!p) {
-		snprintf(msg, WEFT_MSG, "onnx: not a tensor in protocol buffers' format");
-		return -EINVAL;
+		snprintf(msg, WEFT_MSG, f.no_memory ? "out of memory" : "onnx: not a tensor in protocol buffers' format");
+		return f.no_memory ? -ENOMEM : -EINVAL;
 	}
 	int err = onnx_tensor_data(&f, p, t, &room, msg, WEFT_MSG);
 	weft__onnx__tensor__free_unpacked(p, &f.allocator);

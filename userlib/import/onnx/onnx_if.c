@@ -50,7 +50,7 @@ static onnx_graph *parse(struct ox *l, const onnx_attribute *a)
 	l->branches = list;
 	onnx_graph *g = weft__onnx__graph__unpack(&l->f.allocator, a->g.len, a->g.data);
 	if (!g) {
-		ox_fail(l, -EINVAL, "a branch is no graph, or too large");
+		ox_fail(l, l->f.no_memory ? -ENOMEM : -EINVAL, l->f.no_memory ? "out of memory" : "a branch is no graph, or too large");
 		return NULL;
 	}
 	settle(g, NULL, none);

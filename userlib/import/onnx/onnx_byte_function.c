@@ -369,9 +369,9 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
  * Emits value v, a function of the integers of its carrier, quantised with q: the function is
  * computed for all 256 codes and emitted as ox_by_codes() does; for an int16 carrier as map_16()
  * does. Sets perm to the order of the result's dimensions, and *done to whether it could be done.
- * Returns the graph tensor; 0 with *done false and l->err cleared if the codes cannot be computed,
- * or if q is of int16 and the carrier is not; with *done false and an int16 carrier the result does
- * not count; or a negative errno.
+ * Returns the graph tensor, or a negative errno. With *done false it returns 0 if q is of int16 and
+ * the carrier is not, 0 with l->err cleared if the codes cannot be computed, and for an int16
+ * carrier a tensor that does not count.
  */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
 {

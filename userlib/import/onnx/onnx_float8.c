@@ -83,10 +83,10 @@ static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 }
 
 /*
- * Emits the sums of the matrix product n (Gemm or MatMul) of float8 x and w, with the shape of the
- * product, by a convolution with a kernel of 1 by 1. c holds the bias and log2_scale; the rest of
- * it is filled in here. Returns the graph tensor, -EINVAL if the matrices do not fit, or another
- * negative errno.
+ * Emits the sums of the matrix product n, the node at hand (Gemm with or without transB, or
+ * MatMul), of float8 x and w, with the shape of the product, by a convolution with a kernel of 1 by
+ * 1. c holds the bias and log2_scale; the rest of it is filled in here. Returns the graph tensor,
+ * -EINVAL if the matrices do not fit, or another negative errno.
  */
 static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, struct ox_value *x, struct ox_value *w)
 {

@@ -38,8 +38,9 @@ static int root(struct ox *l, int x)
 
 /*
  * Emits the reduction of x over a set of axes (bit i is axis i) for the nodes that add or multiply:
- * ReduceSumSquare, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp, ReduceProd, ReduceMean, else
- * the sum. Returns the graph tensor, or a negative errno.
+ * ReduceSumSquare, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp (with the maximum taken off
+ * first, so that nothing overflows), ReduceProd, ReduceMean, else the sum. Returns the graph tensor
+ * in x's type, or a negative errno.
  */
 static int sum_kind(struct ox *l, int x, unsigned axes)
 {

@@ -91,8 +91,10 @@ static double weight(bool cubic, double c, double d)
 
 /*
  * Adds to column i of matrix m [a->in,a->out] the weights with which the input elements count in
- * output element i, whose input coordinate is `at`; they add up to 1. Neighbours beyond the ends
- * count for the last element there, or not at all if exclude_outside is set.
+ * output element i, whose input coordinate is `at`; they add up to 1. The kernel is linear, or with
+ * attribute mode "cubic" the cubic one with cubic_coeff_a (default -0.75); antialias widens it by 1
+ * / scale if the scale is below 1. Neighbours beyond the ends count for the last element there, or
+ * not at all if exclude_outside is set.
  */
 static void column(const struct ox *l, const struct ox_axis *a, int64_t i, double at, float *m)
 {

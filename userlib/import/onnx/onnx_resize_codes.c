@@ -32,7 +32,10 @@
 /* Places along an axis as RESIZE has them: output element i lies at input coordinate (i * d + offset) / n. */
 struct steps { int64_t n, d, offset; };
 
-/* Returns the greatest common divisor of a and b, which is not negative. */
+/*
+ * Returns the greatest common divisor of a and b, either of which may be negative or 0; the result
+ * is not negative.
+ */
 static int64_t gcd(int64_t a, int64_t b)
 {
 	while (b) {
@@ -128,10 +131,10 @@ static bool chooses(const struct ox *l, const struct ox_axis *a, const struct st
 
 /*
  * Changes steps s so that RESIZE of mode nearest takes the elements along axis a that ONNX takes: n
- * and d are doubled, and the offset is the first of four that does it. RESIZE takes the upper
- * element at the middle between two; smaller or larger offsets turn that into floor, ceil or the
- * lower element. Returns false, with *s of no use, if none of the four does it within RESIZE's
- * limits.
+ * and d are doubled, the offset is the first of four that does it, and all three are divided by
+ * their common divisor. RESIZE takes the upper element at the middle between two; smaller or larger
+ * offsets turn that into floor, ceil or the lower element. Returns false, with *s of no use, if
+ * none of the four does it within RESIZE's limits.
  */
 static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {

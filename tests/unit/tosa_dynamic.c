@@ -187,6 +187,15 @@ static void nowhere_bad(void **state)
 		assert_int_equal(tb_import(&t, &g, msg), -EINVAL);
 		assert_non_null(strstr(msg, "values"));
 	}
+	/* As an output, of more values than fit into memory, none of which is there. */
+	struct tosa_build t;
+	weft_graph *g = NULL;
+	tb_begin(&t, 1);
+	tb_tensor(&t, "x", WEFT_INT8, 1, 5, 1, NULL);
+	x_shape(&t.x, "n", NULL, INT32_MAX);
+	tb_ports(&t, "x", "n");
+	assert_int_equal(tb_import(&t, &g, msg), -EINVAL);
+	assert_non_null(strstr(msg, "nothing gives a shape values"));
 }
 
 int main(void)

@@ -154,9 +154,8 @@ int tosa_value(struct tosa_lower *l, int tensor)
 /*
  * Returns the int64 tensor of the graph at hand for a shape: the input's tensor if the shape is an
  * input, else a constant that is added at each call. It is needed only if the shape is an output or
- * stands beside arguments that are not constant. Returns -ENOTSUP for a shape of rank 0, -ENOMEM if
- * memory runs out or l->room has fewer than 8 bytes for each value, or -EINVAL if the file has no
- * values for it.
+ * stands beside arguments that are not constant. Returns -ENOTSUP for a shape of rank 0, -EINVAL if
+ * the file has no values for it or l->room has fewer than 8 bytes for each, or -ENOMEM.
  */
 static int shape_value(struct tosa_lower *l, int shape)
 {
@@ -168,14 +167,14 @@ static int shape_value(struct tosa_lower *l, int shape)
 
 	if (s->rank < 1)
 		return tosa_fail(l, -ENOTSUP, "a shape of rank 0 as an output");
+	if (s->data.n != s->rank)
+		return tosa_fail(l, -EINVAL, "nothing gives a shape values");
 	l->room -= 8 * s->rank;
-	t.data = l->room < 0 ? NULL : malloc((size_t)s->rank * 8);
+	if (l->room < 0)
+		return tosa_fail(l, -EINVAL, "shapes take more memory than allowed");
+	t.data = malloc((size_t)s->rank * 8);
 	if (!t.data)
 		return tosa_fail(l, -ENOMEM, "out of memory");
-	if (s->data.n != s->rank) {
-		free(t.data);
-		return tosa_fail(l, -EINVAL, "nothing gives a shape values");
-	}
 	for (uint32_t i = 0; i < s->data.n; i++)
 		((int64_t *)t.data)[i] = fb_i64_at(&l->f.b, &s->data, i);
 	return add_tensor(l, s->name, &t);

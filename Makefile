@@ -137,7 +137,7 @@ PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 LIB_MAP  := userlib/libweft.map
 INSIDE   := $(O)/obj/inside.a
-ORT_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(ORT_SRC) $(PLUGIN_SRC))
+ORT_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(ORT_SRC) $(PLUGIN_SRC)) $(O)/obj/plugin/beneath.o
 TFL_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(TFL_SRC) $(PLUGIN_SRC)) $(O)/obj/plugin/fb_write.o
 PLUGINS  := $(O)/libweft_ort_ep.so $(O)/libweft_delegate.so
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
@@ -524,6 +524,11 @@ link_plugin = $(Q)$(CC) -shared $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-son
 	-Wl,-rpath,'$$ORIGIN' $(1) $(O)/libweft.so -o $@
 
 # Where a plugin has a source of the library, it has no part in the library's table of system calls.
+$(O)/obj/plugin/beneath.o: userlib/files/beneath.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
+
 $(O)/obj/plugin/%.o: userlib/export/%.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)

@@ -39,6 +39,21 @@ static void provider(void **state)
 	python_tests(venv, "test_ort.py", "");
 }
 
+/* Parts that were compiled before, as EPContext nodes: kept, bound to what they belong to, refused elsewhere. */
+static void context(void **state)
+{
+	static const char *const releases[] = { "1.31", "1.23" };
+	char name[16], packages[128], venv[512];
+
+	(void)state;
+	for (size_t i = 0; i < (test_level() < 2 ? 1 : 2); i++) {
+		snprintf(name, sizeof(name), i ? "ort-%s" : "ort", releases[i]);
+		snprintf(packages, sizeof(packages), TEST_ORT("%s"), releases[i]);
+		test_venv(venv, sizeof(venv), name, packages);
+		python_tests(venv, "test_context.py", "");
+	}
+}
+
 /* The package weft-onnxruntime: installed, it brings all that the provider needs, and says where it is. */
 static void wheel(void **state)
 {
@@ -96,7 +111,7 @@ static void exports(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(provider), cmocka_unit_test(wheel), cmocka_unit_test(data), cmocka_unit_test(memory),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(provider), cmocka_unit_test(context), cmocka_unit_test(wheel), cmocka_unit_test(data), cmocka_unit_test(memory),
 	                                    cmocka_unit_test(exports) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

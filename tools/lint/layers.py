@@ -52,7 +52,7 @@ LAYERS = {
     # Users of the public API, loaded by other runtimes. The delegate writes .tflite files as the
     # library's exporter writes .tosa files.
     "userlib/plugin": [],
-    "userlib/ort": ["userlib/plugin/"],
+    "userlib/ort": ["userlib/plugin/", "userlib/files/beneath.h"],
     "userlib/tflite": ["userlib/plugin/", "userlib/export/fb_write.h"],
     # Commands are users of the public API like any other.
     "tools": ["tools/"],

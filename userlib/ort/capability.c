@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "ep.h"
 
 #define NONE ((size_t)-1)      /* no node */
@@ -125,6 +126,8 @@ static void look_at(struct finder *f, size_t i)
 	bool integers = false;
 	size_t subgraphs = 1;
 
+	if (context_any(n))
+		return;
 	info->quantize = !strcmp(n->op, "QuantizeLinear");
 	info->dequantize = !strcmp(n->op, "DequantizeLinear");
 	for (size_t k = 0; k < n->n_in + n->n_out; k++) {
@@ -534,6 +537,29 @@ static size_t list_group(struct finder *f, size_t group, const struct node **lis
 	return n;
 }
 
+/*
+ * Takes the provider's own EPContext nodes, each as a part. What is wrong with one is said by Compile.
+ * Returns NULL or a status.
+ */
+static struct ort_status *take_contexts(struct finder *f, struct ort_support *support)
+{
+	struct ort_status *status = NULL;
+	char msg[WEFT_MSG_LEN];
+	weft_net *net;
+	bool worthy;
+
+	for (size_t i = 0; !status && i < f->n; i++) {
+		const struct node *n = &f->nodes[i];
+		if (!context_ours(f->p->api, n))
+			continue;
+		if (!context_load(f->p, f->graph, n, &net, msg))
+			status = worth(f, net, 1, &worthy);
+		if (!status)
+			status = fuse(f, support, &n, 1);
+	}
+	return status;
+}
+
 /* Takes what can be taken of every group of the graph. Returns NULL or a status. */
 static struct ort_status *take_groups(struct finder *f, struct ort_support *support)
 {
@@ -606,7 +632,9 @@ struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, 
 	/* Graphs inside of nodes stay with ONNX Runtime. */
 	if (!ort_ok(f.p->api, f.p->api->parent_node(graph, &parent)) || parent)
 		return NULL;
-	status = prepare(&f) ? take_groups(&f, support) : fail_ort(f.p->api, ORT_FAIL, ORT_PROVIDER ": the graph cannot be read");
+	status = prepare(&f) ? take_contexts(&f, support) : fail_ort(f.p->api, ORT_FAIL, ORT_PROVIDER ": the graph cannot be read");
+	if (!status)
+		status = take_groups(&f, support);
 	if (!status)
 		say(&f);
 	nodes_free(f.nodes, f.n);

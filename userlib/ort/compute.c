@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "ep.h"
 
 /* A fused node; ort comes first, so that a pointer to it is one to this. */
@@ -230,7 +231,8 @@ static int open_part(struct provider *p, const struct part *part, struct fused *
 	f->kept = calloc(1, sizeof(*f->kept));
 	if (!f->kept)
 		return -ENOMEM;
-	err = part_load(p, part, &f->kept->part.net, msg);
+	err = part->n == 1 && context_ours(p->api, part->nodes[0]) ? context_load(p, part->graph, part->nodes[0], &f->kept->part.net, msg)
+	                                                           : part_load(p, part, &f->kept->part.net, msg);
 	if (!err)
 		err = find_ports(f, part, msg);
 	return err ? err : plugin_open(&f->kept->part, &p->options, p->n_parts++, 0, &p->device, msg);
@@ -250,12 +252,12 @@ void forget_kept(struct provider *p)
 
 /*
  * Makes what computes the fused node `fused`, whose inner nodes are those of `graph`: network and
- * session. Returns 0 with it in *out, for fused_free(), or a negative errno with one line in msg and
- * nothing left: -ENOMEM also if the inner nodes cannot be read, -EINVAL if the fused node cannot be read,
- * or as open_part().
+ * session; and its EPContext node in *context, if the session asks for one. Returns 0 with it in *out, for
+ * fused_free(), or a negative errno with one line in msg and nothing left: -ENOMEM also if the inner nodes
+ * cannot be read, -EINVAL if the fused node cannot be read, or as open_part() and context_make().
  */
 static int fused_new(struct provider *p, const struct ort_graph *graph, const struct ort_node *fused, struct fused **out,
-                     char msg[static WEFT_MSG_LEN])
+                     struct ort_node **context, char msg[static WEFT_MSG_LEN])
 {
 	struct fused *f = calloc(1, sizeof(*f));
 	struct node outer = { 0 };
@@ -272,6 +274,10 @@ static int fused_new(struct provider *p, const struct ort_graph *graph, const st
 		f->ort = (struct ort_compute){ .version = ORT_ABI_VERSION, .create_state = create_state, .compute = compute, .release_state = release_state };
 		f->api = p->api;
 		err = open_part(p, &part, f, msg);
+		const char *name = "";
+		(void)ort_ok(p->api, p->api->node_name(fused, &name));
+		if (!err && p->context.enable)
+			err = context_make(p, &part, name, f->kept->part.net, context, msg);
 	}
 	node_free(&outer);
 	free(list);
@@ -290,12 +296,15 @@ struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **gra
 	struct provider *p = (struct provider *)ep;
 	char msg[WEFT_MSG_LEN];
 
-	(void)context_nodes;
 	for (size_t i = 0; i < n; i++) {
 		struct fused *f;
-		int err = fused_new(p, graphs[i], fused[i], &f, msg);
+		int err = fused_new(p, graphs[i], fused[i], &f, &context_nodes[i], msg);
 		if (err) {
 			release_parts(ep, computes, i);
+			for (size_t k = 0; p->context.enable && k < i; k++) {
+				p->api->release_node(context_nodes[k]);
+				context_nodes[k] = NULL;
+			}
 			memset(computes, 0, i * sizeof(*computes));
 			return fail_ort(p->api, err == -EINVAL ? ORT_INVALID_ARGUMENT : ORT_EP_FAIL, ORT_PROVIDER ": %s", msg);
 		}

@@ -12,12 +12,20 @@
 
 #define ORT_PROVIDER "WeftExecutionProvider"
 
+/* What the session asks for of EPContext nodes (context.h). */
+struct context_options {
+	bool enable;               /* ep.context_enable: compile to a model of such nodes */
+	bool embed;                /* ep.context_embed_mode: contexts lie in the nodes, not in files */
+	char path[PLUGIN_PATH];    /* ep.context_file_path: that model's file; "": the source model's with _ctx */
+};
+
 /* The provider in one session of ONNX Runtime; ort comes first, so that a pointer to it is one to this. */
 struct provider {
 	struct ort_ep ort;
 	const struct ort_api *api;
 	const struct ort_logger *log;
 	struct plugin_options options;
+	struct context_options context;
 	struct plugin_device *device; /* on which parts are opened, until all are; NULL: none is yet */
 	struct kept *kept;         /* parts that GetCapability has opened and Compile has not yet taken */
 	int n_parts;               /* parts that were opened */
@@ -73,6 +81,13 @@ void node_free(struct node *n);
  */
 struct node *nodes_read(const struct ort_api *api, const struct ort_graph *graph, size_t *n);
 void nodes_free(struct node *nodes, size_t n);
+
+/**
+ * Returns the bytes of an attribute of that type, as ONNX Runtime gives them, and their number in *len;
+ * from calloc, with a zero byte behind, and the caller frees them. NULL: no memory, or they cannot be
+ * read.
+ */
+void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, size_t *len);
 
 /**
  * Return how many multiplications a node needs: of a convolution, the result's elements times the weights

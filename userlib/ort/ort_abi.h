@@ -79,14 +79,20 @@ struct ort_api {
 	void (*release_value)(struct ort_value *);
 	void *skip_97[2];
 	void (*release_shape)(struct ort_shape *);
-	void *skip_100[147];
+	void *skip_100[111];
+	STATUS (*new_attr)(const char *name, const void *data, int len, int type, struct ort_attr **); /* len: bytes of a string; 1 for one number */
+	void (*release_attr)(struct ort_attr *);
+	void *skip_213[34];
 	STATUS (*log)(const struct ort_logger *, int severity, const char *text, const char *file, int line, const char *function);
 	void *skip_248[24];
 	STATUS (*read_attr)(const struct ort_attr *, int type, void *data, size_t room, size_t *len); /* if there is no room, it fails and sets *len to what is needed */
-	void *skip_273[16];
+	void *skip_273[13];
+	void (*release_node)(struct ort_node *);
+	void *skip_287[2];
 	STATUS (*value_name)(const struct ort_value_info *, const char **);
 	STATUS (*value_type)(const struct ort_value_info *, const struct ort_type_info **); /* the value info owns it */
-	void *skip_291[7];
+	const struct ort_editor_api *(*editor_api)(void); /* NULL: a build that cannot make models */
+	void *skip_292[6];
 	void (*pairs)(const struct ort_pairs *, const char *const **keys, const char *const **values, size_t *n);
 	void *skip_299;
 	void (*release_pairs)(struct ort_pairs *);
@@ -100,7 +106,8 @@ struct ort_api {
 	void *skip_327[3];
 	STATUS (*is_graph_output)(const struct ort_value_info *, bool *);
 	STATUS (*is_constant)(const struct ort_value_info *, bool *);
-	void *skip_332[3];
+	void *skip_332[2];
+	STATUS (*model_path)(const struct ort_graph *, const char **); /* "": it was not loaded from a file */
 	STATUS (*ir_version)(const struct ort_graph *, int64_t *);
 	STATUS (*n_operator_sets)(const struct ort_graph *, size_t *n);
 	STATUS (*operator_sets)(const struct ort_graph *, const char **domains, int64_t *versions, size_t n);
@@ -129,6 +136,13 @@ struct ort_api {
 	void *skip_366[12];
 	STATUS (*value_data)(const struct ort_value *, const void **);
 	STATUS (*session_entries)(const struct ort_session_options *, struct ort_pairs **); /* the caller releases them */
+};
+
+/* The table for making models. Attributes are copied; ONNX Runtime owns a node that Compile hands over. */
+struct ort_editor_api {
+	void *skip_0[6];
+	STATUS (*new_node)(const char *op, const char *domain, const char *name, const char *const *in, size_t n_in, const char *const *out,
+	                   size_t n_out, struct ort_attr **, size_t n_attrs, struct ort_node **);
 };
 
 struct ort_fusion {
@@ -203,10 +217,14 @@ AT(ort_api, kernel_output, 91);
 AT(ort_api, release_status, 93);
 AT(ort_api, release_value, 96);
 AT(ort_api, release_shape, 99);
+AT(ort_api, new_attr, 211);
+AT(ort_api, release_attr, 212);
 AT(ort_api, log, 247);
 AT(ort_api, read_attr, 272);
 AT(ort_api, value_name, 289);
+AT(ort_api, release_node, 286);
 AT(ort_api, value_type, 290);
+AT(ort_api, editor_api, 291);
 AT(ort_api, pairs, 298);
 AT(ort_api, release_pairs, 300);
 AT(ort_api, hardware_type, 307);
@@ -215,6 +233,7 @@ AT(ort_api, value_bytes, 318);
 AT(ort_api, initializer, 326);
 AT(ort_api, is_graph_output, 330);
 AT(ort_api, is_constant, 331);
+AT(ort_api, model_path, 334);
 AT(ort_api, ir_version, 335);
 AT(ort_api, operator_sets, 337);
 AT(ort_api, n_nodes, 344);
@@ -231,6 +250,7 @@ AT(ort_api, n_subgraphs, 365);
 AT(ort_api, value_data, 378);
 AT(ort_api, session_entries, 379);
 AT(ort_ep_api, fuse, 2);
+AT(ort_editor_api, new_node, 6);
 AT(ort_compute, release_state, 3);
 AT(ort_ep, capability, 2);
 AT(ort_ep, compile, 3);

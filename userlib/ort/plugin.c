@@ -120,6 +120,32 @@ static struct ort_status *take_options(const struct ort_api *api, const struct o
 }
 
 /*
+ * Sets *out to what the session's entries ask for of EPContext nodes. Returns NULL, or a status for a path
+ * that is too long or an unknown mode.
+ */
+static struct ort_status *take_context(const struct ort_api *api, const struct ort_session_options *o, struct context_options *out)
+{
+	const char *const *keys, *const *values;
+	struct ort_pairs *pairs;
+	size_t n;
+	struct ort_status *status = api->session_entries(o, &pairs);
+
+	if (status)
+		return status;
+	api->pairs(pairs, &keys, &values, &n);
+	for (size_t i = 0; !status && i < n; i++) {
+		if (!strcmp(keys[i], "ep.context_enable"))
+			out->enable = !strcmp(values[i], "1");
+		else if (!strcmp(keys[i], "ep.context_embed_mode"))
+			out->embed = !strcmp(values[i], "1");
+		else if (!strcmp(keys[i], "ep.context_file_path") && snprintf(out->path, sizeof(out->path), "%s", values[i]) >= (int)sizeof(out->path))
+			status = fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": ep.context_file_path: a path of more than %d bytes", PLUGIN_PATH - 1);
+	}
+	api->release_pairs(pairs);
+	return status;
+}
+
+/*
  * Makes the provider for one session of ONNX Runtime, with the session's options. There must be exactly
  * one device. Returns NULL with the provider in *out, or a status.
  */
@@ -138,6 +164,8 @@ static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hard
 	                        .api = api, .log = log };
 	struct ort_status *status = n == 1 ? take_options(api, options, &p->options)
 	                                   : fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %zu devices, must be 1", n);
+	if (!status)
+		status = take_context(api, options, &p->context);
 	if (status) {
 		free(p);
 		return status;

@@ -86,12 +86,7 @@ static int tensor(const struct ort_api *api, const struct ort_value *v, const ch
 	return 0;
 }
 
-/*
- * Returns the bytes of an attribute of that type, as ONNX Runtime gives them, and their number in *len;
- * from calloc, with a zero byte behind, and the caller frees them. NULL: no memory, or they cannot be
- * read.
- */
-static void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, size_t *len)
+void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, size_t *len)
 {
 	char none[8];
 

@@ -322,9 +322,10 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 }
 
 /*
- * Emits the transposed convolution of x [N,D,H,W,C] with weights [OC,KD,KH,KW,C] and bias, in three
- * dimensions and without any of the border cut off: zeros between the elements of x, then a CONV3D
- * with the reversed kernel. Returns the graph tensor, or a negative errno.
+ * Emits the transposed convolution of x [N,D,H,W,C] with weights [OC,KD,KH,KW,C] and bias, with w's
+ * strides, in three dimensions and without any of the border cut off: zeros between the elements of
+ * x, then a CONV3D with the reversed kernel. Dilation has to be in the weights already. Returns the
+ * graph tensor, or a negative errno.
  */
 static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -349,8 +350,10 @@ static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, 
 }
 
 /*
- * Emits the transposed convolution of x [N,H,W,C] with weights [OC,KH,KW,C] and bias, without any
- * of the border cut off, by TRANSPOSE_CONV2D. Returns the graph tensor, or a negative errno.
+ * Emits the transposed convolution of x [N,H,W,C] with weights [OC,KH,KW,C] and bias, with w's one
+ * or two strides (one is that of the width), without any of the border cut off, by
+ * TRANSPOSE_CONV2D. Dilation has to be in the weights already. Returns the graph tensor, or a
+ * negative errno.
  */
 static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -367,8 +370,8 @@ static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, 
 /*
  * Emits one group of the transposed convolution with windows w: x [N,spatial...,C/g] with weights
  * [OC,spatial...,C/g], with w->before and w->after cut off the border, or zeros added where they
- * are negative. One spatial dimension gives [N,1,W,OC]. Returns the graph tensor, or a negative
- * errno.
+ * are negative, so that the tensor bias has to be 0. One spatial dimension gives [N,1,W,OC].
+ * Returns the graph tensor, or a negative errno.
  */
 static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {

@@ -32,8 +32,9 @@ static int choice(const char *list, const char *s, size_t len)
 }
 
 /*
- * Sets *to to v, limited to -INT32_MAX..INT32_MAX. That is exact enough, since the numbers beyond
- * are ends of slices, which the tensor limits anyway. Returns 0.
+ * Sets *to to v, the value of an attribute of the node (slot s), limited to -INT32_MAX..INT32_MAX.
+ * That is exact enough, since the numbers beyond are ends of slices, which the tensor limits
+ * anyway. Returns 0.
  */
 static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_t *to)
 {

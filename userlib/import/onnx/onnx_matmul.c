@@ -27,9 +27,10 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 
 /*
  * Emits the sums [...,M,N] of a [...,M,K] by b [...,K,N] in the type that product_type() gives,
- * with the zero points of int8 factors; leading dimensions broadcast. If b is one matrix, a's
- * leading dimensions count as rows; else both become [B,.,.]. Returns the graph tensor, -EINVAL if
- * the shapes do not fit, or another negative errno; a negative operand is returned as it is.
+ * with a_zp and b_zp as the zero points of int8 factors (0 for others); leading dimensions
+ * broadcast. If b is one matrix, a's leading dimensions count as rows; else both become [B,.,.].
+ * Returns the graph tensor, -EINVAL if a rank is below 2 or the shapes do not fit, or another
+ * negative errno; a negative operand is returned as it is.
  */
 int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 {

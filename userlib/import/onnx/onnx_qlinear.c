@@ -91,10 +91,10 @@ static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_
 }
 
 /*
- * Emits the result of QLinear operator op on s[0] and s[1] as a function of the codes of one of
- * them, if s[c] is a constant of one element, and sets *perm to the order of the result's
- * dimensions. Returns the graph tensor, 0 if s[c] is something else or has a higher rank than the
- * other, or a negative errno.
+ * Emits the result of QLinear operator op on s[0] and s[1], quantised with q, as a function of the
+ * codes of one of them, if s[c] is a constant of one element, and sets perm to the order of the
+ * result's dimensions. Returns the graph tensor (int8, 128 less if q is of uint8), 0 if s[c] is
+ * something else or has a higher rank than the other, or a negative errno.
  */
 static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, const struct ox_q *q, int8_t *perm)
 {
@@ -293,7 +293,8 @@ static bool all_sides(struct ox *l, int n)
 
 /*
  * Lowers the QLinearConcat of n parts at hand in integers: each part is requantised with q, brought
- * to the first one's order of dimensions, and joined. Returns 0 or a negative errno.
+ * to the first one's order of dimensions, and joined. Returns 0, -EINVAL if ranks or other
+ * dimensions differ or attribute axis is missing or out of range, or another negative errno.
  */
 static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 {

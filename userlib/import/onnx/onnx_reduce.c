@@ -88,8 +88,8 @@ static int reduced(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Emits x without the dimensions of a set (bit i is dimension i), which have length 1. Returns the
- * graph tensor, or a negative errno; a negative x is returned as it is.
+ * Emits x without the dimensions of a set (bit i of axes is dimension i), which have length 1.
+ * Returns the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int drop(struct ox *l, int x, unsigned axes)
 {

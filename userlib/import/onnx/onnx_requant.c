@@ -183,8 +183,9 @@ struct ratios {
 };
 
 /*
- * Fills f with factors for one way of rounding ties: one for each channel by itself if `each` is
- * set, else one for all channels. f->n_inexact counts those that are not exact. If one cannot be
+ * Fills f with factors for the ratios, ranges of sums and result type of q and sc, for one way of
+ * rounding ties: one for each channel by itself if `each` is set, else one for all channels.
+ * f->n_inexact counts those that are not exact, and f->ties says how they round. If one cannot be
  * found at all, f->count is 0.
  */
 static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, enum ox_ties ties, struct factors *f)
@@ -209,10 +210,12 @@ static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct 
 }
 
 /*
- * Fills f with the first of these sets of factors that is exact for all channels: one for all
- * channels (unless each has its own ratio), with ties half up or to even, then one for each
- * channel, half up or to even. If none is, f is, of the last two that were tried, the one with
- * fewer inexact channels, half up if they are equal. f->count is 0 if there are no factors.
+ * Fills f, for the ratios and ranges of sums of q and the result type of sc, with the first of
+ * these sets of factors that is exact for all channels: one for all channels (unless each has its
+ * own ratio), with ties half up or to even, then, if q knows each channel's range or each has its
+ * own ratio, one for each channel, half up or to even. If none is, f is, of the last two that were
+ * tried, the one with fewer inexact channels, half up if they are equal. f->count is 0 if there are
+ * no factors.
  */
 static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *f)
 {
@@ -233,9 +236,10 @@ static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct
 }
 
 /*
- * Fills `from` and `to` with factors that are exact but for ties, which `from` rounds away from
- * zero and `to` towards zero: one for all channels, or else one for each. Returns false if there
- * are none.
+ * Fills `from` and `to`, for the ratios and ranges of sums of q and the result type of sc, with
+ * factors that are exact but for ties, which `from` rounds away from zero and `to` towards zero:
+ * one for all channels (unless each has its own ratio), or else one for each. Returns false if
+ * there are none; `from` and `to` are then of no use.
  */
 static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *from, struct factors *to)
 {

@@ -386,11 +386,11 @@ static int run_net(struct test *t)
 }
 
 /*
- * Loads the graph of a test ("graph" of test.json, or test.tosa) and runs it; the network is freed again.
- * A test that expects an error passes if loading gives -EINVAL or -ENOTSUP, and fails otherwise, without
- * being run. Any other test passes if its results are right, is unsupported if loading, running or
- * judging gives -ENOTSUP, and fails otherwise. t->why has one line if it did not pass, or what refused
- * the graph; it is empty if the graph's path is too long.
+ * Loads the graph of a test ("graph" of test.json, or test.tosa), runs it and returns the verdict; the
+ * network is freed again. A test that expects an error passes if loading gives -EINVAL or -ENOTSUP, and
+ * fails otherwise, without being run. Any other test passes if its results are right, is unsupported if
+ * loading, running or judging gives -ENOTSUP, and fails otherwise. t->why has one line if it did not
+ * pass, or what refused the graph; it is empty if the graph's path is too long.
  */
 static enum weft_verdict run_test(struct test *t)
 {

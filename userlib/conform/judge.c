@@ -182,10 +182,11 @@ static bool within(const struct format *f, double x, double ref, double lo, doub
 
 /*
  * Returns the absolute error that TOSA allows for one element in mode ABS_ERROR: 2^trunc(-frac_bits /
- * normal_divisor) times a magnitude times a factor. Normally the magnitude is |ref| and the factor
- * base_bound + bound; with bound_as_magnitude they are |bound| and base_bound. The magnitude is at
- * least the least normal number and, if lower_bound is stated, at least lower_bound / factor. If the
- * factor is not finite and the magnitude is 0, the error is 0. The result is at least max_compare.
+ * normal_divisor) times a magnitude times a factor; a normal_divisor that is not stated is 1. Normally
+ * the magnitude is |ref| and the factor base_bound + bound; with bound_as_magnitude they are |bound| and
+ * base_bound. The magnitude is at least the least normal number and, if lower_bound is stated, at least
+ * lower_bound / factor. If the factor is not finite and the magnitude is 0, the error is 0. The result is
+ * at least max_compare, if that is stated.
  */
 static double abs_error(const struct weft_judge *j, const struct format *f, double ref, double bound)
 {

@@ -485,9 +485,9 @@ static struct ort_status *fuse(struct finder *f, struct ort_support *support, co
 
 /*
  * Takes what can be taken of a group, whose n nodes are `list`: from the first place on the longest run
- * that loads, if it is worth it. Then the search goes on one place behind the run's end, because the
- * nodes up to there do not load together with the run. cuts has room for n + 1. Returns NULL or a
- * status.
+ * that loads, if worth() says so, that is, if the NPU has multiplications to do in it. Then the search
+ * goes on one place behind the run's end, because the nodes up to there do not load together with the
+ * run; it ends after LOADS_MOST loads. cuts has room for n + 1. Returns NULL or a status.
  */
 static struct ort_status *take_group(struct finder *f, struct ort_support *support, const struct node *const *list, size_t n, size_t *cuts)
 {

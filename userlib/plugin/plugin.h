@@ -24,8 +24,9 @@ struct plugin_options {
 };
 
 /**
- * The options that hold if none is stated: a card if one is plugged in, else the functional model;
- * configuration w16; no check, no trace, .onnx sums exact; .tflite with LiteRT's newest bits.
+ * Return the options that hold if none is stated: a card if one is plugged in (the cards are listed for
+ * that), else the functional model; configuration w16; no check, no trace, .onnx sums exact; .tflite with
+ * LiteRT's newest bits.
  */
 struct plugin_options plugin_defaults(void);
 

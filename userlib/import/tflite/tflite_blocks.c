@@ -130,9 +130,10 @@ static int as_image(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SPACE_TO_BATCH_ND of operand 0, [N,H,W,C] or [N,L,C]: pads the images with the real number
- * 0 and deals the pixels of each block out to images of their own. Returns the result's tensor,
- * -EINVAL if the padded images are no multiple of the blocks, or another negative errno.
+ * Lowers SPACE_TO_BATCH_ND of operand 0, [N,H,W,C] or [N,L,C], with constant block sizes (operand 1) and
+ * paddings (operand 2): pads the images with the real number 0 and deals the pixels of each block out to
+ * images of their own. Returns the result's tensor, -EINVAL if the padded images are no multiple of the
+ * blocks or a number is out of range, -ENOTSUP for another rank, or another negative errno.
  */
 int tfl_lower_space_to_batch(struct tfl_lower *l)
 {
@@ -159,9 +160,10 @@ int tfl_lower_space_to_batch(struct tfl_lower *l)
 }
 
 /*
- * Lowers BATCH_TO_SPACE_ND of operand 0, [N,H,W,C] or [N,L,C]: puts the pixels of images together
- * to blocks and crops the edges. Returns the result's tensor, -EINVAL if the images do not fill the
- * blocks or nothing is left, or another negative errno.
+ * Lowers BATCH_TO_SPACE_ND of operand 0, [N,H,W,C] or [N,L,C], with constant block sizes (operand 1) and
+ * crops (operand 2): puts the pixels of images together to blocks and crops the edges. Returns the
+ * result's tensor, -EINVAL if the images do not fill the blocks, nothing is left or a number is out of
+ * range, -ENOTSUP for another rank, or another negative errno.
  */
 int tfl_lower_batch_to_space(struct tfl_lower *l)
 {

@@ -146,9 +146,9 @@ int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 }
 
 /*
- * Lowers ADD, SUB, MUL, MAXIMUM and MINIMUM of two float32 operands, broadcast to the result's
- * shape, with the fused activation. Returns the result's tensor, -ENOTSUP if an operand or the
- * result is not float32, or another negative errno.
+ * Lowers ADD, SUB, MUL, MAXIMUM and MINIMUM of two float32 operands, broadcast to the result's shape; the
+ * first three with their fused activation, which has to be a clamp. Returns the result's tensor, -ENOTSUP
+ * if an operand or the result is not float32 or for another activation, or another negative errno.
  */
 static int two_operands(struct tfl_lower *l)
 {

@@ -106,7 +106,8 @@ static int16_t left16(int16_t v, int n)
 
 /*
  * Returns hard swish of v, an int8 code less its zero point, in the result's units (zero point not
- * added), in TFLite's 16-bit fixed-point arithmetic with the factors in *u.
+ * added), in TFLite's 16-bit fixed-point arithmetic with the multipliers and shifts in u->hard_m and
+ * u->hard_shift (0: the result's, 1: the gate's).
  */
 static int64_t hard_swish(const struct unary *u, int32_t v)
 {

@@ -128,9 +128,10 @@ static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, con
 }
 
 /*
- * Lowers TRANSPOSE_CONV of 8-bit, int16 or float32 images, with bias and activation. Returns the
- * result's tensor, -ENOTSUP or -EINVAL if types or extents do not go together, or another negative
- * errno.
+ * Lowers TRANSPOSE_CONV of operand 2, 8-bit, int16 or float32 images, by the weights in operand 1, with
+ * bias (operand 3) and activation, to a result of the shape in operand 0. Returns the result's tensor;
+ * -ENOTSUP for types that do not go together or paddings that TOSA does not have; -EINVAL for ranks,
+ * channels or a shape that do not fit; or another negative errno.
  */
 int tfl_lower_transpose_conv(struct tfl_lower *l)
 {

@@ -22,7 +22,7 @@ int qt_group(struct qt *q, int t)
 	return t;
 }
 
-/* Widens range a, if need be, so that it contains range b; nothing if b was never seen. */
+/* Makes range a, lo..hi, contain range b, and sets a->seen; does nothing if b was never seen. */
 static void widen(struct observed *a, const struct observed *b)
 {
 	if (!b->seen)
@@ -82,8 +82,8 @@ static bool operand_suits(const struct qt *q, const struct qt_rule *r, int k, in
 
 /*
  * Says whether operator o of the file becomes an integer one: there is a kernel for the type of
- * activations, all operands suit it, at least one of them is computed float32, and all results can be
- * integers.
+ * activations, all operands that are present suit it (operand_suits), at least one of them is computed
+ * float32, and all results are float32 and were finite in the samples.
  */
 static bool becomes_integer(const struct qt *q, const struct tfl_op *o)
 {

@@ -31,7 +31,7 @@ struct attempt {
 	bool no_im2col;        /* windows are not copied side by side (lower/im2col.c) */
 };
 
-/* Says whether an operand or result of operator o of graph g has no elements, since a dimension of it is 0. */
+/* Has any operand or result of operator o of graph g no elements, since a dimension of it is 0? */
 static bool is_empty(const weft_graph *g, const struct weft_gop *o)
 {
 	bool empty = false;
@@ -44,8 +44,9 @@ static bool is_empty(const weft_graph *g, const struct weft_gop *o)
 /*
  * Begin an attempt on *cc, whose g, cfg and o are set: note which features the configuration has, allocate
  * the tables of operators and tensors and the program, all zeroed, and mark the operators that must run on
- * the host. These are the forbidden ones of `a`, those with arguments that are not constant, and those with an
- * operand or result that has no elements; each gets its reason, for people. Returns 0 or -ENOMEM; cc_clear() frees what was allocated in both cases.
+ * the host. These are the forbidden ones of `a`, those with arguments that are not constant, and those with
+ * an operand or result that has no elements; each gets its reason, for people. Returns 0 or -ENOMEM;
+ * cc_clear() frees what was allocated in both cases.
  */
 static int cc_start(struct cc *cc, const struct attempt *a)
 {

@@ -116,8 +116,9 @@ static bool on_integers(const char *op)
  * Fills in node i's is_float, quantize, dequantize and candidate, from its operator and the element types
  * of its results and of its inputs that are not constant; float inputs behind the first of an operator on
  * integers (on_integers()) are scales and do not count. A candidate is QuantizeLinear, DequantizeLinear,
- * or a node with integers of 8 or 16 bits and no floats. Nodes with subgraphs are neither float nor
- * candidates. Float nodes become candidates only later, in find_groups().
+ * or a node with integers of 8 or 16 bits and no floats. EPContext nodes are none of the four, and nodes
+ * with subgraphs neither float nor candidates. Float nodes become candidates only later, in
+ * find_groups().
  */
 static void look_at(struct finder *f, size_t i)
 {
@@ -538,8 +539,9 @@ static size_t list_group(struct finder *f, size_t group, const struct node **lis
 }
 
 /*
- * Takes the provider's own EPContext nodes, each as a part. What is wrong with one is said by Compile.
- * Returns NULL or a status.
+ * Takes the provider's own EPContext nodes, each as a part of one node, also those whose context does not
+ * load or is not worth it: what is wrong with one is said by Compile. Networks that load and have
+ * multiplications for the NPU are kept for Compile (worth()). Returns NULL or a status.
  */
 static struct ort_status *take_contexts(struct finder *f, struct ort_support *support)
 {

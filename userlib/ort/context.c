@@ -38,7 +38,10 @@ static const char *requant_of(const struct plugin_options *o)
 	return o->rescale ? "rescale" : o->requant_runtime ? "runtime" : "exact";
 }
 
-/* Appends a length and so many bytes to what `at` points to, and moves it behind them. */
+/*
+ * Appends the number len as 8 bytes, the lowest first, and len bytes of data to where *at points, and
+ * moves *at behind them. There is room.
+ */
 static void put(uint8_t **at, const void *data, size_t len)
 {
 	for (int i = 0; i < 8; i++)
@@ -48,8 +51,9 @@ static void put(uint8_t **at, const void *data, size_t len)
 }
 
 /*
- * Returns the names of n_in inputs and n_out outputs as one field, *len bytes from malloc; NULL: no
- * memory.
+ * Returns the names of n_in inputs and n_out outputs as one field, *len bytes from malloc that the caller
+ * frees: n_in as 8 bytes, the lowest first, then each name with its length in 8 bytes in front (a value
+ * that is left out has the name ""). NULL: no memory.
  */
 static uint8_t *ports_of(const struct ort_api *api, const struct ort_value_info **in, size_t n_in, const struct ort_value_info **out,
                          size_t n_out, size_t *len)
@@ -71,7 +75,10 @@ static uint8_t *ports_of(const struct ort_api *api, const struct ort_value_info 
 	return data;
 }
 
-/* Reads len bytes of a file that is open. Returns 0 or a negative errno. */
+/*
+ * Reads len bytes of an open file from where it stands to data; interrupted and partial reads are
+ * repeated. Returns 0, -EIO if the file ends before, or the negative errno of read().
+ */
 static int read_all(int fd, uint8_t *data, size_t len)
 {
 	for (size_t done = 0; done < len;) {
@@ -85,7 +92,12 @@ static int read_all(int fd, uint8_t *data, size_t len)
 	return 0;
 }
 
-/* Reads the file that `name` leads to without leaving the folder into *data, from malloc. Returns 0 or a negative errno. */
+/*
+ * Reads the file that `name` leads to without leaving the folder (weft_open_beneath) into *data, *len
+ * bytes from malloc that the caller frees. Returns 0; -EFBIG for more than MOST bytes; -ENOMEM; or a
+ * negative errno of opening or reading it. If it cannot be opened, *data and *len are not written; after
+ * any other failure *data is NULL.
+ */
 static int read_beneath(const char *folder, const char *name, uint8_t **data, size_t *len)
 {
 	const int fd = weft_open_beneath(folder, name);
@@ -106,7 +118,11 @@ static int read_beneath(const char *folder, const char *name, uint8_t **data, si
 	return err;
 }
 
-/* Writes the folder of a file to out, PLUGIN_PATH bytes, and returns the file's own name. */
+/*
+ * Writes the folder of a file to out, PLUGIN_PATH bytes, and returns the file's own name, the part of
+ * `path` behind its last slash. Without a slash the folder is ".", and of a file in the root it is "/"; a
+ * folder that is too long is cut.
+ */
 static const char *split(const char *path, char *out)
 {
 	const char *slash = strrchr(path, '/');
@@ -124,8 +140,9 @@ static const char *path_of(const struct provider *p, const struct ort_graph *gra
 }
 
 /*
- * Writes the SHA-256 of the source model's file to out, in which there is room. Returns its length; 0 if
- * the model did not come from a file, or the file cannot be read.
+ * Writes the SHA-256 of the source model's file to out. Returns its length, SHA256_BYTES; 0, with out
+ * unchanged, if the model did not come from a file, or the file cannot be read or has more than MOST
+ * bytes.
  */
 static size_t hash_source(const struct provider *p, const struct ort_graph *graph, uint8_t out[SHA256_BYTES])
 {
@@ -148,8 +165,9 @@ bool context_any(const struct node *n)
 }
 
 /*
- * Returns a node's attribute of that name and type, *len bytes from calloc with a zero byte behind; NULL:
- * there is none, or no memory.
+ * Returns the value of node n's attribute of that name and type (ORT_ATTR_...), *len bytes from calloc
+ * with a zero byte behind, which the caller frees. NULL: there is none, it cannot be read, or no memory;
+ * *len does not count then.
  */
 static char *attr_of(const struct ort_api *api, const struct node *n, const char *name, int type, size_t *len)
 {
@@ -184,7 +202,11 @@ bool context_ours(const struct ort_api *api, const struct node *n)
 
 /* ---- loading ---- */
 
-/* Cuts the fields of a context out of its bytes. Returns false if they are not whole. */
+/*
+ * Sets field[] to the six fields of a context of len bytes, which point into data. Returns false if it
+ * does not begin with MAGIC, a field is not whole, more than one zero byte follows the last one, or the
+ * SHA-256 is not that of the fields; field[] is then not to be used.
+ */
 static bool cut(const uint8_t *data, size_t len, struct bytes field[N_FIELDS])
 {
 	uint8_t digest[SHA256_BYTES];
@@ -210,7 +232,11 @@ static bool cut(const uint8_t *data, size_t len, struct bytes field[N_FIELDS])
 	return !memcmp(digest, data + sizeof(MAGIC) - 1, SHA256_BYTES);
 }
 
-/* Says whether a field is this text; if not, msg says what the context belongs to. */
+/*
+ * Returns true if field f is the text `want`. Otherwise returns false and writes one line to msg that the
+ * context of the node called `name` was compiled for another one; `what` says of what, such as
+ * "configuration".
+ */
 static bool is_text(const struct bytes *f, const char *want, const char *what, const char *name, char *msg)
 {
 	if (f->len == strlen(want) && !memcmp(f->data, want, f->len))
@@ -222,8 +248,10 @@ static bool is_text(const struct bytes *f, const char *want, const char *what, c
 }
 
 /*
- * Checks the source model, if it lies beside the model in `folder` and the context knows its hash.
- * Returns 0, or -EINVAL with one line in msg.
+ * Compares the SHA-256 of the source model, which attribute onnx_model_filename names in `folder`, with
+ * `hash` of the context. Returns 0 if they are equal, and also if hash or folder is empty, the attribute
+ * is not there, or there is no such file; -ENOMEM; or -EINVAL if they differ, the file cannot be read, or
+ * its path leaves the folder; with one line in msg.
  */
 static int check_source(const struct provider *p, const struct node *n, const struct bytes *hash, const char *folder, const char *name, char *msg)
 {
@@ -246,8 +274,9 @@ static int check_source(const struct provider *p, const struct node *n, const st
 }
 
 /*
- * Checks that a context belongs to this library, to the provider's options, to its node and to the
- * source model. Returns 0, -ENOMEM, or -EINVAL with one line in msg.
+ * Checks that a context belongs to this library's version, to the provider's configuration and option
+ * requant, to its node's inputs and outputs, and to the source model in `folder` (check_source), in this
+ * order. Returns 0, -ENOMEM, or -EINVAL with one line in msg that says what to do.
  */
 static int check(const struct provider *p, const struct node *n, const struct bytes field[N_FIELDS], const char *folder, const char *name,
                  char *msg)
@@ -269,8 +298,10 @@ static int check(const struct provider *p, const struct node *n, const struct by
 }
 
 /*
- * Gives the bytes of a node's context, *len of them from malloc: those in the node, or those of the
- * file in `folder` that it names. Returns 0 or a negative errno with one line in msg.
+ * Gives the bytes of a node's context, *len of them, from malloc or calloc, in *data, which the caller
+ * frees: those in the node (embed_mode 1, or not stated), or those of the file in `folder` that attribute
+ * ep_cache_context names. Returns 0; -EINVAL if there is no such attribute; -ENOTDIR if a file is named
+ * and folder is ""; or the negative errno of reading the file; with one line in msg and nothing to free.
  */
 static int read_context(const struct provider *p, const struct node *n, const char *folder, const char *name, uint8_t **data, size_t *len,
                         char *msg)
@@ -326,8 +357,9 @@ int context_load(const struct provider *p, const struct ort_graph *graph, const 
 /* ---- making ---- */
 
 /*
- * Makes the context of a network for a fused node. Returns 0 with its *len bytes, from malloc, in *out,
- * or a negative errno with one line in msg.
+ * Makes the context of a network for a fused node: compiles it for the provider's configuration and puts
+ * MAGIC, the SHA-256 and the fields in front. Returns 0 with its *len bytes, from malloc, in *out; or
+ * -ENOMEM or a negative errno of weft_net_save() with one line in msg and nothing to free.
  */
 static int build(const struct provider *p, const struct part *part, const weft_net *net, uint8_t **out, size_t *len, char *msg)
 {
@@ -366,8 +398,10 @@ static int build(const struct provider *p, const struct part *part, const weft_n
 }
 
 /*
- * Writes a context to a file beside the model of EPContext nodes, which ONNX Runtime will write, and the
- * file's name to `file` of PLUGIN_PATH bytes. Returns 0 or a negative errno with one line in msg.
+ * Writes a context to a file beside the model of EPContext nodes, which ONNX Runtime will write
+ * (ep.context_file_path, or else beside the source model), and the file's name to `file` of PLUGIN_PATH
+ * bytes: MODEL_NAME.weftctx, where slashes and control characters of the name become '_'. Returns 0;
+ * -EINVAL if neither path is known; or a negative errno of weft_file_write(); with one line in msg.
  */
 static int write_beside(const struct provider *p, const struct part *part, const char *name, const uint8_t *data, size_t len, char *file,
                         char *msg)
@@ -407,7 +441,11 @@ static void number_attr(const struct provider *p, struct attrs *a, const char *n
 	a->n += !a->failed;
 }
 
-/* Makes the node from its attributes. Returns 0, or -ENOMEM or -EINVAL with one line in msg. */
+/*
+ * Makes the EPContext node `name`, of ONNX Runtime's own domain, with the part's inputs and outputs and
+ * the attributes *a. Returns 0 with it in *out; -ENOMEM; or -EINVAL if an attribute or the node cannot be
+ * made; with one line in msg.
+ */
 static int new_node(const struct provider *p, const struct part *part, const char *name, struct attrs *a, struct ort_node **out, char *msg)
 {
 	const struct ort_editor_api *editor = p->api->editor_api();

@@ -21,14 +21,19 @@
 /** Says whether a node is an EPContext node of any provider's. */
 bool context_any(const struct node *n);
 
-/** Says whether a node is an EPContext node of this provider's. */
+/**
+ * Says whether a node is an EPContext node whose attribute `source` names this provider; false also if
+ * that cannot be read.
+ */
 bool context_ours(const struct ort_api *api, const struct node *n);
 
 /**
  * Load the network of a node of ours, after checking that its context is whole, and that it belongs to
  * this library, to the provider's options, to this node, and, if the source model lies beside the model,
- * to that.
- * @return 0; -EINVAL: it does not; another negative errno of reading it; with one line in msg
+ * to that. Files are looked for in the folder of the graph's model, or without one in that of
+ * ep.context_file_path.
+ * @return 0 with the network in *net; -EINVAL: it does not; -ENOTDIR: the context is in a file and no
+ *         folder is known; another negative errno of reading or loading it; with one line in msg
  */
 int context_load(const struct provider *p, const struct ort_graph *graph, const struct node *n, weft_net **net,
                  char msg WEFT_ROOM(WEFT_MSG_LEN));
@@ -38,7 +43,9 @@ int context_load(const struct provider *p, const struct ort_graph *graph, const 
  * context is written to a file beside the model that ONNX Runtime will write.
  * @param part      The fused node's edges and graph.
  * @param[out] out  Set only on success. ONNX Runtime owns it once Compile has succeeded.
- * @return 0; -EINVAL, -EIO, -ENOMEM ... with one line in msg
+ * @return 0; -EFBIG: the context has more than 2^31 - 1 bytes; -EINVAL: no path is known for its file, or
+ *         ONNX Runtime cannot make the node; -ENOMEM; or a negative errno of compiling or writing; with
+ *         one line in msg
  */
 int context_make(const struct provider *p, const struct part *part, const char *name, const weft_net *net, struct ort_node **out,
                  char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -120,8 +120,10 @@ static struct ort_status *take_options(const struct ort_api *api, const struct o
 }
 
 /*
- * Sets *out to what the session's entries ask for of EPContext nodes. Returns NULL, or a status for a path
- * that is too long or an unknown mode.
+ * Sets in *out what the session's entries ask for of EPContext nodes: enable and embed, if
+ * ep.context_enable and ep.context_embed_mode are "1" (any other word is a no), and path; an entry that
+ * is not there leaves its field as it is. Returns NULL; the status of reading the entries; or one for a
+ * path of PLUGIN_PATH bytes or more.
  */
 static struct ort_status *take_context(const struct ort_api *api, const struct ort_session_options *o, struct context_options *out)
 {

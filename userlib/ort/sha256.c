@@ -25,7 +25,7 @@ static uint32_t rotate(uint32_t x, int n)
 	return x >> n | x << (32 - n);
 }
 
-/* Takes one block of 64 bytes into the state. */
+/* Takes one block of 64 bytes into the state of 8 words, as section 6.2.2 has it. */
 static void take_block(uint32_t state[8], const uint8_t *block)
 {
 	uint32_t w[64], s[8];

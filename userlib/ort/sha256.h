@@ -8,7 +8,10 @@
 
 #define SHA256_BYTES 32
 
-/** Write the SHA-256 of len bytes to out. */
+/**
+ * Write the SHA-256 of len bytes of data (data may be NULL if len is 0) to out, the first byte of the
+ * digest first.
+ */
 void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES]);
 
 #endif

@@ -324,7 +324,8 @@ static int read_context(const struct provider *p, const struct node *n, const ch
 	else if (err)
 		snprintf(msg, WEFT_MSG_LEN, "EPContext node %.60s: its context \"%.60s\": %.60s", name, context,
 		         err == -EXDEV ? "the path leaves the model's folder" : weft_file_error(err));
-	weft_one_line(msg, err ? WEFT_MSG_LEN : 0);
+	if (err)
+		weft_one_line(msg, WEFT_MSG_LEN);
 	free(context);
 	return err;
 }

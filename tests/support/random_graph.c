@@ -680,12 +680,10 @@ static int beside(struct maker *m, int x)
 	return same_shape(m, x, other) ? other : new_input(m, t.dim);
 }
 
-/* Products as TFLite's MUL has them. */
-static int make_product(struct maker *m, int x)
+/* Product as TFLite's MUL has it; b may be repeated over x's pixels. */
+static int product(struct maker *m, int x, int b)
 {
-	if (is_float(m))
-		return -1;
-	int b = beside(m, x), at = chance(m, 50);
+	bool at = chance(m, 50);
 	weft_tensor t = *tensor(m, x);
 	weft_attr a = { .mul = { 0 } };
 	int in[2];
@@ -697,6 +695,11 @@ static int make_product(struct maker *m, int x)
 	struct scales s = draw_scales(m, 1, 1 / half_range(m), 4 * half_range(m) * half_range(m), false);
 	y = rescale(m, y, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), m->type);
 	return end(m, chance(m, 30) ? clamp(m, y) : y);
+}
+
+static int make_product(struct maker *m, int x)
+{
+	return is_float(m) ? -1 : product(m, x, beside(m, x));
 }
 
 static int make_add(struct maker *m, int x)
@@ -767,6 +770,18 @@ static int make_byte_function(struct maker *m, int x)
 	return end(m, emit(m, WEFT_OP_TABLE, NULL, (int[]){ x, table }, 2, WEFT_INT8, t.rank, t.dim));
 }
 
+/* x times a function of x, as a swish has it; sometimes of a function of x, or with a reader of its own for the factor. */
+static int make_swish(struct maker *m, int x)
+{
+	if (m->type != WEFT_INT8)
+		return -1;
+	x = chance(m, 30) ? make_byte_function(m, x) : x;
+	int factor = make_byte_function(m, x);
+	if (chance(m, 20))
+		make_byte_function(m, factor);
+	return product(m, x, factor);
+}
+
 /*
  * The gate of a squeeze-excite block: a fully connected layer of 256 outputs and a function of
  * one byte, whose result has exactly as many bytes as its table.
@@ -832,6 +847,78 @@ static int make_reshape(struct maker *m, int x)
 
 	begin(m, "RESHAPE");
 	return end(m, reshape(m, x, 4, to[draw(m, 0, N_OF(to) - 1)]));
+}
+
+/* A window of one pixel, or of more behind padding of the least value, as in networks that pad in front of a pool. */
+static int pool_behind(struct maker *m, int x, int64_t kernel, bool average)
+{
+	weft_tensor t = *tensor(m, x);
+	int64_t sy = draw(m, 1, 3), sx = draw(m, 1, 3);
+	weft_attr a = { .pool = { .kernel = { (int)kernel, (int)kernel }, .stride = { (int)sy, (int)sx }, .acc = WEFT_INT32 } };
+
+	/* An operator's window ends with its input. */
+	t.dim[1] -= (t.dim[1] - kernel) % sy;
+	t.dim[2] -= (t.dim[2] - kernel) % sx;
+	weft_attr cut = { .slice = { { 0 } } };
+	if (t.dim[1] != tensor(m, x)->dim[1] || t.dim[2] != tensor(m, x)->dim[2])
+		x = emit(m, WEFT_OP_SLICE, &cut, &x, 1, t.dtype, 4, t.dim);
+	begin(m, average ? "AVERAGE_POOL_2D" : "MAX_POOL_2D");
+	t.dim[1] = (t.dim[1] - kernel) / sy + 1;
+	t.dim[2] = (t.dim[2] - kernel) / sx + 1;
+	if (average && chance(m, 50))
+		a.pool.x_zp = a.pool.y_zp = draw_zp(m);
+	return end(m, emit(m, average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &a, &x, 1, t.dtype, 4, t.dim));
+}
+
+/*
+ * A convolution behind a pool of one pixel, behind rows and columns that are padded on one side and cut off on the other:
+ * how NASNet takes every second pixel, once from the first and once from the second.
+ */
+static int make_every_second(struct maker *m, int x)
+{
+	weft_attr pad = { .pad = { .value = draw_zp(m) } }, cut = { .slice = { { 0 } } };
+	weft_tensor t = *tensor(m, x);
+
+	for (int i = 1; i < 3; i++) {
+		pad.pad.before[i] = (int)draw(m, 0, 1);
+		pad.pad.after[i] = (int)draw(m, 0, 2);
+		cut.slice.start[i] = draw(m, 0, least(2, t.dim[i] - 1));
+		t.dim[i] += pad.pad.before[i] + pad.pad.after[i];
+	}
+	if (is_float(m) || weft_tensor_elements(&t) > m->max_elements)
+		return -1;
+	if (chance(m, 70)) {
+		begin(m, "PAD");
+		x = end(m, emit(m, WEFT_OP_PAD, &pad, &x, 1, t.dtype, 4, t.dim));
+		for (int i = 1; i < 3; i++)
+			t.dim[i] = draw(m, 1, t.dim[i] - cut.slice.start[i]);
+		begin(m, "STRIDED_SLICE");
+		x = end(m, emit(m, WEFT_OP_SLICE, &cut, &x, 1, t.dtype, 4, t.dim));
+	}
+	x = pool_behind(m, x, 1, chance(m, 50));
+	/* The convolution's zero point is what was padded with, or another one. */
+	m->has_zp = m->type == WEFT_INT8;
+	m->zp = chance(m, 70) ? (int)pad.pad.value : draw_zp(m);
+	return same_size(m, x, chance(m, 60) ? 1 : 3, draw_count(m, 2 * m->n), chance(m, 20));
+}
+
+/* A maximum behind padding, mostly of the least value. */
+static int make_padded_maximum(struct maker *m, int x)
+{
+	int lowest = m->type == WEFT_INT8 ? INT8_MIN : INT16_MIN;
+	weft_attr a = { .pad = { .value = chance(m, 70) ? lowest : draw_value(m) } };
+	weft_tensor t = *tensor(m, x);
+	int64_t kernel = draw(m, 1, 3);
+
+	for (int i = 1; i < 3; i++) {
+		a.pad.before[i] = (int)draw(m, 0, 2);
+		a.pad.after[i] = (int)draw(m, 0, 2);
+		t.dim[i] += a.pad.before[i] + a.pad.after[i];
+	}
+	if (is_float(m) || weft_tensor_elements(&t) > m->max_elements || t.dim[1] < kernel || t.dim[2] < kernel)
+		return -1;
+	begin(m, "PAD");
+	return pool_behind(m, end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, t.dtype, 4, t.dim)), kernel, false);
 }
 
 /* ---- branches ---- */
@@ -913,6 +1000,7 @@ static const struct { int (*make)(struct maker *, int); int weight; bool heavy; 
 	{ make_add, 6, false }, { make_product, 5, false }, { make_resize, 3, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
 	{ make_byte_function, 3, false }, { make_gate, 12, true },
+	{ make_swish, 4, false }, { make_every_second, 4, true }, { make_padded_maximum, 3, true },
 };
 
 static int one_operator(struct maker *m, bool heavy)
@@ -921,7 +1009,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 124), k = 0;
+		int at = (int)draw(m, 0, 135), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);

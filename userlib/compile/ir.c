@@ -95,3 +95,16 @@ struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 		nd->conv.m = 1;
 	return nd;
 }
+
+/*
+ * The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`: with 2^k the least power of two
+ * that is at least count, (2^30 + 1) * 2^k / count and 30 + k.
+ */
+struct scale cc_reciprocal(int64_t count)
+{
+	int k = 0;
+
+	while (k < 32 && (int64_t)1 << k < count)
+		k++;
+	return (struct scale){ (uint32_t)((((int64_t)1 << 30) + 1) * ((int64_t)1 << k) / count), 30 + k, ROUND_UP };
+}

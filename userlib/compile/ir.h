@@ -59,7 +59,7 @@ struct wview {
 	int64_t off, oc, ky, kx, kd, ic, n_ic;
 };
 
-#define WEIGHTS_ONE INT_MAX    /* node_weights.w: float8 weights that are all 1 and in no tensor */
+#define WEIGHTS_ONE INT_MAX    /* node_weights.w: weights that are all 1 and in no tensor; integers are scaled by post.a */
 #define NO_PRODUCT  0x80       /* float8 weight that makes no product: E4M3FN, E5M2 */
 
 /* Kernel, strides, dilation and padding of a window; one pixel for nodes without one. */
@@ -150,7 +150,7 @@ struct node {
 			int m;             /* DWCONV: output channels for each input channel */
 			bool transposed;   /* DW: its commands have rows and columns exchanged */
 			bool part;         /* it is one of several nodes of its operator, or has an input of its own */
-			bool average;      /* it computes an average, for people (program_tables.c) */
+			bool average;      /* it computes an average; of integers that divides by the taps inside the image */
 			int pixel_group;   /* pixels that are taken as one (pixel_groups.c); 0 or 1: none */
 		} conv;
 		struct {           /* POOL: the maximum of each window unless one is set */
@@ -310,6 +310,9 @@ int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
 
 /* Add a storage that belongs to no tensor. Returns its number, which views use as root, or -ENOMEM. */
 int cc_new_root(struct cc *cc, int64_t bytes);
+
+/* The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`, 1 or more. */
+struct scale cc_reciprocal(int64_t count);
 
 /* Add a node whose window is one pixel and whose post unit changes nothing, for elements of `elem` bytes.
  * NULL: no memory. Pointers to other nodes are no longer valid. */

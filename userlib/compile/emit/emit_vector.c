@@ -257,25 +257,6 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 	return emit_dw_parts(e, &p, &q, w);
 }
 
-/*
- * Emit a depthwise job, whose input and weights w are in the scratchpad; a dilated kernel takes commands of
- * their own for each place within its dilation. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
- * count) or -ERANGE (a command cannot hold a value).
- */
-int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
-{
-	int64_t ny = min64(nd->win.dy, j->oh), nx = min64(nd->win.dx, j->ow);
-
-	if (nd->win.dy == 1 && nd->win.dx == 1)
-		return emit_dw_parts(e, nd, j, w);
-	for (int64_t k = 0; k < ny * nx; k++) {
-		int err = emit_dw_phase(e, nd, j, w, k / nx, k % nx);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* Output positions [o, +n) that see the same taps [k, +n_k) of the window. */
 struct region { int64_t o, n, k, n_k; };
 
@@ -295,19 +276,6 @@ static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t p
 		r.n = min64(end, o_last + 1) - o;
 	}
 	return r;
-}
-
-/*
- * The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`: with 2^k the least power of two
- * that is at least count, (2^30 + 1) * 2^k / count and 30 + k.
- */
-static struct scale reciprocal(int64_t count)
-{
-	int k = 0;
-
-	while (k < 32 && (int64_t)1 << k < count)
-		k++;
-	return (struct scale){ (uint32_t)((((int64_t)1 << 30) + 1) * ((int64_t)1 << k) / count), 30 + k, ROUND_UP };
 }
 
 /*
@@ -331,7 +299,7 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 
 	emit_post(&p->post, nd, &part, j->c, j->cn);
 	if (nd->pool.average) {
-		struct scale s = reciprocal(y->n_k * x->n_k);
+		struct scale s = cc_reciprocal(y->n_k * x->n_k);
 		p->post.a_mul = s.mul;
 		p->post.a_shift = s.shift;
 		p->post.double_round = 0;
@@ -350,23 +318,62 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 }
 
 /*
- * Emit a pooling job: a command for each combination of rows and of columns that see the same taps. Returns
- * 0, or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS commands, or more than a stream can count.
+ * Emit a job of pooling or of an average on the depthwise engine, which has weights w: a command for each
+ * combination of rows and of columns that see the same taps. The depthwise engine makes those that see all of
+ * them, and the pooling command the others, since each number of taps is divided by another number. Returns 0,
+ * or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS commands, or more than a stream can count.
  */
-int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
+static int emit_regions(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
+	struct node pool = *nd;
 	int count = 0;
 
+	if (w) {
+		pool.kind = NODE_POOL;
+		pool.pool.sum = pool.pool.average = true;
+	}
 	for (int64_t oy = j->oy; oy < j->oy + j->oh; ) {
 		struct region y = region_at(oy, j->oy + j->oh, nd->win.sy, nd->win.pt, nd->win.kh, nd->x.dim[1]);
 		for (int64_t ox = j->ox; ox < j->ox + j->ow; ) {
 			struct region x = region_at(ox, j->ox + j->ow, nd->win.sx, nd->win.pl, nd->win.kw, nd->x.dim[2]);
-			int err = ++count > MAX_REGIONS ? -E2BIG : emit_region(e, nd, j, &y, &x);
+			bool whole = y.n_k == nd->win.kh && x.n_k == nd->win.kw;
+			struct job part = job_part(j, y.o, y.n, x.o, x.n);
+			int err = ++count > MAX_REGIONS ? -E2BIG : w && whole ? emit_dw_parts(e, nd, &part, w) : emit_region(e, &pool, j, &y, &x);
 			if (err)
 				return err;
 			ox += x.n;
 		}
 		oy += y.n;
+	}
+	return 0;
+}
+
+/*
+ * Emit a pooling job: a command for each combination of rows and of columns that see the same taps. Returns
+ * 0, or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS commands, or more than a stream can count.
+ */
+int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
+{
+	return emit_regions(e, nd, j, NULL);
+}
+
+/*
+ * Emit a depthwise job, whose input and weights w are in the scratchpad; a dilated kernel takes commands of
+ * their own for each place within its dilation, an average those of emit_regions(). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count) or -ERANGE (a command cannot hold a value).
+ */
+int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
+{
+	int64_t ny = min64(nd->win.dy, j->oh), nx = min64(nd->win.dx, j->ow);
+
+	if (nd->conv.average && nd->mode != WEFT_POST_MODE_FLOAT8)
+		return emit_regions(e, nd, j, w);
+	if (nd->win.dy == 1 && nd->win.dx == 1)
+		return emit_dw_parts(e, nd, j, w);
+	for (int64_t k = 0; k < ny * nx; k++) {
+		int err = emit_dw_phase(e, nd, j, w, k / nx, k % nx);
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -115,6 +115,11 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 	p.bias = nd->mode == WEFT_POST_MODE_FLOAT8 ? float_bias(cc, nd, c) : bias_at(cc, nd, c);
 	if (nd->mode == WEFT_POST_MODE_FLOAT8 || nd->post.raw)
 		return p;
+	if (nd->wt.w == WEIGHTS_ONE) {
+		p.mul = (int32_t)nd->post.a.mul;
+		p.shift = (uint8_t)nd->post.a.shift;
+		return p;
+	}
 	const weft_tensor *s = &cc->g->tensors[nd->post.scale_shift].t;
 	p.mul = (int32_t)scale_mul(cc, nd, c);
 	p.shift = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
@@ -228,11 +233,11 @@ static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w
 }
 
 /*
- * Make a copy of a float8 node's weights as the array takes them: in encodings without FNUZ -0 becomes +0,
- * since its code means "no product" there and +0 adds the same; WEIGHTS_ONE becomes ones. Returns the copy,
+ * Make a copy of a node's weights as the array takes them: WEIGHTS_ONE becomes ones; of float8 in encodings
+ * without FNUZ -0 becomes +0, since its code means "no product" there and +0 adds the same. Returns the copy,
  * which the caller frees, or NULL if there is no memory.
  */
-static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
+static uint8_t *changed_weights(const struct cc *cc, const struct node *nd)
 {
 	int64_t n = weight_bytes(cc, nd);
 	uint8_t *w = malloc((size_t)n);
@@ -240,7 +245,7 @@ static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 	if (!w)
 		return NULL;
 	if (nd->wt.w == WEIGHTS_ONE) {
-		memset(w, E4M3_ONE, (size_t)n);
+		memset(w, nd->mode == WEFT_POST_MODE_FLOAT8 ? E4M3_ONE : 1, (size_t)n);
 		return w;
 	}
 	memcpy(w, cc->g->tensors[nd->wt.w].t.data, (size_t)n);
@@ -305,8 +310,8 @@ static int pack(struct cc *cc, struct node *nd, int item)
 
 	if (err)
 		return err;
-	bool change = nd->mode == WEFT_POST_MODE_FLOAT8 && !late && !nd->wt.w_computed;
-	uint8_t *changed = change ? float_weights(cc, nd) : NULL;
+	bool change = nd->wt.w == WEIGHTS_ONE || (nd->mode == WEFT_POST_MODE_FLOAT8 && !late && !nd->wt.w_computed);
+	uint8_t *changed = change ? changed_weights(cc, nd) : NULL;
 	if (change && !changed)
 		return -ENOMEM;
 	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->wt.w].t.data;

@@ -298,17 +298,77 @@ static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int
 }
 
 /*
+ * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, and begins behind the padding:
+ * set *v to the view of the PAD's operand that begins there and has what the SLICE keeps of the operand; what
+ * it keeps of the padding behind is missing. *t becomes that operand. Returns false, with nothing changed,
+ * otherwise, or if the operand is a constant.
+ */
+static bool view_behind_pad(const struct cc *cc, int i, int value, int *t, struct view *v)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const int64_t *start = o->attr.slice.start;
+	const weft_tensor *in = &cc->g->tensors[o->in[0]].t, *out = &cc->g->tensors[o->out[0]].t;
+	int pad = made_by(cc, o->in[0], WEFT_OP_PAD), before[4] = { 0 };
+
+	if (pad < 0 || in->rank != 4 || start[0] || start[3] || in->dim[0] != out->dim[0] || in->dim[3] != out->dim[3] ||
+	    !pad_folds(cc, pad, value, before))
+		return false;
+	struct view x = cc->ten[cc->g->ops[pad].in[0]].v;
+	int64_t y0 = start[1] - before[0], x0 = start[2] - before[2];
+	if (y0 < 0 || x0 < 0 || y0 >= x.dim[1] || x0 >= x.dim[2] || cc->g->tensors[x.root].t.data)
+		return false;
+	x.off += y0 * x.step[1] + x0 * x.step[2];
+	x.dim[1] = min64(x.dim[1] - y0, out->dim[1]);
+	x.dim[2] = min64(x.dim[2] - x0, out->dim[2]);
+	*v = x;
+	*t = cc->g->ops[pad].in[0];
+	return true;
+}
+
+/*
+ * If a pool of one pixel that is no node (pool_is_stride()) makes tensor *t, or a SLICE behind a PAD with this
+ * value, or the pool behind them: set *v to the view by which a node reads what they keep of their first operand,
+ * with rows and columns missing behind it that are padding, and *t to that operand. Returns false, with nothing
+ * changed, if there is no such operator or the operand is a constant.
+ */
+static bool strided_view(const struct cc *cc, int value, int *t, struct view *v)
+{
+	int pool = cc->g->tensors[*t].producer;
+	bool strides = pool >= 0 && cc->ops[pool].state == OP_TODO && pool_is_stride(cc, pool);
+	int from = strides ? cc->g->ops[pool].in[0] : *t, slice = made_by(cc, from, WEFT_OP_SLICE);
+
+	if (slice < 0 || !view_behind_pad(cc, slice, value, &from, v)) {
+		if (!strides || cc->ten[from].v.root < 0 || cc->g->tensors[cc->ten[from].v.root].t.data)
+			return false;
+		*v = input_view(cc, &from);
+	}
+	*t = from;
+	if (!strides)
+		return true;
+	for (int d = 1; d < 3; d++) {
+		int64_t stride = cc->g->ops[pool].attr.pool.stride[d - 1];
+		v->dim[d] = min64(ceil_div(v->dim[d], stride), cc->g->tensors[cc->g->ops[pool].out[0]].t.dim[d]);
+		v->step[d] *= stride;
+	}
+	return true;
+}
+
+/*
  * Let the node read tensor t as its input x. If a SLICE makes t, the node reads the SLICE's operand in
  * place. If `pads` (top, bottom, left, right) is not NULL, a PAD of rows and columns with pad_value in
  * front is read through as well, and its padding added to pads; so is a PAD with a SLICE behind it, of
  * which only top and left are added to pads, and the rows and columns of x are cut to those that the SLICE
- * keeps. Sets x and x_t (the tensor that is read in the end); the operators read through are not claimed.
+ * keeps; and so is a pool that only leaves out rows and columns (strided_view()). Sets x and x_t (the tensor
+ * that is read in the end); the operators read through are not claimed.
  */
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
 	int pad = pads ? made_by(cc, t, WEFT_OP_PAD) : -1, slice = pads ? made_by(cc, t, WEFT_OP_SLICE) : -1;
 	int64_t limit[2] = { INT64_MAX, INT64_MAX };
 
+	nd->x_t = t;
+	if (pads && strided_view(cc, pad_value, &nd->x_t, &nd->x))
+		return;
 	if (pad >= 0 && pad_folds(cc, pad, pad_value, pads))
 		t = cc->g->ops[pad].in[0];
 	else if (slice >= 0)

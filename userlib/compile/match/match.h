@@ -73,6 +73,7 @@ bool spread_second(struct node *nd);
  * why), or a negative errno. */
 int match_conv(struct cc *cc, int i);
 int match_pool(struct cc *cc, int i);
+int match_pool_alone(struct cc *cc, int i);   /* also one that only leaves out rows and columns, pool_is_stride() */
 int match_mean(struct cc *cc, int i);
 int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
@@ -102,6 +103,9 @@ int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[256]);
 
 /* match_add.c: how many products one sum of a convolution's node has; -1 if `node` is negative. */
 int64_t conv_depth(const struct cc *cc, int node);
+
+/* match_pool.c: does pooling operator i only leave out rows and columns? Then its readers may read its operand. */
+bool pool_is_stride(const struct cc *cc, int i);
 
 /* match_pool.c: set the node's kernel, stride and padding from a pooling operator's attributes. */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a);

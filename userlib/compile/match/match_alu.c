@@ -868,6 +868,9 @@ int match_alu(struct cc *cc, int i)
 		return reduce(cc, i, FUNC(ARGMAX));
 	case WEFT_OP_MATMUL:
 		return matmul(cc, i);
+	case WEFT_OP_AVG_POOL2D:
+	case WEFT_OP_MAX_POOL2D:
+		return pool_is_stride(cc, i) ? match_pool_alone(cc, i) : 0;
 	default:
 		return match_tfl(cc, i);
 	}

@@ -24,6 +24,8 @@
 struct cone {
 	int op[MAX_CONE], n, steps;   /* the operators, readers first; their number; steps taken to list them */
 	int x;                 /* the tensor that the function reads; -1: none has been met yet */
+	int other;             /* another 8-bit tensor that was met behind it; -1: none */
+	int from;              /* the tensor that it must read, through other 8-bit tensors; -1: the first 8-bit tensor met */
 	int through;           /* a node whose operators are taken in although it has them; -1: none */
 };
 
@@ -115,9 +117,9 @@ static bool take_operator(const struct cc *cc, struct cone *c, int i);
 /*
  * Take tensor t as an operand of the cone. It may be a constant whose elements are all the same, or an
  * integer tensor of exactly `elements` elements: an 8-bit tensor with a view is the one that the function
- * reads (c->x, set by the first one met; a second one is refused), unless node c->through makes it; the
- * operator of any other tensor is taken into the cone too. Returns false if t is none of these; the cone
- * then is undefined.
+ * reads (c->x, set by the first one met, or c->from; a second one is refused and noted in c->other), unless
+ * node c->through makes it; the operator of any other tensor, with c->from also of other 8-bit tensors, is
+ * taken into the cone too. Returns false if t is none of these; the cone then is undefined but for x and other.
  */
 static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
 {
@@ -128,10 +130,12 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 	if (weft_tensor_elements(v) != elements || !is_integer(v->dtype))
 		return false;
 	int i = cc->g->tensors[t].producer;
-	if (!is_byte(cc, t) || (c->through >= 0 && i >= 0 && cc->ops[i].state == OP_NODE && cc->ops[i].node == c->through))
+	if (!is_byte(cc, t) || (c->from >= 0 && t != c->from) || (c->through >= 0 && i >= 0 && cc->ops[i].state == OP_NODE && cc->ops[i].node == c->through))
 		return take_operator(cc, c, i);
-	if (c->x >= 0 && c->x != t)
+	if (c->x >= 0 && c->x != t) {
+		c->other = t;
 		return false;
+	}
 	c->x = t;
 	return true;
 }
@@ -245,15 +249,27 @@ static void as_it_comes(struct node *nd)
 	nd->post.a_zp = nd->post.y_zp = nd->post.pre_shift = 0;
 }
 
+/* List in *c the function that ends with operator i as list_cone() does; `from` becomes c->from. */
+static bool list_from(const struct cc *cc, struct cone *c, int i, int through, int from)
+{
+	*c = (struct cone){ .x = -1, .other = -1, .from = from, .through = through };
+	return take_operator(cc, c, i) && c->x >= 0 && is_closed(cc, c);
+}
+
 /*
  * List in *c the operators of the function of one byte that ends with operator i. `through` is a node whose
- * operators may be part of it although they are matched already, or -1. Returns false if there is no such
- * function, or something outside needs a value from inside.
+ * operators may be part of it although they are matched already, or -1. Where two 8-bit tensors meet, one may be
+ * a function of the other, as in x * sigmoid(x); with the option no_fuse that is not looked for. Returns false if
+ * there is no such function, or something outside needs a value from inside.
  */
 static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 {
-	*c = (struct cone){ .x = -1, .through = through };
-	return take_operator(cc, c, i) && c->x >= 0 && is_closed(cc, c);
+	bool found = list_from(cc, c, i, through, -1);
+	int met[2] = { c->x, c->other };
+
+	for (int k = 0; k < 2 && !found && met[1] >= 0 && !cc->o->no_fuse; k++)
+		found = list_from(cc, c, i, through, met[k]);
+	return found;
 }
 
 /*
@@ -383,7 +399,8 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
  * node. Each operand must be a RESCALE to int32 that only subtracts the zero point, and one RESCALE back to
  * their type, with one scale, must alone read the product; the CLAMP behind it is taken along. The operand
  * with fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Where there
- * are tables (has_table), int8 products of a tensor with itself or with a number are left to them. The
+ * are tables (has_table), int8 products of a tensor with itself or with a number are left to them, and a product of which one factor
+ * is a function of the other becomes one at once. The
  * RESCALEs in front are claimed where nothing else reads them. Returns 1 if it was matched, 0 if not (no
  * reason is set), or -ENOMEM.
  */
@@ -405,6 +422,9 @@ int match_product(struct cc *cc, int i)
 	/* Functions of one tensor: by table. */
 	if (cc->has_table && type == WEFT_INT8 && (x[0] == x[1] || is_number(cc, x[0]) || is_number(cc, x[1])))
 		return 0;
+	int err = type == WEFT_INT8 ? match_function(cc, k, false) : 0;
+	if (err)
+		return err;
 	/* The one with fewer elements is spread over the other. */
 	int first = weft_tensor_elements(&cc->g->tensors[x[0]].t) < weft_tensor_elements(&cc->g->tensors[x[1]].t), last = k;
 	struct node probe = { .x = cc->ten[x[first]].v, .r = cc->ten[x[!first]].v, .y = cc->ten[cc->g->ops[k].out[0]].v };

@@ -6,8 +6,13 @@
  * Source: TOSA 1.0, AVG_POOL2D, MAX_POOL2D, REDUCE_SUM, RESCALE.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "match.h"
+
+/* An average goes to the depthwise engine where that reads at least one of so many elements less: it needs weights and
+ * parameters, which pooling does not. Not measured. */
+#define AVERAGE_PART 5
 
 /* Set the node's kernel, stride and padding (above and to the left) from the attributes of a pooling operator. */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
@@ -21,12 +26,57 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 }
 
 /*
- * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as
- * a pooling node; a SLICE in front is read through. Only an average has zero points; it divides by the taps
- * inside the image. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535
+ * Does pooling operator i of int8 or int16 do nothing but leave out rows and columns? Its window is one pixel, and
+ * an average has one zero point. A CLAMP that alone reads it counts as part of it.
+ */
+bool pool_is_stride(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pool *a = &o->attr.pool;
+
+	if ((o->op != WEFT_OP_AVG_POOL2D && o->op != WEFT_OP_MAX_POOL2D) || is_dynamic(o) || !npu_int(cc, type_of(cc, o->in[0])))
+		return false;
+	bool padded = a->pad[0] || a->pad[1] || a->pad[2] || a->pad[3];
+	return a->kernel[0] == 1 && a->kernel[1] == 1 && !padded && (o->op == WEFT_OP_MAX_POOL2D || a->x_zp == a->y_zp) &&
+	       only_reader(cc, o->out[0], WEFT_OP_CLAMP) < 0;
+}
+
+/*
+ * Let pooling node nd be a depthwise convolution with ones if it averages over windows that overlap, since the
+ * depthwise engine reads each element once where pooling reads it once for each window. Windows that the image
+ * cuts stay with pooling (emit_vector.c). Other nodes are left alone.
+ */
+static void sum_on_dw(const struct cc *cc, struct node *nd)
+{
+	struct node dw = *nd;
+
+	if (!nd->pool.average || nd->win.sy >= nd->win.kh || nd->win.sx >= nd->win.kw || (nd->mode != WEFT_POST_MODE_INT8 && nd->x_zp))
+		return;
+	dw.kind = NODE_DW;
+	memset(&dw.conv, 0, sizeof dw.conv);
+	dw.conv.m = 1;
+	dw.conv.average = true;
+	/* Reads for each block of channels, as emit_vector.c counts them. */
+	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], kh = nd->win.kh, kw = nd->win.kw;
+	if (!conv_is_dw(cc, &dw, oh * ow, false))
+		return;
+	int64_t rows = dw_by_row(&dw) ? oh * kh : (oh - 1) * nd->win.sy + 3, cols = (ow - 1) * nd->win.sx + max64(kw, 3);
+	if (rows * cols * AVERAGE_PART > oh * ow * kh * kw * (AVERAGE_PART - 1))
+		return;
+	dw.wt.w = WEIGHTS_ONE;
+	dw.post.a = cc_reciprocal((int64_t)nd->win.kh * nd->win.kw);
+	dw.post.round = ROUND_UP;
+	*nd = dw;
+}
+
+/*
+ * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as a
+ * pooling node, or an average over windows that overlap as a depthwise one; a SLICE in front is read through.
+ * Only an average has zero points; it divides by the taps inside the image. Padding of a maximum with the least
+ * value is the node's own. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535
  * (the reason then is set), or -ENOMEM.
  */
-int match_pool(struct cc *cc, int i)
+int match_pool_alone(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_pool *a = &o->attr.pool;
@@ -43,8 +93,17 @@ int match_pool(struct cc *cc, int i)
 	struct node *nd = new_node(cc, NODE_POOL, i, last);
 	if (!nd)
 		return -ENOMEM;
-	set_input(cc, nd, o->in[0], 0, NULL);
 	set_pool_window(nd, a);
+	/* Rows and columns of the least value change no maximum, as long as a window has something else as well. */
+	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] };
+	bool padded = o->op == WEFT_OP_MAX_POOL2D && made_by(cc, o->in[0], WEFT_OP_PAD) >= 0;
+	set_input(cc, nd, o->in[0], type_lowest(type), padded ? pads : NULL);
+	if (pads[0] >= a->kernel[0] || pads[1] >= a->kernel[0] || pads[2] >= a->kernel[1] || pads[3] >= a->kernel[1]) {
+		memcpy(pads, a->pad, sizeof pads);
+		set_input(cc, nd, o->in[0], 0, NULL);
+	}
+	nd->win.pt = pads[0];
+	nd->win.pl = pads[2];
 	nd->pool.average = nd->pool.sum = o->op == WEFT_OP_AVG_POOL2D;
 	if (nd->pool.sum) {
 		nd->x_zp = a->x_zp;
@@ -52,7 +111,17 @@ int match_pool(struct cc *cc, int i)
 	}
 	nd->post.y_min = lo;
 	nd->post.y_max = hi;
+	sum_on_dw(cc, nd);
 	return 1;
+}
+
+/*
+ * Match operator i as match_pool_alone() does; but one that only leaves out rows and columns waits until the end
+ * where there is an alu, since whoever reads it may read through it (input_view()).
+ */
+int match_pool(struct cc *cc, int i)
+{
+	return cc->has_alu && pool_is_stride(cc, i) ? 0 : match_pool_alone(cc, i);
 }
 
 /* The axis along which operator i reduces, as an index among n, y, x, c (0..3); the rank is at most 4. */

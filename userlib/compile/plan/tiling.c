@@ -127,6 +127,8 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 		return groups_of(cc, nd, p) * blocks * (nd->wt.tile_bytes / cc->n);
 	if (dw_by_row(nd))
 		return view_elements(&nd->x) / nd->x.dim[1] * nd->y.dim[1] * dw_rows(nd) / cc->n;
+	if (nd->kind == NODE_POOL)
+		return nd->y.dim[0] * nd->y.dim[1] * nd->y.dim[2] * nd->win.kh * nd->win.kw * blocks;
 	return view_elements(&nd->x) / cc->n;
 }
 
@@ -140,34 +142,62 @@ static bool few_pixels(const struct cc *cc, const struct node *nd)
 }
 
 /*
+ * Cycles that slow memory takes for `bytes` bytes in runs of `run` bytes each that lie apart: those of the bytes
+ * at COST_MEMORY_BYTES a cycle, or those of the bursts, of which at most `under_way` run at a time, if they are more.
+ */
+static int64_t moved(const struct cc *cc, int64_t bytes, int64_t run, int64_t under_way)
+{
+	int64_t bursts = ceil_div(bytes, run) * ceil_div(run, COST_BURST_BEATS * (int64_t)cc->cfg->axi_bytes);
+
+	return max64(bytes / COST_MEMORY_BYTES, bursts * (COST_MEMORY_FAR + COST_BURST_OVERHEAD) / under_way);
+}
+
+/*
+ * Bytes that lie side by side in memory of a tile of rows x cols pixels with c channels of view v: those of a
+ * pixel, of a row, or of all rows, as far as neither the tile nor the view leaves gaps.
+ */
+static int64_t run_of(const struct view *v, int64_t rows, int64_t cols, int64_t c)
+{
+	int64_t pixel = c * view_elem(v);
+
+	if (pixel < v->step[2])
+		return pixel;
+	return cols < v->dim[2] || cols * pixel < v->step[1] ? cols * pixel : rows * cols * pixel;
+}
+
+/*
  * Cycles that a tiling should take. These are the cycles of the array or vector engine, or if they are
- * more, those of all loads and stores at COST_MEMORY_BYTES a cycle; then the load of the first tile (input,
- * and weights unless there are few pixels: a slot, or a quarter of them if all stay) and the store of the
- * last, which nothing hides; and COST_JOB for each job. Input counts again for every range of channels if
- * channels are outermost, weights for every tile of pixels if pixels are, unless all weights stay; resident
+ * more, those of all loads and stores; then the load of the first tile (input, and weights unless there are
+ * few pixels: a slot, or a quarter of them if all stay) and the store of the last, which nothing hides; and
+ * COST_JOB for each job. Loads and stores take a cycle for COST_MEMORY_BYTES, and those of input and result
+ * more if they come in short runs, as of tiles of few channels. Input counts again for every range of channels
+ * if channels are outermost, weights for every tile of pixels if pixels are, unless all weights stay; resident
  * operands do not count.
  */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
-	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0;
+	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0, cycles = 0;
 	bool many = k.channels > 1 && !channelwise(nd);
 
-	if (!p->req.x_resident)
-		bytes += k.pixels * p->tile.in_bytes * (channelwise(nd) ? k.channels : many && p->tile.by_channel ? k.channels : 1);
+	if (!p->req.x_resident) {
+		int64_t rows = rows_for(nd, p->tile.th), cols = cols_for(nd, p->tile.tw), c = channelwise(nd) ? p->tile.tc : nd->x.dim[3];
+		cycles += moved(cc, k.pixels * p->tile.in_bytes * (channelwise(nd) ? k.channels : many && p->tile.by_channel ? k.channels : 1),
+		                run_of(&nd->x, rows, cols, c), COST_BURSTS_READ);
+	}
 	if (nd->wt.w >= 0)
 		bytes += once * (p->tile.all_weights || p->tile.by_channel ? 1 : k.pixels);
 	if (!p->req.r_resident)
 		bytes += view_bytes(&nd->r);
 	if (!p->req.y_resident)
-		bytes += view_bytes(&nd->y);
+		cycles += moved(cc, view_bytes(&nd->y), run_of(&nd->y, p->tile.th, p->tile.tw, p->tile.tc), COST_BURSTS_WRITE);
 	/* Nothing hides the first tile's load and the last one's store. Of weights that come as a whole, three
 	 * quarters have come during the node before; with few pixels weights are all that counts, and as many as
 	 * possible shall come before. */
 	int64_t edge = (p->req.x_resident ? 0 : p->tile.in_bytes) + (p->req.y_resident ? 0 : p->tile.out_bytes);
 	if (!few_pixels(cc, nd))
 		edge += p->tile.w_bytes / (p->tile.all_weights ? 4 : 1);
-	return max64(bytes / COST_MEMORY_BYTES, work(cc, nd, p)) + edge / COST_MEMORY_BYTES +
+	return max64(bytes / COST_MEMORY_BYTES + cycles, work(cc, nd, p)) + edge / COST_MEMORY_BYTES +
 	       k.pixels * k.channels * COST_JOB;
 }
 

@@ -212,8 +212,8 @@ static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_
 /*
  * Fills t's data from the n numbers v of int32_data. Each is one element, cut to the element's
  * bytes, or, if elements have fewer than 8 bits, one byte of packed elements; for bool any number
- * other than 0 becomes 1. Returns 0, -EINVAL with the reason in msg (msg_bytes bytes) if n is not
- * the number that t needs, or -ENOMEM with msg unchanged.
+ * other than 0 becomes 1. Returns 0, -EINVAL if n is not the number that t needs, or -ENOMEM; the
+ * reason is then in msg (msg_bytes bytes).
  */
 static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, size_t msg_bytes)
 {
@@ -222,11 +222,13 @@ static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, siz
 
 	if (bits < 8) {
 		const size_t per_byte = 8 / (size_t)bits, want = (elements + per_byte - 1) / per_byte;
-		uint8_t *bytes = malloc(want + 1);
 
-		if (n != want || !bytes) {
-			free(bytes);
-			return n != want ? wrong_size(msg, msg_bytes, "int32_data", n, want) : -ENOMEM;
+		if (n != want)
+			return wrong_size(msg, msg_bytes, "int32_data", n, want);
+		uint8_t *bytes = malloc(want + 1);
+		if (!bytes) {
+			snprintf(msg, msg_bytes, "out of memory");
+			return -ENOMEM;
 		}
 		for (size_t i = 0; i < n; i++)
 			bytes[i] = (uint8_t)v[i];

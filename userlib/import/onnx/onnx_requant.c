@@ -115,7 +115,7 @@ static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 	}
 	if (known)
 		return r;
-	l->room += 2 * n * (int64_t)sizeof *r;
+	l->room += r ? 2 * n * (int64_t)sizeof *r : 0;
 	free(r);
 	return NULL;
 }
@@ -610,7 +610,7 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 	const int rank = ox_t(l, x)->rank;
 	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1, *range = NULL;
 	struct factors f = { .m = ox_alloc(l, n, 4) }, to = { .m = f.m ? ox_alloc(l, n, 4) : NULL };
-	int y = l->err;
+	int y;
 
 	f.s = to.m ? ox_alloc(l, n, 1) : NULL;
 	to.s = f.s ? ox_alloc(l, n, 1) : NULL;
@@ -620,8 +620,9 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 		range = sum_ranges(l, x, n);
 		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f, &to);
 		y = requant(l, x, sc, n, &f, &to, flip);
-	}
-	l->room += n * 11 + (range ? 2 * n * (int64_t)sizeof *range : 0);
+		l->room += n * 11 + (range ? 2 * n * (int64_t)sizeof *range : 0);
+	} else
+		y = l->err;
 	free(f.m);
 	free(f.s);
 	free(to.m);

@@ -345,17 +345,19 @@ static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 
 /*
  * Adds a new float32 constant [1,H,W,1] with element y[i] * x[k] for row i and column k of the
- * output, whose lengths are yx[0].out and yx[1].out. Returns the graph tensor, or -ENOTSUP if it
- * would have more than 2^31 - 1 elements or cannot be allocated.
+ * output, whose lengths are yx[0].out and yx[1].out. Returns the graph tensor, -ENOTSUP if it
+ * would have more than 2^31 - 1 elements, or ox_alloc()'s error.
  */
 static int weights(struct ox *l, const float *y, const float *x, const struct ox_axis *yx)
 {
-	float *p = yx[0].out > INT32_MAX / yx[1].out ? NULL : ox_alloc(l, yx[0].out * yx[1].out, sizeof *p);
+	if (yx[0].out > INT32_MAX / yx[1].out)
+		return ox_fail(l, -ENOTSUP, "too large");
+	float *p = ox_alloc(l, yx[0].out * yx[1].out, sizeof *p);
 
 	for (int64_t i = 0; p && i < yx[0].out; i++)
 		for (int64_t k = 0; k < yx[1].out; k++)
 			p[i * yx[1].out + k] = x[k] * y[i];
-	return p ? ox_data(l, WEFT_FP32, 4, (int64_t[]){ 1, yx[0].out, yx[1].out, 1 }, p) : ox_fail(l, -ENOTSUP, "too large");
+	return p ? ox_data(l, WEFT_FP32, 4, (int64_t[]){ 1, yx[0].out, yx[1].out, 1 }, p) : l->err;
 }
 
 /*

@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 8
+#define WEFT_PROGRAM_VERSION 9
 #define WEFT_N_MEMORIES 2
 
 enum weft_place {
@@ -166,7 +166,7 @@ void weft_program_free(weft_program *p);
 
 /**
  * Write a program as a .weft container into memory. *out comes from malloc and has *n_out bytes.
- * @return 0, -ENOTSUP (the graph has control flow), -EINVAL (a value that a container cannot hold) or -ENOMEM, with one
+ * @return 0, -EINVAL (a value that a container cannot hold) or -ENOMEM, with one
  *         line in msg (WEFT_MSG bytes)
  */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);

@@ -14,6 +14,7 @@
 #define TENSOR_MIN 24          /* bytes that a tensor takes at least */
 #define OP_MIN     12
 #define VAR_MIN    17
+#define SUB_MIN    28
 
 /* Writes or reads n int32. */
 static void ints(struct io *io, int32_t *v, int n)
@@ -151,10 +152,30 @@ static void read_tensor(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes or reads one operator: code, source, numbers of operands and results (checked), their tensors
- * in `in` and `out`, which have room for the most that there can be, and its attributes.
+ * Writes or reads which sub-graphs of `outer` a COND_IF or WHILE_LOOP runs, as their numbers. One that is
+ * read has to stand among those read so far.
  */
-static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
+static void save_flow(struct io *io, const weft_graph *outer, struct weft_attr_flow *a)
+{
+	for (int k = 0; k < 2; k++) {
+		int32_t i = 0;
+
+		while (io->write && i < outer->n_subs && outer->subs[i] != a->graph[k])
+			i++;
+		io_i32(io, &i);
+		if (i < 0 || i >= outer->n_subs)
+			io_fail(io, "an operator runs a sub-graph that is not there");
+		else if (!io->write)
+			a->graph[k] = outer->subs[i];
+	}
+}
+
+/*
+ * Writes or reads one operator: code, source, numbers of operands and results (checked), their tensors
+ * in `in` and `out`, which have room for the most that there can be, and its attributes. outer is the
+ * graph that owns the sub-graphs.
+ */
+static void op_io(struct io *io, const weft_graph *outer, struct weft_gop *o, int *in, int *out)
 {
 	int32_t code = (int32_t)o->op;
 
@@ -171,18 +192,20 @@ static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 	ints(io, in, o->n_in);
 	ints(io, out, o->n_out);
 	save_attributes(io, o->op, &o->attr);
+	if (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP)
+		save_flow(io, outer, &o->attr.flow);
 }
 
 /*
- * Reads one operator of a container and appends it to the graph. It must have a source: reports look it
- * up. A failure is left in io->err.
+ * Reads one operator of a container and appends it to graph g, which is `outer` or one of its
+ * sub-graphs. It must have a source: reports look it up. A failure is left in io->err.
  */
-static void read_op(struct io *io, weft_graph *g)
+static void read_op(struct io *io, const weft_graph *outer, weft_graph *g)
 {
 	struct weft_gop o = { 0 };
 	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS];
 
-	op_io(io, &o, in, out);
+	op_io(io, outer, &o, in, out);
 	if (!io->err && o.src < 0)
 		io_fail(io, "an operator comes from no operator of the source");
 	if (io->err)
@@ -287,15 +310,13 @@ static void runtime(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes or reads everything of a graph but its name: release of the framework, variables, sources,
- * tensors, operators, inputs and outputs. Sub-graphs are not part of it.
+ * Writes or reads what every graph has: sources, tensors, operators, inputs and outputs. g is `outer` or
+ * one of its sub-graphs.
  */
-static void body(struct io *io, weft_graph *g)
+static void body(struct io *io, const weft_graph *outer, weft_graph *g)
 {
 	int n = g->n_tensors;
 
-	runtime(io, g);
-	variables(io, g);
 	sources(io, g);
 	io_count(io, &n, TENSOR_MIN);
 	if (n > SAVE_MAX_TENSORS)
@@ -312,12 +333,47 @@ static void body(struct io *io, weft_graph *g)
 		io_fail(io, "more operators than a container holds");
 	for (int i = 0; i < n && !io->err; i++) {
 		if (io->write)
-			op_io(io, &g->ops[i], g->ops[i].in, g->ops[i].out);
+			op_io(io, outer, &g->ops[i], g->ops[i].in, g->ops[i].out);
 		else
-			read_op(io, g);
+			read_op(io, outer, g);
 	}
 	list(io, &g->inputs, &g->n_inputs);
 	list(io, &g->outputs, &g->n_outputs);
+}
+
+/*
+ * Writes or reads the sub-graphs in their order, in which each refers only to those before it. Reading
+ * adds them to g.
+ */
+static void sub_graphs(struct io *io, weft_graph *g)
+{
+	int n = g->n_subs;
+
+	io_count(io, &n, SUB_MIN);
+	for (int i = 0; i < n && !io->err; i++) {
+		weft_graph *s = io->write ? g->subs[i] : weft_graph_new("");
+
+		if (!s) {
+			io->err = -ENOMEM;
+			return;
+		}
+		body(io, g, s);
+		if (io->write)
+			continue;
+		if (io->err)
+			weft_graph_free(s);
+		else if (weft_graph_sub(g, s) < 0)
+			io->err = -ENOMEM;
+	}
+}
+
+/* Writes or reads everything of the outermost graph but its name. */
+static void whole(struct io *io, weft_graph *g)
+{
+	runtime(io, g);
+	variables(io, g);
+	sub_graphs(io, g);
+	body(io, g, g);
 }
 
 void save_graph(struct io *io, weft_graph **g, char *msg)
@@ -326,7 +382,7 @@ void save_graph(struct io *io, weft_graph **g, char *msg)
 
 	io_string(io, &name);
 	if (io->write) {
-		body(io, *g);
+		whole(io, *g);
 		return;
 	}
 	*g = io->err ? NULL : weft_graph_new(name);
@@ -336,7 +392,7 @@ void save_graph(struct io *io, weft_graph **g, char *msg)
 			io->err = -ENOMEM;
 		return;
 	}
-	body(io, *g);
+	whole(io, *g);
 	if (!io->err && io->at != io->n)
 		io_fail(io, "bytes follow the graph");
 	if (!io->err && weft_graph_check(*g, msg)) {

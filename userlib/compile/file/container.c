@@ -225,7 +225,7 @@ static int write_all(const weft_program *p, struct io *out, uint8_t **packed, ch
 
 /*
  * Write the program as a .weft container into memory: *out comes from malloc and has *n_out bytes. Returns 0;
- * -ENOTSUP: the graph has control flow; -EINVAL: a container cannot hold a value; -ENOMEM. On failure msg
+ * -EINVAL: a container cannot hold a value; -ENOMEM. On failure msg
  * (WEFT_MSG bytes) has one line, and *out and *n_out are unchanged.
  */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
@@ -233,10 +233,6 @@ int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char
 	uint8_t *packed[N_SECTIONS] = { NULL };
 	struct io io = { .write = true };
 
-	if (p->graph->n_subs) {
-		snprintf(msg, WEFT_MSG, ".weft cannot hold control flow");
-		return -ENOTSUP;
-	}
 	int err = write_all(p, &io, packed, msg);
 
 	for (int i = 0; i < N_SECTIONS; i++)

@@ -94,7 +94,8 @@ struct weft_load_options {
 	int n_given;
 	/* .tflite: the release whose results to give, bit for bit. .weft, which stores it: refuse another one. */
 	enum weft_runtime runtime;
-	uint64_t reserved[2];      /* zero */
+	const char *signature;     /* .tflite: the signature to load; its names are those of inputs and outputs. NULL: the first subgraph */
+	uint64_t reserved[1];      /* zero */
 };
 
 /** Returns the defaults: nothing is known of inputs, ONNX's bits, no level, the newest runtime. */
@@ -143,8 +144,8 @@ WEFT_API weft_opcode weft_net_op(const weft_net *net, int i);
  *
  * @param config    The configuration's name; NULL: that of a loaded .weft file, or "w16".
  * @param[out] out  The file's *len_bytes bytes, from malloc.
- * @return 0; -EINVAL (no such configuration, or a network that a .weft file cannot hold); -ENOTSUP
- *         (control flow, variables); -ENOMEM; or another negative errno of the compiler
+ * @return 0; -EINVAL (no such configuration, or a network that a .weft file cannot hold); -ENOMEM; or
+ *         another negative errno of the compiler
  */
 WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

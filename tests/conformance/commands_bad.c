@@ -101,6 +101,8 @@ static void load_options(void **state)
 	for (int i = 0; i < 6; i++) {
 		const char *name = commands[i];
 		const bool writes = i == 2 || i == 5;
+		assert_int_equal(run_line(text, sizeof(text), "%s " MODEL " --signature no%s%s", name, writes ? " -o " : "", writes ? "/dev/null" : ""), 2);
+		assert_non_null(strstr(text, "no signature \"no\"; the file has none"));
 		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --runtime tflm --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
 		                      writes ? "-o " : "", writes ? "/dev/null" : "");
 		if (status)
@@ -109,6 +111,7 @@ static void load_options(void **state)
 		assert_non_null(strstr(text, "--backbone"));
 		assert_non_null(strstr(text, "--bind"));
 		assert_non_null(strstr(text, "--runtime"));
+		assert_non_null(strstr(text, "--signature"));
 	}
 }
 

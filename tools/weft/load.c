@@ -74,6 +74,7 @@ int take_load(struct load_args *a, int option, const char *v)
 	case LOAD_BIND:    return take_bind(a, v);
 	case LOAD_LEVEL:   return take_level(a, v);
 	case LOAD_RUNTIME: return take_runtime(a, v);
+	case LOAD_SIGNATURE: a->o.signature = v; return 0;
 	default:           a->o.backbone = true; return 0;
 	}
 }

@@ -54,6 +54,11 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	const char *dot = strrchr(name, '.');
 	const bool tflite = is_tflite(data, len, dot);
 
+	if (!tflite && o->signature) {
+		snprintf(msg, WEFT_MSG_LEN, "signature \"%.60s\": only .tflite files have signatures", o->signature);
+		return -EINVAL;
+	}
+
 	if (!tflite && !is_onnx(data, len, dot)) {
 		snprintf(msg, WEFT_MSG_LEN, len ? "not a .tflite, .tosa, .onnx or .weft file" : "the file is empty");
 		return -EINVAL;
@@ -64,7 +69,8 @@ static int import_open(const void *data, size_t len, const char *name, const str
 		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : o->requant_runtime ? WEFT_ONNX_REQUANT_RUNTIME : WEFT_ONNX_REQUANT_EXACT,
 		.folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
 	};
-	struct weft_tflite_options t = { .backbone = o->backbone, .runtime = o->runtime, .bound = bound, .n_bound = o->n_bound };
+	struct weft_tflite_options t = { .backbone = o->backbone, .runtime = o->runtime, .bound = bound, .n_bound = o->n_bound,
+	                                 .signature = o->signature };
 
 	if (!bound) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
@@ -102,6 +108,10 @@ static int import(const void *data, size_t len, const char *name, const struct w
 	if (o->n_bound && (weft_program_is(data, len) || weft_tosa_is(data, len))) {
 		snprintf(msg, WEFT_MSG_LEN, "a %s file leaves no shape open; --bind is for .onnx and .tflite",
 		         weft_program_is(data, len) ? ".weft" : ".tosa");
+		return -EINVAL;
+	}
+	if (o->signature && (weft_program_is(data, len) || weft_tosa_is(data, len))) {
+		snprintf(msg, WEFT_MSG_LEN, "signature \"%.60s\": only .tflite files have signatures", o->signature);
 		return -EINVAL;
 	}
 	if (weft_program_is(data, len)) {

@@ -209,13 +209,14 @@ static int lower_op(struct tfl_lower *l, int i)
 	op_name(o, name, sizeof name);
 	if (l->o.backbone && may_leave_out(l, o, i))
 		return leave_out(l, o, i, name);
-	if ((err = tfl_variable_op(l, name)) || (err = tfl_fold_plain(l)))
+	if ((err = tfl_variable_op(l, name)) || (err = tfl_flow_op(l, name)) || (err = tfl_fold_plain(l)) || (err = tfl_late_slice(l)))
 		return err < 0 ? err : 0;
-	int (*lower)(struct tfl_lower *) = tfl_float_lowering(l);
+	int (*lower)(struct tfl_lower *) = tfl_is_put(l) ? tfl_lower_put : tfl_float_lowering(l);
 	if (!lower)
 		lower = tfl_host_lowering(o->code);
 	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
-		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported%s", i, name,
+		int n = l->i_sub ? snprintf(l->msg, WEFT_MSG, "subgraph %d ", l->i_sub) : 0;
+		snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: not supported%s", i, name,
 		         may_leave_out(l, o, i) ? "; --backbone runs the network without it" : "");
 		return -ENOTSUP;
 	}
@@ -375,6 +376,41 @@ static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 	return 0;
 }
 
+int tfl_tables(struct tfl_lower *l)
+{
+	const size_t n = (size_t)l->m->n_tensors + 1;
+
+	l->raw = malloc(n * sizeof *l->raw);
+	l->seen = malloc(n * sizeof *l->seen);
+	l->is_output = calloc(n, sizeof *l->is_output);
+	l->late = calloc(n, sizeof *l->late);
+	if (!l->raw || !l->seen || !l->is_output || !l->late)
+		return tfl_fail(l, -ENOMEM, "out of memory");
+	for (int i = 0; i < l->m->n_tensors; i++)
+		l->raw[i] = l->seen[i] = -1;
+	return 0;
+}
+
+void tfl_free_tables(struct tfl_lower *l)
+{
+	free(l->raw);
+	free(l->seen);
+	free(l->is_output);
+	free(l->late);
+	free(l->codes);
+	tfl_fold_release(l);
+}
+
+int tfl_lower_all(struct tfl_lower *l)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < l->m->n_ops; i++)
+		err = lower_op(l, i);
+	l->op = NULL;
+	return err;
+}
+
 /*
  * Allocates the graph's lists of inputs and outputs and l's tables by file tensor, without values yet,
  * and notes which tensors are outputs. Returns 0; -EINVAL if there are more than MAX_PORTS of either or
@@ -391,15 +427,11 @@ static int import_ports(struct tfl_lower *l)
 	}
 	l->g->inputs = calloc(n_in + 1u, sizeof *l->g->inputs);
 	l->g->outputs = calloc(n_out, sizeof *l->g->outputs);
-	l->raw = malloc(((size_t)l->m->n_tensors + 1) * sizeof *l->raw);
-	l->seen = malloc(((size_t)l->m->n_tensors + 1) * sizeof *l->seen);
-	l->is_output = calloc((size_t)l->m->n_tensors + 1, sizeof *l->is_output);
-	if (!l->g->inputs || !l->g->outputs || !l->raw || !l->seen || !l->is_output) {
-		snprintf(l->msg, WEFT_MSG, "out of memory");
-		return -ENOMEM;
-	}
-	for (int i = 0; i < l->m->n_tensors; i++)
-		l->raw[i] = l->seen[i] = -1;
+	if (!l->g->inputs || !l->g->outputs)
+		return tfl_fail(l, -ENOMEM, "out of memory");
+	int err = tfl_tables(l);
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < n_out; i++) {
 		int t = port(l, &l->m->outputs, "output", i);
 		if (t < 0)
@@ -422,9 +454,8 @@ static int import(struct tfl_lower *l)
 		err = add_input(l, i);
 	if (!err)
 		err = all_bound(l);
-	for (int i = 0; !err && i < l->m->n_ops; i++)
-		err = lower_op(l, i);
-	l->op = NULL;
+	if (!err)
+		err = tfl_lower_all(l);
 	const struct fb_vec *outputs = l->left_out ? &l->left_out->in : &l->m->outputs;
 	if (!err && l->left_out && (outputs->n > MAX_PORTS || !outputs->n)) {
 		snprintf(l->msg, WEFT_MSG, "the operator to be left out has %u operands", (unsigned)outputs->n);
@@ -439,6 +470,7 @@ static int import(struct tfl_lower *l)
 		err = add_output(l, outputs, i);
 	if (!err)
 		err = tfl_codes_finish(l);
+	tfl_variables_finish(l->g);
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
@@ -451,9 +483,14 @@ int weft_import_tflite_with(const void *data, size_t len, const char *name, cons
                             char msg[WEFT_MSG])
 {
 	const struct weft_tflite_options none = { 0 };
-	struct tfl_model m;
+	struct tfl_model m, first;
 	int err = tfl_read(&m, data, len, msg, WEFT_MSG);
 
+	if (!err && o && o->signature) {
+		first = m;
+		err = tfl_read_signature(&m, &first, o->signature);
+		tfl_release(&first);
+	}
 	if (err)
 		return err;
 	struct tfl_lower l = { .m = &m, .tensors = m.tensors, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
@@ -471,11 +508,7 @@ int weft_import_tflite_with(const void *data, size_t len, const char *name, cons
 		weft_graph_free(l.g);
 	else
 		*g = l.g;
-	tfl_fold_release(&l);
-	free(l.codes);
-	free(l.raw);
-	free(l.seen);
-	free(l.is_output);
+	tfl_free_tables(&l);
 	tfl_release(&m);
 	return err;
 }

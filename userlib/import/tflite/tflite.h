@@ -48,6 +48,7 @@ struct weft_tflite_options {
 	 */
 	const struct weft_import_bound *bound;
 	int n_bound;
+	const char *signature;     /* the signature to import, with its names of inputs and outputs; NULL: the first subgraph */
 };
 
 /** Import as weft_import_tflite() does, with options o; NULL stands for options that are all zero. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a TFLite file into the plain structures of tflite_file.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,7 @@ static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 		return fb_fail(b, model.at, "no subgraph");
 	if (i >= subgraphs.n)
 		return fb_fail(b, model.at, "subgraph %u of %u", (unsigned)i, (unsigned)subgraphs.n);
+	m->n_subgraphs = subgraphs.n > INT32_MAX ? INT32_MAX : (int)subgraphs.n;
 	return read_subgraph(m, r, &subgraphs, i);
 }
 
@@ -281,6 +283,75 @@ int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t 
 	m->b = of->b;
 	int err = read_all(m, i);
 	if (err)
+		tfl_release(m);
+	return err;
+}
+
+/* ---- signatures ---- */
+
+/*
+ * Gives the tensors in list `field` of signature t, its inputs or outputs, the names that stand there.
+ * Returns 0 or -EINVAL.
+ */
+static int rename_ports(struct tfl_model *m, const struct fb_table *t, int field)
+{
+	struct fb_vec ports, name;
+	struct fb_table port;
+	int64_t i;
+	int err = fb_vector(&m->b, t, field, 4, &ports);
+
+	for (uint32_t k = 0; err >= 0 && k < ports.n; k++) {
+		if ((err = fb_vector_table(&m->b, &ports, k, &port)) || (err = fb_vector(&m->b, &port, PORT_NAME, 1, &name)) < 0 ||
+		    (err = fb_int(&m->b, &port, PORT_TENSOR, 4, false, 0, &i)))
+			return err;
+		if (i >= m->n_tensors)
+			return fb_fail(&m->b, port.at, "tensor %lld of %d", (long long)i, m->n_tensors);
+		m->tensors[i].name = name.n ? (const char *)m->b.p + name.at : "";
+		m->tensors[i].name_len = name.n;
+	}
+	return err < 0 ? err : 0;
+}
+
+/*
+ * Sets *t to the signature of that name and *subgraph to its subgraph. If there is none of that name,
+ * the message lists the others' names. Returns 0 or -EINVAL.
+ */
+static int find_signature(struct fb *b, const char *name, struct fb_table *t, int64_t *subgraph)
+{
+	char known[160] = "";
+	struct fb_table model;
+	struct fb_vec all, key;
+	int err = fb_root(b, &model);
+
+	if (err || (err = fb_vector(b, &model, MODEL_SIGNATURES, 4, &all)) < 0)
+		return err;
+	for (uint32_t k = 0; k < all.n; k++) {
+		if ((err = fb_vector_table(b, &all, k, t)) || (err = fb_vector(b, t, SIGNATURE_KEY, 1, &key)) < 0 ||
+		    (err = fb_int(b, t, SIGNATURE_SUBGRAPH, 4, false, 0, subgraph)))
+			return err;
+		if (key.n == strlen(name) && !memcmp(b->p + key.at, name, key.n))
+			return 0;
+		size_t n = strlen(known);
+		snprintf(known + n, sizeof known - n, "%s\"%.*s\"", n ? ", " : "", (int)(key.n < 40 ? key.n : 40), (const char *)b->p + key.at);
+	}
+	for (char *p = known; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return fb_fail(b, model.at, "no signature \"%.60s\"; the file has %s", name, *known ? known : "none");
+}
+
+int tfl_read_signature(struct tfl_model *m, const struct tfl_model *of, const char *name)
+{
+	struct fb b = of->b;
+	struct fb_table t;
+	int64_t subgraph = 0;
+
+	enter(&b, "TFLite file", -1);
+	int err = find_signature(&b, name, &t, &subgraph);
+	if (err || (err = tfl_read_subgraph(m, of, (uint32_t)subgraph)))
+		return err;
+	enter(&m->b, "signature", -1);
+	if ((err = rename_ports(m, &t, SIGNATURE_INPUTS)) || (err = rename_ports(m, &t, SIGNATURE_OUTPUTS)))
 		tfl_release(m);
 	return err;
 }

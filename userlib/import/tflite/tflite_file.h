@@ -53,6 +53,7 @@ struct tfl_model {
 	struct tfl_op *ops;
 	int n_ops;
 	struct fb_vec inputs, outputs;   /* int32 indices of tensors */
+	int n_subgraphs;           /* of the file */
 };
 
 /*
@@ -63,6 +64,13 @@ int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_
 
 /* Reads subgraph i of the file from which model `of` was read into *m. Returns as tfl_read(). */
 int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i);
+
+/*
+ * Reads the subgraph that the signature of that name names into *m, as tfl_read_subgraph(); its inputs
+ * and outputs get the signature's names. -EINVAL also if the file has no such signature; the message
+ * then lists those that it has.
+ */
+int tfl_read_signature(struct tfl_model *m, const struct tfl_model *of, const char *name);
 void tfl_release(struct tfl_model *m);              /* frees the lists, not the bytes */
 
 #endif

@@ -32,7 +32,7 @@ static bool all_const(const struct tfl_lower *l)
  * Makes file tensor i a constant from now on, with dim as its shape and the given bytes of data,
  * which is taken over and freed at the end or after a failure. Returns 0 or a negative errno.
  */
-static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes)
+int tfl_make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes)
 {
 	void **p = realloc(l->folded, ((size_t)l->n_folded + 2) * sizeof *p);
 	int64_t *own = p ? tfl_alloc(l, TFL_MAX_RANK, sizeof *own) : NULL;
@@ -48,6 +48,29 @@ static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data
 	l->tensors[i].dim = own;
 	l->tensors[i].data = data;
 	l->tensors[i].data_len = bytes;
+	return 0;
+}
+
+/*
+ * Makes file tensor i of l the constant that file tensor `from` of `of` is, with its shape; the bytes
+ * stay where they are, and have to outlive l. Returns 0, -EINVAL if their types differ, or another
+ * negative errno.
+ */
+int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(of, from);
+	weft_tensor t;
+	int err = tfl_shape(of, from, &t);
+
+	if (err)
+		return err;
+	if (f->type != tfl_file_tensor(l, i)->type)
+		return tfl_fail(l, -EINVAL, "tensor %d is %s, the operand %s", i, tfl_type_name(tfl_file_tensor(l, i)->type), tfl_type_name(f->type));
+	if ((err = tfl_make_const(l, i, t.dim, NULL, f->data_len)))
+		return err;
+	l->tensors[i].data = f->data;
+	l->tensors[i].shape = f->shape;
+	l->tensors[i].signature = f->signature;
 	return 0;
 }
 
@@ -81,7 +104,7 @@ static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const in
 		int32_t small = (int32_t)v[k];
 		memcpy(p + (size_t)k * elem, elem == 4 ? (const void *)&small : (const void *)&v[k], elem);
 	}
-	err = p ? make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
+	err = p ? tfl_make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
 	return err ? err : 1;
 }
 
@@ -134,7 +157,7 @@ static int fold_fill(struct tfl_lower *l)
 	uint8_t *p = tfl_alloc(l, n, elem);
 	for (int64_t k = 0; p && k < n; k++)
 		memcpy(p + (size_t)k * elem, f->data, elem);
-	err = p ? make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
+	err = p ? tfl_make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
 	return err ? err : 1;
 }
 
@@ -241,7 +264,7 @@ static bool is_light(int code)
 	switch (code) {
 	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: case TFL_FULLY_CONNECTED: case TFL_TRANSPOSE_CONV: case TFL_BATCH_MATMUL:
 	case TFL_SVDF: case TFL_SEQUENCE_LSTM: case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: case TFL_RESIZE_BILINEAR:
-	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX:
+	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX: case TFL_WHILE: case TFL_IF:
 		return false;
 	default:
 		return true;
@@ -272,7 +295,7 @@ struct tfl_mark tfl_mark(const struct tfl_lower *l)
  */
 static int compute(struct tfl_lower *l, int i)
 {
-	struct weft_check c = { .g = l->g, .outer = l->g, .i_sub = -1, .i_op = i, .msg = l->msg };
+	struct weft_check c = { .g = l->g, .outer = tfl_outermost(l)->g, .i_sub = -1, .i_op = i, .msg = l->msg };
 	const struct weft_gop *o = &l->g->ops[i];
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
 	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
@@ -306,7 +329,7 @@ static int keep_result(struct tfl_lower *l, int i)
 	if (tfl_file_tensor(l, i)->type == TFL_UINT8 && t->dtype == WEFT_INT8)
 		for (size_t k = 0; k < bytes; k++)
 			p[k] = (uint8_t)(p[k] + 128u);
-	return make_const(l, i, t->dim, p, bytes);
+	return tfl_make_const(l, i, t->dim, p, bytes);
 }
 
 /*

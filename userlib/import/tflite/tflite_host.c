@@ -134,7 +134,7 @@ static int transposed(struct tfl_lower *l, int x, const int *perm, bool last)
  * Emits graph tensor x, by an IDENTITY, as the result of the operator at hand. Returns the result's
  * tensor, or a negative errno; a negative x is returned as it is.
  */
-static int own(struct tfl_lower *l, int x)
+int tfl_node_own(struct tfl_lower *l, int x)
 {
 	if (x < 0)
 		return x;
@@ -147,7 +147,7 @@ static int own(struct tfl_lower *l, int x)
  * bits. With last it is the operator's result. Returns the graph tensor, or a negative errno; a
  * negative x is returned as it is.
  */
-static int cast_to(struct tfl_lower *l, int x, weft_dtype t, bool last)
+int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
 
@@ -286,7 +286,7 @@ static int reduce(struct tfl_lower *l)
 		return n < 0 ? n : err;
 	tfl_node_ints(&a, "axes", n, axis);
 	tfl_node_int(&a, "keepdims", keep);
-	return n ? tfl_node(l, &a, &x, 1, true) : own(l, x);
+	return n ? tfl_node(l, &a, &x, 1, true) : tfl_node_own(l, x);
 }
 
 /*
@@ -305,7 +305,7 @@ static int reverse_sequence(struct tfl_lower *l)
 	tfl_node_int(&a, "batch_axis", batch);
 	in[1] = tfl_value(l, 1);
 	if (in[1] >= 0)
-		in[1] = cast_to(l, in[1], WEFT_INT64, false);
+		in[1] = tfl_node_cast(l, in[1], WEFT_INT64, false);
 	return tfl_node(l, &a, in, 2, true);
 }
 
@@ -346,9 +346,9 @@ static int top_k(struct tfl_lower *l)
 	for (int i = 0; i < t.rank; i++)
 		two.dim[0][i] = two.dim[1][i] = i == t.rank - 1 ? k : t.dim[i];
 	int err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &a, x, &two, y);
-	if (err < 0 || (y[0] = own(l, y[0])) < 0 || (err = tfl_result(l, 1)) < 0)
+	if (err < 0 || (y[0] = tfl_node_own(l, y[0])) < 0 || (err = tfl_result(l, 1)) < 0)
 		return err < 0 ? err : y[0];
-	y[1] = cast_to(l, y[1], l->y.dtype, true);
+	y[1] = tfl_node_cast(l, y[1], l->y.dtype, true);
 	return y[1] < 0 ? y[1] : y[0];
 }
 
@@ -411,7 +411,7 @@ static int zeros_like(struct tfl_lower *l)
 {
 	const int err = no_uint8(l);
 
-	return err ? err : own(l, zeros(l));
+	return err ? err : tfl_node_own(l, zeros(l));
 }
 
 /*
@@ -425,7 +425,7 @@ static int scatter_nd(struct tfl_lower *l)
 
 	if (in[0] < 0 || (in[0] = zeros(l)) < 0 || (in[1] = tfl_value(l, 0)) < 0)
 		return in[0] < 0 ? in[0] : in[1];
-	in[1] = cast_to(l, in[1], WEFT_INT64, false);
+	in[1] = tfl_node_cast(l, in[1], WEFT_INT64, false);
 	in[2] = tfl_value(l, 1);
 	tfl_node_int(&a, "reduction", 1);    /* add */
 	return tfl_node(l, &a, in, 3, true);
@@ -446,7 +446,7 @@ static int sparse_to_dense(struct tfl_lower *l)
 	const int64_t n = t.rank ? t.dim[0] : 1, shape[2] = { n, t.rank == 2 ? t.dim[1] : 1 };
 	if (t.rank > 2 || shape[1] != l->y.rank)
 		return tfl_fail(l, -EINVAL, "indices of rank %d and %lld numbers into rank %d", t.rank, (long long)shape[1], l->y.rank);
-	at = cast_to(l, tfl_reshape(l, at, 2, shape), WEFT_INT64, false);
+	at = tfl_node_cast(l, tfl_reshape(l, at, 2, shape), WEFT_INT64, false);
 	values = tfl_plain(l, "Expand", (int[]){ values, int64s(l, "count", 1, &n) }, 2, false);
 	other = tfl_plain(l, "Expand", (int[]){ other, int64s(l, "extents", l->y.rank, l->y.dim) }, 2, false);
 	return tfl_plain(l, "ScatterND", (int[]){ other, at, values }, 3, true);
@@ -514,9 +514,9 @@ static int bucketize(struct tfl_lower *l)
 	const int bounds = tfl_data(l, "boundaries", WEFT_FP32, 1, &n, p);
 	memcpy(dim, t.dim, sizeof dim);
 	dim[t.rank] = 1;
-	x = tfl_reshape(l, t.dtype == WEFT_FP32 ? x : cast_to(l, x, WEFT_FP32, false), t.rank + 1, dim);
+	x = tfl_reshape(l, t.dtype == WEFT_FP32 ? x : tfl_node_cast(l, x, WEFT_FP32, false), t.rank + 1, dim);
 	x = tfl_plain(l, "GreaterOrEqual", (int[]){ x, bounds }, 2, false);
-	x = x < 0 ? x : cast_to(l, x, WEFT_INT32, false);
+	x = x < 0 ? x : tfl_node_cast(l, x, WEFT_INT32, false);
 	tfl_node_ints(&sum, "axes", 1, (int64_t[]){ t.rank });
 	tfl_node_int(&sum, "keepdims", 0);
 	return tfl_node(l, &sum, &x, 1, true);
@@ -548,7 +548,7 @@ static int update_slice(struct tfl_lower *l)
 	for (int d = 0; d < t.rank; d++)
 		most[d] = t.dim[d] - part.dim[d];
 	const int places = tfl_data(l, "places", WEFT_INT64, 2, (int64_t[]){ n, rank }, at);
-	start = cast_to(l, start, WEFT_INT64, false);
+	start = tfl_node_cast(l, start, WEFT_INT64, false);
 	start = tfl_plain(l, "Max", (int[]){ start, int64s(l, "least", rank, none) }, 2, false);
 	start = tfl_plain(l, "Min", (int[]){ start, int64s(l, "most", rank, most) }, 2, false);
 	start = tfl_plain(l, "Add", (int[]){ places, start }, 2, false);

@@ -47,4 +47,16 @@ int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const in
 /* Emits operator `name` with its attributes at their defaults, otherwise as tfl_node(). */
 int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last);
 
+/* Emits x as int64, int32, int16 or float32; integers keep only the low bits. */
+int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last);
+
+/* Emits x, by an IDENTITY, as the result of the operator at hand. */
+int tfl_node_own(struct tfl_lower *l, int x);
+
+/*
+ * tflite_late.c: lower SLICE and STRIDED_SLICE whose starts only the run knows, but not the sizes.
+ */
+int tfl_lower_slice_at(struct tfl_lower *l);
+int tfl_lower_strided_slice_at(struct tfl_lower *l);
+
 #endif

@@ -20,8 +20,10 @@ int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
 	va_list ap;
 
 	l->err = err;
+	if (l->i_sub)
+		n = snprintf(l->msg, WEFT_MSG, "subgraph %d ", l->i_sub);
 	if (l->op)
-		n = snprintf(l->msg, WEFT_MSG, "operator %d %s: ", l->i_op, tfl_code_name(l->op->code));
+		n += snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", l->i_op, tfl_code_name(l->op->code));
 	va_start(ap, format);
 	vsnprintf(l->msg + n, WEFT_MSG - (size_t)n, format, ap);
 	va_end(ap);
@@ -428,18 +430,14 @@ static int int8_image(struct tfl_lower *l, int i)
 }
 
 /*
- * Returns the graph tensor of operand k of the operator at hand as operators see it (uint8 as int8), and
- * notes it in l->seen. A constant is added to the graph, and a uint8 tensor turned into int8, at the
- * first call for that file tensor. Returns -EINVAL if the operand is absent or nothing before computes
- * it, or another negative errno.
+ * Returns the graph tensor of file tensor i as operators see it (uint8 as int8). A constant is added
+ * to the graph, and uint8 turned into int8, at the first call. Returns -EINVAL if nothing before
+ * computes it, -ENOTSUP if its shape is known only when the network runs, or another negative errno.
  */
-int tfl_value(struct tfl_lower *l, int k)
+int tfl_value_of(struct tfl_lower *l, int i)
 {
 	weft_tensor t;
-	int i = tfl_operand(l, k);
 
-	if (i < 0)
-		return i;
 	if (l->seen[i] < 0) {
 		int err = tfl_shape(l, i, &t), v;
 		if (err)
@@ -448,13 +446,28 @@ int tfl_value(struct tfl_lower *l, int k)
 			v = int8_image(l, i);
 		else if (tfl_file_tensor(l, i)->data)
 			v = add_const(l, i, &t);
+		else if (l->late[i])
+			return tfl_fail(l, -ENOTSUP, "tensor %d: its shape is known only when the network runs", i);
 		else
-			return tfl_fail(l, -EINVAL, "operand %d: nothing before computes tensor %d, at byte %zu", k, i, l->op->at);
+			return tfl_fail(l, -EINVAL, "nothing before computes tensor %d, at byte %zu", i, l->op ? l->op->at : 0);
 		if (v < 0)
 			return v;
 		l->seen[i] = v;
 	}
 	return l->seen[i];
+}
+
+/*
+ * Returns the graph tensor of operand k of the operator at hand, as tfl_value_of(), or -EINVAL if
+ * the operand is absent.
+ */
+int tfl_value(struct tfl_lower *l, int k)
+{
+	int i = tfl_operand(l, k);
+
+	if (i >= 0 && l->seen[i] < 0 && l->raw[i] < 0 && !l->late[i] && !tfl_file_tensor(l, i)->data)
+		return tfl_fail(l, -EINVAL, "operand %d: nothing before computes tensor %d, at byte %zu", k, i, l->op->at);
+	return i < 0 ? i : tfl_value_of(l, i);
 }
 
 int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q)
@@ -760,6 +773,44 @@ int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int
 	return i < 0 ? no_memory(l) : 0;
 }
 
+/*
+ * Emits operator op with attributes attr, whose results are those results of the operator at hand
+ * that result[] lists, n of them, with the types and shapes in t. A uint8 result that is an output
+ * of the network is turned back to uint8. Returns 0 or a negative errno.
+ */
+int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, const struct tfl_many *many)
+{
+	int y[WEFT_OP_MAX_OUTPUTS], err;
+	bool back[WEFT_OP_MAX_OUTPUTS];
+
+	for (int k = 0; k < many->n; k++) {
+		const weft_tensor *t = &many->t[k];
+
+		if ((err = tfl_result(l, many->result[k])) || (err = need_result_shape(l, t->dtype, t->rank, t->dim)))
+			return err;
+		back[k] = tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];
+		y[k] = back[k] ? new_internal(l, op, t->dtype, t->rank, t->dim) : new_result(l, t->dtype);
+		if (y[k] < 0)
+			return y[k];
+		l->seen[l->i_y] = y[k];
+	}
+	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * (n_in + many->n) + 64;
+	if (l->room < 0)
+		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
+	if (weft_graph_op(l->g, op, attr, l->src, in, n_in, y, many->n) < 0)
+		return no_memory(l);
+	for (int k = 0; k < many->n; k++)
+		if (back[k]) {
+			l->i_y = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)many->result[k]);
+			l->y = l->g->tensors[y[k]].t;
+			int z = new_result(l, WEFT_UINT8);
+			if (z < 0 || (z = flip_sign(l, y[k], z)) < 0)
+				return z;
+			l->raw[l->i_y] = z;
+		}
+	return 0;
+}
+
 bool tfl_is_float(const struct tfl_lower *l, int k)
 {
 	int i = tfl_has(l, k) ? fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) : -1;
@@ -769,12 +820,12 @@ bool tfl_is_float(const struct tfl_lower *l, int k)
 
 /*
  * Adds a tensor for file tensor i with the given type and shape to the graph, marked as an input,
- * and notes it as that file tensor's value; uint8 stays uint8 there. Returns the graph tensor, or a
- * negative errno.
+ * and notes it as that file tensor's value; uint8 stays uint8 there, but becomes int8 in a sub-graph.
+ * Returns the graph tensor, or a negative errno.
  */
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 {
-	bool is_unsigned = tfl_file_tensor(l, i)->type == TFL_UINT8;
+	bool is_unsigned = tfl_file_tensor(l, i)->type == TFL_UINT8 && !l->parent;
 	char *name = own_name(l, tfl_file_tensor(l, i));
 
 	if (!name)
@@ -784,8 +835,8 @@ int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 	if (g < 0 || (g = declare(l, g)) < 0)
 		return g;
 	l->g->tensors[g].is_input = true;
-	note_quant(l, i, g, 0);
-	l->raw[i] = g;
+	note_quant(l, i, g, l->parent && tfl_file_tensor(l, i)->type == TFL_UINT8 ? 128 : 0);
+	l->raw[i] = l->parent ? -1 : g;
 	if (!is_unsigned)
 		l->seen[i] = g;
 	return g;

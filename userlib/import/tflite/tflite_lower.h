@@ -27,13 +27,16 @@ struct tfl_lower {
 	int n_folded;
 	struct tfl_codes *codes;     /* float32 tensors that are functions of the codes of 8-bit ones (tflite_codes.c) */
 	int n_codes, cap_codes;
-	int n_called;                /* number of CALL_ONCE operators so far */
+	struct tfl_lower *parent;    /* what lowers the operator whose subgraph this is, or NULL */
+	int i_sub;                   /* the subgraph's number in the file */
+	int64_t scanned;             /* tensors and operators that were read to find who assigns variables (tflite_variable.c) */
 	weft_graph *g;             /* the graph that the file becomes */
 	char *msg;                 /* WEFT_MSG bytes: one line after a failure */
 	int err;                   /* the errno of the last failure, negative */
 	int *raw;                  /* for each file tensor: the graph tensor with the file's own type (uint8), or -1 */
 	int *seen;                 /* for each file tensor: the graph tensor as operators see it, or -1 */
 	bool *is_output;           /* for each file tensor: whether it is an output of the network */
+	bool *late;                /* for each file tensor: whether it has no value because only the run knows its shape */
 	int64_t room;              /* bytes that the graph may still take */
 	int64_t activations;       /* bytes of computed values that may still be declared */
 
@@ -52,6 +55,14 @@ struct tfl_lower {
 
 /* Whose kernels results have to equal; docs/tflite.md has the table of what changed from release to release. */
 static inline bool tfl_is_litert(const struct tfl_lower *l) { return l->o.runtime == WEFT_RUNTIME_LITERT_2_3; }
+/* What lowers the file's network itself: l, or what it was made for, whose graph has sub-graphs and variables. */
+static inline struct tfl_lower *tfl_outermost(struct tfl_lower *l)
+{
+	while (l->parent)
+		l = l->parent;
+	return l;
+}
+
 static inline bool tfl_is_micro(const struct tfl_lower *l) { return l->o.runtime == WEFT_RUNTIME_TFLM; }
 
 struct tfl_quant {
@@ -82,6 +93,8 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);
  * Returns 0.
  */
 int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);
+/* Returns the graph tensor of file tensor i as operators see it. */
+int tfl_value_of(struct tfl_lower *l, int i);
 /* Returns the graph tensor of operand k as operators see it. */
 int tfl_value(struct tfl_lower *l, int k);
 /*
@@ -141,6 +154,13 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
  */
 struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; };
 int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
+
+/*
+ * Emits operator op of n_in operands, whose results are results result[0..n-1] of the operator at hand, of
+ * the types and shapes in t. Returns 0.
+ */
+struct tfl_many { int n, result[WEFT_OP_MAX_OUTPUTS]; weft_tensor t[WEFT_OP_MAX_OUTPUTS]; };
+int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, const struct tfl_many *many);
 
 /*
  * The multiplier and the shift by which RESCALE, with DOUBLE_ROUND, multiplies as TFLite does: multiplier
@@ -334,6 +354,42 @@ int tfl_codes_finish(struct tfl_lower *l);
  * other operators.
  */
 int tfl_variable_op(struct tfl_lower *l, const char *name);
+/* Removes variables that no operator of the network refers to. */
+void tfl_variables_finish(weft_graph *g);
+/* What VAR_HANDLE stands for a tensor of type RESOURCE: the operator and its subgraph; or op is NULL. */
+struct tfl_handle { const struct tfl_model *m; const struct tfl_op *op; };
+struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor);
+
+/*
+ * tflite_flow.c: lowers WHILE and IF with their subgraphs. Returns 1 if that is done, 0 for other
+ * operators.
+ */
+int tfl_flow_op(struct tfl_lower *l, const char *name);
+
+/* tflite.c: allocates l's tables by file tensor, without values yet. Returns 0; tfl_free_tables() frees them. */
+int tfl_tables(struct tfl_lower *l);
+void tfl_free_tables(struct tfl_lower *l);
+/* tflite.c: lowers all operators of l's subgraph into its graph. Returns 0. */
+int tfl_lower_all(struct tfl_lower *l);
+
+/*
+ * tflite_late.c: what TensorFlow's lists become, x[:i] + [item] + x[i + 1:] with i known only when the
+ * network runs. The first returns 1 if the operator at hand is such a SLICE, whose result then stays
+ * without a value, else 0; the second says whether it is the CONCATENATION, which tfl_lower_put() lowers.
+ */
+int tfl_late_slice(struct tfl_lower *l);
+bool tfl_is_put(const struct tfl_lower *l);
+int tfl_lower_put(struct tfl_lower *l);
+
+/*
+ * tflite_fold.c: makes file tensor i of l a constant of TFL_MAX_RANK extents dim and that many bytes of
+ * data, which is taken over. Returns 0.
+ */
+int tfl_make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes);
+
+/* tflite_fold.c: makes file tensor i of l the constant that file tensor `from` of `of` is. Returns 0. */
+int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from);
+
 /* Returns a copy of the elements of constant file tensor i in the graph's layout, or NULL after a failure. */
 void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);
 

@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 /*
  * What a slice takes of one axis: n elements from index begin on, stride apart; a negative stride goes
@@ -162,6 +162,8 @@ int tfl_lower_slice(struct tfl_lower *l)
 
 	if (x < 0)
 		return x;
+	if (!tfl_is_const(l, 1) && tfl_is_const(l, 2))
+		return tfl_lower_slice_at(l);
 	if ((n = tfl_ints(l, 1, TFL_MAX_RANK, begin)) < 0 || (m = tfl_ints(l, 2, TFL_MAX_RANK, size)) < 0)
 		return n < 0 ? n : m;
 	weft_tensor t = l->g->tensors[x].t;
@@ -256,6 +258,8 @@ int tfl_lower_strided_slice(struct tfl_lower *l)
 
 	if (x < 0)
 		return x;
+	if (!tfl_is_const(l, 1) && tfl_is_const(l, 3))
+		return tfl_lower_strided_slice_at(l);
 	if ((err = read_strided(l, &s)))
 		return err;
 	weft_tensor t = l->g->tensors[x].t;

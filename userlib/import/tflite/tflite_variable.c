@@ -12,6 +12,7 @@
 #include "tflite_lower.h"
 
 #define MAX_NAME 200               /* bytes of a variable's name, and of its container's */
+#define MAX_SCANNED (1 << 24)
 
 /*
  * Writes "container/name", or "name" without a container, of the variable for which VAR_HANDLE
@@ -47,10 +48,12 @@ static int handle_name(struct tfl_lower *l, const struct tfl_model *m, const str
 }
 
 /* Returns the index of the graph's variable with that name, or -1 if there is none. */
-static int find(const struct tfl_lower *l, const char *name)
+static int find(struct tfl_lower *l, const char *name)
 {
-	for (int i = 0; i < l->g->n_vars; i++)
-		if (!strcmp(l->g->vars[i].name, name))
+	const weft_graph *g = tfl_outermost(l)->g;
+
+	for (int i = 0; i < g->n_vars; i++)
+		if (!strcmp(g->vars[i].name, name))
 			return i;
 	return -1;
 }
@@ -68,20 +71,56 @@ static int declare(struct tfl_lower *l, const char *name, const weft_tensor *t, 
 		free(data);
 		return tfl_fail(l, -EINVAL, "variables take more memory than allowed");
 	}
-	int i = weft_graph_var(l->g, name, t->dtype, t->rank, t->dim, data);
+	int i = weft_graph_var(tfl_outermost(l)->g, name, t->dtype, t->rank, t->dim, data);
 	return i < 0 ? tfl_fail(l, -ENOMEM, "out of memory") : i;
 }
 
 /* ---- the subgraph of CALL_ONCE ---- */
 
+/* Returns the place of file tensor `tensor` in list v of model m, or -1. */
+static int place(const struct tfl_model *m, const struct fb_vec *v, int tensor)
+{
+	for (uint32_t k = 0; k < v->n; k++)
+		if (fb_i32_at(&m->b, v, k) == tensor)
+			return (int)k;
+	return -1;
+}
+
 /*
- * Returns the VAR_HANDLE operator of model m whose result is that file tensor, or NULL if there is
- * none.
+ * Returns the VAR_HANDLE for which a file tensor of l stands, looked for among the first `before`
+ * operators and, if it is an input of a subgraph, in what called it. A WHILE hands handles on.
  */
+static struct tfl_handle handle_before(const struct tfl_lower *l, int tensor, int before)
+{
+	for (int i = before; i--;) {
+		const struct tfl_op *o = &l->m->ops[i];
+		int k = place(l->m, &o->out, tensor);
+
+		if (k < 0)
+			continue;
+		if (o->code == TFL_VAR_HANDLE)
+			return (struct tfl_handle){ l->m, o };
+		if (o->code != TFL_WHILE || (uint32_t)k >= o->in.n)
+			return (struct tfl_handle){ NULL, NULL };
+		tensor = fb_i32_at(&l->m->b, &o->in, (uint32_t)k);
+	}
+	const struct tfl_lower *p = l->parent;
+	int k = p ? place(l->m, &l->m->inputs, tensor) + (p->op->code == TFL_IF) : -1;
+	if (k < (p && p->op->code == TFL_IF) || (uint32_t)k >= p->op->in.n)
+		return (struct tfl_handle){ NULL, NULL };
+	return handle_before(p, fb_i32_at(&p->m->b, &p->op->in, (uint32_t)k), p->i_op);
+}
+
+struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor)
+{
+	return handle_before(l, tensor, l->i_op);
+}
+
+/* Returns the VAR_HANDLE operator of model m whose result is that file tensor, or NULL. */
 static const struct tfl_op *maker(const struct tfl_model *m, int tensor)
 {
 	for (int i = 0; i < m->n_ops; i++)
-		if (m->ops[i].code == TFL_VAR_HANDLE && m->ops[i].out.n == 1 && fb_i32_at(&m->b, &m->ops[i].out, 0) == tensor)
+		if (m->ops[i].code == TFL_VAR_HANDLE && place(m, &m->ops[i].out, tensor) == 0)
 			return &m->ops[i];
 	return NULL;
 }
@@ -133,9 +172,8 @@ static int assign_once(struct tfl_lower *l, const struct tfl_model *m, const str
 
 /*
  * Adds the variables that the subgraph which the CALL_ONCE at hand names assigns, with their initial
- * values, and counts the operator in l->n_called. Returns 0; -ENOTSUP if that subgraph has other
- * operators than VAR_HANDLE and ASSIGN_VARIABLE or there is a second CALL_ONCE; -EINVAL if it names the
- * first subgraph or one that is not there; or another negative errno.
+ * values. Returns 0; -ENOTSUP if that subgraph has other operators than VAR_HANDLE and ASSIGN_VARIABLE;
+ * -EINVAL if it names the first subgraph or one that is not there; or another negative errno.
  */
 static int call_once(struct tfl_lower *l)
 {
@@ -144,8 +182,6 @@ static int call_once(struct tfl_lower *l)
 
 	if (err)
 		return err;
-	if (l->n_called++)
-		return tfl_fail(l, -ENOTSUP, "more than one of them");
 	if (index < 1)
 		return tfl_fail(l, -EINVAL, "subgraph %d", index);
 	if ((err = tfl_read_subgraph(&m, l->m, (uint32_t)index)))
@@ -160,6 +196,148 @@ static int call_once(struct tfl_lower *l)
 	return err;
 }
 
+/* ---- variables that keep their first value ---- */
+
+/*
+ * Reads subgraph i of the file into *m as long as all such reads together stay within MAX_SCANNED tensors
+ * and operators, so that a small file cannot take hours. Returns whether that was done.
+ */
+static bool scan(struct tfl_lower *l, int i, struct tfl_model *m)
+{
+	struct tfl_lower *top = tfl_outermost(l);
+
+	if (top->scanned > MAX_SCANNED || tfl_read_subgraph(m, l->m, (uint32_t)i))
+		return false;
+	top->scanned += m->n_tensors + m->n_ops + 16;
+	return true;
+}
+
+/* Says whether a CALL_ONCE of the file names subgraph i, so that it runs before the first run only. */
+static bool runs_once(struct tfl_lower *l, int i)
+{
+	struct tfl_lower other = *l;
+	struct tfl_model m;
+	int index;
+	bool once = false;
+
+	for (int g = 0; g < l->m->n_subgraphs && !once; g++) {
+		if (!scan(l, g, &m))
+			return false;
+		other.m = &m;
+		for (int k = 0; k < m.n_ops && !once; k++) {
+			other.op = &m.ops[k];
+			once = m.ops[k].code == TFL_CALL_ONCE && !tfl_option(&other, OPTIONS_CALL_ONCE, CALL_ONCE_SUBGRAPH, 4, 0, &index) && index == i;
+		}
+		tfl_release(&m);
+	}
+	return once;
+}
+
+/* Says whether subgraph m may assign the variable of that name: by its name, or by a handle from outside. */
+static bool assigns(struct tfl_lower *l, const struct tfl_model *m, const char *name)
+{
+	char other[2 * MAX_NAME + 2];
+
+	for (int i = 0; i < m->n_ops; i++) {
+		if (m->ops[i].code != TFL_ASSIGN_VARIABLE || !m->ops[i].in.n)
+			continue;
+		const struct tfl_op *o = maker(m, fb_i32_at(&m->b, &m->ops[i].in, 0));
+		if (!o || handle_name(l, m, o, other) || !strcmp(name, other))
+			return true;
+	}
+	return false;
+}
+
+/* Says whether anything but what runs once assigns the variable of that name, in any subgraph of the file. */
+static bool is_written(struct tfl_lower *l, const char *name)
+{
+	struct tfl_model m;
+	bool written = false;
+
+	for (int g = 0; g < l->m->n_subgraphs && !written; g++) {
+		if (!scan(l, g, &m))
+			return true;
+		written = assigns(l, &m, name) && !runs_once(l, g);
+		tfl_release(&m);
+	}
+	return written;
+}
+
+/*
+ * Makes the result of the READ_VARIABLE at hand a constant if the variable has a value from the start
+ * that nothing ever replaces, as weights in a SavedModel. Returns 1 if that is done, 0 if not, or a
+ * negative errno.
+ */
+static int fold_read(struct tfl_lower *l)
+{
+	const struct tfl_handle h = tfl_has(l, 0) ? tfl_handle_of(l, fb_i32_at(&l->m->b, &l->op->in, 0)) : (struct tfl_handle){ NULL, NULL };
+	char name[2 * MAX_NAME + 2];
+	int y = l->op->out.n == 1 ? fb_i32_at(&l->m->b, &l->op->out, 0) : -1, i;
+
+	if (!h.op || y < 0 || y >= l->m->n_tensors || l->is_output[y] || handle_name(l, h.m, h.op, name) || (i = find(l, name)) < 0)
+		return 0;
+	const weft_tensor t = tfl_outermost(l)->g->vars[i].t;
+	if (!t.data || t.dtype == WEFT_INT4 || tfl_file_tensor(l, y)->type == TFL_UINT8 || t.rank > TFL_MAX_RANK || is_written(l, name))
+		return 0;
+	int err = tfl_result(l, 0);
+	if (err)
+		return err;
+	if (l->y.dtype != t.dtype || l->y.rank != t.rank)
+		return tfl_fail(l, -EINVAL, "the variable is %s of rank %d, the result %s of rank %d", weft_dtype_name(t.dtype), t.rank,
+		                weft_dtype_name(l->y.dtype), l->y.rank);
+	const size_t bytes = weft_tensor_bytes(&t);
+	void *copy = tfl_alloc(l, (int64_t)bytes, 1);
+	if (!copy)
+		return l->err;
+	memcpy(copy, t.data, bytes);
+	err = tfl_make_const(l, y, t.dim, copy, bytes);
+	return err ? err : 1;
+}
+
+/* Notes in used[] which variables graph g, without its sub-graphs, reads or writes. */
+static void note_used(const weft_graph *g, bool *used)
+{
+	for (int i = 0; i < g->n_ops; i++)
+		if (g->ops[i].op == WEFT_OP_VARIABLE_READ || g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+			used[g->ops[i].attr.variable.id] = true;
+}
+
+/* Gives the variables in graph g's operators their new numbers. */
+static void renumber(weft_graph *g, const int *to)
+{
+	for (int i = 0; i < g->n_ops; i++)
+		if (g->ops[i].op == WEFT_OP_VARIABLE_READ || g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+			g->ops[i].attr.variable.id = to[g->ops[i].attr.variable.id];
+}
+
+/* If memory is out, the variables stay, which does no harm. */
+void tfl_variables_finish(weft_graph *g)
+{
+	bool *used = calloc((size_t)g->n_vars + 1, sizeof *used);
+	int *to = calloc((size_t)g->n_vars + 1, sizeof *to), n = 0;
+
+	if (used && to) {
+		note_used(g, used);
+		for (int k = 0; k < g->n_subs; k++)
+			note_used(g->subs[k], used);
+		for (int i = 0; i < g->n_vars; i++) {
+			if (!used[i]) {
+				free(g->vars[i].name);
+				free(g->vars[i].t.data);
+				continue;
+			}
+			to[i] = n;
+			g->vars[n++] = g->vars[i];
+		}
+		g->n_vars = n;
+		renumber(g, to);
+		for (int k = 0; k < g->n_subs; k++)
+			renumber(g->subs[k], to);
+	}
+	free(used);
+	free(to);
+}
+
 /* ---- the network's own operators ---- */
 
 /*
@@ -170,11 +348,11 @@ static int call_once(struct tfl_lower *l)
 static int variable(struct tfl_lower *l, const weft_tensor *t)
 {
 	char name[2 * MAX_NAME + 2];
-	const struct tfl_op *handle = tfl_has(l, 0) ? maker(l->m, fb_i32_at(&l->m->b, &l->op->in, 0)) : NULL;
+	const struct tfl_handle h = tfl_has(l, 0) ? tfl_handle_of(l, fb_i32_at(&l->m->b, &l->op->in, 0)) : (struct tfl_handle){ NULL, NULL };
 
-	if (!handle)
+	if (!h.op)
 		return tfl_fail(l, -ENOTSUP, "operand 0 is no variable");
-	int err = handle_name(l, l->m, handle, name);
+	int err = handle_name(l, h.m, h.op, name);
 	if (err)
 		return err;
 	int i = find(l, name);
@@ -221,6 +399,7 @@ int tfl_variable_op(struct tfl_lower *l, const char *name)
 	switch (l->op->code) {
 	case TFL_VAR_HANDLE: return 1;
 	case TFL_CALL_ONCE: err = call_once(l); return err ? err : 1;
+	case TFL_READ_VARIABLE: return fold_read(l);
 	case TFL_ASSIGN_VARIABLE: break;
 	default: return 0;
 	}

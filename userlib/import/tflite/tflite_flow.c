@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * WHILE and IF with their subgraphs, which become sub-graphs of WHILE_LOOP and
+ * COND_IF.
+ *
+ * A subgraph of the file is lowered anew for each operator that names it, with
+ * the shapes that the operator's operands have. Operands that are constant, and
+ * that no round of a loop changes, are constants of the sub-graph, too, so that
+ * weights and shapes stay known before the run. Operands of type RESOURCE have no
+ * value: they only say which variable is meant (tflite_variable.c).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tflite_lower.h"
+
+#define MAX_CALLS 32               /* how deep subgraphs may name subgraphs */
+#define MAX_VALUES (WEFT_OP_MAX_INPUTS - 1)
+
+/* What the operator at hand hands to a subgraph. */
+struct call {
+	int n;                     /* number of operands */
+	int tensor[MAX_VALUES];    /* each as a file tensor */
+	int value[MAX_VALUES];     /* and as a graph tensor, or one of these */
+};
+enum { CONSTANT = -1, RESOURCE = -2 };
+
+/* Returns the file tensor that element k of list v names, or -EINVAL if there is none. */
+static int element(struct tfl_lower *l, const struct fb_vec *v, int k, const char *what)
+{
+	int i = fb_i32_at(&l->m->b, v, (uint32_t)k);
+
+	return i >= 0 && i < l->m->n_tensors ? i : tfl_fail(l, -EINVAL, "%s %d: tensor %d of %d", what, k, i, l->m->n_tensors);
+}
+
+static bool is_resource(const struct tfl_lower *l, int tensor)
+{
+	return tfl_file_tensor(l, tensor)->type == TFL_RESOURCE;
+}
+
+/*
+ * Makes input k of subgraph s, a file tensor there, what the caller hands to it: a constant, an input
+ * of the sub-graph with the operand's shape, or nothing for a resource. Returns 0, -EINVAL if type or
+ * rank differ, or another negative errno.
+ */
+static int take(struct tfl_lower *s, const struct call *c, int k)
+{
+	int i = element(s, &s->m->inputs, k, "input");
+	weft_tensor t;
+
+	if (i < 0)
+		return i;
+	if (is_resource(s, i) || c->value[k] == RESOURCE)
+		return is_resource(s, i) && c->value[k] == RESOURCE ? 0 : tfl_fail(s, -EINVAL, "input %d: a variable and a value", k);
+	if (s->seen[i] >= 0 || tfl_file_tensor(s, i)->data)
+		return tfl_fail(s, -EINVAL, "input %d: tensor %d has a value already", k, i);
+	if (c->value[k] == CONSTANT)
+		return tfl_bind_const(s, i, s->parent, c->tensor[k]);
+	const weft_tensor *of = &s->parent->g->tensors[c->value[k]].t;
+	s->tensors[i].dim = of->dim;       /* the file may leave extents open, and write anything for them */
+	int err = tfl_shape(s, i, &t);
+	s->tensors[i].dim = NULL;
+	if (err)
+		return err;
+	if (t.dtype != of->dtype || t.rank != of->rank)
+		return tfl_fail(s, -EINVAL, "input %d: %s of rank %d, the operand is %s of rank %d", k, weft_dtype_name(t.dtype), t.rank,
+		                weft_dtype_name(of->dtype), of->rank);
+	int g = tfl_input(s, i, of);
+	if (g >= 0)
+		s->g->inputs[s->g->n_inputs++] = g;
+	return g < 0 ? g : 0;
+}
+
+/*
+ * Makes output k of subgraph s an output of the sub-graph; a constant, an input or an output by a
+ * copy, since each output needs a tensor of its own. Returns 0 or a negative errno.
+ */
+static int give(struct tfl_lower *s, int k)
+{
+	int i = element(s, &s->m->outputs, k, "output"), g = i < 0 ? i : tfl_value_of(s, i);
+
+	if (g < 0)
+		return g;
+	const struct weft_gtensor *t = &s->g->tensors[g];
+	if (t->is_input || t->is_output || t->t.data) {
+		s->i_y = i;
+		if ((s->src = weft_graph_src(s->g, s->m->n_ops + k, "OUTPUT")) < 0)
+			return tfl_fail(s, -ENOMEM, "out of memory");
+		if ((g = tfl_copy(s, g)) < 0)
+			return g;
+		s->g->srcs[s->src].out = g;
+	}
+	s->g->tensors[g].is_output = true;
+	s->g->outputs[s->g->n_outputs++] = g;
+	return 0;
+}
+
+/*
+ * Lowers subgraph s, whose tables are allocated, for call c: inputs, operators, and those outputs that
+ * are no resource and for which given (NULL: all) does not say constant. Returns 0 or a negative errno.
+ */
+static int lower_subgraph(struct tfl_lower *s, const struct call *c, const struct call *given)
+{
+	int err = 0;
+
+	for (int k = 0; !err && k < c->n; k++)
+		err = take(s, c, k);
+	if (!err)
+		err = tfl_lower_all(s);
+	for (int k = 0; !err && k < (int)s->m->outputs.n; k++)
+		if (!given || given->value[k] >= 0)
+			err = give(s, k);
+	return err ? err : tfl_codes_finish(s);
+}
+
+/*
+ * Allocates what subgraph s needs: an empty graph with room for its ports, and the tables by file
+ * tensor. Returns 0, -EINVAL if it has other numbers of ports than wanted or the file's room is used
+ * up, or -ENOMEM.
+ */
+static int prepare(struct tfl_lower *s, int n_in, int n_out)
+{
+	if ((int64_t)s->m->inputs.n != n_in || (int64_t)s->m->outputs.n != n_out)
+		return tfl_fail(s, -EINVAL, "%u inputs and %u outputs, not %d and %d", (unsigned)s->m->inputs.n, (unsigned)s->m->outputs.n,
+		                n_in, n_out);
+	s->room -= (int64_t)sizeof(weft_graph) + 64 * (int64_t)(s->m->n_tensors + s->m->n_ops);
+	if (s->room < 0)
+		return tfl_fail(s, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", s->m->b.len);
+	s->g = weft_graph_new("");
+	if (!s->g)
+		return tfl_fail(s, -ENOMEM, "out of memory");
+	s->g->inputs = calloc((size_t)n_in + 1, sizeof *s->g->inputs);
+	s->g->outputs = calloc((size_t)n_out + 1, sizeof *s->g->outputs);
+	return s->g->inputs && s->g->outputs ? tfl_tables(s) : tfl_fail(s, -ENOMEM, "out of memory");
+}
+
+/*
+ * Lowers subgraph `index` of the file for the operator at hand into a new sub-graph of the network,
+ * which *g receives. It has n_out outputs, of which those count that lower_subgraph() names. Returns
+ * 0, -ENOTSUP if subgraphs are nested too deeply, or another negative errno.
+ */
+static int call(struct tfl_lower *l, int index, const struct call *c, int n_out, const struct call *given, weft_graph **g)
+{
+	struct tfl_model m;
+	struct tfl_lower s = { .m = &m, .parent = l, .i_sub = index, .msg = l->msg, .room = l->room, .activations = l->activations, .o = l->o };
+	int depth = 0;
+
+	for (const struct tfl_lower *p = l; p; p = p->parent)
+		depth++;
+	if (depth > MAX_CALLS)
+		return tfl_fail(l, -ENOTSUP, "subgraphs nested more than %d deep", MAX_CALLS);
+	int err = index < 1 ? tfl_fail(l, -EINVAL, "subgraph %d", index) : tfl_read_subgraph(&m, l->m, (uint32_t)index);
+	if (err)
+		return err;
+	s.tensors = m.tensors;
+	s.o.backbone = false;
+	if (!(err = prepare(&s, c->n, n_out)))
+		err = lower_subgraph(&s, c, given);
+	tfl_free_tables(&s);
+	tfl_release(&m);
+	l->room = s.room;
+	l->activations = s.activations;
+	if (err) {
+		weft_graph_free(s.g);
+		return l->err = err;
+	}
+	*g = s.g;
+	return weft_graph_sub(tfl_outermost(l)->g, s.g) < 0 ? tfl_fail(l, -ENOMEM, "out of memory") : 0;
+}
+
+/*
+ * Fills c with the operands of the operator at hand from `first` on: graph tensors, or CONSTANT for
+ * those of which may_bind says so (NULL: all constants). Returns 0, -ENOTSUP if there are too many,
+ * or another negative errno.
+ */
+static int operands(struct tfl_lower *l, int first, const bool *may_bind, struct call *c)
+{
+	c->n = (int)l->op->in.n - first;
+	if (c->n > MAX_VALUES || c->n < 0)
+		return tfl_fail(l, -ENOTSUP, "%u operands; at most %d", (unsigned)l->op->in.n, first + MAX_VALUES);
+	for (int k = 0; k < c->n; k++) {
+		if ((c->tensor[k] = tfl_operand(l, first + k)) < 0)
+			return c->tensor[k];
+		if (is_resource(l, c->tensor[k]))
+			c->value[k] = RESOURCE;
+		else if (tfl_is_const(l, first + k) && (!may_bind || may_bind[k]))
+			c->value[k] = CONSTANT;
+		else if ((c->value[k] = tfl_value(l, first + k)) < 0)
+			return c->value[k];
+	}
+	return 0;
+}
+
+/*
+ * Emits operator op with sub-graphs g on the operands in[0..n_in-1]; its results are those of the
+ * operator at hand for which `given` (NULL: all) has a value, with the shapes of g[1]'s outputs.
+ * Returns 0 or a negative errno.
+ */
+static int emit(struct tfl_lower *l, weft_opcode op, weft_graph *const g[2], const int *in, int n_in, const struct call *given)
+{
+	weft_attr a = { .flow = { .graph = { g[0], g[1] } } };
+	struct tfl_many many = { .n = 0 };
+
+	for (int k = 0; k < (int)l->op->out.n; k++)
+		if (!given || given->value[k] >= 0) {
+			if (many.n == WEFT_OP_MAX_OUTPUTS)
+				return tfl_fail(l, -ENOTSUP, "more than %d results", WEFT_OP_MAX_OUTPUTS);
+			many.t[many.n] = g[1]->tensors[g[1]->outputs[many.n]].t;
+			many.result[many.n++] = k;
+		}
+	int err = tfl_step_many(l, op, &a, in, n_in, &many);
+	if (!err && many.n)
+		l->g->srcs[l->src].out = l->g->ops[l->g->n_ops - 1].out[0];
+	return err;
+}
+
+static bool same_shape(const weft_tensor *a, const weft_tensor *b)
+{
+	return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->dim, b->dim, sizeof a->dim);
+}
+
+/* ---- WHILE ---- */
+
+/*
+ * Says in may_bind which operands of the WHILE at hand no round changes: subgraph `body` hands its
+ * input on as its output, and nothing outside needs the result. Returns 0 or a negative errno.
+ */
+static int find_invariant(struct tfl_lower *l, int body, bool *may_bind)
+{
+	const int n = (int)l->op->in.n;
+	struct tfl_model m;
+
+	if (body < 1)
+		return tfl_fail(l, -EINVAL, "subgraph %d", body);
+	if (n > MAX_VALUES || l->op->out.n != l->op->in.n)
+		return tfl_fail(l, n > MAX_VALUES ? -ENOTSUP : -EINVAL, "%d operands and %u results; as many, and at most %d", n,
+		                (unsigned)l->op->out.n, MAX_VALUES);
+	int err = tfl_read_subgraph(&m, l->m, (uint32_t)body);
+	if (err)
+		return err;
+	for (int k = 0; k < n; k++) {
+		int y = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
+
+		may_bind[k] = k < (int)m.inputs.n && k < (int)m.outputs.n && y >= 0 && y < l->m->n_tensors && !l->is_output[y] &&
+		              fb_i32_at(&m.b, &m.inputs, (uint32_t)k) == fb_i32_at(&m.b, &m.outputs, (uint32_t)k);
+	}
+	tfl_release(&m);
+	return 0;
+}
+
+/*
+ * Lowers the WHILE at hand: subgraph 0 says whether another round follows, subgraph 1 is one round.
+ * Returns 0, -ENOTSUP if a value changes its shape from round to round, or another negative errno.
+ */
+static int lower_while(struct tfl_lower *l)
+{
+	bool may_bind[MAX_VALUES];
+	int index[2], in[MAX_VALUES], n_in = 0;
+	struct call c;
+	weft_graph *g[2];
+	int err = tfl_option(l, OPTIONS_WHILE, WHILE_CONDITION, 4, 0, &index[0]);
+
+	if (err || (err = tfl_option(l, OPTIONS_WHILE, WHILE_BODY, 4, 0, &index[1])) || (err = find_invariant(l, index[1], may_bind)) ||
+	    (err = operands(l, 0, may_bind, &c)) || (err = call(l, index[0], &c, 1, NULL, &g[0])) ||
+	    (err = call(l, index[1], &c, c.n, &c, &g[1])))
+		return err;
+	for (int k = 0; k < c.n; k++) {
+		if (c.value[k] < 0)
+			continue;
+		const weft_tensor *y = &g[1]->tensors[g[1]->outputs[n_in]].t, *x = &l->g->tensors[c.value[k]].t;
+		if (!same_shape(x, y))
+			return tfl_fail(l, -ENOTSUP, "operand %d: rank %d of %lld elements becomes rank %d of %lld; shapes may not change while it runs",
+			                k, x->rank, (long long)weft_tensor_elements(x), y->rank, (long long)weft_tensor_elements(y));
+		in[n_in++] = c.value[k];
+	}
+	if (!n_in)
+		return tfl_fail(l, -ENOTSUP, "no operand changes from round to round");
+	for (int k = 0; k < c.n; k++)
+		if (c.value[k] == CONSTANT &&
+		    (err = tfl_bind_const(l, fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k), l, c.tensor[k])))
+			return err;
+	return emit(l, WEFT_OP_WHILE_LOOP, g, in, n_in, &c);
+}
+
+/* ---- IF ---- */
+
+/*
+ * Lowers the IF at hand. If its condition is constant, both sub-graphs are the chosen subgraph.
+ * Returns 0, -ENOTSUP if both give other shapes, or another negative errno.
+ */
+static int lower_if(struct tfl_lower *l)
+{
+	int index[2], in[WEFT_OP_MAX_INPUTS], n_in = 1, n_out = (int)l->op->out.n;
+	struct call c;
+	weft_graph *g[2];
+	int err = tfl_option(l, OPTIONS_IF, IF_THEN, 4, 0, &index[0]);
+
+	if (err || (err = tfl_option(l, OPTIONS_IF, IF_ELSE, 4, 0, &index[1])) || (err = operands(l, 1, NULL, &c)))
+		return err;
+	if ((in[0] = tfl_value(l, 0)) < 0)
+		return in[0];
+	const weft_tensor *cond = &l->g->tensors[in[0]].t;
+	if (cond->dtype != WEFT_BOOL || weft_tensor_elements(cond) != 1)
+		return tfl_fail(l, -EINVAL, "the condition is %s of %lld elements, not one bool", weft_dtype_name(cond->dtype),
+		                (long long)weft_tensor_elements(cond));
+	if (cond->data)
+		index[0] = index[1] = index[*(const uint8_t *)cond->data ? 0 : 1];
+	if ((err = call(l, index[0], &c, n_out, NULL, &g[0])) || (err = call(l, index[1], &c, n_out, NULL, &g[1])))
+		return err;
+	for (int k = 0; k < n_out; k++)
+		if (!same_shape(&g[0]->tensors[g[0]->outputs[k]].t, &g[1]->tensors[g[1]->outputs[k]].t))
+			return tfl_fail(l, -ENOTSUP, "result %d has another shape in each subgraph, known only when the network runs", k);
+	for (int k = 0; k < c.n; k++)
+		if (c.value[k] >= 0)
+			in[n_in++] = c.value[k];
+	return n_out ? emit(l, WEFT_OP_COND_IF, g, in, n_in, NULL) : 0;
+}
+
+int tfl_flow_op(struct tfl_lower *l, const char *name)
+{
+	if (l->op->code != TFL_WHILE && l->op->code != TFL_IF)
+		return 0;
+	if ((l->src = weft_graph_src(l->g, l->i_op, name)) < 0)
+		return tfl_fail(l, -ENOMEM, "out of memory");
+	int err = l->op->code == TFL_WHILE ? lower_while(l) : lower_if(l);
+	return err ? err : 1;
+}

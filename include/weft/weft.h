@@ -217,7 +217,7 @@ struct weft_session_options {
 	bool check;                /* compare every tensor that the device makes with golden */
 	bool for_rtl;              /* model: compile for the features of the RTL, which may have fewer */
 	bool strict;               /* refuse a network with operators on the host in its middle */
-	bool keep;                 /* keep every tensor for weft_session_kept() */
+	bool keep;                 /* keep every tensor for weft_session_kept(); a network compiled for it computes all channels */
 	const char *rtl_dir;       /* see weft/dev.h */
 	const char *wave;          /* RTL: record waves to this FST file; NULL: record none */
 	int64_t wave_cmd;          /* command, as weft_net_disassemble() counts, around which to record; -1: the whole run */
@@ -331,6 +331,12 @@ struct weft_report {
 	 */
 	const char **switches;
 	int n_switches;
+	/*
+	 * Channels of all convolutions' results, and how many of them no step makes: constants, which later biases
+	 * hold, and channels that nothing reads. `macs` counts their multiplications all the same, as the network
+	 * states them, so utilization can exceed 1. A comparison with golden looks at the channels that are made.
+	 */
+	uint64_t channels, folded;
 };
 
 /* How weft_session_run_segments() runs segments. */

@@ -431,12 +431,38 @@ static int draw_bias(struct maker *m, int64_t oc, double reach)
 	return new_const(m, wide ? WEFT_INT48 : WEFT_INT32, 1, &n, b);
 }
 
-static int draw_weights(struct maker *m, const int64_t dim[4])
+/*
+ * In a third of the convolutions, let channels have no weights but the zero point, as in pruned networks: indices
+ * of two axes of the weights, [0] and [3] of a CONV2D, [2] of a depthwise one. These are drawn from a sequence of
+ * their own, so that all else is the same with and without them.
+ */
+static void prune(const struct maker *m, weft_opcode op, int zp, const int64_t dim[4], int8_t *w)
+{
+	struct maker own = { .rng = m->rng ^ 0x5851f42d4c957f2du };
+	int axis[2] = { op == WEFT_OP_CONV2D ? 0 : 2, op == WEFT_OP_CONV2D ? 3 : 2 };
+	bool dead[2][256] = { { false } };
+
+	if (!chance(&own, 33))
+		return;
+	for (int k = 0; k < 2; k++) {
+		int percent = chance(&own, 30) ? 0 : (int)draw(&own, 1, 100);
+		for (int64_t i = 0; i < dim[axis[k]] && i < 256; i++)
+			dead[k][i] = chance(&own, percent);
+	}
+	for (int64_t i = 0; i < dim[0] * dim[1] * dim[2] * dim[3]; i++) {
+		int64_t at[4] = { i / (dim[1] * dim[2] * dim[3]), 0, i / dim[3] % dim[2], i % dim[3] };
+		if ((at[axis[0]] < 256 && dead[0][at[axis[0]]]) || (at[axis[1]] < 256 && dead[1][at[axis[1]]]))
+			w[i] = (int8_t)zp;
+	}
+}
+
+static int draw_weights(struct maker *m, weft_opcode op, int zp, const int64_t dim[4])
 {
 	int64_t n = dim[0] * dim[1] * dim[2] * dim[3];
 	int8_t *w = must(malloc((size_t)n));
 
 	fill_int8(m, w, n);
+	prune(m, op, zp, dim, w);
 	return new_const(m, WEFT_INT8, 4, dim, w);
 }
 
@@ -463,7 +489,7 @@ static int convolve(struct maker *m, weft_opcode op, int x, const struct axis a[
 		.stride = { (int)a[0].stride, (int)a[1].stride }, .dilation = { (int)a[0].dilation, (int)a[1].dilation },
 		.x_zp = x_zp(m), .w_zp = chance(m, 80) ? 0 : draw_int8(m), .acc = acc,
 	} };
-	int w = draw_weights(m, w_dim), b = draw_bias(m, oc, noise);
+	int w = draw_weights(m, op, at.conv.w_zp, w_dim), b = draw_bias(m, oc, noise);
 	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, oc };
 	int y = emit(m, op, &at, (int[]){ x, w, b }, 3, acc, 4, dim);
 	y = requantise(m, y, oc, half_range(m) / 2 / noise, acc == WEFT_INT32 ? 2147483648.0 : ldexp(1, 47));

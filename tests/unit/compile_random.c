@@ -40,14 +40,16 @@ static void run_all(weft_dtype type, bool alu)
 	uint64_t n_config = type == WEFT_INT8 && !alu ? 4 : 3;
 	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / (alu ? 6 : type == WEFT_FP8E4M3 ? 3 : 1);
 
-	on_device = 0;
+	on_device = compile_run_folded = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		int k = (int)((seed + i) % n_config);
 		one(seed + i, config[k].name, config[k].lanes, 0, (seed + i) % 16 == 0, type, alu);
 		one(seed + i, config[k].name, config[k].lanes, config[k].small, false, type, alu);
 	}
-	print_message("%llu elements made on the device\n", (unsigned long long)on_device);
+	print_message("%llu elements made on the device, %llu channels folded\n", (unsigned long long)on_device,
+	              (unsigned long long)compile_run_folded);
 	assert_true(on_device > 1000);
+	assert_true(type == WEFT_FP8E4M3 ? !compile_run_folded : n < 50 || compile_run_folded > 100);
 }
 
 static void random_graphs(void **state)

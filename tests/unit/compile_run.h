@@ -171,11 +171,17 @@ static void compare_arena(struct compile_run *c, int step)
 	}
 }
 
+/* Channels that the programs which ran so far did not compute, over all their tensors. */
+static uint64_t compile_run_folded;
+
 /* Every element that the device makes is named once; of a CONCAT those that it had to copy. */
 static void check_complete(struct compile_run *c)
 {
 	for (int t = 0; t < c->p->n_tensors; t++) {
-		uint64_t n = (uint64_t)weft_tensor_elements(&c->g->tensors[t].t);
+		const weft_tensor *x = &c->g->tensors[t].t;
+		uint64_t folded = c->p->tensors[t].folded, n = (uint64_t)weft_tensor_elements(x);
+		compile_run_folded += folded;
+		n -= folded ? n / (uint64_t)x->dim[x->rank - 1] * folded : 0;
 		int op = c->g->tensors[t].producer;
 		bool concat = op >= 0 && c->g->ops[op].op == WEFT_OP_CONCAT;
 		uint64_t most = c->p->tensors[t].on_npu || concat ? n : 0, least = c->p->tensors[t].on_npu ? n : 0;

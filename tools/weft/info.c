@@ -33,6 +33,7 @@ static void print_shares(const struct weft_session_options *so, const struct wef
 	printf("on the NPU (%s): %.1f %% of %llu MACs, %.1f %% of the cycles (%llu; the host's %.3g ms taken as cycles at 100 MHz), "
 	       "%d switch%s between NPU and host\n", so->config, percent(share_of_macs(r)), (unsigned long long)r->macs_all,
 	       percent(r->npu_cycles), (unsigned long long)r->estimate, r->host_ms, r->n_switches, r->n_switches == 1 ? "" : "es");
+	print_folded(r);
 }
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
@@ -107,6 +108,8 @@ static int print_plan_json(const weft_net *net, const struct weft_session_option
 	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "host_ms", r->host_ms);
 	cJSON_AddNumberToObject(j, "npu_cycles_share", r->npu_cycles);
+	cJSON_AddNumberToObject(j, "channels", (double)r->channels);
+	cJSON_AddNumberToObject(j, "folded_channels", (double)r->folded);
 	cJSON_AddNumberToObject(j, "switches", r->n_switches);
 	cJSON *at = cJSON_AddArrayToObject(j, "switch_tensors");
 	for (int i = 0; i < r->n_switches; i++)

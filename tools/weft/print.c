@@ -129,6 +129,8 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
 	cJSON_AddNumberToObject(j, "utilization", r->utilization);
+	cJSON_AddNumberToObject(j, "channels", (double)r->channels);
+	cJSON_AddNumberToObject(j, "folded_channels", (double)r->folded);
 	cJSON *check = r->checked ? cJSON_AddObjectToObject(j, "check") : cJSON_AddNullToObject(j, "check");
 	if (r->checked) {
 		cJSON_AddNumberToObject(check, "tensors", (double)r->tensors);
@@ -147,6 +149,13 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddNumberToObject(j, "seconds", r->seconds);
 	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds : 0);
 	return print_tree(j);
+}
+
+void print_folded(const struct weft_report *r)
+{
+	if (r->folded)
+		printf("%llu of %llu channels of convolutions are not computed: constants, or nothing reads them\n",
+		       (unsigned long long)r->folded, (unsigned long long)r->channels);
 }
 
 /* What the units did, in percent of all cycles. */
@@ -181,6 +190,7 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 		printf("%llu cycles on the card (estimate %llu), utilization %.1f %%, %.4f s with transfers\n",
 		       (unsigned long long)r->cycles, (unsigned long long)r->estimate, 100 * r->utilization, r->seconds);
 	}
+	print_folded(r);
 	if (r->checked)
 		printf("checked %llu tensors, %llu elements: %llu mismatches\n", (unsigned long long)r->tensors,
 		       (unsigned long long)r->elements, (unsigned long long)r->mismatches);

@@ -165,6 +165,9 @@ const char *memory_name(const struct weft_session_options *o);
 typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs, double speed);
 int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user);
 
+/** A line that says how many channels of convolutions are not computed; nothing if all are. */
+void print_folded(const struct weft_report *r);
+
 /** The report as a table. */
 void print_report(const struct weft_session_options *o, const struct weft_report *r);
 

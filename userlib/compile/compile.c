@@ -10,6 +10,7 @@
 
 #include <weft/file.h>
 
+#include "userlib/compile/fold/fold.h"
 #include "userlib/compile/plan/plan.h"
 
 /* Attempts before all runs on the host. Not measured: each forbids one operator, and few networks need any. */
@@ -29,6 +30,8 @@ struct attempt {
 	char **forbidden;      /* for each operator of the graph why it cannot run on the device, or NULL */
 	int step_nodes;        /* nodes of one NPU step at most */
 	bool no_im2col;        /* windows are not copied side by side (lower/im2col.c) */
+	bool *whole;           /* for each tensor of the graph: none of its channels is folded */
+	struct folding *fold;  /* the graph without the channels that nothing needs; NULL: all are computed */
 };
 
 /* Has any operand or result of operator o of graph g no elements, since a dimension of it is 0? */
@@ -203,7 +206,8 @@ static int compile_steps(struct cc *cc)
 /*
  * Run all stages of one attempt in their order, from views to the program's tables. With the option no_fuse,
  * pixel groups and im2col are left out; with a->no_im2col, im2col is. Returns 0 with cc->p complete; -ENOMEM,
- * -E2BIG, or -ERANGE: cc->bad_node is a node that cannot be expressed.
+ * -E2BIG, or -ERANGE: cc->bad_node is a node that cannot be expressed, or if that is -1, a->whole has become
+ * more.
  */
 static int run_passes(struct cc *cc, const struct attempt *a)
 {
@@ -216,10 +220,14 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 	if (!a->no_im2col && !cc->o->no_fuse && (err = cc_im2col(cc)))
 		return err;
 	cc_flatten_rows(cc);
-	if ((err = cc_order_nodes(cc)) || (err = cc_pack_weights(cc)) || (err = make_steps(cc, a->step_nodes)) ||
-	    (err = compile_steps(cc)))
+	if ((err = cc_order_nodes(cc)))
 		return err;
-	return cc_program_tables(cc);
+	if (a->fold && fold_pin_host(a->fold, cc, a->whole))
+		return -ERANGE;
+	if ((err = cc_pack_weights(cc)) || (err = make_steps(cc, a->step_nodes)) || (err = compile_steps(cc)) ||
+	    (err = cc_program_tables(cc)))
+		return err;
+	return a->fold ? fold_restore(a->fold, cc->p) : 0;
 }
 
 /*
@@ -244,42 +252,75 @@ static int forbid(struct cc *cc, struct attempt *a)
 }
 
 /*
+ * Fold the channels of the graph anew (fold/), but not those of tensors in a->whole, and with none if the options
+ * say so. Returns 0 or -ENOMEM.
+ */
+static int fold_anew(const struct cc *base, struct attempt *a)
+{
+	fold_free(a->fold);
+	a->fold = NULL;
+	if (base->o->host_only || base->o->no_fuse || base->o->no_fold)
+		return 0;
+	return fold_channels(base->full, (int)base->n, a->whole, &a->fold);
+}
+
+/*
+ * Make `a` fit for the next attempt after the one of *cc, number k, has failed with err. Returns -ERANGE if there is to be
+ * another one, or the errno with which the compilation fails. *k grows if only the last attempt is left.
+ */
+static int next_attempt(struct cc *cc, struct attempt *a, int err, int *k)
+{
+	if (err == -ERANGE && cc->bad_node >= 0)
+		return forbid(cc, a) ? -ENOMEM : -ERANGE;
+	if (err != -E2BIG || *k >= MAX_ATTEMPTS)
+		return err;
+	/* Shorter steps; if even those do not do, all on the host. */
+	a->step_nodes /= 2;
+	if (!a->step_nodes)
+		*k = MAX_ATTEMPTS - 1;
+	return -ERANGE;
+}
+
+/*
  * Attempt to compile the graph of *base until an attempt succeeds. After each attempt that a node made fail,
  * forbid() removes the cause; after one whose stream or memory became too large (-E2BIG), NPU steps may have
- * half as many nodes. Once MAX_ATTEMPTS have failed, or steps cannot become shorter, the last attempt puts
- * all operators on the host. Returns 0 with *p set (the caller frees it), -ENOMEM, or the errno with which
- * the last attempt failed.
+ * half as many nodes; after one that put a folded tensor on the host, that tensor is whole. Once MAX_ATTEMPTS
+ * have failed, or steps cannot become shorter, the last attempt puts all operators on the host. Returns 0 with
+ * *p set (the caller frees it), -ENOMEM, or the errno with which the last attempt failed.
  */
 static int compile(struct cc *base, weft_program **p)
 {
-	struct attempt a = { calloc((size_t)base->g->n_ops + 1, sizeof(char *)), STEP_NODES, false };
+	struct attempt a = { .forbidden = calloc((size_t)base->g->n_ops + 1, sizeof(char *)), .step_nodes = STEP_NODES,
+	                     .whole = calloc((size_t)base->g->n_tensors + 1, 1) };
 	struct weft_compile_options host = *base->o;
-	int err = a.forbidden ? -ERANGE : -ENOMEM;
+	int err = a.forbidden && a.whole && !fold_anew(base, &a) ? -ERANGE : -ENOMEM;
 
 	host.host_only = true;
 	for (int k = 0; err == -ERANGE && k <= MAX_ATTEMPTS; k++) {
 		struct cc cc = *base;
-		if (k == MAX_ATTEMPTS)
+		if (k == MAX_ATTEMPTS) {
 			cc.o = &host;
+			fold_free(a.fold);
+			a.fold = NULL;
+		}
+		cc.g = a.fold ? &a.fold->g : base->full;
 		err = run_passes(&cc, &a);
 		if (!err) {
 			*p = cc.p;
 			cc.p = NULL;
-		} else if (err == -ERANGE && cc.bad_node >= 0) {
-			if (forbid(&cc, &a))
-				err = -ENOMEM;
-		} else if (err == -E2BIG && k < MAX_ATTEMPTS) {
-			/* Shorter steps; if even those do not do, all on the host. */
-			a.step_nodes /= 2;
-			if (!a.step_nodes)
-				k = MAX_ATTEMPTS - 1;
-			err = -ERANGE;
+		} else {
+			err = next_attempt(&cc, &a, err, &k);
 		}
+		bool stale = err == -ERANGE && cc.bad_node < 0;
 		cc_clear(&cc);
+		if (stale && fold_anew(base, &a))
+			err = -ENOMEM;
 	}
 	for (int i = 0; a.forbidden && i < base->g->n_ops; i++)
 		free(a.forbidden[i]);
 	free(a.forbidden);
+	free(a.whole);
+	fold_free(a.fold);
 	return err;
 }
 
@@ -295,7 +336,7 @@ static int compile(struct cc *base, weft_program **p)
 int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft_program **p, char *msg)
 {
 	static const struct weft_compile_options none;
-	struct cc cc = { .g = g, .o = o ? o : &none, .msg = msg };
+	struct cc cc = { .g = g, .full = g, .o = o ? o : &none, .msg = msg };
 	const char *name = cc.o->config ? cc.o->config : "w16";
 
 	cc.cfg = cc.o->of_model ? weft_config_of_model(name) : weft_config_find(name);

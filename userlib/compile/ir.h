@@ -271,7 +271,8 @@ struct cmds {
 
 /* One attempt to compile a graph. */
 struct cc {
-	const weft_graph *g;
+	const weft_graph *g;   /* what is compiled */
+	const weft_graph *full;   /* the caller's graph: g, or if channels were folded (fold/), what g was made of */
 	const struct weft_config *cfg;
 	const struct weft_compile_options *o;
 	weft_program *p;       /* being made */

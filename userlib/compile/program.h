@@ -43,7 +43,9 @@ enum weft_place {
 
 struct weft_ptensor {          /* one per graph tensor, same index */
 	uint8_t place;         /* enum weft_place */
-	bool on_npu;           /* NPU steps make all of it: debug records name all its elements */
+	bool on_npu;           /* NPU steps make all of it: debug records name all its elements but those of folded channels */
+	uint32_t folded;       /* channels (indices along the last dimension) that no step makes, since nothing needs them
+	                        * (fold/); the tensor then is nowhere in memory */
 	int32_t alias_of;      /* the tensor that has the same elements in the same order; -1: none */
 	int32_t first_step, last_step;   /* steps in which its bytes in the arena are first written and last read */
 	uint64_t offset;       /* ARENA: bytes from its start, a multiple of 64 */
@@ -145,7 +147,8 @@ struct weft_compile_options {
 	bool of_model;         /* for the functional model, which may have more features than the RTL */
 	bool quick;            /* the first plan that fits, nothing tuned: for tests of many programs */
 	uint8_t threads;       /* to compile with, at most; 0: one. The program does not depend on it */
-	uint8_t reserved[45];
+	bool no_fold;          /* compute also channels that nothing needs (fold/): for comparison */
+	uint8_t reserved[44];
 };
 
 /**

@@ -163,7 +163,7 @@ static int finish_ops(struct cc *cc)
 		struct weft_pop *o = &p->ops[i];
 
 		err = op_reason(cc, i);
-		*o = (struct weft_pop){ .into = -1, .step = -1, .stripes = -1, .macs = macs_of(cc->g, &cc->g->ops[i]) };
+		*o = (struct weft_pop){ .into = -1, .step = -1, .stripes = -1, .macs = macs_of(cc->full, &cc->full->ops[i]) };
 		o->reason = cc->ops[i].reason;
 		cc->ops[i].reason = NULL;
 		if (c->state == OP_HOST)

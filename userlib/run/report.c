@@ -222,6 +222,20 @@ static void add_cycles(struct weft_report *r, const weft_session *s, int *group,
 	whole_cycles(r, false);
 }
 
+/* Counts in *r the channels of the results of all convolutions of program p, and those that no step makes. */
+static void count_channels(struct weft_report *r, const weft_program *p)
+{
+	const weft_graph *g = p->graph;
+
+	for (int i = 0; i < g->n_ops; i++) {
+		if (g->ops[i].op != WEFT_OP_CONV2D && g->ops[i].op != WEFT_OP_DEPTHWISE_CONV2D)
+			continue;
+		const weft_tensor *y = &g->tensors[g->ops[i].out[0]].t;
+		r->channels += (uint64_t)y->dim[y->rank - 1];
+		r->folded += p->tensors[g->ops[i].out[0]].folded;
+	}
+}
+
 /*
  * Makes a report with one entry for each group of source operators: what is known without a run, and
  * what the session's last run measured for each operator, if there was one. weft_report_free() frees
@@ -259,6 +273,7 @@ struct weft_report *weft_report_new(const weft_session *s)
 			r->macs += s->p->ops[i].macs;
 		r->macs_all += s->p->ops[i].macs;
 	}
+	count_channels(r, s->p);
 	add_cycles(r, s, group, entry_of);
 	for (int i = 0; i < s->p->n_steps; i++)
 		r->estimate += s->p->steps[i].estimate[s->o.memory];

@@ -101,15 +101,15 @@ static int open_device(weft_session *s, char *msg)
 
 /*
  * Sets s->p to the net's loaded program if it is for the session's configuration, otherwise to one
- * compiled now, which the session owns. With plan false everything is planned on the host, which is all
- * that golden needs. A second call compiles the session's plan (s->plan). Returns 0 or a negative errno
+ * compiled now, which the session owns, without folding channels if all tensors are to be kept. With plan
+ * false everything is planned on the host, which is all that golden needs. A second call compiles the session's plan (s->plan). Returns 0 or a negative errno
  * with one line in msg.
  */
 static int get_program(weft_session *s, bool plan, char *msg)
 {
 	struct weft_compile_options c = { .config = s->cfg->name, .host_only = !plan,
 	                                  .threads = (uint8_t)(s->o.threads > UINT8_MAX ? UINT8_MAX : s->o.threads),
-	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
+	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl, .no_fold = s->o.keep };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))

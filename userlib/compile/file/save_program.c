@@ -80,7 +80,7 @@ void save_tensors(struct io *io, weft_program *p)
 {
 	void *v = p->tensors;
 
-	io_count(io, &p->n_tensors, 30);
+	io_count(io, &p->n_tensors, 34);
 	if (p->n_tensors > SAVE_MAX_TENSORS)
 		io_fail(io, "more tensors than a container holds");
 	if (!room(io, &v, (size_t)p->n_tensors, sizeof *p->tensors))
@@ -90,6 +90,7 @@ void save_tensors(struct io *io, weft_program *p)
 		struct weft_ptensor *t = &p->tensors[i];
 		io_u8(io, &t->place);
 		io_bool(io, &t->on_npu);
+		io_u32(io, &t->folded);
 		io_i32(io, &t->alias_of);
 		io_i32(io, &t->first_step);
 		io_i32(io, &t->last_step);

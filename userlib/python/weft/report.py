@@ -56,6 +56,8 @@ class Report:
     macs_all: int         #: of all operators, wherever they run
     npu_cycles: float     #: the NPU's part of all cycles, the host's time taken as cycles at 100 MHz
     switches: List[str]   #: tensors that the NPU makes and the host reads, or the other way round
+    channels: int         #: of all convolutions' results
+    folded: int           #: channels of these that no step makes, since nothing needs them
     ops: List[OperatorReport]
 
     def to_pandas(self) -> Any:
@@ -84,6 +86,7 @@ def take(r: Any) -> Optional[Report]:
                     checked=bool(r.checked), tensors=r.tensors, elements=r.elements, mismatches=r.mismatches, first=first,
                     seconds=r.seconds, sim_cycles=r.sim_cycles,
                     macs_all=r.macs_all, npu_cycles=r.npu_cycles, switches=[text(r.switches[i]) for i in range(r.n_switches)],
+                    channels=r.channels, folded=r.folded,
                     ops=[_operator(r.ops[i]) for i in range(r.n_ops)])
     lib.weft_report_free(r)
     return report

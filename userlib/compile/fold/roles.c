@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How operators treat channels, and what of their constant operands belongs to which. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold.h"
+#include "sim/golden/dtype.h"
+
+int64_t fold_get(const weft_tensor *t, int64_t i)
+{
+	switch (weft_dtype_bytes(t->dtype)) {
+	case 1: return ((const int8_t *)t->data)[i];
+	case 2: return ((const int16_t *)t->data)[i];
+	case 4: return ((const int32_t *)t->data)[i];
+	default: return ((const int64_t *)t->data)[i];
+	}
+}
+
+void fold_put(weft_tensor *t, int64_t i, int64_t v)
+{
+	switch (weft_dtype_bytes(t->dtype)) {
+	case 1: ((int8_t *)t->data)[i] = (int8_t)v; break;
+	case 2: ((int16_t *)t->data)[i] = (int16_t)v; break;
+	case 4: ((int32_t *)t->data)[i] = (int32_t)v; break;
+	default: ((int64_t *)t->data)[i] = v;
+	}
+}
+
+/* Is operand k of o there, and a constant? */
+static bool is_const(const weft_graph *g, const struct weft_gop *o, int k)
+{
+	return k < o->n_in && operand_of(g, o, k)->data;
+}
+
+/* Are all operands and results integers? */
+static bool all_integers(const weft_graph *g, const struct weft_gop *o)
+{
+	for (int k = 0; k < o->n_in + o->n_out; k++) {
+		weft_dtype t = g->tensors[k < o->n_in ? o->in[k] : o->out[k - o->n_in]].t.dtype;
+		if (weft_is_float(t) || t == WEFT_BOOL)
+			return false;
+	}
+	return o->n_out == 1;
+}
+
+/* Is o a convolution of int8 or int16 with constant weights and biases, summed in int32 or int48? */
+static bool is_plain_conv(const weft_graph *g, const struct weft_gop *o)
+{
+	weft_dtype x = operand_of(g, o, 0)->dtype, y = g->tensors[o->out[0]].t.dtype;
+
+	return !is_const(g, o, 0) && is_const(g, o, 1) && is_const(g, o, 2) && (x == WEFT_INT8 || x == WEFT_INT16) &&
+	       (y == WEFT_INT32 || y == WEFT_INT48);
+}
+
+/*
+ * Is o elementwise: do all its operands have the result's channels, but for constants that may have one
+ * for all?
+ */
+static bool is_elementwise(const weft_graph *g, const struct weft_gop *o)
+{
+	const weft_tensor *y = &g->tensors[o->out[0]].t;
+
+	for (int k = 0; k < o->n_in; k++) {
+		const weft_tensor *x = operand_of(g, o, k);
+		if (x->rank != y->rank || (last_dim(x) != last_dim(y) && (!x->data || last_dim(x) != 1)))
+			return false;
+	}
+	return true;
+}
+
+/* Is every operand of o but the first a constant? */
+static bool rest_const(const weft_graph *g, const struct weft_gop *o)
+{
+	for (int k = 1; k < o->n_in; k++)
+		if (!is_const(g, o, k))
+			return false;
+	return !is_const(g, o, 0);
+}
+
+/*
+ * The role of o, of integers, if it is a RESHAPE: ROLE_PLACED if the result's channels are the operand's, or
+ * if they are those of several pixels in turn; else ROLE_OPAQUE.
+ */
+static enum role reshape_role(const weft_graph *g, const struct weft_gop *o)
+{
+	const weft_tensor *x = operand_of(g, o, 0);
+
+	return x->data || last_dim(&g->tensors[o->out[0]].t) % last_dim(x) ? ROLE_OPAQUE : ROLE_PLACED;
+}
+
+/* The role of o, of integers, if it pads, reduces, transposes or joins along axes of which the last one must be left alone. */
+static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
+{
+	int last = operand_of(g, o, 0)->rank - 1;
+
+	if (last < 0)
+		return ROLE_OPAQUE;
+	for (int k = 0; k < o->n_in; k++)
+		if (is_const(g, o, k))
+			return ROLE_OPAQUE;
+	switch (o->op) {
+	case WEFT_OP_PAD:
+		return o->attr.pad.before[last] || o->attr.pad.after[last] ? ROLE_OPAQUE : ROLE_CHANNELWISE;
+	case WEFT_OP_TRANSPOSE:
+		return o->attr.perm.perm[last] != last ? ROLE_OPAQUE : ROLE_CHANNELWISE;
+	case WEFT_OP_CONCAT:
+	case WEFT_OP_SLICE:
+		return ROLE_PLACED;
+	default:
+		return o->attr.axis.axis == last ? ROLE_OPAQUE : ROLE_CHANNELWISE;
+	}
+}
+
+/* The role of o, whose operands and results are integers and whose arguments are constant. */
+static enum role integer_role(const weft_graph *g, const struct weft_gop *o)
+{
+	switch (o->op) {
+	case WEFT_OP_CONV2D:
+		return is_plain_conv(g, o) ? ROLE_CONV : ROLE_OPAQUE;
+	case WEFT_OP_DEPTHWISE_CONV2D:
+		return is_plain_conv(g, o) ? ROLE_CHANNELWISE : ROLE_OPAQUE;
+	case WEFT_OP_RESCALE:
+	case WEFT_OP_TABLE:
+		return rest_const(g, o) && operand_of(g, o, 0)->rank ? ROLE_CHANNELWISE : ROLE_OPAQUE;
+	case WEFT_OP_AVG_POOL2D:
+	case WEFT_OP_MAX_POOL2D:
+	case WEFT_OP_CLAMP:
+	case WEFT_OP_ABS:
+	case WEFT_OP_NEGATE:
+	case WEFT_OP_CAST:
+	case WEFT_OP_IDENTITY:
+	case WEFT_OP_RESIZE:
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+	case WEFT_OP_TFL_LOGISTIC:
+	case WEFT_OP_TFL_TANH:
+		return !is_const(g, o, 0) && operand_of(g, o, 0)->rank ? ROLE_CHANNELWISE : ROLE_OPAQUE;
+	case WEFT_OP_ADD:
+	case WEFT_OP_SUB:
+	case WEFT_OP_MUL:
+	case WEFT_OP_MAXIMUM:
+	case WEFT_OP_MINIMUM:
+	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
+		return is_elementwise(g, o) ? ROLE_CHANNELWISE : ROLE_OPAQUE;
+	case WEFT_OP_PAD:
+	case WEFT_OP_TRANSPOSE:
+	case WEFT_OP_REDUCE_SUM:
+	case WEFT_OP_REDUCE_MAX:
+	case WEFT_OP_REDUCE_MIN:
+	case WEFT_OP_CONCAT:
+	case WEFT_OP_SLICE:
+		return axis_role(g, o);
+	case WEFT_OP_RESHAPE:
+		return reshape_role(g, o);
+	default:
+		return ROLE_OPAQUE;
+	}
+}
+
+enum role fold_role(const weft_graph *g, const struct weft_gop *o)
+{
+	if (o->op == WEFT_OP_CONST)
+		return ROLE_NONE;
+	if (!o->n_in || is_dynamic(o) || !all_integers(g, o))
+		return ROLE_OPAQUE;
+	return integer_role(g, o);
+}
+
+int fold_source(const weft_graph *g, const struct weft_gop *o, int64_t c, int *operand)
+{
+	const weft_tensor *x = operand_of(g, o, 0);
+
+	*operand = 0;
+	if (o->op == WEFT_OP_SLICE)
+		return (int)(c + o->attr.slice.start[x->rank - 1]);
+	if (o->op == WEFT_OP_RESHAPE)
+		return (int)(c % last_dim(x));
+	while (o->attr.axis.axis == x->rank - 1 && c >= last_dim(operand_of(g, o, *operand)))
+		c -= last_dim(operand_of(g, o, (*operand)++));
+	return (int)c;
+}
+
+int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_DEPTHWISE_CONV2D ? operand_of(g, o, 1)->dim[3] : 1;
+}
+
+/*
+ * Set *t to tensor `from` with only the n elements c along `axis` and memory of its own. Of each index, `m`
+ * elements side by side belong to it. Returns 1 or -ENOMEM.
+ */
+static int gather(const weft_tensor *from, int axis, const struct kept *k, int64_t m, weft_tensor *t)
+{
+	size_t inner = weft_dtype_bytes(from->dtype) * (size_t)m, outer = 1;
+	int64_t all = from->dim[axis] / m;
+	weft_tensor y = *from;
+
+	for (int i = 0; i < axis; i++)
+		outer *= (size_t)from->dim[i];
+	for (int i = axis + 1; i < from->rank; i++)
+		inner *= (size_t)from->dim[i];
+	y.dim[axis] = k->n * m;
+	uint8_t *to = y.data = malloc(weft_tensor_bytes(&y) + 1);
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; i < outer; i++)
+		for (int j = 0; j < k->n; j++, to += inner)
+			memcpy(to, (const uint8_t *)from->data + (i * (size_t)all + (size_t)k->c[j]) * inner, inner);
+	*t = y;
+	return 1;
+}
+
+/* As fold_operand() for the weights (k is 1) of a CONV2D: both their output and their input channels. Returns 1 or -ENOMEM. */
+static int conv_weights(const weft_tensor *w, const struct kept *in, const struct kept *out, weft_tensor *t)
+{
+	weft_tensor rows = *w;
+	int err = out->c ? gather(w, 0, out, 1, &rows) : 1;
+
+	if (err < 0 || !in->c) {
+		*t = rows;
+		return out->c || err < 0 ? err : 0;
+	}
+	err = gather(&rows, 3, in, 1, t);
+	if (rows.data != w->data)
+		free(rows.data);
+	return err;
+}
+
+int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const struct kept *in, const struct kept *out, weft_tensor *t)
+{
+	const weft_tensor *from = operand_of(g, o, k);
+
+	if (o->op == WEFT_OP_CONV2D)
+		return k == 1 ? conv_weights(from, in, out, t) : out->c && last_dim(from) > 1 ? gather(from, 0, out, 1, t) : 0;
+	if (!in->c || o->op == WEFT_OP_TABLE)
+		return 0;
+	if (o->op == WEFT_OP_DEPTHWISE_CONV2D && k == 1)
+		return gather(from, 2, in, 1, t);
+	if (!from->rank || last_dim(from) == 1)
+		return 0;
+	return gather(from, from->rank - 1, in, fold_multiplier(g, o), t);
+}

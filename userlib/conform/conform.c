@@ -362,8 +362,7 @@ static int run_session(struct test *t)
 /*
  * Reads the test's inputs, runs its network, which is loaded, and judges the outputs. Arrays and tensors
  * are freed at the end, the network is not. Returns 0 if the test passed; 1 if a result is wrong; a
- * negative errno if it could not be run or judged. If it is not 0, t->why has one line, except that it is
- * left as it was if the arrays of tensors cannot be allocated (-ENOMEM).
+ * negative errno if it could not be run or judged. If it is not 0, t->why has one line.
  */
 static int run_net(struct test *t)
 {
@@ -371,7 +370,11 @@ static int run_net(struct test *t)
 	t->n_out = weft_net_n_outputs(t->net);
 	t->in = calloc((size_t)t->n_in + 1, sizeof *t->in);
 	t->out = calloc((size_t)t->n_out + 1, sizeof *t->out);
-	int err = t->in && t->out ? read_inputs(t) : -ENOMEM;
+	int err = -ENOMEM;
+	if (t->in && t->out)
+		err = read_inputs(t);
+	else
+		snprintf(t->why, sizeof t->why, "out of memory");
 	if (!err)
 		err = run_session(t);
 	if (!err)
@@ -390,7 +393,7 @@ static int run_net(struct test *t)
  * network is freed again. A test that expects an error passes if loading gives -EINVAL or -ENOTSUP, and
  * fails otherwise, without being run. Any other test passes if its results are right, is unsupported if
  * loading, running or judging gives -ENOTSUP, and fails otherwise. t->why has one line if it did not
- * pass, or what refused the graph; it is empty if the graph's path is too long.
+ * pass, or what refused the graph.
  */
 static enum weft_verdict run_test(struct test *t)
 {
@@ -400,7 +403,9 @@ static enum weft_verdict run_test(struct test *t)
 	weft_net *net = NULL;
 	int err = join(path, t->folder, graph ? graph : "test.tosa");
 
-	if (!err)
+	if (err)
+		snprintf(t->why, sizeof t->why, "the graph's path has %d bytes or more", PATH);
+	else
 		err = weft_net_load_file(path, &net, t->why);
 	t->net = net;
 	if (error_expected) {

@@ -172,7 +172,7 @@ static int attr_value(struct writer *w, const struct ort_attr *a, int type, stru
 
 /*
  * Writes all attributes of node n to `out`. Returns 0; -ENOMEM; or -ENOTSUP, with the attribute's name in
- * w->msg, except where the list of attributes itself cannot be read: then w->msg stays as it is.
+ * w->msg, or the operator's where the list of attributes itself cannot be read.
  */
 static int attrs(struct writer *w, const struct node *n, struct wire *out)
 {
@@ -181,12 +181,12 @@ static int attrs(struct writer *w, const struct node *n, struct wire *out)
 	int err = 0;
 
 	if (!ort_ok(w->api, w->api->n_attrs(n->ort, &count)))
-		return -ENOTSUP;
+		return refuse(w, "attributes", n->op);
 	list = calloc(count + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	if (!ort_ok(w->api, w->api->attrs(n->ort, list, count)))
-		err = -ENOTSUP;
+		err = refuse(w, "attributes", n->op);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct wire a = { 0 };
 		const char *name = "";

@@ -61,7 +61,7 @@ static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank
 	if (!s)
 		return l->err;
 	for (int64_t k = 0; k < n; k++)
-		s[k] = fb_f32_at(&l->m->b, &w->scale, (uint32_t)(r->first_column && n > 1 ? k + r->first_column : k));
+		s[k] = fb_f32_at(&l->m->b, &w->scale, (uint32_t)k);
 	dim[rank - 1] = n;
 	return tfl_data(l, "scales", WEFT_FP32, rank, dim, s);
 }

@@ -303,7 +303,7 @@ struct tfl_real {
 	weft_attr attr;
 	int64_t dim[4];            /* the result's shape */
 	int64_t rows;              /* number of rows of x, each of which is quantised by itself */
-	int64_t columns, first_column;  /* columns of the result; the index of the weights' scale for the first of them */
+	int64_t columns;           /* columns of the result */
 	bool symmetric;            /* rows are quantised without a zero point */
 	bool dense;                /* the row's and the weights' scales are multiplied with each other first, then with the sums */
 	int k_bias;                /* the operand that is the bias */

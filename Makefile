@@ -203,9 +203,13 @@ rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
 
 # The control core's programs: the boot ROM and the firmware.
 FW_DIR    := $(O)/firmware
-FW_SHARED := crc32 flash image record link hello update memory
-BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o $(FW_SHARED:=.o))
-MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o npu.o log.o selftest.o $(FW_SHARED:=.o))
+FW_SHARED := crc32 flash record link hello update memory
+BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o image.o ed25519.o sha512.o $(FW_SHARED:=.o))
+MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o npu.o log.o selftest.o rom.o $(FW_SHARED:=.o))
+
+# Whose images the boot ROM starts, and who signs: an Ed25519 key in PEM (firmware/keys/README.md).
+FW_KEY      ?= firmware/keys/unsafe-development.pem
+FW_SECURITY ?= 1
 FIRMWARE  := $(addprefix $(FW_DIR)/,boot.bin boot.hex weft-fw.img)
 
 CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
@@ -229,6 +233,7 @@ help:
 	@echo '           SAN=thread (thread sanitizer, in $$O/tsan)'
 	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
 	@echo '           ASSERT=1 (assertions and Lazy = 0, in $$O/assert)'
+	@echo '           FW_KEY=owner.pem FW_SECURITY=N (who signs the firmware; firmware/keys)'
 	@echo '           CONFIGS="w8 w16" (RTL)  T=kind/name SEED= N= (one test)'
 
 ## demo: run the project's own network on the RTL and check every tensor
@@ -593,6 +598,11 @@ $(O)/bin/%: $(O)/obj/tests/fuzz/%_fuzz.o $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address,undefined $< $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE) -lcmocka $(LDLIBS) -o $@
 
+# The boot ROM's arithmetic, for the machine that builds.
+HOST_FW := $(addprefix $(O)/obj/firmware/,sha512.o ed25519.o)
+$(O)/tests/unit/signature: $(HOST_FW)
+$(O)/tests/unit/signature: TEST_LIBS = $(HOST_FW)
+
 # It links these tests again, each time with another line of theirs deleted.
 $(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes attr_limits attr_tosa graph_check tosa_flow)
 
@@ -619,7 +629,7 @@ $(O)/guest/guest: $(O)/obj/tests/card/guest/guest.o $(LIB_OBJ)
 
 RISCV     ?= riscv64-unknown-elf-
 FW_CFLAGS  = -std=gnu11 -march=rv32im_zicsr_zifencei -mabi=ilp32 -ffreestanding -fno-builtin -nostdlib -g -Wall -Wextra -Wshadow \
-	-fno-tree-loop-distribute-patterns -ffunction-sections -Iinclude -Ifirmware -MMD -MP
+	-fno-tree-loop-distribute-patterns -ffunction-sections -Iinclude -Ifirmware -I$(FW_DIR) -MMD -MP
 
 # Two programs of some of the same sources: small in the ROM, fast in RAM.
 define fw_rules
@@ -636,9 +646,20 @@ endef
 $(eval $(call fw_rules,boot,-Os))
 $(eval $(call fw_rules,main,-O2))
 
-$(FW_DIR)/%.ld: firmware/%.ld.in firmware/layout.h
+ROM_BYTES := $(shell sed -n 's/^\#define WEFT_CHIP_ROM_SIZE \(0x[0-9a-f]*\)u$$/\1/p' include/weft/gen/chip.h)
+
+$(FW_DIR)/%.ld: firmware/%.ld.in firmware/layout.h include/weft/gen/chip.h
 	@mkdir -p $(@D)
-	$(Q)$(RISCV)gcc -E -P -x c -Ifirmware $< -o $@
+	$(Q)$(RISCV)gcc -E -P -x c -Ifirmware -DROM_BYTES=$(ROM_BYTES) $< -o $@
+
+$(FW_DIR)/owner: FORCE
+	@mkdir -p $(@D)
+	@echo '$(FW_KEY) $(FW_SECURITY)' | cmp -s - $@ || echo '$(FW_KEY) $(FW_SECURITY)' > $@
+
+$(FW_DIR)/owner_key.h: $(FW_KEY) $(FW_DIR)/owner tools/fw_image.py
+	$(Q)$(PYTHON) tools/fw_image.py owner $@ --key $(FW_KEY)
+
+$(FW_DIR)/boot/boot.o $(FW_DIR)/boot/image.o: $(FW_DIR)/owner_key.h
 
 $(FW_DIR)/boot.elf: $(BOOT_OBJ)
 $(FW_DIR)/main.elf: $(MAIN_OBJ)
@@ -652,9 +673,9 @@ $(FW_DIR)/%.bin: $(FW_DIR)/%.elf
 $(FW_DIR)/boot.hex: $(FW_DIR)/boot.bin tools/fw_image.py
 	$(Q)$(PYTHON) tools/fw_image.py hex $< $@
 
-$(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.toml include/spec/msg.toml
+$(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin $(FW_DIR)/owner_key.h tools/fw_image.py include/spec/chip.toml include/spec/msg.toml
 	$(call say,IMAGE,$@)
-	$(Q)$(PYTHON) tools/fw_image.py image $< $@ $(VERSION)
+	$(Q)$(PYTHON) tools/fw_image.py image $< $@ $(VERSION) --security $(FW_SECURITY) --key $(FW_KEY)
 
 .SECONDARY: $(FW_DIR)/boot.ld $(FW_DIR)/main.ld $(BOOT_OBJ) $(MAIN_OBJ) $(FW_DIR)/boot.elf $(FW_DIR)/main.elf $(FW_DIR)/main.bin
 
@@ -777,6 +798,7 @@ $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d
 -include $(INSIDE_CMD:.o=.d) $(FUZZ_OBJ:.o=.d) $(FUZZ:%=$(O)/obj/tests/fuzz/%_fuzz.d)
+-include $(HOST_FW:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

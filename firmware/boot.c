@@ -4,6 +4,7 @@
  * slot has a good image it answers HELLO itself and takes a firmware update.
  */
 #include "chip.h"
+#include "owner_key.h"
 
 /* Slots in the order to try; an image on trial costs a try. */
 static void choose(uint32_t order[2], struct boot_info *b)
@@ -93,7 +94,8 @@ void boot_main(void)
 	struct boot_info *b = BOOT_INFO;
 	uint32_t order[2];
 
-	*b = (struct boot_info){ .magic = BOOT_INFO_MAGIC };
+	*b = (struct boot_info){ .magic = BOOT_INFO_MAGIC, .key_id = OWNER_KEY_ID, .development = OWNER_KEY_DEVELOPMENT,
+		.check = image_check };
 	count_starts(b);
 	start_watchdog();
 	choose(order, b);
@@ -106,6 +108,7 @@ void boot_main(void)
 		b->slot = order[i];
 		b->trial = b->trial && i == 0;
 		b->fw_version = h.fw_version;
+		b->security_version = h.security_version;
 		b->fw_crc = h.image_crc;
 		wdt_kick();
 		__asm__ volatile("fence.i" : : : "memory");

@@ -42,6 +42,10 @@ struct boot_info {
 	uint32_t refused[2];   /* enum weft_msg_error per slot; 0: not tried, or good */
 	uint32_t fw_version, fw_crc;
 	uint32_t boot_id;      /* of this start; 0: nobody has asked yet */
+	uint32_t key_id;       /* of the owner's key in the ROM */
+	uint32_t development;  /* that is the development key */
+	uint32_t security_version;     /* of the image */
+	enum weft_msg_error (*check)(uint32_t slot, struct weft_flash_image *header, bool load); /* the ROM's image_check() */
 };
 
 #define BOOT_INFO ((struct boot_info *)RAM_BOOT_INFO)
@@ -76,12 +80,22 @@ void flash_read(uint32_t addr, uint32_t *to, uint32_t n_words);
 bool flash_program(uint32_t addr, const uint32_t *words, uint32_t n_words);
 bool flash_erase_sector(uint32_t addr);
 
-/* Read n_words and give the crc of them; to may be NULL. Kicks the watchdog. */
-uint32_t flash_read_crc(uint32_t addr, uint32_t *to, uint32_t n_words);
-
-/* image.c: is this slot's image whole and ours? Loads it where to != NULL. */
+/*
+ * image.c, in the ROM: is this slot's image whole, ours, and signed by the owner? Gives its header; loads it into
+ * RAM if load. Kicks the watchdog. The firmware has the ROM's own code called (rom.c), so that both judge alike.
+ */
 enum weft_msg_error image_check(uint32_t slot, struct weft_flash_image *header, bool load);
-uint32_t slot_address(uint32_t slot);
+
+/* Bytes of flash in front of the code. */
+static inline uint32_t header_bytes(const struct weft_flash_image *h)
+{
+	return h->header_version == WEFT_FLASH_IMAGE_UNSIGNED ? offsetof(struct weft_flash_image, signature) : sizeof(*h);
+}
+
+static inline uint32_t slot_address(uint32_t slot)
+{
+	return slot ? WEFT_FLASH_SLOT_B : WEFT_FLASH_SLOT_A;
+}
 
 /* record.c: boot records. */
 struct boot_choice {

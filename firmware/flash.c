@@ -76,29 +76,6 @@ void flash_read(uint32_t addr, uint32_t *to, uint32_t n_words)
 	deselect();
 }
 
-/* The next word shifts in while this one goes into the checksum. */
-uint32_t flash_read_crc(uint32_t addr, uint32_t *to, uint32_t n_words)
-{
-	uint32_t crc = 0;
-
-	if (!n_words)
-		return 0;
-	command(WEFT_FLASH_CMD_READ, addr);
-	CHIP(WEFT_CHIP_FLASH_WORD) = 0;
-	for (uint32_t i = 0; i < n_words; i++) {
-		uint32_t w = CHIP(WEFT_CHIP_FLASH_WORD);
-		if (i + 1 < n_words)
-			CHIP(WEFT_CHIP_FLASH_WORD) = 0;
-		if (to)
-			to[i] = w;
-		crc = crc32_word(crc, w);
-		if (i % 1024 == 0)
-			wdt_kick();
-	}
-	deselect();
-	return crc;
-}
-
 /* Programming can only clear bits: what is wanted may not have more. */
 static bool holds(uint32_t addr, const uint32_t *words, uint32_t n_words)
 {

@@ -58,5 +58,8 @@ void hello(void)
 	reply_put(boot_id(b));
 	reply_put(WEFT_FRAME_MSG_MAX);
 	put_serial();
+	reply_put(b->key_id);
+	reply_put(b->development);
+	reply_put(b->security_version);
 	reply_send(msg_seq());
 }

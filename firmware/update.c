@@ -34,7 +34,7 @@ static enum weft_msg_error begin(uint32_t bytes)
 	up.open = up.checked = false;
 	if (BOOT_INFO->trial)
 		return WEFT_MSG_ERR_FW_STATE;
-	if (bytes <= sizeof(struct weft_flash_image) || bytes > sizeof(struct weft_flash_image) + RAM_IMAGE_BYTES || bytes % 4)
+	if (bytes <= offsetof(struct weft_flash_image, signature) || bytes > sizeof(struct weft_flash_image) + RAM_IMAGE_BYTES || bytes % 4)
 		return WEFT_MSG_ERR_FW_RANGE;
 	up.slot = other_slot();
 	update_log(WEFT_LOG_FW_BEGIN, up.slot, bytes);
@@ -84,7 +84,7 @@ static void end(void)
 
 	if (up.open && up.next == up.bytes) {
 		error = image_check(up.slot, &h, false);
-		if (!error && sizeof(h) + h.image_bytes != up.bytes)
+		if (!error && header_bytes(&h) + h.image_bytes != up.bytes)
 			error = WEFT_MSG_ERR_FW_RANGE;
 		up.checked = !error;
 		up.open = up.checked;

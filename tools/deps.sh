@@ -29,6 +29,7 @@ need() {
 }
 
 clangxx() { have clang++ || have clang++-14; }
+sodium() { ls /usr/lib/*/libsodium.so.23 >/dev/null 2>&1; }
 fuzzer() { ls /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; }
 
 only_print=
@@ -64,8 +65,12 @@ for set in $sets; do
 	case $set in
 	lint) need yosys have yosys ;;
 	formal) need yosys have yosys-abc ;;
-	firmware) need gcc-riscv64-unknown-elf have riscv64-unknown-elf-gcc ;;
+	firmware)
+		need gcc-riscv64-unknown-elf have riscv64-unknown-elf-gcc
+		need openssl have openssl ;;
 	umockdev)
+		need libsodium23 sodium
+		need python3-cryptography-vectors test -d /usr/lib/python3/dist-packages/cryptography_vectors
 		need libumockdev-dev header umockdev-1.0/umockdev.h
 		need umockdev have umockdev-wrapper ;;
 	fuzz)

@@ -90,6 +90,10 @@ const char *weft_msg_error_name(unsigned v)
 		return "SELF_TEST";
 	case 22:
 		return "ARGUMENT";
+	case 23:
+		return "FW_KEY";
+	case 24:
+		return "FW_SIGNATURE";
 	}
 	return NULL;
 }
@@ -143,6 +147,10 @@ const char *weft_msg_error_text(unsigned v)
 		return "self-test failed";
 	case 22:
 		return "an argument is out of range";
+	case 23:
+		return "firmware image: signed with a key that is not this card's, or not at all";
+	case 24:
+		return "firmware image: its signature is wrong";
 	}
 	return NULL;
 }

@@ -158,9 +158,11 @@ static int greet_once(weft_admin *a, uint64_t until)
 
 	if (len < 0)
 		return len;
-	if (len < (int)sizeof(a->hello))
+	/* Protocol 1.0 ends before the words about keys. */
+	if (len < (int)offsetof(struct weft_msg_hello_reply, key_id))
 		return -EPROTO;
-	memcpy(&a->hello, r.reply, sizeof(a->hello));
+	memset(&a->hello, 0, sizeof(a->hello));
+	memcpy(&a->hello, r.reply, (size_t)len < sizeof(a->hello) ? (size_t)len : sizeof(a->hello));
 	return a->hello.head >> 16 ? -EPROTO : 0;
 }
 

@@ -53,12 +53,15 @@ void weft_card_give_up(struct card *c, int status)
 
 /* ---- HELLO ---- */
 
+/* Bytes of the shortest answer: protocol 1.0 says nothing of keys, which reads as 0. */
+#define HELLO_LEAST offsetof(struct weft_msg_hello_reply, key_id)
+
 /* Is that a card for us? Every answer that breaks a promise is an error, not a surprise later. */
 static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, uint32_t len)
 {
 	char *msg = c->why;
 
-	if ((h->head & 0xffff) != (WEFT_MSG_HELLO | WEFT_MSG_REPLY) || len < sizeof(*h) || h->head >> 16) {
+	if ((h->head & 0xffff) != (WEFT_MSG_HELLO | WEFT_MSG_REPLY) || len < HELLO_LEAST || h->head >> 16) {
 		uint32_t code = h->head >> 16;
 		snprintf(msg, WEFT_DEV_MSG, "usb: HELLO answered with %u bytes, error %u (%s)", len, code,
 		         weft_msg_error_text(code) ? weft_msg_error_text(code) : "unknown");
@@ -109,6 +112,9 @@ static void describe(struct card *c)
 	i->slot = h->slot;
 	i->boot_count = h->boot_count;
 	i->reset_cause = h->reset_cause;
+	i->development_key = h->development;
+	i->key_id = h->key_id;
+	i->security_version = h->security_version;
 }
 
 /* It works again. Is it still the one that it was? */

@@ -19,7 +19,7 @@ package weft_chip_pkg;
 
   // Boot ROM; stores fault
   localparam logic [31:0] ROM_BASE = 32'h0;
-  localparam logic [31:0] ROM_SIZE = 32'h2000;
+  localparam logic [31:0] ROM_SIZE = 32'h4000;
   // RAM of the core; bytes can be written; keeps its contents through every reset but power
   localparam logic [31:0] RAM_BASE = 32'h10000000;
   localparam logic [31:0] RAM_SIZE = 32'h10000;

@@ -355,6 +355,9 @@ struct weft_card_info {
 	uint32_t clock_khz, slot, boot_count, reset_cause;     /* clock, the firmware's slot, starts, why it started last */
 	/* Since it was opened: frames sent again, resets of the link and of the chip, jobs sent again, and all jobs. */
 	uint64_t frames_repeated, link_resets, chip_resets, jobs_repeated, jobs;
+	bool development_key;      /* its boot ROM starts images of anybody, since everyone has the key that it asks for */
+	uint32_t key_id;           /* the first bytes of its owner's public key; 0: firmware that does not say */
+	uint32_t security_version; /* of the firmware that runs */
 };
 /**
  * Fill *out for an open card.

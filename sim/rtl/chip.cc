@@ -247,7 +247,7 @@ int check_options(const weft_chip_options *o, char *msg)
 		return -EINVAL;
 	}
 	if (!o->rom || o->rom_bytes > WEFT_CHIP_ROM_SIZE || o->rom_bytes % 4)
-		return refuse(msg, "bytes of boot ROM, a multiple of 4 up to 8192", o->rom_bytes);
+		return refuse(msg, "bytes of boot ROM, a multiple of 4 up to 16384", o->rom_bytes);
 	if (!o->flash || o->flash_bytes != WEFT_FLASH_BYTES)
 		return refuse(msg, "bytes of flash, must be 4194304", o->flash_bytes);
 	if (o->dram_bytes % kDramUnit || o->dram_bytes > WEFT_CHIP_DRAM_SIZE)

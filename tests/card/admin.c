@@ -55,12 +55,12 @@ static void start(const char *flash)
 	card_process_start(&server, "ADMIN1", extra);
 }
 
-/* weft card with these arguments; its exit status, and in said both its outputs. */
-static int weft_card(const char *arguments)
+/* weft card, or another command, with these arguments; its exit status, and in said both its outputs. */
+static int weft(const char *command, const char *arguments)
 {
 	char line[600];
 
-	snprintf(line, sizeof(line), "timeout 60 %s/weft card %s %s 2>&1", test_env("WEFT_BUILD", "build"), server.device, arguments);
+	snprintf(line, sizeof(line), "timeout 60 %s/weft %s %s %s 2>&1", test_env("WEFT_BUILD", "build"), command, server.device, arguments);
 	FILE *f = popen(line, "r");
 	assert_non_null(f);
 	said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
@@ -69,7 +69,7 @@ static int weft_card(const char *arguments)
 
 static void expect(const char *arguments, int status, const char *text)
 {
-	int got = weft_card(arguments);
+	int got = weft("card", arguments);
 
 	if (got != status || !strstr(said, text))
 		fail_msg("weft card %s: status %d, not %d with \"%s\":\n%s", arguments, got, status, text, said);
@@ -120,6 +120,9 @@ static void says(void **state)
 	(void)state;
 	start("flash");
 	expect("", 0, "card ADMIN1: firmware ");
+	expect("", 0, "\ndevelopment key: anybody can sign firmware for this card\n");
+	assert_int_equal(weft("devices", ""), 0);
+	assert_non_null(strstr(said, "slot 0  development key\n"));
 	expect("--test", 0, "flash                passed");
 	assert_null(strstr(said, "FAILED"));
 	expect("--stats", 0, "1  starts since power");

@@ -235,8 +235,9 @@ static void watchdog_watches(void **state)
 	/* The restart loses the first one. */
 	const uint64_t patience = card.patience;
 	card.patience = WEFT_CHIP_BOOT_PERIOD + WEFT_CHIP_BOOT_PERIOD / 2;
-	assert_true(card_hello(&card, &h) || card_hello(&card, &h));
+	const bool answered = card_hello(&card, &h);
 	card.patience = patience;
+	assert_true(answered || card_hello(&card, &h));
 	assert_int_equal(h.boot_count, 2);
 	assert_int_equal(h.reset_cause, WEFT_CHIP_CAUSE_WATCHDOG);
 	card_ask(&card, WEFT_MSG_STATS, 0, 0, 0, &s, sizeof(s));

@@ -102,7 +102,7 @@ static void network(const struct weft_chip_ops *ops, const char *config, const c
 	struct weft_msg_hello_reply h;
 	char msg[WEFT_MSG];
 
-	card_open(&card, ops, config, DRAM);
+	card_open_quick(&card, ops, config, DRAM);
 	assert_true(card_hello(&card, &h));
 	c->g = load_graph(path);
 	snprintf(c->what, sizeof(c->what), "%s on %s", path, config);

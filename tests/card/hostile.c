@@ -44,7 +44,7 @@ static void open_card(const struct weft_chip_ops *ops)
 {
 	struct weft_msg_hello_reply h;
 
-	card_open(&card, ops, "w16", DRAM);
+	card_open_quick(&card, ops, "w16", DRAM);
 	assert_true(card_hello(&card, &h));
 	assert_int_equal(h.host_base, HOST_BASE);
 	next_job = 1;

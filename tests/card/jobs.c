@@ -40,7 +40,7 @@ static int setup_on(const struct weft_chip_ops *ops)
 {
 	struct weft_msg_hello_reply h;
 
-	card_open(&card, ops, "w16", DRAM);
+	card_open_quick(&card, ops, "w16", DRAM);
 	assert_true(card_hello(&card, &h)); /* before that no memory is open */
 	for (size_t i = 0; i < BYTES; i++)
 		consts[i] = (uint8_t)(i * 13 + 5);

@@ -277,7 +277,7 @@ static int setup(void **state)
 	if (!ops)
 		return -1;
 	model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, config());
-	card_open(&card, ops, config(), 0);
+	card_open_quick(&card, ops, config(), 0);
 	card.patience = 2000000;
 	return card_hello(&card, &hello) ? 0 : -1;
 }

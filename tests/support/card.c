@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cmocka.h>
@@ -38,6 +39,41 @@ static void seal(uint8_t *image)
 	memcpy(image, &h, sizeof(h));
 }
 
+static void write_file(const char *path, const void *data, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+void card_sign(uint8_t *image, size_t bytes, const char *key)
+{
+	const size_t is_signed = offsetof(struct weft_flash_image, signature), code = sizeof(struct weft_flash_image);
+	char message[300], made[300], command[1000];
+	uint8_t *data = malloc(bytes);
+	size_t n;
+
+	assert_non_null(data);
+	memcpy(data, image, is_signed);
+	memcpy(data + is_signed, image + code, bytes - code);
+	test_path(message, sizeof(message), "%d.message", (int)getpid());
+	test_path(made, sizeof(made), "%d.signature", (int)getpid());
+	write_file(message, data, bytes - (code - is_signed));
+	free(data);
+	snprintf(command, sizeof(command), "openssl pkeyutl -sign -rawin -inkey '%s' -in '%s' -out '%s'", key, message, made);
+	if (system(command))
+		fail_msg("%s: failed", command);
+	uint8_t *signature = test_file(made, &n);
+	assert_non_null(signature);
+	assert_int_equal(n, code - is_signed);
+	memcpy(image + is_signed, signature, n);
+	free(signature);
+	remove(message);
+	remove(made);
+}
+
 uint8_t *card_image_with(const uint8_t *image, size_t bytes, size_t offset, uint32_t value)
 {
 	uint8_t *copy = malloc(bytes);
@@ -46,18 +82,45 @@ uint8_t *card_image_with(const uint8_t *image, size_t bytes, size_t offset, uint
 	memcpy(copy, image, bytes);
 	memcpy(copy + offset, &value, 4);
 	seal(copy);
+	card_sign(copy, bytes, CARD_KEY);
+	return copy;
+}
+
+uint8_t *card_image_patched(const uint8_t *image, size_t bytes, size_t at, uint32_t instruction)
+{
+	const size_t code = sizeof(struct weft_flash_image);
+	uint8_t *copy = malloc(bytes);
+
+	assert_non_null(copy);
+	memcpy(copy, image, bytes);
+	memcpy(copy + code + at, &instruction, 4);
+	const uint32_t crc = (uint32_t)crc32(0, copy + code, (uInt)(bytes - code));
+	memcpy(copy + offsetof(struct weft_flash_image, image_crc), &crc, 4);
+	seal(copy);
+	card_sign(copy, bytes, CARD_KEY);
+	return copy;
+}
+
+uint8_t *card_image_unsigned(const uint8_t *image, size_t bytes, size_t *n)
+{
+	const size_t kept = offsetof(struct weft_flash_image, signature), code = sizeof(struct weft_flash_image);
+	struct weft_flash_image h;
+	uint8_t *copy = malloc(bytes);
+
+	assert_non_null(copy);
+	memcpy(&h, image, sizeof(h));
+	h.header_version = WEFT_FLASH_IMAGE_UNSIGNED;
+	h.security_version = h.key_id = 0;
+	memcpy(copy, &h, kept);
+	memcpy(copy + kept, image + code, bytes - code);
+	seal(copy);
+	*n = bytes - (code - kept);
 	return copy;
 }
 
 uint8_t *card_dead_image(const uint8_t *image, size_t bytes)
 {
-	const size_t code = sizeof(struct weft_flash_image);
-	uint8_t *copy = card_image_with(image, bytes, code, 0x0000006f); /* j . */
-	uint32_t crc = (uint32_t)crc32(0, copy + code, (uInt)(bytes - code));
-
-	memcpy(copy + offsetof(struct weft_flash_image, image_crc), &crc, 4);
-	seal(copy);
-	return copy;
+	return card_image_patched(image, bytes, 0, 0x0000006f); /* j . */
 }
 
 const struct weft_chip_ops *card_rtl(const char *config)
@@ -92,6 +155,17 @@ int card_rtl_missing(void)
 	return cmocka_run_group_tests_name("rtl", tests, NULL, NULL);
 }
 
+void card_open_quick(struct card *c, const struct weft_chip_ops *ops, const char *config, uint64_t dram_bytes)
+{
+	size_t n;
+
+	card_open(c, ops, config, dram_bytes);
+	uint8_t *image = card_image_unsigned(c->image, c->image_bytes, &n);
+	assert_int_equal(weft_flash_format(c->flash, WEFT_FLASH_BYTES, "TEST0001", image, n), 0);
+	free(image);
+	card_power(c);
+}
+
 static void open_chip(struct card *c, const char *config, uint64_t dram_bytes)
 {
 	struct weft_chip_options o = { .config = config, .dram_bytes = dram_bytes, .rom = c->rom, .rom_bytes = c->rom_bytes,
@@ -106,7 +180,7 @@ void card_open(struct card *c, const struct weft_chip_ops *ops, const char *conf
 {
 	memset(c, 0, sizeof(*c));
 	c->ops = ops ? ops : weft_chip_model();
-	c->patience = 20000000;
+	c->patience = 50000000; /* two slots judged, and more */
 	c->rom = card_file("boot.bin", &c->rom_bytes);
 	c->image = card_file("weft-fw.img", &c->image_bytes);
 	c->flash = malloc(WEFT_FLASH_BYTES);

@@ -37,6 +37,9 @@ struct card {
 /* A card with a fresh flash holding the built image. ops NULL: the functional chip.
  * Fails the test if the firmware was not built. */
 void card_open(struct card *c, const struct weft_chip_ops *ops, const char *config, uint64_t dram_bytes);
+/* The same with an unsigned image, which a boot ROM with the development key starts at once: for tests that ask nothing
+ * about starting, where the Verilated chip would take seconds for a signature. */
+void card_open_quick(struct card *c, const struct weft_chip_ops *ops, const char *config, uint64_t dram_bytes);
 void card_close(struct card *c);
 
 /* Power off and on with the flash as it is. */
@@ -85,8 +88,18 @@ int card_rtl_missing(void);
 /* Whole file; fails the test where it is missing. */
 uint8_t *card_file(const char *name, size_t *bytes);
 
-/* A copy of an image with another word in its header, sealed again; free it. */
+/* The key with which make firmware signs. */
+#define CARD_KEY "firmware/keys/unsafe-development.pem"
+
+/* Sign an image with the private key of a file, by openssl. */
+void card_sign(uint8_t *image, size_t bytes, const char *key);
+
+/* A copy of an image with another word in its header, sealed and signed again; free it. */
 uint8_t *card_image_with(const uint8_t *image, size_t bytes, size_t offset, uint32_t value);
+/* One with another instruction at byte `at` of its code; the same. */
+uint8_t *card_image_patched(const uint8_t *image, size_t bytes, size_t at, uint32_t instruction);
+/* With a header of version 1, which has no signature; *n bytes. The same. */
+uint8_t *card_image_unsigned(const uint8_t *image, size_t bytes, size_t *n);
 /* A sound image whose code only jumps to itself: the watchdog ends it. */
 uint8_t *card_dead_image(const uint8_t *image, size_t bytes);
 

@@ -60,7 +60,7 @@ LAYERS = {
 }
 
 # Written by other tools while the project is built.
-GENERATED = re.compile(r"onnx\.pb-c\.h|fault_points\.h|fst_config\.h|verilated\w*\.h|V\w+\.h")
+GENERATED = re.compile(r"owner_key\.h|onnx\.pb-c\.h|fault_points\.h|fst_config\.h|verilated\w*\.h|V\w+\.h")
 
 MOST_FILES = 25
 MOST_LISTED = 4

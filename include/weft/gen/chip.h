@@ -33,7 +33,7 @@ extern "C" {
 /* Address map of the core. */
 /* Boot ROM; stores fault */
 #define WEFT_CHIP_ROM_BASE 0x00000000u
-#define WEFT_CHIP_ROM_SIZE 0x2000u
+#define WEFT_CHIP_ROM_SIZE 0x4000u
 /* RAM of the core; bytes can be written; keeps its contents through every reset but power */
 #define WEFT_CHIP_RAM_BASE 0x10000000u
 #define WEFT_CHIP_RAM_SIZE 0x10000u
@@ -249,23 +249,28 @@ enum weft_chip_cause {
 #define WEFT_FLASH_CMD_JEDEC_ID 0x9f /* three bytes of jedec_id, high first */
 
 #define WEFT_FLASH_IMAGE_MAGIC 0x4d494657u
-#define WEFT_FLASH_IMAGE_VERSION 0x1u /* of the header */
+#define WEFT_FLASH_IMAGE_VERSION 0x2u /* of the header */
+#define WEFT_FLASH_IMAGE_UNSIGNED 0x1u /* of a header without a signature */
+#define WEFT_FLASH_IMAGE_SECURITY 0x100u /* greatest security_version */
 #define WEFT_FLASH_RECORD_MAGIC 0x43524257u
 #define WEFT_FLASH_BOARD_MAGIC 0x52424257u
 
-/* Header of a firmware image, at the slot's first byte; the image follows. */
+/* Header of a firmware image, at the slot's first byte; the image follows. The signature is of the words before it and of the image, by the owner's key, whose public half is in the boot ROM. Version 1 of the header ends behind crc and has no signature; only a boot ROM with the development key, which everyone has, takes it. */
 struct weft_flash_image {
 	uint32_t magic; /* 0x4d494657, 'WFIM' */
-	uint32_t header_version; /* 1 */
+	uint32_t header_version; /* 2 */
 	uint32_t image_bytes; /* bytes behind the header, a multiple of 4 */
 	uint32_t load; /* where in RAM the image goes */
 	uint32_t entry; /* where it starts */
 	uint32_t fw_version; /* major << 16 | minor << 8 | patch */
 	uint32_t chip_version; /* sys_version that it was built for; another major is refused */
 	uint32_t protocol; /* version of the messages that it speaks */
-	uint32_t reserved[6]; /* 0 */
+	uint32_t security_version; /* counts repaired holes, at most 256: a card may have been told to start none below */
+	uint32_t key_id; /* the first four bytes of the public key that the signature is for */
+	uint32_t reserved[4]; /* 0 */
 	uint32_t image_crc; /* of the image */
-	uint32_t crc; /* of the header */
+	uint32_t crc; /* of the words before */
+	uint32_t signature[16]; /* Ed25519 (RFC 8032), 64 bytes */
 };
 
 /* Boot record, at its sector's first byte. The valid one with the highest seq counts; tries and confirmed are programmed bit by bit and stand outside the crc. */

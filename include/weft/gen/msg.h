@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Version of frames and messages. */
-#define WEFT_MSG_VERSION_VALUE 0x00010000u
+#define WEFT_MSG_VERSION_VALUE 0x00010001u
 #define WEFT_MSG_MAJOR 1
 
 /* Frames. */
@@ -105,29 +105,31 @@ enum weft_msg_type {
 
 /* Bits 31:16 of a reply's first word. */
 enum weft_msg_error {
-	WEFT_MSG_ERR_OK         = 0, /* done */
-	WEFT_MSG_ERR_TYPE       = 1, /* unknown message type */
-	WEFT_MSG_ERR_LENGTH     = 2, /* message has a wrong length */
-	WEFT_MSG_ERR_VERSION    = 3, /* protocol of another major version */
-	WEFT_MSG_ERR_BUSY       = 4, /* not while a job runs or waits */
-	WEFT_MSG_ERR_QUEUE_FULL = 5, /* eight jobs are waiting; wait for one */
-	WEFT_MSG_ERR_NO_JOB     = 6, /* no such job is known */
-	WEFT_MSG_ERR_JOB_ID     = 7, /* job identity 0 is not allowed */
-	WEFT_MSG_ERR_WINDOW     = 8, /* a window lies outside the memory that jobs may use */
-	WEFT_MSG_ERR_ALIGN      = 9, /* a window's or the stream's base is no multiple of 64 */
-	WEFT_MSG_ERR_STREAM     = 10, /* the stream is empty or too long */
-	WEFT_MSG_ERR_PERM       = 11, /* a window's permissions are none, or unknown bits */
-	WEFT_MSG_ERR_OVERLAP    = 12, /* a window that may be written overlaps another of the job, or its stream */
-	WEFT_MSG_ERR_REG        = 13, /* no register there, or it may not be written */
-	WEFT_MSG_ERR_NPU_DEAD   = 14, /* the NPU does not answer; reset the card */
-	WEFT_MSG_ERR_FLASH      = 15, /* the flash did not take it */
-	WEFT_MSG_ERR_FW_STATE   = 16, /* no firmware update is under way, or not at this step */
-	WEFT_MSG_ERR_FW_RANGE   = 17, /* firmware image: size or offset out of range */
-	WEFT_MSG_ERR_FW_HEADER  = 18, /* firmware image: header is broken */
-	WEFT_MSG_ERR_FW_CRC     = 19, /* firmware image: contents do not match their checksum */
-	WEFT_MSG_ERR_FW_VERSION = 20, /* firmware image: for another chip or protocol */
-	WEFT_MSG_ERR_SELF_TEST  = 21, /* self-test failed */
-	WEFT_MSG_ERR_ARGUMENT   = 22, /* an argument is out of range */
+	WEFT_MSG_ERR_OK           = 0, /* done */
+	WEFT_MSG_ERR_TYPE         = 1, /* unknown message type */
+	WEFT_MSG_ERR_LENGTH       = 2, /* message has a wrong length */
+	WEFT_MSG_ERR_VERSION      = 3, /* protocol of another major version */
+	WEFT_MSG_ERR_BUSY         = 4, /* not while a job runs or waits */
+	WEFT_MSG_ERR_QUEUE_FULL   = 5, /* eight jobs are waiting; wait for one */
+	WEFT_MSG_ERR_NO_JOB       = 6, /* no such job is known */
+	WEFT_MSG_ERR_JOB_ID       = 7, /* job identity 0 is not allowed */
+	WEFT_MSG_ERR_WINDOW       = 8, /* a window lies outside the memory that jobs may use */
+	WEFT_MSG_ERR_ALIGN        = 9, /* a window's or the stream's base is no multiple of 64 */
+	WEFT_MSG_ERR_STREAM       = 10, /* the stream is empty or too long */
+	WEFT_MSG_ERR_PERM         = 11, /* a window's permissions are none, or unknown bits */
+	WEFT_MSG_ERR_OVERLAP      = 12, /* a window that may be written overlaps another of the job, or its stream */
+	WEFT_MSG_ERR_REG          = 13, /* no register there, or it may not be written */
+	WEFT_MSG_ERR_NPU_DEAD     = 14, /* the NPU does not answer; reset the card */
+	WEFT_MSG_ERR_FLASH        = 15, /* the flash did not take it */
+	WEFT_MSG_ERR_FW_STATE     = 16, /* no firmware update is under way, or not at this step */
+	WEFT_MSG_ERR_FW_RANGE     = 17, /* firmware image: size or offset out of range */
+	WEFT_MSG_ERR_FW_HEADER    = 18, /* firmware image: header is broken */
+	WEFT_MSG_ERR_FW_CRC       = 19, /* firmware image: contents do not match their checksum */
+	WEFT_MSG_ERR_FW_VERSION   = 20, /* firmware image: for another chip or protocol */
+	WEFT_MSG_ERR_SELF_TEST    = 21, /* self-test failed */
+	WEFT_MSG_ERR_ARGUMENT     = 22, /* an argument is out of range */
+	WEFT_MSG_ERR_FW_KEY       = 23, /* firmware image: signed with a key that is not this card's, or not at all */
+	WEFT_MSG_ERR_FW_SIGNATURE = 24, /* firmware image: its signature is wrong */
 };
 
 /* Where a job is. */
@@ -287,7 +289,7 @@ struct weft_msg_fw_data {
 	/* then data[]: fw_chunk bytes, fewer at the end */
 };
 
-/* All parts were sent: check header, version and checksum as they are in the flash. */
+/* All parts were sent: check header, version, checksum and signature as they are in the flash. */
 struct weft_msg_fw_end {
 	uint32_t head;
 };
@@ -324,6 +326,9 @@ struct weft_msg_hello_reply {
 	uint32_t boot_id; /* differs after every start of the core, also from one before power was off: jobs of another boot_id are gone */
 	uint32_t max_msg; /* bytes of the longest message */
 	uint32_t serial[4]; /* of the board */
+	uint32_t key_id; /* the first four bytes of the owner's public key, which the boot ROM holds. Protocol 1.0 ends before this word */
+	uint32_t development; /* 1: that is the development key, whose private half everyone has: anybody's firmware runs on this card */
+	uint32_t security_version; /* of the running image; 0 for the boot ROM's rescue code */
 };
 
 struct weft_msg_ping_reply {

@@ -35,6 +35,10 @@ static void show_who(const weft_admin *a)
 		printf("firmware %u.%u.%u in slot %u%s, started %u times since power, last because %s\n", h->fw_version >> 16,
 		       h->fw_version >> 8 & 255, h->fw_version & 255, h->slot, h->trial ? " (new, confirmed now)" : "",
 		       h->boot_count, weft_chip_cause_text(h->reset_cause));
+	if (h->development)
+		printf("development key: anybody can sign firmware for this card\n");
+	else if (h->key_id)
+		printf("owner's key %08x, security version %u\n", h->key_id, h->security_version);
 }
 
 /* A number of an entry in words, or NULL. */

@@ -32,9 +32,9 @@ static bool show(const char *which, const struct weft_dev_info *i)
 			err = 0;
 	}
 	if (dev && !weft_dev_card(dev, &c))
-		snprintf(line, sizeof(line), "%-4s firmware %u.%u.%u  %4llu MiB  %u kHz  slot %u", c.config,
+		snprintf(line, sizeof(line), "%-4s firmware %u.%u.%u  %4llu MiB  %u kHz  slot %u%s", c.config,
 		         c.fw_version >> 16, c.fw_version >> 8 & 255, c.fw_version & 255,
-		         (unsigned long long)(c.dram_bytes >> 20), c.clock_khz, c.slot);
+		         (unsigned long long)(c.dram_bytes >> 20), c.clock_khz, c.slot, c.development_key ? "  development key" : "");
 	else if (err == -EBUSY && i && i->used_by[0])
 		snprintf(line, sizeof(line), "in use by %s", i->used_by);
 	else if (err == -EACCES)

@@ -43,18 +43,24 @@ typedef struct weft_cards weft_cards;
 WEFT_API bool weft_cards_named(const char *usb);
 
 /**
- * Open the cards that o->usb names, each with the options *o.
+ * Open the cards that o->usb names, each with the options *o, and start a thread for each of them.
  *
  * @param[out] cards  Set only on success; weft_cards_close() frees it.
- * @return 0; -EINVAL (a card is named twice, an entry is empty, or there are more than
- *         WEFT_CARDS_MAX); -ENOMEM, -EAGAIN (no thread); or as weft_dev_open() for the first card that
- *         cannot be opened. What "*" finds and cannot open is left out; it is an error only if none is left
+ * @param msg  One line on failure. After success "", or why a card was left out.
+ * @return 0; -EINVAL (a card is named twice, or found and also named, an entry is empty, too long or a
+ *         serial with "*", or there are more than WEFT_CARDS_MAX); -ENODEV (nothing is there for a
+ *         "*"); -ENOMEM, -EAGAIN (no thread); or as weft_dev_open() for the first card that cannot be
+ *         opened. What "*" finds and cannot open is left out; only if no card is left is the last one's
+ *         errno returned
  *
- * Takes as long as weft_dev_open() for each card.
+ * Takes as long as weft_dev_open() for each card, one after the other.
  */
 WEFT_API int weft_cards_open(const struct weft_dev_options *o, weft_cards **cards, char msg WEFT_ROOM(WEFT_DEV_MSG));
 
-/** Close all cards; the sessions on them must have been closed before. NULL is fine. */
+/**
+ * End the cards' threads, close all cards and free *cards; the sessions on them must have been closed
+ * before. NULL is fine.
+ */
 WEFT_API void weft_cards_close(weft_cards *cards);
 
 /** Returns how many cards there were at the beginning. */
@@ -71,8 +77,10 @@ struct weft_cards_info {
 };
 
 /**
- * Describe card i in *out. Thread-safe, also while runs are under way. Does not wait.
- * @return 0; -ERANGE: there is no card i
+ * Describe card i, 0 to weft_cards_count() - 1, in *out: its name, whether and why it was given up (why
+ * also has the last fault of a card that is still used), and its counts so far. Thread-safe, also while
+ * runs are under way. Does not wait for a run.
+ * @return 0; -ERANGE: there is no card i, and *out is untouched
  */
 WEFT_API int weft_cards_info(weft_cards *cards, int i, struct weft_cards_info *out);
 

@@ -139,13 +139,13 @@ WEFT_API int weft_net_n_ops(const weft_net *net);
 WEFT_API weft_opcode weft_net_op(const weft_net *net, int i);
 
 /**
- * Compile a network for a configuration and write it as a .weft file. The same network and
- * configuration give the same bytes.
+ * Compile a network for a configuration, unless it is a .weft file for that one, verify the program and
+ * write it as a .weft file. The same network and configuration give the same bytes.
  *
  * @param config    The configuration's name; NULL: that of a loaded .weft file, or "w16".
- * @param[out] out  The file's *len_bytes bytes, from malloc.
+ * @param[out] out  The file's *len_bytes bytes, from malloc; only on success.
  * @return 0; -EINVAL (no such configuration, or a network that a .weft file cannot hold); -ENOMEM; or
- *         another negative errno of the compiler
+ *         another negative errno of the compiler; msg has one line
  */
 WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
@@ -397,8 +397,9 @@ WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_t
 /**
  * Run the network once, into memory of the caller, and wait for the result.
  *
- * @param outputs  weft_net_n_outputs() tensors of the ports' types and shapes, with data;
- *                 what they hold after a failure is undefined.
+ * @param outputs  weft_net_n_outputs() tensors of the ports' types and shapes, with data; what that
+ *                 memory holds after a failure is undefined.
+ * @param[out] report  As for weft_session_run().
  * @return as weft_session_run(); also -EINVAL: an output has another type or shape, or no data
  */
 WEFT_API int weft_session_run_into(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs,
@@ -433,8 +434,11 @@ WEFT_API int weft_session_submit(weft_session *s, const weft_tensor *inputs, con
 /**
  * Wait for a run. After any result but -EAGAIN its number means nothing any more.
  *
- * @param timeout_ms  Negative: wait as long as it takes; 0: only look whether it has ended.
- * @param report      As for weft_session_run(): the report of this run.
+ * @param timeout_ms  Milliseconds; negative: wait as long as it takes; 0: only look whether it has
+ *                    ended.
+ * @param[out] report  The report of this run, if it made one (on success and on -EBADMSG), which the
+ *                     caller frees; otherwise untouched. NULL: it is freed here.
+ * @param msg  What weft_session_run() would have written; a line for -EAGAIN and -ENOENT.
  * @return what weft_session_run() would have returned; -ECANCELED: it was cancelled; -EAGAIN: it has
  *         not ended in that time; -ENOENT: there is no such run
  */
@@ -442,10 +446,11 @@ WEFT_API int weft_session_wait(weft_session *s, weft_run run, int timeout_ms, st
                                char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Look whether a run has ended that was not waited for, and before which no other run was submitted that
- * has not ended.
- * @param[out] run  The one of these that was submitted first; set only if there is one.
- * @return 1: there is one; 0: there is none. Does not wait.
+ * Look whether a run has ended that was not waited for, and before which no other run was submitted
+ * that has not ended. Does not wait, and leaves the run to weft_session_wait(). Runs of
+ * weft_session_run() and weft_session_run_into() do not count.
+ * @param[out] run  The one of these that was submitted first; untouched if there is none.
+ * @return 1: there is one; 0: there is none
  */
 WEFT_API int weft_session_poll(weft_session *s, weft_run *run);
 
@@ -458,9 +463,10 @@ WEFT_API int weft_session_poll(weft_session *s, weft_run *run);
 WEFT_API int weft_session_fd(weft_session *s);
 
 /**
- * Cancel a run: one that has not begun does not begin; one that is under way ends at the
- * next operator on the host or as soon as the device has given up its job. weft_session_wait()
- * then returns -ECANCELED, or how the run had ended before. Does not wait.
+ * Cancel a run. One that has not begun ends at once, with -ECANCELED; one that is under way ends at the
+ * next step of the program, at the next operator within control flow, or as soon as the device has
+ * given up its job. weft_session_wait() then returns -ECANCELED, or how the run had ended before. For a
+ * run that has ended nothing is done. Does not wait.
  * @return 0; -ENOENT: there is no such run
  */
 WEFT_API int weft_session_cancel(weft_session *s, weft_run run);
@@ -485,15 +491,17 @@ WEFT_API struct weft_cards *weft_session_cards(weft_session *s);
 WEFT_API char *weft_session_profile_text(const weft_session *s);
 
 /**
- * Report what would run where, without running anything: the report's ops and estimates. On golden
- * the network is compiled for that, as for a device.
+ * Report what would run where, without running anything: the report's ops and estimates. On golden the
+ * network is compiled for that, as for a device, once. After a run the entries also have what that run
+ * measured.
  * @param[out] report  NULL on failure; weft_report_free() frees it.
- * @return 0, -ENOMEM, or another negative errno of the compiler
+ * @return 0, -ENOMEM, or another negative errno of the compiler, with one line in msg
  */
 WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Ask whether a run of this session has written options.capture, which keeps the first failure.
+ * Ask whether a run of this session, over several cards on any of them, has written options.capture,
+ * which keeps the first failure.
  * @return 1: it has; 0: nothing failed; negative errno: the file could not be written
  */
 WEFT_API int weft_session_captured(const weft_session *s);
@@ -508,21 +516,26 @@ struct weft_kept {
 /** Returns the number of tensors of the lowered network, which weft_session_kept() counts. */
 WEFT_API int weft_session_n_kept(const weft_session *s);
 /**
- * Describe tensor i of the last run in *k. Without options.keep only those are there that the host
- * had, or on golden all. @return 0; -ERANGE: there is no tensor i
+ * Describe tensor i, 0 to weft_session_n_kept() - 1, of the last run in *k. Without options.keep only
+ * those are there (k->tensor not NULL) that the host had, or on golden all. The tensor is valid until
+ * the next run or weft_session_close().
+ * @return 0; -ERANGE: there is no tensor i, and *k is untouched
  */
 WEFT_API int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
 
 /**
- * Compile a network for a configuration (as weft_net_save) and write its program as text, step by
- * step. Commands are counted through all streams.
- * @param[out] text  From malloc.
- * @return 0, -ENOMEM, or another negative errno of the compiler
+ * Compile a network for a configuration (as weft_net_save) and write its program as text: one line
+ * about its size, then step by step the host's operators and the NPU's commands, which are counted
+ * through all streams.
+ * @param[out] text  From malloc; only on success.
+ * @return 0, -ENOMEM, or another negative errno of the compiler, with one line in msg
  */
 WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char **text, char msg WEFT_ROOM(WEFT_MSG_LEN));
 /**
- * Compile a network for a configuration (as weft_net_save) and verify its program's streams.
- * @return 0; -EINVAL: a stream breaks the rule in msg; -ENOMEM; or another negative errno of the compiler
+ * Compile a network for a configuration (as weft_net_save) and let the static verifier check the
+ * streams of its program, against the features of the functional model. No device is opened.
+ * @return 0; -EINVAL: a stream breaks the rule in msg, which names the step; -ENOMEM; or another
+ *         negative errno of the compiler, with one line in msg
  */
 WEFT_API int weft_net_verify(const weft_net *net, const char *config, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

@@ -43,8 +43,9 @@ static bool takes_nothing(weft_opcode op)
 }
 
 /*
- * Says whether tensor i is made (if any operator makes it) and read only by operators that may have
- * tensors without elements.
+ * Says whether the operator that makes tensor i, if one does, and all operators of c->g that read it
+ * are of the kinds that may have tensors without elements (takes_nothing(): ONNX_NODE and IDENTITY).
+ * True also for a tensor that nothing makes or reads.
  */
 static bool is_host_only(const struct weft_check *c, int i)
 {
@@ -61,10 +62,10 @@ static bool is_host_only(const struct weft_check *c, int i)
 }
 
 /*
- * Checks type, rank and dimensions of t. Each dimension is at least 1; a tensor without elements that
- * only takes_nothing() operators touch may have dimensions of 0. There are at most
- * WEFT_GRAPH_MAX_ELEMENTS elements. what ("tensor", "variable") and i name it in the message. Returns 0
- * or -EINVAL.
+ * Checks type, rank and dimensions of t, which is number i of what `what` says ("tensor" or
+ * "variable"): the type exists, the rank is 0..WEFT_MAX_RANK, and there are at most
+ * WEFT_GRAPH_MAX_ELEMENTS elements. Each dimension is at least 1; but if t has no elements and
+ * is_host_only(i), dimensions may be 0. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
 {
@@ -87,9 +88,10 @@ static int check_shape(const struct weft_check *c, const char *what, int i, cons
 }
 
 /*
- * Checks that tensor i has no two origins: it is not an input and also constant or computed, nor a
- * constant and also computed (but by CONST), and its producer exists and lists it as a result. Returns
- * 0 or -EINVAL.
+ * Checks where the values of tensor i come from: its producer is -1 or an operator of the graph that
+ * lists it among its results; an input has neither data nor a producer; a tensor with data has no
+ * producer but a CONST. A tensor that comes from nowhere passes. Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 static int check_origin(const struct weft_check *c, int i)
 {
@@ -112,8 +114,10 @@ static int check_origin(const struct weft_check *c, int i)
 }
 
 /*
- * Checks that the graph's lists of inputs and outputs name tensors that are marked as such, and that
- * each output is an input, a constant or made by an operator. Returns 0 or -EINVAL.
+ * Checks that the graph's lists of inputs and outputs name tensors that exist and are marked is_input
+ * and is_output, and that each output is an input, a constant or made by an operator. Marked tensors
+ * that no list names pass, and so does a tensor that is listed twice. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_ports(const struct weft_check *c)
 {
@@ -133,9 +137,10 @@ static int check_ports(const struct weft_check *c)
 }
 
 /*
- * Checks the operator that the check is at: its opcode, the numbers of operands and results, its source
- * entry, that its operands exist and are inputs, constants or made by an earlier operator, and that its
- * results name it as their producer. Returns 0 or -EINVAL.
+ * Checks operator c->i_op apart from its types and shapes: its opcode exists; it has
+ * 0..WEFT_OP_MAX_INPUTS operands and 1..WEFT_OP_MAX_OUTPUTS results; src is -1 or an entry of srcs;
+ * each operand exists and is an input, a constant or made by an operator before this one; each result
+ * exists and names this operator as its producer. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_wires(const struct weft_check *c)
 {
@@ -168,8 +173,10 @@ static int check_wires(const struct weft_check *c)
 }
 
 /*
- * Checks one graph without its sub-graphs: tensors, source entries, lists of inputs and outputs, then
- * every operator with weft_check_op(). Returns 0 or -EINVAL at the first fault.
+ * Checks graph c.g without its sub-graphs, in this order: shape and origin of all tensors, that the
+ * output of each source entry is -1 or a tensor, the lists of inputs and outputs, then for each
+ * operator its wires and weft_check_op(). Ends at the first fault. Returns 0, or -EINVAL with one line
+ * in c.msg.
  */
 static int check_graph(struct weft_check c)
 {
@@ -197,7 +204,10 @@ static int check_graph(struct weft_check c)
 	return err;
 }
 
-/* Checks type and shape of every variable. Returns 0 or -EINVAL. */
+/*
+ * Checks type and shape of every variable of c->g with check_shape(). Returns 0, or -EINVAL with one
+ * line in c->msg about the first fault.
+ */
 static int check_variables(const struct weft_check *c)
 {
 	for (int i = 0; i < c->g->n_vars; i++) {

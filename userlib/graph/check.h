@@ -18,8 +18,10 @@ struct weft_check {
 };
 
 /*
- * Writes one line into c->msg: sub-graph and operator that are being checked, then the text of
- * format. Returns -EINVAL.
+ * Writes one line into c->msg, at most WEFT_MSG bytes, cut if longer: "sub-graph N " if c->i_sub is not
+ * negative, "operator N NAME: " if c->i_op is not negative (N is the operator's number in the source
+ * file, or its index in the graph if it has no source), then the text of format. Always returns
+ * -EINVAL.
  */
 int weft_check_fail(const struct weft_check *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -27,23 +29,32 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 /* The following check the operator that c is at. All return 0, or -EINVAL with one line in c->msg. */
 
 /*
- * Checks the single attributes: limits and zero points, as the generated tables state them. The
- * functions below call it once for each operator that has attributes.
+ * Checks the attributes of the operator that c is at against the rows of attr_ops: first all limits,
+ * then all zero points. An operator without rows passes. Returns 0, or -EINVAL with one line in c->msg
+ * about the first fault.
  */
 int weft_check_attr(const struct weft_check *c);
 
-/* Checks the number of operands and results, their types and shapes, and the attributes. */
+/*
+ * Checks the numbers of operands and results against the table of arities, then types, shapes and
+ * attributes by the operator's kind. An operator with one result and as many operands as its form with
+ * attributes as operands has (weft_op_n_dynamic()) is checked as that form. The opcode and all tensor
+ * numbers must have been checked. Returns 0, or -EINVAL with one line in c->msg.
+ */
 int weft_check_op(const struct weft_check *c);
 
 /*
- * Checks types, shapes and attributes of a TFL_ operator; the number of its operands has been
- * checked before.
+ * Checks types, shapes and attributes of a TFL_ operator; the number of its operands must have been
+ * checked. The result of all but TFL_RESIZE_BILINEAR, TFL_LSTM, TFL_DIV and TFL_QUOTIENT has operand
+ * 0's shape. Returns 0, or -EINVAL with one line in c->msg, also for any other operator.
  */
 int weft_check_tfl(const struct weft_check *c);
 
 /*
- * Checks types, shapes and attributes of the TOSA operators in check_tosa.c, which mostly only TOSA files
- * have; the number of operands has been checked before.
+ * Checks types, shapes and attributes of a TOSA operator that check_op.c has no rules for (CONV3D,
+ * FFTs, float and bit functions, comparisons, SELECT, REVERSE, TILE, GATHER, SCATTER, RESIZE, control
+ * flow, variables); the number of operands must have been checked. Returns 0, or -EINVAL with one line
+ * in c->msg, also for any other operator.
  */
 int weft_check_tosa_op(const struct weft_check *c);
 

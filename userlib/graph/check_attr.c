@@ -7,8 +7,9 @@
 #include "check_need.h"
 
 /*
- * Checks that each of a field's l->n elements lies in l->low..l->high. Returns 0, or -EINVAL with one
- * line in c->msg.
+ * Checks that each of the l->n values of row l in the operator's attributes (int64 if l->type is
+ * ATTR_I64, otherwise int32) lies in l->low..l->high. Returns 0, or -EINVAL with a line in c->msg that
+ * names the field, the value and the limits.
  */
 static int check_limit(const struct weft_check *c, const struct attr_limit *l)
 {
@@ -28,8 +29,9 @@ static int check_limit(const struct weft_check *c, const struct attr_limit *l)
 }
 
 /*
- * Checks that a zero point is a value of its tensor's type. Returns 0, or -EINVAL with one line in
- * c->msg.
+ * Checks with need_zp() that the int32 zero point of row z fits the type of its tensor, operand z->of
+ * or the first result. The type counts as unsigned if the bool at z->is_unsigned is true. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_zero_point(const struct weft_check *c, const struct attr_zero_point *z)
 {

@@ -18,9 +18,10 @@
 #define SMALL (SMALL_INTS | FP8 | T(WEFT_FP4E2M1))
 
 /*
- * Checks the types of ONNX_REQUANT: operand 0 int32, three scales of float types, a zero point of the
- * result's type (int8 or uint8), perhaps a sixth operand, int32, by which an average divides; the
- * product's type, if stated, is fp32. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks the types of ONNX_REQUANT: operand 0 int32; operands 1 to 3 scales, each fp16, bf16 or fp32;
+ * the result int8 or uint8; operand 4 a zero point of the result's type; operand 5, if there are six,
+ * an int32 by which an average divides. The attribute type (of the product) is 0 or fp32. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_requant(const struct weft_check *c)
 {
@@ -40,8 +41,8 @@ static int check_requant(const struct weft_check *c)
 /*
  * Checks the types of an operator between a float and a quantised tensor. wide is the float side, whose
  * type must be in the set wides; narrow is the quantised side, with a type in narrows. Operand 1, the
- * scale, is a float; operand 2, if there is one, is the zero point and has narrow's type. Returns 0, or
- * -EINVAL with one line in c->msg.
+ * scale, is fp16, bf16 or fp32. If there are three operands, operand 2 is the zero point and has
+ * narrow's type. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_quantize(const struct weft_check *c, const weft_tensor *wide, uint32_t wides, const weft_tensor *narrow,
                           uint32_t narrows)
@@ -54,9 +55,10 @@ static int check_quantize(const struct weft_check *c, const weft_tensor *wide, u
 }
 
 /*
- * Checks ONNX_FAKE_CONVERT: a float tensor through float8 E4M3 or E5M2 and back, so that result and
- * operand 0 have one type and shape; scale and perhaps shift have that type too. Returns 0, or -EINVAL
- * with one line in c->msg.
+ * Checks ONNX_FAKE_CONVERT, which takes a tensor through float8 and back: operand 0, every other
+ * operand (scale, shift) and the result have one type of fp16, bf16 and fp32; result and operand 0 have
+ * one shape; the attribute type is E4M3 or E5M2 (no FNUZ). Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 static int check_fake_convert(const struct weft_check *c)
 {
@@ -119,8 +121,8 @@ static int check_pact_softmax(const struct weft_check *c, int64_t n)
 
 /*
  * Checks PACT_LAYER_NORM for rows of n elements, at most 2^20: weight and bias (operands 1 and 2) have
- * rank 1 and one element or n, and the limits are in order. Returns 0, or -EINVAL with one line in
- * c->msg.
+ * rank 1 and one element or n, and the attribute min is not above max. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
 {
@@ -140,9 +142,11 @@ static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
 }
 
 /*
- * Checks the PACT operators that work along the last axis: softmax, layer normalisation, and ITA's
- * maximum in groups, whose length must divide the row's. All operands and the result are int32, and the
- * result has operand 0's shape. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks PACT_SOFTMAX, PACT_LAYER_NORM and PACT_ITA_MAX, which work along the last axis: all operands
+ * and the result are int32, the attributes keep their limits, the result has operand 0's shape, and the
+ * rank is at least 1. Rows of softmax have at most 2^15 elements, those of layer normalisation 2^20;
+ * the group of PACT_ITA_MAX must divide the row's length. Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 int weft_check_pact(const struct weft_check *c)
 {
@@ -165,9 +169,12 @@ int weft_check_pact(const struct weft_check *c)
 }
 
 /*
- * Checks types, shapes and attributes of one of ONNX's extensions (not ONNX_NODE) or PACT_DIV.
- * ONNX_CAST keeps the shape; all others have operands that broadcast to the result's shape, and further
- * rules by operator. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks attributes, shapes and types of ONNX_REQUANT, _REQUANT_SHIFT, _QUANTIZE, _DEQUANTIZE, _CAST,
+ * _DIV, _FAKE_CONVERT or PACT_DIV. ONNX_CAST keeps the shape and may have any types. The operands of
+ * all others broadcast to the result's shape. QUANTIZE goes from a float or int32 to a type of at most
+ * 16 bits (int, uint, float8, float4), with the attribute type a plain float; DEQUANTIZE from such a
+ * type or int32 to a float; DIV has one float type throughout. Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 int weft_check_onnx_op(const struct weft_check *c)
 {
@@ -198,8 +205,9 @@ int weft_check_onnx_op(const struct weft_check *c)
 }
 
 /*
- * Checks ONNX_NODE: the operator's reference function computes types and shapes of the results from the
- * operands, and the graph must have the same. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks ONNX_NODE: the attributes' limits hold, the operator's reference function accepts the operands
+ * (what it says against them becomes the message), and types and shapes that it computes for the
+ * results are those of the graph. Returns 0, or -EINVAL with one line in c->msg.
  */
 int weft_check_onnx_node(const struct weft_check *c)
 {

@@ -140,9 +140,10 @@ static int check_pow2scaled(const struct weft_check *c)
 }
 
 /*
- * Checks that the types of input, weight, accumulator, bias and result are a row of TOSA's table for
- * convolutions: int8 by int8 or int4 into int32; int16 by int8 into int48; float8 by float8 into fp16;
- * one float type by itself, accumulated in fp32 or, for fp16, in fp16. Returns 0, or -EINVAL with one
+ * Checks that input, weight, accumulator (attribute acc), bias and result are a row of TOSA's table for
+ * convolutions: int8 by int8 or int4 into int32; int16 by int8 into int48; any float8 by any float8
+ * into fp16; one float type by itself, accumulated in fp32 or, for fp16, in fp16. Bias and result have
+ * the accumulator's type, but with float operands the operands' own. Returns 0, or -EINVAL with one
  * line in c->msg.
  */
 static int check_conv_types(const struct weft_check *c)
@@ -187,8 +188,9 @@ static int check_conv_attr(const struct weft_check *c)
 }
 
 /*
- * Checks height and width of a convolution's result, for a kernel of kh by kw pixels, against padding,
- * dilation and stride. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks that height and width of a convolution's result are exactly (in + both paddings - (kernel - 1)
+ * * dilation - 1) / stride + 1, without a remainder, for a kernel of kh by kw pixels. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {
@@ -203,9 +205,9 @@ static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw
 }
 
 /*
- * Checks a TRANSPOSE_CONV2D with a kernel of kh by kw pixels: each padding is above minus the kernel's
- * extent, the dilation is 1, and the result has (in - 1) * stride + both paddings + kernel pixels in
- * each direction. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks a TRANSPOSE_CONV2D with a kernel of kh by kw pixels: each of the four paddings, which may be
+ * negative, is above minus the kernel's extent, the dilation is 1, and the result has (in - 1) * stride
+ * + both paddings + kernel pixels in each direction. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {
@@ -226,9 +228,12 @@ static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64
 }
 
 /*
- * Checks a two-dimensional convolution of any kind (depthwise, transposed and PopXL's too): ranks,
- * types, attributes, channels, the bias's length (1 or one for each output channel), and the extents of
- * the result. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks CONV2D, DEPTHWISE_CONV2D, TRANSPOSE_CONV2D or PopXL's scaled convolution: input, weight and
+ * result have rank 4 and the bias rank 1; types; attributes; the weight's channels are the input's; the
+ * result has the input's batches and as many channels as the weight gives (for depthwise, channels
+ * times multiplier); the bias has 1 element or one for each output channel (the scaled one has
+ * log2_scale in its place); and the result's height and width. Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 static int check_conv(const struct weft_check *c)
 {
@@ -262,9 +267,10 @@ static int check_conv(const struct weft_check *c)
 }
 
 /*
- * Checks AVG_POOL2D and MAX_POOL2D: rank 4, one type in and out, each padding smaller than the kernel,
- * windows that end exactly at the padded image's end, at most 2^30 pixels for an average, and zero
- * points that fit the types. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks AVG_POOL2D and MAX_POOL2D: input and result have rank 4 and one type (int8, int16, float8,
+ * float), the same batches and channels; kernel and stride are at least 1; each padding is 0..kernel -
+ * 1; for an average the image has at most 2^30 pixels; the attributes' limits and zero points hold; and
+ * windows end exactly at the padded image's end. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pool(const struct weft_check *c)
 {
@@ -291,8 +297,10 @@ static int check_pool(const struct weft_check *c)
 }
 
 /*
- * Checks a batched product of matrices [N,H,C] by [N,C,W], PopXL's too: types as a row of TOSA's table,
- * zero points, and dimensions that fit. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks MATMUL and PopXL's scaled product, [N,H,C] by [N,C,W] into [N,H,W]: rank 3; both operands of
+ * one type (int8, int16, fp16, bf16, fp32), or each any float8; the result int32 for int8, int48 for
+ * int16, fp16 for float8, fp32 for floats (for fp16 also fp16); and the attributes' limits and zero
+ * points. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_matmul(const struct weft_check *c)
 {
@@ -323,9 +331,10 @@ static int check_matmul(const struct weft_check *c)
 }
 
 /*
- * Checks ADD, SUB, MUL, MAXIMUM and MINIMUM of two tensors of one type that broadcast to the result's
- * shape. Integers give int32. Only MUL takes int8 and int16, and only MUL of int32 may have a shift
- * above 0 (at most 63). Returns 0, or -EINVAL with one line in c->msg.
+ * Checks ADD, SUB, MUL, MAXIMUM and MINIMUM: both operands have one type, int32 or a float, for MUL
+ * also int8 or int16; the result has that float type, or int32; MUL's shift is 0..63, and 0 unless the
+ * type is int32; the attributes' limits hold; and the shapes broadcast. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_elementwise(const struct weft_check *c)
 {
@@ -349,8 +358,10 @@ static int check_elementwise(const struct weft_check *c)
 }
 
 /*
- * Checks CLAMP: result like operand, limits in order (no NaN among them) and, for integers, within the
- * type. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks CLAMP: the result has operand 0's type (int8, int16 or a float) and shape; the lower limit is
+ * not above the upper one (fmin and fmax for floats, where a NaN fails; min and max for integers, which
+ * must also lie within the type); and the attributes' own limits hold. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_clamp(const struct weft_check *c)
 {
@@ -389,9 +400,10 @@ static int check_table(const struct weft_check *c)
 }
 
 /*
- * Checks a reduction: the axis exists, operand and result have one type that the operator takes, and
- * the result has one element along the axis and the operand's other dimensions. Returns 0, or -EINVAL
- * with one line in c->msg.
+ * Checks a reduction: the axis is a dimension of operand 0; the attributes' limits hold; operand and
+ * result have one type (bool for ALL and ANY, a float for PRODUCT, int32 or a float for SUM, these,
+ * int8 or int16 for MAX and MIN); and the result has one element along the axis and the operand's other
+ * dimensions. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_reduce(const struct weft_check *c)
 {
@@ -414,8 +426,9 @@ static int check_reduce(const struct weft_check *c)
 }
 
 /*
- * Checks ARGMAX: the axis exists, and the result is int32 with the operand's dimensions but for the
- * axis. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks ARGMAX: the axis is a dimension of operand 0, whose type is int8, int16, float8 or a float;
+ * the attributes' limits hold; and the result is int32 with the operand's dimensions but for the axis,
+ * which is left out. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_argmax(const struct weft_check *c)
 {
@@ -432,9 +445,9 @@ static int check_argmax(const struct weft_check *c)
 }
 
 /*
- * Checks CONCAT: the axis exists, operands and result have one type, one rank and the same dimensions
- * but for the axis, and the operands' extents along it add up to the result's. Returns 0, or -EINVAL
- * with one line in c->msg.
+ * Checks CONCAT: the axis is a dimension of operand 0, the attributes' limits hold, operands and result
+ * have one type of any kind, one rank and the same dimensions but for the axis, and the operands'
+ * extents along it add up to the result's. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_concat(const struct weft_check *c)
 {
@@ -462,8 +475,9 @@ static int check_concat(const struct weft_check *c)
 }
 
 /*
- * Checks that the value with which PAD fills lies within the tensor's type, if that is an integer or
- * bool. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks that the attribute value with which PAD fills lies within operand 0's type: 0..1 for bool,
+ * 0..255 and 0..65535 for uint8 and uint16, the range of its bits, signed, for any other type. Floats
+ * pass with any value. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pad_value(const struct weft_check *c)
 {
@@ -487,8 +501,9 @@ static int check_pad_value(const struct weft_check *c)
 }
 
 /*
- * Checks PAD: a rank of at least 1, no negative padding, a value of the tensor's type, and a result
- * that is larger by the padding. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks PAD: a rank of at least 1, the same type and rank in and out, a value within the type, no
+ * negative padding, and each dimension of the result larger than the operand's by the padding before
+ * and after it. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pad(const struct weft_check *c)
 {
@@ -522,8 +537,8 @@ static int check_reshape(const struct weft_check *c)
 }
 
 /*
- * Checks SLICE: the part, as large as the result, lies within the operand; type and rank stay. Returns
- * 0, or -EINVAL with one line in c->msg.
+ * Checks SLICE: type and rank stay, and in each dimension the part, which begins at the attribute start
+ * and has the result's extent, lies within the operand. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_slice(const struct weft_check *c)
 {
@@ -563,9 +578,9 @@ static int check_transpose(const struct weft_check *c)
 }
 
 /*
- * Checks CAST: two different types, each an integer (int8, int16, int32) or bool; or an integer and a
- * float, or two floats; or a float and a float8 type. The shape stays. Returns 0, or -EINVAL with one
- * line in c->msg.
+ * Checks CAST: two different types, both of int8, int16, int32 and bool; or both of int8, int16, int32,
+ * fp16, bf16 and fp32; or one of these floats and one float8 type. (Not bool with a float, and not
+ * float8 with float8 or an integer.) The shape stays. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_cast(const struct weft_check *c)
 {
@@ -580,10 +595,11 @@ static int check_cast(const struct weft_check *c)
 }
 
 /*
- * Checks which types, signs, rounding modes and multiplier widths RESCALE may combine: not unsigned on
- * both sides, no unsigned type with int32 or int48 on the other side, two roundings only with 32-bit
- * multipliers, int48 only with 16-bit ones. Source: TOSA 1.0, RESCALE. Returns 0, or -EINVAL with one
- * line in c->msg.
+ * Checks which types RESCALE may combine. Operand 0 is int8, uint8, int16, uint16, int32 or int48, the
+ * result one of these but int48. A side is unsigned by its type or by x_unsigned or y_unsigned; not
+ * both sides are, and neither if the other one is int32 or int48, or its own type is. The rounding is
+ * one of the four modes; WEFT_DOUBLE_ROUND needs scale32, and int48 excludes it. Zero points and limits
+ * are checked, too. Source: TOSA 1.0, RESCALE. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_rescale_types(const struct weft_check *c)
 {
@@ -613,9 +629,10 @@ static int check_rescale_types(const struct weft_check *c)
 }
 
 /*
- * Checks RESCALE: types, the same shape, and one multiplier and one shift, or one of each for each
- * channel. Constant multipliers are not negative, constant shifts 2..62; others are checked when golden
- * runs. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks RESCALE: check_rescale_types(); the result has operand 0's shape; multiplier (int32 with
+ * scale32, otherwise int16) and shift (int8) have rank 1 and one element, or with per_channel one for
+ * each element of the last dimension. If both are constant, no multiplier is negative and each shift is
+ * 2..62; if one is not, values are not checked here. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_rescale(const struct weft_check *c)
 {
@@ -644,8 +661,9 @@ static int check_rescale(const struct weft_check *c)
 }
 
 /*
- * Calls the check for the operator's kind; the number of operands has been checked before. Returns 0,
- * or -EINVAL with one line in c->msg.
+ * Calls the check for the kind of the operator that c is at, whose numbers of operands and results must
+ * have been checked. IDENTITY is checked here (same type and shape), and CONST (its result has data).
+ * Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_kind(const struct weft_check *c)
 {
@@ -726,9 +744,9 @@ static int check_kind(const struct weft_check *c)
 }
 
 /*
- * Checks the types of arguments that come as operands (EXT-DYNAMIC) behind the operator's own n_own
- * operands. All have rank 1. Those of RESHAPE, SLICE, TILE and RESIZE and the first of PAD are int64
- * lists; all others have one element. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks the operands from n_own on, which are attributes that come as operands (EXT-DYNAMIC). Each has
+ * rank 1. All of RESHAPE, SLICE, TILE and RESIZE and the first of PAD are int64 of any length; all
+ * others have one element, of any type. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_arguments(const struct weft_check *c, int n_own)
 {
@@ -745,10 +763,10 @@ static int check_arguments(const struct weft_check *c, int n_own)
 }
 
 /*
- * Checks an operator whose attributes come as operands behind its own. Their values are not known here
- * (golden checks them in the run), so that results of PAD, SLICE, TILE and RESIZE are checked for their
- * rank and, but for RESIZE, their type alone; other operators as usual. Returns 0, or -EINVAL with one
- * line in c->msg.
+ * Checks an operator whose attributes come as operands behind its own: first these operands' types and
+ * ranks, then the operator as if it had only its own operands. Since the values are not known here, of
+ * PAD, SLICE, TILE and RESIZE only the result's rank (operand 0's) and, but for RESIZE, its type are
+ * checked. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_dynamic(const struct weft_check *c)
 {

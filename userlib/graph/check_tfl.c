@@ -25,9 +25,9 @@ static int need_types(const struct weft_check *c, uint32_t x, uint32_t y)
 }
 
 /*
- * Checks TFL_SOFTMAX: a rank of at least 1, a scale above 0, a finite beta that is not negative and,
- * for int16, beta times scale below 65536; int8 or int16 in, the same type or int16 out. Returns 0, or
- * -EINVAL with one line in c->msg.
+ * Checks TFL_SOFTMAX: operand 0 int8 or int16 with a rank of at least 1, the result of the same type or
+ * int16; x_scale finite and above 0; beta finite and not negative, and for int16 beta times x_scale
+ * below 65536. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_softmax(const struct weft_check *c)
 {
@@ -42,8 +42,9 @@ static int check_softmax(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_L2_NORMALIZATION: int8 in and out, a rank of at least 1; the attribute left is 0, or 7 for
- * networks that were uint8. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks TFL_L2_NORMALIZATION: int8 in and out, a rank of at least 1, the attribute left 0 or 7 (for
+ * networks that were uint8), and the attributes' limits and zero points. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_norm(const struct weft_check *c)
 {
@@ -69,9 +70,9 @@ static int check_log_softmax(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_LOGISTIC (int8, int16) and TFL_TANH (int16): one type in and out, scales above 0 (TANH's
- * of the result does not count), and zero points within the type. Returns 0, or -EINVAL with one line
- * in c->msg.
+ * Checks TFL_LOGISTIC (int8, int16) and TFL_TANH (int16): one type in and out; x_scale and, but for
+ * TANH, y_scale finite and above 0; and zero points within the type. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_sigmoid(const struct weft_check *c)
 {
@@ -88,8 +89,9 @@ static int check_sigmoid(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_QUANTIZE (fp32 in) and TFL_DEQUANTIZE (fp32 out): on the other side int8, uint8 or int16
- * with a scale above 0 and a zero point within the type. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks TFL_QUANTIZE (fp32 in) and TFL_DEQUANTIZE (fp32 out): the other side is int8, uint8 or int16,
+ * its scale (y_scale or x_scale) is finite and above 0, and the zero points fit. Returns 0, or -EINVAL
+ * with one line in c->msg.
  */
 static int check_edge(const struct weft_check *c)
 {
@@ -106,9 +108,9 @@ static int check_edge(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_RESIZE_BILINEAR: int8, or int16 unless raw_uint8 is set, in and out; rank 4; batches and
- * channels stay; extents of at most 2^20, so that the fixed-point positions do not overflow. Returns 0,
- * or -EINVAL with one line in c->msg.
+ * Checks TFL_RESIZE_BILINEAR: int8, or int16 unless raw_uint8 is set, and the same type out; rank 4;
+ * batches and channels stay; height and width on both sides at most 2^20. Returns 0, or -EINVAL with
+ * one line in c->msg.
  */
 static int check_resize(const struct weft_check *c)
 {
@@ -127,8 +129,8 @@ static int check_resize(const struct weft_check *c)
 }
 
 /*
- * Demands that operand k has type t, the given rank, and d0 and d1 as its first two dimensions. Returns
- * 0, or -EINVAL with one line in c->msg.
+ * Demands that operand k has type t, the given rank, and d0 and d1 as its dimensions 0 and 1; for rank
+ * 1, d1 must be 1, which unused dimensions are. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank, int64_t d0, int64_t d1)
 {
@@ -141,9 +143,10 @@ static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank
 }
 
 /*
- * Checks TFL_LSTM: int8 input and output of rank 3 with the same first two dimensions, and for each of
- * four gates input weights (operands 1..4), recurrent weights (5..8) and int32 biases (9..12) of the
- * sizes that follow, then factors and zero points. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks TFL_LSTM: int8 input and output of rank 3 with the same first two dimensions; for each of four
+ * gates int8 input weights [out,in] (operands 1..4), int8 recurrent weights [out,out] (5..8) and int32
+ * biases [out] (9..12), where in and out are the last dimensions of input and output; then the limits
+ * of factors and zero points. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_lstm(const struct weft_check *c)
 {
@@ -185,9 +188,10 @@ static int check_div(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_REQUANTIZE: int32 or int48 sums in, int8 or int16 out, a list of fp32 weight scales (one,
- * or one for each element of the last dimension), and all scales, constant ones in the list too, above
- * 0. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks TFL_REQUANTIZE: operand 0 int32 or int48 with a rank of at least 1; the result int8 or int16;
+ * operand 1 fp32 of rank 1 with one weight scale, or one for each element of operand 0's last
+ * dimension; x_scale, y_scale and, if operand 1 is constant, all its values finite and above 0. Returns
+ * 0, or -EINVAL with one line in c->msg.
  */
 static int check_requantize(const struct weft_check *c)
 {
@@ -208,8 +212,8 @@ static int check_requantize(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_HYBRID: [B,n] of fp32 becomes int16 and, as second result, fp32 scales [B,1]. Returns 0,
- * or -EINVAL with one line in c->msg.
+ * Checks TFL_HYBRID: operand 0 is fp32 [B,n], result 0 int16, and result 1 fp32 scales [B,1]. Returns
+ * 0, or -EINVAL with one line in c->msg.
  */
 static int check_hybrid(const struct weft_check *c)
 {

@@ -58,8 +58,9 @@ static int check_negate(const struct weft_check *c)
 }
 
 /*
- * Checks SELECT: a bool condition, two operands and a result of one type, and shapes that broadcast.
- * Returns 0, or -EINVAL with one line in c->msg.
+ * Checks SELECT: operand 0 is bool, operands 1 and 2 and the result have one type of any kind, and all
+ * shapes broadcast (equal ranks; each dimension 1 or the result's). Returns 0, or -EINVAL with one line
+ * in c->msg.
  */
 static int check_select(const struct weft_check *c)
 {
@@ -71,9 +72,11 @@ static int check_select(const struct weft_check *c)
 }
 
 /*
- * Checks CONV3D: ranks, attributes, channels, the bias's length (1 or one for each output channel), and
- * depth, height and width of the result against padding (not negative), dilation and stride. Types are
- * not checked here. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks CONV3D: input, weight and result have rank 5 and the bias rank 1; the attributes' limits and
+ * zero points; the weight's channels are the input's; the result's batches and channels; the bias has 1
+ * element or one for each output channel; paddings are not negative, stride and dilation at least 1;
+ * and depth, height and width of the result are exact. Types are not checked. Returns 0, or -EINVAL
+ * with one line in c->msg.
  */
 static int check_conv3d(const struct weft_check *c)
 {
@@ -106,9 +109,9 @@ static bool power_of_two(int64_t n)
 }
 
 /*
- * Checks FFT2D and RFFT2D: fp32 inputs of rank 3 and one shape, whose height and width are powers of
- * two, and two fp32 results of that shape; the real transform's have width / 2 + 1 columns. Returns 0,
- * or -EINVAL with one line in c->msg.
+ * Checks FFT2D and RFFT2D: all inputs are fp32 of rank 3 and one shape, with height and width powers of
+ * two; both results are fp32 with that shape, but RFFT2D's have width / 2 + 1 columns. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_fft(const struct weft_check *c)
 {
@@ -147,8 +150,8 @@ static int check_reverse(const struct weft_check *c)
 }
 
 /*
- * Checks TILE: a rank of at least 1, multiples of at least 1, the same type, and a result with as many
- * times the extents. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks TILE: the same type in and out, one rank of at least 1, multiples of at least 1, and in each
+ * dimension a result of extent times multiple. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_tile(const struct weft_check *c)
 {
@@ -190,9 +193,10 @@ static int check_gather(const struct weft_check *c)
 }
 
 /*
- * Checks one axis of RESIZE: extents below 16384; scale n/d, offset and border in TOSA's ranges; and an
- * output extent of exactly ((in - 1) * n - offset + border) / d + 1. axis names it in the message.
- * Returns 0, or -EINVAL with one line in c->msg.
+ * Checks one axis of RESIZE from `in` to `out` elements, both below 16384: scale n/d with n 1..2048 and
+ * d 1..16n - 1, offset -n..16n - 1, border -16n..n - 1, and out exactly ((in - 1) * n - offset +
+ * border) / d + 1, without a remainder. axis names it in the message. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_resize_axis(const struct weft_check *c, const char *axis, int64_t in, int64_t out, int64_t n, int64_t d,
                              int64_t offset, int64_t border)
@@ -212,8 +216,8 @@ static int check_resize_axis(const struct weft_check *c, const char *axis, int64
 }
 
 /*
- * Checks RESIZE: rank 4, batches and channels stay, both axes, and the attributes' limits. Returns 0,
- * or -EINVAL with one line in c->msg.
+ * Checks RESIZE: the attributes' limits, rank 4, batches and channels stay, then height and width with
+ * check_resize_axis(). Types are not checked. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_resize(const struct weft_check *c)
 {
@@ -231,9 +235,9 @@ static int check_resize(const struct weft_check *c)
 /* ---- control flow ---- */
 
 /*
- * Checks that `sub` is one of the network's sub-graphs and stands before the graph that is being
- * checked, so that sub-graphs cannot be nested in a cycle. NULL fails. Returns 0, or -EINVAL with one
- * line in c->msg.
+ * Checks that `sub` is one of the outermost graph's sub-graphs, and if c is in sub-graph i_sub, one of
+ * the first i_sub of them, so that sub-graphs cannot be nested in a cycle. NULL fails. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_sub(const struct weft_check *c, const weft_graph *sub)
 {
@@ -268,9 +272,9 @@ static int check_list(const struct weft_check *c, const char *what, const int *m
 }
 
 /*
- * Checks COND_IF: a condition of one bool, and two sub-graphs whose inputs and outputs have types and
- * shapes of the operator's other operands and its results. Returns 0, or -EINVAL with one line in
- * c->msg.
+ * Checks COND_IF: operand 0 is bool with one element, and each of the two sub-graphs stands before this
+ * graph, has inputs with types and shapes of the other operands and outputs with those of the results.
+ * Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_cond_if(const struct weft_check *c)
 {
@@ -292,9 +296,10 @@ static int check_cond_if(const struct weft_check *c)
 }
 
 /*
- * Checks WHILE_LOOP: every result looks like the operand that it replaces, the body's graph maps the
- * operands to such results, and the condition's graph gives one bool from them. Returns 0, or -EINVAL
- * with one line in c->msg.
+ * Checks WHILE_LOOP: both sub-graphs stand before this graph; there are as many results as operands,
+ * with the same types and shapes; inputs of both sub-graphs and outputs of the body (the second one)
+ * look like the operands; and the condition (the first one) has one output, a bool with one element.
+ * Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_while(const struct weft_check *c)
 {
@@ -320,8 +325,9 @@ static int check_while(const struct weft_check *c)
 }
 
 /*
- * Checks VARIABLE_READ and VARIABLE_WRITE: the variable exists, and operand and result have its type
- * and shape. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks VARIABLE_READ and VARIABLE_WRITE: the attribute id is a variable of the outermost graph, and
+ * the result and, if there is one, operand 0 have its type and shape. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_variable(const struct weft_check *c)
 {

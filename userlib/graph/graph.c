@@ -8,8 +8,9 @@
 #include "graph.h"
 
 /*
- * Makes room for element number n in an array of *cap elements of elem_bytes, by doubling it if it is
- * full. Returns 0, or -ENOMEM with the array unchanged.
+ * Makes room for element number n in *array, which has *cap elements of elem_bytes: if n is not below
+ * *cap, reallocates it with twice as many (16 if there are none; once, whatever n is) and updates
+ * *array and *cap. The new elements are not initialised. Returns 0, or -ENOMEM with both unchanged.
  */
 static int grow(void **array, int n, int *cap, size_t elem_bytes)
 {
@@ -75,8 +76,9 @@ void weft_graph_free(weft_graph *g)
 }
 
 /*
- * Adds a tensor of that type and shape (rank values in dim) with a copy of its name (NULL: ""). It is
- * no input, has no data and no producer yet. Returns its index or -ENOMEM.
+ * Adds a tensor of that type and shape (rank values in dim; further dimensions become 1) with a copy of
+ * its name (NULL: ""). It is no input or output, has no data, no quantisation and no producer yet.
+ * Nothing is checked. Returns its index, or -ENOMEM with the graph unchanged.
  */
 int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -118,8 +120,9 @@ int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, co
 }
 
 /*
- * Adds an entry for an operator of the source file, with its number there and a copy of its name; its
- * output tensor is still -1. Returns the entry's index or -ENOMEM.
+ * Adds an entry for an operator of the source file, with its number there and a copy of its name (NULL:
+ * ""); its output tensor is -1 and its note NULL, for the caller to set. Returns the entry's index or
+ * -ENOMEM.
  */
 int weft_graph_src(weft_graph *g, int index, const char *name)
 {
@@ -155,8 +158,9 @@ int weft_graph_sub(weft_graph *g, weft_graph *sub)
 }
 
 /*
- * Adds a variable with a copy of its name. data, its first value from malloc or NULL, belongs to the
- * graph from now on, or is freed if the call fails. Returns the variable's index or -ENOMEM.
+ * Adds a variable of that type and shape (rank values in dim) with a copy of its name, which is not
+ * NULL. data, its first value from malloc or NULL (none until it is written), belongs to the graph from
+ * now on, or is freed if the call fails. Returns the variable's index or -ENOMEM.
  */
 int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -178,9 +182,9 @@ int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, cons
 
 /*
  * Appends an operator with copies of attr (NULL: zeros), in and out, and notes it as the producer of
- * those results that have none yet. src is its source entry's index or -1. Nothing but the numbers of
- * operands and results is checked: weft_graph_check() does that. Returns the operator's index, -EINVAL
- * or -ENOMEM.
+ * those results that have none yet. src is its source entry's index or -1. Operands and results may be
+ * any numbers: weft_graph_check() judges them. Returns the operator's index; -EINVAL if there are not
+ * 0..WEFT_OP_MAX_INPUTS operands and 1..WEFT_OP_MAX_OUTPUTS results; or -ENOMEM.
  */
 int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out)

@@ -46,8 +46,8 @@ static const weft_tensor *operand(const struct weft_check *c, int i)
 }
 
 /*
- * Checks that dilation times kernel is at most MAX_KERNEL along n axes of the weights (operand 1), of
- * which the first is axis `first`. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks that dilation[i] times the weight's extent (operand 1) along axis first + i is at most
+ * MAX_KERNEL (8192), for i from 0 to n - 1. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int kernel(const struct weft_check *c, const int32_t *dilation, int n, int first)
 {
@@ -60,8 +60,9 @@ static int kernel(const struct weft_check *c, const int32_t *dilation, int n, in
 }
 
 /*
- * Checks the level's limits of a two-dimensional convolution: kernel (times dilation, but for a
- * transposed one), padding and stride. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks the level's limits of two-dimensional convolution o: kernel times dilation (for a transposed
+ * one the kernel alone) and each padding at most 8192 (MAX_KERNEL), each stride at most 8192
+ * (MAX_STRIDE). Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_conv(const struct weft_check *c, const struct weft_gop *o)
 {
@@ -76,8 +77,8 @@ static int check_conv(const struct weft_check *c, const struct weft_gop *o)
 }
 
 /*
- * Checks the level's limits of CONV3D: kernel times dilation, padding and stride. Returns 0, or -EINVAL
- * with one line in c->msg.
+ * Checks the level's limits of CONV3D with attributes a: kernel times dilation, the six paddings and
+ * the three strides, each at most 8192. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_conv3d(const struct weft_check *c, const struct weft_attr_conv3d *a)
 {
@@ -89,8 +90,8 @@ static int check_conv3d(const struct weft_check *c, const struct weft_attr_conv3
 }
 
 /*
- * Checks the level's limits of pooling: kernel, stride and padding. Returns 0, or -EINVAL with one line
- * in c->msg.
+ * Checks the level's limits of pooling with attributes a: kernel, stride and padding, each at most
+ * 8192. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pool(const struct weft_check *c, const struct weft_attr_pool *a)
 {
@@ -125,8 +126,10 @@ static int check_resize(const struct weft_check *c, const struct weft_attr_resiz
 }
 
 /*
- * Checks the level's limits of operator o; operators without LEVEL_CHECK lines pass, and so does a
- * RESIZE whose attributes come as operands. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks the level's limits of operator o, which is the one c is at: those of convolutions, pooling,
+ * FFTs, RESIZE (unless its attributes come as operands), CONCAT (at most 64 operands), and COND_IF,
+ * WHILE_LOOP and CUSTOM (at most 64 operands and 64 results). All other operators pass. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_attributes(const struct weft_check *c, const struct weft_gop *o)
 {
@@ -152,8 +155,8 @@ static int check_attributes(const struct weft_check *c, const struct weft_gop *o
 }
 
 /*
- * Checks the level's limits of every tensor of the graph: rank, and dimensions below 2^MAX_LOG2_SIZE.
- * Returns 0, or -EINVAL with one line in c->msg.
+ * Checks the level's limits of every tensor of the graph: a rank of at most 6, and dimensions of at
+ * most 2^31 - 1. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_tensors(const struct weft_check *c)
 {
@@ -170,8 +173,8 @@ static int check_tensors(const struct weft_check *c)
 }
 
 /*
- * Checks the level's limits of one graph without its sub-graphs. Returns 0, or -EINVAL with one line in
- * c->msg.
+ * Checks the level's limits of graph c.g without its sub-graphs: of all tensors, then of all operators.
+ * Returns 0, or -EINVAL with one line in c.msg about the first fault.
  */
 static int check_graph(struct weft_check c)
 {
@@ -204,8 +207,8 @@ static int nesting(const weft_graph *outer, const weft_graph *g, const int *of_s
 }
 
 /*
- * Checks the level's limit of how deeply control flow is nested. Returns 0, -EINVAL or -ENOMEM, with
- * one line in c->msg.
+ * Checks that control flow is nested at most 6 deep (MAX_NESTING) in c->g, the outermost graph. Returns
+ * 0, or -EINVAL or -ENOMEM with one line in c->msg.
  */
 static int check_nesting(const struct weft_check *c)
 {

@@ -5,10 +5,11 @@
 
 #include "graph.h"
 
-/**
- * Check that a graph, which has passed weft_graph_check(), stays within TOSA's level 8K.
- * @return 0, or -EINVAL with one line in msg (WEFT_MSG bytes) that names operator, value and limit;
- *         -ENOMEM
+/*
+ * Checks that a graph, which must have passed weft_graph_check(), stays within TOSA's level 8K: the
+ * outermost graph, each of its sub-graphs, then how deeply they are nested. Returns 0; -EINVAL with one
+ * line in msg (WEFT_MSG bytes) that names operator, value and limit of the first fault; or -ENOMEM,
+ * also with a line.
  */
 int weft_graph_check_8k(const weft_graph *g, char *msg);
 

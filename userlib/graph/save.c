@@ -23,7 +23,10 @@ static void ints(struct io *io, int32_t *v, int n)
 		io_i32(io, &v[i]);
 }
 
-/* Writes or reads a type as an int32; weft_graph_check() judges it later. */
+/*
+ * Writes *t, or reads it, as an int32. Any number is taken: weft_graph_check() judges it later. After a
+ * failure *t is 0 when reading.
+ */
 static void dtype(struct io *io, weft_dtype *t)
 {
 	int32_t v = (int32_t)*t;
@@ -33,7 +36,10 @@ static void dtype(struct io *io, weft_dtype *t)
 		*t = (weft_dtype)v;
 }
 
-/* Writes or reads the field of *a that row f describes. */
+/*
+ * Writes or reads the f->n values of *a at byte offset f->at, each as f->type says. A failure is left
+ * in io->err.
+ */
 static void save_field(struct io *io, const struct attr_saved *f, weft_attr *a)
 {
 	for (int i = 0; i < f->n; i++) {
@@ -59,8 +65,9 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 }
 
 /*
- * Writes or reads everything of a tensor but its name and data: type, rank (checked), dimensions,
- * quantisation, and whether it is input, output or internal.
+ * Writes or reads everything of a tensor but its name and data: type, rank, dimensions, quantisation
+ * (scale and zero point only if it has one), and whether it is input, output or internal. A rank
+ * outside 0..WEFT_MAX_RANK is a failure (io_fail); type and dimensions are not checked here.
  */
 static void tensor_head(struct io *io, struct weft_gtensor *t)
 {
@@ -81,9 +88,11 @@ static void tensor_head(struct io *io, struct weft_gtensor *t)
 }
 
 /*
- * Writes or reads whether a tensor is constant and, if so, the number of its bytes and these. Reading,
- * t->data comes from malloc and the caller frees it; a number that is not the shape's, or more than
- * what is left, is a failure. The shape must have been read before.
+ * Writes or reads whether a tensor is constant and, if so, the number of its bytes (8 bytes) and these.
+ * Reading, type, rank and dimensions of *t must have been read, and t->data be NULL; it becomes memory
+ * from malloc that the caller frees, also after a failure, or stays NULL if the tensor is no constant.
+ * A negative or too large shape, and a number that is not the shape's or more than what is left, are
+ * failures in io->err.
  */
 static void tensor_data(struct io *io, weft_tensor *t)
 {
@@ -125,7 +134,10 @@ static void write_tensor(struct io *io, struct weft_gtensor *t)
 	tensor_data(io, &t->t);
 }
 
-/* Reads one tensor of a container and adds it to the graph. A failure is left in io->err. */
+/*
+ * Reads one tensor of a container (name, head, data) and adds it to the graph with all its fields but
+ * the producer. A failure is left in io->err; the graph then has no new tensor.
+ */
 static void read_tensor(struct io *io, weft_graph *g)
 {
 	struct weft_gtensor t = { 0 };
@@ -152,8 +164,9 @@ static void read_tensor(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes or reads which sub-graphs of `outer` a COND_IF or WHILE_LOOP runs, as their numbers. One that is
- * read has to stand among those read so far.
+ * Writes the numbers of the two sub-graphs of `outer` that a COND_IF or WHILE_LOOP runs, or reads them
+ * into a->graph[]. A number that outer->subs does not have, which when reading has those read so far,
+ * is a failure (io_fail) and leaves a->graph[] as it was.
  */
 static void save_flow(struct io *io, const weft_graph *outer, struct weft_attr_flow *a)
 {
@@ -171,9 +184,10 @@ static void save_flow(struct io *io, const weft_graph *outer, struct weft_attr_f
 }
 
 /*
- * Writes or reads one operator: code, source, numbers of operands and results (checked), their tensors
- * in `in` and `out`, which have room for the most that there can be, and its attributes. outer is the
- * graph that owns the sub-graphs.
+ * Writes or reads operator *o: code, source entry, numbers of operands and results, their tensors from
+ * or to `in` and `out`, its attributes, and the sub-graphs of control flow, which outer owns. Reading,
+ * `in` has room for WEFT_OP_MAX_INPUTS and `out` for WEFT_OP_MAX_OUTPUTS numbers, and more of them are
+ * a failure (io_fail); o->in and o->out stay. Code and tensor numbers are not checked.
  */
 static void op_io(struct io *io, const weft_graph *outer, struct weft_gop *o, int *in, int *out)
 {
@@ -198,7 +212,9 @@ static void op_io(struct io *io, const weft_graph *outer, struct weft_gop *o, in
 
 /*
  * Reads one operator of a container and appends it to graph g, which is `outer` or one of its
- * sub-graphs. It must have a source: reports look it up. A failure is left in io->err.
+ * sub-graphs. A source below 0 is refused (reports look it up), and so is an operator without results;
+ * whether the source exists is weft_graph_check()'s to say. A failure is left in io->err; the graph
+ * then has no new operator.
  */
 static void read_op(struct io *io, const weft_graph *outer, weft_graph *g)
 {
@@ -218,8 +234,9 @@ static void read_op(struct io *io, const weft_graph *outer, weft_graph *g)
 }
 
 /*
- * Writes or reads a list of *n tensor indices, the graph's inputs or outputs. Reading, *v comes from
- * malloc; after a failure *n is 0.
+ * Writes or reads a list of *n tensor indices in *v, the graph's inputs or outputs. Reading, *v comes
+ * from calloc, also after a failure, and NULL only without memory (-ENOMEM in io->err); after a failure
+ * *n is 0. The indices are not checked.
  */
 static void list(struct io *io, int **v, int *n)
 {
@@ -235,7 +252,10 @@ static void list(struct io *io, int **v, int *n)
 		*n = 0;
 }
 
-/* Writes or reads the entries that name the operators of the source file; their notes are not kept. */
+/*
+ * Writes all entries of g->srcs (number in the source file, name, output tensor), or reads entries and
+ * adds them to the graph. Notes are not kept. A failure is left in io->err.
+ */
 static void sources(struct io *io, weft_graph *g)
 {
 	int n = g->n_srcs;
@@ -260,8 +280,9 @@ static void sources(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes variable i: name, type, shape, and its first value if it has one; or reads a variable and adds
- * it to the graph (i does not matter then).
+ * Writes variable i of g (name, the fields of a tensor's head, and its first value if it has one), or
+ * reads one and adds it to the graph, whatever i is. Quantisation and marks in the head are written as
+ * none and ignored when read. A failure is left in io->err.
  */
 static void variable(struct io *io, weft_graph *g, int i)
 {
@@ -284,7 +305,10 @@ static void variable(struct io *io, weft_graph *g, int i)
 	free(t.name);
 }
 
-/* Writes or reads all variables with their first values. */
+/*
+ * Writes the number of variables and each of them, or reads as many and adds them to the graph; ends at
+ * the first failure, which is left in io->err.
+ */
 static void variables(struct io *io, weft_graph *g)
 {
 	int n = g->n_vars;
@@ -295,8 +319,8 @@ static void variables(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes or reads the release of the framework whose results the network gives; an unknown number is a
- * failure.
+ * Writes or reads g->runtime, the release whose results the network gives, as an int32. A number that
+ * is no runtime is a failure (io_fail) and leaves g->runtime as it was.
  */
 static void runtime(struct io *io, weft_graph *g)
 {
@@ -310,8 +334,10 @@ static void runtime(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes or reads what every graph has: sources, tensors, operators, inputs and outputs. g is `outer` or
- * one of its sub-graphs.
+ * Writes, or reads and adds to graph g, which is empty, what every graph has: sources, tensors,
+ * operators, inputs and outputs. g is `outer` or one of its sub-graphs. More than SAVE_MAX_TENSORS
+ * tensors or SAVE_MAX_OPS operators are a failure, also when writing. The first failure is left in
+ * io->err; g then has what was read before.
  */
 static void body(struct io *io, const weft_graph *outer, weft_graph *g)
 {
@@ -342,8 +368,9 @@ static void body(struct io *io, const weft_graph *outer, weft_graph *g)
 }
 
 /*
- * Writes or reads the sub-graphs in their order, in which each refers only to those before it. Reading
- * adds them to g.
+ * Writes the number of g's sub-graphs and each of them, in their order, in which each refers only to
+ * those before it; or reads as many and adds them to g, without names. The first failure is left in
+ * io->err; g then has the sub-graphs before it.
  */
 static void sub_graphs(struct io *io, weft_graph *g)
 {
@@ -367,7 +394,10 @@ static void sub_graphs(struct io *io, weft_graph *g)
 	}
 }
 
-/* Writes or reads everything of the outermost graph but its name. */
+/*
+ * Writes, or reads and adds to g, everything of the outermost graph but its name: runtime, variables,
+ * sub-graphs, then its own body. The first failure is left in io->err.
+ */
 static void whole(struct io *io, weft_graph *g)
 {
 	runtime(io, g);

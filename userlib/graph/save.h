@@ -15,13 +15,18 @@
 #define SAVE_MAX_TENSORS 400000
 
 /*
- * Writes *g, or reads a graph, which must be all that is left in io, and checks it. Reading, *g is
- * a new graph that the caller frees; after a failure it is NULL, and msg (WEFT_MSG bytes) has one
- * line if weft_graph_check() refused it, io->why otherwise.
+ * Writes *g with its sub-graphs, or reads a graph, which must be all that is left in io, and checks it
+ * with weft_graph_check(). Reading, *g becomes a new graph that the caller frees with
+ * weft_graph_free(); after a failure it is NULL, io->err is -EINVAL or -ENOMEM, and for -EINVAL the
+ * reason is in io->why or, if that is NULL, in msg (WEFT_MSG bytes), which weft_graph_check() wrote.
  */
 void save_graph(struct io *io, weft_graph **g, char *msg);
 
-/* Writes or reads the attributes that an operator with code op has, in *a; nothing for those without. */
+/*
+ * Writes the attributes that an operator with code op has from *a, or reads them into *a, field by
+ * field as attr_ops lists them; other bytes of *a stay. Nothing is done for a code without attributes
+ * or one that does not exist.
+ */
 void save_attributes(struct io *io, weft_opcode op, weft_attr *a);
 
 #endif

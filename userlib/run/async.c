@@ -27,7 +27,10 @@ static void free_queued(struct queued *q)
 	free(q);
 }
 
-/* Returns the first run of the queue in that state, or NULL. Called with the lock held. */
+/*
+ * Returns the run of queue a that was submitted first of those in that state, or NULL. Called with the
+ * crew's lock held.
+ */
 static struct queued *first_in(const struct weft_async *a, enum run_state state)
 {
 	struct queued *q = a->first;
@@ -38,8 +41,8 @@ static struct queued *first_in(const struct weft_async *a, enum run_state state)
 }
 
 /*
- * Returns the queued run with number id, waiting, running or ended; NULL if there is none. Called with
- * the lock held.
+ * Returns the run of queue a with number id in any state, silent ones too; NULL if there is none.
+ * Called with the crew's lock held.
  */
 static struct queued *find(const struct weft_async *a, weft_run id)
 {
@@ -68,9 +71,9 @@ void weft_run_ended(struct queued *ended)
 }
 
 /*
- * Makes a session's queue with its descriptor, and joins it to its crew: that of the session's cards, or
- * a new one with one thread. Returns 0 with the queue in *out, or -ENOMEM, -EAGAIN (no thread),
- * -EMFILE or -ENFILE.
+ * Makes a session's queue with its eventfd, and joins it to its crew: that of the session's cards, or a
+ * new one with one thread. Returns 0 with the queue in *out, or, with *out untouched, -ENOMEM, -EAGAIN
+ * (no thread) or the negative errno of eventfd() (-EMFILE, -ENFILE).
  */
 static int begin(weft_session *s, struct weft_async **out)
 {
@@ -156,7 +159,7 @@ void weft_session_async_free(weft_session *s)
 	s->async = NULL;
 }
 
-/* Returns a copy of n bytes from malloc; NULL if there is no memory. */
+/* Returns a copy of n bytes, from malloc (also for n = 0); NULL if there is no memory. */
 static void *copy(const void *from, size_t n)
 {
 	void *to = malloc(n + 1);
@@ -167,9 +170,11 @@ static void *copy(const void *from, size_t n)
 }
 
 /*
- * Makes a run and puts it at the end of the session's queue. A silent one, for which the caller waits
- * at once, does not count towards WEFT_RUNS_MAX. Returns 0 with its number in *run, or a negative errno
- * with one line in msg.
+ * Makes a run with copies of the structs in inputs and outputs, puts it at the end of the session's
+ * queue (which is made if there is none) and wakes the crew. If no card is left that may run it, it
+ * ends at once with -ENODEV as its status. A silent run does not count towards WEFT_RUNS_MAX. Returns 0
+ * with its number in *run; otherwise, with one line in msg, -EAGAIN (WEFT_RUNS_MAX runs were not waited
+ * for, or no thread), -ENOMEM, -EMFILE or -ENFILE.
  */
 static int enqueue(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, bool silent, weft_run *run, char *msg)
 {
@@ -228,7 +233,10 @@ int weft_session_run_spread(weft_session *s, const weft_tensor *inputs, const we
 	return err ? err : weft_session_wait(s, run, -1, rep, msg);
 }
 
-/* Returns the point in time timeout_ms from now, on the clock by which the queue's condition waits. */
+/*
+ * Returns the point in time timeout_ms (0 or more) from now on CLOCK_MONOTONIC, by which the crew's
+ * condition waits.
+ */
 static struct timespec until(int timeout_ms)
 {
 	struct timespec t;
@@ -244,8 +252,8 @@ static struct timespec until(int timeout_ms)
 }
 
 /*
- * Takes a run that has ended out of the queue, without freeing it, and subtracts it from the
- * descriptor's count, if it is in there. Called with the lock held.
+ * Takes run q, which has ended, out of queue a without freeing it, counts it out of a->n unless it is
+ * silent, and takes 1 from the descriptor's count if q is told in it. Called with the crew's lock held.
  */
 static void take_out(struct weft_async *a, struct queued *q)
 {

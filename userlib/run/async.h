@@ -70,26 +70,38 @@ struct weft_crew {
 };
 
 /**
- * Make a crew of n threads, 1..WEFT_CREW_MAX. @return 0; -ENOMEM; -EAGAIN: no thread
+ * Make a crew of n threads, 1..WEFT_CREW_MAX, which wait for runs. cards: each thread has a card of its
+ * own, so that a run with which a card fails is repeated on another.
+ * @return 0 with the crew in *out, which weft_crew_free() frees; -ENOMEM; -EAGAIN: no thread
  */
 int weft_crew_new(int n, bool cards, struct weft_crew **out);
 
-/** End the threads and free the crew, which has no queues any more. NULL is fine. */
+/**
+ * End the threads, waiting for each until its current run has ended, and free the crew, which has no
+ * queues any more. NULL is fine.
+ */
 void weft_crew_free(struct weft_crew *c);
 
 /**
- * End what nobody can run: each run with which all cards that are left have failed, and all runs if none
- * is left. Called with the lock held.
+ * End each waiting run that no thread may run: all cards that are left have failed with it, or none is
+ * left. It keeps the status and message of the card that failed last, if a card is left; otherwise, or
+ * if it has no status, it gets -ENODEV and a message with the reason of the last lost card. Called with
+ * the lock held.
  */
 void weft_crew_settle(struct weft_crew *c);
 
-/** Give up the card of thread i, for a reason that the message states. @return how many are left */
+/**
+ * Give up the card of thread i, with `why` as the reason unless it was given up already; end the runs
+ * that nobody can run now, and wake all threads. Takes the lock itself.
+ * @return how many cards are left
+ */
 int weft_crew_lose(struct weft_crew *c, int i, const char *why);
 
 /**
- * Mark a run as ended, and tell of it by the queue's descriptor once all that were submitted before it
- * have ended. If the descriptor cannot be written, a run without a failure gets status -EIO. Called with
- * the lock held.
+ * Mark a run as ended and wake all who wait. From the queue's beginning up to the first run that has
+ * not ended (silent ones do not count), each run that the descriptor does not count yet is added to it
+ * and marked told; a run whose write fails gets status -EIO unless it has a failure. Called with the
+ * crew's lock held.
  */
 void weft_run_ended(struct queued *q);
 

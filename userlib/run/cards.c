@@ -47,7 +47,12 @@ static int bad_name(const struct naming *g, const char *name, const char *why)
 	return -EINVAL;
 }
 
-/* Opens the card called `name`, and adds it to the cards. Returns 0 or a negative errno with one line in the message. */
+/*
+ * Opens the card called `name` (a serial or "@SOCKET") with the options g->o and appends it to the
+ * cards. Returns 0 or a negative errno with one line in g->msg: -EINVAL if the name is there already,
+ * is empty, has NAME characters or more, or there are WEFT_CARDS_MAX cards; otherwise as
+ * weft_dev_open().
+ */
 static int add(struct naming *g, const char *name)
 {
 	weft_cards *const c = g->cards;
@@ -68,7 +73,11 @@ static int add(struct naming *g, const char *name)
 	return err;
 }
 
-/* Adds a card that was found and not named: one that cannot be opened is left out. Returns as add(). */
+/*
+ * Adds a card that was found, not named, as add() does. If it cannot be opened for another reason than
+ * -ENOMEM or -EINVAL (a bad or repeated name), it is left out: its errno is noted in g->left_out, why
+ * is in g->msg, and 0 is returned. Otherwise returns as add().
+ */
 static int add_found(struct naming *g, const char *name)
 {
 	int err = add(g, name);
@@ -79,7 +88,11 @@ static int add_found(struct naming *g, const char *name)
 	return 0;
 }
 
-/* Adds all cards on the USB that can be opened. Returns as add(). */
+/*
+ * Adds those of the first WEFT_CARDS_MAX cards on the USB that can be opened; others are left out as by
+ * add_found(). Returns 0, also if none could be opened; -ENODEV if none is plugged in; -ENOMEM; or as
+ * weft_dev_list() and add_found(), with one line in g->msg.
+ */
 static int add_plugged(struct naming *g)
 {
 	struct weft_dev_info *info = calloc(WEFT_CARDS_MAX, sizeof(*info));
@@ -100,7 +113,12 @@ static int add_plugged(struct naming *g)
 	return err;
 }
 
-/* Adds the cards behind all sockets that fit a pattern ("@" in front). Returns as add(). */
+/*
+ * Adds the cards behind all sockets whose paths fit the glob pattern behind the "@" with which
+ * `pattern` begins; those that cannot be opened are left out as by add_found(). Returns 0, also if none
+ * could be opened; -ENODEV if no path fits; -EINVAL if a path is too long; -ENOMEM; or as add_found(),
+ * with one line in g->msg.
+ */
 static int add_sockets(struct naming *g, const char *pattern)
 {
 	char name[NAME];
@@ -121,7 +139,11 @@ static int add_sockets(struct naming *g, const char *pattern)
 	return err;
 }
 
-/* Adds the cards of one entry of the list. Returns as add(). */
+/*
+ * Adds the cards of one entry of the list: "*" all cards on the USB, "@PATTERN" with a "*" those behind
+ * all sockets that fit, anything else without a "*" one card. A "*" within a serial is -EINVAL. Returns
+ * 0, or a negative errno with one line in g->msg.
+ */
 static int add_entry(struct naming *g, const char *entry)
 {
 	if (!strcmp(entry, "*"))
@@ -191,7 +213,10 @@ struct weft_crew *weft_cards_crew(weft_cards *cards)
 
 /* ---- sessions on them ---- */
 
-/* Opens the cards that the session's options name. Returns 0 or a negative errno with one line in msg. */
+/*
+ * Opens the cards that the session's options name, with usb, usb_wait_ms and config of these options,
+ * into s->cards, which is untouched on failure. Returns 0 or a negative errno with one line in msg.
+ */
 static int open_own(weft_session *s, char *msg)
 {
 	struct weft_dev_options d = weft_dev_options_default();
@@ -203,7 +228,10 @@ static int open_own(weft_session *s, char *msg)
 	return weft_cards_open(&d, &s->cards, msg);
 }
 
-/* Says with one line in msg what of the options, or of the network, one session over several cards cannot do. Returns 0 or -EINVAL. */
+/*
+ * Refuses what one session over several cards cannot do: the options profile and keep, and a network
+ * with variables. Returns 0, or -EINVAL with the first of these in msg.
+ */
 static int refuse(const weft_session *s, char *msg)
 {
 	const char *what = s->o.profile ? "a profile is one of a run on one card" : s->o.keep ? "tensors are kept of a run on one card"

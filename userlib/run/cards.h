@@ -14,12 +14,20 @@ struct weft_crew *weft_cards_crew(weft_cards *cards);
 bool weft_over_cards(const struct weft_session_options *o);
 
 /**
- * Open the cards of a session that has its program, or take the caller's, and a session on each of them.
- * @return 0, or a negative errno with one line in msg; weft_session_cards_free() in each case
+ * Take the caller's cards (options.on_cards), or open those that the options name, into s->cards; open
+ * a session with s->p on each of them in s->each, whose `over` becomes s; and set s->cost to the
+ * estimated cycles of a run, at least 1. A card that turns out to be unplugged (-ENODEV) is given up,
+ * with NULL in s->each, as long as another one is left. Options profile and keep, and a network with
+ * variables, are refused with -EINVAL.
+ * @return 0, or a negative errno with one line in msg; in each case weft_session_cards_free() frees
+ *         what is there
  */
 int weft_session_cards_open(weft_session *s, char *msg);
 
-/** Close the sessions on the cards, and the cards if they are the session's own. */
+/**
+ * Close and free the sessions on the cards, and close the cards unless they are the caller's
+ * (options.on_cards). s->each and s->cards become NULL; nothing is done if they are.
+ */
 void weft_session_cards_free(weft_session *s);
 
 #endif

@@ -64,10 +64,11 @@ int64_t weft_element_value(weft_dtype t, const void *p)
 }
 
 /*
- * Compares n elements of a tensor, from element `first` on, with golden; got points to the first of
- * them as the device made it. Waits before, if golden is still being made, until that tensor is there.
- * Counts elements and differences in *c; the very first difference of the run is kept in c->first with
- * the command (cmd, of the program; -1: none) and the cycle.
+ * Compares n elements of a tensor, from element `first` on, with golden, which must be there; got
+ * points to the first of them as the device made it. If golden is still being made (c->room), waits
+ * until that tensor is there. Adds n to c->elements and the differences, bit for bit, to c->mismatches;
+ * if there was none before, the first one is described in c->first with command cmd (counted through
+ * the program; -1: none) and its cycle.
  */
 static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n, const void *got,
                     int64_t cmd, uint64_t cycle)
@@ -95,8 +96,8 @@ static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n
 }
 
 /*
- * Copies n elements of a tensor, from element `first` on, as the device made them (got) into c->seen.
- * Returns 0 or -ENOMEM.
+ * Copies n elements of a tensor, from element `first` on, as the device made them (got) into c->seen,
+ * whose tensor gets memory, all zeros, the first time. Returns 0 or -ENOMEM.
  */
 static int capture(struct weft_checker *c, int tensor, int64_t first, int64_t n, const void *got)
 {
@@ -115,9 +116,11 @@ static int capture(struct weft_checker *c, int tensor, int64_t first, int64_t n,
 }
 
 /*
- * Reads n elements of a tensor, from element `first` on, from the scratchpad at address addr, counts
- * them as covered, compares them with golden if there is golden, and keeps them if values are kept. r
- * is the command that made them. Returns 0 or a negative errno; differences are only counted.
+ * Reads n elements of a tensor, from element `first` on, from the scratchpad's byte address addr (taken
+ * modulo 1 MiB) into c->row, which grows if needed; adds n to the tensor's c->covered; compares them
+ * with golden if there is golden; and keeps them in c->seen if values are kept. r has the command that
+ * made them, counted through the program, and its cycle. Returns 0, -ENOMEM or the errno of
+ * weft_dev_peek_sp(); differences are only counted.
  */
 static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr, int64_t first, int64_t n,
                const struct weft_retire *r)
@@ -141,9 +144,10 @@ static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr,
 }
 
 /*
- * Reads and compares all elements that record q places in the scratchpad, row by row (pixels that lie
- * side by side are one row). r is the command that made them. Returns 0 or a negative errno;
- * differences are only counted.
+ * Reads and compares all elements that record q places in the scratchpad, one pixel's channels at a
+ * time, or one line at a time if its pixels lie side by side there and in the tensor. r has the command
+ * that made them and its cycle. Returns 0 or the first negative errno of row(); differences are only
+ * counted.
  */
 static int record(struct weft_checker *c, weft_dev *dev, const struct weft_prec *q, const struct weft_retire *r)
 {
@@ -211,7 +215,9 @@ void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data)
 		compare(c, tensor, 0, weft_tensor_elements(&c->g->tensors[tensor].t), data, -1, 0);
 }
 
-/* Elements of tensor t that no step makes, because nothing needs their channels. */
+/*
+ * Returns the number of elements of tensor t that no step makes, because nothing needs their channels.
+ */
 static int64_t n_folded(const struct weft_checker *c, int t)
 {
 	const weft_tensor *x = &c->g->tensors[t].t;

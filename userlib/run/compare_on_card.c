@@ -82,11 +82,13 @@ static int add_store(const struct weft_session *s, struct pass *p, const struct 
 }
 
 /*
- * Builds the stream of one pass: all of the step's commands, with stores added for what the commands
- * from `from` up to *to - 1 make. *to, which is set here, is the step's end or the first command whose
- * elements do not fit the trace window any more. The counts of stores for which commands wait are
- * adjusted, and every command waits for all added stores before it. The caller frees p's memory.
- * Returns 0, -ENOMEM, or -EINVAL if the stream cannot be decoded.
+ * Builds the stream of one pass in *p, which is all zeros before: all of the step's commands, with
+ * stores added for what the commands from `from` up to *to - 1 make. *to, which is set here, is the
+ * step's end, or the first command with which the trace window (TRACE_BYTES) or the count of stores
+ * (TRACE_STORES) would be too large; what one command alone makes always fits. Counts of stores for
+ * which commands wait are adjusted, and every command waits for all added stores before it. The caller
+ * frees p->st_of and p->stream.words, also after a failure. Returns 0, -ENOMEM, or -EINVAL if the
+ * stream cannot be decoded or waits for stores that are not there.
  */
 static int build(const struct weft_session *s, const struct weft_step *step, uint32_t from, uint32_t *to,
                  struct pass *p)
@@ -157,9 +159,11 @@ static int compare(weft_session *s, const struct weft_step *step, uint32_t from,
 }
 
 /*
- * Runs the stream with its added stores on a copy of the arena as it was before the step. data,
- * p->bytes long, becomes what the stores brought; the memory that the pass leaves is compared with the
- * session's arena (weft_trace_same). Returns 0 or a negative errno.
+ * Runs p's stream on the session's card, with the constants, a copy of the arena as it was before the
+ * step (p->arena_bytes of `before`), and a trace window of its own; waits as long as it takes. data,
+ * p->bytes long, becomes what the added stores brought; the arena that the pass leaves is compared with
+ * the session's (weft_trace_same). Both buffers are freed. Returns 0 or a negative errno, that of the
+ * job too; differences are only counted.
  */
 static int run_pass(weft_session *s, const struct pass *p, const uint8_t *before, uint8_t *data)
 {

@@ -47,7 +47,10 @@ static int n_able(const struct weft_crew *c, const struct queued *q)
 	return n;
 }
 
-/* Returns the run that was submitted first of those that wait and that thread w may run; NULL: none. */
+/*
+ * Returns, of all queues of w's crew that are not closing, the waiting run that was submitted first of
+ * those that thread w may run; NULL: none. Called with the lock held.
+ */
 static struct queued *next_run(const struct weft_worker *w)
 {
 	struct queued *best = NULL;
@@ -69,8 +72,10 @@ static uint64_t late_from(const struct weft_worker *v)
 }
 
 /*
- * Says until when thread w leaves q to another one that was given less work and that may run it, too:
- * 0: w takes it; UINT64_MAX: the other one is free and will take it.
+ * Says until when (weft_now_ns) thread w leaves run q to another thread that may run it and was given
+ * less work (load): 0: w takes it now; UINT64_MAX: such a thread is free and will take it; otherwise
+ * the latest moment at which such a thread that is at work counts as late (late_from()); those that are
+ * late already do not count. Called with the lock held.
  */
 static uint64_t leaves_until(const struct weft_worker *w, const struct queued *q)
 {
@@ -96,8 +101,9 @@ static struct timespec moment(uint64_t ns)
 }
 
 /*
- * Waits until there is a run for thread w, and returns it; NULL: the thread shall end. Called with the
- * lock held, which is released meanwhile.
+ * Waits until there is a run that thread w shall take, and returns it, without changing it; NULL: the
+ * crew stops, or w's card is lost, and the thread shall end. Called with the lock held, which is
+ * released while it waits.
  */
 static struct queued *take_run(struct weft_worker *w)
 {
@@ -136,7 +142,11 @@ static void blame(struct weft_crew *c, const struct queued *q)
 			lose(&c->worker[i], NULL);
 }
 
-/* Counts the time of a run that ended well on thread w, and its cycles. Called with the lock held. */
+/*
+ * Adds the cycles of run q, which has just ended on thread w, to w->cycles, if it has a report. If it
+ * ended well, counts it in w->runs and raises the crew's longest_ns to the time since w->since_ns.
+ * Called with the lock held.
+ */
 static void count(struct weft_worker *w, const struct queued *q)
 {
 	const uint64_t ns = weft_now_ns() - w->since_ns;
@@ -151,8 +161,9 @@ static void count(struct weft_worker *w, const struct queued *q)
 }
 
 /*
- * Lets a card that others have not waited for go on as if it had been given as much work as the one of
- * them that was given least, so that they do not wait for it now. Called with the lock held.
+ * Raises w->load to the least load of the other threads whose cards are not lost, if that is more. Used
+ * for a card that was late, so that the others, who went on without it, do not wait for it now. Called
+ * with the lock held.
  */
 static void catch_up(struct weft_worker *w)
 {
@@ -168,8 +179,12 @@ static void catch_up(struct weft_worker *w)
 }
 
 /*
- * Decides what becomes of a run that thread w has made: it has ended, or another card is to repeat it.
- * Called with the lock held.
+ * Notes that thread w has made run q, counts it, raises w's load if the run was late, and decides what
+ * becomes of q. It has ended (weft_run_ended()) unless the crew has cards and q's status is -ENODEV,
+ * -EIO or -ECONNRESET; then, unless q is cancelled or its queue closing, q waits again for a card that
+ * has not tried it, why becomes q's message, -ENODEV gives the card up, and a run that no card is left
+ * for ends with its status. If q succeeded after other cards had failed with it, these get a fault
+ * each, and with FAULTS_MAX are given up. Called with the lock held.
  */
 static void finish(struct weft_worker *w, struct queued *q)
 {
@@ -219,7 +234,11 @@ void weft_crew_settle(struct weft_crew *c)
 	}
 }
 
-/* A thread of the crew; user is its struct weft_worker. Returns NULL. */
+/*
+ * A thread of the crew; user is its struct weft_worker. Takes runs one after the other, adds their cost
+ * to its load, runs each on the session of its card (or the queue's own session) without the lock, and
+ * finishes it, until take_run() has none any more. Returns NULL.
+ */
 static void *work(void *user)
 {
 	struct weft_worker *const w = user;

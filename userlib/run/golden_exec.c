@@ -98,7 +98,10 @@ static int write_variable(struct run *r, int id, const weft_tensor *x, weft_tens
 
 /* ---- control flow ---- */
 
-/* Says why control flow has to end here. Returns 0, or -ETIMEDOUT or -ECANCELED with one line in r->msg. */
+/*
+ * Says whether control flow may go on at this operator. Returns 0, or with one line in r->msg
+ * -ECANCELED if r->vars->stop says so, or -ETIMEDOUT if r->until_ns is set and has passed.
+ */
 static int may_go_on(const struct run *r)
 {
 	if (r->vars->stop && r->vars->stop(r->vars->user)) {
@@ -113,9 +116,10 @@ static int may_go_on(const struct run *r)
 }
 
 /*
- * Runs sub-graph g on its operands x[] and copies its outputs into y[], which have memory and may be
- * the same tensors as x. Returns 0 or a negative errno with one line in r->msg; -EINVAL if the run has
- * executed WEFT_MAX_SUB_RUNS sub-graphs already.
+ * Runs sub-graph g on its operands x[] and, on success, copies its outputs into y[], which have memory
+ * and may be the same tensors as x. Counts the run in r->sub_runs. Returns 0, or with one line in
+ * r->msg -EINVAL if that makes more than WEFT_MAX_SUB_RUNS, -ENOMEM, or the negative errno of what
+ * failed.
  */
 static int run_sub(struct run *r, const weft_graph *g, const weft_tensor *const *x, weft_tensor *const *y)
 {
@@ -153,8 +157,10 @@ static int cond_if(struct run *r, const struct weft_attr_flow *a, const weft_ten
 }
 
 /*
- * Runs WHILE_LOOP on n operands x: y holds the values of the iteration, and in the end the result.
- * Returns 0 or a negative errno as run_sub(), which also ends a loop that runs for too long.
+ * Runs WHILE_LOOP on n operands x: copies them into the n results y, then runs sub-graph 0 of a on y,
+ * and as long as it gives true sub-graph 1 from y into y. Returns 0, or a negative errno of run_sub()
+ * with one line in r->msg; a loop that does not end is -EINVAL after WEFT_MAX_SUB_RUNS sub-graphs, or
+ * -ETIMEDOUT.
  */
 static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, int n, weft_tensor *const *y)
 {
@@ -190,8 +196,10 @@ static bool was_input(const weft_graph *g, int i)
 }
 
 /*
- * Copies `from` into the tensor of input i in all[], which gets memory if it has none. Type and number
- * of elements must be the graph's. Returns 0, -EINVAL or -ENOMEM with one line in msg.
+ * Copies `from` into the tensor of input i in all[], which gets memory from malloc if it has none. If
+ * the same tensor is listed as an input before i, nothing is copied. Returns 0, or with one line in msg
+ * -EINVAL (no data, another type or number of elements than the graph's; the shape may differ) or
+ * -ENOMEM.
  */
 static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all, char *msg)
 {
@@ -212,8 +220,9 @@ static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_
 
 /*
  * Runs operator i of graph g on operands x into results y, which have memory: control flow and
- * variables here, everything else by golden's function. Returns 0 or a negative errno with one line in
- * r->msg.
+ * variables here, everything else by golden's function. Inside control flow (r->depth above 0) it first
+ * asks may_go_on(); outside, it sets r->until_ns anew from r->vars->timeout_ms. Returns 0 or a negative
+ * errno with one line in r->msg.
  */
 static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y)
 {
@@ -240,8 +249,9 @@ static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *
 }
 
 /*
- * Runs operator i of graph g on the tensors all[]; results without memory get some. CONST does nothing.
- * Returns 0 or a negative errno with one line in r->msg.
+ * Runs operator i of graph g on the tensors all[], whose operands have values; results without memory
+ * get some from malloc. CONST does nothing, since its result has the graph's data. Returns 0 or a
+ * negative errno with one line in r->msg.
  */
 static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 {
@@ -276,10 +286,10 @@ static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *in
 }
 
 /*
- * Runs a graph from its inputs. all[] has one entry for each of the graph's tensors; it is filled with
- * the graph's types, shapes and constants, and gets memory and values for all others, which the caller
- * frees by weft_golden_release(), also after a failure. Returns 0 or a negative errno with one line in
- * r->msg.
+ * Sets all[], one entry for each of the graph's tensors, to the graph's types, shapes and constants
+ * without freeing what was there, copies the inputs, and runs all operators in order up to the first
+ * failure. Memory that tensors get is freed by weft_golden_release(), also after a failure. Returns 0
+ * or a negative errno with one line in r->msg.
  */
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
@@ -304,7 +314,7 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
 #define KEPT INT_MAX           /* instead of an operator's number: the tensor stays */
 
 /*
- * Returns, for each tensor, the number of the last operator that reads or makes it (0 if none does), or
+ * Returns, for each tensor, the index of the last operator that reads or makes it (0 if none does), or
  * KEPT if it has data in all[] already. From calloc; the caller frees it. NULL: out of memory.
  */
 static int *last_uses(const weft_graph *g, const weft_tensor *all)
@@ -382,8 +392,8 @@ int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, cons
 }
 
 /*
- * Frees the tensors that a run has made and sets all data pointers in all[] to NULL. Constants belong
- * to the graph and stay.
+ * Frees the data of all tensors that are no constants of g and sets all data pointers in all[] to NULL.
+ * Constants belong to the graph and stay there.
  */
 void weft_golden_release(const weft_graph *g, weft_tensor *all)
 {

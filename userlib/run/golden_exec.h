@@ -24,25 +24,30 @@ struct weft_vars {
 	void *user;                /* stop's argument */
 };
 
-/** Give the variables of graph g their initial values in *v. @return 0; -ENOMEM, then *v is empty */
+/**
+ * Give each variable of graph g memory in *v with its initial value, or zeros and written = false if it
+ * has none; timeout_ms and stop become 0 and NULL. weft_vars_release() frees it. @return 0; -ENOMEM,
+ * then *v is empty
+ */
 int weft_vars_init(struct weft_vars *v, const weft_graph *g);
 void weft_vars_release(struct weft_vars *v);
 
 /**
- * Run a checked graph and keep every tensor. Variables start from their initial values.
+ * Run a checked graph and keep every tensor. Variables start from their initial values, and there is no
+ * time limit.
  *
  * @param g       Passed weft_graph_check().
- * @param inputs  g->n_inputs tensors in the graph's order; type and shape as
+ * @param inputs  g->n_inputs tensors in the graph's order, with data; type and number of elements as
  *                the graph says; copied.
- * @param[out] all  g->n_tensors entries, index for index the graph's tensors. Data of constants is
- *                the graph's own; all other data is freed by weft_golden_release(), also after a
- *                failure.
+ * @param[out] all  g->n_tensors entries, index for index the graph's tensors, all zeros before. Data of
+ *                  constants is the graph's own; all other data is freed by weft_golden_release(), also
+ *                  after a failure.
  * @param fast    true: use golden's fast implementations, which give the same bits.
  * @param msg     WEFT_MSG bytes; one line on failure.
  *
- * @return 0; -ETIMEDOUT and -ECANCELED as struct weft_vars says; -EINVAL (input of another type or size, a variable that was never written, an endless
- *         loop, or a value that an operator refuses); -ENOTSUP (golden does not have the operator with
- *         these types); -ENOMEM
+ * @return 0; -EINVAL (a bad input, a variable that was never written, more than WEFT_MAX_SUB_RUNS runs
+ *         of sub-graphs, or a value that an operator refuses); -ENOTSUP (golden does not have the
+ *         operator with these types); -ENOMEM
  */
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg);
 
@@ -51,14 +56,15 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
                           bool fast, char *msg);
 
 /**
- * weft_golden_exec_vars(), fast, in which only some tensors are kept.
+ * Run a checked graph fast, and keep only some of its tensors.
  *
+ * @param vars  As for weft_golden_exec_vars().
  * @param all   All of the graph's tensors, with types, shapes and the data of constants. Where another
- *              entry has data too, the tensor's value goes there and stays. The others have memory
- *              only while operators need them, and no data at the end.
- * @param done  Called with `user` and n: n = 0 when the inputs are there, then after each operator
- *              with the number of operators that have run; not after a failure.
- * @return as weft_golden_exec_vars()
+ *              entry has data too, the tensor's value goes there and stays. The others have memory only
+ *              while operators need them, and no data at the end, also after a failure.
+ * @param done  Called with `user` and n: n = 0 when the inputs are there, then after each operator with
+ *              the number of operators that have run; not for an operator that failed, nor after it.
+ * @return as weft_golden_exec_vars(), with one line in msg on failure
  */
 int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           void (*done)(void *user, int n), void *user, char *msg);

@@ -53,7 +53,10 @@ struct weft_golden_room *weft_golden_room_new(const weft_graph *g, const bool *w
 	return NULL;
 }
 
-/* Frees the memory that golden's tensors shared; NULL is fine. */
+/*
+ * Frees the room and unmaps its tensors in this process; other processes that share them keep theirs.
+ * NULL is fine.
+ */
 void weft_golden_room_free(struct weft_golden_room *r)
 {
 	if (!r)

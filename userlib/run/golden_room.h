@@ -11,8 +11,8 @@
 struct weft_golden_room;
 
 /**
- * Room for tensors of a checked graph, which outlives the room.
- * @param want    want[i]: make room for tensor i; constants need none.
+ * Make room for tensors of a checked graph, which outlives the room.
+ * @param want    want[i]: make room for tensor i; constants get none, wanted or not.
  * @param shared  Processes that are forked later share the memory. False is enough if the room is
  *                filled before any process is forked.
  * @return the room, which weft_golden_room_free() frees; NULL: out of memory

@@ -117,8 +117,12 @@ bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
 /* ---- session.c ---- */
 
 /**
- * weft_session_open() with a program that another session on the same network and configuration has,
- * and keeps; NULL: the network is compiled.
+ * Open a session as weft_session_open() does.
+ * @param program  A program that another session on the same network and configuration has, and keeps;
+ *                 NULL: the loaded one, or one compiled here.
+ * @return 0 with the session in *s; or a negative errno with one line in msg, and *s untouched: -ENOENT
+ *         (no such configuration), -EINVAL (another runtime, a bad option, a waveform of a command that
+ *         is not there, or strict), -ENOMEM, or as the compiler and weft_dev_open()
  */
 int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program,
                            weft_session **s, char *msg);
@@ -131,29 +135,34 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs);
 struct weft_report *weft_session_report(weft_session *s);
 
 /**
- * Check that the caller's outputs have memory and the types and shapes of the network's.
- * @return 0; -EINVAL with one line in msg (WEFT_MSG_LEN bytes)
+ * Check that each of the caller's outputs has memory and the type, rank and dimensions of the
+ * network's.
+ * @return 0; -EINVAL with one line in msg (WEFT_MSG_LEN bytes) about the first that has not
  */
 int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg);
 
 /**
- * weft_session_run_into() without the check of outputs. If cancel is not NULL, the run ends with
- * -ECANCELED soon after *cancel becomes true.
+ * Run the network once on the session's one device, or on golden, into the memory of `outputs`, which
+ * are not checked; waits for another run of the session that is under way. If cancel is not NULL, the
+ * run ends with -ECANCELED soon after *cancel becomes true.
+ * @return as weft_session_run_into(), with one line in msg on failure
  */
 int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
                            struct weft_report **rep, char *msg);
 
 /**
- * Make *cancel true, and if the current run was given this flag, cancel its job on the device. Any
- * thread may call it; it does not wait.
+ * Make *cancel true, and if the session's current run was given this flag and has a job on the device,
+ * cancel that job. Any thread may call it; it does not wait.
  */
 void weft_session_stop(weft_session *s, atomic_bool *cancel);
 
 /* ---- async.c ---- */
 
 /**
- * Cancel the current run, end the queue's thread, and free the queue with all runs. Nothing if there is
- * no queue.
+ * End and free the session's queue: none of its runs begins any more, those under way are cancelled and
+ * waited for, the queue leaves its crew (which is freed too, threads and all, unless it is that of
+ * cards), and all runs are freed with their reports, waited for or not. s->async becomes NULL. Nothing
+ * is done if there is no queue.
  */
 void weft_session_async_free(weft_session *s);
 
@@ -180,16 +189,20 @@ void weft_checker_end(struct weft_checker *c);
 void weft_checker_wants(const weft_program *p, bool *want);
 
 /**
- * Read what a command of the step has just left in the scratchpad and compare it with golden.
+ * Read from the device's scratchpad what a command of the step has just left there, as its debug
+ * records say, note it as covered, compare it with golden if there is golden, and keep it if values are
+ * kept. A command without records does nothing.
  * @param r  The command that retired, counted within the step, and when.
- * @return 0 or a negative errno; differences are counted in *c, not returned
+ * @return 0; -EINVAL: the step has no such command; -ENOMEM; or the device's negative errno.
+ *         Differences are counted in *c, not returned
  */
 int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
 /**
- * Compare the elements of one record q with golden; they lie in data, row after row without gaps.
- * cmd is the command, counted through the program, that made them.
+ * Note the elements of one record q as covered, compare them with golden if there is golden, and keep
+ * them if values are kept. They lie in data, pixel after pixel without gaps. cmd is the command,
+ * counted through the program, that made them.
  * @return 0 or -ENOMEM; differences are counted in *c
  */
 int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
@@ -201,8 +214,9 @@ int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const
 void weft_checker_byte(struct weft_checker *c, uint64_t addr, uint8_t expected, uint8_t got);
 
 /**
- * Returns the element of type t at p as the number that a difference shows: integers as they are,
- * floats by their bits as a signed integer.
+ * Returns the element of type t at p as the number that a difference shows: bool, uint8 and uint16
+ * unsigned, all other types of 1, 2 and 4 bytes as signed integers (floats by their bits), and
+ * everything else as an int64 of 8 bytes. p need not be aligned.
  */
 int64_t weft_element_value(weft_dtype t, const void *p);
 
@@ -213,8 +227,10 @@ int64_t weft_element_value(weft_dtype t, const void *p);
 void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
 
 /**
- * Returns how many of the tensors that the NPU makes were seen with every element. Each other one
- * counts as a difference in *c.
+ * Returns how many of the tensors that the NPU makes were seen with at least as many elements as its
+ * steps make (all but those of folded channels). Each other one adds 1 to c->mismatches; if there was
+ * no difference before, c->first names it, with "never seen" as its operator and the number of elements
+ * seen as its index.
  */
 uint64_t weft_checker_tensors(struct weft_checker *c);
 
@@ -240,15 +256,17 @@ static inline const uint64_t *weft_session_words(const weft_session *s)
 /* ---- compare_on_card.c ---- */
 
 /**
- * Compare a step that has run on a card with golden, by running its stream again with stores added,
- * in as many passes as the trace window needs.
+ * Compare a step that has run on a card with golden, by running its stream again with stores added, in
+ * as many passes as the trace window needs. Commands that have no debug records need no pass. The
+ * session's arena is not changed.
  * @param before  The arena as it was before the step.
- * @return 0 or a negative errno; differences are counted in s->check
+ * @return 0 or the first negative errno; differences are counted in s->check
  */
 int weft_trace_step(weft_session *s, const struct weft_step *step, const uint8_t *before);
 /**
- * Compare the session's arena with another buffer of its size; the first byte that differs is noted
- * in s->check (weft_checker_byte). @return 0 or a negative errno, differences or not
+ * Compare the session's arena with another buffer of its size, reading both whole; the first byte that
+ * differs, and no other, is noted in s->check (weft_checker_byte).
+ * @return 0, differences or not; -ENOMEM; or the device's negative errno
  */
 int weft_trace_same(weft_session *s, weft_buf *other);
 
@@ -290,10 +308,12 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 #define WEFT_HOST_CYCLES_PER_MS 100000.0
 
 /**
- * List the tensors at which a program switches between NPU and host, in the graph's order.
- * @param[out] names  An array from malloc, which the caller frees in each case; the *n names in it stay
+ * List the tensors at which a program switches between NPU and host: those that the NPU makes and a
+ * host operator reads, or the other way round, in the graph's order, each once. Host operators of
+ * quantisation and softmax at the network's beginning or end do not count.
+ * @param[out] names  An array from calloc, which the caller frees in each case; the *n names in it stay
  *                    the graph's.
- * @return 0 or -ENOMEM
+ * @return 0, or -ENOMEM with *n 0
  */
 int weft_list_switches(const weft_program *p, const char ***names, int *n);
 
@@ -305,23 +325,27 @@ double weft_share_of_cycles(const struct weft_report *r);
 /* ---- report.c ---- */
 
 /**
- * Returns, for each operator of the graph, the number of its entry in a report, and sets *n to the
- * number of entries. From malloc; the caller frees it. NULL: out of memory.
+ * Returns, for each operator of the graph, the number of its entry in a report (that of its source
+ * operator's group), and sets *n to the number of entries. From malloc; the caller frees it. NULL: out
+ * of memory.
  */
 int *weft_report_entries(const weft_program *p, int *n);
 
 /**
- * Says whether a program breaks options.strict, that is, whether an operator runs on the host that
- * is not at the network's beginning or end (and of a kind that may stand there).
- * @return 0: no; -EINVAL: yes, and msg (WEFT_MSG_LEN bytes) names the operator; -ENOMEM
+ * Says whether a program breaks options.strict, that is, whether a host step's operator is neither at
+ * the network's beginning (of an admitted kind, with operands that are inputs, constants or made by
+ * such operators) nor at its end (of an admitted kind, with results that only such operators read).
+ * @return 0: no; -EINVAL: yes, and msg (WEFT_MSG_LEN bytes) names the first such operator and why it
+ *         runs on the host; -ENOMEM, also with a line
  */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);
 
 /* ---- input.c ---- */
 
 /**
- * Returns the index of the first element of t that its type (bool, a type of 2 or 4 bits, int48)
- * does not have, and sets *value to that element; -1 if there is none.
+ * Returns the index of the first element of t that its type (bool, a type of 2 or 4 bits, fp4, int48)
+ * does not have, with that element in *value; -1 if there is none (*value is then of no use), and
+ * always for other types.
  */
 int64_t weft_beyond_type(const weft_tensor *t, int64_t *value);
 

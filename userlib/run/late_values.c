@@ -12,9 +12,9 @@
 #include "weft/gen/cmd.h"
 
 /*
- * Writes *value into the field log2_scale of the conv command at word p->word of the session's own
- * words. Returns 0, or -EINVAL with one line in the session's message if the value lies outside -32..31
- * or the command is no conv.
+ * Writes *value into the field log2_scale of the conv command at word p->word of s->words, the
+ * session's own. Returns 0; or -EINVAL with one line in s->error, and the words unchanged, if the value
+ * lies outside -32..31 or there is no conv.
  */
 static int set_scale(weft_session *s, const struct weft_pscale *p, const int32_t *value)
 {
@@ -45,10 +45,10 @@ static bool minus_zero_is_a_value(weft_dtype t)
 }
 
 /*
- * Packs the matrix w of p->k rows and p->cols columns of bytes into `to`, which holds zeros, in the
- * array's order of weights: for each N columns (n), for each N rows, column by column N bytes; 0 where
- * there is no element, and +0 for -0. userlib/compile/lower/pack_weights.c does the same with
- * constants.
+ * Packs the matrix w of p->k rows and p->cols columns of bytes into `to`, which holds zeros and has
+ * room for both rounded up to n, in the array's order of weights: for each n columns, for each n rows,
+ * column by column n bytes; 0 where there is no element, and +0 for -0 if the type has a -0.
+ * userlib/compile/lower/pack_weights.c does the same with constants.
  */
 static void pack(const struct weft_ppack *p, const weft_tensor *w, uint32_t n, uint8_t *to)
 {
@@ -68,8 +68,8 @@ static void pack(const struct weft_ppack *p, const weft_tensor *w, uint32_t n, u
 }
 
 /*
- * Packs weights that are the tensor w in the array's order and writes them to their place p->offset in
- * the device's arena. Returns 0 or a negative errno.
+ * Packs tensor w, whose values the host has, in the array's order of weights and writes it to its place
+ * p->offset in the device's arena. Returns 0, -ENOMEM or the errno of weft_buf_write().
  */
 static int write_pack(weft_session *s, const struct weft_ppack *p, const weft_tensor *w)
 {
@@ -102,8 +102,9 @@ static int own_words(weft_session *s)
 
 /*
  * Gives a step what only the run knows, before the step runs: values of log2_scale into the commands of
- * the session's own words, packed weights into the arena. Operands that lie on the device are fetched.
- * Returns 0 or a negative errno, with a line in the session's message for bad values.
+ * the session's own words (which are made if the program has any such value, in whatever step), and
+ * packed weights into the arena. Operands that lie on the device are fetched. Returns 0; -EINVAL with a
+ * line in s->error for a bad value; -ENOMEM; or the device's negative errno.
  */
 int weft_session_late(weft_session *s, int step)
 {

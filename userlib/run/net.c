@@ -45,9 +45,11 @@ static bool is_onnx(const void *data, size_t len, const char *dot)
 }
 
 /*
- * Imports a .tflite or .onnx file, with the options' values for open dimensions and known inputs, into
- * *g. name is the file's name. Returns 0 or a negative errno with one line in msg; -EINVAL for a file
- * of another format.
+ * Imports a .tflite or .onnx file into *g, told apart by content and the ending of `name`, with the
+ * options' values for open dimensions (bound), for .tflite the signature, and for .onnx known inputs
+ * (given). Returns 0 with the graph, which the caller frees, or a negative errno with one line in msg:
+ * -EINVAL for an empty file, one of another format, or a signature for what is no .tflite; -ENOMEM; or
+ * as the importers.
  */
 static int import_open(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
 {
@@ -86,8 +88,9 @@ static int import_open(const void *data, size_t len, const char *name, const str
 }
 
 /*
- * Checks that a loaded program gives the results of runtime want. Returns 0; or frees the program and
- * returns -EINVAL with one line in msg.
+ * Checks that n's loaded program gives the results of runtime want (weft_runtime_fits). Returns 0;
+ * otherwise frees the program, sets n->loaded to NULL (n->g then points to nothing), and returns
+ * -EINVAL with one line in msg.
  */
 static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
 {
@@ -99,9 +102,11 @@ static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
 }
 
 /*
- * Reads a network of any format into n: a .weft program, a .tosa file, or a .tflite or .onnx file,
- * which is lowered. Values for open dimensions are refused for the first two. Returns 0 or a negative
- * errno with one line in msg; n then owns nothing.
+ * Reads a network of any format into n: a .weft program into n->loaded, of which only the runtime is
+ * checked against the options; a .tosa file into n->graph, where other options do not matter; or a
+ * .tflite or .onnx file into n->graph. n->g becomes the graph. Values for open dimensions (o->n_bound)
+ * and a signature are refused for the first two with -EINVAL. Returns 0 or a negative errno with one
+ * line in msg; n then owns nothing.
  */
 static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {
@@ -135,10 +140,11 @@ int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net
 }
 
 /*
- * Loads a network from a file of len_bytes bytes in memory, with options o (NULL: the defaults), and
- * checks TOSA's level 8K if they ask for it. name is the file's name, for messages and to tell formats
- * apart. Returns 0 with the network in *net, which weft_net_free() frees, or a negative errno with one
- * line in msg; see weft.h.
+ * Loads a network from a file of len_bytes bytes in memory, which may go afterwards, with options o
+ * (NULL: the defaults), and checks TOSA's level 8K if o->level_8k is set. name is the file's name, for
+ * messages and to tell formats apart by its ending. Returns 0 with the network in *net, which
+ * weft_net_free() frees; otherwise a negative errno with one line in msg, and *net untouched: -EINVAL
+ * (a bad file, another format or runtime, beyond the level), -ENOTSUP (an operator), -ENOMEM.
  */
 int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
                        weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
@@ -171,9 +177,10 @@ int weft_net_load_file(const char *path, weft_net **net, char msg WEFT_ROOM(WEFT
 }
 
 /*
- * Reads a file and imports it (weft_net_load_with); unless the options name a folder, external data of
- * an .onnx file is looked for in the file's own. Returns 0 or a negative errno, with the path and the
- * reason in msg.
+ * Reads the file at path, of at most FILE_MAX bytes, and loads it as weft_net_load_with() does under
+ * its name without the folder; if the options (NULL: the defaults) name no folder, external data of an
+ * .onnx file is looked for in the file's own. Returns 0 with the network in *net, or a negative errno
+ * of reading or loading, with the path and the reason in msg and *net untouched.
  */
 int weft_net_load_file_with(const char *path, const struct weft_load_options *given, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
@@ -247,7 +254,8 @@ weft_opcode weft_net_op(const weft_net *net, int i)
 }
 
 /*
- * Describes entry i of a list of n inputs or outputs in *p. Returns 0, or -ERANGE if there is no such
+ * Describes entry i of list[], the n tensor indices of a network's inputs or outputs, in *p: name (the
+ * graph's), type, shape, quantisation. Returns 0, or -ERANGE with *p untouched if there is no such
  * entry.
  */
 static int port(const weft_net *net, const int *list, int n, int i, struct weft_port *p)
@@ -292,9 +300,9 @@ static int program(const weft_net *net, const char *config, const weft_program *
 }
 
 /*
- * Lets the static verifier check every stream of a program, with the program's constants and arena as
- * its windows, against the features of the functional model. Returns 0, or the verifier's negative
- * errno with the step and the rule in msg.
+ * Lets the static verifier check the stream of every NPU step of a program, with its constants (read)
+ * and arena (read and write) as windows, against the features of the functional model. Returns 0, or
+ * the verifier's negative errno with the first bad step and the rule in msg.
  */
 static int verify_steps(const weft_program *p, char *msg)
 {
@@ -346,8 +354,9 @@ int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *le
 /* ---- streams as text ---- */
 
 /*
- * Prints the program to f step by step: operators of the host by name, streams command by command,
- * counted through all streams. A stream that cannot be decoded ends with the fault.
+ * Prints the program to f step by step: of a host step operator and result, of an NPU step the numbers
+ * of commands and words and each command, counted through all streams. A stream that cannot be decoded
+ * ends with the fault instead of its other commands.
  */
 static void print_steps(FILE *f, const weft_program *p)
 {

@@ -39,8 +39,8 @@ static int list(int **list_of, int *n, int t)
 }
 
 /*
- * Adds a tensor like `data` as an input of the network, whose value in the run is data's. Returns the
- * tensor's index or -ENOMEM.
+ * Adds a tensor of data's type and shape as the network's next input, and *data, whose bytes are
+ * shared, as its value in the run (o->in). Returns the tensor's index or -ENOMEM.
  */
 static int new_input(struct one *o, const char *name, const weft_tensor *data)
 {
@@ -85,8 +85,10 @@ static int operator_of(struct one *o, weft_opcode op, const weft_attr *a, const 
 }
 
 /*
- * Checks the network and runs it once in a session with options o (NULL: defaults). *y becomes its
- * output, whose data the caller frees. Returns 0 or a negative errno with one line in msg.
+ * Checks the network's graph, opens a session with options o (NULL: the defaults), runs it once and
+ * closes it. On success *y becomes the output, whose data the caller frees; otherwise it is untouched.
+ * Returns 0 or a negative errno of weft_graph_check(), weft_session_open() or weft_session_run() with
+ * one line in msg; -EBADMSG too, if the options ask for a check.
  */
 static int run(const struct one *n, const struct weft_session_options *o, weft_tensor *y, char *msg)
 {

@@ -25,8 +25,8 @@ static int find(int *group, int i)
 }
 
 /*
- * Joins the groups of source operators i and k. The smaller leader leads both, so that groups are
- * reported in the file's order.
+ * Joins the groups of source operators i and k, if they are not one already. The smaller of their
+ * leaders leads both, so that groups are reported in the file's order.
  */
 static void unite(int *group, int i, int k)
 {
@@ -39,8 +39,9 @@ static void unite(int *group, int i, int k)
 }
 
 /*
- * Returns, for each operator of the source network, another one of its group (see find()). Operators
- * that share a node on the NPU are one group, and so are the nodes that run together in stripes. From
+ * Returns an array with, for each source operator, itself or another one of its group that is nearer to
+ * the leader (see find()). Of the graph's operators that run on the NPU, those that share a node (into)
+ * are one group, and so are those whose nodes run together in stripes; all others stay alone. From
  * malloc; the caller frees it. NULL: out of memory.
  */
 static int *groups(const weft_program *p)
@@ -99,9 +100,9 @@ static char *join(char *old, const char *name)
 }
 
 /*
- * Returns where the group that `lead` leads ran: on the host if one of its operators does. If nothing
- * of it is executed anywhere (aliases, folded operators), it counts for the NPU if the program has any
- * step there, since no work of the host stands behind it.
+ * Returns where the group that `lead` leads runs: on the host if one of its operators does, otherwise
+ * on the NPU if the program has any NPU step, so that operators that are executed nowhere (aliases,
+ * folded ones) count for it; otherwise on the host.
  */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
@@ -139,8 +140,11 @@ static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 }
 
 /*
- * Fills the entry of the group that `lead` leads: index, joined names, unit, reason, multiplications,
- * host time and, after a run, bytes moved. Cycles are added by add_cycles(). Returns 0 or -ENOMEM.
+ * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the operators'
+ * names joined by "+"; the name of the last operator's output; unit; the reason that rank_reason()
+ * ranks highest, replaced on the host by the leader's note if it has one; multiplications; host time;
+ * and, after a run, bytes moved. An operator "CUSTOM:..." without output and a group without lowered
+ * operators get reasons of their own. Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
  */
 static int fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {
@@ -189,9 +193,9 @@ static int fill(struct weft_op_report *r, const weft_session *s, int *group, int
 /* ---- cycles ---- */
 
 /*
- * Turns half cycles of all entries into whole cycles, in their estimates if `expected` is set,
- * otherwise in the measured cycles. The running sums are rounded down, so that the total is that of the
- * halves.
+ * Turns half cycles into whole cycles in the estimate (if `expected` is set) or else the measured
+ * cycles of every entry. An entry becomes the difference of the running sums before and after it, each
+ * rounded down, so that all entries add up to half of all halves.
  */
 static void whole_cycles(struct weft_report *r, bool expected)
 {
@@ -205,9 +209,9 @@ static void whole_cycles(struct weft_report *r, bool expected)
 }
 
 /*
- * Adds measured and estimated half cycles of every operator of the graph to its group's entry, and
- * makes whole cycles of them. group is as groups() returns it; entry_of[leader] is the number of a
- * group's entry in r->ops.
+ * Adds estimated (for the session's memory profile) and, after a run, measured half cycles of every
+ * operator of the graph to its group's entry, and makes whole cycles of both. group is as groups()
+ * returns it; entry_of[leader] is the number of a group's entry in r->ops.
  */
 static void add_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
 {
@@ -222,7 +226,10 @@ static void add_cycles(struct weft_report *r, const weft_session *s, int *group,
 	whole_cycles(r, false);
 }
 
-/* Counts in *r the channels of the results of all convolutions of program p, and those that no step makes. */
+/*
+ * Adds to r->channels the channels of the results of all CONV2D and DEPTHWISE_CONV2D of program p, and
+ * to r->folded those of them that no step makes.
+ */
 static void count_channels(struct weft_report *r, const weft_program *p)
 {
 	const weft_graph *g = p->graph;
@@ -237,9 +244,11 @@ static void count_channels(struct weft_report *r, const weft_program *p)
 }
 
 /*
- * Makes a report with one entry for each group of source operators: what is known without a run, and
- * what the session's last run measured for each operator, if there was one. weft_report_free() frees
- * it. NULL: out of memory.
+ * Makes a report of the session's program: an entry for each group of source operators, with what the
+ * last run measured if there was one; multiplications (macs: those on the NPU, after a run on golden
+ * all; macs_all: all); the program's estimate for the session's memory profile; host_ms; npu_cycles;
+ * and switches. Cycles of the whole, times, counters and the comparison stay 0. weft_report_free()
+ * frees it. NULL: out of memory.
  */
 struct weft_report *weft_report_new(const weft_session *s)
 {
@@ -303,9 +312,9 @@ void weft_report_free(struct weft_report *r)
 /* ---- strict ---- */
 
 /*
- * Says whether an operator may run on the host between a network's inputs or outputs and the NPU
- * without breaking `strict`: quantisation, rescaling, layout, ARGMAX, softmax and what an importer made
- * of a Softmax.
+ * Says whether operator op may run on the host between a network's inputs or outputs and the NPU
+ * without breaking `strict`: TFL_ and ONNX_ QUANTIZE and DEQUANTIZE, RESCALE, RESHAPE, TRANSPOSE,
+ * IDENTITY, ARGMAX, TFL_SOFTMAX, and whatever comes from a source operator called "Softmax".
  */
 static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 {
@@ -319,9 +328,10 @@ static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 }
 
 /*
- * Says whether a source operator makes probabilities, unit vectors or an index out of results, so that
- * it may run on the host at the network's end. It goes by the name in the file, since an importer may
- * take such an operator apart (an ARG_MAX of 64 bits becomes ARGMAX and a cast).
+ * Says whether a source operator may run on the host at the network's end, since it makes
+ * probabilities, unit vectors or an index out of results: a log softmax, QLinearSoftmax, sigmoid, tanh,
+ * L2 or Lp normalisation, or the index of a maximum or minimum, by its name in the file, since an
+ * importer may take such an operator apart (an ARG_MAX of 64 bits becomes ARGMAX and a cast).
  */
 static bool ends_network(const struct weft_gsrc *src)
 {
@@ -354,9 +364,9 @@ static void find_begin(const weft_program *p, bool *edge)
 }
 
 /*
- * Also sets edge[i] for each operator that is_edge_kind() or ends_network() admits and whose results
- * only such operators read, up to the outputs. inner[] has one entry for each tensor, false when
- * called.
+ * Also sets edge[i] for each operator that has a source, that is_edge_kind() or ends_network() admits,
+ * and whose results only such operators read, wherever these run; other entries stay. inner[] has one
+ * entry for each tensor, false when called; it becomes true for tensors that other operators read.
  */
 static void find_end(const weft_program *p, bool *edge, bool *inner)
 {

@@ -43,8 +43,8 @@ enum weft_dev_kind weft_device_kind(enum weft_device d)
 /* ---- opening ---- */
 
 /*
- * Makes the device that the caller has opened the session's. Returns 0, or -EINVAL with one line in
- * msg if it was opened for another configuration.
+ * Makes the device that the caller has opened (options.on) the session's, s->dev; it stays the
+ * caller's. Returns 0, or -EINVAL with one line in msg if it was opened for another configuration.
  */
 static int take_device(weft_session *s, char *msg)
 {
@@ -57,9 +57,10 @@ static int take_device(weft_session *s, char *msg)
 }
 
 /*
- * Opens the session's device with its options, or takes the caller's, allocates the buffers for
- * constants and arena, plants the fault that the options name, and writes the constants. Nothing is
- * done on golden. Returns 0 or a negative errno with one line in msg.
+ * Opens the session's device with its options, or takes the caller's (options.on), allocates the
+ * buffers for constants and arena, plants the fault that the options name, and writes the constants.
+ * Cosimulation is on if the run is checked on the RTL. Nothing is done on golden. Returns 0 or a
+ * negative errno with one line in msg; what was made is then left in *s.
  */
 static int open_device(weft_session *s, char *msg)
 {
@@ -100,10 +101,11 @@ static int open_device(weft_session *s, char *msg)
 }
 
 /*
- * Sets s->p to the net's loaded program if it is for the session's configuration, otherwise to one
- * compiled now, which the session owns, without folding channels if all tensors are to be kept. With plan
- * false everything is planned on the host, which is all that golden needs. A second call compiles the session's plan (s->plan). Returns 0 or a negative errno
- * with one line in msg.
+ * Sets s->p to the net's loaded program if it is for the session's configuration; otherwise to one
+ * compiled now, without folding channels if options.keep is set, which becomes s->own_program or, if
+ * there is one already, s->plan (kept, not compiled twice). plan false: everything is put on the host,
+ * which is all that golden needs. Returns 0, or a negative errno of the compiler with one line in msg
+ * and s->p not usable.
  */
 static int get_program(weft_session *s, bool plan, char *msg)
 {
@@ -198,8 +200,9 @@ static void free_tensors(weft_tensor *t, int n)
 }
 
 /*
- * Frees what the last run has left: comparison, the host's copies, golden's tensors, measurements; and
- * sets counters and times to 0.
+ * Frees what the last run has left: comparison, the host's copies, golden's tensors with their room,
+ * measurements; and sets cycles, counters and times to 0. The profile, variables and the device's
+ * memory stay.
  */
 static void forget_run(weft_session *s)
 {
@@ -223,8 +226,9 @@ static void forget_run(weft_session *s)
 }
 
 /*
- * Ends submitted runs, closes the device and frees everything that belongs to the session; NULL is
- * fine.
+ * Cancels submitted runs and waits for those under way, closes the sessions on cards and the device
+ * (unless it is the caller's, options.on), and frees everything that belongs to the session, reports of
+ * runs that were not waited for too; NULL is fine.
  */
 void weft_session_close(weft_session *s)
 {
@@ -313,8 +317,8 @@ const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err)
 }
 
 /*
- * Writes the host's copy of tensor t to its place in the device's arena, if it has one there. Returns 0
- * or a negative errno.
+ * Writes the host's copy of tensor t, which must be there, to its place in the device's arena; nothing
+ * if it has no place there. Returns 0 or the errno of weft_buf_write().
  */
 static int to_arena(weft_session *s, int t)
 {
@@ -326,9 +330,10 @@ static int to_arena(weft_session *s, int t)
 }
 
 /*
- * Copies the values of all inputs to the host and to the device, after checking that each has data, the
- * network's type and size, and only elements that its type has. Returns 0, or a negative errno with one
- * line in the session's message for bad inputs (-EINVAL).
+ * Copies the values of all inputs to the host's copies and, if there is a device, to their places in
+ * its arena. Each must have data, the network's type and number of bytes (the shape may differ), and
+ * only elements that its type has. Returns 0; -EINVAL with one line in s->error for a bad input;
+ * -ENOMEM; or the device's negative errno.
  */
 static int take_inputs(weft_session *s, const weft_tensor *inputs)
 {
@@ -366,9 +371,10 @@ static int take_inputs(weft_session *s, const weft_tensor *inputs)
 /* ---- steps ---- */
 
 /*
- * Runs one operator on the host: fetches operands that lie on the device, computes with golden, writes
- * results to the device if they have a place there, and notes the time in the profile, if there is one.
- * Returns 0 or a negative errno.
+ * Runs the operator of a host step: fetches operands that lie on the device, makes new host copies of
+ * its results, computes them with golden, writes them to the device if they have a place there, and
+ * adds the time to the profile's host lane, if there is a profile. Returns 0, or a negative errno, for
+ * which s->error has a line only if golden failed or an operand is nowhere.
  */
 static int host_step(weft_session *s, const struct weft_step *step)
 {
@@ -405,8 +411,9 @@ uint64_t weft_moved_bytes(const struct weft_cmd *c)
 }
 
 /*
- * Adds the bytes that the commands from..to-1 of a step load and store to the measurements of the
- * operators that they work for.
+ * Adds the bytes that the commands from..to-1 of a step load and store to rd_bytes and wr_bytes of the
+ * operators that they work for (s->measure). Commands of no operator are not counted; a command that
+ * cannot be decoded ends the count.
  */
 static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
@@ -427,9 +434,10 @@ static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t 
 }
 
 /*
- * The device's callback for each command that has retired; user is the session. Counts commands in the
- * whole step, reports progress, notes the cycle, compares what the command made with golden, and takes
- * a state if one is wanted behind the command. Returns 0, or a negative errno, with which the job ends.
+ * The device's callback for each command that has retired; user is the session, part->cmd counts within
+ * the job. Reports progress, notes the cycle in s->ended if that is there, compares what the command
+ * made with golden if the run is checked, and takes a state if one is wanted behind the command.
+ * Returns 0, or a negative errno, with which the job ends: -EINVAL if the step has no such command.
  */
 static int on_retire(void *user, const struct weft_retire *part)
 {
@@ -450,7 +458,9 @@ static int on_retire(void *user, const struct weft_retire *part)
 
 /*
  * Distributes the cycles of the job that ran the commands from..to-1 over the operators for which they
- * worked (weft_share_cycles), by the times at which they retired (s->ended). Returns 0 or -ENOMEM.
+ * worked (weft_share_cycles), by the times at which they retired (s->ended), and adds the half cycles
+ * to s->measure. END and what cannot be decoded end the list of commands. Returns 0, or -ENOMEM or
+ * another errno of weft_share_cycles() with s->measure unchanged.
  */
 static int share_out(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, uint64_t cycles)
 {
@@ -484,7 +494,10 @@ static int share_out(weft_session *s, const struct weft_step *step, uint32_t fro
 	return err;
 }
 
-/* Adds the counters, cycles and times of one job, *r, to the session's sums for the run. */
+/*
+ * Adds the counters of one job, *r, its cycles, simulated cycles, seconds and processor seconds to the
+ * session's sums for the run.
+ */
 static void add_counters(weft_session *s, const struct weft_job_result *r)
 {
 	const uint32_t *from = (const uint32_t *)&r->counters;
@@ -508,10 +521,11 @@ static bool is_verified(const weft_session *s)
 }
 
 /*
- * Submits the commands from..to-1 of a step as one job with windows win; *job becomes its number. A
- * part of a step is cut out of the whole stream, and the whole is verified (unless that was done
- * before), because the verifier would refuse a part for reading bytes that an earlier part wrote.
- * Returns 0 or a negative errno.
+ * Submits the commands from..to-1 of a step as one job with the two windows win; *job becomes its
+ * number. A whole step is submitted as it is. Of a part the whole stream is verified here (unless that
+ * was done before), because the verifier would refuse a part for reading bytes that an earlier part
+ * wrote; then the part is cut out and submitted as trusted. Returns 0, -ENOMEM, or a negative errno of
+ * the verifier or the device.
  */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
@@ -537,8 +551,9 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 }
 
 /*
- * Waits for a job within the options' timeout and fills *r; weft_session_stop() may cancel it
- * meanwhile. Returns 0, or the negative errno of weft_finish(); how the job ended is in r->status.
+ * Waits for a job, for at most options.timeout_ms (0: as long as it takes), and fills *r. Meanwhile
+ * s->job tells weft_session_stop() which job to cancel; if the run is cancelled already, the job is
+ * cancelled here. Returns 0, or the negative errno of weft_finish(); how the job ended is in r->status.
  */
 static int finish(weft_session *s, weft_job job, struct weft_job_result *r)
 {
@@ -562,8 +577,9 @@ void weft_session_stop(weft_session *s, atomic_bool *cancel)
 
 /*
  * Adds a job that has ended, with or without success, to the run's profile: the span since `begin`
- * (weft_now_ns) and, on a card, for which `before` is the arena before the step, what each unit did.
- * Returns 0 or a negative errno.
+ * (weft_now_ns) as "step N", and closes the step's part of the profile; on a card (`before`, the arena
+ * before the step, is not NULL) whose job succeeded, what each unit did is measured instead by running
+ * it again. Returns 0 or a negative errno.
  */
 static int profile_step(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_job_result *r,
                         uint64_t begin)
@@ -588,10 +604,11 @@ static int64_t command_in(const struct weft_step *step, int64_t cmd)
 
 /*
  * Runs the commands from..to-1 of a step on the device as one job, observes commands as they retire,
- * and adds counters, bytes, cycles and profile to the run's. before is the arena as it was, on a card
- * that is profiled or checked, otherwise NULL. If the job fails or differs from golden or the model,
- * the capture is written, unless the step began in its middle. Returns 0 or a negative errno with one
- * line in the session's message; differences from golden are only counted.
+ * and adds counters, bytes, cycles (RTL only) and profile to the run's. before is the arena as it was,
+ * on a card that is profiled or checked, otherwise NULL. On the RTL the first byte that differs from
+ * the model is noted in s->check.first.bytes. If the step begins at its command 0 and the job fails, or
+ * anything differed so far in the run, the capture is written (if asked for). Returns 0, or a negative
+ * errno with one line in s->error; differences are only counted.
  */
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
@@ -643,9 +660,10 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 }
 
 /*
- * Runs the commands from..to-1 of an NPU step and compares them with golden if the run is checked. On a
- * card, which shows nothing while it runs, the step runs once more with stores added for that. Returns
- * 0 or a negative errno with one line in the session's message; differences are only counted.
+ * Runs the commands from..to-1 of an NPU step, after giving it the values that only the run knows, and
+ * compares them with golden if the run is checked. On a card, which shows nothing while it runs, the
+ * step is run again with stores added for that. Returns 0, or a negative errno with one line in
+ * s->error; differences are only counted.
  */
 static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
@@ -669,8 +687,9 @@ static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from
 
 /*
  * Runs the steps of the program from s->from up to s->to, or up to the end if s->to is 0, 0, and takes
- * states at the points where they are wanted. Returns 0; -ECANCELED if the run is cancelled; or the
- * negative errno of the step that failed.
+ * states before steps, at points where they are wanted. Before each step it looks whether the run is
+ * cancelled. Returns 0; -ECANCELED with a line in s->error; or the negative errno of the step or state
+ * that failed.
  */
 int weft_session_steps(weft_session *s)
 {
@@ -697,8 +716,9 @@ int weft_session_steps(weft_session *s)
 /* ---- a run ---- */
 
 /*
- * Replaces the session's profile by a new one if the options ask for one and there is a device,
- * otherwise by none. Returns 0 or -ENOMEM.
+ * Frees the session's profile and replaces it by a new one if the options ask for one and there is a
+ * device (s->profile is NULL otherwise); the device then reports samples and transfers to it, if it
+ * can. Returns 0 or -ENOMEM.
  */
 static int new_profile(weft_session *s)
 {
@@ -730,8 +750,10 @@ char *weft_session_profile_text(const weft_session *s)
 /*
  * Makes the session ready to run its program on the inputs: forgets the previous run, makes the tables
  * of host tensors and measurements and a new profile, discards what the device's arena held, and takes
- * the inputs. If golden's results are needed and nobody has provided them (s->given_room), all of
- * golden is computed here. Prepares the comparison. Returns 0 or a negative errno.
+ * the inputs. If golden's results are needed (a check, or a session on golden) and nobody has provided
+ * them (s->given_room, which is taken over), all of golden is computed here. Prepares the comparison if
+ * there is a device and options check or keep. Returns 0 or a negative errno, with a line in s->error
+ * except for -ENOMEM.
  */
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 {
@@ -767,9 +789,11 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 }
 
 /*
- * Hands copies of all outputs to the caller and compares them with golden if the run is checked. An
- * output whose data is not NULL is written to that memory; others get memory from malloc, which is the
- * caller's, also after a failure. Returns 0 or a negative errno; differences are only counted.
+ * Hands copies of all outputs (fetched from the device, or golden's) to the caller and compares them
+ * with golden if the run is checked. outputs[i] becomes the graph's tensor; if its data was not NULL,
+ * the values are written to that memory; otherwise it gets memory from malloc, which is the caller's,
+ * also after a failure. Returns 0, -ENOMEM, -EINVAL or the device's negative errno; differences are
+ * only counted.
  */
 int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 {
@@ -795,9 +819,10 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 }
 
 /*
- * Returns the last run's report: weft_report_new(), cycles, times, counters and, if it was compared
- * with golden, the result of that. Tensors that were seen only in part are counted as differences here.
- * weft_report_free() frees it; NULL: out of memory.
+ * Returns the last run's report: weft_report_new(), cycles, utilization, times, counters and, if it was
+ * compared with golden, the result of that. Tensors that were seen only in part are added to s->check's
+ * differences here, so that it is called once a run. A byte that differs from the RTL's model counts as
+ * one difference if there is no other. weft_report_free() frees it; NULL: out of memory.
  */
 struct weft_report *weft_session_report(weft_session *s)
 {
@@ -851,10 +876,11 @@ int weft_session_captured(const weft_session *s)
 /*
  * Runs the network once: prepares, runs all steps, hands over outputs, writes the profile, makes the
  * report. A card that was reset meanwhile (-ECONNRESET) is tried again from the inputs on, RUN_TRIES
- * times in all. Data of `out` is the caller's memory, or NULL and then allocated, which the caller
- * frees even if the run fails. *rep (rep may be NULL) gets the report on success and on -EBADMSG.
- * Returns 0, -EBADMSG if elements differ from golden (then also a capture is written, if asked for), or
- * another negative errno, with one line in msg. Called with s->running held.
+ * (3) times in all. Data of `out` is the caller's memory, or NULL and then allocated, which the caller
+ * frees even if the run fails. *rep (rep may be NULL) gets the report on success and on -EBADMSG, and
+ * is untouched otherwise. Returns 0, -EBADMSG if elements differ from golden (then the capture is
+ * written, if asked for), or another negative errno, with one line in msg, which is "" on success.
+ * Called with s->running held.
  */
 static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {
@@ -899,8 +925,9 @@ static int run_here(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 }
 
 /*
- * Runs the network once on one of the session's cards. Outputs are allocated here, and the caller frees
- * them also if the run fails. Returns as weft_session_run().
+ * Runs the network once on one of the session's cards and waits. out[i], all zeros before, becomes the
+ * graph's tensor with memory from malloc, which the caller frees also if the run fails. Returns as
+ * weft_session_run(), with one line in msg on failure.
  */
 static int run_on_cards(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {
@@ -918,9 +945,10 @@ static int run_on_cards(weft_session *s, const weft_tensor *inputs, weft_tensor 
 }
 
 /*
- * Runs the network once and waits for it. outputs are filled in on success only, with data from malloc;
- * *rep (rep may be NULL) gets the report on success and on -EBADMSG. Returns 0, -EBADMSG if elements
- * differ from golden, or another negative errno, with one line in msg; see weft.h.
+ * Runs the network once and waits for it. outputs are set on success only, with data from malloc that
+ * the caller frees; after any failure, -EBADMSG too, they are untouched. *rep (rep may be NULL) gets
+ * the report on success and on -EBADMSG, which the caller frees. Returns 0, -EBADMSG if elements differ
+ * from golden, or another negative errno, with one line in msg; see weft.h.
  */
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))

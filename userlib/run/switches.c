@@ -18,9 +18,10 @@
 enum side { NOBODY, NPU, HOST, EDGE_BEGIN };
 
 /*
- * Says whether an operator is of a kind that belongs to an edge, by its code, its operator in the file,
- * or, of a RESCALE, by unsigned values on either side: importers also lower quantisation to RESCALE and
- * softmax to floats.
+ * Says whether operator o is one that an edge of the network may have: TFL_SOFTMAX, TFL_ or ONNX_
+ * QUANTIZE or DEQUANTIZE; a RESCALE with unsigned values on a side; or anything that comes from a
+ * source operator called QUANTIZE, DEQUANTIZE, SOFTMAX, QuantizeLinear, DequantizeLinear, Softmax or
+ * QLinearSoftmax, since importers also lower these to other operators.
  */
 static bool is_edge_kind(const weft_graph *g, const struct weft_gop *o)
 {
@@ -60,9 +61,10 @@ static bool is_alias(const weft_program *p, int i)
 }
 
 /*
- * Sets side[t] (enum side) to who makes tensor t, and same[t] to the tensor whose bytes it is: itself,
- * or, behind operators that do not run, the operand of the first of them. Such a tensor's own side
- * stays NOBODY, and so does that of inputs and constants; side is all 0 before.
+ * Sets same[t] to the tensor whose bytes tensor t is: itself, or, behind operators that do not run, the
+ * operand of the first of them. Sets side[t], which is 0 (NOBODY) before, to who makes t: NPU, HOST, or
+ * EDGE_BEGIN for a host operator of an edge's kind whose operands are inputs, constants or made by such
+ * operators. Results of operators that do not run, inputs and constants stay NOBODY.
  */
 static void find_sides(const weft_program *p, uint8_t *side, int *same)
 {
@@ -88,9 +90,10 @@ static void find_sides(const weft_program *p, uint8_t *side, int *same)
 }
 
 /*
- * Sets end[i] for the operators behind which there is only the end of the network: host operators of
- * the edge's kinds and operators that do not run, if no operators but such read their results. inner is
- * scratch, all false before, one for each tensor.
+ * Sets end[i] of each operator to whether only the end of the network lies behind it: it is a host
+ * operator of the edge's kinds or one that does not run, and no operators but such read its results.
+ * inner has one entry for each tensor, all false before; it becomes true for tensors that other
+ * operators read.
  */
 static void find_end(const weft_program *p, bool *end, bool *inner)
 {

@@ -98,14 +98,16 @@ WEFT_API void weft_diag_forget(weft_diag *d);
 
 /**
  * Plant a fault in the device, for tests of these tests; see weft_dev_plant(). A device that was closed
- * is opened.
- * @return 0, -ENOTSUP, -EINVAL, or as weft_dev_open()
+ * is opened. The test networks plants the same fault in its own device; after a failure it plants none.
+ * @return 0; -ENOTSUP: no fault can be planted in this device; -EINVAL: it has no such place; or as
+ *         weft_dev_open()
  */
 WEFT_API int weft_diag_plant(weft_diag *d, const struct weft_plant *p);
 
 /**
- * Close the device, open it anew without a planted fault, and forget which tests have failed. @return
- * as weft_dev_open()
+ * Close the device, open it anew without a planted fault, and forget which tests have failed. Results
+ * of the model are kept.
+ * @return as weft_dev_open(); after a failure the device is closed
  */
 WEFT_API int weft_diag_renew(weft_diag *d);
 

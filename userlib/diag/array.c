@@ -25,7 +25,7 @@ struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, i
 	return s->failed ? NULL : c;
 }
 
-/* Frees the operands of all convolutions and empties the set. */
+/* Frees the operands of all convolutions and sets s->n_convs to 0; s->failed stays. */
 void array_free(struct array_set *s)
 {
 	for (int i = 0; i < s->n_convs; i++) {
@@ -81,9 +81,11 @@ static void put_weights(uint8_t *to, const struct array_set *s, const struct arr
 }
 
 /*
- * Adds convolution c to the stream: its activations and weights are loaded, the conv command runs on
- * them with raw sums, and the sums are stored; c->out becomes their offset in the arena. The records
- * must have been loaded already. Returns 0 or -ENOMEM.
+ * Adds convolution c to the stream: loads of its activations to scratchpad address 0 and of its weights
+ * to a quarter of the scratchpad, the conv command with raw sums, and a store of the sums; c->out
+ * becomes their offset in the arena. The parameter records must have been loaded, to 64 * N bytes
+ * before the scratchpad's middle. Returns 0 or -ENOMEM (st->failed says if the stream itself ran out of
+ * memory).
  */
 static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const struct array_set *s, struct array_conv *c)
 {
@@ -112,9 +114,10 @@ static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const
 }
 
 /*
- * Runs all convolutions of the set in one stream on the device and reports what is wrong, if the stream
- * does not end or sums differ from the model's. mode names the arithmetic in messages. Frees the set's
- * operands. Returns 0 whatever it found, or a negative errno as diag_exec().
+ * Runs all convolutions of the set in one stream on the device, and reports with diag_stopped() that
+ * the stream does not end, or with array_judge() which sums differ from the model's. mode names the
+ * arithmetic in messages. Frees the set's operands. Returns 0 whatever it found; -ENOMEM, also if
+ * s->failed is set; or another negative errno as diag_exec().
  */
 static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 {

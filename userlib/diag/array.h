@@ -33,8 +33,9 @@ struct array_set {
 
 /*
  * Appends a convolution to the set: k products a sum, `groups` groups of N pixels, zero points x_zp and
- * w_zp; activations and weights are 0 until the caller changes them. Returns it, or NULL if memory ran
- * out for this or an earlier one (s->failed is set). Aborts if the set is full.
+ * w_zp; activations and weights are 0 until the caller changes them. Returns it, valid as long as the
+ * set; or NULL if memory ran out for this or an earlier one (s->failed is set; it counts in s->n_convs
+ * all the same). Aborts the process if the set has ARRAY_CONVS convolutions.
  */
 struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, int w_zp);
 /* Frees the operands of all convolutions and empties the set. */
@@ -57,10 +58,11 @@ void array_random(const struct array_set *s, struct array_conv *c, uint64_t *see
 int64_t array_sum(const struct array_set *s, const struct array_conv *c, const uint8_t *results, int group, int row, int col);
 
 /*
- * Compares the device's sums (out->got) with the model's (out->want) and reports at most one finding:
- * the PE, row, column or part of the array that is wrong and, if one single fault explains all wrong
- * sums, the register and bit. mode is the arithmetic's name in messages. Nothing is reported if all
- * sums are right. Returns 0 or -ENOMEM.
+ * Compares the device's sums (out->got) with the model's (out->want) and reports one finding if some
+ * differ: a single PE (DIAG-ARRAY-1 to -4), a row or column that is wrong up to the array's end
+ * (DIAG-ARRAY-2, -3, -5, -6), other PEs of one row or column (DIAG-ARRAY-7), or how many PEs in which
+ * rows and columns (DIAG-ARRAY-8); with register and bit if exactly one fault explains all wrong PEs'
+ * sums. mode is the arithmetic's name in messages. Returns 0 whatever it found, or -ENOMEM.
  */
 int array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode);
 

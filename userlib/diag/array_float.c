@@ -147,9 +147,10 @@ static void random_ones(struct float_test *t)
 /* ---- judging: as in the other modes, but without a simulation of possible faults ---- */
 
 /*
- * Compares the device's results with the model's and reports one finding if some differ: a single PE, a
- * row from some column on to its end, a column from some row on to its end, parts of one row or column,
- * or else how many PEs of the array. A PE is wrong if any convolution has a wrong result in its place.
+ * Compares the device's results with the model's. A PE is wrong if any convolution has a wrong result
+ * in its place. Nothing is reported if none is; otherwise one finding: a single PE (DIAG-ARRAY-4);
+ * wrong PEs of one row up to the last column or of one column up to the last row (DIAG-ARRAY-6); other
+ * PEs of one row or column (DIAG-ARRAY-7); or how many PEs in which rows and columns (DIAG-ARRAY-8).
  * Returns 0 or -ENOMEM.
  */
 static int judge(struct weft_diag *d, const struct float_test *t, const struct diag_out *out)
@@ -197,8 +198,9 @@ static int judge(struct weft_diag *d, const struct float_test *t, const struct d
 
 /*
  * Test array-float8: every PE in float8, its sums of 2^-28 and its registers for exponents, NaN and
- * infinity. Findings go to d->r; absent if the configuration has no float8. Returns 0 whatever it
- * found, or a negative errno as diag_exec().
+ * infinity, in one stream of at most MAX_CONVS convolutions. A stream that does not end (diag_stopped)
+ * or wrong results (judge) are findings in d->r; the state is absent if the configuration has no
+ * float8. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 int diag_array_float8(struct weft_diag *d)
 {

@@ -34,8 +34,9 @@ static int64_t sign_extend(uint64_t v, int bits)
 }
 
 /*
- * Returns what a register of `bits` bits holds if value is written to it and the guessed fault is in
- * it: one bit stuck at 0 or 1, or two neighbouring bits that are both their AND or OR.
+ * Returns what a register of `bits` bits holds, sign-extended, if value is written to it and the
+ * guessed fault is in it: bit g->bit stuck at 0 or 1, or bits g->bit and g->bit + 1 that are both their
+ * AND or OR.
  */
 static int64_t force(int64_t value, const struct guess *g, int bits)
 {
@@ -60,8 +61,10 @@ static int64_t force(int64_t value, const struct guess *g, int bits)
 
 /*
  * Returns the sum that the PE in row r and column col would have made for pixel group `group` of c if
- * the guessed fault were there. With forced, the sum starts not from 0 but from 0 with the fault in its
- * bits, since the sum register already held the fault.
+ * the guessed fault were there: in activations or weights as they are read (of skew buffers only those
+ * in slot g->phase), in the sum after each product, or (SHADOW) in the finished sum. With forced, the
+ * sum starts not from 0 but from 0 with the fault in its bits, since the sum register already held the
+ * fault.
  */
 static int64_t play(const struct array_set *s, const struct array_conv *c, int group, int r, int col, const struct guess *g,
                     bool forced)
@@ -84,9 +87,9 @@ static int64_t play(const struct array_set *s, const struct array_conv *c, int g
 }
 
 /*
- * Says whether the guessed fault gives every sum that the wrong PEs (bad, [n][n]) delivered, right sums
- * included. got is the arena as the device left it. A fault of the sum register may show from the first
- * product on or from the sum's start.
+ * Says whether the guessed fault gives exactly the sums that the wrong PEs (bad, [n][n]) delivered in
+ * all convolutions, those that came out right included. got is the arena as the device left it. A fault
+ * of the sum register may show from the sum's start or from the first product on.
  */
 static bool explains(const struct array_set *s, const uint8_t *got, const bool *bad, const struct guess *g)
 {
@@ -105,8 +108,8 @@ static bool explains(const struct array_set *s, const uint8_t *got, const bool *
 
 /*
  * Tries every fault of one kind of register: each bit stuck at 0 or 1, each two neighbouring bits
- * connected, in skew buffers each slot. *found becomes the first that explains all sums of the wrong
- * PEs. Returns true if exactly one does.
+ * connected (AND or OR), in skew buffers in each of the n slots. *found becomes the first that explains
+ * all sums of the wrong PEs, and is untouched if none does. Returns true if exactly one does.
  */
 static bool search(const struct array_set *s, const uint8_t *got, const bool *bad, enum what what, struct guess *found)
 {
@@ -131,8 +134,9 @@ static bool search(const struct array_set *s, const uint8_t *got, const bool *ba
 struct extent { int r0, r1, c0, c1, count; };
 
 /*
- * Sets bad[row * n + column] for every PE that gave at least one sum other than the model's, and
- * returns the rectangle around these PEs and their number.
+ * Sets bad[row * n + column], [n][n] and all false before, for every PE that gave at least one sum
+ * other than the model's, and returns the rectangle around these PEs and their number; with none, count
+ * is 0 and r1 and c1 are -1.
  */
 static struct extent extent_of(const struct array_set *s, const struct diag_out *out, bool *bad)
 {
@@ -164,9 +168,10 @@ static const char *how_text(enum how how)
 }
 
 /*
- * Reports the one wrong PE, at (e.r0, e.c0), with register and bit if one fault explains all its sums:
- * first its sum register, then its result register, then (in the last column only) its activation, then
- * (in the last row only) its weight. Otherwise only the PE is named. mode is the arithmetic's name.
+ * Reports the one wrong PE, at (e.r0, e.c0), with register and bit if exactly one fault explains all
+ * its sums: of its sum register or else its result register (DIAG-ARRAY-1), of its activation if it
+ * stands in the last column (DIAG-ARRAY-2), of its weight if it stands in the last row (DIAG-ARRAY-3).
+ * Otherwise only the PE is named (DIAG-ARRAY-4). mode is the arithmetic's name.
  */
 static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
                    const char *mode)
@@ -194,10 +199,11 @@ static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t
 }
 
 /*
- * Reports a row (row true) of PEs that is wrong from column e.c0 to its end, or a column that is wrong
- * from row e.r0 to its end, with the activation's or weight's bit in the first wrong PE if that
- * explains all sums; if not and the whole line is wrong, with bit and slot of the skew buffer before
- * it; otherwise only the place.
+ * Reports a row (row true) of PEs that is wrong up to its last column, or a column that is wrong up to
+ * its last row, from e.c0 or e.r0 on: with the bit of the activation or weight in the first wrong PE if
+ * exactly one such fault explains all sums (DIAG-ARRAY-2, DIAG-ARRAY-3); if not and it is wrong from 0
+ * on, with bit and slot of the skew buffer before it (DIAG-ARRAY-5); otherwise only the place
+ * (DIAG-ARRAY-6).
  */
 static void say_line(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
                      const char *mode, bool row)

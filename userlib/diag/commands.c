@@ -37,9 +37,10 @@ static bool possible(const struct weft_config *cfg, enum provoke what)
 }
 
 /*
- * Writes a load and a store that are correct to the stream, and then one command that must end with the
- * given fault (for STREAM_END: a stream without END). The wrong command's tag is 0xd1a60000 + what, by
- * which the latched tag is recognised.
+ * Adds a load of 128 bytes and a store of 64 that are correct to the stream, and then one command that
+ * must end with the fault `what` (for STREAM_END: a correct load, and s->no_end is set so that END is
+ * missing). The wrong command's tag is 0xd1a60000 + what, by which the latched tag is recognised. If
+ * memory runs out, s->failed is set.
  */
 static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum provoke what)
 {
@@ -85,11 +86,12 @@ static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum p
 }
 
 /*
- * Provokes each fault that a stream can provoke, and compares code, unit, command number, tag and info
- * that the device latched with the model's. A load or store with another code is DIAG-CMD-4, a missing
- * or other fault DIAG-CMD-1, other latched values DIAG-CMD-2. For an address behind the scratchpad,
- * info is not compared: the model reports the byte, hardware the row. Returns 0 or a negative errno as
- * diag_exec().
+ * Provokes each fault that a stream can provoke on this configuration, and compares code, unit, command
+ * number, tag and info that the device latched with the model's (five checks each). One finding for
+ * each that differs: DIAG-CMD-4 if the model's unit is the load or store engine and the code is
+ * another; DIAG-CMD-1 if no fault came or another code or unit; DIAG-CMD-2 if only other latched values
+ * differ. For an address behind the scratchpad, info is not compared: the model reports the byte,
+ * hardware the row. Returns 0 or a negative errno as diag_exec().
  */
 static int faults(struct weft_diag *d)
 {
@@ -168,10 +170,11 @@ static const char *const func_names[FUNCS] = { "move", "add", "sub", "rsub", "mu
 static const int type_bytes[TYPES] = { 1, 2, 4, 8, 1, 2, 4 };
 
 /*
- * Returns a command alu of the given function (WEFT_ALU_FUNC_...) and operand type (0..6, see
- * type_bytes) on ELEMS elements, with random zero points, shifts and limits that are legal for it.
- * Operands lie at scratchpad addresses 0, 0x400 and 0x800, the result at 0xc00. Reductions go over 3
- * elements along i1; lookup, interp and scatter take a few indices.
+ * Returns a command alu of the given function (WEFT_ALU_FUNC_...) and operand type (0..6, of
+ * type_bytes[] bytes) on ELEMS elements, with random zero points, shifts and limits that are legal for
+ * it; *seed advances. Operands lie at scratchpad addresses 0, 0x400 and 0x800, the result at 0xc00, of
+ * the operands' type, or int48 for dot and mul. Reductions go over 3 elements along i1; lookup, interp
+ * and scatter take four or five indices along i1.
  */
 static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 {
@@ -268,8 +271,9 @@ static size_t lookup_all(struct diag_stream *s)
 }
 
 /*
- * Compares the len bytes at offset `at` of the arena with the model's and reports the first that
+ * Compares the len bytes at offset `at` of the arena with the model's and reports only the first that
  * differs, as DIAG-VEC-2 with the command's function and type (along: it was one of alu_along()).
+ * Nothing is reported if all are equal.
  */
 static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t at, size_t len, unsigned func, int type, bool along)
 {
@@ -283,8 +287,10 @@ static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t 
 
 /*
  * Test alu: every function of the command alu with every type, reductions also along a dense dimension,
- * and a table of 256 entries. Findings go to d->r; absent if the configuration has no alu. Returns 0
- * whatever it found, or a negative errno as diag_exec().
+ * and a lookup of each of a table's 256 entries, all in one stream. A stream that does not end
+ * (diag_stopped), and the first wrong byte of each command and of the table (DIAG-VEC-2), are findings
+ * in d->r; the state is absent if the configuration has no alu. Returns 0 whatever it found, or a
+ * negative errno as diag_exec().
  */
 int diag_alu_ops(struct weft_diag *d)
 {

@@ -38,9 +38,9 @@ static void differs(struct weft_diag *d, const char *name, uint64_t got, const c
 
 /*
  * Compares the counters c of the known stream: commands and bytes read and written must be exact, each
- * unit must have been busy, the units' busy cycles together must not exceed the stream's cycles
- * (commands run one at a time), and the stalls of the array not its busy cycles. Each wrong counter is
- * a finding.
+ * of the four units must have been busy, the units' busy cycles together must not exceed the stream's
+ * cycles (commands run one at a time), and the stalls of the array not its busy cycles. Each wrong
+ * counter is a finding (differs()). Counts 9 checks.
  */
 static void judge(struct weft_diag *d, const struct weft_counters *c)
 {
@@ -71,9 +71,9 @@ static void judge(struct weft_diag *d, const struct weft_counters *c)
 
 /*
  * Reads the registers that a finished known stream leaves (numbers of retired commands, fault, status,
- * irq_status) and reports those with other values as DIAG-CNT-2. Then clears the done bit of irq_status
- * by writing 1 and checks that the register becomes 0. Returns 0 whatever it found, or a negative errno
- * as diag_reg_read().
+ * irq_status) and reports each with another value as DIAG-CNT-2. Then clears the done bit of irq_status
+ * by writing 1 and reports, as DIAG-CNT-2 too, if the register is not 0 then. Returns 0 whatever it
+ * found, or a negative errno of diag_reg_read() or diag_reg_write().
  */
 static int registers(struct weft_diag *d)
 {
@@ -106,8 +106,9 @@ static int registers(struct weft_diag *d)
 
 /*
  * Test counters: runs the known stream twice and compares counters and, on the RTL, registers each
- * time, so that values which do not start afresh are noticed. Findings go to d->r; absent on the model,
- * which counts nothing. Returns 0 whatever it found, or a negative errno as diag_exec().
+ * time, so that values which do not start afresh are noticed. Wrong values, and a stream that does not
+ * end (diag_stopped), are findings in d->r; the state is absent on the model, which counts nothing.
+ * Returns 0 whatever it found, or a negative errno as diag_exec() or diag_reg_read().
  */
 int diag_counters(struct weft_diag *d)
 {

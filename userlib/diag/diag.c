@@ -75,9 +75,9 @@ int weft_diag_find(const char *name)
 
 /*
  * Makes sure that d->dev, the device for streams, is open, and that it takes streams that break rules
- * without checking them first. If it was not open, the card's administration link is closed before,
- * since a card serves one at a time. Returns 0 or the negative errno of opening, whose reason becomes
- * the running test's note.
+ * without checking them first. If it was not open, the card's administration link is closed before
+ * (d->admin becomes NULL), since a card serves one at a time. Returns 0, or the negative errno of
+ * weft_dev_open(), whose reason becomes the running test's note, if a test runs.
  */
 int diag_use_dev(struct weft_diag *d)
 {
@@ -96,9 +96,10 @@ int diag_use_dev(struct weft_diag *d)
 }
 
 /*
- * Makes sure that d->admin, the card's administration link, is open. If it was not, the device for
- * streams is closed before, since a card serves one at a time. Returns 0; -ENOTSUP for devices that are
- * no card; or the negative errno of opening, whose reason becomes the running test's note.
+ * Makes sure that d->admin, the card's administration link, is open, waiting up to 10 s for the card.
+ * If it was not, the device for streams is closed before (d->dev becomes NULL), since a card serves one
+ * at a time. Returns 0; -ENOTSUP, with nothing done, for devices that are no card; or the negative
+ * errno of weft_admin_open(), whose reason becomes the running test's note, if a test runs.
  */
 int diag_use_admin(struct weft_diag *d)
 {
@@ -117,10 +118,11 @@ int diag_use_admin(struct weft_diag *d)
 }
 
 /*
- * Opens the device that o describes, and the functional model of the same configuration beside it, for
- * diagnostics; no test runs yet. Cosimulation and waves of o are ignored. Returns 0 and sets *out,
- * which weft_diag_close() frees; or a negative errno with one line in msg (none for -ENOMEM of *out
- * itself).
+ * Opens the device that o describes, and the functional model of the same configuration (NULL: "w16")
+ * beside it, for diagnostics; no test runs yet. cosim and wave of o are ignored, and a stream on the
+ * RTL counts as hanging after HANG_CYCLES cycles. Returns 0 and sets *out, which weft_diag_close()
+ * frees; or, with *out untouched, a negative errno of weft_dev_open() with one line in msg (none for
+ * -ENOMEM of *out itself).
  */
 int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
@@ -198,9 +200,10 @@ int weft_diag_renew(weft_diag *d)
 /* ---- saying what is wrong ---- */
 
 /*
- * Reports a finding in d->r and marks the running test as failed. id is one of messages.c, whose block
- * the finding gets; `at` is the place, and format and what follows one line for the user. From finding
- * WEFT_DIAG_FINDINGS on, findings are only counted.
+ * Marks the running test as failed, counts a finding in d->r->n_findings, and, if that is one of the
+ * first WEFT_DIAG_FINDINGS, records it: id, the block that messages.c gives for it ("" if it has no
+ * such id), the place `at`, and the text of format and what follows, one line for the user, cut to its
+ * room.
  */
 void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const char *format, ...)
 {
@@ -257,10 +260,11 @@ static bool blocks(const struct weft_diag_result *r)
 
 /*
  * Runs one test, 0..DIAG_N_TESTS-1, and fills *r with its state, findings, note, checks, cycles and
- * seconds. A test that builds on a failed one is not run but blocked, with a note that names the failed
- * one. If the test fails, tests that build on it are blocked from now on (but not for findings of block
- * "usb" alone). Returns 0 whatever the test found; -ENOENT if there is no such test; or a negative
- * errno if the device or memory is gone.
+ * seconds. A test that builds on a failed one is not run: its state is WEFT_DIAG_BLOCKED, and the note
+ * names the first failed one. If the test fails, tests that build on it are blocked from now on (but
+ * not for findings of block "usb" alone). Returns 0 whatever the test found; -ENOENT with *r all zeros
+ * if there is no such test; or a negative errno if the device or memory is gone (*r then has what was
+ * found before).
  */
 int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
 {

@@ -82,13 +82,14 @@ struct diag_stream {
 /* Frees the stream's commands and constants and makes it empty. */
 void diag_stream_free(struct diag_stream *s);
 /*
- * Appends len bytes of constants at the next multiple of 64; bytes NULL means zeros. Returns their
- * offset in the window WEFT_WIN_CONST; 0 with s->failed if there is no memory.
+ * Appends len bytes of constants at the next multiple of 64 (bytes between are 0); bytes NULL means
+ * zeros. Returns their offset in the window WEFT_WIN_CONST; 0 with s->failed set if there is no memory.
  */
 size_t diag_data(struct diag_stream *s, const void *bytes, size_t len);
 /*
- * Encodes c and appends it to the stream. Unless s->loose is set, c's waits are set so that it starts
- * when all commands of other units before it have retired (a unit runs its own in order).
+ * Encodes c and appends it to the stream. Unless s->loose is set, the waits in *c are set so that it
+ * starts when all commands of other units before it have retired (a unit runs its own in order). Counts
+ * it in s->count of its unit. If there is no memory, s->failed is set and nothing is appended.
  */
 void diag_add(struct diag_stream *s, struct weft_cmd *c);
 /*
@@ -117,28 +118,32 @@ struct diag_out {
 enum { DIAG_RAN = 0, DIAG_STOPPED = 1 };
 
 /*
- * Runs a stream on the device and, unless s->known is set or out is NULL, on the model, to know what
- * to expect. END is appended before, and s is freed. Cycles and bytes compared are added to the
- * running test's report. out may be NULL if only the stream's end matters.
+ * Runs a stream on the device and, unless s->known is set or out is NULL, on the model, to know what to
+ * expect. END is appended before, unless s->no_end is set, and s is freed in each case. The device is
+ * opened if it is not; d->seq advances; cycles, and s->out_bytes as checks, are added to the running
+ * test's report. out may be NULL if only the stream's end matters.
  *
- * @return DIAG_RAN: it reached END, and the caller frees *out by diag_out_free(); DIAG_STOPPED: it
- *         did not, and out->job says why; negative errno: out of memory, the model refuses the
- *         stream, or the device is gone
+ * Returns DIAG_RAN: it reached END, and the caller frees *out by diag_out_free(); DIAG_STOPPED: it did
+ * not, out->job says why, and out has no data; or a negative errno, with nothing to free: out of
+ * memory, the model refuses the stream, or the device is gone.
  */
 int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out);
 /*
- * Runs a stream that must end with a fault on the device (result in *got) and on the model (*want),
- * without comparing them. END is appended unless s->no_end is set, and s is freed. Returns 0, or a
- * negative errno as diag_exec().
+ * Runs a stream that must end with a fault on the model (result in *want) and then on the device
+ * (*got), without comparing them. END is appended unless s->no_end is set, and s is freed. The device's
+ * cycles of simulation are added to the running test's. Returns 0, however both ended; -ENOMEM;
+ * -ENODEV; or another negative errno if a job could not be run.
  */
 int diag_exec_fault(struct weft_diag *d, struct diag_stream *s, struct weft_job_result *got, struct weft_job_result *want);
 /* Frees what diag_exec() left in *out. */
 void diag_out_free(struct diag_out *out);
 
 /*
- * Reports that a stream, which did `doing`, did not end as it should: with the fault and its unit's
- * message, or else the message of the unit that stayed busy. suspect is the message's id if no unit
- * stayed busy; NULL means DIAG-RUN-1.
+ * Reports that a stream, which did `doing`, did not end as it should. After a fault: the fault, with
+ * the message of its unit (DIAG-RUN-2 to -5 for load, store, array, vector engine; DIAG-RUN-1 for
+ * others). Otherwise the message of the unit that was busy most, if that was about half of the
+ * simulated cycles or more; or else the message with id suspect (NULL: DIAG-RUN-1). Only out->job is
+ * looked at.
  */
 void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *doing, const char *suspect);
 
@@ -170,9 +175,10 @@ uint32_t diag_random(uint64_t *state);
  */
 int diag_identify(struct weft_diag *d);
 /*
- * Part of identify: judges how the card lies on the USB (diag_usb_judge) and writes a few words about
- * it to note, which has room for len bytes. serial is the one that the firmware gives. If the USB
- * cannot tell, that is a finding and note is "".
+ * Part of identify: judges how the card, which is open, lies on the USB (diag_usb_judge) and writes a
+ * few words about it (numbers, port, speed, packet size) to note, which has room for len bytes. serial
+ * is the one that the firmware gives. If the USB cannot tell, that is a finding (DIAG-USB-1) and note
+ * is "".
  */
 void diag_usb(struct weft_diag *d, const char *serial, char *note, size_t len);
 void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial);

@@ -74,8 +74,10 @@ static void surroundings(struct weft_diag *d, const struct diag_out *out)
 /*
  * Compares the n_copies copies with what they should have brought. If all are right, surroundings()
  * looks at the bytes beside them. If the wrong bytes lie in one bank and the scratchpad's own test
- * finds it at fault, that test reports. Otherwise one finding says if a data line of bus reads, of bus
- * writes, or of the way to the scratchpad is stuck, or else how many bytes are wrong.
+ * finds it at fault, that test's findings are all. Otherwise one finding: exactly one data line of bus
+ * reads (DIAG-DMA-1), of bus writes (DIAG-DMA-2), or one bit of words on the way to the scratchpad
+ * (DIAG-DMA-3) is wrong in all wrong bytes, stuck at 0, at 1 or at a wrong value; or else how many
+ * bytes are wrong, and the first (DIAG-DMA-4).
  */
 static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
 {
@@ -123,8 +125,9 @@ static void judge_copies(struct weft_diag *d, const struct diag_out *out, const 
 }
 
 /*
- * Called when copies did not end: runs a stream of loads alone. Returns the id of the message for the
- * load engine if that does not end either, otherwise that for the store engine.
+ * Called when copies did not end: runs a stream of 24 loads alone. Returns "DIAG-RUN-2", the load
+ * engine's message, if that does not end either; otherwise, also if it could not be run, "DIAG-RUN-3",
+ * the store engine's. Its cycles and bytes count in the running test.
  */
 static const char *who_hangs(struct weft_diag *d)
 {
@@ -139,9 +142,10 @@ static const char *who_hangs(struct weft_diag *d)
 }
 
 /*
- * Copies random bytes through each region of the scratchpad, three times at different alignments of
- * reads, scratchpad and writes, and reports what is wrong. Returns 0 whatever it found, or a negative
- * errno as diag_exec().
+ * Copies random bytes of the constants through each region of the scratchpad into the arena, three
+ * times at different alignments of reads, scratchpad and writes. Reports what is wrong (judge_copies),
+ * or that the stream does not end, with who_hangs() as the suspect. Returns 0 whatever it found, or a
+ * negative errno as diag_exec().
  */
 static int copies(struct weft_diag *d)
 {
@@ -184,10 +188,10 @@ static int copies(struct weft_diag *d)
 struct wrong { size_t at; uint8_t got, want; struct diag_place place; };
 
 /*
- * Runs a stream and looks for its first byte in the arena that is not the model's. Returns 1 with that
- * byte in *w, for the caller to report; 0 if there is none, if the stream did not end (reported here:
- * doing and suspect as for diag_stopped()), or if the scratchpad's own test reports it as its fault;
- * negative as diag_exec().
+ * Runs a stream, which is freed, and looks for its first byte in the arena that is not the model's.
+ * Returns 1 with its offset and values in *w, place nowhere, for the caller to report; 0 if there is
+ * none, if the stream did not end (reported here: doing and suspect as for diag_stopped()), or if the
+ * scratchpad's own test finds a fault, which it then has reported; negative as diag_exec().
  */
 static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *doing, const char *suspect, struct wrong *w)
 {
@@ -209,10 +213,11 @@ static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *d
 #define AREA 65536             /* bytes of memory that strided transfers touch */
 
 /*
- * Chooses random steps for the three outer dimensions of c, whose sizes are set, such that every byte
- * of the transfer lies in [0, room) and no byte is touched twice. memory says whether they are the
- * steps in memory or in the scratchpad. Returns the offset at which the transfer begins, which may be
- * in the middle since steps have both signs.
+ * Chooses random steps for the three outer dimensions of c, whose sizes and row_bytes are set, such
+ * that every byte of the transfer lies in [0, room) and no byte is touched twice, and writes them to
+ * c's strides in memory (memory true) or in the scratchpad. room must hold all rows. *seed advances.
+ * Returns the offset, within room, at which the transfer begins, which may be in the middle since steps
+ * have both signs.
  */
 static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, bool memory)
 {
@@ -290,10 +295,11 @@ static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 }
 
 /*
- * Runs 48 random strided loads (with some of int4, if the configuration has it) into a part of sp_room
- * bytes of each quarter of the scratchpad, and three of MANY rows, stores the parts whole, and reports
- * the first wrong byte as DIAG-DMA-5. data has AREA bytes. Returns 0 whatever it found, or a negative
- * errno as diag_exec().
+ * Fills a part of sp_room bytes of each quarter of the scratchpad, runs 48 random strided loads into
+ * these parts (with some of int4, if the configuration has it) and three of MANY rows, stores the parts
+ * whole, and reports the first wrong byte as DIAG-DMA-5. A stream that does not end is reported with
+ * the load engine as the suspect. data has AREA bytes. Returns 0 whatever it found, or a negative errno
+ * as diag_exec().
  */
 static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
@@ -330,7 +336,8 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 
 /*
  * Fills sp_room bytes of each quarter of the scratchpad, runs 48 random strided stores and three of
- * MANY rows, and reports the first wrong byte in memory as DIAG-DMA-6. data has AREA bytes. Returns 0
+ * MANY rows, and reports the first wrong byte in memory as DIAG-DMA-6 with its offset. A stream that
+ * does not end is reported with the store engine as the suspect. data has AREA bytes. Returns 0
  * whatever it found, or a negative errno as diag_exec().
  */
 static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
@@ -363,8 +370,8 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 
 /*
  * Loads and stores rows of 1, 2, 4 ... 4096 bytes that end exactly at the scratchpad's end, which is
- * not out of range, and reports the first wrong byte as DIAG-DMA-4. Returns 0 whatever it found, or a
- * negative errno as diag_exec().
+ * not out of range, and reports the first wrong byte as DIAG-DMA-4, or that the stream does not end.
+ * data has at least 8192 bytes. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 static int to_the_end(struct weft_diag *d, const uint8_t *data)
 {
@@ -383,9 +390,9 @@ static int to_the_end(struct weft_diag *d, const uint8_t *data)
 }
 
 /*
- * Runs long loads and stores at the same time, so that many bursts that cross 4 KiB borders are
- * outstanding, and reports the first wrong byte as DIAG-DMA-7. data has AREA bytes. Returns 0 whatever
- * it found, or a negative errno as diag_exec().
+ * Runs two stores and two loads of 6000 bytes at the same time, so that many bursts that cross 4 KiB
+ * borders are outstanding, and reports the first wrong byte as DIAG-DMA-7, or that the stream does not
+ * end. data has AREA bytes. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 static int both_ways(struct weft_diag *d, const uint8_t *data)
 {
@@ -419,8 +426,9 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 
 /*
  * Test dma: plain copies, strided loads, strided stores, both directions at once, and transfers up to
- * the scratchpad's end; each only if what came before is right. Findings go to d->r. Returns 0 whatever
- * it found, or a negative errno as diag_exec().
+ * the scratchpad's end; each only if what came before is right. Findings go to d->r; if the wrong bytes
+ * are the scratchpad's fault, they are those of the test of the scratchpad. Returns 0 whatever it
+ * found, or a negative errno as diag_exec().
  */
 int diag_dma(struct weft_diag *d)
 {

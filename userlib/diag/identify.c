@@ -11,8 +11,9 @@
 #include "userlib/diag/diag.h"
 
 /*
- * Greets the card and writes serial, configuration, firmware, memory and USB to the note. Findings: no
- * answer, another configuration than the one expected, and what diag_usb() finds. Always returns 0.
+ * Asks the card who it is and writes serial, configuration, firmware version and slot, memory in MiB,
+ * count of starts and USB to the note. Findings: no answer (DIAG-ID-1, then nothing else is done),
+ * another configuration than the one expected (DIAG-ID-2), and what diag_usb() finds. Always returns 0.
  */
 static int identify_card(struct weft_diag *d)
 {
@@ -36,9 +37,10 @@ static int identify_card(struct weft_diag *d)
 }
 
 /*
- * Test identify: who the device is. A card is greeted (identify_card); on the RTL the registers id,
- * config and features must have the configuration's values; the model is only named in the note.
- * Findings go to d->r. Returns 0 whatever it found, or a negative errno as diag_exec().
+ * Test identify: who the device is. A card is asked (identify_card); on the RTL the registers id,
+ * config and features must have the configuration's values, each that has not is DIAG-ID-2; the model
+ * is only named in the note, and so is the RTL. Findings go to d->r. Returns 0 whatever it found, or a
+ * negative errno of diag_reg_read().
  */
 int diag_identify(struct weft_diag *d)
 {

@@ -17,7 +17,10 @@
 #define BLOCK (128 * 1024)
 #define ECHO_WORDS 127
 
-/* Asks the card for its counts of frames and writes them to *s. Returns 0 or a negative errno. */
+/*
+ * Asks the card's firmware, over the administration link, which is opened if necessary, for its counts
+ * of frames, and writes them to *s. Returns 0 or a negative errno.
+ */
 static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
 {
 	char msg[WEFT_ADMIN_MSG] = "";
@@ -28,9 +31,10 @@ static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
 }
 
 /*
- * Sends pings of 0 to ECHO_WORDS words, with walking ones, all ones or random words, and reports the
- * first wrong word that comes back as DIAG-LINK-1. If all are right, *latency_us becomes the mean time
- * of one ping in microseconds. Returns 0, or the negative errno of a ping that failed.
+ * Sends pings of 0 to ECHO_WORDS words over the open administration link, with walking ones, all ones
+ * or random words, and reports the first wrong word that comes back as DIAG-LINK-1; no more pings are
+ * sent then. If all are right, *latency_us becomes the mean time of one ping in microseconds; otherwise
+ * it is untouched. Returns 0, or the negative errno of a ping that failed.
  */
 static int echoes(struct weft_diag *d, double *latency_us)
 {
@@ -58,10 +62,11 @@ static int echoes(struct weft_diag *d, double *latency_us)
 }
 
 /*
- * Writes a block of 128 KiB to the card, lets a job copy it through the scratchpad to another buffer,
- * and reads it back. A wrong byte, which the frames' CRC has let pass, is reported as DIAG-LINK-2. *up
- * and *down become the speeds to the card (with the job) and from it, in MB/s. Returns 0, or the
- * negative errno of what failed.
+ * Writes a block of 128 KiB to the card, lets a job copy it through the scratchpad to another buffer
+ * (within 60 s), and reads it back. The first wrong byte, which the frames' CRC has let pass, is
+ * reported as DIAG-LINK-2. *up becomes BLOCK by the time of the job, with the transfer to the card that
+ * it waits for, *down BLOCK by the time of reading back, both in MB/s; after a failure they mean
+ * nothing. Returns 0, or the negative errno of what failed, the job's too.
  */
 static int blocks(struct weft_diag *d, double *up, double *down)
 {
@@ -152,10 +157,11 @@ int diag_link(struct weft_diag *d)
 }
 
 /*
- * Test core: asks the card to test itself (core, arithmetic, timer, registers, memory, flash), with a
- * finding for each part that it reports as failed (the card's memory DIAG-CORE-2, others DIAG-CORE-1).
- * Absent if the device is no card. Returns 0 whatever it found, or a negative errno if the card does not
- * answer.
+ * Test core: asks the card to test itself (core, arithmetic, timer, registers, memory, flash), counts
+ * the parts that it ran as checks, and has a finding for each part that it reports as failed (the
+ * card's memory DIAG-CORE-2, others DIAG-CORE-1), with the address that the card gives. The state is
+ * absent if the device is no card. Returns 0 whatever it found, or a negative errno if the card does
+ * not answer.
  */
 int diag_core(struct weft_diag *d)
 {

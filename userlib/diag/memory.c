@@ -16,10 +16,12 @@
 #define PROBE 64               /* bytes at each address that is tried */
 
 /*
- * Tests data and address lines: writes a probe of PROBE bytes at offset 0 and at each 2^k bytes of a
- * buffer, then reads all of them. If a probe has another one's contents and either is the one at offset
- * 0, an address line makes no difference (DIAG-MEM-1); any other wrong probe is DIAG-MEM-2 with its
- * wrong bits. Only the first wrong probe is reported. Returns 0 or a negative errno as diag_exec().
+ * Tests data and address lines of card memory: the NPU writes a probe of PROBE bytes at offset 0 and at
+ * each 2^k bytes, from PROBE up to below BIG, of a buffer, then reads all of them. If a probe has
+ * another one's contents and either is the one at offset 0, an address line makes no difference
+ * (DIAG-MEM-1); any other wrong probe is DIAG-MEM-2 with its wrong bits. Only the first wrong probe is
+ * reported; a stream that does not end is reported with the load engine as the suspect. Returns 0
+ * whatever it found, or a negative errno as diag_exec().
  */
 static int lines(struct weft_diag *d)
 {
@@ -92,9 +94,11 @@ static void element(struct diag_stream *s, uint32_t log, bool read, int write, b
 }
 
 /*
- * March C- over MARCH bytes of card memory, in chunks that the DMA writes and reads. Only the first
- * byte that was read wrong is reported, as DIAG-MEM-3 with its offset and, if one bit alone is wrong,
- * that bit. Returns 0 or a negative errno as diag_exec().
+ * March C- over MARCH bytes of card memory, in chunks that the DMA writes and reads, with bytes 0x55
+ * and 0xaa by turns of 4 and their opposite. Only the first byte that was read wrong is reported, as
+ * DIAG-MEM-3 with its offset and, if one bit alone is wrong, that bit; a stream that does not end is
+ * reported with the load engine as the suspect. Returns 0 whatever it found, or a negative errno as
+ * diag_exec().
  */
 static int march(struct weft_diag *d)
 {

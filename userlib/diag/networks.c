@@ -98,10 +98,10 @@ static int rescale(struct builder *b, int x, int64_t mul, int shift, weft_dtype 
 }
 
 /*
- * Adds a convolution of k by k (k odd) that keeps height and width, with random weights and biases, and
- * a RESCALE of its sums to x's type. oc is the number of output channels; 0 makes it a depthwise
- * convolution, which has as many as x. Returns the result's tensor index, or a negative number after a
- * failure.
+ * Adds a convolution of k by k (k odd) that keeps height and width of x (int8, or int16 with sums of 48
+ * bits), with random weights and biases, and a RESCALE of its sums to x's type. oc is the number of
+ * output channels; 0 makes it a depthwise convolution, which has as many as x. Returns the result's
+ * tensor index, or a negative number after a failure, which is noted in b->err.
  */
 static int conv(struct builder *b, int x, int64_t k, int64_t oc)
 {
@@ -157,9 +157,9 @@ static int add(struct builder *b, int x, int other)
 }
 
 /*
- * Builds test network `which`: 0 has convolutions and pooling, 1 a depthwise convolution and a residual
- * sum, 2 two convolutions in int16x8 (in int8 unless int16 is set). Returns it with one input and one
- * output; NULL if memory ran out.
+ * Builds test network `which`: 0 has convolutions and pooling (input 8x8x5), 1 a depthwise convolution
+ * and a residual sum (8x8x20), 2 two convolutions in int16x8, or in int8 unless int16 is set (8x8x5).
+ * Returns it with one input and one output, for the caller to free; NULL if memory ran out.
  */
 static weft_graph *make(int which, bool int16)
 {
@@ -193,10 +193,11 @@ static weft_graph *make(int which, bool int16)
 }
 
 /*
- * Builds network `which` and runs it through the compiler and a session of its own, as any other
- * network, with every tensor compared with golden. The first difference is DIAG-NET-1; a run that fails
- * with -EIO or -ETIMEDOUT is DIAG-NET-2. Both return 0; any other failure becomes the note, and its
- * negative errno is returned.
+ * Builds network `which` and runs it with random input through the compiler and a session of its own on
+ * a device like d's, with its planted fault, and with every tensor compared with golden; its elements
+ * and cycles are added to d->r. The first difference is DIAG-NET-1; a run that fails with -EIO,
+ * -ETIMEDOUT, or a difference of which nothing is known, is DIAG-NET-2. Both return 0; any other
+ * failure becomes the note (but not -ENOMEM while building), and its negative errno is returned.
  */
 static int run_net(struct weft_diag *d, int which)
 {
@@ -253,9 +254,10 @@ static int run_net(struct weft_diag *d, int which)
 }
 
 /*
- * Test networks: three small networks with random weights, every tensor compared. A card is closed
- * before, since each network's session opens it. Findings go to d->r; absent if the device cannot be
- * opened by name (options with usb_ops). Returns 0 whatever it found, or a negative errno.
+ * Test networks: three small networks with random weights, every tensor compared, up to the first that
+ * fails with an errno. A card is closed before (d->dev and d->admin become NULL), since each network's
+ * session opens it. Findings go to d->r; the state is absent if the device cannot be opened by name
+ * (options with usb_ops). Returns 0 whatever it found, or a negative errno.
  */
 int diag_networks(struct weft_diag *d)
 {

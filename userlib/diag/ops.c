@@ -50,8 +50,9 @@ struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t w
 }
 
 /*
- * Returns an elt command that copies a dense tensor of width x height pixels from scratchpad address
- * `in` to `out` through the post unit, without a change of values.
+ * Returns an elt command that copies a dense tensor of width x height pixels of `channels` channels
+ * from scratchpad address `in` to `out` through the post unit, with scales of 1 and no addend; in
+ * float8 it goes from E4M3 to fp16.
  */
 struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
@@ -66,8 +67,9 @@ struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, ui
 }
 
 /*
- * Returns a pool command over a dense tensor at scratchpad address `in`, with width x height output
- * pixels at `out`. It moves one pixel for each output; the window is the caller's to set.
+ * Returns a pool command over a dense tensor of rows of `width` pixels at scratchpad address `in`, with
+ * width x height output pixels of `channels` channels at `out`. The window moves one pixel for each
+ * output; its size and steps (n_kx, n_ky, kx_step, ky_step) are the caller's to set.
  */
 struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
@@ -136,8 +138,9 @@ void diag_raw(struct weft_cmd *c)
 }
 
 /*
- * Adds n equal parameter records (bias, multiplier, shift) to the constants, and a load of them to
- * scratchpad address sp. Does nothing if memory runs out (s->failed is set then).
+ * Adds n equal parameter records (bias; scale mul / 2^shift) of WEFT_PARAM_BYTES bytes each to the
+ * constants, and a load of them to scratchpad address sp. Does nothing more if memory has run out
+ * (s->failed is set then).
  */
 void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, unsigned shift, int64_t bias)
 {

@@ -59,7 +59,8 @@ static int clip(int v, int lo, int hi)
 
 /*
  * Adds len random bytes to the constants, and a load of them to scratchpad address sp. If most is not
- * 0, the bytes lie in -most..most.
+ * 0, the bytes, as int8, lie in -most..most. t->seed advances; t->s.failed is set if there is no
+ * memory.
  */
 static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
 {
@@ -71,8 +72,9 @@ static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
 }
 
 /*
- * Chooses random zero points for the first stage of the post unit (y) and for the sum of two addends
- * (s), and in half of the cases each random limits within the type of p->mode.
+ * Chooses random zero points y_zp for the first stage of the post unit and s_zp for the sum of two
+ * addends (any int16, or -32..31 in int8), and, each in half of the cases, random limits y_min..y_max
+ * and s_min..s_max within the type of p->mode; otherwise limits stay.
  */
 static void limits(struct post_test *t, struct weft_cmd_post *p)
 {
@@ -91,9 +93,9 @@ static void limits(struct post_test *t, struct weft_cmd_post *p)
 }
 
 /*
- * Makes p a command with a second addend, with random scales: first the sizes of the three factors are
- * chosen, and the number of bits that scaled addends shall have (8 to 21), then the shifts with which
- * addends get that size and the sum fits the type.
+ * Sets p->add and the fields of a second addend but its address: random pre_shift, zero points and
+ * multipliers a_mul, b_mul and s_mul of 4 to 30 bits, and shifts (2..62) with which scaled addends have
+ * a random number of bits (8 to 21) and the sum fits the type.
  */
 static void addends(struct post_test *t, struct weft_cmd_post *p)
 {
@@ -114,10 +116,11 @@ static void addends(struct post_test *t, struct weft_cmd_post *p)
 }
 
 /*
- * Appends command c (an own copy is changed) and a store of its results, and notes them in t->piece. op
- * is its kind, pixels the number of output pixels, and channels counts all channels of an output pixel
- * in memory, also those that the command does not write. With t->spread, results go to a random address
- * behind the command's own. Aborts if there are more than MAX_PIECES.
+ * Appends a copy of command c and a store of its results, and notes them in t->piece. op is its kind,
+ * pixels the number of output pixels, and channels counts all channels of an output pixel in memory,
+ * also those that the command does not write. With t->spread, the results' address is raised by a
+ * random multiple of 8 below a quarter of the scratchpad. Aborts the process if there are more than
+ * MAX_PIECES.
  */
 static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uint32_t pixels, uint32_t channels)
 {
@@ -340,9 +343,9 @@ static void ties(struct post_test *t, int mode)
 }
 
 /*
- * Adds eight pool commands (sum and maximum by turns) and six dw commands with different factors, zero
- * points and limits, and, if the configuration has larger depthwise kernels, three of 15x9, 5x7 and
- * 5x5.
+ * Adds eight pool commands of 2x2 (sum and maximum by turns) and six dw commands of 3x3 with different
+ * factors, zero points and limits, and, if the configuration has larger depthwise kernels, three dw of
+ * 15x9, 5x7 and 5x5 (rows by columns). Records must have been loaded by convs().
  */
 static void pools_and_dws(struct post_test *t, int mode)
 {
@@ -432,8 +435,8 @@ static void float_records(struct post_test *t, uint32_t n)
 }
 
 /*
- * Adds 20 elt commands, each of which converts all 256 patterns of one float8 format into another one
- * or into fp16.
+ * Adds 20 elt commands, each of which converts all 256 patterns of one of the four float8 formats into
+ * one of these or into fp16, every second pair with saturation.
  */
 static void conversions(struct post_test *t)
 {
@@ -514,7 +517,8 @@ struct wrong { uint32_t bytes; uint64_t lanes; size_t first; int piece; };
 
 /*
  * Compares all results with the model's. For each kind of command, w[kind], which starts as zeros, gets
- * the number of wrong bytes, the lanes that they are in, and the first one.
+ * the number of wrong bytes, the lanes that they are in (channel modulo N, one bit each), and the first
+ * one: its command and its offset in that command's results.
  */
 static void count_wrong(const struct post_test *t, const struct diag_out *out, struct wrong *w)
 {
@@ -535,8 +539,8 @@ static void count_wrong(const struct post_test *t, const struct diag_out *out, s
 /*
  * Reports one finding if results differ from the model's. If only one kind of command is wrong and it
  * is not conv, it is that command of the vector engine (DIAG-VEC-1); otherwise the post unit, in one
- * lane (DIAG-POST-1) or several (DIAG-POST-2). In float8 mode nothing is reported if only conv is
- * wrong: the array's float8 sums have a test of their own.
+ * lane (DIAG-POST-1) or several (DIAG-POST-2). In float8 mode nothing is reported if conv alone is
+ * wrong: the array's float8 sums have a test of their own. mode indexes mode_names.
  */
 static void judge(struct weft_diag *d, const struct post_test *t, const struct diag_out *out, int mode)
 {
@@ -584,8 +588,9 @@ static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mo
 }
 
 /*
- * Runs the test's commands of one arithmetic mode in one stream and reports what is wrong. Returns 0
- * whatever it found, or a negative errno as diag_exec().
+ * Runs the test's commands of one arithmetic mode in one stream and reports what is wrong (judge), or
+ * that the stream does not end (stopped). Returns 0 whatever it found, or a negative errno as
+ * diag_exec().
  */
 static int run_mode(struct weft_diag *d, int mode)
 {

@@ -11,8 +11,9 @@
 
 /*
  * Reads the register at byte address addr of the NPU into *value, through the driver or, on a card,
- * through its firmware. Returns 0; -ENOTSUP on the model, which has no registers; or a negative errno
- * if the device does not answer.
+ * through its firmware (the administration link is opened for that). Returns 0; -ENOTSUP on the model,
+ * which has no registers (*value is untouched); or a negative errno if the device does not answer, and
+ * *value is then 0 or of no use.
  */
 int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
 {
@@ -32,8 +33,9 @@ int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
 
 /*
  * Writes value to the register at byte address addr of the NPU, through the driver or, on a card,
- * through its firmware. Returns 0; -EPERM if the card's firmware keeps the register to itself; -ENOTSUP
- * on the model; or another negative errno if the device refuses or does not answer.
+ * through its firmware (the administration link is opened for that). Returns 0; -EPERM if the card's
+ * firmware keeps the register to itself; -ENOTSUP on the model; or another negative errno if the device
+ * refuses or does not answer.
  */
 int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value)
 {
@@ -70,7 +72,9 @@ static void name_of(char *name, size_t len, const struct weft_reg_info *g, unsig
 struct seen { uint32_t high, low, wrote, got; unsigned n_high, n_low; };
 
 /*
- * Adds one write and read of a register to *s: nothing if want, which was written, and got are equal.
+ * Adds one write and read of a register to *s: bits that read 1 instead of 0 to high, 0 instead of 1 to
+ * low, and, if it is the first difference, both values. Nothing if want, which was written, and got are
+ * equal.
  */
 static void note_seen(struct seen *s, uint32_t want, uint32_t got)
 {
@@ -99,7 +103,8 @@ static bool one_bit(uint32_t bits)
 /*
  * Reports a register's fault from what was seen: one bit that is wrong in one direction only is stuck
  * (DIAG-REG-2); two bits wrong in the same direction only are connected (DIAG-REG-3); anything else is
- * DIAG-REG-4 with the first wrong pattern.
+ * DIAG-REG-4 with the first wrong pattern. The finding has the address and, for the first two, the
+ * (lower) bit.
  */
 static void say(struct weft_diag *d, const char *name, uint32_t addr, const struct seen *s)
 {
@@ -121,7 +126,8 @@ static void say(struct weft_diag *d, const char *name, uint32_t addr, const stru
 
 /*
  * Writes value to the register's writable bits (mask), 0 to the others, reads the register back and
- * notes a difference in *s. Returns 0 or a negative errno as diag_reg_write().
+ * notes a difference in *s. Counts a check in each case. Returns 0 or a negative errno of
+ * diag_reg_write() or diag_reg_read().
  */
 static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t value, struct seen *s)
 {
@@ -202,8 +208,8 @@ static int apart(struct weft_diag *d)
 }
 
 /*
- * Writes 0 to every register that software may write; the firmware's own are left out. Returns 0 or a
- * negative errno as diag_reg_write().
+ * Writes 0 to every register that software may write; those that the firmware keeps to itself (-EPERM)
+ * are left out. Returns 0 or another negative errno of diag_reg_write().
  */
 static int clear(struct weft_diag *d)
 {
@@ -221,8 +227,9 @@ static int clear(struct weft_diag *d)
 /*
  * Compares the read-only registers with what they must read after a reset of the NPU: id, version,
  * config and features have the configuration's values, all others 0 (on a card these others are left
- * out, since the firmware's last job shows there). Each wrong register is a finding. Returns 0 or a
- * negative errno as diag_reg_read().
+ * out, since the firmware's last job shows there). Each wrong register is a finding: DIAG-REG-2 if one
+ * bit of one that must be 0 is wrong, otherwise DIAG-REG-1. Returns 0 or a negative errno as
+ * diag_reg_read().
  */
 static int reset_values(struct weft_diag *d)
 {
@@ -264,8 +271,8 @@ static int reset_values(struct weft_diag *d)
 
 /*
  * Writes 1 to both causes in irq_status, before any stream has run, and reports the register if it does
- * not read 0 then: DIAG-REG-2 for a single bit, otherwise DIAG-REG-4. Returns 0 or a negative errno as
- * diag_reg_write().
+ * not read 0 then: DIAG-REG-2 for a single bit, otherwise DIAG-REG-4. Returns 0 whatever it found, or a
+ * negative errno of diag_reg_write() or diag_reg_read().
  */
 static int causes(struct weft_diag *d)
 {
@@ -287,10 +294,10 @@ static int causes(struct weft_diag *d)
 }
 
 /*
- * Test registers: values after a reset, interrupt causes (on the RTL), walking bits in every writable
- * register, and, if all that is right, registers at each other's address. Leaves all writable registers
- * 0. Findings go to d->r; absent on the model. Returns 0 whatever it found, or a negative errno if the
- * device does not answer.
+ * Test registers: values after a reset (left out on the RTL if the reset does not end), interrupt
+ * causes (on the RTL), walking bits in every writable register, and, if all that is right, registers at
+ * each other's address. Leaves all writable registers 0. Findings go to d->r; the state is absent on
+ * the model. Returns 0 whatever it found, or a negative errno if the device does not answer.
  */
 int diag_registers(struct weft_diag *d)
 {

@@ -49,7 +49,8 @@ struct bank {
 
 /*
  * Compares one word (N bytes) read from scratchpad address addr with what was written there, and adds a
- * difference to the record of its bank in banks[].
+ * difference to the record of its bank in banks[]: the count, the first row and whether there are
+ * others, and the bits that read 1 instead of 0 and 0 instead of 1.
  */
 static void look(const struct weft_config *cfg, struct bank *banks, uint32_t addr, const uint8_t *got, const uint8_t *want)
 {
@@ -134,10 +135,10 @@ static struct bits bits_of(const struct weft_diag *d, const struct bank *b)
 }
 
 /*
- * Reports the fault of the one bank in which data lines are wrong, if at least four of its reads are: a
- * line that is stuck (DIAG-SP-1), two lines that are connected (DIAG-SP-2), or how many lines are wrong
- * (DIAG-SP-3). Fewer wrong reads are left to the march, as faults of cells. If several banks have wrong
- * reads, only that is reported (DIAG-DMA-8).
+ * Reports the data lines that are wrong in the one bank in which reads were wrong, if at least four of
+ * its reads are: a line that is stuck (DIAG-SP-1), two lines that are wrong in one direction, that is,
+ * connected (DIAG-SP-2), or how many lines are wrong (DIAG-SP-3). Fewer wrong reads are left to the
+ * march, as faults of cells. If several banks have wrong reads, only that is reported (DIAG-DMA-8).
  */
 static void judge_lines(struct weft_diag *d, const struct bank *banks)
 {
@@ -161,9 +162,9 @@ static void judge_lines(struct weft_diag *d, const struct bank *banks)
 }
 
 /*
- * Writes words with a single one, and words with a single zero, at every bit to rows of all banks,
- * reads them back and reports data lines that are wrong (judge_lines). Returns 0 whatever it found, or
- * a negative errno as diag_exec().
+ * Writes words with a single one, and words with a single zero, at every bit to the first 16 * N rows
+ * of all banks, reads them back and reports data lines that are wrong (judge_lines), or that the stream
+ * does not end. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 static int data_lines(struct weft_diag *d)
 {
@@ -243,10 +244,11 @@ static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_ro
 }
 
 /*
- * Reports the address fault of a bank that has shown one: a line that is stuck (DIAG-SP-4), two lines
- * that are connected (DIAG-SP-10), or, where the pattern fits neither, words that are each other's
- * (DIAG-SP-5). same[round][k] is true if row k of that round read as another row did; row 0 is the
- * base row, and row k + 1 differs from it in line k. n_rows counts the base row too.
+ * Reports the address fault of a bank that has shown one: a line that is stuck, if only its row was
+ * another's, and the base row's in both rounds (DIAG-SP-4); two lines that are connected, if their two
+ * rows alone were, and the base row in one round only (DIAG-SP-10); otherwise words that are each
+ * other's (DIAG-SP-5). same[round][k] is true if row k of that round read as another row did; row 0 is
+ * the base row, and row k + 1 differs from it in line k. n_rows counts the base row too.
  */
 static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][LINES], uint32_t n_rows)
 {
@@ -301,7 +303,8 @@ static void judge_addresses(struct weft_diag *d, const uint8_t *got, const uint8
 /*
  * Writes random words to row 0 and to all rows 2^k of every bank and reads them back; a second round
  * does the same with the last row and those that differ from it in one bit. Reports an address line
- * that is wrong (judge_addresses). Returns 0 whatever it found, or a negative errno as diag_exec().
+ * that is wrong (judge_addresses), or that the stream does not end. Returns 0 whatever it found, or a
+ * negative errno as diag_exec().
  */
 static int address_lines(struct weft_diag *d)
 {
@@ -374,7 +377,8 @@ static void chunk_cmd(struct weft_cmd *c, const struct weft_config *cfg, unsigne
  * Adds the commands for one step of the march over all chunks, from the last to the first if `down` is
  * set. Each chunk is first stored to the arena at `read` plus the chunk's own address, unless read is
  * SIZE_MAX. Then the pattern at offset *write of the constants is loaded into it, unless write is NULL.
- * Commands get the waits that keep this order.
+ * The stream must be loose: the first store waits for all loads before it, and each load for all stores
+ * before it.
  */
 static void element(struct diag_stream *s, const struct weft_config *cfg, const struct march *m, size_t read,
                     const size_t *write, bool down)
@@ -402,9 +406,9 @@ static void element(struct diag_stream *s, const struct weft_config *cfg, const 
 
 /*
  * Reports the fault of the one bank in which the march read wrong words. If they lie in several rows,
- * how many (DIAG-SP-6); otherwise the cell that is stuck (DIAG-SP-7), the two cells of a word that are
- * connected (DIAG-SP-8), or the word (DIAG-SP-9). If several banks are wrong, only that is reported
- * (DIAG-DMA-8).
+ * how many reads (DIAG-SP-6); otherwise the cell that is stuck (DIAG-SP-7), two cells of a word that
+ * are wrong in one direction, that is, connected (DIAG-SP-8), or the word (DIAG-SP-9), with the byte
+ * address. If several banks are wrong, only that is reported (DIAG-DMA-8); if none is, nothing.
  */
 static void judge_cells(struct weft_diag *d, const struct bank *banks)
 {
@@ -447,9 +451,10 @@ static void background(uint8_t *p, uint32_t n, uint32_t chunk, uint8_t turn)
 }
 
 /*
- * March C- over all cells of the scratchpad: the DMA writes and reads the banks up and down in chunks,
- * everything that was read is compared, and judge_cells() reports what is wrong. Returns 0 whatever it
- * found, or a negative errno as diag_exec().
+ * March C- over all cells of the scratchpad: the DMA writes and reads the banks up and down in chunks
+ * of CHUNK_WORDS words, everything that was read is compared, and judge_cells() reports what is wrong;
+ * a stream that does not end is reported, too. Returns 0 whatever it found, or a negative errno as
+ * diag_exec().
  */
 static int march(struct weft_diag *d)
 {
@@ -489,10 +494,10 @@ static int march(struct weft_diag *d)
 }
 
 /*
- * Runs the test of the scratchpad from within another test, which saw wrong bytes. If it finds a fault
- * whose block is the scratchpad, its findings replace those of the running test, which has failed then,
- * and the result is true. Otherwise its findings are dropped and the result is false. Its cycles are
- * added to the running test's either way.
+ * Runs the test of the scratchpad from within another test, which saw wrong bytes. If its first finding
+ * is of block "scratchpad", its findings replace those of the running test, which has failed then, and
+ * the result is true. Otherwise, also if it could not be run, its findings are dropped and the result
+ * is false. Its cycles are added to the running test's either way, its checks are not.
  */
 bool diag_is_scratchpad(struct weft_diag *d)
 {

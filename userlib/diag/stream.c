@@ -13,7 +13,8 @@
 
 /*
  * Makes sure that the array *p, of *max elements of `size` bytes, has room for `need` elements, by
- * doubling it as often as necessary. Returns false, without a change, if there is no memory.
+ * doubling *max (from 256) as often as necessary. Returns true, or false, without a change, if there is
+ * no memory.
  */
 static bool room(void **p, size_t *max, size_t need, size_t size)
 {
@@ -93,8 +94,9 @@ void diag_put(struct diag_stream *s, uint32_t sp, const void *bytes, size_t len)
 }
 
 /*
- * Adds a command that stores len bytes of the scratchpad, from address sp on, into the arena at
- * the next multiple of 64 bytes behind all earlier stores. Returns the offset in the arena.
+ * Adds a command that stores len bytes of the scratchpad, from address sp on, into the arena at the
+ * next multiple of 64 bytes behind s->out_bytes, which becomes the end of the stored bytes. Returns the
+ * offset in the arena.
  */
 size_t diag_store(struct diag_stream *s, uint32_t sp, uint32_t len)
 {
@@ -113,9 +115,9 @@ void diag_out_free(struct diag_out *out)
 
 /*
  * Runs the stream on dev with fresh buffers as its two windows: the constants, and an arena of
- * s->out_bytes bytes that begins as DIAG_FILL. *r says how it ended; unless the device is gone, the
- * arena is read back into out. Returns 0 (also after a fault; see r->status) or a negative errno if the
- * job could not be run.
+ * s->out_bytes bytes that begins as DIAG_FILL; waits at most TIMEOUT_MS. *r says how it ended; unless
+ * its status is -ENODEV, the arena is read back into out, which has s->out_bytes bytes. Returns 0 (also
+ * after a fault; see r->status) or a negative errno if the job could not be run.
  */
 static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, struct weft_job_result *r)
 {
@@ -153,9 +155,9 @@ static const struct diag_expected *find_expected(const struct weft_diag *d)
 
 /*
  * Sets *want to the arena that the functional model leaves after the stream, s->out_bytes bytes that d
- * owns. Results are kept by test and number of the stream, since tests run again with the same streams.
- * Returns 0, -ENOMEM, or another negative errno if the model refuses the stream, with the reason in the
- * note.
+ * owns. Results are kept by test and number of the stream (d->test, d->seq) and taken from there if the
+ * length is the same, since tests run again with the same streams. Returns 0, -ENOMEM, or another
+ * negative errno if the model refuses the stream; for all but -ENOMEM of the list the note says so.
  */
 static int expect(struct weft_diag *d, const struct diag_stream *s, const uint8_t **want)
 {

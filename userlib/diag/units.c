@@ -14,7 +14,8 @@ static const char *const names[N_PARTS] = { "END alone", "a load", "a store", "a
 
 /*
  * Fills the stream that tries `part`: a load of several bursts, and then, unless part is PART_LOAD, one
- * command of that kind, with parameter records for those that need them.
+ * command of that kind, with parameter records loaded before all but a store. PART_RAW is a conv that
+ * writes its sums as they are.
  */
 static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part part)
 {
@@ -60,9 +61,10 @@ static bool present(const struct weft_config *cfg, enum part p)
 }
 
 /*
- * Returns the id of the message (DIAG-RUN-...) for the block that explains which streams did not end
- * (stops[part]). If even END alone did not, retires[part], whether that stream's own command retired,
- * decides between the load engine, the store engine and the command processor.
+ * Returns the id of the message for the block that explains which streams did not end (stops[part]):
+ * DIAG-RUN-1 command processor, -2 load engine, -3 store engine, -4 array, -5 vector engine, -6 post
+ * unit. If even END alone did not end, retires[part], whether that stream's own command retired,
+ * decides between the first three.
  */
 static const char *culprit(const bool *stops, const bool *retires)
 {
@@ -106,9 +108,11 @@ static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result
 }
 
 /*
- * Test units: runs a stream for each kind of command, up to the store if that or an earlier one does
- * not end, and reports the block that explains which streams end (culprit), or a missing interrupt.
- * Findings go to d->r. Returns 0 whatever it found, or a negative errno as diag_exec().
+ * Test units: runs a stream for each kind of command that the configuration has; if one up to the
+ * store's does not end, none behind the store's. Reports one finding with the block that explains which
+ * streams end (culprit) and the first that does not, or a missing interrupt (DIAG-IRQ-1), after which
+ * nothing else is run. Findings go to d->r. Returns 0 whatever it found, or a negative errno as
+ * diag_exec().
  */
 int diag_units(struct weft_diag *d)
 {

@@ -20,8 +20,9 @@ static unsigned bulk_bytes(enum weft_usb_speed speed)
 }
 
 /*
- * Reports DIAG-USB-2 if a bulk endpoint is missing, or if packets are larger than the speed allows or,
- * at all speeds but full, smaller.
+ * Reports DIAG-USB-2 if a bulk endpoint is missing (a packet size of 0), or if packets of either
+ * direction are larger than the bulk packet of u->speed or, at all speeds but full, smaller. An unknown
+ * speed has no packet size, and none is compared.
  */
 static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 {
@@ -37,9 +38,9 @@ static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 }
 
 /*
- * Reports a speed below high speed, with the reason: a hub between card and host (DIAG-USB-3); the
- * cable, if the card says that it can do high speed (DIAG-USB-4); or the card's own USB chip
- * (DIAG-USB-5). An unknown speed is not reported.
+ * Reports a speed below high speed, with the reason: a hub between card and host that runs below high
+ * speed (DIAG-USB-3); else the cable, if the card says that it can do high speed (DIAG-USB-4); else the
+ * card's own USB chip (DIAG-USB-5). An unknown speed is not reported.
  */
 static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 {
@@ -59,8 +60,9 @@ static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 }
 
 /*
- * Reports what is wrong with a card's descriptors, u: numbers of vendor and product, a serial other
- * than the firmware's (`serial`), packets and speed. Counts four checks.
+ * Reports what is wrong with a card's descriptors, u: numbers of vendor and product (DIAG-USB-1), a
+ * serial other than the firmware's (`serial`, also DIAG-USB-1), packets (DIAG-USB-2) and speed
+ * (DIAG-USB-3 to -5). Counts four checks.
  */
 void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial)
 {

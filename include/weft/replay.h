@@ -64,20 +64,22 @@ struct weft_replay_report {
 };
 
 /**
- * Replay a capture.
+ * Replay a capture: run its step on the model, as it should have been, then on the simulator of the
+ * options, compare both with each other and with the memory that the device left, and look for the
+ * first wrong command.
  *
- * @param[out] r  What was found.
+ * @param[out] r  What was found; after a failure, what was found before it.
  * @param msg     WEFT_MSG_LEN bytes; one line on failure.
- * @return 0, whatever was found; -EINVAL: the capture contradicts itself; -ENOTSUP: its fault cannot
- *         be planted; -ENOMEM; or as weft_dev_open()
+ * @return 0, whatever was found; -EINVAL: the capture contradicts itself; -ENOTSUP: its fault cannot be
+ *         planted; -ENOMEM; or as weft_dev_open()
  */
 WEFT_API int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Write a save file of GTKWave for a wave (fst is its path) with the signals to look at first: clock,
- * the units' handshakes, the bus, and signals of the wrong command's unit.
+ * Write a save file of GTKWave to path for a wave (fst is its path) with the signals to look at first:
+ * clock, the units' handshakes, the bus, and signals of the wrong command's unit (place->unit).
  * @param msg  WEFT_MSG_LEN bytes; one line on failure.
- * @return 0, or a negative errno of the file
+ * @return 0, or a negative errno of the file, of which nothing is left then
  */
 WEFT_API int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

@@ -33,8 +33,9 @@ static void text_io(struct io *io, char *s, size_t n)
 }
 
 /*
- * Writes or reads the head of a capture: device, configuration, planted fault, step, how the step
- * ended, and the first difference that was seen. An unknown kind of fault is read as none.
+ * Writes or reads the head of a capture: device, configuration, memory profile, versions, model,
+ * planted fault, step, how the step ended, and the first difference that was seen. An unknown kind of
+ * planted fault becomes none; nothing else is checked. A failure is left in io->err.
  */
 static void head_io(struct io *io, struct weft_capture *c)
 {
@@ -79,8 +80,9 @@ void weft_capture_release(struct weft_capture *c)
 /* ---- writing ---- */
 
 /*
- * Appends one section: the n bytes of data (NULL if n is 0), compressed, with their length before and
- * after compression. If there is no memory, out->err becomes -ENOMEM.
+ * Appends one section: the lengths of the n bytes of data (NULL if n is 0) before and after
+ * compression, 8 bytes each, and the bytes compressed by zlib. If there is no memory, out->err becomes
+ * -ENOMEM; after an earlier failure nothing is appended.
  */
 static void put_section(struct io *out, const uint8_t *data, uint64_t n)
 {
@@ -134,9 +136,10 @@ int weft_capture_write(const char *path, const struct weft_capture *c, char msg 
 
 /*
  * Reads one section into *data, memory from malloc that the caller frees even after a failure, and its
- * length in bytes into *n. Lengths are checked against what is left and against zlib's best ratio
- * before memory is asked for, so that a small file cannot ask for much. Failures are left in in->err;
- * after an earlier one nothing is read.
+ * length in bytes into *n; advances in->at behind it. Failures in in->err: -EINVAL if the section is
+ * longer than what is left, longer than RAW_LIMIT, more than about 1040 times its stored length (zlib's
+ * best ratio, so that a small file cannot ask for much memory), or does not unpack; -ENOMEM. After an
+ * earlier one nothing is read.
  */
 static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 {
@@ -161,8 +164,9 @@ static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 }
 
 /*
- * Reads head, program, memory before and after, and constants into *c, which must fill the file
- * exactly. Failures are left in in->err; what was read belongs to the caller even then.
+ * Reads head, program, memory before and after, and constants into *c, which was all zeros, and must
+ * fill the file exactly; memory before and after must have one length. Failures are left in in->err;
+ * what was read belongs to the caller even then.
  */
 static void read_sections(struct io *in, struct weft_capture *c)
 {
@@ -188,7 +192,9 @@ static void read_sections(struct io *in, struct weft_capture *c)
 }
 
 /*
- * Reads magic, version and CRC-32 of a capture's bytes and checks them. Failures are left in in->err.
+ * Reads magic, version and CRC-32 of a capture's bytes and checks them, in this order; in->at is then
+ * behind them. Each that does not fit is -EINVAL in in->err with a reason in in->why; a file that is
+ * too short is no capture.
  */
 static void check_head(struct io *in)
 {

@@ -24,8 +24,10 @@ int weft_session_remember(weft_session *s)
 }
 
 /*
- * Fills the head of a capture from the session: device, versions, model, memory, planted fault, and the
- * first difference if there is one, whose command is counted within the capture's step.
+ * Fills the head of capture *c, whose step is set, from the session: device, configuration, versions
+ * (read from the device's registers), model, memory profile, planted fault, and the first difference if
+ * there is one, whose command is counted within the step (-1: none). Status, message and fault are not
+ * set.
  */
 static void describe(const weft_session *s, struct weft_capture *c)
 {
@@ -51,9 +53,10 @@ static void describe(const weft_session *s, struct weft_capture *c)
 }
 
 /*
- * Reads back the constants as the device holds them into c->consts; if the device cannot be read, the
- * program's are taken. Bytes that have changed on the device are written anew, so that later runs are
- * right. Returns 0, or the negative errno of that writing.
+ * Reads back the constants as the device holds them into c->consts, which has c->n_consts bytes; if the
+ * device cannot be read, the program's are taken. If some have changed on the device, the program's are
+ * written there anew, so that later runs are right. Returns 0, -ENOMEM, or the negative errno of that
+ * writing.
  */
 static int read_consts(weft_session *s, struct weft_capture *c)
 {
@@ -72,9 +75,10 @@ static int read_consts(weft_session *s, struct weft_capture *c)
 }
 
 /*
- * Puts the program as it ran, the arena and the constants as the device holds them into the capture;
- * the arena becomes zeros if it cannot be read. Returns 0 or a negative errno; msg has one line if the
- * program cannot be written.
+ * Puts the program as it ran (with the session's own words), the arena and the constants as the device
+ * holds them into the capture, which owns them, also after a failure; the arena becomes zeros if it
+ * cannot be read. Returns 0, -ENOMEM or another negative errno; msg has one line if the program cannot
+ * be written.
  */
 static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 {

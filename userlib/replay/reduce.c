@@ -46,9 +46,10 @@ static int copy_const(struct cut *c, const struct weft_gtensor *t)
 }
 
 /*
- * Returns the part's tensor for tensor t of the whole graph g, which is added when it is first asked
- * for. made: an operator of the part makes it; otherwise it becomes an input of the part, or a constant
- * if it was one. Negative: -ENOMEM.
+ * Returns the part's tensor for tensor t of the whole graph g. When it is first asked for, it is added
+ * with its quantisation, as a constant if it was one, otherwise with t in its name; and noted in
+ * c->map. Unless `made` says that an operator of the part makes it, it then also becomes an input of
+ * the part (c->from). Negative: -ENOMEM.
  */
 static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 {
@@ -71,8 +72,8 @@ static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 }
 
 /*
- * Adds operator i of g to the part with its tensors and source entry. An operand that no operator of
- * the part has made becomes an input. Returns the operator's index in the part, or a negative errno.
+ * Adds operator i of g to the part with its tensors and source entry. An operand that no operator added
+ * before has made becomes an input. Returns the operator's index in the part; or -ENOMEM or -EINVAL.
  */
 static int take_op(struct cut *c, const weft_graph *g, int i)
 {
@@ -132,8 +133,9 @@ static void cut_release(struct cut *c)
 }
 
 /*
- * Builds the network of the n operators in ops, which are in ascending order. cut_release() frees *c,
- * also after a failure. Returns 0 or a negative errno.
+ * Builds in *c the network of the n operators of g whose indices are in ops, in ascending order: their
+ * tensors, operands that none of them makes as inputs, results that none of them reads as outputs. It
+ * is not checked. cut_release() frees *c, also after a failure. Returns 0, -ENOMEM or -EINVAL.
  */
 static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 {
@@ -192,9 +194,10 @@ static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 }
 
 /*
- * Says whether the network of these n operators fails in the way that the whole did, with the same
- * negative errno (x->r->status). Counts the run in x->r->runs. If memory runs out, x->err is set and the
- * result is false, but if that is how the whole network failed.
+ * Says whether the network of these n operators, with golden's values as inputs, fails in the way that
+ * the whole did, with the same negative errno (x->r->status). Counts the run in x->r->runs. If it
+ * cannot be built, or a run has no memory (unless that is how the whole network failed), x->err becomes
+ * -ENOMEM; then, and whenever x->err is set, the result is false.
  */
 static bool fails(struct reducer *x, const int *ops, int n)
 {
@@ -270,9 +273,9 @@ static void minimise(struct reducer *x, int *some)
 /* ---- all of it ---- */
 
 /*
- * Hands the network of the operators that are left, their number and copies of its inputs to the caller
- * in x->r, which owns them from then on, and runs it once more for the message in x->r->why; that run is
- * not counted. Returns 0, or -ENOMEM with x->r unchanged.
+ * Hands the network of the operators that are left (x->r->net), their number and copies of its inputs
+ * to the caller, who owns them from then on, and runs it once more for the message in x->r->why,
+ * whatever comes of it; that run is not counted. Returns 0, or -ENOMEM with x->r unchanged.
  */
 static int give(struct reducer *x)
 {

@@ -41,9 +41,10 @@ static int fail(struct search *x, int err, const char *what)
 /* ---- the captured stream ---- */
 
 /*
- * Replays the capture to find the first wrong command, which becomes x->k.target; its disassembly goes
- * to x->r->text. Returns 0; -ENOENT with one line in the message if nothing differs or the device's
- * constants do; or another negative errno.
+ * Replays the capture (on the RTL, with the captured fault, if the options' device is that, otherwise
+ * on the model) to find the first wrong command, which becomes x->k.target; its disassembly goes to
+ * x->r->text. Returns 0; -ENOENT if nothing differs or the device's constants do; or a negative errno
+ * of weft_replay(); with one line in x->msg.
  */
 static int find_target(struct search *x)
 {
@@ -88,8 +89,9 @@ static int decode(struct search *x)
 }
 
 /*
- * Loads the captured program, which weft_replay() has checked before, decodes the step, and makes room
- * for the state before any command. Returns 0, or a negative errno with one line in the message.
+ * Loads the captured program, which weft_replay() has checked before, into x->net, sets x->k's program,
+ * step and configuration, decodes the step, and makes room for scratchpad and arena before any command.
+ * Returns 0; -EINVAL or -ENOMEM with one line in x->msg.
  */
 static int open_capture(struct search *x)
 {
@@ -142,9 +144,10 @@ static void note_write(void *user, enum weft_model_space space, unsigned window,
 }
 
 /*
- * Runs the captured step on the model up to the target command. Keeps scratchpad and arena as they are
- * before command `from` in x->sp and x->arena, and notes in x->k where the target's results go. Returns
- * 0, or a negative errno with one line in the message; -ENOENT if the target writes nothing.
+ * Runs the captured step on the model, from the captured memory, up to and with the target command.
+ * Keeps scratchpad and arena as they are before command `from` in x->sp and x->arena, sets x->k.from,
+ * and notes in x->k.out the span of bytes that the target writes. Returns 0; or with one line in x->msg
+ * -ENOENT if the target writes nothing, -EINVAL if a command faults, or -ENOMEM.
  */
 static int run_to(struct search *x, uint32_t from)
 {
@@ -177,8 +180,9 @@ static int run_to(struct search *x, uint32_t from)
 /* ---- one stream on model and device ---- */
 
 /*
- * Runs a part of the stream on the model; x->want becomes the arena that it leaves. Returns 0, -ENOMEM,
- * or -EINVAL if it faults, with one line in the message.
+ * Runs a part's stream on the model with a copy of its arena; x->want, which is made here and was NULL,
+ * becomes the arena that it leaves. Returns 0, or -ENOMEM or -EINVAL (it faults) with one line in
+ * x->msg.
  */
 static int on_model(struct search *x, const struct weft_part_stream *s)
 {
@@ -194,9 +198,10 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
 }
 
 /*
- * Runs a part of the stream on the device; x->got becomes the arena that it leaves, and *res says how
- * the job ended. Counts the run. Returns 0, also if the job ended with a fault, or a negative errno
- * with one line in the message.
+ * Runs a part's stream on x->dev in fresh buffers, waiting as long as it takes; x->got, which is made
+ * here and was NULL, becomes the arena that it leaves, and *res says how the job ended. Counts the run
+ * in x->r->runs, also if it fails. Returns 0, also if the job ended with a fault, or a negative errno
+ * with one line in x->msg.
  */
 static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
 {
@@ -228,9 +233,10 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 
 /*
  * Builds the stream of the kept commands, runs it on model and device, and says whether the device
- * faults, hangs or leaves another arena. Then *s is that stream, which the caller frees; otherwise *s
- * is empty. A stream that the verifier refuses does not count as failing. A failure of the search
- * itself is left in x->err.
+ * fails with -EIO or -ETIMEDOUT, or leaves another arena than the model. Then *s is that stream, which
+ * the caller frees, and x->want and x->got are both arenas; otherwise *s is empty. A stream that the
+ * verifier refuses does not count as failing. A failure of the search itself is left in x->err; if that
+ * is set, nothing is run.
  */
 static bool fails(struct search *x, struct weft_part_stream *s)
 {
@@ -272,8 +278,8 @@ static void keep_all(struct search *x)
 
 /*
  * Keeps ever more of the commands before the target (0, 1, 2, 4 ...) until the failure shows; *s is
- * then that stream. Returns 0; -ENOENT with one line in the message if not even all commands fail on
- * this device; or another negative errno.
+ * then that stream, and x->k the part. Returns 0; -ENOENT with one line in x->msg if not even all
+ * commands before the target fail on this device; or another negative errno.
  */
 static int widen(struct search *x, struct weft_part_stream *s)
 {
@@ -293,8 +299,10 @@ static int widen(struct search *x, struct weft_part_stream *s)
 }
 
 /*
- * Leaves out runs of commands before the target, long runs first, as long as the failure stays. *s is
- * always the stream of what is kept. Ends early if the search itself fails (x->err).
+ * Leaves out runs of kept commands before the target: of half of them, a quarter and so on (at most
+ * 2048) down to 1, once through for each length, if the stream then still fails; otherwise they are
+ * kept. *s is always the stream of what is kept (x->keep). Ends early if the search itself fails
+ * (x->err).
  */
 static void narrow(struct search *x, struct weft_part_stream *s)
 {
@@ -320,8 +328,9 @@ static void narrow(struct search *x, struct weft_part_stream *s)
 }
 
 /*
- * Opens the device on which parts of the stream run, with the captured fault planted if the device is
- * the RTL. Returns 0, or a negative errno with one line in the message.
+ * Opens the device on which parts of the stream run as x->dev, with the capture's configuration and
+ * memory profile and, if the device is the RTL, the captured fault planted. Returns 0, or a negative
+ * errno with one line in x->msg: -ENOTSUP if the fault cannot be planted, or as weft_dev_open().
  */
 static int open_device(struct search *x)
 {
@@ -339,9 +348,11 @@ static int open_device(struct search *x)
 }
 
 /*
- * Runs the smallest failing stream once more and makes a capture of it for the caller: program, memory
- * before it and as the device left it. s is freed. Returns 0, -ENOENT if the failure does not show
- * again, or another negative errno, with one line in the message.
+ * Runs the smallest failing stream once more and makes a capture of it in x->r for the caller: program,
+ * memory before it and as the device left it, status -EBADMSG, with the numbers of commands kept and
+ * added. *s is freed on success and left to the caller if the run does not fail. Returns 0, -ENOENT if
+ * the failure does not show again, or another negative errno; with one line in x->msg, except perhaps
+ * for -ENOMEM.
  */
 static int give(struct search *x, struct weft_part_stream *s)
 {
@@ -378,9 +389,10 @@ static int give(struct search *x, struct weft_part_stream *s)
 
 /*
  * Looks for the fewest commands of a captured stream that still go wrong on the device of options o;
- * see reduce.h. Returns 0 with the small stream as a capture in *r; -ENOENT if nothing differs, only
- * constants do, or the stream does not go wrong on this device; or another negative errno; with one
- * line in msg.
+ * see reduce.h. Returns 0 with the small stream as a capture in *r, which the caller releases; -ENOENT
+ * if nothing differs, only constants do, the first wrong command writes nothing, or the stream does not
+ * go wrong on this device, or not each time; or another negative errno of weft_replay(),
+ * weft_dev_open() or the device; with one line in msg, except perhaps for -ENOMEM.
  */
 int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {

@@ -39,19 +39,22 @@ struct weft_part_stream {
 };
 
 /**
- * Make the stream of a part: loads of those blocks of the scratchpad that the verifier finds to be
- * read before anything writes them, the kept commands, stores of the target's results, END.
- * @return 0 with *s to be freed; -EINVAL: the verifier refuses the kept commands for another reason;
- *         -ENOMEM
+ * Make the stream of a part in *s, with the memory on which it runs: loads of those blocks of the
+ * scratchpad that the verifier finds to be read before anything writes them, the kept commands, stores
+ * of the target's results, END.
+ * @return 0 with *s to be freed (weft_part_release); or with *s empty -EINVAL: the verifier refuses the
+ *         kept commands for another reason; -ENOMEM
  */
 int weft_part_build(const struct weft_part *k, struct weft_part_stream *s);
 /** Free a part's stream and memory and make it empty. */
 void weft_part_release(struct weft_part_stream *s);
 
 /**
- * Write a part's stream as a program (.weft) whose debug map names what the target makes.
- * @param[out] out  The program's *n bytes, from malloc.
- * @return 0 or a negative errno, -ENOMEM for one; msg has a line if the program cannot be written
+ * Write a part's stream as a program (.weft) of one NPU step whose debug map names what the target
+ * makes.
+ * @param[out] out  The program's *n bytes, from malloc; set on success only (*n is 0 otherwise).
+ * @return 0 or a negative errno of weft_program_write(); -ENOMEM, for which msg (WEFT_MSG_LEN bytes)
+ *         may have no line
  */
 int weft_part_program(const struct weft_part *k, const struct weft_part_stream *s, uint8_t **out, uint64_t *n, char *msg);
 

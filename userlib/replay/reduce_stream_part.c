@@ -29,7 +29,10 @@ static uint64_t align(uint64_t n)
 	return (n + BUS - 1) / BUS * BUS;
 }
 
-/* Appends a command to the part's stream and counts it for its unit. A failure is left in b->err. */
+/*
+ * Appends a command to the part's stream and counts it in s->n_cmds and for its unit. A failure
+ * (-ENOMEM) is left in b->err, and nothing is counted.
+ */
 static void append(struct build *b, const struct weft_cmd *c)
 {
 	unsigned u = weft_cmd_info((unsigned)c->h.op)->unit;
@@ -55,9 +58,10 @@ static bool reaches(const struct weft_part *k, int window)
 }
 
 /*
- * Makes the part's constants (an image of the scratchpad, then the program's own constants if kept
- * commands load them) and its arena (the program's if kept commands use it, then room for the target's
- * results if they are in the scratchpad). Returns 0 or -ENOMEM.
+ * Makes the part's constants (room for an image of the scratchpad, then the program's own constants if
+ * kept commands load or store there) and its arena (a copy of the program's if kept commands use it,
+ * then room for the target's results if they are in the scratchpad), with their lengths; b->consts_at
+ * and b->out_at become the offsets of the second parts. Returns 0 or -ENOMEM.
  */
 static int lay_out_memory(struct build *b)
 {
@@ -82,8 +86,9 @@ static int lay_out_memory(struct build *b)
 }
 
 /*
- * Copies the blocks of the scratchpad that must be loaded into the image, and appends their loads,
- * neighbouring blocks in one row.
+ * Copies the blocks of the scratchpad that must be loaded (b->block) into the image at the beginning of
+ * the constants, and appends their loads, neighbouring blocks in one row of at most ROW_MAX bytes;
+ * s->loads counts them. A failure is left in b->err.
  */
 static void load_blocks(struct build *b)
 {
@@ -149,8 +154,10 @@ static void keep_commands(struct build *b)
 }
 
 /*
- * Appends stores of what the target wrote into the scratchpad, so that it can be seen in memory; they
- * wait for all commands. Nothing if the target writes to memory itself.
+ * Appends stores of what the target wrote into the scratchpad, rows of at most ROW_MAX bytes, to the
+ * arena from b->out_at on, so that it can be seen in memory; they wait for all commands before them,
+ * and s->stores counts them. Nothing if the target writes to memory itself. A failure is left in
+ * b->err.
  */
 static void store_results(struct build *b)
 {
@@ -171,7 +178,10 @@ static void store_results(struct build *b)
 	}
 }
 
-/* Writes the part's stream anew: loads, kept commands, stores, END. A failure is left in b->err. */
+/*
+ * Writes the part's stream anew: loads of the blocks in b->block, kept commands, stores of results,
+ * END, with all counts of *b->s. A failure is left in b->err.
+ */
 static void write_stream(struct build *b)
 {
 	struct weft_part_stream *s = b->s;
@@ -246,9 +256,10 @@ struct program {
 };
 
 /*
- * Returns the new graph's tensor for a tensor of the captured program that the target makes. When it is
- * first asked for, it is added as the result of an IDENTITY with the name and number of the operator
- * for which the target works. Negative: -ENOMEM.
+ * Returns the new graph's tensor for a tensor of the captured program that the target makes, found by
+ * its name. When it is first asked for, an input "x" and it are added, as operand and result of an
+ * IDENTITY with the name and number of the source operator for which the target works (number 0 and ""
+ * if there is none). Negative: -ENOMEM.
  */
 static int take_tensor(struct program *q, const struct weft_part *k, int tensor)
 {
@@ -289,8 +300,9 @@ static int mark_ports(weft_graph *g)
 }
 
 /*
- * Fills the program's tables of tensors and operators, so that it can be saved and run as any other.
- * Returns 0 or -ENOMEM.
+ * Makes the program's tables of tensors and operators, with all operators on the NPU and no tensor at a
+ * place in memory, so that it can be saved and run as any other. The caller frees q->tensors, q->ops
+ * and each reason, also after a failure. Returns 0 or -ENOMEM.
  */
 static int fill_tables(struct program *q)
 {
@@ -311,8 +323,9 @@ static int fill_tables(struct program *q)
 }
 
 /*
- * Copies the target's debug records to command `target` of the new program, for the new tensors; all
- * other commands work for nobody. Returns 0 or -ENOMEM.
+ * Copies the target's debug records to command `target` of the new program, for the new tensors, which
+ * are added to q->g with its inputs and outputs; all other commands have no records and work for
+ * nobody. The caller frees q->p.recs, also after a failure. Returns 0 or -ENOMEM.
  */
 static int take_records(struct program *q, const struct weft_part *k, uint32_t target)
 {

@@ -86,9 +86,10 @@ static bool grow(void **p, uint64_t *cap, uint64_t need, size_t elem)
 }
 
 /*
- * The model's callback: it wrote len bytes at addr of the scratchpad or of a window. Keeps address and
- * bytes in the trace as the current command's; other windows than the arena do not count. If there is
- * no memory, the trace's err becomes -ENOMEM.
+ * The model's callback; user is the struct replay: it wrote len bytes at addr of the scratchpad or of a
+ * window. Keeps address and bytes in the trace as the current command's; other windows than the arena
+ * do not count. If there is no memory, or the trace would be longer than TRACE_LIMIT bytes, the trace's
+ * err becomes -ENOMEM, and nothing more is kept.
  */
 static void log_write(void *user, enum weft_model_space space, unsigned window, uint64_t addr, uint64_t len)
 {
@@ -113,8 +114,8 @@ static void log_write(void *user, enum weft_model_space space, unsigned window, 
 /*
  * Runs the commands of the captured step on the model, one by one; log_write() records what each writes
  * in the trace x->t. t.first[k] is where command k's entries begin, and one more entry marks the end.
- * Returns 0, or a negative errno with one line in the message if the stream does not decode or faults
- * on the model, or if memory runs out.
+ * Returns 0; or with one line in x->msg -EINVAL if the stream does not decode or faults on the model,
+ * or -ENOMEM.
  */
 static int run_model(struct replay *x)
 {
@@ -136,9 +137,9 @@ static int run_model(struct replay *x)
 }
 
 /*
- * Prepares the model with the program's constants and the captured memory, and runs the step as it
- * should have run, into the trace and x->arena. Returns 0, or a negative errno with one line in the
- * message.
+ * Prepares the model with the program's constants and a copy of the captured memory, and runs the step
+ * as it should have run: x->t becomes the trace, x->arena the correct arena after it. Returns 0, or
+ * -EINVAL or -ENOMEM with one line in x->msg; x owns what was made in each case.
  */
 static int correct_run(struct replay *x)
 {
@@ -179,8 +180,8 @@ static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
 }
 
 /*
- * Notes in *f that the wrong byte belongs to element `index` of that tensor, with its coordinates; the
- * tile becomes this one element.
+ * Notes in *f that the wrong byte belongs to element `index` (row-major) of that tensor: its name,
+ * number, rank and the element's coordinates; the tile becomes this one element.
  */
 static void name_tensor(struct replay *x, struct weft_replay_place *f, int tensor, uint64_t index)
 {
@@ -197,8 +198,8 @@ static void name_tensor(struct replay *x, struct weft_replay_place *f, int tenso
 }
 
 /*
- * Says whether an element of record q lies at scratchpad address addr. *index then becomes its number
- * in the tensor, row-major.
+ * Says whether byte address addr of the scratchpad lies in an element that record q places there.
+ * *index then becomes that element's number in the tensor, row-major; otherwise it is untouched.
  */
 static bool in_record(const weft_graph *g, const struct weft_prec *q, uint64_t addr, uint64_t *index)
 {
@@ -234,8 +235,8 @@ static void tile_of(const weft_graph *g, const struct weft_prec *q, struct weft_
 }
 
 /*
- * Finds the element at the wrong scratchpad address f->addr by the command's debug records, and notes
- * it and its tile in *f. Nothing if no record has it.
+ * Finds the element at the wrong scratchpad address f->addr by the debug records of command f->cmd, and
+ * notes it and the record's tile in *f. Leaves *f as it is if no record has it.
  */
 static void name_by_records(struct replay *x, struct weft_replay_place *f)
 {
@@ -282,8 +283,9 @@ static void name_by_offset(struct replay *x, struct weft_replay_place *f, int op
 }
 
 /*
- * Notes in *f what the wrong command f->cmd is: operator, disassembly, unit, and, if it is known,
- * tensor and element of the wrong byte.
+ * Notes in *f what the wrong command f->cmd is: its operator's number in the source file (-1: none) and
+ * name, disassembly, unit, and, if debug records (scratchpad) or tensors' places (arena) tell, tensor
+ * and element of the wrong byte f->addr.
  */
 static void name_place(struct replay *x, struct weft_replay_place *f)
 {
@@ -333,8 +335,9 @@ static bool written_later(const struct trace *t, size_t i, uint64_t addr)
 }
 
 /*
- * Sets f->want and f->have to the value, as it should be and as it is, of the element around byte
- * number `byte` of write w. Nothing if the element is not known or w has only a part of it.
+ * Sets f->want and f->have to the value, as it should be (trace) and as it is (x->row), of the element
+ * around byte number `byte` of write w, whose first byte begins an element. Nothing if the element is
+ * not known or reaches beyond w.
  */
 static void element_values(struct replay *x, const struct write *w, uint64_t byte, struct weft_replay_place *f)
 {
@@ -350,10 +353,12 @@ static void element_values(struct replay *x, const struct write *w, uint64_t byt
 }
 
 /*
- * The simulator's callback for a command that has retired: compares every byte that the model says it
- * writes with what the device has. The first wrong byte of a tensor's element becomes the report's; a
- * wrong byte of no tensor, such as a load of wrong memory makes, is only kept in x->harmless, and the
- * search goes on to what it spoils. Returns 0 or a negative errno.
+ * The simulator's callback for a command that has retired: as long as no first difference is known,
+ * compares every byte that the model says it writes with what the device has; bytes that a later
+ * command of the model writes again do not count. A wrong byte sets simulation_differs; the first of a
+ * tensor's element becomes the report's, one of no tensor, such as a load of wrong memory makes, is
+ * only kept in x->harmless, and the search goes on to what it spoils. Returns 0, -EINVAL if the step
+ * has no such command, or the errno of reading the device.
  */
 static int on_retire(void *user, const struct weft_retire *ret)
 {
@@ -390,8 +395,9 @@ static int on_retire(void *user, const struct weft_retire *ret)
 
 /*
  * Opens the simulator with the captured configuration, memory profile and, if the options want it,
- * fault, fills its memory, and lets it record a wave of the cycles wave_from..wave_to if wave is not
- * NULL. Returns 0, or a negative errno with one line in the message.
+ * fault, fills its memory with the captured constants and arena, and lets it record a wave of the
+ * cycles wave_from..wave_to if wave is not NULL. Returns 0, or a negative errno with one line in
+ * x->msg: -ENOTSUP if the fault cannot be planted; close_device() in each case.
  */
 static int open_device(struct replay *x, const char *wave, uint64_t wave_from, uint64_t wave_to)
 {
@@ -429,8 +435,10 @@ static void close_device(struct replay *x)
 }
 
 /*
- * Runs the captured step on the simulator; observer (NULL: none) is called for each command. The job's
- * result goes to the report. Returns 0, also if the job ended with a fault, or a negative errno.
+ * Runs the captured step on the simulator, as long as it takes; observer (NULL: none) is called with x
+ * for each command. The job's result goes to x->r->result. Returns 0, also if the job ended with a
+ * fault; -ENOMEM, also if that is how the job ended; or another negative errno; a submission that fails
+ * leaves one line in x->msg.
  */
 static int run_device(struct replay *x, weft_observer *observer)
 {
@@ -457,8 +465,9 @@ static bool same_fault(const struct weft_capture *c, const struct weft_job_resul
 }
 
 /*
- * Runs the capture in simulation and notes in the report whether it left the same memory and the same
- * fault as the device had, and whether the simulation itself went wrong. Returns 0 or a negative errno.
+ * Runs the capture in simulation, comparing each command (on_retire), and notes in the report whether
+ * it left the same memory and the same fault as the device had (reproduced), and whether the simulation
+ * itself went wrong (simulation_differs). Closes the simulator. Returns 0 or a negative errno.
  */
 static int simulate(struct replay *x)
 {
@@ -495,8 +504,9 @@ static size_t writer(const struct replay *x, uint64_t addr)
 }
 
 /*
- * If the simulation shows no difference, takes over the first one that the failed run itself saw, if
- * its command is in this step and has a record of its tensor.
+ * If the report has no first difference yet, takes over the one that the failed run itself saw, if its
+ * command is in this step and has a record of a tensor of that name; the address is then the record's
+ * beginning, and no bytes are known.
  */
 static void believe_the_run(struct replay *x)
 {
@@ -522,9 +532,10 @@ static void believe_the_run(struct replay *x)
 }
 
 /*
- * Compares the arena that the device left with the correct one (report: device_differs). If no first
- * difference is known yet, the earliest command that wrote a wrong byte becomes it; bytes that no
- * command writes are not attributed.
+ * Compares the arena that the device left (the capture's) with the correct one and sets device_differs
+ * if a byte is wrong. If the report has no first difference yet, the earliest command that last wrote a
+ * wrong byte in the correct run becomes it, with the first of its wrong bytes; bytes that no command
+ * writes are not attributed.
  */
 static void look_in_memory(struct replay *x)
 {
@@ -571,9 +582,9 @@ static bool reads(const struct weft_cmd *c, uint64_t at)
 }
 
 /*
- * Compares the constants in the device's memory with the program's, and counts the bytes that differ in
- * the report. If some do, the first of them is noted, with the first command that loads it (SIZE_MAX if
- * none does).
+ * Compares the captured constants of the device's memory with the program's, and counts the bytes that
+ * differ in memory_bytes. If some do, sets `memory`, the first one's offset and values, and memory_cmd,
+ * the first command of the step that loads it; memory_cmd is SIZE_MAX if none does.
  */
 static void look_in_constants(struct replay *x)
 {
@@ -604,8 +615,9 @@ static void look_in_constants(struct replay *x)
 /* ---- all of it ---- */
 
 /*
- * Loads the captured program and checks that configuration, step, memory sizes and memory profile fit
- * it, and that the verifier accepts it. Returns 0, or a negative errno with one line in the message.
+ * Loads the captured program into x->net and checks that it is a .weft container, that configuration,
+ * step, memory sizes and memory profile fit it, and that the verifier accepts it; sets x->p, x->cfg,
+ * x->step and the report's first_cmd. Returns 0, or -EINVAL or -ENOMEM with one line in x->msg.
  */
 static int check_capture(struct replay *x)
 {
@@ -633,7 +645,10 @@ static int check_capture(struct replay *x)
 
 /* ---- the moment ---- */
 
-/* Returns the value of the first wrong byte at this moment of the simulation. */
+/*
+ * Returns the value of the report's first wrong byte, in the scratchpad or the arena, at this moment of
+ * the simulation; 0 if it cannot be read.
+ */
 static uint8_t first_byte(const struct replay *x)
 {
 	uint8_t b = 0;
@@ -646,8 +661,9 @@ static uint8_t first_byte(const struct replay *x)
 }
 
 /*
- * The simulator's callback for each cycle: notes when the watched byte was last seen to change. What a
- * cycle writes is seen in the next one.
+ * The simulator's callback for each sample; user is the struct replay. If the watched byte has another
+ * value than in the sample before, x->changed becomes this sample's cycle; x->sampled becomes it in any
+ * case. What a cycle writes is seen in the next one.
  */
 static void look(void *user, const struct weft_sample *w)
 {
@@ -661,8 +677,9 @@ static void look(void *user, const struct weft_sample *w)
 }
 
 /*
- * The simulator's callback for a command that has retired. If it is the wrong one, notes its cycle and,
- * if the wrong byte has its wrong value now, the cycle in which that was written. Returns 0.
+ * The simulator's callback for a command that has retired; user is the struct replay. If it is the
+ * wrong one, f->cycle of the report's first difference becomes its cycle, and, if the wrong byte has
+ * its wrong value now and was seen to change, f->written the cycle in which that was. Returns 0.
  */
 static int note_moment(void *user, const struct weft_retire *ret)
 {
@@ -678,8 +695,9 @@ static int note_moment(void *user, const struct weft_retire *ret)
 }
 
 /*
- * Runs the step once more and watches the first wrong byte, to learn in which cycle it was written.
- * Returns 0 or a negative errno.
+ * Runs the step once more on a newly opened simulator and watches the first wrong byte, to set the
+ * report's cycle and, if it was seen, `written`, the cycle in which the byte was written. Closes the
+ * simulator. Returns 0 or a negative errno.
  */
 static int find_moment(struct replay *x)
 {
@@ -696,9 +714,10 @@ static int find_moment(struct replay *x)
 }
 
 /*
- * If options ask for a wave and the device is the RTL, runs the step once more and records one, from
- * wave_cycles before the wrong byte was written to as many after its command retired; around the write
- * alone if that is longer than WAVE_LONGEST. Returns 0 or a negative errno.
+ * If options ask for a wave, a first difference is known and the device is the RTL, runs the step twice
+ * more (find_moment(), then with the wave) and records one, from wave_cycles before the wrong byte was
+ * written (before its command retired, if that is not known) to as many after its command retired;
+ * around the write alone if that is longer than WAVE_LONGEST. Returns 0 or a negative errno.
  */
 static int record_wave(struct replay *x)
 {

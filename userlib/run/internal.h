@@ -272,14 +272,19 @@ int weft_trace_same(weft_session *s, weft_buf *other);
 
 /* ---- capture_session.c ---- */
 
-/*
- * Copies the arena as it is before an NPU step to s->before, if the options ask for a capture and none
- * was written yet. Returns 0 or a negative errno.
+/**
+ * Copy the arena as it is on the device before an NPU step to s->before, which gets memory the first
+ * time. Nothing if the options ask for no capture or one was written.
+ * @return 0, -ENOMEM, or the device's negative errno
  */
 int weft_session_remember(weft_session *s);
 
 /**
- * Write options.capture for a step that went wrong, if the options ask for it and none was written yet.
+ * Write options.capture for NPU step `step` that went wrong, with the arena that
+ * weft_session_remember() kept. Nothing is written, and 0 returned, if the options ask for none, one
+ * was written or could not be, no arena was kept, status is -ENOMEM, or, over several cards, another
+ * card's session has written one or is about to. s->captured, or the errno in s->capture_error, says
+ * what became of it; constants that had changed on the device are put right.
  * @param status  The run's negative errno.
  * @param why     One line about what went wrong.
  * @param r       What the device said, or NULL.

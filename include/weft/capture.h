@@ -45,22 +45,26 @@ struct weft_capture {
 	uint64_t n_consts;
 };
 
-/** Free what c owns, but not c itself. */
+/**
+ * Free program, memory and constants that c owns, and set these pointers to NULL; c itself is the
+ * caller's. Its other fields stay.
+ */
 WEFT_API void weft_capture_release(struct weft_capture *c);
 
 /**
- * Write a capture to a file, which replaces an older one only when it is complete.
- * @param msg  WEFT_MSG_LEN bytes; one line on failure.
+ * Write a capture to a file, which replaces an older one only when it is complete. *c is not changed.
+ * @param msg  WEFT_MSG_LEN bytes; one line with the path on failure.
  * @return 0, -ENOMEM, or another negative errno of the file
  */
 WEFT_API int weft_capture_write(const char *path, const struct weft_capture *c, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Read a capture from a file, which may come from anywhere: nothing in it is trusted.
+ * Read a capture from a file, which may come from anywhere: nothing in it is trusted. Whether its
+ * program can be run is for weft_replay() to check.
  * @param[out] c  Owns its memory on success, and is to be released; owns nothing on failure.
- * @param msg     WEFT_MSG_LEN bytes; one line on failure.
+ * @param msg     WEFT_MSG_LEN bytes; one line with the path on failure.
  * @return 0; -EINVAL (not a capture, damaged, or of another version); -ENOMEM; or another negative
- *         errno of the file
+ *         errno of the file, as for one that is too large
  */
 WEFT_API int weft_capture_read(const char *path, struct weft_capture *c, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

@@ -351,18 +351,20 @@ struct weft_segments {
 };
 
 /**
- * Run a network in segments. The functional model, for which the session must have been opened
- * (with for_rtl, if segments shall run on the RTL), runs ahead and takes its state at
- * points between two commands, where none is under way. A segment begins at each point and must end
- * in the state in which the next one begins. The report is that of one run
- * but for cycles: there is no overlap from one segment to the next.
+ * Run a network in segments. The functional model, for which the session must have been opened (with
+ * for_rtl, if segments shall run on the RTL), runs ahead and takes its state at points between two
+ * commands, where none is under way. A segment begins at each point and must end in the state in which
+ * the next one begins. The report is that of one run but for cycles: there is no overlap from one
+ * segment to the next.
  *
- * Each segment is a process, which is forked when the model comes to its beginning; no
- * other thread of the caller may hold a lock that the library needs.
+ * Each segment is a process, which is forked when the model comes to its beginning; no other thread of
+ * the caller may hold a lock that the library needs.
  *
- * @param outputs  As for weft_session_run().
+ * @param outputs  Data that is not NULL is memory for the output's values; other data is allocated here
+ *                 and freed by weft_tensor_release(). Set on success and on -EBADMSG.
  * @param[out] n_segments  How many segments there were; 0 after a failure other than -EBADMSG.
- * @param[out] report  As for weft_session_run(), but not NULL; *report is NULL with segments->dir.
+ * @param[out] report  The report, on success and on -EBADMSG, which weft_report_free() frees;
+ *                     otherwise, and with segments->dir, *report is NULL.
  * @return as weft_session_run(); also -EIO: a file cannot be written, or a segment did not run;
  *         -EINVAL: a network with variables, or a session on another device
  */
@@ -374,9 +376,12 @@ WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *input
  *
  * @param o       The device, its rtl_dir and plant; configuration, memory profile and check are the
  *                file's.
- * @param line    WEFT_MSG_LEN bytes: one line that says what was run and compared, for people.
+ * @param line    WEFT_MSG_LEN bytes: one line that says what was run and compared, for people; "" if it
+ *                did not run to its end.
+ * @param msg     WEFT_MSG_LEN bytes; one line on failure, except perhaps for -ENOMEM.
  * @return 0; -EBADMSG: something differs, or the segment does not end in the state in which the next
- *         one begins; -EINVAL: the file is bad; or as weft_session_open() and weft_session_run()
+ *         one begins; -EINVAL: the file is bad or cannot be read; -ENOMEM; or as weft_session_open()
+ *         and weft_session_run()
  */
 WEFT_API int weft_segment_run(const char *file, const struct weft_session_options *o, char line WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN));
 

@@ -29,7 +29,8 @@ const char *weft_profile_state(unsigned state)
 
 /*
  * Appends one element of `size` bytes, all zeros, to the array *a of *n elements with room for *cap,
- * and returns it. NULL, without a change, if there is no memory.
+ * which is doubled (from 256) if it is full, and returns it. NULL, without a change, if there is no
+ * memory.
  */
 static void *more(void **a, size_t *n, size_t *cap, size_t size)
 {
@@ -73,7 +74,7 @@ struct weft_profile *weft_profile_new(const weft_session *s)
 	return NULL;
 }
 
-/* Frees the lists of the current step's commands for each unit. */
+/* Frees the lists of the current step's commands for each unit and sets them to NULL. */
 static void free_queues(struct weft_profile *p)
 {
 	for (unsigned u = 0; u < WEFT_N_UNITS; u++) {
@@ -130,8 +131,9 @@ static void end_mix(struct weft_profile *p, struct weft_prof_track *t)
 
 /*
  * Ends the run of cycles in which the track was in t->state, at cycle `at` (the first that is not part
- * of it). It is added to the track's totals and becomes a slice, or joins the collected short runs if
- * it is shorter than the profile's grain; these become a slice when they reach MIX_GRAINS grains.
+ * of it); t->run becomes 0. It is added to the track's totals and becomes a slice, behind that of the
+ * collected short runs; or, if it is shorter than the profile's grain, it joins these, which become a
+ * slice when they reach MIX_GRAINS grains. Without memory p->err becomes -ENOMEM.
  */
 static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t at)
 {
@@ -155,8 +157,8 @@ static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t 
 }
 
 /*
- * Notes that a unit is in this state in cycle `at`: the current run of equal states grows, or it ends
- * and a new one begins.
+ * Notes that a track is in this state in cycle `at`: the current run of equal states grows by a cycle,
+ * or, if it was another state or the run has UINT32_MAX cycles, it ends (end_run) and a new one begins.
  */
 static void set_state(struct weft_profile *p, struct weft_prof_track *t, unsigned state, uint64_t at)
 {
@@ -181,8 +183,10 @@ static int entry_of(const struct weft_profile *p, uint32_t cmd)
 }
 
 /*
- * Lists the commands of a step for each unit, in order, with what each waits for, and counts in p->left
- * the commands but loads that each entry of the report has. Returns 0 or -ENOMEM.
+ * Lists the commands of a step for each unit, in order, with what each waits for, resets the counts of
+ * issued and retired commands, and adds to p->left, for each entry of the report, its commands but
+ * loads. What cannot be decoded ends the list. Returns 0 or -ENOMEM; free_queues() frees the lists in
+ * each case.
  */
 static int queue_commands(struct weft_profile *p, const struct weft_step *step)
 {
@@ -226,8 +230,8 @@ int weft_profile_begin(struct weft_profile *p, int step)
 
 /*
  * Ends the current window, the cycles from one operator's end to the next one's, at cycle `to`: it is
- * kept as that of `entry` (-1: the stream's end), and the next one begins. If there is no memory,
- * p->err becomes -ENOMEM.
+ * kept as that of `entry` (-1: the stream's end), and the next one begins there. If there is no memory,
+ * p->err becomes -ENOMEM, and the window goes on.
  */
 static void end_window(struct weft_profile *p, int entry, uint64_t to)
 {
@@ -245,8 +249,9 @@ static void end_window(struct weft_profile *p, int entry, uint64_t to)
 }
 
 /*
- * Returns, as a state, the first unit for whose commands unit u's next command still waits;
- * WEFT_DOES_WAIT_COMMAND if it waits for none or there is no next command.
+ * Returns, as a state (WEFT_PROF_WAIT_UNIT + its number), the first unit for whose commands unit u's
+ * next command that has not been issued still waits; WEFT_DOES_WAIT_COMMAND if it waits for none or
+ * there is no next command.
  */
 static unsigned waits_for(const struct weft_profile *p, unsigned u)
 {
@@ -259,9 +264,10 @@ static unsigned waits_for(const struct weft_profile *p, unsigned u)
 }
 
 /*
- * Notes that unit u has retired its oldest command by cycle `at`: keeps its times, and ends the window
- * of its operator if this was the operator's last command but loads. Does nothing if the unit has no
- * command. If there is no memory, p->err becomes -ENOMEM.
+ * Notes that unit u has retired its oldest command by cycle `at`: keeps when it was issued, when the
+ * unit was free for it, and `at`, and ends the window of its operator's entry if this was the last
+ * command of that in the step but loads. Does nothing if the unit has no command left. If there is no
+ * memory, p->err becomes -ENOMEM.
  */
 static void retire(struct weft_profile *p, unsigned u, uint64_t at)
 {
@@ -300,8 +306,8 @@ static uint32_t worker(const struct weft_profile *p, unsigned u, uint64_t at)
 }
 
 /*
- * Adds one sampled cycle, `at`, with its bytes to the work of those operators whose commands the busy
- * units are running.
+ * Adds one sampled cycle, `at`, to the busy cycles of those entries whose commands the busy units are
+ * running, and the bytes read and written in it to those of the load and the store.
  */
 static void count_work(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
@@ -339,8 +345,10 @@ static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uin
 }
 
 /*
- * Takes one sampled cycle of the simulator, which calls it: states of all units, commands issued and
- * retired, bytes. user is the profile. Does nothing after a failure (p->err).
+ * Takes one sampled cycle of the simulator, which calls it, counted from the stream's beginning: states
+ * of all units (a unit without a command gets the unit for which it waits), their share in the current
+ * window, commands issued and retired, work and bytes. user is the profile. Does nothing after a
+ * failure (p->err).
  */
 void weft_profile_sample(void *user, const struct weft_sample *w)
 {
@@ -436,8 +444,9 @@ int weft_profile_end(struct weft_profile *p, const struct weft_counters *counter
 /* ---- the host's clock ---- */
 
 /*
- * Adds a span of host time that began at from_ns (weft_now_ns()) and ends now: what it is (lane), its
- * name, and the bytes moved. Returns 0 or -ENOMEM.
+ * Adds a span of host time that began at from_ns (weft_now_ns(); before the profile's beginning: there)
+ * and ends now: what it is (lane), its name, cut to 79 characters, and the bytes moved. Returns 0 or
+ * -ENOMEM.
  */
 int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes)
 {

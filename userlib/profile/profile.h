@@ -93,29 +93,35 @@ struct weft_profile {
 };
 
 /**
- * Make an empty profile for the session's next run: by cycle on the RTL, otherwise by counters; with the
- * grain of the options or one chosen by the estimated cycles. The host's clock starts here.
- * @return it; NULL: out of memory
+ * Make an empty profile for the session's next run: by cycle on the RTL, otherwise by counters; with
+ * the grain of options.profile_grain or, if that is 0, one chosen by the estimated cycles. On a card
+ * the tracks of the four units count as measured, on the RTL all, elsewhere none. The host's clock
+ * starts here.
+ * @return it, which weft_profile_free() frees; NULL: out of memory
  */
 struct weft_profile *weft_profile_new(const weft_session *s);
 void weft_profile_free(struct weft_profile *p);
 
 /**
- * A stream, that of step `step`, begins; on a device that can be watched, weft_profile_sample() is
- * called afterwards in each of its cycles. @return 0, -ENOMEM
+ * A stream, that of step `step`, begins; the commands of the one before are forgotten, and a window
+ * begins at p->cycles. On a device that can be watched, weft_profile_sample() is called afterwards in
+ * each of its cycles. @return 0, -ENOMEM
  */
 int weft_profile_begin(struct weft_profile *p, int step);
 void weft_profile_sample(void *user, const struct weft_sample *w);
 /**
  * The stream has ended. counters: all that is known of a stream that was not watched, which becomes one
- * window; NULL: it was watched, or nothing is known. @return 0, or -ENOMEM if memory ran out since the
- * run began
+ * window; NULL: it was watched, or nothing is known. Open runs of states become slices, a window that
+ * is not empty ends as that of the stream's end, and p->cycles becomes the stream's last cycle plus 1.
+ * @return 0, or -ENOMEM if memory ran out since the run began
  */
 int weft_profile_end(struct weft_profile *p, const struct weft_counters *counters);
 
 /**
- * Add one window by its counters, which begins where the last one ended. entry is the entry of the
- * report whose end it is, or -1. @return 0, -ENOMEM
+ * Add one window by its counters, which begins where the last one ended: what each of the four units
+ * did (the array's stalls apart from its work), and, if entry is not -1, the entry's work; p->cycles
+ * becomes its end. entry is the entry of the report whose end it is, or -1: the stream's end.
+ * @return 0, or -ENOMEM if memory ran out here or since the run began
  */
 int weft_profile_window(struct weft_profile *p, int entry, const struct weft_counters *c);
 

@@ -30,8 +30,8 @@ static int by_place(const void *a, const void *b)
 
 /*
  * Finds where to cut a step for each entry of the report that has commands in it: behind the entry's
- * last command that is no load. Writes the cuts in order to cuts[], which has room for all entries, and
- * returns their number.
+ * last command that is no load and no END. Writes the cuts to cuts[], which has room for all entries,
+ * sorted by place, and returns their number.
  */
 static int find_cuts(const weft_session *s, const struct weft_step *step, struct cut *cuts)
 {
@@ -58,7 +58,8 @@ static int find_cuts(const weft_session *s, const struct weft_step *step, struct
 
 /*
  * Runs the step's commands up to, but without, `to` as a job of its own on `arena`, which is filled
- * with `before` first. *c becomes the device's counters. Returns 0 or a negative errno.
+ * with `before` first, within the session's timeout. *c becomes the device's counters, zeros if it did
+ * not run. Returns 0, -ENOMEM, or a negative errno of the device or the job.
  */
 static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, const uint8_t *before, weft_buf *arena,
                   struct weft_counters *c)
@@ -103,10 +104,11 @@ static void difference(const struct weft_counters *c, const struct weft_counters
 
 /*
  * Measures how a step that has run on a card divides among its operators. It runs ever longer
- * beginnings of the step, each in an arena that starts from `before` (the arena before the step), and
- * enters the differences between successive counters in the session's profile, one window for each
- * entry of the report. What remains of `all`, the counters of the whole step, is entered as -1. Returns
- * 0 or a negative errno.
+ * beginnings of the step, each in an arena of its own that starts from `before` (the arena before the
+ * step), and enters the differences between successive counters in the session's profile, one window
+ * for each entry of the report that has commands in the step. What remains of `all`, the counters of
+ * the whole step, is entered as -1. Returns 0; or -ENOMEM or a negative errno of the device or a job,
+ * with some windows entered.
  */
 int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all)
 {

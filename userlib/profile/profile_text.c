@@ -20,9 +20,10 @@
 struct bound { uint64_t cycles; enum weft_track track; const char *name; };
 
 /*
- * Returns the least cycles that an operator with work w could take, by the unit with most to do: array,
- * memory (in profile DDR half the bus's width a cycle for reads and writes together, otherwise the full
- * width for each) or vector engine.
+ * Returns the least cycles that an operator with work w could take, by the unit with most to do, with
+ * that unit's track and name: array, memory (in profile DDR half the bus's width a cycle for reads and
+ * writes together, otherwise the full width for each; the track is the load's unless more is written)
+ * or vector engine; of equal ones the first.
  */
 static struct bound bound_of(const struct weft_profile *p, const struct weft_prof_work *w)
 {
@@ -42,7 +43,7 @@ static struct bound bound_of(const struct weft_profile *p, const struct weft_pro
 
 /*
  * Prints the up to three states, other than busy, in which the track spent most cycles of the window,
- * with these cycles, the most first.
+ * with these cycles, the most first, separated by commas; nothing if there is none.
  */
 static void why_not(FILE *f, const struct weft_prof_window *w, enum weft_track track)
 {
@@ -73,7 +74,10 @@ static void add(struct weft_prof_window *to, const struct weft_prof_window *w)
 			to->n[t][i] += w->n[t][i];
 }
 
-/* Prints one line: the share of each of track t's states in the run's cycles, in percent. */
+/*
+ * Prints one line: the track's name and the share of each of its states that occurred in p->cycles,
+ * which is not 0, in percent.
+ */
 static void print_unit(FILE *f, const struct weft_profile *p, int t)
 {
 	const struct weft_prof_track *k = &p->track[t];
@@ -86,9 +90,9 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 }
 
 /*
- * Returns the profile as a table: a line for each operator with cycles or work, one for what came
- * behind the last operators, then one for each measured unit. From malloc; the caller frees it. NULL:
- * out of memory.
+ * Returns the profile as a table: a line for each operator with cycles or work (cycles, the least that
+ * it could take and by which unit, and why that unit was not busy), one for the streams' ends, then one
+ * for each measured unit. From malloc; the caller frees it. NULL: out of memory.
  */
 char *weft_profile_text(const struct weft_profile *p)
 {

@@ -26,7 +26,10 @@ enum { NPU = 1, HOST };
 /* The file, and whether no event was written yet. */
 struct out { FILE *f; bool first; };
 
-/* Writes s as a JSON string with its quotes. */
+/*
+ * Writes s as a JSON string with its quotes; quotes, backslashes and control characters are escaped,
+ * other bytes stay.
+ */
 static void text(FILE *f, const char *s)
 {
 	putc('"', f);
@@ -151,8 +154,9 @@ static void write_bytes(struct out *o, const struct weft_profile *p)
 }
 
 /*
- * Writes each window as an event with the name of the operator whose end it is ("end" at a stream's
- * end), its tensor and its multiplications. Empty windows are left out.
+ * Writes each window as an event on the thread of operators, with number and name of the operator whose
+ * end it is, its tensor and its multiplications; "end" alone at a stream's end. Empty windows are left
+ * out. r is the run's report.
  */
 static void write_operators(struct out *o, const struct weft_profile *p, const struct weft_report *r)
 {
@@ -187,8 +191,8 @@ static int by_unit_and_time(const void *a, const void *b)
 struct placed { size_t word; unsigned unit; };
 
 /*
- * Finds, for each command of the program, where it begins in the session's words, and its unit. From
- * calloc; the caller frees it. NULL: out of memory.
+ * Finds, for each command of the program, where it begins in the session's words, and its unit; zeros
+ * for those behind one that cannot be decoded. From calloc; the caller frees it. NULL: out of memory.
  */
 static struct placed *place_commands(const struct weft_profile *p)
 {
@@ -211,9 +215,9 @@ static struct placed *place_commands(const struct weft_profile *p)
 }
 
 /*
- * Sorts the commands by retirement and writes each as an event on its unit's thread, from when the unit
- * was free for it to its retirement, with operator, time of issue and disassembly. Returns 0 or
- * -ENOMEM.
+ * Sorts p->cmd by unit and time and writes each command as an event on its unit's thread, from when it
+ * was issued and the unit free for it to its retirement, with step, number, operator, time of issue and
+ * disassembly. Returns 0 or -ENOMEM.
  */
 static int write_commands(struct out *o, const struct weft_profile *p)
 {
@@ -245,8 +249,8 @@ static int write_commands(struct out *o, const struct weft_profile *p)
 }
 
 /*
- * Writes the NPU's process: names, operators, units, bytes, commands. r is the run's report. Returns 0
- * or -ENOMEM.
+ * Writes the NPU's process: names of its threads (those of measured units, and of commands only if each
+ * cycle was watched), operators, units, bytes, commands. r is the run's report. Returns 0 or -ENOMEM.
  */
 static int write_npu(struct out *o, const struct weft_profile *p, const struct weft_report *r)
 {
@@ -337,8 +341,9 @@ static void write_totals(FILE *f, const struct weft_profile *p)
 }
 
 /*
- * Writes the profile to the file `path` as JSON in the Trace Event Format, with the totals in
- * front. Returns 0 or a negative errno with one line in msg (WEFT_MSG_LEN bytes).
+ * Writes the profile to the file `path`, which replaces an older one only when it is complete, as JSON
+ * in the Trace Event Format, with the totals in front. Lists of p are sorted. Returns 0; -ENOMEM; or
+ * another negative errno of the file; with one line in msg (WEFT_MSG_LEN bytes).
  */
 int weft_profile_write(const struct weft_profile *p, const char *path, char *msg)
 {

@@ -16,8 +16,8 @@
 /* ---- states ---- */
 
 /*
- * Appends len bytes of data to the buffer *p of *n bytes with room for *cap, which grows as needed.
- * Returns 0 or -ENOMEM.
+ * Appends len bytes of data to the buffer *p of *n bytes with room for *cap, which is reallocated with
+ * twice the room needed if it is full. Returns 0, or -ENOMEM with nothing changed.
  */
 static int put(uint8_t **p, uint64_t *n, uint64_t *cap, const void *data, uint64_t len)
 {
@@ -35,8 +35,9 @@ static int put(uint8_t **p, uint64_t *n, uint64_t *cap, const void *data, uint64
 }
 
 /*
- * Appends all tensors of which the host has a copy to the state: number, size and bytes of each.
- * Returns 0 or -ENOMEM.
+ * Appends all tensors of which the host has a copy to st->host: index, number of bytes (8 bytes each)
+ * and bytes of each. st->host must be NULL and st->n_host 0 before. Returns 0, or -ENOMEM with some of
+ * them there.
  */
 static int take_host(const weft_session *s, struct weft_state *st)
 {
@@ -56,8 +57,9 @@ static int take_host(const weft_session *s, struct weft_state *st)
 }
 
 /*
- * Makes the host's copies of tensors of a state the session's. Returns 0, -ENOMEM, or -EINVAL if the
- * bytes are cut off or a tensor does not fit the graph.
+ * Makes the tensors of a state's st->host the session's host copies, in place of those that it has.
+ * Returns 0, -ENOMEM, or -EINVAL if the bytes are cut off or a tensor does not fit the graph; those
+ * before it are then the session's.
  */
 static int give_host(weft_session *s, const struct weft_state *st)
 {
@@ -84,9 +86,10 @@ static int give_host(weft_session *s, const struct weft_state *st)
 }
 
 /*
- * If the next point at which a state is wanted lies before command cmd of the step, copies scratchpad,
- * arena and the host's tensors into its state, and starts the segment that begins there if segments run
- * as processes. Returns 0, also if nothing is wanted here, or a negative errno.
+ * If the next point at which a state is wanted (s->i_point) lies before command cmd of the step, copies
+ * scratchpad, arena and the host's tensors into its state, advances s->i_point, and starts the segment
+ * that begins there if segments run as processes. Returns 0, also if nothing is wanted here; -ENOMEM;
+ * or a negative errno of the device or of weft_jobs_at().
  */
 int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 {
@@ -110,7 +113,10 @@ int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 
 /* ---- files ---- */
 
-/* Writes n bytes to a file. Returns 0, or -EIO with one line in msg. */
+/*
+ * Writes n bytes to a file, in place of one that is there. Returns 0, or -EIO, whatever the reason,
+ * with the path and the reason in msg.
+ */
 static int write_file(const char *path, const uint8_t *data, size_t n, char *msg)
 {
 	int err = weft_file_write(path, data, n);
@@ -121,8 +127,8 @@ static int write_file(const char *path, const uint8_t *data, size_t n, char *msg
 }
 
 /*
- * Reads a file of *n bytes into *data, from malloc. Returns 0, -ENOMEM, or -EINVAL for a file that
- * cannot be read, with one line in msg.
+ * Reads a file of any size into *data, *n bytes from malloc. Returns 0; -ENOMEM; or -EINVAL for a file
+ * that cannot be read, whatever the reason; with one line in msg on failure.
  */
 static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 {
@@ -134,8 +140,8 @@ static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 }
 
 /*
- * Puts the values of all inputs of the network into the segment, one after another. Returns 0 or
- * -ENOMEM.
+ * Appends the values of all inputs of the network to g->inputs, one after another. Returns 0 or
+ * -ENOMEM; the caller frees g->inputs in each case.
  */
 static int collect_inputs(const weft_session *s, const weft_tensor *inputs, struct weft_segment *g)
 {
@@ -148,8 +154,10 @@ static int collect_inputs(const weft_session *s, const weft_tensor *inputs, stru
 }
 
 /*
- * Writes one file for each of the n segments: program, inputs, the state in which it begins and the one
- * in which it must end. Returns 0 or a negative errno; msg has one line if a file cannot be written.
+ * Writes one file for each of the n segments, file[i]: program, inputs, the state in which it begins
+ * (s->states[i]) and the one in which it must end (s->states[i + 1]). Returns 0, -ENOMEM, -EIO for a
+ * file that cannot be written, or another negative errno for a program that cannot, with one line in
+ * msg except for -ENOMEM. Files written before a failure stay.
  */
 static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o,
                              char *const *file, int n, char *msg)
@@ -229,7 +237,8 @@ static void free_states(weft_session *s, int n)
 /*
  * Runs the model on the inputs up to the last of the n points at s->points and takes its state at each
  * of them. Nothing is compared with golden: what the model leaves is what devices are compared with.
- * Returns 0, -EIO with one line in msg if it did not come to a point, or another negative errno.
+ * s->o.check is as before afterwards. Returns 0, -EIO with one line in msg if it did not come to a
+ * point, or the negative errno of preparing or of a step.
  */
 static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *msg)
 {
@@ -254,8 +263,9 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *ms
 }
 
 /*
- * Lets the model run ahead and writes the checkpoints of n segments to the folder o->dir, without
- * running any segment. Returns 0 or a negative errno.
+ * Lets the model run ahead through all n segments and writes their checkpoints to the folder o->dir,
+ * which must exist, without running any segment. Returns 0, -ENOMEM, -EIO or another negative errno,
+ * with one line in msg except for -ENOMEM.
  */
 static int only_files(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
@@ -269,9 +279,10 @@ static int only_files(weft_session *s, const weft_tensor *inputs, const struct w
 }
 
 /*
- * Runs n segments as processes of this machine while the model runs ahead, and adds up their results in
- * the session. Returns 0, -EBADMSG if a segment found a difference, or the negative errno of what
- * failed, with one line in msg.
+ * Runs n segments as processes of this machine while the model runs ahead, waits for them and adds up
+ * their results in the session; processes that still run after a failure are killed. Returns 0,
+ * -EBADMSG if a segment found a difference, or the negative errno of what failed, with one line in msg
+ * except for -ENOMEM.
  */
 static int in_processes(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
@@ -326,8 +337,9 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 /* ---- one of them ---- */
 
 /*
- * Makes in[] the network's inputs, whose data lie in the checkpoint. Returns 0, or -EINVAL with one
- * line in msg if the checkpoint has fewer bytes.
+ * Makes in[] the network's inputs with types and shapes; their data lie in g->inputs, one after
+ * another, and stay the checkpoint's. Returns 0, or -EINVAL with one line in msg if the checkpoint has
+ * fewer bytes; more are ignored.
  */
 static int open_inputs(const weft_net *net, const struct weft_segment *g, weft_tensor *in, char *msg)
 {
@@ -360,9 +372,10 @@ static bool point_ok(const weft_program *p, const struct weft_point *at)
 }
 
 /*
- * Sets device and host to the state in which segment g begins, and the session to the part of the
- * program that it runs. The scratchpad is only restored if the segment begins within a step. Returns 0,
- * or a negative errno with one line in msg; -EINVAL if the checkpoint does not fit its program.
+ * Sets the device's arena and the host's tensors to the state in which segment g begins, and s->from
+ * and s->to to the part of the program that it runs. The scratchpad is only restored if the segment
+ * begins within a step. Returns 0; -EINVAL if sizes or points of the checkpoint do not fit its program,
+ * or its tensors the graph; -ENOMEM; or the device's negative errno; with one line in msg.
  */
 static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 {
@@ -387,8 +400,8 @@ static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 }
 
 /*
- * Fills the scratchpad with zeros, so that each step begins as it did on the model that ran ahead.
- * Returns 0 or a negative errno.
+ * Fills the device's scratchpad with zeros, so that each step begins as it did on the model that ran
+ * ahead. Returns 0, -ENOMEM or the device's negative errno.
  */
 int weft_session_clean_sp(weft_session *s)
 {
@@ -410,9 +423,9 @@ static uint64_t first_difference(const uint8_t *a, const uint8_t *b, uint64_t n)
 }
 
 /*
- * Compares arena and, if the segment ends within a step, scratchpad with the state in which the next
- * segment begins. Returns 0, -EBADMSG with one line in msg that names the first byte that differs, or
- * another negative errno.
+ * Compares the device's arena and, if the segment ends within a step, scratchpad with g->to, the state
+ * in which the next segment begins. Returns 0; -EBADMSG with one line in msg that names the first byte
+ * that differs, in the scratchpad if any differs there; -ENOMEM; or the device's negative errno.
  */
 static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 {
@@ -438,8 +451,8 @@ static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 }
 
 /*
- * Writes what the segment measured and compared to f; nothing if f is NULL. Returns 0 or a negative
- * errno, with one line in msg if the file cannot be written.
+ * Writes what the segment measured and compared to f at its position and flushes it; nothing if f is
+ * NULL. Returns 0; -ENOMEM; or -EIO with one line in msg if the file cannot be written.
  */
 static int write_result(weft_session *s, FILE *f, char *msg)
 {
@@ -457,9 +470,10 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 
 /*
  * Ends a segment that has run: calls end->end (if end is not NULL), compares its state with the one
- * that the next segment begins in, unless `end` says otherwise, writes its result, and writes one line
- * about it to `line`. Returns 0, -EBADMSG if the state or elements differ, or another negative errno,
- * with one line in msg.
+ * that the next segment begins in unless end->compare is false, writes its result to end->result (also
+ * if the state differs), and one line about cycles and differences to `line`, whatever the outcome.
+ * Returns 0; -EBADMSG if the state, elements or bytes differ; or another negative errno; with one line
+ * in msg for -EBADMSG.
  */
 static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_part *end, char *line, char *msg)
 {

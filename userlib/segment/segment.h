@@ -38,8 +38,10 @@ void weft_segment_free(struct weft_segment *s);
 /** Write a segment as a checkpoint file's *n bytes, from malloc. @return 0 or -ENOMEM */
 int weft_segment_write(struct weft_segment *s, uint8_t **out, size_t *n);
 /**
- * Read a checkpoint file's n bytes, which may come from anywhere.
- * @return 0 with *s to be freed; -EINVAL with one line in msg (WEFT_MSG_LEN bytes); -ENOMEM
+ * Read a checkpoint file's n bytes, which may come from anywhere. Whether its parts fit its program is
+ * not checked here.
+ * @return 0 with *s to be freed; otherwise *s is empty: -EINVAL with one line in msg (WEFT_MSG_LEN
+ *         bytes); -ENOMEM, perhaps without one
  */
 int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, char *msg);
 
@@ -63,10 +65,13 @@ struct weft_segment_part {
 };
 
 /**
- * Run one segment of the program net->loaded on a device of its own.
+ * Run one segment of the program net->loaded on a device of its own, from the state g->from, whose
+ * scratchpad is zeros at each step's beginning.
  * @param given  The session's options; configuration, memory profile and check are the segment's.
- * @param part   NULL: compare the end, leave no result.
- * @param line, msg  Room for WEFT_MSG_LEN bytes each: what was run and compared; what went wrong.
+ * @param part   NULL: compare the end, leave no result. Its room is the session's from then on if the
+ *               session could be opened.
+ * @param line, msg  Room for WEFT_MSG_LEN bytes each: what was run and compared, written only if all of
+ *              it ran; what went wrong.
  * @return as weft_segment_run()
  */
 int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
@@ -93,9 +98,10 @@ int weft_jobs_n_states(const struct weft_jobs *j);
  */
 int weft_jobs_at(struct weft_jobs *j, int i);
 /**
- * Wait for all segments and make what they measured and compared the session's.
- * @return 0; -EBADMSG: something differs; or the negative errno of one that did not run; with one line
- *         in msg
+ * Wait for all segments and, if all ran, make what they measured and compared the session's
+ * measurements in place of those that it has, and the outputs that the last one left its host copies.
+ * @return 0; -EBADMSG: something differs; the negative errno of one that did not run; or -EINVAL, -EIO
+ *         or -ENOMEM for a result that cannot be taken; with one line in msg for the first three
  */
 int weft_jobs_join(struct weft_jobs *j, char *msg);
 /** Kill the processes that still run and free everything; NULL is fine. */
@@ -105,17 +111,19 @@ void weft_jobs_close(struct weft_jobs *j);
 
 /**
  * Returns the commands from..to-1 of a step as a stream of its own, *n_words words from malloc: waits
- * are less by the commands before `from`, and an END follows. NULL: out of memory.
+ * are less by the commands of each unit before `from` (at least 0), and an END with tag 0xffffffff
+ * follows. END itself, and what cannot be decoded, ends the commands early. NULL: out of memory.
  */
 uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, uint32_t from, uint32_t to, size_t *n_words);
 
 /**
  * Choose points that cut the program into at most n parts, which simulators that start them as the
- * model comes to them end at about the same time. A point may lie between any two commands, but not
- * where the array keeps sums for the next one.
+ * model comes to them end at about the same time. A point may lie between two steps or between any two
+ * commands, but not where the array keeps sums for the next one.
  * @param golden  All of golden is made before any but the first part begins.
- * @param points  Room for n + 1: points[0] is the program's start, the one behind the last part its end.
- * @return how many parts, or -ENOMEM
+ * @param points  Room for n + 1: points[0] is the program's start, the one behind the last part its
+ *                end.
+ * @return how many parts, at least 1, or -ENOMEM
  */
 int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
                     struct weft_point *points);

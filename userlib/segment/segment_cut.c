@@ -81,8 +81,10 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 }
 
 /*
- * Returns the work that command c causes beside its cycles: beats of loads and stores, and elements to
- * make and compare; for the model elements, and the products of a conv. `at` is c's debug entry.
+ * Returns the work that command c causes beside its cycles, in the unit of PER_MS. For the device:
+ * beats of loads and stores, and ELEMENT for each element to make and compare. For the model: a quarter
+ * for each element, and a third of the array's cycles for a conv. `at` is c's debug entry, which has
+ * the elements.
  */
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
@@ -132,8 +134,9 @@ static double host_ms(const weft_program *p, int op)
 }
 
 /*
- * Returns the work that must be done before a later segment can compare: all of golden, and the first
- * use of the memory for it and for the device's state; in the unit of PER_MS. 0 if there is no memory.
+ * Returns the work, in the unit of PER_MS, that must be done before a later segment can compare: all of
+ * golden (host_ms of each operator), LATER_MS, and the first use of the memory for scratchpad, arena
+ * and the tensors that a comparison looks at. 0 if there is no memory.
  */
 static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
 {
@@ -174,7 +177,9 @@ static uint64_t stream_work(const weft_program *p, int i)
 }
 
 /*
- * Returns the estimated work of the whole program for the simulator and for the model that runs ahead.
+ * Returns the estimated work of the whole program for the simulator in that memory profile (device) and
+ * for the model that runs ahead: cycles, streams and side work of NPU steps, and the host's steps for
+ * both. A stream that cannot be decoded counts up to there.
  */
 static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
 {
@@ -265,8 +270,8 @@ static uint64_t work_due(const struct walk *k)
 /*
  * Offers a point at which the program may be cut, with the work before it; points come in order. When
  * the work reaches what is due before the next cut (work_due), the nearer of this point and the one
- * offered before it is chosen, and if that was the one before, this point is offered for the next cut.
- * Nothing if enough points have been chosen.
+ * offered before it becomes k->points[k->have], and if that was the one before, this point is offered
+ * for the next cut. Does nothing once k->n points have been chosen.
  */
 static void offer(struct walk *k, struct weft_point at, uint64_t work)
 {
@@ -295,8 +300,9 @@ static void offer(struct walk *k, struct weft_point at, uint64_t work)
 struct span { uint32_t first, n; uint64_t done, side; uint64_t *at; bool *may; };
 
 /*
- * Offers the points of a span, at whose end the step is in cycle `done`; the span's cycles are spread
- * over the points in proportion to the work beside them. Then the span starts anew behind its commands.
+ * Offers those points of a span that may be cut (s->may), at whose end the step is in cycle `done`; the
+ * span's cycles are spread over the points in proportion to the work beside them. Then the span starts
+ * anew behind its commands, with no points.
  */
 static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done)
 {
@@ -324,8 +330,9 @@ static bool may_cut(const struct weft_cmd *c)
 }
 
 /*
- * Goes through the commands of a step, with the work up to each, and offers the places where it may be
- * cut, operator by operator. Returns 0 or -ENOMEM.
+ * Goes through the commands of an NPU step, with the work up to each (added to k->side), and offers the
+ * places where it may be cut, operator by operator, at each operator's last command but loads; not
+ * behind the last two commands. Returns 0 or -ENOMEM.
  */
 static int cut_step(struct walk *k, int i_step)
 {

@@ -49,9 +49,10 @@ void weft_segment_free(struct weft_segment *s)
 }
 
 /*
- * Compresses the fields that io has collected and writes them behind magic, CRC-32 and lengths, with
- * the n_tail bytes of tail uncompressed at the end. io's buffer is freed. Returns 0 with the file's *n
- * bytes in *out, from malloc, or -ENOMEM.
+ * Compresses the fields that io has collected and makes a file of them: magic, CRC-32 of all that
+ * follows the lengths, lengths before and after compression, the compressed fields, and the n_tail
+ * bytes of tail as they are. io's buffer is freed in each case. Returns 0 with the file's *n bytes in
+ * *out, from malloc; or io's own error or -ENOMEM, with *out untouched.
  */
 static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_t n_tail, uint8_t **out, size_t *n)
 {
@@ -88,8 +89,10 @@ static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_
 
 /*
  * Checks magic, CRC-32 and lengths of a file of n bytes and unpacks its fields into *io, ready to be
- * read, whose buffer the caller frees (unpacked). *tail becomes the offset of what is stored behind the
- * fields. what names the file in messages. Returns 0, -EINVAL with one line in msg, or -ENOMEM.
+ * read, whose buffer unpacked() frees. *tail becomes the offset of what is stored behind the fields.
+ * Fields of more than MAX_BYTES, or 2000 times the file, are refused. what names the file in messages.
+ * Returns 0, -EINVAL with one line in msg, or -ENOMEM without one; after a failure there is nothing to
+ * free.
  */
 static int unpack(const char magic[8], const char *what, const uint8_t *data, size_t n, struct io *io, size_t *tail, char *msg)
 {
@@ -124,8 +127,8 @@ static int unpack(const char magic[8], const char *what, const uint8_t *data, si
 }
 
 /*
- * Ends the reading of fields: bytes left over are a failure. Frees the buffer. Returns 0, or the first
- * failure's -EINVAL or -ENOMEM with one line in msg, in which `what` names the file.
+ * Ends the reading of fields: bytes left over are a failure (io_fail). Frees io's buffer. Returns 0, or
+ * the first failure's -EINVAL or -ENOMEM with one line in msg, in which `what` names the file.
  */
 static int unpacked(struct io *io, const char *what, char *msg)
 {
@@ -138,8 +141,8 @@ static int unpacked(struct io *io, const char *what, char *msg)
 }
 
 /*
- * Writes or reads a length and that many bytes. Reading, the length is checked against what is left,
- * and *p is from malloc.
+ * Writes *n (8 bytes) and the *n bytes at *p, or reads both. Reading, a length above what is left is a
+ * failure (io_fail), and *p is from malloc, the caller's to free, also after a later failure.
  */
 static void io_blob(struct io *io, uint8_t **p, uint64_t *n)
 {
@@ -156,7 +159,8 @@ static void io_blob(struct io *io, uint8_t **p, uint64_t *n)
 
 /*
  * Writes or reads a state: its point, scratchpad, arena and the host's tensors. Scratchpad and arena
- * must have the segment's sizes.
+ * must have the segment's sizes (io_fail). Reading, *s owns what was read, also after a failure, which
+ * is left in io->err.
  */
 static void io_state(struct io *io, struct weft_segment *g, struct weft_state *s)
 {
@@ -171,7 +175,11 @@ static void io_state(struct io *io, struct weft_segment *g, struct weft_state *s
 		io_fail(io, "states of different sizes");
 }
 
-/* Writes or reads a segment but for its program's bytes; its memory profile is checked. */
+/*
+ * Writes or reads a segment but for its program's bytes, of which only the number is there; a memory
+ * profile that does not exist is a failure (io_fail). Points and tensors are not checked. Reading, *s
+ * owns what was read, also after a failure.
+ */
 static void io_segment(struct io *io, struct weft_segment *s)
 {
 	io_u32(io, &s->k);
@@ -231,8 +239,9 @@ static int tensor_named(const weft_graph *g, const char *name)
 }
 
 /*
- * Writes or reads the first difference that a segment found. Names are written as the tensor's number;
- * reading, they become those of the graph g.
+ * Writes or reads the first difference that a segment found. Its tensor is written as its number;
+ * reading, names of tensor and operator become those of the graph g, and a number that is no tensor of
+ * g is a failure (io_fail) if there is a difference.
  */
 static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m)
 {
@@ -273,7 +282,8 @@ static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m
 /*
  * Writes or reads what a segment measured and compared: cycles, times, counters, measurements of
  * operators, elements compared and covered, and the first difference. Reading needs a session of the
- * same network whose fields may be overwritten.
+ * same network, with room for measurements and coverage, whose fields are overwritten; another number
+ * of operators or tensors is a failure (io_fail).
  */
 static void io_result(struct io *io, weft_session *s)
 {
@@ -326,8 +336,9 @@ int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n)
 }
 
 /*
- * Adds the result that was read into r to the run of session s; coverage and differences only if s
- * compares. The first difference stays that of the earliest segment added.
+ * Adds the result that was read into r to the run of session s: counters, times, cycles and
+ * measurements; coverage, elements and differences only if s compares (s->check.g). The first
+ * difference stays that of the earliest result added that had one.
  */
 static void add_result(weft_session *s, const weft_session *r)
 {
@@ -357,8 +368,9 @@ static void add_result(weft_session *s, const weft_session *r)
 }
 
 /*
- * Reads the result of a segment from its n bytes and adds it to the run of session s. Returns 0,
- * -EINVAL for broken bytes or another network's, with one line in msg, or -ENOMEM.
+ * Reads the result of a segment from its n bytes and adds it to the run of session s, which has
+ * measurements. Returns 0; or with s unchanged -EINVAL for broken bytes or another network's, with one
+ * line in msg, or -ENOMEM, perhaps without one.
  */
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg)
 {

@@ -86,7 +86,10 @@ static void lend(struct weft_jobs *j, struct weft_state *st, int i)
 	st->lent = true;
 }
 
-/* Kills the processes that still run, waits for them, and frees everything; NULL is fine. */
+/*
+ * Kills the processes that still run, waits for them, closes result files, unmaps the shared states and
+ * outputs, which s->states then must not use any more, and frees *j; NULL is fine.
+ */
 void weft_jobs_close(struct weft_jobs *j)
 {
 	if (!j)
@@ -157,8 +160,9 @@ static int wait_for_end(void *user, weft_session *s)
 }
 
 /*
- * At the end of the last segment: copies the network's outputs into the shared memory. user is its
- * struct child. Returns 0 or a negative errno.
+ * At the end of the last segment: copies the network's outputs, fetched from the device if necessary,
+ * one after another into the shared memory. user is its struct child. Returns 0 or the negative errno
+ * of fetching.
  */
 static int leave_outputs(void *user, weft_session *s)
 {
@@ -187,8 +191,10 @@ static bool is_verified(const struct weft_jobs *j, int i)
 }
 
 /*
- * In the process of segment i: runs the segment from its state on a device of its own and leaves status
- * and message in its slot and its result in its file.
+ * In the process of segment i: runs the segment from its state on a device of its own (device, rtl_dir,
+ * plant and timeout_ms of j->o->device) and leaves errno and message in its slot and its result in its
+ * file. The last segment, if it runs alone to the program's end (last_alone()), leaves the outputs
+ * instead of comparing its end; all others wait for the state in which they must end.
  */
 static void run_child(const struct weft_jobs *j, int i)
 {
@@ -216,8 +222,9 @@ static void run_child(const struct weft_jobs *j, int i)
 /* ---- in the parent ---- */
 
 /*
- * Forks the process of segment i, which is killed when its parent dies. Returns 0 or a negative errno
- * in the parent; the process itself does not return.
+ * Forks the process of segment i, which is killed when its parent dies. Its slot says -EIO until it has
+ * run. Returns 0, or the negative errno of making its result file or of fork(), in the parent; the
+ * process itself does not return.
  */
 static int start(struct weft_jobs *j, int i)
 {
@@ -240,8 +247,8 @@ static int start(struct weft_jobs *j, int i)
 }
 
 /*
- * Makes the memory in which golden's tensors are shared by all segments; only those that a comparison
- * looks at get room. Returns 0 or -ENOMEM.
+ * Makes the memory s->room in which golden's tensors are shared by all segments, and s->golden, its
+ * tensors; only those that a comparison looks at get room. Returns 0 or -ENOMEM.
  */
 static int new_room(struct weft_jobs *j)
 {
@@ -267,9 +274,9 @@ static int make_golden(struct weft_jobs *j)
 }
 
 /*
- * Starts the first segment, which needs no state, before golden is made and before the model runs. With
- * a single segment golden is made first, so that only one process works at a time. Returns 0 or a
- * negative errno.
+ * Makes the room for golden's tensors if the run is compared, starts the first segment, which needs no
+ * state, before the model runs, and makes golden beside it. With a single segment golden is made first,
+ * so that only one process works at a time. Returns 0 or a negative errno.
  */
 static int start_first(struct weft_jobs *j)
 {
@@ -294,8 +301,9 @@ int weft_jobs_at(struct weft_jobs *j, int i)
 }
 
 /*
- * Reads a segment's result from its file and adds it to the run of session s. Returns 0 or a negative
- * errno; msg has a line if the result is broken.
+ * Reads a segment's result, the whole file f, and adds it to the run of session s. Returns 0; -EIO or
+ * -ENOMEM if it cannot be read; or as weft_segment_result_add(), with a line in msg if the result is
+ * broken.
  */
 static int add_result(weft_session *s, FILE *f, char *msg)
 {
@@ -313,8 +321,8 @@ static int add_result(weft_session *s, FILE *f, char *msg)
 }
 
 /*
- * Copies the outputs out of the shared memory into the session's copies on the host. Returns 0 or
- * -ENOMEM.
+ * Copies the outputs out of the shared memory into the session's copies on the host, in place of those
+ * that it has. Returns 0 or -ENOMEM.
  */
 static int take_outputs(const struct weft_jobs *j)
 {
@@ -337,9 +345,10 @@ static int take_outputs(const struct weft_jobs *j)
 }
 
 /*
- * Keeps the worst result of all segments in *worst, with one line in msg: that of a segment that could
- * not run comes before that of one that differs, and the first of either kind stays. status is the
- * process's exit status; a segment that ended by a signal counts as -EIO.
+ * Keeps the worst result of all segments in *worst (0 at first), with one line in msg: that of a
+ * segment that could not run comes before that of one that differs (-EBADMSG), and the first of either
+ * kind stays. status is segment i's exit status; one that ended by a signal counts as -EIO, others as
+ * their slot says.
  */
 static void note(struct weft_jobs *j, int i, int status, int *worst, char *msg)
 {

@@ -46,7 +46,7 @@ GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware bitstream check test test-full tests install deb
 DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz,$(GOALS)),fuzz) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
-                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu)
+                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T)),slurm)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
 
 ifneq ($(and $(DEPS_MISSING),$(filter $(INSTALL_GOALS),$(GOALS)),$(if $(DEPS_TRIED),,1)),)
@@ -119,7 +119,7 @@ TFL_SRC  := $(sort $(wildcard userlib/tflite/*.c))
 LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
-TEST_KINDS := unit model cosim conformance fuzz card runtimes packages
+TEST_KINDS := unit model cosim conformance fuzz card runtimes packages farm
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 FUZZ     := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 TEST_SRC := $(sort $(filter-out $(FUZZ_SRC),$(wildcard $(TEST_KINDS:%=tests/%/*.c))))
@@ -157,6 +157,7 @@ fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
 api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
+farm_needs   = $(if $(filter farm/slurm,$(1)),$(O)/tests/cosim/random)
 card_needs   = $(if $(filter card/% runtimes/ort runtimes/tflite,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
@@ -246,12 +247,12 @@ check: check-gen sim $(call api_needs,$(CHECK_TESTS)) $(call card_needs,$(CHECK_
 	@$(call run_tests,check,$(CHECK_TESTS))
 
 ## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
-test: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
+test: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call farm_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test,$(SELECTED))
 
 ## test-full: everything, however long
 test-full: TIMEOUT ?= 14400
-test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
+test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call farm_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test-full,$(SELECTED))
 
 ## tests: build the test programs without running them

@@ -3,7 +3,7 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [fuzz] [deb]   the build's packages, and those named
+#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [slurm] [fuzz] [deb]   the build's packages, and those named
 #   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
@@ -37,8 +37,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|formal|firmware|umockdev|qemu|fuzz|deb) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, fuzz, deb, --missing)" >&2; exit 2 ;;
+	lint|formal|firmware|umockdev|qemu|slurm|fuzz|deb) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, slurm, fuzz, deb, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -83,6 +83,9 @@ for set in $sets; do
 		need chrpath have chrpath
 		need python3-setuptools /usr/bin/python3 -c 'import setuptools'
 		need python3-wheel /usr/bin/python3 -c 'import wheel' ;;
+	slurm)
+		need slurm-wlm [ -x /usr/sbin/slurmctld ]
+		need munge [ -x /usr/sbin/munged ] ;;
 	qemu)
 		need qemu-system-x86 have qemu-system-x86_64
 		need busybox-static have busybox

@@ -12,7 +12,7 @@
 static const struct subcommand *const commands[] = {
 	&cmd_run, &cmd_info, &cmd_compile, &cmd_dump, &cmd_verify, &cmd_convert, &cmd_quantize, &cmd_cast,
 	&cmd_accuracy, &cmd_conform, &cmd_bench, &cmd_devices, &cmd_card, &cmd_diag, &cmd_replay, &cmd_reduce,
-	&cmd_regs, &cmd_peek, &cmd_poke, &cmd_log, &cmd_reset,
+	&cmd_regs, &cmd_peek, &cmd_poke, &cmd_log, &cmd_reset, &cmd_farm,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -28,7 +28,7 @@ struct subcommand {
 
 extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_convert, cmd_cast,
                                cmd_accuracy, cmd_conform, cmd_bench, cmd_devices, cmd_replay, cmd_reduce, cmd_quantize,
-                               cmd_card, cmd_diag, cmd_regs, cmd_peek, cmd_poke, cmd_log, cmd_reset;
+                               cmd_card, cmd_diag, cmd_regs, cmd_peek, cmd_poke, cmd_log, cmd_reset, cmd_farm;
 
 /** "weft: " and the line on standard error, control characters in it escaped; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

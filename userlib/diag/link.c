@@ -122,9 +122,10 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 /*
  * Test link: sends echoes, and a block to the card and back; data that come back wrong are findings
  * (DIAG-LINK-1, DIAG-LINK-2). If the card counted broken frames meanwhile, one finding states how many
- * (DIAG-LINK-4), even though they were repeated. The note gives the time of an echo and the speed both
- * ways. If the link breaks off (-EIO, -ETIMEDOUT, -EPROTO), that is a finding (DIAG-LINK-3), and there
- * is no note. Absent if the device is no card. Returns 0 whatever it found, or another negative errno.
+ * (DIAG-LINK-4), even though they were repeated. The note gives the mean time of an echo and the speed
+ * both ways. If the link breaks off (-EIO, -ETIMEDOUT, -EPROTO), that is a finding (DIAG-LINK-3), and
+ * there is no note. The state is absent if the device is no card. Returns 0 whatever it found, or
+ * another negative errno.
  */
 int diag_link(struct weft_diag *d)
 {

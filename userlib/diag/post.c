@@ -574,8 +574,8 @@ static void judge(struct weft_diag *d, const struct post_test *t, const struct d
 }
 
 /*
- * Reports DIAG-RUN-6: the commands of this mode did not reach their end, because of the fault in r, or
- * else after how many commands.
+ * Reports that the commands of this mode did not reach their end, as DIAG-RUN-6, with the fault in r
+ * and its command, or, if there is none, after how many commands.
  */
 static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mode)
 {

@@ -220,8 +220,8 @@ static int check_variables(const struct weft_check *c)
 
 /*
  * Checks the variables, then every sub-graph in order, then the outermost graph: indices, order, single
- * producers, types, shapes and attributes. Returns 0, or -EINVAL with one line in msg (WEFT_MSG bytes)
- * about the first fault.
+ * producers, types, shapes and attributes. Ends at the first fault. Returns 0, or -EINVAL with one line
+ * about it in msg (WEFT_MSG bytes), which is untouched on success.
  */
 int weft_graph_check(const weft_graph *g, char *msg)
 {

@@ -83,8 +83,8 @@ static int check_int32(const struct weft_check *c)
 }
 
 /*
- * Checks ONNX_REQUANT_SHIFT: its limits are in order, and all operands and the result are int32. (The
- * shift's range is weft_check_attr()'s.) Returns 0, or -EINVAL with one line in c->msg.
+ * Checks ONNX_REQUANT_SHIFT: the attribute min is not above max, and all operands and the result are
+ * int32. (The shift's range is weft_check_attr()'s.) Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_requant_shift(const struct weft_check *c)
 {

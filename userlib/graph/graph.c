@@ -104,8 +104,9 @@ int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, c
 }
 
 /*
- * Adds a constant tensor with a copy of its name. data, its memory from malloc, belongs to the graph
- * from now on, or is freed if the call fails. Returns the tensor's index or -ENOMEM.
+ * Adds a constant tensor of that type and shape (rank values in dim) with a copy of its name (NULL:
+ * ""). data, its bytes from malloc, which are as many as the shape has, belong to the graph from now
+ * on, or are freed if the call fails. Nothing is checked. Returns the tensor's index or -ENOMEM.
  */
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -140,8 +141,8 @@ int weft_graph_src(weft_graph *g, int index, const char *name)
 }
 
 /*
- * Adds a sub-graph for control flow, which belongs to g from now on, or is freed if the call fails.
- * Returns its index or -ENOMEM.
+ * Adds a sub-graph for control flow behind those that are there. It belongs to g from now on, or is
+ * freed if the call fails. Returns its index or -ENOMEM.
  */
 int weft_graph_sub(weft_graph *g, weft_graph *sub)
 {

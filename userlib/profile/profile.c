@@ -327,8 +327,9 @@ static void count_work(struct weft_profile *p, const struct weft_sample *w, uint
 }
 
 /*
- * Adds the bytes that crossed the bus in cycle `at` to the bin of that time. If there is no memory,
- * p->err becomes -ENOMEM.
+ * Adds the bytes that crossed the bus in cycle `at` to the bin of that time, p->bin[at /
+ * p->bin_cycles], which is made with all before it if it is not there. Nothing if there are none. If
+ * there is no memory, p->err becomes -ENOMEM.
  */
 static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {

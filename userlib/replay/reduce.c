@@ -33,7 +33,9 @@ struct cut {
 	int n_in;                  /* number of inputs */
 };
 
-/* Adds a copy of constant t to the part's graph. Returns its tensor's index or -ENOMEM. */
+/*
+ * Adds a copy of constant t, with its name, to the part's graph. Returns its tensor's index or -ENOMEM.
+ */
 static int copy_const(struct cut *c, const struct weft_gtensor *t)
 {
 	size_t n = weft_tensor_bytes(&t->t);
@@ -347,8 +349,9 @@ static int reduce(struct reducer *x, const weft_tensor *inputs)
  * Looks for the fewest operators of a network that fail on a device as the whole network does; see
  * reduce.h. Golden runs the whole network first, for the values of tensors that become inputs. Options
  * o are used with check on and without keep, capture and progress. Returns 0 with the small network in
- * *r; -ENOENT if the network does not fail; -ENOTSUP for control flow and variables; -ENOMEM; or
- * another negative errno if the network cannot be run; with one line in msg.
+ * *r, which weft_reduction_release() frees; -ENOENT if the network does not fail; -ENOTSUP for control
+ * flow and variables; -ENOMEM; or another negative errno if the network cannot be run; with one line in
+ * msg. After a failure *r owns nothing, but has the numbers so far.
  */
 int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct weft_session_options *o,
                 struct weft_reduction *r, char msg WEFT_ROOM(WEFT_MSG_LEN))

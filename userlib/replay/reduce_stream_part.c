@@ -113,10 +113,10 @@ static void load_blocks(struct build *b)
 }
 
 /*
- * Appends the kept commands; the last one's place becomes s->target, and s->kept their number. Their
- * waits, which count retired commands of each unit, are counted anew: only kept commands, and all loads
- * added in front. Offsets in the constants move behind the scratchpad's image. A failure is left in
- * b->err.
+ * Appends the kept commands of from..target; the last one's place becomes s->target, and s->kept their
+ * number. Their waits, which count retired commands of each unit, are counted anew: only kept commands,
+ * and, for commands of other units than LD, all loads added in front. Offsets of loads and stores in
+ * the constants move behind the scratchpad's image. A failure is left in b->err.
  */
 static void keep_commands(struct build *b)
 {

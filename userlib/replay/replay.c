@@ -564,7 +564,7 @@ static void look_in_memory(struct replay *x)
 	x->r->first = f;
 }
 
-/* Says whether command c is a load that reads byte `at` of the constants. */
+/* Says whether command c is a load that reads byte `at` of the constants (offset in their window). */
 static bool reads(const struct weft_cmd *c, uint64_t at)
 {
 	const struct weft_cmd_load *l = &c->load;

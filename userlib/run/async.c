@@ -106,8 +106,8 @@ static int begin(weft_session *s, struct weft_async **out)
 }
 
 /*
- * Sets *a to the session's queue, which is made if there is none. Returns 0 or a negative errno as
- * begin(); *a is then NULL.
+ * Sets *a to the session's queue, which is made if there is none. Returns 0; or, with *a NULL, -ENOMEM,
+ * -EAGAIN (no thread), -EMFILE or -ENFILE.
  */
 static int queue_of(weft_session *s, struct weft_async **a)
 {

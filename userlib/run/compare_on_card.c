@@ -63,8 +63,9 @@ static uint64_t record_bytes(const struct weft_session *s, const struct weft_pre
 }
 
 /*
- * Adds a store of record q's elements into the trace window, behind what is there already. It waits for
- * all commands of `unit` so far, the last of which made the elements. Returns 0 or -ENOMEM.
+ * Adds a store of record q's elements into the trace window to p's stream, behind what is in the window
+ * already, and counts it. It waits for all commands of `unit` so far, the last of which made the
+ * elements. Returns 0 or -ENOMEM.
  */
 static int add_store(const struct weft_session *s, struct pass *p, const struct weft_prec *q, unsigned unit)
 {
@@ -138,8 +139,9 @@ static int build(const struct weft_session *s, const struct weft_step *step, uin
 }
 
 /*
- * Compares the bytes that the added stores brought for the commands from..to-1 of the step (data) with
- * golden. Returns 0 or -ENOMEM; differences are only counted.
+ * Compares the bytes that the added stores brought for the commands from..to-1 of the step (data, one
+ * record after another) with golden, and notes them as covered (weft_checker_record). Returns 0 or
+ * -ENOMEM; differences are only counted in s->check.
  */
 static int compare(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *data)
 {

@@ -273,8 +273,8 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 }
 
 /*
- * Copies the values of all inputs of the graph into all[]. Returns 0 or a negative errno as
- * copy_input().
+ * Copies the values of all inputs of the graph into all[], where tensors without memory get some.
+ * Returns 0, or -EINVAL or -ENOMEM of the first that fails with one line in r->msg.
  */
 static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {

@@ -255,7 +255,10 @@ void weft_session_close(weft_session *s)
 
 /* ---- tensors between host and device ---- */
 
-/* Makes the host's copy of tensor t, all zeros, unless there is one. Returns 0 or -ENOMEM. */
+/*
+ * Makes the host's copy of tensor t, with the graph's type and shape and all zeros, in s->host[t],
+ * unless there is one. Returns 0 or -ENOMEM.
+ */
 static int new_data(weft_session *s, int t)
 {
 	if (s->host[t].data)
@@ -275,9 +278,9 @@ static int origin(const weft_session *s, int t)
 
 /*
  * Makes sure that the host has the values of tensor t: a constant, its copy, or a new copy, made from
- * the host's tensor whose bytes t shares or else read from the device's arena. Returns 0, -ENOMEM,
- * -EINVAL with a line in the session's message if the tensor is nowhere, or the device's negative
- * errno.
+ * the host's tensor whose bytes t shares or else read from the device's arena. Returns 0; or, with a
+ * copy without values left in s->host[t], -EINVAL with a line in s->error if the tensor is nowhere, or
+ * the device's negative errno; or -ENOMEM.
  */
 static int fetch(weft_session *s, int t)
 {
@@ -849,7 +852,7 @@ struct weft_report *weft_session_report(weft_session *s)
 
 /*
  * Returns the number of the program's last NPU step, to which a difference is attributed that only the
- * outputs show; 0 if there is none.
+ * outputs show; 0 if there is none, -1 if there are no steps at all.
  */
 static int last_npu_step(const weft_session *s)
 {

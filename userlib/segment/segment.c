@@ -190,7 +190,7 @@ static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const s
 
 /*
  * Returns the names DIR/000.seg, DIR/001.seg ... of n checkpoint files, for free_names(). NULL: out of
- * memory; so may be single names.
+ * memory; a single name for which there is none is NULL, too.
  */
 static char **names(const char *dir, int n)
 {

@@ -222,7 +222,10 @@ struct walk {
 	uint64_t offered, cut;     /* the work before it, and the work before the last chosen point */
 };
 
-/* Notes for each operator, in k->last, its last command in the step that is no load. */
+/*
+ * Notes for each operator, in k->last, the number within the step of its last command that is no load;
+ * 0 for operators without one. A stream that cannot be decoded counts up to there.
+ */
 static void find_last(struct walk *k, const struct weft_step *step)
 {
 	const uint64_t *w = k->p->words + step->first_word;
@@ -249,11 +252,11 @@ static double series(double r, int n)
 }
 
 /*
- * Returns the work of the program that should lie before the next point to be chosen. The first segment
- * begins at once, the others when golden is there and the model has come to them, and all shall end
- * together. If x[i] is the share of the work before segment i, and g and m are what golden and the
- * model take of it, then x[1] is the time that each segment has, and x[i + 1] - x[i] is that time less
- * g + m x[i].
+ * Returns the work of the program, for the simulator, that should lie before the next point to be
+ * chosen, number k->have. The first segment begins at once, the others when golden is there and the
+ * model has come to them, and all shall end together. If x[i] is the share of the work before segment
+ * i, and g and m are what golden (at most 0.4) and the model (0.001 to 0.5) take of it, then x[1] is
+ * the time that each segment has, and x[i + 1] - x[i] is that time less g + m x[i].
  */
 static uint64_t work_due(const struct walk *k)
 {

@@ -145,8 +145,9 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 struct child { const struct weft_jobs *j; int i; };
 
 /*
- * Waits until the model has made the state in which the segment of *user (struct child) must end. There
- * is no time limit: the process is killed if its parent, where the model runs, dies. Returns 0.
+ * Waits until the model has made the state in which the segment of *user (struct child) must end,
+ * looking every millisecond. There is no time limit: the process is killed if its parent, where the
+ * model runs, dies. Returns 0.
  */
 static int wait_for_end(void *user, weft_session *s)
 {

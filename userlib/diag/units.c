@@ -61,10 +61,12 @@ static bool present(const struct weft_config *cfg, enum part p)
 }
 
 /*
- * Returns the id of the message for the block that explains which streams did not end (stops[part]):
- * DIAG-RUN-1 command processor, -2 load engine, -3 store engine, -4 array, -5 vector engine, -6 post
- * unit. If even END alone did not end, retires[part], whether that stream's own command retired,
- * decides between the first three.
+ * Returns the id of the message for the block that explains which streams did not end (stops[part]). If
+ * even END alone did not: DIAG-RUN-2 (load engine) or -3 (store engine) if that stream's own command
+ * did not retire (retires[part]), otherwise -1 (command processor). Else -2 or -3 if the load or store
+ * stopped. Of the others: -6 (post unit) if conv stopped together with all of elt, pool and dw or with
+ * alu and raw conv, if these three stopped without alu, or if conv alone did but not raw; -5 (vector
+ * engine) if one of the three or all and alu stopped; else -4 (array).
  */
 static const char *culprit(const bool *stops, const bool *retires)
 {

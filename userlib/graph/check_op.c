@@ -188,9 +188,9 @@ static int check_conv_attr(const struct weft_check *c)
 }
 
 /*
- * Checks that height and width of a convolution's result are exactly (in + both paddings - (kernel - 1)
- * * dilation - 1) / stride + 1, without a remainder, for a kernel of kh by kw pixels. Returns 0, or
- * -EINVAL with one line in c->msg.
+ * Checks that height and width of a convolution's result are exactly (in + both paddings - reach) /
+ * stride + 1, without a remainder, where reach is (kernel - 1) times the dilation plus 1, for a kernel
+ * of kh by kw pixels. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {

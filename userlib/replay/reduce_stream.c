@@ -350,9 +350,9 @@ static int open_device(struct search *x)
 /*
  * Runs the smallest failing stream once more and makes a capture of it in x->r for the caller: program,
  * memory before it and as the device left it, status -EBADMSG, with the numbers of commands kept and
- * added. *s is freed on success and left to the caller if the run does not fail. Returns 0, -ENOENT if
- * the failure does not show again, or another negative errno; with one line in x->msg, except perhaps
- * for -ENOMEM.
+ * added. *s is freed, unless that run does not fail. Returns 0, -ENOENT if the failure does not show
+ * again, or another negative errno, with nothing in the capture; with one line in x->msg, except
+ * perhaps for -ENOMEM.
  */
 static int give(struct search *x, struct weft_part_stream *s)
 {

@@ -608,10 +608,11 @@ static int64_t command_in(const struct weft_step *step, int64_t cmd)
 /*
  * Runs the commands from..to-1 of a step on the device as one job, observes commands as they retire,
  * and adds counters, bytes, cycles (RTL only) and profile to the run's. before is the arena as it was,
- * on a card that is profiled or checked, otherwise NULL. On the RTL the first byte that differs from
- * the model is noted in s->check.first.bytes. If the step begins at its command 0 and the job fails, or
- * anything differed so far in the run, the capture is written (if asked for). Returns 0, or a negative
- * errno with one line in s->error; differences are only counted.
+ * on a card that is profiled or checked, otherwise NULL. If the step begins at its command 0, the arena
+ * is kept for a capture and, with s->clean, the scratchpad zeroed before; and if the job fails, or
+ * anything differed so far in the run, the capture is written (if asked for). On the RTL the first byte
+ * that differs from the model is noted in s->check.first.bytes. Returns 0, or a negative errno with one
+ * line in s->error; differences are only counted.
  */
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
@@ -877,13 +878,13 @@ int weft_session_captured(const weft_session *s)
 }
 
 /*
- * Runs the network once: prepares, runs all steps, hands over outputs, writes the profile, makes the
- * report. A card that was reset meanwhile (-ECONNRESET) is tried again from the inputs on, RUN_TRIES
- * (3) times in all. Data of `out` is the caller's memory, or NULL and then allocated, which the caller
- * frees even if the run fails. *rep (rep may be NULL) gets the report on success and on -EBADMSG, and
- * is untouched otherwise. Returns 0, -EBADMSG if elements differ from golden (then the capture is
- * written, if asked for), or another negative errno, with one line in msg, which is "" on success.
- * Called with s->running held.
+ * Runs the network once: prepares, runs all steps (on golden, preparing has computed everything), hands
+ * over outputs, writes the profile, makes the report. A card that was reset meanwhile (-ECONNRESET) is
+ * tried again from the inputs on, RUN_TRIES (3) times in all. Data of `out` is the caller's memory, or
+ * NULL and then allocated, which the caller frees even if the run fails. *rep (rep may be NULL) gets
+ * the report on success and on -EBADMSG, and is untouched otherwise. Returns 0, -EBADMSG if elements
+ * differ from golden (then the capture is written, if asked for), or another negative errno, with one
+ * line in msg, which is "" on success. Called with s->running held.
  */
 static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {

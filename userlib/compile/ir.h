@@ -358,6 +358,8 @@ void cc_group_pixels(struct cc *cc);
 
 /* lower/im2col.c: copy windows side by side in front of convolutions with few input channels. */
 int cc_im2col(struct cc *cc);
+/* Cycles of a convolution without pixel groups, with its windows copied if that is what cc_im2col() would do. */
+int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd);
 
 /* lower/flatten_rows.c: make dense 1x1 convolutions and elementwise nodes one row of pixels; sets node.own and .flat. */
 void cc_flatten_rows(struct cc *cc);

@@ -58,28 +58,45 @@ static void edges(const struct node *nd, int64_t *left, int64_t *right)
 }
 
 /*
+ * Cycles of this convolution without copies, and in *with those with its windows copied side by side: the array's own,
+ * or that of the copies and the results, which pass the post unit a row a cycle, if that is more.
+ */
+static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t *with)
+{
+	const struct view *x = &nd->x, *y = &nd->y;
+	int64_t run = nd->win.kw * x->dim[3], tiles = ceil_div(y->dim[3], cc->n);
+	int64_t groups = ceil_div(y->dim[1] * y->dim[2], cc->n) * tiles;
+	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
+
+	*with = max64(groups * ceil_div(nd->win.kh * run, cc->n) * cc->n, copies + y->dim[1] * y->dim[2] * tiles);
+	return groups * nd->win.kh * ceil_div(run, cc->n) * cc->n;
+}
+
+/*
  * Does the array save at least 15 % of its cycles if the windows of this convolution are copied side by
- * side? The time with copies counts as the array's own, or that of the copies and the results, which pass
- * the post unit a row a cycle, if that is more. It also refuses runs of more than four words of N, more
- * than MAX_EDGES output columns that see padding or none that sees none, and float8 weights with infinities
- * or NaN where there is padding, since the copies hold zeros there.
+ * side? It also refuses runs of more than four words of N, more than MAX_EDGES output columns that see padding
+ * or none that sees none, and float8 weights with infinities or NaN where there is padding, since the copies
+ * hold zeros there.
  */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {
-	const struct view *x = &nd->x, *y = &nd->y;
-	int64_t left, right, run = nd->win.kw * x->dim[3], tiles = ceil_div(y->dim[3], cc->n);
-	int64_t groups = ceil_div(y->dim[1] * y->dim[2], cc->n) * tiles;
-	int64_t before = groups * nd->win.kh * ceil_div(run, cc->n) * cc->n;
-	int64_t after = groups * ceil_div(nd->win.kh * run, cc->n) * cc->n;
-	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
+	int64_t left, right, run = nd->win.kw * nd->x.dim[3], after, before = cycles(cc, nd, &after);
 
 	edges(nd, &left, &right);
 	/* Padding becomes zeros, and zero times infinity is NaN where padding would have been nothing. */
 	if (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.w_finite && left + right)
 		return false;
-	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&
+	return left + right <= MAX_EDGES && left + right < nd->y.dim[2] && run <= 4 * cc->n &&
 	       /* at least 15 %, since copies may delay what comes before; not measured */
-	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
+	       20 * after < 17 * before;
+}
+
+/* Cycles of a convolution if cc_im2col() does what it would with it. */
+int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd)
+{
+	int64_t with, without = cycles(cc, nd, &with);
+
+	return shape_fits(cc, nd) && worth_it(cc, nd) ? with : without;
 }
 
 /*

@@ -7,8 +7,17 @@
  *
  *   output [OH][OW][OC]  ->  [OH][OW/P][P*OC]      the same bytes
  *   window KW, stride SX ->  KW + (P-1)*SX, P*SX
+ *
+ * They may also be so many that several tiles of columns are full, as with 24 channels two pixels at 16
+ * columns. The rows of a result that a 1x1 convolution makes may be joined first, so that P divides them.
  */
 #include "userlib/compile/ir.h"
+
+/* Most column tiles that the channels of a pixel group may fill. Not measured. */
+#define MOST_TILES 4
+
+/* Bytes a cycle that slow memory brings (estimate/cost.h). */
+#define SLOW_BYTES 8
 
 /* Do pixels of the view lie side by side, without a gap between one pixel's channels and the next? */
 static bool dense_pixels(const struct view *v)
@@ -31,30 +40,102 @@ static bool shape_fits(const struct node *nd)
 	       nd->dbg.dim[2] == nd->y.dim[2] && nd->dbg.dim[3] == nd->y.dim[3] && (!nd->add || dense_pixels(&nd->r));
 }
 
-/*
- * Words of N elements that the array takes for one column tile of the convolution if p pixels are taken as
- * one.
- */
-static int64_t slots(const struct cc *cc, const struct node *nd, int64_t p)
+/* Column tiles of the convolution if p pixels are taken as one. */
+static int64_t tiles(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	return ceil_div(p * nd->y.dim[3], cc->n);
+}
+
+/* Words of N elements that one tile takes for one window if p pixels are taken as one. */
+static int64_t words(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	int64_t run = (nd->win.kw + (p - 1) * nd->win.sx) * nd->x.dim[3];
 
-	return ceil_div(nd->y.dim[1] * nd->y.dim[2] / p, cc->n) * nd->win.kh * ceil_div(run, cc->n);
+	return nd->win.kh * ceil_div(run, cc->n);
+}
+
+/* Pixels of one image of the result if p of them are taken as one. */
+static int64_t pixels(const struct node *nd, int64_t p)
+{
+	return nd->y.dim[1] * nd->y.dim[2] / p;
+}
+
+/* Cycles of the post unit if p pixels are taken as one: rows with a second addend pass it four times. */
+static int64_t post(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	return (nd->add ? 4 : 1) * tiles(cc, nd, p) * pixels(nd, p);
+}
+
+/* Cycles that the convolution takes if p pixels are taken as one: the array's, or those of the post unit if they are more. */
+static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	return max64(tiles(cc, nd, p) * ceil_div(pixels(nd, p), cc->n) * words(cc, nd, p) * cc->n, post(cc, nd, p));
+}
+
+/* Bytes of the convolution's weights and records if p pixels are taken as one. */
+static int64_t weight_bytes(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	return tiles(cc, nd, p) * cc->n * (words(cc, nd, p) * cc->n + WEFT_PARAM_BYTES);
 }
 
 /*
- * How many pixels side by side should be taken as one: the number for which the array takes the fewest words,
- * among those that divide the row and whose channels together fill at most N columns. 1 if that saves less
- * than 15 %, which is not worth another order (not measured).
+ * How many rows of the result must become one so that p pixels divide it: 1; more only for a 1x1 convolution of small
+ * tensors, which does not care where a row ends. 0: no number of rows does. Large tensors keep their rows, by which
+ * they run in stripes.
+ */
+static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	const struct window *w = &nd->win;
+	int64_t f = 1;
+
+	if (nd->y.dim[2] % p == 0)
+		return 1;
+	if (w->kh != 1 || w->kw != 1 || w->sy != 1 || w->sx != 1 || w->pt || w->pl || nd->x.dim[1] != nd->y.dim[1] || nd->x.dim[2] != nd->y.dim[2])
+		return 0;
+	if (!view_is_dense(&nd->x) || !view_is_dense(&nd->y) || !view_is_dense(&nd->dbg) || (nd->add && !view_is_dense(&nd->r)) ||
+	    8 * max64(view_bytes(&nd->x), view_bytes(&nd->y)) > cc->sp_bytes || nd->dbg.dim[1] != nd->y.dim[1])
+		return 0;
+	while (f <= nd->y.dim[1] && (nd->y.dim[1] % f || nd->y.dim[2] * f % p))
+		f++;
+	return f <= nd->y.dim[1] ? f : 0;
+}
+
+/*
+ * May p pixels be taken as one? Their channels fill at most N columns; or several tiles, of which less is empty then. That,
+ * and joining rows, must save 15 % of what the convolution takes otherwise, perhaps with its windows copied
+ * (im2col.c), and twice the cycles that more weights take to come with slow memory.
+ */
+static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	int64_t rows = rows_for(cc, nd, p), alone = max64(cc_im2col_cycles(cc, nd), post(cc, nd, 1));
+
+	if (rows == 1 && p * nd->y.dim[3] <= cc->n)
+		return true;
+	return rows && nd->kind == NODE_CONV && 20 * cycles(cc, nd, p) < 17 * alone &&
+	       2 * (weight_bytes(cc, nd, p) - weight_bytes(cc, nd, 1)) < SLOW_BYTES * (cycles(cc, nd, 1) - cycles(cc, nd, p));
+}
+
+/*
+ * How many pixels side by side should be taken as one: the number for which the convolution takes the fewest cycles,
+ * among those that may be (may_group()). 1 if that saves less than 15 %, which is not worth another order (not
+ * measured).
  */
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 {
 	int64_t best = 1;
 
-	for (int64_t p = 2; p * nd->y.dim[3] <= cc->n; p++)
-		if (nd->y.dim[2] % p == 0 && slots(cc, nd, p) < slots(cc, nd, best))
+	for (int64_t p = 2; p * nd->y.dim[3] <= MOST_TILES * cc->n; p++)
+		if (cycles(cc, nd, p) < cycles(cc, nd, best) && may_group(cc, nd, p))
 			best = p;
-	return 20 * slots(cc, nd, best) < 17 * slots(cc, nd, 1) ? best : 1;
+	return 20 * cycles(cc, nd, best) < 17 * cycles(cc, nd, 1) ? best : 1;
+}
+
+/* Let n rows of the view, which is dense, be one. */
+static void join_rows(struct view *v, int64_t n)
+{
+	v->dim[1] /= n;
+	v->dim[2] *= n;
+	v->step[1] *= n;
 }
 
 /* Let the view take p pixels side by side as one pixel with the channels of all. */
@@ -79,6 +160,10 @@ void cc_group_pixels(struct cc *cc)
 
 		if (p == 1)
 			continue;
+		int64_t rows = rows_for(cc, nd, p);
+		struct view *v[] = { &nd->x, &nd->y, &nd->dbg, &nd->r };
+		for (int k = 0; k < (nd->add ? 4 : 3) && rows > 1; k++)
+			join_rows(v[k], rows);
 		if (nd->kind == NODE_DWCONV) {
 			nd->kind = NODE_CONV;
 			nd->wt.by_tap = true;

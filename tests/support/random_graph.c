@@ -1005,6 +1005,60 @@ static int make_branches(struct maker *m, int x)
 	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, tensor(m, y[0])->dtype, 4, t.dim));
 }
 
+/* TRANSPOSE of x, a tensor of this rank, by perm. */
+static int transpose(struct maker *m, int x, int rank, const int perm[])
+{
+	weft_attr a = { .perm = { { 0 } } };
+	weft_tensor t = *tensor(m, x), was = t;
+
+	for (int i = 0; i < rank; i++) {
+		a.perm.perm[i] = perm[i];
+		t.dim[i] = was.dim[perm[i]];
+	}
+	begin(m, "TRANSPOSE");
+	return end(m, emit(m, WEFT_OP_TRANSPOSE, &a, &x, 1, t.dtype, rank, t.dim));
+}
+
+/* Channels of x in another order, as between the groups of a ShuffleNet; perhaps one half goes on alone and comes back. */
+static int make_shuffle(struct maker *m, int x)
+{
+	weft_tensor t = *tensor(m, x);
+	int64_t c = t.dim[3], groups = draw(m, 2, 4);
+
+	while (c % groups)
+		groups--;
+	if (groups < 2 || is_float(m))
+		return -1;
+	int y = reshape(m, x, 5, (int64_t[]){ t.dim[0], t.dim[1], t.dim[2], groups, c / groups });
+	y = transpose(m, y, 5, (int[]){ 0, 1, 2, 4, 3 });
+	y = reshape(m, y, 4, t.dim);
+	end(m, y);
+	if (c % 2 || chance(m, 40))
+		return y;
+	int half[2];
+	for (int k = 0; k < 2; k++) {
+		weft_attr a = { .slice = { { 0, 0, 0, k * c / 2 } } };
+		begin(m, "STRIDED_SLICE");
+		half[k] = end(m, emit(m, WEFT_OP_SLICE, &a, &y, 1, t.dtype, 4, (int64_t[]){ t.dim[0], t.dim[1], t.dim[2], c / 2 }));
+	}
+	int through = same_size(m, half[1], 1, c / 2, false);
+	if (through < 0)
+		return y;
+	weft_attr a = { .axis = { 3 } };
+	begin(m, "CONCATENATION");
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, (int[]){ half[0], through }, 2, t.dtype, 4, t.dim));
+}
+
+/* Channels that come apart, as in NCHW, mostly an image, or go apart. */
+static int make_apart(struct maker *m, int x)
+{
+	if (is_float(m))
+		return -1;
+	if (chance(m, 60))
+		x = new_input(m, (int64_t[]){ 1, draw(m, 2, 5), draw(m, 3, 30), draw(m, 3, 30) });
+	return transpose(m, x, 4, chance(m, 70) ? (int[]){ 0, 2, 3, 1 } : (int[]){ 0, 3, 1, 2 });
+}
+
 static int make_softmax(struct maker *m, int x)
 {
 	weft_attr a = { .tfl_softmax = { .x_scale = 0.1f, .beta = 1 } };
@@ -1027,6 +1081,7 @@ static const struct { int (*make)(struct maker *, int); int weight; bool heavy; 
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
 	{ make_byte_function, 3, false }, { make_gate, 12, true },
 	{ make_swish, 4, false }, { make_every_second, 4, true }, { make_padded_maximum, 3, true },
+	{ make_shuffle, 4, true }, { make_apart, 4, false },
 };
 
 static int one_operator(struct maker *m, bool heavy)
@@ -1035,7 +1090,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 135), k = 0;
+		int at = (int)draw(m, 0, 143), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);

@@ -67,6 +67,25 @@ static void long_dimensions(void **state)
 	}
 }
 
+/* Matrices that the array turns: small ones, few long rows, and such as leave columns over. */
+static void turned_matrices(void **state)
+{
+	static const struct { int64_t n, rows, columns; } all[] = {
+		{ 40, 2, 24 }, { 33, 3, 58 }, { 1, 3, 61 }, { 1, 3, 1021 }, { 1, 2, 4096 }, { 200, 4, 7 }, { 1, 14, 331 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof all / sizeof *all; i++) {
+		int64_t n = all[i / 2].n, rows = all[i / 2].rows, columns = all[i / 2].columns;
+		weft_dtype type = i % 2 ? WEFT_INT16 : WEFT_INT8;
+		weft_attr perm = { .perm = { { 0, 2, 1 } } };
+
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(one(WEFT_OP_TRANSPOSE, &perm, shape(type, SHAPE(n, rows, columns)), none,
+			                     shape(type, SHAPE(n, columns, rows)), 200, configs[k]), n * rows * columns);
+	}
+}
+
 static void folds(void **state)
 {
 	weft_attr first = { .axis = { 0 } }, last = { .axis = { 1 } };
@@ -168,7 +187,7 @@ static void transposed_constant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_dimensions), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(high_ranks),
+		cmocka_unit_test(long_dimensions), cmocka_unit_test(turned_matrices), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(high_ranks),
 		cmocka_unit_test(transposed_constant),
 	};
 

@@ -76,6 +76,8 @@ struct node_weights {
 	int bias;              /* constant tensor, or -1 */
 	int w_zp;              /* zero point of the weights */
 	struct wview wv;       /* where they lie in their tensor */
+	int turn_rows, turn_columns;   /* WEIGHTS_ONE: one weight of each output channel, which turns a matrix of so many rows and
+	                        * columns, the elements of a window, on its side; 0: all are 1 */
 	bool w_computed;       /* they are computed as the program runs, and lie packed in storage z.root */
 	bool rec_computed;     /* w_computed: so are the records, which lie before them */
 	bool w_int4;           /* two weights in a byte of memory, widened as they are loaded */

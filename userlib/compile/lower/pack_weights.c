@@ -163,6 +163,19 @@ static void side_word(const struct cc *cc, const struct node *nd, const uint8_t 
 }
 
 /*
+ * Set the weights at k, up to N, of a node that turns a matrix (wt.turn_rows): element q of a window, which lies in
+ * row q / columns of the matrix, becomes output channel row + rows * column. Other places stay as they are.
+ */
+static void turned_word(const struct cc *cc, const struct node *nd, struct word_at k, uint8_t *word)
+{
+	for (int64_t i = 0; i < min64(cc->n, nd->wt.run_len - k.j); i++) {
+		int64_t q = k.run * nd->wt.run_len + k.j + i;
+		if (q / nd->wt.turn_columns + q % nd->wt.turn_columns * nd->wt.turn_rows == k.oc)
+			word[i] = 1;
+	}
+}
+
+/*
  * Copy up to N weights of a convolution, those at k, from tensor w to `word`, whichever way they lie in w.
  * Places without a weight stay as they are.
  */
@@ -170,6 +183,10 @@ static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t 
 {
 	int64_t len = min64(cc->n, nd->wt.run_len - k.j);
 
+	if (nd->wt.turn_columns) {
+		turned_word(cc, nd, k, word);
+		return;
+	}
 	if (nd->wt.wv.on) {
 		viewed_word(cc, nd, w, k, word);
 		return;

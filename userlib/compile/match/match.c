@@ -525,10 +525,26 @@ static int match_islands(struct cc *cc)
 }
 
 /*
+ * The tensor that operator i needs as its operand k: of a CONCAT that match_concat() will take, and whose operand a
+ * SLICE makes that can be read in place, the SLICE's operand; else the operand.
+ */
+static int read_in_place(const struct cc *cc, int i, int k)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int t = o->in[k], slice = made_by(cc, t, WEFT_OP_SLICE);
+	struct view v;
+
+	if (o->op != WEFT_OP_CONCAT || slice < 0 || cc->ops[slice].state != OP_TODO || cc->ops[i].forbidden ||
+	    !npu_type(cc, type_of(cc, o->out[0])) || cc->g->tensors[o->out[0]].t.rank > 4 || !slice_view(cc, slice, &v))
+		return t;
+	return cc->g->ops[slice].in[0];
+}
+
+/*
  * Make operator i a loop nest by match_alu() if needed[] is set for a result of it, nothing has taken it
  * yet and it is not forbidden. needed[t] is then set for all tensors t that the new nodes read. An operator
  * that is wanted but ends in no node, such as an alias or one that the host runs, sets needed[] for all its
- * operands. Operators that are not wanted or are already in a node are left alone. Returns 1 if it has
+ * operands, or what they are parts of (read_in_place()). Operators that are not wanted or are already in a node are left alone. Returns 1 if it has
  * become a node, 0 if not, or a negative errno.
  */
 static int match_needed(struct cc *cc, int i, bool *needed)
@@ -541,7 +557,7 @@ static int match_needed(struct cc *cc, int i, bool *needed)
 	int err = cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden ? match_alu(cc, i) : 0;
 	cc_need_operands(cc, nodes, needed);
 	for (int k = 0; k < o->n_in && cc->ops[i].state != OP_NODE; k++)
-		needed[o->in[k]] = true;
+		needed[read_in_place(cc, i, k)] = true;
 	return err;
 }
 

@@ -50,11 +50,127 @@ static int slice(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match TRANSPOSE i as a copy that reads its operand with permuted steps. Returns 1 or -ENOMEM. */
+/* Rows of a matrix that the array turns, and pixels along rows or columns of a node that does so, are at most so many. Not
+ * measured. */
+#define TURN_ROWS  64
+#define TURN_WIDTH 16384
+
+/* A transposition of `n` matrices of rows x columns elements, which lie one behind the other. */
+struct turn { int64_t n, rows, columns; };
+
+/*
+ * Does TRANSPOSE i do nothing but turn matrices of two neighbouring (joint) dimensions, the innermost ones? Sets *t then.
+ */
+static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
+{
+	const weft_tensor *x = tensor(cc, cc->g->ops[i].in[0]);
+	const struct weft_attr_perm *a = &cc->g->ops[i].attr.perm;
+	int kept[WEFT_MAX_RANK], n = 0, same = 0, first = 0;
+
+	/* Dimensions of one element do not count. */
+	for (int d = 0; d < x->rank; d++)
+		if (x->dim[a->perm[d]] > 1)
+			kept[n++] = a->perm[d];
+	while (same < n && (same ? kept[same] > kept[same - 1] : true)) {
+		bool least = true;
+		for (int d = same + 1; d < n; d++)
+			least &= kept[d] > kept[same];
+		if (!least)
+			break;
+		same++;
+	}
+	if (same == n)
+		return false;
+	*t = (struct turn){ 1, 1, 1 };
+	for (int d = 0; d < same; d++)
+		t->n *= x->dim[kept[d]];
+	/* What is left: columns in order, then rows in order, all of which come first in the operand. */
+	for (first = same; first + 1 < n && kept[first + 1] > kept[first]; first++)
+		t->columns *= x->dim[kept[first]];
+	t->columns *= x->dim[kept[first]];
+	for (int d = first + 1; d < n; d++) {
+		t->rows *= x->dim[kept[d]];
+		if (kept[d] > kept[same] || (d > first + 1 && kept[d] < kept[d - 1]))
+			return false;
+	}
+	return true;
+}
+
+/* Cycles of the array for a transposition of which each job of it turns `m` columns of all rows at once. */
+static int64_t turn_cycles(const struct cc *cc, const struct turn *t, int64_t m)
+{
+	return round_up(t->n * t->columns / m, cc->n) * ceil_div(t->rows * m, cc->n) * t->rows * ceil_div(m, cc->n);
+}
+
+/*
+ * Add the convolution that turns columns [first, first + m * count) of all matrices *t of TRANSPOSE i. Rows of a matrix are
+ * rows of the input, its kernel and its stride are t->rows of them, and m columns are a pixel. Returns 1 or -ENOMEM.
+ */
+static int add_turn(struct cc *cc, int i, const struct turn *t, int64_t first, int64_t count, int64_t m)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct node *nd = new_node(cc, NODE_CONV, i, i);
+
+	if (!nd)
+		return -ENOMEM;
+	const struct view *x = &cc->ten[o->in[0]].v;
+	int64_t elem = view_elem(x), to = first * t->rows * elem;
+	nd->x = view_reshape(x, 1, t->rows * t->n, count, m);
+	nd->x.step[1] = t->columns * elem;
+	nd->x.off += first * elem;
+	nd->x_t = o->in[0];
+	nd->y = view_reshape(&nd->y, 1, t->n, count, t->rows * m);
+	nd->dbg = view_reshape(&nd->dbg, 1, t->n, count, t->rows * m);
+	nd->y.off += to;
+	nd->dbg.off += to;
+	nd->win.kh = nd->win.sy = (int)t->rows;
+	nd->conv.part = true;
+	nd->wt.w = WEIGHTS_ONE;
+	nd->wt.turn_rows = (int)t->rows;
+	nd->wt.turn_columns = (int)m;
+	return 1;
+}
+
+/*
+ * Match TRANSPOSE i of int8 or int16 as convolutions of one weight for each channel, where the array is faster than the alu:
+ * many small matrices, as of a channel shuffle, or few long rows, as of an image whose channels lie apart. Returns 1 if it
+ * was matched, 0 if not, or -ENOMEM.
+ */
+static int turn_on_array(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct view *x = &cc->ten[o->in[0]].v, *y = &cc->ten[o->out[0]].v;
+	int64_t n = cc->n, best = 1;
+	struct turn t;
+
+	if (cc->o->no_fuse || !npu_int(cc, type_of(cc, o->in[0])) || !turns_matrices(cc, i, &t) || !view_is_dense(x) || !view_is_dense(y) ||
+	    cc->g->tensors[x->root].t.data || t.rows > TURN_ROWS || t.n * t.rows > TURN_WIDTH)
+		return 0;
+	for (int64_t m = 2; m <= min64(t.columns, 2 * n); m++)
+		if (t.columns % m == 0 && turn_cycles(cc, &t, m) < turn_cycles(cc, &t, best))
+			best = m;
+	/* A single matrix may leave a few columns over. */
+	if (t.n == 1 && t.columns > n && turn_cycles(cc, &t, n) < turn_cycles(cc, &t, best))
+		best = n;
+	int64_t count = t.columns / best, rest = t.columns % best;
+	if (turn_cycles(cc, &t, best) >= t.n * t.rows * t.columns * view_elem(x) || count > TURN_WIDTH)
+		return 0;
+	int err = add_turn(cc, i, &t, 0, count, best);
+	return err > 0 && rest ? add_turn(cc, i, &t, count * best, 1, rest) : err;
+}
+
+/*
+ * Match TRANSPOSE i by the array (turn_on_array()), or as a copy that reads its operand with permuted steps. Returns 1 or
+ * -ENOMEM.
+ */
 static int transpose(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	int64_t x[WEFT_MAX_RANK];
+	int err = turn_on_array(cc, i);
+
+	if (err)
+		return err;
 	struct loop_nest s = move(cc, i, x);
 
 	for (int d = 0; d < s.n_dims; d++)

@@ -361,12 +361,14 @@ struct weft_segments {
  * the caller may hold a lock that the library needs.
  *
  * @param outputs  Data that is not NULL is memory for the output's values; other data is allocated here
- *                 and freed by weft_tensor_release(). Set on success and on -EBADMSG.
+ *                 and freed by weft_tensor_release(). Set on success and on -EBADMSG; after another
+ *                 failure, which may come when they are made already, some or all may be set too, and
+ *                 are the caller's.
  * @param[out] n_segments  How many segments there were; 0 after a failure other than -EBADMSG.
  * @param[out] report  The report, on success and on -EBADMSG, which weft_report_free() frees;
  *                     otherwise, and with segments->dir, *report is NULL.
  * @return as weft_session_run(); also -EIO: a file cannot be written, or a segment did not run;
- *         -EINVAL: a network with variables, or a session on another device
+ *         -EINVAL: a network with variables, or a session on another device or over cards
  */
 WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                               const struct weft_segments *segments, int *n_segments, struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));

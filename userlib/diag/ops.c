@@ -9,7 +9,8 @@
 /*
  * Fills the fields of the post unit in a command for a dense result of w by h pixels of c channels at
  * scratchpad address out, in arithmetic mode `mode` (0 int8, 1 int16x8, 2 float8 with fp16 results).
- * Scales are 1 and limits as wide as the type, so that values do not change.
+ * Multipliers with their shifts make a scale of 1 (in float8 mode, which does not scale so, multipliers
+ * are 0) and limits are as wide as the type, so that values do not change.
  */
 static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, uint32_t h, uint32_t c)
 {

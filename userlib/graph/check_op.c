@@ -300,7 +300,8 @@ static int check_pool(const struct weft_check *c)
  * Checks MATMUL and PopXL's scaled product, [N,H,C] by [N,C,W] into [N,H,W]: rank 3; both operands of
  * one type (int8, int16, fp16, bf16, fp32), or each any float8; the result int32 for int8, int48 for
  * int16, fp16 for float8, fp32 for floats (for fp16 also fp16); and the attributes' limits and zero
- * points. Returns 0, or -EINVAL with one line in c->msg.
+ * points. The scaled product takes FNUZ float8 types only, and a log2_scale of one int32 element,
+ * -32..31 if it is constant. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_matmul(const struct weft_check *c)
 {

@@ -85,8 +85,8 @@ void weft_crew_free(struct weft_crew *c);
 /**
  * End each waiting run that no thread may run: all cards that are left have failed with it, or none is
  * left. It keeps the status and message of the card that failed last, if a card is left; otherwise, or
- * if it has no status, it gets -ENODEV and a message with the reason of the last lost card. Called with
- * the lock held.
+ * if it has no status, it gets -ENODEV and a message with the reason of the lost card of the highest
+ * number. Called with the lock held.
  */
 void weft_crew_settle(struct weft_crew *c);
 

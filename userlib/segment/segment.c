@@ -374,8 +374,9 @@ static bool point_ok(const weft_program *p, const struct weft_point *at)
 /*
  * Sets the device's arena and the host's tensors to the state in which segment g begins, and s->from
  * and s->to to the part of the program that it runs. The scratchpad is only restored if the segment
- * begins within a step. Returns 0; -EINVAL if sizes or points of the checkpoint do not fit its program,
- * or its tensors the graph; -ENOMEM; or the device's negative errno; with one line in msg.
+ * begins within a step. Returns 0; -EINVAL if sizes or points of the checkpoint do not fit its program
+ * or it does not end behind its beginning (then nothing is changed), or if its tensors do not fit the
+ * graph; -ENOMEM; or the device's negative errno; with one line in msg.
  */
 static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 {

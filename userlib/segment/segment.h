@@ -65,8 +65,8 @@ struct weft_segment_part {
 };
 
 /**
- * Run one segment of the program net->loaded on a device of its own, from the state g->from, whose
- * scratchpad is zeros at each step's beginning.
+ * Run one segment of the program net->loaded on a device of its own, from the state g->from. The
+ * scratchpad is filled with zeros at the beginning of each step.
  * @param given  The session's options; configuration, memory profile and check are the segment's.
  * @param part   NULL: compare the end, leave no result. Its room is the session's from then on if the
  *               session could be opened.
@@ -118,8 +118,9 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
 
 /**
  * Choose points that cut the program into at most n parts, which simulators that start them as the
- * model comes to them end at about the same time. A point may lie between two steps or between any two
- * commands, but not where the array keeps sums for the next one.
+ * model comes to them end at about the same time. A point lies between two steps, or in an NPU step
+ * behind a command that is no load and no conv whose sums stay in the array for the next one, but not
+ * behind the last two commands of the step.
  * @param golden  All of golden is made before any but the first part begins.
  * @param points  Room for n + 1: points[0] is the program's start, the one behind the last part its
  *                end.

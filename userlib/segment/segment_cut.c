@@ -333,9 +333,11 @@ static bool may_cut(const struct weft_cmd *c)
 }
 
 /*
- * Goes through the commands of an NPU step, with the work up to each (added to k->side), and offers the
- * places where it may be cut, operator by operator, at each operator's last command but loads; not
- * behind the last two commands. Returns 0 or -ENOMEM.
+ * Goes through the commands of an NPU step but its last two, adds the device's work of each to k->side,
+ * and offers each place behind a command where may_cut() allows it, with the work up to there. Commands
+ * are taken in spans that end with an operator's last command but loads; the cycles between two such
+ * ends are spread over the span by the work beside them. Nothing is offered behind the last such
+ * command. A command that cannot be decoded ends the walk. Returns 0 or -ENOMEM.
  */
 static int cut_step(struct walk *k, int i_step)
 {

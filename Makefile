@@ -217,7 +217,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench bench-zoo conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist deb clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -276,6 +276,10 @@ endef
 ## bench: measure cycles and simulation speed; drawn in build/bench.html
 bench: all
 	$(Q)O=$(O) tools/bench.sh
+
+## bench-zoo: the same of networks that nothing was tuned on, which TensorFlow from PyPI writes; WEFT_ZOO=FOLDER takes others
+bench-zoo: all
+	$(Q)O=$(O) tools/bench_zoo.sh
 
 ## conformance: run TOSA's vectors and write docs/CONFORMANCE.md
 conformance: $(O)/weft

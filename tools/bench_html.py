@@ -423,12 +423,20 @@ def page(bench):
                 STYLE, "\n".join(body)))
 
 
+def without_folded(bench):
+    """The same with the multiplications alone that are done: those of folded channels are none of the device's."""
+    for net in bench["networks"]:
+        for entry in [net] + net.get("ops", []):
+            entry["macs"] = entry.get("macs", 0) - entry.get("folded_macs", 0)
+    return bench
+
+
 def main(arguments):
     if len(arguments) != 2:
         sys.exit("usage: bench_html.py BENCH.json PAGE.html")
     try:
         with open(arguments[0], encoding="utf-8") as f:
-            text_of_page = page(json.load(f))
+            text_of_page = page(without_folded(json.load(f)))
     except (OSError, ValueError, KeyError) as e:
         sys.exit("bench_html.py: %s: %s" % (arguments[0], e if not isinstance(e, KeyError) else "no field %s" % e))
     with open(arguments[1] + ".part", "w", encoding="utf-8") as f:

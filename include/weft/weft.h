@@ -293,6 +293,7 @@ struct weft_op_report {
 	 */
 	double host_ms;
 	uint64_t dram_read_bytes, dram_write_bytes;    /* bytes that its loads and stores moved */
+	uint64_t macs_folded;      /* multiplications among macs that nothing does, since their channels are folded */
 };
 
 /* The first element that differs from golden. */
@@ -313,7 +314,8 @@ struct weft_report {
 	uint64_t estimate;         /* the cycles that the compiler expects in the session's memory profile */
 	uint64_t macs;             /* multiplications of operators on the NPU (on golden: of all operators) */
 	double host_ms;            /* sum of all operators' host_ms that are known */
-	double utilization;        /* macs / (cycles * multiplications of the configuration in a cycle); 0 without cycles */
+	/* (macs - macs_folded) / (cycles * multiplications of the configuration in a cycle); 0 without cycles */
+	double utilization;
 	bool checked;              /* tensors were compared with golden: */
 	uint64_t tensors, elements, mismatches;    /* tensors compared as a whole, elements compared, elements that differ */
 	struct weft_mismatch first;    /* the first difference */
@@ -332,11 +334,11 @@ struct weft_report {
 	const char **switches;
 	int n_switches;
 	/*
-	 * Channels of all convolutions' results, and how many of them no step makes: constants, which later biases
-	 * hold, and channels that nothing reads. `macs` counts their multiplications all the same, as the network
-	 * states them, so utilization can exceed 1. A comparison with golden looks at the channels that are made.
+	 * Channels of all convolutions' results, and how many of them no step makes (they are folded): constants, which
+	 * later biases hold, and channels that nothing reads. A comparison with golden looks at those that are made.
+	 * macs counts their multiplications all the same, as the network states them; macs_folded is how many these are.
 	 */
-	uint64_t channels, folded;
+	uint64_t channels, folded, macs_folded;
 };
 
 /* How weft_session_run_segments() runs segments. */

@@ -26,7 +26,7 @@ static double op_utilization(const struct weft_session_options *o, const struct 
 {
 	const struct weft_config *c = weft_config_find(o->config);
 
-	return r->cycles && c ? (double)r->macs / ((double)r->cycles * c->n * c->n) : 0;
+	return r->cycles && c ? (double)(r->macs - r->macs_folded) / ((double)r->cycles * c->n * c->n) : 0;
 }
 
 static cJSON *json_first(const struct weft_report *r)
@@ -67,6 +67,7 @@ static cJSON *json_op(const struct weft_session_options *o, const struct weft_op
 	else
 		cJSON_AddNumberToObject(j, "host_ms", r->host_ms);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
+	cJSON_AddNumberToObject(j, "folded_macs", (double)r->macs_folded);
 	cJSON_AddNumberToObject(j, "utilization", op_utilization(o, r));
 	cJSON_AddNumberToObject(j, "dram_read_bytes", (double)r->dram_read_bytes);
 	cJSON_AddNumberToObject(j, "dram_write_bytes", (double)r->dram_write_bytes);
@@ -128,6 +129,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
 	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
+	cJSON_AddNumberToObject(j, "folded_macs", (double)r->macs_folded);
 	cJSON_AddNumberToObject(j, "utilization", r->utilization);
 	cJSON_AddNumberToObject(j, "channels", (double)r->channels);
 	cJSON_AddNumberToObject(j, "folded_channels", (double)r->folded);

@@ -139,6 +139,30 @@ static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 	r->host_ms = ms < 0 || r->host_ms < 0 ? -1 : r->host_ms + ms;
 }
 
+/* The part of the channels of tensor t of program p that is computed, 0 to 1. */
+static double part_made(const weft_program *p, int t)
+{
+	const weft_tensor *x = &p->graph->tensors[t].t;
+
+	return p->tensors[t].folded ? 1 - p->tensors[t].folded / (double)x->dim[x->rank - 1] : 1;
+}
+
+/*
+ * Returns how many multiplications of operator i of program p nothing does, because they belong to folded
+ * channels of its result or, of a CONV2D, of its operand.
+ */
+static uint64_t folded_macs(const weft_program *p, int i)
+{
+	const struct weft_gop *o = &p->graph->ops[i];
+	double part = 1;
+
+	if (o->op == WEFT_OP_CONV2D || o->op == WEFT_OP_DEPTHWISE_CONV2D)
+		part = part_made(p, o->out[0]);
+	if (o->op == WEFT_OP_CONV2D)
+		part *= part_made(p, o->in[0]);
+	return p->ops[i].macs - (uint64_t)((double)p->ops[i].macs * part + 0.5);
+}
+
 /*
  * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the operators'
  * names joined by "+"; the name of the last operator's output; unit; the reason that rank_reason()
@@ -167,6 +191,7 @@ static int fill(struct weft_op_report *r, const weft_session *s, int *group, int
 			continue;
 		n++;
 		r->macs += p->ops[i].macs;
+		r->macs_folded += folded_macs(p, i);
 		add_host(r, p, i);
 		if (s->measure) {
 			r->dram_read_bytes += s->measure[i].rd_bytes;
@@ -280,6 +305,7 @@ struct weft_report *weft_report_new(const weft_session *s)
 	for (int i = 0; i < g->n_ops; i++) {
 		if (s->p->ops[i].unit == WEFT_ON_NPU || (s->measure && s->o.device == WEFT_DEVICE_GOLDEN))
 			r->macs += s->p->ops[i].macs;
+		r->macs_folded += folded_macs(s->p, i);
 		r->macs_all += s->p->ops[i].macs;
 	}
 	count_channels(r, s->p);

@@ -836,7 +836,7 @@ struct weft_report *weft_session_report(weft_session *s)
 	if (!r)
 		return NULL;
 	r->cycles = s->cycles_before;
-	r->utilization = r->cycles ? (double)r->macs / ((double)r->cycles * per_cycle) : 0;
+	r->utilization = r->cycles ? (double)(r->macs - r->macs_folded) / ((double)r->cycles * per_cycle) : 0;
 	r->counters = s->counters;
 	r->seconds = s->seconds;
 	r->cpu_seconds = s->cpu_seconds;

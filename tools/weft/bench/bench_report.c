@@ -40,7 +40,7 @@ void bench_print(const struct bench_targets *t, const char *model, const struct 
 	int best = bench_best_peer(t, l, (uint32_t)macs_per_cycle(o));
 
 	printf("%-34s %-5s %10llu %12llu %10llu %6.1f%% %8.2f", base_name(model), memory_name(o),
-	       (unsigned long long)r->cycles, (unsigned long long)r->macs, (unsigned long long)(r->macs / macs_per_cycle(o)),
+	       (unsigned long long)r->cycles, (unsigned long long)r->macs, (unsigned long long)((r->macs - r->macs_folded) / macs_per_cycle(o)),
 	       100 * r->utilization, simulation_rate(r) * 1e-6);
 	if (l && l->target > 0)
 		printf(" %10.0f %-7s", l->target, (double)r->cycles <= l->target ? "met" : "missed");
@@ -84,7 +84,8 @@ cJSON *bench_json(const struct bench_targets *t, const char *model, const struct
 	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
 	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
-	cJSON_AddNumberToObject(j, "bound", (double)(r->macs / peak));
+	cJSON_AddNumberToObject(j, "folded_macs", (double)r->macs_folded);
+	cJSON_AddNumberToObject(j, "bound", (double)((r->macs - r->macs_folded) / peak));
 	cJSON_AddNumberToObject(j, "utilization", r->utilization);
 	add_targets(j, t, l, (uint32_t)peak);
 	cJSON_AddNumberToObject(j, "dram_read_bytes", r->counters.rd_bytes);

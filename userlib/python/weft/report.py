@@ -58,6 +58,7 @@ class Report:
     switches: List[str]   #: tensors that the NPU makes and the host reads, or the other way round
     channels: int         #: of all convolutions' results
     folded: int           #: channels of these that no step makes, since nothing needs them
+    macs_folded: int      #: multiplications among macs that nothing does for that reason
     ops: List[OperatorReport]
 
     def to_pandas(self) -> Any:
@@ -86,7 +87,7 @@ def take(r: Any) -> Optional[Report]:
                     checked=bool(r.checked), tensors=r.tensors, elements=r.elements, mismatches=r.mismatches, first=first,
                     seconds=r.seconds, sim_cycles=r.sim_cycles,
                     macs_all=r.macs_all, npu_cycles=r.npu_cycles, switches=[text(r.switches[i]) for i in range(r.n_switches)],
-                    channels=r.channels, folded=r.folded,
+                    channels=r.channels, folded=r.folded, macs_folded=r.macs_folded,
                     ops=[_operator(r.ops[i]) for i in range(r.n_ops)])
     lib.weft_report_free(r)
     return report

@@ -86,6 +86,20 @@ static void data(void **state)
 	}
 }
 
+/* ONNX's own node tests, as the newest wheel that ships them has them. */
+static void node_tests(void **state)
+{
+	char venv[512];
+
+	(void)state;
+	if (test_level() < 2) {
+		printf("node_tests: 1653 models take minutes: make test-full\n");
+		skip();
+	}
+	test_venv(venv, sizeof(venv), "ort-node", "numpy pytest sympy onnx==1.20.0 onnxruntime==1.31.*");
+	python_tests(venv, "test_node.py", "");
+}
+
 /* A thousand sessions leave less than 1 MiB more behind than they do without the provider. */
 static void memory(void **state)
 {
@@ -111,7 +125,7 @@ static void exports(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(provider), cmocka_unit_test(context), cmocka_unit_test(wheel), cmocka_unit_test(data), cmocka_unit_test(memory),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(provider), cmocka_unit_test(context), cmocka_unit_test(wheel), cmocka_unit_test(data), cmocka_unit_test(node_tests), cmocka_unit_test(memory),
 	                                    cmocka_unit_test(exports) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

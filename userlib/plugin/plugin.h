@@ -39,8 +39,9 @@ int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key
 
 /*
  * A device on which several parts run, one at a time, since a card cannot be opened twice; or several
- * cards, among which the runs of all parts are divided. It is
- * opened with the first part and closed when plugin_leave() was called and its parts are closed.
+ * cards, among which the runs of all parts are divided. It is opened with the first part and closed when
+ * plugin_leave() was called and its parts are closed. Cards that are open in this process are shared by
+ * all who name them with the same words and want the same configuration.
  */
 struct plugin_device;
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <weft/cards.h>
 
@@ -16,7 +17,18 @@ struct plugin_device {
 	weft_cards *cards;         /* NULL: one device */
 	pthread_mutex_t lock;      /* of one device: held by the part that runs, or is opened or closed */
 	atomic_int users;          /* parts, and who opens them */
+	/* Of a card or cards, which lie in the list `cards_open`: */
+	struct plugin_device *next;
+	char usb[PLUGIN_PATH], config[16];     /* what they were opened with */
+	atomic_bool lost;          /* none is left: the next one who wants these cards opens them anew */
 };
+
+/*
+ * The cards that this process has open: a card is opened once, and all who name it with the same words share
+ * it, also the sessions of a runtime that know nothing of each other.
+ */
+static struct plugin_device *cards_open;
+static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Waits until nobody else runs on the device; runs on several cards wait for one another by themselves. */
 static void occupy(struct plugin_device *d)
@@ -32,13 +44,25 @@ static void release(struct plugin_device *d)
 		pthread_mutex_unlock(&d->lock);
 }
 
+/* Returns the open card or cards that the options name, with one more user; NULL: there are none. Called with cards_lock held. */
+static struct plugin_device *find_cards(const struct plugin_options *p)
+{
+	struct plugin_device *d = cards_open;
+
+	while (d && (strcmp(d->usb, p->usb) || strcmp(d->config, p->config) || atomic_load(&d->lost)))
+		d = d->next;
+	if (d)
+		atomic_fetch_add(&d->users, 1);
+	return d;
+}
+
 /*
  * Opens the device that the part's options name: kind, configuration, card, samples if a profile is
  * wanted, and for RTL with a check the comparison with the model. For golden, no device is opened and its
  * dev is NULL. Sets *out to it, with one user: the caller, who gives it to plugin_leave(). Returns 0,
  * -ENOMEM, or as weft_dev_open(), with one line in msg and *out unchanged.
  */
-static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
+static int open_new(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	const struct plugin_options *p = &part->options;
@@ -61,16 +85,59 @@ static int open_device(const struct plugin_part *part, struct plugin_device **ou
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	atomic_init(&d->users, 1);
+	atomic_init(&d->lost, false);
+	strcpy(d->usb, p->usb);
+	strcpy(d->config, p->config);
 	*out = d;
 	return 0;
 }
 
+/* open_new(), but for cards that this process has open already, which are shared. */
+static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
+{
+	const struct plugin_options *p = &part->options;
+
+	if (p->device != WEFT_DEVICE_USB)
+		return open_new(part, out, msg);
+	pthread_mutex_lock(&cards_lock);
+	struct plugin_device *d = find_cards(p);
+	int err = d ? 0 : open_new(part, &d, msg);
+	if (!err && atomic_load(&d->users) == 1) {
+		d->next = cards_open;
+		cards_open = d;
+	}
+	pthread_mutex_unlock(&cards_lock);
+	*out = err ? *out : d;
+	return err;
+}
+
+/* Takes one user off a device, and the device out of the list if it was the last one. Says whether it was. */
+static bool take_off(struct plugin_device *d)
+{
+	struct plugin_device **at = &cards_open;
+
+	if (atomic_fetch_sub(&d->users, 1) > 1)
+		return false;
+	while (*at && *at != d)
+		at = &(*at)->next;
+	if (*at)
+		*at = d->next;
+	return true;
+}
+
 void plugin_leave(struct plugin_device *d)
 {
-	if (!d || atomic_fetch_sub(&d->users, 1) > 1)
+	if (!d)
 		return;
+	/* Who wants these cards meanwhile finds them closed, not being closed. */
+	pthread_mutex_lock(&cards_lock);
+	if (!take_off(d)) {
+		pthread_mutex_unlock(&cards_lock);
+		return;
+	}
 	weft_cards_close(d->cards);
 	weft_dev_close(d->dev);
+	pthread_mutex_unlock(&cards_lock);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 	/* What compiling and the simulated memory took lies between the runtime's own allocations, and would stay resident. */
@@ -169,6 +236,8 @@ int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const 
 	int err = weft_session_run_into(part->session, inputs, outputs, &r, msg);
 	release(part->device);
 
+	if (err == -ENODEV)
+		atomic_store(&part->device->lost, true);
 	if (err == -EBADMSG && r)
 		say_mismatch(r, msg);
 	weft_report_free(r);

@@ -191,6 +191,23 @@ def test_several_parts_run_on_one_card(capfd):
             s.run(None, x)
 
 
+def test_sessions_share_a_card():
+    """Two sessions of a process that name the same card; it is free when both are gone."""
+    model, x = two_parts(), {"x": image(3, SHAPE)}
+    want = processor(model).run(None, x)[0].tobytes()
+    with tempfile.TemporaryDirectory() as folder, card(folder) as (device, process):
+        for _ in range(2):
+            both = [session(model, device=device), session(model, device=device)]
+            assert [s.run(None, x)[0].tobytes() for s in both] == [want, want]
+            del both[0]
+            assert both[0].run(None, x)[0].tobytes() == want
+            del both
+        s = session(model, device=device)
+        pull(process)
+        with pytest.raises(Exception, match=NAME):
+            s.run(None, x)
+
+
 def test_several_cards(capfd):
     """Threads share a session's cards. One is pulled in the middle: no answer is wrong, none is lost."""
     model, plain = two_parts(), processor(two_parts())

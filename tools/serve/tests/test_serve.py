@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MLServer with two networks on two simulated cards, one of which is killed in the middle.
+
+WEFT_BUILD and WEFT_MODELS as for userlib/ort/tests; WEFT_REQUESTS is the number of requests.
+"""
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+import tritonclient.grpc
+import tritonclient.http
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../../userlib/plugin/tests"))
+os.environ["WEFT_EP"] = os.path.join(os.environ["WEFT_BUILD"], "libweft_ort_ep.so")
+from card import cards
+
+# Not by weft_serve: mlserver and tritonclient describe the same protocol, and do not go together in one process.
+NAME = "WeftExecutionProvider"
+ort.register_execution_provider_library("weft", os.environ["WEFT_EP"])
+
+MODELS = os.environ["WEFT_MODELS"]
+REQUESTS = int(os.environ.get("WEFT_REQUESTS", "400"))
+NETWORKS = {"qdq": "digits_qdq.onnx", "qlinear": "digits_qlinear.onnx"}
+CLIENTS = 8
+
+
+def provider(path, device):
+    o = ort.SessionOptions()
+    o.add_provider_for_devices([d for d in ort.get_ep_devices() if d.ep_name == NAME], {"device": device})
+    return ort.InferenceSession(path, o, enable_fallback=0)
+
+
+def image(seed, n=1):
+    return np.random.default_rng(seed).random((n, 1, 8, 8), dtype=np.float32)
+
+
+def free_ports(n):
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class Server:
+    """MLServer in a folder with models: name -> (file, parameters)."""
+
+    def __init__(self, folder, models):
+        self.http, self.grpc, metrics = free_ports(3)
+        (folder / "settings.json").write_text(json.dumps({
+            "parallel_workers": 0, "host": "127.0.0.1", "http_port": self.http, "grpc_port": self.grpc, "metrics_port": metrics}))
+        for name, (path, extra) in models.items():
+            (folder / name).mkdir()
+            (folder / name / "model-settings.json").write_text(json.dumps({
+                "name": name, "implementation": "weft_serve.WeftModel", "parameters": {"uri": os.path.abspath(path), "extra": extra}}))
+        self.log = open(folder / "log", "w+")
+        python = os.pathsep.join([os.path.join(HERE, ".."), os.environ.get("PYTHONPATH", "")])
+        self.process = subprocess.Popen([os.path.join(os.path.dirname(sys.executable), "mlserver"), "start", str(folder)], stdout=self.log,
+                                        stderr=subprocess.STDOUT, env=dict(os.environ, PYTHONPATH=python))
+
+    def ready(self):
+        client = tritonclient.http.InferenceServerClient(f"127.0.0.1:{self.http}")
+        for _ in range(1200):
+            assert self.process.poll() is None, self.text()
+            try:
+                if client.is_server_ready():
+                    return self
+            except Exception:
+                pass
+            time.sleep(0.1)
+        raise AssertionError(self.text())
+
+    def text(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def client_of(server, kind):
+    module = tritonclient.http if kind == "http" else tritonclient.grpc
+    return module, module.InferenceServerClient(f"127.0.0.1:{server.http if kind == 'http' else server.grpc}")
+
+
+def ask(module, client, model, x, name, output):
+    given = module.InferInput(name, list(x.shape), "FP32")
+    given.set_data_from_numpy(x, **({"binary_data": False} if module is tritonclient.http else {}))
+    wanted = [module.InferRequestedOutput(output, **({"binary_data": False} if module is tritonclient.http else {}))]
+    return client.infer(model, [given], outputs=wanted).as_numpy(output)
+
+
+def all_requests(n, one, half=None):
+    """Requests 0..n-1 by CLIENTS threads, each with what one() makes; half() is called when half of them have ended. Seconds of each, and of all."""
+    numbers, times, errors = queue.SimpleQueue(), [None] * n, []
+    for i in range(n):
+        numbers.put(i)
+
+    def work():
+        do = one()
+        while True:
+            try:
+                i = numbers.get_nowait()
+            except queue.Empty:
+                return
+            begin = time.monotonic()
+            try:
+                do(i)
+            except Exception as e:
+                errors.append(f"request {i}: {e}")
+            times[i] = time.monotonic() - begin
+            if half and sum(t is not None for t in times) * 2 >= n and once.acquire(blocking=False):
+                half()
+
+    once = threading.Semaphore(1)
+    begin = time.monotonic()
+    threads = [threading.Thread(target=work) for _ in range(CLIENTS)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors, errors[:5]
+    assert None not in times
+    return times, time.monotonic() - begin
+
+
+def say(what, times, all_of_them):
+    times = sorted(times)
+    print(f"{what}: p50 {1e3 * times[len(times) // 2]:.1f} ms, p99 {1e3 * times[len(times) * 99 // 100]:.1f} ms, "
+          f"{len(times) / all_of_them:.0f} requests/s")
+
+
+def test_two_networks_on_two_cards(tmp_path, capfd):
+    paths = {k: os.path.join(MODELS, v) for k, v in NETWORKS.items()}
+    plain = {k: provider(p, "model") for k, p in paths.items()}
+    edges = {k: (s.get_inputs()[0].name, s.get_outputs()[0].name) for k, s in plain.items()}
+    # Both compute the same function, so they get different pictures.
+    order = [(list(paths)[i % 2], i % 97 + 100 * (i % 2)) for i in range(REQUESTS)]
+    want = {(k, seed): plain[k].run(None, {edges[k][0]: image(seed)})[0] for k, seed in set(order)}
+    assert len({y.tobytes() for y in want.values()}) > 150
+
+    def check(i, y):
+        expected = want[order[i]]
+        assert y.dtype == expected.dtype and y.shape == expected.shape and y.tobytes() == expected.tobytes(), f"wrong answer {i}"
+
+    with cards(tmp_path, 2) as (device, processes):
+        direct = {k: provider(p, device) for k, p in paths.items()}
+        n = min(REQUESTS, 1000)
+        times, took = all_requests(n, lambda: lambda i: check(i, direct[order[i][0]].run(None, {edges[order[i][0]][0]: image(order[i][1])})[0]))
+        with capfd.disabled():
+            print()
+            say("the provider itself", times, took)
+        direct.clear()
+        folder = tmp_path / "models"
+        folder.mkdir()
+        server = Server(folder, {k: (p, {"device": device, "threads": CLIENTS}) for k, p in paths.items()})
+        try:
+            server.ready()
+            kinds = queue.SimpleQueue()
+            for i in range(3 * CLIENTS):
+                kinds.put(("http", "grpc")[i % 2])
+
+            def one():
+                module, client = client_of(server, kinds.get())
+                return lambda i: check(i, ask(module, client, order[i][0], image(order[i][1]), *edges[order[i][0]]))
+
+            times, took = all_requests(n, one)
+            with capfd.disabled():
+                say("MLServer, two cards", times, took)
+            times, took = all_requests(REQUESTS, one, half=processes[1].kill)
+            assert processes[1].wait(10) == -signal.SIGKILL
+            with capfd.disabled():
+                say("MLServer, one of them killed in the middle", times, took)
+            # With none left, the protocol's own error has the library's line.
+            processes[0].kill()
+            module, client = client_of(server, "http")
+            with pytest.raises(Exception, match="none of 2 cards is left"):
+                ask(module, client, "qdq", image(0), *edges["qdq"])
+        finally:
+            server.stop()
+
+
+def test_open_batch(tmp_path):
+    """A network whose first dimension is open runs in pieces of `batch`; MLServer puts requests together."""
+    m = onnx.load(os.path.join(MODELS, NETWORKS["qdq"]))
+    for v in list(m.graph.input) + list(m.graph.output):
+        v.type.tensor_type.shape.dim[0].dim_param = "N"
+    del m.graph.value_info[:]
+    onnx.save(m, tmp_path / "open.onnx")
+    plain = ort.InferenceSession(str(tmp_path / "open.onnx"), providers=["CPUExecutionProvider"])
+    name, output = plain.get_inputs()[0].name, plain.get_outputs()[0].name
+    fixed = provider(os.path.join(MODELS, NETWORKS["qdq"]), "model")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    server = Server(folder, {"open": (tmp_path / "open.onnx", {"device": "model", "batch": 4})})
+    path = folder / "open/model-settings.json"
+    settings = json.loads(path.read_text())
+    try:
+        server.ready()
+        module, client = client_of(server, "grpc")
+        for n in 1, 3, 4, 9:
+            y = ask(module, client, "open", image(n, n), name, output)
+            each = [fixed.run(None, {fixed.get_inputs()[0].name: image(n, n)[i:i + 1]})[0] for i in range(n)]
+            assert y.tobytes() == np.concatenate(each).tobytes()
+        assert settings["parameters"]["extra"]["batch"] == 4
+    finally:
+        server.stop()
+
+
+def test_example():
+    """The models of this folder, as README.md starts them."""
+    http, grpc, metrics = free_ports(3)
+    python = os.pathsep.join([os.path.join(HERE, ".."), os.environ.get("PYTHONPATH", "")])
+    env = dict(os.environ, PYTHONPATH=python, MLSERVER_HTTP_PORT=str(http), MLSERVER_GRPC_PORT=str(grpc), MLSERVER_METRICS_PORT=str(metrics))
+    p = subprocess.Popen([os.path.join(os.path.dirname(sys.executable), "mlserver"), "start", os.path.join(HERE, "..")], env=env)
+    client = tritonclient.http.InferenceServerClient(f"127.0.0.1:{http}")
+    try:
+        for _ in range(600):
+            try:
+                if client.is_model_ready("digits"):
+                    break
+            except Exception:
+                pass
+            assert p.poll() is None
+            time.sleep(0.1)
+        s = provider(os.path.join(MODELS, NETWORKS["qdq"]), "model")
+        name, output = s.get_inputs()[0].name, s.get_outputs()[0].name
+        assert ask(tritonclient.http, client, "digits", image(1), name, output).tobytes() == s.run(None, {name: image(1)})[0].tobytes()
+    finally:
+        p.terminate()
+        p.wait(30)
+
+
+def test_bad_settings(tmp_path):
+    for extra, words in [({"colour": "red"}, "there is no parameter colour"), ({"device": "moon"}, 'option device: "moon" is not')]:
+        folder = tmp_path / words[-4:].strip('" ')
+        folder.mkdir()
+        server = Server(folder, {"bad": (os.path.join(MODELS, NETWORKS["qdq"]), extra)})
+        try:
+            for _ in range(600):
+                if words in server.text() or server.process.poll() is not None:
+                    break
+                time.sleep(0.1)
+            assert words in server.text()
+        finally:
+            server.stop()

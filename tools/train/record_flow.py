@@ -117,6 +117,110 @@ def rnn_unrolled():
     return layers((4, 5), lambda L: L.SimpleRNN(6, unroll=True, return_sequences=True), lambda L: L.Dense(3))
 
 
+@net("f32", "f16")
+def volumes():
+    """Convolutions of three dimensions."""
+    return layers((4, 5, 6, 2), lambda L: L.Conv3D(4, 3, strides=(1, 2, 1), padding="same", activation="relu"), lambda L: L.Conv3D(3, 2),
+                  lambda L: L.Conv3DTranspose(2, 3, strides=2, padding="same"), lambda L: L.Conv3DTranspose(2, 2))
+
+
+@net("f32", "f16", "int8")
+def groups():
+    """Convolutions of several groups, of several channels each."""
+    return layers((6, 7, 8), lambda L: L.Conv2D(8, 3, groups=4, padding="same", activation="relu"), lambda L: L.Conv2D(6, 1, groups=2))
+
+
+@net("f32")
+def boxes():
+    """Non-maximum suppression, hard and soft."""
+    import tensorflow as tf
+
+    def f(x, s):
+        b = tf.concat([tf.minimum(x[:, :2], x[:, 2:]), tf.maximum(x[:, :2], x[:, 2:])], 1)
+        i, n = tf.raw_ops.NonMaxSuppressionV4(boxes=b, scores=s, max_output_size=6, iou_threshold=0.3, score_threshold=0.1, pad_to_max_output_size=True)
+        j, t, m = tf.raw_ops.NonMaxSuppressionV5(boxes=x, scores=s, max_output_size=7, iou_threshold=1.0, score_threshold=0.2,
+                                                 soft_nms_sigma=0.5, pad_to_max_output_size=True)
+        return i, n, j, t, m
+    return function(f, ((12, 4), tf.float32), ((12,), tf.float32))
+
+
+# ---- fused recurrent layers, which today's converter does not write any more ----
+
+def layer(net, rng, cells, inputs, outputs, hybrid, coupled=False, peephole=False, project=False, norm=False):
+    """The operands of one LSTM, without its states: weights, peepholes, biases, projection; normalisation."""
+    import numpy as np
+    from record_ops import F32, I8
+
+    def weights(rows, columns=None, of=1.0):
+        dims = [rows] if columns is None else [rows, columns]
+        if hybrid and (columns is not None or of == 0.5):
+            return net.add(I8, dims, (float(np.float32(rng.uniform(0.004, 0.02))), 0), rng.integers(-127, 128, dims))
+        return net.add(F32, dims, data=rng.normal(size=dims) * of)
+    gates = [k for k in range(4) if k or not coupled]
+
+    def each(make):
+        return [make() if k in gates else -1 for k in range(4)]
+    w = each(lambda: weights(cells, inputs)) + each(lambda: weights(cells, outputs))
+    w += [weights(cells, of=0.5) if peephole and (k or not coupled) else -1 for k in range(3)]
+    w += each(lambda: weights(cells))
+    w += [weights(outputs, cells), weights(outputs, of=0.1)] if project else [-1, -1]
+    return w, each(lambda: weights(cells, of=0.9)) if norm else []
+
+
+@net("plain", "coupled", "peephole", "projection", "normalised", "all", "hybrid", "hybrid_all", "asymmetric")
+def fused_lstm(kind):
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(len(kind)), ops.Net()
+    hybrid, every = kind.startswith("hybrid") or kind == "asymmetric", kind.endswith("all")
+    batch, steps, inputs, cells, outputs = 2, 5, 6, 8, 5 if every or kind == "projection" else 8
+    x = n.input(ops.F32, [steps, batch, inputs] if kind == "plain" else [batch, steps, inputs])
+    w, norm = layer(n, rng, cells, inputs, outputs, hybrid, kind in ("coupled", "hybrid_all"), every or kind == "peephole",
+                    every or kind == "projection", every or kind == "normalised")
+    states = [n.add(ops.F32, [batch, outputs], variable=1), n.add(ops.F32, [batch, cells], variable=1)]
+    n.output(ops.F32, [steps, batch, outputs] if kind == "plain" else [batch, steps, outputs])
+    ops.OPS["LSTM"] = (44, 3, 71)
+    return n.file("LSTM", [x] + w + states + norm, {0: ("b", 4), 1: ("f", 0.7 if every else 0.0), 2: ("f", 0.4 if every else 0.0),
+                                                    3: ("b", int(kind == "plain")), 4: ("b", int(kind == "asymmetric"))})
+
+
+@net("merged", "apart", "hybrid")
+def fused_lstm_both_ways(kind):
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(len(kind)), ops.Net()
+    batch = 1 if kind == "merged" else 2    # LiteRT 2.3 reads states beyond their end otherwise
+    x = n.input(ops.F32, [batch, 5, 6])
+    w = layer(n, rng, 5, 6, 5, kind == "hybrid")[0] + layer(n, rng, 5, 6, 5, kind == "hybrid")[0]
+    states = [n.add(ops.F32, [batch, 5], variable=1) for _ in range(4)]
+    for c in (10,) if kind == "merged" else (5, 5):
+        n.output(ops.F32, [batch, 5, c])
+    ops.OPS["LSTM"] = (52, 3, 69)
+    return n.file("LSTM", [x] + w + states + [-1] * 9, {0: ("b", 4), 3: ("b", int(kind == "merged")), 4: ("b", 0)})
+
+
+@net("plain", "relu", "hybrid", "asymmetric", "both_ways", "step")
+def fused_rnn(kind):
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(len(kind)), ops.Net()
+    hybrid, both = kind in ("hybrid", "asymmetric"), kind == "both_ways"
+
+    def weights(*dims):
+        if hybrid and len(dims) == 2:
+            return n.add(ops.I8, list(dims), (0.008, 0), rng.integers(-127, 128, dims))
+        return n.add(ops.F32, list(dims), data=rng.normal(size=dims) * 0.4)
+    x = n.input(ops.F32, [3, 6] if kind == "step" else [3, 4, 6])
+    operands = [x]
+    for c in (5, 5) if both else (5,):
+        operands += [weights(c, 6), weights(c, c), weights(c), n.add(ops.F32, [3, c], variable=1)]
+    n.output(ops.F32, [3, 5] if kind == "step" else [3, 4, 10 if both else 5])
+    code, activation = 24 if kind == "step" else 46 if both else 35, 1 if kind == "relu" else 4
+    ops.OPS["RNN"] = (code, 3 if hybrid else 1, {24: 7, 35: 31, 46: 70}[code])
+    options = {0: ("b", activation), 1: ("b", 0)} if kind == "step" else {0: ("b", 0), 1: ("b", activation), 2: ("b", int(both or kind == "asymmetric"))}
+    return n.file("RNN", operands + ([-1] * 3 if both else []), options)
+
+
 # ---- loops and branches ----
 
 @net("f32", runs=8)
@@ -238,6 +342,24 @@ def stateful():
     return Cell()
 
 
+# ---- a decoder with a cache of keys and values, by decoder.py ----
+
+def decoder(kind, tokens):
+    import decoder as d
+    return d.convert(d.options(["-", "--type", kind, "--tokens", str(tokens), "--layers", "2", "--width", "32", "--heads", "2", "--vocab", "40",
+                                "--context", "12"]))
+
+
+@net("int8", "int16")
+def decoder_prefill(kind):
+    return decoder(kind, 5)
+
+
+@net("int8", "int16")
+def decoder_step(kind):
+    return decoder(kind, 1)
+
+
 # ---- signatures ----
 
 def coder():
@@ -300,8 +422,8 @@ def convert(model, kind):
     return c.convert()
 
 
-def run(file, runs, signature=None):
-    """The case's inputs and outputs, run by run."""
+def run(file, runs, signature=None, anew=False):
+    """The case's inputs and outputs, run by run; anew: layers' states are zero again before each."""
     import numpy as np
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
     try:
@@ -326,6 +448,8 @@ def run(file, runs, signature=None):
             a = np.asarray(a).astype(t)
             it.set_tensor(d["index"], a)
             out += struct.pack("<I", a.nbytes) + a.tobytes()
+        if anew:
+            it.reset_all_variables()
         it.invoke()
         for d in outs:
             a = np.ascontiguousarray(it.get_tensor(d["index"]))
@@ -350,9 +474,9 @@ def one(name, kind, path):
     import tensorflow as tf
     make, _, runs = NETS[name]
     tf.keras.utils.set_random_seed(7)
-    file = convert(make(), kind)
+    file = make(kind) if make.__code__.co_argcount else convert(make(), kind)
     text = (name + "." + kind).encode()
-    Path(path).write_bytes(struct.pack("<H", len(text)) + text + struct.pack("<I", len(file)) + file + run(file, runs, name.partition("_at_")[2]))
+    Path(path).write_bytes(struct.pack("<H", len(text)) + text + struct.pack("<I", len(file)) + file + run(file, runs, name.partition("_at_")[2], name.startswith("fused")))
 
 
 def stored(path):

@@ -152,12 +152,18 @@ int tfl_result(struct tfl_lower *l, int k)
 static int check_results(struct tfl_lower *l)
 {
 	int code = l->op->code;
-	uint32_t most = code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK ? TFL_MAX_PARTS : code == TFL_TOPK ? 2 : 1;
+	uint32_t most = 1;
 
+	if (code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK)
+		most = TFL_MAX_PARTS;
+	else if (code == TFL_NMS_V5)
+		most = 3;
+	else if (code == TFL_TOPK || code == TFL_NMS_V4 || code == TFL_BI_LSTM || code == TFL_BI_RNN)
+		most = 2;
 	if (l->op->out.n >= 1 && l->op->out.n <= most)
 		return tfl_result(l, 0);
-	return tfl_fail(l, -ENOTSUP, "%u results, not 1%s, at byte %zu", (unsigned)l->op->out.n, most > 2 ? "..1024" : most > 1 ? "..2" : "",
-	                l->op->at);
+	return most > 1 ? tfl_fail(l, -ENOTSUP, "%u results, not 1..%u, at byte %zu", (unsigned)l->op->out.n, (unsigned)most, l->op->at) :
+	                  tfl_fail(l, -ENOTSUP, "%u results, not 1, at byte %zu", (unsigned)l->op->out.n, l->op->at);
 }
 
 /*

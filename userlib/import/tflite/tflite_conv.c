@@ -212,9 +212,30 @@ static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 }
 
 /*
+ * Adds a constant with weights w, [OC,KH,KW,IC of a group], for all ic input channels: 0 for those of
+ * other groups, which leaves every sum as it is. Returns the graph tensor, or a negative errno.
+ */
+static int ungrouped(struct tfl_lower *l, int w, int64_t ic)
+{
+	const weft_tensor t = l->g->tensors[w].t;
+	const int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2], each = t.dim[3], per_group = oc / (ic / each);
+	const size_t elem = weft_dtype_bytes(t.dtype);
+	uint8_t *data = tfl_alloc(l, oc * taps * ic, elem);
+
+	if (!data)
+		return l->err;
+	memset(data, 0, (size_t)(oc * taps * ic) * elem);
+	for (int64_t o = 0; o < oc; o++)
+		for (int64_t k = 0; k < taps; k++)
+			memcpy(data + (size_t)((o * taps + k) * ic + o / per_group * each) * elem,
+			       (const uint8_t *)t.data + (size_t)((o * taps + k) * each) * elem, (size_t)each * elem);
+	return tfl_data(l, "weights", t.dtype, 4, (int64_t[]){ oc, t.dim[1], t.dim[2], ic }, data);
+}
+
+/*
  * Emits the CONV_2D c of float32 x, whose weights (operand 1) have shape *w, as the operator's
- * result. Returns the result's tensor, -ENOTSUP if there are groups of several input channels each,
- * or another negative errno.
+ * result; groups become depthwise if each has one channel, else zeros among the weights. Returns the
+ * result's tensor, or a negative errno.
  */
 static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const weft_tensor *w)
 {
@@ -225,8 +246,10 @@ static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const wef
 		return iw < 0 ? iw : x;
 	if (w->dim[3] == ic)
 		return real_operator(l, c, WEFT_OP_CONV2D, x, iw, oc);
-	if (w->dim[3] != 1)
-		return tfl_fail(l, -ENOTSUP, "groups of %lld channels in float32", (long long)w->dim[3]);
+	if (w->dim[3] != 1) {
+		iw = ungrouped(l, iw, ic);
+		return iw < 0 ? iw : real_operator(l, c, WEFT_OP_CONV2D, x, iw, oc);
+	}
 	int dw = depthwise_order(l, iw, ic);
 	return dw < 0 ? dw : real_operator(l, c, WEFT_OP_DEPTHWISE_CONV2D, x, dw, oc);
 }

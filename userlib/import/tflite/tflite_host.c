@@ -16,9 +16,9 @@
 
 #define OPSET 21               /* whose rules the kernels follow; what is used here is the same up to opset 28 */
 
-struct weft_attr_onnx_node tfl_node_attr(const char *name)
+struct weft_attr_onnx_node tfl_node_of(const char *domain, const char *name)
 {
-	struct weft_attr_onnx_node a = { .kind = weft_onnx_ref_find("", name), .opset = OPSET };
+	struct weft_attr_onnx_node a = { .kind = weft_onnx_ref_find(domain, name), .opset = OPSET };
 	struct weft_onnx_slot s;
 
 	for (int k = 0; a.kind >= 0 && weft_onnx_ref_slot(a.kind, k, &s); k++)
@@ -29,6 +29,11 @@ struct weft_attr_onnx_node tfl_node_attr(const char *name)
 		else if (s.type != WEFT_ONNX_ENUM)
 			a.i[s.i] = WEFT_ONNX_ABSENT;
 	return a;
+}
+
+struct weft_attr_onnx_node tfl_node_attr(const char *name)
+{
+	return tfl_node_of("", name);
 }
 
 /*
@@ -115,7 +120,7 @@ int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool 
  * is the operator's result. Returns the graph tensor, or a negative errno; a negative x is returned
  * as it is.
  */
-static int transposed(struct tfl_lower *l, int x, const int *perm, bool last)
+int tfl_node_transposed(struct tfl_lower *l, int x, const int *perm, bool last)
 {
 	weft_attr a = { .perm = { { 0 } } };
 
@@ -637,9 +642,9 @@ static int l2_pool(struct tfl_lower *l)
 	tfl_node_ints(&a, "kernel_shape", 2, (int64_t[]){ o[POOL_FILTER_H], o[POOL_FILTER_W] });
 	tfl_node_ints(&a, "strides", 2, (int64_t[]){ o[POOL_STRIDE_H], o[POOL_STRIDE_W] });
 	tfl_node_ints(&a, "pads", 4, (int64_t[]){ w[0].before, w[1].before, w[0].after, w[1].after });
-	x = transposed(l, tfl_plain(l, "Mul", (int[]){ x, x }, 2, false), to_channels_first[4], false);
+	x = tfl_node_transposed(l, tfl_plain(l, "Mul", (int[]){ x, x }, 2, false), to_channels_first[4], false);
 	x = tfl_node(l, &a, &x, 1, false);
-	x = transposed(l, tfl_plain(l, "Sqrt", &x, 1, false), to_channels_last[4], false);
+	x = tfl_node_transposed(l, tfl_plain(l, "Sqrt", &x, 1, false), to_channels_last[4], false);
 	return tfl_real_result(l, x, o[POOL_ACTIVATION]);
 }
 
@@ -666,8 +671,8 @@ static int local_response(struct tfl_lower *l)
 	tfl_node_float(&a, "alpha", alpha * (float)size);
 	tfl_node_float(&a, "beta", beta);
 	tfl_node_float(&a, "bias", bias);
-	x = transposed(l, x, to_channels_first[4], false);
-	return transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], true);
+	x = tfl_node_transposed(l, x, to_channels_first[4], false);
+	return tfl_node_transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], true);
 }
 
 /*
@@ -691,9 +696,41 @@ static int atan_2(struct tfl_lower *l)
 	return tfl_plain(l, "Where", (int[]){ none, turn, sum }, 3, true);
 }
 
+/*
+ * Lowers NON_MAX_SUPPRESSION_V4 and _V5; the greatest number of boxes, operand 2, is constant, since it
+ * is the results' extent. Returns the first result's tensor, or a negative errno.
+ */
+static int suppression(struct tfl_lower *l)
+{
+	const bool soft = l->op->code == TFL_NMS_V5;
+	weft_attr a = { .onnx_node = tfl_node_of("tflite", "NonMaxSuppression") };
+	struct tfl_many many = { .n = soft ? 3 : 2, .result = { 0, 1, 2 } };
+	const weft_tensor *x[6];
+	char line[WEFT_GOLDEN_MSG] = "";
+	int in[6], n = soft ? 6 : 5, which = -1;
+
+	if (l->op->in.n != (uint32_t)n || l->op->out.n != (uint32_t)many.n)
+		return tfl_fail(l, -EINVAL, "%u operands and %u results", (unsigned)l->op->in.n, (unsigned)l->op->out.n);
+	for (int k = 0; k < n; k++)
+		if ((in[k] = tfl_value(l, k)) < 0)
+			return in[k];
+	for (int k = 0; k < n; k++)
+		x[k] = &l->g->tensors[in[k]].t;
+	tfl_node_int(&a.onnx_node, "scores", soft);
+	a.onnx_node.n_in = n;
+	int err = weft_onnx_ref_shapes(&a.onnx_node, x, n, many.t, many.n, &which, line);
+	if (err)
+		return tfl_fail(l, err == -EAGAIN ? -ENOTSUP : err, "%.150s", err == -EAGAIN ? "a number of boxes that is known only when the network runs" : line);
+	err = tfl_step_many(l, WEFT_OP_ONNX_NODE, &a, in, n, &many);
+	return err ? err : l->g->ops[l->g->n_ops - 1].out[0];
+}
+
 int (*tfl_host_lowering(int code))(struct tfl_lower *)
 {
 	switch (code) {
+	case TFL_CONV_3D: case TFL_CONV_3D_TRANSPOSE: return tfl_lower_conv_3d;
+	case TFL_NMS_V4: case TFL_NMS_V5: return suppression;
+	case TFL_LSTM: case TFL_BI_LSTM: case TFL_RNN: case TFL_SEQUENCE_RNN: case TFL_BI_RNN: return tfl_lower_sequence;
 	case TFL_ROUND: case TFL_SIGN: return unary;
 	case TFL_ATAN2: return atan_2;
 	case TFL_CUMSUM: return cumsum;

@@ -10,6 +10,8 @@
 #ifndef WEFT_IMPORT_TFLITE_HOST_H
 #define WEFT_IMPORT_TFLITE_HOST_H
 
+#include "sim/golden/golden.h"
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "tflite_lower.h"
 
 /* Returns the function that lowers operator code `code` on the host, or NULL if there is none. */
@@ -27,6 +29,8 @@ int tfl_host_floor_div(struct tfl_lower *l);
  * at their defaults and without operands yet.
  */
 struct weft_attr_onnx_node tfl_node_attr(const char *name);
+/* The same of an operator of another domain. */
+struct weft_attr_onnx_node tfl_node_of(const char *domain, const char *name);
 
 /*
  * Set a's attribute `name` to an integer (or the number of a choice), a float, or a list of n <= 8
@@ -49,6 +53,15 @@ int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool 
 
 /* Emits x as int64, int32, int16 or float32; integers keep only the low bits. */
 int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last);
+
+/* tflite_conv3d.c: lowers CONV_3D and CONV_3D_TRANSPOSE of float32. */
+int tfl_lower_conv_3d(struct tfl_lower *l);
+
+/* Emits x with its axes in another order: axis i of the result is axis perm[i] of x. */
+int tfl_node_transposed(struct tfl_lower *l, int x, const int *perm, bool last);
+
+/* tflite_sequence.c: lowers recurrent layers of float32. */
+int tfl_lower_sequence(struct tfl_lower *l);
 
 /* Emits x, by an IDENTITY, as the result of the operator at hand. */
 int tfl_node_own(struct tfl_lower *l, int x);

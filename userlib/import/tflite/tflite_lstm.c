@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "sim/golden/fixed_point.h"
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 enum { LSTM_WX = 1, LSTM_WH = 5, LSTM_BIAS = 12, LSTM_HIDDEN = 18, LSTM_CELL = 19, LSTM_OPERANDS = 24 };
 #define Q3_12 (1.0f / 4096)        /* the scale of int16 with 3 bits before the point */
@@ -157,8 +157,11 @@ int tfl_lower_sequence_lstm(struct tfl_lower *l)
 	struct weft_attr_tfl_lstm *a = &attr.tfl_lstm;
 	struct tfl_quant xq;
 	float clip, h_scale = 0;
-	int in[13], err = read_options(l, a, &clip);
+	int in[13], err;
 
+	if (tfl_is_float(l, 0))
+		return tfl_lower_sequence(l);
+	err = read_options(l, a, &clip);
 	if (err || (err = scales(l, a, clip, &h_scale)))
 		return err;
 	if ((in[0] = tfl_quant_value(l, 0, TFL_Q8, &xq)) < 0)

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 
 #include "sim/golden/onnx/ref/ref.h"
+#include "sim/golden/onnx/tfl/ops.h"
 #include "sim/golden/ops.h"
 
 #define MS "com.microsoft"
 #define ML "ai.onnx.ml"
+#define TFL "tflite"           /* TensorFlow Lite's, sim/golden/onnx/tfl */
 #define TRAIN "ai.onnx.preview.training"
 #define MANY WEFT_ONNX_MAX_IN
 #define WINDOW "auto_pad:e=NOTSET,SAME_UPPER,SAME_LOWER,VALID kernel_shape:I strides:I dilations:I pads:I "
@@ -139,6 +141,9 @@ static const struct row {
 	{ ML, "TreeEnsemble", ref_tree_ensemble, 1, 1, 1, "aggregate_function:i=1 n_targets:i=1 post_transform:i=0 leaf_targetids:t leaf_weights:t membership_values:t "
 	  "nodes_falseleafs:t nodes_falsenodeids:t nodes_featureids:t nodes_missing_value_tracks_true:t nodes_modes:t nodes_splits:t nodes_trueleafs:t nodes_truenodeids:t tree_roots:t" },
 	{ MS, "BiasGelu", ref_gelu, 2, 2, 1, "" }, { MS, "FastGelu", ref_gelu, 1, 2, 1, "" }, { MS, "QuickGelu", ref_gelu, 1, 1, 1, "alpha:f=1.702" },
+	{ TFL, "SequenceLSTM", tfl_sequence_lstm, 1, 23, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1 cell_clip:f=0 proj_clip:f=0" },
+	{ TFL, "SequenceRNN", tfl_sequence_rnn, 4, 5, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1" },
+	{ TFL, "NonMaxSuppression", tfl_non_max_suppression, 5, 6, 3, "scores:i=1" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of TensorFlow Lite's operators, for the table of ONNX_NODE (sim/golden/onnx/ref/table.c). */
+#ifndef WEFT_GOLDEN_ONNX_TFL_OPS_H
+#define WEFT_GOLDEN_ONNX_TFL_OPS_H
+
+#include "sim/golden/onnx/ref/ref.h"
+
+ref_kernel tfl_sequence_lstm, tfl_sequence_rnn, tfl_non_max_suppression;
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recurrent layers of float32, whose weights may have 8 bits ("hybrid"): LSTM,
+ * UNIDIRECTIONAL_SEQUENCE_LSTM, BIDIRECTIONAL_SEQUENCE_LSTM, and the same of RNN. They
+ * run on the host as SequenceLSTM and SequenceRNN (sim/golden/onnx/tfl/sequence.c);
+ * tflite_lstm.c has the LSTM of int8. States are 0 when a run starts.
+ *
+ * Operands of an LSTM: 0 the input; 1..4 its weights for the gates input, forget,
+ * cell, output; 5..8 those of the state; 9..11 peepholes; 12..15 biases; 16, 17
+ * projection; 18, 19 the states; 20..23 normalisation. The bidirectional one has
+ * 1..17 twice, then four states and an auxiliary input with weights. With merged
+ * results and a batch of several that is not time-major, LiteRT 2.3 reads states
+ * beyond their end; here each row of the batch has its own.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tflite_host.h"
+
+enum { LSTM_WEIGHTS = 17, LSTM_NORM = 20, LSTM_SCALES = 22, RNN_SCALES = 4, MAX_SCALES = LSTM_SCALES };
+enum { BI_LSTM_BACK = 18, BI_LSTM_AUX = 39, BI_RNN_BACK = 5, BI_RNN_AUX = 9 };
+
+/* Options that all these operators have; field numbers of one that an operator lacks are -1. */
+struct options { int type, activation, time_major, merge, asymmetric, cell_clip, projection_clip; };
+
+static const struct options *options_of(int code)
+{
+	static const struct options known[] = {
+		{ OPTIONS_LSTM, 0, -1, -1, 4, 1, 2 }, { OPTIONS_SEQUENCE_LSTM, 0, 3, -1, 4, 1, 2 }, { OPTIONS_BI_LSTM, 0, 4, 3, 5, 1, 2 },
+		{ OPTIONS_RNN, 0, -1, -1, 1, -1, -1 }, { OPTIONS_SEQUENCE_RNN, 1, 0, -1, 2, -1, -1 }, { OPTIONS_BI_RNN, 1, 0, 2, 3, -1, -1 },
+	};
+
+	switch (code) {
+	case TFL_LSTM: return &known[0];
+	case TFL_SEQUENCE_LSTM: return &known[1];
+	case TFL_BI_LSTM: return &known[2];
+	case TFL_RNN: return &known[3];
+	case TFL_SEQUENCE_RNN: return &known[4];
+	default: return &known[5];
+	}
+}
+
+/*
+ * Sets *v to a byte of the options, 0 if the operator does not have that one. Where it is absent, the
+ * bidirectional LSTM is time-major. Returns 0 or -EINVAL.
+ */
+static int byte_option(struct tfl_lower *l, const struct options *o, int field, int *v)
+{
+	*v = 0;
+	return field < 0 ? 0 : tfl_option(l, o->type, field, 1, o->type == OPTIONS_BI_LSTM && field == o->time_major, v);
+}
+
+/* A direction of the layer: the operands in the kernel's order, and the scales of those that are codes. */
+struct side { int in[MAX_SCALES + 1], n; float scale[MAX_SCALES]; bool codes; };
+
+/*
+ * Adds operand k of the operator at hand, if it is present, as the next one of the kernel. Returns 0,
+ * -ENOTSUP if it is neither float32 nor int8 with one scale, or another negative errno.
+ */
+static int add(struct tfl_lower *l, struct side *s, int k)
+{
+	s->in[s->n++] = -1;
+	if (k < 0 || !tfl_has(l, k))
+		return 0;
+	const int i = tfl_operand(l, k), x = i < 0 ? i : tfl_value_of(l, i);
+	if (x < 0)
+		return x;
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	if (f->type == TFL_INT8) {
+		if (f->scale.n != 1 || (f->zero_point.n && fb_i64_at(&l->m->b, &f->zero_point, 0)))
+			return tfl_fail(l, -ENOTSUP, "operand %d: %u scales, not 1, or a zero point", k, (unsigned)f->scale.n);
+		s->scale[s->n - 1] = fb_f32_at(&l->m->b, &f->scale, 0);
+		s->codes = true;
+	} else if (l->g->tensors[x].t.dtype != WEFT_FP32) {
+		return tfl_fail(l, -ENOTSUP, "operand %d is %s: float32, with weights of float32 or int8", k, tfl_type_name(f->type));
+	}
+	s->in[s->n - 1] = x;
+	return 0;
+}
+
+/*
+ * Emits one direction, whose kernel is attribute a, with n operands so far, the scales last. Returns the
+ * graph tensor, or a negative errno.
+ */
+static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side *s, bool last)
+{
+	const weft_tensor *t[MAX_SCALES + 1];
+	int in[MAX_SCALES + 1], n = 0, which = -1;
+	char line[WEFT_GOLDEN_MSG] = "";
+	weft_tensor y;
+
+	if (s->codes) {
+		int64_t dim = s->n;
+		float *p = tfl_alloc(l, dim, sizeof *p);
+		if (!p)
+			return l->err;
+		memcpy(p, s->scale, (size_t)dim * sizeof *p);
+		if ((s->in[s->n] = tfl_data(l, "scales", WEFT_FP32, 1, &dim, p)) < 0)
+			return s->in[s->n];
+		s->n++;
+	}
+	for (int k = 0; k < s->n; k++)
+		if (s->in[k] < 0)
+			a->absent |= (int64_t)1 << k;
+		else
+			in[n++] = s->in[k];
+	for (int k = 0; k < n; k++)
+		t[k] = &l->g->tensors[in[k]].t;
+	a->n_in = s->n;
+	int err = weft_onnx_ref_shapes(a, t, n, &y, 1, &which, line);
+	if (err)
+		return tfl_fail(l, err, "%.150s", line);
+	const weft_attr attr = { .onnx_node = *a };
+	return tfl_step(l, WEFT_OP_ONNX_NODE, &attr, in, n, y.dtype, y.rank, y.dim, last);
+}
+
+/*
+ * Emits the direction whose operands stand from number `from` on; x is the input with 3 dimensions.
+ * Returns the graph tensor, or a negative errno.
+ */
+static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, int x, int from, bool is_lstm, bool last)
+{
+	struct weft_attr_onnx_node a = *of;
+	struct side s = { .in = { x }, .n = 1 };
+	int err = 0;
+
+	tfl_node_int(&a, "reverse", from > 1);
+	for (int k = 0; k < (is_lstm ? LSTM_WEIGHTS : 3) && !err; k++)
+		err = add(l, &s, from + k);
+	for (int k = 0; is_lstm && k < 4 && !err; k++)
+		err = add(l, &s, l->op->code == TFL_BI_LSTM ? -1 : LSTM_NORM + k);
+	return err ? err : emit(l, &a, &s, last);
+}
+
+/*
+ * Lowers the layer with two directions; their results are joined along the last axis, or two results.
+ * Returns the first result's tensor, or a negative errno.
+ */
+static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, int x, bool is_lstm, bool merge)
+{
+	const int back = is_lstm ? BI_LSTM_BACK : BI_RNN_BACK, aux = is_lstm ? BI_LSTM_AUX : BI_RNN_AUX;
+	struct weft_attr_onnx_node join = tfl_node_attr("Concat");
+	int y[2], err;
+
+	if (tfl_has(l, aux))
+		return tfl_fail(l, -ENOTSUP, "operand %d: an auxiliary input", aux);
+	if (l->op->out.n != (merge ? 1u : 2u))
+		return tfl_fail(l, -EINVAL, "%u results", (unsigned)l->op->out.n);
+	if ((y[0] = direction(l, a, x, 1, is_lstm, !merge)) < 0 || (!merge && (err = tfl_result(l, 1)) && (y[0] = err)) ||
+	    (y[1] = direction(l, a, x, back, is_lstm, !merge)) < 0)
+		return y[0] < 0 ? y[0] : y[1];
+	tfl_node_int(&join, "axis", 2);
+	return merge ? tfl_node(l, &join, y, 2, true) : y[0];
+}
+
+int tfl_lower_sequence(struct tfl_lower *l)
+{
+	const int code = l->op->code;
+	const struct options *o = options_of(code);
+	const bool is_lstm = code == TFL_LSTM || code == TFL_SEQUENCE_LSTM || code == TFL_BI_LSTM, one_step = code == TFL_LSTM || code == TFL_RNN;
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", is_lstm ? "SequenceLSTM" : "SequenceRNN");
+	int activation, major, merge, asymmetric, err, x;
+	float cell = 0, projection = 0;
+
+	if ((err = byte_option(l, o, o->activation, &activation)) || (err = byte_option(l, o, o->time_major, &major)) ||
+	    (err = byte_option(l, o, o->merge, &merge)) || (err = byte_option(l, o, o->asymmetric, &asymmetric)) ||
+	    (o->cell_clip >= 0 && ((err = tfl_option_float(l, o->type, o->cell_clip, 0, &cell)) ||
+	                           (err = tfl_option_float(l, o->type, o->projection_clip, 0, &projection)))))
+		return err;
+	if (activation > TFL_TANH)
+		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	if ((x = tfl_value(l, 0)) < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	if (t.rank != (one_step ? 2 : 3))
+		return tfl_fail(l, -EINVAL, "an input of rank %d", t.rank);
+	tfl_node_int(&a, "activation", activation);
+	tfl_node_int(&a, "time_major", major);
+	tfl_node_int(&a, "symmetric", !asymmetric);
+	tfl_node_float(&a, "cell_clip", cell);
+	tfl_node_float(&a, "proj_clip", projection);
+	if (one_step && (x = tfl_reshape(l, x, 3, (int64_t[]){ t.dim[0], 1, t.dim[1] })) < 0)
+		return x;
+	if (code == TFL_BI_LSTM || code == TFL_BI_RNN)
+		return both_ways(l, &a, x, is_lstm, merge);
+	int y = direction(l, &a, x, 1, is_lstm, !one_step);
+	if (y < 0 || !one_step)
+		return y;
+	const weft_tensor r = l->g->tensors[y].t;
+	return tfl_node_own(l, tfl_reshape(l, y, 2, (int64_t[]){ r.dim[0], r.dim[2] }));
+}

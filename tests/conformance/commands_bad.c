@@ -133,6 +133,19 @@ static void labels_bad(void **state)
 	unlink(file);
 }
 
+/* Tokens of a run, and what bounds them. */
+static void tokens(void **state)
+{
+	(void)state;
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --device model --tokens 2"), 0);
+	assert_non_null(strstr(text, "2 tokens in "));
+	assert_non_null(strstr(text, " tokens per M cycles"));
+	assert_non_null(strstr(text, "; most cycles: "));
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --device model"), 0);
+	assert_null(strstr(text, "tokens per"));
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --tokens some"), 2);
+}
+
 /* A seed can be used again as it is printed. */
 static void seed_is_whole(void **state)
 {
@@ -185,7 +198,7 @@ int main(void)
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
 		cmocka_unit_test(labels_bad),
-		cmocka_unit_test(seed_is_whole),
+		cmocka_unit_test(tokens), cmocka_unit_test(seed_is_whole),
 		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};

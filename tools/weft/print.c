@@ -172,6 +172,61 @@ static void print_counters(const struct weft_counters *c)
 	       c->rd_bytes, c->ld_busy ? (double)c->rd_bytes / c->ld_busy : 0, c->wr_bytes, c->sp_conflict, c->cmds);
 }
 
+/*
+ * Sets *cycles to the sum over all operators of the kind that takes most, in cycles or, where none are
+ * counted for operators, in the compiler's estimate, and *share to its part of all. Returns the kind's name.
+ */
+static const char *costliest(const struct weft_report *r, uint64_t *cycles, double *share)
+{
+	const char *name = "nothing";
+	uint64_t counted = 0, all = 0;
+
+	for (int i = 0; i < r->n_ops; i++)
+		counted += r->ops[i].cycles;
+	*cycles = 0;
+	for (int i = 0; i < r->n_ops; i++) {
+		uint64_t sum = 0;
+
+		for (int k = 0; k < r->n_ops; k++)
+			if (!strcmp(r->ops[k].op, r->ops[i].op))
+				sum += counted ? r->ops[k].cycles : r->ops[k].estimate;
+		all += counted ? r->ops[i].cycles : r->ops[i].estimate;
+		if (sum > *cycles) {
+			*cycles = sum;
+			name = r->ops[i].op;
+		}
+	}
+	*share = all ? (double)*cycles / (double)all : 0;
+	return name;
+}
+
+/*
+ * What N tokens of a run take and what bounds it: the bytes of all operators over the memory's bus, and
+ * their products on the array, as parts of the cycles, the compiler's estimate where none are counted.
+ */
+void print_tokens(const struct weft_session_options *o, const struct weft_report *r, uint64_t tokens)
+{
+	const struct weft_config *c = weft_config_find(o->config ? o->config : "w16");
+	const uint64_t cycles = r->cycles ? r->cycles : r->estimate;
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < r->n_ops; i++)
+		bytes += r->ops[i].dram_read_bytes + r->ops[i].dram_write_bytes;
+	if (!c || !cycles)
+		return;
+	const double bus = (double)bytes / c->axi_bytes, array = (double)(r->macs - r->macs_folded) / ((double)c->n * c->n), all = (double)cycles;
+	const char *by = bus >= array && bus >= all / 2 ? "memory" : array >= all / 2 ? "products" : "neither";
+	double share;
+	uint64_t most;
+	const char *kind = costliest(r, &most, &share);
+	printf("%llu token%s in %llu cycles%s: %.2f tokens per M cycles\n", (unsigned long long)tokens, tokens == 1 ? "" : "s",
+	       (unsigned long long)cycles, r->cycles ? "" : " (estimate)", (double)tokens * 1e6 / all);
+	printf("memory: %llu bytes, %.0f cycles at %u bytes each (%.1f %%); products: %llu, %.0f cycles at %u each (%.1f %%); bound by %s; "
+	       "most cycles: %s, %llu (%.1f %%)\n",
+	       (unsigned long long)bytes, bus, (unsigned)c->axi_bytes, 100 * bus / all, (unsigned long long)(r->macs - r->macs_folded), array,
+	       (unsigned)(c->n * c->n), 100 * array / all, by, kind, (unsigned long long)most, 100 * share);
+}
+
 void print_report(const struct weft_session_options *o, const struct weft_report *r)
 {
 	printf("%4s %-4s %10s %10s %12s %6s  %s\n", "op", "unit", "cycles", "estimate", "MACs", "util", "operator");

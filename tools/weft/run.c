@@ -29,11 +29,12 @@ struct run {
 	struct load_args load;
 	struct jobs jobs;
 	const char *segment, *regs;
+	uint64_t tokens;           /* that a run makes; 0: not said */
 };
 
 enum { OPT_INPUT = N_LOAD, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_PROFILE, OPT_GRAIN, OPT_REGS, OPT_TOKENS };
 
 static const struct option_def defs[] = {
 	LOAD_OPTIONS, { "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
@@ -41,7 +42,7 @@ static const struct option_def defs[] = {
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
+	{ "--profile", true }, { "--grain", true }, { "--regs", true }, { "--tokens", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -119,6 +120,7 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_GRAIN:  return parse_number("--grain", v, 1u << 20, &r->o.profile_grain);
 	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);
 	case OPT_TIMEOUT: return parse_ms("--timeout", v, &r->o.timeout_ms);
+	case OPT_TOKENS: return parse_number("--tokens", v, UINT32_MAX, &r->tokens);
 	case OPT_CAPTURE: r->o.capture = v; return 0;
 	case OPT_NO_CAPTURE: r->no_capture = true; return 0;
 	default:
@@ -333,6 +335,8 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		print_json(net, &r->o, r->model, r->seed, rep, &requant, files);
 	if (rep && !r->json) {
 		print_report(&r->o, rep);
+		if (!err && r->tokens)
+			print_tokens(&r->o, rep, r->tokens);
 		if (!err)
 			print_outputs(net, out);
 		if (!err && r->o.profile)
@@ -533,6 +537,8 @@ const struct subcommand cmd_run = {
 	"                      its counters, for which it runs more than once)\n"
 	"  --grain N           states shorter than N cycles share a slice of the trace\n"
 	"  --regs DUMP         registers as the run left them, for weft regs --diff\n"
+	"  --tokens N          the run makes N tokens: say how many in a million cycles, and\n"
+	"                      whether memory or products bound them\n"
 	"  --json              one object on standard output\n"
 	"  --jobs N            rtl: in N segments, each a process; same report but for cycles\n"
 	"  --checkpoints DIR   with --jobs: only write the segments' checkpoints there\n"

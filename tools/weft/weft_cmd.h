@@ -170,5 +170,7 @@ void print_folded(const struct weft_report *r);
 
 /** The report as a table. */
 void print_report(const struct weft_session_options *o, const struct weft_report *r);
+/** What that many tokens of a run take, and what bounds it; nothing on golden, which has no cycles. */
+void print_tokens(const struct weft_session_options *o, const struct weft_report *r, uint64_t tokens);
 
 #endif

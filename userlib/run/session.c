@@ -57,6 +57,22 @@ static int take_device(weft_session *s, char *msg)
 }
 
 /*
+ * Writes to msg that the device's memory cannot hold the network, with the bytes of its constants and
+ * values, and of the memory if the device is a card, which says them.
+ */
+static void say_no_room(const weft_session *s, int err, char *msg)
+{
+	const unsigned long long consts = s->p->n_consts, values = s->p->arena_bytes;
+	struct weft_card_info card;
+
+	if (!weft_dev_card(s->dev, &card) && consts + values > card.dram_bytes)
+		snprintf(msg, WEFT_MSG_LEN, "device: weights of %llu and values of %llu bytes are more than its memory of %llu bytes", consts, values,
+		         (unsigned long long)card.dram_bytes);
+	else
+		snprintf(msg, WEFT_MSG_LEN, "device: weights of %llu and values of %llu bytes of its memory: %s", consts, values, weft_file_error(err));
+}
+
+/*
  * Opens the session's device with its options, or takes the caller's (options.on), allocates the
  * buffers for constants and arena, plants the fault that the options name, and writes the constants.
  * Cosimulation is on if the run is checked on the RTL. Nothing is done on golden. Returns 0 or a
@@ -86,8 +102,7 @@ static int open_device(weft_session *s, char *msg)
 	if (!err)
 		err = weft_buf_alloc(s->dev, s->p->arena_bytes, &s->arena);
 	if (err) {
-		snprintf(msg, WEFT_MSG_LEN, "device: %llu bytes of its memory: %s", (unsigned long long)(s->p->n_consts + s->p->arena_bytes),
-		         weft_file_error(err));
+		say_no_room(s, err, msg);
 		return err;
 	}
 	if (s->o.plant.kind != WEFT_PLANT_NONE && (err = weft_dev_plant(s->dev, &s->o.plant))) {

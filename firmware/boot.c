@@ -1,12 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The boot ROM: choose a slot, check its image, load it into RAM, jump. Where no
- * slot has a good image it answers HELLO itself and takes a firmware update.
+ * slot has a good image, or the host asks for it by resets that follow each other
+ * before an image could be started, it answers HELLO itself and takes a firmware
+ * update.
  */
 #include "chip.h"
 #include "owner_key.h"
 
-/* Slots in the order to try; an image on trial costs a try. */
+#define STATE_MAGIC 0x54534f42u
+
+/*
+ * What one start leaves for the next, in RAM, so that it lasts while there is power. A firmware that writes here can
+ * only bring the other slot or the rescue code nearer, or begin counting anew.
+ */
+struct boot_state {
+	uint32_t magic;
+	uint32_t slot;         /* that was started; SLOT_RESCUE: none, the ROM did not come so far */
+	uint32_t traps;        /* sys_scratch's count of traps before that */
+	uint32_t seq;          /* of the boot record, for which bad_ends counts */
+	uint32_t bad_ends[2];  /* starts of each slot that ended by watchdog or trap */
+	uint32_t resets;       /* by the host, one after another, since an image was started */
+	uint32_t crc;          /* of the words before */
+};
+
+#define STATE        ((struct boot_state *)RAM_BOOT_STATE)
+#define STATE_WORDS  (offsetof(struct boot_state, crc) / 4)
+
+_Static_assert(RAM_BOOT_STATE + sizeof(struct boot_state) <= RAM_FREE, "boot state");
+
+static void seal_state(void)
+{
+	STATE->crc = crc32_words(0, (const uint32_t *)STATE, STATE_WORDS);
+}
+
+/* How did the last start end? A trap of the firmware counts and asks for a reset. Another boot record begins anew. */
+static void look_back(const struct boot_info *b)
+{
+	struct boot_state *s = STATE;
+	const uint32_t traps = CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_TRAPS));
+
+	if (b->cause == WEFT_CHIP_CAUSE_POWER || s->magic != STATE_MAGIC || s->crc != crc32_words(0, (const uint32_t *)s, STATE_WORDS))
+		*s = (struct boot_state){ .magic = STATE_MAGIC, .slot = SLOT_RESCUE, .seq = b->record_seq };
+	if (s->seq != b->record_seq)
+		s->bad_ends[0] = s->bad_ends[1] = 0;
+	else if (s->slot < 2 && (b->cause == WEFT_CHIP_CAUSE_WATCHDOG || (b->cause == WEFT_CHIP_CAUSE_SOFTWARE && traps != s->traps)))
+		s->bad_ends[s->slot]++;
+	s->resets = b->cause == WEFT_CHIP_CAUSE_HOST ? s->resets + 1 : 0;
+	s->seq = b->record_seq;
+	s->traps = traps;
+	s->slot = SLOT_RESCUE;
+	seal_state();
+}
+
+/* Slots in the order to try; an image on trial costs a try, unless power was what it lacked. */
 static void choose(uint32_t order[2], struct boot_info *b)
 {
 	struct boot_choice c;
@@ -19,11 +66,19 @@ static void choose(uint32_t order[2], struct boot_info *b)
 		order[0] = c.slot;
 		if (c.trial && !c.tries_left)
 			order[0] = !c.slot;
-		else if (c.trial)
+		else if (c.trial && b->cause != WEFT_CHIP_CAUSE_POWER)
 			record_burn_try(c.record);
 		b->trial = c.trial && c.tries_left;
 	}
 	order[1] = !order[0];
+}
+
+/* Of no more use for this start: the host is done with resetting, and this slot is to answer for what comes. */
+static void hand_over(uint32_t slot)
+{
+	STATE->slot = slot;
+	STATE->resets = 0;
+	seal_state();
 }
 
 static void count_starts(struct boot_info *b)
@@ -74,6 +129,7 @@ static void rescue_wait(void)
 
 static void rescue(void)
 {
+	hand_over(SLOT_RESCUE);
 	BOOT_INFO->slot = SLOT_RESCUE;
 	BOOT_INFO->trial = 0;
 	for (;;) {
@@ -99,10 +155,12 @@ void boot_main(void)
 	count_starts(b);
 	start_watchdog();
 	choose(order, b);
-	for (int i = 0; i < 2; i++) {
+	look_back(b);
+	for (int i = 0; i < 2 && STATE->resets < WEFT_FLASH_RESCUE_RESETS; i++) {
 		struct weft_flash_image h;
 
-		b->refused[order[i]] = image_check(order[i], &h, true);
+		b->refused[order[i]] = STATE->bad_ends[order[i]] >= WEFT_FLASH_BOOT_TRIES ? WEFT_MSG_ERR_FW_ENDED :
+		                       image_check(order[i], &h, true);
 		if (b->refused[order[i]])
 			continue;
 		b->slot = order[i];
@@ -110,6 +168,7 @@ void boot_main(void)
 		b->fw_version = h.fw_version;
 		b->security_version = h.security_version;
 		b->fw_crc = h.image_crc;
+		hand_over(order[i]);
 		wdt_kick();
 		__asm__ volatile("fence.i" : : : "memory");
 		((void (*)(void))(uintptr_t)h.entry)();

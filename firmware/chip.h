@@ -112,6 +112,10 @@ bool record_confirm(uint32_t record);
 /* Let slot be the one that starts, on trial. The record at `keep` is left alone. */
 bool record_write(uint32_t keep, uint32_t seq, uint32_t slot);
 
+/* The rollback floor; raising it to what it is changes nothing, and below that is not possible. */
+uint32_t floor_read(void);
+bool floor_raise(uint32_t floor);
+
 /* link.c: one message in, one message out. */
 extern uint32_t msg_in[WEFT_FRAME_MSG_MAX / 4];
 extern uint32_t msg_words;             /* of msg_in */

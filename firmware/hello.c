@@ -61,5 +61,6 @@ void hello(void)
 	reply_put(b->key_id);
 	reply_put(b->development);
 	reply_put(b->security_version);
+	reply_put(floor_read());
 	reply_send(msg_seq());
 }

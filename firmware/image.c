@@ -45,7 +45,7 @@ static enum weft_msg_error check_header(const struct weft_flash_image *h)
 		return WEFT_MSG_ERR_FW_VERSION;
 	if (must_be_signed(h) && (h->header_version != WEFT_FLASH_IMAGE_VERSION || h->key_id != OWNER_KEY_ID))
 		return WEFT_MSG_ERR_FW_KEY;
-	return WEFT_MSG_ERR_OK;
+	return h->security_version < floor_read() ? WEFT_MSG_ERR_FW_ROLLBACK : WEFT_MSG_ERR_OK;
 }
 
 /* Read n_words once: what is summed up is what is loaded, if to is not NULL. */

@@ -10,7 +10,8 @@
 #define RAM_LOG         0x1000e000   /* log ring: survives resets */
 #define RAM_LOG_BYTES   0x1000
 #define RAM_BOOT_INFO   0x1000f000   /* what the ROM tells the firmware */
-#define RAM_FREE        0x1000f100   /* nobody's: the RAM test marches here */
+#define RAM_BOOT_STATE  0x1000f100   /* what the ROM tells its next start; nobody else's */
+#define RAM_FREE        0x1000f140   /* nobody's: the RAM test marches here */
 #define RAM_END         0x10010000
 
 #define HOST_BASE       0x10000      /* card memory below is the firmware's own */

@@ -157,6 +157,8 @@ static const struct handler {
 	[WEFT_MSG_FW_END] = { NULL, 0, true },
 	[WEFT_MSG_FW_SWITCH] = { NULL, 0, true },
 	[WEFT_MSG_REBOOT] = { reboot, 1, false },
+	[WEFT_MSG_FW_BOOT] = { NULL, 0, true },
+	[WEFT_MSG_FW_FLOOR] = { NULL, 0, true },
 };
 
 static void bad_message(uint32_t type, enum weft_msg_error error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boot records: which slot starts. Two sectors; the valid record with the higher
+ * Boot records and the rollback floor. Boot records: which slot starts. Two sectors; the valid record with the higher
  * seq counts, and only the other sector is ever erased. So there is always one
  * valid record, whenever power fails.
  */
@@ -64,4 +64,53 @@ bool record_write(uint32_t keep, uint32_t seq, uint32_t slot)
 
 	r.crc = crc32_words(0, (uint32_t *)&r, SEALED_WORDS);
 	return flash_erase_sector(at) && flash_program(at, (uint32_t *)&r, SEALED_WORDS + 1);
+}
+
+/* ---- the floor ---- */
+
+#define FLOOR_WORDS (sizeof(struct weft_flash_floor) / 4)
+#define BIT_WORDS   (sizeof(((struct weft_flash_floor *)0)->bits) / 4)
+
+/* The floor in the flash; what is no record of it is one of 0. False: the sector is to be erased before it is written. */
+static bool get_floor(struct weft_flash_floor *f)
+{
+	flash_read(WEFT_FLASH_FLOOR, (uint32_t *)f, FLOOR_WORDS);
+	if (f->magic == WEFT_FLASH_FLOOR_MAGIC)
+		return true;
+	f->magic = WEFT_FLASH_FLOOR_MAGIC;
+	for (uint32_t i = 0; i < BIT_WORDS; i++)
+		f->bits[i] = ~0u;
+	return false;
+}
+
+static uint32_t count_floor(const struct weft_flash_floor *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < BIT_WORDS; i++)
+		for (uint32_t w = ~f->bits[i]; w; w &= w - 1)
+			n++;
+	return n;
+}
+
+uint32_t floor_read(void)
+{
+	struct weft_flash_floor f;
+
+	get_floor(&f);
+	return count_floor(&f);
+}
+
+/* Bits that are 0 already stay, wherever they are: more are cleared, the lowest first, until there are enough. */
+bool floor_raise(uint32_t floor)
+{
+	struct weft_flash_floor f;
+
+	if (!get_floor(&f) && !flash_erase_sector(WEFT_FLASH_FLOOR))
+		return false;
+	uint32_t n = count_floor(&f);
+	for (uint32_t i = 0; i < BIT_WORDS; i++)
+		for (; f.bits[i] && n < floor; n++)
+			f.bits[i] &= f.bits[i] - 1;
+	return n >= floor && flash_program(WEFT_FLASH_FLOOR, (const uint32_t *)&f, FLOOR_WORDS);
 }

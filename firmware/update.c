@@ -110,11 +110,54 @@ static enum weft_msg_error switch_slot(void)
 	return WEFT_MSG_ERR_OK;
 }
 
+static enum weft_msg_error boot(uint32_t slot)
+{
+	struct weft_flash_image h;
+	struct boot_choice c;
+
+	if (slot > 1)
+		return WEFT_MSG_ERR_ARGUMENT;
+	if (BOOT_INFO->trial)
+		return WEFT_MSG_ERR_FW_STATE;
+	const enum weft_msg_error error = image_check(slot, &h, false);
+	if (error)
+		return error;
+	record_choose(&c);
+	if (!record_write(c.record, c.seq + 1, slot))
+		return WEFT_MSG_ERR_FLASH;
+	update_log(WEFT_LOG_FW_SWITCHED, slot, c.seq + 1);
+	up.open = false;
+	return WEFT_MSG_ERR_OK;
+}
+
+/* A boot_id is made by the first HELLO of a start. */
+static enum weft_msg_error raise(uint32_t floor)
+{
+	if (BOOT_INFO->trial || !BOOT_INFO->boot_id)
+		return WEFT_MSG_ERR_FW_STATE;
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		struct weft_flash_image h;
+		const enum weft_msg_error error = image_check(slot, &h, false);
+
+		if (error)
+			return error;
+		if (floor > h.security_version)
+			return WEFT_MSG_ERR_ARGUMENT;
+	}
+	if (floor < floor_read())
+		return WEFT_MSG_ERR_ARGUMENT;
+	const bool done = floor_raise(floor);
+	update_log(WEFT_LOG_FW_FLOOR, floor_read(), floor);
+	return done ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_FLASH;
+}
+
 /* Words behind the head that a message must have. */
 static bool long_enough(uint32_t type)
 {
 	switch (type) {
 	case WEFT_MSG_FW_BEGIN:
+	case WEFT_MSG_FW_BOOT:
+	case WEFT_MSG_FW_FLOOR:
 		return msg_words == 2;
 	case WEFT_MSG_FW_DATA:
 		return msg_words > 2 && msg_words <= 2 + WEFT_MSG_FW_CHUNK / 4;
@@ -124,7 +167,7 @@ static bool long_enough(uint32_t type)
 
 bool update_message(uint32_t type)
 {
-	if (type < WEFT_MSG_FW_BEGIN || type > WEFT_MSG_FW_SWITCH)
+	if ((type < WEFT_MSG_FW_BEGIN || type > WEFT_MSG_FW_SWITCH) && type != WEFT_MSG_FW_BOOT && type != WEFT_MSG_FW_FLOOR)
 		return false;
 	enum weft_msg_error error;
 
@@ -147,6 +190,13 @@ bool update_message(uint32_t type)
 	case WEFT_MSG_FW_SWITCH:
 		error = switch_slot();
 		answer_word(type, error, up.slot);
+		break;
+	case WEFT_MSG_FW_BOOT:
+		answer_word(type, boot(msg_in[1]), msg_in[1]);
+		break;
+	case WEFT_MSG_FW_FLOOR:
+		error = raise(msg_in[1]);
+		answer_word(type, error, floor_read());
 		break;
 	}
 	return true;

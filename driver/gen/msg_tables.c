@@ -37,6 +37,10 @@ const char *weft_msg_type_name(unsigned v)
 		return "fw_switch";
 	case 16:
 		return "reboot";
+	case 17:
+		return "fw_boot";
+	case 18:
+		return "fw_floor";
 	}
 	return NULL;
 }
@@ -94,6 +98,10 @@ const char *weft_msg_error_name(unsigned v)
 		return "FW_KEY";
 	case 24:
 		return "FW_SIGNATURE";
+	case 25:
+		return "FW_ROLLBACK";
+	case 26:
+		return "FW_ENDED";
 	}
 	return NULL;
 }
@@ -151,6 +159,10 @@ const char *weft_msg_error_text(unsigned v)
 		return "firmware image: signed with a key that is not this card's, or not at all";
 	case 24:
 		return "firmware image: its signature is wrong";
+	case 25:
+		return "firmware image: its security version is below the card's floor";
+	case 26:
+		return "firmware image: its starts since power ended by watchdog or trap too often";
 	}
 	return NULL;
 }
@@ -258,6 +270,8 @@ const char *weft_log_format(unsigned v)
 		return "reboot asked for";
 	case 19:
 		return "flash: status 0x%1$x at 0x%2$x";
+	case 20:
+		return "rollback floor %1$u, asked for %2$u";
 	}
 	return NULL;
 }

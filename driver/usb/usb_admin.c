@@ -17,6 +17,7 @@
 #define GREET_MS 500
 /* A card whose new firmware is dead needs three bites of its watchdog to go back. */
 #define BACK_MS 10000
+#define RESCUE_TRIES 4
 
 struct weft_admin {
 	const struct weft_usb_ops *ops;
@@ -186,7 +187,30 @@ static int greet(weft_admin *a, uint8_t first, unsigned ms, char *msg)
 	return err ? complain(a, err, "hello", msg) : 0;
 }
 
-int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **out, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
+/*
+ * Resets that follow each other before the boot ROM has judged an image; none can keep it from counting them. A host
+ * that was too slow for that begins again.
+ */
+static int greet_rescue(weft_admin *a, char *msg)
+{
+	int err = 0;
+
+	for (int k = 0; k < RESCUE_TRIES && !err; k++) {
+		const uint64_t until = in_ms(a->timeout_ms);
+
+		for (unsigned i = 0; i < WEFT_FLASH_RESCUE_RESETS && !err; i++)
+			err = clear(a, WEFT_USB_REQ_CHIP_RESET, until);
+		err = err ? complain(a, err, "reset", msg) : greet(a, WEFT_USB_REQ_LINK_RESET, a->timeout_ms, msg);
+		if (!err && a->hello.slot > 1)
+			return 0;
+	}
+	if (!err)
+		snprintf(msg, WEFT_ADMIN_MSG, "card: %u resets did not bring the boot ROM's rescue code, %d times", WEFT_FLASH_RESCUE_RESETS,
+		         RESCUE_TRIES);
+	return err ? err : -EPROTO;
+}
+
+static int open_card(const char *which, unsigned timeout_ms, bool rescue, weft_admin **out, char *msg)
 {
 	weft_admin *a = calloc(1, sizeof(*a));
 	int err;
@@ -206,13 +230,23 @@ int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **out, ch
 	a->policy = weft_policy_of(&(struct weft_dev_options){ .usb_timeout_ms = timeout_ms });
 	err = weft_link_init(&a->link, a->ops, a->t, &a->policy);
 	if (!err)
-		err = greet(a, WEFT_USB_REQ_LINK_RESET, timeout_ms, msg);
+		err = rescue ? greet_rescue(a, msg) : greet(a, WEFT_USB_REQ_LINK_RESET, timeout_ms, msg);
 	if (err) {
 		weft_admin_close(a);
 		return err;
 	}
 	*out = a;
 	return 0;
+}
+
+int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **a, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
+{
+	return open_card(which, timeout_ms, false, a, msg);
+}
+
+int weft_admin_open_rescue(const char *which, unsigned timeout_ms, weft_admin **a, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
+{
+	return open_card(which, timeout_ms, true, a, msg);
 }
 
 void weft_admin_close(weft_admin *a)

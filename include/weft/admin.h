@@ -39,6 +39,13 @@ typedef struct weft_admin weft_admin;
  *         understand); -ENOMEM
  */
 WEFT_API int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **a, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
+/**
+ * The same for a card whose firmware does not answer, or does not take updates: whatever it runs, the boot ROM's
+ * rescue code answers afterwards, and takes a firmware update. Works by resets of the chip; jobs are lost.
+ *
+ * @return as weft_admin_open(); -EPROTO too if the rescue code did not come
+ */
+WEFT_API int weft_admin_open_rescue(const char *which, unsigned timeout_ms, weft_admin **a, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 /** Close a card. NULL is fine. */
 WEFT_API void weft_admin_close(weft_admin *a);
 

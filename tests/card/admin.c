@@ -164,10 +164,19 @@ static void rescues(void **state)
 	put_file("empty", flash, WEFT_FLASH_BYTES);
 	free(flash);
 	start("empty");
-	expect("", 0, "no firmware is good, the boot ROM answers");
+	expect("", 0, "the boot ROM answers: no firmware is good, or a rescue");
 	expect("--stats", 3, "unknown message type: the boot ROM answers, load firmware first");
 	expect_update("short.img", 2, "do not match their checksum");
 	expect_update("other.img", 0, "firmware 7.8.9 in slot 0");
+	/* Asked for: whatever runs is stopped, and it goes on with a reset. */
+	expect("--rescue", 0, "the boot ROM answers: no firmware is good, or a rescue");
+	expect("--reset", 0, "firmware 7.8.9 in slot 0");
+	expect("--floor 1", 2, "firmware image: header is broken");
+	expect_update("other.img", 0, "firmware 7.8.9 in slot 1");
+	expect("--slot 0", 0, "firmware 7.8.9 in slot 0 (new, confirmed now)");
+	expect("--slot 2", 2, "\"2\" is not a number from 0 to 1");
+	expect("--floor 1", 0, "security version 1, none below 1 is started");
+	expect("--floor 2", 2, "an argument is out of range");
 	expect("--test", 0, "flash                passed");
 	card_process_stop(&server);
 }

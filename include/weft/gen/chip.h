@@ -235,11 +235,13 @@ enum weft_chip_cause {
 #define WEFT_FLASH_RECORD_A 0x0u
 #define WEFT_FLASH_RECORD_B 0x1000u
 #define WEFT_FLASH_BOARD 0x2000u
+#define WEFT_FLASH_FLOOR 0x3000u
 #define WEFT_FLASH_SLOT_A 0x10000u
 #define WEFT_FLASH_SLOT_B 0x90000u
 #define WEFT_FLASH_SLOT_BYTES 0x80000u
 #define WEFT_FLASH_JEDEC_ID 0xef4016u
 #define WEFT_FLASH_BOOT_TRIES 0x3u
+#define WEFT_FLASH_RESCUE_RESETS 0x5u
 #define WEFT_FLASH_CMD_WRITE_STATUS 0x01 /* not used */
 #define WEFT_FLASH_CMD_PROGRAM 0x02 /* 3 address bytes, 1..256 data bytes within a page */
 #define WEFT_FLASH_CMD_READ 0x03 /* 3 address bytes, then data as long as selected */
@@ -253,6 +255,7 @@ enum weft_chip_cause {
 #define WEFT_FLASH_IMAGE_UNSIGNED 0x1u /* of a header without a signature */
 #define WEFT_FLASH_IMAGE_SECURITY 0x100u /* greatest security_version */
 #define WEFT_FLASH_RECORD_MAGIC 0x43524257u
+#define WEFT_FLASH_FLOOR_MAGIC 0x4c464257u
 #define WEFT_FLASH_BOARD_MAGIC 0x52424257u
 
 /* Header of a firmware image, at the slot's first byte; the image follows. The signature is of the words before it and of the image, by the owner's key, whose public half is in the boot ROM. Version 1 of the header ends behind crc and has no signature; only a boot ROM with the development key, which everyone has, takes it. */
@@ -282,6 +285,12 @@ struct weft_flash_record {
 	uint32_t crc; /* of the words before */
 	uint32_t tries; /* all ones; each start on trial clears the lowest bit that is 1 */
 	uint32_t confirmed; /* all ones while on trial; anything else: confirmed */
+};
+
+/* The rollback floor, at its sector's first byte: images of a lower security_version are not started. It is the number of bits that are 0, so that it only rises until the sector is erased, which nobody does. Without the magic it is 0. */
+struct weft_flash_floor {
+	uint32_t magic; /* 0x4c464257, 'WBFL' */
+	uint32_t bits[8]; /* all ones: 0 */
 };
 
 /* Board record. */

@@ -101,6 +101,8 @@ enum weft_msg_type {
 	WEFT_MSG_FW_END    = 14,
 	WEFT_MSG_FW_SWITCH = 15,
 	WEFT_MSG_REBOOT    = 16,
+	WEFT_MSG_FW_BOOT   = 17,
+	WEFT_MSG_FW_FLOOR  = 18,
 };
 
 /* Bits 31:16 of a reply's first word. */
@@ -130,6 +132,8 @@ enum weft_msg_error {
 	WEFT_MSG_ERR_ARGUMENT     = 22, /* an argument is out of range */
 	WEFT_MSG_ERR_FW_KEY       = 23, /* firmware image: signed with a key that is not this card's, or not at all */
 	WEFT_MSG_ERR_FW_SIGNATURE = 24, /* firmware image: its signature is wrong */
+	WEFT_MSG_ERR_FW_ROLLBACK  = 25, /* firmware image: its security version is below the card's floor */
+	WEFT_MSG_ERR_FW_ENDED     = 26, /* firmware image: its starts since power ended by watchdog or trap too often */
 };
 
 /* Where a job is. */
@@ -185,6 +189,7 @@ enum weft_log {
 	WEFT_LOG_SELF_TEST    = 17, /* self-test 0x{a}: failed 0x{b} */
 	WEFT_LOG_REBOOT       = 18, /* reboot asked for */
 	WEFT_LOG_FLASH_ERROR  = 19, /* flash: status 0x{a} at 0x{b} */
+	WEFT_LOG_FW_FLOOR     = 20, /* rollback floor {a}, asked for {b} */
 };
 
 /* A part of card memory that a job may use. */
@@ -304,6 +309,18 @@ struct weft_msg_reboot {
 	uint32_t head;
 };
 
+/* Check the image of a slot, and start it from now on, on trial as after fw_switch. Not while an image is on trial. */
+struct weft_msg_fw_boot {
+	uint32_t head;
+	uint32_t slot; /* 0 or 1; also the one that runs */
+};
+
+/* Raise the rollback floor for ever: not before a HELLO since the last start, not while an image is on trial, not unless the images of both slots are good, and not above the lower of their security versions. */
+struct weft_msg_fw_floor {
+	uint32_t head;
+	uint32_t floor; /* at least what it is */
+};
+
 /* Replies. */
 struct weft_msg_hello_reply {
 	uint32_t head;
@@ -329,6 +346,7 @@ struct weft_msg_hello_reply {
 	uint32_t key_id; /* the first four bytes of the owner's public key, which the boot ROM holds. Protocol 1.0 ends before this word */
 	uint32_t development; /* 1: that is the development key, whose private half everyone has: anybody's firmware runs on this card */
 	uint32_t security_version; /* of the running image; 0 for the boot ROM's rescue code */
+	uint32_t floor; /* lowest security version that the boot ROM starts */
 };
 
 struct weft_msg_ping_reply {
@@ -441,6 +459,16 @@ struct weft_msg_fw_switch_reply {
 
 struct weft_msg_reboot_reply {
 	uint32_t head;
+};
+
+struct weft_msg_fw_boot_reply {
+	uint32_t head;
+	uint32_t slot; /* that will be started */
+};
+
+struct weft_msg_fw_floor_reply {
+	uint32_t head;
+	uint32_t floor; /* what it is now */
 };
 
 /* Names and texts; not in the firmware. NULL where there is none. */

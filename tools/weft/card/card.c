@@ -18,8 +18,8 @@
 #define TIMEOUT_MS 10000
 
 struct wishes {
-	const char *which, *update;
-	bool log, stats, test, regs, reset;
+	const char *which, *update, *slot, *floor;
+	bool log, stats, test, regs, reset, rescue;
 };
 
 static void show_who(const weft_admin *a)
@@ -30,7 +30,7 @@ static void show_who(const weft_admin *a)
 	memcpy(serial, h->serial, sizeof(h->serial));
 	printf("card %s: ", serial);
 	if (h->slot > 1)
-		printf("no firmware is good, the boot ROM answers; load one with --update\n");
+		printf("the boot ROM answers: no firmware is good, or a rescue was asked for; load one with --update\n");
 	else
 		printf("firmware %u.%u.%u in slot %u%s, started %u times since power, last because %s\n", h->fw_version >> 16,
 		       h->fw_version >> 8 & 255, h->fw_version & 255, h->slot, h->trial ? " (new, confirmed now)" : "",
@@ -38,7 +38,9 @@ static void show_who(const weft_admin *a)
 	if (h->development)
 		printf("development key: anybody can sign firmware for this card\n");
 	else if (h->key_id)
-		printf("owner's key %08x, security version %u\n", h->key_id, h->security_version);
+		printf("owner's key %08x\n", h->key_id);
+	if (h->key_id)
+		printf("security version %u, none below %u is started\n", h->security_version, h->floor);
 }
 
 /* A number of an entry in words, or NULL. */
@@ -136,12 +138,45 @@ static int update(weft_admin *a, const char *name, char *msg)
 	return err;
 }
 
+/* A message with one number, which the card may refuse. */
+static int order(weft_admin *a, uint32_t type, const char *text, uint32_t most, char *msg)
+{
+	char *end;
+	const unsigned long v = strtoul(text, &end, 10);
+
+	if (!*text || *end || text[0] == '-' || v > most) {
+		snprintf(msg, WEFT_ADMIN_MSG, "\"%s\" is not a number from 0 to %u", text, most);
+		return -EINVAL;
+	}
+	const int n = weft_admin_ask(a, (uint32_t[]){ type, (uint32_t)v }, 2, NULL, 0, msg);
+	return n == -EPROTO ? -EINVAL : n < 0 ? n : 0;
+}
+
+static int start_slot(weft_admin *a, const char *slot, char *msg)
+{
+	const int err = order(a, WEFT_MSG_FW_BOOT, slot, 1, msg);
+
+	return err ? err : weft_admin_reset(a, msg);
+}
+
+/* And greet it again: then it says what the floor is. */
+static int raise_floor(weft_admin *a, const char *floor, char *msg)
+{
+	const int err = order(a, WEFT_MSG_FW_FLOOR, floor, WEFT_FLASH_IMAGE_SECURITY, msg);
+
+	return err ? err : weft_admin_reset(a, msg);
+}
+
 static int serve(weft_admin *a, const struct wishes *w, char *msg)
 {
 	int err = 0;
 
 	if (w->update)
 		err = update(a, w->update, msg);
+	if (!err && w->slot)
+		err = start_slot(a, w->slot, msg);
+	if (!err && w->floor)
+		err = raise_floor(a, w->floor, msg);
 	if (!err && w->reset)
 		err = weft_admin_reset(a, msg);
 	if (err)
@@ -161,9 +196,10 @@ static int serve(weft_admin *a, const struct wishes *w, char *msg)
 static int card_main(int argc, char **argv)
 {
 	static const struct option_def defs[] = { { "--update", true }, { "--log", false }, { "--stats", false },
-		{ "--test", false }, { "--regs", false }, { "--reset", false }, { NULL, false } };
+		{ "--test", false }, { "--regs", false }, { "--reset", false }, { "--rescue", false }, { "--slot", true },
+		{ "--floor", true }, { NULL, false } };
 	struct wishes w = { .which = "" };
-	bool *const flags[] = { NULL, &w.log, &w.stats, &w.test, &w.regs, &w.reset };
+	bool *const flags[] = { NULL, &w.log, &w.stats, &w.test, &w.regs, &w.reset, &w.rescue };
 	char msg[WEFT_ADMIN_MSG] = "";
 	weft_admin *a = NULL;
 	const char *v;
@@ -176,10 +212,14 @@ static int card_main(int argc, char **argv)
 			w.which = !strncmp(v, "usb:", 4) ? v + 4 : v;
 		else if (opt == 0)
 			w.update = v;
+		else if (opt == 7)
+			w.slot = v;
+		else if (opt == 8)
+			w.floor = v;
 		else
 			*flags[opt] = true;
 	}
-	int err = weft_admin_open(w.which, TIMEOUT_MS, &a, msg);
+	int err = w.rescue ? weft_admin_open_rescue(w.which, TIMEOUT_MS, &a, msg) : weft_admin_open(w.which, TIMEOUT_MS, &a, msg);
 	if (!err)
 		err = serve(a, &w, msg);
 	weft_admin_close(a);
@@ -192,6 +232,10 @@ const struct subcommand cmd_card = {
 	"Says who the card is; then, in this order:\n"
 	"  --update IMAGE   load firmware, start it, and see that it answers (otherwise the\n"
 	"                   card goes back to what it ran before)\n"
+	"  --rescue         before anything else: stop whatever firmware the card runs, by resets that\n"
+	"                   no firmware can prevent; the boot ROM answers and takes --update\n"
+	"  --slot N         start the image of slot 0 or 1 from now on\n"
+	"  --floor N        for ever: start no image of a security version below N\n"
 	"  --reset          reset the card\n"
 	"  --test           let the card test itself; exit status 1 if a test fails\n"
 	"  --stats          counters since its start\n"

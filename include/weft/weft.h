@@ -382,7 +382,7 @@ WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *input
  *                file's.
  * @param line    WEFT_MSG_LEN bytes: one line that says what was run and compared, for people; "" if it
  *                did not run to its end.
- * @param msg     WEFT_MSG_LEN bytes; one line on failure, except perhaps for -ENOMEM.
+ * @param msg     WEFT_MSG_LEN bytes; one line on failure.
  * @return 0; -EBADMSG: something differs, or the segment does not end in the state in which the next
  *         one begins; -EINVAL: the file is bad or cannot be read; -ENOMEM; or as weft_session_open()
  *         and weft_session_run()

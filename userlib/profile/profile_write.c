@@ -180,7 +180,7 @@ static void write_operators(struct out *o, const struct weft_profile *p, const s
 }
 
 /* For qsort(): compares two commands by the cycle of their retirement. */
-static int by_unit_and_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
 	const struct weft_prof_cmd *x = a, *y = b;
 
@@ -228,7 +228,7 @@ static int write_commands(struct out *o, const struct weft_profile *p)
 	if (!place)
 		return -ENOMEM;
 	if (p->n_cmd)
-		qsort(p->cmd, p->n_cmd, sizeof *p->cmd, by_unit_and_time);
+		qsort(p->cmd, p->n_cmd, sizeof *p->cmd, by_time);
 	for (size_t i = 0; i < p->n_cmd; i++) {
 		const struct weft_prof_cmd *k = &p->cmd[i];
 		uint32_t whole = prog->steps[k->step].first_cmd + k->cmd;

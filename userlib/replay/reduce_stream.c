@@ -392,7 +392,7 @@ static int give(struct search *x, struct weft_part_stream *s)
  * see reduce.h. Returns 0 with the small stream as a capture in *r, which the caller releases; -ENOENT
  * if nothing differs, only constants do, the first wrong command writes nothing, or the stream does not
  * go wrong on this device, or not each time; or another negative errno of weft_replay(),
- * weft_dev_open() or the device; with one line in msg, except perhaps for -ENOMEM.
+ * weft_dev_open() or the device; with one line in msg.
  */
 int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
@@ -420,5 +420,7 @@ int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_op
 	free(x.arena);
 	free(x.want);
 	free(x.got);
+	if (err == -ENOMEM)
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	return err;
 }

@@ -293,9 +293,9 @@ static int origin(const weft_session *s, int t)
 
 /*
  * Makes sure that the host has the values of tensor t: a constant, its copy, or a new copy, made from
- * the host's tensor whose bytes t shares or else read from the device's arena. Returns 0; or, with a
- * copy without values left in s->host[t], -EINVAL with a line in s->error if the tensor is nowhere, or
- * the device's negative errno; or -ENOMEM.
+ * the host's tensor whose bytes t shares or else read from the device's arena. Returns 0; or, with no
+ * copy in s->host[t], -EINVAL with a line in s->error if the tensor is nowhere, the device's negative
+ * errno, or -ENOMEM.
  */
 static int fetch(weft_session *s, int t)
 {
@@ -315,11 +315,15 @@ static int fetch(weft_session *s, int t)
 	if (p->place != WEFT_PLACE_ARENA)
 		p = &s->p->tensors[from];
 	if (p->place != WEFT_PLACE_ARENA) {
+		weft_tensor_release(&s->host[t]);
 		snprintf(s->error, WEFT_MSG_LEN, "tensor %d \"%.80s\" is needed on the host and is nowhere", t,
 		         graph(s)->tensors[t].name);
 		return -EINVAL;
 	}
-	return weft_buf_read(s->arena, p->offset, s->host[t].data, weft_tensor_bytes(&s->host[t]));
+	err = weft_buf_read(s->arena, p->offset, s->host[t].data, weft_tensor_bytes(&s->host[t]));
+	if (err)
+		weft_tensor_release(&s->host[t]);
+	return err;
 }
 
 /* Returns the host's copy of tensor t, or the graph's tensor (a constant) if there is none. */

@@ -188,29 +188,32 @@ static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const s
 
 /* ---- all of them ---- */
 
-/*
- * Returns the names DIR/000.seg, DIR/001.seg ... of n checkpoint files, for free_names(). NULL: out of
- * memory; a single name for which there is none is NULL, too.
- */
-static char **names(const char *dir, int n)
-{
-	char **p = calloc((size_t)n + 1, sizeof(*p));
-
-	for (int i = 0; p && i < n; i++) {
-		size_t len = strlen(dir) + 32;
-		p[i] = malloc(len);
-		if (p[i])
-			snprintf(p[i], len, "%s/%03d.seg", dir, i);
-	}
-	return p;
-}
-
 /* Frees n names and their array; NULL is fine. */
 static void free_names(char **p, int n)
 {
 	for (int i = 0; p && i < n; i++)
 		free(p[i]);
 	free(p);
+}
+
+/*
+ * Returns the names DIR/000.seg, DIR/001.seg ... of n checkpoint files, for free_names(), or NULL if
+ * memory is out.
+ */
+static char **names(const char *dir, int n)
+{
+	const size_t len = strlen(dir) + 32;
+	char **p = calloc((size_t)n + 1, sizeof(*p));
+
+	for (int i = 0; p && i < n; i++) {
+		p[i] = malloc(len);
+		if (!p[i]) {
+			free_names(p, i);
+			return NULL;
+		}
+		snprintf(p[i], len, "%s/%03d.seg", dir, i);
+	}
+	return p;
 }
 
 /*
@@ -309,7 +312,9 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 	msg[0] = '\0';
 	if (s->net->g->n_vars)
 		snprintf(msg, WEFT_MSG_LEN, "a network with variables does not run in segments; it does without --jobs");
-	else if (s->dev && s->o.device == WEFT_DEVICE_MODEL)
+	else if (!s->dev || s->o.device != WEFT_DEVICE_MODEL)
+		snprintf(msg, WEFT_MSG_LEN, "segments are cut where the model has been; a session on the model wanted");
+	else
 		err = n = points ? weft_cut_points(s->p, s->cfg, o->memory, o->check && !o->dir, o->n, points) : -ENOMEM;
 	s->states = n > 0 ? calloc((size_t)n + 1, sizeof(*s->states)) : NULL;
 	s->points = points;
@@ -524,7 +529,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 
 int weft_segment_run(const char *file, const struct weft_session_options *o, char line WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
-	struct weft_segment g;
+	struct weft_segment g = { 0 };
 	weft_tensor *in = NULL;
 	uint8_t *data = NULL;
 	weft_net *net = NULL;
@@ -532,13 +537,11 @@ int weft_segment_run(const char *file, const struct weft_session_options *o, cha
 
 	msg[0] = line[0] = '\0';
 	int err = read_file(file, &data, &n, msg);
-	if (err)
-		return err;
-	err = weft_segment_read(data, n, &g, msg);
+	if (!err)
+		err = weft_segment_read(data, n, &g, msg);
 	free(data);
-	if (err)
-		return err;
-	err = weft_net_load(g.program, (size_t)g.n_program, "checkpoint", &net, msg);
+	if (!err)
+		err = weft_net_load(g.program, (size_t)g.n_program, "checkpoint", &net, msg);
 	if (!err && !net->loaded) {
 		snprintf(msg, WEFT_MSG_LEN, "checkpoint: it holds no program");
 		err = -EINVAL;
@@ -550,5 +553,7 @@ int weft_segment_run(const char *file, const struct weft_session_options *o, cha
 	free(in);
 	weft_net_free(net);
 	weft_segment_free(&g);
+	if (err == -ENOMEM)
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	return err;
 }

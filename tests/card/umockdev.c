@@ -40,6 +40,8 @@ int main(void)
 #include <umockdev.h>
 #include <unistd.h>
 
+#include <weft/cards.h>
+
 #include "../support/level.h"
 #include "../support/random_stream.h"
 #include "../support/stub_chip.h"
@@ -552,6 +554,66 @@ static void test_two(void **state)
 	weft_dev_close(a);
 }
 
+/* Opens several cards by their names. Returns what weft_cards_open() does. */
+static int open_cards(const char *names, weft_cards **cards, char *msg)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+
+	o.kind = WEFT_DEV_USB;
+	o.usb = names;
+	o.usb_timeout_ms = 300;
+	return weft_cards_open(&o, cards, msg);
+}
+
+/* usb:* is all cards that can be had; a list is those that it names. */
+static void test_several(void **state)
+{
+	char msg[WEFT_DEV_MSG] = "";
+	struct weft_cards_info i;
+	weft_cards *cards = NULL;
+	weft_dev *dev = NULL;
+
+	(void)state;
+	usbdev_attach(bus.slot[1].d, true);
+	plug(&bus.slot[1], 8);
+	assert_int_equal(open_cards("*", &cards, msg), 0);
+	if (weft_cards_count(cards) != 2)
+		fail_msg("%s", msg);
+	assert_int_equal(weft_cards_info(cards, 0, &i), 0);
+	assert_false(i.lost);
+	assert_true(!strcmp(i.name, SERIAL) || !strcmp(i.name, OTHER));
+	assert_int_equal(weft_cards_info(cards, 2, &i), -ERANGE);
+	weft_cards_close(cards);
+	assert_int_equal(open_cards(OTHER "," SERIAL, &cards, msg), 0);
+	assert_int_equal(weft_cards_info(cards, 0, &i), 0);
+	assert_string_equal(i.name, OTHER);
+	weft_cards_close(cards);
+	/* Others have one of them, or both. */
+	bus.slot[1].busy_elsewhere = true;
+	assert_int_equal(open_cards("*", &cards, msg), 0);
+	assert_int_equal(weft_cards_count(cards), 1);
+	weft_cards_close(cards);
+	assert_int_equal(open_cards(SERIAL "," OTHER, &cards, msg), -EBUSY);
+	assert_non_null(strstr(msg, "card " OTHER " is in use by"));
+	CARD->busy_elsewhere = true;
+	assert_int_equal(open_cards("*", &cards, msg), -EBUSY);
+	assert_non_null(strstr(msg, "in use by"));
+	CARD->busy_elsewhere = bus.slot[1].busy_elsewhere = false;
+	assert_int_equal(open_cards(SERIAL ",NONE", &cards, msg), -ENODEV);
+	assert_string_equal(msg, "usb: no card with serial \"NONE\" is plugged in");
+	assert_int_equal(open_cards("*," SERIAL, &cards, msg), -EINVAL);
+	assert_string_equal(msg, "usb: card \"" SERIAL "\" is named twice");
+	assert_int_equal(open_card("*", &dev, msg), -EINVAL);
+	assert_string_equal(msg, "usb: \"*\" names several cards; here goes one, such as usb:SERIAL");
+	unplug(&bus.slot[1]);
+	unplug(CARD);
+	assert_int_equal(open_cards("*", &cards, msg), -ENODEV);
+	assert_string_equal(msg, "usb: no card is plugged in");
+	swap_card(NULL, 0);
+	plug(CARD, 3);
+	good_run();
+}
+
 /* ---- coming and going ---- */
 
 struct news { char text[256]; int stop_at; };
@@ -768,7 +830,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info),
 		cmocka_unit_test(test_close_in_halt),
 	};

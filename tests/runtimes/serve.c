@@ -21,20 +21,39 @@
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
 
+/* Runs a file of tests in an environment. */
+static void python_tests(const char *venv, const char *file)
+{
+	assert_int_equal(shell("t=$TMPDIR/python && mkdir -p $t && WEFT_BUILD=$(realpath %s) WEFT_MODELS=$(realpath tests/models) WEFT_REQUESTS=%ld "
+	                       "PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python -m pytest -q -p no:cacheprovider --basetemp=$t/pytest "
+	                       "tools/serve/tests/%s; s=$?; rm -rf $t; exit $s", test_env("WEFT_BUILD", "build"), test_count(100, 400, 10000), venv, file), 0);
+}
+
 static void mlserver(void **state)
 {
 	char venv[512];
 
 	(void)state;
 	test_venv(venv, sizeof(venv), "serve", "mlserver==1.7.* onnxruntime==1.31.* 'tritonclient[http,grpc]' pytest onnx");
-	assert_int_equal(shell("t=$TMPDIR/python && mkdir -p $t && WEFT_BUILD=$(realpath %s) WEFT_MODELS=$(realpath tests/models) WEFT_REQUESTS=%ld "
-	                       "PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python -m pytest -q -p no:cacheprovider --basetemp=$t/pytest "
-	                       "tools/serve/tests/test_serve.py; s=$?; rm -rf $t; exit $s", test_env("WEFT_BUILD", "build"), test_count(100, 400, 10000), venv), 0);
+	python_tests(venv, "test_serve.py");
+}
+
+static void ray_serve(void **state)
+{
+	char venv[512];
+
+	(void)state;
+	if (test_level() < 2) {
+		printf("ray_serve: ray is large: make test-full\n");
+		skip();
+	}
+	test_venv(venv, sizeof(venv), "ray", "'ray[serve]' onnxruntime==1.31.* numpy pytest");
+	python_tests(venv, "test_ray.py");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(mlserver) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(mlserver), cmocka_unit_test(ray_serve) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

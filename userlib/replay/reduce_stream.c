@@ -182,7 +182,8 @@ static int run_to(struct search *x, uint32_t from)
 /*
  * Runs a part's stream on the model with a copy of its arena; x->want, which is made here and was NULL,
  * becomes the arena that it leaves. Returns 0, or -ENOMEM or -EINVAL (it faults) with one line in
- * x->msg.
+ * x->msg; x->want is then room that means nothing, or NULL, and is freed before the next stream or with
+ * the search.
  */
 static int on_model(struct search *x, const struct weft_part_stream *s)
 {
@@ -201,7 +202,7 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
  * Runs a part's stream on x->dev in fresh buffers, waiting as long as it takes; x->got, which is made
  * here and was NULL, becomes the arena that it leaves, and *res says how the job ended. Counts the run
  * in x->r->runs, also if it fails. Returns 0, also if the job ended with a fault, or a negative errno
- * with one line in x->msg.
+ * with one line in x->msg; x->got is then as x->want after on_model() failed, and *res does not count.
  */
 static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
 {

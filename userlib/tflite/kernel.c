@@ -52,8 +52,9 @@ static bool same(const struct rt_tensor *t, const struct weft_port *port)
 }
 
 /*
- * Says whether the part's network is open and its inputs have the types and shapes of the interpreter's
- * tensors now.
+ * Says whether the part has a session and its network's inputs have the types and shapes of the
+ * interpreter's tensors now. A part without inputs always fits: nothing replaces its network, so the
+ * session with which it came stays.
  */
 static bool fits(const struct rt_context *rt, const struct part *p)
 {

@@ -30,8 +30,9 @@ static int dequantised(struct ox *l, int k)
 
 /*
  * Emits float x quantised with the scale in operand k and the zero point in operand k + 1 of the
- * node at hand, in the zero point's type. Returns the graph tensor, -EINVAL if one of these is not
- * a single number, or another negative errno.
+ * node at hand, in the zero point's type. Returns the graph tensor, -EINVAL if one of these is
+ * absent or not a single number, or another negative errno. After a failure (x is negative) that
+ * failure is returned.
  */
 static int quantised(struct ox *l, int x, int k)
 {
@@ -49,8 +50,9 @@ static int quantised(struct ox *l, int x, int k)
 
 /*
  * Sets *s to operand k of the node at hand with the scale in operand k + 1 and the zero point in
- * operand k + 2. Returns false if the operand is constant or not of 8 bits, or its parameters are
- * not constant single numbers; *s then does not count.
+ * operand k + 2 (absent: 0). Returns false if the operand is constant or not of 8 bits, or
+ * ox_q_read() does not take its parameters: constant single numbers, the scale a positive float32;
+ * *s then does not count.
  */
 static bool side(struct ox *l, int k, struct ox_side *s)
 {
@@ -61,7 +63,8 @@ static bool side(struct ox *l, int k, struct ox_side *s)
 
 /*
  * Sets *q to the scale in operand k and the zero point in operand k + 1 of the node at hand
- * (absent: 0 of type t). Returns false if they are not constant single numbers.
+ * (absent: 0 of type t). The zero point's type is not checked. Returns false if they are not
+ * constant single numbers, the scale a positive float32; *q then does not count.
  */
 static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 {
@@ -164,10 +167,10 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 
 /*
  * Lowers QLinearAdd and QLinearMul: in integers if both operands are of 8 bits, not both constant,
- * with constant parameters, and an integer form gives the exact result for every pair of codes
- * (with --requant rescale or runtime also an inexact one), else in floats on the host. Returns 0,
- * -ENOTSUP for scales other than one float, -EINVAL if shapes do not broadcast, or another negative
- * errno.
+ * with constant parameters, the result is not int16, and an integer form gives the exact result for
+ * every pair of codes (with --requant rescale or runtime also an inexact one), else in floats on the
+ * host. Returns 0, -ENOTSUP for scales other than one float, -EINVAL if shapes do not broadcast, or
+ * another negative errno.
  */
 int ox_qlinear_binary(struct ox *l)
 {
@@ -200,9 +203,11 @@ int ox_qlinear_binary(struct ox *l)
 }
 
 /*
- * Lowers QLinearAveragePool and QLinearGlobalAveragePool as onnx_average.c says. Returns 0,
- * -ENOTSUP for channels_last, for operands that are not of 8 bits with constant parameters, and for
- * windows that ox_average() does not take, or another negative errno.
+ * Lowers QLinearAveragePool and QLinearGlobalAveragePool as onnx_average.c says. Returns 0;
+ * -ENOTSUP for channels_last, for an operand that is constant, not of 8 bits or of a rank above 5
+ * (8 for QLinearGlobalAveragePool), for parameters that are not constant single numbers, and for
+ * windows or an int16 result, which ox_average() does not take; -EINVAL for a rank below 3; or
+ * another negative errno.
  */
 int ox_qlinear_average(struct ox *l)
 {
@@ -243,7 +248,8 @@ static int function(struct ox *l, int x)
 
 /*
  * Lowers QLinearSigmoid and QLinearLeakyRelu: to a function of all 256 codes (a TABLE or less) if
- * the parameters are constant, else in floats on the host. Returns 0 or a negative errno.
+ * the operand is computed and of 8 bits and the parameters are constant, else in floats on the host.
+ * Returns 0, -ENOTSUP for an operand's scale that is not one float, or another negative errno.
  */
 int ox_qlinear_unary(struct ox *l)
 {
@@ -321,7 +327,8 @@ static int concat_codes(struct ox *l, int n, const struct ox_q *q)
  * Lowers QLinearConcat, whose operands are the result's scale and zero point, then value, scale and
  * zero point of each of 1 to 64 parts: in integers if all parts are computed values of 8 bits and
  * all parameters are constant, else in floats on the host. Returns 0, -ENOTSUP for another number
- * of parts, -EINVAL if axis is missing or out of range or shapes differ, or another negative errno.
+ * of parts or a part's scale that is not one float, -EINVAL if axis is missing or out of range or
+ * shapes differ in more than that axis, or another negative errno.
  */
 int ox_qlinear_concat(struct ox *l)
 {
@@ -347,7 +354,9 @@ int ox_qlinear_concat(struct ox *l)
 
 /*
  * Lowers QLinearSoftmax in floats on the host. If its attribute opset (default 13) is below 13, all
- * dimensions from the axis on count as one. Returns 0 or a negative errno.
+ * dimensions from the axis on count as one, and attribute axis is 1 by default, otherwise -1. Returns
+ * 0, -ENOTSUP for an operand's scale that is not one float, -EINVAL if the axis is out of range, or
+ * another negative errno.
  */
 int ox_qlinear_softmax(struct ox *l)
 {

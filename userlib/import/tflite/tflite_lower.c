@@ -294,9 +294,11 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 }
 
 /*
- * Adds constant file tensor i, whose type and shape are in *t, to the graph under its own name, with a
- * copy of its data and its quantisation; t->dtype may become int8 for an int4 of -8. Returns the graph
- * tensor, -EINVAL if the data have another size than the shape, or another negative errno.
+ * Adds constant file tensor i, whose type and shape are in *t, to the graph under its own name, with its
+ * data as tfl_copy_const() gives them (uint8 less 128), and with its scale and zero point if it has one
+ * scale (note_quant()); those of weights with a scale for each channel are not noted. t->dtype may become
+ * int8 for an int4 of -8. Which graph tensor stands for i (l->seen) is left to the caller. Returns the
+ * graph tensor, -EINVAL if the data have another size than the shape, or another negative errno.
  */
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
@@ -320,8 +322,8 @@ static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 
 /*
  * Adds constant operand k of the operator at hand to the graph in the given shape, which has as
- * many elements. Returns the graph tensor, -ENOTSUP if the operand is not constant, -EINVAL if the
- * shape does not fit, or another negative errno.
+ * many elements; each call adds another tensor. Returns the graph tensor, -ENOTSUP if the operand is
+ * not constant, -EINVAL if the shape does not fit, or another negative errno.
  */
 int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
 {
@@ -409,7 +411,8 @@ static int flip_sign(struct tfl_lower *l, int x, int y)
 
 /*
  * Adds a tensor "<name>/int8" to the graph with the int8 form, 128 less, of uint8 file tensor i,
- * which the graph has as uint8. Returns that tensor, or a negative errno.
+ * which the graph has as uint8, and the RESCALE that computes it. Its zero point is 128 less, too, and
+ * its bytes are taken from l->activations. Returns that tensor, or a negative errno.
  */
 static int int8_image(struct tfl_lower *l, int i)
 {
@@ -679,9 +682,9 @@ static int new_internal(struct tfl_lower *l, weft_opcode op, weft_dtype t, int r
 }
 
 /*
- * Adds a tensor of type t for the result at hand, with its shape in l->y and the file's name and
- * quantisation. Its bytes are taken from l->activations. Returns the graph tensor, or a negative
- * errno.
+ * Adds a tensor of type t for the result at hand, with its shape in l->y and the file's name and, if
+ * that is one scale, quantisation (with the zero point less 128 where uint8 becomes int8). Its bytes
+ * are taken from l->activations. Returns the graph tensor, or a negative errno.
  */
 static int new_result(struct tfl_lower *l, weft_dtype t)
 {
@@ -820,8 +823,9 @@ bool tfl_is_float(const struct tfl_lower *l, int k)
 
 /*
  * Adds a tensor for file tensor i with the given type and shape to the graph, marked as an input,
- * and notes it as that file tensor's value; uint8 stays uint8 there, but becomes int8 in a sub-graph.
- * Returns the graph tensor, or a negative errno.
+ * with the file's name and, if that is one scale, quantisation, and notes it as that file tensor's
+ * value; uint8 stays uint8 there, but becomes int8 in a sub-graph. Its bytes are taken from
+ * l->activations. Returns the graph tensor, or a negative errno.
  */
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 {

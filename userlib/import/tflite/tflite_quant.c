@@ -217,7 +217,7 @@ static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant 
 /*
  * Emits the QUANTIZE at hand of integers to quantisation yq as its result. RESCALE cannot be
  * unsigned on both sides, so uint8 to uint8 goes by way of int8. Returns the result's tensor,
- * -ENOTSUP for uint8 to int32, or another negative errno.
+ * -ENOTSUP for what edge_value() gives as uint8 to int32 with zero point 0, or another negative errno.
  */
 static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 {
@@ -240,9 +240,9 @@ static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 
 /*
  * Lowers QUANTIZE of integers to another quantisation, or of float32: by a TABLE if the floats are
- * a function of 8-bit codes and the result is no uint8 output, else by the host operator
- * TFL_QUANTIZE. Returns the result's tensor, -ENOTSUP for float32 to int32 or to int16 with a zero
- * point, or another negative errno.
+ * a function of 8-bit codes and the result is an 8-bit one, but no uint8 output of the network, else by
+ * the host operator TFL_QUANTIZE. Returns the result's tensor; -ENOTSUP for float32 to int32, whatever
+ * its zero point, and for float32 to int16 with a zero point other than 0; or another negative errno.
  */
 int tfl_lower_quantize(struct tfl_lower *l)
 {
@@ -282,8 +282,9 @@ static int from_float16(struct tfl_lower *l)
 
 /*
  * Lowers DEQUANTIZE to float32: of float16 by CAST, of integers by the host operator TFL_DEQUANTIZE; if
- * the operand is int8 in the graph, the result is noted as a function of its codes. Returns the result's
- * tensor, -ENOTSUP for int32 or int16 with a zero point or other types, or another negative errno.
+ * the operand is int8 in the graph, the result is noted as a function of its codes (tfl_codes_begin()).
+ * Returns the result's tensor; -ENOTSUP for int32, whatever its zero point, for int16 with a zero point
+ * other than 0, and for other types; or another negative errno.
  */
 int tfl_lower_dequantize(struct tfl_lower *l)
 {

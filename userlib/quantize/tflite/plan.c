@@ -148,10 +148,11 @@ static double least_unmasked(const struct qt_value *v)
 /*
  * Bounds a mask in operator o, an ADD or SELECT of tensors m and x. Attention adds a mask of -1e9 or less
  * to what a softmax must not see, or selects such a number in its place; a scale that reached so far
- * would leave nothing of the other values. If m is a constant with an element of at most MASKED, and x is
- * computed and its range known, the result's lo is raised to `least`: x's lo, plus for ADD the least
+ * would leave nothing of the other values. If m is a constant whose range has a lo of at most MASKED, and x
+ * is computed and its range known, the result's lo is raised to `least`: x's lo, plus for ADD the least
  * element of m above MASKED (0 if none is negative), minus NEGLIGIBLE. m's lo is raised to the same, for
- * ADD minus x's hi. Otherwise nothing changes.
+ * ADD minus x's hi. Otherwise nothing changes. So if several operators read m, only the results of the
+ * first ones are bounded: as soon as m's lo is above MASKED, m counts as no mask any more.
  */
 static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 {
@@ -168,7 +169,7 @@ static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 
 /*
  * Bounds the masks (bound_mask) among the two summands of operator o, an ADD, or the two values of a
- * SELECT or SELECT_V2; nothing for other operators.
+ * SELECT or SELECT_V2. Nothing happens for other operators, or if one of the two is absent.
  */
 static void bound_masks(struct qt *q, const struct tfl_op *o)
 {

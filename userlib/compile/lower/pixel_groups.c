@@ -103,7 +103,7 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 /*
  * May p pixels be taken as one? Their channels fill at most N columns; or several tiles, of which less is empty then. That,
  * and joining rows, must save 15 % of what the convolution takes otherwise, perhaps with its windows copied
- * (im2col.c), and twice the cycles that more weights take to come with slow memory.
+ * (im2col.c), and four times the cycles that more weights take to come with slow memory.
  */
 static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 {
@@ -112,7 +112,7 @@ static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 	if (rows == 1 && p * nd->y.dim[3] <= cc->n)
 		return true;
 	return rows && nd->kind == NODE_CONV && 20 * cycles(cc, nd, p) < 17 * alone &&
-	       2 * (weight_bytes(cc, nd, p) - weight_bytes(cc, nd, 1)) < SLOW_BYTES * (cycles(cc, nd, 1) - cycles(cc, nd, p));
+	       4 * (weight_bytes(cc, nd, p) - weight_bytes(cc, nd, 1)) < SLOW_BYTES * (cycles(cc, nd, 1) - cycles(cc, nd, p));
 }
 
 /*

@@ -14,7 +14,7 @@ struct card_process {
 	char path[108], where[120], device[128];       /* socket, "@socket", "usb:@socket" */
 };
 
-/* Answers already; ends with the test, also when that fails. Fails the test if it cannot be started. extra: more arguments, NULL at the end, or NULL. */
+/* With --chip rtl an unsigned image, so that it answers soon. Answers already; ends with the test, also when that fails. Fails the test if it cannot be started. extra: more arguments, NULL at the end, or NULL. */
 void card_process_start(struct card_process *c, const char *serial, char *const extra[]);
 void card_process_stop(struct card_process *c);
 

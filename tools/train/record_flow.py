@@ -11,7 +11,8 @@ where a network keeps state.
 
 Needs packages that the project does not use otherwise:
     python3.11 -m venv /tmp/v && /tmp/v/bin/pip install tensorflow-cpu==2.21.0 ai-edge-litert==2.3.0
-    /tmp/v/bin/python tools/train/record_flow.py
+    python3.11 -m venv /tmp/m && /tmp/m/bin/pip install tflite-micro 'numpy<2'
+    MICRO_PYTHON=/tmp/m/bin/python /tmp/v/bin/python tools/train/record_flow.py
 
 The file, gzip: "TFLFLOW1", then per case, little-endian: u16 and name, u32 and
 network, u8 inputs, u8 runs, u8 outputs, and for each run its inputs and its
@@ -342,6 +343,46 @@ def stateful():
     return Cell()
 
 
+# ---- single operators ----
+
+@net("int8", "uint8", "weights")
+def dequantize_channels(kind):
+    """DEQUANTIZE with several scales, of an input or of a constant."""
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(8), ops.Net()
+    t = {"int8": ops.I8, "uint8": ops.U8, "weights": ops.I8}[kind]
+    q = (rng.uniform(0.01, 0.3, 4).astype("f4"), np.array([3, 0, -7, 12]) + (100 if kind == "uint8" else 0))
+    if kind != "weights":
+        x = n.add(t, [2, 4, 5], q, axis=1)
+        n.inputs.append((x, t, [2, 4, 5]))
+        n.moduli.append(0)
+        n.output(ops.F32, [2, 4, 5])
+    else:
+        x = n.add(t, [4, 3], q, rng.integers(-128, 128, (4, 3)), axis=0)
+        n.input(ops.F32, [1])
+        n.output(ops.F32, [4, 3])
+    ops.OPS["DEQUANTIZE"] = (6, 5, 26)
+    return n.file("DEQUANTIZE", [x], {})
+
+
+@net("int8", "rank", runs=1)
+def micro_svdf(kind):
+    """SVDF with a memory of int8, which only TensorFlow Lite for Microcontrollers has."""
+    import numpy as np
+    import record_ops as ops
+    rng, n, rank = np.random.default_rng(9), ops.Net(), 2 if kind == "rank" else 1
+    units, inputs, memory, batch = 6, 10, 5, 2 if kind == "rank" else 1
+    x = n.input(ops.I8, [batch, inputs], (0.05, 11))
+    w = n.add(ops.I8, [units * rank, inputs], (0.02, 0), rng.integers(-127, 128, (units * rank, inputs)))
+    t = n.add(ops.I8, [units * rank, memory], (0.01, 0), rng.integers(-127, 128, (units * rank, memory)))
+    b = n.add(ops.I32, [units], (0.0008, 0), rng.integers(-3000, 3000, units))
+    state = n.add(ops.I8, [batch, units * rank * memory], (0.08, 0), variable=1)
+    n.output(ops.I8, [batch, units], (0.06, -20))
+    ops.OPS["SVDF"] = (27, 3, 6)
+    return n.file("SVDF", [x, w, t, b, state], {0: ("i", rank), 1: ("b", 1)})
+
+
 # ---- a decoder with a cache of keys and values, by decoder.py ----
 
 def decoder(kind, tokens):
@@ -457,6 +498,29 @@ def run(file, runs, signature=None, anew=False):
     return out
 
 
+MICRO = """
+import struct, sys
+import numpy as np
+from tflite_micro import runtime
+it = runtime.Interpreter.from_bytes(open(sys.argv[1], "rb").read())
+d, rng, out = it.get_input_details(0), np.random.default_rng(11), bytes([1, 1, 1])
+a = rng.integers(-128, 128, d["shape"]).astype(np.int8)
+it.set_input(a, 0)
+it.invoke()
+y = it.get_output(0)
+out += struct.pack("<I", a.nbytes) + a.tobytes() + struct.pack("<I", y.nbytes) + np.ascontiguousarray(y).tobytes()
+sys.stdout.buffer.write(out)
+"""
+
+
+def run_micro(file):
+    """As run(), by TensorFlow Lite for Microcontrollers, of the Python that MICRO_PYTHON names."""
+    with tempfile.NamedTemporaryFile(suffix=".tflite") as f:
+        f.write(file)
+        f.flush()
+        return subprocess.run([os.environ["MICRO_PYTHON"], "-c", MICRO, f.name], capture_output=True, check=True).stdout
+
+
 def run_signature(runner, runs):
     """As run(), for one float input and one output."""
     import numpy as np
@@ -476,7 +540,8 @@ def one(name, kind, path):
     tf.keras.utils.set_random_seed(7)
     file = make(kind) if make.__code__.co_argcount else convert(make(), kind)
     text = (name + "." + kind).encode()
-    Path(path).write_bytes(struct.pack("<H", len(text)) + text + struct.pack("<I", len(file)) + file + run(file, runs, name.partition("_at_")[2], name.startswith("fused")))
+    Path(path).write_bytes(struct.pack("<H", len(text)) + text + struct.pack("<I", len(file)) + file +
+                           (run_micro(file) if name.startswith("micro") else run(file, runs, name.partition("_at_")[2], name.startswith("fused"))))
 
 
 def stored(path):

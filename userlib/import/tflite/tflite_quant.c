@@ -281,6 +281,53 @@ static int from_float16(struct tfl_lower *l)
 }
 
 /*
+ * Adds a constant of float32 with n numbers along dimension `axis` of a tensor of that rank: the scales of
+ * file tensor f, or its zero points as operators see them. Returns the graph tensor, or a negative errno.
+ */
+static int per_channel(struct tfl_lower *l, const struct tfl_tensor *f, bool scales, int rank)
+{
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 }, n = f->scale.n;
+	float *v = tfl_alloc(l, n, sizeof *v);
+
+	if (!v)
+		return l->err;
+	for (int64_t k = 0; k < n; k++) {
+		const uint32_t at = f->zero_point.n > 1 ? (uint32_t)k : 0;
+		const int64_t zp = f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, at) : 0;
+
+		v[k] = scales ? fb_f32_at(&l->m->b, &f->scale, (uint32_t)k) : (float)(zp - (f->type == TFL_UINT8 ? 128 : 0));
+	}
+	dim[f->quant_dim] = n;
+	return tfl_data(l, scales ? "scales" : "zero_points", WEFT_FP32, rank, dim, v);
+}
+
+/*
+ * Lowers DEQUANTIZE of integers x with a scale, and maybe a zero point, for each index of one dimension:
+ * (x - zero point) * scale in float32. Returns the result's tensor, -EINVAL if there are not as many scales
+ * as indices, or another negative errno.
+ */
+static int by_channel(struct tfl_lower *l, const struct tfl_tensor *f)
+{
+	weft_attr mul = { .mul = { 0 } };
+	int x = tfl_value(l, 0), c;
+
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	if (f->quant_dim < 0 || f->quant_dim >= t.rank || t.dim[f->quant_dim] != f->scale.n || (f->zero_point.n > 1 && f->zero_point.n != f->scale.n))
+		return tfl_fail(l, -EINVAL, "%u scales and %u zero points along dimension %d of rank %d", (unsigned)f->scale.n,
+		                (unsigned)f->zero_point.n, f->quant_dim, t.rank);
+	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16 && t.dtype != WEFT_INT32)
+		return tfl_fail(l, -ENOTSUP, "%s with several scales", weft_dtype_name(t.dtype));
+	if ((x = tfl_step(l, WEFT_OP_CAST, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, false)) < 0 || (c = per_channel(l, f, false, t.rank)) < 0)
+		return x < 0 ? x : c;
+	x = tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ x, c }, 2, WEFT_FP32, t.rank, t.dim, false);
+	if (x < 0 || (c = per_channel(l, f, true, t.rank)) < 0)
+		return x < 0 ? x : c;
+	return tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ x, c }, 2, WEFT_FP32, t.rank, t.dim, true);
+}
+
+/*
  * Lowers DEQUANTIZE to float32: of float16 by CAST, of integers by the host operator TFL_DEQUANTIZE; if
  * the operand is int8 in the graph, the result is noted as a function of its codes (tfl_codes_begin()).
  * Returns the result's tensor; -ENOTSUP for int32, whatever its zero point, for int16 with a zero point
@@ -293,6 +340,8 @@ int tfl_lower_dequantize(struct tfl_lower *l)
 
 	if (i >= 0 && tfl_file_tensor(l, i)->type == TFL_FLOAT16)
 		return from_float16(l);
+	if (i >= 0 && tfl_file_tensor(l, i)->scale.n > 1)
+		return by_channel(l, tfl_file_tensor(l, i));
 	int x = i < 0 ? i : edge_value(l, &xq);
 	if (x < 0)
 		return x;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SVDF of int8: a dense layer writes into a memory of int16, and the result is
- * a weighted sum over each filter's memory.
+ * SVDF of int8: a dense layer writes into a memory of int16, or of int8 as
+ * TensorFlow Lite for Microcontrollers has it, and the result is a weighted sum
+ * over each filter's memory.
  *
- *   x  [N,I] int8, feature weights [F,I] int8, time weights [F,M] int16,
- *   bias [U] int32, memory [N,F*M] int16 (a variable), y [N,U] int8, F = U*rank
+ *   x  [N,I] int8, feature weights [F,I] int8, time weights [F,M] of the memory's type,
+ *   bias [U] int32, memory [N,F*M] (a variable), y [N,U] int8, F = U*rank
  *
- * new = scale1 * sum w * (x - zx), clipped to int16, is the memory's last
+ * new = scale1 * sum w * (x - zx), clipped to the memory's type, is the memory's last
  * column; y = scale2 * (bias + sum over rank and memory) + zy. The scale
  * ratios are float32. The memory is zero at the start of every run: with
  * nothing kept between runs, its older columns are constant.
@@ -21,6 +22,7 @@
 struct svdf {
 	struct tfl_quant x, y;           /* quantisation of input and result */
 	float feature, time, state;      /* scales of feature weights, time weights and memory */
+	weft_dtype type;                 /* the memory's: INT16 or INT8 */
 	int64_t n, in, filters, memory, units, rank;   /* N, I, F, M, U, and filters for each unit */
 };
 
@@ -83,15 +85,17 @@ static int operands(struct tfl_lower *l, struct svdf *s)
 	s->memory = t.dim[1];
 	s->rank = rank;
 	s->units = s->filters / rank;
+	const int type = tfl_file_tensor(l, k)->type == TFL_INT8 ? TFL_INT8 : TFL_INT16;
+	s->type = type == TFL_INT8 ? WEFT_INT8 : WEFT_INT16;
 	if ((err = scale_of(l, 1, TFL_INT8, s->filters * s->in, &s->feature)) ||
-	    (err = scale_of(l, 2, TFL_INT16, s->filters * s->memory, &s->time)) ||
-	    (err = scale_of(l, 4, TFL_INT16, s->n * s->filters * s->memory, &s->state)))
+	    (err = scale_of(l, 2, type, s->filters * s->memory, &s->time)) ||
+	    (err = scale_of(l, 4, type, s->n * s->filters * s->memory, &s->state)))
 		return err;
 	return x;
 }
 
 /*
- * Emits the new column of the memory, [n,filters,1] of int16: the features of the input x. Returns
+ * Emits the new column of the memory, [n,filters,1]: the features of the input x. Returns
  * the graph tensor, or a negative errno.
  */
 static int features(struct tfl_lower *l, const struct svdf *s, int x)
@@ -99,7 +103,7 @@ static int features(struct tfl_lower *l, const struct svdf *s, int x)
 	weft_attr conv = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = s->x.zp, .acc = WEFT_INT32 } };
 	struct tfl_factor f;
 	int err = tfl_factor(l, (double)(s->x.scale * s->feature / s->state), &f), w, b;
-	struct tfl_rescale r = { .to = WEFT_INT16, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &f };
+	struct tfl_rescale r = { .to = s->type, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &f };
 
 	if (err || (b = tfl_number(l, "bias", WEFT_INT32, 1, 0)) < 0)
 		return err ? err : b;
@@ -123,12 +127,13 @@ static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 
 	if (s->memory == 1)
 		return x;
-	int16_t *zero = tfl_alloc(l, old, sizeof *zero);
+	const size_t size = weft_dtype_bytes(s->type);
+	void *zero = tfl_alloc(l, old, size);
 	if (!zero)
 		return l->err;
-	memset(zero, 0, (size_t)old * sizeof *zero);
-	int c = tfl_data(l, "memory", WEFT_INT16, 3, (int64_t[]){ s->n, s->filters, s->memory - 1 }, zero);
-	return c < 0 ? c : tfl_step(l, WEFT_OP_CONCAT, &a, (int[]){ c, x }, 2, WEFT_INT16, 3,
+	memset(zero, 0, (size_t)old * size);
+	int c = tfl_data(l, "memory", s->type, 3, (int64_t[]){ s->n, s->filters, s->memory - 1 }, zero);
+	return c < 0 ? c : tfl_step(l, WEFT_OP_CONCAT, &a, (int[]){ c, x }, 2, s->type, 3,
 	                            (int64_t[]){ s->n, s->filters, s->memory }, false);
 }
 

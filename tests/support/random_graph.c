@@ -1002,7 +1002,16 @@ static int make_branches(struct maker *m, int x)
 		return -1;
 	weft_attr a = { .axis = { 3 } };
 	begin(m, "CONCATENATION");
-	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, tensor(m, y[0])->dtype, 4, t.dim));
+	int all = end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, tensor(m, y[0])->dtype, 4, t.dim));
+	if (is_float(m) || chance(m, 60))
+		return all;
+	/* Side by side with one more, as at the end of an Inception. */
+	int more = same_size(m, x, 1, draw_count(m, m->n), false);
+	if (more < 0)
+		return all;
+	t.dim[3] += tensor(m, more)->dim[3];
+	begin(m, "CONCATENATION");
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, chance(m, 50) ? (int[]){ more, all } : (int[]){ all, more }, 2, tensor(m, all)->dtype, 4, t.dim));
 }
 
 /* TRANSPOSE of x, a tensor of this rank, by perm. */

@@ -113,9 +113,24 @@ static bool keeps_shape(const struct view *v, const struct view *own, const stru
 	return true;
 }
 
+/* Let view *v of a dense root, whose own shape is `own`, lie in the root's new place `to`, a view with the same dimensions. */
+static void move_view(struct view *v, const struct view *own, const struct view *to)
+{
+	int64_t rest = v->off, off = to->off;
+
+	/* off in the dense root becomes coordinates, then steps of the new one */
+	for (int d = 0; d < 4; d++) {
+		off += rest / own->step[d] * to->step[d];
+		rest %= own->step[d];
+		v->step[d] = v->dim[d] < 2 ? to->step[d] : v->step[d] / own->step[d] * to->step[d];
+	}
+	v->off = off;
+	v->root = to->root;
+}
+
 /*
  * Move the storage of tensor `root` into the place `to`, which has the root's dimensions: every view of this
- * root in any node, and the tensor's own view, then lie in to->root.
+ * root in any node, the tensor's own view, and those of tensors that lie in it, then lie in to->root.
  */
 static void move_root(struct cc *cc, int root, const struct view *to)
 {
@@ -123,27 +138,19 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 	struct view *all[4];
 
 	for (int i = 0; i < cc->n_nodes; i++)
-		for (int k = views_of(cc, i, all); k--;) {
-			struct view *v = all[k];
-			if (v->root != root)
-				continue;
-			int64_t rest = v->off, off = to->off;
-			/* off in the dense root becomes coordinates, then steps of the new one */
-			for (int d = 0; d < 4; d++) {
-				off += rest / own.step[d] * to->step[d];
-				rest %= own.step[d];
-				v->step[d] = v->dim[d] < 2 ? to->step[d] : v->step[d] / own.step[d] * to->step[d];
-			}
-			v->off = off;
-			v->root = to->root;
-		}
+		for (int k = views_of(cc, i, all); k--;)
+			if (all[k]->root == root)
+				move_view(all[k], &own, to);
+	for (int t = 0; t < cc->g->n_tensors; t++)
+		if (t != root && cc->ten[t].v.root == root)
+			move_view(&cc->ten[t].v, &own, to);
 	cc->ten[root].v = *to;
 }
 
 /*
  * Can tensor t live inside another storage at `to`, as an operand of CONCAT operator `concat`? So it can if a
- * node makes it, only nodes and this CONCAT (once) read it, it has its storage for itself, is no output and
- * not pinned, and all views of it in nodes can be expressed in `to`. With the option no_fuse it cannot.
+ * node makes it, or another CONCAT in place that nothing else reads, only nodes and this CONCAT (once) read it,
+ * it has its storage for itself, is no output and not pinned, and all views of it in nodes can be expressed in `to`. With the option no_fuse it cannot.
  */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
@@ -152,7 +159,11 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 	int made = cc->g->tensors[t].producer;
 	struct view *all[4];
 
-	if (cc->o->no_fuse || c->pinned || c->v.root != t || cc->g->tensors[t].is_output || made < 0 || cc->ops[made].state != OP_NODE)
+	if (cc->o->no_fuse || c->pinned || c->v.root != t || cc->g->tensors[t].is_output || made < 0)
+		return false;
+	/* A CONCAT whose operands lie in place moves with them. If others read it, too, its rows had better stay dense. */
+	bool concat_alone = cc->ops[made].state == OP_ALIAS && cc->g->ops[made].op == WEFT_OP_CONCAT && c->n_uses == 1;
+	if (cc->ops[made].state != OP_NODE && !concat_alone)
 		return false;
 	int times = 0;
 	for (int k = 0; k < c->n_uses; k++) {

@@ -926,6 +926,9 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 		err = -ENOMEM;
 	if (err == -ENOMEM)
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+	/* Inputs that could not be written, or outputs that could not be read, have no line yet. */
+	else if (err && !*msg)
+		snprintf(msg, WEFT_MSG_LEN, "%s", s->dev && *weft_dev_error(s->dev) ? weft_dev_error(s->dev) : weft_file_error(err));
 	if (!err && r->mismatches) {
 		snprintf(msg, WEFT_MSG_LEN, "%llu elements differ from golden", (unsigned long long)r->mismatches);
 		err = -EBADMSG;

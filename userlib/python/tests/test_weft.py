@@ -193,7 +193,7 @@ def test_several_cards(tmp_path):
             assert [c.name for c in s.cards] == names and [c.runs for c in s.cards] == [10, 10, 10]
             processes[1].kill()
             assert [int(np.argmax(y)) for y in asyncio.run(all_of_them())] == list(LABELS[:30])
-            assert [c.lost for c in s.cards] == [False, True, False] and s.cards[1].repeated == 1
+            assert [c.lost for c in s.cards] == [False, True, False] and s.cards[1].repeated >= 1
             assert sum(c.runs for c in s.cards) == 60
         with weft.Session(DIGITS, device="model") as s:
             assert s.cards == []

@@ -130,6 +130,8 @@ static int check(const struct weft_call *c, struct sizes *d)
 		return err;
 	if (check_factor(c, &a->forget_cell) || check_factor(c, &a->input_cell) || check_factor(c, &a->hidden))
 		return -EINVAL;
+	if (a->x_zp < INT8_MIN || a->x_zp > INT8_MAX || a->y_zp < INT8_MIN || a->y_zp > INT8_MAX)
+		return weft_call_fail(c, -EINVAL, "zero points %d and %d; -128 to 127 wanted", a->x_zp, a->y_zp);
 	if (a->cell_power < -30 || a->cell_power > 0 || a->cell_clip < 0 || a->cell_clip > INT16_MAX)
 		return weft_call_fail(c, -EINVAL, "cell scale 2^%d, clip %d", a->cell_power, a->cell_clip);
 	return 0;

@@ -16,13 +16,13 @@
 #include "sim/golden/quant.h"
 
 /*
- * x / 2^n, halves away from zero. Beyond 31 the framework's shift leaves its own
- * range, and x86 takes it modulo 32, with a rounding that adds one to what is not
- * negative.
+ * x / 2^n, halves away from zero. Outside of 0..31 the framework's shift leaves its
+ * own range, and x86 takes it modulo 32, with a rounding that adds one to what is
+ * not negative.
  */
 static int32_t shifted(int32_t x, int n)
 {
-	return n < 32 ? weft_shift_right(x, n) : (x >> (n & 31)) + (x >= 0);
+	return n >= 0 && n < 32 ? weft_shift_right(x, n) : (x >> (n & 31)) + (x >= 0);
 }
 
 static int64_t quotient(const struct weft_attr_tfl_quotient *q, int32_t a, int32_t b)

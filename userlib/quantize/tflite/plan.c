@@ -134,36 +134,43 @@ static void join_same(struct qt *q, const struct tfl_op *o)
 #define MASKED (-1000.0)
 #define NEGLIGIBLE 12.0        /* exp(-12) is less than half a step of a softmax's result of 16 bits */
 
-/* Returns the least element of a constant above MASKED, or 0 if none is below 0. */
-static double least_unmasked(const struct qt_value *v)
+/*
+ * Whether constant v masks: it has an element of at most MASKED. Sets *least to its least element above
+ * MASKED, or to 0 if none of these is below 0.
+ */
+static bool masks(const struct qt_value *v, double *least)
 {
-	double least = 0;
+	bool masked = false;
 
-	for (int64_t k = 0; k < v->n; k++)
+	*least = 0;
+	for (int64_t k = 0; k < v->n; k++) {
 		if ((double)v->constant[k] > MASKED)
-			least = fmin(least, (double)v->constant[k]);
-	return least;
+			*least = fmin(*least, (double)v->constant[k]);
+		else
+			masked = true;
+	}
+	return masked;
 }
 
 /*
  * Bounds a mask in operator o, an ADD or SELECT of tensors m and x. Attention adds a mask of -1e9 or less
  * to what a softmax must not see, or selects such a number in its place; a scale that reached so far
- * would leave nothing of the other values. If m is a constant whose range has a lo of at most MASKED, and x
- * is computed and its range known, the result's lo is raised to `least`: x's lo, plus for ADD the least
- * element of m above MASKED (0 if none is negative), minus NEGLIGIBLE. m's lo is raised to the same, for
- * ADD minus x's hi. Otherwise nothing changes. So if several operators read m, only the results of the
- * first ones are bounded: as soon as m's lo is above MASKED, m counts as no mask any more.
+ * would leave nothing of the other values. If m is a constant with an element of at most MASKED, and x is
+ * computed and its range known, the result's lo is raised to `least`: x's lo, plus for ADD the least
+ * element of m above MASKED (0 if none is negative), minus NEGLIGIBLE. m's lo becomes the same, for ADD
+ * minus x's hi, or stays if another operator of the mask has raised it less. Otherwise nothing changes.
  */
 static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 {
 	struct observed *mask = &q->value[m].range, *y = &q->value[qt_result(q, o, 0)].range;
 	const struct observed *other = &q->value[x].range;
+	double unmasked;
 
-	if (!q->value[m].constant || mask->lo > MASKED || !other->seen || q->value[x].constant)
+	if (!q->value[m].constant || !masks(&q->value[m], &unmasked) || !other->seen || q->value[x].constant)
 		return;
 	const bool adds = o->code == TFL_ADD;
-	const double least = other->lo + (adds ? least_unmasked(&q->value[m]) : 0) - NEGLIGIBLE;
-	mask->lo = fmax(mask->lo, adds ? least - other->hi : least);
+	const double least = other->lo + (adds ? unmasked : 0) - NEGLIGIBLE, own = adds ? least - other->hi : least;
+	mask->lo = mask->lo > MASKED ? fmin(mask->lo, own) : fmax(mask->lo, own);
 	y->lo = fmax(y->lo, least);
 }
 

@@ -116,14 +116,18 @@ def segmenter():
 
 
 def attention():
+    """Two layers that share a mask."""
     n = Network(3, [12, 16])
-    q, k, v = (n.reshape(n.dense(n.inputs[0], 16), 12, 2, 8) for _ in range(3))
-    q, k, v = n.transpose(q, 1, 0, 2), n.transpose(k, 1, 2, 0), n.transpose(v, 1, 0, 2)
-    s = n.op("MUL", [n.op("BATCH_MATMUL", [q, k], [2, 12, 12]), n.tensor([], np.float32(.35))], [2, 12, 12])
-    mask = np.triu(np.full([1, 12, 12], -1e9, np.float32), 1)
-    p = n.op("SOFTMAX", [n.op("ADD", [s, n.tensor([1, 12, 12], mask)], [2, 12, 12])], [2, 12, 12], {0: ("f", 1.0)})
-    y = n.reshape(n.transpose(n.op("BATCH_MATMUL", [p, v], [2, 12, 8]), 1, 0, 2), 12, 16)
-    return n.file(n.op("ADD", [n.dense(y, 16), n.inputs[0]], [12, 16]))
+    mask = n.tensor([1, 12, 12], np.triu(np.full([1, 12, 12], -1e9, np.float32), 1))
+    x = n.inputs[0]
+    for _ in range(2):
+        q, k, v = (n.reshape(n.dense(x, 16), 12, 2, 8) for _ in range(3))
+        q, k, v = n.transpose(q, 1, 0, 2), n.transpose(k, 1, 2, 0), n.transpose(v, 1, 0, 2)
+        s = n.op("MUL", [n.op("BATCH_MATMUL", [q, k], [2, 12, 12]), n.tensor([], np.float32(.35))], [2, 12, 12])
+        p = n.op("SOFTMAX", [n.op("ADD", [s, mask], [2, 12, 12])], [2, 12, 12], {0: ("f", 1.0)})
+        y = n.reshape(n.transpose(n.op("BATCH_MATMUL", [p, v], [2, 12, 8]), 1, 0, 2), 12, 16)
+        x = n.op("ADD", [n.dense(y, 16), x], [12, 16])
+    return n.file(x)
 
 
 def gates():

@@ -235,7 +235,7 @@ static void check_step(struct io *io, const weft_program *p, const struct weft_s
 
 /*
  * Fail (io->err -EINVAL) if the entry of tensor i cannot be true: an unknown place, a size that is not that
- * of its shape, a constant without data, bytes beyond the arena, or an alias of itself, of no tensor, of one
+ * of its shape, no channel that is computed, a constant without data, bytes beyond the arena, or an alias of itself, of no tensor, of one
  * of another size or of one that is an alias too. Chains of aliases are refused so that following one ends.
  */
 static void check_tensor(struct io *io, const weft_program *p, int i)
@@ -250,6 +250,9 @@ static void check_tensor(struct io *io, const weft_program *p, int i)
 		io_fail(io, "a tensor shares the bytes of one that is none itself");
 		return;
 	}
+	const weft_tensor *x = &p->graph->tensors[i].t;
+	if (t->folded && (!x->rank || t->folded >= x->dim[x->rank - 1]))
+		io_fail(io, "a tensor has as many folded channels as channels");
 	if (t->bytes != weft_tensor_bytes(&p->graph->tensors[i].t))
 		io_fail(io, "a tensor has not the bytes of its shape");
 	if (t->alias_of >= 0 && p->tensors[t->alias_of].bytes != t->bytes)

@@ -382,7 +382,7 @@ static void command(void **state)
 	assert_non_null(strstr(text, "is named twice"));
 	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s,", b.card[0].where), 2);
 	assert_non_null(strstr(text, "an entry of the list is empty"));
-	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s --dump %s/dump", b.all, folder), 2);
+	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s --dump %s", b.all, folder), 2);
 	assert_non_null(strstr(text, "several cards: tensors are kept of a run on one card; name one card"));
 	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s --profile %s/p.json", b.all, folder), 2);
 	assert_non_null(strstr(text, "several cards: a profile is one of a run on one card; name one card"));

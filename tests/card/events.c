@@ -339,7 +339,9 @@ static void in_flight(void **state)
 	       "%.2f times fewer, %.2f times as fast\n", one, first, eight, second, (double)one / eight, first / second);
 	fflush(stdout);
 	close_it(&t);
+#ifndef __SANITIZE_THREAD__    /* with it the host is slower than the card */
 	assert_true(2 * one > 5 * eight);
+#endif
 }
 
 int main(void)

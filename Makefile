@@ -119,7 +119,7 @@ TFL_SRC  := $(sort $(wildcard userlib/tflite/*.c))
 LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
-TEST_KINDS := unit model cosim conformance fuzz card runtimes packages farm
+TEST_KINDS := unit model cosim conformance fuzz card runtimes packages farm $(if $(SAN),,sanitize)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 FUZZ     := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 TEST_SRC := $(sort $(filter-out $(FUZZ_SRC),$(wildcard $(TEST_KINDS:%=tests/%/*.c))))
@@ -268,7 +268,7 @@ fuzz:
 
 define run_tests
 $(if $(2),,echo 'make: no test is called "$(T)"' >&2; exit 2;) \
-export WEFT_SEED='$(SEED)' WEFT_N='$(N)' TIMEOUT=$(or $(TIMEOUT),900); \
+export WEFT_SEED='$(SEED)' WEFT_N='$(N)' TIMEOUT=$(or $(TIMEOUT),1800); \
 [ -n "$$WEFT_SEED" ] || unset WEFT_SEED; [ -n "$$WEFT_N" ] || unset WEFT_N; \
 tests/run.sh $(O) $(1) $(2)
 endef

@@ -9,7 +9,7 @@
 # in the command that reruns a failure, and reaches the programs as WEFT_LEVEL
 # so that they can choose their size. Environment:
 #   JOBS     programs at a time, by default as many as there are cores
-#   TIMEOUT  seconds that one program may take, default 900
+#   TIMEOUT  seconds that one program may take, default 1800
 # The current directory is the project's root. Each program gets a TMPDIR of its
 # own, removed behind it.
 #
@@ -21,7 +21,7 @@ set -u
 
 build=$1 goal=$2
 shift 2
-timeout_s=${TIMEOUT:-900}
+timeout_s=${TIMEOUT:-1800}
 jobs=${JOBS:-$(nproc)}
 log_dir=$build/tests/log
 mkdir -p "$log_dir"

@@ -207,7 +207,9 @@ int weft_check_onnx_op(const struct weft_check *c)
 /*
  * Checks ONNX_NODE: the attributes' limits hold, the operator's reference function accepts the operands
  * (what it says against them becomes the message), and types and shapes that it computes for the
- * results are those of the graph. Returns 0, or -EINVAL with one line in c->msg.
+ * results are those of the graph. Returns 0, or -EINVAL with one line in c->msg; that is also what comes
+ * of a kernel that is not there, of a result's shape that depends on an operand without data, and of
+ * memory that is out (weft_onnx_ref_shapes()).
  */
 int weft_check_onnx_node(const struct weft_check *c)
 {

@@ -7,8 +7,9 @@
  * along an edge the level never falls, and it rises by 1 where a candidate follows on a node that is
  * none, or the other way round. Connected candidates of one level are a group, and groups are
  * therefore convex: no path leaves one and comes back. Of each group, the longest run of nodes (in
- * topological order) that the library can load becomes a part, if the NPU then has multiplications
- * to do. A part never ends between DequantizeLinear and the node that it feeds.
+ * topological order) that the library can load, as far as bisection finds it, becomes a part, if the
+ * NPU then has multiplications to do or its device cannot be opened, which Compile reports, and so on
+ * behind it. A part never ends between DequantizeLinear and the node that it feeds.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -485,10 +486,11 @@ static struct ort_status *fuse(struct finder *f, struct ort_support *support, co
 }
 
 /*
- * Takes what can be taken of a group, whose n nodes are `list`: from the first place on the longest run
- * that loads, if worth() says so, that is, if the NPU has multiplications to do in it. Then the search
- * goes on one place behind the run's end, because the nodes up to there do not load together with the
- * run; it ends after LOADS_MOST loads. cuts has room for n + 1. Returns NULL or a status.
+ * Takes what can be taken of a group, whose n nodes are `list`: from the first place (find_cuts()) on the
+ * run that longest() finds by bisection, if worth() says so: the NPU has multiplications to do in it, or
+ * the device cannot be opened. Taken or not, the search goes on one place behind the run's end, because
+ * the nodes up to there do not load together with the run; it ends after LOADS_MOST loads, those of all
+ * groups of the graph together. cuts has room for n + 1 and is overwritten. Returns NULL or a status.
  */
 static struct ort_status *take_group(struct finder *f, struct ort_support *support, const struct node *const *list, size_t n, size_t *cuts)
 {
@@ -562,7 +564,10 @@ static struct ort_status *take_contexts(struct finder *f, struct ort_support *su
 	return status;
 }
 
-/* Takes what can be taken of every group of the graph. Returns NULL or a status. */
+/*
+ * Takes what can be taken of every group of the graph, with at most LOADS_MOST loads for all of them: groups
+ * that come later get nothing once these are used up. Returns NULL or a status.
+ */
 static struct ort_status *take_groups(struct finder *f, struct ort_support *support)
 {
 	const struct node **list = calloc(f->n + 1, sizeof(*list));

@@ -74,8 +74,9 @@ static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 }
 
 /*
- * Adds operator i of g to the part with its tensors and source entry. An operand that no operator added
- * before has made becomes an input. Returns the operator's index in the part; or -ENOMEM or -EINVAL.
+ * Adds operator i of g to the part with its tensors and source entry. An operand that is no constant and
+ * that no operator added before has made becomes an input. Returns the operator's index in the part; or
+ * -ENOMEM or -EINVAL, as weft_graph_op().
  */
 static int take_op(struct cut *c, const weft_graph *g, int i)
 {
@@ -136,8 +137,10 @@ static void cut_release(struct cut *c)
 
 /*
  * Builds in *c the network of the n operators of g whose indices are in ops, in ascending order: their
- * tensors, operands that none of them makes as inputs, results that none of them reads as outputs. It
- * is not checked. cut_release() frees *c, also after a failure. Returns 0, -ENOMEM or -EINVAL.
+ * tensors, copies of their constants, operands that are no constants and that none of them makes as inputs,
+ * results that none of them reads as outputs. Tensors but constants have names of their own (take_tensor()).
+ * It is not checked. cut_release() frees *c, also after a failure. Returns 0; -ENOMEM; or -EINVAL if
+ * weft_graph_op() does not take an operator's number of operands or results.
  */
 static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 {

@@ -257,8 +257,9 @@ static inline const uint64_t *weft_session_words(const weft_session *s)
 
 /**
  * Compare a step that has run on a card with golden, by running its stream again with stores added, in
- * as many passes as the trace window needs. Commands that have no debug records need no pass. The
- * session's arena is not changed.
+ * as many passes as the trace window needs, waiting for each as long as it takes. Commands that have
+ * no debug records need no pass. The arena that a pass leaves has to be the session's, which is as the
+ * step left it and is not changed; the first byte that differs counts as a difference, too.
  * @param before  The arena as it was before the step.
  * @return 0 or the first negative errno; differences are counted in s->check
  */

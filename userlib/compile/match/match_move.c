@@ -59,7 +59,8 @@ static int slice(struct cc *cc, int i)
 struct turn { int64_t n, rows, columns; };
 
 /*
- * Does TRANSPOSE i do nothing but turn matrices of two neighbouring (joint) dimensions, the innermost ones? Sets *t then.
+ * Does TRANSPOSE i do nothing but turn matrices of two neighbouring (joint) dimensions, the innermost ones? *t then is
+ * what it turns; if not, *t does not count.
  */
 static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
 {
@@ -104,7 +105,8 @@ static int64_t turn_cycles(const struct cc *cc, const struct turn *t, int64_t m)
 
 /*
  * Add the convolution that turns columns [first, first + m * count) of all matrices *t of TRANSPOSE i. Rows of a matrix are
- * rows of the input, its kernel and its stride are t->rows of them, and m columns are a pixel. Returns 1 or -ENOMEM.
+ * rows of the input, its kernel and its stride are t->rows of them, and m columns are a pixel. Operand and result lie
+ * dense, and of several matrices these are all columns: only a single one can be turned in parts. Returns 1 or -ENOMEM.
  */
 static int add_turn(struct cc *cc, int i, const struct turn *t, int64_t first, int64_t count, int64_t m)
 {

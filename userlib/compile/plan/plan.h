@@ -273,10 +273,10 @@ struct alloc *alloc_new(struct npu_step *s);   /* NULL: no memory */
 void alloc_free(struct alloc *al);
 
 /*
- * Give all areas but the first `from` in the order of size an address. Areas of at
- * most `compact` bytes are kept apart from those that the same nodes use; larger
- * ones are packed at the lowest address. Returns -1 if all have an address, else the area
- * for which there was no room.
+ * Give all areas but the first `from` in the order of size an address. Those of at most
+ * `compact` bytes share as few regions as there is room for with areas that the same nodes
+ * use; larger ones are packed at the lowest address. Returns -1 if all have an address, else
+ * the number of the area for which there was no room.
  */
 int alloc_areas(struct alloc *al, int from, int64_t compact);
 

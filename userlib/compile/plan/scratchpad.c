@@ -359,10 +359,11 @@ int alloc_rank(const struct alloc *al, int area)
 }
 
 /*
- * Give addresses to all areas of the step in the order of size, except the `from` largest, which keep those
- * of the call before. Areas of at most `compact` bytes are kept apart from those used at the same time;
- * larger ones take the lowest free address. Returns -1 if all have an address, else the area for which there
- * was no room.
+ * Give addresses to all areas of the step, the largest first, except the `from` largest, which keep those of
+ * the call before. Areas that are occupied during the same node never overlap. One of at most `compact` bytes
+ * also goes where it shares fewest regions with those that are used at the same time, as far as there is room;
+ * larger ones take the lowest free address. Returns -1 if all have an address, else the number of the area for
+ * which there was no room; smaller ones have no valid address then.
  */
 int alloc_areas(struct alloc *al, int from, int64_t compact)
 {

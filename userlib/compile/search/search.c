@@ -145,7 +145,8 @@ static void measure(struct npu_step *s, struct outcome *o)
  * Place this worker's replica with parameters *t and set *o to what comes of it. If the memo knows the
  * outcome, it is taken from there; else the step is emitted and simulated, and the outcome remembered. A
  * placement that fails has its errno in o->err, cycles INT64_MAX and commands -1. Without memory o->err is
- * -ENOMEM, and nothing is remembered.
+ * -ENOMEM, and nothing is remembered. The replica does not count as placed as the best plan afterwards
+ * (b->placed).
  */
 static void place_and_measure(struct search *b, int worker, const struct placement_params *t, struct outcome *o)
 {
@@ -356,9 +357,9 @@ static bool split_candidate(const struct search *b, int k, struct candidate *q)
 }
 
 /*
- * Try each rule of splits[] with all ways to choose addresses, always from the best so far, until
- * MAX_SPLITS commands have been emitted. The replicas are left cut by the last rule tried. Returns 0 or a
- * negative errno.
+ * Try each rule of splits[] with all ways to choose addresses but those with only_loads, always from the best
+ * so far, until MAX_SPLITS commands have been emitted. The replicas are left cut by the last rule of splits[],
+ * tried or not. Returns 0 or a negative errno.
  */
 static int search_splits_and_addresses(struct search *b)
 {
@@ -375,9 +376,12 @@ static int search_splits_and_addresses(struct search *b)
 
 /*
  * Second stage of the search: find one rule by which all nodes are cut, since two neighbours gain only
- * together, and the way to choose addresses. In steps of few commands (known_order) every rule is tried with
- * every way, in others every rule by itself; then all ways are tried with the best rule. Results of the stage
- * before are forgotten, and the starts for moves are listed anew. Returns 0 or a negative errno.
+ * together, and the way to choose addresses, with the residents and stripes of the stage before. In steps of
+ * few commands (known_order) rules are tried with all ways but those with only_loads, in others each rule by
+ * itself, until MAX_SPLITS commands have been emitted; then all ways with the best rule, until MAX_ADDRESSES
+ * have. The cycles of the stage before are forgotten, but not its parameters (b->best), from which this one
+ * begins; the starts for moves are listed anew. All replicas are left cut by the best rule. Returns 0 or a
+ * negative errno.
  */
 static int search_splits(struct search *b)
 {

@@ -411,10 +411,11 @@ static void start(struct ox *l, int i)
 
 /*
  * Lowers the node at hand with fn. If fn is NULL or returns -ENOTSUP, which means that the node is
- * legal but has no form in the graph's operators, it becomes a host operator by ox_host() instead,
- * except where operands or results of the node are replaced (l->subst, l->results, l->zero): there
- * fn's errno is returned. -EINVAL means that the node is illegal. If the host has no kernel either,
- * the message and the errno are fn's. Returns 0, a positive value of fn, or a negative errno.
+ * legal but has no form in the graph's operators, it becomes a host operator by ox_host() instead;
+ * but where operands or results of the node are replaced (l->subst, l->results, l->zero), fn's
+ * -ENOTSUP is returned at once. -EINVAL means that the node is illegal. If ox_host() fails, for
+ * whatever reason, the message and the errno are fn's -ENOTSUP, or ox_host()'s own if fn is NULL.
+ * Returns 0, a positive value of fn, or a negative errno.
  */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
 {
@@ -437,10 +438,11 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 
 /*
  * Makes node i the node at hand and lowers it at once, never deferring it; an operator that has no
- * lowering, or whose lowering does not take the node, becomes a host operator if there is a kernel.
- * Returns 0; or, after ox_fail(), -EINVAL if the node has no first result (its name may be empty
- * only if the operator type has no lowering), -ENOTSUP if an attribute refers to another one by
- * name or nothing takes the node, or another negative errno.
+ * lowering, or whose lowering does not take the node, becomes a host operator if there is a kernel
+ * (the latter only if nothing replaces its operands or results, see lower_or_host()). Returns 0; or,
+ * after ox_fail(), -EINVAL if the node has no first result (its name may be empty only if the operator
+ * type has no lowering), -ENOTSUP if an attribute refers to another one by name or nothing takes the
+ * node, or another negative errno.
  */
 int ox_lower_now(struct ox *l, int i)
 {

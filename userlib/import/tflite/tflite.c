@@ -126,9 +126,10 @@ static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 }
 
 /*
- * Makes result k of the operator at hand the result at hand: l->i_y is its file tensor and l->y its
- * type and shape, with open dimensions found from the operands. Returns 0, -EINVAL if the tensor
- * has a value already, is constant or out of range, or another negative errno.
+ * Makes result k of the operator at hand, which has more than k, the result at hand: l->i_y is its
+ * file tensor and l->y its type and shape. Open dimensions are those that follow from the operands;
+ * if they cannot be told, those in the file. Returns 0, -EINVAL if the tensor has a value already, is
+ * constant or out of range, or another negative errno.
  */
 int tfl_result(struct tfl_lower *l, int k)
 {
@@ -146,8 +147,9 @@ int tfl_result(struct tfl_lower *l, int k)
 
 /*
  * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or
- * UNPACK, or 1 or 2 if it is TOPK_V2, and makes the first the result at hand. Returns 0, -ENOTSUP for
- * another number, or the errno of tfl_result().
+ * UNPACK, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, or 1 or 2 if it is TOPK_V2, NON_MAX_SUPPRESSION_V4
+ * or a bidirectional LSTM or RNN, and makes the first the result at hand. Returns 0, -ENOTSUP for another
+ * number, or the errno of tfl_result().
  */
 static int check_results(struct tfl_lower *l)
 {
@@ -198,9 +200,10 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 /*
  * Lowers operator i of the file into operators of the graph, and makes it the operator at hand. If the
  * caller asked for the backbone alone and it is a custom operator at the end, it is left out; if its
- * operands are constant, its result may become a constant instead. The lowering for float32 operands is
- * looked for first, then that on the host, then that in `lowerings`. Returns 0, -ENOTSUP if the operator
- * is not supported, or another negative errno.
+ * operands are constant, its result may become a constant instead. Variables, control flow, and SLICE and
+ * CONCATENATION where TensorFlow's lists have become these, have lowerings of their own. For others that
+ * for float32 operands is looked for first, then that on the host, then that in `lowerings`. Returns 0,
+ * -ENOTSUP if the operator is not supported, or another negative errno.
  */
 static int lower_op(struct tfl_lower *l, int i)
 {
@@ -449,8 +452,9 @@ static int import_ports(struct tfl_lower *l)
 
 /*
  * Fills the empty graph l->g from the file: inputs, operators, outputs; removes float tensors that tables
- * have replaced, and checks the graph. If an operator was left out, its operands, 1 to MAX_PORTS, are the
- * outputs. Returns 0, or a negative errno with the reason in l->msg; the caller frees everything.
+ * have replaced and variables that nothing refers to, and checks the graph. If an operator was left out,
+ * its operands, 1 to MAX_PORTS, are the outputs. Returns 0, or a negative errno with the reason in l->msg;
+ * the caller frees everything.
  */
 static int import(struct tfl_lower *l)
 {

@@ -169,9 +169,10 @@ static void note_stripes(struct npu_step *s)
  * Plan every NPU step (step_place()), choose offsets in the arena for the tensors that need one, then for
  * each step search the splits of nodes with at most MAX_TUNED emitted commands, append its command stream
  * to the program, put records beside weights, and note in each node its stripe group. The plans are freed
- * in any case. Returns 0, -ENOMEM, -E2BIG if a stream of several nodes or the arena or the constants become
- * too large, or -ERANGE if one node cannot be expressed: cc->bad_node then is that node and cc->bad_why the
- * reason. A stream of a single node that is too large counts as -ERANGE.
+ * in any case. Returns 0, -ENOMEM, -E2BIG if the arena or a stream of several nodes becomes too large (or a
+ * pooling job in it, emit_regions()), or -ERANGE if one node cannot be expressed: cc->bad_node then is that
+ * node and cc->bad_why the reason. A stream of a single node that is too large counts as -ERANGE. The
+ * constants have their size before (cc_pack_weights()).
  */
 static int compile_steps(struct cc *cc)
 {

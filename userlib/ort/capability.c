@@ -117,8 +117,9 @@ static bool on_integers(const char *op)
  * Fills in node i's is_float, quantize, dequantize and candidate, from its operator and the element types
  * of its results and of its inputs that are not constant; float inputs behind the first of an operator on
  * integers (on_integers()) are scales and do not count. A candidate is QuantizeLinear, DequantizeLinear,
- * or a node with integers of 8 or 16 bits and no floats. EPContext nodes are none of the four, and nodes
- * with subgraphs neither float nor candidates. Float nodes become candidates only later, in
+ * or a node with integers of 8 or 16 bits and no floats. QuantizeLinear and DequantizeLinear themselves are
+ * never float, EPContext nodes are none of the four, and nodes with subgraphs, or whose subgraphs cannot be
+ * counted, neither float nor candidates. Float nodes become candidates only later, in
  * find_groups().
  */
 static void look_at(struct finder *f, size_t i)

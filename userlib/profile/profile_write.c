@@ -216,8 +216,9 @@ static struct placed *place_commands(const struct weft_profile *p)
 
 /*
  * Sorts p->cmd by the cycle of retirement and writes each command as an event on its unit's thread,
- * from when it was issued and the unit free for it to its retirement, with step, number, operator, time
- * of issue and disassembly. Returns 0 or -ENOMEM.
+ * from when it was issued and the unit free for it to its retirement, with step, number, operator (its
+ * index in the network's file; -1: it works for none), time of issue and disassembly. Commands that cannot
+ * be decoded are left out. Returns 0 or -ENOMEM.
  */
 static int write_commands(struct out *o, const struct weft_profile *p)
 {

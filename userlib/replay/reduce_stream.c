@@ -16,6 +16,10 @@
 #include <weft/replay.h>
 #include <weft/file.h>
 
+/*
+ * All that one search has, from its beginning to its end: weft_reduce_stream() frees it, also what a
+ * function that failed has left here.
+ */
 struct search {
 	const struct weft_capture *c;
 	const struct weft_stream_options *o;
@@ -331,7 +335,8 @@ static void narrow(struct search *x, struct weft_part_stream *s)
 /*
  * Opens the device on which parts of the stream run as x->dev, with the capture's configuration and
  * memory profile and, if the device is the RTL, the captured fault planted. Returns 0, or a negative
- * errno with one line in x->msg: -ENOTSUP if the fault cannot be planted, or as weft_dev_open().
+ * errno with one line in x->msg: -ENOTSUP if the fault cannot be planted (the device then is open), or as
+ * weft_dev_open().
  */
 static int open_device(struct search *x)
 {

@@ -244,8 +244,9 @@ static int record(struct nest_emit *m, struct cmd *c, struct runs r)
 
 /*
  * Choose which dimensions of the nest become the command's i0 (the innermost) to i3, for a piece with sizes
- * n: which[i] is the dimension, or -1 for none. The axis, if there is one, becomes i1; dimensions of one
- * element are left out.
+ * n: which[i] is the dimension, or -1 for none. The axis, if there is one, becomes i1, however many elements
+ * it has; of the others those of one element are left out, and the rest come from the nest's last dimension
+ * on. There may be four of them, with an axis three, as nest_fit() makes pieces.
  */
 static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4])
 {

@@ -67,7 +67,8 @@ int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o);
 /*
  * Set *t to operand k of o, a constant, with only those of its elements that belong to the n channels c; t->data is
  * allocated then. `in` are channels of the first operand, `out` those of the result (of a depthwise convolution
- * they follow from `in`). Returns 1, 0 if the operand does not depend on channels (*t is unchanged), or -ENOMEM.
+ * they follow from `in`). Returns 1; 0 if the operand does not depend on channels or all of its channels are left; or
+ * -ENOMEM. With 0 and -ENOMEM nothing is allocated and *t is unchanged, but for a CONV2D's weights it does not count.
  */
 int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const struct kept *in, const struct kept *out, weft_tensor *t);
 

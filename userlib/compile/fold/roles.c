@@ -210,7 +210,10 @@ static int gather(const weft_tensor *from, int axis, const struct kept *k, int64
 	return 1;
 }
 
-/* As fold_operand() for the weights (k is 1) of a CONV2D: both their output and their input channels. Returns 1 or -ENOMEM. */
+/*
+ * As fold_operand() for the weights (k is 1) of a CONV2D: both their output and their input channels. Returns 1;
+ * 0 if all of both are left, or -ENOMEM: nothing then is allocated, but *t may have w's own data.
+ */
 static int conv_weights(const weft_tensor *w, const struct kept *in, const struct kept *out, weft_tensor *t)
 {
 	weft_tensor rows = *w;

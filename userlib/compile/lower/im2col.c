@@ -73,7 +73,7 @@ static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t *with)
 }
 
 /*
- * Does the array save at least 15 % of its cycles if the windows of this convolution are copied side by
+ * Does this convolution take less than 85 % of its cycles (cycles()) if its windows are copied side by
  * side? It also refuses runs of more than four words of N, more than MAX_EDGES output columns that see padding
  * or none that sees none, and float8 weights with infinities or NaN where there is padding, since the copies
  * hold zeros there.
@@ -87,7 +87,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	if (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.w_finite && left + right)
 		return false;
 	return left + right <= MAX_EDGES && left + right < nd->y.dim[2] && run <= 4 * cc->n &&
-	       /* at least 15 %, since copies may delay what comes before; not measured */
+	       /* more than 15 % saved, since copies may delay what comes before; not measured */
 	       20 * after < 17 * before;
 }
 

@@ -357,10 +357,12 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 
 /*
  * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
- * CLAMP behind it, or with raw sums where find_tail() says so; a PAD or SLICE in front is read through.
- * Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched; 0 if the array
- * does not take its types, int16 has a zero point, a field of the command is too small (conv_limit()) or
- * there is no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many constants).
+ * CLAMP behind it, or with raw sums where find_tail() says so; a PAD, a SLICE or a pool that only leaves out
+ * pixels in front is read through (set_input()), and not claimed. Computed weights are laid out by loop
+ * nests in front of it. Returns 1 if it was matched; 0 if the array does not take its types, int16 has a zero
+ * point, a field of the command is too small for the operator (conv_limit(); what a PAD adds to its padding is
+ * judged only when the command is emitted) or there is no tail (find_tail()), with the reason set; -ENOMEM; or
+ * -E2BIG (too many constants).
  */
 int match_conv(struct cc *cc, int i)
 {

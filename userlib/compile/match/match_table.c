@@ -396,9 +396,9 @@ static void set(weft_tensor *y, int64_t k, int64_t v)
 }
 
 /*
- * Make a constant table from the codes of float type t to their keys; NaN has the lowest key (nan_low) or the
- * highest. two_zeros: -0 and +0 have different keys. If the table could not be made, its root is a negative
- * errno.
+ * Make a constant table from the codes of float type t, which has_keys(), to their keys (key_of()); NaN has the
+ * lowest key (nan_low) or the highest. two_zeros: -0 and +0 have different keys. If the table could not be
+ * made, its root is a negative errno.
  */
 static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zeros)
 {
@@ -411,9 +411,9 @@ static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zer
 }
 
 /*
- * Make a constant table from keys back to the codes of float type t, where the lowest key means NaN and -0
- * has a key of its own. Keys are taken modulo the table's size. If the table could not be made, its root is a
- * negative errno.
+ * Make a constant table from keys back to the codes of float type t, which has_keys(), where the lowest key
+ * means NaN and -0 has a key of its own. Keys are taken modulo the table's size. If the table could not be
+ * made, its root is a negative errno.
  */
 static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 {

@@ -159,7 +159,10 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
 	return l.n;
 }
 
-/* Would cutting the node into `split` jobs give the same tiles as now, or as a split in the list does? */
+/*
+ * Would cutting the node into `split` jobs give the same tiles as now, or as a split in the list does? Only
+ * this node's tiles count, also if the listed moves cut the next one as well.
+ */
 static bool same_split(const struct list *l, const struct npu_step *s, int node, int split)
 {
 	struct plan p = s->plan[node], q = p;
@@ -195,9 +198,10 @@ static void list_unequal(struct list *l)
 
 /*
  * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, leaving out those
- * that give the same tiles as now or as another one listed. In tier 1 the next node is cut as well, into the
- * same number of jobs, and in steps of few commands (known_order) also into others. Returns how many moves
- * were listed; 0 if a node cannot be cut (tile.can_split).
+ * that give this node the same tiles as now or as another one listed. In tier 1 (of splits alone: 0 and 1 are
+ * tiers 1 and 3 of list_moves()) the next node is cut as well, into the same number of jobs whatever tiles it
+ * then has, and in steps of few commands (known_order) also into 2, 3 and 4 (list_unequal()). Returns how many
+ * moves were listed; 0 if a node cannot be cut (tile.can_split), or there is no next one in tier 1.
  */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {

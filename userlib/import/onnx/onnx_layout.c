@@ -88,8 +88,9 @@ static int done_flat(struct ox *l, const struct ox_value *v, int y)
 /*
  * Lowers Reshape to the constant shape of operand 1 or, before opset 5, attribute shape. A 0 keeps
  * the operand's dimension unless allowzero is set; one -1 stands for what the others leave. Returns
- * 0, -EINVAL if the elements do not have that shape, -ENOTSUP if the shape is not constant or there
- * are no elements, or another negative errno.
+ * 0, -EINVAL if the elements do not have that shape or it has more than 8 dimensions, -ENOTSUP if it
+ * is not constant or there are no elements (but 0 if a -1 makes it the shape that the operand has),
+ * or another negative errno.
  */
 int ox_reshape_node(struct ox *l)
 {

@@ -316,8 +316,9 @@ int ox_group_norm(struct ox *l)
 /*
  * Lowers LpNormalization of floats: operand 0 divided by its length along the attribute's axis
  * (default the last), which is the sum of magnitudes if p is 1, the root of the sum of squares if
- * it is 2 (default); zeros stay 0. Returns 0, -ENOTSUP for other types or p, or another negative
- * errno.
+ * it is 2 (default). Lengths below 2^-126 count as 2^-126, so that zeros stay 0; but float16 rounds
+ * that to 0, and there zeros become NaN. Returns 0, -EINVAL if the axis is out of range, -ENOTSUP for
+ * other types or p, or another negative errno.
  */
 int ox_lp_norm(struct ox *l)
 {

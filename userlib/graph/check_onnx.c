@@ -3,6 +3,7 @@
  * Rules of ONNX's extensions and of PACT_*; sim/golden/onnx/onnx.h and pact.c say what they
  * compute. Every check returns 0, or -EINVAL with one line in c->msg.
  */
+#include <errno.h>
 #include <string.h>
 
 #include <weft/convert.h>
@@ -207,9 +208,9 @@ int weft_check_onnx_op(const struct weft_check *c)
 /*
  * Checks ONNX_NODE: the attributes' limits hold, the operator's reference function accepts the operands
  * (what it says against them becomes the message), and types and shapes that it computes for the
- * results are those of the graph. Returns 0, or -EINVAL with one line in c->msg; that is also what comes
- * of a kernel that is not there, of a result's shape that depends on an operand without data, and of
- * memory that is out (weft_onnx_ref_shapes()).
+ * results are those of the graph. Returns 0, -ENOMEM, or -EINVAL, with one line in c->msg; -EINVAL is
+ * also what comes of a kernel that is not there and of a result's shape that depends on an operand
+ * without data (weft_onnx_ref_shapes()).
  */
 int weft_check_onnx_node(const struct weft_check *c)
 {
@@ -219,14 +220,17 @@ int weft_check_onnx_node(const struct weft_check *c)
 	char line[WEFT_GOLDEN_MSG] = "";
 	int which;
 
-	const int err = weft_check_attr(c);
+	int err = weft_check_attr(c);
 
 	if (err)
 		return err;
 	for (int k = 0; k < o->n_in; k++)
 		x[k] = operand(c, k);
-	if (weft_onnx_ref_shapes(&o->attr.onnx_node, x, o->n_in, y, o->n_out, &which, line))
-		FAIL("%s", line);
+	err = weft_onnx_ref_shapes(&o->attr.onnx_node, x, o->n_in, y, o->n_out, &which, line);
+	if (err) {
+		weft_check_fail(c, "%s", err == -ENOMEM ? "out of memory" : line);
+		return err == -ENOMEM ? err : -EINVAL;
+	}
 	for (int k = 0; k < o->n_out; k++) {
 		const weft_tensor *t = &c->g->tensors[o->out[k]].t;
 

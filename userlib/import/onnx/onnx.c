@@ -413,8 +413,8 @@ static void start(struct ox *l, int i)
  * Lowers the node at hand with fn. If fn is NULL or returns -ENOTSUP, which means that the node is
  * legal but has no form in the graph's operators, it becomes a host operator by ox_host() instead;
  * but where operands or results of the node are replaced (l->subst, l->results, l->zero), fn's
- * -ENOTSUP is returned at once. -EINVAL means that the node is illegal. If ox_host() fails, for
- * whatever reason, the message and the errno are fn's -ENOTSUP, or ox_host()'s own if fn is NULL.
+ * -ENOTSUP is returned at once. -EINVAL means that the node is illegal. If ox_host() fails, the
+ * message and the errno are fn's -ENOTSUP, or ox_host()'s own if fn is NULL or memory is out.
  * Returns 0, a positive value of fn, or a negative errno.
  */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
@@ -429,7 +429,7 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 	int host = ox_host(l);
 	if (!host)
 		l->err = 0;            /* the lowering's refusal is no failure any more */
-	if (!host || !fn)
+	if (!host || !fn || host == -ENOMEM)
 		return host;
 	memcpy(l->msg, why, sizeof why);
 	l->err = err;

@@ -494,9 +494,39 @@ static void float8_volume(void **state)
 	free(model.p);
 }
 
+/* A vector of zeros stays one when it is divided by its length, in float16, too: 0 and 0; 3 and 4 become 0.6 and 0.8. */
+static void zero_length(void **state)
+{
+	static const int64_t two[2] = { 2, 2 };
+	static const char *const x[] = { "x" };
+	static const uint16_t from[4] = { 0, 0, 0x4200, 0x4400 }, want[4] = { 0, 0, 0x38cd, 0x3a66 };
+	weft_tensor in = { .dtype = WEFT_FP16, .rank = 2, .dim = { 2, 2, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)from }, out = { 0 };
+	struct weft_session_options o = weft_session_options_default();
+	struct ob g = { 0 }, model = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+	weft_session *s;
+
+	(void)state;
+	node(&g, "LpNormalization", "", 1, x, "y");
+	ob_port(&g, 11, "x", 10, 2, two);
+	ob_port(&g, 12, "y", 10, 2, two);
+	ob_model(&model, &g, 22);
+	assert_int_equal(weft_net_load(model.p, model.n, "length", &net, msg), 0);
+	o.device = WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
+	assert_memory_equal(out.data, want, sizeof want);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(model.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(zero_length),
 		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),

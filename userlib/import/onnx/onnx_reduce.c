@@ -316,9 +316,9 @@ int ox_group_norm(struct ox *l)
 /*
  * Lowers LpNormalization of floats: operand 0 divided by its length along the attribute's axis
  * (default the last), which is the sum of magnitudes if p is 1, the root of the sum of squares if
- * it is 2 (default). Lengths below 2^-126 count as 2^-126, so that zeros stay 0; but float16 rounds
- * that to 0, and there zeros become NaN. Returns 0, -EINVAL if the axis is out of range, -ENOTSUP for
- * other types or p, or another negative errno.
+ * it is 2 (default). Lengths below 2^-126, in float16 below 2^-24, count as that number, so that
+ * zeros stay 0. Returns 0, -EINVAL if the axis is out of range, -ENOTSUP for other types or p, or
+ * another negative errno.
  */
 int ox_lp_norm(struct ox *l)
 {
@@ -332,7 +332,7 @@ int ox_lp_norm(struct ox *l)
 		return ox_fail(l, -ENOTSUP, "%s, p %lld", weft_dtype_name(v->t.dtype), (long long)p);
 	int sum = ox_reduce(l, WEFT_OP_REDUCE_SUM, p == 1 ? ox_unary(l, WEFT_OP_ABS, x) : ox_binary(l, WEFT_OP_MUL, x, x), axis);
 	sum = p == 1 ? sum : root(l, sum);
-	int least = sum < 0 ? sum : ox_ramp(l, v->t.dtype, v->t.rank, 0x1p-126);
+	int least = sum < 0 ? sum : ox_ramp(l, v->t.dtype, v->t.rank, v->t.dtype == WEFT_FP16 ? 0x1p-24f : 0x1p-126f);
 	return ox_result(l, 0, least < 0 ? least : ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_binary(l, WEFT_OP_MAXIMUM, sum, least)), NULL, false);
 }
 

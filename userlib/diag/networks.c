@@ -188,7 +188,7 @@ static weft_graph *make(int which, bool int16)
 	b.g->inputs = starts;
 	b.g->outputs = ends;
 	b.g->n_inputs = b.g->n_outputs = 1;
-	b.g->tensors[x].is_input = true;
+	b.g->tensors[x].is_input = b.g->tensors[y].is_output = true;
 	return b.g;
 }
 

@@ -19,7 +19,7 @@ struct boot_state {
 	uint32_t slot;         /* that was started; SLOT_RESCUE: none, the ROM did not come so far */
 	uint32_t traps;        /* sys_scratch's count of traps before that */
 	uint32_t seq;          /* of the boot record, for which bad_ends counts */
-	uint32_t bad_ends[2];  /* starts of each slot that ended by watchdog or trap */
+	uint32_t bad_ends[2];  /* starts of each slot that ended by watchdog or trap since it did a job */
 	uint32_t resets;       /* by the host, one after another, since an image was started */
 	uint32_t crc;          /* of the words before */
 };
@@ -79,6 +79,17 @@ static void hand_over(uint32_t slot)
 	STATE->slot = slot;
 	STATE->resets = 0;
 	seal_state();
+}
+
+/* The firmware has done a job: what makes a card useful works in this slot. */
+static void slot_worked(void)
+{
+	struct boot_state *s = STATE;
+
+	if (s->slot < 2 && s->bad_ends[s->slot]) {
+		s->bad_ends[s->slot] = 0;
+		seal_state();
+	}
 }
 
 static void count_starts(struct boot_info *b)
@@ -151,7 +162,7 @@ void boot_main(void)
 	uint32_t order[2];
 
 	*b = (struct boot_info){ .magic = BOOT_INFO_MAGIC, .key_id = OWNER_KEY_ID, .development = OWNER_KEY_DEVELOPMENT,
-		.check = image_check };
+		.check = image_check, .worked = slot_worked };
 	count_starts(b);
 	start_watchdog();
 	choose(order, b);

@@ -46,6 +46,7 @@ struct boot_info {
 	uint32_t development;  /* that is the development key */
 	uint32_t security_version;     /* of the image */
 	enum weft_msg_error (*check)(uint32_t slot, struct weft_flash_image *header, bool load); /* the ROM's image_check() */
+	void (*worked)(void);  /* the ROM's: the running slot has done a job, so that its bad ends before count no more */
 };
 
 #define BOOT_INFO ((struct boot_info *)RAM_BOOT_INFO)

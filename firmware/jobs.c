@@ -212,6 +212,7 @@ static void on_done(uint32_t status)
 	} else {
 		NPU(WEFT_REG_IRQ_STATUS) = WEFT_REG_IRQ_STATUS_DONE_MASK;
 		stats.jobs_ok++;
+		BOOT_INFO->worked();
 		end_running(WEFT_MSG_RESULT_OK);
 	}
 }

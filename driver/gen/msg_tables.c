@@ -162,7 +162,7 @@ const char *weft_msg_error_text(unsigned v)
 	case 25:
 		return "firmware image: its security version is below the card's floor";
 	case 26:
-		return "firmware image: its starts since power ended by watchdog or trap too often";
+		return "firmware image: its starts ended by watchdog or trap too often, with no job done";
 	}
 	return NULL;
 }

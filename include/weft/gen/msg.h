@@ -133,7 +133,7 @@ enum weft_msg_error {
 	WEFT_MSG_ERR_FW_KEY       = 23, /* firmware image: signed with a key that is not this card's, or not at all */
 	WEFT_MSG_ERR_FW_SIGNATURE = 24, /* firmware image: its signature is wrong */
 	WEFT_MSG_ERR_FW_ROLLBACK  = 25, /* firmware image: its security version is below the card's floor */
-	WEFT_MSG_ERR_FW_ENDED     = 26, /* firmware image: its starts since power ended by watchdog or trap too often */
+	WEFT_MSG_ERR_FW_ENDED     = 26, /* firmware image: its starts ended by watchdog or trap too often, with no job done */
 };
 
 /* Where a job is. */

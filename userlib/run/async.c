@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's queue of runs that were submitted: submitting, waiting, cancelling. crew.c has the threads
+ * A session's queue of runs that were submitted: submitting, waiting, cancelling. worker_pool.c has the threads
  * that work through it. The queue is made when it is first needed.
  */
 #include "userlib/run/async.h"
@@ -29,7 +29,7 @@ static void free_queued(struct queued *q)
 
 /*
  * Returns the run of queue a that was submitted first of those in that state, or NULL. Called with the
- * crew's lock held.
+ * pool's lock held.
  */
 static struct queued *first_in(const struct weft_async *a, enum run_state state)
 {
@@ -42,7 +42,7 @@ static struct queued *first_in(const struct weft_async *a, enum run_state state)
 
 /*
  * Returns the run of queue a with number id in any state, silent ones too; NULL if there is none.
- * Called with the crew's lock held.
+ * Called with the pool's lock held.
  */
 static struct queued *find(const struct weft_async *a, weft_run id)
 {
@@ -67,11 +67,11 @@ void weft_run_ended(struct queued *ended)
 		if (write(a->fd, &one, sizeof(one)) != sizeof(one))
 			q->status = q->status ? q->status : -EIO;
 	}
-	pthread_cond_broadcast(&a->crew->changed);
+	pthread_cond_broadcast(&a->pool->changed);
 }
 
 /*
- * Makes a session's queue with its eventfd, and joins it to its crew: that of the session's cards, or a
+ * Makes a session's queue with its eventfd, and joins it to its pool: that of the session's cards, or a
  * new one with one thread. Returns 0 with the queue in *out, or, with *out untouched, -ENOMEM, -EAGAIN
  * (no thread) or the negative errno of eventfd() (-EMFILE, -ENFILE).
  */
@@ -88,19 +88,19 @@ static int begin(weft_session *s, struct weft_async **out)
 	if (a->fd < 0)
 		err = -errno;
 	else if (s->cards)
-		a->crew = weft_cards_crew(s->cards);
+		a->pool = weft_cards_pool(s->cards);
 	else
-		err = weft_crew_new(1, false, &a->crew);
+		err = weft_worker_pool_new(1, false, &a->pool);
 	if (err) {
 		if (a->fd >= 0)
 			close(a->fd);
 		free(a);
 		return err;
 	}
-	pthread_mutex_lock(&a->crew->lock);
-	a->next = a->crew->queues;
-	a->crew->queues = a;
-	pthread_mutex_unlock(&a->crew->lock);
+	pthread_mutex_lock(&a->pool->lock);
+	a->next = a->pool->queues;
+	a->pool->queues = a;
+	pthread_mutex_unlock(&a->pool->lock);
 	*out = a;
 	return 0;
 }
@@ -130,25 +130,25 @@ static struct weft_async *queue_if_any(weft_session *s)
 void weft_session_async_free(weft_session *s)
 {
 	struct weft_async *a = s->async, **at;
-	struct weft_crew *crew;
+	struct weft_worker_pool *pool;
 	struct queued *q;
 
 	if (!a)
 		return;
-	crew = a->crew;
-	pthread_mutex_lock(&crew->lock);
+	pool = a->pool;
+	pthread_mutex_lock(&pool->lock);
 	a->closing = true;
 	for (q = a->first; q; q = q->next)
 		if (q->state == RUN_RUNS)
 			weft_session_stop(q->on, &q->cancel);
 	while (first_in(a, RUN_RUNS))
-		pthread_cond_wait(&crew->changed, &crew->lock);
-	for (at = &crew->queues; *at != a; at = &(*at)->next)
+		pthread_cond_wait(&pool->changed, &pool->lock);
+	for (at = &pool->queues; *at != a; at = &(*at)->next)
 		;
 	*at = a->next;
-	pthread_mutex_unlock(&crew->lock);
+	pthread_mutex_unlock(&pool->lock);
 	if (!s->cards)
-		weft_crew_free(crew);
+		weft_worker_pool_free(pool);
 	while (a->first) {
 		q = a->first;
 		a->first = q->next;
@@ -171,7 +171,7 @@ static void *copy(const void *from, size_t n)
 
 /*
  * Makes a run with copies of the structs in inputs and outputs, puts it at the end of the session's
- * queue (which is made if there is none) and wakes the crew. If no card is left that may run it, it
+ * queue (which is made if there is none) and wakes the pool. If no card is left that may run it, it
  * ends at once with -ENODEV as its status. A silent run does not count towards WEFT_RUNS_MAX. Returns 0
  * with its number in *run; otherwise, with one line in msg, -EAGAIN (WEFT_RUNS_MAX runs were not waited
  * for, or no thread), -ENOMEM, -EMFILE or -ENFILE.
@@ -197,21 +197,21 @@ static int enqueue(weft_session *s, const weft_tensor *inputs, const weft_tensor
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		err = -ENOMEM;
 	}
-	pthread_mutex_lock(&a->crew->lock);
+	pthread_mutex_lock(&a->pool->lock);
 	if (!err && !silent && a->n == WEFT_RUNS_MAX) {
 		snprintf(msg, WEFT_MSG_LEN, "%d runs were not waited for: wait for one of them first", a->n);
 		err = -EAGAIN;
 	}
 	if (!err) {
-		*run = q->id = ++a->crew->last;
+		*run = q->id = ++a->pool->last;
 		for (at = &a->first; *at; at = &(*at)->next)
 			;
 		*at = q;
 		a->n += !silent;
-		weft_crew_settle(a->crew);
-		pthread_cond_broadcast(&a->crew->changed);
+		weft_worker_pool_settle(a->pool);
+		pthread_cond_broadcast(&a->pool->changed);
 	}
-	pthread_mutex_unlock(&a->crew->lock);
+	pthread_mutex_unlock(&a->pool->lock);
 	if (err && q)
 		free_queued(q);
 	return err;
@@ -234,7 +234,7 @@ int weft_session_run_spread(weft_session *s, const weft_tensor *inputs, const we
 }
 
 /*
- * Returns the point in time timeout_ms (0 or more) from now on CLOCK_MONOTONIC, by which the crew's
+ * Returns the point in time timeout_ms (0 or more) from now on CLOCK_MONOTONIC, by which the pool's
  * condition waits.
  */
 static struct timespec until(int timeout_ms)
@@ -253,7 +253,7 @@ static struct timespec until(int timeout_ms)
 
 /*
  * Takes run q, which has ended, out of queue a without freeing it, counts it out of a->n unless it is
- * silent, and takes 1 from the descriptor's count if q is told in it. Called with the crew's lock held.
+ * silent, and takes 1 from the descriptor's count if q is told in it. Called with the pool's lock held.
  */
 static void take_out(struct weft_async *a, struct queued *q)
 {
@@ -284,13 +284,13 @@ int weft_session_wait(weft_session *s, weft_run run, int timeout_ms, struct weft
 
 	if (!a)
 		return no_such_run(run, msg);
-	pthread_mutex_lock(&a->crew->lock);
+	pthread_mutex_lock(&a->pool->lock);
 	while ((q = find(a, run)) && q->state != RUN_ENDED && !late)
-		late = timeout_ms < 0 ? pthread_cond_wait(&a->crew->changed, &a->crew->lock) : pthread_cond_timedwait(&a->crew->changed, &a->crew->lock, &limit);
+		late = timeout_ms < 0 ? pthread_cond_wait(&a->pool->changed, &a->pool->lock) : pthread_cond_timedwait(&a->pool->changed, &a->pool->lock, &limit);
 	const bool ended = q && q->state == RUN_ENDED;
 	if (ended)
 		take_out(a, q);
-	pthread_mutex_unlock(&a->crew->lock);
+	pthread_mutex_unlock(&a->pool->lock);
 	if (!q)
 		return no_such_run(run, msg);
 	if (!ended) {
@@ -313,13 +313,13 @@ int weft_session_poll(weft_session *s, weft_run *run)
 
 	if (!a)
 		return 0;
-	pthread_mutex_lock(&a->crew->lock);
+	pthread_mutex_lock(&a->pool->lock);
 	const struct queued *q = a->first;
 	while (q && !q->told)
 		q = q->silent ? q->next : NULL;
 	if (q)
 		*run = q->id;
-	pthread_mutex_unlock(&a->crew->lock);
+	pthread_mutex_unlock(&a->pool->lock);
 	return q != NULL;
 }
 
@@ -337,7 +337,7 @@ int weft_session_cancel(weft_session *s, weft_run run)
 
 	if (!a)
 		return -ENOENT;
-	pthread_mutex_lock(&a->crew->lock);
+	pthread_mutex_lock(&a->pool->lock);
 	struct queued *q = find(a, run);
 	if (q && q->state == RUN_WAITS) {
 		q->status = -ECANCELED;
@@ -346,6 +346,6 @@ int weft_session_cancel(weft_session *s, weft_run run)
 	} else if (q && q->state == RUN_RUNS) {
 		weft_session_stop(q->on, &q->cancel);
 	}
-	pthread_mutex_unlock(&a->crew->lock);
+	pthread_mutex_unlock(&a->pool->lock);
 	return q ? 0 : -ENOENT;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that were submitted: each session has a queue of them (async.c), and a crew of threads works
- * through the queues (crew.c). A session on one device has a crew of its own with one thread; over
- * several cards the crew is that of the cards, with a thread for each, and several sessions may share it.
+ * Runs that were submitted: each session has a queue of them (async.c), and a pool of threads works
+ * through the queues (worker_pool.c). A session on one device has a pool of its own with one thread; over
+ * several cards the pool is that of the cards, with a thread for each, and several sessions may share it.
  *
- * The crew's lock guards everything here and is never held while a thread runs something. A run's
+ * The pool's lock guards everything here and is never held while a thread runs something. A run's
  * memory (struct queued) belongs to its queue from weft_session_submit() to weft_session_wait().
  */
 #ifndef WEFT_RUN_ASYNC_H
@@ -12,7 +12,7 @@
 
 #include "userlib/run/internal.h"
 
-#define WEFT_CREW_MAX 64       /* threads of a crew, at most: as many as struct queued's `tried` has bits */
+#define WEFT_WORKERS_MAX 64    /* threads of a pool, at most: as many as struct queued's `tried` has bits */
 
 enum run_state { RUN_WAITS, RUN_RUNS, RUN_ENDED };
 
@@ -25,7 +25,7 @@ struct queued {
 	bool silent;               /* a caller waits for it in weft_session_run(): neither poll nor descriptor tell of it */
 	bool told;                 /* the descriptor counts it */
 	atomic_bool cancel;        /* the run shall end as soon as it can */
-	uint64_t tried;            /* bit i: thread i of the crew has failed with it, as its card did */
+	uint64_t tried;            /* bit i: thread i of the pool has failed with it, as its card did */
 	weft_session *on;          /* the session that runs it, in state RUN_RUNS */
 	weft_tensor *inputs, *outputs;     /* copies of the caller's structs; their data is the caller's */
 	struct weft_report *report;        /* of the run that has ended, or NULL */
@@ -36,18 +36,18 @@ struct queued {
 /* The queue of a session. */
 struct weft_async {
 	weft_session *s;
-	struct weft_crew *crew;
-	struct weft_async *next;   /* the next queue of the crew, or NULL */
+	struct weft_worker_pool *pool;
+	struct weft_async *next;   /* the next queue of the pool, or NULL */
 	struct queued *first;      /* all runs, in order of submission */
 	uint64_t cost;             /* the cycles that a run is expected to take, at least 1 */
 	int n, fd;                 /* n: runs not waited for, but silent ones; fd: an eventfd that counts those that were told of */
 	bool closing;              /* no run begins any more */
 };
 
-/* A thread of a crew, and the card on which it runs, if there are several. */
+/* A thread of a pool, and the card on which it runs, if there are several. */
 struct weft_worker {
-	struct weft_crew *crew;
-	int i;                     /* its number in the crew */
+	struct weft_worker_pool *pool;
+	int i;                     /* its number in the pool */
 	pthread_t thread;
 	bool at_work, lost;        /* it runs something; its card is given up, and it has ended */
 	uint64_t load;             /* the sum of its runs' costs, by which runs are divided */
@@ -57,10 +57,10 @@ struct weft_worker {
 	char why[WEFT_MSG_LEN];    /* why the card was given up, or the last fault; "" */
 };
 
-struct weft_crew {
+struct weft_worker_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;    /* a run was submitted or has ended, a card was lost, or stop was set */
-	struct weft_async *queues; /* of all sessions that use the crew */
+	struct weft_async *queues; /* of all sessions that use the pool */
 	weft_run last;             /* the last number given to a run */
 	uint64_t longest_ns;       /* how long the longest run took that ended well */
 	bool cards;                /* each thread has a card of its own, and runs are repeated on another */
@@ -70,17 +70,17 @@ struct weft_crew {
 };
 
 /**
- * Make a crew of n threads, 1..WEFT_CREW_MAX, which wait for runs. cards: each thread has a card of its
+ * Make a pool of n threads, 1..WEFT_WORKERS_MAX, which wait for runs. cards: each thread has a card of its
  * own, so that a run with which a card fails is repeated on another.
- * @return 0 with the crew in *out, which weft_crew_free() frees; -ENOMEM; -EAGAIN: no thread
+ * @return 0 with the pool in *out, which weft_worker_pool_free() frees; -ENOMEM; -EAGAIN: no thread
  */
-int weft_crew_new(int n, bool cards, struct weft_crew **out);
+int weft_worker_pool_new(int n, bool cards, struct weft_worker_pool **out);
 
 /**
- * End the threads, waiting for each until its current run has ended, and free the crew, which has no
+ * End the threads, waiting for each until its current run has ended, and free the pool, which has no
  * queues any more. NULL is fine.
  */
-void weft_crew_free(struct weft_crew *c);
+void weft_worker_pool_free(struct weft_worker_pool *c);
 
 /**
  * End each waiting run that no thread may run: all cards that are left have failed with it, or none is
@@ -88,20 +88,20 @@ void weft_crew_free(struct weft_crew *c);
  * if it has no status, it gets -ENODEV and a message with the reason of the lost card of the highest
  * number. Called with the lock held.
  */
-void weft_crew_settle(struct weft_crew *c);
+void weft_worker_pool_settle(struct weft_worker_pool *c);
 
 /**
  * Give up the card of thread i, with `why` as the reason unless it was given up already; end the runs
  * that nobody can run now, and wake all threads. Takes the lock itself.
  * @return how many cards are left
  */
-int weft_crew_lose(struct weft_crew *c, int i, const char *why);
+int weft_worker_pool_lose(struct weft_worker_pool *c, int i, const char *why);
 
 /**
  * Mark a run as ended and wake all who wait. From the queue's beginning up to the first run that has
  * not ended (silent ones do not count), each run that the descriptor does not count yet is added to it
  * and marked told; a run whose write fails gets status -EIO unless it has a failure. Called with the
- * crew's lock held.
+ * pool's lock held.
  */
 void weft_run_ended(struct queued *q);
 

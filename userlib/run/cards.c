@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several cards as one: opening them, and a session on each. crew.c divides runs among them. */
+/* Several cards as one: opening them, and a session on each. worker_pool.c divides runs among them. */
 #include "userlib/run/cards.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define NAME sizeof(((struct weft_cards_info *)0)->name)
 
 struct weft_cards {
-	struct weft_crew *crew;    /* a thread for each card; NULL until all are open */
+	struct weft_worker_pool *pool; /* a thread for each card; NULL until all are open */
 	int n;
 	weft_dev *dev[WEFT_CARDS_MAX];
 	char name[WEFT_CARDS_MAX][NAME];   /* serials, or "@SOCKET" */
@@ -166,7 +166,7 @@ int weft_cards_open(const struct weft_dev_options *o, weft_cards **out, char msg
 	/* Of what was found nothing could be opened: the message says why the last one could not. */
 	if (!err && !c->n)
 		err = g.left_out ? g.left_out : -ENODEV;
-	if (!err && (err = weft_crew_new(c->n, true, &c->crew)) && err != -ENOMEM)
+	if (!err && (err = weft_worker_pool_new(c->n, true, &c->pool)) && err != -ENOMEM)
 		snprintf(msg, WEFT_DEV_MSG, "usb: no threads for %d cards", c->n);
 	if (err == -ENOMEM)
 		snprintf(msg, WEFT_DEV_MSG, "usb: out of memory");
@@ -182,7 +182,7 @@ void weft_cards_close(weft_cards *cards)
 {
 	if (!cards)
 		return;
-	weft_crew_free(cards->crew);
+	weft_worker_pool_free(cards->pool);
 	for (int i = 0; i < cards->n; i++)
 		weft_dev_close(cards->dev[i]);
 	free(cards);
@@ -197,18 +197,18 @@ int weft_cards_info(weft_cards *cards, int i, struct weft_cards_info *out)
 {
 	if (i < 0 || i >= cards->n)
 		return -ERANGE;
-	const struct weft_worker *w = &cards->crew->worker[i];
-	pthread_mutex_lock(&cards->crew->lock);
+	const struct weft_worker *w = &cards->pool->worker[i];
+	pthread_mutex_lock(&cards->pool->lock);
 	*out = (struct weft_cards_info){ .lost = w->lost, .runs = w->runs, .repeated = w->repeated, .cycles = w->cycles };
 	memcpy(out->name, cards->name[i], NAME);
 	snprintf(out->why, sizeof(out->why), "%s", w->why);
-	pthread_mutex_unlock(&cards->crew->lock);
+	pthread_mutex_unlock(&cards->pool->lock);
 	return 0;
 }
 
-struct weft_crew *weft_cards_crew(weft_cards *cards)
+struct weft_worker_pool *weft_cards_pool(weft_cards *cards)
 {
-	return cards->crew;
+	return cards->pool;
 }
 
 /* ---- sessions on them ---- */
@@ -265,7 +265,7 @@ int weft_session_cards_open(weft_session *s, char *msg)
 		if (!err)
 			s->each[i]->over = s;
 		/* The caller's cards may have lost one meanwhile, which then has no session. */
-		if (err == -ENODEV && weft_crew_lose(s->cards->crew, i, msg) > 0)
+		if (err == -ENODEV && weft_worker_pool_lose(s->cards->pool, i, msg) > 0)
 			err = 0;
 	}
 	if (!err)

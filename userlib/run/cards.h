@@ -8,7 +8,7 @@
 #include "userlib/run/internal.h"
 
 /** Returns the threads of the cards. */
-struct weft_crew *weft_cards_crew(weft_cards *cards);
+struct weft_worker_pool *weft_cards_pool(weft_cards *cards);
 
 /** Says whether a session with these options runs over several cards. */
 bool weft_over_cards(const struct weft_session_options *o);

@@ -160,7 +160,7 @@ void weft_session_stop(weft_session *s, atomic_bool *cancel);
 
 /**
  * End and free the session's queue: none of its runs begins any more, those under way are cancelled and
- * waited for, the queue leaves its crew (which is freed too, threads and all, unless it is that of
+ * waited for, the queue leaves its pool (which is freed too, threads and all, unless it is that of
  * cards), and all runs are freed with their reports, waited for or not. s->async becomes NULL. Nothing
  * is done if there is no queue.
  */

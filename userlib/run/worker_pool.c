@@ -38,7 +38,7 @@ static bool may_run(const struct weft_worker *w, const struct queued *q)
 }
 
 /* Returns the number of threads that may run q. */
-static int n_able(const struct weft_crew *c, const struct queued *q)
+static int n_able(const struct weft_worker_pool *c, const struct queued *q)
 {
 	int n = 0;
 
@@ -48,14 +48,14 @@ static int n_able(const struct weft_crew *c, const struct queued *q)
 }
 
 /*
- * Returns, of all queues of w's crew that are not closing, the waiting run that was submitted first of
+ * Returns, of all queues of w's pool that are not closing, the waiting run that was submitted first of
  * those that thread w may run; NULL: none. Called with the lock held.
  */
 static struct queued *next_run(const struct weft_worker *w)
 {
 	struct queued *best = NULL;
 
-	for (const struct weft_async *a = w->crew->queues; a; a = a->next) {
+	for (const struct weft_async *a = w->pool->queues; a; a = a->next) {
 		for (struct queued *q = a->closing ? NULL : a->first; q; q = q->next)
 			if (q->state == RUN_WAITS && may_run(w, q) && (!best || q->id < best->id))
 				best = q;
@@ -66,7 +66,7 @@ static struct queued *next_run(const struct weft_worker *w)
 /* Returns the moment (weft_now_ns) from which on nobody waits for the current run of v any more. */
 static uint64_t late_from(const struct weft_worker *v)
 {
-	const uint64_t limit = LATE * v->crew->longest_ns;
+	const uint64_t limit = LATE * v->pool->longest_ns;
 
 	return v->since_ns + (limit > LATE_NS ? limit : LATE_NS);
 }
@@ -82,8 +82,8 @@ static uint64_t leaves_until(const struct weft_worker *w, const struct queued *q
 	const uint64_t now = weft_now_ns();
 	uint64_t until = 0;
 
-	for (int i = 0; i < w->crew->n; i++) {
-		const struct weft_worker *v = &w->crew->worker[i];
+	for (int i = 0; i < w->pool->n; i++) {
+		const struct weft_worker *v = &w->pool->worker[i];
 		if (v == w || v->load >= w->load || !may_run(v, q))
 			continue;
 		if (!v->at_work)
@@ -94,7 +94,7 @@ static uint64_t leaves_until(const struct weft_worker *w, const struct queued *q
 	return until;
 }
 
-/* Returns a moment of weft_now_ns() as the crew's condition takes it. */
+/* Returns a moment of weft_now_ns() as the pool's condition takes it. */
 static struct timespec moment(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
@@ -102,12 +102,12 @@ static struct timespec moment(uint64_t ns)
 
 /*
  * Waits until there is a run that thread w shall take, and returns it, without changing it; NULL: the
- * crew stops, or w's card is lost, and the thread shall end. Called with the lock held, which is
+ * pool stops, or w's card is lost, and the thread shall end. Called with the lock held, which is
  * released while it waits.
  */
 static struct queued *take_run(struct weft_worker *w)
 {
-	struct weft_crew *const c = w->crew;
+	struct weft_worker_pool *const c = w->pool;
 
 	while (!c->stop && !w->lost) {
 		struct queued *q = next_run(w);
@@ -135,7 +135,7 @@ static void lose(struct weft_worker *w, const char *why)
  * Notes that the cards that had failed with q did so alone, since another one did not. The cards that
  * have done that too often are given up.
  */
-static void blame(struct weft_crew *c, const struct queued *q)
+static void blame(struct weft_worker_pool *c, const struct queued *q)
 {
 	for (int i = 0; i < c->n; i++)
 		if (q->tried >> i & 1 && ++c->worker[i].faults >= FAULTS_MAX && !c->worker[i].lost)
@@ -144,7 +144,7 @@ static void blame(struct weft_crew *c, const struct queued *q)
 
 /*
  * Adds the cycles of run q, which has just ended on thread w, to w->cycles, if it has a report. If it
- * ended well, counts it in w->runs and raises the crew's longest_ns to the time since w->since_ns.
+ * ended well, counts it in w->runs and raises the pool's longest_ns to the time since w->since_ns.
  * Called with the lock held.
  */
 static void count(struct weft_worker *w, const struct queued *q)
@@ -156,8 +156,8 @@ static void count(struct weft_worker *w, const struct queued *q)
 	if (q->status)
 		return;
 	w->runs++;
-	if (ns > w->crew->longest_ns)
-		w->crew->longest_ns = ns;
+	if (ns > w->pool->longest_ns)
+		w->pool->longest_ns = ns;
 }
 
 /*
@@ -169,8 +169,8 @@ static void catch_up(struct weft_worker *w)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (int i = 0; i < w->crew->n; i++) {
-		const struct weft_worker *v = &w->crew->worker[i];
+	for (int i = 0; i < w->pool->n; i++) {
+		const struct weft_worker *v = &w->pool->worker[i];
 		if (v != w && !v->lost && v->load < least)
 			least = v->load;
 	}
@@ -180,7 +180,7 @@ static void catch_up(struct weft_worker *w)
 
 /*
  * Notes that thread w has made run q, counts it, raises w's load if the run was late, and decides what
- * becomes of q. It has ended (weft_run_ended()) unless the crew has cards and q's status is -ENODEV,
+ * becomes of q. It has ended (weft_run_ended()) unless the pool has cards and q's status is -ENODEV,
  * -EIO or -ECONNRESET; then, unless q is cancelled or its queue closing, q waits again for a card that
  * has not tried it, why becomes q's message, -ENODEV gives the card up, and a run that no card is left
  * for ends with its status. If q succeeded after other cards had failed with it, these get a fault
@@ -188,7 +188,7 @@ static void catch_up(struct weft_worker *w)
  */
 static void finish(struct weft_worker *w, struct queued *q)
 {
-	struct weft_crew *const c = w->crew;
+	struct weft_worker_pool *const c = w->pool;
 	const bool of_card = c->cards && is_of_card(q->status);
 
 	w->at_work = false;
@@ -207,11 +207,11 @@ static void finish(struct weft_worker *w, struct queued *q)
 	if (q->status == -ENODEV)
 		lose(w, q->msg);
 	w->repeated += n_able(c, q) > 0;
-	weft_crew_settle(c);
+	weft_worker_pool_settle(c);
 	pthread_cond_broadcast(&c->changed);
 }
 
-void weft_crew_settle(struct weft_crew *c)
+void weft_worker_pool_settle(struct weft_worker_pool *c)
 {
 	const char *why = "";
 	int left = 0;
@@ -235,14 +235,14 @@ void weft_crew_settle(struct weft_crew *c)
 }
 
 /*
- * A thread of the crew; user is its struct weft_worker. Takes runs one after the other, adds their cost
+ * A thread of the pool; user is its struct weft_worker. Takes runs one after the other, adds their cost
  * to its load, runs each on the session of its card (or the queue's own session) without the lock, and
  * finishes it, until take_run() has none any more. Returns NULL.
  */
 static void *work(void *user)
 {
 	struct weft_worker *const w = user;
-	struct weft_crew *const c = w->crew;
+	struct weft_worker_pool *const c = w->pool;
 	struct queued *q;
 
 	pthread_mutex_lock(&c->lock);
@@ -264,14 +264,14 @@ static void *work(void *user)
 	return NULL;
 }
 
-int weft_crew_lose(struct weft_crew *c, int i, const char *why)
+int weft_worker_pool_lose(struct weft_worker_pool *c, int i, const char *why)
 {
 	int left = 0;
 
 	pthread_mutex_lock(&c->lock);
 	if (!c->worker[i].lost)
 		lose(&c->worker[i], why);
-	weft_crew_settle(c);
+	weft_worker_pool_settle(c);
 	for (int k = 0; k < c->n; k++)
 		left += !c->worker[k].lost;
 	pthread_cond_broadcast(&c->changed);
@@ -279,9 +279,9 @@ int weft_crew_lose(struct weft_crew *c, int i, const char *why)
 	return left;
 }
 
-int weft_crew_new(int n, bool cards, struct weft_crew **out)
+int weft_worker_pool_new(int n, bool cards, struct weft_worker_pool **out)
 {
-	struct weft_crew *c = calloc(1, sizeof(*c) + (size_t)n * sizeof(c->worker[0]));
+	struct weft_worker_pool *c = calloc(1, sizeof(*c) + (size_t)n * sizeof(c->worker[0]));
 	pthread_condattr_t attr;
 
 	if (!c)
@@ -295,21 +295,21 @@ int weft_crew_new(int n, bool cards, struct weft_crew **out)
 	pthread_mutex_lock(&c->lock);
 	for (; c->n < n; c->n++) {
 		struct weft_worker *w = &c->worker[c->n];
-		w->crew = c;
+		w->pool = c;
 		w->i = c->n;
 		if (pthread_create(&w->thread, NULL, work, w))
 			break;
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (c->n < n) {
-		weft_crew_free(c);
+		weft_worker_pool_free(c);
 		return -EAGAIN;
 	}
 	*out = c;
 	return 0;
 }
 
-void weft_crew_free(struct weft_crew *c)
+void weft_worker_pool_free(struct weft_worker_pool *c)
 {
 	if (!c)
 		return;

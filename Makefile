@@ -46,7 +46,7 @@ GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware bitstream check test test-full tests install deb
 DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz,$(GOALS)),fuzz) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
-                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T)),slurm)
+                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
 
 ifneq ($(and $(DEPS_MISSING),$(filter $(INSTALL_GOALS),$(GOALS)),$(if $(DEPS_TRIED),,1)),)

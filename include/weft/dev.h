@@ -183,7 +183,8 @@ WEFT_API void weft_buf_free(weft_buf *buf);
  * @return 0, -ERANGE (outside the buffer; nothing copied), -EBUSY (a job that was not
  *         waited for uses the buffer; read: may write it), -EPERM (forked); a card also:
  *         -EIO, -ENODEV, -ETIMEDOUT (the call limit), -EDEADLK (from a callback),
- *         -ECONNRESET (read: the card was reset since, the contents are gone).
+ *         -ECONNRESET (read: the card was reset since, the contents are gone; so for each read
+ *         and job with the buffer until it is written whole or discarded).
  *         On an error data is untouched.
  *
  * Thread-safe. A simulated device does not wait. On a card a read takes at most the call

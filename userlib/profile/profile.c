@@ -131,9 +131,10 @@ static void end_mix(struct weft_profile *p, struct weft_prof_track *t)
 
 /*
  * Ends the run of cycles in which the track was in t->state, at cycle `at` (the first that is not part
- * of it); t->run becomes 0. It is added to the track's totals and becomes a slice, behind that of the
- * collected short runs; or, if it is shorter than the profile's grain, it joins these, which become a
- * slice when they reach MIX_GRAINS grains. Without memory p->err becomes -ENOMEM.
+ * of it), and sets t->run to 0. The run is added to the track's totals. A run of at least the profile's
+ * grain becomes a slice; the short runs that were collected before it become a slice first. A shorter run
+ * joins the collected ones, and these become a slice when they have MIX_GRAINS grains together. If
+ * memory is out, p->err becomes -ENOMEM.
  */
 static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t at)
 {

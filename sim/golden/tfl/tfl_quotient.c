@@ -16,9 +16,9 @@
 #include "sim/golden/quant.h"
 
 /*
- * x / 2^n, halves away from zero. Outside of 0..31 the framework's shift leaves its
- * own range, and x86 takes it modulo 32, with a rounding that adds one to what is
- * not negative.
+ * Returns x / 2^n, with halves rounded away from zero, if n is 0..31. The framework's
+ * rounding shift is not defined for another n. What it gives then on x86 is returned:
+ * x is shifted right by n modulo 32, and one is added if x is not negative.
  */
 static int32_t shifted(int32_t x, int n)
 {

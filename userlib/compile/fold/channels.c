@@ -10,7 +10,7 @@
 /* Channels of all tensors together, beyond which nothing is folded. Not measured: the largest network here has 100 000. */
 #define MAX_CHANNELS (1 << 24)
 
-/* The root of channel number i; the way to it becomes shorter. */
+/* Returns the root of channel number i, and shortens the path to it. */
 static int root_of(struct channels *ch, int i)
 {
 	while (ch->same[i] != i)
@@ -24,7 +24,7 @@ static void join(struct channels *ch, int i, int j)
 	ch->same[root_of(ch, i)] = root_of(ch, j);
 }
 
-/* Does channel number i stay? */
+/* Returns whether channel number i stays. */
 static bool stays(struct channels *ch, int i)
 {
 	return ch->keep[root_of(ch, i)];
@@ -126,7 +126,7 @@ static void join_all(struct channels *ch, const bool *pinned)
 	}
 }
 
-/* Has input channel c of CONV2D o a weight other than the zero point for some output channel that stays? */
+/* Returns whether CONV2D o has, for input channel c and an output channel that stays, a weight that is not the zero point. */
 static bool is_weighted(struct channels *ch, const struct weft_gop *o, int c)
 {
 	const weft_tensor *w = operand_of(ch->g, o, 1);

@@ -74,7 +74,7 @@ int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const str
 
 /* ---- known.c ---- */
 
-/* May a convolution read this known value as part of its biases: does it contribute the same at every pixel? */
+/* Returns whether a channel of this value contributes the same to convolution o at every pixel, so that its biases can take it. */
 bool fold_absorbs(const struct weft_gop *o, int64_t value);
 
 /* Find the channels that have one value for every input: set known and value. Returns 0 or -ENOMEM. */

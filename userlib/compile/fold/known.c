@@ -36,8 +36,8 @@ static int64_t bias_of(const weft_graph *g, const struct weft_gop *o, int64_t c)
 }
 
 /*
- * Note output channel c of CONV2D o as known if all input channels with a weight other than the zero point
- * are known and contribute the same everywhere.
+ * Notes output channel c of CONV2D o, with its value, as known if each input channel that has a weight other
+ * than the zero point is known and contributes the same at every pixel (fold_absorbs()).
  */
 static void conv_channel(struct channels *ch, const struct weft_gop *o, int64_t c)
 {
@@ -59,7 +59,7 @@ static void conv_channel(struct channels *ch, const struct weft_gop *o, int64_t 
 	ch->value[y] = wrap(sum, ch->g->tensors[o->out[0]].t.dtype);
 }
 
-/* Are all weights of channel c of a depthwise convolution the zero point, so that its input does not count? */
+/* Returns whether all weights of channel c of depthwise convolution o are the zero point, so that its input does not count. */
 static bool no_weights(const weft_graph *g, const struct weft_gop *o, int64_t c)
 {
 	const weft_tensor *w = operand_of(g, o, 1);
@@ -71,7 +71,7 @@ static bool no_weights(const weft_graph *g, const struct weft_gop *o, int64_t c)
 	return true;
 }
 
-/* Does channel c of the result of o, a channelwise operator, depend on known channels only? */
+/* Returns whether input channel c of o, a channelwise operator, is known in all operands, or does not count (no_weights()). */
 static bool depends_on_known(const struct channels *ch, const struct weft_gop *o, int64_t c)
 {
 	for (int k = 0; k < o->n_in; k++)

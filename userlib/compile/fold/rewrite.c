@@ -9,13 +9,13 @@
 
 #include "fold.h"
 
-/* What is left of tensor t of the full graph. */
+/* Returns the channels that are left of tensor t of the full graph. */
 static const struct kept *kept_of(const struct folding *f, int t)
 {
 	return &f->kept[t];
 }
 
-/* Does channel c stay? `at` is a place in the list that moves on, for channels asked for in ascending order. */
+/* Returns whether channel c stays. Callers ask in ascending order; *at, 0 at first, is the place in the list that was reached. */
 static bool is_kept(const struct kept *k, int64_t c, int *at)
 {
 	while (k->c && *at < k->n && k->c[*at] < c)
@@ -24,8 +24,8 @@ static bool is_kept(const struct kept *k, int64_t c, int *at)
 }
 
 /*
- * The sum that the dropped input channels, which are known where they have weights, contribute to output channel
- * oc of CONV2D o.
+ * Returns what the dropped input channels of CONV2D o contribute to its output channel oc. A dropped channel that is
+ * not known has no weights other than the zero point, so that it contributes nothing.
  */
 static uint64_t absorbed(const struct folding *f, const struct channels *ch, const struct weft_gop *o, int64_t oc)
 {

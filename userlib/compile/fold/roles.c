@@ -27,13 +27,13 @@ void fold_put(weft_tensor *t, int64_t i, int64_t v)
 	}
 }
 
-/* Is operand k of o there, and a constant? */
+/* Returns whether o has an operand k that is a constant. */
 static bool is_const(const weft_graph *g, const struct weft_gop *o, int k)
 {
 	return k < o->n_in && operand_of(g, o, k)->data;
 }
 
-/* Are all operands and results integers? */
+/* Returns whether o has one result and all its operands and that result are integers. */
 static bool all_integers(const weft_graph *g, const struct weft_gop *o)
 {
 	for (int k = 0; k < o->n_in + o->n_out; k++) {
@@ -44,7 +44,7 @@ static bool all_integers(const weft_graph *g, const struct weft_gop *o)
 	return o->n_out == 1;
 }
 
-/* Is o a convolution of int8 or int16 with constant weights and biases, summed in int32 or int48? */
+/* Returns whether convolution o reads int8 or int16, has constant weights and biases, and sums in int32 or int48. */
 static bool is_plain_conv(const weft_graph *g, const struct weft_gop *o)
 {
 	weft_dtype x = operand_of(g, o, 0)->dtype, y = g->tensors[o->out[0]].t.dtype;
@@ -54,8 +54,8 @@ static bool is_plain_conv(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Is o elementwise: do all its operands have the result's channels, but for constants that may have one
- * for all?
+ * Returns whether every operand of o has the result's rank and as many channels as the result. A constant may
+ * have one channel instead.
  */
 static bool is_elementwise(const weft_graph *g, const struct weft_gop *o)
 {
@@ -69,7 +69,7 @@ static bool is_elementwise(const weft_graph *g, const struct weft_gop *o)
 	return true;
 }
 
-/* Is every operand of o but the first a constant? */
+/* Returns whether the first operand of o is computed and all others are constants. */
 static bool rest_const(const weft_graph *g, const struct weft_gop *o)
 {
 	for (int k = 1; k < o->n_in; k++)

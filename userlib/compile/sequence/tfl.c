@@ -224,8 +224,9 @@ static bool requantises(const struct cc *cc, int i)
 }
 
 /*
- * Does tensor t reach nothing but the graph's outputs: is it an output or read, and does every reader only
- * requantise or reshape it (RESHAPE, IDENTITY) and lead out in turn?
+ * Returns whether everything that is made of tensor t is an output of the graph. Tensor t must be an output
+ * or have a reader, and each reader must be a requantisation (requantises()), RESHAPE or IDENTITY whose
+ * result leads out by the same rule.
  */
 static bool leads_out(const struct cc *cc, int t)
 {
@@ -241,9 +242,9 @@ static bool leads_out(const struct cc *cc, int t)
 }
 
 /*
- * Leave operator i to the host, and all operators that only requantise its result (requantises()), and
- * theirs in turn: they become forbidden, with the reason "at the network's end" unless they were forbidden
- * before. Returns 0 or -ENOMEM.
+ * Leaves operator i to the host, together with each reader that requantises its result (requantises()) and
+ * the readers of that result by the same rule. They become forbidden; one that was not forbidden before
+ * gets the reason "at the network's end". Returns 0 or -ENOMEM.
  */
 static int leave(struct cc *cc, int i)
 {

@@ -197,11 +197,12 @@ int ox_unsqueeze(struct ox *l)
 }
 
 /*
- * Lowers Concat of 1 to 4096 operands along the attribute's axis (before opset 4 default 1). They
- * are joined in the order of dimensions in which the first one is held, if that is computed, so
- * that nothing has to be transposed, and as int8 if all are uint8 and held so. Returns 0, -ENOTSUP
- * for more operands, -EINVAL if the axis is missing or out of range or types, ranks or other
- * dimensions differ, or another negative errno.
+ * Lowers Concat of 1 to 4096 operands along the attribute's axis, whose default is 1 before opset 4. If
+ * the first operand is not constant, the operands are joined in the order of dimensions in which the
+ * graph holds it, so that it need not be transposed. They are joined as int8 if all of them are uint8
+ * and the graph holds them as int8. Returns 0; -ENOTSUP for another number of operands; -EINVAL if the
+ * axis is missing or out of range, or if operands differ in type, in rank or in a dimension that is not
+ * the axis; or another negative errno.
  */
 int ox_concat_node(struct ox *l)
 {

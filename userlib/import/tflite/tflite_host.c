@@ -676,9 +676,9 @@ static int local_response(struct tfl_lower *l)
 }
 
 /*
- * Lowers ATAN2 of float32 y (operand 0) and x: atan(y / x), and where x is below 0 another half turn
- * towards the sign of y. It is 0 where both are 0; -0 counts as 0. Returns the result's tensor, or a
- * negative errno.
+ * Lowers ATAN2 of float32 y (operand 0) and x (operand 1) to atan(y / x). Where x is negative, pi is
+ * added if y is 0 or positive, and subtracted if y is negative. Where x and y are both 0 the result is 0.
+ * A zero of either sign counts as 0. Returns the result's tensor, or a negative errno.
  */
 static int atan_2(struct tfl_lower *l)
 {

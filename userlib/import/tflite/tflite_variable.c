@@ -212,7 +212,7 @@ static bool scan(struct tfl_lower *l, int i, struct tfl_model *m)
 	return true;
 }
 
-/* Says whether a CALL_ONCE of the file names subgraph i, so that it runs before the first run only. */
+/* Returns whether subgraph i runs once, before the first run of the network: a CALL_ONCE in the file names it. */
 static bool runs_once(struct tfl_lower *l, int i)
 {
 	struct tfl_lower other = *l;

@@ -324,9 +324,9 @@ static bool is_variable(const struct tosa_lower *l, int t)
 /*
  * Converts the operator at hand if it is VARIABLE_READ, VARIABLE_WRITE, or an IDENTITY from or to a
  * variable, by which writers express the same. A write may have the variable as one of two operands
- * or as its only result. Returns 1 if that is done, 0 for every other operator, -EINVAL if a read
- * does not have one variable and one result that is none, a write not one value and one variable,
- * or the variable is not declared, or another negative errno.
+ * or as its only result. Returns 1 if that is done; 0 for every other operator; -EINVAL if a read has
+ * anything but one variable as operand and one result that is no variable, if a write has anything but
+ * one value and one variable, or if the variable is not declared; or another negative errno.
  */
 static int variable_op(struct tosa_lower *l)
 {

@@ -3,12 +3,7 @@
 #ifndef TESTS_SUPPORT_RECORDED_NETS_H
 #define TESTS_SUPPORT_RECORDED_NETS_H
 
-#include "tests/support/recorded.h"
-
-#include <stdbool.h>
-#include <string.h>
-
-#include <weft/weft.h>
+#include "tests/support/recorded_case.h"
 
 #define MAX_PORTS 16
 
@@ -36,7 +31,7 @@ static inline weft_tensor make_input(const weft_net *net, int i, uint32_t *x)
 }
 
 struct one {
-	char name[64];
+	char name[CASE_NAME];
 	const uint8_t *file;
 	uint32_t file_bytes;
 	int n_in, n_runs, n_out;
@@ -46,12 +41,8 @@ struct one {
 static inline struct one read_one(struct reader *r)
 {
 	struct one c = { .name = "" };
-	uint32_t n = number(r, 2);
 
-	assert_true(n < sizeof c.name);
-	memcpy(c.name, take(r, n), n);
-	c.file_bytes = number(r, 4);
-	c.file = take(r, c.file_bytes);
+	c.file = read_file(r, c.name, &c.file_bytes);
 	c.n_in = (int)number(r, 1);
 	for (int i = 0; i < c.n_in; i++)
 		assert_int_equal(number(r, 4), 0);
@@ -84,21 +75,6 @@ static inline int run_recorded(weft_session *s, const weft_net *net, const struc
 		free(in[i].data);
 	weft_report_free(rep);
 	return bad;
-}
-
-/* The network as it comes out of a .weft file, in place of itself. */
-static inline weft_net *saved(weft_net *net, const char *name)
-{
-	char msg[WEFT_MSG_LEN] = "";
-	weft_net *again;
-	uint8_t *p;
-	size_t n;
-
-	if (weft_net_save(net, "w16", &p, &n, msg) || weft_net_load(p, n, name, &again, msg))
-		fail_msg("%s saved: %s", name, msg);
-	free(p);
-	weft_net_free(net);
-	return again;
 }
 
 /* Outputs that differ; golden the imported network's, model the saved one's. */

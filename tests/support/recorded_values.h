@@ -3,17 +3,12 @@
 #ifndef TESTS_SUPPORT_RECORDED_VALUES_H
 #define TESTS_SUPPORT_RECORDED_VALUES_H
 
-#include "tests/support/recorded.h"
-
-#include <stdbool.h>
-#include <string.h>
-
-#include <weft/weft.h>
+#include "tests/support/recorded_case.h"
 
 #define VALUES_PORTS 16
 
 struct values {
-	char name[64];
+	char name[CASE_NAME];
 	const uint8_t *file;
 	uint32_t file_bytes;
 	int n_in, n_runs, n_out;
@@ -24,12 +19,8 @@ struct values {
 static inline struct values read_values(struct reader *r)
 {
 	struct values c = { .name = "" };
-	uint32_t n = number(r, 2);
 
-	assert_true(n < sizeof c.name);
-	memcpy(c.name, take(r, n), n);
-	c.file_bytes = number(r, 4);
-	c.file = take(r, c.file_bytes);
+	c.file = read_file(r, c.name, &c.file_bytes);
 	c.n_in = (int)number(r, 1);
 	c.n_runs = (int)number(r, 1);
 	c.n_out = (int)number(r, 1);
@@ -88,7 +79,6 @@ static inline int values_differ(enum weft_device device, const struct values *c,
 	weft_session *s;
 	weft_net *net;
 	int bad = 0;
-
 	struct weft_load_options load = weft_load_options_default();
 	const char *at = strstr(c->name, "_at_");
 	char signature[64] = "";
@@ -101,17 +91,8 @@ static inline int values_differ(enum weft_device device, const struct values *c,
 		print_error("%s: %s\n", c->name, msg);
 		return 1;
 	}
-	if (device == WEFT_DEVICE_MODEL) {
-		uint8_t *p;
-		size_t n;
-
-		if (weft_net_save(net, "w16", &p, &n, msg))
-			fail_msg("%s saved: %s", c->name, msg);
-		weft_net_free(net);
-		if (weft_net_load(p, n, c->name, &net, msg))
-			fail_msg("%s saved: %s", c->name, msg);
-		free(p);
-	}
+	if (device == WEFT_DEVICE_MODEL)
+		net = saved(net, c->name);
 	o.device = device;
 	o.check = device != WEFT_DEVICE_GOLDEN;
 	assert_int_equal(weft_net_n_inputs(net), c->n_in);

@@ -57,14 +57,13 @@ static void fill(weft_tensor *t, bool any)
 	}
 }
 
-/* Elements that the device made. */
-static uint64_t run(const struct one *o, bool any, const char *config)
+/*
+ * Adds o's operands to the graph, with random values (`any`: of every kind, as fill() takes it). in[] become their tensors,
+ * data[] the values of those that are inputs. Returns how many these are.
+ */
+static int add_operands(weft_graph *g, const struct one *o, bool any, int *in, weft_tensor *data)
 {
-	weft_graph *g = weft_graph_new("one");
-	struct weft_compile_options c = { .config = config, .of_model = true };
-	weft_tensor data[3];
-	int in[3], out, n = 0;
-	char what[100];
+	int n = 0;
 
 	for (int k = 0; k < o->n_x; k++) {
 		bool is_const = o->is_const >> k & 1;
@@ -76,11 +75,12 @@ static uint64_t run(const struct one *o, bool any, const char *config)
 		else
 			data[n++] = t;
 	}
-	out = run_tensor(g, o->y.type, o->y.rank, o->y.dim, false, true);
-	int src = weft_graph_src(g, 0, weft_op_name(o->op));
-	assert_int_equal(weft_graph_op(g, o->op, &o->attr, src, in, o->n_x, &out, 1), 0);
-	snprintf(what, sizeof what, "%s of %s on %s", weft_op_name(o->op), weft_dtype_name(o->x[0].type), config);
-	uint64_t made = compile_run(g, &c, data, what);
+	return n;
+}
+
+/* Frees the n inputs' values, and the constants' among o's operands. */
+static void free_operands(weft_graph *g, const struct one *o, const int *in, weft_tensor *data, int n)
+{
 	for (int k = 0; k < n; k++)
 		free(data[k].data);
 	for (int k = 0; k < o->n_x; k++)
@@ -88,6 +88,24 @@ static uint64_t run(const struct one *o, bool any, const char *config)
 			free(g->tensors[in[k]].t.data);
 			g->tensors[in[k]].t.data = NULL;
 		}
+}
+
+/* Elements that the device made. */
+static uint64_t run(const struct one *o, bool any, const char *config)
+{
+	weft_graph *g = weft_graph_new("one");
+	struct weft_compile_options c = { .config = config, .of_model = true };
+	weft_tensor data[3];
+	int in[3], out, n = 0;
+	char what[100];
+
+	n = add_operands(g, o, any, in, data);
+	out = run_tensor(g, o->y.type, o->y.rank, o->y.dim, false, true);
+	int src = weft_graph_src(g, 0, weft_op_name(o->op));
+	assert_int_equal(weft_graph_op(g, o->op, &o->attr, src, in, o->n_x, &out, 1), 0);
+	snprintf(what, sizeof what, "%s of %s on %s", weft_op_name(o->op), weft_dtype_name(o->x[0].type), config);
+	uint64_t made = compile_run(g, &c, data, what);
+	free_operands(g, o, in, data, n);
 	weft_graph_free(g);
 	return made;
 }
@@ -305,16 +323,7 @@ static void sum_behind(const struct one *o)
 	weft_tensor data[3];
 	int in[3], both[2], out, n = 0;
 
-	for (int k = 0; k < o->n_x; k++) {
-		bool is_const = o->is_const >> k & 1;
-		in[k] = run_tensor(g, o->x[k].type, o->x[k].rank, o->x[k].dim, !is_const, false);
-		weft_tensor t = g->tensors[in[k]].t;
-		fill(&t, false);
-		if (is_const)
-			g->tensors[in[k]].t.data = t.data;
-		else
-			data[n++] = t;
-	}
+	n = add_operands(g, o, false, in, data);
 	both[0] = run_tensor(g, o->y.type, o->y.rank, o->y.dim, false, false);
 	both[1] = run_tensor(g, o->y.type, o->y.rank, o->y.dim, true, false);
 	data[n] = g->tensors[both[1]].t;
@@ -324,13 +333,7 @@ static void sum_behind(const struct one *o)
 	assert_int_equal(weft_graph_op(g, o->op, &o->attr, src, in, o->n_x, &both[0], 1), 0);
 	assert_int_equal(weft_graph_op(g, WEFT_OP_ADD, &(weft_attr){ 0 }, src, both, 2, &out, 1), 1);
 	assert_true(compile_run(g, &c, data, "an addition behind parts") > 0);
-	for (int k = 0; k < n; k++)
-		free(data[k].data);
-	for (int k = 0; k < o->n_x; k++)
-		if (o->is_const >> k & 1) {
-			free(g->tensors[in[k]].t.data);
-			g->tensors[in[k]].t.data = NULL;
-		}
+	free_operands(g, o, in, data, n);
 	weft_graph_free(g);
 }
 

@@ -417,18 +417,39 @@ static void no_elements(void **state)
 	}
 }
 
+/*
+ * Loads the model, which is freed, runs it on golden with the input `in`, and compares the first n_want bytes of
+ * its output with want.
+ */
+static void gives(struct ob *model, const struct weft_load_options *load, const weft_tensor *in, const void *want, size_t n_want)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "";
+	weft_tensor out = { 0 };
+	weft_net *net = NULL;
+	weft_session *s;
+
+	if (weft_net_load_with(model->p, model->n, "net", load, &net, msg))
+		fail_msg("%s", msg);
+	o.device = WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_run(s, in, &out, NULL, msg), 0);
+	assert_memory_equal(out.data, want, n_want);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(model->p);
+}
+
 /* Resize of integers of five dimensions, the last three of them: no image, so by rows. */
 static void resize_volume(void **state)
 {
 	static const int64_t from[5] = { 1, 1, 2, 1, 2 }, to[5] = { 1, 1, 4, 1, 4 }, five = 5;
 	static const float scales[5] = { 1, 1, 2, 1, 2 };
 	static const int8_t x[4] = { 1, 2, 3, 4 }, want[16] = { 1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4 };
-	weft_tensor in = { .dtype = WEFT_INT8, .rank = 5, .dim = { 1, 1, 2, 1, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)x }, out = { 0 };
-	struct weft_session_options o = weft_session_options_default();
+	weft_tensor in = { .dtype = WEFT_INT8, .rank = 5, .dim = { 1, 1, 2, 1, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)x };
+	struct weft_load_options load = weft_load_options_default();
 	struct ob g = { 0 }, n = { 0 }, model = { 0 };
-	char msg[WEFT_MSG_LEN] = "";
-	weft_net *net = NULL;
-	weft_session *s;
 
 	(void)state;
 	ob_text(&n, 1, "x");
@@ -443,15 +464,7 @@ static void resize_volume(void **state)
 	ob_port(&g, 11, "x", 3, 5, from);
 	ob_port(&g, 12, "y", 3, 5, to);
 	ob_model(&model, &g, 13);
-	assert_int_equal(weft_net_load(model.p, model.n, "volume", &net, msg), 0);
-	o.device = WEFT_DEVICE_GOLDEN;
-	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
-	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
-	assert_memory_equal(out.data, want, sizeof want);
-	weft_tensor_release(&out);
-	weft_session_close(s);
-	weft_net_free(net);
-	free(model.p);
+	gives(&model, &load, &in, want, sizeof want);
 }
 
 /* A product of float8 in three dimensions between scales: eight of (1 * 0.5) * (4 * 0.25) are 4, also with --requant rescale. */
@@ -460,14 +473,10 @@ static void float8_volume(void **state)
 	static const int64_t cube[5] = { 1, 1, 2, 2, 2 }, one[5] = { 1, 1, 1, 1, 1 };
 	static const char *const x[] = { "x", "sx", "z" }, *const w[] = { "w", "sw", "z" }, *const c[] = { "dx", "dw" }, *const q[] = { "c", "sy", "z" };
 	static const float scale[3] = { 0.5f, 0.25f, 1 };
-	const uint8_t zero = 0, ones[8] = { 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38 }, fours[8] = { 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48 };
-	weft_tensor in = { .dtype = WEFT_FP8E4M3, .rank = 5, .dim = { 1, 1, 2, 2, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)ones }, out = { 0 };
-	struct weft_session_options o = weft_session_options_default();
+	const uint8_t zero = 0, four = 0x48, ones[8] = { 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38 }, fours[8] = { 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48 };
+	weft_tensor in = { .dtype = WEFT_FP8E4M3, .rank = 5, .dim = { 1, 1, 2, 2, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)ones };
 	struct weft_load_options load = weft_load_options_default();
 	struct ob g = { 0 }, model = { 0 };
-	char msg[WEFT_MSG_LEN] = "";
-	weft_net *net = NULL;
-	weft_session *s;
 
 	(void)state;
 	node(&g, "DequantizeLinear", "", 3, x, "dx");
@@ -483,15 +492,7 @@ static void float8_volume(void **state)
 	ob_port(&g, 12, "y", 17, 5, one);
 	ob_model(&model, &g, 19);
 	load.requant_rescale = true;
-	assert_int_equal(weft_net_load_with(model.p, model.n, "float8", &load, &net, msg), 0);
-	o.device = WEFT_DEVICE_GOLDEN;
-	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
-	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
-	assert_int_equal(*(const uint8_t *)out.data, 0x48);
-	weft_tensor_release(&out);
-	weft_session_close(s);
-	weft_net_free(net);
-	free(model.p);
+	gives(&model, &load, &in, &four, 1);
 }
 
 /* A vector of zeros stays one when it is divided by its length, in float16, too: 0 and 0; 3 and 4 become 0.6 and 0.8. */
@@ -500,27 +501,16 @@ static void zero_length(void **state)
 	static const int64_t two[2] = { 2, 2 };
 	static const char *const x[] = { "x" };
 	static const uint16_t from[4] = { 0, 0, 0x4200, 0x4400 }, want[4] = { 0, 0, 0x38cd, 0x3a66 };
-	weft_tensor in = { .dtype = WEFT_FP16, .rank = 2, .dim = { 2, 2, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)from }, out = { 0 };
-	struct weft_session_options o = weft_session_options_default();
+	weft_tensor in = { .dtype = WEFT_FP16, .rank = 2, .dim = { 2, 2, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)from };
+	struct weft_load_options load = weft_load_options_default();
 	struct ob g = { 0 }, model = { 0 };
-	char msg[WEFT_MSG_LEN] = "";
-	weft_net *net = NULL;
-	weft_session *s;
 
 	(void)state;
 	node(&g, "LpNormalization", "", 1, x, "y");
 	ob_port(&g, 11, "x", 10, 2, two);
 	ob_port(&g, 12, "y", 10, 2, two);
 	ob_model(&model, &g, 22);
-	assert_int_equal(weft_net_load(model.p, model.n, "length", &net, msg), 0);
-	o.device = WEFT_DEVICE_GOLDEN;
-	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
-	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
-	assert_memory_equal(out.data, want, sizeof want);
-	weft_tensor_release(&out);
-	weft_session_close(s);
-	weft_net_free(net);
-	free(model.p);
+	gives(&model, &load, &in, want, sizeof want);
 }
 
 int main(void)

@@ -43,14 +43,14 @@ void weft_events_free(struct weft_events *e);
 /** Start the device's own thread. @return 0, -EAGAIN, -ENOMEM, -EMFILE */
 int weft_events_start(struct weft_events *e);
 
-/** Has this process been forked from the one that opened the device? Needs no lock. */
+/** Returns whether this process has been forked from the one that opened the device. Needs no lock. */
 bool weft_events_foreign(const struct weft_events *e);
 
 /** Recursive, for callbacks. */
 void weft_events_lock(struct weft_events *e);
 void weft_events_unlock(struct weft_events *e);
 
-/** Is this inside a callback? The lock is held. */
+/** Returns whether the caller is inside a callback. The lock is held. */
 bool weft_events_nested(const struct weft_events *e);
 
 /** Let happen what can. The lock is held, as in all that follows. */

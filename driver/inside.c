@@ -78,7 +78,7 @@ int weft_dev_wave(weft_dev *dev, int64_t cmd)
 	return leave(dev, dev->be->wave ? dev->be->wave(dev->state, cmd) : -ENOTSUP);
 }
 
-/* A place that the device has? The bits are those of the RTL's hooks. */
+/* Returns whether the device has this place. The bits are those of the RTL's hooks. */
 static bool plantable(const struct weft_config *c, const struct weft_plant *p)
 {
 	switch (p->kind) {

@@ -32,7 +32,7 @@ int weft_queue_add(struct weft_queue *q, weft_job id, const struct weft_backend_
 /** Let the first job that has not ended work, for a slice of time. @return whether it ended */
 bool weft_queue_work(struct weft_dev *dev);
 
-/** Is there a job to work on? */
+/** Returns whether there is a job to work on. */
 bool weft_queue_busy(const struct weft_queue *q);
 
 /** Jobs that have ended and are still there. */

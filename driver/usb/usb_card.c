@@ -62,7 +62,7 @@ static bool is_up(const struct card *c)
 	return c->rec.phase == CARD_UP && !c->link.broken && !c->link.gone;
 }
 
-/* One round. Did something happen? */
+/* Does one round. Returns whether something happened. */
 static bool round_once(struct card *c)
 {
 	const uint64_t before = c->link.n_events;

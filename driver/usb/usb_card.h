@@ -147,7 +147,7 @@ int weft_card_ask(struct card *c, const void *msg, uint32_t len, void *reply, ui
 int weft_card_control(struct card *c, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
                       uint8_t *data, uint32_t len, uint64_t until_ns);
 
-/** Can nothing be had of the card any more? */
+/** Returns whether nothing can be had of the card any more. */
 bool weft_card_out(const struct card *c);
 /** Somebody wants something of it: if it was given up, try once more. @return 0, -ENODEV */
 int weft_card_wake(struct card *c, char *msg);
@@ -188,7 +188,7 @@ int weft_card_upload(struct card *c, struct card_job *j);
 /** Take back the requests of a job's upload, or (NULL) of all. */
 void weft_card_upload_drop(struct card *c, const struct card_job *j);
 
-/** Is it one of ours? Then it is over; the card lost it. */
+/** If the request is one of the uploads, ends it: the card lost it. */
 void weft_card_upload_lost(struct weft_req *r);
 bool weft_card_is_upload(const struct weft_req *r);
 
@@ -210,7 +210,7 @@ void weft_card_jobs_lost(struct card *c);
 bool weft_card_jobs_troubled(struct card *c);
 /** End all with that status. */
 void weft_card_jobs_end(struct card *c, int status, const char *why);
-/** Does a job that was forgotten and is not over use the buffer? */
+/** Returns whether a job that was forgotten and is not over uses the buffer. */
 bool weft_card_any_forgotten(const struct card *c, const struct card_buf *b);
 /** When something is to be asked, at the latest. */
 uint64_t weft_card_next_ask(const struct card *c);

@@ -402,7 +402,7 @@ static bool all_there(const struct card_job *j, bool sent)
 	return j->stream->there && (!j->stream->n_uploads || sent);
 }
 
-/* Does one write what the other uses? */
+/* Returns whether one of the jobs writes what the other uses. */
 static bool conflict(const struct card_job *a, const struct card_job *b)
 {
 	for (unsigned i = 1; i < WEFT_N_WINDOWS; i++)
@@ -412,7 +412,7 @@ static bool conflict(const struct card_job *a, const struct card_job *b)
 	return false;
 }
 
-/* May its SUBMIT leave, as far as the jobs before it are concerned? */
+/* Returns whether the jobs before j let its SUBMIT leave. */
 static bool may_follow(const struct card *c, const struct card_job *j)
 {
 	unsigned n_on_card = 0;

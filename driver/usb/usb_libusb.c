@@ -322,7 +322,10 @@ static int lib_fds(void *tt, struct pollfd *out, int max)
 	return t->n_fds;
 }
 
-/* Is there memory behind the mapping? Touching it would be a signal; the kernel only says EFAULT. */
+/*
+ * Returns whether there is memory behind the mapping. Touching it would be a signal; the kernel only says
+ * EFAULT.
+ */
 static bool backed(uint8_t *data, size_t len)
 {
 	return getrandom(data + len - 1, 1, GRND_NONBLOCK) == 1;

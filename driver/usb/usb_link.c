@@ -120,7 +120,7 @@ static uint32_t body_len(const struct weft_link *l)
 	return l->head[1] == WEFT_FRAME_ACK ? 0 : get32(l->head + 8);
 }
 
-/* A header is complete: is it one, and where does its payload go? */
+/* A header is complete: checks it, and says where its payload goes. */
 static bool on_head(struct weft_link *l)
 {
 	const uint8_t *h = l->head;

@@ -88,7 +88,7 @@ uint64_t weft_link_late_ns(const struct weft_link *l);
 
 /** Begin to take every transfer back, and do not wait for it. */
 void weft_link_begin_stop(struct weft_link *l);
-/** Are transfers under way, or one on endpoint 0? */
+/** Returns whether transfers are under way, or one on endpoint 0. */
 bool weft_link_busy(const struct weft_link *l);
 /** Take every transfer back, waiting for it. @return 0, -ETIMEDOUT, -ENODEV */
 int weft_link_stop(struct weft_link *l, uint64_t until_ns);

@@ -56,7 +56,7 @@ void weft_card_give_up(struct card *c, int status)
 /* Bytes of the shortest answer: protocol 1.0 says nothing of keys, which reads as 0. */
 #define HELLO_LEAST offsetof(struct weft_msg_hello_reply, key_id)
 
-/* Is that a card for us? Every answer that breaks a promise is an error, not a surprise later. */
+/* Checks that this is a card for us. Every answer that breaks a promise is an error, not a surprise later. */
 static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, uint32_t len)
 {
 	char *msg = c->why;
@@ -117,7 +117,7 @@ static void describe(struct card *c)
 	i->security_version = h->security_version;
 }
 
-/* It works again. Is it still the one that it was? */
+/* The card works again; checks that it is still the one that it was. */
 static void back(struct card *c, const struct weft_msg_hello_reply *h)
 {
 	const bool anew = c->known && (h->boot_id != c->hello.boot_id || c->rec.chip_was_reset);

@@ -177,7 +177,7 @@ static void set_written(uint64_t *written, uint32_t addr, uint32_t len)
 	}
 }
 
-/* Is the command ordered behind the marks that one unit left in the range? */
+/* Checks that the command is ordered behind the marks that one unit left in the range. */
 static int ordered(struct verify *v, const struct marks *m, unsigned unit, enum weft_verify_rule rule,
 		   const char *verb, const char *object, uint32_t addr, uint32_t len)
 {

@@ -44,8 +44,10 @@ static uint32_t out_bytes(const struct weft_cmd_post *p)
 	return elem_bytes(p, p->out_fmt);
 }
 
-/* Does a tensor lie exactly where the output goes? Then each pixel is read
- * before it is written, and no other pixel is touched. */
+/*
+ * Finds out whether a tensor lies exactly where the output goes. If so, each pixel is read before it is
+ * written, and no other pixel is touched.
+ */
 static enum use beside_output(const struct weft_cmd_post *p, uint32_t elem, int32_t base, int32_t y_stride,
 			      int32_t x_stride)
 {
@@ -211,7 +213,7 @@ static int alu_box(struct verify *v, const struct weft_cmd_alu *c, const struct 
 	return verify_box(v, &b);
 }
 
-/* Does an operand lie exactly where the output goes? */
+/* Returns whether an operand lies exactly where the output goes. */
 static bool alu_in_place(const struct weft_cmd_alu *c, const struct alu_operand *o, const struct alu_operand *out)
 {
 	const int32_t n[4] = {c->n0, c->n1, c->n2, c->n3};

@@ -15,7 +15,7 @@
 
 #include "ops.h"
 
-/* Does t have shape [n, k, c] (rank 3) or [n, k] (c < 0)? */
+/* Checks that t has shape [n, k, c] (rank 3), or [n, k] if c < 0. */
 static int check_shape(const struct weft_call *c, const char *what, const weft_tensor *t, int64_t n, int64_t k, int64_t ch)
 {
 	int err = weft_check_rank(c, what, t, ch < 0 ? 2 : 3);

@@ -42,7 +42,7 @@ struct weft_row {
 /* 0 if the call's types are one of the rows, else -EINVAL. */
 int weft_check_rows(const struct weft_call *c, const struct weft_row *rows, int n_rows);
 
-/* Are a and b of one rank and one shape? */
+/* Returns whether a and b have the same rank and shape. */
 bool weft_same_shape(const weft_tensor *a, const weft_tensor *b);
 
 /* Output 0 has input 0's shape (and type, if asked). */

@@ -25,7 +25,7 @@ void flash_power(struct flash *f)
 	f->lost_power = false;
 }
 
-/* Is this the operation during which power fails? */
+/* Returns whether this is the operation during which power fails. */
 static bool cut_now(struct flash *f)
 {
 	if (f->cut < 0 || f->cut--)

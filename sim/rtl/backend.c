@@ -34,7 +34,7 @@ struct index {
 	uint32_t n[WEFT_N_UNITS], at[WEFT_N_UNITS];
 };
 
-/* First pass of a windowed waveform: at which cycle does the command retire? */
+/* First pass of a windowed waveform: finds the cycle in which the command retires. */
 struct finder { size_t cmd; uint64_t cycle; };
 
 /* A job under way. */
@@ -354,7 +354,7 @@ static void end_wave(struct state *s)
 	s->waving = false;
 }
 
-/* Is now the time to record, or to stop recording? */
+/* Starts or stops recording if now is the time to do so. */
 static int turn_wave(struct state *s, uint64_t now, char *msg)
 {
 	const struct run *run = &s->run;

@@ -301,7 +301,10 @@ static void signals(struct usbdev *d, bool verbose)
 	pull = plug = 0;
 }
 
-/* Has the simulated chip broken a rule of its memory bus? Then nothing that it does is worth more than the message. */
+/*
+ * Checks that the simulated chip has not broken a rule of its memory bus; if it has, nothing that it does is
+ * worth more than the message.
+ */
 static int check_bus(const struct weft_chip_ops *ops, void *chip)
 {
 	const char *broken = ops->broken ? ops->broken(chip) : NULL;

@@ -77,7 +77,10 @@ bool usbdev_cancel(struct usbdev *d, struct usbdev_xfer *x);
  */
 bool usbdev_step(struct usbdev *d, uint64_t *wake_ns);
 
-/** Is it on the bus? A pulled device comes back when its time is over or this is told so. */
+/**
+ * Returns whether the device is on the bus. A pulled device comes back when its time is over, or by
+ * usbdev_attach().
+ */
 bool usbdev_attached(struct usbdev *d);
 void usbdev_attach(struct usbdev *d, bool attached);
 /** The host resets the port. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * weft diag: is the device in order, and if not, where?
- */
+/* weft diag: says whether the device is in order, and if not, where the fault is. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -111,7 +111,10 @@ static bool is_integer(weft_dtype t)
 	}
 }
 
-/* Is a file of that type the input's? Where no scale is known, as in .tosa, integers have no sign. */
+/*
+ * Returns whether a file of type t fits the input p. Where no scale is known, as in .tosa, integers have no
+ * sign.
+ */
 static bool fits(weft_dtype t, const struct weft_port *p)
 {
 	const weft_dtype want = weft_npy_stored(p->dtype);

@@ -148,7 +148,7 @@ static int no_input(const weft_net *net, const char *arg)
 	return fail(EXIT_USAGE, "-i %s: no input is called \"%.*s\"; %s", arg, (int)(eq - arg), arg, names);
 }
 
-/* Which port is an -i argument for? NAME=FILE by name, else by position. */
+/* Returns the port that an -i argument is for: NAME=FILE by name, else by position. */
 static int port_of(const weft_net *net, const char *arg, int position, const char **file)
 {
 	const char *eq = strchr(arg, '=');

@@ -128,7 +128,10 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t);
 
 /** DIR/<index>_<name>.npy, name made safe for a file. path (len bytes) gets the name. */
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len);
-/** To be asked before what takes long: could a file or folder of that name be written? 0, or a status with a message. */
+/**
+ * Says whether a file or folder of that name could be written; to be asked before what takes long. Returns 0,
+ * or a status with a message.
+ */
 int can_write(const char *path);
 int make_dir(const char *dir);
 /** Letters of either size; something stands before it. */

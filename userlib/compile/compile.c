@@ -34,7 +34,10 @@ struct attempt {
 	struct folding *fold;  /* the graph without the channels that nothing needs; NULL: all are computed */
 };
 
-/* Has any operand or result of operator o of graph g no elements, since a dimension of it is 0? */
+/*
+ * Returns whether any operand or result of operator o of graph g has no elements, since a dimension of it is
+ * 0.
+ */
 static bool is_empty(const weft_graph *g, const struct weft_gop *o)
 {
 	bool empty = false;

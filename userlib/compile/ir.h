@@ -172,7 +172,7 @@ struct node {
 	int stripes;           /* 1 + the operator that leads the stripe group of this node; 0: it is in none */
 };
 
-/* Is the second operand a table, a factor? */
+/* by_table() returns whether the second operand is a table, is_product() whether it is a factor. */
 static inline bool by_table(const struct node *nd) { return nd->kind == NODE_ELT && nd->elt.table; }
 static inline bool is_product(const struct node *nd) { return nd->kind == NODE_ELT && nd->elt.product; }
 
@@ -295,7 +295,10 @@ struct cc {
 	const char *bad_why;   /* because of this */
 };
 
-/* Does an operator take arguments that come as the network runs (EXT-DYNAMIC)? Its attributes then say nothing. */
+/*
+ * Returns whether an operator takes arguments that come as the network runs (EXT-DYNAMIC). If so, its
+ * attributes say nothing.
+ */
 static inline bool is_dynamic(const struct weft_gop *o)
 {
 	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
@@ -334,7 +337,10 @@ static inline int64_t overlap64(int64_t a0, int64_t a1, int64_t b0, int64_t b1) 
 void view_dims(const weft_tensor *t, int64_t dim[4]);
 /* The view of a dense row-major tensor. */
 struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes);
-/* Do the elements lie side by side in the order n, y, x, c? Dimensions of one element do not count. */
+/*
+ * Returns whether the elements lie side by side in the order n, y, x, c. Dimensions of one element do not
+ * count.
+ */
 bool view_is_dense(const struct view *v);
 int64_t view_elements(const struct view *v);
 /* Bytes of one element, and of all. */
@@ -380,8 +386,10 @@ int cc_program_tables(struct cc *cc);
 
 /* ---- questions about nodes ---- */
 
-/* Does a depthwise node read each row of its kernel apart? So it does above 3x3; its commands then have fields for
- * the kernel's size. */
+/*
+ * Returns whether a depthwise node reads each row of its kernel apart. It does above 3x3; its commands then
+ * have fields for the kernel's size.
+ */
 static inline bool dw_by_row(const struct node *nd)
 {
 	return nd->kind == NODE_DW && (nd->win.kh > 3 || nd->win.kw > 3);
@@ -411,7 +419,7 @@ static inline void node_reads(const struct node *nd, int t[3])
 /* lower/node_order.c: set needed[t] for every tensor t that a node from number `from` on reads. */
 void cc_need_operands(const struct cc *cc, int from, bool *needed);
 
-/* lower/node_order.c: is needed[] set for a result of operator o? */
+/* lower/node_order.c: returns whether needed[] is set for a result of operator o. */
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed);
 
 #endif

@@ -195,8 +195,8 @@ static int step_of(const struct cc *cc, int item)
 }
 
 /*
- * Does the host have tensor i from the start or compute it itself, because tensor i is an input of the graph
- * or the result of a host operator?
+ * Returns whether the host has tensor i from the start or computes it itself, because tensor i is an input of
+ * the graph or the result of a host operator.
  */
 static bool made_on_host(const struct cc *cc, int i)
 {

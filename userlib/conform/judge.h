@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a result within what TOSA 1.0 allows?
+ * Says whether a result is within what TOSA 1.0 allows.
  *
  * The rules are those of the specification's precision requirements, in the
  * form in which conformance vectors state them (compare.mode of a test.json):

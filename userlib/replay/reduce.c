@@ -159,7 +159,7 @@ static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 	return err < 0 ? err : 0;
 }
 
-/* ---- does it fail? ---- */
+/* ---- whether a graph fails ---- */
 
 /*
  * Checks a graph and runs it once in a session with options o, as the user's session would; its outputs

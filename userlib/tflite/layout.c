@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does the interpreter at hand have the layout of tflite_abi.h? What is wrong shows in counts that
- * no graph has, types and flags that do not exist, tensors whose bytes are not those of their
- * shape, nodes that name tensors which are not there.
+ * Checks that the interpreter at hand has the layout of tflite_abi.h. What is wrong shows in counts that no
+ * graph has, types and flags that do not exist, tensors whose bytes are not those of their shape, nodes that
+ * name tensors which are not there.
  */
 #include <errno.h>
 #include <stdio.h>

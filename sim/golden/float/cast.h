@@ -5,7 +5,7 @@
 
 #include <weft/convert.h>
 
-/* Is this a row of TOSA 1.0's CAST table? */
+/* Returns whether this is a row of TOSA 1.0's CAST table. */
 bool weft_cast_tosa_row(weft_dtype from, weft_dtype to);
 
 /* Write the message; returns -EINVAL. */

@@ -13,7 +13,10 @@
 
 #define MAX_CARDS 64
 
-/* One line; a card that is not free is listed without being opened. Does it answer? */
+/*
+ * Prints one line; a card that is not free is listed without being opened. Returns whether the device
+ * answers.
+ */
 static bool show(const char *which, const struct weft_dev_info *i)
 {
 	struct weft_dev_options o = weft_dev_options_default();

@@ -50,7 +50,7 @@ char *farm_path(const struct farm *f, char *path, size_t room, const char *forma
 /* What one job gave. */
 struct result { int status; double cpu_seconds, seconds; char host[65]; uint8_t *file; const char *text; size_t len; };
 
-/** Does result i exist? */
+/** Returns whether result i exists. */
 bool result_there(const struct farm *f, size_t i);
 
 /**

@@ -8,8 +8,8 @@
 #include "node_emit.h"
 
 /*
- * Does the node's input come from memory as a whole, has its load not been emitted yet, and is it larger than
- * the first load of weights with the node's records?
+ * Returns whether the node's input comes from memory as a whole, its load has not been emitted yet, and it is
+ * larger than the first load of weights with the node's records.
  */
 static bool loads_input(const struct node_emit *m)
 {

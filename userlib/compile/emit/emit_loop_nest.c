@@ -49,8 +49,9 @@ static int storage_of_operand(const struct plan *p, const struct loop_nest *s, i
 }
 
 /*
- * Does operand k lie packed in a slot while a piece of nest s is computed? So it does if its storage is not
- * resident. The old values of a scatter do not, since they are brought to the place of the result.
+ * Returns whether operand k lies packed in a slot while a piece of nest s is computed. It does if its storage
+ * is not resident; but the old values of a scatter never do, since they are brought to the place of the
+ * result.
  */
 static bool is_packed(const struct npu_step *step, const struct plan *p, const struct loop_nest *s, int k)
 {
@@ -60,7 +61,7 @@ static bool is_packed(const struct npu_step *step, const struct plan *p, const s
 	return storage >= 0 && !step->storage[storage].resident && !(k == NEST_C && s->func == WEFT_ALU_FUNC_SCATTER);
 }
 
-/* Is the storage of operand k resident? */
+/* Returns whether the storage of operand k is resident. */
 static bool on_chip(const struct nest_emit *m, int k)
 {
 	int storage = storage_of_operand(m->p, m->s, k);
@@ -351,8 +352,8 @@ static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool
 }
 
 /*
- * Do an operand's elements of `bytes` bytes lie side by side along dimension 0, or are they one and the same
- * element?
+ * Returns whether an operand's elements of `bytes` bytes lie side by side along dimension 0, or are one and
+ * the same element (step 0).
  */
 static bool in_blocks(int32_t step, int64_t bytes)
 {
@@ -360,8 +361,8 @@ static bool in_blocks(int32_t step, int64_t bytes)
 }
 
 /*
- * Does the reduction c read a whole word of its operand, whose elements have `bytes` bytes, in a cycle? It
- * does for dense operands without a zero point: comparisons of up to 4 bytes, sums of 4 bytes.
+ * Returns whether the reduction c reads a whole word of its operand, whose elements have `bytes` bytes, in a
+ * cycle. It does for dense operands without a zero point: comparisons of up to 4 bytes, sums of 4 bytes.
  */
 static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 {
@@ -425,9 +426,10 @@ static int emit_command(struct nest_emit *m, const struct runs *y)
 }
 
 /*
- * Is the piece a copy that DMA alone can do? It must be a MOVE without clamp and zero points between types
- * of the same size, with at least one of both operands in memory; a's steps must be positive, and both
- * operands have the same dimensions in the same order of steps. *a and *y say how operand and result lie.
+ * Returns whether the piece is a copy that DMA alone can do. It must be a MOVE without clamp and zero points
+ * between types of the same size, with at least one of both operands in memory; a's steps must be positive,
+ * and both operands have the same dimensions in the same order of steps. *a and *y say how operand and result
+ * lie.
  */
 static bool is_plain(const struct nest_emit *m, const struct runs *a, const struct runs *y)
 {

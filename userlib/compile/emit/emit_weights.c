@@ -50,8 +50,8 @@ static int weights_root(const struct node *nd)
 }
 
 /*
- * Do records and weights lie in the constants byte for byte as the scratchpad shall have them? Not if they
- * are computed, late or int4.
+ * Returns whether records and weights lie in the constants byte for byte as the scratchpad shall have them.
+ * They do not if they are computed, late or int4.
  */
 static bool packed_here(const struct node *nd)
 {

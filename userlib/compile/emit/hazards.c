@@ -261,7 +261,7 @@ static int depend_all(struct hazards *h, const struct access *a, struct at *near
 	return err;
 }
 
-/* Does interval b follow a without a gap, with the same history? */
+/* Returns whether interval b follows a without a gap, with the same history. */
 static bool same(const struct interval *a, const struct interval *b)
 {
 	return a->hi == b->lo && !memcmp(a->wr, b->wr, sizeof a->wr) && !memcmp(a->rd, b->rd, sizeof a->rd);
@@ -386,7 +386,10 @@ static uint64_t end_of(const struct access *a)
 	return a->hi + (a->n - 1) * a->step;
 }
 
-/* Might the command write bytes that another access of it touches? Gaps between ranges are not looked at. */
+/*
+ * Returns whether the command might write bytes that another access of it touches. Gaps between ranges are
+ * not looked at.
+ */
 static bool meets_itself(const struct cmd *c)
 {
 	for (int i = 0; i < c->n_acc; i++)

@@ -119,8 +119,9 @@ static void list_times(struct order *o)
 }
 
 /*
- * May load j come next, if it then comes behind command number `after` - 1? All loads that it waits for must
- * be placed, and no other load that is left among [first, end) may have to come before that command.
+ * Returns whether load j may come next, if it then comes behind command number `after` - 1. All loads that it
+ * waits for must be placed, and no other load that is left among [first, end) may have to come before that
+ * command.
  */
 static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t j, uint32_t after)
 {

@@ -103,9 +103,9 @@ static int64_t last_of(const struct access *a)
 }
 
 /*
- * Does access a of command c go through several regions of the scratchpad one after the other, so that it
- * matters where it is at a time? Only if the stream's order is given, and if the command does not go through
- * it too often.
+ * Returns whether access a of command c goes through several regions of the scratchpad one after the other,
+ * so that it matters where it is at a time. False also if the stream's order is not given, or if the command
+ * goes through the access more than COST_MOST_SWEEPS times.
  */
 static bool walks(const struct sim *s, const struct cmd *c, const struct access *a)
 {
@@ -458,7 +458,7 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 
 /* ---- units ---- */
 
-/* Does command c wait for a command that has not retired yet? */
+/* Returns whether command c waits for a command that has not retired yet. */
 static bool waits(const struct sim *s, const struct cmd *c)
 {
 	for (int i = 0; i < WEFT_N_UNITS; i++)
@@ -571,8 +571,9 @@ static void dispatch(struct sim *s)
 }
 
 /*
- * May unit k begin its next command? All that the command waits for must have retired, and only so many of
- * its unit may be under way: 2 of the array, 1 of the vector engine, COST_DMA_ISSUED of loads and of stores.
+ * Returns whether unit k may begin its next command. All that the command waits for must have retired, and
+ * only so many of its unit may be under way: 2 of the array, 1 of the vector engine, COST_DMA_ISSUED of loads
+ * and of stores.
  */
 static bool may_start(const struct sim *s, int k)
 {

@@ -37,7 +37,10 @@ static const char section_name[N_SECTIONS][5] = {
 /* An entry of the table of sections. */
 struct section { uint32_t crc; uint64_t raw, stored; };
 
-/* Do the n bytes at data begin with the magic of a .weft container? Nothing else of them is checked. */
+/*
+ * Returns whether the n bytes at data begin with the magic of a .weft container. Nothing else of them is
+ * checked.
+ */
 bool weft_program_is(const uint8_t *data, size_t n)
 {
 	return n >= sizeof magic && !memcmp(data, magic, sizeof magic);

@@ -211,7 +211,7 @@ void save_late(struct io *io, weft_program *p)
 	}
 }
 
-/* Does [first, first + n) lie within [0, all)? */
+/* Returns whether [first, first + n) lies within [0, all). */
 static bool within(uint64_t first, uint64_t n, uint64_t all)
 {
 	return first <= all && n <= all - first;

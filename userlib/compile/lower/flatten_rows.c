@@ -7,7 +7,10 @@
 
 #define ROW_MAX 65535          /* most pixels of a row in a command (field ow) */
 
-/* Are all views of the node dense: input, result, debug view, and second operand unless that is a table? */
+/*
+ * Returns whether all views of the node are dense: input, result, debug view, and second operand unless that
+ * is a table.
+ */
 static bool all_dense(const struct node *nd)
 {
 	return view_is_dense(&nd->x) && view_is_dense(&nd->y) && view_is_dense(&nd->dbg) &&

@@ -30,10 +30,10 @@ struct im2col {
 };
 
 /*
- * Can the windows of this node be copied side by side? It must be a whole convolution with constant weights
- * of a tensor, more than one kernel row, no dilation, one image of dense pixels at least as wide as the
- * kernel, no pixel groups, and counts that the copies' commands can hold (4096 rows and columns of the
- * result, 8192 input rows); and the copies must not take more than a sixth of the scratchpad.
+ * Returns whether the windows of this node can be copied side by side. It must be a whole convolution with
+ * constant weights of a tensor, more than one kernel row, no dilation, one image of dense pixels at least as
+ * wide as the kernel, no pixel groups, and counts that the copies' commands can hold (4096 rows and columns
+ * of the result, 8192 input rows); and the copies must not take more than a sixth of the scratchpad.
  */
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {
@@ -73,10 +73,10 @@ static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t *with)
 }
 
 /*
- * Does this convolution take less than 85 % of its cycles (cycles()) if its windows are copied side by
- * side? It also refuses runs of more than four words of N, more than MAX_EDGES output columns that see padding
- * or none that sees none, and float8 weights with infinities or NaN where there is padding, since the copies
- * hold zeros there.
+ * Returns whether this convolution takes less than 85 % of its cycles (cycles()) if its windows are copied
+ * side by side. It also refuses runs of more than four words of N, more than MAX_EDGES output columns that
+ * see padding or none that sees none, and float8 weights with infinities or NaN where there is padding, since
+ * the copies hold zeros there.
  */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {

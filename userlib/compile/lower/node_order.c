@@ -39,8 +39,8 @@ static void drop_host_aliases(struct cc *cc)
 }
 
 /*
- * May operator o read or write variables of the graph? Control flow may use any of them in its sub-graphs, if
- * there are any variables.
+ * Returns whether operator o may read or write variables of the graph. Control flow may use any of them in
+ * its sub-graphs, if there are any variables.
  */
 static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
 {
@@ -61,7 +61,7 @@ void cc_need_operands(const struct cc *cc, int from, bool *needed)
 	}
 }
 
-/* Is needed[] set for any result of operator o? */
+/* Returns whether needed[] is set for any result of operator o. */
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
 {
 	for (int k = 0; k < o->n_out; k++)
@@ -248,8 +248,8 @@ static int build(const struct cc *cc, struct graph *gr)
 struct heap { int *v; int n; const int *key; };
 
 /*
- * Does vertex a come before vertex b in the heap: has it the smaller key or, with equal keys, the smaller
- * number?
+ * Returns whether vertex a comes before vertex b in the heap: it has the smaller key or, with equal keys, the
+ * smaller number.
  */
 static bool before(const struct heap *h, int a, int b)
 {

@@ -284,8 +284,8 @@ static void halve(uint8_t *to, int64_t n)
 }
 
 /*
- * Can the node's weights lie in memory as two in a byte? They must be constant int4 with a zero point that
- * fits 4 bits, and the configuration must widen them as it loads.
+ * Returns whether the node's weights can lie in memory as two in a byte. They must be constant int4 with a
+ * zero point that fits 4 bits, and the configuration must widen them as it loads.
  */
 static bool is_int4(const struct cc *cc, const struct node *nd)
 {

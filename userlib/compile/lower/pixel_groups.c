@@ -19,17 +19,20 @@
 /* Bytes a cycle that slow memory brings (estimate/cost.h). */
 #define SLOW_BYTES 8
 
-/* Do pixels of the view lie side by side, without a gap between one pixel's channels and the next? */
+/*
+ * Returns whether pixels of the view lie side by side, without a gap between one pixel's channels and the
+ * next.
+ */
 static bool dense_pixels(const struct view *v)
 {
 	return v->step[2] == v->dim[3] * v->step[3];
 }
 
 /*
- * Can pixels of this node be taken together? It must be a whole integer convolution (or a depthwise one of
- * one input channel) with constant weights laid out as usual, scaled results and no dilation along x, and
- * the pixels of all its views must lie side by side; the debug view must have the result's columns and
- * channels.
+ * Returns whether pixels of this node can be taken together. It must be a whole integer convolution (or a
+ * depthwise one of one input channel) with constant weights laid out as usual, scaled results and no dilation
+ * along x, and the pixels of all its views must lie side by side; the debug view must have the result's
+ * columns and channels.
  */
 static bool shape_fits(const struct node *nd)
 {
@@ -101,9 +104,10 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * May p pixels be taken as one? Their channels fill at most N columns; or several tiles, of which less is empty then. That,
- * and joining rows, must save 15 % of what the convolution takes otherwise, perhaps with its windows copied
- * (im2col.c), and four times the cycles that more weights take to come with slow memory.
+ * Returns whether p pixels may be taken as one. Their channels must fill at most N columns, or several tiles
+ * of which less is empty then. That, and joining rows, must save 15 % of what the convolution takes
+ * otherwise, perhaps with its windows copied (im2col.c), and four times the cycles that more weights take to
+ * come with slow memory.
  */
 static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 {

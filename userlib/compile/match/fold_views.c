@@ -64,9 +64,9 @@ static void own_views(struct cc *cc)
 }
 
 /*
- * Does operator o only give its operand another shape (RESHAPE, IDENTITY), so that its result can be a view
- * of the operand's bytes? Both must have views. A constant operand does not count, because the runtime keeps
- * the graph's own copy of constants.
+ * Returns whether operator o only gives its operand another shape (RESHAPE, IDENTITY), so that its result can
+ * be a view of the operand's bytes. Both must have views. A constant operand does not count, because the
+ * runtime keeps the graph's own copy of constants.
  */
 static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 {

@@ -72,8 +72,8 @@ static void drop_dim(struct loop_nest *s, int i)
 }
 
 /*
- * Can dimensions i and i + 1 become one? So they can if neither is the axis and in every operand in memory a
- * step along i is as far as all of dimension i + 1.
+ * Returns whether dimensions i and i + 1 can become one. They can if neither is the axis and in every operand
+ * in memory a step along i is as far as all of dimension i + 1.
  */
 static bool joins(struct loop_nest *s, int i)
 {

@@ -49,7 +49,7 @@ static inline struct nest_operand *nest_operand(struct loop_nest *s, int k)
 /* Bytes that an element of this type (WEFT_ALU_A_TYPE) takes in memory. */
 int64_t alu_bytes(int type);
 
-/* Does func fold one dimension? Does it look up entries by indices? */
+/* alu_folds() returns whether func folds one dimension, alu_looks_up() whether it looks up entries by indices. */
 static inline bool alu_folds(int func) { return func >= WEFT_ALU_FUNC_SUM; }
 static inline bool alu_looks_up(int func) { return func == WEFT_ALU_FUNC_LOOKUP || func == WEFT_ALU_FUNC_INTERP; }
 

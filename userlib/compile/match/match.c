@@ -31,8 +31,8 @@ int cc_reason(struct cc *cc, int op, const char *format, ...)
 }
 
 /*
- * Does this configuration's array or vector engine compute with elements of this type: int8, int16, float8 or
- * fp16, as far as it has the mode?
+ * Returns whether this configuration's array or vector engine computes with elements of this type: int8,
+ * int16, float8 or fp16, as far as it has the mode.
  */
 bool npu_type(const struct cc *cc, weft_dtype t)
 {
@@ -40,7 +40,7 @@ bool npu_type(const struct cc *cc, weft_dtype t)
 	       (float_format(t) >= 0 && cc->cfg->has_fp8);
 }
 
-/* Is the type int8 or int16, and does this configuration compute with it? */
+/* Returns whether the type is int8 or int16 and this configuration computes with it. */
 bool npu_int(const struct cc *cc, weft_dtype t)
 {
 	return (t == WEFT_INT8 || t == WEFT_INT16) && npu_type(cc, t);
@@ -57,7 +57,10 @@ int made_by(const struct cc *cc, int t, weft_opcode op)
 	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) ? i : -1;
 }
 
-/* Does no operator but i read tensor t, and is t no output of the graph? True also if nobody reads it. */
+/*
+ * Returns whether no operator but i reads tensor t, and t is no output of the graph. True also if nobody
+ * reads it.
+ */
 bool read_only_by(const struct cc *cc, int t, int i)
 {
 	const struct cten *c = &cc->ten[t];
@@ -128,9 +131,9 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 }
 
 /*
- * Is r one scale for all channels whose multiplier is a power of two, 2^(shift + k) with k >= 0, so that it
- * shifts (x - x_zp) left by k bits? Then *left is k, 0..30. The output's zero point r->y_zp is not looked
- * at. If the answer is false, *left is undefined.
+ * Returns whether r is one scale for all channels whose multiplier is a power of two, 2^(shift + k) with k >=
+ * 0, so that it shifts (x - x_zp) left by k bits. If so, *left is k, 0..30. The output's zero point r->y_zp
+ * is not looked at. If the answer is false, *left is undefined.
  */
 bool is_left_shift(const struct rescale *r, int *left)
 {
@@ -389,7 +392,7 @@ void set_second(const struct cc *cc, struct node *nd, int t)
 	nd->r_t = t;
 }
 
-/* Is the first operand of operator i float8 or fp16? */
+/* Returns whether the first operand of operator i is float8 or fp16. */
 static bool is_float(const struct cc *cc, int i)
 {
 	return cc->g->ops[i].n_in && float_format(type_of(cc, cc->g->ops[i].in[0])) >= 0;

@@ -14,9 +14,12 @@ struct rescale {
 	struct scale s;        /* the first of them */
 };
 
-/* Does this configuration compute with elements of this type: int8, int16, float8 or fp16, if it has the mode? */
+/*
+ * Returns whether this configuration computes with elements of this type: int8, int16, float8 or fp16, if it
+ * has the mode.
+ */
 bool npu_type(const struct cc *cc, weft_dtype t);
-/* Is the type int8 or int16, and does this configuration compute with it? */
+/* Returns whether the type is int8 or int16 and this configuration computes with it. */
 bool npu_int(const struct cc *cc, weft_dtype t);
 /* The lowest number of the integer type with as many bytes. */
 static inline int type_lowest(weft_dtype t) { return weft_dtype_bytes(t) == 2 ? INT16_MIN : INT8_MIN; }
@@ -35,10 +38,10 @@ int only_reader(const struct cc *cc, int t, weft_opcode op);
  * range. */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r);
 
-/* Does r nothing but shift (x - x_zp) left? Then *left is by how many bits, 0..30. */
+/* Returns whether r does nothing but shift (x - x_zp) left. If so, *left is by how many bits, 0..30. */
 bool is_left_shift(const struct rescale *r, int *left);
 
-/* Does no operator but i read t, and is t no output of the graph? */
+/* Returns whether no operator but i reads t, and t is no output of the graph. */
 bool read_only_by(const struct cc *cc, int t, int i);
 
 /* If a CLAMP is the only reader of operator *last's result, narrow the limits *lo and *hi to what both let through and
@@ -59,10 +62,10 @@ void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int p
 /* Let the node read tensor t as its second operand, through a SLICE that makes t. */
 void set_second(const struct cc *cc, struct node *nd, int t);
 
-/* Does the device compute tensor t, so that running its reader there means no extra trip? */
+/* Returns whether the device computes tensor t, so that running its reader there means no extra trip. */
 bool near_npu(const struct cc *cc, int t);
 
-/* Is t constant, and all its elements the same? */
+/* Returns whether t is constant and all its elements are the same. */
 bool is_number(const struct cc *cc, int t);
 
 /* Give the node's second operand the input's dimensions by repeating dimensions of one element (step 0). Returns false
@@ -104,7 +107,10 @@ int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[256]);
 /* match_add.c: how many products one sum of a convolution's node has; -1 if `node` is negative. */
 int64_t conv_depth(const struct cc *cc, int node);
 
-/* match_pool.c: does pooling operator i only leave out rows and columns? Then its readers may read its operand. */
+/*
+ * match_pool.c: returns whether pooling operator i only leaves out rows and columns, so that its readers may
+ * read its operand.
+ */
 bool pool_is_stride(const struct cc *cc, int i);
 
 /* match_pool.c: set the node's kernel, stride and padding from a pooling operator's attributes. */
@@ -115,8 +121,10 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a);
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);
 /* match_conv.c: which value of the node's window no field of a command can hold, for people; NULL: all fit. */
 const char *conv_limit(const struct node *nd);
-/* match_conv.c: can the depthwise engine do this depthwise convolution, whose result has so many pixels? Sets
- * conv.transposed for kernels above 3x3. */
+/*
+ * match_conv.c: returns whether the depthwise engine can do this depthwise convolution, whose result has so
+ * many pixels. Sets conv.transposed for kernels above 3x3.
+ */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float);
 
 #endif

@@ -20,9 +20,9 @@ struct side {
 };
 
 /*
- * Does the scale give the bits that the stages of the post unit's sum give, which round twice? So do scales
- * with ROUND_TWICE, and those with ROUND_UP whose shift is at most 31, where both roundings agree; never
- * those with ROUND_EVEN.
+ * Returns whether the scale gives the bits that the stages of the post unit's sum give, which round twice. So
+ * do scales with ROUND_TWICE, and those with ROUND_UP whose shift is at most 31, where both roundings agree;
+ * never those with ROUND_EVEN.
  */
 static bool rounds_as_hardware(const struct scale *s)
 {

@@ -59,7 +59,7 @@ struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 	return (struct nest_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
 }
 
-/* Is tensor t read exactly once, and no output of the graph? */
+/* Returns whether tensor t is read exactly once, and is no output of the graph. */
 static bool one_reader(const struct cc *cc, int t)
 {
 	return cc->ten[t].n_uses == 1 && !cc->g->tensors[t].is_output;
@@ -430,8 +430,8 @@ static int cast(struct cc *cc, int i)
 }
 
 /*
- * Match SELECT i as the nest y = c ? a : b. Returns 1 if it was matched, 0 if the command has no such type
- * (the reason then is set), or -ENOMEM.
+ * Match SELECT i as the nest whose results are a where c holds, otherwise b. Returns 1 if it was matched, 0
+ * if the command has no such type (the reason then is set), or -ENOMEM.
  */
 static int select(struct cc *cc, int i)
 {
@@ -463,9 +463,9 @@ static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 }
 
 /*
- * Is o a RESCALE from an unsigned input of the network, or to an unsigned output, in a network that already
- * has nodes other than loop nests? Then the host should do it: an element takes the alu four times as long as
- * it takes the host's copy, which happens anyway.
+ * Returns whether o is a RESCALE from an unsigned input of the network, or to an unsigned output, in a
+ * network that already has nodes other than loop nests. If so, the host should do it: an element takes the
+ * alu four times as long as it takes the host's copy, which happens anyway.
  */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 {
@@ -478,7 +478,9 @@ bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 	return false;
 }
 
-/* Are all elements of constant t that differ only in their index along dimension d the same? */
+/*
+ * Returns whether all elements of constant t that differ only in their index along dimension d are the same.
+ */
 static bool same_along(const weft_tensor *t, int d)
 {
 	int64_t one = (int64_t)weft_dtype_bytes(t->dtype), step = one;
@@ -757,8 +759,8 @@ static int matmul(struct cc *cc, int i)
 }
 
 /*
- * Has operator i exactly one result, which is not empty, and are its result and all its operands of types
- * that the device knows?
+ * Returns whether operator i has exactly one result, which is not empty, and its result and all its operands
+ * are of types that the device knows.
  */
 static bool may_be(const struct cc *cc, int i)
 {

@@ -49,8 +49,10 @@ int nest_add_node(struct cc *cc, int i, const struct loop_nest *s, bool last, bo
  * operand's elements with their steps. Returns 1 or -ENOMEM. */
 int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
 
-/* Is o a RESCALE from an unsigned input of the network, or to an unsigned output, that is better left to the host, since
- * the network has other work for the device? */
+/*
+ * Returns whether o is a RESCALE from an unsigned input of the network, or to an unsigned output, that is
+ * better left to the host, since the network has other work for the device.
+ */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o);
 
 /* Match operator i if it only moves elements. Returns 1 if it was matched, 0 if not, or a negative errno. */

@@ -49,12 +49,12 @@ const char *conv_limit(const struct node *nd)
 #define PHASE_PIXELS 4
 
 /*
- * Can the depthwise engine do a kernel above 3x3 row by row, in less time than the array? It needs the
- * feature has_dwk and takes up to 15 kernel rows of up to nine taps, or with rows and columns exchanged
- * likewise. For each pixel it takes a cycle for each kernel row and each column of the stride, the array one
- * for each tap; so it is faster if the stride along x is less than the kernel's columns (exchanged: along y,
- * than its rows). Sets nd->conv.transposed to whether rows and columns should be exchanged, which is the
- * faster of both where both are possible.
+ * Returns whether the depthwise engine can do a kernel above 3x3 row by row, in less time than the array. It
+ * needs the feature has_dwk and takes up to 15 kernel rows of up to nine taps, or with rows and columns
+ * exchanged likewise. For each pixel it takes a cycle for each kernel row and each column of the stride, the
+ * array one for each tap; so it is faster if the stride along x is less than the kernel's columns (exchanged:
+ * along y, than its rows). Sets nd->conv.transposed to whether rows and columns should be exchanged, which is
+ * the faster of both where both are possible.
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -67,10 +67,11 @@ static bool takes_rows(const struct cc *cc, struct node *nd)
 }
 
 /*
- * Can the depthwise engine do this depthwise convolution, whose result has so many pixels? It needs one
- * output channel for each input channel, strides of at most 15, and a kernel of at most 3x3 or, for integers,
- * one that takes_rows() accepts (which sets nd->conv.transposed). A dilated kernel takes one command for each
- * place within the dilation: there may be MAX_PHASES of them, each with at least PHASE_PIXELS pixels.
+ * Returns whether the depthwise engine can do this depthwise convolution, whose result has so many pixels. It
+ * needs one output channel for each input channel, strides of at most 15, and a kernel of at most 3x3 or, for
+ * integers, one that takes_rows() accepts (which sets nd->conv.transposed). A dilated kernel takes one
+ * command for each place within the dilation: there may be MAX_PHASES of them, each with at least
+ * PHASE_PIXELS pixels.
  */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)
 {
@@ -110,8 +111,8 @@ void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, 
 }
 
 /*
- * Does RESCALE i do nothing but take the low 32 bits of a sum of 48 bits? So it does from int48 to int32
- * with one scale of exactly 1 (multiplier 2^shift, shift below 31) and no zero points.
+ * Returns whether RESCALE i does nothing but take the low 32 bits of a sum of 48 bits. It does from int48 to
+ * int32 with one scale of exactly 1 (multiplier 2^shift, shift below 31) and no zero points.
  */
 static bool is_narrowing(const struct cc *cc, int i)
 {

@@ -30,8 +30,8 @@ struct cone {
 };
 
 /*
- * Does an integer operator with this opcode make each element of its result from one element of each
- * operand? True for sums, products, minimum and maximum, comparisons, SELECT, bitwise operators, shifts,
+ * Returns whether an integer operator with this opcode makes each element of its result from one element of
+ * each operand. True for sums, products, minimum and maximum, comparisons, SELECT, bitwise operators, shifts,
  * TABLE, CLAMP, ABS, NEGATE, NOT, CLZ, CAST and RESCALE. Tables and multipliers do not count as operands
  * here.
  */
@@ -77,7 +77,7 @@ static int first_constant(const struct weft_gop *o)
 	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;
 }
 
-/* Is tensor t a constant whose elements are all the same? An empty one is not. */
+/* Returns whether tensor t is a constant whose elements are all the same. An empty one is not. */
 bool is_number(const struct cc *cc, int t)
 {
 	const weft_tensor *v = &cc->g->tensors[t].t;
@@ -86,7 +86,7 @@ bool is_number(const struct cc *cc, int t)
 	return v->data && n && !memcmp(v->data, (const uint8_t *)v->data + one, n - one);
 }
 
-/* Is t an int8 or uint8 tensor with a view, so that the device can read it? */
+/* Returns whether t is an int8 or uint8 tensor with a view, so that the device can read it. */
 static bool is_byte(const struct cc *cc, int t)
 {
 	weft_dtype type = type_of(cc, t);
@@ -95,15 +95,15 @@ static bool is_byte(const struct cc *cc, int t)
 }
 
 /*
- * Is it one of the integer types that a function's intermediate values may have: int8, uint8, int16, int32,
- * bool?
+ * Returns whether t is one of the integer types that a function's intermediate values may have: int8, uint8,
+ * int16, int32, bool.
  */
 static bool is_integer(weft_dtype t)
 {
 	return t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16 || t == WEFT_INT32 || t == WEFT_BOOL;
 }
 
-/* Is operator i one of the cone's? */
+/* Returns whether operator i is one of the cone's. */
 static bool in_cone(const struct cone *c, int i)
 {
 	for (int k = 0; k < c->n; k++)
@@ -172,8 +172,8 @@ static bool take_operator(const struct cc *cc, struct cone *c, int i)
 }
 
 /*
- * Does nothing outside of the cone, the graph's outputs included, need a result of any of its operators but
- * op[0]?
+ * Returns whether nothing outside of the cone, the graph's outputs included, needs a result of any of its
+ * operators but op[0].
  */
 static bool is_closed(const struct cc *cc, const struct cone *c)
 {

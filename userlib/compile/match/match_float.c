@@ -40,13 +40,13 @@ int float_format(weft_dtype t)
 	}
 }
 
-/* Is it one of the four float8 types? */
+/* Returns whether t is one of the four float8 types. */
 bool is_float8(weft_dtype t)
 {
 	return float_format(t) >= 0 && t != WEFT_FP16;
 }
 
-/* Is o a CAST, of TOSA or of ONNX? */
+/* Returns whether o is a CAST, of TOSA or of ONNX. */
 static bool is_cast(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_CAST || o->op == WEFT_OP_ONNX_CAST;
@@ -192,7 +192,7 @@ static void claim_before(struct cc *cc, int t, int reader, const struct node *nd
 
 /* ---- convolutions */
 
-/* Is no element of the constant float8 tensor w an infinity or NaN? */
+/* Returns whether no element of the constant float8 tensor w is an infinity or NaN. */
 bool all_finite(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
@@ -205,15 +205,18 @@ bool all_finite(const weft_tensor *w)
 }
 
 /*
- * Is this code of FNUZ type t one whose value is not half of what the same code means without FNUZ? These are
- * NaN (80) and the largest codes, which there are infinity or NaN.
+ * Returns whether this code of FNUZ type t is one whose value is not half of what the same code means without
+ * FNUZ. These are NaN (80) and the largest codes, which there are infinity or NaN.
  */
 static bool is_odd_one(weft_dtype t, uint8_t code)
 {
 	return code == 0x80 || (code & 0x7f) >= (t == WEFT_FP8E4M3FNUZ ? 0x7f : 0x7c);
 }
 
-/* Can all weights of the constant FNUZ tensor w be read in the encoding without FNUZ, at twice their values? */
+/*
+ * Returns whether all weights of the constant FNUZ tensor w can be read in the encoding without FNUZ, at
+ * twice their values.
+ */
 static bool as_ocp(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
@@ -246,7 +249,7 @@ const char *weight_format(struct node *nd, const weft_tensor *w)
 	return NULL;
 }
 
-/* Is tensor t there before the program starts, as a constant or an input of the network? */
+/* Returns whether tensor t is there before the program starts, as a constant or an input of the network. */
 static bool from_outside(const struct cc *cc, int t)
 {
 	return cc->g->tensors[t].t.data || cc->g->tensors[t].producer < 0;
@@ -594,7 +597,7 @@ static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct
 	return nd;
 }
 
-/* Have the views of tensors a and b the same four dimensions? */
+/* Returns whether the views of tensors a and b have the same four dimensions. */
 static bool same_dims(const struct cc *cc, int a, int b)
 {
 	return !memcmp(cc->ten[a].v.dim, cc->ten[b].v.dim, sizeof cc->ten[a].v.dim);
@@ -703,13 +706,13 @@ int match_float_add(struct cc *cc, int i)
 
 /* ---- CLAMP and CAST on their own */
 
-/* Is operator i matched by a node, or an alias? False for i = -1. */
+/* Returns whether operator i is matched by a node, or is an alias. False for i = -1. */
 static bool on_npu(const struct cc *cc, int i)
 {
 	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
 }
 
-/* Does the device make tensor x, or read tensor y? */
+/* Returns whether the device makes tensor x, or reads tensor y. */
 static bool beside_npu(const struct cc *cc, int x, int y)
 {
 	const struct cten *c = &cc->ten[y];

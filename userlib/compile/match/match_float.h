@@ -13,7 +13,7 @@ struct float_tail {
 };
 
 bool is_float8(weft_dtype t);
-/* Is no element of the constant float8 tensor w an infinity or NaN? */
+/* Returns whether no element of the constant float8 tensor w is an infinity or NaN. */
 bool all_finite(const weft_tensor *w);
 
 /* The tail of operator i: i itself or, if they alone read its fp16 result, the CLAMP and the CAST to float8 behind it. */

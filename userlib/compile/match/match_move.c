@@ -59,8 +59,8 @@ static int slice(struct cc *cc, int i)
 struct turn { int64_t n, rows, columns; };
 
 /*
- * Does TRANSPOSE i do nothing but turn matrices of two neighbouring (joint) dimensions, the innermost ones? *t then is
- * what it turns; if not, *t does not count.
+ * Returns whether TRANSPOSE i does nothing but turn matrices of two neighbouring (joint) dimensions, the
+ * innermost ones. If so, *t is what it turns; if not, *t does not count.
  */
 static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
 {

@@ -26,8 +26,8 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 }
 
 /*
- * Does pooling operator i of int8 or int16 do nothing but leave out rows and columns? Its window is one pixel, and
- * an average has one zero point. A CLAMP that alone reads it counts as part of it.
+ * Returns whether pooling operator i of int8 or int16 does nothing but leave out rows and columns: its window
+ * is one pixel, and an average has one zero point. A CLAMP that alone reads it counts as part of it.
  */
 bool pool_is_stride(const struct cc *cc, int i)
 {

@@ -350,8 +350,8 @@ int match_cast_by_table(struct cc *cc, int i)
 /* ---- in the order of integers ---- */
 
 /*
- * Has the float type an integer key of as many bits as a code, in the order of the values, with room for NaN
- * at either end? Types without FNUZ of 8 and 16 bits have.
+ * Returns whether the float type has an integer key of as many bits as a code, in the order of the values,
+ * with room for NaN at either end. Types without FNUZ of 8 and 16 bits have.
  */
 static bool has_keys(weft_dtype t)
 {

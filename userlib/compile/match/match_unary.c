@@ -7,8 +7,9 @@
 #include "match.h"
 
 /*
- * Does the device compute tensor t, so that running its reader there means no extra trip? Operators that only
- * give another shape are looked through; a CONCAT whose operands lie in place counts as the device's.
+ * Returns whether the device computes tensor t, so that running its reader there means no extra trip.
+ * Operators that only give another shape are looked through; a CONCAT whose operands lie in place counts as
+ * the device's.
  */
 bool near_npu(const struct cc *cc, int t)
 {
@@ -90,11 +91,11 @@ static int views_of(struct cc *cc, int i, struct view *all[4])
 }
 
 /*
- * Can view v of a dense root, whose own shape is `own`, be expressed in the root's new place `to`, a view
- * with the same dimensions but other steps? So it can if along each dimension with more than one element v's
- * step is a positive multiple of the root's own, and v stays within the root's dimension, as for the parts of
- * TRANSPOSE_CONV2D. It may run over a dimension's end only if the next outer dimension continues that
- * dimension without a gap in `to`.
+ * Returns whether view v of a dense root, whose own shape is `own`, can be expressed in the root's new place
+ * `to`, a view with the same dimensions but other steps. It can if along each dimension with more than one
+ * element v's step is a positive multiple of the root's own, and v stays within the root's dimension, as for
+ * the parts of TRANSPOSE_CONV2D. It may run over a dimension's end only if the next outer dimension continues
+ * that dimension without a gap in `to`.
  */
 static bool keeps_shape(const struct view *v, const struct view *own, const struct view *to)
 {
@@ -148,9 +149,10 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 }
 
 /*
- * Can tensor t live inside another storage at `to`, as an operand of CONCAT operator `concat`? So it can if a
- * node makes it, or another CONCAT in place that nothing else reads, only nodes and this CONCAT (once) read it,
- * it has its storage for itself, is no output and not pinned, and all views of it in nodes can be expressed in `to`. With the option no_fuse it cannot.
+ * Returns whether tensor t can live inside another storage at `to`, as an operand of CONCAT operator
+ * `concat`. It can if a node makes it, or another CONCAT in place that nothing else reads, only nodes and
+ * this CONCAT (once) read it, it has its storage for itself, is no output and not pinned, and all views of it
+ * in nodes can be expressed in `to`. With the option no_fuse it cannot.
  */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {

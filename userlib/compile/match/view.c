@@ -43,8 +43,8 @@ int64_t view_elements(const struct view *v)
 }
 
 /*
- * Do the view's elements lie side by side in the order n, y, x, c, without gaps? Steps of dimensions with one
- * element do not matter.
+ * Returns whether the view's elements lie side by side in the order n, y, x, c, without gaps. Steps of
+ * dimensions with one element do not matter.
  */
 bool view_is_dense(const struct view *v)
 {

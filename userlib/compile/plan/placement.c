@@ -44,7 +44,7 @@ static int storage_of(struct npu_step *s, int *map, int root, int node, bool wri
 	return k;
 }
 
-/* Is the view all of the storage, dense from its first byte to its last? */
+/* Returns whether the view is all of the storage, dense from its first byte to its last. */
 static bool is_whole(const struct npu_step *s, const struct view *v, int storage)
 {
 	return !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
@@ -135,8 +135,8 @@ static int smaller(const void *pa, const void *pb)
 }
 
 /*
- * Could a resident of so many bytes be added during nodes first..last and still leave each of them the room
- * of reserve_of()? used[i] are the bytes of residents during node i.
+ * Returns whether a resident of so many bytes could be added during nodes first..last and still leave each of
+ * them the room of reserve_of(). used[i] are the bytes of residents during node i.
  */
 static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, int first, int last)
 {
@@ -403,8 +403,8 @@ static int list_areas(struct npu_step *s)
 struct cached_tiles { bool is; struct plan_request req; int64_t budget; struct tiling tile; };
 
 /*
- * Would plan_node() choose the same tiling of one node for both requests? Striping and splits do not matter
- * to it.
+ * Returns whether plan_node() would choose the same tiling of one node for both requests. Striping and splits
+ * do not matter to it.
  */
 static bool same_request(const struct plan_request *a, const struct plan_request *b)
 {
@@ -484,7 +484,10 @@ static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
 	return any;
 }
 
-/* Do these weights come early, and is their area occupied, before the node that needs them, while area x is? */
+/*
+ * Returns whether these weights come early and their area is occupied, before the node that needs them, while
+ * area x is.
+ */
 static bool in_way(const struct early *e, const struct area *x)
 {
 	return e->t0 < e->need && e->t0 <= x->t1 && e->need > x->t0;
@@ -616,7 +619,10 @@ static bool evict(struct npu_step *s, int64_t *used)
 	return true;
 }
 
-/* Does a stripe group keep this storage in a ring that is neither loaded from memory nor stored there? */
+/*
+ * Returns whether a stripe group keeps this storage in a ring that is neither loaded from memory nor stored
+ * there.
+ */
 static bool only_in_ring(const struct npu_step *s, int storage)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)

@@ -81,7 +81,7 @@ struct group {
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's x, r and y; -1: it is resident, or
 	                                                          * there is no r */
 	int ahead[GROUP_NODES];   /* stripes that each node runs before the last node */
-	bool read[GROUP_NODES];   /* does a node of the group read its result? */
+	bool read[GROUP_NODES];   /* a node of the group reads its result */
 };
 
 /* What group_walk() calls, in the order of execution; a result other than 0 ends the walk and is returned. */
@@ -191,7 +191,7 @@ static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
 	return (struct span){ lo, hi - lo };
 }
 
-/* Does the node run on the array? Else it runs on the vector engine. */
+/* Returns whether the node runs on the array. Otherwise it runs on the vector engine. */
 static inline bool on_array(const struct node *nd)
 {
 	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
@@ -213,13 +213,13 @@ static inline struct span input_cols(const struct node *nd, int64_t ox, int64_t 
 	return span_clip(lo, lo + (n - 1) * nd->win.sx + (int64_t)(nd->win.kw - 1) * nd->win.dx + 1, nd->x.dim[2]);
 }
 
-/* Does the node treat channels apart, so that a tile of channels reads only its own? */
+/* Returns whether the node treats channels apart, so that a tile of channels reads only its own. */
 static inline bool channelwise(const struct node *nd)
 {
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
-/* Is the second operand the same for all pixels of an image? */
+/* Returns whether the second operand is the same for all pixels of an image. */
 static inline bool second_still(const struct node *nd)
 {
 	return by_table(nd) || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);

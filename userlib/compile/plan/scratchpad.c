@@ -27,7 +27,7 @@ struct alloc {
 	bool busy_known;       /* busy[] holds for the area at hand */
 };
 
-/* Do the closed intervals [a0, a1] and [b0, b1] have a number in common? */
+/* Returns whether the closed intervals [a0, a1] and [b0, b1] have a number in common. */
 static bool overlap(int a0, int a1, int b0, int b1)
 {
 	return a0 <= b1 && b0 <= a1;

@@ -17,16 +17,16 @@
 
 #include "plan.h"
 
-/* Is the view all of the storage: one image, dense from its first byte? */
+/* Returns whether the view is all of the storage: one image, dense from its first byte. */
 static bool whole_rows(const struct npu_step *s, const struct view *v, int storage)
 {
 	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
 /*
- * Can node i be part of a stripe group? It must be no loop nest, have no third operand, not be split along
- * columns and make one image; and each operand must be resident or a whole storage of rows. Its own views
- * count, not those as one long row.
+ * Returns whether node i can be part of a stripe group. It must be no loop nest, have no third operand, not
+ * be split along columns and make one image; and each operand must be resident or a whole storage of rows.
+ * Its own views count, not those as one long row.
  */
 static bool groupable(const struct npu_step *s, int i)
 {
@@ -63,15 +63,15 @@ static int ring_of(struct npu_step *s, struct group *g, int storage, const struc
 	return g->n_ring++;
 }
 
-/* Have both views the same number of rows, of the same bytes, from the same place on? */
+/* Returns whether both views have the same number of rows, of the same bytes, from the same place on. */
 static bool same_rows(const struct view *a, const struct view *b)
 {
 	return a->dim[1] == b->dim[1] && a->step[1] == b->step[1] && a->off == b->off;
 }
 
 /*
- * Does each resident tensor that a node of the group makes and a later one reads have the same rows for both,
- * so that the second can follow the first row by row?
+ * Returns whether each resident tensor that a node of the group makes and a later one reads has the same rows
+ * for both, so that the second can follow the first row by row.
  */
 static bool residents_fit(const struct npu_step *s, const struct group *g)
 {
@@ -203,8 +203,8 @@ static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Do rings and weights fit `budget` bytes if a stripe has `step` rows of the last node? Sets g->step and
- * the rings' rows and wrap_rows for it; if they do not fit, the rings' rows may be incomplete.
+ * Returns whether rings and weights fit `budget` bytes if a stripe has `step` rows of the last node. Sets
+ * g->step and the rings' rows and wrap_rows for it; if they do not fit, the rings' rows may be incomplete.
  */
 static bool try_step(struct npu_step *s, const struct group_deps *c, struct group *g, int64_t step, int64_t budget)
 {
@@ -277,8 +277,8 @@ static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Does a node of the group write its result over its resident second operand while another node of the
- * group reads that operand, or the node itself reads it as its input as well? Rows would be lost then,
+ * Returns whether a node of the group writes its result over its resident second operand while another node
+ * of the group reads that operand, or the node itself reads it as its input as well. Rows would be lost then,
  * since the nodes run interleaved.
  */
 static bool overwrites(const struct npu_step *s, const struct group *g)

@@ -133,8 +133,8 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 }
 
 /*
- * Are weights used about as fast as they can be loaded, because the result has at most 2 N pixels to use them
- * for?
+ * Returns whether weights are used about as fast as they can be loaded, because the result has at most 2 N
+ * pixels to use them for.
  */
 static bool few_pixels(const struct cc *cc, const struct node *nd)
 {

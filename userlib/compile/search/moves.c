@@ -160,8 +160,8 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
 }
 
 /*
- * Would cutting the node into `split` jobs give the same tiles as now, or as a split in the list does? Only
- * this node's tiles count, also if the listed moves cut the next one as well.
+ * Returns whether cutting the node into `split` jobs would give the same tiles as now, or as a split in the
+ * list does. Only this node's tiles count, also if the listed moves cut the next one as well.
  */
 static bool same_split(const struct list *l, const struct npu_step *s, int node, int split)
 {

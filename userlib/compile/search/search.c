@@ -82,8 +82,8 @@ struct search {
 };
 
 /*
- * Does no operand of the placed step pass through memory because it does not fit: is every node outside of
- * stripe groups, with all operands resident but those that never can be?
+ * Returns whether no operand of the placed step passes through memory because it does not fit: every node is
+ * outside of stripe groups, with all operands resident but those that never can be.
  */
 static bool all_fits(const struct npu_step *s)
 {
@@ -112,8 +112,8 @@ static void invent_addresses(struct npu_step *s)
 }
 
 /*
- * Do the weights of any node outside of stripe groups come in several loads, all of them staying on chip
- * (tile.all_weights)?
+ * Returns whether the weights of any node outside of stripe groups come in several loads, all of them staying
+ * on chip (tile.all_weights).
  */
 static bool any_pieces(const struct npu_step *s)
 {
@@ -519,7 +519,10 @@ static int faster(const void *pa, const void *pb)
 	return a->number - b->number;
 }
 
-/* Is a start before start[i] cut by the same rule, or as fast to the cycle and so most likely the same plan? */
+/*
+ * Returns whether a start before start[i] is cut by the same rule, or is as fast to the cycle and so most
+ * likely the same plan.
+ */
 static bool resembles_earlier(const struct candidate *start, int i)
 {
 	for (int k = 0; k < i; k++)

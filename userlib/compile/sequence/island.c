@@ -26,10 +26,10 @@
 #define PART 8192
 
 /*
- * May an operator with this opcode be part of an island? It makes each element of its result from single
- * elements of its operands: arithmetic, logic, shifts, comparisons, functions of one number, casts,
- * quantising and its reverse, RESCALE and TABLE; also RESHAPE and IDENTITY, which keep elements and their
- * order.
+ * Returns whether an operator with this opcode may be part of an island. It makes each element of its result
+ * from single elements of its operands: arithmetic, logic, shifts, comparisons, functions of one number,
+ * casts, quantising and its reverse, RESCALE and TABLE; also RESHAPE and IDENTITY, which keep elements and
+ * their order.
  */
 static bool on_elements(weft_opcode op)
 {
@@ -59,13 +59,16 @@ static int first_constant(const struct weft_gop *o)
 	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;
 }
 
-/* Has t as many elements as the island's result? Then nothing is repeated, and they stay in their order. */
+/*
+ * Returns whether t has as many elements as the island's result. If so, nothing is repeated, and they stay in
+ * their order.
+ */
 static bool same_count(const struct cc *cc, int t, int y)
 {
 	return weft_tensor_elements(&cc->g->tensors[t].t) == weft_tensor_elements(&cc->g->tensors[y].t);
 }
 
-/* Have t and the island's result the same shape? */
+/* Returns whether t and the island's result have the same shape. */
 static bool same_shape(const struct cc *cc, int t, int y)
 {
 	const weft_tensor *a = &cc->g->tensors[t].t, *b = &cc->g->tensors[y].t;
@@ -134,7 +137,7 @@ static bool take(const struct cc *cc, struct island *s, int i, int y)
 	return true;
 }
 
-/* Is t of integers of up to 16 bits, and in a storage? */
+/* Returns whether t is of integers of up to 16 bits, and in a storage. */
 static bool is_code(const struct cc *cc, int t)
 {
 	weft_dtype type = type_of(cc, t);
@@ -315,8 +318,8 @@ static void claim_inner(struct cc *cc, const struct island *s, const struct node
 }
 
 /*
- * Can operator i be the last one of an island? It has one result, of integers of up to 16 bits with a view
- * (is_code()), constant arguments, and float32 as its first operand or is a TFL_QUOTIENT.
+ * Returns whether operator i can be the last one of an island. It has one result, of integers of up to 16
+ * bits with a view (is_code()), constant arguments, and float32 as its first operand or is a TFL_QUOTIENT.
  */
 static bool may_end(const struct cc *cc, int i)
 {

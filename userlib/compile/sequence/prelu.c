@@ -123,8 +123,8 @@ static int32_t result(const struct prelu *f, const struct channel *c, int32_t x)
 }
 
 /*
- * Are the results that the nests compute with the constants c of a channel, for all codes of x, those of
- * golden, which y has in the order of the codes taken as unsigned (int8 or int16)?
+ * Returns whether the results that the nests compute with the constants c of a channel, for all codes of x,
+ * are those of golden, which y has in the order of the codes taken as unsigned (int8 or int16).
  */
 static bool agrees(const struct prelu *f, const struct channel *c, const weft_tensor *y)
 {
@@ -219,8 +219,8 @@ static struct nest_operand field_of_channels(struct sequence *q, const struct pr
 }
 
 /*
- * Add the nest c ? a : b over all elements, with results of this type of the command, and return them as a
- * value; errors go to q->err.
+ * Add the nest that takes a where c is not 0, otherwise b, over all elements, with results of this type of
+ * the command, and return them as a value; errors go to q->err.
  */
 static struct nest_operand choose(struct sequence *q, struct nest_operand c, struct nest_operand a, struct nest_operand b, int type)
 {

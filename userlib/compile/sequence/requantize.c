@@ -73,9 +73,9 @@ static int64_t half_up(wide m, int e, int64_t u, bool lift)
 }
 
 /*
- * Does half_up(), lifted or not, give golden's result (rounded(), with factor s = m / 2^e) for every
- * magnitude from 1 up to `most`? Only those can differ whose product lies within 2^(e-36) below a half, or
- * within the lift: golden's product has 53 bits, and results that count have 17. These magnitudes are
+ * Returns whether half_up(), lifted or not, gives golden's result (rounded(), with factor s = m / 2^e) for
+ * every magnitude from 1 up to `most`. Only those can differ whose product lies within 2^(e-36) below a half,
+ * or within the lift: golden's product has 53 bits, and results that count have 17. These magnitudes are
  * looked at one by one. Returns false also if there are MOST_HITS of them or more.
  */
 static bool is_exact(double s, wide m, int e, int64_t most, bool lift)

@@ -202,7 +202,10 @@ static int sigmoid16(struct cc *cc, int i, int bits)
 	return seq_end(&q, last);
 }
 
-/* Is a function of int16 better looked up in a table of all its results, for which there is room? */
+/*
+ * Returns whether a function of int16 is better looked up in a table of all its results, for which there is
+ * room.
+ */
 static bool worth_a_table(const struct cc *cc, int i)
 {
 	const int64_t table = 65536 * 2;
@@ -211,8 +214,8 @@ static bool worth_a_table(const struct cc *cc, int i)
 }
 
 /*
- * Does operator i only give its operand another scale or type? True for TFL_DEQUANTIZE, a RESCALE to
- * unsigned, and operators that come from an operator of the source file named QUANTIZE, which importers
+ * Returns whether operator i only gives its operand another scale or type. True for TFL_DEQUANTIZE, a RESCALE
+ * to unsigned, and operators that come from an operator of the source file named QUANTIZE, which importers
  * lower to several.
  */
 static bool requantises(const struct cc *cc, int i)
@@ -260,8 +263,8 @@ static int leave(struct cc *cc, int i)
 }
 
 /*
- * Is operator i a TFL_CAST that writes an int64 output of the network of more than LONG_END elements? The
- * words that the device would write are twice what the host needs to read.
+ * Returns whether operator i is a TFL_CAST that writes an int64 output of the network of more than LONG_END
+ * elements. The words that the device would write are twice what the host needs to read.
  */
 static bool is_long_end(const struct cc *cc, int i)
 {

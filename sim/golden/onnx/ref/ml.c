@@ -42,7 +42,7 @@ int ref_feature_extractor(struct ref *r)
 enum { MODE, MAX_LENGTH, MAX_SKIP, MIN_LENGTH };
 enum { COUNTS = 1, INDEXES, POOL, WEIGHTS };
 
-/* Is the n-gram of the pool at x[from], every step-th element of a row that ends at end? */
+/* Returns whether the n-gram of the pool is at x[from], every step-th element of a row that ends at `end`. */
 static bool found(const struct ref *r, int64_t gram, int n, int64_t from, int64_t step, int64_t end)
 {
 	if (from + (n - 1) * step >= end)

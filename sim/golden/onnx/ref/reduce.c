@@ -157,7 +157,7 @@ int ref_reduce(struct ref *r)
 	return 0;
 }
 
-/* Does x[i] come before x[k] in this order? NaN is the greatest. */
+/* Returns whether x[i] comes before x[k] in this order. NaN is the greatest. */
 static bool precedes(const weft_tensor *x, int64_t i, int64_t k, bool descending)
 {
 	if (ref_floats(x->dtype)) {

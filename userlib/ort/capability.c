@@ -364,12 +364,12 @@ static bool load(struct finder *f, const struct node *const *nodes, size_t n, we
 }
 
 /*
- * Sets *is to whether the nodes of a network of n nodes are to be taken: the NPU has multiplications to
- * do in it, or the provider's device cannot be opened, which Compile will report. In the first case the
- * network is kept for Compile at the front of p->kept, with its session on the provider's device, it
- * counts in p->n_parts, and its multiplications are added to f->macs and f->npu_macs; in all others it is
- * freed. Returns NULL, or a status if there is no memory; for a network that cannot be compiled it
- * returns NULL with *is false.
+ * Sets *is to whether the nodes of a network of n nodes are to be taken: the NPU has multiplications to do in
+ * it, or the provider's device cannot be opened, which Compile will report. In the first case the network is
+ * kept for Compile at the front of p->kept, with its session on the provider's device, it counts in
+ * p->n_parts, and its multiplications are added to f->macs and f->npu_macs; in all others it is freed.
+ * Returns NULL, also with *is false for a network that cannot be compiled or has no multiplications for the
+ * NPU; or a status if there is no memory for the list's entry.
  */
 static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool *is)
 {

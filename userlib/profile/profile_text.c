@@ -90,9 +90,10 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 }
 
 /*
- * Returns the profile as a table: a line for each operator with cycles or work (cycles, the least that
- * it could take and by which unit, and why that unit was not busy), one for the streams' ends, then one
- * for each measured unit. From malloc; the caller frees it. NULL: out of memory.
+ * Returns the profile as a table: a line for each operator with cycles or work (cycles, the least that it
+ * could take and by which unit, and why that unit was not busy), one for the streams' ends if they took
+ * cycles, then, if the run took any, one for each measured unit. From malloc; the caller frees it. NULL: out
+ * of memory.
  */
 char *weft_profile_text(const struct weft_profile *p)
 {

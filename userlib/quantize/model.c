@@ -261,10 +261,10 @@ static void unique(struct qz *z)
 }
 
 /*
- * Makes the table of all values anew, sorted by name: which node makes each, which constant it is, how
- * many nodes read it and which is the last, and whether it is an input (constants are none) or output of
- * the network. Ranges and marks in it are lost, and pointers to entries are no longer valid. Returns 0,
- * or -ENOMEM after qz_fail().
+ * Makes the table of all values anew, sorted by name: which node makes each, which constant it is, how often
+ * nodes read it (twice if one node has it as two operands) and which node is the last that does, and whether
+ * it is an input (constants are none) or output of the network. Ranges and marks in it are lost, and pointers
+ * to entries are no longer valid. Returns 0, or -ENOMEM after qz_fail(), with the old table as it was.
  */
 int qz_index(struct qz *z)
 {

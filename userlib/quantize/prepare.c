@@ -83,10 +83,10 @@ static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix
 
 /*
  * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights and bias,
- * which become new constants; p then makes node i's result, and node i is removed. Returns 1 if it did; 0
- * if it could not, because weights, bias or one of its four parameters are not constant float32 or have
- * another length than there are channels, it is in training mode or has several results, or memory ran
- * out while looking (z->no_memory); or -ENOMEM.
+ * which become new constants; p then makes node i's result, and node i is removed. Returns 1 if it did; 0 if
+ * it could not, because weights, bias or one of its four parameters are not constant float32 or have another
+ * length than there are channels, the weights' rank is below 2, it is in training mode or has several
+ * results, or memory ran out while looking (z->no_memory); or -ENOMEM.
  */
 static int fold_norm(struct qz *z, onnx_node *p, int i)
 {

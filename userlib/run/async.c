@@ -170,11 +170,11 @@ static void *copy(const void *from, size_t n)
 }
 
 /*
- * Makes a run with copies of the structs in inputs and outputs, puts it at the end of the session's
- * queue (which is made if there is none) and wakes the pool. If no card is left that may run it, it
- * ends at once with -ENODEV as its status. A silent run does not count towards WEFT_RUNS_MAX. Returns 0
- * with its number in *run; otherwise, with one line in msg, -EAGAIN (WEFT_RUNS_MAX runs were not waited
- * for, or no thread), -ENOMEM, -EMFILE or -ENFILE.
+ * Makes a run with copies of the structs in inputs and outputs, puts it at the end of the session's queue
+ * (which is made if there is none) and wakes the pool. If no card is left that may run it, it ends at once
+ * with -ENODEV as its status. A silent run does not count towards WEFT_RUNS_MAX. Returns 0 with its number in
+ * *run; otherwise, with nothing queued, *run untouched and one line in msg, -EAGAIN (WEFT_RUNS_MAX runs were
+ * not waited for, or no thread), -ENOMEM, -EMFILE or -ENFILE.
  */
 static int enqueue(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, bool silent, weft_run *run, char *msg)
 {

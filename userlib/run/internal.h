@@ -120,7 +120,7 @@ bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
  * Open a session as weft_session_open() does.
  * @param program  A program that another session on the same network and configuration has, and keeps;
  *                 NULL: the loaded one, or one compiled here.
- * @return 0 with the session in *s; or a negative errno with one line in msg, and *s untouched: -ENOENT
+ * @return 0 with the session in *out; or a negative errno with one line in msg, and *out untouched: -ENOENT
  *         (no such configuration), -EINVAL (another runtime, a bad option, a waveform of a command that
  *         is not there, or strict), -ENOMEM, or as the compiler and weft_dev_open()
  */

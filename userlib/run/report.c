@@ -164,10 +164,10 @@ static uint64_t folded_macs(const weft_program *p, int i)
 }
 
 /*
- * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the operators'
- * names joined by "+"; the name of the last operator's output; unit; the reason that rank_reason()
- * ranks highest, replaced on the host by the leader's note if it has one; multiplications; host time;
- * and, after a run, bytes moved. An operator "CUSTOM:..." without output and a group without lowered
+ * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the operators' names
+ * joined by "+"; the name of the last operator's output ("" if it has none); unit; the reason that
+ * rank_reason() ranks highest, replaced on the host by the leader's note if it has one; multiplications; host
+ * time; and, after a run, bytes moved. An operator "CUSTOM:..." without output and a group without lowered
  * operators get reasons of their own. Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
  */
 static int fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
@@ -269,11 +269,11 @@ static void count_channels(struct weft_report *r, const weft_program *p)
 }
 
 /*
- * Makes a report of the session's program: an entry for each group of source operators, with what the
- * last run measured if there was one; multiplications (macs: those on the NPU, after a run on golden
- * all; macs_all: all); the program's estimate for the session's memory profile; host_ms; npu_cycles;
- * and switches. Cycles of the whole, times, counters and the comparison stay 0. weft_report_free()
- * frees it. NULL: out of memory.
+ * Makes a report of the session's program: an entry for each group of source operators, with what the last
+ * run measured if there was one; multiplications (macs: those on the NPU, after a run on golden all;
+ * macs_all: all; macs_folded: those saved by folding), and how many channels are folded; the program's
+ * estimate for the session's memory profile; host_ms; npu_cycles; and switches. Cycles of the whole, times,
+ * counters and the comparison stay 0. weft_report_free() frees it. NULL: out of memory.
  */
 struct weft_report *weft_report_new(const weft_session *s)
 {

@@ -146,6 +146,14 @@ static bool is_cancelled(void *user)
 	return cancel && atomic_load(cancel);
 }
 
+/*
+ * Open a session as weft_session_open() does.
+ *  @param program  A program that another session on the same network and configuration has, and keeps;
+ *                  NULL: the loaded one, or one compiled here.
+ *  @return 0 with the session in *out; or a negative errno with one line in msg, and *out untouched: -ENOENT
+ *          (no such configuration), -EINVAL (another runtime, a bad option, a waveform of a command that
+ *          is not there, or strict), -ENOMEM, or as the compiler and weft_dev_open()
+ */
 int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program, weft_session **out, char *msg)
 {
 	const char *config = o->config ? o->config : "w16";
@@ -625,13 +633,14 @@ static int64_t command_in(const struct weft_step *step, int64_t cmd)
 }
 
 /*
- * Runs the commands from..to-1 of a step on the device as one job, observes commands as they retire,
- * and adds counters, bytes, cycles (RTL only) and profile to the run's. before is the arena as it was,
- * on a card that is profiled or checked, otherwise NULL. If the step begins at its command 0, the arena
- * is kept for a capture and, with s->clean, the scratchpad zeroed before; and if the job fails, or
- * anything differed so far in the run, the capture is written (if asked for). On the RTL the first byte
- * that differs from the model is noted in s->check.first.bytes. Returns 0, or a negative errno with one
- * line in s->error; differences are only counted.
+ * Runs the commands from..to-1 of a step on the device as one job, observes commands as they retire, and adds
+ * counters, bytes, cycles (RTL only) and profile to the run's. before is the arena as it was, on a card that
+ * is profiled or checked, otherwise NULL. If `from` is 0, the arena is kept for a capture and, with s->clean,
+ * the scratchpad zeroed before; and if the job fails, or anything differed so far in the run, the capture is
+ * written (if asked for). On the RTL the first byte that differs from the model is noted in
+ * s->check.first.bytes. Returns 0, or a negative errno with one line in s->error; differences are only
+ * counted. After a job that the device ended with a fault, counters and the like have been added all the
+ * same.
  */
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {

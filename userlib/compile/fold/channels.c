@@ -275,6 +275,10 @@ int fold_channels(const weft_graph *g, int n, const bool *pinned, struct folding
 	return some < 0 ? some : 0;
 }
 
+/*
+ * Frees what fold_channels() made: the folded graph with the operators and tensors that are its own, and the
+ * lists of kept channels; the full graph stays. NULL is allowed.
+ */
 void fold_free(struct folding *f)
 {
 	if (!f)

@@ -55,7 +55,11 @@ void fold_put(weft_tensor *t, int64_t i, int64_t v);
 
 /* ---- roles.c ---- */
 
-/* How operator o treats channels. */
+/*
+ * Returns how operator o treats channels: ROLE_NONE for CONST; ROLE_OPAQUE for an operator without operands,
+ * with arguments that are not constant (is_dynamic()) or with an operand or result that is not of integers;
+ * else what integer_role() says of its opcode.
+ */
 enum role fold_role(const weft_graph *g, const struct weft_gop *o);
 
 /* ROLE_PLACED: the operand and its channel that become channel c of the result. */

@@ -17,6 +17,7 @@ int64_t fold_get(const weft_tensor *t, int64_t i)
 	}
 }
 
+/* Sets element i of t, an integer of 1, 2, 4 or 8 bytes in memory, to v, of which the low bytes are kept. */
 void fold_put(weft_tensor *t, int64_t i, int64_t v)
 {
 	switch (weft_dtype_bytes(t->dtype)) {
@@ -112,7 +113,14 @@ static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 	}
 }
 
-/* The role of o, whose operands and results are integers and whose arguments are constant. */
+/*
+ * Returns the role of o, whose operands and results are integers and whose arguments are constant. CONV2D is
+ * ROLE_CONV and DEPTHWISE_CONV2D ROLE_CHANNELWISE if is_plain_conv() holds. ROLE_CHANNELWISE are also RESCALE
+ * and TABLE whose operands behind the first are constant; pools, resizing, CLAMP, CAST and functions of one
+ * operand that is not constant; and operators of two operands for which is_elementwise() holds; operands of
+ * rank 0 exclude it. axis_role() and reshape_role() decide on operators that move, join, cut or reduce
+ * dimensions. All else is ROLE_OPAQUE.
+ */
 static enum role integer_role(const weft_graph *g, const struct weft_gop *o)
 {
 	switch (o->op) {

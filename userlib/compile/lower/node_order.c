@@ -138,7 +138,8 @@ static int vertex(const struct cc *cc, int op)
 /*
  * Call add(gr, a, b) for every dependence, meaning that vertex a must be done before vertex b: from each
  * tensor's producer to its readers, between uses of a variable, and from nodes that are parts of an operator
- * to what follows them. It is called once to count edges and once to fill them in.
+ * to what follows them. One dependence may be named several times. each_edge() is called once to count edges
+ * and once to fill them in.
  */
 static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct graph *, int, int))
 {
@@ -362,9 +363,9 @@ static void note_use(struct cc *cc, int root, int item, bool write)
 }
 
 /*
- * Set src_item (first writer, -1: there from the start) and last_item (last user) of every root, and
- * host_reads for those that a host operator or the caller reads. An output of the graph is used until behind
- * the last item.
+ * Set src_item (first writer, -1: there from the start) and last_item (last user, -1: nobody) of every root,
+ * and host_reads for those that a host operator or the caller reads. An output of the graph is used until
+ * behind the last item.
  */
 static void list_lifetimes(struct cc *cc)
 {

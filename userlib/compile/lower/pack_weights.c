@@ -312,9 +312,10 @@ static int late_weights(struct cc *cc, struct node *nd, int item)
 
 /*
  * Append the records and then the weights of a node to the constants, at the offset wt.blob; `item` is the
- * node's place in the order. Computed records or weights are left out, since nests make them; weights that
- * the host packs get room in the arena instead. int4 weights are halved (w_int4). Returns 0 or a negative
- * errno: -ENOMEM, or -E2BIG for too many constants.
+ * node's place in the order. If records are computed, nothing is appended and wt.blob stays, since nests make
+ * records and weights; computed weights alone are left out behind their records. Weights that the host packs
+ * get room in the arena instead. int4 weights are halved (w_int4). Returns 0 or a negative errno: -ENOMEM, or
+ * -E2BIG for too many constants.
  */
 static int pack(struct cc *cc, struct node *nd, int item)
 {

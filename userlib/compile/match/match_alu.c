@@ -533,12 +533,13 @@ static void dense_but(struct nest_operand *y, const struct loop_nest *s, const b
 #define WORTH_REPEATING 4
 
 /*
- * Match RESCALE r_op, whose nest is *r, together with the ADD, SUB or MUL in front of it, if most results
- * are copies of others because both operands repeat themselves along some dimensions. Then three nests of
+ * Match RESCALE r_op, whose nest is *r, together with the ADD, SUB or MUL in front of it, if most results are
+ * copies of others because both operands repeat themselves along some dimensions. Then three nests of
  * operator `last` are added: each distinct sum once, its scaling, and the copying to all results; both
- * operators are claimed. It is done if each sum is copied at least WORTH_REPEATING times, nothing else
- * reads the int32 sum, no node has its operator, and multiplier and shift are single numbers. *r is changed
- * only then. Returns 1 if the nests were added, 0 if not, or -ENOMEM.
+ * operators are claimed. It is done if each sum is copied at least WORTH_REPEATING times, nothing else reads
+ * the int32 sum, no node has its operator, and multiplier and shift are single numbers. *r is changed only
+ * then. It is not done for operands without a view or for an operator that is forbidden. Returns 1 if the
+ * nests were added, 0 if not, or -ENOMEM.
  */
 static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 {
@@ -829,11 +830,11 @@ static int match_elements(struct cc *cc, int i)
 }
 
 /*
- * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do
- * it. It must have one result, not empty, and all its tensors types that the device knows (may_be()). A
- * CLAMP takes the RESCALE in front of it along if rescale_before() finds one; nothing else is tried then.
- * Returns 1 if it was matched, 0 if not (a reason is set if the opcode is one that the alu has), or a
- * negative errno.
+ * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do it.
+ * It must have one result, not empty, and all its tensors types that the device knows (may_be()). A CLAMP
+ * takes the RESCALE in front of it along if rescale_before() finds one; nothing else is tried then. A pool is
+ * taken if it only leaves out pixels (pool_is_stride()). Returns 1 if it was matched, 0 if not (a reason is
+ * set if the opcode is one that the alu has, but none if may_be() refuses the operator), or a negative errno.
  */
 int match_alu(struct cc *cc, int i)
 {

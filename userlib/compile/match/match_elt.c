@@ -398,11 +398,12 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
  * Match MUL i, without a shift, of two int8 or int16 tensors (int16 without zero points) as an elementwise
  * node. Each operand must be a RESCALE to int32 that only subtracts the zero point, and one RESCALE back to
  * their type, with one scale, must alone read the product; the CLAMP behind it is taken along. The operand
- * with fewer elements may be repeated over the other's pixels. It needs the feature has_mul. Where there
- * are tables (has_table), int8 products of a tensor with itself or with a number are left to them, and a product of which one factor
- * is a function of the other becomes one at once. The
- * RESCALEs in front are claimed where nothing else reads them. Returns 1 if it was matched, 0 if not (no
- * reason is set), or -ENOMEM.
+ * with more elements (the first if both have as many) must have the result's dimensions; the other may be
+ * repeated over its pixels. It needs the feature has_mul. Where there are tables (has_table), int8 products
+ * of a tensor with itself or with a number are left to them, and a product of which one factor is a function
+ * of the other becomes one at once. The RESCALEs in front are claimed where nothing else reads them. Returns
+ * 1 if it was matched, 0 if not (no reason is set), -ENOMEM, or -E2BIG from match_function() (too many
+ * constants).
  */
 int match_product(struct cc *cc, int i)
 {

@@ -665,9 +665,10 @@ static int add_spread(struct cc *cc, int i)
 
 /*
  * Match ADD i of fp16 tensors, with the CLAMP and CAST behind it. If a convolution's node makes an operand
- * that only the addition reads, the addition joins it, of two the one with more products in a sum. Operands
- * smaller than the result are copied to its size first, which needs the alu. Returns 1 if it was matched; 0
- * if the type is another one or there is no alu for that, with the reason set; or -ENOMEM.
+ * that only the addition reads, the addition joins it, of two the one with more products in a sum (the first
+ * if both have as many; none if both operands are one tensor). Operands smaller than the result are copied to
+ * its size first, which needs the alu. Returns 1 if it was matched; 0 if the type is another one or there is
+ * no alu for that, with the reason set; or -ENOMEM.
  */
 int match_float_add(struct cc *cc, int i)
 {

@@ -426,7 +426,8 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
  * Try tilings with t.tile.slots slots within `budget` bytes: first with all weights on chip; then with the
  * weights of a job's channels only, if the first do not fit, leave operands in memory, or take more than half
  * of the budget (all of it with few pixels); and if nothing fits, with parts of a sum. Returns the plan with
- * the fewest expected cycles; its tile.cost is -1 if none fits.
+ * the fewest expected cycles, but if all operands are on chip and the second kind is tried, only plans of
+ * that kind count; its tile.cost is -1 if none fits.
  */
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {

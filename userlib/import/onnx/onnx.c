@@ -200,11 +200,11 @@ static const weft_tensor *said_shape(const struct ox *l, const char *name)
 }
 
 /*
- * Sets *t to the type and shape of graph input p. The shape is the file's, with open dimensions (no
- * value, or -1) taken from the caller's options; without such an option an open first dimension,
- * the batch, is 1. Returns 0, -EINVAL if file and options contradict each other or a dimension is
- * out of range, or -ENOTSUP if p is no tensor of a known type, has no shape, has rank above 8,
- * another open dimension, or more than 2^31 - 1 elements.
+ * Sets *t to the type and shape of graph input p. The shape is the file's, with open dimensions (no value, or
+ * -1) taken from the caller's options; without such an option an open first dimension, the batch, is 1.
+ * Returns 0, -EINVAL if file and options contradict each other or a dimension is out of range, or -ENOTSUP if
+ * p is no tensor of a known type, has no shape in the file and none in the options, has rank above 8, another
+ * open dimension, or more than 2^31 - 1 elements.
  */
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
@@ -615,10 +615,11 @@ bool weft_onnx_is(const void *data, size_t len)
 }
 
 /*
- * Imports the file once, with the inputs in `taken` (bit i stands for o->given[i]) as constants.
- * Sets *wanted to the inputs, in the same bits, that have to be constant for lowerings to succeed.
- * Frees all but the graph. Returns 0 with *g set, or a negative errno with a line in msg, as
- * weft_import_onnx() does; -ENOMEM also if any allocation failed on the way.
+ * Imports the file once, with the inputs in `taken` (bit i stands for o->given[i]) as constants. Sets
+ * *wanted, also after a failure, to the inputs, in the same bits, that have to be constant for lowerings to
+ * succeed (unless there is no memory to begin with: it then keeps its value). Frees all but the graph.
+ * Returns 0 with *g set, or a negative errno with *g untouched and a line in msg, as weft_import_onnx() does;
+ * -ENOMEM also if any allocation failed on the way.
  */
 static int attempt(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, uint64_t taken, uint64_t *wanted,
                    weft_graph **g, char msg[WEFT_MSG])

@@ -112,14 +112,14 @@ static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, stru
 }
 
 /*
- * Computes product n (Conv, Gemm or MatMul) of dequantised float8 operands, quantised to float8
- * type `to` with the given scale, as one convolution in float8 with sums in fp16; relu says whether
- * a Relu stands in between. Returns the float8 tensor, with *done set and perm the order of its
- * dimensions; 0 with *done unchanged and l->err cleared if the bias is no constant vector of the
- * channels' number or the exponent of the scales together is not -32 to 31; 0 with *done unchanged
- * if a scale is no power of two, an operand or `to` is no float8, or the weights have fewer than 2
- * or more than 4 dimensions, since CONV3D takes no exponent; or a negative errno. The node at hand
- * is the same afterwards; l->subst is NULL once the product has been tried.
+ * Computes product n (Conv, Gemm or MatMul) of dequantised float8 operands, quantised to float8 type `to`
+ * with the given scale, as one convolution in float8 with sums in fp16; relu says whether a Relu stands in
+ * between. Returns the float8 tensor, with *done set and perm the order of its dimensions; 0 with *done
+ * unchanged and l->err cleared if the bias is no constant vector of the channels' number or the exponent of
+ * the scales together is not -32 to 31; 0 with *done unchanged if a scale is no power of two, an operand or
+ * `to` is no float8, or the weights have fewer than 2 or more than 4 dimensions, since CONV3D takes no
+ * exponent; or a negative errno, after which *done says nothing. The node at hand is the same afterwards;
+ * l->subst is NULL once the product has been tried.
  */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done)
 {

@@ -338,10 +338,11 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 }
 
 /*
- * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias:
- * int32, but int48 if x is int16 and they may not fit. Sets *most to what no sum can exceed in
- * magnitude. Returns the graph tensor, -ENOTSUP for vectors, -EINVAL for scalars or if the shapes
- * do not fit, or another negative errno.
+ * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias: int32, but
+ * int48 if x is int16 and they may not fit. Sets *most to what no sum of 8-bit factors can exceed in
+ * magnitude, 255 * 255 * K, or to 2^31 if there is a bias (for int16 it says nothing); it is not set if a
+ * rank is below 2. Returns the graph tensor, -ENOTSUP for vectors, -EINVAL for scalars or if the shapes do
+ * not fit, or another negative errno.
  */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {

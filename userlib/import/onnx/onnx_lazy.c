@@ -384,14 +384,14 @@ static bool is_constant_pair(struct ox *l)
 }
 
 /*
- * Defers the node at hand if its result is a function of the elements of one dequantised value of 8
- * bits, with single constants as other operands, at most 8 operands and at most MAX_DEPTH such
- * nodes in a row (for int16, one Relu), so that a QuantizeLinear behind it can become a table; the
- * result then has that value's carrier, type and shape. A sum, difference or product with a
- * dequantised constant of several elements (is_constant_pair()) is deferred without a carrier.
- * Nodes of two dequantised values are left to defer_pair(), nodes of none to defer_behind().
- * Constant operands that wait for a node are lowered. Returns 1 if the node is deferred, 0 if it
- * has to be lowered now, or a negative errno.
+ * Defers the node at hand if its result is a function of the elements of one dequantised value of 8 bits,
+ * with single constants as other operands, at most 8 operands and at most MAX_DEPTH such nodes in a row (for
+ * int16, one Relu), so that a QuantizeLinear behind it can become a table; the result then has that value's
+ * carrier, type and shape. A sum, difference or product with a dequantised constant of several elements
+ * (is_constant_pair()) is deferred without a carrier. Nodes of two dequantised values are left to
+ * defer_pair(), nodes of none to defer_behind(). Constant operands that wait for a node are lowered, also if
+ * 0 is returned in the end. A value dequantised from float8 is not deferred. Returns 1 if the node is
+ * deferred, 0 if it has to be lowered now, or a negative errno.
  */
 static int defer_function(struct ox *l)
 {

@@ -307,9 +307,9 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 /* ---- Concat ---- */
 
 /*
- * Returns constant v quantised with q, as a new int8 (uint8 less 128) or int16 constant in the
- * file's order of dimensions; the float constant stays. Returns 0 if v is not float32 or has 2^31
- * elements or more, or a negative errno.
+ * Returns constant v quantised with q, as a new int8 (uint8 less 128) or int16 constant in the file's order
+ * of dimensions; the float constant stays. Returns 0 if v is not float32, has no data, or has 2^31 elements
+ * or more, or a negative errno.
  */
 static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q)
 {

@@ -10,10 +10,10 @@
 #include "onnx_lower.h"
 
 /*
- * Reads the attributes kernel_shape, strides, dilations and pads of the node at hand into *w, whose
- * n is set; strides and dilations that are absent are 1, pads 0. kernel is the weights' own shape,
- * or NULL; kernel_shape, if present, has to equal it. Returns 0, or -EINVAL if a list has the wrong
- * length or kernel_shape differs.
+ * Reads the attributes kernel_shape, strides, dilations and pads of the node at hand into *w, whose n is set;
+ * strides and dilations that are absent are 1, pads 0. kernel is the weights' own shape, or NULL;
+ * kernel_shape, if present, has to equal it, and if absent is `kernel`, or 0 without one. No value's range is
+ * checked. Returns 0, or -EINVAL if a list has the wrong length or kernel_shape differs.
  */
 static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 {

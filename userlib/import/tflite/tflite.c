@@ -400,6 +400,10 @@ int tfl_tables(struct tfl_lower *l)
 	return 0;
 }
 
+/*
+ * Frees l's tables by file tensor and what tfl_fold() keeps; *l itself and its graph stay. The tables may be
+ * partly allocated.
+ */
 void tfl_free_tables(struct tfl_lower *l)
 {
 	free(l->raw);
@@ -485,9 +489,9 @@ static int import(struct tfl_lower *l)
 }
 
 /*
- * Imports a TensorFlow Lite file of len bytes held in memory with options o (NULL: all zero), as
- * the header says, and frees everything but the graph. If no runtime is chosen, it is LiteRT 2.3.
- * Returns 0 with *g set, or -EINVAL, -ENOTSUP or -ENOMEM with a line in msg.
+ * Imports a TensorFlow Lite file of len bytes held in memory with options o (NULL: all zero), as the header
+ * says, and frees everything but the graph. If no runtime is chosen, it is LiteRT 2.3. Returns 0 with *g set,
+ * or -EINVAL, -ENOTSUP or -ENOMEM with *g untouched and a line in msg.
  */
 int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
                             char msg[WEFT_MSG])

@@ -69,6 +69,12 @@ static int set_pads(struct tfl_lower *l, const struct conv3d *c, const weft_tens
 	return 0;
 }
 
+/*
+ * Lowers CONV_3D and CONV_3D_TRANSPOSE of float32 to the host operators Conv and ConvTranspose of ONNX, with
+ * input, weights and result transposed, and with a bias and the activation if there are any. Returns the
+ * result's tensor; -ENOTSUP if input or weights are not float32 of rank 5, or their channels differ; or
+ * another negative errno, that of set_pads() among them.
+ */
 int tfl_lower_conv_3d(struct tfl_lower *l)
 {
 	static const int first[RANK] = { 0, 4, 1, 2, 3 }, last[RANK] = { 0, 2, 3, 4, 1 }, weights[RANK] = { 4, 3, 0, 1, 2 };

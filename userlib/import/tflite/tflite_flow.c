@@ -136,9 +136,11 @@ static int prepare(struct tfl_lower *s, int n_in, int n_out)
 }
 
 /*
- * Lowers subgraph `index` of the file for the operator at hand into a new sub-graph of the network,
- * which *g receives. It has n_out outputs, of which those count that lower_subgraph() names. Returns
- * 0, -ENOTSUP if subgraphs are nested too deeply, or another negative errno.
+ * Lowers subgraph `index` of the file for the operator at hand into a new sub-graph of the network, which *g
+ * receives. It has n_out outputs, of which those count that lower_subgraph() names. The sub-graph belongs to
+ * the network's outermost graph. Returns 0, -ENOTSUP if subgraphs are nested more than MAX_CALLS deep,
+ * -EINVAL if the file has no such subgraph (0 is none), or another negative errno, which l->err then holds
+ * too, with *g unchanged.
  */
 static int call(struct tfl_lower *l, int index, const struct call *c, int n_out, const struct call *given, weft_graph **g)
 {
@@ -250,8 +252,10 @@ static int find_invariant(struct tfl_lower *l, int body, bool *may_bind)
 }
 
 /*
- * Lowers the WHILE at hand: subgraph 0 says whether another round follows, subgraph 1 is one round.
- * Returns 0, -ENOTSUP if a value changes its shape from round to round, or another negative errno.
+ * Lowers the WHILE at hand: the subgraph that option COND names says whether another round follows, that of
+ * BODY is one round. A constant operand that no round changes is no operand of WHILE_LOOP, but stays a
+ * constant as its result. Returns 0, -ENOTSUP if a value changes its shape from round to round or none is
+ * left that changes, or another negative errno.
  */
 static int lower_while(struct tfl_lower *l)
 {

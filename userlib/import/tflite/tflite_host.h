@@ -29,7 +29,10 @@ int tfl_host_floor_div(struct tfl_lower *l);
  * at their defaults and without operands yet.
  */
 struct weft_attr_onnx_node tfl_node_attr(const char *name);
-/* The same of an operator of another domain. */
+/*
+ * Returns the attributes of an ONNX_NODE that is operator `name` of `domain`, all at their defaults and
+ * without operands yet.
+ */
 struct weft_attr_onnx_node tfl_node_of(const char *domain, const char *name);
 
 /*

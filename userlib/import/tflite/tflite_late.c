@@ -157,6 +157,11 @@ static bool find_put(const struct tfl_lower *l, int *x, int *i)
 	       (t->rank == 1 || (all_are(l, rest[0], -1, t->dim + 1) && all_are(l, rest[1], 0, NULL)));
 }
 
+/*
+ * Lowers the CONCATENATION that tfl_is_put() finds, x[:i] + [item] + x[i + 1:], to ScatterND of ONNX on the
+ * host: a copy of x whose row i is the item. Returns the result's tensor; -ENOTSUP if the axis is not 0, it
+ * is not such a CONCATENATION, or the item is no row of x; or another negative errno.
+ */
 int tfl_lower_put(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("ScatterND");
@@ -229,6 +234,13 @@ int tfl_lower_slice_at(struct tfl_lower *l)
 	return tfl_node_own(l, x);
 }
 
+/*
+ * Lowers STRIDED_SLICE whose starts only the run knows: each dimension that is not taken whole is gathered
+ * from its start on. Its size must be known: 1 where the dimension is dropped, else the result's, or the
+ * number that the file adds to the start to make the end. Returns the result's tensor; -ENOTSUP for such a
+ * size that is not known or beyond the dimension, a stride other than 1, an ellipsis, new axes, or more
+ * starts than dimensions; or another negative errno.
+ */
 int tfl_lower_strided_slice_at(struct tfl_lower *l)
 {
 	static const int field[6] = { STRIDED_BEGIN_MASK, STRIDED_END_MASK, STRIDED_ELLIPSIS_MASK, STRIDED_NEW_AXIS_MASK, STRIDED_SHRINK_MASK };

@@ -777,9 +777,10 @@ int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int
 }
 
 /*
- * Emits operator op with attributes attr, whose results are those results of the operator at hand
- * that result[] lists, n of them, with the types and shapes in t. A uint8 result that is an output
- * of the network is turned back to uint8. Returns 0 or a negative errno.
+ * Emits operator op with attributes attr, whose results are those results of the operator at hand that
+ * result[] lists, n of them, with the types and shapes in t. A uint8 result that is an output of the network
+ * is turned back to uint8. l->i_y and l->y are one of these results afterwards. Returns 0; -EINVAL if the
+ * file gives a result another type or shape, or if the graph outgrows l->room; or another negative errno.
  */
 int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, const struct tfl_many *many)
 {

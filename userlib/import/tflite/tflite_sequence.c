@@ -79,8 +79,11 @@ static int add(struct tfl_lower *l, struct side *s, int k)
 }
 
 /*
- * Emits one direction, whose kernel is attribute a, with n operands so far, the scales last. Returns the
- * graph tensor, or a negative errno.
+ * Emits one direction as host operator `a` with the s->n operands s->in, of which -1 stands for an absent
+ * one. If the layer has weights of integers (s->codes), s->scale becomes one more operand, a constant behind
+ * the others. Sets the absent operands and their number in *a; s->n counts the scales then. `last` says that
+ * the result is the result of the operator at hand. Returns the graph tensor; the errno of
+ * weft_onnx_ref_shapes() if the operands do not fit; or another negative errno.
  */
 static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side *s, bool last)
 {
@@ -153,6 +156,13 @@ static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, i
 	return merge ? tfl_node(l, &join, y, 2, true) : y[0];
 }
 
+/*
+ * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to
+ * the host operators "SequenceLSTM" and "SequenceRNN"; of a layer over one step the time dimension is added
+ * and taken away again. Returns the graph tensor of the layer's (with both directions, the first) result,
+ * -ENOTSUP for another activation than those up to TANH, -EINVAL if the input's rank is not 2 for one step or
+ * 3 for a sequence, or another negative errno.
+ */
 int tfl_lower_sequence(struct tfl_lower *l)
 {
 	const int code = l->op->code;

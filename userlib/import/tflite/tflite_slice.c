@@ -329,9 +329,9 @@ int tfl_lower_split(struct tfl_lower *l)
 }
 
 /*
- * Lowers SPLIT_V of operand 0 along the axis in constant operand 2 into parts of the sizes in
- * constant operand 1, where one -1 stands for what the others leave. Returns the tensor of the
- * first result, -EINVAL if the sizes do not fit, or another negative errno.
+ * Lowers SPLIT_V of operand 0 along the axis in constant operand 2 into parts of the sizes in constant
+ * operand 1, where one -1 stands for what the others leave, which must be at least one element. Returns the
+ * tensor of the first result, -EINVAL if the sizes do not fit, or another negative errno.
  */
 int tfl_lower_split_v(struct tfl_lower *l)
 {

@@ -294,8 +294,8 @@ static int allocate(struct tosa_file *f, const struct counts *n, uint32_t n_regi
 }
 
 /*
- * Counts what all regions hold, allocates f's lists for that, and reads the regions with their
- * blocks into them. Returns 0 or a negative errno; the caller frees the lists.
+ * Counts what all regions hold, allocates f's lists for that, and reads the regions with their blocks into
+ * them. Returns 0 or a negative errno; the caller frees the lists in each case.
  */
 static int read_regions(struct tosa_file *f, const struct fb_vec *regions)
 {

@@ -148,8 +148,10 @@ static struct ort_status *take_context(const struct ort_api *api, const struct o
 }
 
 /*
- * Makes the provider for one session of ONNX Runtime, with the session's options. There must be exactly
- * one device. Returns NULL with the provider in *out, or a status.
+ * Makes the provider for one session of ONNX Runtime, with the session's options. There must be exactly one
+ * device; hardware and metadata are not looked at. Returns NULL with the provider in *out, or a status with
+ * *out untouched: no memory, another number of devices, or options that take_options() or take_context()
+ * refuses.
  */
 static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hardware *const *hardware, const struct ort_pairs *const *metadata,
                                     size_t n, const struct ort_session_options *options, const struct ort_logger *log, struct ort_ep **out)

@@ -93,7 +93,11 @@ static int open_new(const struct plugin_part *part, struct plugin_device **out, 
 	return 0;
 }
 
-/* open_new(), but for cards that this process has open already, which are shared. */
+/*
+ * Does as open_new(), but of USB cards that this process has open already by the same name and configuration,
+ * and has not lost, the caller becomes one more user, and a newly opened one is put on the list of open
+ * cards. Other devices are always opened anew. *out is unchanged after a failure.
+ */
 static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {
 	const struct plugin_options *p = &part->options;

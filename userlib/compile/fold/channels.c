@@ -18,7 +18,10 @@ static int root_of(struct channels *ch, int i)
 	return i;
 }
 
-/* Let channels number i and j stay or go together. */
+/*
+ * Let channels number i and j, and all that are joined with either of them, stay or go together. All joining
+ * comes before keeping: whether the channels of i's set were kept is forgotten.
+ */
 static void join(struct channels *ch, int i, int j)
 {
 	ch->same[root_of(ch, i)] = root_of(ch, j);
@@ -30,14 +33,17 @@ static bool stays(struct channels *ch, int i)
 	return ch->keep[root_of(ch, i)];
 }
 
-/* Let all channels of tensor t stay. */
+/* Let all channels of tensor t stay, and so all that are joined with them. A constant has none. */
 static void keep_all(struct channels *ch, int t)
 {
 	for (int i = ch->first[t]; i < ch->first[t + 1]; i++)
 		ch->keep[root_of(ch, i)] = true;
 }
 
-/* Number the channels of all tensors that are no constants. Returns their count, or -1: too many. */
+/*
+ * Number the channels of all tensors that are no constants, in ch->first; a tensor of rank 0 has one. Returns
+ * their count, or -1 if there are more than MAX_CHANNELS; ch->first then is not complete.
+ */
 static int number_channels(struct channels *ch)
 {
 	int64_t n = 0;
@@ -91,7 +97,10 @@ static int begin(struct channels *ch, const weft_graph *g)
 	return 1;
 }
 
-/* Join channels of o's operands with those of its result that are made of them. */
+/*
+ * Join each channel of the result of o, an operator of role ROLE_CHANNELWISE or ROLE_PLACED, with those
+ * channels of its operands that are not constant of which it is made.
+ */
 static void join_through(struct channels *ch, const struct weft_gop *o, enum role role)
 {
 	int64_t m = role == ROLE_CHANNELWISE ? fold_multiplier(ch->g, o) : 1;
@@ -106,7 +115,10 @@ static void join_through(struct channels *ch, const struct weft_gop *o, enum rol
 	}
 }
 
-/* Join channels that belong together, then keep those that nothing can do without whatever their values are. */
+/*
+ * Join all channels that stay or go together; then keep all channels of tensors that are outputs of the
+ * graph, made by no operator or pinned, and of all operands and results of opaque operators.
+ */
 static void join_all(struct channels *ch, const bool *pinned)
 {
 	const weft_graph *g = ch->g;
@@ -142,7 +154,11 @@ static bool is_weighted(struct channels *ch, const struct weft_gop *o, int c)
 	return false;
 }
 
-/* Keep the input channels that CONV2D o needs for the output channels that stay. Returns whether these are more than before. */
+/*
+ * Keep the input channels that CONV2D o needs for the output channels that stay: those with a weight for one
+ * of these, unless the channel is known and the biases can take it (fold_absorbs()). Returns whether a
+ * channel stays that did not before.
+ */
 static bool keep_inputs(struct channels *ch, const struct weft_gop *o)
 {
 	bool more = false;
@@ -156,7 +172,7 @@ static bool keep_inputs(struct channels *ch, const struct weft_gop *o)
 	return more;
 }
 
-/* Number of channels of tensor t that stay. */
+/* Returns the number of channels of tensor t that stay. */
 static int n_kept(struct channels *ch, int t)
 {
 	int n = 0;
@@ -166,7 +182,10 @@ static int n_kept(struct channels *ch, int t)
 	return n;
 }
 
-/* Keep one channel of each tensor that would have none left. Returns whether there was such a tensor. */
+/*
+ * Keep the first channel of each tensor that would have none left; tensors without channels stay as they are.
+ * Returns whether there was such a tensor.
+ */
 static bool keep_one(struct channels *ch)
 {
 	bool more = false;
@@ -178,8 +197,9 @@ static bool keep_one(struct channels *ch)
 }
 
 /*
- * Keep `more` of the channels of tensor t that would go, first those that are known (`known`) since they need no
- * inputs, then the others. Returns how many are still to be found.
+ * Keep `more` of the channels of tensor t that would go, the lowest first: only those that are known (they
+ * need no inputs) if `known` is set, else only the others. Channels that are joined with them stay, too.
+ * Returns how many are still to be found.
  */
 static int keep_some(struct channels *ch, int t, int more, bool known)
 {
@@ -192,8 +212,9 @@ static int keep_some(struct channels *ch, int t, int more, bool known)
 }
 
 /*
- * Let the result of every convolution have a multiple of n channels again if it has fewer than at first: a block of n
- * takes as long whatever is in it, and pixels of whole blocks are read faster. Returns whether more channels stay.
+ * Let the result of every convolution have a multiple of n channels again if it has fewer than at first: a
+ * block of n takes as long whatever is in it, and pixels of whole blocks are read faster. Returns whether a
+ * convolution had fewer, and more channels stay now.
  */
 static bool fill_blocks(struct channels *ch, int n)
 {
@@ -210,7 +231,10 @@ static bool fill_blocks(struct channels *ch, int n)
 	return any;
 }
 
-/* Keep what is needed, until nothing more is, in blocks of n channels. */
+/*
+ * Keep the input channels that convolutions need, one channel of tensors that would have none, and channels
+ * that fill blocks of n, until none of these keeps any more.
+ */
 static void keep_needed(struct channels *ch, int n)
 {
 	bool more;
@@ -224,7 +248,10 @@ static void keep_needed(struct channels *ch, int n)
 	} while (more);
 }
 
-/* List what is left of each tensor in f->kept. Returns 1, 0 if every tensor keeps all its channels, or -ENOMEM. */
+/*
+ * List the channels that stay of each tensor in f->kept; where all stay, c is NULL and n 0. Returns 1; 0 if
+ * every tensor keeps all its channels; or -ENOMEM. fold_free() frees the lists in each case.
+ */
 static int list_kept(struct folding *f, struct channels *ch)
 {
 	int any = 0;

@@ -62,10 +62,16 @@ void fold_put(weft_tensor *t, int64_t i, int64_t v);
  */
 enum role fold_role(const weft_graph *g, const struct weft_gop *o);
 
-/* ROLE_PLACED: the operand and its channel that become channel c of the result. */
+/*
+ * Returns the channel that becomes channel c of the result of o, whose role is ROLE_PLACED, and sets *operand
+ * to the operand that has it.
+ */
 int fold_source(const weft_graph *g, const struct weft_gop *o, int64_t c, int *operand);
 
-/* ROLE_CHANNELWISE: output channels for each input channel. */
+/*
+ * Returns how many channels of o's result each channel of its operands makes: a depthwise convolution's
+ * multiplier, otherwise 1.
+ */
 int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o);
 
 /*
@@ -91,11 +97,16 @@ int fold_find_known(struct channels *ch);
  * NULL if nothing is to be folded. Returns 0 or -ENOMEM.
  */
 int fold_channels(const weft_graph *g, int n, const bool *pinned, struct folding **f);
+/* Free a folding; NULL is allowed. */
 void fold_free(struct folding *f);
 
 /* ---- rewrite.c ---- */
 
-/* Make f->g from f->full and f->kept. Returns 0 or -ENOMEM. */
+/*
+ * Make f->g from f->full and f->kept: tensors with fewer channels, and operators with constants for them.
+ * `ch` has the operators' roles and the values of known channels. Returns 0 or -ENOMEM; fold_free() frees in
+ * each case.
+ */
 int fold_rewrite(struct folding *f, const struct channels *ch);
 
 /*
@@ -104,7 +115,10 @@ int fold_rewrite(struct folding *f, const struct channels *ch);
  */
 bool fold_pin_host(const struct folding *f, const struct cc *cc, bool *pinned);
 
-/* Let a program that was compiled of f->g speak of the full graph. Returns 0 or -ENOMEM. */
+/*
+ * Let a program that was compiled of f->g speak of the full graph: its graph, tensors and debug records.
+ * Returns 0 or -ENOMEM.
+ */
 int fold_restore(const struct folding *f, weft_program *p);
 
 #endif

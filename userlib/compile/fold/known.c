@@ -20,6 +20,10 @@ static int64_t wrap(uint64_t v, weft_dtype t)
 	return (int64_t)(v << (64 - n)) >> (64 - n);
 }
 
+/*
+ * Returns whether a channel that has this value everywhere contributes the same to convolution o at every
+ * pixel, so that its biases can take it: o has no padding, or the value is the input's zero point.
+ */
 bool fold_absorbs(const struct weft_gop *o, int64_t value)
 {
 	const struct weft_attr_conv *a = &o->attr.conv;
@@ -27,7 +31,7 @@ bool fold_absorbs(const struct weft_gop *o, int64_t value)
 	return value == a->x_zp || !(a->pad[0] || a->pad[1] || a->pad[2] || a->pad[3]);
 }
 
-/* The bias of output channel c of a convolution; one value may serve all. */
+/* Returns the bias of output channel c of convolution o; one bias may serve all channels. */
 static int64_t bias_of(const weft_graph *g, const struct weft_gop *o, int64_t c)
 {
 	const weft_tensor *b = operand_of(g, o, 2);
@@ -80,7 +84,10 @@ static bool depends_on_known(const struct channels *ch, const struct weft_gop *o
 	return true;
 }
 
-/* Set *t to operand k of o, no constant, of these channels with their values; data is allocated. Returns 0 or -ENOMEM. */
+/*
+ * Set *t to operand k of o, which is not constant, with the channels `in` alone, each filled with its value,
+ * or with 0 if it is not known. t->data is allocated. Returns 0, or -ENOMEM with *t unchanged.
+ */
 static int known_operand(const struct channels *ch, const struct weft_gop *o, int k, const struct kept *in, weft_tensor *t)
 {
 	weft_tensor x = *operand_of(ch->g, o, k);
@@ -97,7 +104,10 @@ static int known_operand(const struct channels *ch, const struct weft_gop *o, in
 	return 0;
 }
 
-/* Note what o made of the channels `in`, each m output channels, where that is the same at all pixels of y. */
+/*
+ * Note the result channels of o that are the same at all pixels of y as known, with their values. y is what o
+ * made of the input channels `in`, m result channels of each.
+ */
 static void note_result(struct channels *ch, const struct weft_gop *o, const struct kept *in, int64_t m, const weft_tensor *y)
 {
 	int64_t n = in->n * m, all = weft_tensor_elements(y);
@@ -115,8 +125,9 @@ static void note_result(struct channels *ch, const struct weft_gop *o, const str
 }
 
 /*
- * Let golden run o, a channelwise operator, on the channels `in`, of which it knows all that counts, and note the
- * results. Returns 0 or -ENOMEM; if golden refuses, nothing becomes known.
+ * Let golden run o, a channelwise operator, on the input channels `in` alone, which are known or do not count
+ * (no_weights()), and note the result's channels that have one value at all pixels. Returns 0, also if golden
+ * refuses (nothing becomes known then), or -ENOMEM.
  */
 static int run_on_known(struct channels *ch, const struct weft_gop *o, const struct kept *in)
 {
@@ -147,7 +158,10 @@ static int run_on_known(struct channels *ch, const struct weft_gop *o, const str
 	return refused == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* Find the known channels of the result of o, a channelwise operator. Returns 0 or -ENOMEM. */
+/*
+ * Find the known channels of the result of o, a channelwise operator, among those that depend on known
+ * channels alone. Returns 0 or -ENOMEM.
+ */
 static int channelwise(struct channels *ch, const struct weft_gop *o)
 {
 	int64_t n = n_channels(ch, o->out[0]) / fold_multiplier(ch->g, o);
@@ -163,7 +177,10 @@ static int channelwise(struct channels *ch, const struct weft_gop *o)
 	return err;
 }
 
-/* Note the known channels of the result of o, which moves channels. */
+/*
+ * Note the channels of the result of o, which moves channels (ROLE_PLACED), as known where the operand's
+ * channel is known, with its value. Channels that come from a constant operand do not become known.
+ */
 static void placed(struct channels *ch, const struct weft_gop *o)
 {
 	for (int c = 0; c < n_channels(ch, o->out[0]); c++) {
@@ -175,6 +192,10 @@ static void placed(struct channels *ch, const struct weft_gop *o)
 	}
 }
 
+/*
+ * Set ch->known and ch->value of all channels that have one value for every input, going through the
+ * operators in order. Returns 0 or -ENOMEM.
+ */
 int fold_find_known(struct channels *ch)
 {
 	for (int i = 0; i < ch->g->n_ops; i++) {

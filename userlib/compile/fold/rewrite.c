@@ -70,7 +70,11 @@ static int biases(const struct folding *f, const struct channels *ch, const stru
 	return 1;
 }
 
-/* Let operand k of operator number i be a new constant, t, whose data belong to the graph from then on. Returns 0 or -ENOMEM. */
+/*
+ * Let operand k of operator number i of f->g be a new tensor, the constant t. Its data belong to the graph if
+ * that succeeds; the new tensor has the name and the rest of the operand that it replaces. Returns 0 or
+ * -ENOMEM.
+ */
 static int replace(struct folding *f, int i, int k, const weft_tensor *t)
 {
 	struct weft_gop *o = &f->g.ops[i];
@@ -90,7 +94,11 @@ static int replace(struct folding *f, int i, int k, const weft_tensor *t)
 	return 0;
 }
 
-/* Give operator number i the constants that fit its smaller tensors. Returns 0 or -ENOMEM. */
+/*
+ * Give operator number i constants that have only the channels that are left: biases with what dropped
+ * channels contribute (biases()), and the constant operands for which fold_operand() says that they change.
+ * Returns 0 or -ENOMEM.
+ */
 static int shrink_constants(struct folding *f, const struct channels *ch, int i)
 {
 	const struct weft_gop *o = &f->full->ops[i];
@@ -109,7 +117,10 @@ static int shrink_constants(struct folding *f, const struct channels *ch, int i)
 	return 0;
 }
 
-/* Let operator number i, a SLICE, begin at the channel of its smaller operand that is the first one it still takes. */
+/*
+ * Let operator number i, a SLICE, begin at the channel of its operand's remaining ones that was the first it
+ * takes, or the next that is left. Nothing changes if all channels of the operand are left.
+ */
 static void move_start(struct folding *f, int i)
 {
 	const struct weft_gop *o = &f->full->ops[i];
@@ -122,7 +133,11 @@ static void move_start(struct folding *f, int i)
 		*start = from - *start;
 }
 
-/* Change operator number i if one of its tensors has fewer channels. Returns 0 or -ENOMEM. */
+/*
+ * Change operator number i if one of its tensors has fewer channels: a SLICE begins elsewhere, and a
+ * convolution or a channelwise operator gets smaller constants; opaque operators have no such tensors.
+ * Returns 0 or -ENOMEM.
+ */
 static int shrink(struct folding *f, const struct channels *ch, int i)
 {
 	const struct weft_gop *o = &f->full->ops[i];
@@ -139,6 +154,11 @@ static int shrink(struct folding *f, const struct channels *ch, int i)
 	return ch->role[i] == ROLE_PLACED ? 0 : shrink_constants(f, ch, i);
 }
 
+/*
+ * Make f->g from f->full and f->kept: tensors with fewer channels, and operators with constants for them.
+ * `ch` has the operators' roles and the values of known channels. Returns 0, or -ENOMEM with f->g made in
+ * part, which fold_free() frees.
+ */
 int fold_rewrite(struct folding *f, const struct channels *ch)
 {
 	const weft_graph *g = f->full;
@@ -179,7 +199,7 @@ bool fold_pin_host(const struct folding *f, const struct cc *cc, bool *pinned)
 	return any;
 }
 
-/* Add a record to the program's. Returns 0 or -ENOMEM. */
+/* Append a copy of record r to the program's. *cap is how many p->recs has room for. Returns 0 or -ENOMEM. */
 static int add_record(weft_program *p, uint32_t *cap, const struct weft_prec *r)
 {
 	int err = cc_grow(&p->recs, p->n_recs, cap, sizeof *p->recs);
@@ -190,9 +210,10 @@ static int add_record(weft_program *p, uint32_t *cap, const struct weft_prec *r)
 }
 
 /*
- * Add records for what record r of a smaller tensor says, of which r->n_c channels from channel c on lie in one
- * pixel, pixel number `pixel` being the first: one for each run of channels that are neighbours in the full tensor too.
- * Its steps in elements are already the full tensor's. Returns 0 or -ENOMEM.
+ * Add records for r.n_c channels, from channel c of a smaller tensor's on, that record r has of pixel number
+ * `pixel` and of those in its rows and columns: one record for each run of channels that are neighbours in
+ * the full tensor too. k lists the channels that are left. r's first is set here; its steps in elements are
+ * the full tensor's already. Returns 0 or -ENOMEM.
  */
 static int add_runs(weft_program *p, uint32_t *cap, struct weft_prec r, const struct kept *k, uint64_t pixel, uint32_t c)
 {
@@ -214,7 +235,10 @@ static int add_runs(weft_program *p, uint32_t *cap, struct weft_prec r, const st
 	return err;
 }
 
-/* As add_runs(), for a record that may begin anywhere and cover several pixels in one row of elements. */
+/*
+ * Does as add_runs() for a record r whose `first` is an element of the smaller tensor, at any channel, and
+ * whose n_c elements may go on into the next pixels.
+ */
 static int add_pixels(weft_program *p, uint32_t *cap, struct weft_prec r, const struct kept *k)
 {
 	uint64_t n = (uint64_t)k->n;
@@ -233,8 +257,9 @@ static int add_pixels(weft_program *p, uint32_t *cap, struct weft_prec r, const 
 }
 
 /*
- * Add what record r of a smaller tensor says to the program's records. Rows and pixels that are whole pixels
- * apart stay rows and pixels; others become records of their own. Returns 0 or -ENOMEM.
+ * Add to the program's records what record r of a smaller tensor says, in elements of the full one; k lists
+ * the channels that are left. Rows and columns that are a whole number of pixels apart stay rows and columns
+ * of a record; the others become records of their own. Returns 0 or -ENOMEM.
  */
 static int full_record(weft_program *p, uint32_t *cap, const struct weft_prec *r, const struct kept *k)
 {
@@ -256,7 +281,11 @@ static int full_record(weft_program *p, uint32_t *cap, const struct weft_prec *r
 	return err;
 }
 
-/* Let all records name elements of full tensors. Returns 0 or -ENOMEM. */
+/*
+ * Let all debug records of the program name elements of full tensors; one record may become several, and the
+ * commands get their new places in the list. The old list is freed, also after a failure. Returns 0, or
+ * -ENOMEM with a list that is not complete.
+ */
 static int full_records(const struct folding *f, weft_program *p)
 {
 	struct weft_prec *old = p->recs;
@@ -280,6 +309,11 @@ static int full_records(const struct folding *f, weft_program *p)
 	return err;
 }
 
+/*
+ * Let a program that was compiled of f->g speak of the full graph: its graph, tensors and debug records. A
+ * tensor that is folded has no place, its `folded` says how many channels it has fewer, and no other tensor
+ * is an alias of it. Returns 0 or -ENOMEM.
+ */
 int fold_restore(const struct folding *f, weft_program *p)
 {
 	p->graph = f->full;

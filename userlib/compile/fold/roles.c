@@ -7,6 +7,7 @@
 #include "fold.h"
 #include "sim/golden/dtype.h"
 
+/* Returns element i of t, an integer of 1, 2, 4 or 8 bytes in memory, sign-extended. */
 int64_t fold_get(const weft_tensor *t, int64_t i)
 {
 	switch (weft_dtype_bytes(t->dtype)) {
@@ -80,8 +81,9 @@ static bool rest_const(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * The role of o, of integers, if it is a RESHAPE: ROLE_PLACED if the result's channels are the operand's, or
- * if they are those of several pixels in turn; else ROLE_OPAQUE.
+ * Returns the role of RESHAPE o of integers: ROLE_PLACED if its operand is computed and the number of the
+ * result's channels is a multiple of the operand's, so that each pixel of the result has the channels of one
+ * pixel or of several in turn; else ROLE_OPAQUE.
  */
 static enum role reshape_role(const weft_graph *g, const struct weft_gop *o)
 {
@@ -90,7 +92,11 @@ static enum role reshape_role(const weft_graph *g, const struct weft_gop *o)
 	return x->data || last_dim(&g->tensors[o->out[0]].t) % last_dim(x) ? ROLE_OPAQUE : ROLE_PLACED;
 }
 
-/* The role of o, of integers, if it pads, reduces, transposes or joins along axes of which the last one must be left alone. */
+/*
+ * Returns the role of o, of integers, a PAD, TRANSPOSE, CONCAT, SLICE or reduction: ROLE_PLACED for CONCAT
+ * and SLICE, ROLE_CHANNELWISE for the others if they leave the last axis alone. ROLE_OPAQUE if they do not,
+ * an operand is constant, or the first has rank 0.
+ */
 static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 {
 	int last = operand_of(g, o, 0)->rank - 1;
@@ -174,6 +180,10 @@ enum role fold_role(const weft_graph *g, const struct weft_gop *o)
 	return integer_role(g, o);
 }
 
+/*
+ * Returns the channel that becomes channel c of the result of o, whose role is ROLE_PLACED, and sets *operand
+ * to the operand that has it.
+ */
 int fold_source(const weft_graph *g, const struct weft_gop *o, int64_t c, int *operand)
 {
 	const weft_tensor *x = operand_of(g, o, 0);
@@ -188,6 +198,10 @@ int fold_source(const weft_graph *g, const struct weft_gop *o, int64_t c, int *o
 	return (int)c;
 }
 
+/*
+ * Returns how many channels of o's result each channel of its operands makes: a depthwise convolution's
+ * multiplier, otherwise 1.
+ */
 int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_DEPTHWISE_CONV2D ? operand_of(g, o, 1)->dim[3] : 1;
@@ -219,8 +233,8 @@ static int gather(const weft_tensor *from, int axis, const struct kept *k, int64
 }
 
 /*
- * As fold_operand() for the weights (k is 1) of a CONV2D: both their output and their input channels. Returns 1;
- * 0 if all of both are left, or -ENOMEM: nothing then is allocated, but *t may have w's own data.
+ * As fold_operand() for the weights (k is 1) of a CONV2D: both their output and their input channels. Returns
+ * 1; or, with nothing allocated and perhaps w's own data in *t, 0 if all of both are left or -ENOMEM.
  */
 static int conv_weights(const weft_tensor *w, const struct kept *in, const struct kept *out, weft_tensor *t)
 {

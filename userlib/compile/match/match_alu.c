@@ -730,8 +730,8 @@ static int reduce(struct cc *cc, int i, int func)
 }
 
 /*
- * Match MATMUL i of integers as dot products of the alu, for those that match_conv.c leaves. Returns 1 if it
- * was matched, 0 if it is a product of floats (the reason then is set), or -ENOMEM.
+ * Match MATMUL i of integers, which match_conv.c has left, as dot products of the alu, one nest for all.
+ * Returns 1 if it was matched, 0 if it is a product of floats (the reason then is set), or -ENOMEM.
  */
 static int matmul(struct cc *cc, int i)
 {

@@ -37,7 +37,10 @@ void move_apply(struct npu_step *s, const struct move *c)
 		s->storage[c->storage].hint = c->hint;
 }
 
-/* The move that would undo move c: it holds what the plan asks for now, where c would change it. */
+/*
+ * Returns the move that undoes move c of step s: it holds what the plan asks for now wherever c would change
+ * it. It must be asked for before c is made.
+ */
 struct move move_undo(const struct npu_step *s, const struct move *c)
 {
 	struct move was = *c;

@@ -14,7 +14,10 @@ enum { AXES = 3, RANK = 5 };
 
 struct conv3d { int padding, activation; int64_t stride[AXES], dilation[AXES], kernel[AXES]; };
 
-/* Reads the options of the operator at hand. Returns 0 or a negative errno. */
+/*
+ * Reads padding, activation, strides and dilations (1 where absent) of the operator at hand into *c; the
+ * kernel is left. Returns 0, -EINVAL if a stride or dilation is below 1, or another negative errno.
+ */
 static int read_options(struct tfl_lower *l, struct conv3d *c)
 {
 	static const int stride[AXES] = { CONV_3D_STRIDE_D, CONV_3D_STRIDE_H, CONV_3D_STRIDE_W };
@@ -38,8 +41,10 @@ static int read_options(struct tfl_lower *l, struct conv3d *c)
 }
 
 /*
- * Sets a's pads, and for the transposed form what is added at the ends, from the extents of x and the
- * result y. Returns 0 or -EINVAL.
+ * Sets a's pads: for Conv those that the padding option means for x's extents; for ConvTranspose those that
+ * make the extents of the result, y (NULL for Conv), with output_padding where the result is larger than
+ * without pads. Padding that is odd has the larger part behind. Returns 0, or the errno of tfl_window() if no
+ * window fits.
  */
 static int set_pads(struct tfl_lower *l, const struct conv3d *c, const weft_tensor *x, const int64_t *y, struct weft_attr_onnx_node *a)
 {

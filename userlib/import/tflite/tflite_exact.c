@@ -253,9 +253,8 @@ static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor
 }
 
 /*
- * Emits int32 x times the n channels' factors f, as by_fine() computes it, in y's type with y's
- * zero point; last: the result is the operator's own. Returns the graph tensor, or a negative
- * errno.
+ * Emits int32 x times the n channels' factors f, as by_fine() computes it, in y's type with y's zero point;
+ * last: the result is the operator's own. Returns the graph tensor, or a negative errno.
  */
 static int fine_operators(struct tfl_lower *l, int x, int64_t n, const struct fine_factor *f, const struct tfl_quant *y, bool last)
 {

@@ -202,8 +202,8 @@ static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_ve
 }
 
 /*
- * Checks the file's identifier and version, 3, and sets *r and m's inputs and outputs to the lists
- * of the file and of subgraph i. Returns 0 or -EINVAL.
+ * Checks the file's identifier and version, 3, and sets *r, m->n_subgraphs, and m's inputs and outputs to the
+ * lists of the file and of subgraph i. Returns 0, or -EINVAL also if there is no subgraph i.
  */
 static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 {
@@ -290,8 +290,8 @@ int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t 
 /* ---- signatures ---- */
 
 /*
- * Gives the tensors in list `field` of signature t, its inputs or outputs, the names that stand there.
- * Returns 0 or -EINVAL.
+ * Gives the tensors in list `field` of signature t, its inputs or outputs, the names that stand there. A port
+ * without a name gets "". Returns 0, or -EINVAL if the list is broken or names a tensor that is not there.
  */
 static int rename_ports(struct tfl_model *m, const struct fb_table *t, int field)
 {
@@ -313,8 +313,8 @@ static int rename_ports(struct tfl_model *m, const struct fb_table *t, int field
 }
 
 /*
- * Sets *t to the signature of that name and *subgraph to its subgraph. If there is none of that name,
- * the message lists the others' names. Returns 0 or -EINVAL.
+ * Sets *t to the first signature of that name and *subgraph to its subgraph's number, which is not checked.
+ * If there is none of that name, the message lists the others' names. Returns 0 or -EINVAL.
  */
 static int find_signature(struct fb *b, const char *name, struct fb_table *t, int64_t *subgraph)
 {

@@ -40,9 +40,9 @@ static bool is_resource(const struct tfl_lower *l, int tensor)
 }
 
 /*
- * Makes input k of subgraph s, a file tensor there, what the caller hands to it: a constant, an input
- * of the sub-graph with the operand's shape, or nothing for a resource. Returns 0, -EINVAL if type or
- * rank differ, or another negative errno.
+ * Makes input k of subgraph s, a file tensor there, what the caller hands to it: a constant, an input of the
+ * sub-graph with the operand's shape, or nothing for a resource. Returns 0; -EINVAL if type or rank differ,
+ * only one of both is a resource, or the tensor has a value already; or another negative errno.
  */
 static int take(struct tfl_lower *s, const struct call *c, int k)
 {
@@ -290,8 +290,9 @@ static int lower_while(struct tfl_lower *l)
 /* ---- IF ---- */
 
 /*
- * Lowers the IF at hand. If its condition is constant, both sub-graphs are the chosen subgraph.
- * Returns 0, -ENOTSUP if both give other shapes, or another negative errno.
+ * Lowers the IF at hand to COND_IF. If its condition is constant, both sub-graphs are the chosen subgraph;
+ * without results nothing is emitted. Returns 0; -EINVAL if the condition is not one bool; -ENOTSUP if both
+ * subgraphs give a result different shapes; or another negative errno.
  */
 static int lower_if(struct tfl_lower *l)
 {

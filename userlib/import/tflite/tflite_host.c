@@ -697,8 +697,9 @@ static int atan_2(struct tfl_lower *l)
 }
 
 /*
- * Lowers NON_MAX_SUPPRESSION_V4 and _V5; the greatest number of boxes, operand 2, is constant, since it
- * is the results' extent. Returns the first result's tensor, or a negative errno.
+ * Lowers NON_MAX_SUPPRESSION_V4 (two results) and _V5 (three, with scores) to a host operator. Returns the
+ * first result's tensor; -EINVAL if it has another number of operands or results; -ENOTSUP if the greatest
+ * number of boxes, operand 2, which is the results' extent, is not constant; or another negative errno.
  */
 static int suppression(struct tfl_lower *l)
 {

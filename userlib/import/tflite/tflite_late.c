@@ -215,6 +215,11 @@ static int begins(struct tfl_lower *l)
 	return x < 0 || l->g->tensors[x].t.dtype == WEFT_INT64 ? x : tfl_node_cast(l, x, WEFT_INT64, false);
 }
 
+/*
+ * Lowers SLICE whose starts only the run knows, but whose sizes (operand 2) are constant: each dimension that
+ * is not taken whole is gathered from its start on. Returns the result's tensor; -EINVAL if the sizes are not
+ * as many as the dimensions, or one is below 1 or beyond its dimension; or another negative errno.
+ */
 int tfl_lower_slice_at(struct tfl_lower *l)
 {
 	int64_t size[TFL_MAX_RANK];

@@ -133,8 +133,9 @@ static int operand(struct tfl_lower *l, int options, int align, int half, struct
 }
 
 /*
- * Lowers RESIZE_NEAREST_NEIGHBOR: to RESIZE if the type is of 8 bits or int16 and RESIZE takes the
- * same elements, else to GATHER along each axis. Returns the result's tensor, or a negative errno.
+ * Lowers RESIZE_NEAREST_NEIGHBOR: to RESIZE if the type is of 8 bits or int16 and RESIZE takes the same
+ * elements, else to GATHER along each axis. Returns the result's tensor, or a negative errno, that of
+ * operand() among them.
  */
 int tfl_lower_resize_nearest(struct tfl_lower *l)
 {

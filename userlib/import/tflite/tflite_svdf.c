@@ -95,8 +95,8 @@ static int operands(struct tfl_lower *l, struct svdf *s)
 }
 
 /*
- * Emits the new column of the memory, [n,filters,1]: the features of the input x. Returns
- * the graph tensor, or a negative errno.
+ * Emits the new column of the memory, [n,filters,1], in the memory's type: the products of the weights with
+ * the features of the input x. Returns the graph tensor, or a negative errno.
  */
 static int features(struct tfl_lower *l, const struct svdf *s, int x)
 {

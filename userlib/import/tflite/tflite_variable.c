@@ -264,9 +264,10 @@ static bool is_written(struct tfl_lower *l, const char *name)
 }
 
 /*
- * Makes the result of the READ_VARIABLE at hand a constant if the variable has a value from the start
- * that nothing ever replaces, as weights in a SavedModel. Returns 1 if that is done, 0 if not, or a
- * negative errno.
+ * Makes the result of the READ_VARIABLE at hand a constant if the variable has a value from the start that
+ * nothing ever replaces, as weights in a SavedModel. Returns 1 if that is done; 0 if not, also if the result
+ * is an output or uint8, or the value is int4; -EINVAL if type or rank of the result are not the variable's;
+ * or another negative errno.
  */
 static int fold_read(struct tfl_lower *l)
 {
@@ -310,7 +311,10 @@ static void renumber(weft_graph *g, const int *to)
 			g->ops[i].attr.variable.id = to[g->ops[i].attr.variable.id];
 }
 
-/* If memory is out, the variables stay, which does no harm. */
+/*
+ * Removes the variables of g that no operator of g or of its sub-graphs refers to, frees what they own, and
+ * renumbers the others. If memory is out, all variables stay, which does no harm.
+ */
 void tfl_variables_finish(weft_graph *g)
 {
 	bool *used = calloc((size_t)g->n_vars + 1, sizeof *used);

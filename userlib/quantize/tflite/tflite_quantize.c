@@ -186,7 +186,10 @@ static void widen_constants(struct qt *q)
 	}
 }
 
-/* Sets the range of each float constant to its least and greatest element. */
+/*
+ * Extends the range of each float constant to its least and greatest element; a range that nothing has been
+ * seen in before becomes these.
+ */
 static void observe_constants(struct qt *q)
 {
 	for (int t = 0; t < q->m.n_tensors; t++) {

@@ -146,7 +146,10 @@ struct side {
 	bool any;                  /* there is one that is not constant */
 };
 
-/* Returns what the listed tensors are; those left out (-1) do not count. */
+/*
+ * Returns what the listed tensors are; those left out (-1) do not count. `good` is whether all may stand in a
+ * part (may_stand()), constants too; the other fields speak of those that are not constant.
+ */
 static struct side look_at(const struct graph *g, const struct rt_ints *list)
 {
 	struct side s = { .good = true };

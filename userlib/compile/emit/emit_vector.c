@@ -123,7 +123,10 @@ static void swap(int32_t *a, int32_t *b)
 	*b = t;
 }
 
-/* Exchange rows and columns in all fields of a depthwise command. */
+/*
+ * Exchange rows and columns in the fields of a depthwise command: extents, strides and start of input and
+ * result, and the windows' strides. The kernel's size is the caller's to exchange.
+ */
 static void transpose(struct weft_cmd_dw *d)
 {
 	swap(&d->post.ow, &d->post.oh);

@@ -120,7 +120,9 @@ static bool find_near(const struct map *m, uint64_t at, struct at *p)
 	return false;
 }
 
-/* Position of the first interval that ends above address `at`, or { m->n, 0 } if there is none. */
+/*
+ * Returns the position of the first interval that ends above address `at`, or { m->n, 0 } if there is none.
+ */
 static struct at find(const struct map *m, uint64_t at)
 {
 	uint32_t lo = 0, hi = m->n;

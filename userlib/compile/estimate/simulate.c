@@ -126,8 +126,8 @@ static int64_t address_at(const struct sim *s, const struct cmd *c, const struct
 }
 
 /*
- * How much more work, after `done` of `all`, command c does until its access a comes to another region; at
- * least 1.
+ * Returns how much more work, after `done` of `all`, command c does until its access a comes to another
+ * region; at least 1.
  */
 static uint64_t until_next(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {

@@ -234,9 +234,10 @@ static void check_step(struct io *io, const weft_program *p, const struct weft_s
 }
 
 /*
- * Fail (io->err -EINVAL) if the entry of tensor i cannot be true: an unknown place, a size that is not that
- * of its shape, no channel that is computed, a constant without data, bytes beyond the arena, or an alias of itself, of no tensor, of one
- * of another size or of one that is an alias too. Chains of aliases are refused so that following one ends.
+ * Fail (io->err -EINVAL, with the first reason found) if the entry of tensor i cannot be true: an unknown
+ * place, a size that is not that of its shape, no channel that is computed, a constant without data, bytes
+ * beyond the arena, or an alias of itself, of no tensor, of one of another size or of one that is an alias
+ * too. Chains of aliases are refused so that following one ends.
  */
 static void check_tensor(struct io *io, const weft_program *p, int i)
 {

@@ -146,8 +146,8 @@ static void set_targets(struct walk *w, int64_t stripe)
 }
 
 /*
- * The lowest row of ring i that a node of the group has still to read; the ring's height if nobody reads it
- * any more.
+ * Returns the lowest row of ring i that a node of the group has still to read; the ring's height if nobody
+ * reads it any more.
  */
 static int64_t lowest_needed(const struct walk *w, int i)
 {

@@ -88,7 +88,7 @@ int memo_key_of(struct memo_key *k, const struct npu_step *s)
 	return err ? -ENOMEM : 0;
 }
 
-/* The FNV-1a hash of a key, taken word by word. */
+/* Returns the FNV-1a hash of a key, taken word by word. */
 static uint64_t hash_of(const struct memo_key *k)
 {
 	uint64_t h = UINT64_C(14695981039346656037);

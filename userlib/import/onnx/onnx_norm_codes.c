@@ -233,8 +233,8 @@ static int normalised(struct ox *l, int q, const struct row *w)
 }
 
 /*
- * Returns with what rows of n codes are normalised; the caller has divided epsilon by the square of
- * the codes' scale.
+ * Returns the constants for normalising rows of n codes; the caller has divided epsilon by the square of the
+ * codes' scale.
  */
 static struct row row_of(int64_t n, double epsilon)
 {

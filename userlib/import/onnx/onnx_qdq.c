@@ -482,9 +482,9 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 }
 
 /*
- * Makes the result of the QuantizeLinear at hand from the waiting product that gives v, perhaps
- * with a Relu in between, in float8, if --requant rescale is set and ox_fold_float8() can do it.
- * Returns 1 if that is done, 0 if not, or a negative errno.
+ * Makes the result of the QuantizeLinear at hand from the waiting product that gives v, perhaps with a Relu
+ * in between, in float8, if --requant rescale is set and ox_fold_float8() can do it. Returns 1 if that is
+ * done; 0 if not, also for saturate 0 or a precision; or a negative errno.
  */
 static int fold_float8(struct ox *l, struct ox_value *v)
 {

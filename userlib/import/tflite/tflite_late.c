@@ -122,8 +122,9 @@ static bool is_next(const struct tfl_lower *l, int i, int j)
 }
 
 /*
- * Returns the file tensor that became element k of file tensor `vector`, by PACK, CONCATENATION or, of
- * a single one, RESHAPE; or -1.
+ * Returns the file tensor that became element k of file tensor `vector`: operand k of a PACK; what RESHAPE or
+ * EXPAND_DIMS made operand k of a CONCATENATION from; or, for k = 0, the operand of a RESHAPE or EXPAND_DIMS.
+ * -1 if nothing such made it.
  */
 static int packed_element(const struct tfl_lower *l, int vector, int k)
 {
@@ -139,8 +140,8 @@ static int packed_element(const struct tfl_lower *l, int vector, int k)
 }
 
 /*
- * Says whether the CONCATENATION at hand puts one row in place of another: *x and *i receive the file
- * tensors of what has the rows, and of the row's number.
+ * Says whether the CONCATENATION at hand puts one row in place of another: *x and *i receive the file tensors
+ * of what has the rows, and of the row's number; they mean nothing if the answer is no.
  */
 static bool find_put(const struct tfl_lower *l, int *x, int *i)
 {

@@ -145,10 +145,9 @@ static int plain_divisors(struct tfl_lower *l)
 }
 
 /*
- * Lowers FLOOR_DIV and FLOOR_MOD of int32 operands with constant divisors above 0: the quotient is
- * rounded towards 0 and its remainder computed, and both are corrected where the remainder is
- * negative. Other types and divisors are the host's work (tflite_host.c). Returns the result's
- * tensor, or a negative errno.
+ * Lowers FLOOR_DIV and FLOOR_MOD of int32 operands with constant divisors above 0: the quotient is rounded
+ * towards 0 and its remainder computed, and both are corrected where the remainder is negative. Other types
+ * and divisors are left to tfl_host_floor_div(). Returns the result's tensor, or a negative errno.
  */
 int tfl_lower_floor_div(struct tfl_lower *l)
 {

@@ -302,9 +302,10 @@ static int per_channel(struct tfl_lower *l, const struct tfl_tensor *f, bool sca
 }
 
 /*
- * Lowers DEQUANTIZE of integers x with a scale, and maybe a zero point, for each index of one dimension:
- * (x - zero point) * scale in float32. Returns the result's tensor, -EINVAL if there are not as many scales
- * as indices, or another negative errno.
+ * Lowers DEQUANTIZE of integers x with a scale, and maybe a zero point, for each index of one dimension: (x -
+ * zero point) * scale in float32. Returns the result's tensor, -EINVAL if there are not as many scales as
+ * indices (or zero points, if there are several), -ENOTSUP for other types than int8, int16 and int32, or
+ * another negative errno.
  */
 static int by_channel(struct tfl_lower *l, const struct tfl_tensor *f)
 {

@@ -54,8 +54,9 @@ static int byte_option(struct tfl_lower *l, const struct options *o, int field, 
 struct side { int in[MAX_SCALES + 1], n; float scale[MAX_SCALES]; bool codes; };
 
 /*
- * Adds operand k of the operator at hand, if it is present, as the next one of the kernel. Returns 0,
- * -ENOTSUP if it is neither float32 nor int8 with one scale, or another negative errno.
+ * Adds operand k of the operator at hand as the next one of the kernel: its graph tensor, or -1 if k is
+ * negative or the operand absent. The scale of int8 weights is noted, and s->codes set. Returns 0, -ENOTSUP
+ * if it is neither float32 nor int8 with one scale and no zero point, or another negative errno.
  */
 static int add(struct tfl_lower *l, struct side *s, int k)
 {
@@ -136,8 +137,9 @@ static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, 
 }
 
 /*
- * Lowers the layer with two directions; their results are joined along the last axis, or two results.
- * Returns the first result's tensor, or a negative errno.
+ * Lowers the layer with two directions; their results are joined along the last axis, or two results. Returns
+ * the first result's tensor; -ENOTSUP for an auxiliary input; -EINVAL for another number of results than
+ * `merge` wants; or another negative errno.
  */
 static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, int x, bool is_lstm, bool merge)
 {

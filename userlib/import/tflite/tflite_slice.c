@@ -150,9 +150,10 @@ static int finish(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SLICE: of operand 0 as many elements as constant operand 2 says (-1: all that are left)
- * from where constant operand 1 says. Returns the result's tensor, -EINVAL if that is out of range,
- * or another negative errno.
+ * Lowers SLICE: of operand 0 as many elements as constant operand 2 says (-1: all that are left) from where
+ * constant operand 1 says. Starts that are not constant, with constant sizes, are left to
+ * tfl_lower_slice_at(). Returns the result's tensor, -EINVAL if that is out of range or a part would have no
+ * elements, or another negative errno.
  */
 int tfl_lower_slice(struct tfl_lower *l)
 {

@@ -117,8 +117,8 @@ static int features(struct tfl_lower *l, const struct svdf *s, int x)
 }
 
 /*
- * Emits the memory [n,filters,memory]: the older columns, which are constant 0, and the new one, x.
- * Returns the graph tensor, or a negative errno.
+ * Emits the memory [n,filters,memory]: the older columns, which are constant 0, and the new one, x; x itself
+ * if the memory has one column. Returns the graph tensor, or a negative errno.
  */
 static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 {

@@ -212,7 +212,10 @@ static bool scan(struct tfl_lower *l, int i, struct tfl_model *m)
 	return true;
 }
 
-/* Returns whether subgraph i runs once, before the first run of the network: a CALL_ONCE in the file names it. */
+/*
+ * Returns whether subgraph i runs once, before the first run of the network: a CALL_ONCE in the file names
+ * it. False also if a subgraph cannot be read before such a CALL_ONCE is found.
+ */
 static bool runs_once(struct tfl_lower *l, int i)
 {
 	struct tfl_lower other = *l;

@@ -40,8 +40,8 @@ say() { printf '  %-7s %s\n' "$1" "$2"; }
 # One sum over all that the netlist comes from.
 netlist_sum() {
 	# shellcheck disable=SC2086
-	{ cat $sources "$hex" tools/lint/yosys.sh tools/lint/processes.py tools/board/*.v tools/board/bitstream.sh
-	  yosys -V; } | sha256sum | cut -d' ' -f1
+	{ cat $sources "$hex" tools/lint/yosys.sh tools/lint/processes.py tools/board/*.v
+	  declare -f step synthesise; yosys -V; } | sha256sum | cut -d' ' -f1
 }
 
 # A Yosys command that says what comes, as say does; Yosys makes one space of several.
@@ -105,8 +105,11 @@ seed() { # number
 	mkdir -p "$dir"
 	say NEXTPNR "seed $1"
 	set +e
-	"$nextpnr" "${part[@]}" --seed "$1" --placer static --router router2 --json "$out/weft.json" --lpf hw/board/"$board/$board.lpf" \
-		--textcfg "$dir/weft.config" --report "$dir/nextpnr.json" --log "$dir/log" ${PACK:+--pack-only} 2>&1 |
+	local goal=(--placer static --router router2 --textcfg "$dir/weft.config")
+	# Without placement there is nothing to write for the part: nextpnr dies if it is told to.
+	[ -z "${PACK:-}" ] || goal=(--pack-only)
+	"$nextpnr" "${part[@]}" --seed "$1" "${goal[@]}" --json "$out/weft.json" --lpf hw/board/"$board/$board.lpf" \
+		--report "$dir/nextpnr.json" --log "$dir/log" 2>&1 |
 		awk -v dir="$dir" '/^Info: (Packing|Placing|Running|Routing|Creating|Starting|Device utilisation)|^ERROR|^Info: Program finished/ {
 			print "  NEXTPNR   " substr($0, 1, 100); fflush() }'
 	ended=${PIPESTATUS[0]}

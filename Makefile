@@ -217,7 +217,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench bench-zoo conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist deb clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -280,6 +280,10 @@ bench: all
 ## bench-zoo: the same of networks that nothing was tuned on, which TensorFlow from PyPI writes; WEFT_ZOO=FOLDER takes others
 bench-zoo: all
 	$(Q)O=$(O) tools/bench_zoo.sh
+
+## bench-speed: the software's own speed on one core, beside ONNX Runtime and LiteRT where they are (docs/BENCH.md); ONLY=text
+bench-speed: all
+	$(Q)O=$(O) $(PYTHON) -B tools/bench_speed.py --weft $(O)/weft --save $(O)/bench-speed.json $(if $(ONLY),--only '$(ONLY)')
 
 ## conformance: run TOSA's vectors and write docs/CONFORMANCE.md
 conformance: $(O)/weft

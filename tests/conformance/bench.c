@@ -274,6 +274,49 @@ static void refuses_bad(void **state)
 	free(err);
 }
 
+/* Golden and the model are timed without the RTL, and a file that is no network is refused. */
+static void host_times(void **state)
+{
+	(void)state;
+	assert_int_equal(sh("python3 -B tools/train/speed_nets.py $D/speed"), 0);
+	assert_int_equal(sh("$W bench --json --golden $D/speed/tanh_int8.tflite --model $D/nets/mobilenet_tiny_int8.tflite > $D/times.json"), 0);
+	char *text = slurp("times.json");
+	cJSON *j = cJSON_Parse(text);
+	static const char *const names[] = { "golden tanh_int8.tflite", "golden tanh_int8.tflite", "open golden tanh_int8.tflite",
+		"model mobilenet_tiny_int8.tflite", "model mobilenet_tiny_int8.tflite", "open model mobilenet_tiny_int8.tflite" };
+
+	const cJSON *host = cJSON_GetObjectItem(j, "host");
+	assert_int_equal(cJSON_GetArraySize(host), sizeof(names) / sizeof(*names));
+	for (int i = 0; i < cJSON_GetArraySize(host); i++) {
+		const cJSON *h = cJSON_GetArrayItem(host, i);
+		assert_string_equal(cJSON_GetObjectItem(h, "name")->valuestring, names[i]);
+		if (i % 3 == 0 || i == 4)      /* TANH alone multiplies nothing */
+			assert_true(cJSON_GetObjectItem(h, "value")->valuedouble > 0);
+	}
+	cJSON_Delete(j);
+	free(text);
+	assert_int_equal(sh("$W bench --json --golden tests/models/README.md > /dev/null 2> /dev/null"), 2);
+}
+
+/* make bench-speed without a peer: our figure stands alone, and a row that cannot be measured fails the run. */
+static void speed_rows(void **state)
+{
+	(void)state;
+	assert_int_equal(sh("cd $D && mkdir -p alone && T=$OLDPWD && case $W in /*) P=$W;; *) P=$T/$W;; esac && O=alone WEFT_DATA=none "
+	                    "WEFT_VENV=none python3 -B $T/tools/bench_speed.py --weft $P --rounds 1 --only tanh_int8 --save speed.json > /dev/null 2>&1"), 0);
+	char *text = slurp("speed.json");
+	cJSON *j = cJSON_Parse(text), *rows = cJSON_GetObjectItem(j, "rows");
+
+	assert_int_equal(cJSON_GetArraySize(rows), 1);
+	const cJSON *row = cJSON_GetArrayItem(rows, 0);
+	assert_string_equal(cJSON_GetObjectItem(row, "name")->valuestring, "tanh_int8.tflite");
+	assert_true(cJSON_GetObjectItem(row, "value")->valuedouble > 0);
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(row, "peers")), 0);
+	cJSON_Delete(j);
+	free(text);
+	assert_int_equal(sh("python3 -B tools/bench_speed.py --weft /bin/false --rounds 1 > /dev/null 2>&1"), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +325,8 @@ int main(void)
 		cmocka_unit_test(says_what_it_measured),
 		cmocka_unit_test(draws_it),
 		cmocka_unit_test(refuses_bad),
+		cmocka_unit_test(host_times),
+		cmocka_unit_test(speed_rows),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

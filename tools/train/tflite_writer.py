@@ -92,8 +92,8 @@ class Model:
             2: scalars("i", outputs), 3: ("B", OPTIONS_TYPE[code]), 4: options}))
 
     def to_bytes(self, inputs, outputs):
-        # Both fields of a code are written: old readers know only the byte.
-        codes = [Table({0: ("b", c), 2: scalar("i", OP_VERSION[self.dtype][c], 1), 3: ("i", c)})
+        # Both fields of a code are written: old readers know only the byte, which says 127 for what it cannot hold.
+        codes = [Table({0: ("b", min(c, 127)), 2: scalar("i", OP_VERSION[self.dtype][c], 1), 3: ("i", c)})
                  for c in self.codes]
         subgraph = Table({0: Tables(self.tensors), 1: scalars("i", inputs),
                           2: scalars("i", outputs), 3: Tables(self.operators),

@@ -11,12 +11,13 @@
 #include "tools/clock.h"
 #include "bench.h"
 
-enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE, OPT_HOST, OPT_COMPILE, OPT_PROFILE };
+enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE, OPT_HOST, OPT_COMPILE, OPT_PROFILE,
+       OPT_GOLDEN, OPT_MODEL };
 static const struct option_def defs[] = {
 	[OPT_MEMORY] = { "--memory", true }, [OPT_CONFIG] = { "--config", true }, [OPT_MICRO] = { "--micro", false },
 	[OPT_JSON] = { "--json", false }, [OPT_SAVE] = { "--save", true }, [OPT_TARGETS] = { "--targets", true },
 	[OPT_NOTE] = { "--note", true }, [OPT_HOST] = { "--host", false }, [OPT_COMPILE] = { "--compile", true },
-	[OPT_PROFILE] = { "--profile", true }, { NULL, false },
+	[OPT_PROFILE] = { "--profile", true }, [OPT_GOLDEN] = { "--golden", true }, [OPT_MODEL] = { "--model", true }, { NULL, false },
 };
 
 struct bench {
@@ -178,6 +179,8 @@ static int take(struct bench *b, int opt, const char *v, bool measure)
 	case OPT_MICRO:   return measure ? micro_benchmarks(&b->o, take_micro, b) : 0;
 	case OPT_HOST:    return measure ? bench_golden(!b->json, b->host) : 0;
 	case OPT_COMPILE: return measure ? bench_compile(v, !b->json, b->host) : 0;
+	case OPT_GOLDEN:  return measure ? bench_run(v, WEFT_DEVICE_GOLDEN, !b->json, b->host) : 0;
+	case OPT_MODEL:   return measure ? bench_run(v, WEFT_DEVICE_MODEL, !b->json, b->host) : 0;
 	case OPT_JSON:    b->json = true; return 0;
 	case OPT_SAVE:    b->save = v; return 0;
 	case OPT_NOTE:    b->note = v; return 0;
@@ -233,7 +236,8 @@ static int bench_main(int argc, char **argv)
 	bool micro = false;
 
 	for (int i = 0; i < argc; i++)
-		micro |= !strcmp(argv[i], "--micro") || !strcmp(argv[i], "--host") || !strncmp(argv[i], "--compile", 9);
+		micro |= !strcmp(argv[i], "--micro") || !strcmp(argv[i], "--host") || !strncmp(argv[i], "--compile", 9) ||
+		         !strncmp(argv[i], "--golden", 8) || !strncmp(argv[i], "--model", 7);
 	int status = walk(&b, argc, argv, false);
 	if (!status && !b.n && !micro)
 		status = fail(EXIT_USAGE, "bench: no network is named; make bench runs all");
@@ -268,8 +272,10 @@ const struct subcommand cmd_bench = {
 	"  --memory M      sram (default) or ddr; holds for the models that follow it\n"
 	"  --config C      " WEFT_CONFIG_NAMES " (default: w16); likewise\n"
 	"  --micro         also time single operators with their operands on chip\n"
-	"  --host          also time golden's convolutions\n"
+	"  --host          also time golden's convolutions; int8: with the scaling behind them\n"
 	"  --compile F     also time compiling F, and take its memory\n"
+	"  --golden F      also time F on golden: every operator, as the host would run it\n"
+	"  --model F       also time F on the functional model\n"
 	"  --targets FILE  table of targets and peers (tools/bench_targets.tsv)\n"
 	"  --json          one object on standard output, with every operator\n"
 	"  --profile DIR   a trace and a table of each network (docs/profile.md)\n"

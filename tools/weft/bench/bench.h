@@ -51,7 +51,17 @@ cJSON *bench_json(const struct bench_targets *t, const char *model, const struct
 
 /* ---- bench_host.c: lines of print and entries of list ---- */
 
+/** Append a measurement. */
+void bench_add(cJSON *list, const char *name, double value, const char *unit);
+
+/** Golden's convolutions in MACs a second of processor time. 0, or a status with a message. */
 int bench_golden(bool print, cJSON *list);
+/** Processor time and memory of compiling a file, in a process of its own. */
 int bench_compile(const char *path, bool print, cJSON *list);
+
+/* ---- bench_run.c ---- */
+
+/** Processor time of a whole network on golden or the functional model, and of opening its session; likewise. */
+int bench_run(const char *path, enum weft_device device, bool print, cJSON *list);
 
 #endif

@@ -205,10 +205,10 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 }
 
 /*
- * Emits the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum can exceed
- * in magnitude (2^31 if the bias is not constant). Dimension number `out` of the weights is the
- * output channels. Returns the graph tensor, -EINVAL if the bias does not have one element or one
- * for each channel, or another negative errno.
+ * Emits the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum of 8-bit operands can
+ * exceed in magnitude: 255 * 255 for each tap and the largest bias, or 2^31 if the bias is not constant.
+ * Dimension number `out` of the weights is the output channels. Returns the graph tensor, -EINVAL if the bias
+ * does not have one element or one for each channel, or another negative errno.
  */
 static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
 {
@@ -262,12 +262,12 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 }
 
 /*
- * Emits the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest of
- * *c is filled in here. 8-bit operands, with zero points that may differ between channels or be
- * computed, give int32. An int16 x, whose zero points count as 0, gives int48, or int32 if weights
- * and bias are constant and no sum can exceed it. Sets *most to what no sum can exceed in
- * magnitude. Returns the graph tensor, -EINVAL if the bias is no int32 vector of one element or one
- * for each channel, or another negative errno.
+ * Emits the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest of *c is
+ * filled in here. 8-bit operands, with zero points that may differ between channels or be computed, give
+ * int32. An int16 x, whose zero points count as 0, gives int48, or int32 if weights and bias are constant and
+ * no sum can exceed it. Sets *most to what no sum of 8-bit operands can exceed in magnitude; for an int16 x
+ * it is computed as if x had 8 bits, and is no bound. Returns the graph tensor, -EINVAL if the bias is no
+ * int32 vector of one element or one for each channel, or another negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
 {
@@ -340,9 +340,9 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 /*
  * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias: int32, but
  * int48 if x is int16 and they may not fit. Sets *most to what no sum of 8-bit factors can exceed in
- * magnitude, 255 * 255 * K, or to 2^31 if there is a bias (for int16 it says nothing); it is not set if a
- * rank is below 2. Returns the graph tensor, -ENOTSUP for vectors, -EINVAL for scalars or if the shapes do
- * not fit, or another negative errno.
+ * magnitude, 255 * 255 * K, or to 2^31 if there is a bias (for an int16 x it is computed as if x had 8 bits,
+ * and is no bound); it is not set if a rank is below 2. Returns the graph tensor, -ENOTSUP for vectors,
+ * -EINVAL for scalars or if the shapes do not fit, or another negative errno.
  */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {

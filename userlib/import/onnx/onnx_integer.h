@@ -23,8 +23,8 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w);
 bool ox_symmetric(struct ox *l, const struct ox_product *p);
 
 /*
- * Each of these returns the sums, int32 (int48 if x is int16 and they may not fit), and sets *most to what no sum can
- * exceed in magnitude.
+ * Each of these returns the sums, int32 (int48 if x is int16 and they may not fit), and sets *most to what no
+ * sum of 8-bit x can exceed in magnitude; for int16 x it is the same number, and no bound.
  */
 /* Convolution [N,spatial...,OC]; c has windows and group, the rest of it is filled in. */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);

@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 /**
- * The version of the library that runs, which may be newer than the headers that a
- * program was compiled with.
+ * Returns the version of the library that runs, which may be newer than the headers that a program was
+ * compiled with.
  *
  * @return "MAJOR.MINOR.PATCH" by semantic versioning; a constant string. Thread-safe.
  */

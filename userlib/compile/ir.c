@@ -97,8 +97,8 @@ struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 }
 
 /*
- * The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`: with 2^k the least power of two
- * that is at least count, (2^30 + 1) * 2^k / count and 30 + k.
+ * Returns the multiplier and shift by which TOSA's AVG_POOL2D divides by `count`: with 2^k the least power of
+ * two that is at least count, (2^30 + 1) * 2^k / count and 30 + k.
  */
 struct scale cc_reciprocal(int64_t count)
 {

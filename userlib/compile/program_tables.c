@@ -11,8 +11,8 @@
 #include "userlib/compile/plan/plan.h"
 
 /*
- * Multiplications that operator o does as the graph states it, whatever the device does for it: for
- * convolutions and matrix products the elements of the result times the products of each; for
+ * Returns the multiplications that operator o does as the graph states it, whatever the device does for it:
+ * for convolutions and matrix products the elements of the result times the products of each; for
  * TRANSPOSE_CONV2D the elements of the input times kernel taps and output channels. 0 for all other
  * operators.
  */
@@ -184,8 +184,8 @@ static int finish_ops(struct cc *cc)
 }
 
 /*
- * The program's step in which an item (its index in cc->items) runs. A negative index gives step 0, an index
- * behind the last item the program's last step.
+ * Returns the program's step in which an item (its index in cc->items) runs. A negative index gives step 0,
+ * an index behind the last item the program's last step.
  */
 static int step_of(const struct cc *cc, int item)
 {

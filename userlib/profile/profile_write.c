@@ -191,8 +191,9 @@ static int by_time(const void *a, const void *b)
 struct placed { size_t word; unsigned unit; };
 
 /*
- * Finds, for each command of the program, where it begins in the session's words, and its unit; zeros
- * for those behind one that cannot be decoded. From calloc; the caller frees it. NULL: out of memory.
+ * Returns, for each command of the program, where it begins in the session's words, and its unit; zeros for
+ * one that cannot be decoded and those behind it in its step. From calloc; the caller frees it. NULL: out of
+ * memory.
  */
 static struct placed *place_commands(const struct weft_profile *p)
 {

@@ -21,9 +21,9 @@ struct weft_golden_room *weft_golden_room_new(const weft_graph *g, const bool *w
 void weft_golden_room_free(struct weft_golden_room *r);
 
 /**
- * The graph's tensors, by their index; the room owns them. Tensors that were wanted have memory
- * from the beginning, but no values before weft_golden_room_fill() has made them; the data of
- * tensors that were not wanted is NULL.
+ * Returns the graph's tensors, by their index; the room owns them. Tensors that were wanted have memory from
+ * the beginning, but no values before weft_golden_room_fill() has made them; the data of tensors that were
+ * not wanted is NULL.
  */
 weft_tensor *weft_golden_room_tensors(struct weft_golden_room *r);
 

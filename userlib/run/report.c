@@ -139,7 +139,7 @@ static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 	r->host_ms = ms < 0 || r->host_ms < 0 ? -1 : r->host_ms + ms;
 }
 
-/* The part of the channels of tensor t of program p that is computed, 0 to 1. */
+/* Returns the part of the channels of tensor t of program p that is computed, 0 to 1. */
 static double part_made(const weft_program *p, int t)
 {
 	const weft_tensor *x = &p->graph->tensors[t].t;

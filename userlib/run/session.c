@@ -950,7 +950,7 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 	return err;
 }
 
-/* run_once() when no other thread runs the session any more. */
+/* Does as run_once(), one thread at a time: waits until no other thread runs the session. */
 static int run_here(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {
 	pthread_mutex_lock(&s->running);

@@ -93,15 +93,15 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 /** Returns at how many points, from the first on, the model's state is wanted: n, or n + 1. */
 int weft_jobs_n_states(const struct weft_jobs *j);
 /**
- * The state at point i is there: tell those who wait for it, and start the segment that begins
- * there; with the first one golden is made, too. @return 0 or a negative errno
+ * Returns the state at point i is there: tell those who wait for it, and start the segment that begins there;
+ * with the first one golden is made, too. @return 0 or a negative errno
  */
 int weft_jobs_at(struct weft_jobs *j, int i);
 /**
  * Wait for all segments and, if all ran, make what they measured and compared the session's
  * measurements in place of those that it has, and the outputs that the last one left its host copies.
- * @return 0; -EBADMSG: something differs; the negative errno of one that did not run; or -EINVAL, -EIO
- *         or -ENOMEM for a result that cannot be taken; with one line in msg for the first three
+ * @return 0; -EBADMSG: something differs; the first negative errno of one that did not run; or -EINVAL,
+ *         -EIO or -ENOMEM for a result that cannot be taken; one line in msg, except for these last two
  */
 int weft_jobs_join(struct weft_jobs *j, char *msg);
 /** Kill the processes that still run and free everything; NULL is fine. */

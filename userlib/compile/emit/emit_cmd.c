@@ -17,9 +17,9 @@
 #define MAX_PER_UNIT 65000
 
 /*
- * A new command of operation `op` for the node at hand, with all fields as weft_cmd_init() leaves them. It
- * lies behind the step's last command and counts only once emit_done() is called; the next emit_new() would
- * overwrite it. NULL if there is no memory.
+ * Returns a new command of operation `op` for the node at hand, with all fields as weft_cmd_init() leaves
+ * them. It lies behind the step's last command and counts only once emit_done() is called; the next
+ * emit_new() would overwrite it. Returns NULL if there is no memory.
  */
 struct cmd *emit_new(struct emit *e, unsigned op)
 {
@@ -79,9 +79,9 @@ void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum 
 }
 
 /*
- * How successive accesses of `bytes` bytes take banks if the largest power of two that divides all their
- * addresses is the one that divides `addresses`: in turn if every access begins at a word, else BANKS_BOTH +
- * n, where n of 16 accesses lie within one word.
+ * Returns how successive accesses of `bytes` bytes take banks if the largest power of two that divides all
+ * their addresses is the one that divides `addresses`: in turn if every access begins at a word, else
+ * BANKS_BOTH + n, where n of 16 accesses lie within one word.
  */
 enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 {
@@ -92,9 +92,9 @@ enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 }
 
 /*
- * How successive reads of a word of each pixel of o take banks of the scratchpad. If address and steps are
- * whole words, they take the two banks in turn, or the same one if pixels are a multiple of two words
- * apart; else they lie across words as emit_across() says.
+ * Returns how successive reads of a word of each pixel of o take banks of the scratchpad. If address and
+ * steps are whole words, they take the two banks in turn, or the same one if pixels are a multiple of two
+ * words apart; else they lie across words as emit_across() says.
  */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 {
@@ -104,10 +104,9 @@ enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 }
 
 /*
- * How successive writes of n_ch channels of each pixel of o take banks of the scratchpad. If no write lies
- * across two words, they take the banks in turn, or the same one if pixels are a multiple of two words
- * apart; else it is the average of emit_across() over blocks of N channels, of which the last may be
- * smaller.
+ * Returns how successive writes of n_ch channels of each pixel of o take banks of the scratchpad. If no write
+ * lies across two words, they take the banks in turn, or the same one if pixels are a multiple of two words
+ * apart; else it is the average of emit_across() over blocks of N channels, of which the last may be smaller.
  */
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
 {
@@ -122,7 +121,7 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 }
 
 /*
- * How many times each row of a node's results passes the lanes of the post unit: 1, or 4 if a second
+ * Returns how many times each row of a node's results passes the lanes of the post unit: 1, or 4 if a second
  * operand is added or subtracted (not for a table or a product). Of float8 it is 3 with a second operand,
  * else 1 for pooling and elementwise nodes and 2 for convolutions (rounding, bias).
  */
@@ -134,8 +133,8 @@ int64_t emit_passes(const struct node *nd)
 }
 
 /*
- * Cycles in which an engine reads `count` elements side by side of o: N elements a cycle if all addresses are
- * whole words, else N bytes a cycle.
+ * Returns the cycles in which an engine reads `count` elements side by side of o: N elements a cycle if all
+ * addresses are whole words, else N bytes a cycle.
  */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 {
@@ -153,9 +152,9 @@ void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct 
 }
 
 /*
- * The part of job j that makes only the output pixels [oy, +oh) x [ox, +ow), which lie within the job. The
- * addresses of output and second operand move to the part's first pixel; the input operand stays the whole
- * job's.
+ * Returns the part of job j that makes only the output pixels [oy, +oh) x [ox, +ow), which lie within the
+ * job. The addresses of output and second operand move to the part's first pixel; the input operand stays the
+ * whole job's.
  */
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
 {

@@ -68,9 +68,9 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 }
 
 /*
- * How many cycles, of `slots` in which the array takes a word of weights, are lost because input (access 0 of
- * c) and weights (access 1) lie partly in the same region, whose two banks then serve both: half a cycle for
- * each shared one where the input's words are aligned, else one.
+ * Returns how many cycles, of `slots` in which the array takes a word of weights, are lost because input
+ * (access 0 of c) and weights (access 1) lie partly in the same region, whose two banks then serve both: half
+ * a cycle for each shared one where the input's words are aligned, else one.
  */
 static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
 {

@@ -14,8 +14,8 @@
 #define INPUT_PARTS 4
 
 /*
- * How many tiles of pixels the node is cut into, of all images. Its jobs are these tiles times ranges of
- * channels.
+ * Returns how many tiles of pixels the node is cut into, of all images. Its jobs are these tiles times ranges
+ * of channels.
  */
 static int64_t n_pixel_tiles(const struct node_emit *m)
 {
@@ -24,7 +24,10 @@ static int64_t n_pixel_tiles(const struct node_emit *m)
 	return y[0] * ceil_div(y[1], m->p->tile.th) * ceil_div(y[2], m->p->tile.tw);
 }
 
-/* Part i of n nearly equal parts of span s. */
+/*
+ * Returns part i (0 <= i < n) of span s cut into n parts whose sizes differ by at most one; parts are empty
+ * where n exceeds s.n.
+ */
 static struct span part_of(struct span s, int64_t i, int64_t n)
 {
 	int64_t lo = s.n * i / n, hi = s.n * (i + 1) / n;
@@ -160,9 +163,9 @@ static int compute_all(struct node_emit *m, const struct job *j, const struct we
 }
 
 /*
- * How many operands one command for the job would take, as driver/verify/verify.h counts and limits them:
- * for NODE_CONV pixels times words of a tile's weights times column tiles, for pooling pixels times taps
- * times channels; 0 for kinds that have no such limit.
+ * Returns how many operands one command for the job would take, as driver/verify/verify.h counts and limits
+ * them: for NODE_CONV pixels times words of a tile's weights times column tiles, for pooling pixels times
+ * taps times channels; 0 for kinds that have no such limit.
  */
 static int64_t work_of(const struct cc *cc, const struct node *nd, const struct job *j)
 {
@@ -226,8 +229,8 @@ int node_compute(struct node_emit *m, const struct job *j, const struct weights 
 }
 
 /*
- * The part of job j with channels [c, +cn). Its output and second operand move, and its input if the node
- * treats channels apart.
+ * Returns the part of job j with channels [c, +cn). Its output and second operand move, and its input if the
+ * node treats channels apart.
  */
 static struct job job_channels(const struct node *nd, const struct job *j, int64_t c, int64_t cn)
 {
@@ -315,8 +318,8 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 }
 
 /*
- * The job of pixel tile number `tile` (in raster order, all images) and the channels from c on. Where its
- * operands lie is not set.
+ * Returns the job of pixel tile number `tile` (in raster order, all images) and the channels from c on. Where
+ * its operands lie is not set.
  */
 static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
 {

@@ -38,8 +38,8 @@ struct runs {
 };
 
 /*
- * The number, within the step, of the storage of operand k (NEST_A ...) of nest s; -1 if the operand is a
- * number or absent.
+ * Returns the number, within the step, of the storage of operand k (NEST_A ...) of nest s; -1 if the operand
+ * is a number or absent.
  */
 static int storage_of_operand(const struct plan *p, const struct loop_nest *s, int k)
 {
@@ -100,10 +100,10 @@ static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 }
 
 /*
- * Where operand k of this piece lies in the scratchpad: in its resident storage, with its own steps, or
- * packed in its slot (m->slot[k]), without gaps and in the order of its bytes in memory. Gives address and
- * steps in bytes, and the step from one indexed entry to the next. *r is set to how the same elements lie
- * in memory and in the scratchpad.
+ * Returns where operand k of this piece lies in the scratchpad: in its resident storage, with its own steps,
+ * or packed in its slot (m->slot[k]), without gaps and in the order of its bytes in memory. Gives address and
+ * steps in bytes, and the step from one indexed entry to the next. *r is set to how the same elements lie in
+ * memory and in the scratchpad.
  */
 static struct nest_place place_of(const struct nest_emit *m, int k, struct runs *r)
 {
@@ -275,15 +275,15 @@ static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4
 } while (0)
 
 /*
- * An operand's step along dimension d of the nest as the command's field, modulo the scratchpad's address
- * space; 0 for d = -1.
+ * Returns an operand's step along dimension d of the nest as the command's field, modulo the scratchpad's
+ * address space; 0 for d = -1.
  */
 static int32_t step_at(const struct nest_place *at, int d)
 {
 	return d < 0 ? 0 : (int32_t)(at->step[d] & SP_MASK);
 }
 
-/* How many elements this piece has along dimension d of the nest; 1 for d = -1. */
+/* Returns how many elements this piece has along dimension d of the nest; 1 for d = -1. */
 static int32_t count_at(const struct nest_emit *m, int d)
 {
 	return d < 0 ? 1 : (int32_t)m->q.n[d];
@@ -372,11 +372,11 @@ static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 }
 
 /*
- * Cycles that command c takes for this piece (hw/alu). It reads each operand once for each block of dimension
- * 0. A block is a word if bytes are only moved, a quarter of the lanes (an eighth with int48) if all operands
- * lie in blocks, else one element. Most reductions read words of what is dense along the axis, for each
- * element of the result. In a table, a block takes a cycle for its indices and one (two for interpolation)
- * for each entry, at least COST_ALU_LOOKUP; an index that stays the same is looked up once.
+ * Returns the cycles that command c takes for this piece (hw/alu). It reads each operand once for each block
+ * of dimension 0. A block is a word if bytes are only moved, a quarter of the lanes (an eighth with int48) if
+ * all operands lie in blocks, else one element. Most reductions read words of what is dense along the axis,
+ * for each element of the result. In a table, a block takes a cycle for its indices and one (two for
+ * interpolation) for each entry, at least COST_ALU_LOOKUP; an index that stays the same is looked up once.
  */
 static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {

@@ -17,7 +17,7 @@ struct group_emit {
 };
 
 /*
- * Where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group: row y at
+ * Returns where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group: row y at
  * position y mod ring.rows, with all columns and channels. The rows must not go on beyond what lies behind
  * the ring's end.
  */
@@ -32,8 +32,8 @@ static struct operand ring_rows(const struct group_emit *m, int ring, const stru
 }
 
 /*
- * Where `rows` of a tensor, of which v is the view, with all columns and channels of its first image, lie:
- * in ring number `ring` of the group, or if that is -1, in the resident storage with this number in the
+ * Returns where `rows` of a tensor, of which v is the view, with all columns and channels of its first image,
+ * lie: in ring number `ring` of the group, or if that is -1, in the resident storage with this number in the
  * step.
  */
 static struct operand group_operand(const struct group_emit *m, int ring, int storage, const struct view *v, struct span rows)
@@ -45,8 +45,8 @@ static struct operand group_operand(const struct group_emit *m, int ring, int st
 }
 
 /*
- * The end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y; `end` if
- * `ring` is -1.
+ * Returns the end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y;
+ * `end` if `ring` is -1.
  */
 static int64_t pass_end(const struct group_emit *m, int ring, int64_t y, int64_t end)
 {
@@ -54,8 +54,8 @@ static int64_t pass_end(const struct group_emit *m, int ring, int64_t y, int64_t
 }
 
 /*
- * The end of the output rows of node k, from oy on and at most `end`, whose input windows begin in the same
- * pass through the input's ring as that of row oy. It is `end` if the input is resident.
+ * Returns the end of the output rows of node k, from oy on and at most `end`, whose input windows begin in
+ * the same pass through the input's ring as that of row oy. It is `end` if the input is resident.
  */
 static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t end)
 {

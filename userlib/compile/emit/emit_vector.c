@@ -66,8 +66,8 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 }
 
 /*
- * How many of n rows or columns, from number `start` on, the engine streams. Numbers below 0 and from `there`
- * on are padding, of which it leaves out at most `most`.
+ * Returns how many of n rows or columns, from number `start` on, the engine streams. Numbers below 0 and from
+ * `there` on are padding, of which it leaves out at most `most`.
  */
 static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 {
@@ -77,8 +77,8 @@ static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 }
 
 /*
- * How many input rows the windows of all output rows of command d have inside the image, counting at least
- * one for each window.
+ * Returns how many input rows the windows of all output rows of command d have inside the image, counting at
+ * least one for each window.
  */
 static int64_t window_rows(const struct weft_cmd_dw *d)
 {
@@ -92,10 +92,10 @@ static int64_t window_rows(const struct weft_cmd_dw *d)
 }
 
 /*
- * Cycles in which command d reads its input, for `blocks` blocks of N channels, which take `reads` reads
- * for each pixel. For a kernel of up to 3x3 that is each row and column once, without up to two of padding
- * each; for a larger one each row of each window, with at least three columns, or the fetch of the row's
- * weights if that takes longer.
+ * Returns the cycles in which command d reads its input, for `blocks` blocks of N channels, which take
+ * `reads` reads for each pixel. For a kernel of up to 3x3 that is each row and column once, without up to two
+ * of padding each; for a larger one each row of each window, with at least three columns, or the fetch of the
+ * row's weights if that takes longer.
  */
 static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
 {
@@ -108,7 +108,7 @@ static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_
 	return window_rows(d) * max64(reads * max64(row, 3), blocks * (ceil_div(d->n_kx, 2) + 2));
 }
 
-/* How many reads of weights and records command d makes for `blocks` blocks of N channels. */
+/* Returns how many reads of weights and records command d makes for `blocks` blocks of N channels. */
 static int64_t weight_reads(const struct weft_cmd_dw *d, int64_t blocks)
 {
 	return blocks * (d->n_ky ? COST_DW_RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_BLOCK_READS);
@@ -212,10 +212,11 @@ static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job
 struct thinned { int64_t at, n, start; };
 
 /*
- * Of the input rows (or columns) at hand, every d-th that is read by the d-th results from number `first` on:
- * the first of them (at), how many there are (n), and the row that the first result's window begins with,
- * counted in these rows (start). `pad` is the padding in front of row 0. If there are none because all is
- * padding, it is one row that no window reads.
+ * Returns which rows (or columns) of the input at hand, `has`, the results first, first + 1, ... of stride
+ * `stride` read whose taps are d rows apart: every d-th row from the one with index at in `has` on, n of
+ * them, and start, the row that the first result's window begins with, counted in these rows and negative in
+ * the padding. `pad` is the padding in front of row 0. If `has` holds none of them, the window sees only
+ * padding: at 0, n 1 and start 1, a row that no window reads.
  */
 static struct thinned thin(struct span has, int64_t first, int64_t stride, int64_t pad, int64_t d)
 {
@@ -264,9 +265,9 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 struct region { int64_t o, n, k, n_k; };
 
 /*
- * The output positions from o on, before `end`, whose windows see the same taps, and which taps these are (k,
- * n_k): all positions whose windows lie within the image (`limit` rows or columns), or the one position o if
- * the image cuts its window. A window outside of the image counts as one tap.
+ * Returns the output positions from o on, before `end`, whose windows see the same taps, and which taps these
+ * are (k, n_k): all positions whose windows lie within the image (`limit` rows or columns), or the one
+ * position o if the image cuts its window. A window outside of the image counts as one tap.
  */
 static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t pad, int64_t kernel, int64_t limit)
 {

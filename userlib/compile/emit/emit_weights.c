@@ -41,8 +41,8 @@ static int load_records(struct emit *e, const struct node *nd, int64_t tile, int
 }
 
 /*
- * The root in whose storage the node's weights lie if they are not constants, because the host packs them or
- * nests compute them; -1 if they are constants.
+ * Returns the root in whose storage the node's weights lie if they are not constants, because the host packs
+ * them or nests compute them; -1 if they are constants.
  */
 static int weights_root(const struct node *nd)
 {
@@ -59,9 +59,9 @@ static bool packed_here(const struct node *nd)
 }
 
 /*
- * Offset in bytes of the node's weights in their storage: 0 if the host packs them, behind the records if
- * these are computed too, 0 if the weights alone are. Constant weights lie in the constants, behind the
- * node's records there.
+ * Returns the offset in bytes of the node's weights in their storage: 0 if the host packs them, behind the
+ * records if these are computed too, 0 if the weights alone are. Constant weights lie in the constants,
+ * behind the node's records there.
  */
 static int64_t weights_at(const struct node *nd)
 {
@@ -96,22 +96,25 @@ int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n
 	return err ? err : load_weights(m->e, nd, tile, n, addr + n * WEFT_PARAM_BYTES * m->e->s->cc->n);
 }
 
-/* Bytes of the records of one column tile. */
+/* Returns the bytes of the records of one column tile. */
 static int64_t tile_rec_bytes(const struct node_emit *m)
 {
 	return WEFT_PARAM_BYTES * m->e->s->cc->n;
 }
 
 /*
- * For plans with own_recs: scratchpad address of piece k, which is the records of its tiles, then their
- * weights.
+ * Returns the scratchpad address of piece k, which is the records of its tiles, then their weights; for plans
+ * with own_recs.
  */
 static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
 {
 	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + k->before * (m->nd->wt.tile_bytes + tile_rec_bytes(m));
 }
 
-/* For plans with all_weights: scratchpad address of the weights of column tile t, which piece k brings. */
+/*
+ * Returns the scratchpad address of the weights of column tile t, which piece k brings; for plans with
+ * all_weights.
+ */
 int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
@@ -120,8 +123,8 @@ int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int6
 }
 
 /*
- * For plans with all_weights: scratchpad address of the records of column tile t, which piece k brings. They
- * lie before the weights of their piece (own_recs), or all of them at the start of area 0.
+ * Returns the scratchpad address of the records of column tile t, which piece k brings; for plans with
+ * all_weights. They lie before the weights of their piece (own_recs), or all of them at the start of area 0.
  */
 int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {

@@ -43,8 +43,8 @@ struct hazards {
 };
 
 /*
- * An empty history of accesses to scratchpad and arena, or NULL if there is no memory; hazards_free() frees
- * it.
+ * Returns an empty history of accesses to scratchpad and arena, or NULL if there is no memory; hazards_free()
+ * frees it.
  */
 struct hazards *hazards_new(void)
 {
@@ -88,7 +88,7 @@ void hazards_free(struct hazards *h)
 	free(h);
 }
 
-/* The interval at this position of the map, or NULL behind the last. */
+/* Returns the interval at this position of the map, or NULL behind the last. */
 static struct interval *item(const struct map *m, struct at p)
 {
 	return p.c < m->n ? &m->c[p.c]->v[p.i] : NULL;
@@ -382,7 +382,7 @@ static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int 
 	return err;
 }
 
-/* The address behind the last byte of access a's last range. */
+/* Returns the address behind the last byte of access a's last range. */
 static uint64_t end_of(const struct access *a)
 {
 	return a->hi + (a->n - 1) * a->step;
@@ -432,9 +432,9 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 }
 
 /*
- * The counts of loads whose bytes each command touches; a command's range is first_load and n_loads. NULL if
- * some command waits for a load for another reason, which is that it writes what the load reads, or if there
- * are no such loads.
+ * Returns the counts of loads whose bytes each command touches; a command's range is first_load and n_loads.
+ * NULL if some command waits for a load for another reason, which is that it writes what the load reads, or
+ * if there are no such loads.
  */
 const uint32_t *hazards_loads(const struct hazards *h)
 {

@@ -72,7 +72,9 @@ static void order_close(struct order *o)
 	free(o->next);
 }
 
-/* The cycle in which all commands that c waits for have retired; with `others`, loads are left out. */
+/*
+ * Returns the cycle in which all commands that c waits for have retired; with `others`, loads are left out.
+ */
 static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others)
 {
 	uint64_t t = 0;
@@ -134,11 +136,11 @@ static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t
 }
 
 /*
- * The load to begin at cycle t. It is the first that is left, number `first`, if that can begin. Otherwise it
- * is another of the next WINDOW loads that can begin and may go (may_go()), of several the one that is needed
- * first; but only one that is done before the first can begin, or that lets the first still be done
- * COST_LOAD_SPARE cycles before it is needed. If there is none, it is the first. `after` is where the load
- * before it stands at the earliest.
+ * Returns the load to begin at cycle t. It is the first that is left, number `first`, if that can begin.
+ * Otherwise it is another of the next WINDOW loads that can begin and may go (may_go()), of several the one
+ * that is needed first; but only one that is done before the first can begin, or that lets the first still be
+ * done COST_LOAD_SPARE cycles before it is needed. If there is none, it is the first. `after` is where the
+ * load before it stands at the earliest.
  */
 static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
 {

@@ -10,15 +10,15 @@
 #define LOAD_PART      2048    /* bytes */
 #define MAX_LOAD_PARTS 8
 
-/* Scratchpad address, in bytes, of an area of the step. */
+/* Returns the scratchpad address, in bytes, of an area of the step. */
 int64_t emit_area_addr(const struct npu_step *s, int area)
 {
 	return s->area[area].addr;
 }
 
 /*
- * The slot that holds `key` among the first n of c. If one does, *fresh becomes false. Otherwise the slot
- * that is next in turn is given to the key, and *fresh becomes true: the caller must fill it.
+ * Returns the slot that holds `key` among the first n of c. If one does, *fresh becomes false. Otherwise the
+ * slot that is next in turn is given to the key, and *fresh becomes true: the caller must fill it.
  */
 int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 {
@@ -52,8 +52,8 @@ int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct
 }
 
 /*
- * Where box b of view v lies in the scratchpad if the view's storage (its number in the step) is resident as
- * a whole: address and steps in bytes.
+ * Returns where box b of view v lies in the scratchpad if the view's storage (its number in the step) is
+ * resident as a whole: address and steps in bytes.
  */
 struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, const struct box *b)
 {
@@ -66,8 +66,8 @@ struct operand resident_operand(const struct npu_step *s, int storage, const str
 }
 
 /*
- * Where box b of view v lies if it is packed densely into a slot at scratchpad address addr: address and
- * steps in bytes.
+ * Returns where box b of view v lies if it is packed densely into a slot at scratchpad address addr: address
+ * and steps in bytes.
  */
 struct operand slot_operand(int64_t addr, const struct view *v, const struct box *b)
 {

@@ -16,16 +16,16 @@
 /* Commands of one engine, in order, and the first that has not retired. */
 struct engine { struct { uint64_t start, end; int32_t who; } *cmd; uint32_t n, at; };
 
-/* The later of two times. */
+/* Returns the later of two times. */
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
 /*
- * The cycle in which command c began: when the command before it on its unit and all commands that it waits
- * for had retired, but not after its own end. retire[u] are the retirements of the first n[u] commands of
- * each unit.
+ * Returns the cycle in which command c began: when the command before it on its unit and all commands that it
+ * waits for had retired, but not after its own end. retire[u] are the retirements of the first n[u] commands
+ * of each unit.
  */
 static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_UNITS], const uint32_t n[WEFT_N_UNITS])
 {

@@ -74,9 +74,9 @@ struct sim {
 /* ---- what commands do to the scratchpad's regions ---- */
 
 /*
- * How often command c goes through the bytes that it accesses at a port: once for each block of N channels,
- * but once for weights, parameters and DMA. More than COST_MOST_SWEEPS for commands whose order is not
- * modelled (loop nests).
+ * Returns how often command c goes through the bytes that it accesses at a port: once for each block of N
+ * channels, but once for weights, parameters and DMA. More than COST_MOST_SWEEPS for commands whose order is
+ * not modelled (loop nests).
  */
 static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 {
@@ -96,7 +96,7 @@ static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 	return ceil_div(oc, s->n);
 }
 
-/* The address behind the last byte of the access's last range. */
+/* Returns the address behind the last byte of the access's last range. */
 static int64_t last_of(const struct access *a)
 {
 	return (int64_t)(a->hi + (a->n - 1) * a->step);
@@ -114,8 +114,8 @@ static bool walks(const struct sim *s, const struct cmd *c, const struct access 
 }
 
 /*
- * The address at which access a of command c is when `done` of `all` the command's work is done, if it goes
- * through its bytes evenly.
+ * Returns the address at which access a of command c is when `done` of `all` the command's work is done, if
+ * it goes through its bytes evenly.
  */
 static int64_t address_at(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
@@ -215,7 +215,7 @@ static void find_traffic(const struct sim *s, struct unit *u)
 		find_bank_overlap(s, c, &u->traffic);
 }
 
-/* The traffic of unit k's command, or NULL if the unit is idle or its command accesses nothing. */
+/* Returns the traffic of unit k's command, or NULL if the unit is idle or its command accesses nothing. */
 static const struct traffic *traffic_of(const struct sim *s, int k)
 {
 	return s->u[k].busy && s->u[k].traffic.any ? &s->u[k].traffic : NULL;
@@ -224,19 +224,18 @@ static const struct traffic *traffic_of(const struct sim *s, int k)
 /* What a port does with a region's banks. */
 struct bank_use { uint8_t banks, both; };
 
-/* How the accesses at port p of traffic h take a region's banks. */
+/* Returns how the accesses at port p of traffic h take a region's banks. */
 static struct bank_use bank_use_of(const struct traffic *h, int p)
 {
 	return (struct bank_use){ h->banks[p], h->both[p] };
 }
 
 /*
- * Of each cycle of region r, the part (of ONE) that a port with bank use w does not get because of port p
- * of h, whose unit works at this rate (of ONE). If neither takes both banks with one access, all of p's
- * accesses count where one of the two takes turns and the other stays; half of them if both stay in one
- * bank; a quarter if both take turns. If one of them does so with part of its accesses (w.both,
- * h->both[p]), all of p's accesses count but half of those that take one bank and meet one that takes one
- * bank.
+ * Returns the part (of ONE) of each cycle of region r that a port with bank use w does not get because of
+ * port p of h, whose unit works at this rate (of ONE). If neither takes both banks with one access, all of
+ * p's accesses count where one of the two takes turns and the other stays; half of them if both stay in one
+ * bank; a quarter if both take turns. If one of them does so with part of its accesses (w.both, h->both[p]),
+ * all of p's accesses count but half of those that take one bank and meet one that takes one bank.
  */
 static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, uint64_t rate)
 {
@@ -252,8 +251,8 @@ static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, 
 }
 
 /*
- * The regions, as bits, that any of the ports in `before` accesses; before[u] has a bit for each port of unit
- * u.
+ * Returns the regions, as bits, that any of the ports in `before` accesses; before[u] has a bit for each port
+ * of unit u.
  */
 static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 {
@@ -269,8 +268,8 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 }
 
 /*
- * Of each cycle of region r, the part (of ONE) that the ports in `before` together take from a port with
- * bank use w; before[u] has a bit for each port of unit u. Each port counts at its unit's rate, but the
+ * Returns the part (of ONE) of each cycle of region r that the ports in `before` together take from a port
+ * with bank use w; before[u] has a bit for each port of unit u. Each port counts at its unit's rate, but the
  * array's input at full speed while s->asks is set.
  */
 static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uint8_t before[WEFT_N_UNITS])
@@ -287,10 +286,10 @@ static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uin
 }
 
 /*
- * Cycles, in units of 1/ONE, that an access of unit k's port p takes in region r if the ports in `before`
- * are served first: ONE if they take nothing there. Accesses that need both banks and those that need one
- * wait for each other's ends, so their times are added, not the parts lost. An access of the array that
- * stays in one bank counts as one of both. At least COST_LEAST_RATE of the cycles is always left.
+ * Returns the cycles, in units of 1/ONE, that an access of unit k's port p takes in region r if the ports in
+ * `before` are served first: ONE if they take nothing there. Accesses that need both banks and those that
+ * need one wait for each other's ends, so their times are added, not the parts lost. An access of the array
+ * that stays in one bank counts as one of both. At least COST_LEAST_RATE of the cycles is always left.
  */
 static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint8_t before[WEFT_N_UNITS])
 {
@@ -314,8 +313,8 @@ static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint
 }
 
 /*
- * How much longer, in 1/ONE of a cycle for each cycle of work, unit k takes because the ports in `before` are
- * served before its port p; 0 if they share no region.
+ * Returns how much longer, in 1/ONE of a cycle for each cycle of work, unit k takes because the ports in
+ * `before` are served before its port p; 0 if they share no region.
  */
 static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
@@ -331,9 +330,9 @@ static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WE
 }
 
 /*
- * How much longer, in 1/ONE of a cycle for each cycle of work, the array takes because of port p, of which it
- * needs a word in every cycle and stalls without one. Its own rows come in bursts, during which it stalls;
- * the vector engine's writes go on meanwhile.
+ * Returns how much longer, in 1/ONE of a cycle for each cycle of work, the array takes because of port p, of
+ * which it needs a word in every cycle and stalls without one. Its own rows come in bursts, during which it
+ * stalls; the vector engine's writes go on meanwhile.
  */
 static uint64_t array_delay(const struct sim *s, int p)
 {
@@ -354,8 +353,9 @@ static uint64_t array_delay(const struct sim *s, int p)
 }
 
 /*
- * Cycles, in 1/ONE for each cycle of work, in which unit k's parameters come through port p if the ports in
- * `before` are served first; each read gets its turn in the end. 0 means that nothing delays them.
+ * Returns the cycles, in 1/ONE for each cycle of work, in which unit k's parameters come through port p if
+ * the ports in `before` are served first; each read gets its turn in the end. 0 means that nothing delays
+ * them.
  */
 static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
@@ -374,7 +374,7 @@ static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WE
 	return sum;
 }
 
-/* Part of each cycle of work (of ONE) that a unit's own port q takes from its port p. */
+/* Returns the part of each cycle of work (of ONE) that a unit's own port q takes from its port p. */
 static uint64_t shared(const struct traffic *h, int p, int q)
 {
 	uint64_t sum = 0;
@@ -389,9 +389,9 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 #define ALL    ((1 << N_PORTS) - 1)
 
 /*
- * Cycles, in 1/ONE, that the array takes for each cycle of undisturbed work: what delays its input and its
- * weights, and its own records if its input takes both banks. The records come while it works on the tile
- * before, so if their fetch takes longer than all this, it alone counts.
+ * Returns the cycles, in 1/ONE, that the array takes for each cycle of undisturbed work: what delays its
+ * input and its weights, and its own records if its input takes both banks. The records come while it works
+ * on the tile before, so if their fetch takes longer than all this, it alone counts.
  */
 static uint64_t array_time(const struct sim *s)
 {
@@ -405,9 +405,9 @@ static uint64_t array_time(const struct sim *s)
 }
 
 /*
- * Part of each cycle of work (of ONE) that the vector engine's writes take from its reads in regions that
- * both use: what shared() says, or if it reads from one bank and writes to one bank, the part bank_overlap
- * of the writes.
+ * Returns the part of each cycle of work (of ONE) that the vector engine's writes take from its reads in
+ * regions that both use: what shared() says, or if it reads from one bank and writes to one bank, the part
+ * bank_overlap of the writes.
  */
 static uint64_t own_writes(const struct traffic *h)
 {
@@ -421,9 +421,9 @@ static uint64_t own_writes(const struct traffic *h)
 }
 
 /*
- * Cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work: what the array's
- * accesses and its own writes and fetches delay its reads of input and second operand. Weights and records
- * come while it works, so if their fetch takes longer than all this, it alone counts.
+ * Returns the cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work: what the
+ * array's accesses and its own writes and fetches delay its reads of input and second operand. Weights and
+ * records come while it works, so if their fetch takes longer than all this, it alone counts.
  */
 static uint64_t engine_time(const struct sim *s)
 {
@@ -437,9 +437,9 @@ static uint64_t engine_time(const struct sim *s)
 }
 
 /*
- * The rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: the array goes
- * before the vector engine, this before loads, these before stores. ONE if the unit is idle or its command
- * accesses nothing.
+ * Returns the rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: the array
+ * goes before the vector engine, this before loads, these before stores. ONE if the unit is idle or its
+ * command accesses nothing.
  */
 static uint64_t scratchpad_rate(const struct sim *s, int k)
 {
@@ -467,16 +467,16 @@ static bool waits(const struct sim *s, const struct cmd *c)
 	return false;
 }
 
-/* How many 64-bit words the stream's k-th command has. */
+/* Returns how many 64-bit words the stream's k-th command has. */
 static uint64_t words_of(const struct sim *s, uint32_t k)
 {
 	return weft_cmd_info((unsigned)s->c->p[s->order[k]].c.h.op)->n_words;
 }
 
 /*
- * Cycles until the memory has answered everything that was asked for before cycle `at`: its latency, the load
- * that is under way and the loads in the queue that wait for nothing (of the last one what it can have asked
- * for by then), up to what may be queued.
+ * Returns the cycles until the memory has answered everything that was asked for before cycle `at`: its
+ * latency, the load that is under way and the loads in the queue that wait for nothing (of the last one what
+ * it can have asked for by then), up to what may be queued.
  */
 static uint64_t backlog(const struct sim *s, uint64_t at)
 {
@@ -611,8 +611,8 @@ static void start_heads(struct sim *s)
 }
 
 /*
- * How many rows a cycle (of ONE, at most ONE) unit k's command hands to the post unit at full speed; 0 if the
- * unit is idle.
+ * Returns how many rows a cycle (of ONE, at most ONE) unit k's command hands to the post unit at full speed;
+ * 0 if the unit is idle.
  */
 static uint64_t rows_rate(const struct sim *s, int k)
 {
@@ -626,8 +626,8 @@ static uint64_t rows_rate(const struct sim *s, int k)
 }
 
 /*
- * The rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its rows.
- * The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
+ * Returns the rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its
+ * rows. The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
  * (COST_POST_SHARE, with an addend COST_POST_SHARE_ADD). The vector engine waits where its rows meet the
  * array's, which come at the rate found for the array; a pooling command, if the stream's order is known,
  * only where both together are more than a row a cycle, since it reads on meanwhile.
@@ -650,8 +650,8 @@ static uint64_t post_rate(const struct sim *s, int k)
 }
 
 /*
- * The rate (of ONE) of unit k, array or vector engine: what its operands or what its rows allow, whichever is
- * less. ONE if it is idle.
+ * Returns the rate (of ONE) of unit k, array or vector engine: what its operands or what its rows allow,
+ * whichever is less. ONE if it is idle.
  */
 static uint64_t engine_rate(const struct sim *s, int k)
 {
@@ -700,15 +700,15 @@ static void find_rates(struct sim *s)
 
 /* ---- time ---- */
 
-/* The lesser of two spans of time, of which 0 means that there is none. */
+/* Returns the lesser of two spans of time, of which 0 means that there is none. */
 static uint64_t sooner(uint64_t dt, uint64_t d)
 {
 	return d && (!dt || d < dt) ? d : dt;
 }
 
 /*
- * Cycles until something changes: a command is decoded, ends or comes to another region, or a command
- * retires. 0 if nothing is under way.
+ * Returns the cycles until something changes: a command is decoded, ends or comes to another region, or a
+ * command retires. 0 if nothing is under way.
  */
 static uint64_t next_event(const struct sim *s)
 {
@@ -724,7 +724,7 @@ static uint64_t next_event(const struct sim *s)
 	return dt;
 }
 
-/* Cycles from the end of command c's work to its retirement, the memory's latency included. */
+/* Returns the cycles from the end of command c's work to its retirement, the memory's latency included. */
 static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 {
 	bool dma = c->unit == WEFT_UNIT_LD || c->unit == WEFT_UNIT_ST;

@@ -278,7 +278,10 @@ static void check_op(struct io *io, const weft_program *p, const struct weft_pop
 			io_fail(io, "an operator is done in no step");
 }
 
-/* Distance from the first of n things (n at least 1) to the last, where neighbours are `step` apart. */
+/*
+ * Returns the distance from the first of n things (n at least 1) to the last, where neighbours are `step`
+ * apart.
+ */
 static uint64_t reach(uint64_t n, uint64_t step)
 {
 	return (n - 1) * step;
@@ -303,7 +306,7 @@ static void check_rec(struct io *io, const weft_program *p, const struct weft_pr
 		io_fail(io, "a record names more elements than its tensor has");
 }
 
-/* The NPU step of this number; NULL: there is none. */
+/* Returns the NPU step of this number; NULL: there is none. */
 static const struct weft_step *npu_step(const weft_program *p, int32_t step)
 {
 	return step >= 0 && step < p->n_steps && p->steps[step].kind == WEFT_STEP_NPU ? &p->steps[step] : NULL;

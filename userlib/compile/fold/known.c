@@ -12,7 +12,7 @@
 
 #include "fold.h"
 
-/* The low bits of a sum as a signed number of the sum's type, int32 or int48: sums wrap. */
+/* Returns the low bits of a sum as a signed number of the sum's type, int32 or int48: sums wrap. */
 static int64_t wrap(uint64_t v, weft_dtype t)
 {
 	int n = t == WEFT_INT32 ? 32 : 48;

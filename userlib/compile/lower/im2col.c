@@ -58,8 +58,9 @@ static void edges(const struct node *nd, int64_t *left, int64_t *right)
 }
 
 /*
- * Cycles of this convolution without copies, and in *with those with its windows copied side by side: the array's own,
- * or that of the copies and the results, which pass the post unit a row a cycle, if that is more.
+ * Returns the cycles of this convolution without copies, and in *with those with its windows copied side by
+ * side: the array's own, or that of the copies and the results, which pass the post unit a row a cycle, if
+ * that is more.
  */
 static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t *with)
 {
@@ -91,7 +92,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	       20 * after < 17 * before;
 }
 
-/* Cycles of a convolution if cc_im2col() does what it would with it. */
+/* Returns the cycles of a convolution if cc_im2col() does what it would with it. */
 int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd)
 {
 	int64_t with, without = cycles(cc, nd, &with);

@@ -125,8 +125,8 @@ struct graph {
 };
 
 /*
- * The vertex of operator op in the graph of dependences: its node's number if a node computes it, else a
- * number of its own behind all nodes. A CONCAT has its own, since several nodes copy its operands.
+ * Returns the vertex of operator op in the graph of dependences: its node's number if a node computes it,
+ * else a number of its own behind all nodes. A CONCAT has its own, since several nodes copy its operands.
  */
 static int vertex(const struct cc *cc, int op)
 {
@@ -287,7 +287,7 @@ static int pop(struct heap *h)
 	return top;
 }
 
-/* Where vertex v runs: 0 nowhere (it is an alias or constant), 1 on the device, 2 on the host. */
+/* Returns where vertex v runs: 0 nowhere (it is an alias or constant), 1 on the device, 2 on the host. */
 static int class_of(const struct cc *cc, int v)
 {
 	if (v < cc->n_nodes)

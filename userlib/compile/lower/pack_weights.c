@@ -20,8 +20,8 @@
 #define E4M3_ONE 0x38          /* float8 E4M3: 1 */
 
 /*
- * Bytes that the node's weights take before packing, one byte for each weight: those of the constant tensor,
- * or a window of ones for each channel (WEIGHTS_ONE).
+ * Returns the bytes that the node's weights take before packing, one byte for each weight: those of the
+ * constant tensor, or a window of ones for each channel (WEIGHTS_ONE).
  */
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 {
@@ -69,7 +69,10 @@ static void measure(const struct cc *cc, struct node *nd)
 	nd->wt.rec_bytes = nd->wt.n_tiles * WEFT_PARAM_BYTES * cc->n;
 }
 
-/* The multiplier of the RESCALE behind the node for output channel c; one value may serve all channels. */
+/*
+ * Returns the multiplier of the RESCALE behind the node for output channel c; one value may serve all
+ * channels.
+ */
 static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	const weft_tensor *t = &cc->g->tensors[nd->post.scale_mul].t;
@@ -79,8 +82,8 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 }
 
 /*
- * The fp16 bits of the bias of output channel c of a float8 node. Without biases it is -0, which when added
- * leaves every value as it is, -0 included.
+ * Returns the fp16 bits of the bias of output channel c of a float8 node. Without biases it is -0, which when
+ * added leaves every value as it is, -0 included.
  */
 static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c)
 {
@@ -89,7 +92,10 @@ static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c
 	return b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
 }
 
-/* The integer bias of output channel c; one value may serve all channels. 0 if the node has no biases. */
+/*
+ * Returns the integer bias of output channel c; one value may serve all channels. 0 if the node has no
+ * biases.
+ */
 static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	if (nd->wt.bias < 0)
@@ -100,9 +106,10 @@ static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 }
 
 /*
- * The parameter record of output channel c: the bias, and for scaled sums multiplier and shift; in a float8
- * node or with raw sums the bias alone. Channels of a pixel group repeat those of its first pixel. Channels
- * beyond the last one, which only fill the last tile, get a record that is merely legal (shift 2, else 0).
+ * Returns the parameter record of output channel c: the bias, and for scaled sums multiplier and shift; in a
+ * float8 node or with raw sums the bias alone. Channels of a pixel group repeat those of its first pixel.
+ * Channels beyond the last one, which only fill the last tile, get a record that is merely legal (shift 2,
+ * else 0).
  */
 static struct weft_param param(const struct cc *cc, const struct node *nd, int64_t c)
 {

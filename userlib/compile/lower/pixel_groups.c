@@ -43,13 +43,13 @@ static bool shape_fits(const struct node *nd)
 	       nd->dbg.dim[2] == nd->y.dim[2] && nd->dbg.dim[3] == nd->y.dim[3] && (!nd->add || dense_pixels(&nd->r));
 }
 
-/* Column tiles of the convolution if p pixels are taken as one. */
+/* Returns the number of column tiles of the convolution if p pixels are taken as one. */
 static int64_t tiles(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	return ceil_div(p * nd->y.dim[3], cc->n);
 }
 
-/* Words of N elements that one tile takes for one window if p pixels are taken as one. */
+/* Returns how many words of N elements one tile takes for one window if p pixels are taken as one. */
 static int64_t words(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	int64_t run = (nd->win.kw + (p - 1) * nd->win.sx) * nd->x.dim[3];
@@ -57,34 +57,40 @@ static int64_t words(const struct cc *cc, const struct node *nd, int64_t p)
 	return nd->win.kh * ceil_div(run, cc->n);
 }
 
-/* Pixels of one image of the result if p of them are taken as one. */
+/* Returns how many pixels one image of the result has if p of them, which divide it, are taken as one. */
 static int64_t pixels(const struct node *nd, int64_t p)
 {
 	return nd->y.dim[1] * nd->y.dim[2] / p;
 }
 
-/* Cycles of the post unit if p pixels are taken as one: rows with a second addend pass it four times. */
+/*
+ * Returns the cycles of the post unit if p pixels are taken as one: rows with a second addend pass it four
+ * times.
+ */
 static int64_t post(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	return (nd->add ? 4 : 1) * tiles(cc, nd, p) * pixels(nd, p);
 }
 
-/* Cycles that the convolution takes if p pixels are taken as one: the array's, or those of the post unit if they are more. */
+/*
+ * Returns the cycles that the convolution takes if p pixels are taken as one: the array's, or those of the
+ * post unit if they are more.
+ */
 static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	return max64(tiles(cc, nd, p) * ceil_div(pixels(nd, p), cc->n) * words(cc, nd, p) * cc->n, post(cc, nd, p));
 }
 
-/* Bytes of the convolution's weights and records if p pixels are taken as one. */
+/* Returns the bytes of the convolution's weights and records if p pixels are taken as one. */
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	return tiles(cc, nd, p) * cc->n * (words(cc, nd, p) * cc->n + WEFT_PARAM_BYTES);
 }
 
 /*
- * How many rows of the result must become one so that p pixels divide it: 1; more only for a 1x1 convolution of small
- * tensors, which does not care where a row ends. 0: no number of rows does. Large tensors keep their rows, by which
- * they run in stripes.
+ * Returns how many rows of the result must become one so that p pixels divide it: 1; more only for a 1x1
+ * convolution of small tensors, which does not care where a row ends. 0: no number of rows does. Large
+ * tensors keep their rows, by which they run in stripes.
  */
 static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 {
@@ -120,9 +126,9 @@ static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * How many pixels side by side should be taken as one: the number for which the convolution takes the fewest cycles,
- * among those that may be (may_group()). 1 if that saves less than 15 %, which is not worth another order (not
- * measured).
+ * Returns how many pixels side by side should be taken as one: the number for which the convolution takes the
+ * fewest cycles, among those that may be (may_group()). 1 if that saves less than 15 %, which is not worth
+ * another order (not measured).
  */
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 {

@@ -9,7 +9,10 @@
 #define MAX_COUNT 65535        /* what a command counts in one dimension */
 #define MAX_WORK  (1 << 24)    /* elements of one command; the verifier bounds them */
 
-/* Bytes of memory that an element of this type of the command alu takes: 1, 2 or 4, and 8 for int48. */
+/*
+ * Returns the bytes of memory that an element of this type of the command alu takes: 1, 2 or 4, and 8 for
+ * int48.
+ */
 int64_t alu_bytes(int type)
 {
 	switch (type) {
@@ -27,9 +30,9 @@ int64_t alu_bytes(int type)
 }
 
 /*
- * How many entries of operand k (NEST_A ...) an index of the nest can reach: idx_last + 1 in the table b of a
- * look-up and in the result of a scatter, one more in the table of an interpolation. 1 for all other
- * operands, which no index addresses.
+ * Returns how many entries of operand k (NEST_A ...) an index of the nest can reach: idx_last + 1 in the
+ * table b of a look-up and in the result of a scatter, one more in the table of an interpolation. 1 for all
+ * other operands, which no index addresses.
  */
 int64_t nest_entries(const struct loop_nest *s, int k)
 {
@@ -142,16 +145,16 @@ void nest_simplify(struct loop_nest *s)
 		split_long(s, i);
 }
 
-/* Bytes by which one step along dimension d moves in operand o, whatever the direction. */
+/* Returns the bytes by which one step along dimension d moves in operand o, whatever the direction. */
 static int64_t reach(const struct nest_operand *o, int d)
 {
 	return o->step[d] < 0 ? -o->step[d] : o->step[d];
 }
 
 /*
- * Bytes that operand k (NEST_A ...) of a piece with sizes n takes when its elements are packed, rounded up to
- * a multiple of `align`. Dimensions along which the operand does not move do not count. 0 for an operand that
- * is a number.
+ * Returns the bytes that operand k (NEST_A ...) of a piece with sizes n takes when its elements are packed,
+ * rounded up to a multiple of `align`. Dimensions along which the operand does not move do not count. 0 for
+ * an operand that is a number.
  */
 int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align)
 {
@@ -167,8 +170,8 @@ int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST
 }
 
 /*
- * Sum of nest_packed_bytes() of a piece with sizes n over the operands in the mask `packed` (bit k for
- * operand k).
+ * Returns the sum of nest_packed_bytes() of a piece with sizes n over the operands in the mask `packed` (bit
+ * k for operand k).
  */
 static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *n, int64_t align)
 {
@@ -181,8 +184,9 @@ static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *
 }
 
 /*
- * The shortest distance in bytes that a step along dimension d moves any operand in memory among those in the
- * mask `packed`. 0 if none of them moves along d, so that cutting d would make no operand smaller.
+ * Returns the shortest distance in bytes that a step along dimension d moves any operand in memory among
+ * those in the mask `packed`. 0 if none of them moves along d, so that cutting d would make no operand
+ * smaller.
  */
 static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 {

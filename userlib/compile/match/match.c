@@ -47,8 +47,8 @@ bool npu_int(const struct cc *cc, weft_dtype t)
 }
 
 /*
- * The number of the operator that computes tensor t if its opcode is op and its arguments are constant; else
- * -1.
+ * Returns the number of the operator that computes tensor t if its opcode is op and its arguments are
+ * constant; else -1.
  */
 int made_by(const struct cc *cc, int t, weft_opcode op)
 {
@@ -74,8 +74,8 @@ bool read_only_by(const struct cc *cc, int t, int i)
 }
 
 /*
- * The number of the operator that alone reads tensor t (perhaps as several operands) if its opcode is op and
- * its arguments are constant, and t is no output of the graph; else -1.
+ * Returns the number of the operator that alone reads tensor t (perhaps as several operands) if its opcode is
+ * op and its arguments are constant, and t is no output of the graph; else -1.
  */
 int only_reader(const struct cc *cc, int t, weft_opcode op)
 {
@@ -85,7 +85,7 @@ int only_reader(const struct cc *cc, int t, weft_opcode op)
 	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) && read_only_by(cc, t, i) ? i : -1;
 }
 
-/* Element i of a constant tensor of multipliers, which are int16 or int32. */
+/* Returns element i of a constant tensor of multipliers, which are int16 or int32. */
 static int32_t mul_at(const weft_tensor *t, int64_t i)
 {
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[i] : ((const int32_t *)t->data)[i];
@@ -257,8 +257,8 @@ static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 }
 
 /*
- * The view by which a node reads tensor *t. If a SLICE makes *t and its operand can be read in place, that is
- * a view of the operand, and *t becomes the operand.
+ * Returns the view by which a node reads tensor *t. If a SLICE makes *t and its operand can be read in place,
+ * that is a view of the operand, and *t becomes the operand.
  */
 static struct view input_view(const struct cc *cc, int *t)
 {
@@ -528,8 +528,8 @@ static int match_islands(struct cc *cc)
 }
 
 /*
- * The tensor that operator i needs as its operand k: of a CONCAT that match_concat() will take, and whose operand a
- * SLICE makes that can be read in place, the SLICE's operand; else the operand.
+ * Returns the tensor that operator i needs as its operand k: of a CONCAT that match_concat() will take, and
+ * whose operand a SLICE makes that can be read in place, the SLICE's operand; else the operand.
  */
 static int read_in_place(const struct cc *cc, int i, int k)
 {

@@ -76,8 +76,8 @@ static void claim_side(struct cc *cc, const struct side *s, int add, const struc
 }
 
 /*
- * How many products one sum of this node has: kernel area times input channels for NODE_CONV, 1 for other
- * kinds; -1 if `node` is negative, meaning that there is no node.
+ * Returns how many products one sum of this node has: kernel area times input channels for NODE_CONV, 1 for
+ * other kinds; -1 if `node` is negative, meaning that there is no node.
  */
 int64_t conv_depth(const struct cc *cc, int node)
 {
@@ -88,10 +88,10 @@ int64_t conv_depth(const struct cc *cc, int node)
 }
 
 /*
- * The number of the node of a convolution that operator `add` can join, or -1. It must be on the array, make
- * this operand s of the sum as its last result, have no second operand yet, write scaled results and not be
- * one of several nodes of its operator; and nothing but this operand's RESCALEs and the addition may read its
- * result. With the option no_fuse there is none.
+ * Returns the number of the node of a convolution that operator `add` can join, or -1. It must be on the
+ * array, make this operand s of the sum as its last result, have no second operand yet, write scaled results
+ * and not be one of several nodes of its operator; and nothing but this operand's RESCALEs and the addition
+ * may read its result. With the option no_fuse there is none.
  */
 static int conv_before(const struct cc *cc, const struct side *s, int add)
 {
@@ -162,11 +162,11 @@ static int read_sum(struct cc *cc, int i, struct sum *m)
 }
 
 /*
- * The number of the convolution's node behind which the sum can run (conv_before()), or -1. It is -1 also
- * if both operands are the same tensor or the second one is repeated over pixels. If both operands of an
- * ADD come from convolutions, it is the one with more products in a sum, since it hides the addition
- * better; with equally many the first. If it makes the second operand, the operands of *m are exchanged. Of
- * a SUB only the first operand counts.
+ * Returns the number of the convolution's node behind which the sum can run (conv_before()), or -1. It is -1
+ * also if both operands are the same tensor or the second one is repeated over pixels. If both operands of an
+ * ADD come from convolutions, it is the one with more products in a sum, since it hides the addition better;
+ * with equally many the first. If it makes the second operand, the operands of *m are exchanged. Of a SUB
+ * only the first operand counts.
  */
 static int choose_conv(const struct cc *cc, int i, struct sum *m)
 {

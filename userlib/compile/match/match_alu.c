@@ -15,9 +15,9 @@
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
 
 /*
- * The type by which the command alu names elements of graph type t, or -1 if it has none. Types that are only
- * moved, such as floats, go as integers of their size. is_unsigned chooses the unsigned one of two where t
- * does not say.
+ * Returns the type by which the command alu names elements of graph type t, or -1 if it has none. Types that
+ * are only moved, such as floats, go as integers of their size. is_unsigned chooses the unsigned one of two
+ * where t does not say.
  */
 int alu_type(weft_dtype t, bool is_unsigned)
 {
@@ -49,8 +49,8 @@ int alu_type(weft_dtype t, bool is_unsigned)
 }
 
 /*
- * All of tensor t as an operand of a nest, at its place in its root's storage; the caller sets the steps. The
- * type is -1 if the command has none for it.
+ * Returns all of tensor t as an operand of a nest, at its place in its root's storage; the caller sets the
+ * steps. The type is -1 if the command has none for it.
  */
 struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 {
@@ -66,10 +66,10 @@ static bool one_reader(const struct cc *cc, int t)
 }
 
 /*
- * The number of the SLICE, TRANSPOSE or REVERSE that makes tensor t and through which readers of t can read
- * its operand, or -1 if there is none. It must be in no node and have constant arguments, and its operand
- * must have a view. A transposed or reversed tensor that several operators read is worth a copy, so it is not
- * read through.
+ * Returns the number of the SLICE, TRANSPOSE or REVERSE that makes tensor t and through which readers of t
+ * can read its operand, or -1 if there is none. It must be in no node and have constant arguments, and its
+ * operand must have a view. A transposed or reversed tensor that several operators read is worth a copy, so
+ * it is not read through.
  */
 static int seen_through(const struct cc *cc, int t)
 {
@@ -89,10 +89,10 @@ static int seen_through(const struct cc *cc, int t)
 }
 
 /*
- * Tensor t as an operand of a nest, with the step in bytes of each of t's dimensions in stride[]. If a SLICE,
- * TRANSPOSE or REVERSE that is in no node makes t, the operand is its operand, read accordingly, and so on
- * upwards; else it is t itself. The steps are not yet in the operand: the caller puts them at the nest's
- * dimensions.
+ * Returns tensor t as an operand of a nest, with the step in bytes of each of t's dimensions in stride[]. If
+ * a SLICE, TRANSPOSE or REVERSE that is in no node makes t, the operand is its operand, read accordingly, and
+ * so on upwards; else it is t itself. The steps are not yet in the operand: the caller puts them at the
+ * nest's dimensions.
  */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
 {
@@ -120,15 +120,15 @@ struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int6
 	return v;
 }
 
-/* The number v as an operand of a nest. */
+/* Returns the number v as an operand of a nest. */
 struct nest_operand nest_number(int32_t v)
 {
 	return (struct nest_operand){ .root = -1, .t = -1, .imm = v };
 }
 
 /*
- * A storage that a stage has added as an operand of a nest, from its start, with elements of this type of the
- * command; the caller sets the steps.
+ * Returns a storage that a stage has added as an operand of a nest, from its start, with elements of this
+ * type of the command; the caller sets the steps.
  */
 struct nest_operand nest_storage(int root, int type)
 {
@@ -176,8 +176,8 @@ static bool one_number(const struct cc *cc, int t, int32_t *v)
 }
 
 /*
- * Tensor t as an operand over the `rank` dimensions of a result: t's dimensions are aligned with the last
- * ones, and those of one element are repeated (step 0).
+ * Returns tensor t as an operand over the `rank` dimensions of a result: t's dimensions are aligned with the
+ * last ones, and those of one element are repeated (step 0).
  */
 static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
@@ -209,8 +209,8 @@ static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 }
 
 /*
- * Tensor t as an operand over the `rank` dimensions of a result. If is_unsigned is false and t is the int32
- * form of an int8 or int16 tensor, that tensor is read instead, with its zero point.
+ * Returns tensor t as an operand over the `rank` dimensions of a result. If is_unsigned is false and t is the
+ * int32 form of an int8 or int16 tensor, that tensor is read instead, with its zero point.
  */
 static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
@@ -223,8 +223,8 @@ static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_
 }
 
 /*
- * The second operand of a nest from tensor t: its value if it is a constant of one element of int8, int16,
- * int32 or bool, else number() of t over the `rank` dimensions of the result.
+ * Returns the second operand of a nest from tensor t: its value if it is a constant of one element of int8,
+ * int16, int32 or bool, else number() of t over the `rank` dimensions of the result.
  */
 static struct nest_operand second(const struct cc *cc, int t, int rank)
 {
@@ -272,8 +272,8 @@ int nest_const(struct cc *cc, const void *data, int64_t bytes)
 }
 
 /*
- * How many elements of its result the nest writes. Dimensions along which the result does not move do not
- * count; a scatter counts all entries that it may write.
+ * Returns how many elements of its result the nest writes. Dimensions along which the result does not move do
+ * not count; a scatter counts all entries that it may write.
  */
 static int64_t elements(const struct loop_nest *s)
 {
@@ -342,8 +342,9 @@ static void limits_of(struct loop_nest *s)
 }
 
 /*
- * The nest y = func(a, b) of operator i over its result, with both operands broadcast. The shift of MUL and
- * the rounding of ARITHMETIC_RIGHT_SHIFT are set as well. is_unsigned: the first operand is read as unsigned.
+ * Returns the nest y = func(a, b) of operator i over its result, with both operands broadcast. The shift of
+ * MUL and the rounding of ARITHMETIC_RIGHT_SHIFT are set as well. is_unsigned: the first operand is read as
+ * unsigned.
  */
 static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
@@ -448,8 +449,9 @@ static int select(struct cc *cc, int i)
 }
 
 /*
- * Multiplier or shift tensor t of a RESCALE as an operand of a nest with `rank` dimensions: a number if it
- * has one element and is constant; if it has several elements, they go along the last dimension.
+ * Returns multiplier or shift tensor t of a RESCALE as an operand of a nest with `rank` dimensions: a number
+ * if it has one element and is constant; if it has several elements, they go along the last dimension, else
+ * the same one is read everywhere.
  */
 static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 {
@@ -648,9 +650,9 @@ static int rescale(struct cc *cc, int i, int last)
 }
 
 /*
- * If operator i is a CLAMP, the number of the RESCALE in front of it that one nest can compute together with
- * it: no node has it, it is not forbidden and not better left to the host (alu_at_edge()), i alone reads it,
- * its result is signed and its operand of a type that the command has. Otherwise -1.
+ * Returns the number of the RESCALE in front of operator i, if that is a CLAMP, that one nest can compute
+ * together with it: no node has it, it is not forbidden and not better left to the host (alu_at_edge()), i
+ * alone reads it, its result is signed and its operand of a type that the command has. Otherwise -1.
  */
 static int rescale_before(const struct cc *cc, int i)
 {

@@ -28,8 +28,8 @@
 #define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
 /*
- * Which value of the node's window is too large for the fields of a command, as a constant text for people:
- * kernel above 4095, stride or dilation above 8192, padding above or to the left above 16384 or below
+ * Returns which value of the node's window is too large for the fields of a command, as a constant text for
+ * people: kernel above 4095, stride or dilation above 8192, padding above or to the left above 16384 or below
  * -16384. NULL if all fit.
  */
 const char *conv_limit(const struct node *nd)
@@ -250,8 +250,9 @@ static void precede(struct cc *cc, struct node *nd)
 }
 
 /*
- * Why the array does not take the float8 operands of operator i, for people; NULL if it does. Both must be
- * float8 that the configuration has, biases constant, and weights constant unless the alu can lay them out.
+ * Returns why the array does not take the float8 operands of operator i, for people, or NULL if it does. Both
+ * must be float8 that the configuration has, biases constant, and weights constant unless the alu can lay
+ * them out.
  */
 static const char *bad_floats(const struct cc *cc, int i)
 {
@@ -265,8 +266,8 @@ static const char *bad_floats(const struct cc *cc, int i)
 }
 
 /*
- * Why the array does not take a product of integers whose first operand has type x, as a constant text for
- * people: int16 in a configuration without it, or a type (of either operand) that no array takes.
+ * Returns why the array does not take a product of integers whose first operand has type x, as a constant
+ * text for people: int16 in a configuration without it, or a type (of either operand) that no array takes.
  */
 static const char *no_mode(const struct cc *cc, weft_dtype x)
 {
@@ -275,9 +276,9 @@ static const char *no_mode(const struct cc *cc, weft_dtype x)
 }
 
 /*
- * Why the array does not take the operands of operator i, for people; NULL if it does. Integers must be int8
- * or int16 by int8 or int4; weights and biases must be constant unless the configuration has the alu and raw
- * sums. If the first operand is float8, bad_floats() judges.
+ * Returns why the array does not take the operands of operator i, for people, or NULL if it does. Integers
+ * must be int8 or int16 by int8 or int4; weights and biases must be constant unless the configuration has the
+ * alu and raw sums. If the first operand is float8, bad_floats() judges.
  */
 static const char *bad_types(const struct cc *cc, int i)
 {
@@ -331,8 +332,8 @@ static const char *note_float(const struct cc *cc, int i, struct node *s, int lo
 }
 
 /*
- * Where dense weights [oc][ky][kx][ic] of a kernel with kh rows, kw columns and ic channels lie: steps in
- * elements.
+ * Returns where dense weights [oc][ky][kx][ic] of a kernel with kh rows, kw columns and ic channels lie:
+ * steps in elements.
  */
 static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 {
@@ -406,11 +407,11 @@ int match_conv(struct cc *cc, int i)
 struct phase { int64_t first, taps, pad; };
 
 /*
- * Along one axis of a TRANSPOSE_CONV2D: which kernel taps make the results at place, place + stride, ... (0
- * <= place < stride). The result's `first` is the lowest of them (each next one is `stride` farther),
+ * Returns which kernel taps make, along one axis of a TRANSPOSE_CONV2D, the results at place, place + stride,
+ * ... (0 <= place < stride). The result's `first` is the lowest of them (each next one is `stride` farther),
  * `taps` their number, and `pad` the padding that the convolution that makes these results sees in front of
- * the input, perhaps negative. `kernel` is the number of taps along the axis, out_pad the operator's
- * padding there. If no tap makes them, taps and pad are 0.
+ * the input, perhaps negative. `kernel` is the number of taps along the axis, out_pad the operator's padding
+ * there. If no tap makes them, taps and pad are 0.
  */
 static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int64_t out_pad)
 {
@@ -432,9 +433,9 @@ static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_
 }
 
 /*
- * The shape of the convolution that makes the results of one phase along each axis: shape s with the kernel,
- * padding and weights (in reversed order) of these taps. If a phase has no taps, the shape is 1x1 without
- * weights, since there the result is only the bias.
+ * Returns the shape of the convolution that makes the results of one phase along each axis: shape s with the
+ * kernel, padding and weights (in reversed order) of these taps. If a phase has no taps, the shape is 1x1
+ * without weights, since there the result is only the bias.
  */
 static struct node phase_shape(const struct node *s, const struct phase *y, const struct phase *x, const struct weft_attr_conv *a)
 {
@@ -601,8 +602,8 @@ static int join_depth(struct cc *cc, int i)
 }
 
 /*
- * The shape of the two-dimensional convolution that CONV3D i becomes once its depth's taps are channels:
- * kind, kernel, strides, dilation and padding along y and x, zero points, and where the weights lie
+ * Returns the shape of the two-dimensional convolution that CONV3D i becomes once its depth's taps are
+ * channels: kind, kernel, strides, dilation and padding along y and x, zero points, and where the weights lie
  * (wt.wv). conv.part is set, since its input is made by nests.
  */
 static struct node conv3d_shape(const struct cc *cc, int i)
@@ -661,8 +662,8 @@ int match_conv3d(struct cc *cc, int i)
 /* ---- MATMUL ---- */
 
 /*
- * The n-th matrix of a view of a rank 3 tensor as a view of one row of pixels: each row of the matrix is a
- * pixel, its columns are the channels.
+ * Returns the n-th matrix of a view of a rank 3 tensor as a view of one row of pixels: each row of the matrix
+ * is a pixel, its columns are the channels.
  */
 static struct view matrix(const struct view *v, int64_t n)
 {

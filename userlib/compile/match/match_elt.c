@@ -69,8 +69,8 @@ static bool on_elements(weft_opcode op)
 }
 
 /*
- * Index of the first operand of o that is no element but a constant for all: 1 for RESCALE (multiplier) and
- * TABLE (table); for others the number of operands, since they have none.
+ * Returns the index of the first operand of o that is no element but a constant for all: 1 for RESCALE
+ * (multiplier) and TABLE (table); for others the number of operands, since they have none.
  */
 static int first_constant(const struct weft_gop *o)
 {
@@ -249,7 +249,11 @@ static void as_it_comes(struct node *nd)
 	nd->post.a_zp = nd->post.y_zp = nd->post.pre_shift = 0;
 }
 
-/* List in *c the function that ends with operator i as list_cone() does; `from` becomes c->from. */
+/*
+ * Lists in *c the function that ends with operator i as list_cone() does, with `from` as c->from. Says
+ * whether it has elements of a tensor as operand and nothing outside reads what is made within it; otherwise
+ * *c is of no use.
+ */
 static bool list_from(const struct cc *cc, struct cone *c, int i, int through, int from)
 {
 	*c = (struct cone){ .x = -1, .other = -1, .from = from, .through = through };
@@ -273,8 +277,9 @@ static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 }
 
 /*
- * The number of the elementwise int8 node with one operand or a table that makes exactly the tensor that the
- * cone reads, so that both functions can become one; -1 if there is none, or with the option no_fuse.
+ * Returns the number of the elementwise int8 node with one operand or a table that makes exactly the tensor
+ * that the cone reads, so that both functions can become one; -1 if there is none, or with the option
+ * no_fuse.
  */
 static int function_before(const struct cc *cc, const struct cone *c)
 {

@@ -27,7 +27,7 @@
 #define FP16_INF  0x7c00
 #define FP16_NINF (-0x400)     /* fc00 as the fields hold it */
 
-/* The number by which commands name this float8 type (0..3) or fp16 (4); -1 for other types. */
+/* Returns the number by which commands name this float8 type (0..3) or fp16 (4); -1 for other types. */
 int float_format(weft_dtype t)
 {
 	switch (t) {
@@ -52,15 +52,18 @@ static bool is_cast(const struct weft_gop *o)
 	return o->op == WEFT_OP_CAST || o->op == WEFT_OP_ONNX_CAST;
 }
 
-/* The bits of number v rounded to fp16, sign-extended from 16 bits as the fields of commands hold them. */
+/*
+ * Returns the bits of number v rounded to fp16, sign-extended from 16 bits as the fields of commands hold
+ * them.
+ */
 static int fp16_bits(double v)
 {
 	return (int16_t)weft_float_encode(WEFT_FP16, v, false);
 }
 
 /*
- * The number of the CLAMP that alone reads tensor t, if it treats NaN as the hardware does (it does not
- * ignore NaN, and its limits are ordered numbers); else -1.
+ * Returns the number of the CLAMP that alone reads tensor t, if it treats NaN as the hardware does (it does
+ * not ignore NaN, and its limits are ordered numbers); else -1.
  */
 static int clamp_behind(const struct cc *cc, int t)
 {
@@ -72,7 +75,9 @@ static int clamp_behind(const struct cc *cc, int t)
 	return a->nan != WEFT_NAN_IGNORE && a->fmin <= a->fmax ? i : -1;
 }
 
-/* The number of the CAST (of TOSA or ONNX) to float8 that alone reads tensor t; -1 if there is none. */
+/*
+ * Returns the number of the CAST (of TOSA or ONNX) to float8 that alone reads tensor t; -1 if there is none.
+ */
 static int cast_behind(const struct cc *cc, int t)
 {
 	int i = only_reader(cc, t, WEFT_OP_CAST);
@@ -106,8 +111,9 @@ static void set_limits(struct float_tail *t, const struct weft_attr_clamp *a)
 }
 
 /*
- * What becomes of operator i's result before it is written: if the result is fp16, the CLAMP and the CAST to
- * float8 that alone read it are taken along. Without them the tail ends with i itself and has no limits.
+ * Returns what becomes of operator i's result before it is written: if the result is fp16, the CLAMP and the
+ * CAST to float8 that alone read it are taken along. Without them the tail ends with i itself and has no
+ * limits.
  */
 struct float_tail float_tail_of(const struct cc *cc, int i)
 {
@@ -554,9 +560,9 @@ int match_float_pool(struct cc *cc, int i)
 /* ---- addition */
 
 /*
- * The number of the float8 convolution's node that makes the fp16 tensor t as its last result, if only
- * operator `add` reads t, the node has no second operand yet and is not one of several nodes of its operator
- * (conv.part), so that the addition can join it; else -1. With the option no_fuse it is -1.
+ * Returns the number of the float8 convolution's node that makes the fp16 tensor t as its last result, if
+ * only operator `add` reads t, the node has no second operand yet and is not one of several nodes of its
+ * operator (conv.part), so that the addition can join it; else -1. With the option no_fuse it is -1.
  */
 static int conv_before(const struct cc *cc, int t, int add)
 {

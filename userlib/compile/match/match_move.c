@@ -16,15 +16,15 @@
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
 
-/* Tensor t of the graph. */
+/* Returns tensor t of the graph. */
 static const weft_tensor *tensor(const struct cc *cc, int t)
 {
 	return &cc->g->tensors[t].t;
 }
 
 /*
- * Begin a nest that copies elements of operator i's first operand to all of its result. The operand's step in
- * bytes along each of its dimensions goes to x[]; the caller sets the nest's steps from it.
+ * Returns the start of a nest that copies elements of operator i's first operand to all of its result. The
+ * operand's step in bytes along each of its dimensions goes to x[]; the caller sets the nest's steps from it.
  */
 static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
@@ -97,7 +97,10 @@ static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
 	return true;
 }
 
-/* Cycles of the array for a transposition of which each job of it turns `m` columns of all rows at once. */
+/*
+ * Returns the cycles of the array for a transposition of which each job of it turns `m` columns of all rows
+ * at once.
+ */
 static int64_t turn_cycles(const struct cc *cc, const struct turn *t, int64_t m)
 {
 	return round_up(t->n * t->columns / m, cc->n) * ceil_div(t->rows * m, cc->n) * t->rows * ceil_div(m, cc->n);

@@ -42,9 +42,11 @@ bool pool_is_stride(const struct cc *cc, int i)
 }
 
 /*
- * Let pooling node nd be a depthwise convolution with ones if it averages over windows that overlap, since the
- * depthwise engine reads each element once where pooling reads it once for each window. Windows that the image
- * cuts stay with pooling (emit_vector.c). Other nodes are left alone.
+ * Lets pooling node nd be a depthwise convolution with ones if it averages over windows that overlap along
+ * both axes, since the depthwise engine reads each element once where pooling reads it once for each window:
+ * if that leaves at most AVERAGE_PART - 1 of AVERAGE_PART of the reads, conv_is_dw() allows it, and the input
+ * is int8 or has zero point 0. Windows that the image cuts stay with pooling (emit_vector.c). Other nodes are
+ * left alone.
  */
 static void sum_on_dw(const struct cc *cc, struct node *nd)
 {
@@ -124,7 +126,10 @@ int match_pool(struct cc *cc, int i)
 	return cc->has_alu && pool_is_stride(cc, i) ? 0 : match_pool_alone(cc, i);
 }
 
-/* The axis along which operator i reduces, as an index among n, y, x, c (0..3); the rank is at most 4. */
+/*
+ * Returns the axis along which operator i reduces, as an index among n, y, x, c (0..3); the rank is at most
+ * 4.
+ */
 static int axis4(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

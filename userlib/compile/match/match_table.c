@@ -26,8 +26,8 @@
 #define FP16_BEYOND 65520
 
 /*
- * The storage `root` as an operand whose elements, of this type of the command, lie dense in tensor t's
- * shape. Its step along each of t's dimensions is set.
+ * Returns the storage `root` as an operand whose elements, of this type of the command, lie dense in tensor
+ * t's shape. Its step along each of t's dimensions is set.
  */
 struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 {
@@ -43,8 +43,8 @@ struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 }
 
 /*
- * A new storage for as many elements of this type as tensor t has, as a dense operand with t's shape. If
- * there is no memory, the operand's root is negative.
+ * Returns a new storage for as many elements of this type as tensor t has, as a dense operand with t's shape.
+ * If there is no memory, the operand's root is negative.
  */
 static struct nest_operand between(struct cc *cc, int type, int t)
 {
@@ -54,8 +54,8 @@ static struct nest_operand between(struct cc *cc, int type, int t)
 }
 
 /*
- * Tensor t as an operand with its steps, its elements (codes of floats) read as unsigned or signed integers
- * of their size.
+ * Returns tensor t as an operand with its steps, its elements (codes of floats) read as unsigned or signed
+ * integers of their size.
  */
 static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 {
@@ -66,7 +66,7 @@ static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 	return o;
 }
 
-/* The nest y = func(a, b) over the shape of operator i's first operand. The caller sets y. */
+/* Returns the nest y = func(a, b) over the shape of operator i's first operand. The caller sets y. */
 static struct loop_nest nest_of(const struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b)
 {
 	struct loop_nest s = { 0 };
@@ -156,8 +156,8 @@ static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 }
 
 /*
- * Put the data of y, which are freed, into the constants as a table of y->dim[0] entries of this type of the
- * command. If err is not 0, or there is no room, the table's root is that negative errno.
+ * Puts the data of y, which are freed, into the constants and returns them as a table of y->dim[0] entries of
+ * this type of the command. If err is not 0, or there is no room, the table's root is that negative errno.
  */
 static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 {
@@ -359,9 +359,9 @@ static bool has_keys(weft_dtype t)
 }
 
 /*
- * The integer key of a code of float type t: keys are in the order of the values. Every NaN has nan_key, +0
- * and positive codes their own bits. A negative code has minus its bits without the sign, so that both
- * zeros have key 0; with two_zeros it has one less, so that -0 has -1.
+ * Returns the integer key of a code of float type t: keys are in the order of the values. Every NaN has
+ * nan_key, +0 and positive codes their own bits. A negative code has minus its bits without the sign, so that
+ * both zeros have key 0; with two_zeros it has one less, so that -0 has -1.
  */
 static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zeros)
 {
@@ -374,8 +374,8 @@ static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zer
 }
 
 /*
- * A tensor with one zeroed integer, of a code's size, for each of the 256 or 65536 codes of float type t. Its
- * data are NULL if there is no memory; the caller frees them.
+ * Returns a tensor with one zeroed integer, of a code's size, for each of the 256 or 65536 codes of float
+ * type t. Its data are NULL if there is no memory; the caller frees them.
  */
 static weft_tensor of_codes(weft_dtype t)
 {
@@ -396,9 +396,9 @@ static void set(weft_tensor *y, int64_t k, int64_t v)
 }
 
 /*
- * Make a constant table from the codes of float type t, which has_keys(), to their keys (key_of()); NaN has the
- * lowest key (nan_low) or the highest. two_zeros: -0 and +0 have different keys. If the table could not be
- * made, its root is a negative errno.
+ * Makes a constant table from the codes of float type t, which has_keys(), to their keys (key_of()); NaN has
+ * the lowest key (nan_low) or the highest. two_zeros: -0 and +0 have different keys. If the table could not
+ * be made, its root is a negative errno.
  */
 static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zeros)
 {
@@ -411,7 +411,7 @@ static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zer
 }
 
 /*
- * Make a constant table from keys back to the codes of float type t, which has_keys(), where the lowest key
+ * Makes a constant table from keys back to the codes of float type t, which has_keys(), where the lowest key
  * means NaN and -0 has a key of its own. Keys are taken modulo the table's size. If the table could not be
  * made, its root is a negative errno.
  */

@@ -34,7 +34,7 @@ static int add(struct weights *p, const struct loop_nest *s)
 	return nest_add_node(p->cc, p->i, s, false, false);
 }
 
-/* A nest y = func(a) with b and c 0, as yet without dimensions and axis. */
+/* Returns a nest y = func(a) with b and c 0, as yet without dimensions and axis. */
 static struct loop_nest nest_of(int func, struct nest_operand a, struct nest_operand y)
 {
 	return (struct loop_nest){ .func = func, .axis = -1, .a = a, .b = nest_number(0), .c = nest_number(0), .y = y };

@@ -21,8 +21,8 @@ void view_dims(const weft_tensor *t, int64_t dim[4])
 }
 
 /*
- * The view of a dense row-major tensor at the start of root's storage: dimensions n, y, x, c in elements,
- * elements of elem_bytes bytes, steps in bytes.
+ * Returns the view of a dense row-major tensor at the start of root's storage: dimensions n, y, x, c in
+ * elements, elements of elem_bytes bytes, steps in bytes.
  */
 struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 {
@@ -36,7 +36,7 @@ struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 	return v;
 }
 
-/* How many elements the view has: the product of its four dimensions. */
+/* Returns how many elements the view has: the product of its four dimensions. */
 int64_t view_elements(const struct view *v)
 {
 	return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3];
@@ -59,8 +59,8 @@ bool view_is_dense(const struct view *v)
 }
 
 /*
- * The view of the same elements under the dimensions n, y, x, c. The caller sees to it that v is dense and
- * that both have equally many elements.
+ * Returns the view of the same elements under the dimensions n, y, x, c. The caller sees to it that v is
+ * dense and that both have equally many elements.
  */
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c)
 {

@@ -21,9 +21,9 @@
 #define ALLOC_WORK 20000000
 
 /*
- * The number of this root's storage in the step. map[root] has it, or -1 if the root has not been seen yet:
- * then the storage is added, with ext_in if an item before the step writes it first or it is there from the
- * start. `node` reads it, or writes it (write): it becomes the storage's last node, and a write sets
+ * Returns the number of this root's storage in the step. map[root] has it, or -1 if the root has not been
+ * seen yet: then the storage is added, with ext_in if an item before the step writes it first or it is there
+ * from the start. `node` reads it, or writes it (write): it becomes the storage's last node, and a write sets
  * ext_out if the host reads the storage or an item behind the step uses it.
  */
 static int storage_of(struct npu_step *s, int *map, int root, int node, bool write)
@@ -109,8 +109,8 @@ static int list_storages(struct npu_step *s)
 }
 
 /*
- * Bytes that node i should find free beside the residents, so that it need not wait for its weights: all its
- * weights up to a quarter of the scratchpad, but at least two column tiles.
+ * Returns the bytes that node i should find free beside the residents, so that it need not wait for its
+ * weights: all its weights up to a quarter of the scratchpad, but at least two column tiles.
  */
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
@@ -147,8 +147,8 @@ static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, i
 }
 
 /*
- * The last node that touches the bytes of a resident storage, including storages that replace it there one
- * after another.
+ * Returns the last node that touches the bytes of a resident storage, including storages that replace it
+ * there one after another.
  */
 int storage_last(const struct npu_step *s, int storage)
 {
@@ -224,7 +224,7 @@ static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, 
 	return 0;
 }
 
-/* Rough cycles that node i of the step takes, from s->work. */
+/* Returns the rough cycles that node i of the step takes, from s->work. */
 static int64_t node_cycles(const struct npu_step *s, int i)
 {
 	return s->work[i + 1] - s->work[i];
@@ -261,13 +261,13 @@ static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot,
 	return 0;
 }
 
-/* The first node that runs at the same time as node i: the first of its stripe group, or i itself. */
+/* Returns the first node that runs at the same time as node i: the first of its stripe group, or i itself. */
 static int group_first(const struct npu_step *s, int i)
 {
 	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
 }
 
-/* The last node that runs at the same time as node i: the last of its stripe group, or i itself. */
+/* Returns the last node that runs at the same time as node i: the last of its stripe group, or i itself. */
 static int group_last(const struct npu_step *s, int i)
 {
 	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
@@ -308,7 +308,7 @@ static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 	}
 }
 
-/* Rough cycles of the engine, array or vector engine, that has more to do in the group. */
+/* Returns the rough cycles of the engine, array or vector engine, that has more to do in the group. */
 static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 {
 	int64_t array = 0, vector = 0;

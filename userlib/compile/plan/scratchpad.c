@@ -34,9 +34,9 @@ static bool overlap(int a0, int a1, int b0, int b1)
 }
 
 /*
- * If area a gets the address addr: of its part in the first region that it touches and the rest of it, by how
- * many bytes the larger is more than half of the area; 0 is best. A tensor is read from its first rows while
- * its last ones are still being written, which goes best with its halves in two regions.
+ * Returns by how many bytes the larger of two parts of area a at address addr is more than half of the area:
+ * the part in the first region that it touches and the rest. 0 is best. A tensor is read from its first rows
+ * while its last ones are still being written, which goes best with its halves in two regions.
  */
 static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t addr)
 {
@@ -46,8 +46,8 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 }
 
 /*
- * How much of an area of `bytes` bytes at this address lies in region r, which it touches, in 64ths of the
- * area.
+ * Returns how much of an area of `bytes` bytes at this address lies in region r, which it touches, in 64ths
+ * of the area.
  */
 static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int64_t r)
 {
@@ -56,7 +56,7 @@ static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int6
 	return hi - lo == bytes ? 64 : (uint32_t)(hi - lo) * 64 / (uint32_t)bytes;
 }
 
-/* The regions that an area of `bytes` bytes at this address touches: the first one and how many. */
+/* Returns the regions that an area of `bytes` bytes at this address touches: the first one and how many. */
 static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 {
 	int64_t first = (uint32_t)addr / (uint32_t)al->region, last = (uint32_t)(addr + bytes - 1) / (uint32_t)al->region;
@@ -65,9 +65,9 @@ static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 }
 
 /*
- * Expected cycles in which nodes i and j of stripe group g both run: all of i's if they are the same node,
- * none if both need the same engine (array or vector engine), otherwise the product of both nodes' cycles
- * (s->work) divided by g->cycles, as if each ran at random moments of the group's time.
+ * Returns the expected cycles in which nodes i and j of stripe group g both run: all of i's if they are the
+ * same node, none if both need the same engine (array or vector engine), otherwise the product of both nodes'
+ * cycles (s->work) divided by g->cycles, as if each ran at random moments of the group's time.
  */
 static int64_t both_run(const struct npu_step *s, const struct group *g, int i, int j)
 {
@@ -79,8 +79,8 @@ static int64_t both_run(const struct npu_step *s, const struct group *g, int i, 
 }
 
 /*
- * Quarter cycles in which two areas of one stripe group are accessed at the same time, from the uses that are
- * noted of each.
+ * Returns the quarter cycles in which two areas of one stripe group are accessed at the same time, from the
+ * uses that are noted of each.
  */
 static int64_t together_in_group(const struct npu_step *s, const struct area *a, const struct area *b)
 {
@@ -94,9 +94,9 @@ static int64_t together_in_group(const struct npu_step *s, const struct area *a,
 }
 
 /*
- * Quarter cycles in which two areas are in use at the same time: those of the nodes that use both, or within
- * one stripe group those of together_in_group(). A node still runs while the next one begins, so areas of
- * consecutive nodes count as well, with params.neighbours quarters of the shorter node's cycles.
+ * Returns the quarter cycles in which two areas are in use at the same time: those of the nodes that use
+ * both, or within one stripe group those of together_in_group(). A node still runs while the next one begins,
+ * so areas of consecutive nodes count as well, with params.neighbours quarters of the shorter node's cycles.
  */
 static int64_t together(const struct alloc *al, const struct area *a, const struct area *b)
 {
@@ -112,8 +112,8 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 }
 
 /*
- * How much area a at this address and the areas placed so far would be in each other's way: a number that
- * grows with the time in which they are used together and with how much of both lies in one region. 0 is
+ * Returns how much area a at this address and the areas placed so far would be in each other's way: a number
+ * that grows with the time in which they are used together and with how much of both lies in one region. 0 is
  * best. With params.halves_apart, an area that lies mostly in one region counts as well, unless it is for
  * weights. al->busy must be known.
  */
@@ -352,7 +352,7 @@ struct alloc *alloc_new(struct npu_step *s)
 	return NULL;
 }
 
-/* Where this area stands when all areas are sorted by size; 0 is the largest. */
+/* Returns where this area stands when all areas are sorted by size; 0 is the largest. */
 int alloc_rank(const struct alloc *al, int area)
 {
 	return al->rank[area];

@@ -24,15 +24,18 @@ struct walk {
 	                            * the slot of a stripe */
 };
 
-/* Number of stripes of the group: the rows of its last node's result divided by those of a stripe, rounded up. */
+/*
+ * Returns the number of stripes of the group: the rows of its last node's result divided by those of a
+ * stripe, rounded up.
+ */
 int64_t group_stripes(const struct npu_step *s, const struct group *g)
 {
 	return ceil_div(step_node(s, g->first + g->n - 1)->own.y.dim[1], g->step);
 }
 
 /*
- * The fewest rows of the node that fill whole groups of the array's N rows. It is 1 if the striping does not
- * ask for that, if the node does not run on the array, or if it would take more than 8 rows.
+ * Returns the fewest rows of the node that fill whole groups of the array's N rows. It is 1 if the striping
+ * does not ask for that, if the node does not run on the array, or if it would take more than 8 rows.
  */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd)
 {
@@ -46,8 +49,8 @@ int64_t group_grain(const struct npu_step *s, const struct group *g, const struc
 }
 
 /*
- * The number of input rows, from the first on, among which the node finds all that it reads for its first
- * `rows` output rows.
+ * Returns the number of input rows, from the first on, among which the node finds all that it reads for its
+ * first `rows` output rows.
  */
 static int64_t input_end(const struct node *nd, int64_t rows)
 {
@@ -58,7 +61,7 @@ static int64_t input_end(const struct node *nd, int64_t rows)
 }
 
 /*
- * The nodes of the group before node k that write this storage, as a set: bit j for node j. Empty if
+ * Returns the nodes of the group before node k that write this storage, as a set: bit j for node j. Empty if
  * `storage` is -1.
  */
 static uint32_t writers(const struct npu_step *s, const struct group *g, int k, int storage)
@@ -108,8 +111,8 @@ static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t 
 }
 
 /*
- * Where the walk keeps the targets of this stripe: an array with a number of rows for each node. Stripe
- * -ahead[0] is the first one.
+ * Returns where the walk keeps the targets of this stripe: an array with a number of rows for each node.
+ * Stripe -ahead[0] is the first one.
  */
 static int64_t *targets_of(struct walk *w, int64_t stripe)
 {
@@ -186,8 +189,8 @@ static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
 }
 
 /*
- * How many rows of an input the node needs, from the first on, to make its first `rows` rows: as many of its
- * second operand, more or fewer of its first.
+ * Returns how many rows of an input the node needs, from the first on, to make its first `rows` rows: as many
+ * of its second operand, more or fewer of its first.
  */
 static int64_t load_target(const struct node *nd, bool second, int64_t rows)
 {

@@ -42,15 +42,15 @@ static bool groupable(const struct npu_step *s, int i)
 	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
 }
 
-/* Node k of the group, counted from the group's first node. */
+/* Returns node k of the group, counted from the group's first node. */
 static struct node *group_node(const struct npu_step *s, const struct group *g, int k)
 {
 	return step_node(s, g->first + k);
 }
 
 /*
- * The number of the group's ring for this storage, of which v is a view; a ring is added when its storage is
- * seen for the first time. -1 if the storage is resident, or `storage` is -1.
+ * Returns the number of the group's ring for this storage, of which v is a view; a ring is added when its
+ * storage is seen for the first time. -1 if the storage is resident, or `storage` is -1.
  */
 static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v)
 {
@@ -177,7 +177,7 @@ static void set_over(const struct npu_step *s, struct group *g)
 	}
 }
 
-/* Bytes of the packed weights and records of all nodes of the group. */
+/* Returns the bytes of the packed weights and records of all nodes of the group. */
 static int64_t group_weights(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
@@ -190,8 +190,8 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Bytes of the scratchpad that the group's rings, with the rows that they keep twice and rounded up to
- * whole words, and its nodes' weights and records take.
+ * Returns the bytes of the scratchpad that the group's rings, with the rows that they keep twice and rounded
+ * up to whole words, and its nodes' weights and records take.
  */
 static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 {
@@ -264,7 +264,10 @@ static void use_views(struct node *nd, const struct views *v)
 	nd->dbg = v->dbg;
 }
 
-/* Bytes of the residents that occupy the scratchpad while the group runs, whether its nodes touch them or not. */
+/*
+ * Returns the bytes of the residents that occupy the scratchpad while the group runs, whether its nodes touch
+ * them or not.
+ */
 static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
@@ -317,9 +320,9 @@ static bool plan_group(struct npu_step *s, struct group *g)
 }
 
 /*
- * How many nodes from i on a group should have: it is extended until nothing that is made in it and does not
- * stay on chip is still to be read. It ends before a node that cannot be part of a group, and after `most`
- * nodes.
+ * Returns how many nodes from i on a group should have: it is extended until nothing that is made in it and
+ * does not stay on chip is still to be read. It ends before a node that cannot be part of a group, and after
+ * `most` nodes.
  */
 static int closure(const struct npu_step *s, int i, int most)
 {

@@ -36,21 +36,23 @@
 /* Weights below this part of the scratchpad get no slots of their own: they take little room. Not measured. */
 #define LEAST_WEIGHTS 16
 
-/* Most input rows that th output rows of the node need, at most all rows of the input. */
+/* Returns the most input rows that th output rows of the node need, at most all rows of the input. */
 static int64_t rows_for(const struct node *nd, int64_t th)
 {
 	return min64(nd->x.dim[1], (th - 1) * nd->win.sy + (int64_t)(nd->win.kh - 1) * nd->win.dy + 1);
 }
 
-/* Most input columns that tw output columns of the node need, at most all columns of the input. */
+/*
+ * Returns the most input columns that tw output columns of the node need, at most all columns of the input.
+ */
 static int64_t cols_for(const struct node *nd, int64_t tw)
 {
 	return min64(nd->x.dim[2], (tw - 1) * nd->win.sx + (int64_t)(nd->win.kw - 1) * nd->win.dx + 1);
 }
 
 /*
- * Bytes of the packed weights and records of so many output channels, rounded up to whole column tiles; 0 if
- * the node has no weights.
+ * Returns the bytes of the packed weights and records of so many output channels, rounded up to whole column
+ * tiles; 0 if the node has no weights.
  */
 static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t channels)
 {
@@ -60,7 +62,7 @@ static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t ch
 /* Jobs along pixels (and images) and along channels. */
 struct counts { int64_t pixels, channels; };
 
-/* How many jobs the tiling p->tile makes along pixels, images included, and along channels. */
+/* Returns how many jobs the tiling p->tile makes along pixels, images included, and along channels. */
 static struct counts job_counts(const struct node *nd, const struct plan *p)
 {
 	return (struct counts){
@@ -100,8 +102,8 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 }
 
 /*
- * How many groups of N rows of the array the pixels of all tiles fill, counting each tile's last group as
- * full; of one column tile and all images.
+ * Returns how many groups of N rows of the array the pixels of all tiles fill, counting each tile's last
+ * group as full; of one column tile and all images.
  */
 static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -114,10 +116,10 @@ static int64_t groups_of(const struct cc *cc, const struct node *nd, const struc
 }
 
 /*
- * Cycles that computing the whole node takes with this tiling, without its loads and stores. On the array
- * these are its groups of N pixels times column tiles times words of a tile's weights; on the vector
- * engine, roughly, the input's elements over N, or for a kernel above 3x3 the columns and channels of its
- * input times output rows times kernel rows, over N. Not for loop nests, whose views have no dimensions.
+ * Returns the cycles that computing the whole node takes with this tiling, without its loads and stores. On
+ * the array these are its groups of N pixels times column tiles times words of a tile's weights; on the
+ * vector engine, roughly, the input's elements over N, or for a kernel above 3x3 the columns and channels of
+ * its input times output rows times kernel rows, over N. Not for loop nests, whose views have no dimensions.
  */
 static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -142,8 +144,9 @@ static bool few_pixels(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Cycles that slow memory takes for `bytes` bytes in runs of `run` bytes each that lie apart: those of the bytes
- * at COST_MEMORY_BYTES a cycle, or those of the bursts, of which at most `under_way` run at a time, if they are more.
+ * Returns the cycles that slow memory takes for `bytes` bytes in runs of `run` bytes each that lie apart:
+ * those of the bytes at COST_MEMORY_BYTES a cycle, or those of the bursts, of which at most `under_way` run
+ * at a time, if they are more.
  */
 static int64_t moved(const struct cc *cc, int64_t bytes, int64_t run, int64_t under_way)
 {
@@ -153,8 +156,8 @@ static int64_t moved(const struct cc *cc, int64_t bytes, int64_t run, int64_t un
 }
 
 /*
- * Bytes that lie side by side in memory of a tile of rows x cols pixels with c channels of view v: those of a
- * pixel, of a row, or of all rows, as far as neither the tile nor the view leaves gaps.
+ * Returns the bytes that lie side by side in memory of a tile of rows x cols pixels with c channels of view
+ * v: those of a pixel, of a row, or of all rows, as far as neither the tile nor the view leaves gaps.
  */
 static int64_t run_of(const struct view *v, int64_t rows, int64_t cols, int64_t c)
 {
@@ -166,13 +169,13 @@ static int64_t run_of(const struct view *v, int64_t rows, int64_t cols, int64_t 
 }
 
 /*
- * Cycles that a tiling should take. These are the cycles of the array or vector engine, or if they are
- * more, those of all loads and stores; then the load of the first tile (input, and weights unless there are
- * few pixels: a slot, or a quarter of them if all stay) and the store of the last, which nothing hides; and
- * COST_JOB for each job. Loads and stores take a cycle for COST_MEMORY_BYTES, and those of input and result
- * more if they come in short runs, as of tiles of few channels. Input counts again for every range of channels
- * if channels are outermost, weights for every tile of pixels if pixels are, unless all weights stay; resident
- * operands do not count.
+ * Returns the cycles that a tiling should take. These are the cycles of the array or vector engine, or if
+ * they are more, those of all loads and stores; then the load of the first tile (input, and weights unless
+ * there are few pixels: a slot, or a quarter of them if all stay) and the store of the last, which nothing
+ * hides; and COST_JOB for each job. Loads and stores take a cycle for COST_MEMORY_BYTES, and those of input
+ * and result more if they come in short runs, as of tiles of few channels. Input counts again for every range
+ * of channels if channels are outermost, weights for every tile of pixels if pixels are, unless all weights
+ * stay; resident operands do not count.
  */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -225,8 +228,8 @@ static int64_t fit_height(const struct cc *cc, const struct node *nd, struct pla
 }
 
 /*
- * Most rows of a tile: at most 16384 and at most all rows of the result, halved until the input rows of a
- * tile span no more than 32768, since row numbers in a command have a sign and 15 bits.
+ * Returns the most rows of a tile: at most 16384 and at most all rows of the result, halved until the input
+ * rows of a tile span no more than 32768, since row numbers in a command have a sign and 15 bits.
  */
 static int64_t max_height(const struct node *nd)
 {
@@ -238,8 +241,8 @@ static int64_t max_height(const struct node *nd)
 }
 
 /*
- * Most columns of the result (rows, if the node's commands have both exchanged) that one depthwise command
- * can make, since its input columns must fit the line buffer.
+ * Returns the most columns of the result (rows, if the node's commands have both exchanged) that one
+ * depthwise command can make, since its input columns must fit the line buffer.
  */
 int64_t dw_width(const struct cc *cc, const struct node *nd)
 {
@@ -249,8 +252,8 @@ int64_t dw_width(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Most columns of a tile: what a command counts (65535), and for a depthwise node with more than 16384 input
- * columns what one command can make.
+ * Returns the most columns of a tile: what a command counts (65535), and for a depthwise node with more than
+ * 16384 input columns what one command can make.
  */
 static int64_t max_width(const struct cc *cc, const struct node *nd)
 {
@@ -331,9 +334,9 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 }
 
 /*
- * How many column tiles the load has that begins with tile `first`: tile.piece, but not more than are left;
- * if records come with their weights (own_recs), also at most (left + LAST_MORE) / LAST_SHARE, but one, so
- * that loads get smaller towards the end.
+ * Returns how many column tiles the load has that begins with tile `first`: tile.piece, but not more than are
+ * left; if records come with their weights (own_recs), also at most (left + LAST_MORE) / LAST_SHARE, but one,
+ * so that loads get smaller towards the end.
  */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {
@@ -345,8 +348,8 @@ static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t 
 }
 
 /*
- * The load that brings column tile t of the node's weights: its tiles, the area that it goes to, and how many
- * tiles lie before it in that area. Loads go to the tile.n_w areas in turn.
+ * Returns the load that brings column tile t of the node's weights: its tiles, the area that it goes to, and
+ * how many tiles lie before it in that area. Loads go to the tile.n_w areas in turn.
  */
 struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 {
@@ -464,8 +467,8 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 }
 
 /*
- * Cycles that the array or the vector engine needs for the whole node at least; roughly for the vector
- * engine, and for a loop nest as if each lane made an element a cycle.
+ * Returns the cycles that the array or the vector engine needs for the whole node at least; roughly for the
+ * vector engine, and for a loop nest as if each lane made an element a cycle.
  */
 int64_t node_work(const struct cc *cc, const struct node *nd)
 {

@@ -63,7 +63,7 @@ static void path_close(struct critical_path *l)
 	free(l->place);
 }
 
-/* The unit with more cycles of work in all the step's commands: the array or the vector engine. */
+/* Returns the unit with more cycles of work in all the step's commands: the array or the vector engine. */
 static int busiest(const struct npu_step *s)
 {
 	int64_t sum[WEFT_N_UNITS] = { 0 };
@@ -74,8 +74,8 @@ static int busiest(const struct npu_step *s)
 }
 
 /*
- * The cycle from which the next command of its unit no longer waits for command c: c's retirement less its
- * latency, of loads and stores with fast memory. The unit is free a little sooner than that.
+ * Returns the cycle from which the next command of its unit no longer waits for command c: c's retirement
+ * less its latency, of loads and stores with fast memory. The unit is free a little sooner than that.
  */
 static uint64_t leaves(const struct critical_path *l, uint32_t c)
 {

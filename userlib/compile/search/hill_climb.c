@@ -69,9 +69,9 @@ static void run(void *user, int worker, int slot)
 }
 
 /*
- * Critical cycles of the nodes that move c at this node can change: for weight slots those of up to NEAR
- * nodes on either side, for a residency hint those of this node and of the storage's last, for a striping
- * those of the whole group, for a split those of the node itself.
+ * Returns the critical cycles of the nodes that move c at this node can change: for weight slots those of up
+ * to NEAR nodes on either side, for a residency hint those of this node and of the storage's last, for a
+ * striping those of the whole group, for a split those of the node itself.
  */
 static int64_t score_of(const struct state *t, const struct npu_step *s, const struct move *c, int node)
 {

@@ -22,7 +22,7 @@ struct memo {
 	uint32_t n, cap;       /* how many there are, and room for how many */
 };
 
-/* A new empty memo, which memo_free() frees; NULL if there is no memory. */
+/* Returns a new empty memo, which memo_free() frees; NULL if there is no memory. */
 struct memo *memo_new(void)
 {
 	struct memo *m = calloc(1, sizeof *m);

@@ -172,7 +172,7 @@ void pool_drop(struct pool *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* A copy of n elements of `elem` bytes each, which the caller frees; NULL if there is no memory. */
+/* Returns a copy of n elements of `elem` bytes each, which the caller frees; NULL if there is no memory. */
 static void *copy(const void *p, size_t n, size_t elem)
 {
 	void *q = malloc((n + 1) * elem);

@@ -53,7 +53,7 @@ static bool on_elements(weft_opcode op)
 	}
 }
 
-/* The first operand that is no element: the multiplier of RESCALE, the table of TABLE. */
+/* Returns the first operand that is no element: the multiplier of RESCALE, the table of TABLE. */
 static int first_constant(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;

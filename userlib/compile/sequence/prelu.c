@@ -79,8 +79,8 @@ static bool take_apart(float v, struct number *n)
 }
 
 /*
- * The least factor whose product with m is at least 2^bits; INT32_MAX if m is 0 or that factor would be
- * larger.
+ * Returns the least factor whose product with m is at least 2^bits; INT32_MAX if m is 0 or that factor would
+ * be larger.
  */
 static int32_t long_from(int32_t m, int bits)
 {
@@ -91,7 +91,7 @@ static int32_t long_from(int32_t m, int bits)
 
 /* ---- the steps, as the nests below do them ---- */
 
-/* a * b / 2^s to nearest, ties to even. */
+/* Returns a * b / 2^s to nearest, ties to even. */
 static int64_t even(int64_t a, int64_t b, int s)
 {
 	int64_t p = a * b, half = (int64_t)1 << (s - 1), v = (p + half) >> s;
@@ -100,8 +100,8 @@ static int64_t even(int64_t a, int64_t b, int s)
 }
 
 /*
- * The result that the nests compute for the value x of a code less the zero point, with the constants c of
- * its channel: in integers, clamped to f->lo..f->hi.
+ * Returns the result that the nests compute for the value x of a code less the zero point, with the constants
+ * c of its channel: in integers, clamped to f->lo..f->hi.
  */
 static int32_t result(const struct prelu *f, const struct channel *c, int32_t x)
 {
@@ -140,8 +140,8 @@ static bool agrees(const struct prelu *f, const struct channel *c, const weft_te
 /* ---- the constants ---- */
 
 /*
- * The number with which the count of shifts of a channel begins: minus the sum of the exponents of x's
- * scale, the slope and the reciprocal. The result is x * scale * slope / y_scale; in the steps u is x *
+ * Returns the number with which the count of shifts of a channel begins: minus the sum of the exponents of
+ * x's scale, the slope and the reciprocal. The result is x * scale * slope / y_scale; in the steps u is x *
  * 2^up, and each product loses its own shift: what is left is 2^right too high.
  */
 static int first_shift(const struct prelu *f, int slope_exponent, int inverse_exponent)
@@ -200,9 +200,9 @@ static int find_channel(const struct cc *cc, const struct island *s, struct prel
 #define FIELD(q, f, field, ctype, type) field_of_channels(q, f, &(f)->channel->field, sizeof(ctype), type)
 
 /*
- * Put elements of `size` bytes, one in each struct channel, of which `first` is the one in the first
- * channel, into the constants as a value of this type of the command along the last dimension. On failure
- * q->err is set.
+ * Puts elements of `size` bytes, one in each struct channel, of which `first` is the one in the first
+ * channel, into the constants and returns them as a value of this type of the command along the last
+ * dimension. On failure q->err is set.
  */
 static struct nest_operand field_of_channels(struct sequence *q, const struct prelu *f, const void *first, size_t size, int type)
 {

@@ -40,7 +40,7 @@ struct factors {
 };
 
 /*
- * The least u >= 0 for which l <= a * u mod n <= r, where 0 <= l <= r < n and 0 <= a < n, found as by
+ * Returns the least u >= 0 for which l <= a * u mod n <= r, where 0 <= l <= r < n and 0 <= a < n, found as by
  * Euclid's algorithm; -1 if there is none.
  */
 static wide first_between(wide a, wide n, wide l, wide r)
@@ -57,15 +57,15 @@ static wide first_between(wide a, wide n, wide l, wide r)
 	return y < 0 ? -1 : (l + n * y + a - 1) / a;
 }
 
-/* The result's magnitude as golden has it: round(u * s) with the product in float64. */
+/* Returns the result's magnitude as golden has it: round(u * s) with the product in float64. */
 static int64_t rounded(double s, int64_t u)
 {
 	return (int64_t)round((double)u * s);
 }
 
 /*
- * The result's magnitude as the device has it: u * m / 2^e rounded half up, with 2^LIFT_BITS added to the
- * product before if `lift` is set.
+ * Returns the result's magnitude as the device has it: u * m / 2^e rounded half up, with 2^LIFT_BITS added to
+ * the product before if `lift` is set.
  */
 static int64_t half_up(wide m, int e, int64_t u, bool lift)
 {

@@ -41,8 +41,8 @@ struct pass {
 };
 
 /*
- * The two neighbours of result o along axis a and their weights (of a sum of ONE). If both neighbours are
- * the same or the second has no weight, all weight goes to the first, and the second is the same element.
+ * Returns the two neighbours of result o along axis a and their weights (of a sum of ONE). If both neighbours
+ * are the same or the second has no weight, all weight goes to the first, and the second is the same element.
  */
 static struct weft_tfl_tap tap(const struct weft_tfl_axis *a, int64_t o)
 {
@@ -111,8 +111,8 @@ static bool list_runs(struct pass *p, struct weft_tfl_axis a)
 }
 
 /*
- * The view v restricted to n elements along dimension d, of which the first is number `at` and each next
- * one `step` elements farther (step 0: the same element again).
+ * Returns the view v restricted to n elements along dimension d, of which the first is number `at` and each
+ * next one `step` elements farther (step 0: the same element again).
  */
 static struct view part(const struct view *v, int d, int64_t at, int64_t n, int64_t step)
 {

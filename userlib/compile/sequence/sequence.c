@@ -8,8 +8,8 @@
 #include "sequence.h"
 
 /*
- * Begin the sequence of operator i: a value has the dimensions of its first result, one dimension of one
- * element if that is a scalar. No error is set and no nest added.
+ * Begins the sequence of operator i and returns it: a value has the dimensions of its first result, one
+ * dimension of one element if that is a scalar. No error is set and no nest added.
  */
 struct sequence seq_begin(struct cc *cc, int i)
 {
@@ -23,8 +23,8 @@ struct sequence seq_begin(struct cc *cc, int i)
 }
 
 /*
- * Tensor t, which has the result's shape, as a value: its own place, or that of the operand of a SLICE,
- * TRANSPOSE or REVERSE that nest_view() reads through, with its steps along the sequence's dimensions.
+ * Returns tensor t, which has the result's shape, as a value: its own place, or that of the operand of a
+ * SLICE, TRANSPOSE or REVERSE that nest_view() reads through, with its steps along the sequence's dimensions.
  */
 struct nest_operand seq_tensor(const struct sequence *q, int t)
 {
@@ -37,8 +37,8 @@ struct nest_operand seq_tensor(const struct sequence *q, int t)
 }
 
 /*
- * Tensor t, broadcast to the result's shape, as a value: its dimensions are aligned with the last ones, and
- * those of one element are repeated (step 0).
+ * Returns tensor t, broadcast to the result's shape, as a value: its dimensions are aligned with the last
+ * ones, and those of one element are repeated (step 0).
  */
 struct nest_operand seq_broadcast(const struct sequence *q, int t)
 {
@@ -79,8 +79,8 @@ struct nest_operand seq_channels(struct sequence *q, const void *data, int64_t n
 }
 
 /*
- * The nest func(a, b), whose operand c is the number 0, without an axis. Nothing is added; dimensions and
- * result come with seq_each(), seq_row(), seq_fold() or seq_end().
+ * Returns the nest func(a, b), whose operand c is the number 0, without an axis. Nothing is added; dimensions
+ * and result come with seq_each(), seq_row(), seq_fold() or seq_end().
  */
 struct loop_nest seq_nest(int func, struct nest_operand a, struct nest_operand b)
 {
@@ -88,8 +88,8 @@ struct loop_nest seq_nest(int func, struct nest_operand a, struct nest_operand b
 }
 
 /*
- * The nest that looks up (WEFT_ALU_FUNC_LOOKUP) or interpolates (WEFT_ALU_FUNC_INTERP) entry a of a dense
- * table, in which the largest index is `last`. Nothing is added.
+ * Returns the nest that looks up (WEFT_ALU_FUNC_LOOKUP) or interpolates (WEFT_ALU_FUNC_INTERP) entry a of a
+ * dense table, in which the largest index is `last`. Nothing is added.
  */
 struct loop_nest seq_table(int func, struct nest_operand a, struct nest_operand table, int64_t last)
 {

@@ -38,7 +38,10 @@
  */
 #define WORTH_A_TABLE 4096
 
-/* Add a nest over rows or over elements. */
+/*
+ * Adds a nest over rows (per_row: seq_row()) or over elements (seq_each()) and returns its result, of this
+ * type.
+ */
 static struct nest_operand step(struct sequence *q, struct loop_nest s, bool per_row, int type)
 {
 	return per_row ? seq_row(q, s, type) : seq_each(q, s, type);
@@ -296,8 +299,8 @@ int tfl_leave_ends(struct cc *cc)
 }
 
 /*
- * The command's type of integers for a cast, -1 where it has none: int64 is read as its low 48 bits, and
- * written as an int48, whose 8 bytes are those of an int64 of the same value.
+ * Returns the command's type of integers for a cast, -1 where it has none: int64 is read as its low 48 bits,
+ * and written as an int48, whose 8 bytes are those of an int64 of the same value.
  */
 static int cast_type(weft_dtype t)
 {

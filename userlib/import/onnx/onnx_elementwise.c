@@ -469,10 +469,10 @@ int ox_cast_node(struct ox *l)
 }
 
 /*
- * Lowers OpenVINO's FakeConvert to ONNX_FAKE_CONVERT: operand 0 is scaled by operand 1, shifted by
- * operand 2 if there is one, rounded to what float8 (destination_type) can hold, and scaled back.
- * Returns 0, -EINVAL for another type or an operand of higher rank than the data, or another
- * negative errno.
+ * Lowers OpenVINO's FakeConvert to ONNX_FAKE_CONVERT: operand 0 is scaled by operand 1, shifted by operand 2
+ * if there is one, rounded to what float8 (destination_type) can hold, and scaled back. Returns 0, -EINVAL if
+ * destination_type is absent or another or an operand has a higher rank than the data, or another negative
+ * errno.
  */
 int ox_fake_convert(struct ox *l)
 {

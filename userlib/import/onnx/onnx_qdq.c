@@ -178,10 +178,10 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 }
 
 /*
- * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its
- * result is quantised: its input is dequantised, its weights and bias are constants that fold, and
- * its attributes are those that the fold knows; or it is a MatMul of two such inputs, or a product
- * of float8.
+ * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its result is
+ * quantised: its input is dequantised, its weights and bias are constants that fold, and its attributes are
+ * those that the fold knows (Gemm: transA 0, alpha and beta 1, a matrix as input); or it is a MatMul of two
+ * such inputs, or a product of float8.
  */
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** Whether the bytes start like a TOSA flatbuffer. */
+/** Says whether the bytes start like a TOSA flatbuffer. */
 bool weft_tosa_is(const void *data, size_t len);
 
 /**

@@ -135,7 +135,7 @@ static void join_same(struct qt *q, const struct tfl_op *o)
 #define NEGLIGIBLE 12.0        /* exp(-12) is less than half a step of a softmax's result of 16 bits */
 
 /*
- * Whether constant v masks: it has an element of at most MASKED. Sets *least to its least element above
+ * Says whether constant v masks: it has an element of at most MASKED. Sets *least to its least element above
  * MASKED, or to 0 if none of these is below 0.
  */
 static bool masks(const struct qt_value *v, double *least)

@@ -271,10 +271,10 @@ static uint64_t work_due(const struct walk *k)
 }
 
 /*
- * Offers a point at which the program may be cut, with the work before it; points come in order. When
- * the work reaches what is due before the next cut (work_due), the nearer of this point and the one
- * offered before it becomes k->points[k->have], and if that was the one before, this point is offered
- * for the next cut. Does nothing once k->n points have been chosen.
+ * Offers a point at which the program may be cut, with the work before it; points come in order. When the
+ * work reaches what is due before the next cut (work_due), the nearer of this point and the one offered
+ * before it (this one if both are equally near) becomes k->points[k->have], and if that was the one before,
+ * this point is offered for the next cut. Does nothing once k->n points have been chosen.
  */
 static void offer(struct walk *k, struct weft_point at, uint64_t work)
 {

@@ -236,8 +236,9 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 
 /*
  * Try the addresses in the gap [lo, hi) that can be best for area a: the ends of the gap, and those where the
- * area begins, ends or has its middle at a border of regions; *c keeps the best. An area above al->compact
- * bytes takes the start of the first gap that is large enough.
+ * area begins, ends or has its middle at a border of regions; *c keeps the best. Nothing happens if the gap,
+ * from its first aligned address on, is too small. An area above al->compact bytes takes the start of the
+ * first gap that is large enough.
  */
 static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
 {

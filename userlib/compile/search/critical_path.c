@@ -87,8 +87,9 @@ static uint64_t leaves(const struct critical_path *l, uint32_t c)
 
 /*
  * Find the command that command c began after: the one before it on its unit, or one that it waits for,
- * whichever let it begin later. Sets *after to that command and *when to the cycle in which it let c begin.
- * Returns false, with both unchanged, if c waited for nothing.
+ * whichever let it begin later; if several did in the same cycle, the one before it on its unit, else that of
+ * the unit with the lowest number. Sets *after to that command and *when to the cycle in which it let c
+ * begin. Returns false, with both unchanged, if c waited for nothing.
  */
 static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *after, uint64_t *when)
 {

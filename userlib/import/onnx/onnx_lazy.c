@@ -461,9 +461,10 @@ static int defer_sum(struct ox *l, enum kind kind)
 }
 
 /*
- * Defers the Concat at hand if all its operands are dequantised values or functions of them, not of
- * float8, or constants but not all of them, and its result has one reader and is no output; that reader may be a QuantizeLinear that
- * folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ * Defers the Concat at hand if each of its operands is a dequantised value or a function of one, not of
+ * float8, or a constant, but not all are constants, and if its result has one reader and is no output; that
+ * reader may be a QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be
+ * lowered now.
  */
 static int defer_concat(struct ox *l)
 {

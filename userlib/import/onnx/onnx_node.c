@@ -11,10 +11,10 @@ bool ox_has(const struct ox *l, int k)
 }
 
 /*
- * Returns the value that is operand k of the node at hand, or what l->subst puts in its place. If
- * the node that makes it was deferred, that node is lowered first. Returns NULL after ox_fail() if
- * the operand is absent (-EINVAL), not known (-EINVAL) or consists of strings (-ENOTSUP). The
- * pointer holds until the table of values grows.
+ * Returns the value that is operand k of the node at hand, or what l->subst puts in its place. If the node
+ * that makes it was deferred, that node is lowered first. Returns NULL after ox_fail() if the operand is
+ * absent (-EINVAL), not known (-EINVAL) or consists of strings (-ENOTSUP), or if lowering the deferred node
+ * fails. The pointer holds until the table of values grows.
  */
 struct ox_value *ox_in(struct ox *l, int k)
 {

@@ -329,10 +329,10 @@ static int by_channel(struct tfl_lower *l, const struct tfl_tensor *f)
 }
 
 /*
- * Lowers DEQUANTIZE to float32: of float16 by CAST, of integers by the host operator TFL_DEQUANTIZE; if
- * the operand is int8 in the graph, the result is noted as a function of its codes (tfl_codes_begin()).
- * Returns the result's tensor; -ENOTSUP for int32, whatever its zero point, for int16 with a zero point
- * other than 0, and for other types; or another negative errno.
+ * Lowers DEQUANTIZE to float32: of float16 by CAST, of a tensor with several scales by by_channel(), of other
+ * integers by the host operator TFL_DEQUANTIZE; if the operand is int8 in the graph, the result is noted as a
+ * function of its codes (tfl_codes_begin()). Returns the result's tensor; -ENOTSUP for int32, whatever its
+ * zero point, for int16 with a zero point other than 0, and for other types; or another negative errno.
  */
 int tfl_lower_dequantize(struct tfl_lower *l)
 {

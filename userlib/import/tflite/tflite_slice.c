@@ -247,9 +247,9 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 }
 
 /*
- * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides. Returns the result's tensor,
- * -ENOTSUP for an ellipsis, new axes or an empty result, -EINVAL if the numbers do not fit operand or
- * result, or another negative errno.
+ * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides; if only the strides are constant,
+ * as tfl_lower_strided_slice_at(). Returns the result's tensor, -ENOTSUP for an ellipsis, new axes or an
+ * empty result, -EINVAL if the numbers do not fit operand or result, or another negative errno.
  */
 int tfl_lower_strided_slice(struct tfl_lower *l)
 {

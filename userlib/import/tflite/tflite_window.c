@@ -5,10 +5,10 @@
 #include "tflite_lower.h"
 
 /*
- * Sets *w for a window of kernel elements, `dilation` apart, that moves by stride along an axis of
- * `in` elements; padding is TFL_SAME or TFL_VALID: number of windows, padding on both sides, and
- * elements at the end that no window reaches. Returns 0, or -EINVAL if a number is out of range or
- * no window fits.
+ * Sets *w for a window of kernel elements, `dilation` apart, that moves by stride along an axis of `in`
+ * elements; padding is TFL_SAME or TFL_VALID: number of windows, padding on both sides, and elements at the
+ * end that no window reaches. Returns 0, or -EINVAL, with *w of no use, if a number is out of range or no
+ * window fits (only TFL_VALID).
  */
 int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                struct tfl_window *w)

@@ -299,9 +299,9 @@ int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t *
 }
 
 /*
- * Writes a part as part_write() does, and loads it as a network with the bits of the runtime that the
- * part's options name. Returns 0 with the network in *net, or a negative errno of part_write() or
- * weft_net_load_with() with one line in msg.
+ * Writes a part as part_write() does (`open` as there), and loads it as a network with the bits of the
+ * runtime that the part's options name. Returns 0 with the network in *net, or a negative errno of
+ * part_write() or weft_net_load_with() with one line in msg.
  */
 int part_load(struct rt_context *rt, const struct part *p, bool open, weft_net **net, char msg[static WEFT_MSG_LEN])
 {

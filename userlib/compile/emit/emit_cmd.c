@@ -34,9 +34,9 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 }
 
 /*
- * Note that command c reads or writes r.n ranges of bytes, r.step apart, the first of which is [r.lo, r.hi).
- * More than MAX_RANGES ranges, or ranges that touch, are noted as one that covers them all; an empty range is
- * not noted.
+ * Note that command c reads, or with `write` writes, r.n ranges of bytes, r.step apart, the first of which is
+ * [r.lo, r.hi). More than MAX_RANGES ranges, or ranges that touch, are noted as one that covers them all; an
+ * empty range is not noted.
  */
 void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges r)
 {

@@ -333,8 +333,8 @@ static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 }
 
 /*
- * Note the bytes of operand k that command c reads or writes in this piece, from the first to the last;
- * nothing if the operand is a number.
+ * Note the bytes of operand k that command c reads, or with `write` writes, in this piece, from the first to
+ * the last; nothing if the operand is a number.
  */
 static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool write)
 {

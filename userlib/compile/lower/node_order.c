@@ -350,8 +350,8 @@ static int list_items(struct cc *cc)
 }
 
 /*
- * Note that an item reads a storage, or writes it: it becomes the storage's last item, and if it is the first
- * that writes it, the storage's source.
+ * Note that an item reads storage `root`, or with `write` writes it: it becomes the storage's last item, and
+ * if it is the first that writes it, the storage's source.
  */
 static void note_use(struct cc *cc, int root, int item, bool write)
 {

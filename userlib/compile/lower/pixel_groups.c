@@ -89,8 +89,9 @@ static int64_t weight_bytes(const struct cc *cc, const struct node *nd, int64_t 
 
 /*
  * Returns how many rows of the result must become one so that p pixels divide it: 1; more only for a 1x1
- * convolution of small tensors, which does not care where a row ends. 0: no number of rows does. Large
- * tensors keep their rows, by which they run in stripes.
+ * convolution of small tensors, which does not care where a row ends. 0: no number of rows does, or input or
+ * result takes more than an eighth of the scratchpad: large tensors keep their rows, by which they run in
+ * stripes.
  */
 static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 {

@@ -91,8 +91,8 @@ static int seen_through(const struct cc *cc, int t)
 /*
  * Returns tensor t as an operand of a nest, with the step in bytes of each of t's dimensions in stride[]. If
  * a SLICE, TRANSPOSE or REVERSE that is in no node makes t, the operand is its operand, read accordingly, and
- * so on upwards; else it is t itself. The steps are not yet in the operand: the caller puts them at the
- * nest's dimensions.
+ * so on upwards; else it is t itself. is_unsigned is as in alu_type(). The steps are not yet in the operand:
+ * the caller puts them at the nest's dimensions.
  */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
 {

@@ -68,9 +68,9 @@ static bool takes_rows(const struct cc *cc, struct node *nd)
 
 /*
  * Returns whether the depthwise engine can do this depthwise convolution, whose result has so many pixels. It
- * needs one output channel for each input channel, strides of at most 15, and a kernel of at most 3x3 or, for
- * integers, one that takes_rows() accepts (which sets nd->conv.transposed). A dilated kernel takes one
- * command for each place within the dilation: there may be MAX_PHASES of them, each with at least
+ * needs one output channel for each input channel, strides of at most 15, and a kernel of at most 3x3 or,
+ * unless is_float is set, one that takes_rows() accepts (which sets nd->conv.transposed). A dilated kernel
+ * takes one command for each place within the dilation: there may be MAX_PHASES of them, each with at least
  * PHASE_PIXELS pixels.
  */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)

@@ -27,7 +27,8 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 
 /*
  * Returns whether pooling operator i of int8 or int16 does nothing but leave out rows and columns: its window
- * is one pixel, and an average has one zero point. A CLAMP that alone reads it counts as part of it.
+ * is one pixel without padding, and an average has the same zero point for input and result. False also if a
+ * CLAMP alone reads it, which becomes part of its node.
  */
 bool pool_is_stride(const struct cc *cc, int i)
 {

@@ -495,7 +495,8 @@ static bool in_way(const struct early *e, const struct area *x)
 
 /*
  * Among the weights e[list[0..n-1]] that come early and are in the way of area x, take those that occupy most
- * bytes times nodes, and let them come half as early. Returns their area, or -1 if none is in the way.
+ * bytes times nodes, of equals the first in the list, and let them come half as early. Returns their area, or
+ * -1 if none is in the way.
  */
 static int delay_weights(struct npu_step *s, struct early *e, const int *list, int n, const struct area *x)
 {

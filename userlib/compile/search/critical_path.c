@@ -63,7 +63,10 @@ static void path_close(struct critical_path *l)
 	free(l->place);
 }
 
-/* Returns the unit with more cycles of work in all the step's commands: the array or the vector engine. */
+/*
+ * Returns the unit with more cycles of work in all the step's commands: the array or the vector engine; the
+ * array if both have as many.
+ */
 static int busiest(const struct npu_step *s)
 {
 	int64_t sum[WEFT_N_UNITS] = { 0 };

@@ -101,8 +101,9 @@ static bool is_exact(double s, wide m, int e, int64_t most, bool lift)
 /*
  * Set channel k of f to the factor s: its limbs, its shift and its lift (f->lifts is set if it needs one).
  * Returns false, with f unchanged, if s has no exact form: the shift would not be within 1..62, magnitudes
- * beyond MOST_UNITS would matter (of int32 sums only the lowest number may exceed it), or neither the plain
- * nor the lifted product is exact for all magnitudes up to the one from which results exceed 16 bits.
+ * beyond MOST_UNITS would matter (of int32 sums, is_int32, only the lowest number may exceed it), or neither
+ * the plain nor the lifted product is exact for all magnitudes up to the one from which results exceed 16
+ * bits.
  */
 static bool set_factor(struct factors *f, int64_t k, double s, bool is_int32)
 {

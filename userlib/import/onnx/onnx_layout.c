@@ -540,9 +540,9 @@ static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 }
 
 /*
- * Lowers Shape to a constant int64 vector: the dimensions of operand 0 from attribute start
- * (default 0) up to, not including, attribute end (default the rank); negative ones count from the
- * end, and both are limited to 0..rank. Returns 0 or a negative errno.
+ * Lowers Shape to a constant int64 vector: the dimensions of operand 0 from attribute start (default 0) up
+ * to, not including, attribute end (default the rank); negative ones count from the end, and both are limited
+ * to 0..rank; none if end is not behind start. Returns 0 or a negative errno.
  */
 int ox_shape(struct ox *l)
 {

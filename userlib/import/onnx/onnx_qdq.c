@@ -408,8 +408,8 @@ static bool read_q(struct ox *l, struct ox_q *q)
 }
 
 /*
- * Sets *out to a limit of Clip node n: its attribute of that name or its operand k, which has to be
- * one constant float32. If both are absent, *out is unchanged. Returns false if the operand is
+ * Sets *out to a limit of Clip node n: its operand k, which has to be one constant float32, or without that
+ * its attribute of that name. If both are absent, *out is unchanged. Returns false if the operand is
  * something else.
  */
 static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, float *out)

@@ -38,8 +38,9 @@ static void renumber(int *list, int n, const int *to)
 }
 
 /*
- * Removes the operators whose first result is not live, renumbers the tensors of the others (tensor
- * i becomes to[i]), and sets the producer of each of their results.
+ * Removes the operators whose first result is not live, renumbers the tensors of the others (tensor i becomes
+ * to[i]), and sets the producer of each of their results. Operators of which another result is live have a
+ * live first one, too (mark()).
  */
 static void sweep_ops(weft_graph *g, const bool *live, const int *to)
 {

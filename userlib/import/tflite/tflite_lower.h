@@ -361,15 +361,15 @@ struct tfl_handle { const struct tfl_model *m; const struct tfl_op *op; };
 struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor);
 
 /*
- * tflite_flow.c: lowers WHILE and IF with their subgraphs. Returns 1 if that is done, 0 for other
- * operators.
+ * tflite_flow.c: lowers WHILE and IF with their subgraphs; name is the operator's for the graph's record
+ * of it. Returns 1 if that is done, 0 for other operators, or a negative errno.
  */
 int tfl_flow_op(struct tfl_lower *l, const char *name);
 
-/* tflite.c: allocates l's tables by file tensor, without values yet. Returns 0; tfl_free_tables() frees them. */
+/* tflite.c: allocates l's tables by file tensor, without values yet. Returns 0 or -ENOMEM; tfl_free_tables() frees them. */
 int tfl_tables(struct tfl_lower *l);
 void tfl_free_tables(struct tfl_lower *l);
-/* tflite.c: lowers all operators of l's subgraph into its graph. Returns 0. */
+/* tflite.c: lowers all operators of l's subgraph into its graph. Returns 0 or a negative errno. */
 int tfl_lower_all(struct tfl_lower *l);
 
 /*

@@ -281,8 +281,9 @@ static int from_float16(struct tfl_lower *l)
 }
 
 /*
- * Adds a constant of float32 with n numbers along dimension `axis` of a tensor of that rank: the scales of
- * file tensor f, or its zero points as operators see them. Returns the graph tensor, or a negative errno.
+ * Adds a constant of float32 with the scales of file tensor f, or else its zero points as operators see them
+ * (0 without any, one for all if there is one), along dimension f->quant_dim of `rank`, the others being 1.
+ * Returns the graph tensor, or a negative errno.
  */
 static int per_channel(struct tfl_lower *l, const struct tfl_tensor *f, bool scales, int rank)
 {

@@ -21,8 +21,9 @@ struct axis {
 };
 
 /*
- * Returns the input element that output element o of axis a takes with mode nearest, computed in
- * float32 as TFLite does.
+ * Returns the input element that output element o of axis a takes with mode nearest, computed in float32 as
+ * TFLite does: the place is rounded (halves away from zero) if a->align is set, else cut to its floor, and at
+ * most a->in - 1.
  */
 static int64_t nearest(const struct axis *a, int64_t o)
 {

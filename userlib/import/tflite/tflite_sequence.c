@@ -119,8 +119,9 @@ static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side 
 }
 
 /*
- * Emits the direction whose operands stand from number `from` on; x is the input with 3 dimensions.
- * Returns the graph tensor, or a negative errno.
+ * Emits one direction of the LSTM (is_lstm) or RNN at hand by operator `of`, with weights from operand `from`
+ * on: forwards if `from` is 1, else backwards. x is the input with 3 dimensions; last: the result is the
+ * operator's own. Returns the graph tensor, or a negative errno.
  */
 static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, int x, int from, bool is_lstm, bool last)
 {
@@ -137,9 +138,10 @@ static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, 
 }
 
 /*
- * Lowers the layer with two directions; their results are joined along the last axis, or two results. Returns
- * the first result's tensor; -ENOTSUP for an auxiliary input; -EINVAL for another number of results than
- * `merge` wants; or another negative errno.
+ * Lowers the layer with two directions (is_lstm: LSTM, else RNN) on x; their results are joined along the
+ * last axis if `merge` is set, else they are the operator's two results, forwards first. Returns the first
+ * result's tensor; -ENOTSUP for an auxiliary input; -EINVAL for another number of results than `merge` wants;
+ * or another negative errno.
  */
 static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, int x, bool is_lstm, bool merge)
 {

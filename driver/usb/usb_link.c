@@ -145,7 +145,8 @@ static void on_reply(struct weft_link *l, uint16_t seq, uint32_t len)
 	struct weft_req *r = seq ? find(l, seq) : NULL;
 
 	if (!seq) {
-		l->on_msg(l->user, l->body, len);
+		if (l->on_msg)
+			l->on_msg(l->user, l->body, len);
 		return;
 	}
 	if (!r || r->type != WEFT_FRAME_MSG)

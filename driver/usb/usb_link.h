@@ -63,7 +63,7 @@ struct weft_link {
 	uint8_t body[WEFT_FRAME_MSG_MAX], tail[4];
 	uint64_t at;                           /* bytes of it so far */
 	struct weft_req *sink;                 /* of a DATA frame */
-	void (*on_msg)(void *user, const uint8_t *msg, uint32_t len);   /* unasked */
+	void (*on_msg)(void *user, const uint8_t *msg, uint32_t len);   /* unasked; NULL: nobody listens */
 	void *user;
 	uint64_t n_frames_bad, n_retried;
 	weft_traffic *traffic;                 /* told of every answer, or NULL */

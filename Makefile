@@ -119,6 +119,7 @@ TFL_SRC  := $(sort $(wildcard userlib/tflite/*.c))
 LIB_SRC  := $(sort $(filter-out $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
+BROKER_SRC := $(sort $(wildcard tools/broker/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card runtimes packages farm $(if $(SAN),,sanitize)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 FUZZ     := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
@@ -142,7 +143,11 @@ TFL_OBJ  := $(patsubst %.c,$(O)/obj/%.o,$(TFL_SRC) $(PLUGIN_SRC)) $(O)/obj/plugi
 PLUGINS  := $(O)/libweft_ort_ep.so $(O)/libweft_delegate.so
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
-CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
+BROKER_OBJ := $(BROKER_SRC:%.c=$(O)/obj/%.o)
+# Tests use them too.
+CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ) $(BROKER_OBJ))
+# Of the card's, those that the broker has as well: a USB device, and who carries it to a host.
+BROKER_ALL := $(BROKER_OBJ) $(O)/obj/tools/card/usbdev.o $(O)/obj/tools/card/redir_conn.o
 SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(O)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
 
@@ -158,7 +163,7 @@ fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
 api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
 farm_needs   = $(if $(filter farm/slurm,$(1)),$(O)/tests/cosim/random)
-card_needs   = $(if $(filter card/% runtimes/ort runtimes/tflite runtimes/serve,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
+card_needs   = $(if $(filter card/% runtimes/ort runtimes/tflite runtimes/serve,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft-broker $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # Tests run on simulators that check the RTL's assertions, everything else on plain ones:
@@ -213,7 +218,7 @@ FW_KEY      ?= firmware/keys/unsafe-development.pem
 FW_SECURITY ?= 1
 FIRMWARE  := $(addprefix $(FW_DIR)/,boot.bin boot.hex weft-fw.img)
 
-CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
+CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card $(O)/weft-broker
 
 # ---- targets ----------------------------------------------------------------
 
@@ -439,7 +444,7 @@ clean:
 ## compile_commands.json: for editors and analysers
 compile_commands.json:
 	$(Q){ echo '['; sep=; \
-	for f in $(LIB_SRC) $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	for f in $(LIB_SRC) $(PLUGIN_SRC) $(ORT_SRC) $(TFL_SRC) $(CMD_SRC) $(CARD_SRC) $(BROKER_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
 		sep=$$',\n'; \
@@ -532,6 +537,10 @@ $(O)/weft-card: $(CARD_OBJ) $(O)/libweft.so
 	$(call link_command,$(CARD_OBJ))
 	$(link_rtl)
 
+$(O)/weft-broker: $(BROKER_ALL) $(O)/libweft.so
+	$(call say,LD,$@)
+	$(call link_command,$(BROKER_ALL))
+
 # A runtime loads the plugin, and the plugin loads the library beside it. It is never unloaded: what
 # a runtime has of it may outlive the runtime's handle. Objects, list of exports.
 link_plugin = $(Q)$(CC) -shared $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--version-script=$(2) $(ALL_LDFLAGS) \
@@ -564,6 +573,10 @@ $(O)/obj/installed/weft: $(CMD_OBJ) $(O)/libweft.so FORCE
 $(O)/obj/installed/weft-card: $(CARD_OBJ) $(O)/libweft.so FORCE
 	@mkdir -p $(@D)
 	$(call link_command,$(CARD_OBJ),$(TO_LIBDIR))
+
+$(O)/obj/installed/weft-broker: $(BROKER_ALL) $(O)/libweft.so FORCE
+	@mkdir -p $(@D)
+	$(call link_command,$(BROKER_ALL),$(TO_LIBDIR))
 
 # ---- tests ------------------------------------------------------------------
 
@@ -615,7 +628,7 @@ $(O)/tests/unit/signature: TEST_LIBS = $(HOST_FW)
 # It links these tests again, each time with another line of theirs deleted.
 $(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes attr_limits attr_tosa graph_check tosa_flow)
 
-.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
+.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ) $(BROKER_OBJ)
 
 # Where umockdev is not there the test says so.
 HAVE_UMOCKDEV := $(shell pkg-config --exists umockdev-1.0 2>/dev/null && echo 1)
@@ -808,6 +821,6 @@ $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 -include $(O)/obj/tests/card/guest/guest.d
 -include $(INSIDE_CMD:.o=.d) $(FUZZ_OBJ:.o=.d) $(FUZZ:%=$(O)/obj/tests/fuzz/%_fuzz.d)
 -include $(HOST_FW:.o=.d)
--include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

@@ -5,7 +5,7 @@
     tools/man.py BUILD OUT VERSION
 
 Section 1 from the --help of BUILD/weft, of each of its commands and of
-BUILD/weft-card; section 3 from the comments of include/weft/*.h; section 7 from
+BUILD/weft-card and BUILD/weft-broker; section 3 from the comments of include/weft/*.h; section 7 from
 docs/card.md. OUT gets man1/ man3/ man7/.
 """
 import os
@@ -66,6 +66,10 @@ def section_1(build, out, version):
     write(out, "weft-card", 1, page("weft-card", 1, "a simulated Weft card on USB", [
         ("SYNOPSIS", usage.removeprefix("usage: "), False), ("DESCRIPTION", rest.strip("\n"), True),
         ("SEE ALSO", "weft(1), weft-card(7)", False)], version))
+    usage, rest = ask(f"{build}/weft-broker").split("\n", 1)
+    write(out, "weft-broker", 1, page("weft-broker", 1, "many processes use Weft cards at once", [
+        ("SYNOPSIS", usage.removeprefix("usage: "), False), ("DESCRIPTION", rest.strip("\n"), True),
+        ("SEE ALSO", "weft(1), weft-card(1), weft-card(7)", False)], version))
 
 
 def comment(text):

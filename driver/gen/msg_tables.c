@@ -41,6 +41,8 @@ const char *weft_msg_type_name(unsigned v)
 		return "fw_boot";
 	case 18:
 		return "fw_floor";
+	case 19:
+		return "clients";
 	}
 	return NULL;
 }
@@ -102,6 +104,8 @@ const char *weft_msg_error_name(unsigned v)
 		return "FW_ROLLBACK";
 	case 26:
 		return "FW_ENDED";
+	case 27:
+		return "DENIED";
 	}
 	return NULL;
 }
@@ -163,6 +167,8 @@ const char *weft_msg_error_text(unsigned v)
 		return "firmware image: its security version is below the card's floor";
 	case 26:
 		return "firmware image: its starts ended by watchdog or trap too often, with no job done";
+	case 27:
+		return "not for this client: a broker has the card, and only its administrators may";
 	}
 	return NULL;
 }

@@ -37,11 +37,11 @@ static int tear_down(void **state)
 static void test_places(void **state)
 {
 	static const char *const files[] = {
-		"bin/weft", "bin/weft-card", "include/weft/weft.h", "include/weft/dev.h", "include/weft/gen/config.h",
+		"bin/weft", "bin/weft-card", "bin/weft-broker", "include/weft/weft.h", "include/weft/dev.h", "include/weft/gen/config.h",
 		"lib/$arch/libweft.a", "lib/$arch/libweft.so", "lib/$arch/libweft.so.0", "lib/$arch/libweft_ort_ep.so", "lib/$arch/libweft_delegate.so", "lib/$arch/pkgconfig/weft.pc",
 		"lib/weft/weft-rtl-w16.so", "lib/firmware/weft/weft-fw.img", "lib/firmware/weft/boot.bin",
 		"lib/udev/rules.d/70-weft.rules", "share/man/man1/weft.1", "share/man/man1/weft-run.1",
-		"share/man/man1/weft-devices.1", "share/man/man1/weft-card.1", "share/man/man3/weft.3",
+		"share/man/man1/weft-devices.1", "share/man/man1/weft-card.1", "share/man/man1/weft-broker.1", "share/man/man3/weft.3",
 		"share/man/man3/weft_dev.3", "share/man/man3/weft_diag.3", "share/man/man7/weft-card.7",
 	};
 	int missing = 0;
@@ -104,7 +104,7 @@ static void test_commands(void **state)
 {
 	(void)state;
 	/* The commands have the library from where it was installed, not of their own. */
-	assert_int_equal(shell("for c in weft weft-card; do env -u LD_LIBRARY_PATH ldd %s/usr/bin/$c | grep -q \"libweft.so.0 => %s/usr/bin/../lib/\" || exit 1; done",
+	assert_int_equal(shell("for c in weft weft-card weft-broker; do env -u LD_LIBRARY_PATH ldd %s/usr/bin/$c | grep -q \"libweft.so.0 => %s/usr/bin/../lib/\" || exit 1; done",
 	                       root, root), 0);
 	/* So have the plugins. */
 	assert_int_equal(shell("for p in ort_ep delegate; do env -u LD_LIBRARY_PATH ldd %s/usr/lib/*/libweft_$p.so | grep -q \"libweft.so.0 => %s/usr/lib/\" || exit 1; done",

@@ -84,6 +84,50 @@ void card_process_stop(struct card_process *c)
 	unlink(c->path);
 }
 
+void broker_process_start(struct card_process *b, const struct card_process *const cards[], const char *log, char *const extra[])
+{
+	char *argv[32] = { NULL }, program[256];
+	static int count;
+	int n = 0;
+
+	snprintf(program, sizeof(program), "%s/weft-broker", test_env("WEFT_BUILD", "build"));
+	test_path(b->path, sizeof(b->path), "broker-%d-%d.sock", (int)getpid(), count++);
+	snprintf(b->where, sizeof(b->where), "@%s", b->path);
+	snprintf(b->device, sizeof(b->device), "usb:%s", b->where);
+	argv[n++] = program;
+	argv[n++] = "--listen";
+	argv[n++] = b->path;
+	argv[n++] = "--verbose";
+	for (int i = 0; cards[i] && n < 20; i++) {
+		argv[n++] = "--card";
+		argv[n++] = (char *)(uintptr_t)cards[i]->where;
+	}
+	for (int i = 0; extra && extra[i] && n < 31; i++)
+		argv[n++] = extra[i];
+	b->pid = fork();
+	if (!b->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (!freopen(log, "w", stderr))
+			_exit(126);
+		execv(program, argv);
+		_exit(127);
+	}
+	assert_true(b->pid > 0);
+	for (int i = 0; i < 500 && access(b->path, F_OK); i++)
+		usleep(10000);
+}
+
+void broker_process_stop(struct card_process *b)
+{
+	int status;
+
+	kill(b->pid, SIGTERM);
+	assert_int_equal(waitpid(b->pid, &status, 0), b->pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_not_equal(access(b->path, F_OK), 0);
+}
+
 unsigned free_port(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

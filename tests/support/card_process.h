@@ -18,6 +18,11 @@ struct card_process {
 void card_process_start(struct card_process *c, const char *serial, char *const extra[]);
 void card_process_stop(struct card_process *c);
 
+/* weft-broker with that card, or all of these, NULL at the end, in a folder that everyone may enter; pid, path, where and device
+ * are the broker's. It has the card when it says so; log: a file with what it says. Ends as a card does. */
+void broker_process_start(struct card_process *b, const struct card_process *const cards[], const char *log, char *const extra[]);
+void broker_process_stop(struct card_process *b);
+
 /* A port of the loopback that nobody listens on. */
 unsigned free_port(void);
 

@@ -78,6 +78,7 @@ enum weft_usb_status {
 #define WEFT_MSG_JOBS_KEPT 16 /* jobs that the card remembers, the youngest */
 #define WEFT_MSG_WINDOWS_MAX 7 /* windows of a job beside the stream's */
 #define WEFT_MSG_LOG_MAX 25 /* log entries in one reply */
+#define WEFT_MSG_CLIENTS_MAX 9 /* clients in one reply */
 #define WEFT_MSG_REGS_MAX 120 /* registers in one reply */
 #define WEFT_MSG_FW_CHUNK 256 /* bytes of a firmware image in one message */
 #define WEFT_MSG_NAME_WORDS 4 /* 16 characters, filled with 0 */
@@ -103,6 +104,7 @@ enum weft_msg_type {
 	WEFT_MSG_REBOOT    = 16,
 	WEFT_MSG_FW_BOOT   = 17,
 	WEFT_MSG_FW_FLOOR  = 18,
+	WEFT_MSG_CLIENTS   = 19,
 };
 
 /* Bits 31:16 of a reply's first word. */
@@ -134,6 +136,7 @@ enum weft_msg_error {
 	WEFT_MSG_ERR_FW_SIGNATURE = 24, /* firmware image: its signature is wrong */
 	WEFT_MSG_ERR_FW_ROLLBACK  = 25, /* firmware image: its security version is below the card's floor */
 	WEFT_MSG_ERR_FW_ENDED     = 26, /* firmware image: its starts ended by watchdog or trap too often, with no job done */
+	WEFT_MSG_ERR_DENIED       = 27, /* not for this client: a broker has the card, and only its administrators may */
 };
 
 /* Where a job is. */
@@ -206,6 +209,20 @@ struct weft_msg_log_entry {
 	uint32_t code; /* enum weft_log */
 	uint32_t a; /* first argument */
 	uint32_t b; /* second argument */
+};
+
+/* Who uses the cards of a broker. */
+struct weft_msg_client {
+	uint32_t card; /* which of the broker's cards */
+	uint32_t pid; /* process */
+	uint32_t uid; /* whose */
+	uint32_t state; /* 1: it has jobs that have not ended */
+	uint32_t memory_kib; /* what it may have */
+	uint32_t on_card_kib; /* what of it is on the card now */
+	uint32_t jobs; /* that have ended */
+	uint32_t cycles_lo; /* for which they kept the card busy */
+	uint32_t cycles_hi; /* high half */
+	uint32_t name[4]; /* of the program */
 };
 
 /* Messages to the card. All words are little-endian. */
@@ -319,6 +336,12 @@ struct weft_msg_fw_boot {
 struct weft_msg_fw_floor {
 	uint32_t head;
 	uint32_t floor; /* at least what it is */
+};
+
+/* Who uses the card? A broker answers (docs/broker.md); a card does not know this type. */
+struct weft_msg_clients {
+	uint32_t head;
+	uint32_t first; /* how many to leave out */
 };
 
 /* Replies. */
@@ -469,6 +492,12 @@ struct weft_msg_fw_boot_reply {
 struct weft_msg_fw_floor_reply {
 	uint32_t head;
 	uint32_t floor; /* what it is now */
+};
+
+struct weft_msg_clients_reply {
+	uint32_t head;
+	uint32_t count; /* clients of the broker */
+	/* then entries[]: struct weft_msg_client, up to clients_max */
 };
 
 /* Names and texts; not in the firmware. NULL where there is none. */

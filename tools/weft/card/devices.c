@@ -6,12 +6,48 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <weft/admin.h>
+#include <weft/file.h>
 #include <weft/gen/config.h>
 
 #include "tools/weft/weft_cmd.h"
 
 #define MAX_CARDS 64
+
+#define ASK_MS 2000
+
+/* A broker's clients but this process, a line for each; a card that has no broker in front says nothing. */
+static void show_clients(const char *which)
+{
+	struct {
+		struct weft_msg_clients_reply r;
+		struct weft_msg_client e[WEFT_MSG_CLIENTS_MAX];
+	} a = { .r.count = 1 };
+	char msg[WEFT_ADMIN_MSG], name[4 * sizeof(a.e[0].name) + 1] = "";
+	weft_admin *admin;
+	uint32_t first = 0;
+
+	if (weft_admin_open(which, ASK_MS, &admin, msg))
+		return;
+	for (; first < a.r.count; first += WEFT_MSG_CLIENTS_MAX) {
+		const uint32_t ask[2] = { WEFT_MSG_CLIENTS, first };
+		if (weft_admin_ask(admin, ask, 2, (uint32_t *)&a, sizeof(a) / 4, msg) < 0)
+			break;
+		for (uint32_t i = 0; first + i < a.r.count && i < WEFT_MSG_CLIENTS_MAX; i++) {
+			const struct weft_msg_client *c = &a.e[i];
+			if (c->pid == (uint32_t)getpid())
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)sizeof(c->name), (const char *)c->name);
+			weft_one_line(name, sizeof(name));
+			printf("  card %u: %s (pid %u, uid %u): %s, %u jobs, %llu cycles; %u of %u KiB on the card\n", c->card, name, c->pid, c->uid,
+			       c->state ? "works" : "idle", c->jobs, (unsigned long long)c->cycles_hi << 32 | c->cycles_lo, c->on_card_kib,
+			       c->memory_kib);
+		}
+	}
+	weft_admin_close(admin);
+}
 
 /*
  * Prints one line; a card that is not free is listed without being opened. Returns whether the device
@@ -47,6 +83,8 @@ static bool show(const char *which, const struct weft_dev_info *i)
 	printf("usb:%-18s %-20s %s\n", which, i ? i->where : "", line);
 	const bool opened = dev != NULL;
 	weft_dev_close(dev);
+	if (opened && which[0] == '@')
+		show_clients(which);
 	return opened;
 }
 
@@ -102,7 +140,8 @@ const struct subcommand cmd_devices = {
 	"usage: weft devices [usb:SERIAL | usb:@SOCKET]...\n"
 	"       weft devices --watch\n\n"
 	"Without arguments the cards on the USB; with them those that are named, and\n"
-	"exit status 3 if one does not answer.\n\n"
+	"exit status 3 if one does not answer. Behind the socket of weft-broker also who\n"
+	"uses it.\n\n"
 	"  --watch             a line for each card that is there, and then for each that is\n"
 	"                      plugged in or out, until interrupted\n",
 	devices_main,

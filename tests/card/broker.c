@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft-broker in front of simulated cards: many processes at once with right results, each its share of the card's
+ * cycles, nobody in another's memory, and nothing of the card itself for those who do not administer it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <weft/admin.h>
+
+#include "tests/support/card_process.h"
+#include "tests/support/card_stream.h"
+#include "tests/support/level.h"
+
+#define N_CLIENTS 32
+#define IMAGE "tests/models/digits/000_label0.png"
+#define SECRET 0xa7
+
+static struct card_process card, broker;
+static char log_path[108];
+
+static void start(char *const card_args[], char *const args[])
+{
+	const struct card_process *const cards[] = { &card, NULL };
+
+	test_path(log_path, sizeof(log_path), "broker-%d.log", (int)getpid());
+	card_process_start(&card, "BROKERED", card_args);
+	broker_process_start(&broker, cards, log_path, args);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	broker_process_stop(&broker);
+	card_process_stop(&card);
+	unlink(log_path);
+	return 0;
+}
+
+static pid_t child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	assert_true(pid >= 0);
+	return pid;
+}
+
+static int exit_of(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- clients by hand ---- */
+
+/* A client that words its messages itself; begun as drivers do. */
+static weft_admin *client(bool begun)
+{
+	char msg[WEFT_ADMIN_MSG] = "";
+	weft_admin *a = NULL;
+
+	if (weft_admin_open(broker.where, 20000, &a, msg))
+		fail_msg("%s", msg);
+	if (begun && weft_admin_ask(a, (uint32_t[]){ WEFT_MSG_ABORT_ALL }, 1, NULL, 0, msg) < 0)
+		fail_msg("%s", msg);
+	return a;
+}
+
+static uint32_t base_of(const weft_admin *a)
+{
+	return weft_admin_hello(a)->host_base;
+}
+
+static void put(weft_admin *a, uint32_t at, const void *data, uint32_t len)
+{
+	char msg[WEFT_ADMIN_MSG];
+
+	if (weft_admin_write(a, base_of(a) + at, data, len, msg))
+		fail_msg("%s", msg);
+}
+
+static void get(weft_admin *a, uint32_t at, void *data, uint32_t len)
+{
+	char msg[WEFT_ADMIN_MSG];
+
+	if (weft_admin_read(a, base_of(a) + at, data, len, msg))
+		fail_msg("%s", msg);
+}
+
+/* The stream is at offset 0; windows by offsets. @return the answer's error */
+static enum weft_msg_error submit(weft_admin *a, uint32_t job, const struct card_stream *s, const struct weft_msg_window *w, uint32_t n)
+{
+	struct {
+		struct weft_msg_submit m;
+		struct weft_msg_window w[WEFT_MSG_WINDOWS_MAX];
+	} m = { .m = { .head = WEFT_MSG_SUBMIT, .job = job, .stream_base = base_of(a), .stream_words = (uint32_t)s->n, .n_windows = n } };
+	struct weft_msg_submit_reply r;
+	char msg[WEFT_ADMIN_MSG];
+
+	put(a, 0, s->words, (uint32_t)(8 * s->n));
+	for (uint32_t i = 0; i < n; i++)
+		m.w[i] = (struct weft_msg_window){ base_of(a) + w[i].base, w[i].size, w[i].perm };
+	int err = weft_admin_ask(a, (const uint32_t *)&m, (unsigned)((sizeof(m.m) + n * sizeof(m.w[0])) / 4), (uint32_t *)&r,
+	                         sizeof(r) / 4, msg);
+	if (err < 0 && err != -EPROTO)
+		fail_msg("%s", msg);
+	return r.head >> 16;
+}
+
+static struct weft_msg_done_reply wait_for(weft_admin *a, uint32_t job)
+{
+	struct weft_msg_done_reply d;
+	char msg[WEFT_ADMIN_MSG];
+
+	do
+		if (weft_admin_ask(a, (uint32_t[]){ WEFT_MSG_DONE, job }, 2, (uint32_t *)&d, sizeof(d) / 4, msg) < 0)
+			fail_msg("%s", msg);
+	while (d.state != WEFT_MSG_STATE_DONE && !usleep(1000));
+	return d;
+}
+
+static enum weft_msg_result run(weft_admin *a, uint32_t job, const struct card_stream *s, const struct weft_msg_window *w, uint32_t n)
+{
+	enum weft_msg_error e = submit(a, job, s, w, n);
+
+	if (e)
+		fail_msg("SUBMIT: %s", weft_msg_error_name(e));
+	return wait_for(a, job).result;
+}
+
+static uint32_t n_clients(weft_admin *a, struct weft_msg_client *first)
+{
+	struct {
+		struct weft_msg_clients_reply r;
+		struct weft_msg_client e[WEFT_MSG_CLIENTS_MAX];
+	} all;
+	char msg[WEFT_ADMIN_MSG];
+
+	if (weft_admin_ask(a, (uint32_t[]){ WEFT_MSG_CLIENTS, 0 }, 2, (uint32_t *)&all, sizeof(all) / 4, msg) < 0)
+		fail_msg("%s", msg);
+	if (first)
+		*first = all.e[0];
+	return all.r.count;
+}
+
+/* ---- many ---- */
+
+/* Each process runs the network and compares every tensor with golden. */
+static void many_run_digits(void **state)
+{
+	static char text[N_CLIENTS][8192];
+	int pipes[N_CLIENTS][2];
+	pid_t pid[N_CLIENTS];
+
+	(void)state;
+	start(NULL, NULL);
+	for (int i = 0; i < N_CLIENTS; i++) {
+		assert_int_equal(pipe(pipes[i]), 0);
+		pid[i] = child();
+		if (!pid[i]) {
+			int err = run_line(text[0], sizeof(text[0]), "run tests/models/%s --device %s --check -i " IMAGE,
+			                   i % 2 ? "digits_int16x8.tflite" : "digits_int8.tflite", broker.device);
+			ssize_t n = write(pipes[i][1], text[0], strlen(text[0]));
+			_exit(n < 0 ? 99 : err);
+		}
+		close(pipes[i][1]);
+	}
+	for (int i = 0; i < N_CLIENTS; i++) {
+		size_t at = 0;
+		for (ssize_t n; (n = read(pipes[i][0], text[i] + at, sizeof(text[i]) - 1 - at)) > 0;)
+			at += (size_t)n;
+		close(pipes[i][0]);
+		int status = exit_of(pid[i]);
+		if (status || !strstr(text[i], ": 0 mismatches"))
+			fail_msg("client %d: status %d: %s", i, status, text[i]);
+	}
+}
+
+/* weft devices, while another uses the card. */
+static void devices_tells(void **state)
+{
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+	char text[2048], line[160];
+	struct card_stream s;
+
+	(void)state;
+	start(NULL, NULL);
+	weft_admin *a = client(true);
+	stream_copy(&s, 1, 0, 2, 0, 64);
+	assert_int_equal(run(a, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	assert_int_equal(run_line(text, sizeof(text), "devices %s", broker.device), 0);
+	snprintf(line, sizeof(line), "  card 0: broker (pid %d, uid %d): idle, 1 jobs, ", (int)getpid(), (int)getuid());
+	if (!strstr(text, line) || !strstr(text, "; 8 of ") || strstr(text, ": weft (pid"))
+		fail_msg("%s", text);
+	weft_admin_close(a);
+	/* A card by itself has nobody to tell of. */
+	assert_int_equal(run_line(text, sizeof(text), "devices %s", broker.device), 0);
+	assert_null(strstr(text, "  card "));
+}
+
+/* ---- whose turn it is ---- */
+
+/* A job of n loads of 4 KiB each. */
+static void heavy(struct card_stream *s, int n)
+{
+	memset(s, 0, sizeof(*s));
+	for (int i = 0; i < n; i++)
+		stream_row(s, false, 1, 0, 4096);
+	stream_row(s, true, 2, 0, 64);
+	stream_end(s);
+}
+
+/*
+ * While the card stands still three clients queue eight jobs each, whose jobs cost as different as 1 to 12; then it goes on.
+ * The broker says which jobs end, in their order, and after how many cycles. As long as all have jobs the cycles that they had
+ * never differ by more than the jobs that may be on the card and a client's estimate of one.
+ */
+static void shares_are_equal(void **state)
+{
+	static const int loads[3] = { 12, 1, 4 };
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 64, WEFT_MSG_PERM_WRITE } };
+	unsigned long long had[3] = { 0 }, most = 0, cycles;
+	struct card_stream s;
+	weft_admin *a[3];
+	unsigned number, job, ended[3] = { 0 }, lines = 0;
+	char line[256], word[32];
+
+	(void)state;
+	start(NULL, NULL);
+	/* They come one after another, so their numbers are known. */
+	for (int i = 0; i < 3; i++) {
+		a[i] = client(true);
+		heavy(&s, loads[i]);
+		assert_int_equal(run(a[i], 100, &s, w, 2), WEFT_MSG_RESULT_OK);
+	}
+	kill(card.pid, SIGSTOP);
+	for (int i = 0; i < 3; i++)
+		for (uint32_t k = 1; k <= 8; k++) {
+			heavy(&s, loads[i]);
+			assert_int_equal(submit(a[i], k, &s, w, 2), WEFT_MSG_ERR_OK);
+		}
+	kill(card.pid, SIGCONT);
+	for (int i = 0; i < 3; i++)
+		for (uint32_t k = 1; k <= 8; k++)
+			assert_int_equal(wait_for(a[i], k).result, WEFT_MSG_RESULT_OK);
+	FILE *f = fopen(log_path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "weft-broker: client %u: job %u: %31[^,], %llu cycles", &number, &job, word, &cycles) != 4)
+			continue;
+		assert_in_range(number, 1, 3);
+		assert_true(cycles > 0);
+		lines++;
+		most = cycles > most ? cycles : most;
+		if (job == 100)
+			continue;
+		had[number - 1] += cycles;
+		ended[number - 1]++;
+		if (ended[0] > 7 || ended[1] > 7 || ended[2] > 7)
+			break;
+		for (int i = 0; i < 3; i++)
+			for (int k = 0; k < 3; k++)
+				if (had[i] > had[k] + 3 * most)
+					fail_msg("after %u jobs client %d had %llu cycles and client %d %llu; the longest job takes %llu", lines,
+					         i, had[i], k, had[k], most);
+	}
+	fclose(f);
+	/* The light ones are through long before the heavy ones. */
+	assert_true(ended[1] > 2 * ended[0]);
+	for (int i = 0; i < 3; i++)
+		weft_admin_close(a[i]);
+}
+
+/* ---- nobody else's memory ---- */
+
+static void memory_is_ones_own(void **state)
+{
+	static uint8_t page[65536];
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+	struct card_stream s;
+
+	(void)state;
+	start((char *[]){ "--dram", "4", NULL }, NULL);
+	weft_admin *a = client(true), *b = client(true);
+	const uint32_t bytes = weft_admin_hello(a)->host_limit - base_of(a);
+	/* What A writes, and what its job leaves on the card. */
+	memset(page, SECRET, sizeof(page));
+	for (uint32_t at = 0; at + sizeof(page) <= bytes; at += sizeof(page))
+		put(a, at, page, sizeof(page));
+	stream_copy(&s, 1, 0, 2, 0, 4096);
+	assert_int_equal(run(a, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	for (uint32_t at = 0; at + sizeof(page) <= bytes; at += sizeof(page)) {
+		get(b, at, page, sizeof(page));
+		for (size_t i = 0; i < sizeof(page); i++)
+			assert_int_equal(page[i], 0);
+	}
+	/* The same memory of the card, after A: what was never written reads as zeros to a job, too. */
+	weft_admin_close(a);
+	while (n_clients(b, NULL) > 1)
+		usleep(1000);
+	const struct weft_msg_window all[2] = { { 0x10000, 0x100000, WEFT_MSG_PERM_READ }, { 0x200000, 65536, WEFT_MSG_PERM_WRITE } };
+	for (uint32_t at = 0; at < 0x100000; at += 0x40000) {
+		stream_copy(&s, 1, at, 2, 0, 4096);
+		assert_int_equal(run(b, 2 + at, &s, all, 2), WEFT_MSG_RESULT_OK);
+		get(b, 0x200000, page, sizeof(page));
+		for (size_t i = 0; i < sizeof(page); i++)
+			assert_int_equal(page[i], 0);
+	}
+	weft_admin_close(b);
+}
+
+/* Streams that reach out of their windows, or for what another left in the scratchpad, never run. */
+static void streams_are_judged(void **state)
+{
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+	uint8_t page[4096];
+	struct card_stream s;
+
+	(void)state;
+	start(NULL, NULL);
+	weft_admin *a = client(true), *b = client(true);
+	memset(page, SECRET, sizeof(page));
+	put(a, 0x10000, page, sizeof(page));
+	stream_copy(&s, 1, 0, 2, 0, 4096);
+	assert_int_equal(run(a, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	struct bad { int from, to; int64_t from_off, to_off; } bad[] = {
+		{ 1, 2, 1, 0 }, { 1, 2, -64, 0 }, { 1, 2, 4096, 0 }, { 1, 2, 0, 64 }, { 1, 2, 0, -4096 }, { 1, 2, 0, 1ll << 31 },
+		{ 1, 1, 0, 0 }, { 2, 2, 0, 0 }, { 3, 2, 0, 0 }, { 1, 3, 0, 0 }, { 1, 0, 0, 0 },
+	};
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		stream_copy(&s, bad[i].from, bad[i].from_off, bad[i].to, bad[i].to_off, 4096);
+		assert_int_equal(run(b, 1 + i, &s, w, 2), WEFT_MSG_RESULT_FAULT);
+	}
+	/* A's job left its bytes in the scratchpad: a store without a load would hand them out. */
+	memset(&s, 0, sizeof(s));
+	stream_row(&s, true, 2, 0, 4096);
+	stream_end(&s);
+	assert_int_equal(run(b, 50, &s, w, 2), WEFT_MSG_RESULT_FAULT);
+	/* Not even a stream. */
+	for (size_t i = 0; i < 8; i++)
+		s.words[i] = 0x0123456789abcdefull * (i + 1);
+	s.n = 8;
+	assert_int_equal(run(b, 51, &s, w, 2), WEFT_MSG_RESULT_FAULT);
+	get(b, 0x20000, page, sizeof(page));
+	for (size_t i = 0; i < sizeof(page); i++)
+		assert_int_equal(page[i], 0);
+	weft_admin_close(a);
+	weft_admin_close(b);
+}
+
+/* Windows by absolute addresses, as firmware's own test has them, in a card of 1 MiB. */
+static void windows_are_judged(void **state)
+{
+	enum { R = WEFT_MSG_PERM_READ, W = WEFT_MSG_PERM_WRITE, M = 1 << 20 };
+	static const struct { struct weft_msg_window w[2]; uint32_t error; } bad[] = {
+		{ { { 0x10000, 2 * M, R } }, WEFT_MSG_ERR_WINDOW },
+		{ { { M - 64, 128, R } }, WEFT_MSG_ERR_WINDOW },
+		{ { { 0x10000, 0xffffffc0, R } }, WEFT_MSG_ERR_WINDOW },
+		{ { { (uint32_t)-64, 64, R } }, WEFT_MSG_ERR_WINDOW },
+		{ { { (uint32_t)-64, 128, W } }, WEFT_MSG_ERR_WINDOW },
+		{ { { 0x10001, 64, R } }, WEFT_MSG_ERR_ALIGN },
+		{ { { 0x10000, 64, 0 } }, WEFT_MSG_ERR_PERM },
+		{ { { 0x10000, 64, 4 } }, WEFT_MSG_ERR_PERM },
+		{ { { 0, 64, W } }, WEFT_MSG_ERR_OVERLAP },
+		{ { { 0x10000, 4096, R }, { 0x10fc0, 4096, W } }, WEFT_MSG_ERR_OVERLAP },
+		{ { { 0x10000, 4096, R }, { 0x10fc0, 4096, R } }, WEFT_MSG_ERR_OVERLAP },
+	};
+	struct card_stream s;
+
+	(void)state;
+	start(NULL, (char *[]){ "--memory", "1", NULL });
+	weft_admin *a = client(true);
+	assert_int_equal(weft_admin_hello(a)->host_limit - base_of(a), M);
+	stream_copy(&s, 1, 0, 2, 0, 64);
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		enum weft_msg_error e = submit(a, 1 + i, &s, bad[i].w, 2);
+		if (e != bad[i].error)
+			fail_msg("case %u: %s", i, weft_msg_error_name(e));
+	}
+	weft_admin_close(a);
+}
+
+/* ---- a death ---- */
+
+/* A number of /proc/PID/status, in KiB. */
+static unsigned long status_of(pid_t pid, const char *what)
+{
+	char path[64], line[256];
+	unsigned long value = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, what, strlen(what)))
+			value = strtoul(line + strlen(what) + 1, NULL, 10);
+	fclose(f);
+	return value;
+}
+
+/* One is killed with jobs queued and all of its memory in use; what it had is free, and another's job goes on as if nothing were. */
+static void death_frees(void **state)
+{
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+	static uint8_t page[1 << 20], back[4096];
+	struct card_stream s;
+	struct weft_msg_client first;
+	int ready[2];
+	char byte;
+
+	(void)state;
+	start(NULL, NULL);
+	weft_admin *b = client(true);
+	memset(page, 3, sizeof(page));
+	put(b, 0x10000, page, 4096);
+	stream_copy(&s, 1, 0, 2, 0, 4096);
+	assert_int_equal(run(b, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	const unsigned long before = status_of(broker.pid, "VmRSS:");
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = child();
+	if (!pid) {
+		static const struct weft_msg_window all[2] = { { 0x1000000, 32 << 20, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+		weft_admin *a = client(true);
+		memset(page, SECRET, sizeof(page));
+		for (uint32_t at = 0x1000000; at < 0x3000000; at += sizeof(page))
+			put(a, at, page, sizeof(page));
+		run(a, 1, &s, all, 2);
+		for (uint32_t k = 2; k < 10; k++)
+			submit(a, k, &s, all, 2);
+		_exit(write(ready[1], "x", 1) == 1 ? pause() : 1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_true(status_of(broker.pid, "VmRSS:") > before + (24 << 10));
+	assert_int_equal(n_clients(b, &first), 2);
+	assert_int_equal(first.pid, pid);
+	assert_int_equal(first.on_card_kib, (32 << 10) + 4);
+	assert_int_equal(submit(b, 2, &s, w, 2), WEFT_MSG_ERR_OK);
+	kill(pid, SIGKILL);
+	assert_int_equal(exit_of(pid), -1);
+	assert_int_equal(wait_for(b, 2).result, WEFT_MSG_RESULT_OK);
+	get(b, 0x20000, back, sizeof(back));
+	for (size_t i = 0; i < sizeof(back); i++)
+		assert_int_equal(back[i], 3);
+	while (n_clients(b, &first) > 1)
+		usleep(1000);
+	assert_int_equal(first.on_card_kib, 8);
+	assert_in_range(status_of(broker.pid, "VmRSS:"), 0, before + (8 << 10));
+	close(ready[0]);
+	close(ready[1]);
+	weft_admin_close(b);
+}
+
+/* More memory than the card has, among three: what does not fit goes and comes back. */
+static void cards_memory_is_shared(void **state)
+{
+	static const struct weft_msg_window w[2] = { { 0x10000, 0x200000, WEFT_MSG_PERM_READ }, { 0x210000, 4096, WEFT_MSG_PERM_WRITE } };
+	struct card_stream s;
+	weft_admin *a[3];
+	uint8_t page[4096];
+
+	(void)state;
+	start((char *[]){ "--dram", "4", NULL }, NULL);
+	stream_copy(&s, 1, 0x1ff000, 2, 0, 4096);
+	for (int i = 0; i < 3; i++) {
+		a[i] = client(true);
+		memset(page, 0x11 * (i + 1), sizeof(page));
+		put(a[i], 0x10000 + 0x1ff000, page, sizeof(page));
+	}
+	for (uint32_t k = 1; k < 5; k++)
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(submit(a[i], k, &s, w, 2), WEFT_MSG_ERR_OK);
+	for (int i = 0; i < 3; i++) {
+		for (uint32_t k = 1; k < 5; k++)
+			assert_int_equal(wait_for(a[i], k).result, WEFT_MSG_RESULT_OK);
+		get(a[i], 0x210000, page, sizeof(page));
+		for (size_t n = 0; n < sizeof(page); n++)
+			assert_int_equal(page[n], 0x11 * (i + 1));
+	}
+	for (int i = 0; i < 3; i++)
+		weft_admin_close(a[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(many_run_digits, stop),
+		cmocka_unit_test_teardown(devices_tells, stop),
+		cmocka_unit_test_teardown(shares_are_equal, stop),
+		cmocka_unit_test_teardown(memory_is_ones_own, stop),
+		cmocka_unit_test_teardown(streams_are_judged, stop),
+		cmocka_unit_test_teardown(windows_are_judged, stop),
+		cmocka_unit_test_teardown(death_frees, stop),
+		cmocka_unit_test_teardown(cards_memory_is_shared, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

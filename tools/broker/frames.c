@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers to a client's frames, as its own card would give them: the worker's part of the link.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker.h"
+
+#define HEAD(type, error) ((uint32_t)(type) | WEFT_MSG_REPLY | (uint32_t)(error) << 16)
+
+static void send(struct client *c, const struct frame *f, uint8_t type, uint32_t addr, const void *body, uint32_t len)
+{
+	pthread_mutex_lock(&c->b->lock);
+	link_send(c, f->epoch, type, f->seq, addr, body, len);
+	pthread_mutex_unlock(&c->b->lock);
+}
+
+static void ack(struct client *c, const struct frame *f, enum weft_frame_status status)
+{
+	send(c, f, WEFT_FRAME_ACK, status, NULL, 0);
+}
+
+static void reply(struct client *c, const struct frame *f, const void *msg, uint32_t len)
+{
+	send(c, f, WEFT_FRAME_REPLY, 0, msg, len);
+}
+
+static void refuse(struct client *c, const struct frame *f, uint32_t type, enum weft_msg_error error)
+{
+	const uint32_t head = HEAD(type, error);
+
+	if (error == WEFT_MSG_ERR_TYPE || error == WEFT_MSG_ERR_LENGTH)
+		c->stats.messages_bad++;
+	reply(c, f, &head, sizeof(head));
+}
+
+void frame_tell(struct client *c, const void *msg, uint32_t len)
+{
+	pthread_mutex_lock(&c->b->lock);
+	link_send(c, c->link.epoch, WEFT_FRAME_REPLY, 0, 0, msg, len);
+	pthread_mutex_unlock(&c->b->lock);
+}
+
+/* ---- memory ---- */
+
+/* Of its own memory, and only by a driver: whoever has not said ABORT_ALL wants to look at the card. */
+static bool within(const struct client *c, const struct frame *f)
+{
+	const uint32_t base = c->w->hello.host_base;
+
+	return c->begun && f->addr >= base && f->addr - base <= c->mem.bytes && f->len <= c->mem.bytes - (f->addr - base);
+}
+
+static bool on_write(struct client *c, const struct frame *f)
+{
+	if (!within(c, f)) {
+		ack(c, f, WEFT_FRAME_STATUS_FENCE);
+		return true;
+	}
+	int err = memory_write(&c->mem, f->addr - c->w->hello.host_base, f->body, f->len);
+	if (err == -EBUSY)
+		return false;
+	if (!worker_failed(c->w, c, err))
+		ack(c, f, err ? WEFT_FRAME_STATUS_CRC : WEFT_FRAME_STATUS_OK);
+	return true;
+}
+
+static bool on_read(struct client *c, const struct frame *f)
+{
+	if (!within(c, f)) {
+		ack(c, f, WEFT_FRAME_STATUS_FENCE);
+		return true;
+	}
+	uint8_t *data = malloc(f->len);
+	int err = data ? memory_read(&c->mem, f->addr - c->w->hello.host_base, data, f->len) : -ENOMEM;
+	if (!err)
+		send(c, f, WEFT_FRAME_DATA, f->addr, data, f->len);
+	else if (err != -EBUSY && !worker_failed(c->w, c, err))
+		client_restart(c);
+	free(data);
+	return err != -EBUSY;
+}
+
+/* ---- messages ---- */
+
+struct message { const uint32_t *words; unsigned n; };
+
+/* Who is there: the real card, but for its memory and its starts. */
+static bool on_hello(struct client *c, const struct frame *f, const struct message *m)
+{
+	struct weft_msg_hello_reply h = c->w->hello;
+
+	h.head = HEAD(WEFT_MSG_HELLO, m->words[1] >> 16 == WEFT_MSG_MAJOR ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_VERSION);
+	h.dram_bytes = h.host_limit = h.host_base + c->mem.bytes;
+	h.jobs_max = WEFT_MSG_JOBS_MAX;
+	h.boot_id = c->boot_id;
+	h.trial = 0;
+	reply(c, f, &h, h.head >> 16 ? 8 : sizeof(h));
+	return true;
+}
+
+static bool on_ping(struct client *c, const struct frame *f, const struct message *m)
+{
+	uint32_t words[WEFT_FRAME_MSG_MAX / 4];
+
+	memcpy(words, m->words, 4 * m->n);
+	words[0] = HEAD(WEFT_MSG_PING, 0);
+	reply(c, f, words, 4 * m->n);
+	return true;
+}
+
+static bool on_submit(struct client *c, const struct frame *f, const struct message *m)
+{
+	struct weft_msg_submit_reply r;
+
+	if (!c->begun) {
+		refuse(c, f, WEFT_MSG_SUBMIT, WEFT_MSG_ERR_DENIED);
+		return true;
+	}
+	if (!job_submit(c, m->words, m->n, &r))
+		return false;
+	c->stats.jobs_refused += r.head >> 16 != 0;
+	reply(c, f, &r, sizeof(r));
+	return true;
+}
+
+static bool on_done(struct client *c, const struct frame *f, const struct message *m)
+{
+	const struct vjob *j = job_find(c, m->words[1]);
+	struct weft_msg_done_reply d;
+
+	if (!j) {
+		refuse(c, f, WEFT_MSG_DONE, WEFT_MSG_ERR_NO_JOB);
+		return true;
+	}
+	d = j->done;
+	d.head = HEAD(WEFT_MSG_DONE, 0);
+	reply(c, f, &d, sizeof(d));
+	return true;
+}
+
+static bool on_cancel(struct client *c, const struct frame *f, const struct message *m)
+{
+	struct vjob *j = job_find(c, m->words[1]);
+
+	if (!j) {
+		refuse(c, f, WEFT_MSG_CANCEL, WEFT_MSG_ERR_NO_JOB);
+		return true;
+	}
+	const struct weft_msg_cancel_reply r = { HEAD(WEFT_MSG_CANCEL, 0), j->done.job, j->done.state };
+	reply(c, f, &r, sizeof(r));
+	job_cancel(c, j);
+	return true;
+}
+
+static bool on_abort_all(struct client *c, const struct frame *f, const struct message *m)
+{
+	(void)m;
+	pthread_mutex_lock(&c->b->lock);
+	c->begun = true;
+	pthread_mutex_unlock(&c->b->lock);
+	const struct weft_msg_abort_all_reply r = { HEAD(WEFT_MSG_ABORT_ALL, 0), jobs_drop(c) };
+	reply(c, f, &r, sizeof(r));
+	return true;
+}
+
+/* Of this client alone. */
+static bool on_stats(struct client *c, const struct frame *f, const struct message *m)
+{
+	(void)m;
+	c->stats.head = HEAD(WEFT_MSG_STATS, 0);
+	c->stats.time_lo = (uint32_t)c->use.cycles;
+	c->stats.time_hi = (uint32_t)(c->use.cycles >> 32);
+	c->stats.boot_count = 1;
+	reply(c, f, &c->stats, sizeof(c->stats));
+	return true;
+}
+
+static struct weft_msg_client describe(const struct client *o)
+{
+	struct weft_msg_client d = { .card = o->w->index, .pid = o->peer.pid, .uid = o->peer.uid, .state = o->use.waiting,
+		.memory_kib = (uint32_t)(o->memory >> 10), .on_card_kib = (uint32_t)(o->on_card >> 10), .jobs = (uint32_t)o->use.jobs,
+		.cycles_lo = (uint32_t)o->use.cycles, .cycles_hi = (uint32_t)(o->use.cycles >> 32) };
+
+	memcpy(d.name, o->peer.name, sizeof(d.name));
+	return d;
+}
+
+/* Of all cards. */
+static bool on_clients(struct client *c, const struct frame *f, const struct message *m)
+{
+	struct {
+		struct weft_msg_clients_reply r;
+		struct weft_msg_client e[WEFT_MSG_CLIENTS_MAX];
+	} a = { .r.head = HEAD(WEFT_MSG_CLIENTS, 0) };
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&c->b->lock);
+	for (const struct client *o = c->b->clients; o; o = o->next) {
+		if (o->dead)
+			continue;
+		if (a.r.count >= m->words[1] && n < WEFT_MSG_CLIENTS_MAX)
+			a.e[n++] = describe(o);
+		a.r.count++;
+	}
+	pthread_mutex_unlock(&c->b->lock);
+	reply(c, f, &a, (uint32_t)(sizeof(a.r) + n * sizeof(a.e[0])));
+	return true;
+}
+
+/* What only the card's administrators may do. */
+static bool on_denied(struct client *c, const struct frame *f, const struct message *m)
+{
+	refuse(c, f, m->words[0] & 0xffff, WEFT_MSG_ERR_DENIED);
+	return true;
+}
+
+/* words: of the whole message; 0: the handler looks itself. */
+static const struct handler {
+	bool (*run)(struct client *c, const struct frame *f, const struct message *m);
+	unsigned words;
+} handlers[] = {
+	[WEFT_MSG_HELLO] = { on_hello, 2 },
+	[WEFT_MSG_PING] = { on_ping, 0 },
+	[WEFT_MSG_SUBMIT] = { on_submit, 0 },
+	[WEFT_MSG_DONE] = { on_done, 2 },
+	[WEFT_MSG_CANCEL] = { on_cancel, 2 },
+	[WEFT_MSG_ABORT_ALL] = { on_abort_all, 1 },
+	[WEFT_MSG_STATS] = { on_stats, 1 },
+	[WEFT_MSG_LOG_READ] = { on_denied, 0 },
+	[WEFT_MSG_REG_READ] = { on_denied, 0 },
+	[WEFT_MSG_REG_WRITE] = { on_denied, 0 },
+	[WEFT_MSG_SELF_TEST] = { on_denied, 0 },
+	[WEFT_MSG_FW_BEGIN] = { on_denied, 0 },
+	[WEFT_MSG_FW_DATA] = { on_denied, 0 },
+	[WEFT_MSG_FW_END] = { on_denied, 0 },
+	[WEFT_MSG_FW_SWITCH] = { on_denied, 0 },
+	[WEFT_MSG_REBOOT] = { on_denied, 0 },
+	[WEFT_MSG_FW_BOOT] = { on_denied, 0 },
+	[WEFT_MSG_FW_FLOOR] = { on_denied, 0 },
+	[WEFT_MSG_CLIENTS] = { on_clients, 2 },
+};
+
+static bool on_msg(struct client *c, const struct frame *f)
+{
+	uint32_t words[WEFT_FRAME_MSG_MAX / 4];
+	const struct message m = { words, f->len / 4 };
+
+	memcpy(words, f->body, f->len);
+	const uint32_t type = words[0] & 0xffff;
+	const struct handler *h = type < sizeof(handlers) / sizeof(handlers[0]) ? &handlers[type] : NULL;
+	enum weft_msg_error error = !h || !h->run ? WEFT_MSG_ERR_TYPE : h->words && h->words != m.n ? WEFT_MSG_ERR_LENGTH : WEFT_MSG_ERR_OK;
+	bool done = true;
+
+	if (error)
+		refuse(c, f, type, error);
+	else
+		done = h->run(c, f, &m);
+	c->stats.messages += done;
+	return done;
+}
+
+bool frame_answer(struct client *c, const struct frame *f)
+{
+	switch (f->type) {
+	case WEFT_FRAME_WRITE: return on_write(c, f);
+	case WEFT_FRAME_READ:  return on_read(c, f);
+	default:               return on_msg(c, f);
+	}
+}

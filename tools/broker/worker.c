@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One card: finding and opening it, and again when it was gone; the loop that answers its clients' frames and runs
+ * their jobs.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "tools/clock.h"
+
+#define MS 1000000ull
+#define GREET_MS 5000          /* a card that is opened says who it is within that */
+#define RETRY_NS (1000 * MS)   /* for a card that is not there */
+
+void worker_wake(struct worker *w)
+{
+	const uint64_t one = 1;
+
+	if (write(w->wake, &one, sizeof(one)) < 0)
+		return;                /* full: it will wake */
+}
+
+void broker_stir(struct broker *b)
+{
+	const uint64_t one = 1;
+
+	if (write(b->wake, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* ---- clients ---- */
+
+static struct client *next_of(struct worker *w, struct client *c)
+{
+	pthread_mutex_lock(&w->b->lock);
+	c = c ? c->next : w->b->clients;
+	while (c && (c->w != w || c->reaped))
+		c = c->next;
+	pthread_mutex_unlock(&w->b->lock);
+	return c;
+}
+
+/* Its card is as new. */
+static void renew(struct client *c)
+{
+	jobs_drop(c);
+	memory_clear(&c->mem);
+	c->boot_id++;
+}
+
+void client_restart(struct client *c)
+{
+	renew(c);
+	pthread_mutex_lock(&c->b->lock);
+	link_break(c);
+	pthread_mutex_unlock(&c->b->lock);
+}
+
+bool worker_failed(struct worker *w, struct client *c, int err)
+{
+	if (err == -ENODEV)
+		w->lost = true;
+	else if (err == -ECONNRESET)
+		client_restart(c);
+	return err == -ENODEV || err == -ECONNRESET;
+}
+
+static void forget_streams(struct client *c)
+{
+	while (c->streams) {
+		struct stream *s = c->streams;
+		c->streams = s->next;
+		free(s->words);
+		free(s);
+	}
+}
+
+static bool being_judged(const struct client *c)
+{
+	for (const struct stream *s = c->streams; s; s = s->next)
+		if (s->verdict == VERDICT_BUSY)
+			return true;
+	return false;
+}
+
+/* A client whose connection is gone: all that it had is free. @return false: the checker still reads a stream of it */
+static bool reap(struct worker *w, struct client *c)
+{
+	jobs_drop(c);
+	memory_close(&c->mem);
+	pthread_mutex_lock(&w->b->lock);
+	const bool busy = being_judged(c);
+	if (!busy) {
+		forget_streams(c);
+		c->reaped = true;
+	}
+	pthread_mutex_unlock(&w->b->lock);
+	if (!busy)
+		broker_stir(w->b);
+	return !busy;
+}
+
+/* The memory of a client that is new, of a card that is here. @return false: there is none */
+static bool furnish(struct client *c)
+{
+	const struct weft_msg_hello_reply *h = &c->w->hello;
+	const uint64_t all = (h->host_limit - h->host_base) / BROKER_ALIGN * BROKER_ALIGN;
+	const uint64_t want = c->b->o.memory ? c->b->o.memory / BROKER_ALIGN * BROKER_ALIGN : all;
+
+	if (c->mem.image)
+		return true;
+	if (getrandom(&c->boot_id, sizeof(c->boot_id), GRND_NONBLOCK) < 0)
+		c->boot_id = (uint32_t)now_ns();
+	return !memory_open(&c->mem, (uint32_t)(want < all ? want : all));
+}
+
+/* What others are told of its clients. */
+static void publish(struct worker *w)
+{
+	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+		const uint64_t on_card = memory_on_card(&c->mem);
+		pthread_mutex_lock(&w->b->lock);
+		c->memory = c->mem.bytes;
+		c->on_card = on_card;
+		pthread_mutex_unlock(&w->b->lock);
+	}
+}
+
+enum next { NEXT_NOTHING, NEXT_FRAME, NEXT_RESET, NEXT_REAP };
+
+/* With a frame that frame is *f. */
+static enum next take(struct client *c, struct frame *f)
+{
+	enum next n = NEXT_NOTHING;
+
+	pthread_mutex_lock(&c->b->lock);
+	if (c->dead)
+		n = NEXT_REAP;
+	else if (c->reset)
+		n = NEXT_RESET;
+	else if (c->op == OP_WAITS && f)
+		n = NEXT_FRAME;
+	if (n == NEXT_FRAME) {
+		c->op = OP_TAKEN;
+		*f = link_frame(c);
+	}
+	pthread_mutex_unlock(&c->b->lock);
+	return n;
+}
+
+/* The frame has been answered, or waits on, unless its link was reset meanwhile. */
+static void give_back(struct client *c, unsigned epoch, bool answered)
+{
+	pthread_mutex_lock(&c->b->lock);
+	const bool over = answered || c->link.epoch != epoch;
+	c->op = over ? OP_NONE : OP_WAITS;
+	if (over) {
+		free(c->link.body);
+		c->link.body = NULL;
+		c->link.at = 0;
+		c->stirred = true;
+	}
+	pthread_mutex_unlock(&c->b->lock);
+	if (over)
+		broker_stir(c->b);
+}
+
+static bool after_reset(struct worker *w, struct client *c)
+{
+	renew(c);
+	pthread_mutex_lock(&w->b->lock);
+	c->reset = false;
+	c->stirred = true;
+	pthread_mutex_unlock(&w->b->lock);
+	broker_stir(w->b);
+	return true;
+}
+
+/* One thing for a client. @return whether something was done */
+static bool serve_one(struct worker *w, struct client *c)
+{
+	struct frame f;
+	const enum next n = take(c, w->dev ? &f : NULL);
+
+	if (n == NEXT_REAP)
+		return reap(w, c);
+	if (n == NEXT_RESET)
+		return after_reset(w, c);
+	if (n == NEXT_NOTHING)
+		return false;
+	const bool furnished = furnish(c), answered = !furnished || frame_answer(c, &f);
+	if (!furnished) {
+		pthread_mutex_lock(&c->b->lock);
+		link_break(c);
+		pthread_mutex_unlock(&c->b->lock);
+	}
+	give_back(c, f.epoch, answered);
+	return answered;
+}
+
+/* ---- the card ---- */
+
+static void say(const struct worker *w, const char *text)
+{
+	if (w->b->o.verbose)
+		fprintf(stderr, "weft-broker: %s\n", text);
+}
+
+static void set_state(struct worker *w, enum card_state state)
+{
+	pthread_mutex_lock(&w->b->lock);
+	w->state = state;
+	for (struct client *c = w->b->clients; c; c = c->next)
+		c->stirred |= c->w == w;
+	pthread_cond_signal(&w->check);
+	pthread_mutex_unlock(&w->b->lock);
+	broker_stir(w->b);
+}
+
+/* Of whichever card is free: those before this one take theirs first. */
+static bool may_look(struct worker *w)
+{
+	bool may = true;
+
+	pthread_mutex_lock(&w->b->lock);
+	for (unsigned i = 0; i < w->index && !w->where[0]; i++)
+		may &= w->b->workers[i].state == CARD_HERE;
+	pthread_mutex_unlock(&w->b->lock);
+	return may;
+}
+
+/* Who is it? @return 0 and its name for weft_dev_open() */
+static int ask_who(struct worker *w, char *which, size_t len, char *msg)
+{
+	weft_admin *a = NULL;
+	int err = weft_admin_open(w->where, GREET_MS, &a, msg);
+
+	if (err)
+		return err;
+	w->hello = *weft_admin_hello(a);
+	weft_admin_close(a);
+	char serial[sizeof(w->hello.serial) + 1] = "";
+	memcpy(serial, w->hello.serial, sizeof(w->hello.serial));
+	snprintf(which, len, "%s", w->where[0] ? w->where : serial);
+	const struct weft_config *cfg = weft_config_of_device(w->hello.npu_config, w->hello.npu_features);
+	pthread_mutex_lock(&w->b->lock);
+	w->cfg = cfg;
+	pthread_mutex_unlock(&w->b->lock);
+	if (!cfg)
+		snprintf(msg, WEFT_DEV_MSG, "card %s has a configuration that is not known", serial);
+	return cfg ? 0 : -EPROTO;
+}
+
+static void open_card(struct worker *w)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "", which[128];
+	int err = ask_who(w, which, sizeof(which), msg);
+
+	o.kind = WEFT_DEV_USB;
+	o.usb = which;
+	o.config = w->cfg ? w->cfg->name : NULL;
+	if (!err)
+		err = weft_dev_open(&o, &w->dev, msg);
+	if (err) {
+		w->dev = NULL;
+		w->retry_ns = now_ns() + RETRY_NS;
+		if (err != -ENODEV)
+			say(w, msg);
+		return;
+	}
+	/* Its streams have been judged, by the checker. */
+	weft_dev_trust(w->dev, true);
+	w->lost = false;
+	say(w, "a card is there");
+	set_state(w, CARD_HERE);
+}
+
+static void close_card(struct worker *w)
+{
+	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+		jobs_gone(c);
+		memory_close(&c->mem);
+		pthread_mutex_lock(&w->b->lock);
+		c->begun = false;
+		pthread_mutex_unlock(&w->b->lock);
+	}
+	weft_dev_close(w->dev);
+	w->dev = NULL;
+	w->n_on_card = 0;
+	w->lost = false;
+	w->retry_ns = 0;
+	say(w, "a card is gone");
+	set_state(w, CARD_AWAY);
+}
+
+/* ---- the loop ---- */
+
+static void nap(struct worker *w)
+{
+	const uint64_t now = now_ns(), at = w->dev ? jobs_next_ns(w) : w->retry_ns > now ? w->retry_ns : now + RETRY_NS;
+	const uint64_t ms = at == UINT64_MAX ? 3600000 : at <= now ? 0 : (at - now) / MS + 1;
+	struct pollfd p[2] = { { w->wake, POLLIN, 0 }, { w->dev ? weft_dev_fd(w->dev) : -1, POLLIN, 0 } };
+	uint64_t n;
+
+	poll(p, 2, (int)(ms < 3600000 ? ms : 3600000));
+	if (p[0].revents && read(w->wake, &n, sizeof(n)) < 0)
+		return;
+}
+
+static bool stopped(struct worker *w)
+{
+	pthread_mutex_lock(&w->b->lock);
+	const bool stop = w->b->stop;
+	pthread_mutex_unlock(&w->b->lock);
+	return stop;
+}
+
+/* One thing for each client. One that is reaped may be freed at once. @return whether anything was done */
+static bool serve_each(struct worker *w)
+{
+	struct client *next;
+	bool busy = false;
+
+	for (struct client *c = next_of(w, NULL); c && !w->lost; c = next) {
+		next = next_of(w, c);
+		busy |= serve_one(w, c);
+	}
+	return busy;
+}
+
+/* All that can be done now. Each client in turn, one frame at a time. */
+static void work(struct worker *w)
+{
+	bool busy = true;
+
+	while (busy && !w->lost && !stopped(w)) {
+		weft_dev_process(w->dev);
+		jobs_collect(w);
+		busy = serve_each(w);
+		if (!w->lost)
+			jobs_start(w);
+		publish(w);
+	}
+}
+
+/* Without a card there is nothing to answer with. */
+static void work_without(struct worker *w)
+{
+	serve_each(w);
+	if (now_ns() >= w->retry_ns && may_look(w))
+		open_card(w);
+}
+
+static void *run(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!stopped(w)) {
+		if (!w->dev)
+			work_without(w);
+		if (w->dev)
+			work(w);
+		if (w->lost)
+			close_card(w);
+		else if (!stopped(w))
+			nap(w);
+	}
+	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+		jobs_drop(c);
+		memory_close(&c->mem);
+	}
+	weft_dev_close(w->dev);
+	return NULL;
+}
+
+int worker_start(struct worker *w)
+{
+	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_cond_init(&w->check, NULL);
+	if (w->wake < 0)
+		return -errno;
+	int err = pthread_create(&w->checker, NULL, check_run, w);
+	if (!err && (err = pthread_create(&w->thread, NULL, run, w))) {
+		pthread_mutex_lock(&w->b->lock);
+		w->b->stop = true;
+		pthread_cond_signal(&w->check);
+		pthread_mutex_unlock(&w->b->lock);
+		pthread_join(w->checker, NULL);
+	}
+	return -err;
+}
+
+void worker_join(struct worker *w)
+{
+	worker_wake(w);
+	pthread_mutex_lock(&w->b->lock);
+	pthread_cond_signal(&w->check);
+	pthread_mutex_unlock(&w->b->lock);
+	pthread_join(w->thread, NULL);
+	pthread_join(w->checker, NULL);
+	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c))
+		forget_streams(c);
+	close(w->wake);
+	pthread_cond_destroy(&w->check);
+}

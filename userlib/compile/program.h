@@ -123,18 +123,18 @@ struct weft_ppack {
 
 typedef struct weft_program {
 	char config[16];       /* name of the configuration it was compiled for */
-	uint64_t arena_bytes;
+	uint64_t arena_bytes;  /* that a run needs, for what lies in memory beside the constants */
 	uint8_t *consts;       /* owned */
 	uint64_t n_consts;     /* bytes; 0 where there are none */
 	uint64_t *words;       /* owned; the streams, one after another */
-	uint32_t n_words;
-	struct weft_step *steps;      int n_steps;
-	struct weft_ptensor *tensors; int n_tensors;
-	struct weft_pop *ops;         int n_ops;
-	struct weft_pcmd *cmds;       uint32_t n_cmds;
-	struct weft_prec *recs;       uint32_t n_recs;
-	struct weft_pscale *scales;   int n_scales;
-	struct weft_ppack *packs;     int n_packs;
+	uint32_t n_words;      /* of 64 bits */
+	struct weft_step *steps;      int n_steps;      /* in the order of the run; these lists are owned, too */
+	struct weft_ptensor *tensors; int n_tensors;    /* one for each tensor of the graph */
+	struct weft_pop *ops;         int n_ops;        /* one for each operator of the graph */
+	struct weft_pcmd *cmds;       uint32_t n_cmds;  /* one for each command in words, in that order */
+	struct weft_prec *recs;       uint32_t n_recs;  /* debug records of commands: which elements they make */
+	struct weft_pscale *scales;   int n_scales;     /* values of log2_scale that only the run knows */
+	struct weft_ppack *packs;     int n_packs;      /* weights that the host packs while the program runs */
 	const weft_graph *graph;      /* borrowed from weft_compile's caller, or own_graph */
 	weft_graph *own_graph;        /* weft_program_parse: freed with the program */
 } weft_program;

@@ -79,7 +79,7 @@ struct weft_profile {
 	struct weft_prof_cmd *cmd;         size_t n_cmd, cap_cmd;
 	struct weft_prof_span *span;       size_t n_span, cap_span;
 	struct { uint32_t rd, wr; } *bin;  size_t n_bin, cap_bin;   /* bytes moved in each bin_cycles cycles */
-	uint64_t bin_cycles;
+	uint64_t bin_cycles;               /* cycles of a bin */
 	/* Of the current stream: */
 	int step;
 	uint32_t *queue[WEFT_N_UNITS];     /* the commands of each unit, n_queue of them, in order */

@@ -34,17 +34,17 @@ struct trace {
 };
 
 struct replay {
-	const struct weft_capture *c;
+	const struct weft_capture *c;      /* the caller's, as are the options */
 	const struct weft_replay_options *o;
 	struct weft_replay_report *r;      /* the caller's report */
 	char *msg;                 /* the caller's room of WEFT_MSG_LEN bytes */
 	weft_net *net;             /* the captured program */
 	const weft_program *p;
 	const struct weft_step *step;      /* its step that failed */
-	const struct weft_config *cfg;
-	struct trace t;
+	const struct weft_config *cfg;     /* the capture's configuration */
+	struct trace t;            /* what each command writes in the correct run */
 	uint8_t *arena;            /* the arena of the correct run */
-	struct weft_model *model;
+	struct weft_model *model;  /* of the correct run, which writes to arena */
 	uint32_t now;              /* the command that the model executes */
 	weft_dev *dev;             /* the simulator, and its windows */
 	weft_buf *dev_consts, *dev_arena;

@@ -37,7 +37,7 @@ struct shared {
 struct weft_jobs {
 	weft_session *s;           /* the session in which the model runs ahead */
 	const weft_tensor *inputs; /* the network's inputs */
-	const struct weft_segments *o;
+	const struct weft_segments *o; /* the caller's options */
 	int n;                     /* number of segments */
 	struct shared *shared;     /* the shared memory, `bytes` long */
 	size_t bytes;

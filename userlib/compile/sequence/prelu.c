@@ -49,15 +49,15 @@ struct channel {
 };
 
 struct prelu {
-	const struct weft_attr_quant *from, *to;
+	const struct weft_attr_quant *from, *to;   /* of the DEQUANTIZE and the QUANTIZE */
 	struct number scale;       /* of x */
-	int32_t scale_long;
+	int32_t scale_long;        /* the least factor whose product with its mantissa is one bit longer (long_from()) */
 	int8_t shift;              /* as in channel, where x is not negative */
-	int64_t n;
-	const float *slope;
+	int64_t n;                 /* channels */
+	const float *slope;        /* of each channel; the graph's */
 	struct channel *channel;   /* owned */
 	int32_t lo, hi;            /* limits of y */
-	int64_t codes;
+	int64_t codes;             /* of x: 256 or 65536 */
 };
 
 /*

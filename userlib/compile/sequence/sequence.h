@@ -14,7 +14,7 @@ struct sequence {
 	struct cc *cc;
 	int op;                /* the operator */
 	int n_dims;            /* of its result, at least 1 */
-	int64_t dim[NEST_DIMS];
+	int64_t dim[NEST_DIMS]; /* of its result, which each value of the sequence has */
 	int err;               /* the first error; from then on nothing is added */
 };
 

@@ -473,7 +473,7 @@ static void float8_volume(void **state)
 	static const int64_t cube[5] = { 1, 1, 2, 2, 2 }, one[5] = { 1, 1, 1, 1, 1 };
 	static const char *const x[] = { "x", "sx", "z" }, *const w[] = { "w", "sw", "z" }, *const c[] = { "dx", "dw" }, *const q[] = { "c", "sy", "z" };
 	static const float scale[3] = { 0.5f, 0.25f, 1 };
-	const uint8_t zero = 0, four = 0x48, ones[8] = { 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38 }, fours[8] = { 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48 };
+	const uint8_t zero = 0, product = 0x48, ones[8] = { 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38 }, fours[8] = { 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48 };
 	weft_tensor in = { .dtype = WEFT_FP8E4M3, .rank = 5, .dim = { 1, 1, 2, 2, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)ones };
 	struct weft_load_options load = weft_load_options_default();
 	struct ob g = { 0 }, model = { 0 };
@@ -492,7 +492,7 @@ static void float8_volume(void **state)
 	ob_port(&g, 12, "y", 17, 5, one);
 	ob_model(&model, &g, 19);
 	load.requant_rescale = true;
-	gives(&model, &load, &in, &four, 1);
+	gives(&model, &load, &in, &product, 1);
 }
 
 /* A vector of zeros stays one when it is divided by its length, in float16, too: 0 and 0; 3 and 4 become 0.6 and 0.8. */

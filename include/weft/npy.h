@@ -34,7 +34,7 @@ WEFT_API int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char 
 WEFT_API int weft_npy_read(const char *path, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));
 
 /**
- * Returns the same of a file with at most so many bytes of values; what is larger is not read, and -EFBIG
+ * Does the same with a file of at most so many bytes of values; what is larger is not read, and -EFBIG
  * says so.
  */
 WEFT_API int weft_npy_read_within(const char *path, size_t most_bytes, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG));

@@ -233,8 +233,9 @@ static void allowance(const struct weft_judge *j, const struct format *f, double
 }
 
 /*
- * Returns the rule of mode FP_SPECIAL: x is right if x and ref are both 0; if x is NaN and so is ref or
- * bound; or if x and ref agree in being NaN or not, in being finite or not, and in their sign bits.
+ * Says by the rule of mode FP_SPECIAL whether x is right: that is so if x and ref are both 0; if x is NaN and
+ * so is ref or bound; or if x and ref agree in being NaN or not, in being finite or not, and in their sign
+ * bits.
  */
 static bool special(double x, double ref, double bound)
 {

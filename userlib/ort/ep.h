@@ -116,7 +116,7 @@ int part_load(const struct provider *p, const struct part *part, weft_net **net,
 void forget_kept(struct provider *p);
 
 /**
- * Returns the provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as
+ * The provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as
  * which parts, and logs one line about it. Their opened networks wait in the provider's list `kept`. Graphs
  * inside of nodes are left alone. @return NULL, also if nothing is taken, or a status: the graph cannot be
  * read, there is no memory, or ONNX Runtime refuses a part
@@ -124,7 +124,7 @@ void forget_kept(struct provider *p);
 struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, struct ort_support *support);
 
 /**
- * Returns the provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is
+ * The provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is
  * graphs[i], from the parts that were kept, or by loading them now; and, if the session asks for them, its
  * EPContext node context_nodes[i], which ONNX Runtime owns afterwards. Parts that were kept and not needed
  * are closed, and the device is left. After a failure nothing is left of any, and both lists are NULL as far

@@ -110,7 +110,7 @@ void weft_profile_free(struct weft_profile *p);
 int weft_profile_begin(struct weft_profile *p, int step);
 void weft_profile_sample(void *user, const struct weft_sample *w);
 /**
- * Returns the stream has ended. counters: all that is known of a stream that was not watched, which becomes
+ * Note that the stream has ended. counters: all that is known of a stream that was not watched, which becomes
  * one window; p->cycles grows by its cycles. NULL: it was watched, or nothing is known; open runs of states
  * become slices, a window that is not empty ends as that of the stream's end, and p->cycles becomes the
  * stream's last cycle plus 1. @return 0, or -ENOMEM if memory ran out since the run began

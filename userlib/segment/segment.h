@@ -93,8 +93,8 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 /** Returns at how many points, from the first on, the model's state is wanted: n, or n + 1. */
 int weft_jobs_n_states(const struct weft_jobs *j);
 /**
- * Returns the state at point i is there: tell those who wait for it, and start the segment that begins there;
- * with the first one golden is made, too. @return 0 or a negative errno
+ * Notes that the state at point i is there; tells those who wait for it, and starts the segment that begins
+ * there; with the first one golden is made, too. @return 0 or a negative errno
  */
 int weft_jobs_at(struct weft_jobs *j, int i);
 /**

@@ -544,11 +544,11 @@ static int read_in_place(const struct cc *cc, int i, int k)
 }
 
 /*
- * Make operator i a loop nest by match_alu() if needed[] is set for a result of it, nothing has taken it
- * yet and it is not forbidden. needed[t] is then set for all tensors t that the new nodes read. An operator
- * that is wanted but ends in no node, such as an alias or one that the host runs, sets needed[] for all its
- * operands, or what they are parts of (read_in_place()). Operators that are not wanted or are already in a node are left alone. Returns 1 if it has
- * become a node, 0 if not, or a negative errno.
+ * Make operator i a loop nest by match_alu() if needed[] is set for a result of it, nothing has taken it yet
+ * and it is not forbidden. needed[t] is then set for all tensors t that the new nodes read. An operator that
+ * is wanted but ends in no node, such as an alias or one that the host runs, sets needed[] for all its
+ * operands, or what they are parts of (read_in_place()). Operators that are not wanted or are already in a
+ * node are left alone. Returns 1 if it has become a node, 0 if not, or a negative errno.
  */
 static int match_needed(struct cc *cc, int i, bool *needed)
 {

@@ -256,8 +256,9 @@ int tfl_fold_plain(struct tfl_lower *l)
 
 /*
  * Says whether the work of the operator with that code is bounded by the bytes that it reads and writes:
- * false for convolutions, transposed ones too, FULLY_CONNECTED, BATCH_MATMUL, SVDF, the LSTM, pools,
- * RESIZE_BILINEAR, SOFTMAX and LOG_SOFTMAX, true for all other codes.
+ * false for convolutions, transposed ones too, FULLY_CONNECTED, BATCH_MATMUL, SVDF, the LSTM,
+ * AVERAGE_POOL_2D, MAX_POOL_2D, RESIZE_BILINEAR, SOFTMAX, LOG_SOFTMAX, WHILE and IF, true for all other
+ * codes.
  */
 static bool is_light(int code)
 {

@@ -23,6 +23,10 @@ enum { BI_LSTM_BACK = 18, BI_LSTM_AUX = 39, BI_RNN_BACK = 5, BI_RNN_AUX = 9 };
 /* Options that all these operators have; field numbers of one that an operator lacks are -1. */
 struct options { int type, activation, time_major, merge, asymmetric, cell_clip, projection_clip; };
 
+/*
+ * Returns the numbers of the option fields of the LSTM or RNN with that code; those of the bidirectional RNN
+ * for any other code.
+ */
 static const struct options *options_of(int code)
 {
 	static const struct options known[] = {

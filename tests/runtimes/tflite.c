@@ -49,6 +49,32 @@ static void delegate(void **state)
 	assert_int_equal(shell("rm -r $TMPDIR/made"), 0);
 }
 
+/*
+ * The example in C, compiled against the library of LiteRT's wheel: it says of each picture what the example in Python says,
+ * and what it cannot do in one line.
+ */
+static void example_in_c(void **state)
+{
+	char litert[512];
+
+	(void)state;
+	test_venv(litert, sizeof(litert), "litert", TEST_LITERT);
+	setenv("VENV", litert, 1);
+	setenv("B", test_env("WEFT_BUILD", "build"), 1);
+	assert_int_equal(shell("d=$TMPDIR/example && mkdir -p $d && lib=$(echo $VENV/lib/python3.*/site-packages/ai_edge_litert) && "
+	                       "${CC:-cc} -std=c11 -O2 -Wall -Wextra -Wshadow -Werror userlib/tflite/examples/label_image.c -o $d/label_image "
+	                       "$lib/libLiteRt.so -Wl,-rpath,$(realpath $lib) -lpng -ldl -lm && seq -f 'digit %%g' 0 9 >$d/labels"), 0);
+	assert_int_equal(shell("d=$TMPDIR/example; n=0; for p in $(ls tests/models/digits/*.png | head -4); do "
+	                       "set -- tests/models/digits_int8.tflite $p --labels $d/labels --delegate $B/libweft_delegate.so --option device=rtl --option check=1; "
+	                       "$d/label_image \"$@\" >$d/c 2>$d/c.log && $VENV/bin/python userlib/tflite/examples/label_image.py \"$@\" >$d/python 2>/dev/null && "
+	                       "[ $(wc -l <$d/c) = 5 ] && diff $d/c $d/python && grep -q '6 of 6 nodes' $d/c.log && "
+	                       "head -1 $d/c | grep -q \" digit $(echo $p | sed 's/.*label\\([0-9]\\).*/\\1/')$\" && n=$((n + 1)) || cat $d/c.log; done; [ $n = 4 ]"), 0);
+	assert_int_equal(shell("d=$TMPDIR/example; p=$(ls tests/models/digits/*.png | head -1); bad() { want=$1; shift; $d/label_image \"$@\" >$d/c 2>$d/c.log; [ $? = 1 ] && "
+	                       "[ ! -s $d/c ] && grep -q \"^label_image: .*$want\" $d/c.log || { cat $d/c.log; false; }; }; m=tests/models/digits_int8.tflite; l=\"--delegate $B/libweft_delegate.so\"; "
+	                       "bad 'is not golden, model' $m $p $l --option device=moon && bad 'cannot open' $m $p --delegate ./none.so && "
+	                       "bad 'LiteRT.s status' /dev/null $p $l && bad 'none.png' $m $d/none.png $l && rm -r $d"), 0);
+}
+
 static void data(void **state)
 {
 	char litert[512], tflite[512];
@@ -231,7 +257,9 @@ static void layouts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(exports), cmocka_unit_test(layouts), cmocka_unit_test(delegate), cmocka_unit_test(data) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exports), cmocka_unit_test(layouts), cmocka_unit_test(delegate), cmocka_unit_test(example_in_c), cmocka_unit_test(data),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

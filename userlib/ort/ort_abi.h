@@ -38,7 +38,9 @@ struct ort_kernel;
 
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2, ORT_NOT_IMPLEMENTED = 9, ORT_EP_FAIL = 11 };
 enum { ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2 };
-enum { ORT_HARDWARE_CPU = 0 };
+enum { ORT_HARDWARE_CPU = 0, ORT_HARDWARE_NPU = 2 };
+
+#define ORT_MAKES_HARDWARE 24  /* the version from which on a provider may make hardware */
 
 enum ort_attr_type {
 	ORT_ATTR_INT = 1,
@@ -92,13 +94,18 @@ struct ort_api {
 	STATUS (*value_name)(const struct ort_value_info *, const char **);
 	STATUS (*value_type)(const struct ort_value_info *, const struct ort_type_info **); /* the value info owns it */
 	const struct ort_editor_api *(*editor_api)(void); /* NULL: a build that cannot make models */
-	void *skip_292[6];
+	void *skip_292[3];
+	void (*new_pairs)(struct ort_pairs **); /* NULL: no memory; the caller releases them */
+	void (*add_pair)(struct ort_pairs *, const char *key, const char *value);
+	const char *(*value_of)(const struct ort_pairs *, const char *key); /* NULL: there is no such key; the pairs own it */
 	void (*pairs)(const struct ort_pairs *, const char *const **keys, const char *const **values, size_t *n);
 	void *skip_299;
 	void (*release_pairs)(struct ort_pairs *);
 	void *skip_301[6];
 	int (*hardware_type)(const struct ort_hardware *);
-	void *skip_308[9];
+	void *skip_308[3];
+	const struct ort_pairs *(*hardware_metadata)(const struct ort_hardware *); /* the hardware owns them */
+	void *skip_312[5];
 	const struct ort_ep_api *(*ep_api)(void);
 	STATUS (*value_bytes)(const struct ort_value *, size_t *len);
 	void *skip_319[7];
@@ -158,6 +165,11 @@ struct ort_ep_api {
 	                        const struct ort_pairs *options, struct ort_ep_device **);
 	void *skip_1;
 	STATUS (*fuse)(struct ort_support *, const struct ort_node *const *, size_t n, const struct ort_fusion *);
+	void *skip_3[13];
+	/* From version ORT_MAKES_HARDWARE on. Words and metadata are copied; who made it releases it. */
+	STATUS (*new_hardware)(int type, uint32_t vendor, uint32_t device, const char *vendor_name, const struct ort_pairs *metadata,
+	                       struct ort_hardware **);
+	void (*release_hardware)(struct ort_hardware *);
 };
 
 /* What ONNX Runtime hands to the library's entry point. */
@@ -225,9 +237,12 @@ AT(ort_api, value_name, 289);
 AT(ort_api, release_node, 286);
 AT(ort_api, value_type, 290);
 AT(ort_api, editor_api, 291);
+AT(ort_api, new_pairs, 295);
+AT(ort_api, value_of, 297);
 AT(ort_api, pairs, 298);
 AT(ort_api, release_pairs, 300);
 AT(ort_api, hardware_type, 307);
+AT(ort_api, hardware_metadata, 311);
 AT(ort_api, ep_api, 317);
 AT(ort_api, value_bytes, 318);
 AT(ort_api, initializer, 326);
@@ -250,6 +265,8 @@ AT(ort_api, n_subgraphs, 365);
 AT(ort_api, value_data, 378);
 AT(ort_api, session_entries, 379);
 AT(ort_ep_api, fuse, 2);
+AT(ort_ep_api, new_hardware, 16);
+AT(ort_ep_api, release_hardware, 17);
 AT(ort_editor_api, new_node, 6);
 AT(ort_compute, release_state, 3);
 AT(ort_ep, capability, 2);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ep.h"
+#include "hardware.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -16,6 +16,7 @@
 struct factory {
 	struct ort_factory ort;
 	const struct ort_api *api;
+	struct hardware hardware;  /* the cards, or the virtual NPU */
 };
 
 struct ort_status *fail_ort(const struct ort_api *api, int code, const char *format, ...)
@@ -72,30 +73,52 @@ static const char *provider_name(const struct ort_ep *ep)
 }
 
 /*
- * Offers the provider on the first processor among the n pieces of hardware, since ONNX Runtime does
- * not find cards on the USB by itself and a processor is always there. Writes that device to out[0], if
- * there is room for one, and how many were made (0 or 1) to *made. Returns NULL or a status.
+ * Offers the provider on the first processor among the n pieces of hardware, one of which is always there.
+ * Writes that device to out[0] and 1 to *made. Returns NULL or a status.
  */
-static struct ort_status *devices(struct ort_factory *f, const struct ort_hardware *const *hardware, size_t n, struct ort_ep_device **out,
-                                  size_t room, size_t *made)
+static struct ort_status *on_processor(struct ort_factory *f, const struct ort_hardware *const *hardware, size_t n, struct ort_ep_device **out,
+                                       size_t *made)
 {
 	const struct ort_api *api = ((struct factory *)f)->api;
 
-	*made = 0;
-	for (size_t i = 0; i < n && !*made && room; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (api->hardware_type(hardware[i]) != ORT_HARDWARE_CPU)
 			continue;
 		struct ort_status *status = api->ep_api()->create_device(f, hardware[i], NULL, NULL, out);
-		if (status)
-			return status;
-		*made = 1;
+		*made = !status;
+		return status;
 	}
 	return NULL;
 }
 
 /*
- * Sets *out to the options in the session's entries, where ONNX Runtime keeps them under the provider's
- * name in small letters; what is not stated becomes the default. Returns NULL, or a status that names an
+ * Offers the provider on each card that is plugged in; without one on a virtual NPU; and in releases of
+ * ONNX Runtime to which no hardware can be added on the processor. ONNX Runtime asks once, when the
+ * library is registered, and shows the n pieces of hardware that it has found. Writes at most `room`
+ * devices to out and their number to *made. Returns NULL or a status.
+ */
+static struct ort_status *devices(struct ort_factory *f, const struct ort_hardware *const *hardware, size_t n, struct ort_ep_device **out,
+                                  size_t room, size_t *made)
+{
+	struct factory *ours = (struct factory *)f;
+	struct hardware *h = &ours->hardware;
+
+	*made = 0;
+	if (!room)
+		return NULL;
+	if (!h->makes)
+		return on_processor(f, hardware, n, out, made);
+	struct ort_status *status = h->n ? NULL : hardware_make(ours->api, h, room);
+	for (size_t i = 0; !status && i < h->n && i < room; i++) {
+		status = h->makes->create_device(f, h->made[i], NULL, NULL, &out[i]);
+		*made += !status;
+	}
+	return status;
+}
+
+/*
+ * Takes the options in the session's entries, where ONNX Runtime keeps them under the provider's name in
+ * small letters, into *out; what is not stated stays as it is. Returns NULL, or a status that names an
  * unknown option or value.
  */
 static struct ort_status *take_options(const struct ort_api *api, const struct ort_session_options *o, struct plugin_options *out)
@@ -107,7 +130,6 @@ static struct ort_status *take_options(const struct ort_api *api, const struct o
 	struct ort_pairs *pairs;
 	size_t n;
 
-	*out = plugin_defaults();
 	status = api->session_entries(o, &pairs);
 	if (status)
 		return status;
@@ -148,10 +170,11 @@ static struct ort_status *take_context(const struct ort_api *api, const struct o
 }
 
 /*
- * Makes the provider for one session of ONNX Runtime, with the session's options. There must be exactly one
- * device; hardware and metadata are not looked at. Returns NULL with the provider in *out, or a status with
- * *out untouched: no memory, another number of devices, or options that take_options() or take_context()
- * refuses.
+ * Makes the provider for one session of ONNX Runtime, with the session's options. Where they name no
+ * device it is that of the hardware: one card, or several, among which runs are divided; one piece of
+ * hardware that is no card leaves the default. Returns NULL with the provider in *out, or a status with
+ * *out untouched: no memory, several pieces of hardware that are not all cards, or options that
+ * take_options() or take_context() refuses.
  */
 static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hardware *const *hardware, const struct ort_pairs *const *metadata,
                                     size_t n, const struct ort_session_options *options, const struct ort_logger *log, struct ort_ep **out)
@@ -159,15 +182,16 @@ static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hard
 	const struct ort_api *api = ((struct factory *)f)->api;
 	struct provider *p = calloc(1, sizeof(*p));
 
-	(void)hardware;
 	(void)metadata;
 	if (!p)
 		return fail_ort(api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
 	*p = (struct provider){ .ort = { .version = ORT_ABI_VERSION, .name = provider_name, .capability = find_parts,
 	                                 .compile = compile_parts, .release_computes = release_parts },
 	                        .api = api, .log = log };
-	struct ort_status *status = n == 1 ? take_options(api, options, &p->options)
-	                                   : fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %zu devices, must be 1", n);
+	p->options = plugin_defaults();
+	const bool cards = hardware_cards(api, hardware, n, &p->options);
+	struct ort_status *status = cards || n == 1 ? take_options(api, options, &p->options)
+	                                            : fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %zu devices, must be 1, or cards", n);
 	if (!status)
 		status = take_context(api, options, &p->context);
 	if (status) {
@@ -219,6 +243,20 @@ static bool no_streams(const struct ort_factory *f)
 	return false;
 }
 
+/*
+ * Returns the table by which a provider makes hardware; NULL: this release of ONNX Runtime, "1.MINOR.PATCH",
+ * is older than that. It would complain on standard error if it were asked for the version.
+ */
+static const struct ort_ep_api *makes_hardware(const struct ort_api_base *base)
+{
+	unsigned major, minor;
+
+	if (sscanf(base->release(), "%u.%u", &major, &minor) != 2 || (major == 1 && minor < ORT_MAKES_HARDWARE))
+		return NULL;
+	const struct ort_api *api = base->get_api(ORT_MAKES_HARDWARE);
+	return api ? api->ep_api() : NULL;
+}
+
 /**
  * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and 1
  * to *made.
@@ -255,16 +293,18 @@ struct ort_status *CreateEpFactories(const char *registered, const struct ort_ap
 	                                .release_allocator = no_release, .create_transfer = no_object, .stream_aware = no_streams,
 	                                .create_stream = no_object_for },
 	                       .api = api };
+	f->hardware.makes = makes_hardware(base);
 	out[0] = &f->ort;
 	*made = 1;
 	return NULL;
 }
 
-/** ONNX Runtime's second entry into the library: frees the factory. @return NULL */
+/** ONNX Runtime's second entry into the library: frees the factory and the hardware that it made. @return NULL */
 EXPORTED struct ort_status *ReleaseEpFactory(struct ort_factory *f);
 
 struct ort_status *ReleaseEpFactory(struct ort_factory *f)
 {
+	hardware_release(&((struct factory *)f)->hardware);
 	free((struct factory *)f);
 	return NULL;
 }

@@ -4,8 +4,10 @@
 WEFT_BUILD is the folder of libweft_ort_ep.so and of the command weft, WEFT_MODELS that of
 the project's networks.
 """
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
-from card import card, cards, pull
+from card import card, cards, plugged_in, pull
 from readme import program
 
 BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
@@ -241,13 +243,57 @@ def test_several_cards(capfd):
             s.run(None, feeds[0])
 
 
+# What a program sees of the provider's devices; and what becomes of sessions on the first of them, and on the model.
+ON_HARDWARE = """
+import json, os, sys
+import onnxruntime as ort
+ort.register_execution_provider_library("weft", sys.argv[1])
+found = [d for d in ort.get_ep_devices() if d.ep_name == "WeftExecutionProvider"]
+said = []
+for devices, options in (found[:1], {}), (found, {"device": "model"}):
+    o = ort.SessionOptions()
+    o.add_provider_for_devices(devices, options)
+    try:
+        s = ort.InferenceSession(sys.argv[2], o, enable_fallback=0)
+        said.append(s.get_providers()[0])
+        del s
+    except Exception as e:
+        said.append(str(e))
+print(json.dumps([[[d.device.type.name, d.device.vendor, d.device.vendor_id, d.device.device_id, dict(d.device.metadata)] for d in found], said]))
+ort.unregister_execution_provider_library("weft")
+"""
+
+
+def on_hardware(*front):
+    p = subprocess.run([*front, sys.executable, "-c", ON_HARDWARE, os.path.join(BUILD, "libweft_ort_ep.so"), os.path.join(MODELS, QUANTISED[0])],
+                       capture_output=True, text=True, check=True)
+    return json.loads(p.stdout)
+
+
+@pytest.mark.skipif(int(ort.__version__.split(".")[1]) < 24, reason="this release takes no hardware from a provider")
+def test_hardware(tmp_path):
+    """A card on the USB is a device of its own, on which a session runs that names none; without one there is a virtual one."""
+    devices, said = on_hardware()
+    assert devices == [["NPU", "Weft", 0, 0, {"DiscoveredBy": NAME, "is_virtual": "1"}]] and said == [NAME] * 2
+    if not shutil.which("umockdev-run"):
+        pytest.skip("umockdev-run is not there: tools/deps.sh umockdev")
+    # One says that it is something else on this machine, and one does not say what it is.
+    mock = plugged_in(tmp_path / "usb", "MOCK0001", "@/run/socket", "", "MOCK0002")
+    devices, said = on_hardware("umockdev-run", f"--device={mock}", "--")
+    assert sorted(d[4]["weft_serial"] for d in devices) == ["MOCK0001", "MOCK0002"]
+    for d in devices:
+        assert d[:4] == ["NPU", "Weft", 0x1209, 1] and d[4]["weft_where"].startswith("bus 1 device ") and "is_virtual" not in d[4]
+    # The mock answers nothing: who opens it says so.
+    assert f"{NAME}: usb: " in said[0] and said[1] == NAME
+
+
 def test_first_page():
-    text = program("From ONNX Runtime")
+    """As it stands there, in the project's folder."""
+    text, root = program("From ONNX Runtime"), os.path.join(os.path.dirname(__file__), "../../..")
     assert len(text.splitlines()) == 5
-    known = {}
-    # The library is registered already.
-    exec("\n".join(t for t in text.splitlines() if "register" not in t), known)
-    assert NAME in known["s"].get_providers()
+    text = text.replace(BUILD + "/", os.path.relpath(BUILD, root) + "/")
+    p = subprocess.run([sys.executable, "-c", text + "\nprint(s.get_providers()[0])\n"], cwd=root, capture_output=True, text=True)
+    assert p.stdout == NAME + "\n", p.stderr
 
 
 def test_profile(tmp_path):

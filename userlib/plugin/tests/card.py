@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated card for the plugins' tests: WEFT_BUILD has weft-card."""
+"""Simulated cards for the plugins' tests: WEFT_BUILD has weft-card and libweft."""
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -32,3 +33,20 @@ def cards(folder, n):
 
 def pull(process):
     process.send_signal(signal.SIGUSR1)
+
+
+def plugged_in(path, *serials):
+    """Writes cards on the USB as umockdev-run takes them (--device=PATH): they can be found, and do not answer."""
+    lib = ctypes.CDLL(os.path.join(os.environ["WEFT_BUILD"], "libweft.so.0"))
+    lib.weft_usb_descriptor.restype = ctypes.c_void_p
+    n, descriptors = ctypes.c_size_t(), ""
+    for which in 0, 1:      # of the device and of its configuration, as the card has them
+        at = lib.weft_usb_descriptor(which, ctypes.byref(n))
+        descriptors += ctypes.string_at(at, n.value).hex().upper()
+    with open(path, "w") as f:
+        for k, serial in enumerate(serials, 2):
+            f.write(f"P: /devices/pci0000:00/0000:00:14.0/usb1/1-{k}\nN: bus/usb/001/{k:03}={descriptors}\nE: DEVTYPE=usb_device\nE: DRIVER=usb\n"
+                    f"E: BUSNUM=001\nE: DEVNUM={k:03}\nE: DEVNAME=/dev/bus/usb/001/{k:03}\nE: MAJOR=189\nE: MINOR={k - 1}\nE: SUBSYSTEM=usb\n"
+                    f"A: bConfigurationValue=1\\n\nA: bNumConfigurations=1\\n\nA: busnum=1\\n\nA: devnum={k}\\n\nA: speed=480\\n\n"
+                    f"A: serial={serial}\\n\nA: product=Weft NPU card\\n\nH: descriptors={descriptors}\n\n")
+    return path

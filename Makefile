@@ -460,13 +460,13 @@ $(O)/flags: FORCE
 # Fast twins of golden: long loops, tested bit for bit against the plain ones.
 $(FAST_SRC:%.c=$(O)/obj/%.o): private OPT := $(if $(SAN),$(OPT),-O3) -march=$(MARCH)
 
-# Only the importer's files read the generated header; its own compiler is quick.
+# Only the importer's files and its test read the generated header; its own compiler is quick.
 $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/onnx/%.proto
 	$(call say,PROTO,$<)
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(@D) -I $(<D) $<
 
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx/*.c userlib/quantize/*.c)): | $(PROTO_C:.c=.h)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx/*.c userlib/quantize/*.c) tests/unit/onnx_refusals.c): | $(PROTO_C:.c=.h)
 
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/gen/%.h $(O)/flags
 	$(call say,CC,$<)

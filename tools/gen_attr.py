@@ -6,7 +6,8 @@ import gen_text as t
 
 SOURCE = "attr.toml"
 C_TYPES = {"int32": "int32_t", "int64": "int64_t", "bool": "bool", "float": "float", "double": "double",
-           "factor": "struct weft_tfl_factor ", "graph": "struct weft_graph *"}
+           "factor": "struct weft_tfl_factor ", "graph": "struct weft_graph *",
+           "custom": "const struct weft_custom_op *"}
 ENUMS = ("rounding", "nan_mode", "resize_mode", "dtype")
 # How a container holds a field: enums as int32, a factor as two of them.
 SAVED = {"int32": "I32", "int64": "I64", "bool": "BOOL", "float": "F32", "double": "F64", "factor": "I32"} | {
@@ -40,7 +41,7 @@ def attr_h(spec):
         body += [f"typedef enum weft_{name} {{"]
         body += [f"\t{n} = {v['value']}," + (f"{'':4}/* {v['doc']} */" if "doc" in v else "") for n, v in values.items()]
         body += [f"}} weft_{name};", ""]
-    body += ["struct weft_graph;", "",
+    body += ["struct weft_graph;", "struct weft_custom_op;", "",
              "/* Times multiplier * 2^(shift - 31), in two roundings. */",
              "struct weft_tfl_factor { int32_t multiplier, shift; };", ""]
     for name, attr in spec["attr"].items():

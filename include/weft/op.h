@@ -158,6 +158,7 @@ typedef enum weft_opcode {
 	WEFT_OP_TFL_HYBRID,        /* in: x fp32 [B,N]; out: int16 [B,N], scale fp32 [B,1]  attr: tfl_hybrid */
 	WEFT_OP_TFL_QUOTIENT,      /* in: a, b int8|int16, broadcasting  attr: tfl_quotient */
 	WEFT_OP_TFL_FUNCTION,      /* in: x fp32                 attr: tfl_function */
+	WEFT_OP_TFL_CUSTOM,        /* in: name, options int8 [n], a zero behind each; operands that are there  attr: tfl_custom */
 	WEFT_N_OPS
 } weft_opcode;
 

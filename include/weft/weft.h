@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include <weft/api.h>
+#include <weft/custom.h>
 #include <weft/dev.h>
 #include <weft/op.h>
 #include <weft/runtime.h>
@@ -95,7 +96,11 @@ struct weft_load_options {
 	/* .tflite: the release whose results to give, bit for bit. .weft, which stores it: refuse another one. */
 	enum weft_runtime runtime;
 	const char *signature;     /* .tflite: the signature to load; its names are those of inputs and outputs. NULL: the first subgraph */
-	uint64_t reserved[1];      /* zero */
+	/*
+	 * .tflite, and .weft and .tosa files made of it: the functions of custom operators; NULL: there are none. A network
+	 * with a custom operator that the table does not name is refused with -ENOTSUP.
+	 */
+	const struct weft_custom_table *custom;
 };
 
 /** Returns the defaults: nothing is known of inputs, ONNX's bits, no level, the newest runtime. */

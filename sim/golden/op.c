@@ -108,6 +108,7 @@ static const char *const names[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_HYBRID] = "TFL_HYBRID",
 	[WEFT_OP_TFL_QUOTIENT] = "TFL_QUOTIENT",
 	[WEFT_OP_TFL_FUNCTION] = "TFL_FUNCTION",
+	[WEFT_OP_TFL_CUSTOM] = "TFL_CUSTOM",
 };
 
 const char *weft_op_name(weft_opcode op)

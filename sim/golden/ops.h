@@ -130,6 +130,7 @@ int weft_golden_tfl_requantize(const struct weft_call *c);
 int weft_golden_tfl_hybrid(const struct weft_call *c);
 int weft_golden_tfl_quotient(const struct weft_call *c);
 int weft_golden_tfl_function(const struct weft_call *c);
+int weft_golden_tfl_custom(const struct weft_call *c);
 int weft_golden_onnx_requant(const struct weft_call *c);
 int weft_golden_onnx_quantize(const struct weft_call *c);
 int weft_golden_onnx_dequantize(const struct weft_call *c);

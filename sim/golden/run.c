@@ -109,6 +109,7 @@ static const struct {
 	[WEFT_OP_TFL_HYBRID] = { weft_golden_tfl_hybrid, 1, true, 2 },
 	[WEFT_OP_TFL_QUOTIENT] = { weft_golden_tfl_quotient, 2, true },
 	[WEFT_OP_TFL_FUNCTION] = { weft_golden_tfl_function, 1, true },
+	[WEFT_OP_TFL_CUSTOM] = { weft_golden_tfl_custom, -1, true, -1 },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)

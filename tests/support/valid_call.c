@@ -81,6 +81,13 @@ static struct call valid_tfl(struct call c)
 		c.n_y = 2;
 		c.y1 = S2(WEFT_FP32, 2, 1);
 		break;
+	case WEFT_OP_TFL_CUSTOM:                 /* name and options are zeros; who runs it gives it functions */
+		c.n_x = 3;
+		c.x[2] = c.x[0];
+		c.x[0] = S1(WEFT_INT8, 1);
+		c.x[1] = S1(WEFT_INT8, 4);
+		c.attr.tfl_custom.n_in = 1;
+		break;
 	case WEFT_OP_TFL_QUOTIENT:
 		c = broadcast(c, WEFT_INT8);
 		c.attr.tfl_quotient = (struct weft_attr_tfl_quotient){ 1, 2, 3, 1 << 30, -3 };

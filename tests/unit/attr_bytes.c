@@ -86,6 +86,11 @@ static const struct saved cases[] = {
 	{ WEFT_OP_TFL_FUNCTION, { .tfl_function = { 3 } }, "i3" },
 	{ WEFT_OP_TFL_HYBRID, { .tfl_hybrid = { true } }, "b1" },
 	{ WEFT_OP_TFL_QUOTIENT, { .tfl_quotient = { 1, -2, 3, 4, -5 } }, "i1 i-2 i3 i4 i-5" },
+	{ WEFT_OP_TFL_CUSTOM, { .tfl_custom = { 1, 2, 3, 4, { 0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f, 8.5f, 9.5f, 10.5f, 11.5f,
+	                                        12.5f, 13.5f, 14.5f, 15.5f }, { FROM(100), 110, 111, 112, 113, 114, -115 },
+	                                        { 16.5f, 17.5f, 18.5f, 19.5f, 20.5f, 21.5f, 22.5f, 23.5f }, { 1, 2, 3, 4, 5, 6, 7, -8 }, NULL } },
+	  "i1 i2 i3 i4 f0.5 f1.5 f2.5 f3.5 f4.5 f5.5 f6.5 f7.5 f8.5 f9.5 f10.5 f11.5 f12.5 f13.5 f14.5 f15.5 " TEN(10)
+	  "i110 i111 i112 i113 i114 i-115 f16.5 f17.5 f18.5 f19.5 f20.5 f21.5 f22.5 f23.5 i1 i2 i3 i4 i5 i6 i7 i-8" },
 	{ WEFT_OP_TFL_TANH, QUANT, QUANT_BYTES },
 	{ WEFT_OP_TFL_QUANTIZE, QUANT, QUANT_BYTES },
 	{ WEFT_OP_TFL_DEQUANTIZE, QUANT, QUANT_BYTES },

@@ -479,6 +479,16 @@ static void scales(void **state)
 	bad(&node, "n_in", "n_in 66 outside 0..65");
 	node.a.onnx_node = (struct weft_attr_onnx_node){ .opset = 1, .n_in = -1 };
 	bad(&node, "n_in", "n_in -1 outside 0..65");
+	struct net custom = { WEFT_OP_TFL_CUSTOM, { .tfl_custom = { .n_in = 17 } }, { { I8, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } } };
+	bad(&custom, "n_in", "n_in 17 outside 0..16");
+	custom.a.tfl_custom = (struct weft_attr_tfl_custom){ .absent = 65536 };
+	bad(&custom, "absent", "absent 65536 outside 0..65535");
+	custom.a.tfl_custom = (struct weft_attr_tfl_custom){ .unsigned_in = -1 };
+	bad(&custom, "unsigned_in", "unsigned_in -1 outside 0..65535");
+	custom.a.tfl_custom = (struct weft_attr_tfl_custom){ .unsigned_out = 256 };
+	bad(&custom, "unsigned_out", "unsigned_out 256 outside 0..255");
+	custom.a.tfl_custom = (struct weft_attr_tfl_custom){ .n_in = 0 };
+	bad(&custom, "texts", "operands 0 and 1 are not constant int8 of rank 1 that end with 0");
 	const struct net unknown = { WEFT_OP_VARIABLE_READ, { .variable = { 3 } }, { { 0 } }, { { I8, { 2 } } } };
 	bad(&unknown, "variable 3", "variable 3 of 0");
 }

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include <weft/custom.h>
+
 #include "tests/support/golden_call.h"
 #include "tests/support/tensors.h"
 #include "tests/support/valid_call.h"
@@ -89,6 +91,7 @@ static bool is_small(const struct call *c, int i)
 	case WEFT_OP_POPXL_CONV_POW2SCALED:
 	case WEFT_OP_POPXL_MATMUL_POW2SCALED: return i == 2;
 	case WEFT_OP_PACT_LAYER_NORM: return i == 0;
+	case WEFT_OP_TFL_CUSTOM: return i <= 1;
 	case WEFT_OP_PACT_DIV:
 	case WEFT_OP_INTDIV:
 	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
@@ -112,7 +115,7 @@ static void allocate(const struct call *c, int i_t, weft_tensor *t, uint64_t *r)
 		uint64_t v = test_random(r);
 
 		if (is_small(c, i_t))
-			v = c->op == WEFT_OP_ONNX_REQUANT || c->op == WEFT_OP_TFL_REQUANTIZE ? 0x3f : c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
+			v = c->op == WEFT_OP_TFL_CUSTOM ? 0 : c->op == WEFT_OP_ONNX_REQUANT || c->op == WEFT_OP_TFL_REQUANTIZE ? 0x3f : c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
 		((uint8_t *)t->data)[i] = (uint8_t)v;
 	}
 }
@@ -123,8 +126,23 @@ static void guard_intact(const weft_tensor *t)
 		assert_int_equal(((uint8_t *)t->data)[usable(t) + i], 0x5a);
 }
 
+/* What a caller's function may do: it reads all that it is given and fills its results. */
+static int custom(void *user, const struct weft_custom_call *call)
+{
+	uint8_t sum = 0;
+
+	(void)user;
+	for (int k = 0; k < call->n_in; k++)
+		for (size_t i = 0; call->in[k].dtype && i < weft_tensor_bytes(&call->in[k]); i++)
+			sum = (uint8_t)(sum + ((const uint8_t *)call->in[k].data)[i]);
+	for (int k = 0; k < call->n_out; k++)
+		memset(call->out[k].data, sum, weft_tensor_bytes(&call->out[k]));
+	return 0;
+}
+
 static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
 {
+	static const struct weft_custom_op function = { .name = "", .run = custom };
 	weft_tensor *t[MOST_X + 2];
 	const weft_tensor *x[MOST_X];
 	weft_tensor *y[2] = { &c->y, c->y1.dtype ? &c->y1 : &c->y };
@@ -135,6 +153,8 @@ static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
 		x[i] = t[i] = &c->x[i];
 	t[MOST_X] = &c->y;
 	t[MOST_X + 1] = &c->y1;
+	if (c->op == WEFT_OP_TFL_CUSTOM)
+		c->attr.tfl_custom.of = &function;     /* a pointer is the caller's word */
 	for (int i = 0; i <= MOST_X + 1; i++)
 		allocate(c, i, t[i], r);
 	err = weft_golden_run(c->op, attr ? &c->attr : NULL, x, c->n_x, y, n_y, fast, msg);

@@ -7,6 +7,7 @@
 #ifndef WEFT_TESTS_TFLITE_BUILD_H
 #define WEFT_TESTS_TFLITE_BUILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,15 @@ struct tb_tensor {
 	int64_t zp[TB_CHANNELS];
 	const void *data;
 	uint32_t data_bytes;
+	bool open;                 /* the file leaves dimension 1 open */
 };
 
 struct tb_op {
 	int code, n_in, n_out, in[8], out[4], options_type, n_options;
 	struct tb_field options[8];
+	const char *custom;        /* of code CUSTOM: its name and the bytes of its options */
+	const void *custom_options;
+	uint32_t n_custom_options;
 };
 
 struct tb {
@@ -117,14 +122,20 @@ static inline void tb_write_tensor(struct tb *b, uint32_t slot, int i)
 {
 	const struct tb_tensor *t = &b->tensor[i];
 	const struct tb_field f[] = { { TENSOR_SHAPE, 0, 0 }, { TENSOR_TYPE, 1, t->type },
-		{ TENSOR_BUFFER, 4, t->data ? i + 1 : 0 }, { TENSOR_NAME, 0, 0 }, { TENSOR_QUANTIZATION, 0, 0 } };
+		{ TENSOR_BUFFER, 4, t->data ? i + 1 : 0 }, { TENSOR_NAME, 0, 0 },
+		{ t->n_scale ? TENSOR_QUANTIZATION : TENSOR_SIGNATURE, 0, 0 }, { TENSOR_SIGNATURE, 0, 0 } };
+	int32_t signature[8];
 	const struct tb_field q[] = { { QUANT_SCALE, 0, 0 }, { QUANT_ZERO_POINT, 0, 0 }, { QUANT_DIMENSION, 4, t->axis } };
 	char name[3] = { 't', (char)('a' + i), 0 };
 	uint32_t s[8];
 
-	tb_link(b, slot, tb_table(b, f, t->n_scale ? 5 : 4, s));
+	tb_link(b, slot, tb_table(b, f, 4 + (t->n_scale != 0) + t->open, s));
 	tb_vector(b, s[0], t->dim, (uint32_t)t->rank, 4);
 	tb_vector(b, s[3], name, 2, 1);
+	memcpy(signature, t->dim, sizeof signature);
+	signature[1] = -1;
+	if (t->open)
+		tb_vector(b, s[t->n_scale ? 5 : 4], signature, (uint32_t)t->rank, 4);
 	if (!t->n_scale)
 		return;
 	tb_link(b, s[4], tb_table(b, q, 3, s));
@@ -136,12 +147,14 @@ static inline void tb_write_op(struct tb *b, uint32_t slot, int i)
 {
 	const struct tb_op *o = &b->op[i];
 	const struct tb_field f[] = { { OP_CODE_INDEX, 4, i }, { OP_INPUTS, 0, 0 }, { OP_OUTPUTS, 0, 0 },
-		{ OP_OPTIONS_TYPE, 1, o->options_type }, { OP_OPTIONS, 0, 0 } };
+		{ o->custom ? OP_CUSTOM_OPTIONS : OP_OPTIONS_TYPE, !o->custom, o->options_type }, { OP_OPTIONS, 0, 0 } };
 	uint32_t s[8], unused[8];
 
-	tb_link(b, slot, tb_table(b, f, o->options_type ? 5 : 3, s));
+	tb_link(b, slot, tb_table(b, f, o->options_type ? 5 : o->custom_options ? 4 : 3, s));
 	tb_vector(b, s[1], o->in, (uint32_t)o->n_in, 4);
 	tb_vector(b, s[2], o->out, (uint32_t)o->n_out, 4);
+	if (o->custom_options)
+		tb_vector(b, s[3], o->custom_options, o->n_custom_options, 1);
 	if (o->options_type)
 		tb_link(b, s[4], tb_table(b, o->options, o->n_options, unused));
 }
@@ -177,8 +190,11 @@ static inline uint8_t *tb_file(struct tb *b, size_t *n)
 	uint32_t codes = tb_offsets(b, s[1], (uint32_t)b->n_ops);
 	for (int i = 0; i < b->n_ops; i++) {
 		const struct tb_field c[] = { { CODE_DEPRECATED, 1, b->op[i].code < 127 ? b->op[i].code : 127 },
-			{ CODE_BUILTIN, 4, b->op[i].code } };
-		tb_link(b, codes + 4 * (uint32_t)i, tb_table(b, c, 2, unused));
+			{ CODE_BUILTIN, 4, b->op[i].code }, { CODE_CUSTOM, 0, 0 } };
+		const char *name = b->op[i].custom;
+		tb_link(b, codes + 4 * (uint32_t)i, tb_table(b, c, name ? 3 : 2, unused));
+		if (name)
+			tb_vector(b, unused[2], name, (uint32_t)strlen(name), 1);
 	}
 	tb_write_subgraph(b, tb_offsets(b, s[2], 1));
 	uint32_t buffers = tb_offsets(b, s[3], (uint32_t)b->n_tensors + 1);

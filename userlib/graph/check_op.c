@@ -8,6 +8,8 @@
  */
 #include <stdbool.h>
 
+#include "sim/golden/tfl/tfl_custom.h"
+
 #include "check_need.h"
 
 /* Numbers of operands that an operator may have, and its number of results; -1: any number. */
@@ -116,6 +118,7 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_HYBRID] = { 1, 1, 2 },
 	[WEFT_OP_TFL_QUOTIENT] = { 2, 2, 1 },
 	[WEFT_OP_TFL_FUNCTION] = { 1, 1, 1 },
+	[WEFT_OP_TFL_CUSTOM] = { WEFT_CUSTOM_OWN, WEFT_CUSTOM_OWN + WEFT_CUSTOM_MAX_IN, -1 },
 };
 
 /*

@@ -5,6 +5,8 @@
  */
 #include <math.h>
 
+#include "sim/golden/tfl/tfl_custom.h"
+
 #include "check_need.h"
 
 /* Says whether s may be a scale: finite and above 0. */
@@ -239,10 +241,51 @@ static int check_quotient(const struct weft_check *c)
 	return err || (err = need_type(c, "operand 1", operand(c, 1), T(t))) || (err = weft_check_attr(c)) ? err : need_broadcast(c);
 }
 
+/*
+ * Says whether t is a constant text as TFL_CUSTOM has it: int8 [n] that ends with a zero.
+ */
+static bool is_text(const weft_tensor *t)
+{
+	return t->dtype == WEFT_INT8 && t->rank == 1 && t->data && ((const char *)t->data)[t->dim[0] - 1] == 0;
+}
+
+/*
+ * Checks TFL_CUSTOM: name and options are constant texts, as many of its own operands follow as its attributes say
+ * are there, there are at most WEFT_CUSTOM_MAX_OUT results, and what counts as uint8 is int8. Types and shapes are the
+ * caller's matter. Returns 0, or -EINVAL with one line in c->msg.
+ */
+static int check_custom(const struct weft_check *c)
+{
+	const struct weft_gop *o = this_op(c);
+	const struct weft_attr_tfl_custom *a = &o->attr.tfl_custom;
+	int k = WEFT_CUSTOM_OWN, err = weft_check_attr(c);
+
+	if (err)
+		return err;
+	if (!is_text(operand(c, WEFT_CUSTOM_NAME)) || !is_text(operand(c, WEFT_CUSTOM_OPTIONS)))
+		FAIL("operands 0 and 1 are not constant int8 of rank 1 that end with 0");
+	for (int i = 0; i < a->n_in; i++) {
+		if (a->absent >> i & 1)
+			continue;
+		if (k == o->n_in)
+			FAIL("operand %d is missing", i);
+		if ((a->unsigned_in >> i & 1) && operand(c, k)->dtype != WEFT_INT8)
+			FAIL("operand %d is %s, not int8", i, weft_dtype_name(operand(c, k)->dtype));
+		k++;
+	}
+	if (k != o->n_in || o->n_out < 1 || o->n_out > WEFT_CUSTOM_MAX_OUT)
+		FAIL("%d operands and %d results; %d and 1..%d wanted", o->n_in, o->n_out, k, WEFT_CUSTOM_MAX_OUT);
+	for (int i = 0; i < o->n_out; i++)
+		if ((a->unsigned_out >> i & 1) && c->g->tensors[o->out[i]].t.dtype != WEFT_INT8)
+			FAIL("result %d is %s, not int8", i, weft_dtype_name(c->g->tensors[o->out[i]].t.dtype));
+	return 0;
+}
+
 int weft_check_tfl(const struct weft_check *c)
 {
 	weft_opcode op = this_op(c)->op;
-	const bool other = op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_TFL_DIV || op == WEFT_OP_TFL_QUOTIENT;
+	const bool other = op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_TFL_DIV || op == WEFT_OP_TFL_QUOTIENT ||
+	                   op == WEFT_OP_TFL_CUSTOM;
 	int err = other ? 0 : need_same_shape(c);
 
 	if (err)
@@ -276,6 +319,8 @@ int weft_check_tfl(const struct weft_check *c)
 		return check_hybrid(c);
 	case WEFT_OP_TFL_QUOTIENT:
 		return check_quotient(c);
+	case WEFT_OP_TFL_CUSTOM:
+		return check_custom(c);
 	case WEFT_OP_TFL_FUNCTION:
 		err = weft_check_attr(c);
 		return err ? err : need_types(c, T(WEFT_FP32), T(WEFT_FP32));

@@ -14,6 +14,7 @@
 #include "userlib/export/tosa.h"
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/tflite/tflite.h"
+#include "userlib/graph/custom.h"
 #include "userlib/graph/level.h"
 #include "userlib/import/tosa/tosa.h"
 #include <weft/file.h>
@@ -72,7 +73,7 @@ static int import_open(const void *data, size_t len, const char *name, const str
 		.folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
 	};
 	struct weft_tflite_options t = { .backbone = o->backbone, .runtime = o->runtime, .bound = bound, .n_bound = o->n_bound,
-	                                 .signature = o->signature };
+	                                 .signature = o->signature, .custom = o->custom };
 
 	if (!bound) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
@@ -122,11 +123,19 @@ static int import(const void *data, size_t len, const char *name, const struct w
 	if (weft_program_is(data, len)) {
 		int err = weft_program_parse(data, len, &n->loaded, msg);
 		n->g = err ? NULL : n->loaded->graph;
+		err = err ? err : weft_graph_give_customs(n->loaded->own_graph, o->custom, msg);
+		if (err) {
+			weft_program_free(n->loaded);
+			n->loaded = NULL;
+		}
 		return err ? err : check_runtime(n, o->runtime, msg);
 	}
 	if (weft_tosa_is(data, len)) {
 		int err = weft_import_tosa(data, len, name, &n->graph, msg);
+		err = err ? err : weft_graph_give_customs(n->graph, o->custom, msg);
 		n->g = n->graph;
+		if (err)
+			weft_graph_free(n->graph);
 		return err;
 	}
 	int err = import_open(data, len, name, o, &n->graph, msg);

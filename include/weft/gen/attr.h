@@ -35,6 +35,7 @@ typedef enum weft_resize_mode {
 } weft_resize_mode;
 
 struct weft_graph;
+struct weft_custom_op;
 
 /* Times multiplier * 2^(shift - 31), in two roundings. */
 struct weft_tfl_factor { int32_t multiplier, shift; };
@@ -243,6 +244,19 @@ struct weft_attr_tfl_lstm {
 	struct weft_tfl_factor hidden;
 };
 
+/* TFL_CUSTOM */
+struct weft_attr_tfl_custom {
+	int32_t n_in;                  /* operands, absent ones among them */
+	int32_t absent;                /* bit k: operand k is not there */
+	int32_t unsigned_in;           /* bit k: operand k is uint8, and here 128 less */
+	int32_t unsigned_out;          /* the same of results */
+	float x_scale[16];             /* the file's quantisation of operands; 0: none */
+	int32_t x_zp[16];
+	float y_scale[8];              /* and of results */
+	int32_t y_zp[8];
+	const struct weft_custom_op *of; /* its functions; NULL: none were given. No file holds it */
+};
+
 /* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_CAST, ONNX_FAKE_CONVERT */
 struct weft_attr_onnx {
 	bool saturate;
@@ -318,6 +332,7 @@ typedef union weft_attr {
 	struct weft_attr_quant quant;
 	struct weft_attr_tfl_resize tfl_resize;
 	struct weft_attr_tfl_lstm tfl_lstm;
+	struct weft_attr_tfl_custom tfl_custom;
 	struct weft_attr_onnx onnx;
 	struct weft_attr_onnx_node onnx_node;
 	struct weft_attr_requant_shift requant_shift;

@@ -519,6 +519,24 @@ static const struct attr_zero_point tfl_quantize_zero_point[] = {
 	{ "result", offsetof(weft_attr, quant.y_zp), ATTR_NONE, ATTR_RESULT },
 };
 
+static const struct attr_saved tfl_custom_saved[] = {
+	{ offsetof(weft_attr, tfl_custom.n_in), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_custom.absent), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_custom.unsigned_in), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_custom.unsigned_out), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_custom.x_scale), ATTR_F32, 16 },
+	{ offsetof(weft_attr, tfl_custom.x_zp), ATTR_I32, 16 },
+	{ offsetof(weft_attr, tfl_custom.y_scale), ATTR_F32, 8 },
+	{ offsetof(weft_attr, tfl_custom.y_zp), ATTR_I32, 8 },
+};
+
+static const struct attr_limit tfl_custom_limit[] = {
+	{ "n_in", offsetof(weft_attr, tfl_custom.n_in), ATTR_I32, 1, 4, 0, 16 },
+	{ "absent", offsetof(weft_attr, tfl_custom.absent), ATTR_I32, 1, 4, 0, 65535 },
+	{ "unsigned_in", offsetof(weft_attr, tfl_custom.unsigned_in), ATTR_I32, 1, 4, 0, 65535 },
+	{ "unsigned_out", offsetof(weft_attr, tfl_custom.unsigned_out), ATTR_I32, 1, 4, 0, 255 },
+};
+
 static const struct attr_saved onnx_requant_saved[] = {
 	{ offsetof(weft_attr, onnx.saturate), ATTR_BOOL, 1 },
 	{ offsetof(weft_attr, onnx.type), ATTR_I32, 1 },
@@ -649,6 +667,7 @@ const struct attr_op attr_ops[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_DEQUANTIZE] = { ROWS(saved, tfl_tanh_saved), ROWS(zero_point, tfl_tanh_zero_point) },
 	[WEFT_OP_TFL_QUANTIZE] = { ROWS(saved, tfl_quantize_saved), ROWS(zero_point, tfl_quantize_zero_point) },
 	[WEFT_OP_TFL_REQUANTIZE] = { ROWS(saved, tfl_quantize_saved), ROWS(zero_point, tfl_quantize_zero_point) },
+	[WEFT_OP_TFL_CUSTOM] = { ROWS(saved, tfl_custom_saved), ROWS(limit, tfl_custom_limit) },
 	[WEFT_OP_ONNX_REQUANT] = { ROWS(saved, onnx_requant_saved) },
 	[WEFT_OP_ONNX_QUANTIZE] = { ROWS(saved, onnx_requant_saved) },
 	[WEFT_OP_ONNX_FAKE_CONVERT] = { ROWS(saved, onnx_requant_saved) },

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userlib/graph/custom.h"
 #include "tflite.h"
 #include "tflite_host.h"
 #include "tflite_lower.h"
@@ -147,7 +148,7 @@ int tfl_result(struct tfl_lower *l, int k)
 
 /*
  * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or
- * UNPACK, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, or 1 or 2 if it is TOPK_V2, NON_MAX_SUPPRESSION_V4
+ * UNPACK, 1 to WEFT_CUSTOM_MAX_OUT if it is custom, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, or 1 or 2 if it is TOPK_V2, NON_MAX_SUPPRESSION_V4
  * or a bidirectional LSTM or RNN, and makes the first the result at hand. Returns 0, -ENOTSUP for another
  * number, or the errno of tfl_result().
  */
@@ -158,6 +159,8 @@ static int check_results(struct tfl_lower *l)
 
 	if (code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK)
 		most = TFL_MAX_PARTS;
+	else if (code == TFL_CUSTOM)
+		most = WEFT_CUSTOM_MAX_OUT;
 	else if (code == TFL_NMS_V5)
 		most = 3;
 	else if (code == TFL_TOPK || code == TFL_NMS_V4 || code == TFL_BI_LSTM || code == TFL_BI_RNN)
@@ -222,10 +225,11 @@ static int lower_op(struct tfl_lower *l, int i)
 		return err < 0 ? err : 0;
 	int (*lower)(struct tfl_lower *) = tfl_is_put(l) ? tfl_lower_put : tfl_float_lowering(l);
 	if (!lower)
-		lower = tfl_host_lowering(o->code);
+		lower = o->code == TFL_CUSTOM ? tfl_custom_lowering(l) : tfl_host_lowering(o->code);
 	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
 		int n = l->i_sub ? snprintf(l->msg, WEFT_MSG, "subgraph %d ", l->i_sub) : 0;
-		snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: not supported%s", i, name,
+		snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: %s%s", i, name,
+		         o->code == TFL_CUSTOM ? WEFT_CUSTOM_MISSING : "not supported",
 		         may_leave_out(l, o, i) ? "; --backbone runs the network without it" : "");
 		return -ENOTSUP;
 	}

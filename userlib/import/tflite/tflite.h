@@ -48,6 +48,7 @@ struct weft_tflite_options {
 	 */
 	const struct weft_import_bound *bound;
 	int n_bound;
+	const struct weft_custom_table *custom;   /* functions of custom operators; NULL: none */
 	const char *signature;     /* the signature to import, with its names of inputs and outputs; NULL: the first subgraph */
 };
 

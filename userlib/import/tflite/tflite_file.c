@@ -151,6 +151,31 @@ static int read_code(struct tfl_model *m, const struct root *r, int64_t index, s
 }
 
 /*
+ * Sets the options of a custom operator, which stand in its table or, if they are large, elsewhere in the file.
+ * Returns 0 or -EINVAL.
+ */
+static int read_custom_options(struct fb *b, const struct fb_table *table, struct tfl_op *o)
+{
+	struct fb_vec bytes;
+	int64_t offset, size;
+	int err = fb_vector(b, table, OP_CUSTOM_OPTIONS, 1, &bytes);
+
+	if (err < 0 || (err = fb_int(b, table, OP_LARGE_OFFSET, 8, false, 0, &offset)) ||
+	    (err = fb_int(b, table, OP_LARGE_SIZE, 8, false, 0, &size)))
+		return err;
+	o->custom_options = bytes.n ? b->p + bytes.at : NULL;
+	o->n_custom_options = bytes.n;
+	if (bytes.n || (uint64_t)offset <= 1)
+		return 0;
+	if ((uint64_t)offset > b->len || (uint64_t)size > b->len - (uint64_t)offset)
+		return fb_fail(b, table->at, "options of %llu bytes from byte %llu leave the file of %zu", (unsigned long long)size,
+		               (unsigned long long)offset, b->len);
+	o->custom_options = size ? b->p + offset : NULL;
+	o->n_custom_options = (uint64_t)size;
+	return 0;
+}
+
+/*
  * Reads table i of the subgraph's operators into m->ops[i]: code, operands, results and options, which
  * stay references into the file and are not judged. Returns 0 or -EINVAL.
  */
@@ -174,7 +199,8 @@ static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 		return err;
 	o->has_options = err > 0;
 	o->options_type = (int)options;
-	return read_code(m, r, code, o);
+	err = read_custom_options(b, &table, o);
+	return err ? err : read_code(m, r, code, o);
 }
 
 /*

@@ -39,6 +39,8 @@ struct tfl_op {
 	int code;                  /* the format's operator code, or any other number */
 	const char *custom;        /* own name of an operator of code CUSTOM; not terminated */
 	uint32_t custom_len;       /* bytes of custom */
+	const uint8_t *custom_options;   /* options of such an operator, n_custom_options bytes; not judged */
+	uint64_t n_custom_options;
 	struct fb_vec in, out;     /* operands and results: int32 indices of tensors, -1 for an absent operand */
 	int options_type;          /* which table of options it has */
 	bool has_options;

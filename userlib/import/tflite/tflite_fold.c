@@ -257,15 +257,15 @@ int tfl_fold_plain(struct tfl_lower *l)
 /*
  * Says whether the work of the operator with that code is bounded by the bytes that it reads and writes:
  * false for convolutions, transposed ones too, FULLY_CONNECTED, BATCH_MATMUL, SVDF, the LSTM,
- * AVERAGE_POOL_2D, MAX_POOL_2D, RESIZE_BILINEAR, SOFTMAX, LOG_SOFTMAX, WHILE and IF, true for all other
- * codes.
+ * AVERAGE_POOL_2D, MAX_POOL_2D, RESIZE_BILINEAR, SOFTMAX, LOG_SOFTMAX, WHILE, IF and custom operators, true
+ * for all other codes.
  */
 static bool is_light(int code)
 {
 	switch (code) {
 	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: case TFL_FULLY_CONNECTED: case TFL_TRANSPOSE_CONV: case TFL_BATCH_MATMUL:
 	case TFL_SVDF: case TFL_SEQUENCE_LSTM: case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: case TFL_RESIZE_BILINEAR:
-	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX: case TFL_WHILE: case TFL_IF:
+	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX: case TFL_WHILE: case TFL_IF: case TFL_CUSTOM:
 		return false;
 	default:
 		return true;

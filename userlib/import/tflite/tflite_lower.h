@@ -366,6 +366,13 @@ struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor);
  */
 int tfl_flow_op(struct tfl_lower *l, const char *name);
 
+/*
+ * tflite_custom.c: the lowering of the operator at hand if it is a custom one for which the caller gave functions; or
+ * NULL. The second returns these functions, or NULL.
+ */
+int (*tfl_custom_lowering(const struct tfl_lower *l))(struct tfl_lower *);
+const struct weft_custom_op *tfl_custom_of(const struct tfl_lower *l);
+
 /* tflite.c: allocates l's tables by file tensor, without values yet. Returns 0 or -ENOMEM; tfl_free_tables() frees them. */
 int tfl_tables(struct tfl_lower *l);
 void tfl_free_tables(struct tfl_lower *l);

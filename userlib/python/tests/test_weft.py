@@ -216,3 +216,38 @@ def test_interrupt_is_answered(tmp_path):
     p.send_signal(2)
     _, err = p.communicate(timeout=60)
     assert "KeyboardInterrupt" in err and p.returncode != 0
+
+
+def custom_network():
+    """int8 [1, 4] to twice its values by the custom operator Times, whose options are the byte 2; the file leaves an extent open."""
+    sys.path.insert(0, str(MODELS.parent.parent / "tools" / "train"))
+    from flatbuffer import Table, Tables, flatbuffer, scalars, string
+
+    def tensor(name, shape, signature):
+        return Table({0: scalars("i", shape), 1: ("b", 9), 2: ("I", 0), 3: string(name), 4: Table({2: scalars("f", [0.5]), 3: scalars("q", [1])}),
+                      7: scalars("i", signature)})
+
+    op = Table({0: ("I", 0), 1: scalars("i", [0]), 2: scalars("i", [1]), 5: scalars("B", [2])})
+    graph = Table({0: Tables([tensor("x", [1, 4], [1, 4]), tensor("y", [1, 1], [1, -1])]), 1: scalars("i", [0]), 2: scalars("i", [1]), 3: Tables([op])})
+    codes = Tables([Table({0: ("b", 32), 1: string("Times"), 3: ("i", 32)})])
+    return bytes(flatbuffer(Table({0: ("I", 3), 1: codes, 2: Tables([graph]), 4: Tables([Table({})])}), b"TFL3"))
+
+
+def test_custom_operators():
+    seen = []
+
+    def times(call):
+        seen.append((call.name, call.options, call.input_scales, call.output_types))
+        return [call.inputs[0] * np.int8(call.options[0])]
+
+    file, x = custom_network(), np.array([[1, 2, 3, -4]], np.int8)
+    with pytest.raises(weft.NotSupported, match="CUSTOM:Times: no function for it"):
+        weft.Network(file)
+    network = weft.Network(file, custom={"Times": weft.CustomOp(times, lambda call: call.input_shapes)})
+    with weft.Session(network, device="model", check=True) as s:
+        assert (s.run(x) == 2 * x).all() and s.report.mismatches == 0
+    assert seen[0] == ("Times", b"\x02", [(0.5, 1)], [np.dtype(np.int8)]) and len(seen) == 2
+    with pytest.raises(weft.BadInput, match="ValueError: 0 results, not 1"):
+        weft.Session(file, device="golden", custom={"Times": weft.CustomOp(lambda call: [], lambda call: call.input_shapes)}).run(x)
+    with pytest.raises(weft.BadInput, match="shapes: KeyError"):
+        weft.Network(file, custom={"Times": weft.CustomOp(times, lambda call: {}["x"])})

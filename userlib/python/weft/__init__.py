@@ -12,6 +12,7 @@ Devices are "golden" (the reference on the host), "model" (the functional model)
 a list such as "usb:WEFT0001,WEFT0002".
 """
 from ._native import version
+from .custom import CustomCall, CustomOp
 from .device import Buffer, CardInfo, Device, JobResult, devices
 from .errors import (BadInput, DeviceFault, DeviceLost, Mismatch, NotSupported, OutOfMemory, TimedOut, WeftError)
 from .network import Network, Port, compile, convert
@@ -20,7 +21,7 @@ from .report import FirstMismatch, OperatorReport, Report
 from .session import CardReport, Session
 
 __all__ = [
-    "BadInput", "Buffer", "CardInfo", "CardReport", "Device", "DeviceFault", "DeviceLost", "FirstMismatch", "JobResult", "Mismatch",
+    "BadInput", "Buffer", "CardInfo", "CardReport", "CustomCall", "CustomOp", "Device", "DeviceFault", "DeviceLost", "FirstMismatch", "JobResult", "Mismatch",
     "Network", "NotSupported", "OperatorReport", "OutOfMemory", "Port", "Report", "Session", "TimedOut", "WeftError",
     "compile", "convert", "devices", "quantize", "version",
 ]

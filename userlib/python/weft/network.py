@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from ._native import ffi, lib, message, take_bytes, text
+from .custom import CustomOp, table
 from .errors import check
 from .tensors import dtype_name, numpy_type, shape_of
 
@@ -62,15 +63,17 @@ class Network:
     source is the path of a .tflite, .onnx, .tosa or .weft file, or such a file's
     bytes. requant "rescale" takes the nearest integer arithmetic where ONNX's
     exact results would need the host. bind gives sizes that the file leaves open.
+    custom has the custom operators of a .tflite file by their names.
     """
 
     def __init__(self, source: Source, *, requant: str = "exact", bind: Optional[Dict[str, Any]] = None,
-                 name: str = "network"):
+                 name: str = "network", custom: Optional[Dict[str, CustomOp]] = None):
         if requant not in ("exact", "rescale"):
             raise ValueError('requant is "exact" or "rescale", not %r' % requant)
         options = ffi.new("struct weft_load_options *", lib.weft_load_options_default())
         options.requant_rescale = requant == "rescale"
         options.bound, options.n_bound, keep = bounds(bind)
+        options.custom, self._custom = table(custom)
         net, msg = ffi.new("weft_net **"), message()
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = bytes(source)

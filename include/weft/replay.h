@@ -78,8 +78,8 @@ WEFT_API int weft_replay(const struct weft_capture *c, const struct weft_replay_
 /**
  * Write a save file of GTKWave to path for a wave (fst is its path) with the signals to look at first:
  * clock, the units' handshakes, the bus, and signals of the wrong command's unit (place->unit).
- * @param msg  WEFT_MSG_LEN bytes; one line on failure.
- * @return 0, or a negative errno of the file, of which nothing is left then
+ * @param msg  WEFT_MSG_LEN bytes; one line on failure, else untouched.
+ * @return 0, or the negative errno of writing the file; an older file of that path then stays as it was
  */
 WEFT_API int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

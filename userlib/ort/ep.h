@@ -117,9 +117,10 @@ void forget_kept(struct provider *p);
 
 /**
  * The provider's GetCapability: tells ONNX Runtime which nodes of the graph the provider takes, as
- * which parts, and logs one line about it. Their opened networks wait in the provider's list `kept`. Graphs
- * inside of nodes are left alone. @return NULL, also if nothing is taken, or a status: the graph cannot be
- * read, there is no memory, or ONNX Runtime refuses a part
+ * which parts, and logs one line about it. Their opened networks wait in the provider's list `kept`. A graph
+ * inside of a node is left alone, without a line, as is one of which ONNX Runtime cannot say whether it is.
+ * @return NULL, also if nothing is taken, or a status, without that line: the graph's nodes cannot be read,
+ * there is no memory, or ONNX Runtime refuses a part
  */
 struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, struct ort_support *support);
 

@@ -309,10 +309,10 @@ static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 }
 
 /*
- * Computes w->codes from the weights and w->scale: int8 rounded to the nearest and limited to -127..127
- * (0 for what is not finite), or float8, saturating. If there is a bias, computes w->bias_codes in units
- * of x_scale (the operand's scale) times the channel's scale, rounded and limited to -2^30..2^30, 0 for
- * what is not finite.
+ * Computes w->codes from the weights and w->scale: int8 rounded to the nearest (ties to even) and limited to
+ * -127..127 (0 for what is not finite), or float8, saturating. If there is a bias, computes w->bias_codes in
+ * units of x_scale (the operand's scale) times the channel's scale, rounded likewise and limited to
+ * -2^30..2^30, 0 for what is not finite.
  */
 static void encode(const struct qz *z, struct weights *w, float x_scale)
 {

@@ -149,10 +149,9 @@ static int root_table(struct ox *l)
 }
 
 /*
- * Adds an int32 constant with `rank` dimensions, of which the last has n elements and the others 1:
- * constant float32 v (one element is repeated), times `by`, rounded to nearest and limited to
- * +-BELOW (2^30); NaN, and all elements if v is NULL, give 0. Returns the graph tensor, or a
- * negative errno.
+ * Adds an int32 constant with `rank` dimensions, of which the last has n elements and the others 1: constant
+ * float32 v (one element is repeated), times `by`, rounded to nearest (ties to even) and limited to +-BELOW
+ * (2^30); NaN, and all elements if v is NULL, give 0. Returns the graph tensor, or a negative errno.
  */
 static int vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
 {

@@ -207,9 +207,9 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 }
 
 /*
- * Sets *to to float bias b rounded to int32 in units of the sums, x's scale times the weights'
- * scale, and limited to +-2^30. This changes results slightly, so only --requant rescale allows it.
- * Returns false after a failure.
+ * Sets *to to float bias b rounded to int32 (ties to even) in units of the sums, x's scale times the weights'
+ * scale, and limited to +-2^30; NaN gives 0. This changes results slightly, so only --requant rescale allows
+ * it. Returns false after a failure.
  */
 static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, struct ox_value *scale, struct ox_value *to)
 {

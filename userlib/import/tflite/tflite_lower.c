@@ -500,8 +500,9 @@ int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 
 /*
  * Writes the elements of constant operand k, int32 or int64 of any shape, to v, which has room for max.
- * Returns their count, -ENOTSUP if the operand is not constant, or -EINVAL if it is absent, its type is
- * another, it has more elements, or its data have another size.
+ * Returns their count, which is at least 1. Returns -EINVAL if the operand is absent, its type is another
+ * that is supported, it has more elements, or its data have another size; -ENOTSUP if it is not constant; or
+ * what tfl_shape() gives, which is -ENOTSUP for a type or tensor that is not supported.
  */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 {
@@ -823,10 +824,11 @@ bool tfl_is_float(const struct tfl_lower *l, int k)
 }
 
 /*
- * Adds a tensor for file tensor i with the given type and shape to the graph, marked as an input,
- * with the file's name and, if that is one scale, quantisation, and notes it as that file tensor's
- * value; uint8 stays uint8 there, but becomes int8 in a sub-graph. Its bytes are taken from
- * l->activations. Returns the graph tensor, or a negative errno.
+ * Adds a tensor for file tensor i with the given type and shape to the graph, marked as an input, with the
+ * file's name and, if that is one scale, quantisation. In the outermost graph a uint8 tensor stays uint8 and
+ * is noted in l->raw only: its first reader makes the int8 value. Another type is noted in l->raw and as the
+ * file tensor's value, l->seen. In a sub-graph uint8 becomes int8, and l->seen alone is set. Its bytes are
+ * taken from l->activations. Returns the graph tensor, or a negative errno.
  */
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 {

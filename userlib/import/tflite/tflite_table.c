@@ -86,8 +86,8 @@ static int64_t logistic(const struct unary *u, int32_t v)
 }
 
 /*
- * Returns the product of two Q0.15 numbers, rounded to nearest with halves away from zero; -1 * -1
- * gives INT16_MAX.
+ * Returns the product of two Q0.15 numbers, rounded to nearest with halves up (towards +infinity, as TFLite
+ * rounds here); -1 * -1 gives INT16_MAX.
  */
 static int16_t mul_q15(int16_t a, int16_t b)
 {
@@ -181,8 +181,8 @@ static int64_t root(const struct unary *u, int32_t v)
 }
 
 /*
- * Returns u->real of v, a code less its zero point, computed in float32, in the result's units
- * (zero point not added), rounded with halves away from 0 and limited to +-10^9.
+ * Returns u->real of v, a code less its zero point, computed in float32, in the result's units (zero point
+ * not added), rounded with halves away from 0 and limited to +-10^9. Where u->real gives NaN, 10^9.
  */
 static int64_t by_real(const struct unary *u, int32_t v)
 {

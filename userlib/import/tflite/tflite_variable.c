@@ -59,9 +59,10 @@ static int find(struct tfl_lower *l, const char *name)
 }
 
 /*
- * Adds a variable with type and shape of *t to the graph. data is its initial value, which is taken
- * over and freed after a failure, or NULL: none until one is assigned. Returns its index, -EINVAL
- * if that takes more memory than a file may, or -ENOMEM.
+ * Adds a variable with type and shape of *t to the outermost graph, also if l lowers a sub-graph. data is its
+ * initial value, which is taken over and freed after a failure, or NULL: none until one is assigned. l->room
+ * and l->activations fall in any case. Returns the variable's index in the outermost graph, -EINVAL if that
+ * takes more memory than a file may, or -ENOMEM.
  */
 static int declare(struct tfl_lower *l, const char *name, const weft_tensor *t, void *data)
 {

@@ -18,6 +18,8 @@
 /* A card whose new firmware is dead needs three bites of its watchdog to go back. */
 #define BACK_MS 10000
 #define RESCUE_TRIES 4
+/* A reset that the card stalls is asked for so often. */
+#define RESET_TRIES 3
 
 struct weft_admin {
 	const struct weft_usb_ops *ops;
@@ -172,12 +174,19 @@ static int greet(weft_admin *a, uint8_t first, unsigned ms, char *msg)
 {
 	uint64_t until = in_ms(ms);
 	uint8_t request = first;
-	int err;
+	int err, stalls = 0;
 
 	do {
 		uint64_t one = in_ms(GREET_MS);
 
 		err = clear(a, request, until);
+		/* A reset that was not done is asked for again. */
+		if (err == -EPIPE && ++stalls < RESET_TRIES)
+			continue;
+		if (err == -EPIPE) {
+			snprintf(msg, WEFT_ADMIN_MSG, "card: %s is refused", weft_usb_request_name(request));
+			return -EACCES;
+		}
 		if (!err)
 			err = greet_once(a, one < until ? one : until);
 		if (!err || err == -ENODEV || err == -EPROTO)

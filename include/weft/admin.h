@@ -84,7 +84,7 @@ WEFT_API int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, ui
 WEFT_API int weft_admin_update(weft_admin *a, const void *image, size_t bytes, void (*progress)(void *user, size_t done),
                       void *user, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 
-/** Reset the card and greet it when it is back. @return as weft_admin_open() */
+/** Reset the card and greet it when it is back. @return as weft_admin_open(); -EACCES too if the reset is refused */
 WEFT_API int weft_admin_reset(weft_admin *a, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 
 #ifdef __cplusplus

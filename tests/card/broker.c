@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #include <weft/admin.h>
 
 #include "tests/support/card_process.h"
+#include "tests/support/card.h"
 #include "tests/support/card_stream.h"
 #include "tests/support/level.h"
 
@@ -43,8 +46,11 @@ static void start(char *const card_args[], char *const args[])
 static int stop(void **state)
 {
 	(void)state;
-	broker_process_stop(&broker);
-	card_process_stop(&card);
+	if (broker.pid)
+		broker_process_stop(&broker);
+	if (card.pid)
+		card_process_stop(&card);
+	broker.pid = card.pid = 0;
 	unlink(log_path);
 	return 0;
 }
@@ -496,6 +502,140 @@ static void cards_memory_is_shared(void **state)
 		weft_admin_close(a[i]);
 }
 
+/* ---- who may what ---- */
+
+/* In a child: somebody without rights, whom the kernel tells the broker of. */
+static void become_nobody(void)
+{
+	if (geteuid())
+		return;
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		_exit(90);
+}
+
+/* Of those that the card itself knows. @return the error that comes back */
+static uint32_t error_of(weft_admin *a, const uint32_t *words, unsigned n)
+{
+	uint32_t reply[WEFT_FRAME_MSG_MAX / 4];
+	char msg[WEFT_ADMIN_MSG];
+
+	if (weft_admin_ask(a, words, n, reply, WEFT_FRAME_MSG_MAX / 4, msg) == -EPROTO)
+		return reply[0] >> 16;
+	return 0;
+}
+
+#define MUST(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); _exit(1); } } while (0)
+
+static void try_all(void)
+{
+	static const uint32_t orders[][3] = {
+		{ WEFT_MSG_FW_BEGIN, 65536 }, { WEFT_MSG_FW_DATA, 0, 0 }, { WEFT_MSG_FW_END }, { WEFT_MSG_FW_SWITCH }, { WEFT_MSG_FW_BOOT, 1 },
+		{ WEFT_MSG_FW_FLOOR, 9 }, { WEFT_MSG_REBOOT }, { WEFT_MSG_REG_READ, 0, 1 }, { WEFT_MSG_REG_WRITE, 64, 1 },
+		{ WEFT_MSG_SELF_TEST, 1 }, { WEFT_MSG_LOG_READ, 0 },
+	};
+	static const unsigned lengths[] = { 2, 3, 1, 1, 2, 2, 1, 3, 3, 2, 2 };
+	char msg[WEFT_ADMIN_MSG];
+	uint32_t word = 0;
+	size_t n;
+
+	/* First as an administrator's command comes, then as a driver. */
+	for (int begun = 0; begun < 2; begun++) {
+		weft_admin *a = client(begun);
+		for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+			MUST(error_of(a, orders[i], lengths[i]) == WEFT_MSG_ERR_DENIED);
+		weft_admin_close(a);
+	}
+	weft_admin *a = client(false);
+	MUST(error_of(a, (uint32_t[]){ WEFT_MSG_SUBMIT, 1, 0, 0, 0x20000, 8, 0 }, 7) == WEFT_MSG_ERR_DENIED);
+	MUST(weft_admin_read(a, base_of(a), &word, 4, msg) != 0);
+	weft_admin_close(a);
+	a = client(false);
+	MUST(weft_admin_write(a, base_of(a), &word, 4, msg) != 0);
+	weft_admin_close(a);
+	a = client(false);
+	MUST(weft_admin_reset(a, msg) == -EACCES);
+	uint8_t *image = card_file("weft-fw.img", &n);
+	MUST(weft_admin_update(a, image, n, NULL, NULL, msg) == -EINVAL && strstr(msg, "administrators"));
+	free(image);
+	weft_admin_close(a);
+	_exit(0);
+}
+
+/* The card itself is not for everyone; nothing of what was tried has reached it. */
+static void others_are_refused(void **state)
+{
+	struct weft_msg_hello_reply before, after;
+	char msg[WEFT_ADMIN_MSG];
+	weft_admin *a;
+
+	(void)state;
+	card_process_start(&card, "BROKERED", NULL);
+	assert_int_equal(weft_admin_open(card.where, 20000, &a, msg), 0);
+	before = *weft_admin_hello(a);
+	weft_admin_close(a);
+	test_path(log_path, sizeof(log_path), "broker-%d.log", (int)getpid());
+	broker_process_start(&broker, (const struct card_process *const[]){ &card, NULL }, log_path, NULL);
+	assert_int_equal(chmod(broker.path, 0666), 0);
+	pid_t pid = child();
+	if (!pid) {
+		become_nobody();
+		try_all();
+	}
+	assert_int_equal(exit_of(pid), 0);
+	broker_process_stop(&broker);
+	broker.pid = 0;
+	assert_int_equal(weft_admin_open(card.where, 20000, &a, msg), 0);
+	after = *weft_admin_hello(a);
+	weft_admin_close(a);
+	assert_memory_equal(&before, &after, sizeof(before));
+}
+
+/* An administrator has the card between other clients' jobs: memory of theirs, and jobs that wait, outlast an update. */
+static void administrators_may(void **state)
+{
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+	const struct group *g = getgrgid(getegid());
+	char name[64], msg[WEFT_ADMIN_MSG];
+	struct weft_msg_reg_read_reply head[2];
+	struct card_stream s;
+	uint8_t page[4096];
+	uint32_t word;
+	size_t n;
+
+	(void)state;
+	assert_non_null(g);
+	snprintf(name, sizeof(name), "%s", g->gr_name);
+	start(NULL, (char *[]){ "--admin-group", name, NULL });
+	weft_admin *b = client(true);
+	memset(page, 7, sizeof(page));
+	put(b, 0x10000, page, sizeof(page));
+	stream_copy(&s, 1, 0, 2, 0, 4096);
+	assert_int_equal(run(b, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	weft_admin *a = client(false);
+	const uint32_t boots = weft_admin_hello(a)->boot_count;
+	assert_int_equal(weft_admin_ask(a, (uint32_t[]){ WEFT_MSG_REG_READ, 0, 1 }, 3, (uint32_t *)head, 2, msg), 2);
+	assert_int_equal(weft_admin_write(a, base_of(a) + 64, &(uint32_t){ 0x12345678 }, 4, msg), 0);
+	assert_int_equal(weft_admin_read(a, base_of(a) + 64, &word, 4, msg), 0);
+	assert_int_equal(word, 0x12345678);
+	/* Meanwhile another client's job waits. */
+	assert_int_equal(submit(b, 2, &s, w, 2), WEFT_MSG_ERR_OK);
+	uint8_t *image = card_file("weft-fw.img", &n);
+	if (weft_admin_update(a, image, n, NULL, NULL, msg))
+		fail_msg("%s", msg);
+	free(image);
+	assert_true(weft_admin_hello(a)->boot_count > boots);
+	assert_int_equal(weft_admin_reset(a, msg), 0);
+	struct weft_msg_done_reply d;
+	assert_true(weft_admin_ask(b, (uint32_t[]){ WEFT_MSG_DONE, 2 }, 2, (uint32_t *)&d, sizeof(d) / 4, msg) > 0);
+	assert_int_equal(d.state, WEFT_MSG_STATE_QUEUED);
+	weft_admin_close(a);
+	assert_int_equal(wait_for(b, 2).result, WEFT_MSG_RESULT_OK);
+	get(b, 0x20000, page, sizeof(page));
+	for (size_t i = 0; i < sizeof(page); i++)
+		assert_int_equal(page[i], 7);
+	weft_admin_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +647,8 @@ int main(void)
 		cmocka_unit_test_teardown(windows_are_judged, stop),
 		cmocka_unit_test_teardown(death_frees, stop),
 		cmocka_unit_test_teardown(cards_memory_is_shared, stop),
+		cmocka_unit_test_teardown(others_are_refused, stop),
+		cmocka_unit_test_teardown(administrators_may, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ struct client {
 	enum op_state op;          /* link.frame is to be answered */
 	bool stirred;              /* main: look at it */
 	bool dead, reaped;         /* its connection is gone; the worker has forgotten it */
-	bool reset;                /* it reset its chip */
+	bool reset, asked;         /* its chip was reset; it asked for that, and it is not only that its card was plugged in */
 	struct turn_use use;       /* worker writes, others read */
 	uint64_t memory, on_card;  /* bytes that it may have, and that are on the card; likewise */
 	uint64_t check_ns;         /* the checker's time on its streams */
@@ -138,6 +138,9 @@ struct worker {
 	uint64_t uses;             /* counts, for what was used least recently */
 	uint64_t retry_ns;         /* to look for the card again */
 	bool lost;                 /* the card is gone: said by a call in the middle */
+	char which[128];           /* its name for the library */
+	weft_admin *admin;         /* instead of dev, while admin_of has the card */
+	struct client *admin_of, *admin_wants;
 };
 
 struct broker {
@@ -174,6 +177,11 @@ void broker_stir(struct broker *b);
 /** After broker.stop. */
 void worker_join(struct worker *w);
 
+/** Open the card as a device. @return 0 or a negative errno; said why */
+int worker_open(struct worker *w);
+/** The worker's client behind that one, or (NULL) its first. */
+struct client *worker_next(struct worker *w, struct client *c);
+
 /** The client's card starts anew: its jobs and memory are gone, and it is told so. */
 void client_restart(struct client *c);
 /** What a call of the library said may mean that a card is gone, or lost its memory. @return whether it was that */
@@ -201,6 +209,24 @@ void jobs_start(struct worker *w);
 void jobs_gone(struct client *c);
 /** When a job has run for too long; UINT64_MAX: none will. */
 uint64_t jobs_next_ns(const struct worker *w);
+
+/* ---- admin.c ---- */
+
+/** May it have the card itself? */
+bool admin_may(const struct client *c);
+/** Has it? */
+bool admin_has(const struct client *c);
+/** Give it the card. @return false: its frame waits until that can be, or the card is lost */
+bool admin_take(struct client *c);
+/** It wants it no longer. */
+void admin_give_back(struct client *c);
+
+/** One message to the card. @return words of the answer, or a negative errno */
+int admin_ask(struct client *c, const uint32_t *words, unsigned n, uint32_t *reply, unsigned max);
+/** The READ (into in) or WRITE (NULL). @return 0 or a negative errno */
+int admin_move(struct client *c, const struct frame *f, uint8_t *in);
+/** Reset the chip. */
+void admin_reset(struct client *c);
 
 /* ---- check.c ---- */
 

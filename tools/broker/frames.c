@@ -53,8 +53,30 @@ static bool within(const struct client *c, const struct frame *f)
 	return c->begun && f->addr >= base && f->addr - base <= c->mem.bytes && f->len <= c->mem.bytes - (f->addr - base);
 }
 
+static enum weft_frame_status status_of(int err)
+{
+	return !err ? WEFT_FRAME_STATUS_OK : err == -EACCES ? WEFT_FRAME_STATUS_FENCE : WEFT_FRAME_STATUS_CRC;
+}
+
+/* An administrator's, of the card itself. */
+static bool move_raw(struct client *c, const struct frame *f)
+{
+	uint8_t *in = f->type == WEFT_FRAME_READ ? malloc(f->len) : NULL;
+	const bool memory = in || f->type == WEFT_FRAME_WRITE, taken = memory && admin_take(c);
+	int err = !memory ? -ENOMEM : taken ? admin_move(c, f, in) : 0;
+
+	if (taken && !err && in)
+		send(c, f, WEFT_FRAME_DATA, f->addr, in, f->len);
+	else if (taken || !memory)
+		ack(c, f, status_of(err));
+	free(in);
+	return taken || !memory;
+}
+
 static bool on_write(struct client *c, const struct frame *f)
 {
+	if (admin_may(c))
+		return move_raw(c, f);
 	if (!within(c, f)) {
 		ack(c, f, WEFT_FRAME_STATUS_FENCE);
 		return true;
@@ -63,12 +85,14 @@ static bool on_write(struct client *c, const struct frame *f)
 	if (err == -EBUSY)
 		return false;
 	if (!worker_failed(c->w, c, err))
-		ack(c, f, err ? WEFT_FRAME_STATUS_CRC : WEFT_FRAME_STATUS_OK);
+		ack(c, f, status_of(err));
 	return true;
 }
 
 static bool on_read(struct client *c, const struct frame *f)
 {
+	if (admin_may(c))
+		return move_raw(c, f);
 	if (!within(c, f)) {
 		ack(c, f, WEFT_FRAME_STATUS_FENCE);
 		return true;
@@ -93,10 +117,12 @@ static bool on_hello(struct client *c, const struct frame *f, const struct messa
 	struct weft_msg_hello_reply h = c->w->hello;
 
 	h.head = HEAD(WEFT_MSG_HELLO, m->words[1] >> 16 == WEFT_MSG_MAJOR ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_VERSION);
-	h.dram_bytes = h.host_limit = h.host_base + c->mem.bytes;
-	h.jobs_max = WEFT_MSG_JOBS_MAX;
-	h.boot_id = c->boot_id;
-	h.trial = 0;
+	if (!admin_has(c)) {
+		h.dram_bytes = h.host_limit = h.host_base + c->mem.bytes;
+		h.jobs_max = WEFT_MSG_JOBS_MAX;
+		h.boot_id = c->boot_id;
+		h.trial = 0;
+	}
 	reply(c, f, &h, h.head >> 16 ? 8 : sizeof(h));
 	return true;
 }
@@ -158,6 +184,7 @@ static bool on_cancel(struct client *c, const struct frame *f, const struct mess
 static bool on_abort_all(struct client *c, const struct frame *f, const struct message *m)
 {
 	(void)m;
+	admin_give_back(c);
 	pthread_mutex_lock(&c->b->lock);
 	c->begun = true;
 	pthread_mutex_unlock(&c->b->lock);
@@ -166,10 +193,33 @@ static bool on_abort_all(struct client *c, const struct frame *f, const struct m
 	return true;
 }
 
-/* Of this client alone. */
+/* What only the card's administrators may do. */
+static bool on_admin(struct client *c, const struct frame *f, const struct message *m)
+{
+	uint32_t words[WEFT_FRAME_MSG_MAX / 4] = { 0 };
+
+	if (!admin_may(c)) {
+		refuse(c, f, m->words[0] & 0xffff, WEFT_MSG_ERR_DENIED);
+		return true;
+	}
+	if (!admin_take(c))
+		return false;
+	int n = admin_ask(c, m->words, m->n, words, WEFT_FRAME_MSG_MAX / 4);
+	if (n > 0) {
+		reply(c, f, words, 4 * (uint32_t)n);
+	} else {
+		pthread_mutex_lock(&c->b->lock);
+		link_break(c);
+		pthread_mutex_unlock(&c->b->lock);
+	}
+	return true;
+}
+
+/* A driver's: of this client alone. */
 static bool on_stats(struct client *c, const struct frame *f, const struct message *m)
 {
-	(void)m;
+	if (admin_may(c))
+		return on_admin(c, f, m);
 	c->stats.head = HEAD(WEFT_MSG_STATS, 0);
 	c->stats.time_lo = (uint32_t)c->use.cycles;
 	c->stats.time_hi = (uint32_t)(c->use.cycles >> 32);
@@ -210,13 +260,6 @@ static bool on_clients(struct client *c, const struct frame *f, const struct mes
 	return true;
 }
 
-/* What only the card's administrators may do. */
-static bool on_denied(struct client *c, const struct frame *f, const struct message *m)
-{
-	refuse(c, f, m->words[0] & 0xffff, WEFT_MSG_ERR_DENIED);
-	return true;
-}
-
 /* words: of the whole message; 0: the handler looks itself. */
 static const struct handler {
 	bool (*run)(struct client *c, const struct frame *f, const struct message *m);
@@ -229,17 +272,17 @@ static const struct handler {
 	[WEFT_MSG_CANCEL] = { on_cancel, 2 },
 	[WEFT_MSG_ABORT_ALL] = { on_abort_all, 1 },
 	[WEFT_MSG_STATS] = { on_stats, 1 },
-	[WEFT_MSG_LOG_READ] = { on_denied, 0 },
-	[WEFT_MSG_REG_READ] = { on_denied, 0 },
-	[WEFT_MSG_REG_WRITE] = { on_denied, 0 },
-	[WEFT_MSG_SELF_TEST] = { on_denied, 0 },
-	[WEFT_MSG_FW_BEGIN] = { on_denied, 0 },
-	[WEFT_MSG_FW_DATA] = { on_denied, 0 },
-	[WEFT_MSG_FW_END] = { on_denied, 0 },
-	[WEFT_MSG_FW_SWITCH] = { on_denied, 0 },
-	[WEFT_MSG_REBOOT] = { on_denied, 0 },
-	[WEFT_MSG_FW_BOOT] = { on_denied, 0 },
-	[WEFT_MSG_FW_FLOOR] = { on_denied, 0 },
+	[WEFT_MSG_LOG_READ] = { on_admin, 0 },
+	[WEFT_MSG_REG_READ] = { on_admin, 0 },
+	[WEFT_MSG_REG_WRITE] = { on_admin, 0 },
+	[WEFT_MSG_SELF_TEST] = { on_admin, 0 },
+	[WEFT_MSG_FW_BEGIN] = { on_admin, 0 },
+	[WEFT_MSG_FW_DATA] = { on_admin, 0 },
+	[WEFT_MSG_FW_END] = { on_admin, 0 },
+	[WEFT_MSG_FW_SWITCH] = { on_admin, 0 },
+	[WEFT_MSG_REBOOT] = { on_admin, 0 },
+	[WEFT_MSG_FW_BOOT] = { on_admin, 0 },
+	[WEFT_MSG_FW_FLOOR] = { on_admin, 0 },
 	[WEFT_MSG_CLIENTS] = { on_clients, 2 },
 };
 

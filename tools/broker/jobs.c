@@ -364,16 +364,6 @@ static enum weft_msg_result result_of(const struct vjob *j, const struct weft_jo
 
 /* ---- on the card ---- */
 
-static struct client *next_of(struct worker *w, struct client *c)
-{
-	pthread_mutex_lock(&w->b->lock);
-	c = c ? c->next : w->b->clients;
-	while (c && (c->w != w || c->reaped))
-		c = c->next;
-	pthread_mutex_unlock(&w->b->lock);
-	return c;
-}
-
 static void stop_late(struct worker *w, struct vjob *j, uint64_t now)
 {
 	if (j->late || now < w->started_ns || now - w->started_ns < j->limit_ns)
@@ -407,7 +397,7 @@ static void mark_running(struct worker *w)
 {
 	struct vjob *first = NULL;
 
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c))
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c))
 		for (unsigned i = 0; i < WEFT_MSG_JOBS_KEPT; i++)
 			if (c->jobs[i].on_card && (!first || c->jobs[i].job < first->job))
 				first = &c->jobs[i];
@@ -417,7 +407,7 @@ static void mark_running(struct worker *w)
 
 void jobs_collect(struct worker *w)
 {
-	for (struct client *c = next_of(w, NULL); c && !w->lost; c = next_of(w, c))
+	for (struct client *c = worker_next(w, NULL); c && !w->lost; c = worker_next(w, c))
 		collect_of(w, c);
 	mark_running(w);
 }
@@ -426,7 +416,7 @@ uint64_t jobs_next_ns(const struct worker *w)
 {
 	uint64_t at = UINT64_MAX;
 
-	for (struct client *c = next_of((struct worker *)w, NULL); c; c = next_of((struct worker *)w, c))
+	for (struct client *c = worker_next((struct worker *)w, NULL); c; c = worker_next((struct worker *)w, c))
 		for (unsigned i = 0; i < WEFT_MSG_JOBS_KEPT; i++)
 			if (c->jobs[i].on_card && !c->jobs[i].late && w->started_ns + c->jobs[i].limit_ns < at)
 				at = w->started_ns + c->jobs[i].limit_ns;
@@ -462,7 +452,7 @@ static bool evict(struct worker *w)
 	struct client *whose = NULL;
 	struct piece *oldest = NULL;
 
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
 		struct piece *p = memory_oldest(&c->mem);
 		if (p && (!oldest || p->used < oldest->used)) {
 			oldest = p;
@@ -532,7 +522,7 @@ static struct vjob *choose(struct worker *w, struct client **whose)
 {
 	struct vjob *best = NULL;
 
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
 		struct vjob *j;
 		enum verdict v = VERDICT_OPEN;
 		while ((j = next_job(c)) && (v = verdict_of(c, j)) == VERDICT_BAD)
@@ -549,7 +539,7 @@ static struct vjob *choose(struct worker *w, struct client **whose)
 
 static void release_held(struct worker *w)
 {
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c))
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c))
 		for (unsigned i = 0; i < WEFT_MSG_JOBS_KEPT; i++)
 			c->jobs[i].held = false;
 }

@@ -237,10 +237,10 @@ static void link_chip_reset(void *chip, enum weft_chip_cause cause)
 {
 	struct client *c = chip;
 
-	(void)cause;
 	pthread_mutex_lock(&c->b->lock);
 	begin_anew(c);
 	c->reset = true;
+	c->asked = cause == WEFT_CHIP_CAUSE_HOST;
 	worker_wake(c->w);
 	pthread_mutex_unlock(&c->b->lock);
 }

@@ -52,16 +52,16 @@ static void note(const struct client *c, const char *what)
 
 /* ---- a client ---- */
 
-/* A driver resets the chip of its own card only; others mean the card that everyone uses. */
+/* A driver resets the chip of its own card only; others mean the card that everyone uses, for its administrators. */
 static bool refuses(void *client, const uint8_t *setup)
 {
 	struct client *c = client;
 	const bool reset = setup[0] == 0x40 && setup[1] == WEFT_USB_REQ_CHIP_RESET;
 
 	pthread_mutex_lock(&c->b->lock);
-	const bool begun = c->begun;
+	const bool mine = c->begun || c->peer.admin;
 	pthread_mutex_unlock(&c->b->lock);
-	return reset && !begun;
+	return reset && !mine;
 }
 
 /* The card with the fewest clients. */

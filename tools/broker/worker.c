@@ -37,7 +37,7 @@ void broker_stir(struct broker *b)
 
 /* ---- clients ---- */
 
-static struct client *next_of(struct worker *w, struct client *c)
+struct client *worker_next(struct worker *w, struct client *c)
 {
 	pthread_mutex_lock(&w->b->lock);
 	c = c ? c->next : w->b->clients;
@@ -93,6 +93,7 @@ static bool being_judged(const struct client *c)
 /* A client whose connection is gone: all that it had is free. @return false: the checker still reads a stream of it */
 static bool reap(struct worker *w, struct client *c)
 {
+	admin_give_back(c);
 	jobs_drop(c);
 	memory_close(&c->mem);
 	pthread_mutex_lock(&w->b->lock);
@@ -124,7 +125,7 @@ static bool furnish(struct client *c)
 /* What others are told of its clients. */
 static void publish(struct worker *w)
 {
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
 		const uint64_t on_card = memory_on_card(&c->mem);
 		pthread_mutex_lock(&w->b->lock);
 		c->memory = c->mem.bytes;
@@ -135,7 +136,12 @@ static void publish(struct worker *w)
 
 enum next { NEXT_NOTHING, NEXT_FRAME, NEXT_RESET, NEXT_REAP };
 
-/* With a frame that frame is *f. */
+static bool has_card(const struct worker *w)
+{
+	return w->dev || w->admin;
+}
+
+/* With a frame that frame is *f. NULL: there is no card, so only a death counts. */
 static enum next take(struct client *c, struct frame *f)
 {
 	enum next n = NEXT_NOTHING;
@@ -143,7 +149,7 @@ static enum next take(struct client *c, struct frame *f)
 	pthread_mutex_lock(&c->b->lock);
 	if (c->dead)
 		n = NEXT_REAP;
-	else if (c->reset)
+	else if (c->reset && f)
 		n = NEXT_RESET;
 	else if (c->op == OP_WAITS && f)
 		n = NEXT_FRAME;
@@ -172,11 +178,20 @@ static void give_back(struct client *c, unsigned epoch, bool answered)
 		broker_stir(c->b);
 }
 
+/* An administrator means the card, a driver its own. @return false: it waits for the card */
 static bool after_reset(struct worker *w, struct client *c)
 {
-	renew(c);
 	pthread_mutex_lock(&w->b->lock);
-	c->reset = false;
+	const bool card = c->asked && admin_may(c);
+	pthread_mutex_unlock(&w->b->lock);
+	if (card && !admin_take(c))
+		return false;
+	if (card)
+		admin_reset(c);
+	else
+		renew(c);
+	pthread_mutex_lock(&w->b->lock);
+	c->reset = c->asked = false;
 	c->stirred = true;
 	pthread_mutex_unlock(&w->b->lock);
 	broker_stir(w->b);
@@ -187,7 +202,7 @@ static bool after_reset(struct worker *w, struct client *c)
 static bool serve_one(struct worker *w, struct client *c)
 {
 	struct frame f;
-	const enum next n = take(c, w->dev ? &f : NULL);
+	const enum next n = take(c, has_card(w) ? &f : NULL);
 
 	if (n == NEXT_REAP)
 		return reap(w, c);
@@ -237,10 +252,10 @@ static bool may_look(struct worker *w)
 }
 
 /* Who is it? @return 0 and its name for weft_dev_open() */
-static int ask_who(struct worker *w, char *which, size_t len, char *msg)
+static int ask_who(struct worker *w, char *msg)
 {
 	weft_admin *a = NULL;
-	int err = weft_admin_open(w->where, GREET_MS, &a, msg);
+	int err = weft_admin_open(w->which[0] ? w->which : w->where, GREET_MS, &a, msg);
 
 	if (err)
 		return err;
@@ -248,7 +263,7 @@ static int ask_who(struct worker *w, char *which, size_t len, char *msg)
 	weft_admin_close(a);
 	char serial[sizeof(w->hello.serial) + 1] = "";
 	memcpy(serial, w->hello.serial, sizeof(w->hello.serial));
-	snprintf(which, len, "%s", w->where[0] ? w->where : serial);
+	snprintf(w->which, sizeof(w->which), "%s", w->where[0] ? w->where : serial);
 	const struct weft_config *cfg = weft_config_of_device(w->hello.npu_config, w->hello.npu_features);
 	pthread_mutex_lock(&w->b->lock);
 	w->cfg = cfg;
@@ -258,14 +273,14 @@ static int ask_who(struct worker *w, char *which, size_t len, char *msg)
 	return cfg ? 0 : -EPROTO;
 }
 
-static void open_card(struct worker *w)
+int worker_open(struct worker *w)
 {
 	struct weft_dev_options o = weft_dev_options_default();
-	char msg[WEFT_DEV_MSG] = "", which[128];
-	int err = ask_who(w, which, sizeof(which), msg);
+	char msg[WEFT_DEV_MSG] = "";
+	int err = ask_who(w, msg);
 
 	o.kind = WEFT_DEV_USB;
-	o.usb = which;
+	o.usb = w->which;
 	o.config = w->cfg ? w->cfg->name : NULL;
 	if (!err)
 		err = weft_dev_open(&o, &w->dev, msg);
@@ -274,18 +289,19 @@ static void open_card(struct worker *w)
 		w->retry_ns = now_ns() + RETRY_NS;
 		if (err != -ENODEV)
 			say(w, msg);
-		return;
+		return err;
 	}
 	/* Its streams have been judged, by the checker. */
 	weft_dev_trust(w->dev, true);
 	w->lost = false;
 	say(w, "a card is there");
 	set_state(w, CARD_HERE);
+	return 0;
 }
 
 static void close_card(struct worker *w)
 {
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
 		jobs_gone(c);
 		memory_close(&c->mem);
 		pthread_mutex_lock(&w->b->lock);
@@ -293,7 +309,11 @@ static void close_card(struct worker *w)
 		pthread_mutex_unlock(&w->b->lock);
 	}
 	weft_dev_close(w->dev);
+	weft_admin_close(w->admin);
 	w->dev = NULL;
+	w->admin = NULL;
+	w->admin_of = w->admin_wants = NULL;
+	w->which[0] = '\0';
 	w->n_on_card = 0;
 	w->lost = false;
 	w->retry_ns = 0;
@@ -305,7 +325,7 @@ static void close_card(struct worker *w)
 
 static void nap(struct worker *w)
 {
-	const uint64_t now = now_ns(), at = w->dev ? jobs_next_ns(w) : w->retry_ns > now ? w->retry_ns : now + RETRY_NS;
+	const uint64_t now = now_ns(), at = has_card(w) ? jobs_next_ns(w) : w->retry_ns > now ? w->retry_ns : now + RETRY_NS;
 	const uint64_t ms = at == UINT64_MAX ? 3600000 : at <= now ? 0 : (at - now) / MS + 1;
 	struct pollfd p[2] = { { w->wake, POLLIN, 0 }, { w->dev ? weft_dev_fd(w->dev) : -1, POLLIN, 0 } };
 	uint64_t n;
@@ -329,8 +349,8 @@ static bool serve_each(struct worker *w)
 	struct client *next;
 	bool busy = false;
 
-	for (struct client *c = next_of(w, NULL); c && !w->lost; c = next) {
-		next = next_of(w, c);
+	for (struct client *c = worker_next(w, NULL); c && !w->lost; c = next) {
+		next = worker_next(w, c);
 		busy |= serve_one(w, c);
 	}
 	return busy;
@@ -342,10 +362,11 @@ static void work(struct worker *w)
 	bool busy = true;
 
 	while (busy && !w->lost && !stopped(w)) {
-		weft_dev_process(w->dev);
+		if (w->dev)
+			weft_dev_process(w->dev);
 		jobs_collect(w);
 		busy = serve_each(w);
-		if (!w->lost)
+		if (!w->lost && w->dev && !w->admin_wants)
 			jobs_start(w);
 		publish(w);
 	}
@@ -356,7 +377,7 @@ static void work_without(struct worker *w)
 {
 	serve_each(w);
 	if (now_ns() >= w->retry_ns && may_look(w))
-		open_card(w);
+		worker_open(w);
 }
 
 static void *run(void *arg)
@@ -364,20 +385,21 @@ static void *run(void *arg)
 	struct worker *w = arg;
 
 	while (!stopped(w)) {
-		if (!w->dev)
+		if (!has_card(w))
 			work_without(w);
-		if (w->dev)
+		if (has_card(w))
 			work(w);
 		if (w->lost)
 			close_card(w);
 		else if (!stopped(w))
 			nap(w);
 	}
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c)) {
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
 		jobs_drop(c);
 		memory_close(&c->mem);
 	}
 	weft_dev_close(w->dev);
+	weft_admin_close(w->admin);
 	return NULL;
 }
 
@@ -406,7 +428,7 @@ void worker_join(struct worker *w)
 	pthread_mutex_unlock(&w->b->lock);
 	pthread_join(w->thread, NULL);
 	pthread_join(w->checker, NULL);
-	for (struct client *c = next_of(w, NULL); c; c = next_of(w, c))
+	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c))
 		forget_streams(c);
 	close(w->wake);
 	pthread_cond_destroy(&w->check);

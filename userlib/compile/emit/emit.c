@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One NPU step as commands: node by node in the step's order, then loads moved to
- * where they can run best (load_order.c).
+ * where they can run best (load_order.c), and commands of the vector engine that can
+ * begin ahead of others (vector_order.c).
  */
 #include <errno.h>
 
@@ -45,7 +46,8 @@ static int emit_node(struct emit *e, int i)
 
 /*
  * Emit the commands of the step's plan into s->cmds, replacing those of an earlier emission: node by node,
- * stripe groups as a whole, each command with what it waits for; then let order_loads() move the loads.
+ * stripe groups as a whole, each command with what it waits for; then let order_loads() move the loads, and order_vector()
+ * commands of the vector engine.
  * Returns 0, -ENOMEM, -ERANGE with cc->bad_node (a command of it cannot be expressed), or -E2BIG (more
  * commands than one stream can count).
  */
@@ -70,5 +72,7 @@ int step_emit(struct npu_step *s)
 		else if (g->first == i)
 			err = emit_stripes(&e, g);
 	}
-	return err ? err : order_loads(s);
+	if (!err)
+		err = order_loads(s);
+	return err ? err : order_vector(s);
 }

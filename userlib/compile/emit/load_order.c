@@ -217,7 +217,7 @@ static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *coun
 }
 
 /* Find all waits of the step's commands anew from the bytes that they touch. Returns 0 or -ENOMEM. */
-static int find_waits(struct npu_step *s)
+int hazards_again(struct npu_step *s)
 {
 	uint32_t count[WEFT_N_UNITS] = { 0 };
 	int err = 0;
@@ -228,8 +228,19 @@ static int find_waits(struct npu_step *s)
 	return err;
 }
 
+/* Make sure that the spare array has room for as many commands as the other one. Returns 0 or -ENOMEM. */
+int cmds_spare(struct cmds *c)
+{
+	if (c->cap_spare < c->cap) {
+		free(c->spare);
+		c->spare = malloc(c->cap * sizeof *c->spare);
+		c->cap_spare = c->spare ? c->cap : 0;
+	}
+	return c->spare ? 0 : -ENOMEM;
+}
+
 /* Exchange the array of commands with the spare one. */
-static void exchange(struct cmds *c)
+void cmds_exchange(struct cmds *c)
 {
 	struct cmd *p = c->p;
 	uint32_t cap = c->cap;
@@ -252,12 +263,7 @@ static int apply(struct order *o)
 	const uint32_t *loads = hazards_loads(o->s->hazards);
 	uint32_t n = 0, next = 0;
 
-	if (c->cap_spare < c->cap) {
-		free(c->spare);
-		c->spare = malloc(c->cap * sizeof *c->spare);
-		c->cap_spare = c->spare ? c->cap : 0;
-	}
-	if (!c->spare)
+	if (cmds_spare(c))
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= c->n; i++) {
 		while (next < o->n && (i == c->n || (o->at[next] <= i)))
@@ -265,9 +271,9 @@ static int apply(struct order *o)
 		if (i < c->n && was[i].unit != WEFT_UNIT_LD)
 			c->spare[n++] = was[i];
 	}
-	exchange(c);
+	cmds_exchange(c);
 	if (!loads)
-		return find_waits(o->s);
+		return hazards_again(o->s);
 	list_counts(o, o->at);
 	renumber(c, loads, o->at);
 	return 0;

@@ -349,6 +349,19 @@ int step_pack_weights(struct npu_step *s);
 /* load_order.c: move the emitted loads into the order in which they can begin and are needed. Returns 0 or -ENOMEM. */
 int order_loads(struct npu_step *s);
 
+/* load_order.c: make room in cmds.spare for all commands. Returns 0 or -ENOMEM. */
+int cmds_spare(struct cmds *c);
+
+/* load_order.c: exchange the commands with the spare ones. */
+void cmds_exchange(struct cmds *c);
+
+/* load_order.c: find all waits of the step's commands anew from the bytes that they touch. Returns 0 or -ENOMEM. */
+int hazards_again(struct npu_step *s);
+
+/* vector_order.c: let commands of the vector engine that can begin go ahead of others that cannot, if the step should then
+ * end sooner. Returns 0 or -ENOMEM. */
+int order_vector(struct npu_step *s);
+
 /* hazards.c: for every byte of scratchpad and arena, which command last wrote it and which have since read it. */
 struct hazards;
 struct hazards *hazards_new(void);             /* NULL: no memory */

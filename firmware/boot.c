@@ -111,7 +111,7 @@ static void rescue_message(void)
 {
 	uint32_t type = msg_in[0] & 0xffff;
 
-	if (type == WEFT_MSG_HELLO && msg_words == 2) {
+	if (type == WEFT_MSG_HELLO && (msg_words == 2 || msg_words == 3)) {
 		hello();
 	} else if (!update_message(type)) {
 		bool reboot = type == WEFT_MSG_REBOOT && msg_words == 1;

@@ -27,6 +27,21 @@ bool npu_stop(bool *forced);
 void npu_forget(void);
 void npu_start(const struct weft_msg_window *windows, uint32_t n_windows, uint32_t stream_base, uint32_t stream_words);
 extern bool npu_dead;
+/* Let REG_READ show the registers as they are now, until a job or REG_WRITE changes them. */
+void npu_keep(void);
+void npu_unkeep(void);
+uint32_t npu_register(uint32_t offset);
+
+/* client.c: whose card memory is. */
+void client_init(const struct boot_info *b);
+/* A HELLO that is ours: what another client left is cleared first. Then memory is the host's. */
+void client_hello(uint32_t session);
+/* Until the next HELLO it is not. */
+void client_link_reset(void);
+/* The message RELEASE. */
+void client_release(void);
+/* A job comes, which may write memory below this address. */
+void client_job(uint32_t end);
 
 /* jobs.c */
 void jobs_submit(void);
@@ -34,6 +49,8 @@ void jobs_query(void);
 void jobs_cancel(void);
 void jobs_abort_all(void);
 bool jobs_any(void);                   /* queued or running */
+/* End and forget all. Returns how many were queued or running. */
+uint32_t jobs_drop(void);
 /* Let what runs end, start the next. True: something changed. */
 void jobs_poll(void);
 uint64_t jobs_deadline(void);          /* when the running job must end; all ones: never */

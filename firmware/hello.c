@@ -14,8 +14,9 @@ static void put_serial(void)
 }
 
 /*
- * A number that another start has only by chance. The chip has no source of random bits, but the moment of a
- * host's first question is one: the timer counts cycles since the reset. The numbers of the starts before go
+ * A number that another start, or another session, has only by chance. The chip has no source of random bits, but its
+ * host has, and sends 32 of them with HELLO: any of them gives another number. Where a host sends none there is the
+ * moment of its first question: the timer counts cycles since the reset. The numbers of the starts before go
  * into it, so that they never repeat one after the other, and a start after power was off, whose count of
  * starts begins anew, does not look like the first one before.
  */
@@ -23,9 +24,10 @@ static uint32_t boot_id(struct boot_info *b)
 {
 	if (!b->boot_id) {
 		const uint32_t before = CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_ID));
-		const uint32_t from[4] = { before, CHIP(WEFT_CHIP_TIMER_LO), b->boot_count, b->fw_crc };
+		const uint32_t session = msg_words > 2 ? msg_in[2] : 0;
+		const uint32_t from[5] = { before, CHIP(WEFT_CHIP_TIMER_LO), b->boot_count, b->fw_crc, session };
 
-		b->boot_id = crc32_words(0, from, 4);
+		b->boot_id = crc32_words(0, from, 5);
 		while (!b->boot_id || b->boot_id == before)
 			b->boot_id++;
 		CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_ID)) = b->boot_id;

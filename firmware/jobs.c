@@ -129,6 +129,17 @@ static enum weft_msg_error check_submit(const struct weft_msg_submit *m, const s
 	return error;
 }
 
+/* Whatever of it is written, or read: the last byte that it may know of. It has passed check_submit(). */
+static uint32_t end_of(const struct weft_msg_submit *m, const struct weft_msg_window *w)
+{
+	uint32_t end = m->stream_base + 8 * m->stream_words;
+
+	for (uint32_t i = 0; i < m->n_windows; i++)
+		if (w[i].size && w[i].base + w[i].size > end)
+			end = w[i].base + w[i].size;
+	return end;
+}
+
 /* ---- running ---- */
 
 static void report(struct job *j)
@@ -295,8 +306,10 @@ void jobs_submit(void)
 			error = WEFT_MSG_ERR_NPU_DEAD;
 		if (!error && n_queued == WEFT_MSG_JOBS_MAX)
 			error = WEFT_MSG_ERR_QUEUE_FULL;
-		if (!error)
+		if (!error) {
+			client_job(end_of(m, w));
 			j = enqueue(m, w);
+		}
 	}
 	if (error) {
 		refuse(m, error);
@@ -378,7 +391,7 @@ void jobs_cancel(void)
 	reply_send(msg_seq());
 }
 
-void jobs_abort_all(void)
+uint32_t jobs_drop(void)
 {
 	uint32_t n = n_queued;
 
@@ -387,6 +400,13 @@ void jobs_abort_all(void)
 	for (uint32_t i = 0; i < WEFT_MSG_JOBS_KEPT; i++)
 		jobs[i] = (struct job){ 0 };
 	n_reports = 0;
+	return n;
+}
+
+void jobs_abort_all(void)
+{
+	const uint32_t n = jobs_drop();
+
 	reply_begin(WEFT_MSG_ABORT_ALL, WEFT_MSG_ERR_OK);
 	reply_put(n);
 	reply_send(msg_seq());

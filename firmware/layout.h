@@ -11,9 +11,13 @@
 #define RAM_LOG_BYTES   0x1000
 #define RAM_BOOT_INFO   0x1000f000   /* what the ROM tells the firmware */
 #define RAM_BOOT_STATE  0x1000f100   /* what the ROM tells its next start; nobody else's */
-#define RAM_FREE        0x1000f140   /* nobody's: the RAM test marches here */
+#define RAM_CLIENT      0x1000f140   /* whose card memory is, for the firmware's next start */
+#define RAM_FREE        0x1000f160   /* nobody's: the RAM test marches here */
 #define RAM_END         0x10010000
 
-#define HOST_BASE       0x10000      /* card memory below is the firmware's own */
+#define HOST_BASE       0x10000      /* card memory below is the firmware's own: */
+#define DRAM_STREAM     0x8000       /* a stream of its own, */
+#define DRAM_ZEROS      0x8400       /* and ZEROS_BYTES that are 0 */
+#define ZEROS_BYTES     0x400
 
 #endif

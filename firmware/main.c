@@ -43,11 +43,35 @@ static void reply_error(uint32_t type, enum weft_msg_error error)
 	reply_send(msg_seq());
 }
 
+static void on_link_reset(void)
+{
+	CHIP(WEFT_CHIP_IRQ_PENDING) = WEFT_CHIP_IRQ_PENDING_LINK_RESET_MASK;
+	client_link_reset();
+	stats.link_resets++;
+	log_add(WEFT_LOG_LINK_RESET, 0, 0);
+}
+
+static void bad_message(uint32_t type, enum weft_msg_error error)
+{
+	stats.messages_bad++;
+	log_add(WEFT_LOG_BAD_MESSAGE, type, msg_words * 4);
+	reply_error(type, error);
+}
+
 static void greet(void)
 {
 	struct boot_info *b = BOOT_INFO;
 	bool ours = msg_in[1] >> 16 == WEFT_MSG_MAJOR;
 
+	if (msg_words < 2 || msg_words > 3) {
+		bad_message(WEFT_MSG_HELLO, WEFT_MSG_ERR_LENGTH);
+		return;
+	}
+	/* A reset in front of this message must not be noticed behind it. */
+	if (CHIP(WEFT_CHIP_IRQ_PENDING) & WEFT_CHIP_IRQ_PENDING_LINK_RESET_MASK)
+		on_link_reset();
+	if (ours)
+		client_hello(msg_words > 2 ? msg_in[2] : 0);
 	hello();
 	if (!ours || !b->trial)
 		return;
@@ -102,7 +126,7 @@ static void reg_read(void)
 	}
 	reply_begin(WEFT_MSG_REG_READ, WEFT_MSG_ERR_OK);
 	for (uint32_t i = 0; i < n; i++)
-		reply_put(NPU(offset + 4 * i));
+		reply_put(npu_register(offset + 4 * i));
 	reply_send(msg_seq());
 }
 
@@ -141,7 +165,7 @@ static const struct handler {
 	uint8_t words;
 	bool alone;            /* not while there are jobs */
 } handlers[] = {
-	[WEFT_MSG_HELLO] = { greet, 2, false },
+	[WEFT_MSG_HELLO] = { greet, 0, false },
 	[WEFT_MSG_PING] = { ping, 0, false },
 	[WEFT_MSG_SUBMIT] = { jobs_submit, 0, false },
 	[WEFT_MSG_DONE] = { jobs_query, 2, false },
@@ -159,14 +183,8 @@ static const struct handler {
 	[WEFT_MSG_REBOOT] = { reboot, 1, false },
 	[WEFT_MSG_FW_BOOT] = { NULL, 0, true },
 	[WEFT_MSG_FW_FLOOR] = { NULL, 0, true },
+	[WEFT_MSG_RELEASE] = { client_release, 2, false },
 };
-
-static void bad_message(uint32_t type, enum weft_msg_error error)
-{
-	stats.messages_bad++;
-	log_add(WEFT_LOG_BAD_MESSAGE, type, msg_words * 4);
-	reply_error(type, error);
-}
 
 static void handle_message(void)
 {
@@ -211,13 +229,6 @@ static void nap(void)
 	csr_set(mstatus, MSTATUS_MIE);
 }
 
-static void on_link_reset(void)
-{
-	CHIP(WEFT_CHIP_IRQ_PENDING) = WEFT_CHIP_IRQ_PENDING_LINK_RESET_MASK;
-	stats.link_resets++;
-	log_add(WEFT_LOG_LINK_RESET, 0, 0);
-}
-
 /* False: nothing to do but wait. */
 static bool step(void)
 {
@@ -234,13 +245,6 @@ static bool step(void)
 	return true;
 }
 
-static void open_fence(void)
-{
-	CHIP(WEFT_CHIP_LINK_FENCE_BASE) = HOST_BASE;
-	CHIP(WEFT_CHIP_LINK_FENCE_LIMIT) = CHIP(WEFT_CHIP_SYS_DRAM_BYTES);
-	CHIP(WEFT_CHIP_LINK_FENCE_PERM) = WEFT_CHIP_LINK_FENCE_PERM_READ_MASK | WEFT_CHIP_LINK_FENCE_PERM_WRITE_MASK;
-}
-
 static void log_boot(const struct boot_info *b)
 {
 	log_init(b->cause != WEFT_CHIP_CAUSE_POWER);
@@ -255,7 +259,7 @@ int main(void)
 {
 	log_boot(BOOT_INFO);
 	npu_init();
-	open_fence();
+	client_init(BOOT_INFO);
 	CHIP(WEFT_CHIP_IRQ_ENABLE) = WEFT_CHIP_IRQ_ENABLE_WDT_MASK;
 	csr_write(mie, MIE_EXT);
 	csr_set(mstatus, MSTATUS_MIE);

@@ -10,10 +10,34 @@ bool npu_dead;
 static uint32_t open_windows;          /* bits: may hold something */
 static bool dirty;                     /* registers that jobs leave alone may have changed */
 
+/* What the last job left in the registers, where the firmware has used the NPU for itself since. */
+static uint32_t kept[WEFT_REG_SPACE / 4];
+static bool keeps;
+
+void npu_keep(void)
+{
+	if (keeps)
+		return;
+	for (uint32_t i = 0; i < WEFT_REG_SPACE / 4; i++)
+		kept[i] = NPU(4 * i);
+	keeps = true;
+}
+
+void npu_unkeep(void)
+{
+	keeps = false;
+}
+
+uint32_t npu_register(uint32_t offset)
+{
+	return keeps ? kept[offset / 4] : NPU(offset);
+}
+
 void npu_forget(void)
 {
 	open_windows = (1u << WEFT_N_WINDOWS) - 1;
 	dirty = true;
+	keeps = false;
 }
 
 void npu_init(void)

@@ -41,6 +41,8 @@ const char *weft_msg_type_name(unsigned v)
 		return "fw_boot";
 	case 18:
 		return "fw_floor";
+	case 20:
+		return "release";
 	case 19:
 		return "clients";
 	}
@@ -278,6 +280,8 @@ const char *weft_log_format(unsigned v)
 		return "flash: status 0x%1$x at 0x%2$x";
 	case 20:
 		return "rollback floor %1$u, asked for %2$u";
+	case 21:
+		return "memory of the client before cleared up to 0x%1$x in 0x%2$x cycles";
 	}
 	return NULL;
 }

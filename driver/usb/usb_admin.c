@@ -28,6 +28,8 @@ struct weft_admin {
 	struct weft_policy policy;
 	unsigned timeout_ms;
 	struct weft_msg_hello_reply hello;
+	uint32_t session;
+	uint32_t wrote_end;        /* first byte of card memory behind all that was written */
 };
 
 static uint64_t in_ms(unsigned ms)
@@ -115,6 +117,8 @@ static int move(weft_admin *a, uint8_t type, uint32_t addr, uint8_t *in, const u
 		         a->hello.host_limit - 1);
 		return -EACCES;
 	}
+	if (out && addr + len > a->wrote_end)
+		a->wrote_end = addr + len;
 	for (uint32_t at = 0, part; at < len; at += part) {
 		struct weft_req r = { .type = type, .addr = addr + at };
 
@@ -155,9 +159,15 @@ static int clear(weft_admin *a, uint8_t request, uint64_t until)
 
 static int greet_once(weft_admin *a, uint64_t until)
 {
-	const uint32_t words[2] = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
+	const uint32_t words[3] = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE, a->session };
 	struct weft_req r;
-	int len = exchange(a, &r, words, 2, until);
+	int len = exchange(a, &r, words, 3, until);
+	uint32_t head = 0;
+
+	if (len >= 4)
+		memcpy(&head, r.reply, 4);
+	if (weft_hello_too_long(head))
+		len = exchange(a, &r, words, 2, until);
 
 	if (len < 0)
 		return len;
@@ -228,6 +238,7 @@ static int open_card(const char *which, unsigned timeout_ms, bool rescue, weft_a
 	if (!a)
 		return -ENOMEM;
 	a->timeout_ms = timeout_ms;
+	a->session = weft_session_new();
 	a->ops = which[0] == '@' ? &weft_usb_redir : &weft_usb_libusb;
 	err = weft_usb_one(which, msg);
 	if (!err)
@@ -262,6 +273,7 @@ void weft_admin_close(weft_admin *a)
 {
 	if (!a)
 		return;
+	weft_session_end(&a->link, a->hello.protocol, a->wrote_end);
 	a->ops->close(a->t);
 	weft_link_take(&a->link);
 	weft_link_free(&a->link);

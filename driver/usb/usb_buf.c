@@ -37,6 +37,8 @@ int weft_card_alloc(struct card *c, uint64_t len, uint64_t *addr)
 		struct weft_range r = c->heap.r[i];
 		if (r.to - r.from >= len) {
 			*addr = r.from;
+			if (r.from + len > c->used_end)
+				c->used_end = r.from + len;
 			return weft_ranges_remove(&c->heap, r.from, r.from + len);
 		}
 	}

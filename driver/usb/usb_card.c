@@ -305,6 +305,7 @@ int weft_card_open(const struct weft_dev_options *o, const struct weft_config *c
 	c->policy = weft_policy_of(o);
 	if (getrandom(&c->next_card_id, sizeof(c->next_card_id), GRND_NONBLOCK) < 0)
 		c->next_card_id = (uint32_t)weft_now_ns();
+	c->session = weft_session_new();
 	err = open_transport(c, o, msg);
 	if (err) {
 		free(c);
@@ -347,8 +348,19 @@ static void forget(struct card *c)
 	free(c);
 }
 
+/* Nobody wants what is queued any more. A card that is in trouble is cleared by its next client. */
+static void end_session(struct card *c)
+{
+	if (!c->known || !is_up(c))
+		return;
+	c->events = NULL;
+	weft_card_upload_drop(c, NULL);
+	weft_session_end(&c->link, c->hello.protocol, (uint32_t)c->used_end);
+}
+
 void weft_card_close(struct card *c)
 {
+	end_session(c);
 	c->ops->close(c->t);
 	forget(c);
 }

@@ -93,6 +93,7 @@ struct card_recovery {
 	bool force_chip;           /* the next one does: what runs there must end */
 	bool chip_was_reset;       /* since it worked last */
 	bool hello_over;
+	bool old_hello;            /* its firmware, or boot ROM, knows no sessions */
 	int err;                   /* why it was given up */
 	uint64_t step_until_ns;    /* this try, or pause */
 	uint64_t until_ns;         /* all of it */
@@ -119,6 +120,8 @@ struct card {
 	struct card_stream streams[CARD_STREAMS];
 	struct card_job *jobs;     /* in the order of submission */
 	uint32_t next_card_id;
+	uint32_t session;          /* random, not 0: who we are to the card, from open to close */
+	uint64_t used_end;         /* first byte of card memory that was never allocated, nor any behind it */
 	uint64_t uses;
 	struct weft_card_info info;
 	char why[WEFT_DEV_MSG];    /* the last trouble */

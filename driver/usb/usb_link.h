@@ -112,4 +112,20 @@ struct weft_req *weft_link_take(struct weft_link *l);
 /** Forget a queued request; done() is not called. An answer that still comes is ignored. */
 void weft_link_drop(struct weft_link *l, struct weft_req *r);
 
+/* ---- usb_session.c ---- */
+
+/** Firmware and boot ROMs of protocol 1.1 and before refuse a HELLO that names a session. @return whether this answer does */
+bool weft_hello_too_long(uint32_t head);
+/** Bytes of one that does not. */
+#define WEFT_HELLO_OLD_BYTES 8u
+
+/** Who a client is to a card: random, not 0. */
+uint32_t weft_session_new(void);
+
+/**
+ * A client is done with a card that answered HELLO: what it left there is cleared. protocol is the HELLO's; limit as
+ * RELEASE has it. Nothing else is queued. Waits a moment, and does not insist: the next client's HELLO clears, too.
+ */
+void weft_session_end(struct weft_link *l, uint32_t protocol, uint32_t limit);
+
 #endif

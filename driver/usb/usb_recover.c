@@ -141,15 +141,15 @@ static void hello_done(struct weft_req *r)
 	((struct card *)r->user)->rec.hello_over = true;
 }
 
-static void say_hello(struct card *c)
+/* Over a link that has just started, or has nothing under way. */
+static void ask_who(struct card *c)
 {
-	const struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
+	const struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE, c->session };
 	struct weft_req *r = &c->rec.hello;
 
-	weft_link_start(&c->link);
 	memset(r, 0, sizeof(*r));
 	r->type = WEFT_FRAME_MSG;
-	r->len = sizeof(m);
+	r->len = c->rec.old_hello ? WEFT_HELLO_OLD_BYTES : sizeof(m);
 	r->done = hello_done;
 	r->user = c;
 	memcpy(r->msg, &m, sizeof(m));
@@ -158,6 +158,12 @@ static void say_hello(struct card *c)
 	/* What was unanswered waits until it is known who is there. */
 	c->link.gated = true;
 	weft_link_queue_first(&c->link, r);
+}
+
+static void say_hello(struct card *c)
+{
+	weft_link_start(&c->link);
+	ask_who(c);
 }
 
 /* ---- one try ---- */
@@ -244,6 +250,11 @@ static void was_greeted(struct card *c)
 		return;
 	}
 	memcpy(&h, r->reply, r->reply_len < sizeof(h) ? r->reply_len : sizeof(h));
+	if (!c->rec.old_hello && weft_hello_too_long(h.head)) {
+		c->rec.old_hello = true;
+		ask_who(c);
+		return;
+	}
 	if (check_hello(c, &h, r->reply_len))
 		weft_card_give_up(c, -EPROTO);
 	else

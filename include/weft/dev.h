@@ -127,8 +127,8 @@ WEFT_API int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, cha
  * Close a device and free all that belongs to it but its buffers, which must have been
  * freed before. Jobs that have not ended are given up. dev may be NULL.
  *
- * No other thread may use dev any more. A card takes at most 7 s, of which 5 s only if
- * its endpoints are halted and it does not answer; other devices end the command that is under way.
+ * No other thread may use dev any more. A card takes at most 8 s, of which 5 s only if
+ * its endpoints are halted and it does not answer, and half of one for its word that it clears its memory; other devices end the command that is under way.
  */
 WEFT_API void weft_dev_close(weft_dev *dev);
 

@@ -567,7 +567,7 @@ static void test_usbip(void **state)
 	uint8_t buf[512], list[8 + 4 + 312 + 4], ask[40] = { 1, 0x11, 0x80, 3 };
 	const uint8_t *want;
 	size_t n_want;
-	struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
+	struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE, 1 };
 	struct weft_msg_hello_reply h;
 	uint32_t n, w[4];
 	struct card_process c;

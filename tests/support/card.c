@@ -385,6 +385,14 @@ bool card_hello(struct card *c, struct weft_msg_hello_reply *h)
 	return card_message(c, words, 2, (uint32_t *)h, sizeof(*h) / 4, &error) == sizeof(*h) / 4 && !error;
 }
 
+bool card_hello_as(struct card *c, uint32_t session, struct weft_msg_hello_reply *h)
+{
+	uint32_t words[3] = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE, session };
+	enum weft_msg_error error;
+
+	return card_message(c, words, 3, (uint32_t *)h, sizeof(*h) / 4, &error) == sizeof(*h) / 4 && !error;
+}
+
 enum weft_msg_error card_submit(struct card *c, uint32_t job, uint64_t deadline, uint32_t stream, uint32_t n_words,
                                 const struct weft_msg_window *w, unsigned n, struct weft_msg_submit_reply *r)
 {

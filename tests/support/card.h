@@ -70,6 +70,9 @@ enum weft_msg_error card_ask(struct card *c, enum weft_msg_type type, uint32_t a
 /* HELLO; false: no answer, or an error. */
 bool card_hello(struct card *c, struct weft_msg_hello_reply *h);
 
+/* The same as the client of that session; card_hello() is one of protocol 1.1, which has none. */
+bool card_hello_as(struct card *c, uint32_t session, struct weft_msg_hello_reply *h);
+
 /* SUBMIT; windows' base, size, perm. */
 enum weft_msg_error card_submit(struct card *c, uint32_t job, uint64_t deadline, uint32_t stream, uint32_t n_words,
                                 const struct weft_msg_window *w, unsigned n, struct weft_msg_submit_reply *r);

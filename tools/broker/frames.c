@@ -116,6 +116,11 @@ static bool on_hello(struct client *c, const struct frame *f, const struct messa
 {
 	struct weft_msg_hello_reply h = c->w->hello;
 
+	/* With the session or without: a connection is one. */
+	if (m->n != 2 && m->n != 3) {
+		refuse(c, f, WEFT_MSG_HELLO, WEFT_MSG_ERR_LENGTH);
+		return true;
+	}
 	h.head = HEAD(WEFT_MSG_HELLO, m->words[1] >> 16 == WEFT_MSG_MAJOR ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_VERSION);
 	if (!admin_has(c)) {
 		h.dram_bytes = h.host_limit = h.host_base + c->mem.bytes;
@@ -193,6 +198,17 @@ static bool on_abort_all(struct client *c, const struct frame *f, const struct m
 	return true;
 }
 
+/* Its memory is its own, and goes with its connection. */
+static bool on_release(struct client *c, const struct frame *f, const struct message *m)
+{
+	const uint32_t head = HEAD(WEFT_MSG_RELEASE, 0);
+
+	(void)m;
+	jobs_drop(c);
+	reply(c, f, &head, sizeof(head));
+	return true;
+}
+
 /* What only the card's administrators may do. */
 static bool on_admin(struct client *c, const struct frame *f, const struct message *m)
 {
@@ -265,7 +281,7 @@ static const struct handler {
 	bool (*run)(struct client *c, const struct frame *f, const struct message *m);
 	unsigned words;
 } handlers[] = {
-	[WEFT_MSG_HELLO] = { on_hello, 2 },
+	[WEFT_MSG_HELLO] = { on_hello, 0 },
 	[WEFT_MSG_PING] = { on_ping, 0 },
 	[WEFT_MSG_SUBMIT] = { on_submit, 0 },
 	[WEFT_MSG_DONE] = { on_done, 2 },
@@ -284,6 +300,7 @@ static const struct handler {
 	[WEFT_MSG_FW_BOOT] = { on_admin, 0 },
 	[WEFT_MSG_FW_FLOOR] = { on_admin, 0 },
 	[WEFT_MSG_CLIENTS] = { on_clients, 2 },
+	[WEFT_MSG_RELEASE] = { on_release, 2 },
 };
 
 static bool on_msg(struct client *c, const struct frame *f)

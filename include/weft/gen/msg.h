@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Version of frames and messages. */
-#define WEFT_MSG_VERSION_VALUE 0x00010001u
+#define WEFT_MSG_VERSION_VALUE 0x00010002u
 #define WEFT_MSG_MAJOR 1
 
 /* Frames. */
@@ -104,6 +104,7 @@ enum weft_msg_type {
 	WEFT_MSG_REBOOT    = 16,
 	WEFT_MSG_FW_BOOT   = 17,
 	WEFT_MSG_FW_FLOOR  = 18,
+	WEFT_MSG_RELEASE   = 20,
 	WEFT_MSG_CLIENTS   = 19,
 };
 
@@ -193,6 +194,7 @@ enum weft_log {
 	WEFT_LOG_REBOOT       = 18, /* reboot asked for */
 	WEFT_LOG_FLASH_ERROR  = 19, /* flash: status 0x{a} at 0x{b} */
 	WEFT_LOG_FW_FLOOR     = 20, /* rollback floor {a}, asked for {b} */
+	WEFT_LOG_CLEARED      = 21, /* memory of the client before cleared up to 0x{a} in 0x{b} cycles */
 };
 
 /* A part of card memory that a job may use. */
@@ -226,10 +228,11 @@ struct weft_msg_client {
 };
 
 /* Messages to the card. All words are little-endian. */
-/* Who is there? Must be the first message after a link reset of a new host. */
+/* Who is there? Must be the first message after a link reset: until it is answered WRITE and READ are refused. Another session than that of the HELLO before has jobs of that ended, card memory and the scratchpad cleared, and only then the answer. */
 struct weft_msg_hello {
 	uint32_t head;
 	uint32_t protocol; /* major << 16 | minor of the host */
+	uint32_t session; /* drawn at random when a client opens the card, the same until it closes it. May be left out, as protocol 1.1 does: 0 */
 };
 
 /* Echo. */
@@ -338,6 +341,12 @@ struct weft_msg_fw_floor {
 	uint32_t floor; /* at least what it is */
 };
 
+/* The client is done: its jobs end, what it wrote and what they may have written is cleared behind the answer, and so is the scratchpad. WRITE and READ are refused until the next HELLO. A client that goes without it costs the next one the clearing of all card memory. */
+struct weft_msg_release {
+	uint32_t head;
+	uint32_t limit; /* first byte of card memory that the client has not written, nor any byte behind it */
+};
+
 /* Who uses the card? A broker answers (docs/broker.md); a card does not know this type. */
 struct weft_msg_clients {
 	uint32_t head;
@@ -363,7 +372,7 @@ struct weft_msg_hello_reply {
 	uint32_t trial; /* 1: the image is on trial; this HELLO confirms it */
 	uint32_t boot_count; /* starts since power */
 	uint32_t reset_cause; /* enum weft_chip_cause */
-	uint32_t boot_id; /* differs after every start of the core, also from one before power was off: jobs of another boot_id are gone */
+	uint32_t boot_id; /* differs after every start of the core, also from one before power was off, and when memory was cleared for a new session: jobs of another boot_id are gone */
 	uint32_t max_msg; /* bytes of the longest message */
 	uint32_t serial[4]; /* of the board */
 	uint32_t key_id; /* the first four bytes of the owner's public key, which the boot ROM holds. Protocol 1.0 ends before this word */
@@ -492,6 +501,10 @@ struct weft_msg_fw_boot_reply {
 struct weft_msg_fw_floor_reply {
 	uint32_t head;
 	uint32_t floor; /* what it is now */
+};
+
+struct weft_msg_release_reply {
+	uint32_t head;
 };
 
 struct weft_msg_clients_reply {

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "sim/golden/fast/fast.h"
+#include "sim/golden/fast/tiles.h"
 #include "tests/support/golden_call.h"
 #include "tests/support/tensors.h"
 
@@ -142,6 +144,57 @@ static bool one_depthwise(uint64_t *r) { return one(r, true); }
 static void conv2d(void **state) { (void)state; many(one_conv2d); }
 static void depthwise_conv2d(void **state) { (void)state; many(one_depthwise); }
 
+/* Random values, or those whose products are the largest: -128 or 127, of one sign throughout or mixed. */
+static weft_tensor *extreme(weft_tensor *t, uint64_t *r)
+{
+	const int kind = (int)(test_random(r) % 4);
+	const int64_t all = test_random(r) & 1 ? -128 : 127;
+
+	tensor_random(t, r);
+	for (int64_t i = 0; kind && i < weft_tensor_elements(t); i++)
+		tensor_set(t, i, kind == 1 || test_random(r) & 1 ? all : -1 - all);
+	return t;
+}
+
+/* Every tiling that this processor has gives the plain loops' sums. */
+static bool one_tiled(uint64_t *r)
+{
+	const int64_t ic = upto(r, 70), oc = upto(r, 150), kh = upto(r, 3), kw = upto(r, 3), n = upto(r, 2);
+	weft_attr a = { .conv = { .stride = { upto(r, 2), upto(r, 2) }, .dilation = { upto(r, 2), upto(r, 2) },
+		.pad = { upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1 }, .acc = WEFT_INT32,
+		.x_zp = test_random(r) & 1 ? -128 + 255 * (int)(test_random(r) & 1) : (int8_t)test_random(r) } };
+	const int64_t oh = upto(r, 7), ow = upto(r, 7);
+	const int64_t ih = (oh - 1) * a.conv.stride[0] + (kh - 1) * a.conv.dilation[0] + 1 - a.conv.pad[0] - a.conv.pad[1];
+	const int64_t iw = (ow - 1) * a.conv.stride[1] + (kw - 1) * a.conv.dilation[1] + 1 - a.conv.pad[2] - a.conv.pad[3];
+	const struct weft_tiling *t;
+	bool same = true;
+
+	if (ih < 1 || iw < 1)
+		return true;
+	weft_tensor *x = extreme(TENSOR(WEFT_INT8, n, ih, iw, ic), r), *w = extreme(TENSOR(WEFT_INT8, oc, kh, kw, ic), r);
+	weft_tensor *b = tensor_random(TENSOR(WEFT_INT32, test_random(r) % 4 == 0 ? 1 : oc), r);
+	weft_tensor *y = TENSOR(WEFT_INT32, n, oh, ow, oc);
+	golden_fast = false;
+	same = golden(WEFT_OP_CONV2D, &a, y, x, w, b) == 0;
+	for (int i = 0; same && (t = weft_tiling_at(i)); i++) {
+		weft_tensor *z = TENSOR(WEFT_INT32, n, oh, ow, oc);
+		const weft_tensor *in[] = { x, w, b };
+		const struct weft_call c = { .op = WEFT_OP_CONV2D, .attr = &a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
+
+		same = weft_tiles_conv2d(&c, t) == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
+		if (!same)
+			snprintf(golden_msg, sizeof(golden_msg), "on tiling %d", i);
+		tensor_free(z);
+	}
+	tensor_free(x);
+	tensor_free(w);
+	tensor_free(b);
+	tensor_free(y);
+	return same;
+}
+
+static void tiles(void **state) { (void)state; many(one_tiled); }
+
 /* More taps than an int32 sum holds: the twin must leave that to the plain loops. */
 static void depthwise_many_taps(void **state)
 {
@@ -170,6 +223,7 @@ int main(void)
 		cmocka_unit_test(conv2d),
 		cmocka_unit_test(depthwise_conv2d),
 		cmocka_unit_test(depthwise_many_taps),
+		cmocka_unit_test(tiles),
 		cmocka_unit_test(rescale),
 		cmocka_unit_test(elementwise),
 		cmocka_unit_test(clamp),

@@ -32,10 +32,15 @@
 #endif
 
 int weft_fast_conv2d(const struct weft_call *c);
+int weft_fast_matmul(const struct weft_call *c);
 int weft_fast_depthwise_conv2d(const struct weft_call *c);
 int weft_fast_rescale(const struct weft_call *c);
 int weft_fast_elementwise(const struct weft_call *c);
 int weft_fast_clamp(const struct weft_call *c);
+
+/* CONV2D of int8 (or int4) to int32 with that tiling (tiles.h). */
+struct weft_tiling;
+int weft_tiles_conv2d(const struct weft_call *c, const struct weft_tiling *tiling);
 
 /*
  * How many products of one sum surely fit int32: |x - x_zp| <= 255 (int16:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CONV2D as a matrix product. Plain loops: ../conv2d.c
+ * CONV2D as a matrix product, where there are no tiles for it (tiles_conv2d.c): int16, or
+ * a processor without a kernel of its own. Plain loops: ../conv2d.c
  *
  *   columns [TILE][k]  int16, x - x_zp of the window of one output pixel each
  *   rows    [oc][k]    int16, w - w_zp
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "fast.h"
+#include "tiles.h"
 
 #define TILE 32                    /* pixels whose windows are built at a time; even */
 #define ROWS 4                     /* output channels at a time */
@@ -158,9 +160,12 @@ int weft_fast_conv2d(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0];
 	const int64_t image = x->dim[1] * x->dim[2] * x->dim[3];
+	const struct weft_tiling *tiling = weft_tiling(c->attr->conv.w_zp != 0);
 	struct work s = { .c = c };
 	int err = -ENOMEM;
 
+	if (x->dtype == WEFT_INT8 && c->y[0]->dtype == WEFT_INT32 && tiling && weft_tiles_conv2d(c, tiling) == 0)
+		return 0;
 	if (!allocate(&s))
 		goto out;
 	for (int64_t n = 0; n < x->dim[0]; n++) {

@@ -671,6 +671,45 @@ static void keeps_the_floor(void **state)
 	free(unsigned_image);
 }
 
+/*
+ * The older image, on either chip: in the slot that is to start and the newer one behind it; in both, where the boot ROM
+ * answers and takes the newer one and not the older. The older one without a signature is judged at once; with one, its
+ * signature is looked at only where its version would do.
+ */
+static void starts_no_older_image(void **state)
+{
+	const struct weft_chip_plant none = { .kind = WEFT_CHIP_PLANT_NONE };
+	const struct weft_flash_floor one = { .magic = WEFT_FLASH_FLOOR_MAGIC, .bits = { ~1u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u } };
+	uint8_t *signed_older = with_security(0);
+	size_t n;
+	uint8_t *older = card_image_unsigned(card.image, card.image_bytes, &n);
+
+	(void)state;
+	assert_int_equal(card.ops->plant(card.chip, &none), 0);
+	card.patience = 5 * START;
+	assert_int_equal(weft_flash_format(card.flash, WEFT_FLASH_BYTES, "TEST0001", older, n), 0);
+	/* Without a floor it starts. */
+	card_power(&card);
+	assert_int_equal(greet().slot, 0);
+	memcpy(card.flash + WEFT_FLASH_FLOOR, &one, sizeof(one));
+	memcpy(card.flash + WEFT_FLASH_SLOT_B, signed_older, card.image_bytes);
+	card_power(&card);
+	struct weft_msg_hello_reply h = greet();
+	assert_int_equal(h.slot, 2);
+	assert_int_equal(h.floor, 1);
+	assert_int_equal(card_update(&card, older, n), WEFT_MSG_ERR_FW_ROLLBACK);
+	memcpy(card.flash + WEFT_FLASH_SLOT_A, older, n);
+	memcpy(card.flash + WEFT_FLASH_SLOT_B, card.image, card.image_bytes);
+	card_power(&card);
+	h = greet();
+	assert_int_equal(h.slot, 1);
+	assert_int_equal(h.security_version, 1);
+	assert_int_equal(card_update(&card, older, n), WEFT_MSG_ERR_FW_ROLLBACK);
+	assert_int_equal(card_ask(&card, WEFT_MSG_FW_SWITCH, 0, 0, 0, NULL, 0), WEFT_MSG_ERR_FW_STATE);
+	free(signed_older);
+	free(older);
+}
+
 /* Power fails while the floor rises: it is somewhere from old to new, and can be raised again. */
 static void raises_the_floor_through_power_cuts(void **state)
 {
@@ -713,10 +752,12 @@ int main(void)
 		cmocka_unit_test(rescues_by_resets),
 		cmocka_unit_test(starts_the_slot_that_is_asked_for),
 		cmocka_unit_test(keeps_the_floor),
+		cmocka_unit_test(starts_no_older_image),
 		cmocka_unit_test(raises_the_floor_through_power_cuts),
 	};
 
-	const struct CMUnitTest rtl_tests[] = { cmocka_unit_test(updates), cmocka_unit_test(recovers_from_a_brick), cmocka_unit_test(rescues_by_resets) };
+	const struct CMUnitTest rtl_tests[] = { cmocka_unit_test(updates), cmocka_unit_test(recovers_from_a_brick), cmocka_unit_test(rescues_by_resets),
+		cmocka_unit_test(starts_no_older_image) };
 	int failed = cmocka_run_group_tests_name("functional", tests, setup, teardown);
 
 	if (!test_level())

@@ -384,6 +384,7 @@ deps:
 LIBDIR  ?= $(PREFIX)/lib$(if $(filter /usr,$(PREFIX)),/$(shell $(CC) -print-multiarch))
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 MANDIR  ?= $(PREFIX)/share/man
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 ## man: manual pages, in build/man
 man: $(CMD)
@@ -397,7 +398,7 @@ $(O)/70-weft.rules: tools/card/70-weft.rules.in include/spec/msg.toml
 ## install: all of it under DESTDIR and PREFIX, where Debian would put it
 install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/%)
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/lib/weft $(PREFIX)/include/weft/gen \
-		$(PREFIX)/lib/firmware/weft $(UDEVDIR) $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7)
+		$(PREFIX)/lib/firmware/weft $(UDEVDIR) $(UNITDIR) $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7)
 	install -m 644 include/weft/*.h $(DESTDIR)$(PREFIX)/include/weft
 	install -m 644 include/weft/gen/*.h $(DESTDIR)$(PREFIX)/include/weft/gen
 	install -m 644 $(O)/libweft.a $(DESTDIR)$(LIBDIR)
@@ -412,6 +413,8 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/
 	$(if $(RTL_SO),install -m 644 $(RTL_SO) $(wildcard $(CHIP_SO)) $(DESTDIR)$(PREFIX)/lib/weft)
 	install -m 644 $(FW_DIR)/boot.bin $(FW_DIR)/weft-fw.img $(DESTDIR)$(PREFIX)/lib/firmware/weft
 	install -m 644 $(O)/70-weft.rules $(DESTDIR)$(UDEVDIR)
+	install -m 644 tools/broker/weft-broker.socket $(DESTDIR)$(UNITDIR)
+	sed 's|@BINDIR@|$(PREFIX)/bin|' tools/broker/weft-broker.service.in > $(DESTDIR)$(UNITDIR)/weft-broker.service
 	for section in 1 3 7; do install -m 644 $(O)/man/man$$section/* $(DESTDIR)$(MANDIR)/man$$section; done
 
 ## wheel: the Python package and ONNX Runtime's provider as wheels with everything that they need inside, in build/dist

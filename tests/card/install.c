@@ -40,7 +40,7 @@ static void test_places(void **state)
 		"bin/weft", "bin/weft-card", "bin/weft-broker", "include/weft/weft.h", "include/weft/dev.h", "include/weft/gen/config.h",
 		"lib/$arch/libweft.a", "lib/$arch/libweft.so", "lib/$arch/libweft.so.0", "lib/$arch/libweft_ort_ep.so", "lib/$arch/libweft_delegate.so", "lib/$arch/pkgconfig/weft.pc",
 		"lib/weft/weft-rtl-w16.so", "lib/firmware/weft/weft-fw.img", "lib/firmware/weft/boot.bin",
-		"lib/udev/rules.d/70-weft.rules", "share/man/man1/weft.1", "share/man/man1/weft-run.1",
+		"lib/udev/rules.d/70-weft.rules", "lib/systemd/system/weft-broker.socket", "lib/systemd/system/weft-broker.service", "share/man/man1/weft.1", "share/man/man1/weft-run.1",
 		"share/man/man1/weft-devices.1", "share/man/man1/weft-card.1", "share/man/man1/weft-broker.1", "share/man/man3/weft.3",
 		"share/man/man3/weft_dev.3", "share/man/man3/weft_diag.3", "share/man/man7/weft-card.7",
 	};
@@ -65,6 +65,19 @@ static void test_rule(void **state)
 	assert_int_equal(shell("grep -q 'ATTR{idVendor}==\"%04x\", ATTR{idProduct}==\"%04x\"' %s/usr/lib/udev/rules.d/70-weft.rules",
 	                       WEFT_USB_VENDOR_ID, WEFT_USB_PRODUCT_ID, root), 0);
 	assert_int_equal(shell("grep -q 'GROUP=\"plugdev\", TAG+=\"uaccess\"' %s/usr/lib/udev/rules.d/70-weft.rules", root), 0);
+}
+
+/* systemd finds the broker where it was installed, and takes the units as they are. */
+static void test_units(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("grep -qx 'ExecStart=/usr/bin/weft-broker' %s/usr/lib/systemd/system/weft-broker.service", root), 0);
+	if (shell("command -v systemd-analyze >/dev/null"))
+		return;
+	/* It looks for the program and the manual at the root that it is given; what it says is of these two. */
+	assert_int_equal(shell("systemd-analyze verify --man=no --recursive-errors=no %s/usr/lib/systemd/system/weft-broker.socket "
+	                       "%s/usr/lib/systemd/system/weft-broker.service 2>&1 | grep weft-broker | grep -v 'is not executable' && exit 1; true",
+	                       root, root), 0);
 }
 
 static void test_pages(void **state)
@@ -119,7 +132,7 @@ static void test_commands(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places), cmocka_unit_test(test_rule), cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_places), cmocka_unit_test(test_rule), cmocka_unit_test(test_units), cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_program), cmocka_unit_test(test_commands),
 	};
 

@@ -67,6 +67,7 @@ static void contents(void **state)
 		{ "libweft-dev", "usr/lib/$arch/pkgconfig/weft.pc" }, { "libweft-dev", "usr/share/man/man3/weft.3.gz" },
 		{ "weft", "usr/bin/weft" }, { "weft", "usr/share/man/man1/weft-run.1.gz" }, { "weft", "usr/lib/udev/rules.d/70-weft.rules" },
 		{ "weft", "usr/lib/$arch/weft/libweft_ort_ep.so" }, { "weft", "usr/lib/$arch/weft/libweft_delegate.so" },
+		{ "weft", "lib/systemd/system/weft-broker.service" }, { "weft", "lib/systemd/system/weft-broker.socket" },
 		{ "weft", "usr/bin/weft-broker" }, { "weft", "usr/share/man/man1/weft-broker.1.gz" },
 		{ "weft-sim", "usr/bin/weft-card" }, { "weft-sim", "usr/lib/weft/weft-rtl-w16.so" }, { "weft-sim", "usr/lib/weft/weft-rtl-w16-wave.so" },
 		{ "weft-sim", "usr/lib/weft/weft-chip-w16.so" }, { "weft-sim", "usr/share/man/man1/weft-card.1.gz" },

@@ -136,7 +136,7 @@ struct worker {
 	unsigned n_on_card;
 	uint64_t started_ns;       /* the job that runs now did then, as far as is known */
 	uint64_t uses;             /* counts, for what was used least recently */
-	uint64_t retry_ns;         /* to look for the card again */
+	uint64_t retry_ns;         /* to look for the card again, or whether it is still there */
 	bool lost;                 /* the card is gone: said by a call in the middle */
 	char which[128];           /* its name for the library */
 	weft_admin *admin;         /* instead of dev, while admin_of has the card */

@@ -17,7 +17,7 @@
 
 #define MS 1000000ull
 #define GREET_MS 5000          /* a card that is opened says who it is within that */
-#define RETRY_NS (1000 * MS)   /* for a card that is not there */
+#define RETRY_NS (1000 * MS)   /* for a card that is not there, or has nothing to do and may have gone */
 
 void worker_wake(struct worker *w)
 {
@@ -325,7 +325,8 @@ static void close_card(struct worker *w)
 
 static void nap(struct worker *w)
 {
-	const uint64_t now = now_ns(), at = has_card(w) ? jobs_next_ns(w) : w->retry_ns > now ? w->retry_ns : now + RETRY_NS;
+	const uint64_t now = now_ns(), look = w->retry_ns > now ? w->retry_ns : now + RETRY_NS;
+	const uint64_t at = w->n_on_card || w->admin ? jobs_next_ns(w) : look;
 	const uint64_t ms = at == UINT64_MAX ? 3600000 : at <= now ? 0 : (at - now) / MS + 1;
 	struct pollfd p[2] = { { w->wake, POLLIN, 0 }, { w->dev ? weft_dev_fd(w->dev) : -1, POLLIN, 0 } };
 	uint64_t n;
@@ -372,6 +373,17 @@ static void work(struct worker *w)
 	}
 }
 
+/* A card without jobs says nothing when it goes. */
+static void look_after(struct worker *w)
+{
+	struct weft_usb_info info;
+
+	if (!w->dev || w->n_on_card || now_ns() < w->retry_ns)
+		return;
+	w->lost = weft_dev_usb(w->dev, &info) == -ENODEV;
+	w->retry_ns = now_ns() + RETRY_NS;
+}
+
 /* Without a card there is nothing to answer with. */
 static void work_without(struct worker *w)
 {
@@ -389,6 +401,8 @@ static void *run(void *arg)
 			work_without(w);
 		if (has_card(w))
 			work(w);
+		if (!w->lost)
+			look_after(w);
 		if (w->lost)
 			close_card(w);
 		else if (!stopped(w))

@@ -89,7 +89,7 @@ WEFT_API void weft_diag_close(weft_diag *d);
  * Run one test. A test that builds on one that has failed is not run but blocked.
  * @param[out] r  What the test found.
  * @return 0 whatever it found; -ENOENT: there is no such test; another negative errno: the device does
- *         not answer any more, or memory ran out
+ *         not answer any more, results cannot be read from it, or memory ran out
  */
 WEFT_API int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r);
 

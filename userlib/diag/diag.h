@@ -125,7 +125,7 @@ enum { DIAG_RAN = 0, DIAG_STOPPED = 1 };
  *
  * Returns DIAG_RAN: it reached END, and the caller frees *out by diag_out_free(); DIAG_STOPPED: it did
  * not, out->job says why, and out has no data; or a negative errno, with nothing to free: out of
- * memory, the model refuses the stream, or the device is gone.
+ * memory, the model refuses the stream, the device is gone, or what the stream left cannot be read.
  */
 int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out);
 /*

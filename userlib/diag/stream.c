@@ -117,7 +117,8 @@ void diag_out_free(struct diag_out *out)
  * Runs the stream on dev with fresh buffers as its two windows: the constants, and an arena of
  * s->out_bytes bytes that begins as DIAG_FILL; waits at most TIMEOUT_MS. *r says how it ended; unless
  * its status is -ENODEV, the arena is read back into out, which has s->out_bytes bytes. Returns 0 (also
- * after a fault; see r->status) or a negative errno if the job could not be run.
+ * after a fault; see r->status) or a negative errno if the job could not be run or the arena not be read;
+ * out is of no use then.
  */
 static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, struct weft_job_result *r)
 {
@@ -138,7 +139,7 @@ static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, stru
 	if (!err)
 		err = weft_finish(dev, job, TIMEOUT_MS, r);
 	if (!err && s->out_bytes && r->status != -ENODEV)
-		weft_buf_read(win[1].buf, 0, out, s->out_bytes);
+		err = weft_buf_read(win[1].buf, 0, out, s->out_bytes);
 	weft_buf_free(win[1].buf);
 	weft_buf_free(win[0].buf);
 	return err;

@@ -401,8 +401,9 @@ static int build(const struct provider *p, const struct part *part, const weft_n
 /*
  * Writes a context to a file beside the model of EPContext nodes, which ONNX Runtime will write
  * (ep.context_file_path, or else beside the source model), and the file's name to `file` of PLUGIN_PATH
- * bytes: MODEL_NAME.weftctx, where slashes and control characters of the name become '_'. Returns 0;
- * -EINVAL if neither path is known; or a negative errno of weft_file_write(); with one line in msg.
+ * bytes: MODEL_NAME.weftctx, where MODEL is the model's file name up to its last dot, NAME at most 200 bytes
+ * of `name`, and slashes and control characters become '_'. An older file of that name is replaced. Returns
+ * 0; -EINVAL if neither path is known; or a negative errno of weft_file_write(); with one line in msg.
  */
 static int write_beside(const struct provider *p, const struct part *part, const char *name, const uint8_t *data, size_t len, char *file,
                         char *msg)

@@ -111,10 +111,11 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * Returns whether p pixels may be taken as one. Their channels must fill at most N columns, or several tiles
- * of which less is empty then. That, and joining rows, must save 15 % of what the convolution takes
- * otherwise, perhaps with its windows copied (im2col.c), and four times the cycles that more weights take to
- * come with slow memory.
+ * Returns whether p pixels may be taken as one. Without more ado if p divides the rows of the result and the
+ * p pixels' channels fill at most N columns. Otherwise only for a NODE_CONV for which rows can be joined
+ * where p does not divide them (rows_for()), and if it saves more than 15 % of what the convolution takes
+ * otherwise, perhaps with its windows copied (im2col.c), and more than four times the cycles that the
+ * additional weights take to come with slow memory.
  */
 static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 {

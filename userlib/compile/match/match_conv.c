@@ -489,8 +489,8 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 /*
  * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides.
  * Returns 1 if it was matched; 0 if the array does not take its types, its strides have more than 256 places,
- * its kernel or padding is too large (4095, 8192) or there is no tail (find_tail()), with the reason set;
- * -ENOMEM; or -E2BIG (too many constants).
+ * its kernel or padding is too large (4095, 8192), float8 weights have no format (note_float()) or there is
+ * no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many constants).
  */
 int match_transpose_conv(struct cc *cc, int i)
 {

@@ -198,9 +198,10 @@ static void free_one(struct npu_step *s)
 }
 
 /*
- * Make a replica of a step for another thread: what placing and emitting change is its own (nodes, tensors,
- * storages, plans, areas, groups, commands), all else is shared with the original. Returns it, or NULL if
- * there is no memory.
+ * Make a replica of a step for another thread: what placing and emitting change is its own, and all else is
+ * shared with the original. Nodes, tensors, storages, plans, areas, groups and used[] are copied; commands,
+ * hazards and the cache of tiles begin empty, and it has one thread. free_one() frees it. Returns it, or NULL
+ * if there is no memory.
  */
 static struct npu_step *clone(const struct npu_step *s)
 {

@@ -172,8 +172,9 @@ static int call(struct tfl_lower *l, int index, const struct call *c, int n_out,
 }
 
 /*
- * Fills c with the operands of the operator at hand from `first` on: graph tensors, or CONSTANT for
- * those of which may_bind says so (NULL: all constants). Returns 0, -ENOTSUP if there are too many,
+ * Fills c with the operands of the operator at hand from `first` on: their file tensors in c->tensor, and in
+ * c->value graph tensors, RESOURCE for a handle of a variable, or CONSTANT for a constant of which may_bind
+ * says so (NULL: all constants). Returns 0, -ENOTSUP if there are more than MAX_VALUES or fewer than `first`,
  * or another negative errno.
  */
 static int operands(struct tfl_lower *l, int first, const bool *may_bind, struct call *c)

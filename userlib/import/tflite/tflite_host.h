@@ -31,7 +31,8 @@ int tfl_host_floor_div(struct tfl_lower *l);
 struct weft_attr_onnx_node tfl_node_attr(const char *name);
 /*
  * Returns the attributes of an ONNX_NODE that is operator `name` of `domain`, all at their defaults and
- * without operands yet.
+ * without operands yet; options without a default are absent. Its kind is negative if there is no such
+ * operator.
  */
 struct weft_attr_onnx_node tfl_node_of(const char *domain, const char *name);
 

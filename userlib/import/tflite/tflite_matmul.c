@@ -200,9 +200,9 @@ static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
 }
 
 /*
- * Emits the product p of operand 0, float32, and operand 1, float32 or constant int8, as the
- * operator's result; asymmetric is the operator's option. Returns the result's tensor, or a
- * negative errno.
+ * Emits the product of operand 0, float32, and operand 1, float32 or constant int8, as the operator's result,
+ * and sets p's sizes for it; p->adj says which operands are transposed. asymmetric is the operator's option,
+ * for int8. Returns the result's tensor, or a negative errno.
  */
 static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 {

@@ -28,9 +28,12 @@
 #include <weft/weft.h>
 
 #include "tests/support/level.h"
+#include "tests/fuzz/fuzz_broker.h"
+#include "tests/support/card_stream.h"
 #include "tests/support/onnx_build.h"
+#include "weft/gen/msg.h"
 
-#define TARGETS(X) X(tflite) X(onnx) X(tosa) X(weft) X(wcap) X(npy) X(image) X(quantize) X(graph) X(stream) X(redir) X(usbip)
+#define TARGETS(X) X(tflite) X(onnx) X(tosa) X(weft) X(wcap) X(npy) X(image) X(quantize) X(graph) X(stream) X(redir) X(usbip) X(broker)
 
 #define DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
 TARGETS(DECLARE)
@@ -230,6 +233,84 @@ static void seed_hosts(void)
 }
 
 /* A picture of 8 x 8 pixels, as PNG and as JPEG, grey and in colours. */
+/* ---- a client of the broker ---- */
+
+struct orders { uint8_t p[4096]; size_t n; };
+
+static void put_bytes(struct orders *o, const void *p, size_t n)
+{
+	assert_true(n <= sizeof(o->p) - o->n);
+	memcpy(o->p + o->n, p, n);
+	o->n += n;
+}
+
+static void put_number(struct orders *o, uint64_t v, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		put_bytes(o, &(uint8_t){ (uint8_t)(v >> 8 * i) }, 1);
+}
+
+static void put_message(struct orders *o, const uint32_t *words, unsigned n)
+{
+	put_number(o, BROKER_FUZZ_MSG, 1);
+	put_number(o, n - 1, 1);
+	put_bytes(o, words, 4 * n);
+}
+
+/* It copies 64 bytes from one window to another, and reads them back. */
+static void put_job(struct orders *o, unsigned job, unsigned from_window, int64_t off)
+{
+	struct card_stream s;
+
+	stream_copy(&s, (int)from_window, off, 2, 0, 64);
+	put_number(o, BROKER_FUZZ_WRITE, 1);
+	put_number(o, 0, 3);
+	put_number(o, 8 * s.n - 1, 2);
+	put_bytes(o, s.words, 8 * s.n);
+	put_number(o, BROKER_FUZZ_SUBMIT, 1);
+	put_number(o, job, 1);
+	put_number(o, 0, 2);
+	put_number(o, s.n, 2);
+	put_number(o, 2, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		put_number(o, 64 * (i + 1), 2);
+		put_number(o, 4096, 3);
+		put_number(o, i ? WEFT_MSG_PERM_WRITE : WEFT_MSG_PERM_READ, 1);
+	}
+	put_number(o, BROKER_FUZZ_TURNS, 1);
+	put_message(o, (uint32_t[]){ WEFT_MSG_DONE, job }, 2);
+	put_number(o, BROKER_FUZZ_READ, 1);
+	put_number(o, 0x10000 + 64 * 128, 4);
+	put_number(o, 4096, 3);
+}
+
+static void seed_broker(void)
+{
+	static const uint32_t others[][3] = { { WEFT_MSG_PING, 1, 2 }, { WEFT_MSG_STATS }, { WEFT_MSG_CLIENTS, 0 }, { WEFT_MSG_CANCEL, 1 },
+		{ WEFT_MSG_REG_READ, 0, 1 }, { WEFT_MSG_FW_BEGIN, 256 }, { WEFT_MSG_REBOOT }, { WEFT_MSG_LOG_READ, 0 } };
+	static const unsigned lengths[] = { 3, 1, 2, 2, 3, 2, 1, 2 };
+	struct orders o = { .n = 0 };
+
+	put_message(&o, (uint32_t[]){ WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE }, 2);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		put_message(&o, others[i], lengths[i]);
+	put_number(&o, BROKER_FUZZ_READ, 1);
+	put_number(&o, 0x10000, 4);
+	put_number(&o, 4096, 3);
+	seed("broker", "before", -1, o.p, o.n);
+	put_message(&o, (uint32_t[]){ WEFT_MSG_ABORT_ALL }, 1);
+	put_job(&o, 1, 1, 0);
+	put_job(&o, 2, 1, 4096);
+	put_job(&o, 3, 2, 0);
+	seed("broker", "jobs", -1, o.p, o.n);
+	put_number(&o, BROKER_FUZZ_CHIP_RESET, 1);
+	put_job(&o, 4, 1, 64);
+	put_number(&o, BROKER_FUZZ_LINK_RESET, 1);
+	put_job(&o, 5, 1, 0);
+	put_number(&o, BROKER_FUZZ_RAW, 1);
+	seed("broker", "resets", -1, o.p, o.n);
+}
+
 static void seed_pictures(void)
 {
 	uint8_t pixels[8 * 8 * 3], png[4096];
@@ -296,6 +377,7 @@ static int write_seeds(const char *dir)
 	seed_float();
 	seed_arrays();
 	seed_hosts();
+	seed_broker();
 	seed_pictures();
 	seed_capture();
 	return 0;

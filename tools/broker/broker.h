@@ -177,6 +177,8 @@ void broker_stir(struct broker *b);
 /** After broker.stop. */
 void worker_join(struct worker *w);
 
+/** Do what can be done now: frames, one for each client, and jobs. @return whether anything was done */
+bool worker_once(struct worker *w);
 /** Open the card as a device. @return 0 or a negative errno; said why */
 int worker_open(struct worker *w);
 /** The worker's client behind that one, or (NULL) its first. */
@@ -230,6 +232,11 @@ void admin_reset(struct client *c);
 
 /* ---- check.c ---- */
 
+/* What a checker has: a model of the card. Zeros before its first use. */
+struct checker { weft_dev *model; const struct weft_config *cfg; };
+
+/** With broker.lock, which it lets go meanwhile: judge one stream. @return false: there is none to be judged */
+bool check_once(struct worker *w, struct checker *k);
 /** A checker's thread: judges streams until broker.stop. */
 void *check_run(void *worker);
 

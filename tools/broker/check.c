@@ -65,36 +65,40 @@ static weft_dev *model_of(const struct weft_config *cfg, weft_dev *old, const st
 	return weft_dev_open(&o, &old, msg) ? NULL : old;
 }
 
+bool check_once(struct worker *w, struct checker *k)
+{
+	struct client *c = NULL;
+	struct stream *s = w->cfg ? next_stream(w, &c) : NULL;
+	const struct weft_config *cfg = w->cfg;
+
+	if (!s)
+		return false;
+	s->verdict = VERDICT_BUSY;
+	pthread_mutex_unlock(&w->b->lock);
+	const uint64_t from = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	k->model = model_of(cfg, k->model, &k->cfg);
+	const enum verdict v = k->model ? judge(k->model, s) : VERDICT_BAD;
+	const uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - from;
+	if (v == VERDICT_BAD && w->b->o.verbose)
+		fprintf(stderr, "weft-broker: a stream of client %u, %s (pid %u): %s\n", c->number, c->peer.name, c->peer.pid,
+		        k->model ? weft_dev_error(k->model) : "out of memory");
+	pthread_mutex_lock(&w->b->lock);
+	s->verdict = v;
+	c->check_ns += took;
+	worker_wake(w);
+	return true;
+}
+
 void *check_run(void *worker)
 {
 	struct worker *w = worker;
-	const struct weft_config *cfg = NULL;
-	weft_dev *model = NULL;
-	struct client *c = NULL;
+	struct checker k = { 0 };
 
 	pthread_mutex_lock(&w->b->lock);
-	while (!w->b->stop) {
-		struct stream *s = w->cfg ? next_stream(w, &c) : NULL;
-		if (!s) {
+	while (!w->b->stop)
+		if (!check_once(w, &k))
 			pthread_cond_wait(&w->check, &w->b->lock);
-			continue;
-		}
-		const struct weft_config *now = w->cfg;
-		s->verdict = VERDICT_BUSY;
-		pthread_mutex_unlock(&w->b->lock);
-		const uint64_t from = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		model = model_of(now, model, &cfg);
-		const enum verdict v = model ? judge(model, s) : VERDICT_BAD;
-		const uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - from;
-		if (v == VERDICT_BAD && w->b->o.verbose)
-			fprintf(stderr, "weft-broker: a stream of %s (pid %u): %s\n", c->peer.name, c->peer.pid,
-			        model ? weft_dev_error(model) : "out of memory");
-		pthread_mutex_lock(&w->b->lock);
-		s->verdict = v;
-		c->check_ns += took;
-		worker_wake(w);
-	}
 	pthread_mutex_unlock(&w->b->lock);
-	weft_dev_close(model);
+	weft_dev_close(k.model);
 	return NULL;
 }

@@ -357,20 +357,16 @@ static bool serve_each(struct worker *w)
 	return busy;
 }
 
-/* All that can be done now. Each client in turn, one frame at a time. */
-static void work(struct worker *w)
+bool worker_once(struct worker *w)
 {
-	bool busy = true;
-
-	while (busy && !w->lost && !stopped(w)) {
-		if (w->dev)
-			weft_dev_process(w->dev);
-		jobs_collect(w);
-		busy = serve_each(w);
-		if (!w->lost && w->dev && !w->admin_wants)
-			jobs_start(w);
-		publish(w);
-	}
+	if (w->dev)
+		weft_dev_process(w->dev);
+	jobs_collect(w);
+	const bool busy = serve_each(w);
+	if (!w->lost && w->dev && !w->admin_wants)
+		jobs_start(w);
+	publish(w);
+	return busy;
 }
 
 /* A card without jobs says nothing when it goes. */
@@ -399,8 +395,8 @@ static void *run(void *arg)
 	while (!stopped(w)) {
 		if (!has_card(w))
 			work_without(w);
-		if (has_card(w))
-			work(w);
+		while (has_card(w) && !w->lost && !stopped(w) && worker_once(w))
+			;
 		if (!w->lost)
 			look_after(w);
 		if (w->lost)

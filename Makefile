@@ -25,7 +25,7 @@ SHELL   := /bin/bash
 .DELETE_ON_ERROR:
 
 ifeq ($(SAN),1)
-  override O := $(O)/san
+  override O := $(O)/san$(if $(findstring clang,$(CC)),-clang)
 endif
 ifeq ($(SAN),thread)
   override O := $(O)/tsan
@@ -44,7 +44,7 @@ QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware bitstream check test test-full tests install deb
-DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz,$(GOALS)),fuzz) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb,$(GOALS)),deb) \
+DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
@@ -173,7 +173,7 @@ SIM ?= $(if $(filter check test test-full tests,$(GOALS)),checked,plain)
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
-RTL_DIR := $(patsubst %/fuzz,%,$(patsubst %/tsan,%,$(patsubst %/san,%,$(O))))/rtl
+RTL_DIR := $(patsubst %/fuzz,%,$(patsubst %/tsan,%,$(patsubst %/san-clang,%,$(patsubst %/san,%,$(O)))))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
   RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
@@ -235,6 +235,7 @@ help:
 	@echo
 	@echo 'Variables: V=1 (show commands)  O=dir (default build)  CC=  PREFIX=  DESTDIR='
 	@echo '           SAN=1 (address and undefined sanitizers, in $$O/san)'
+	@echo '           SAN=1 CC=clang (those of clang, in $$O/san-clang)'
 	@echo '           SAN=fuzz (clang with libFuzzer, in $$O/fuzz)'
 	@echo '           SAN=thread (thread sanitizer, in $$O/tsan)'
 	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
@@ -590,6 +591,12 @@ $(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE)
 	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
 	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE) $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
 
+# What a build's sanitizers must report (tests/sanitize/c).
+$(O)/tests/sanitize/planted/faults: $(addprefix $(O)/obj/,tests/sanitize/planted/faults.o driver/ranges.o driver/sys.o)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ -lpthread -o $@
+
 # Waveforms are read with the FST library that Verilator carries.
 FST_DIR = $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null || echo /usr/share/verilator)/include/gtkwave
 
@@ -823,7 +830,7 @@ $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d
 -include $(INSIDE_CMD:.o=.d) $(FUZZ_OBJ:.o=.d) $(FUZZ:%=$(O)/obj/tests/fuzz/%_fuzz.d)
--include $(HOST_FW:.o=.d)
+-include $(HOST_FW:.o=.d) $(O)/obj/tests/sanitize/planted/faults.d
 -include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(TFL_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

@@ -3,7 +3,7 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [slurm] [fuzz] [deb]   the build's packages, and those named
+#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [slurm] [fuzz] [clang] [deb]   the build's packages, and those named
 #   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
@@ -28,6 +28,7 @@ need() {
 	"$@" || missing="$missing $package"
 }
 
+clang() { have clang || have clang-14; }
 clangxx() { have clang++ || have clang++-14; }
 sodium() { ls /usr/lib/*/libsodium.so.23 >/dev/null 2>&1; }
 fuzzer() { ls /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; }
@@ -37,8 +38,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|formal|firmware|umockdev|qemu|slurm|fuzz|deb) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, slurm, fuzz, deb, --missing)" >&2; exit 2 ;;
+	lint|formal|firmware|umockdev|qemu|slurm|fuzz|clang|deb) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, slurm, fuzz, clang, deb, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -73,6 +74,8 @@ for set in $sets; do
 		need python3-cryptography-vectors test -d /usr/lib/python3/dist-packages/cryptography_vectors
 		need libumockdev-dev header umockdev-1.0/umockdev.h
 		need umockdev have umockdev-wrapper ;;
+	clang)
+		need clang clang ;;
 	fuzz)
 		need libclang-rt-14-dev fuzzer ;;
 	deb)

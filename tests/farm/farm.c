@@ -80,7 +80,7 @@ static void refused_bad(void **state)
 	                       "bad 2 'it has the jobs of other words than these' \"$D/o\" each true ::: 2 && "
 	                       "bad 2 'no folder is named' && bad 2 'which jobs? segments, seeds or each' \"$D/x\" && "
 	                       "bad 2 'is not segments, seeds or each' \"$D/x\" all true && bad 2 'seeds FIRST..LAST' \"$D/x\" seeds 7..5 true && "
-	                       "bad 2 'is not local or slurm' \"$D/x\" --engine moon each true ::: 1 && bad 2 'each PROGRAM' \"$D/x\" each true && "
+	                       "bad 2 'is not local, slurm or dask' \"$D/x\" --engine moon each true ::: 1 && bad 2 'each PROGRAM' \"$D/x\" each true && "
 	                       "bad 2 '--jobs N' \"$D/x\" segments tests/models/digits_int8.tflite && bad 2 'there are 1' \"$D/o\" --job 7 && "
 	                       "printf 'nothing' >\"$D/o/0.result\" && bad 2 'no result of a job' \"$D/o\" each true ::: 1 && "
 	                       "printf '99999' >\"$D/o/jobs\" && bad 2 'no list of jobs' \"$D/o\" each true ::: 1"), 0);

@@ -17,10 +17,10 @@
 
 #include "farm.h"
 
-enum { OPT_ENGINE, OPT_SLOTS, OPT_SBATCH, OPT_JOB, OPT_TASK };
+enum { OPT_ENGINE, OPT_SLOTS, OPT_SBATCH, OPT_SCHEDULER, OPT_JOB, OPT_TASK };
 
 static const struct option_def defs[] = {
-	{ "--engine", true }, { "--slots", true }, { "--sbatch", true }, { "--job", true }, { "--task", true }, { NULL, false },
+	{ "--engine", true }, { "--slots", true }, { "--sbatch", true }, { "--scheduler", true }, { "--job", true }, { "--task", true }, { NULL, false },
 };
 
 /* ---- the lists ---- */
@@ -311,7 +311,7 @@ static int farm_all(struct farm *f, int argc, char **argv)
 		return fail(EXIT_USAGE, "farm: which jobs? segments, seeds or each; see weft farm --help");
 	int status = open_farm(f, argc, argv);
 	if (!status)
-		status = f->slurm ? engine_slurm(f) : engine_local(f);
+		status = f->engine(f);
 	if (!status) {
 		clean(f);
 		status = collect(f);
@@ -319,9 +319,22 @@ static int farm_all(struct farm *f, int argc, char **argv)
 	return status;
 }
 
+/* Takes the option --engine. Returns 0, or a status with a message. */
+static int take_engine(struct farm *f, const char *name)
+{
+	static const struct { const char *name; int (*run)(const struct farm *); } engines[] = {
+		{ "local", engine_local }, { "slurm", engine_slurm }, { "dask", engine_dask },
+	};
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (!strcmp(name, engines[i].name))
+			return f->engine = engines[i].run, 0;
+	return fail(EXIT_USAGE, "--engine: \"%s\" is not local, slurm or dask", name);
+}
+
 static int farm_main(int argc, char **argv)
 {
-	struct farm f = { 0 };
+	struct farm f = { .engine = engine_local };
 	const char *v, **sbatch = calloc((size_t)argc + 1, sizeof(*sbatch));
 	uint64_t job = UINT64_MAX;
 	bool task = false;
@@ -335,10 +348,10 @@ static int farm_main(int argc, char **argv)
 		if (opt == -3 || (opt == OPT_SLOTS && parse_number("--slots", v, 100000, &f.slots)) ||
 		    ((opt == OPT_JOB || opt == OPT_TASK) && parse_number(defs[opt].name, v, 10000000, &job)))
 			status = EXIT_USAGE;
-		else if (opt == OPT_ENGINE && strcmp(v, "local") && strcmp(v, "slurm"))
-			status = fail(EXIT_USAGE, "--engine: \"%s\" is not local or slurm", v);
 		else if (opt == OPT_ENGINE)
-			f.slurm = !strcmp(v, "slurm");
+			status = take_engine(&f, v);
+		else if (opt == OPT_SCHEDULER)
+			f.scheduler = v;
 		else if (opt == OPT_TASK)
 			task = true;
 		else if (opt == OPT_SBATCH)
@@ -370,10 +383,11 @@ const struct subcommand cmd_farm = {
 	"  seeds               a program for each seed, which it has as WEFT_SEED and as {}\n"
 	"                      (WEFT_N is 1)\n"
 	"  each                a program for each name, which takes the place of {}\n"
-	"  --engine E          local (default: GNU parallel here) or slurm (a job array; DIR is\n"
-	"                      where all nodes see it)\n"
-	"  --slots N           at most so many jobs at a time (default: local as many as there are\n"
-	"                      cores, slurm as many as it likes)\n"
+	"  --engine E          local (default: GNU parallel here), slurm (a job array) or dask (its\n"
+	"                      workers; python3 has it); DIR is where all nodes see it\n"
+	"  --slots N           at most so many jobs at a time (default: here as many as there are\n"
+	"                      cores, on a cluster as many as it likes)\n"
+	"  --scheduler ADDRESS  Dask's, such as tcp://host:8786 (default: workers on this machine)\n"
 	"  --sbatch ARG        one more argument for sbatch, such as --partition=NAME; repeatable\n"
 	"  --job N             what an engine runs: job N of DIR, unless its result is there\n"
 	"  --task N            the same for the jobs N, N + 1000, ... of a job array\n",

@@ -7,6 +7,7 @@
  *	weft        a link to the command, which an engine starts in this folder: no name goes through a shell
  *	N.result    what job N gave; it appears at once and whole (written aside, renamed)
  *	slurm.id, batch.sh, slurm-N.log    what belongs to Slurm
+ *	dask_farm.py    what belongs to Dask
  *	report      the jobs' results in order
  *	times.tsv   the time that each took, and where
  */
@@ -30,7 +31,8 @@ struct job {
 
 struct farm {
 	const char *dir;           /* the folder */
-	bool slurm;                /* the engine; false: GNU parallel on this machine */
+	int (*engine)(const struct farm *);    /* engine_local() and so on */
+	const char *scheduler;     /* the address of Dask's scheduler; NULL: workers on this machine */
 	uint64_t slots;            /* at most so many jobs at a time; 0: as many as the engine likes */
 	const char **sbatch;       /* more arguments for sbatch, NULL behind the last */
 	struct words list;         /* the file `jobs` */
@@ -67,6 +69,19 @@ int job_run(const struct farm *f, size_t i);
 /** Let the engine run all jobs without a result, and wait. @return 0: all results are there; or a status with a message */
 int engine_local(const struct farm *f);
 int engine_slurm(const struct farm *f);
+int engine_dask(const struct farm *f);
+
+/** Return how many jobs have no result. */
+size_t farm_missing(const struct farm *f);
+
+/**
+ * Run a program in the farm's folder that takes the numbers of the jobs without a result from its standard
+ * input, a line for each, and wait for it. What it prints on its standard output is dropped. Nothing is run
+ * if all results are there.
+ * @param[out] status  The program's exit status: 127 it is not there, 128 and a signal's number if one ended it.
+ * @return 0: all results are there; -1: some are missing; or a status with a message
+ */
+int engine_feed(const struct farm *f, const char *const *argv, int *status);
 
 /** The most tasks of a job array; task t runs the jobs t, t + FARM_TASKS, ... (Slurm's MaxArraySize is 1001 if nobody says otherwise.) */
 #define FARM_TASKS 1000

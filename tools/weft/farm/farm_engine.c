@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engines: GNU parallel on this machine, Slurm on a cluster. Both start `./weft farm . --job N` in the
+ * The engines GNU parallel, on this machine, and Slurm, on a cluster. Both start `./weft farm . --job N` in the
  * farm's folder. What they have done is told by the results alone.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,7 @@
 #define SUBMISSIONS 3          /* so often jobs are submitted that were killed without a result */
 #define MUTE_TICKS 240         /* so many looks without an answer of the controller */
 
-/* Returns how many jobs have no result. */
-static size_t missing(const struct farm *f)
+size_t farm_missing(const struct farm *f)
 {
 	size_t n = 0;
 
@@ -94,32 +94,46 @@ static int ask(const struct farm *f, const char *const *argv, char *text, size_t
 
 /* ---- this machine ---- */
 
-int engine_local(const struct farm *f)
+int engine_feed(const struct farm *f, const char *const *argv, int *status)
 {
-	char slots[24], unused[4096];
-	const char *const argv[] = { "parallel", "--will-cite", "-j", slots, "./weft", "farm", ".", "--job", "{}", NULL };
+	char unused[4096];
 	int from, to;
 
-	if (!missing(f))
+	*status = 0;
+	if (!farm_missing(f))
 		return 0;
-	snprintf(slots, sizeof(slots), f->slots ? "%llu" : "100%%", (unsigned long long)f->slots);
 	const pid_t pid = start(f, argv, &from, &to);
 	if (pid < 0)
-		return fail(EXIT_DEVICE, "parallel: %s", strerror((int)-pid));
+		return fail(EXIT_DEVICE, "%s: %s", argv[0], strerror((int)-pid));
+	/* A program that ends before it has read them says by its exit status why. */
+	void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
 	FILE *numbers = fdopen(to, "w");
 	for (size_t i = 0; numbers && i < f->n; i++)
 		if (!result_there(f, i))
 			fprintf(numbers, "%zu\n", i);
 	if (numbers)
 		fclose(numbers);
+	signal(SIGPIPE, before);
 	for (ssize_t n; (n = read(from, unused, sizeof(unused))) > 0 || (n < 0 && errno == EINTR);)
 		;
 	close(from);
-	const int status = ended(pid);
-	if (status == 127)
+	*status = ended(pid);
+	return farm_missing(f) ? -1 : 0;
+}
+
+int engine_local(const struct farm *f)
+{
+	char slots[24];
+	const char *const argv[] = { "parallel", "--will-cite", "-j", slots, "./weft", "farm", ".", "--job", "{}", NULL };
+	int ended;
+
+	snprintf(slots, sizeof(slots), f->slots ? "%llu" : "100%%", (unsigned long long)f->slots);
+	const int status = engine_feed(f, argv, &ended);
+	if (status >= 0)
+		return status;
+	if (ended == 127)
 		return fail(EXIT_DEVICE, "parallel is not there: install GNU parallel");
-	const size_t left = missing(f);
-	return left ? fail(EXIT_DEVICE, "%zu of %zu jobs have no result (parallel's exit status is %d)", left, f->n, status) : 0;
+	return fail(EXIT_DEVICE, "%zu of %zu jobs have no result (parallel's exit status is %d)", farm_missing(f), f->n, ended);
 }
 
 /* ---- Slurm ---- */
@@ -193,7 +207,7 @@ static int follow(const struct farm *f, const char *id)
 	int lost = 0, mute = 0;
 	char unused[64];
 
-	while (missing(f)) {
+	while (farm_missing(f)) {
 		const int is = queued(f, id);
 		lost = is ? 0 : lost + 1;
 		mute = is < 0 ? mute + 1 : 0;
@@ -217,16 +231,16 @@ int engine_slurm(const struct farm *f)
 		id[0] = '\0';
 	if (old)
 		fclose(old);
-	if (!missing(f))
+	if (!farm_missing(f))
 		return 0;
 	/* An array of an earlier call that is still in the queue is followed, not submitted again. */
 	int status = *id && queued(f, id) == 1 ? 0 : submit(f, id);
 	for (int i = 1; !status && (status = follow(f, id)) < 0 && i < SUBMISSIONS; i++) {
-		fail(0, "%zu of %zu jobs were ended without a result: submitted again", missing(f), f->n);
+		fail(0, "%zu of %zu jobs were ended without a result: submitted again", farm_missing(f), f->n);
 		status = submit(f, id);
 	}
 	if (status >= 0)
 		return status;
 	explain(f, id);
-	return fail(EXIT_DEVICE, "%zu of %zu jobs have no result after %d submissions; see %s/slurm-*.log", missing(f), f->n, SUBMISSIONS, f->dir);
+	return fail(EXIT_DEVICE, "%zu of %zu jobs have no result after %d submissions; see %s/slurm-*.log", farm_missing(f), f->n, SUBMISSIONS, f->dir);
 }

@@ -3,9 +3,9 @@
  * MLServer with Weft's execution provider (tools/serve): two networks on two simulated cards, eight
  * connections, one card killed in the middle; every answer is compared. Packages come from PyPI into an
  * environment of its own, or from that which WEFT_VENV names; without PyPI the test is skipped, but fails
- * where CI=true.
+ * where CI=true. Prints what a request costs beside libweft itself.
  *
- * Takes about a minute, and as long again to install; test-full, with 10 000 requests, some minutes.
+ * Takes about two minutes, and as long again to install; test-full, with 10 000 requests, some minutes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,6 +19,7 @@ import onnxruntime as ort
 import pytest
 import tritonclient.grpc
 import tritonclient.http
+from onnx import TensorProto, helper, numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../../userlib/plugin/tests"))
@@ -56,18 +57,18 @@ def free_ports(n):
 
 
 class Server:
-    """MLServer in a folder with models: name -> (file, parameters)."""
+    """MLServer in a folder with models: name -> (file, parameters); `more` are further settings of each."""
 
-    def __init__(self, folder, models):
+    def __init__(self, folder, models, implementation="weft_serve.WeftModel", **more):
         self.http, self.grpc, metrics = free_ports(3)
         (folder / "settings.json").write_text(json.dumps({
             "parallel_workers": 0, "host": "127.0.0.1", "http_port": self.http, "grpc_port": self.grpc, "metrics_port": metrics}))
         for name, (path, extra) in models.items():
             (folder / name).mkdir()
             (folder / name / "model-settings.json").write_text(json.dumps({
-                "name": name, "implementation": "weft_serve.WeftModel", "parameters": {"uri": os.path.abspath(path), "extra": extra}}))
+                "name": name, "implementation": implementation, "parameters": {"uri": os.path.abspath(path), "extra": extra}, **more}))
         self.log = open(folder / "log", "w+")
-        python = os.pathsep.join([os.path.join(HERE, ".."), os.environ.get("PYTHONPATH", "")])
+        python = os.pathsep.join([os.path.join(HERE, ".."), str(folder), os.environ.get("PYTHONPATH", "")])
         self.process = subprocess.Popen([os.path.join(os.path.dirname(sys.executable), "mlserver"), "start", str(folder)], stdout=self.log,
                                         stderr=subprocess.STDOUT, env=dict(os.environ, PYTHONPATH=python))
 
@@ -198,29 +199,141 @@ def test_two_networks_on_two_cards(tmp_path, capfd):
             server.stop()
 
 
-def test_open_batch(tmp_path):
-    """A network whose first dimension is open runs in pieces of `batch`; MLServer puts requests together."""
+def five_milliseconds(path):
+    """A network of 776 000 cycles at w16, 7.8 ms of a card's time at 100 MHz: four convolutions of 64 channels over 40x40 pixels."""
+    random, values, nodes = np.random.default_rng(0), [], []
+
+    def value(name, a):
+        values.append(numpy_helper.from_array(a, name))
+        return name
+
+    def codes(x, k):
+        nodes.append(helper.make_node("QuantizeLinear", [x, scale, zero], [f"q{k}"]))
+        nodes.append(helper.make_node("DequantizeLinear", [f"q{k}", scale, zero], [f"d{k}"]))
+        return f"d{k}"
+
+    scale, zero = value("scale", np.float32(1 / 64)), value("zero", np.int8(0))
+    x = codes("x", 0)
+    for k in range(1, 5):
+        w = value(f"w{k}", random.integers(-127, 128, (64, 8 if k == 1 else 64, 3, 3)).astype(np.int8))
+        nodes.append(helper.make_node("DequantizeLinear", [w, value(f"s{k}", np.float32(1 / 4096)), zero], [f"f{k}"]))
+        nodes.append(helper.make_node("Conv", [x, f"f{k}"], [f"c{k}"], pads=[1, 1, 1, 1]))
+        nodes.append(helper.make_node("Relu", [f"c{k}"], [f"r{k}"]))
+        x = codes(f"r{k}", k)
+    nodes.append(helper.make_node("GlobalAveragePool", [x], ["mean"]))
+    nodes.append(helper.make_node("Identity", [codes("mean", 5)], ["y"]))
+    graph = helper.make_graph(nodes, "five", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 40, 40])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64, 1, 1])], values)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def processor_seconds(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_beside_the_library(tmp_path, capfd):
+    """Throughput against libweft itself (direct.c) on the same two cards, by turns, and the processor time of each, on which other work on
+    the machine has less influence. Prints both; what it asserts are the answers."""
+    build, path, program = os.environ["WEFT_BUILD"], str(tmp_path / "five.onnx"), str(tmp_path / "direct")
+    five_milliseconds(path)
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{HERE}/../../../include", f"{HERE}/direct.c", "-o", program,
+                    f"{build}/libweft.so", f"-Wl,-rpath,{os.path.abspath(build)}", "-lpthread"], check=True)
+    x = np.random.default_rng(0).random((1, 8, 40, 40), dtype=np.float32)
+    want = provider(path, "model").run(None, {"x": x})[0].tobytes()
+    n, turns, shares, direct, served, spent = max(REQUESTS // 20, 16), 5 if REQUESTS > 1000 else 3, [], [], [], np.zeros(3)
+    with cards(tmp_path, 2) as (device, processes):
+        for turn in range(turns):
+            out = subprocess.run([program, path, device[len("usb:"):], str(n), str(CLIENTS)], capture_output=True, text=True, check=True).stdout.split()
+            direct.append(n / float(out[0]))
+            folder = tmp_path / f"models{turn}"
+            folder.mkdir()
+            server = Server(folder, {"five": (path, {"device": device, "threads": CLIENTS})})
+            try:
+                server.ready()
+
+                def one():
+                    module, client = client_of(server, "grpc")
+
+                    def check(_):
+                        assert ask(module, client, "five", x, "x", "y").tobytes() == want
+                    check(0)
+                    return check
+
+                for _ in range(CLIENTS):
+                    one()
+                before = processor_seconds(server.process.pid), sum(processor_seconds(p.pid) for p in processes)
+                times, took = all_requests(n, one)
+                after = processor_seconds(server.process.pid), sum(processor_seconds(p.pid) for p in processes)
+            finally:
+                server.stop()
+            served.append(n / took)
+            shares.append(served[-1] / direct[-1])
+            spent += [float(out[1]) / n, (after[0] - before[0]) / (n + CLIENTS), (after[1] - before[1]) / (n + CLIENTS)]
+    with capfd.disabled():
+        print(f"\n{int(out[2])} cycles a request, batch 1, 2 cards, {CLIENTS} connections (gRPC), {n} requests a turn, {turns} turns: libweft {np.median(direct):.1f} requests/s, "
+              f"MLServer {np.median(served):.1f}; share {100 * np.median(shares):.0f} % (" + ", ".join(f"{100 * s:.0f}" for s in shares) + ")")
+        own, served_ms, card_ms = 1e3 * spent / turns
+        print(f"processor time of a request: libweft {own:.1f} ms, MLServer {served_ms:.1f} ms, the simulated card {card_ms:.1f} ms; "
+              f"share where all of them have one processor {100 * (own + card_ms) / (served_ms + card_ms):.0f} %")
+        say("MLServer, last turn", times, took)
+
+
+def open_batch(path):
+    """The network of digits with an open first dimension, at path. Returns the names of its input and output."""
     m = onnx.load(os.path.join(MODELS, NETWORKS["qdq"]))
     for v in list(m.graph.input) + list(m.graph.output):
         v.type.tensor_type.shape.dim[0].dim_param = "N"
     del m.graph.value_info[:]
-    onnx.save(m, tmp_path / "open.onnx")
-    plain = ort.InferenceSession(str(tmp_path / "open.onnx"), providers=["CPUExecutionProvider"])
-    name, output = plain.get_inputs()[0].name, plain.get_outputs()[0].name
+    onnx.save(m, path)
+    return m.graph.input[0].name, m.graph.output[0].name
+
+
+def each(seed, n):
+    """What the network of digits makes of image(seed, n), one by one."""
     fixed = provider(os.path.join(MODELS, NETWORKS["qdq"]), "model")
+    return np.concatenate([fixed.run(None, {fixed.get_inputs()[0].name: image(seed, n)[i:i + 1]})[0] for i in range(n)])
+
+
+def test_open_batch(tmp_path):
+    """A network whose first dimension is open runs in pieces of `batch`."""
+    name, output = open_batch(tmp_path / "open.onnx")
     folder = tmp_path / "models"
     folder.mkdir()
     server = Server(folder, {"open": (tmp_path / "open.onnx", {"device": "model", "batch": 4})})
-    path = folder / "open/model-settings.json"
-    settings = json.loads(path.read_text())
     try:
         server.ready()
         module, client = client_of(server, "grpc")
         for n in 1, 3, 4, 9:
-            y = ask(module, client, "open", image(n, n), name, output)
-            each = [fixed.run(None, {fixed.get_inputs()[0].name: image(n, n)[i:i + 1]})[0] for i in range(n)]
-            assert y.tobytes() == np.concatenate(each).tobytes()
-        assert settings["parameters"]["extra"]["batch"] == 4
+            assert ask(module, client, "open", image(n, n), name, output).tobytes() == each(n, n).tobytes()
+    finally:
+        server.stop()
+
+
+def test_adaptive_batching(tmp_path):
+    """MLServer puts requests together (max_batch_size, max_batch_time): fewer runs than requests, and each gets its own answer."""
+    name, output = open_batch(tmp_path / "open.onnx")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "counting.py").write_text(
+        "from weft_serve import WeftModel\n\n\nclass Counting(WeftModel):\n    async def predict(self, payload):\n"
+        f"        with open({str(tmp_path / 'sizes')!r}, 'a') as f:\n            print(payload.inputs[0].shape[0], file=f)\n"
+        "        return await super().predict(payload)\n")
+    server = Server(folder, {"open": (tmp_path / "open.onnx", {"device": "model", "batch": 8})}, "counting.Counting", max_batch_size=8, max_batch_time=0.2)
+    want = [each(seed, 1).tobytes() for seed in range(16)]
+    try:
+        server.ready()
+
+        def one():
+            module, client = client_of(server, "grpc")
+
+            def check(i):
+                assert ask(module, client, "open", image(i % 16), name, output).tobytes() == want[i % 16], i
+            return check
+
+        all_requests(64, one)
+        sizes = [int(line) for line in open(tmp_path / "sizes")]
+        assert sum(sizes) == 64 and len(sizes) < 64 and max(sizes) > 1
     finally:
         server.stop()
 

@@ -22,6 +22,7 @@ struct maker {
 	bool alu;                  /* draw what only the command alu makes too */
 	bool has_zp;               /* the next convolution should take this zero point */
 	int zp;
+	int64_t side;              /* of an image that is made smaller and larger again, in steps of that */
 };
 
 /* ---- drawing ---- */
@@ -1058,6 +1059,72 @@ static int make_shuffle(struct maker *m, int x)
 	return end(m, emit(m, WEFT_OP_CONCAT, &a, (int[]){ half[0], through }, 2, t.dtype, 4, t.dim));
 }
 
+/* One TILE that repeats the dimension of one element between `outer` and `inner` elements of x. */
+static int repeat_between(struct maker *m, int x, int64_t outer, int64_t times, int64_t inner)
+{
+	weft_attr a = { .tile = { { 1, 1, times, 1 } } };
+
+	x = reshape(m, x, 4, (int64_t[]){ 1, outer, 1, inner });
+	begin(m, "TILE");
+	return end(m, emit(m, WEFT_OP_TILE, &a, &x, 1, tensor(m, x)->dtype, 4, (int64_t[]){ 1, outer, times, inner }));
+}
+
+/* Each row of x `ny` and each column `nx` times: by TILE, rows first or columns first, as Keras has it, or by RESIZE. */
+static int spread(struct maker *m, int x, int64_t ny, int64_t nx)
+{
+	weft_tensor t = *tensor(m, x);
+	int64_t h = t.dim[0] * t.dim[1], w = t.dim[2], c = t.dim[3];   /* rows of all images */
+
+	t.dim[1] *= ny;
+	t.dim[2] *= nx;
+	if (chance(m, 30)) {
+		weft_attr a = { .resize = { .scale_y_n = (int32_t)ny, .scale_y_d = 1, .scale_x_n = (int32_t)nx, .scale_x_d = 1,
+			.offset_y = (int32_t)-ny / 2, .offset_x = (int32_t)-nx / 2, .border_y = (int32_t)(ny - 1 - ny / 2),
+			.border_x = (int32_t)(nx - 1 - nx / 2), .mode = WEFT_RESIZE_NEAREST } };
+		begin(m, "RESIZE_NEAREST_NEIGHBOR");
+		return end(m, emit(m, WEFT_OP_RESIZE, &a, &x, 1, t.dtype, 4, t.dim));
+	}
+	if (chance(m, 60))
+		x = repeat_between(m, repeat_between(m, x, h, ny, w * c), h * ny * w, nx, c);
+	else
+		x = repeat_between(m, repeat_between(m, x, h * w, nx, c), h, ny, w * nx * c);
+	return reshape(m, x, 4, t.dim);
+}
+
+/* An image made smaller and larger again, and side by side with itself, as in a U-Net. */
+static int make_unet(struct maker *m, int x)
+{
+	int64_t ny = draw(m, 1, 3), nx = draw(m, ny == 1 ? 2 : 1, 3), h = ny * draw(m, 2, m->side), w = nx * draw(m, 4, m->side);
+	weft_attr pool = { .pool = { .kernel = { (int)ny, (int)nx }, .stride = { (int)ny, (int)nx }, .acc = WEFT_INT32 } };
+
+	if (is_float(m) || h * w * 2 * m->n > m->max_elements)
+		return -1;
+	x = new_input(m, (int64_t[]){ chance(m, 90) ? 1 : 2, h, w, draw_count(m, m->n) });
+	int whole = same_size(m, x, 3, m->n * draw(m, 1, 2), false);
+	if (whole < 0)
+		return -1;
+	weft_tensor t = *tensor(m, whole);
+	t.dim[1] /= ny;
+	t.dim[2] /= nx;
+	begin(m, "MAX_POOL_2D");
+	int small = end(m, emit(m, WEFT_OP_MAX_POOL2D, &pool, &whole, 1, t.dtype, 4, t.dim));
+	int deep = same_size(m, small, chance(m, 50) ? 3 : 1, m->n * draw(m, 1, 2), false);
+	if (deep < 0)
+		return small;
+	t = *tensor(m, deep);
+	t.dim[1] *= ny;
+	t.dim[2] *= nx;
+	t.dim[3] += tensor(m, whole)->dim[3];
+	if (tensor(m, deep)->dtype != tensor(m, whole)->dtype || weft_tensor_elements(&t) > m->max_elements)
+		return deep;
+	int large = spread(m, deep, ny, nx);
+	weft_attr join = { .axis = { 3 } };
+	begin(m, "CONCATENATION");
+	int both = end(m, emit(m, WEFT_OP_CONCAT, &join, chance(m, 60) ? (int[]){ large, whole } : (int[]){ whole, large }, 2, t.dtype, 4, t.dim));
+	int y = same_size(m, both, 3, draw_count(m, 2 * m->n), false);
+	return y < 0 ? both : y;
+}
+
 /* Channels that come apart, as in NCHW, mostly an image, or go apart. */
 static int make_apart(struct maker *m, int x)
 {
@@ -1090,7 +1157,7 @@ static const struct { int (*make)(struct maker *, int); int weight; bool heavy; 
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
 	{ make_byte_function, 3, false }, { make_gate, 12, true },
 	{ make_swish, 4, false }, { make_every_second, 4, true }, { make_padded_maximum, 3, true },
-	{ make_shuffle, 4, true }, { make_apart, 4, false },
+	{ make_shuffle, 4, true }, { make_apart, 4, false }, { make_unet, 4, true },
 };
 
 static int one_operator(struct maker *m, bool heavy)
@@ -1099,7 +1166,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 143), k = 0;
+		int at = (int)draw(m, 0, 147), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);
@@ -1136,7 +1203,7 @@ static void fill_inputs(struct maker *m, struct random_net *r)
 static void make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type, bool alu)
 {
 	struct maker m = { .alu = alu, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes, .type = type,
-		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000 };
+		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000, .side = large ? 28 : 14 };
 	int64_t dim[4] = { chance(&m, 85) ? 1 : draw(&m, 2, 3), draw_count(&m, large ? 48 : 20),
 		draw_count(&m, large ? 48 : 20), draw_count(&m, large ? 80 : 40) };
 	int n = (int)draw(&m, 1, 4);
@@ -1164,6 +1231,21 @@ void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large,
 void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
 {
 	make(r, seed, lanes, large, type, true);
+}
+
+void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
+{
+	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 2, .n = lanes, .type = type,
+		.max_elements = 200000, .max_macs = 30000000, .side = 28 };
+
+	do
+		m.x = make_unet(&m, -1);
+	while (m.x < 0);
+	for (int i = (int)draw(&m, 0, 2); i; i--)
+		m.x = one_operator(&m, true);
+	output(&m, m.x);
+	r->g = m.g;
+	fill_inputs(&m, r);
 }
 
 void random_net_free(struct random_net *r)

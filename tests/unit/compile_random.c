@@ -83,10 +83,33 @@ static void random_alu_int16(void **state)
 	run_all(WEFT_INT16, true);
 }
 
+/* Images that are made smaller and larger again, in so little that they run in stripes. */
+static void random_unets(void **state)
+{
+	static const struct { const char *name; int lanes; uint32_t limit; } config[] = {
+		{ "w16", 16, 48 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 80 << 10 }, { "w8", 8, 0 }, { "w8b", 8, 40 << 10 },
+	};
+	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / 10;
+
+	(void)state;
+	for (uint64_t i = 0; i < n; i++) {
+		int k = (int)((seed + i) % 5);
+		struct weft_compile_options o = { .config = config[k].name, .sp_limit = config[k].limit };
+		struct random_net r;
+		char what[80];
+		snprintf(what, sizeof what, "seed %llu, %s, %u bytes", (unsigned long long)(seed + i), config[k].name, config[k].limit);
+		random_net_make_unet(&r, seed + i, config[k].lanes, k < 4 && i % 4 == 3 ? WEFT_INT16 : WEFT_INT8);
+		if (getenv("WEFT_PRINT"))
+			random_net_print(&r, stderr);
+		assert_true(compile_run(r.g, &o, r.inputs, what) > 0);
+		random_net_free(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16), cmocka_unit_test(random_float8),
-		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16) };
+		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16), cmocka_unit_test(random_unets) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,8 @@ struct group_emit {
 	struct emit *e;        /* the state of the step */
 	struct group *g;       /* the group */
 	struct node_emit *node;    /* the state of each node of the group */
+	int64_t made[GROUP_NODES]; /* rows that each node of the group has made */
+	int64_t copied[MAX_RINGS]; /* rings that come in parts: rows that are complete, and kept twice where they have to be */
 };
 
 /*
@@ -24,9 +26,11 @@ struct group_emit {
 static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
 	const struct ring *r = &m->g->ring[ring];
+	/* Of a part, the offset says which rows are meant and where in a row it begins. */
+	int64_t row = rows.lo * (v->step[1] / r->row_bytes) + v->off / r->row_bytes;
 
 	return (struct operand){
-		.addr = emit_area_addr(m->e->s, r->area) + rows.lo % r->rows * r->row_bytes,
+		.addr = emit_area_addr(m->e->s, r->area) + row % r->rows * r->row_bytes + v->off % r->row_bytes,
 		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = { 0, v->dim[2] },
 	};
 }
@@ -51,6 +55,21 @@ static struct operand group_operand(const struct group_emit *m, int ring, int st
 static int64_t pass_end(const struct group_emit *m, int ring, int64_t y, int64_t end)
 {
 	return ring < 0 ? end : min64(end, (y / m->g->ring[ring].rows + 1) * m->g->ring[ring].rows);
+}
+
+/*
+ * Returns the end of the output rows of node k, from oy on and at most `end`, that lie in the same pass through the ring of its
+ * result as row oy; `end` if the result is resident.
+ */
+static int64_t output_end(const struct group_emit *m, int k, int64_t oy, int64_t end)
+{
+	const struct group *g = m->g;
+
+	if (g->ry[k] < 0)
+		return end;
+	/* The ring has a multiple of g->times[k] rows, so the pass ends between two of the node's rows. */
+	int64_t to = pass_end(m, g->ry[k], ring_row(g, k, oy), INT64_MAX);
+	return min64(end, to / g->times[k]);
 }
 
 /*
@@ -89,6 +108,28 @@ static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *
 }
 
 /*
+ * Emit the copies of those rows of a ring that comes in parts that all its writers have made by now and that belong to its
+ * beginning (copy_wrapped_rows()). Returns what that returns.
+ */
+static int copy_complete_rows(struct group_emit *m, int ring)
+{
+	const struct ring *r = &m->g->ring[ring];
+	const struct view row = { .dim = { 1, r->height, r->row_bytes, 1 }, .step = { r->height * r->row_bytes, r->row_bytes, 1, 1 } };
+	int64_t all = r->height;
+	int err = 0;
+
+	for (int k = 0; k < m->g->n; k++)
+		if (m->g->ry[k] == ring && m->made[k] < m->node[k].nd->y.dim[1])
+			all = min64(all, ring_row(m->g, k, m->made[k]));
+	while (m->copied[ring] < all && !err) {
+		int64_t lo = m->copied[ring], end = pass_end(m, ring, lo, all);
+		err = copy_wrapped_rows(m, ring, &row, (struct span){ lo, end - lo });
+		m->copied[ring] = end;
+	}
+	return err;
+}
+
+/*
  * Emit the job of node k of the group for output rows [oy, +oh), which lie in one pass of each ring: its
  * commands, the store of the rows if they are needed in memory, and the copy of rows at the ring's
  * beginning behind the ring's end. The node becomes the one at hand (e->node). Returns 0, -ENOMEM, -E2BIG
@@ -112,8 +153,9 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 	bool store = ring < 0 ? m->e->s->storage[p->y_storage].ext_out : m->g->ring[ring].store;
 	if (!err && store)
 		err = emit_copy_box(m->e, true, &nd->y, &(struct box){ 0, j.y.rows, j.y.cols, 0, nd->y.dim[3] }, &j.y);
+	m->made[k] = oy + oh;
 	if (!err && ring >= 0)
-		err = copy_wrapped_rows(m, ring, &nd->y, rows);
+		err = m->g->ring[ring].parts ? copy_complete_rows(m, ring) : copy_wrapped_rows(m, ring, &nd->y, rows);
 	return err;
 }
 
@@ -127,7 +169,7 @@ static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 	struct group_emit *m = (struct group_emit *)w;
 
 	for (int64_t oy = from; oy < end; ) {
-		int64_t e = pass_end(m, m->g->ry[k], oy, pass_end(m, m->g->rr[k], oy, end));
+		int64_t e = output_end(m, k, oy, pass_end(m, m->g->rr[k], oy, end));
 		e = window_end(m, k, oy, e);
 		int err = group_job(m, k, oy, e - oy);
 		if (err)

@@ -481,6 +481,8 @@ static int match_rest(struct cc *cc, int i)
 		break;
 	case WEFT_OP_RESIZE:
 		return match_resize(cc, i);
+	case WEFT_OP_TILE:
+		return match_repeat(cc, i);
 	default:
 		break;
 	}

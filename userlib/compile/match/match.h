@@ -85,7 +85,8 @@ int match_function(struct cc *cc, int i, bool behind);
 int match_product(struct cc *cc, int i);
 int match_island(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
-int match_resize(struct cc *cc, int i);      /* without the alu */
+int match_resize(struct cc *cc, int i);      /* as copies */
+int match_repeat(struct cc *cc, int i);      /* likewise, of TILE and what stands behind it */
 int match_transpose_conv(struct cc *cc, int i);
 int match_conv3d(struct cc *cc, int i);
 int match_matmul(struct cc *cc, int i);

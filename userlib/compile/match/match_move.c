@@ -587,36 +587,56 @@ static int sample_both(const struct cc *cc, int i, struct sampling *py, struct s
 	return err ? err : sample(px, x->dim[2], y->dim[2], (struct resize_scale){ a->scale_x_n, a->scale_x_d, a->offset_x }, smooth);
 }
 
+/* What nodes that copy read and write: each element of x, by its rows and columns, becomes ny * nx of y. */
+struct spread {
+	int op, last;          /* the operator that names the nodes, and the one whose result they write */
+	int t;                 /* the tensor that they read, */
+	struct view x;         /* as n, y, x, c */
+	int64_t ny, nx;
+};
+
 /*
- * Add the elementwise nodes that resize by copying: the node with number k makes the k-th of the results that
- * share one neighbour, for all neighbours. Returns 1 or -ENOMEM.
+ * Add the elementwise nodes that write each element of s->x several times: the node with number k makes the k-th of the
+ * results that share one, for all elements. Returns 1 or -ENOMEM.
  */
-static int copies(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
+static int copies(struct cc *cc, const struct spread *s)
 {
-	for (int64_t k = 0; k < py->times * px->times; k++) {
-		struct node *nd = new_node(cc, NODE_ELT, i, i);
+	for (int64_t k = 0; k < s->ny * s->nx; k++) {
+		struct node *nd = new_node(cc, NODE_ELT, s->op, s->last);
 		if (!nd)
 			return -ENOMEM;
 		struct view *out[2] = { &nd->y, &nd->dbg };
-		set_input(cc, nd, cc->g->ops[i].in[0], 0, NULL);
-		nd->x.off += py->index[0] * nd->x.step[1] + px->index[0] * nd->x.step[2];
-		nd->x.dim[1] = py->out / py->times;
-		nd->x.dim[2] = px->out / px->times;
-		nd->x.step[1] *= py->step;
-		nd->x.step[2] *= px->step;
+		nd->x = s->x;
+		nd->x_t = s->t;
 		for (int v = 0; v < 2; v++) {
-			out[v]->off += k / px->times * out[v]->step[1] + k % px->times * out[v]->step[2];
+			out[v]->off += k / s->nx * out[v]->step[1] + k % s->nx * out[v]->step[2];
 			out[v]->dim[1] = nd->x.dim[1];
 			out[v]->dim[2] = nd->x.dim[2];
-			out[v]->step[1] *= py->times;
-			out[v]->step[2] *= px->times;
+			out[v]->step[1] *= s->ny;
+			out[v]->step[2] *= s->nx;
 		}
+		if (k + 1 < s->ny * s->nx)
+			nd->before = (int)(nd - cc->nodes) + 2;
 	}
 	return 1;
 }
 
 /*
- * Match RESIZE i of int8 or int16 where there is no alu: nearest neighbours, each repeated regularly and at
+ * Returns whether elementwise nodes should copy tensor x, int8 or int16, to a larger y. Where there is an alu, they should
+ * only if pixels are whole words, and y is so large that it passes through memory anyway: the nodes then run in stripes
+ * with what reads y, which a loop nest cannot.
+ */
+static bool copied_by_words(const struct cc *cc, int x, int y)
+{
+	const struct view *v = &cc->ten[x].v, *to = &cc->ten[y].v;
+
+	if (!npu_int(cc, type_of(cc, x)) || v->root < 0 || to->root < 0 || cc->g->tensors[v->root].t.data)
+		return false;
+	return !cc->has_alu || (!cc->o->no_fuse && to->dim[0] == 1 && to->dim[3] * view_elem(to) % cc->n == 0 && view_bytes(to) > cc->sp_bytes);
+}
+
+/*
+ * Match RESIZE i of int8 or int16 as copies (copied_by_words()): nearest neighbours, each repeated regularly and at
  * most MAX_COPIES times, of an operand that the device computes. Returns 1 if it was matched, 0 if not (no
  * reason is set), or -ENOMEM.
  */
@@ -626,14 +646,121 @@ int match_resize(struct cc *cc, int i)
 	struct sampling py = { 0 }, px = { 0 };
 	int err = 0;
 
-	if (cc->has_alu || o->attr.resize.mode == WEFT_RESIZE_BILINEAR || !npu_int(cc, type_of(cc, o->in[0])) ||
-	    cc->ten[o->in[0]].v.root < 0 || !near_npu(cc, o->in[0]))
+	if (o->attr.resize.mode == WEFT_RESIZE_BILINEAR || !copied_by_words(cc, o->in[0], o->out[0]) || !near_npu(cc, o->in[0]))
 		return 0;
 	err = sample_both(cc, i, &py, &px);
-	if (!err && py.times && px.times && py.times * px.times <= MAX_COPIES && py.step >= 0 && px.step >= 0)
-		err = copies(cc, i, &py, &px);
+	if (!err && py.times && px.times && py.times * px.times <= MAX_COPIES && py.step >= 0 && px.step >= 0) {
+		struct node from = { .kind = NODE_ELT };
+		set_input(cc, &from, o->in[0], 0, NULL);
+		struct spread s = { i, i, from.x_t, from.x, py.times, px.times };
+		s.x.off += py.index[0] * s.x.step[1] + px.index[0] * s.x.step[2];
+		s.x.dim[1] = py.out / py.times;
+		s.x.dim[2] = px.out / px.times;
+		s.x.step[1] *= py.step;
+		s.x.step[2] *= px.step;
+		err = copies(cc, &s);
+	}
 	sample_free(&py);
 	sample_free(&px);
+	return err;
+}
+
+/* A TILE that repeats one dimension of a single element: x is seen as [outer][1][inner], its result as [outer][times][inner]. */
+struct repeated { int64_t outer, times, inner; };
+
+/* Returns whether operator i is such a TILE, and if so sets *r. */
+static bool repeats(const struct cc *cc, int i, struct repeated *r)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = tensor(cc, o->in[0]);
+	int at = -1;
+
+	for (int d = 0; d < x->rank; d++) {
+		if (o->attr.tile.multiple[d] == 1)
+			continue;
+		if (at >= 0 || x->dim[d] != 1)
+			return false;
+		at = d;
+	}
+	if (at < 0)
+		return false;
+	*r = (struct repeated){ 1, o->attr.tile.multiple[at], 1 };
+	for (int d = 0; d < x->rank; d++)
+		*(d < at ? &r->outer : &r->inner) *= x->dim[d];
+	return true;
+}
+
+/* Returns the operator RESHAPE that alone reads the result of operator i and whose result is a view of it, or -1. */
+static int reshape_behind(const struct cc *cc, int i)
+{
+	int r = only_reader(cc, cc->g->ops[i].out[0], WEFT_OP_RESHAPE);
+
+	return r >= 0 && cc->ops[r].state == OP_ALIAS ? r : -1;
+}
+
+/* Returns whether another tensor than `a` and `b` lies in the storage of tensor a. */
+static bool others_lie_in(const struct cc *cc, int a, int b)
+{
+	for (int t = 0; t < cc->g->n_tensors; t++)
+		if (t != a && t != b && cc->ten[t].v.root == a)
+			return true;
+	return false;
+}
+
+/* The operators that repeat rows and columns, in their order; all but the last have one reader. */
+struct tiles { int tile, reshape, tile2, reshape2; };
+
+/*
+ * Returns whether these operators, TILE, RESHAPE, TILE and RESHAPE, repeat each row and each column of an image of one
+ * batch, as Keras' UpSampling2D does. Sets s->ny and nx and the view s->x of the image before them.
+ */
+static bool repeats_both(const struct cc *cc, const struct tiles *o, struct spread *s)
+{
+	struct repeated a, b;
+	int64_t y[4];
+
+	if (!repeats(cc, o->tile, &a) || !repeats(cc, o->tile2, &b))
+		return false;
+	view_dims(tensor(cc, cc->g->ops[o->reshape2].out[0]), y);
+	bool rows_first = b.inner == y[3];
+	s->ny = rows_first ? a.times : b.times;
+	s->nx = rows_first ? b.times : a.times;
+	if (y[0] != 1 || y[1] % s->ny || y[2] % s->nx)
+		return false;
+	int64_t h = y[1] / s->ny, w = y[2] / s->nx;
+	const struct view *x = &cc->ten[s->t].v;
+	if (!view_is_dense(x) || (rows_first ? a.outer != h || a.inner != w * y[3] || b.outer != y[1] * w
+	                                    : a.outer != h * w || a.inner != y[3] || b.outer != h || b.inner != y[2] * y[3]))
+		return false;
+	s->x = view_reshape(x, 1, h, w, y[3]);
+	return s->ny * s->nx <= MAX_COPIES;
+}
+
+/*
+ * Match TILE i, with the RESHAPE, TILE and RESHAPE behind it, as copies of an image whose rows and columns they repeat
+ * (copied_by_words()); the last RESHAPE's result then has a storage of its own. Returns 1 if they were matched, 0 if not
+ * (no reason is set), or -ENOMEM.
+ */
+int match_repeat(struct cc *cc, int i)
+{
+	struct tiles o = { .tile = i };
+	struct spread s = { .op = i, .t = cc->g->ops[i].in[0] };
+
+	if (is_dynamic(&cc->g->ops[i]) || (o.reshape = reshape_behind(cc, i)) < 0 ||
+	    (o.tile2 = only_reader(cc, cc->g->ops[o.reshape].out[0], WEFT_OP_TILE)) < 0 || (o.reshape2 = reshape_behind(cc, o.tile2)) < 0)
+		return 0;
+	int between = cc->g->ops[o.tile2].out[0], y = cc->g->ops[o.reshape2].out[0];
+	if (!copied_by_words(cc, s.t, y) || others_lie_in(cc, between, y) || !repeats_both(cc, &o, &s))
+		return 0;
+	int64_t dim[4];
+	view_dims(tensor(cc, y), dim);
+	cc->ten[y].v = view_dense(y, dim, view_elem(&s.x));
+	s.last = o.reshape2;
+	int err = copies(cc, &s);
+	if (err < 0)
+		return err;
+	claim(cc, o.reshape, &cc->nodes[cc->n_nodes - 1]);
+	claim(cc, o.tile2, &cc->nodes[cc->n_nodes - 1]);
 	return err;
 }
 

@@ -181,6 +181,19 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 	return times == 1;
 }
 
+/*
+ * Returns whether tensor t, which others read as well, had better stay dense than lie at `to`, among the channels of
+ * CONCAT's result: so it had if all of it passes through memory, where rows of few bytes take long. A copy runs in stripes
+ * with what reads the result.
+ */
+static bool better_dense(const struct cc *cc, int t, int result, const struct view *to)
+{
+	const struct cten *c = &cc->ten[t];
+
+	return c->n_uses > 1 && to->dim[0] == 1 && to->dim[3] < cc->ten[result].v.dim[3] && to->dim[3] * view_elem(to) % cc->n == 0 &&
+	       view_bytes(to) > cc->sp_bytes;
+}
+
 /* Add an elementwise node of operator i that copies tensor t to the view `to`. Returns 0 or -ENOMEM. */
 static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 {
@@ -195,7 +208,7 @@ static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 
 /*
  * Match CONCAT i, of rank at most 4 and a type that array and vector engine compute with: each operand for
- * which can_move() holds gets its place inside the result, so that it is written there at once; the others
+ * which can_move() holds, and better_dense() does not, gets its place inside the result, so that it is written there at once; the others
  * are copied by a node each. Without copies the operator becomes an alias. Without the alu, the device must
  * compute at least one operand. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
  */
@@ -220,7 +233,7 @@ int match_concat(struct cc *cc, int i)
 		view_dims(&cc->g->tensors[o->in[k]].t, to.dim);
 		to.off += at * to.step[axis];
 		at += to.dim[axis];
-		if (can_move(cc, o->in[k], i, &to))
+		if (!better_dense(cc, o->in[k], o->out[0], &to) && can_move(cc, o->in[k], i, &to))
 			move_root(cc, o->in[k], &to);
 		else
 			err = copy_in(cc, i, o->in[k], &to);

@@ -53,6 +53,8 @@ struct ring {
 	int64_t row_bytes;
 	int64_t height;        /* rows of the whole tensor */
 	int writer;            /* node of the group (0: its first) that writes it; -1: it is loaded */
+	bool parts;            /* several nodes write it, each a part of the columns, of the channels or of the rows */
+	int64_t times;         /* its rows are a multiple of so many, which one row of a writer lies apart from the next */
 	bool load, store;      /* its rows come from memory; they are stored there */
 	int area;              /* the area in which it lies */
 };
@@ -82,6 +84,7 @@ struct group {
 	                                                          * there is no r */
 	int ahead[GROUP_NODES];   /* stripes that each node runs before the last node */
 	bool read[GROUP_NODES];   /* a node of the group reads its result */
+	int64_t times[GROUP_NODES], phase[GROUP_NODES];   /* row y of each node's result is row y * times + phase of its ring */
 };
 
 /* What group_walk() calls, in the order of execution; a result other than 0 ends the walk and is returned. */
@@ -294,6 +297,12 @@ int step_find_groups(struct npu_step *s, const struct striping *how);
 /* Call w for every load and every stripe of every node, in the order of execution. Returns 0, or the first other result
  * of a call, which ends the walk. */
 int group_walk(struct npu_step *s, struct group *g, struct group_walker *w);
+
+/* Returns the row of node k's ring that is row y of its result. */
+static inline int64_t ring_row(const struct group *g, int k, int64_t y)
+{
+	return y * g->times[k] + g->phase[k];
+}
 
 /* The number of the group's stripes. */
 int64_t group_stripes(const struct npu_step *s, const struct group *g);

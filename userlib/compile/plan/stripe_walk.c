@@ -99,14 +99,14 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 }
 
 /*
- * Raise target[j], the rows that node j must have made, to `rows` or to the node's height for each node j in
- * the set.
+ * Raise target[j], the rows that node j must have made, to as many as make the first `rows` rows of what it writes, or to
+ * the node's height, for each node j in the set.
  */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {
 	for (; set; set &= set - 1) {
 		int j = __builtin_ctz(set);
-		target[j] = max64(target[j], min64(rows, c->height[j]));
+		target[j] = max64(target[j], min64(max64(0, ceil_div(rows - c->g->phase[j], c->g->times[j])), c->height[j]));
 	}
 }
 
@@ -235,7 +235,7 @@ static int walk_node(struct walk *w, int k, int64_t end)
 	if (end <= from)
 		return 0;
 	if (!w->w && w->c->g->ry[k] >= 0)
-		err = grow_ring(w, w->c->g->ry[k], end, from);
+		err = grow_ring(w, w->c->g->ry[k], ring_row(w->c->g, k, end - 1) + 1, ring_row(w->c->g, k, from));
 	if (w->w)
 		err = w->w->rows(w->w, k, from, end);
 	w->done[k] = end;

@@ -24,9 +24,39 @@ static bool whole_rows(const struct npu_step *s, const struct view *v, int stora
 }
 
 /*
- * Returns whether node i can be part of a stripe group. It must be no loop nest, have no third operand, not
- * be split along columns and make one image; and each operand must be resident or a whole storage of rows.
- * Its own views count, not those as one long row.
+ * Returns whether the view is a part of each row of a storage, or of each of several rows: one image, with rows at equal distances,
+ * that are no more than a row long? `whole` is the view of all of the storage.
+ */
+static bool part_of_rows(const struct view *v, const struct view *whole)
+{
+	int64_t row = whole->step[1], end = v->off % row + (v->dim[2] - 1) * v->step[2] + v->dim[3] * v->step[3];
+
+	return v->dim[0] == 1 && v->step[1] % row == 0 && v->dim[1] * (v->step[1] / row) == whole->dim[1] && end <= row &&
+	       v->off / row < v->step[1] / row;
+}
+
+/*
+ * Returns the view by which a node behind node i, up to node `last`, reads the whole storage that node i writes a part of by
+ * copying, or NULL if there is none or that part is not as part_of_rows() asks.
+ */
+static const struct view *reader_of_part(const struct npu_step *s, int i, int last)
+{
+	const struct plan *p = &s->plan[i];
+
+	if (step_node(s, i)->kind != NODE_ELT)
+		return NULL;
+	for (int k = i + 1; k <= last && k < s->n; k++) {
+		const struct view *x = &step_node(s, k)->own.x;
+		if (s->plan[k].x_storage == p->y_storage && whole_rows(s, x, p->y_storage))
+			return part_of_rows(&step_node(s, i)->own.y, x) ? x : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Returns whether node i can be part of a stripe group. It must be no loop nest, have no third operand, not be split along
+ * columns and make one image; and each operand must be resident or a whole storage of rows, or for a result that is
+ * copied a part of each row. Its own views count, not those as one long row.
  */
 static bool groupable(const struct npu_step *s, int i)
 {
@@ -37,7 +67,7 @@ static bool groupable(const struct npu_step *s, int i)
 		return false;
 	if (!s->storage[p->x_storage].resident && !whole_rows(s, &nd->own.x, p->x_storage))
 		return false;
-	if (!s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage))
+	if (!s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage) && !reader_of_part(s, i, i + GROUP_NODES))
 		return false;
 	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
 }
@@ -59,7 +89,7 @@ static int ring_of(struct npu_step *s, struct group *g, int storage, const struc
 	for (int i = 0; i < g->n_ring; i++)
 		if (g->ring[i].storage == storage)
 			return i;
-	g->ring[g->n_ring] = (struct ring){ .storage = storage, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .area = -1 };
+	g->ring[g->n_ring] = (struct ring){ .storage = storage, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .times = 1, .area = -1 };
 	return g->n_ring++;
 }
 
@@ -92,6 +122,28 @@ static bool residents_fit(const struct npu_step *s, const struct group *g)
 }
 
 /*
+ * Let node k of the group write its ring, g->ry[k]: alone, or a part of it (`part`), as others may. Sets its rows' places
+ * in the ring. Returns false if that does not work out: another node writes it whole, the node would read what it writes,
+ * or its rows are of another size.
+ */
+static bool add_writer(struct group *g, int k, const struct view *y, bool part)
+{
+	struct ring *r = &g->ring[g->ry[k]];
+
+	if ((r->writer >= 0 && !(part && r->parts)) || g->ry[k] == g->rx[k] || g->ry[k] == g->rr[k] || (!part && r->row_bytes != y->step[1]))
+		return false;
+	r->parts = part;
+	r->writer = k;
+	if (part) {
+		g->times[k] = y->step[1] / r->row_bytes;
+		g->phase[k] = y->off / r->row_bytes;
+		/* Of two distances one is a multiple of the other, or the ring holds a multiple of both. */
+		r->times = r->times % g->times[k] ? r->times * g->times[k] : r->times;
+	}
+	return true;
+}
+
+/*
  * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for
  * each ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched
  * outside of the group). Returns false if the group does not work: nodes see rows of different size or
@@ -106,17 +158,19 @@ static bool list_rings(struct npu_step *s, struct group *g)
 		struct plan *p = &s->plan[g->first + k];
 		g->rx[k] = ring_of(s, g, p->x_storage, &nd->own.x);
 		g->rr[k] = nd->add ? ring_of(s, g, p->r_storage, &nd->own.r) : -1;
-		g->ry[k] = ring_of(s, g, p->y_storage, &nd->own.y);
+		const struct view *whole = s->storage[p->y_storage].resident || whole_rows(s, &nd->own.y, p->y_storage) ?
+		                           NULL : reader_of_part(s, g->first + k, g->first + g->n - 1);
+		if (!whole && !s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage))
+			return false;
+		g->ry[k] = ring_of(s, g, p->y_storage, whole ? whole : &nd->own.y);
+		g->times[k] = 1;
+		g->phase[k] = 0;
 		if (g->rx[k] >= 0 && (g->ring[g->rx[k]].row_bytes != nd->own.x.step[1] || g->ring[g->rx[k]].height != nd->own.x.dim[1]))
 			return false;
 		if (g->rr[k] >= 0 && (g->ring[g->rr[k]].row_bytes != nd->own.r.step[1] || g->ring[g->rr[k]].height != nd->own.r.dim[1]))
 			return false;
-		if (g->ry[k] < 0)
-			continue;
-		struct ring *y = &g->ring[g->ry[k]];
-		if (y->writer >= 0 || g->ry[k] == g->rx[k] || g->ry[k] == g->rr[k] || y->row_bytes != nd->own.y.step[1])
+		if (g->ry[k] >= 0 && !add_writer(g, k, &nd->own.y, whole))
 			return false;
-		y->writer = k;
 	}
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
@@ -125,7 +179,7 @@ static bool list_rings(struct npu_step *s, struct group *g)
 		r->load = r->writer < 0;
 		r->store = r->writer >= 0 && (t->ext_out || !inside);
 		/* Half written before, or read before it is written: memory is the better place. */
-		if (r->writer >= 0 && (t->ext_in || t->first < g->first))
+		if (r->writer >= 0 && (t->ext_in || t->first < g->first || (r->parts && r->store)))
 			return false;
 	}
 	return true;
@@ -163,7 +217,7 @@ static void set_over(const struct npu_step *s, struct group *g)
 		r->wrap_rows = 0;
 		/* Rows that are written together stay together. */
 		if (r->writer >= 0)
-			r->rows = round_up(r->rows, group_grain(s, g, group_node(s, g, r->writer)));
+			r->rows = round_up(r->rows, r->parts ? r->times : group_grain(s, g, group_node(s, g, r->writer)));
 		for (int k = 0; k < g->n; k++)
 			if (g->rx[k] == i)
 				r->wrap_rows = max64(r->wrap_rows, (int64_t)(group_node(s, g, k)->win.kh - 1) * group_node(s, g, k)->win.dy);
@@ -250,8 +304,9 @@ static void mark_read(struct group *g)
 	for (int k = 0; k < g->n; k++)
 		for (int o = 0; o < 2; o++) {
 			int r = o ? g->rr[k] : g->rx[k];
-			if (r >= 0 && g->ring[r].writer >= 0)
-				g->read[g->ring[r].writer] = true;
+			for (int j = 0; j < g->n; j++)
+				if (r >= 0 && g->ry[j] == r)
+					g->read[j] = true;
 		}
 }
 

@@ -88,6 +88,25 @@ static const char *string(const cJSON *o, const char *key)
 	return v->valuestring;
 }
 
+/* The lines that say where the run's cycles went sum up to them. */
+static void check_losses(const char *text, uint64_t cycles)
+{
+	const char *at = strstr(text, "where ");
+	unsigned long long all, sum = 0;
+
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "where %llu cycles went", &all), 1);
+	assert_int_equal(all, cycles);
+	for (int i = 0; i < 4; i++) {
+		unsigned long long n;
+		at = strchr(at, '\n') + 1;
+		assert_int_equal(sscanf(at, "%llu", &n), 1);
+		assert_true(n <= all);
+		sum += n;
+	}
+	assert_int_equal(sum, all);
+}
+
 /* What the format asks of each event, and that slices of a thread come in order and apart. */
 static void check_rules(const cJSON *j)
 {
@@ -275,6 +294,7 @@ static void by_cycle(const char *model, uint64_t grain, enum weft_memory memory)
 	assert_int_equal(count_commands(j), c->cmds);
 	check_operators(j, r->cycles);
 	assert_true(strstr(text, "at least") && strstr(text, "CONV_2D"));
+	check_losses(text, r->cycles);
 	cJSON_Delete(j);
 	weft_report_free(r);
 	free(text);

@@ -90,9 +90,36 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 }
 
 /*
+ * Prints where the run's p->cycles went, which is not 0, by what the array did, in lines of cycles that sum up to them:
+ * slots in which it took a word (and how many would do for the products of all operators, if every one of
+ * them were used); waits for the vector engine and, within a convolution, for operands and the post unit;
+ * the bus, which is waits for loads, stores and memory; and overhead, which is all the rest: words on their
+ * way through the array, and cycles without a command.
+ */
+static void print_losses(FILE *f, const struct weft_profile *p, const struct weft_report *r)
+{
+	const uint64_t *n = p->track[WEFT_TRACK_CV].total;
+	uint64_t slots = n[WEFT_DOES_BUSY], left = p->cycles, products = 0;
+	uint64_t bus = n[WEFT_DOES_WAIT_MEMORY] + n[WEFT_PROF_WAIT_UNIT + WEFT_UNIT_LD] + n[WEFT_PROF_WAIT_UNIT + WEFT_UNIT_ST];
+	uint64_t waits = n[WEFT_PROF_WAIT_UNIT + WEFT_UNIT_VE] + n[WEFT_DOES_WAIT_SP] + n[WEFT_DOES_WAIT_POST] + n[WEFT_DOES_WAIT_ACT] +
+	                 n[WEFT_DOES_WAIT_WGT];
+
+	for (int e = 0; e < r->n_ops; e++)
+		products += r->ops[e].unit == WEFT_RUN_NPU ? r->ops[e].macs - r->ops[e].macs_folded : 0;
+	products /= (uint64_t)p->s->cfg->n * (uint64_t)p->s->cfg->n;
+	left -= slots + waits + bus;
+	fprintf(f, "where %llu cycles went, by the array:\n", (unsigned long long)p->cycles);
+	fprintf(f, "%15llu %5.1f%%  slots; products would fill %llu\n", (unsigned long long)slots, 100.0 * (double)slots / (double)p->cycles,
+	        (unsigned long long)products);
+	fprintf(f, "%15llu %5.1f%%  waits for the vector engine, operands and the post unit\n", (unsigned long long)waits, 100.0 * (double)waits / (double)p->cycles);
+	fprintf(f, "%15llu %5.1f%%  bus: waits for loads and stores\n", (unsigned long long)bus, 100.0 * (double)bus / (double)p->cycles);
+	fprintf(f, "%15llu %5.1f%%  overhead: fills, drains, no command\n", (unsigned long long)left, 100.0 * (double)left / (double)p->cycles);
+}
+
+/*
  * Returns the profile as a table: a line for each operator with cycles or work (cycles, the least that it
  * could take and by which unit, and why that unit was not busy), one for the streams' ends if they took
- * cycles, then, if the run took any, one for each measured unit. From malloc; the caller frees it. NULL: out
+ * cycles, then, if the run took any, one for each measured unit, and where the cycles went (print_losses()). From malloc; the caller frees it. NULL: out
  * of memory.
  */
 char *weft_profile_text(const struct weft_profile *p)
@@ -122,6 +149,8 @@ char *weft_profile_text(const struct weft_profile *p)
 	for (int t = 0; f && t < WEFT_N_TRACKS && p->cycles; t++)
 		if (p->track[t].measured)
 			print_unit(f, p, t);
+	if (f && p->cycles && p->track[WEFT_TRACK_CV].measured)
+		print_losses(f, p, r);
 	if (f)
 		fclose(f);
 	weft_report_free(r);

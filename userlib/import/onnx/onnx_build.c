@@ -580,7 +580,8 @@ static int narrow_64(struct ox *l, int x)
 		return ox_fail(l, -ENOTSUP, "arithmetic on %s", weft_dtype_name(t->dtype));
 	for (int64_t i = 0, n = weft_tensor_elements(t); i < n; i++) {
 		int64_t v = t->dtype == WEFT_UINT32 ? ((uint32_t *)t->data)[i] : ((int64_t *)t->data)[i];
-		if (v < INT32_MIN || v > INT32_MAX)
+		/* uint64 from 2^63 on is negative here. */
+		if (v < (t->dtype == WEFT_UINT64 ? 0 : INT32_MIN) || v > INT32_MAX)
 			return ox_fail(l, -ENOTSUP, "a constant of %s outside int32", weft_dtype_name(t->dtype));
 	}
 	return ox_cast(l, x, WEFT_INT32);

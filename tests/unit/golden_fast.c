@@ -193,6 +193,54 @@ static bool one_tiled(uint64_t *r)
 	return same;
 }
 
+/* One output channel an input channel, with the largest products; zero points of both; every kernel. */
+static bool one_plain_depthwise(uint64_t *r)
+{
+	const int64_t ch = upto(r, 100), kh = upto(r, 4), kw = upto(r, 4), n = upto(r, 2), oh = upto(r, 6), ow = upto(r, 6);
+	weft_attr a = { .conv = { .stride = { upto(r, 2), upto(r, 2) }, .dilation = { upto(r, 2), upto(r, 2) },
+		.pad = { upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1 }, .acc = WEFT_INT32,
+		.x_zp = test_random(r) & 1 ? -128 + 255 * (int)(test_random(r) & 1) : (int8_t)test_random(r),
+		.w_zp = test_random(r) & 1 ? 0 : (int8_t)test_random(r) } };
+	const int64_t ih = (oh - 1) * a.conv.stride[0] + (kh - 1) * a.conv.dilation[0] + 1 - a.conv.pad[0] - a.conv.pad[1];
+	const int64_t iw = (ow - 1) * a.conv.stride[1] + (kw - 1) * a.conv.dilation[1] + 1 - a.conv.pad[2] - a.conv.pad[3];
+
+	weft_depthwise_pixel *pixel;
+	bool same;
+
+	if (ih < 1 || iw < 1)
+		return true;
+	weft_tensor *x = extreme(TENSOR(WEFT_INT8, n, ih, iw, ch), r), *w = extreme(TENSOR(WEFT_INT8, kh, kw, ch, 1), r);
+	weft_tensor *b = tensor_random(TENSOR(WEFT_INT32, test_random(r) % 4 == 0 ? 1 : ch), r), *y = TENSOR(WEFT_INT32, n, oh, ow, ch);
+	golden_fast = false;
+	same = golden(WEFT_OP_DEPTHWISE_CONV2D, &a, y, x, w, b) == 0;
+	for (int i = 0; same && (pixel = weft_depthwise_at(i)); i++) {
+		weft_tensor *z = TENSOR(WEFT_INT32, n, oh, ow, ch);
+		const weft_tensor *in[] = { x, w, b };
+		const struct weft_call c = { .op = WEFT_OP_DEPTHWISE_CONV2D, .attr = &a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
+
+		same = weft_depthwise_int8(&c, pixel) == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
+		tensor_free(z);
+	}
+	tensor_free(x);
+	tensor_free(w);
+	tensor_free(b);
+	tensor_free(y);
+	return same;
+}
+
+static bool one_matmul(uint64_t *r)
+{
+	const int64_t n = upto(r, 3), h = upto(r, 20), k = upto(r, 100), w = upto(r, 80);
+	const bool wide = test_random(r) % 8 == 0;
+	const weft_dtype t = wide ? WEFT_INT16 : WEFT_INT8;
+	weft_attr a = { .matmul = { .a_zp = wide ? 0 : (int8_t)test_random(r), .b_zp = wide || test_random(r) & 1 ? 0 : (int8_t)test_random(r) } };
+
+	return both(WEFT_OP_MATMUL, &a, TENSOR(wide ? WEFT_INT48 : WEFT_INT32, n, h, w), extreme(TENSOR(t, n, h, k), r),
+	            extreme(TENSOR(t, n, k, w), r), NULL);
+}
+
+static void plain_depthwise(void **state) { (void)state; many(one_plain_depthwise); }
+static void matmul(void **state) { (void)state; many(one_matmul); }
 static void tiles(void **state) { (void)state; many(one_tiled); }
 
 /* More taps than an int32 sum holds: the twin must leave that to the plain loops. */
@@ -224,6 +272,8 @@ int main(void)
 		cmocka_unit_test(depthwise_conv2d),
 		cmocka_unit_test(depthwise_many_taps),
 		cmocka_unit_test(tiles),
+		cmocka_unit_test(plain_depthwise),
+		cmocka_unit_test(matmul),
 		cmocka_unit_test(rescale),
 		cmocka_unit_test(elementwise),
 		cmocka_unit_test(clamp),

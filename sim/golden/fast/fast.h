@@ -32,8 +32,8 @@
 #endif
 
 int weft_fast_conv2d(const struct weft_call *c);
-int weft_fast_matmul(const struct weft_call *c);
 int weft_fast_depthwise_conv2d(const struct weft_call *c);
+int weft_fast_matmul(const struct weft_call *c);            /* int8 only */
 int weft_fast_rescale(const struct weft_call *c);
 int weft_fast_elementwise(const struct weft_call *c);
 int weft_fast_clamp(const struct weft_call *c);
@@ -41,6 +41,18 @@ int weft_fast_clamp(const struct weft_call *c);
 /* CONV2D of int8 (or int4) to int32 with that tiling (tiles.h). */
 struct weft_tiling;
 int weft_tiles_conv2d(const struct weft_call *c, const struct weft_tiling *tiling);
+
+/*
+ * The sums of a pixel's first channels, of ch, as many as fill registers whole; returns how many.
+ * taps: where the n_taps inputs of channel 0 lie; w: [n_taps][ch]; start: what sums begin with.
+ */
+typedef int64_t weft_depthwise_pixel(const int8_t *const *taps, int64_t n_taps, const uint32_t *w, const uint32_t *start, int64_t ch, uint32_t *y);
+
+/* The i-th that this processor has, the fastest first; NULL behind the last. */
+weft_depthwise_pixel *weft_depthwise_at(int i);
+
+/* DEPTHWISE_CONV2D of int8 (weights also int4) to int32, one output channel for each input channel. */
+int weft_depthwise_int8(const struct weft_call *c, weft_depthwise_pixel *pixel);
 
 /*
  * How many products of one sum surely fit int32: |x - x_zp| <= 255 (int16:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DEPTHWISE_CONV2D, a tap at a time over all channels. Plain: ../depthwise_conv2d.c
+ * DEPTHWISE_CONV2D, a tap at a time over all channels, where depthwise_int8.c does not fit: int16, or
+ * several output channels for an input channel. Plain: ../depthwise_conv2d.c
  *
  * The image is widened to int16 with each channel repeated M times, so that
  * x[c*M + m] meets w[c*M + m] in one straight loop. The taps of one window fit
@@ -75,6 +76,8 @@ int weft_fast_depthwise_conv2d(const struct weft_call *c)
 	int32_t *acc;
 	int err = -ENOMEM;
 
+	if (x->dtype == WEFT_INT8 && c->y[0]->dtype == WEFT_INT32 && w->dim[3] == 1)
+		return weft_depthwise_int8(c, weft_depthwise_at(0));
 	if (w->dim[0] * w->dim[1] > weft_fast_chunk(x->dtype))
 		return -ENOTSUP;
 	wide_w = weft_fast_widen(w, c->attr->conv.w_zp, 0, weft_tensor_elements(w), 1);

@@ -83,8 +83,9 @@ static int plain(struct tfl_lower *l, weft_opcode op, int activation)
 }
 
 /*
- * Sets shift[k] to log2(result's scale / scale of operand k). Returns false, with shift unchanged,
- * if the result is not int16 or one of the three scales is no power of two.
+ * Sets shift[k] to log2(result's scale / scale of operand k). Returns false, with shift unchanged, if the
+ * result is not int16 or one of the three scales is not within weft_near_power_of_two() of a power of two;
+ * scales that are count as that power.
  */
 static bool power_of_two_shifts(const struct pair *p, int shift[2])
 {

@@ -35,7 +35,10 @@ static inline int32_t weft_shift_left(int32_t x, int n)
 /* real = multiplier * 2^(shift - 31) with a multiplier of 31 bits; real above 0. */
 void weft_quantize_multiplier(double real, int32_t *multiplier, int *shift);
 
-/* Whether TensorFlow Lite takes scale, above 0, for 2^log2: within a thousandth of the exponent. */
+/*
+ * Sets *log2 to the whole number nearest to the logarithm of scale, which is above 0. Returns whether TensorFlow Lite takes
+ * scale for that power: they differ by less than a thousandth in the exponent.
+ */
 bool weft_near_power_of_two(float scale, int *log2);
 
 #endif

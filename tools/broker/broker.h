@@ -214,9 +214,9 @@ uint64_t jobs_next_ns(const struct worker *w);
 
 /* ---- admin.c ---- */
 
-/** May it have the card itself? */
+/** Returns whether it may have the card itself. */
 bool admin_may(const struct client *c);
-/** Has it? */
+/** Returns whether it has it. */
 bool admin_has(const struct client *c);
 /** Give it the card. @return false: its frame waits until that can be, or the card is lost */
 bool admin_take(struct client *c);

@@ -154,7 +154,7 @@ static void leave(struct client *c)
 	worker_wake(c->w);
 }
 
-/* Whether its card is plugged in, as far as it is concerned. */
+/* Plugs the client's USB device in if its card is here, and pulls it out if it is not. */
 static void plug(struct client *c)
 {
 	pthread_mutex_lock(&c->b->lock);

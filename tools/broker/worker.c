@@ -251,7 +251,10 @@ static bool may_look(struct worker *w)
 	return may;
 }
 
-/* Who is it? @return 0 and its name for weft_dev_open() */
+/*
+ * Find out which card it is: sets w->hello, w->which (its name for weft_dev_open()) and w->cfg.
+ * @return 0; -EPROTO, with a line in msg: a configuration that is not known (w->cfg is NULL); or as weft_admin_open()
+ */
 static int ask_who(struct worker *w, char *msg)
 {
 	weft_admin *a = NULL;

@@ -19,7 +19,7 @@ struct redir_limits {
 	size_t bytes;              /* of their data together; also of answers that it has not taken, before nobody
 	                            * listens to it any more */
 	bool quiet;                /* say nothing about its mistakes */
-	/* May be NULL. Is this request on endpoint 0 refused, of which setup is the 8 bytes? */
+	/* Returns whether a request on endpoint 0 is refused, of which setup is the 8 bytes. May be NULL: none is. */
 	bool (*refuse)(void *user, const uint8_t *setup);
 	void *user;
 };
@@ -38,7 +38,7 @@ void redir_conn_free(struct redir_conn *r);
 bool redir_conn_read(struct redir_conn *r);
 bool redir_conn_write(struct redir_conn *r);
 
-/** Has the host said who it is? */
+/** Returns whether the host has said who it is. */
 bool redir_conn_greeted(const struct redir_conn *r);
 
 /** What of POLLIN and POLLOUT it waits for. */

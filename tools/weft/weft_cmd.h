@@ -90,7 +90,7 @@ int take_load(struct load_args *a, int option, const char *v);
  * (.onnx). Other arguments are left alone. 0, or a status with a message.
  */
 int take_given(struct load_args *a, const char *arg);
-/** Whether NAME of "NAME=FILE" was given so. */
+/** Returns whether NAME of "NAME=FILE" was given so. */
 bool was_given(const struct load_args *a, const char *arg);
 /** a may be NULL. 0, or a status with a message. */
 int load_net(const char *model, const struct load_args *a, weft_net **net);

@@ -84,7 +84,8 @@ static void find_behind(struct schedule *d)
 }
 
 /*
- * Can command i be given its time: have all that it waits for theirs? If so, *t is the cycle in which they have retired.
+ * Returns whether command i can be given its time, which is when all that it waits for have theirs; *t then is the cycle in
+ * which they have retired.
  */
 static bool known(const struct schedule *d, uint32_t i, uint64_t *t)
 {

@@ -25,7 +25,7 @@ static bool whole_rows(const struct npu_step *s, const struct view *v, int stora
 
 /*
  * Returns whether the view is a part of each row of a storage, or of each of several rows: one image, with rows at equal distances,
- * that are no more than a row long? `whole` is the view of all of the storage.
+ * that are no more than a row long. `whole` is the view of all of the storage.
  */
 static bool part_of_rows(const struct view *v, const struct view *whole)
 {

@@ -23,13 +23,13 @@
 
 #include "tests/support/file.h"
 #include "tests/support/level.h"
+#include "tests/support/page.h"
 #include "tests/support/recorded.h"
 #include "userlib/compile/program.h"
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/tflite/tflite.h"
 #include "userlib/import/tosa/tosa.h"
 
-#define PAGE      "docs/COVERAGE.md"
 #define MAX_CASES 20000
 #define MAX_ROWS  2000
 #define TRIED     12
@@ -165,23 +165,6 @@ static int by_row(const void *a, const void *b)
 	return by_name(((const struct row *)a)->first, ((const struct row *)b)->first);
 }
 
-struct text { char *p; size_t n, cap; };
-
-static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *t, const char *format, ...)
-{
-	va_list ap;
-
-	if (t->cap - t->n < 1024) {
-		t->cap = 2 * t->cap + 4096;
-		t->p = realloc(t->p, t->cap);
-		assert_non_null(t->p);
-	}
-	va_start(ap, format);
-	t->n += (size_t)vsnprintf(t->p + t->n, t->cap - t->n, format, ap);
-	va_end(ap);
-}
-
 static struct text make_section(void)
 {
 	struct text t = { 0 };
@@ -208,47 +191,13 @@ static struct text make_section(void)
 	return t;
 }
 
-/* The page with this section's text between its marks, or NULL where the page has it already. */
-static char *replaced(const char *page, const char *section, const struct text *t)
-{
-	char begin[64], end[64];
-
-	snprintf(begin, sizeof begin, "<!-- %s: begin -->\n", section);
-	snprintf(end, sizeof end, "<!-- %s: end -->", section);
-	const char *from = strstr(page, begin), *to = from ? strstr(from, end) : NULL;
-	if (!to)
-		fail_msg(PAGE ": no section \"%s\"", section);
-	from += strlen(begin);
-	if ((size_t)(to - from) == t->n && !memcmp(from, t->p, t->n))
-		return NULL;
-	size_t head = (size_t)(from - page), tail = strlen(to);
-	char *out = malloc(head + t->n + tail + 1);
-	assert_non_null(out);
-	memcpy(out, page, head);
-	memcpy(out + head, t->p, t->n);
-	memcpy(out + head + t->n, to, tail + 1);
-	return out;
-}
-
 static void judge(const char *section)
 {
 	struct text t = make_section();
-	char *page = test_file(PAGE, NULL);
 
-	assert_non_null(page);
-	char *fresh = replaced(page, section, &t);
-	if (fresh && !strcmp(test_env("WEFT_WRITE", ""), "1")) {
-		FILE *f = fopen(PAGE, "w");
-		assert_non_null(f);
-		assert_int_equal(fputs(fresh, f) < 0, 0);
-		assert_int_equal(fclose(f), 0);
-	} else if (fresh) {
-		fail_msg(PAGE ", section %s, is not what the recorded cases give: WEFT_WRITE=1 build/tests/conformance/coverage writes it", section);
-	}
+	judge_section(section, &t, "conformance/coverage");
 	printf("%s: %d cases, %d rows\n", section, n_cases, n_rows);
 	fflush(stdout);
-	free(fresh);
-	free(page);
 	free(t.p);
 }
 

@@ -383,6 +383,56 @@ def micro_svdf(kind):
     return n.file("SVDF", [x, w, t, b, state], {0: ("i", rank), 1: ("b", 1)})
 
 
+@net("L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION_0", "ATAN2")
+def float_operator(kind):
+    """Operators on float32 whose last bits are not the runtime's."""
+    import record_ops as ops
+    n, dims, field = ops.Net(), [1, 5, 6, 4], {}
+    x = [n.input(ops.F32, dims) for _ in range(2 if kind == "ATAN2" else 1)]
+    if kind == "L2_POOL_2D":
+        field = {0: ("b", 1), 1: ("i", 2), 2: ("i", 1), 3: ("i", 2), 4: ("i", 3)}
+    elif kind != "ATAN2":
+        field = {0: ("i", 0 if kind.endswith("_0") else 1), 1: ("f", 0.75), 2: ("f", 0.5), 3: ("f", 0.6)}
+    n.output(ops.F32, [1, 3, 3, 4] if kind == "L2_POOL_2D" else dims)
+    ops.OPS[kind] = {"L2_POOL_2D": (12, 1, 5), "ATAN2": (156, 1, 0)}.get(kind, (13, 1, 13))
+    return n.file(kind, x, field)
+
+
+@net("f32", "int8", "uint8")
+def composite(kind):
+    """STABLEHLO_COMPOSITE twice, of x * w + x, whose weights are constants of the decomposition and of the caller."""
+    import numpy as np
+    import record_ops as ops
+    from flatbuffer import Table, Tables, flatbuffer, scalars, string
+    from flatbuffers import flexbuffers
+    t = {"f32": ops.F32, "int8": ops.I8, "uint8": ops.U8}[kind]
+    zero, rng, dims = 100 if kind == "uint8" else -5, np.random.default_rng(12), [1, 4, 6]
+
+    def q(scale):
+        return None if kind == "f32" else (scale, zero)
+
+    values = rng.uniform(-2, 2, dims) if kind == "f32" else rng.integers(0, 127, dims)
+    main, inner = ops.Net(), ops.Net()
+    x = main.input(t, dims, q(0.1))
+    w = main.add(t, dims, q(0.02), values)
+    outs = [main.add(t, dims, q(0.2)), main.output(t, dims, q(0.2))]
+    a, b = inner.add(t, dims, q(0.1)), inner.add(t, dims, q(0.02))
+    product, total = inner.add(t, dims, q(0.15)), inner.add(t, dims, q(0.2))
+
+    def op(code, operands, results, kind=0, options=None):
+        return Table({0: ("I", code), 1: scalars("i", operands), 2: scalars("i", results), 3: ("B", kind) if kind else None, 4: options})
+
+    def composite_op(operands, results):
+        return Table({0: ("I", 2), 1: scalars("i", operands), 2: scalars("i", results), 11: ("B", 21),
+                      12: Table({0: string("weft.scaled"), 1: ("i", 1), 2: scalars("B", flexbuffers.Dumps({})), 4: ("i", 1)})})
+
+    inside = [op(0, [a, b], [product], 21, Table({})), op(1, [product, a], [total], 11, Table({}))]
+    graphs = [Table({0: Tables(n.tensors), 1: scalars("i", i), 2: scalars("i", o), 3: Tables(p)}) for n, i, o, p in (
+        (main, [x], [outs[1]], [composite_op([x, w], outs[:1]), composite_op([outs[0], w], outs[1:])]), (inner, [a, b], [total], inside))]
+    codes = [Table({0: ("b", min(c, 127)), 2: ("i", v), 3: ("i", c)}) for c, v in ((18, 2), (0, 2), (206, 1))]
+    return flatbuffer(Table({0: ("I", 3), 1: Tables(codes), 2: Tables(graphs), 4: Tables(main.buffers)}), b"TFL3")
+
+
 # ---- a decoder with a cache of keys and values, by decoder.py ----
 
 def decoder(kind, tokens):

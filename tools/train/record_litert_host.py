@@ -17,6 +17,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import record_ops as ops
 from record_ops import BOOL, F32, I8, I16, I32, I64, Net, draw, quant, rng, shape
 
@@ -26,9 +27,15 @@ ops.OPS.update({
     "REDUCE_PROD": (81, 1, 27), "REVERSE_SEQUENCE": (112, 1, 87), "EMBEDDING_LOOKUP": (7, 1, 0), "TOPK_V2": (48, 2, 34),
     "ONE_HOT": (85, 1, 61), "FILL": (94, 1, 68), "ZEROS_LIKE": (93, 1, 67), "SCATTER_ND": (122, 1, 97),
     "SPARSE_TO_DENSE": (68, 1, 50), "MATRIX_DIAG": (113, 1, 88), "MATRIX_SET_DIAG": (115, 1, 90), "BUCKETIZE": (147, 1, 115),
+    "SEGMENT_SUM": (125, 1, 100), "UNSORTED_SEGMENT_PROD": (153, 1, 118), "UNSORTED_SEGMENT_MAX": (154, 1, 119),
+    "UNSORTED_SEGMENT_MIN": (157, 1, 120), "UNSORTED_SEGMENT_SUM": (155, 1, 121), "DILATE": (203, 1, 0), "FLOOR": (8, 1, 0), "CEIL": (104, 1, 0), "SQUARE": (92, 1, 66), "ROUND": (116, 1, 0),
+    "SQUEEZE": (43, 1, 30), "ELU": (111, 1, 0), "RELU_0_TO_1": (152, 1, 0), "SIN": (66, 1, 0), "COS": (108, 1, 86),
+    "STABLEHLO_ADD": (163, 1, 0), "STABLEHLO_MULTIPLY": (165, 1, 0),
+    "STABLEHLO_MAXIMUM": (166, 1, 0), "STABLEHLO_MINIMUM": (181, 1, 0), "FAKE_QUANT": (80, 2, 58),
     "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15),
 })
 ROUNDS = 12
+OPTIMISED = ops.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
 
 
 def plain(op, t, n_in=1, options=None):
@@ -177,6 +184,72 @@ def bilinear():
     ops.record("RESIZE_BILINEAR", net, operands, {2: ("b", align), 3: ("b", half)})
 
 
+def unsorted_segment(op, t):
+    """Rows to segments by indices of which some may be below 0, which belong to none."""
+    net, dims, n = Net(), shape(1, 5, rank=draw(1, 4)), draw(1, 5)
+    rank = draw(1, len(dims))
+    ids = rng.integers(-1, n, dims[:rank])
+    operands = [net.input(t, dims, modulus=5 if t == I32 else 0), net.add(I32, dims[:rank], data=ids), net.ints(n, [])]
+    if draw(0, 1):
+        operands[1] = net.input(I32, dims[:rank], modulus=n)
+    net.output(t, [n] + dims[rank:])
+    ops.record(op, net, operands)
+
+
+def segment_sum(t):
+    net, dims = Net(), shape(1, 6, rank=draw(1, 3))
+    ids = np.cumsum(np.concatenate([[0], rng.integers(0, 2, dims[0] - 1)]))
+    operands = [net.input(t, dims), net.ints(ids)]
+    net.output(t, [int(ids[-1]) + 1] + dims[1:])
+    # The resolver of the reference kernels does not have it.
+    ops.record("SEGMENT_SUM", net, operands, resolver=OPTIMISED)
+
+
+def dilate(t):
+    net, dims = Net(), shape(1, 5, rank=draw(1, 4))
+    by = [draw(1, 3) for _ in dims]
+    operands = [net.input(t, dims), net.ints(by), net.add(t, [], data=[draw(-5, 5)])]
+    net.output(t, [(d - 1) * b + 1 for d, b in zip(dims, by)])
+    ops.record("DILATE", net, operands)
+
+
+def fake_quant():
+    net, dims = Net(), shape()
+    low = float(np.float32(rng.uniform(-20, 1)))
+    operands = [net.input(F32, dims)]
+    net.output(F32, dims)
+    ops.record("FAKE_QUANT", net, operands, {0: ("f", low), 1: ("f", float(np.float32(rng.uniform(max(low, 0) + 1, 30)))), 2: ("i", draw(2, 16))})
+
+
+def squeeze(t):
+    net, dims = Net(), shape(1, 3)
+    dims[draw(0, len(dims) - 1)] = 1
+    ones = [i for i, d in enumerate(dims) if d == 1]
+    operands = [net.input(t, dims)]
+    net.output(t, [d for i, d in enumerate(dims) if i not in ones])
+    ops.record("SQUEEZE", net, operands, {0: ops.scalars("i", ones)}, resolver=OPTIMISED)
+
+
+def later_ones():
+    squeeze(F32)
+    squeeze(I32)
+    for op in ("FLOOR", "CEIL", "SQUARE", "ROUND", "ELU", "RELU_0_TO_1", "SIN", "COS"):
+        net, dims = Net(), shape()
+        operands = [net.input(F32, dims)]
+        net.output(F32, dims)
+        ops.record(op, net, operands, resolver=OPTIMISED)
+    for t in (F32, I32):
+        for op in ("ADD", "MULTIPLY", "MAXIMUM", "MINIMUM"):
+            plain("STABLEHLO_" + op, t, 2)
+    for t in (F32, I32):
+        segment_sum(t)
+        for how in ("SUM", "PROD", "MAX", "MIN"):
+            unsorted_segment("UNSORTED_SEGMENT_" + how, t)
+    for t in (F32, I32, I16, I8):
+        dilate(t)
+    fake_quant()
+
+
 def all_of_them():
     bilinear()
     for t in (F32, I32, I16, I8, I64):
@@ -217,6 +290,8 @@ def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
         all_of_them()
+    for _ in range(ROUNDS):
+        later_ones()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

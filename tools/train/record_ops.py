@@ -156,11 +156,11 @@ def make_inputs(net):
 cases, refused = [], []
 
 
-def record(op, net, operands, options=None, tag=""):
+def record(op, net, operands, options=None, tag="", resolver=OpResolverType.BUILTIN_REF):
     name = " ".join(filter(None, (op, NAME[net.inputs[0][1]], tag)))
     model = net.file(op, operands, options or {})
     try:
-        it = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+        it = Interpreter(model_content=model, experimental_op_resolver_type=resolver)
         it.allocate_tensors()
         for detail, array in zip(it.get_input_details(), make_inputs(net)):
             it.set_tensor(detail["index"], array)

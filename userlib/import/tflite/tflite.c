@@ -236,7 +236,7 @@ static int lower_op(struct tfl_lower *l, int i)
 	if ((err = check_results(l)))
 		return err;
 	struct tfl_mark before = tfl_mark(l);
-	l->src = weft_graph_src(l->g, i, name);
+	l->src = weft_graph_src(l->g, tfl_source_number(l), name);
 	if (l->src < 0)
 		return tfl_fail(l, -ENOMEM, "out of memory");
 	y = lower ? lower(l) : lowerings[o->code](l);

@@ -199,6 +199,12 @@ static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 		return err;
 	o->has_options = err > 0;
 	o->options_type = (int)options;
+	if (!o->has_options) {
+		if ((err = fb_int(b, &table, OP_OPTIONS_2_TYPE, 1, false, 0, &options)) || (err = fb_sub(b, &table, OP_OPTIONS_2, &o->options)) < 0)
+			return err;
+		o->has_options = err > 0;
+		o->options_type = o->has_options ? OPTIONS_2 + (int)options : o->options_type;
+	}
 	err = read_custom_options(b, &table, o);
 	return err ? err : read_code(m, r, code, o);
 }

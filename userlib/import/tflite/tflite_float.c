@@ -132,17 +132,28 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 }
 
 /*
+ * Emits float32 x limited to lo..hi as the operator's result. If x is a function of the codes of an 8-bit tensor, the
+ * result is noted as one, too. Returns the result's tensor, or a negative errno.
+ */
+static int emit_clamp(struct tfl_lower *l, int x, double lo, double hi)
+{
+	weft_attr a = { .clamp = { .fmin = lo, .fmax = hi, .nan = WEFT_NAN_PROPAGATE } };
+	weft_tensor t = l->g->tensors[x].t;
+
+	return tfl_codes_next(l, WEFT_OP_CLAMP, &a, x, tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true));
+}
+
+/*
  * Emits the fused activation of float32 x, which has to be a clamp (RELU, RELU_N1_TO_1 or RELU6), as the
  * operator's result. If x is a function of the codes of an 8-bit tensor, the result is noted as one, too.
  * Returns the result's tensor, -ENOTSUP for another activation, or another negative errno.
  */
 int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 {
-	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };
-	weft_tensor t = l->g->tensors[x].t;
-	int err = limits(l, activation, &a.clamp.fmin, &a.clamp.fmax);
+	double lo, hi;
+	int err = limits(l, activation, &lo, &hi);
 
-	return err ? err : tfl_codes_next(l, WEFT_OP_CLAMP, &a, x, tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true));
+	return err ? err : emit_clamp(l, x, lo, hi);
 }
 
 /*
@@ -171,13 +182,15 @@ static int two_operands(struct tfl_lower *l)
 }
 
 /*
- * Lowers RELU, RELU6 and RELU_N1_TO_1 of float32 operand 0 to a CLAMP. Returns the result's tensor,
+ * Lowers RELU, RELU6, RELU_N1_TO_1 and RELU_0_TO_1 of float32 operand 0 to a CLAMP. Returns the result's tensor,
  * -ENOTSUP if operand or result is not float32, or another negative errno.
  */
 static int relu(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x), code = l->op->code;
 
+	if (!err && code == TFL_CODE_RELU_0_TO_1)
+		return emit_clamp(l, x, 0, 1);
 	return err ? err : tfl_float_clamp(l, x, code == TFL_CODE_RELU ? TFL_RELU : code == TFL_CODE_RELU6 ? TFL_RELU6 : TFL_RELU_N1_TO_1);
 }
 
@@ -193,7 +206,7 @@ int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *)
 		return NULL;
 	switch (l->op->code) {
 	case TFL_SQUARE: return square;
-	case TFL_CODE_RELU: case TFL_CODE_RELU6: case TFL_CODE_RELU_N1_TO_1: return relu;
+	case TFL_CODE_RELU: case TFL_CODE_RELU6: case TFL_CODE_RELU_N1_TO_1: case TFL_CODE_RELU_0_TO_1: return relu;
 	case TFL_ADD: case TFL_SUB: case TFL_MUL: case TFL_MAXIMUM: case TFL_MINIMUM: return two_operands;
 	default: return opcode(l->op->code) ? one_operand : tfl_float_more(l->op->code);
 	}

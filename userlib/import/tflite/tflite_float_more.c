@@ -308,6 +308,38 @@ static int reduce(struct tfl_lower *l)
 }
 
 /* Returns the function that lowers the operator with that code on float32, or NULL if it is none of this file. */
+/*
+ * Lowers FAKE_QUANT: to the nearest of the numbers that a range of `bits` bits has, halves up, between its ends. The range
+ * is moved so that 0 is one of them. Returns the result's tensor, -ENOTSUP for a narrow range, -EINVAL if bits or range do not fit, or another
+ * negative errno.
+ */
+static int fake_quant(struct tfl_lower *l)
+{
+	float min, max;
+	int bits, narrow, err = tfl_option_float(l, OPTIONS_FAKE_QUANT, FAKE_QUANT_MIN, 0, &min), x = tfl_value(l, 0);
+
+	if (err || (err = tfl_option_float(l, OPTIONS_FAKE_QUANT, FAKE_QUANT_MAX, 0, &max)) ||
+	    (err = tfl_option(l, OPTIONS_FAKE_QUANT, FAKE_QUANT_BITS, 4, 0, &bits)) ||
+	    (err = tfl_option(l, OPTIONS_FAKE_QUANT, FAKE_QUANT_NARROW, 1, 0, &narrow)) || x < 0)
+		return err ? err : x;
+	if (narrow)
+		return tfl_fail(l, -ENOTSUP, "a narrow range, for which TensorFlow Lite has no kernel");
+	if (bits < 2 || bits > 16 || !(min < max))
+		return tfl_fail(l, -EINVAL, "%d bits for %g..%g; 2..16 wanted", bits, (double)min, (double)max);
+	const float most = (float)((1 << bits) - 1), scale = (max - min) / most;
+	const float exact = 0 - min / scale, zp = exact < 0 ? 0 : exact > most ? most : roundf(exact);
+	const float low = (0 - zp) * scale, high = (most - zp) * scale;
+	const int limited = with(l, WEFT_OP_MINIMUM, with(l, WEFT_OP_MAXIMUM, x, low), high);
+	const int steps = with(l, WEFT_OP_MUL, with(l, WEFT_OP_SUB, limited, low), 1.0f / scale), floor = one(l, WEFT_OP_FLOOR, steps);
+	const int half = with(l, WEFT_OP_GREATER_EQUAL, two(l, WEFT_OP_SUB, steps, floor), 0.5f), up = with(l, WEFT_OP_ADD, floor, 1);
+
+	if (half < 0 || up < 0)
+		return half < 0 ? half : up;
+	const weft_tensor t = l->g->tensors[floor].t;
+	x = tfl_step(l, WEFT_OP_SELECT, NULL, (int[]){ half, up, floor }, 3, WEFT_FP32, t.rank, t.dim, false);
+	return tfl_real_result(l, with(l, WEFT_OP_ADD, with(l, WEFT_OP_MUL, x, scale), low), TFL_NONE);
+}
+
 int (*tfl_float_more(int code))(struct tfl_lower *)
 {
 	switch (code) {
@@ -321,6 +353,7 @@ int (*tfl_float_more(int code))(struct tfl_lower *)
 	case TFL_LOG_SOFTMAX: return log_softmax;
 	case TFL_L2_NORMALIZATION: return l2_norm;
 	case TFL_MEAN: case TFL_SUM: case TFL_REDUCE_MAX: case TFL_REDUCE_MIN: case TFL_REDUCE_PROD: return reduce;
+	case TFL_FAKE_QUANT: return fake_quant;
 	default: return NULL;
 	}
 }

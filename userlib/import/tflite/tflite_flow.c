@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * WHILE and IF with their subgraphs, which become sub-graphs of WHILE_LOOP and
- * COND_IF.
+ * COND_IF, and STABLEHLO_COMPOSITE, whose subgraph's operators stand in its place.
  *
  * A subgraph of the file is lowered anew for each operator that names it, with
  * the shapes that the operator's operands have. Operands that are constant, and
@@ -324,11 +324,150 @@ static int lower_if(struct tfl_lower *l)
 	return n_out ? emit(l, WEFT_OP_COND_IF, g, in, n_in, NULL) : 0;
 }
 
+/* ---- STABLEHLO_COMPOSITE ---- */
+
+/*
+ * Makes input k of subgraph s, which is inlined, the operand that the caller hands to it. Returns 0, -EINVAL if types
+ * differ, or another negative errno.
+ */
+static int take_inlined(struct tfl_lower *s, const struct call *c, int k)
+{
+	struct tfl_lower *l = s->parent;
+	int i = element(s, &s->m->inputs, k, "input");
+
+	if (i < 0)
+		return i;
+	if (tfl_file_tensor(s, i)->type != tfl_file_tensor(l, c->tensor[k])->type || s->seen[i] >= 0 || tfl_file_tensor(s, i)->data)
+		return tfl_fail(s, -EINVAL, "input %d: another type than the operand, or tensor %d has a value already", k, i);
+	if (c->value[k] == CONSTANT)
+		return tfl_bind_const(s, i, l, c->tensor[k]);
+	s->raw[i] = l->raw[c->tensor[k]];
+	s->seen[i] = c->value[k];
+	return 0;
+}
+
+/*
+ * Makes the value of output k of the inlined subgraph s that of result k of the operator at hand, with its name in
+ * the file if the subgraph computed it. Returns 0 or a negative errno.
+ */
+static int give_inlined(struct tfl_lower *s, int k, int first_tensor)
+{
+	struct tfl_lower *l = s->parent;
+	int o = element(s, &s->m->outputs, k, "output"), y = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
+	weft_tensor t;
+
+	if (o < 0)
+		return o;
+	const struct tfl_tensor *from = tfl_file_tensor(s, o), *to = tfl_file_tensor(l, y);
+	if (from->type != to->type)
+		return tfl_fail(s, -EINVAL, "output %d is %s, the result %s", k, tfl_type_name(from->type), tfl_type_name(to->type));
+	if (from->data) {
+		int err = tfl_shape(s, o, &t);
+		void *p = err ? NULL : tfl_alloc(s, (int64_t)from->data_len, 1);
+		if (!p)
+			return err ? err : s->err;
+		memcpy(p, from->data, from->data_len);
+		return tfl_make_const(l, y, t.dim, p, from->data_len);
+	}
+	if (s->raw[o] < 0 && s->seen[o] < 0)
+		return tfl_fail(s, -EINVAL, "output %d: nothing computes tensor %d", k, o);
+	l->raw[y] = s->raw[o];
+	l->seen[y] = s->seen[o];
+	struct weft_gtensor *g = &l->g->tensors[s->raw[o] >= 0 ? s->raw[o] : s->seen[o]];
+	if (g - l->g->tensors < first_tensor || g->internal)
+		return 0;
+	char *name = strndup(to->name, to->name_len);
+	if (!name)
+		return tfl_fail(s, -ENOMEM, "out of memory");
+	free(g->name);
+	g->name = name;
+	return 0;
+}
+
+/*
+ * Lowers all of subgraph s, which is read and has tables, into the graph of its parent for call c. Returns 0 or a
+ * negative errno.
+ */
+static int inline_all(struct tfl_lower *s, const struct call *c)
+{
+	struct tfl_lower *l = s->parent;
+	const int first = l->g->n_tensors;
+	int err = 0;
+
+	for (int k = 0; !err && k < (int)s->m->outputs.n; k++) {
+		int o = element(s, &s->m->outputs, k, "output"), y = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
+
+		if (y < 0 || y >= l->m->n_tensors || l->raw[y] >= 0 || l->seen[y] >= 0 || tfl_file_tensor(l, y)->data)
+			return tfl_fail(l, -EINVAL, "result %d: tensor %d of %d is none, or has a value", k, y, l->m->n_tensors);
+		err = o < 0 ? o : 0;
+		if (!err)
+			s->is_output[o] |= l->is_output[y];
+	}
+	for (int k = 0; !err && k < c->n; k++)
+		err = take_inlined(s, c, k);
+	err = err ? err : tfl_lower_all(s);
+	for (int k = 0; !err && k < (int)s->m->outputs.n; k++)
+		err = give_inlined(s, k, first);
+	return err;
+}
+
+/*
+ * Lowers STABLEHLO_COMPOSITE: the operators of the subgraph that says what it is stand in its place. Returns 0,
+ * -ENOTSUP if subgraphs are nested more than MAX_CALLS deep or an operand is a variable, -EINVAL if the subgraph has other
+ * numbers of inputs and outputs, or another negative errno.
+ */
+static int lower_composite(struct tfl_lower *l)
+{
+	struct tfl_model m;
+	struct tfl_lower s = { .m = &m, .parent = l, .inlined = true, .msg = l->msg, .o = l->o, .g = l->g };
+	int depth = 0, err = tfl_option(l, OPTIONS_COMPOSITE, COMPOSITE_SUBGRAPH, 4, 0, &s.i_sub);
+	struct call c;
+
+	for (const struct tfl_lower *p = l; p; p = p->parent)
+		depth++;
+	if (err || (err = operands(l, 0, NULL, &c)))
+		return err;
+	if (depth > MAX_CALLS || s.i_sub < 1)
+		return tfl_fail(l, depth > MAX_CALLS ? -ENOTSUP : -EINVAL, "subgraph %d, nested %d deep; at most %d", s.i_sub, depth, MAX_CALLS);
+	for (int k = 0; k < c.n; k++)
+		if (c.value[k] == RESOURCE)
+			return tfl_fail(l, -ENOTSUP, "operand %d is a variable", k);
+	if ((err = tfl_read_subgraph(&m, l->m, (uint32_t)s.i_sub)))
+		return err;
+	s.tensors = m.tensors;
+	s.o.backbone = false;
+	s.room = l->room - 64 * (int64_t)(m.n_tensors + m.n_ops);
+	s.activations = l->activations;
+	s.codes = l->codes;
+	s.n_codes = l->n_codes;
+	s.cap_codes = l->cap_codes;
+	if ((int)m.inputs.n != c.n || m.outputs.n != l->op->out.n)
+		err = tfl_fail(l, -EINVAL, "subgraph %d has %u inputs and %u outputs, not %d and %u", s.i_sub, (unsigned)m.inputs.n,
+		               (unsigned)m.outputs.n, c.n, (unsigned)l->op->out.n);
+	else if (s.room < 0)
+		err = tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
+	err = err ? err : tfl_tables(&s);
+	err = err ? err : inline_all(&s, &c);
+	l->codes = s.codes;
+	l->n_codes = s.n_codes;
+	l->cap_codes = s.cap_codes;
+	s.codes = NULL;
+	l->room = s.room;
+	l->activations = s.activations;
+	tfl_free_tables(&s);
+	tfl_release(&m);
+	return err ? l->err = err : 0;
+}
+
 int tfl_flow_op(struct tfl_lower *l, const char *name)
 {
+	if (l->op->code == TFL_STABLEHLO_COMPOSITE) {
+		const int err = lower_composite(l);
+		return err ? err : 1;
+	}
 	if (l->op->code != TFL_WHILE && l->op->code != TFL_IF)
 		return 0;
-	if ((l->src = weft_graph_src(l->g, l->i_op, name)) < 0)
+	if ((l->src = weft_graph_src(l->g, tfl_source_number(l), name)) < 0)
 		return tfl_fail(l, -ENOMEM, "out of memory");
 	int err = l->op->code == TFL_WHILE ? lower_while(l) : lower_if(l);
 	return err ? err : 1;

@@ -258,6 +258,26 @@ static int two_operands(struct tfl_lower *l)
 }
 
 /*
+ * Lowers STABLEHLO_ADD, _MULTIPLY, _MAXIMUM and _MINIMUM of two operands of one shape to ONNX's operators. Returns the
+ * result's tensor, -ENOTSUP for other types than float32 and int32, -EINVAL for other shapes, or another negative errno.
+ */
+static int stablehlo(struct tfl_lower *l)
+{
+	const int code = l->op->code;
+	int in[2] = { tfl_value(l, 0), -1 };
+
+	if (in[0] < 0 || (in[1] = tfl_value(l, 1)) < 0)
+		return in[0] < 0 ? in[0] : in[1];
+	const weft_tensor *a = &l->g->tensors[in[0]].t, *b = &l->g->tensors[in[1]].t;
+	if ((a->dtype != WEFT_FP32 && a->dtype != WEFT_INT32) || b->dtype != a->dtype)
+		return tfl_fail(l, -ENOTSUP, "%s and %s; float32 or int32 wanted", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+	if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim))
+		return tfl_fail(l, -EINVAL, "operands of different shapes");
+	return tfl_plain(l, code == TFL_STABLEHLO_ADD ? "Add" : code == TFL_STABLEHLO_MULTIPLY ? "Mul" : code == TFL_STABLEHLO_MAXIMUM ? "Max" : "Min",
+	                 in, 2, true);
+}
+
+/*
  * Lowers RIGHT_SHIFT of signed integers to ARITHMETIC_RIGHT_SHIFT, which fills with the sign and
  * does not round. Returns the result's tensor, or a negative errno.
  */
@@ -648,11 +668,23 @@ static int l2_pool(struct tfl_lower *l)
 	return tfl_real_result(l, x, o[POOL_ACTIVATION]);
 }
 
+/* Emits x [N,H,W,C] with its channels in the other order. Returns the graph tensor, or a negative errno; a negative x is returned. */
+static int mirrored(struct tfl_lower *l, int x, bool last)
+{
+	const weft_attr a = { .axis = { .axis = 3 } };
+
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_REVERSE, &a, &x, 1, t.dtype, t.rank, t.dim, last);
+}
+
 /*
- * Lowers LOCAL_RESPONSE_NORMALIZATION of float32, across the channels within a radius, to ONNX's LRN.
- * This divides alpha by the number of channels in a window, which TensorFlow Lite does not, so alpha is
- * multiplied by it first. Returns the result's tensor, -EINVAL for other types or ranks than 4 or a
- * radius outside 0..2^20, or another negative errno.
+ * Lowers LOCAL_RESPONSE_NORMALIZATION of float32 to ONNX's LRN. TensorFlow Lite's kernel adds the squares of channels
+ * c - radius .. c + radius - 1, without the last one of the window. A window of 2 * radius channels is LRN's that begins at
+ * c - radius + 1; with the channels in the other order it is the kernel's. LRN divides alpha by the number of channels in a
+ * window, which TensorFlow Lite does not, so alpha is multiplied by it first. With radius 0 no square is added. Returns the
+ * result's tensor, -EINVAL for other types or ranks than 4 or a radius outside 0..2^20, or another negative errno.
  */
 static int local_response(struct tfl_lower *l)
 {
@@ -666,13 +698,13 @@ static int local_response(struct tfl_lower *l)
 	const weft_tensor t = l->g->tensors[x].t;
 	if (t.rank != 4 || t.dtype != WEFT_FP32 || radius < 0 || radius > 1 << 20)
 		return tfl_fail(l, -EINVAL, "%s of rank %d, radius %d; float32 of rank 4 wanted", weft_dtype_name(t.dtype), t.rank, radius);
-	const int size = 2 * radius + 1;
+	const int size = radius ? 2 * radius : 1;
 	tfl_node_int(&a, "size", size);
-	tfl_node_float(&a, "alpha", alpha * (float)size);
+	tfl_node_float(&a, "alpha", radius ? alpha * (float)size : 0);
 	tfl_node_float(&a, "beta", beta);
 	tfl_node_float(&a, "bias", bias);
-	x = tfl_node_transposed(l, x, to_channels_first[4], false);
-	return tfl_node_transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], true);
+	x = tfl_node_transposed(l, mirrored(l, x, false), to_channels_first[4], false);
+	return mirrored(l, tfl_node_transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], false), true);
 }
 
 /*
@@ -738,6 +770,7 @@ int (*tfl_host_lowering(int code))(struct tfl_lower *)
 	case TFL_ADD_N: return add_n;
 	case TFL_POW: case TFL_BITWISE_XOR: return two_operands;
 	case TFL_RIGHT_SHIFT: return right_shift;
+	case TFL_STABLEHLO_ADD: case TFL_STABLEHLO_MULTIPLY: case TFL_STABLEHLO_MAXIMUM: case TFL_STABLEHLO_MINIMUM: return stablehlo;
 	case TFL_REDUCE_ANY: case TFL_REDUCE_ALL: case TFL_REDUCE_PROD: return reduce;
 	case TFL_REVERSE_SEQUENCE: return reverse_sequence;
 	case TFL_EMBEDDING_LOOKUP: return embedding_lookup;
@@ -752,6 +785,6 @@ int (*tfl_host_lowering(int code))(struct tfl_lower *)
 	case TFL_DYNAMIC_UPDATE_SLICE: return update_slice;
 	case TFL_L2_POOL_2D: return l2_pool;
 	case TFL_LRN: return local_response;
-	default: return NULL;
+	default: return tfl_segment_lowering(code);
 	}
 }

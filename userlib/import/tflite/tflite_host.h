@@ -64,6 +64,9 @@ int tfl_lower_conv_3d(struct tfl_lower *l);
 /* Emits x with its axes in another order: axis i of the result is axis perm[i] of x. */
 int tfl_node_transposed(struct tfl_lower *l, int x, const int *perm, bool last);
 
+/* tflite_segment.c: the function that lowers a segment operator or DILATE with code `code`, or NULL. */
+int (*tfl_segment_lowering(int code))(struct tfl_lower *);
+
 /* tflite_sequence.c: lowers recurrent layers of float32. */
 int tfl_lower_sequence(struct tfl_lower *l);
 

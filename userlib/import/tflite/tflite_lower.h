@@ -29,6 +29,7 @@ struct tfl_lower {
 	int n_codes, cap_codes;
 	struct tfl_lower *parent;    /* what lowers the operator whose subgraph this is, or NULL */
 	int i_sub;                   /* the subgraph's number in the file */
+	bool inlined;                /* its operators stand in the parent's graph, as parts of the operator at hand there */
 	int64_t scanned;             /* tensors and operators that were read to find who assigns variables (tflite_variable.c) */
 	weft_graph *g;             /* the graph that the file becomes */
 	char *msg;                 /* WEFT_MSG bytes: one line after a failure */
@@ -361,10 +362,18 @@ struct tfl_handle { const struct tfl_model *m; const struct tfl_op *op; };
 struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor);
 
 /*
- * tflite_flow.c: lowers WHILE and IF with their subgraphs; name is the operator's for the graph's record
+ * tflite_flow.c: lowers WHILE, IF and STABLEHLO_COMPOSITE with their subgraphs; name is the operator's for the graph's record
  * of it. Returns 1 if that is done, 0 for other operators, or a negative errno.
  */
 int tfl_flow_op(struct tfl_lower *l, const char *name);
+
+/* Returns the number of the operator at hand under which the graph records it. */
+static inline int tfl_source_number(const struct tfl_lower *l)
+{
+	while (l->inlined)
+		l = l->parent;
+	return l->i_op;
+}
 
 /*
  * tflite_custom.c: the lowering of the operator at hand if it is a custom one for which the caller gave functions; or

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lowers UNSORTED_SEGMENT_SUM, _PROD, _MAX and _MIN and SEGMENT_SUM to ONNX's
+ * ScatterND, which reduces in the operand's order as TensorFlow Lite's
+ * kernels do, and DILATE to layout operators.
+ */
+#include <errno.h>
+#include <float.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tflite_host.h"
+
+/* ScatterND's reduction. */
+enum { ADD = 1, MULTIPLY = 2, MAXIMUM = 3, MINIMUM = 4 };
+
+/* Returns the reduction of operator code `code`. */
+static int reduction(int code)
+{
+	switch (code) {
+	case TFL_UNSORTED_SEGMENT_PROD: return MULTIPLY;
+	case TFL_UNSORTED_SEGMENT_MAX: return MAXIMUM;
+	case TFL_UNSORTED_SEGMENT_MIN: return MINIMUM;
+	default: return ADD;
+	}
+}
+
+/*
+ * Adds a constant with type and shape of t whose elements are where reduction `how` begins: 0, 1, or the least or the
+ * greatest number of the type, which is float32 or int32. Returns the graph tensor, or a negative errno.
+ */
+static int beginning(struct tfl_lower *l, const weft_tensor *t, int how)
+{
+	const int64_t n = weft_tensor_elements(t);
+	float *f = tfl_alloc(l, n, sizeof *f);
+
+	if (!f)
+		return l->err;
+	for (int64_t i = 0; i < n; i++)
+		if (t->dtype == WEFT_FP32)
+			f[i] = how == ADD ? 0 : how == MULTIPLY ? 1 : how == MAXIMUM ? -FLT_MAX : FLT_MAX;
+		else
+			((int32_t *)f)[i] = how == ADD ? 0 : how == MULTIPLY ? 1 : how == MAXIMUM ? INT32_MIN : INT32_MAX;
+	return tfl_data(l, "beginning", t->dtype, t->rank, t->dim, f);
+}
+
+/*
+ * Emits the indices in graph tensor `ids` as ScatterND takes them: int64 with a last dimension of 1, and what is below 0,
+ * which belongs to no segment, as n, a segment behind the others. Returns the graph tensor, or a negative errno.
+ */
+static int indices(struct tfl_lower *l, int ids, int64_t n)
+{
+	int64_t dim[WEFT_MAX_RANK];
+
+	if ((ids = tfl_node_cast(l, ids, WEFT_INT64, false)) < 0)
+		return ids;
+	const weft_tensor t = l->g->tensors[ids].t;
+	memcpy(dim, t.dim, sizeof dim);
+	dim[t.rank] = 1;
+	const int zero = tfl_number(l, "zero", WEFT_INT64, 0, 0), none = zero < 0 ? zero : tfl_number(l, "none", WEFT_INT64, 0, n);
+	if (none < 0)
+		return none;
+	ids = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "Less", (int[]){ ids, zero }, 2, false), none, ids }, 3, false);
+	return ids < 0 ? ids : tfl_reshape(l, ids, t.rank + 1, dim);
+}
+
+/*
+ * Sets *n to the number of segments: constant operand 2, or one more than the last of the constant indices, operand
+ * 1, of SEGMENT_SUM. Returns 0, -ENOTSUP if it is known only when the network runs, or another negative errno.
+ */
+static int count_segments(struct tfl_lower *l, int64_t *n)
+{
+	const bool sorted = l->op->code == TFL_SEGMENT_SUM;
+	weft_tensor t;
+
+	if (!tfl_is_const(l, sorted ? 1 : 2))
+		return tfl_fail(l, -ENOTSUP, "a number of segments that is known only when the network runs");
+	if (!sorted) {
+		const int k = tfl_ints(l, 2, 1, n);
+		return k < 0 ? k : k == 1 && *n >= 1 ? 0 : tfl_fail(l, -EINVAL, "%d numbers of segments, %lld", k, k ? (long long)*n : 0LL);
+	}
+	const int err = tfl_shape(l, tfl_operand(l, 1), &t);
+	int32_t *ids = err ? NULL : tfl_copy_const(l, tfl_operand(l, 1), &t);
+	if (!ids)
+		return err ? err : l->err;
+	const int64_t last = weft_tensor_elements(&t) - 1;
+	*n = t.dtype == WEFT_INT32 && t.rank == 1 && last >= 0 ? (int64_t)ids[last] + 1 : 0;
+	free(ids);
+	return *n >= 1 ? 0 : tfl_fail(l, -EINVAL, "indices of %s of rank %d; int32 of rank 1 from 0 on wanted", weft_dtype_name(t.dtype), t.rank);
+}
+
+/*
+ * Lowers the segment operators: rows of operand 0 are summed (multiplied, ...) into the segments that operand 1 names.
+ * Returns the result's tensor, -ENOTSUP for other types than float32 and int32 or a number of segments that is not known, or
+ * another negative errno.
+ */
+static int segment(struct tfl_lower *l)
+{
+	const int how = reduction(l->op->code);
+	struct weft_attr_onnx_node a = tfl_node_attr("ScatterND");
+	weft_attr from = { .slice = { { 0 } } };
+	int x = tfl_value(l, 0), ids = x < 0 ? x : tfl_value(l, 1), y;
+	int64_t n = 0;
+
+	if (ids < 0 || (y = count_segments(l, &n)) < 0)
+		return ids < 0 ? ids : y;
+	const weft_tensor t = l->g->tensors[x].t, i = l->g->tensors[ids].t;
+	weft_tensor whole = { .dtype = t.dtype, .rank = t.rank - i.rank + 1, .dim = { n + 1, 1, 1, 1, 1, 1, 1, 1 } };
+	if ((t.dtype != WEFT_FP32 && t.dtype != WEFT_INT32) || i.dtype != WEFT_INT32)
+		return tfl_fail(l, -ENOTSUP, "%s by %s; float32 or int32 by int32 wanted", weft_dtype_name(t.dtype), weft_dtype_name(i.dtype));
+	if (i.rank > t.rank || i.rank < 1 || memcmp(i.dim, t.dim, sizeof *t.dim * (size_t)i.rank))
+		return tfl_fail(l, -EINVAL, "indices of rank %d that are not the first dimensions of rank %d", i.rank, t.rank);
+	for (int k = 1; k < whole.rank; k++)
+		whole.dim[k] = t.dim[i.rank + k - 1];
+	tfl_node_int(&a, "reduction", how);
+	const int begin = beginning(l, &whole, how);
+	if ((ids = begin < 0 ? begin : indices(l, ids, n)) < 0)
+		return ids;
+	if ((y = tfl_node(l, &a, (int[]){ begin, ids, x }, 3, false)) < 0)
+		return y;
+	whole.dim[0] = n;
+	return tfl_step(l, WEFT_OP_SLICE, &from, &y, 1, t.dtype, whole.rank, whole.dim, true);
+}
+
+/* Sets the value that *a pads with to the only element of operand k of type t, constant. Returns 0 or a negative errno. */
+static int pad_value(struct tfl_lower *l, int k, weft_dtype t, weft_attr *a)
+{
+	const int x = tfl_value(l, k);
+
+	if (x < 0)
+		return x;
+	const weft_tensor *v = &l->g->tensors[x].t;
+	if (!v->data || v->dtype != t || weft_tensor_elements(v) != 1)
+		return tfl_fail(l, -ENOTSUP, "operand %d is no constant of one %s", k, weft_dtype_name(t));
+	switch (t) {
+	case WEFT_FP32: a->pad.fvalue = *(const float *)v->data; return 0;
+	case WEFT_INT8: case WEFT_BOOL: a->pad.value = *(const int8_t *)v->data; return 0;
+	case WEFT_INT16: a->pad.value = *(const int16_t *)v->data; return 0;
+	case WEFT_INT32: a->pad.value = *(const int32_t *)v->data; return 0;
+	default: return tfl_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
+	}
+}
+
+/*
+ * Lowers DILATE: between the elements along each axis stand as many copies of operand 2 as operand 1, constant, says,
+ * less one. Each axis becomes one of rows, which PAD makes longer. Returns the result's tensor, or a negative errno.
+ */
+static int dilate(struct tfl_lower *l)
+{
+	weft_attr from = { .slice = { { 0 } } };
+	int64_t by[WEFT_MAX_RANK], dim[WEFT_MAX_RANK];
+	int x = tfl_moved(l, 0), n = x < 0 ? x : tfl_ints(l, 1, WEFT_MAX_RANK, by);
+
+	if (n < 0)
+		return n;
+	weft_tensor t = l->g->tensors[x].t;
+	weft_attr pad = { .pad = { .value = 0 } };
+	int err = pad_value(l, 2, t.dtype, &pad);
+	if (err)
+		return err;
+	if (n != t.rank || n > WEFT_MAX_RANK - 1)
+		return tfl_fail(l, -EINVAL, "%d factors for rank %d", n, t.rank);
+	for (int i = 0; i < n; i++) {
+		if (by[i] < 1 || by[i] > INT32_MAX)
+			return tfl_fail(l, -EINVAL, "factor %lld; 1 or more wanted", (long long)by[i]);
+		if (by[i] == 1 || t.dim[i] == 1)
+			continue;
+		weft_attr a = pad;
+		memcpy(dim, t.dim, sizeof dim);
+		memmove(dim + i + 1, dim + i, sizeof *dim * (size_t)(t.rank - i));
+		dim[i + 1] = 1;
+		if ((x = tfl_reshape(l, x, t.rank + 1, dim)) < 0)
+			return x;
+		dim[i + 1] = by[i];
+		a.pad.after[i + 1] = (int32_t)by[i] - 1;
+		if ((x = tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, t.rank + 1, dim, false)) < 0)
+			return x;
+		t.dim[i] *= by[i];
+		x = tfl_reshape(l, x, t.rank, t.dim);
+		t.dim[i] -= by[i] - 1;
+		if (x < 0 || (x = tfl_step(l, WEFT_OP_SLICE, &from, &x, 1, t.dtype, t.rank, t.dim, false)) < 0)
+			return x;
+	}
+	return tfl_node_own(l, x);
+}
+
+int (*tfl_segment_lowering(int code))(struct tfl_lower *)
+{
+	switch (code) {
+	case TFL_SEGMENT_SUM: case TFL_UNSORTED_SEGMENT_SUM: case TFL_UNSORTED_SEGMENT_PROD: case TFL_UNSORTED_SEGMENT_MAX:
+	case TFL_UNSORTED_SEGMENT_MIN: return segment;
+	case TFL_DILATE: return dilate;
+	default: return NULL;
+	}
+}

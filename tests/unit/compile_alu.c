@@ -118,6 +118,40 @@ static void indices(void **state)
 	}
 }
 
+/* Rows of a constant table that the scratchpad does not hold: columns that do and do not fill the last strip. */
+static void constant_tables(void **state)
+{
+	static const struct { weft_dtype type; int64_t n, rows, columns, indices; } all[] = {
+		{ WEFT_INT8, 1, 8192, 512, 1 }, { WEFT_INT16, 2, 3001, 83, 7 }, { WEFT_INT32, 1, 9000, 21, 300 }, { WEFT_INT8, 3, 20000, 5, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof all / sizeof *all; i++) {
+		int64_t n = all[i / 2].n, rows = all[i / 2].rows, columns = all[i / 2].columns, indices = all[i / 2].indices;
+		weft_graph *g = weft_graph_new("table");
+		struct weft_compile_options o = { .config = configs[i % 2], .of_model = true };
+		size_t bytes = (size_t)(n * rows * columns) * weft_dtype_bytes(all[i / 2].type);
+		char *table = malloc(bytes);
+		int32_t *index = calloc((size_t)(n * indices), sizeof *index);
+		uint64_t seed = i;
+
+		assert_true(g && table && index);
+		for (size_t k = 0; k < bytes; k++)
+			table[k] = (char)test_random(&seed);
+		for (int64_t k = 0; k < n * indices; k++)
+			index[k] = k ? (int32_t)(test_random(&seed) % (uint64_t)rows) : (int32_t)rows - 1;
+		int in[2] = { weft_graph_const(g, "table", all[i / 2].type, 3, (int64_t[]){ n, rows, columns }, table),
+		              run_tensor(g, WEFT_INT32, 2, (int64_t[]){ n, indices }, true, false) };
+		int out = run_tensor(g, all[i / 2].type, 3, (int64_t[]){ n, indices, columns }, false, true);
+		assert_int_equal(weft_graph_op(g, WEFT_OP_GATHER, NULL, weft_graph_src(g, 0, "GATHER"), in, 2, &out, 1), 0);
+		weft_tensor x = g->tensors[in[1]].t;
+		x.data = index;
+		assert_int_equal(compile_run(g, &o, &x, "a constant table"), n * indices * columns);
+		free(index);
+		weft_graph_free(g);
+	}
+}
+
 static void high_ranks(void **state)
 {
 	weft_attr perm = { .perm = { { 5, 3, 1, 4, 2, 0 } } }, times = { .tile = { { 2, 3, 1, 2, 3, 2 } } };
@@ -187,7 +221,7 @@ static void transposed_constant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_dimensions), cmocka_unit_test(turned_matrices), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(high_ranks),
+		cmocka_unit_test(long_dimensions), cmocka_unit_test(turned_matrices), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(constant_tables), cmocka_unit_test(high_ranks),
 		cmocka_unit_test(transposed_constant),
 	};
 

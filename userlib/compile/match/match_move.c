@@ -274,14 +274,74 @@ static int pad(struct cc *cc, int i)
 }
 
 /*
+ * A constant table of GATHER that the scratchpad does not hold at once: n tables of `rows` rows of `columns` elements of
+ * `elem` bytes each, in strips of `width` columns (the last may be narrower).
+ */
+struct strips {
+	int64_t n, rows, columns, elem, width;
+};
+
+/*
+ * Returns whether tensor t is a constant of rank 3 whose rows are better stored in strips: it takes more than half
+ * of the scratchpad, and a quarter holds at least one column of it. If so, *k describes the widest strips of which a
+ * quarter of the scratchpad holds one.
+ */
+static bool wants_strips(const struct cc *cc, int t, struct strips *k)
+{
+	const weft_tensor *x = tensor(cc, t);
+	int64_t stride[WEFT_MAX_RANK];
+
+	if (!x->data || (int64_t)weft_tensor_bytes(x) <= cc->sp_bytes / 2)
+		return false;
+	nest_strides(cc, t, stride);
+	*k = (struct strips){ .n = x->dim[0], .rows = x->dim[1], .columns = x->dim[2], .elem = stride[2] };
+	k->width = cc->sp_bytes / 4 / (k->rows * k->elem);
+	if (k->width > k->columns)
+		k->width = k->columns;
+	return k->width > 0 && (int64_t)weft_tensor_bytes(x) == k->n * k->rows * k->columns * k->elem;
+}
+
+/*
+ * Add the nest that looks up `width` columns from column `at` on: s, but in a constant of its own with these columns of
+ * the table's rows one after another, so that a load is one run of bytes. Returns 1, -ENOMEM or -E2BIG (too many
+ * constants).
+ */
+static int gather_strip(struct cc *cc, int i, const struct loop_nest *s, const struct strips *k, int64_t at, int64_t width)
+{
+	const uint8_t *from = tensor(cc, cc->g->ops[i].in[0])->data;
+	int64_t bytes = width * k->elem, all = k->n * k->rows;
+	uint8_t *strip = malloc((size_t)(all * bytes));
+	struct loop_nest part = *s;
+
+	if (!strip)
+		return -ENOMEM;
+	for (int64_t row = 0; row < all; row++)
+		memcpy(strip + row * bytes, from + (row * k->columns + at) * k->elem, (size_t)bytes);
+	int root = nest_const(cc, strip, all * bytes);
+	free(strip);
+	if (root < 0)
+		return root;
+	restrict_to(&part, 2, at, width);
+	part.b = nest_storage(root, s->b.type);
+	part.b.step[0] = k->rows * bytes;
+	part.b.step[2] = k->elem;
+	part.idx_step = bytes;
+	return nest_add_node(cc, i, &part, true, true);
+}
+
+/*
  * Match GATHER i as a look-up of rows by indices. Rows of a reversed operand are read from the original
- * tensor, since a look-up counts forwards. Returns 1 or -ENOMEM.
+ * tensor, since a look-up counts forwards. A constant table that the scratchpad does not hold is looked up strip by
+ * strip: cut as it lies, each row of each piece would be a burst of its own. Returns 1, -ENOMEM or -E2BIG (too many
+ * constants).
  */
 static int gather(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct loop_nest s = { .func = FUNC(LOOKUP) };
 	int64_t x[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
+	struct strips k;
+	int err = 1;
 
 	nest_over(cc, &s, o->out[0]);
 	s.axis = 1;
@@ -297,7 +357,11 @@ static int gather(struct cc *cc, int i)
 	s.b.step[2] = x[2];
 	s.idx_step = x[1];
 	s.idx_last = tensor(cc, o->in[0])->dim[1] - 1;
-	return nest_add_node(cc, i, &s, true, true);
+	if (!wants_strips(cc, o->in[0], &k))
+		return nest_add_node(cc, i, &s, true, true);
+	for (int64_t at = 0; at < k.columns && err > 0; at += k.width)
+		err = gather_strip(cc, i, &s, &k, at, k.columns - at < k.width ? k.columns - at : k.width);
+	return err;
 }
 
 /*

@@ -343,6 +343,19 @@ def stateful():
     return Cell()
 
 
+# ---- Fourier transforms ----
+
+@net("f32")
+def spectrum():
+    """Real transforms of rows and of images, and all that is read of complex numbers."""
+    import tensorflow as tf
+
+    def f(x):
+        rows, images = tf.signal.rfft(x, [8]), tf.signal.rfft2d(x, [4, 16])
+        return tf.abs(rows), tf.math.real(rows), tf.math.imag(images), tf.abs(images)
+    return function(f, ((2, 5, 12), tf.float32))
+
+
 # ---- single operators ----
 
 @net("int8", "uint8", "weights")

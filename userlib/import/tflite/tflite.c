@@ -221,7 +221,8 @@ static int lower_op(struct tfl_lower *l, int i)
 	op_name(o, name, sizeof name);
 	if (l->o.backbone && may_leave_out(l, o, i))
 		return leave_out(l, o, i, name);
-	if ((err = tfl_variable_op(l, name)) || (err = tfl_flow_op(l, name)) || (err = tfl_fold_plain(l)) || (err = tfl_late_slice(l)))
+	if ((err = tfl_variable_op(l, name)) || (err = tfl_flow_op(l, name)) || (err = tfl_complex_op(l, name)) ||
+	    (err = tfl_fold_plain(l)) || (err = tfl_late_slice(l)))
 		return err < 0 ? err : 0;
 	int (*lower)(struct tfl_lower *) = tfl_is_put(l) ? tfl_lower_put : tfl_float_lowering(l);
 	if (!lower)
@@ -379,6 +380,8 @@ static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 	int g = l->raw[t] >= 0 ? l->raw[t] : l->seen[t];
 	if (tfl_file_tensor(l, t)->data)
 		return refuse_port(l, "output", i, t, "is constant");
+	if (tfl_file_tensor(l, t)->type == TFL_COMPLEX64)
+		return refuse_port(l, "output", i, t, "is complex64; REAL, IMAG and COMPLEX_ABS make float32 of it");
 	if (g < 0)
 		return refuse_port(l, "output", i, t, "is computed by nothing");
 	g = own_output(l, i, g);

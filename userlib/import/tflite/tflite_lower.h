@@ -376,6 +376,12 @@ static inline int tfl_source_number(const struct tfl_lower *l)
 }
 
 /*
+ * tflite_complex.c: lowers RFFT2D, REAL, IMAG and COMPLEX_ABS. Returns 1 if that is done, 0 for other operators, or a
+ * negative errno.
+ */
+int tfl_complex_op(struct tfl_lower *l, const char *name);
+
+/*
  * tflite_custom.c: the lowering of the operator at hand if it is a custom one for which the caller gave functions; or
  * NULL. The second returns these functions, or NULL.
  */

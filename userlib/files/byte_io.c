@@ -24,7 +24,7 @@ void io_fail(struct io *io, const char *why)
  * For writing: makes sure that n more bytes fit behind the io->n that are there, enlarging the buffer
  * at least twofold. Without memory it sets io->err to -ENOMEM.
  */
-static void reserve(struct io *io, size_t n)
+void io_reserve(struct io *io, size_t n)
 {
 	if (io->n + n <= io->cap)
 		return;
@@ -46,7 +46,7 @@ static void reserve(struct io *io, size_t n)
 void io_raw(struct io *io, void *v, size_t n)
 {
 	if (io->write && !io->err)
-		reserve(io, n);
+		io_reserve(io, n);
 	else if (!io->write && !io->err && n > io->n - io->at)
 		io_fail(io, "it ends too early");
 	if (io->err) {

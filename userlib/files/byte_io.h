@@ -25,6 +25,8 @@ struct io {
 
 /* Notes that the data are bad, as -EINVAL in io->err, and why. An earlier failure stays what it is. */
 void io_fail(struct io *io, const char *why);
+/* For writing: makes room for n more bytes behind the io->n that are there. Without memory io->err is -ENOMEM. */
+void io_reserve(struct io *io, size_t n);
 void io_raw(struct io *io, void *v, size_t n);
 void io_u8(struct io *io, uint8_t *v);
 void io_u32(struct io *io, uint32_t *v);

@@ -134,39 +134,33 @@ static void section_io(struct io *io, int which, weft_program *p, char *msg)
 /* ---- writing ---- */
 
 /*
- * Compress the bytes of `raw` with zlib at this level (0: stored without compression) into *out, which the
- * caller frees, and set *n to the compressed bytes. Returns 0, or -ENOMEM with nothing to free.
+ * Compress the bytes of `raw` with zlib at this level (0: stored without compression) into room behind the
+ * bytes of `out`, of which they become no part yet. Returns how many they are; without memory out->err is -ENOMEM.
  */
-static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n)
+static uLongf compress_at(const struct io *raw, int level, struct io *out)
 {
-	*n = compressBound(raw->n);
-	*out = malloc(*n ? *n : 1);
-	if (!*out)
-		return -ENOMEM;
-	if (compress2(*out, n, raw->p ? raw->p : (const uint8_t *)"", raw->n, level) != Z_OK) {
-		free(*out);
-		*out = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	uLongf n = compressBound(raw->n);
+
+	io_reserve(out, n);
+	if (!out->err && compress2(out->p + out->n, &n, raw->p ? raw->p : (const uint8_t *)"", raw->n, level) != Z_OK)
+		out->err = -ENOMEM;
+	return n;
 }
 
 /*
- * Compress a section into *out, which the caller frees, and set *s to checksum and sizes. If it compresses
- * better than a reader accepts (RATIO_MAX, RATIO_FREE), it is stored uncompressed. Returns 0 or -ENOMEM.
+ * Append a compressed section to `out`, and set *s to checksum and sizes. If it compresses better than a
+ * reader accepts (RATIO_MAX, RATIO_FREE), it is stored uncompressed. Without memory out->err is -ENOMEM.
  */
-static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
+static void pack_section(const struct io *raw, struct io *out, struct section *s)
 {
-	uLongf n;
-	int err = compress_at(raw, 6, out, &n);
+	uLongf n = compress_at(raw, 6, out);
 
-	if (!err && raw->n > RATIO_MAX * (uint64_t)n + RATIO_FREE) {
-		free(*out);
-		err = compress_at(raw, 0, out, &n);
-	}
-	if (!err)
-		*s = (struct section){ (uint32_t)crc32_z(0, *out, n), raw->n, n };
-	return err;
+	if (!out->err && raw->n > RATIO_MAX * (uint64_t)n + RATIO_FREE)
+		n = compress_at(raw, 0, out);
+	if (out->err)
+		return;
+	*s = (struct section){ (uint32_t)crc32_z(0, out->p + out->n, n), raw->n, n };
+	out->n += n;
 }
 
 /*
@@ -194,36 +188,59 @@ static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct sectio
 	}
 }
 
-/*
- * Append the whole container to `out`: header, checksum of the header, sections. The compressed sections are
- * left in packed[N_SECTIONS], which the caller frees also after a failure. Returns 0; -EINVAL with msg: the
- * container cannot hold a value; -ENOMEM without msg.
- */
-static int write_all(const weft_program *p, struct io *out, uint8_t **packed, char *msg)
+/* Append the header with the table of sections and its checksum to `out`. A failure sets out->err. */
+static void write_head(struct section *s, struct io *out)
 {
-	struct section s[N_SECTIONS];
-	weft_program copy = *p;
 	uint32_t version = WEFT_PROGRAM_VERSION, n = N_SECTIONS;
-	int err = 0;
 
-	for (int i = 0; i < N_SECTIONS && !err; i++) {
-		struct io raw = { .write = true };
-		section_io(&raw, i, &copy, msg);
-		err = raw.err;
-		if (err == -EINVAL)
-			snprintf(msg, WEFT_MSG, "cannot save: %s", raw.why);
-		if (!err)
-			err = pack_section(&raw, &packed[i], &s[i]);
-		free(raw.p);
-	}
-	if (err)
-		return err;
 	head_io(out, &version, &n, s);
 	uint32_t crc = out->err ? 0 : (uint32_t)crc32_z(0, out->p, out->n);
 	io_u32(out, &crc);
-	for (int i = 0; i < N_SECTIONS; i++)
-		io_raw(out, packed[i], s[i].stored);
-	return out->err;
+}
+
+/*
+ * Append section i to `out`, and set *s. The constants are compressed from where they are, other sections from a
+ * buffer that lives no longer than this. Returns 0; -EINVAL with msg: the container cannot hold a value; -ENOMEM
+ * without msg.
+ */
+static int write_section(weft_program *p, int i, struct io *out, struct section *s, char *msg)
+{
+	const struct io consts = { .p = p->consts, .n = (size_t)p->n_consts };
+	struct io raw = { .write = true };
+
+	if (i != SEC_CONSTS)
+		section_io(&raw, i, p, msg);
+	if (raw.err == -EINVAL)
+		snprintf(msg, WEFT_MSG, "cannot save: %s", raw.why);
+	if (!raw.err)
+		pack_section(i == SEC_CONSTS ? &consts : &raw, out, s);
+	free(raw.p);
+	return raw.err ? raw.err : out->err;
+}
+
+/*
+ * Write the whole container to `out`, which is empty: header, checksum of the header, sections. The header comes
+ * twice, since it states what compressing the sections gives. Returns 0; -EINVAL with msg: the container cannot
+ * hold a value; -ENOMEM without msg.
+ */
+static int write_all(const weft_program *p, struct io *out, char *msg)
+{
+	struct section s[N_SECTIONS] = { { 0 } };
+	struct io head = { .write = true };
+	weft_program copy = *p;
+	int err;
+
+	write_head(s, out);
+	err = out->err;
+	for (int i = 0; i < N_SECTIONS && !err; i++)
+		err = write_section(&copy, i, out, &s[i], msg);
+	if (err)
+		return err;
+	write_head(s, &head);
+	if (!head.err)
+		memcpy(out->p, head.p, head.n);
+	free(head.p);
+	return head.err;
 }
 
 /*
@@ -233,13 +250,10 @@ static int write_all(const weft_program *p, struct io *out, uint8_t **packed, ch
  */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
 {
-	uint8_t *packed[N_SECTIONS] = { NULL };
 	struct io io = { .write = true };
 
-	int err = write_all(p, &io, packed, msg);
+	int err = write_all(p, &io, msg);
 
-	for (int i = 0; i < N_SECTIONS; i++)
-		free(packed[i]);
 	if (err) {
 		if (err == -ENOMEM)
 			snprintf(msg, WEFT_MSG, "out of memory while saving");

@@ -269,6 +269,32 @@ static void rules_bad(void **state)
 	}
 }
 
+/* Zero points at and beside each edge of what a type allows, of the operand and of the result. */
+static void zero_point_edges(void **state)
+{
+	static const struct { weft_dtype t; bool is_unsigned; int32_t zp; int err; } edges[] = {
+		{ WEFT_INT8, false, -129, -EINVAL }, { WEFT_INT8, false, -128, 0 }, { WEFT_INT8, false, 127, 0 }, { WEFT_INT8, false, 128, -EINVAL },
+		{ WEFT_INT8, true, -1, -EINVAL }, { WEFT_INT8, true, 0, 0 }, { WEFT_INT8, true, 255, 0 }, { WEFT_INT8, true, 256, -EINVAL },
+		{ WEFT_INT16, false, -1, -EINVAL }, { WEFT_INT16, false, 0, 0 }, { WEFT_INT16, false, 1, -EINVAL },
+		{ WEFT_INT16, true, 1, -EINVAL }, { WEFT_INT16, true, 0, 0 }, { WEFT_INT16, true, 32767, -EINVAL },
+		{ WEFT_INT16, true, 32768, 0 }, { WEFT_INT16, true, 32769, -EINVAL },
+		{ WEFT_INT32, false, -1, -EINVAL }, { WEFT_INT32, false, 0, 0 }, { WEFT_INT32, false, 1, -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+		for (int out = 0; out < 2; out++) {
+			struct weft_attr_rescale a = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND };
+			weft_tensor *y = TENSOR(out ? edges[i].t : WEFT_INT8, 2);
+
+			*(out ? &a.y_unsigned : &a.x_unsigned) = edges[i].is_unsigned;
+			*(out ? &a.y_zp : &a.x_zp) = edges[i].zp;
+			if (rescale(a, TENSOR(out ? WEFT_INT8 : edges[i].t, 2), 1, 30, y) != edges[i].err)
+				fail_msg("zero point %d of row %d, %s", (int)edges[i].zp, (int)i, out ? "result" : "operand");
+			tensor_free(y);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +306,7 @@ int main(void)
 		cmocka_unit_test(unsigned_types),
 		cmocka_unit_test(per_channel),
 		cmocka_unit_test(rules_bad),
+		cmocka_unit_test(zero_point_edges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,8 @@ struct weft_dev_options {
 	bool samples;              /* RTL only: weft_dev_sample() will be used; simulates slower */
 	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
 	const char *usb;           /* USB only: which card. NULL or "": any that is free; its serial;
-	                            * or @PATH, the socket of a simulated card (weft-card --listen).
+	                            * or @PATH, the socket of a simulated card (weft-card --listen)
+	                            * or of weft-broker, through which many processes use a card.
 	                            * Several cards: weft/cards.h */
 	unsigned usb_timeout_ms;   /* USB only: without an answer for so long the card counts as stuck
 	                            * and is put right; 0: 2000 */

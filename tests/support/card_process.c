@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,18 @@ void card_process_stop(struct card_process *c)
 	unlink(c->path);
 }
 
+/* Its socket is there a moment before somebody listens. */
+static bool listens(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	const bool heard = !connect(fd, (struct sockaddr *)&a, sizeof(a));
+	close(fd);
+	return heard;
+}
+
 void broker_process_start(struct card_process *b, const struct card_process *const cards[], const char *log, char *const extra[])
 {
 	char *argv[32] = { NULL }, program[256];
@@ -113,7 +126,7 @@ void broker_process_start(struct card_process *b, const struct card_process *con
 		_exit(127);
 	}
 	assert_true(b->pid > 0);
-	for (int i = 0; i < 500 && access(b->path, F_OK); i++)
+	for (int i = 0; i < 500 && !listens(b->path); i++)
 		usleep(10000);
 }
 

@@ -290,7 +290,8 @@ int worker_open(struct worker *w)
 	if (err) {
 		w->dev = NULL;
 		w->retry_ns = now_ns() + RETRY_NS;
-		if (err != -ENODEV)
+		/* Others may have all cards that are there. */
+		if (err != -ENODEV && (err != -EBUSY || w->where[0]))
 			say(w, msg);
 		return err;
 	}

@@ -141,6 +141,9 @@ static void tokens(void **state)
 	assert_non_null(strstr(text, "2 tokens in "));
 	assert_non_null(strstr(text, " tokens per M cycles"));
 	assert_non_null(strstr(text, "; most cycles: "));
+	assert_non_null(strstr(text, " cycles at 8 bytes each"));
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --device model --memory sram --tokens 2"), 0);
+	assert_non_null(strstr(text, " cycles at 16 bytes each"));
 	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --device model"), 0);
 	assert_null(strstr(text, "tokens per"));
 	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --tokens some"), 2);

@@ -201,8 +201,10 @@ static const char *costliest(const struct weft_report *r, uint64_t *cycles, doub
 }
 
 /*
- * What N tokens of a run take and what bounds it: the bytes of all operators over the memory's bus, and
- * their products on the array, as parts of the cycles, the compiler's estimate where none are counted.
+ * Prints what N tokens of a run take and what bounds it: the cycles in which the memory of the session's profile
+ * moves the bytes of all operators, and those in which the array makes all products, as parts of the run's cycles,
+ * or of the compiler's estimate if the device counts none. Memory of the profile ddr moves half a word of the bus a
+ * cycle, reads and writes together (sim/rtl/memory.cc). The run is bound by what needs at least half of the cycles.
  */
 void print_tokens(const struct weft_session_options *o, const struct weft_report *r, uint64_t tokens)
 {
@@ -214,7 +216,8 @@ void print_tokens(const struct weft_session_options *o, const struct weft_report
 		bytes += r->ops[i].dram_read_bytes + r->ops[i].dram_write_bytes;
 	if (!c || !cycles)
 		return;
-	const double bus = (double)bytes / c->axi_bytes, array = (double)(r->macs - r->macs_folded) / ((double)c->n * c->n), all = (double)cycles;
+	const unsigned rate = o->memory == WEFT_MEMORY_SRAM ? (unsigned)c->axi_bytes : (unsigned)c->axi_bytes / 2;
+	const double bus = (double)bytes / rate, array = (double)(r->macs - r->macs_folded) / ((double)c->n * c->n), all = (double)cycles;
 	const char *by = bus >= array && bus >= all / 2 ? "memory" : array >= all / 2 ? "products" : "neither";
 	double share;
 	uint64_t most;
@@ -223,7 +226,7 @@ void print_tokens(const struct weft_session_options *o, const struct weft_report
 	       (unsigned long long)cycles, r->cycles ? "" : " (estimate)", (double)tokens * 1e6 / all);
 	printf("memory: %llu bytes, %.0f cycles at %u bytes each (%.1f %%); products: %llu, %.0f cycles at %u each (%.1f %%); bound by %s; "
 	       "most cycles: %s, %llu (%.1f %%)\n",
-	       (unsigned long long)bytes, bus, (unsigned)c->axi_bytes, 100 * bus / all, (unsigned long long)(r->macs - r->macs_folded), array,
+	       (unsigned long long)bytes, bus, rate, 100 * bus / all, (unsigned long long)(r->macs - r->macs_folded), array,
 	       (unsigned)(c->n * c->n), 100 * array / all, by, kind, (unsigned long long)most, 100 * share);
 }
 

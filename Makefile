@@ -43,8 +43,8 @@ endif
 QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
-CARD_GOALS    := firmware bitstream check test test-full tests install deb
-DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb,$(GOALS)),deb) \
+CARD_GOALS    := firmware bitstream check test test-full tests install deb deb-check
+DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb deb-check,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
@@ -223,7 +223,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card $(O)/weft-broker
 # ---- targets ----------------------------------------------------------------
 
 .PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
-        gen check-gen figures sim install man wheel dist deb clean deps tests compile_commands.json FORCE
+        gen check-gen figures sim install man wheel dist deb deb-check clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
 all: $(O)/libweft.a $(O)/libweft.so $(PLUGINS) $(CMD) sim
@@ -440,6 +440,10 @@ DEB_DIR ?= $(O)/deb
 deb: dist
 	$(Q)CONFIGS='$(CONFIGS)' tools/deb.sh $(O)/dist/weft-$(VERSION).tar.gz $(VERSION) $(DEB_DIR)
 	@ls -l $(DEB_DIR)/*.deb
+
+## deb-check: the packages once more in other circumstances, in build/deb-check: are they the same bytes? CACHE=1 with ccache
+deb-check: deb
+	$(Q)CACHE='$(CACHE)' CONFIGS='$(CONFIGS)' tools/deb_check.sh $(O)/dist/weft-$(VERSION).tar.gz $(VERSION) $(DEB_DIR) $(O)/deb-check/elsewhere
 
 ## clean: remove everything that was built
 clean:

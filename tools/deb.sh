@@ -10,6 +10,7 @@
 # them at the end. CONFIGS names the configurations whose simulators are packed (default w16).
 # Exit status 2: a tool or a package is missing, or versions differ; 1: the build or lintian fails.
 set -u
+umask 022                      # the source package has the modes of the files
 
 tarball=$(realpath "$1") version=$2
 dir=$3

@@ -102,6 +102,7 @@ int step_search_splits(struct npu_step *s, int64_t most)
 {
 	int err = 0;
 
+	s->placed = true;
 	if (!s->cc->o->no_fuse && !s->cc->o->quick)
 		err = search(s, most);
 	return err ? err : step_emit_split(s);

@@ -103,10 +103,11 @@ static int up(struct walk *w)
 /*
  * Goes one component on from the innermost open folder. If `name` is a folder, it is opened and put on
  * the stack; if it is a link, what it says is put in front of w->rest (follow); otherwise it must be the
- * path's end, and *file becomes the descriptor of the regular file, opened for reading. *file is not
- * written for a folder or link; if the file cannot be opened, it is the negative errno. Returns 0;
+ * path's end, and *file becomes the descriptor of the regular file, opened for reading. Returns 0;
  * -ENOTDIR if a slash follows a file; -ENAMETOOLONG for a folder where MAX_DEPTH are open; -EMEDIUMTYPE
- * for a pipe, device or socket; an error of follow(); or the negative errno of opening.
+ * for a pipe or device; -ENXIO for a socket; an error of follow(); or the negative errno of looking at
+ * `name` or of opening it. *file is not written for a folder or link; after a failure it is unchanged or
+ * the errno that is returned.
  */
 static int enter(struct walk *w, const char *name, int *file)
 {

@@ -57,9 +57,10 @@ static int find_cuts(const weft_session *s, const struct weft_step *step, struct
 }
 
 /*
- * Runs the step's commands up to, but without, `to` as a job of its own on `arena`, which is filled
- * with `before` first, within the session's timeout. *c becomes the device's counters, zeros if it did
- * not run. Returns 0, -ENOMEM, or a negative errno of the device or the job.
+ * Runs the step's commands up to, but without, command `to` as a job of its own on `arena`, which is
+ * filled with `before` first, within the session's timeout. The job is submitted unverified; afterwards
+ * the device verifies again, also if it had been told not to (weft_dev_trust). *c becomes the device's
+ * counters, zeros if it did not run. Returns 0, -ENOMEM, or a negative errno of the device or the job.
  */
 static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, const uint8_t *before, weft_buf *arena,
                   struct weft_counters *c)
@@ -107,8 +108,8 @@ static void difference(const struct weft_counters *c, const struct weft_counters
  * beginnings of the step, each in an arena of its own that starts from `before` (the arena before the
  * step), and enters the differences between successive counters in the session's profile, one window
  * for each entry of the report that has commands in the step. What remains of `all`, the counters of
- * the whole step, is entered as -1. Returns 0; or -ENOMEM or a negative errno of the device or a job,
- * with some windows entered.
+ * the whole step, is entered as -1. The device verifies streams afterwards, also if it had been told not
+ * to. Returns 0; or -ENOMEM or a negative errno of the device or a job, with some windows entered.
  */
 int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all)
 {

@@ -84,9 +84,9 @@ static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix
 /*
  * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights and bias,
  * which become new constants; p then makes node i's result, and node i is removed. Returns 1 if it did; 0 if
- * it could not, because weights, bias or one of its four parameters are not constant float32 or have another
- * length than there are channels, the weights' rank is below 2, it is in training mode or has several
- * results, or memory ran out while looking (z->no_memory); or -ENOMEM.
+ * it could not, because the weights are not constant float32 of rank 2 or more, one of its four parameters
+ * is not constant float32 with one element for each channel, p has a bias that bias_of() does not take, it
+ * is in training mode or has several results, or memory ran out while looking (z->no_memory); or -ENOMEM.
  */
 static int fold_norm(struct qz *z, onnx_node *p, int i)
 {
@@ -122,8 +122,9 @@ static int fold_norm(struct qz *z, onnx_node *p, int i)
 /*
  * Folds node i, which adds the value `constant` to p's result, into p's bias, a new constant; p then
  * makes node i's result, and node i is removed. `constant` must be float32 with one element for each
- * output channel, which lie in the dimension of the channels; p's weights and bias must be constant.
- * Returns 1 if it did, 0 if it could not, or -ENOMEM.
+ * output channel, which lie in the dimension of the channels, and have no more dimensions than p's weights;
+ * these must be constant float32 of rank 2 or more, and p's bias, if it has one, what bias_of() takes.
+ * Returns 1 if it did; 0 if it could not, also if memory ran out while looking (z->no_memory); or -ENOMEM.
  */
 static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 {

@@ -70,8 +70,8 @@ static int find_target(struct search *x)
 }
 
 /*
- * Decodes all commands of the captured step into x->cmds and makes x->keep, all false. Returns 0,
- * -ENOMEM, or -EINVAL, with one line in the message.
+ * Decodes all commands of the captured step (x->k.step) into x->cmds and makes x->keep, all false; x->k
+ * refers to both if that succeeds. Returns 0, -ENOMEM, or -EINVAL, with one line in the message.
  */
 static int decode(struct search *x)
 {
@@ -94,8 +94,9 @@ static int decode(struct search *x)
 
 /*
  * Loads the captured program, which weft_replay() has checked before, into x->net, sets x->k's program,
- * step and configuration, decodes the step, and makes room for scratchpad and arena before any command.
- * Returns 0; -EINVAL or -ENOMEM with one line in x->msg.
+ * step and configuration, decodes the step (decode()), notes the number of its commands in x->r->before,
+ * and makes room for a scratchpad and an arena, x->sp and x->arena, to which x->k then refers. Returns 0;
+ * -EINVAL or -ENOMEM with one line in x->msg.
  */
 static int open_capture(struct search *x)
 {

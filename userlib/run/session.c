@@ -554,8 +554,9 @@ static bool is_verified(const weft_session *s)
  * Submits the commands from..to-1 of a step as one job with the two windows win; *job becomes its
  * number. A whole step is submitted as it is. Of a part the whole stream is verified here (unless that
  * was done before), because the verifier would refuse a part for reading bytes that an earlier part
- * wrote; then the part is cut out and submitted as trusted. Returns 0, -ENOMEM, or a negative errno of
- * the verifier or the device.
+ * wrote; then the part is cut out and submitted as trusted, and afterwards the device verifies again, also
+ * if it had been told not to (weft_dev_trust). Returns 0, -ENOMEM, or a negative errno of the verifier or
+ * the device.
  */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)

@@ -465,9 +465,9 @@ static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 }
 
 /*
- * Returns whether o is a RESCALE from an unsigned input of the network, or to an unsigned output, in a
- * network that already has nodes other than loop nests. If so, the host should do it: an element takes the
- * alu four times as long as it takes the host's copy, which happens anyway.
+ * Returns whether o, which must be a RESCALE, goes from an unsigned input of the network, or to an unsigned
+ * output, while the nodes matched so far are not all loop nests. If so, the host should do it: an element
+ * takes the alu four times as long as it takes the host's copy, which happens anyway.
  */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 {

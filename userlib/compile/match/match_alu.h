@@ -50,8 +50,8 @@ int nest_add_node(struct cc *cc, int i, const struct loop_nest *s, bool last, bo
 int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
 
 /*
- * Returns whether o is a RESCALE from an unsigned input of the network, or to an unsigned output, that is
- * better left to the host, since the network has other work for the device.
+ * Returns whether o, which must be a RESCALE, goes from an unsigned input of the network, or to an unsigned
+ * output, and is better left to the host, since the nodes matched so far are not all loop nests.
  */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o);
 

@@ -30,7 +30,8 @@ ops.OPS.update({
     "SEGMENT_SUM": (125, 1, 100), "UNSORTED_SEGMENT_PROD": (153, 1, 118), "UNSORTED_SEGMENT_MAX": (154, 1, 119),
     "UNSORTED_SEGMENT_MIN": (157, 1, 120), "UNSORTED_SEGMENT_SUM": (155, 1, 121), "DILATE": (203, 1, 0), "FLOOR": (8, 1, 0), "CEIL": (104, 1, 0), "SQUARE": (92, 1, 66), "ROUND": (116, 1, 0),
     "SQUEEZE": (43, 1, 30), "ELU": (111, 1, 0), "RELU_0_TO_1": (152, 1, 0), "SIN": (66, 1, 0), "COS": (108, 1, 86),
-    "STABLEHLO_ADD": (163, 1, 0), "STABLEHLO_MULTIPLY": (165, 1, 0),
+    "STABLEHLO_ADD": (163, 1, 0), "STABLEHLO_AND": (176, 1, 0),
+    "STABLEHLO_SHIFT_LEFT": (207, 1, 0), "STABLEHLO_PAD": (195, 1, 1010), "STABLEHLO_MULTIPLY": (165, 1, 0),
     "STABLEHLO_MAXIMUM": (166, 1, 0), "STABLEHLO_MINIMUM": (181, 1, 0), "FAKE_QUANT": (80, 2, 58),
     "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15),
 })
@@ -230,6 +231,29 @@ def squeeze(t):
     ops.record("SQUEEZE", net, operands, {0: ops.scalars("i", ones)}, resolver=OPTIMISED)
 
 
+def stablehlo_pad(t):
+    """The second union of options, which 1000 and more says; some elements are left out."""
+    net, dims = Net(), shape(2, 5, rank=draw(1, 4))
+    low, high, inner = ([draw(*r) for _ in dims] for r in ((-1, 3), (0, 3), (0, 2)))
+    operands = [net.input(t, dims), net.add(t, [], data=[draw(-5, 5)])]
+    net.output(t, [a + b + d + (d - 1) * i for a, b, d, i in zip(low, high, dims, inner)])
+    ops.record("STABLEHLO_PAD", net, operands, {k: ops.scalars("q", v) for k, v in enumerate((low, high, inner))})
+
+
+def newest_ones():
+    for t in (F32, I32, I16, I8):
+        stablehlo_pad(t)
+    for t in (BOOL, I32):
+        net, dims = Net(), shape()
+        operands = [net.input(t, dims, modulus=2 if t == BOOL else 0) for _ in range(2)]
+        net.output(t, dims)
+        ops.record("STABLEHLO_AND", net, operands, resolver=OPTIMISED)
+    net, dims = Net(), shape()
+    operands = [net.input(I32, dims), net.input(I32, dims, modulus=32)]
+    net.output(I32, dims)
+    ops.record("STABLEHLO_SHIFT_LEFT", net, operands, resolver=OPTIMISED)
+
+
 def later_ones():
     squeeze(F32)
     squeeze(I32)
@@ -292,6 +316,8 @@ def main():
         all_of_them()
     for _ in range(ROUNDS):
         later_ones()
+    for _ in range(ROUNDS):
+        newest_ones()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

@@ -127,7 +127,7 @@ class Net:
         codes = Table({0: ("b", min(code, 127)), 2: ("i", version), 3: ("i", code)})
         fields = {0: ("I", 0), 1: scalars("i", operands), 2: scalars("i", self.outputs)}
         if kind:
-            fields.update({3: ("B", kind), 4: Table(options)})
+            fields.update({3: ("B", kind), 4: Table(options)} if kind < 1000 else {11: ("B", kind - 1000), 12: Table(options)})
         graph = Table({0: Tables(self.tensors), 1: scalars("i", [i for i, _, _ in self.inputs]),
                        2: scalars("i", self.outputs), 3: Tables([Table(fields)])})
         return flatbuffer(Table({0: ("I", 3), 1: Tables([codes]), 2: Tables([graph]), 4: Tables(self.buffers)}), b"TFL3")

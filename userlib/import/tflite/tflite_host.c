@@ -258,8 +258,9 @@ static int two_operands(struct tfl_lower *l)
 }
 
 /*
- * Lowers STABLEHLO_ADD, _MULTIPLY, _MAXIMUM and _MINIMUM of two operands of one shape to ONNX's operators. Returns the
- * result's tensor, -ENOTSUP for other types than float32 and int32, -EINVAL for other shapes, or another negative errno.
+ * Lowers STABLEHLO_ADD, _MULTIPLY, _MAXIMUM and _MINIMUM of two operands of one shape, float32 or int32, to ONNX's operators,
+ * and _AND (bool or int32) and _SHIFT_LEFT (int32) to TOSA's. Returns the result's tensor, -ENOTSUP for other types, -EINVAL for
+ * other shapes, or another negative errno.
  */
 static int stablehlo(struct tfl_lower *l)
 {
@@ -269,10 +270,15 @@ static int stablehlo(struct tfl_lower *l)
 	if (in[0] < 0 || (in[1] = tfl_value(l, 1)) < 0)
 		return in[0] < 0 ? in[0] : in[1];
 	const weft_tensor *a = &l->g->tensors[in[0]].t, *b = &l->g->tensors[in[1]].t;
-	if ((a->dtype != WEFT_FP32 && a->dtype != WEFT_INT32) || b->dtype != a->dtype)
-		return tfl_fail(l, -ENOTSUP, "%s and %s; float32 or int32 wanted", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+	const bool bits = code == TFL_STABLEHLO_AND || code == TFL_STABLEHLO_SHIFT_LEFT;
+	const weft_dtype other = !bits ? WEFT_FP32 : code == TFL_STABLEHLO_AND ? WEFT_BOOL : WEFT_INT32;
+	if ((a->dtype != other && a->dtype != WEFT_INT32) || b->dtype != a->dtype)
+		return tfl_fail(l, -ENOTSUP, "%s and %s; %s or int32 wanted", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype), weft_dtype_name(other));
 	if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim))
 		return tfl_fail(l, -EINVAL, "operands of different shapes");
+	if (bits)
+		return tfl_step(l, code == TFL_STABLEHLO_SHIFT_LEFT ? WEFT_OP_LOGICAL_LEFT_SHIFT : a->dtype == WEFT_BOOL ? WEFT_OP_LOGICAL_AND :
+		                WEFT_OP_BITWISE_AND, NULL, in, 2, a->dtype, a->rank, a->dim, true);
 	return tfl_plain(l, code == TFL_STABLEHLO_ADD ? "Add" : code == TFL_STABLEHLO_MULTIPLY ? "Mul" : code == TFL_STABLEHLO_MAXIMUM ? "Max" : "Min",
 	                 in, 2, true);
 }
@@ -770,7 +776,8 @@ int (*tfl_host_lowering(int code))(struct tfl_lower *)
 	case TFL_ADD_N: return add_n;
 	case TFL_POW: case TFL_BITWISE_XOR: return two_operands;
 	case TFL_RIGHT_SHIFT: return right_shift;
-	case TFL_STABLEHLO_ADD: case TFL_STABLEHLO_MULTIPLY: case TFL_STABLEHLO_MAXIMUM: case TFL_STABLEHLO_MINIMUM: return stablehlo;
+	case TFL_STABLEHLO_ADD: case TFL_STABLEHLO_MULTIPLY: case TFL_STABLEHLO_MAXIMUM: case TFL_STABLEHLO_MINIMUM: case TFL_STABLEHLO_AND:
+	case TFL_STABLEHLO_SHIFT_LEFT: return stablehlo;
 	case TFL_REDUCE_ANY: case TFL_REDUCE_ALL: case TFL_REDUCE_PROD: return reduce;
 	case TFL_REVERSE_SEQUENCE: return reverse_sequence;
 	case TFL_EMBEDDING_LOOKUP: return embedding_lookup;

@@ -2,7 +2,7 @@
 /*
  * Lowers UNSORTED_SEGMENT_SUM, _PROD, _MAX and _MIN and SEGMENT_SUM to ONNX's
  * ScatterND, which reduces in the operand's order as TensorFlow Lite's
- * kernels do, and DILATE to layout operators.
+ * kernels do, and DILATE and STABLEHLO_PAD to layout operators.
  */
 #include <errno.h>
 #include <float.h>
@@ -143,30 +143,21 @@ static int pad_value(struct tfl_lower *l, int k, weft_dtype t, weft_attr *a)
 }
 
 /*
- * Lowers DILATE: between the elements along each axis stand as many copies of operand 2 as operand 1, constant, says,
- * less one. Each axis becomes one of rows, which PAD makes longer. Returns the result's tensor, or a negative errno.
+ * Emits x with by[i] - 1 copies of what *pad pads with between its elements along each axis i. Each axis becomes one of rows,
+ * which PAD makes longer. Returns the graph tensor, -EINVAL for a factor below 1, or another negative errno.
  */
-static int dilate(struct tfl_lower *l)
+static int spread(struct tfl_lower *l, int x, const int64_t *by, const weft_attr *pad)
 {
 	weft_attr from = { .slice = { { 0 } } };
-	int64_t by[WEFT_MAX_RANK], dim[WEFT_MAX_RANK];
-	int x = tfl_moved(l, 0), n = x < 0 ? x : tfl_ints(l, 1, WEFT_MAX_RANK, by);
-
-	if (n < 0)
-		return n;
 	weft_tensor t = l->g->tensors[x].t;
-	weft_attr pad = { .pad = { .value = 0 } };
-	int err = pad_value(l, 2, t.dtype, &pad);
-	if (err)
-		return err;
-	if (n != t.rank || n > WEFT_MAX_RANK - 1)
-		return tfl_fail(l, -EINVAL, "%d factors for rank %d", n, t.rank);
-	for (int i = 0; i < n; i++) {
+	int64_t dim[WEFT_MAX_RANK];
+
+	for (int i = 0; i < t.rank; i++) {
 		if (by[i] < 1 || by[i] > INT32_MAX)
 			return tfl_fail(l, -EINVAL, "factor %lld; 1 or more wanted", (long long)by[i]);
 		if (by[i] == 1 || t.dim[i] == 1)
 			continue;
-		weft_attr a = pad;
+		weft_attr a = *pad;
 		memcpy(dim, t.dim, sizeof dim);
 		memmove(dim + i + 1, dim + i, sizeof *dim * (size_t)(t.rank - i));
 		dim[i + 1] = 1;
@@ -182,7 +173,84 @@ static int dilate(struct tfl_lower *l)
 		if (x < 0 || (x = tfl_step(l, WEFT_OP_SLICE, &from, &x, 1, t.dtype, t.rank, t.dim, false)) < 0)
 			return x;
 	}
+	return x;
+}
+
+/*
+ * Lowers DILATE: between the elements along each axis stand as many copies of operand 2 as operand 1, constant, says,
+ * less one. Returns the result's tensor, or a negative errno.
+ */
+static int dilate(struct tfl_lower *l)
+{
+	int64_t by[WEFT_MAX_RANK];
+	int x = tfl_moved(l, 0), n = x < 0 ? x : tfl_ints(l, 1, WEFT_MAX_RANK, by);
+	weft_attr pad = { .pad = { .value = 0 } };
+
+	if (n < 0)
+		return n;
+	const weft_tensor t = l->g->tensors[x].t;
+	int err = pad_value(l, 2, t.dtype, &pad);
+	if (err)
+		return err;
+	if (n != t.rank || n > WEFT_MAX_RANK - 1)
+		return tfl_fail(l, -EINVAL, "%d factors for rank %d", n, t.rank);
+	x = spread(l, x, by, &pad);
 	return tfl_node_own(l, x);
+}
+
+/*
+ * Copies list `field` of the options of the STABLEHLO_PAD at hand, int64, to v, of n numbers from -INT32_MAX to INT32_MAX.
+ * Returns 0, or -EINVAL if it has another number of them.
+ */
+static int edges(struct tfl_lower *l, int field, int n, int64_t *v)
+{
+	struct fb_vec list = { 0 };
+	const bool has = l->op->has_options && l->op->options_type == OPTIONS_STABLEHLO_PAD;
+	int err = has ? fb_vector(&l->m->b, &l->op->options, field, 8, &list) : 0;
+
+	if (err < 0 || (int)list.n != n)
+		return err < 0 ? err : tfl_fail(l, -EINVAL, "%u numbers of padding for rank %d", (unsigned)list.n, n);
+	for (int k = 0; k < n; k++) {
+		v[k] = fb_i64_at(&l->m->b, &list, (uint32_t)k);
+		if (v[k] < -INT32_MAX || v[k] > INT32_MAX)
+			return tfl_fail(l, -EINVAL, "padding %lld", (long long)v[k]);
+	}
+	return 0;
+}
+
+/*
+ * Lowers STABLEHLO_PAD: operand 1, constant, stands before, behind and between the elements along each axis; negative numbers
+ * before and behind leave elements out. Returns the result's tensor, -EINVAL if nothing is left, or another negative errno.
+ */
+static int stablehlo_pad(struct tfl_lower *l)
+{
+	int64_t low[WEFT_MAX_RANK], high[WEFT_MAX_RANK], by[WEFT_MAX_RANK];
+	weft_attr pad = { .pad = { .value = 0 } }, from = { .slice = { { 0 } } };
+	int x = tfl_moved(l, 0), err = x < 0 ? x : pad_value(l, 1, l->g->tensors[x].t.dtype, &pad);
+
+	if (err)
+		return err;
+	const int rank = l->g->tensors[x].t.rank;
+	if ((err = edges(l, STABLEHLO_PAD_LOW, rank, low)) || (err = edges(l, STABLEHLO_PAD_HIGH, rank, high)) ||
+	    (err = edges(l, STABLEHLO_PAD_INTERIOR, rank, by)))
+		return err;
+	for (int i = 0; i < rank; i++)
+		by[i]++;
+	weft_attr a = pad;
+	if ((x = spread(l, x, by, &a)) < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	for (int i = 0; i < rank; i++) {
+		a.pad.before[i] = low[i] > 0 ? (int32_t)low[i] : 0;
+		a.pad.after[i] = high[i] > 0 ? (int32_t)high[i] : 0;
+		from.slice.start[i] = low[i] < 0 ? -low[i] : 0;
+		t.dim[i] += a.pad.before[i] + a.pad.after[i];
+	}
+	x = tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, rank, t.dim, false);
+	for (int i = 0; i < rank; i++)
+		if ((t.dim[i] += (low[i] < 0 ? low[i] : 0) + (high[i] < 0 ? high[i] : 0)) < 1)
+			return tfl_fail(l, -EINVAL, "nothing is left along axis %d", i);
+	return x < 0 ? x : tfl_step(l, WEFT_OP_SLICE, &from, &x, 1, t.dtype, rank, t.dim, true);
 }
 
 int (*tfl_segment_lowering(int code))(struct tfl_lower *)
@@ -191,6 +259,7 @@ int (*tfl_segment_lowering(int code))(struct tfl_lower *)
 	case TFL_SEGMENT_SUM: case TFL_UNSORTED_SEGMENT_SUM: case TFL_UNSORTED_SEGMENT_PROD: case TFL_UNSORTED_SEGMENT_MAX:
 	case TFL_UNSORTED_SEGMENT_MIN: return segment;
 	case TFL_DILATE: return dilate;
+	case TFL_STABLEHLO_PAD: return stablehlo_pad;
 	default: return NULL;
 	}
 }

@@ -27,6 +27,9 @@ SHELL   := /bin/bash
 ifeq ($(SAN),1)
   override O := $(O)/san$(if $(findstring clang,$(CC)),-clang)
 endif
+ifeq ($(COV),1)
+  override O := $(O)/coverage
+endif
 ifeq ($(SAN),thread)
   override O := $(O)/tsan
 endif
@@ -43,7 +46,7 @@ endif
 QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
-CARD_GOALS    := firmware bitstream check test test-full tests install deb deb-check
+CARD_GOALS    := firmware mutate coverage bitstream check test test-full tests install deb deb-check
 DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb deb-check,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm)
@@ -101,6 +104,12 @@ endif
 ifeq ($(SAN),fuzz)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-unknown-warning-option -Wno-missing-field-initializers
+endif
+
+# gcc counts lines (tools/coverage.py). The loops of golden and model would take hours without optimisation.
+ifeq ($(COV),1)
+  OPT := -O0
+  SAN_FLAGS := --coverage -DWEFT_COVERAGE
 endif
 
 ifneq ($(V),1)
@@ -173,7 +182,7 @@ SIM ?= $(if $(filter check test test-full tests,$(GOALS)),checked,plain)
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
-RTL_DIR := $(patsubst %/fuzz,%,$(patsubst %/tsan,%,$(patsubst %/san-clang,%,$(patsubst %/san,%,$(O)))))/rtl
+RTL_DIR := $(patsubst %/coverage,%,$(patsubst %/fuzz,%,$(patsubst %/tsan,%,$(patsubst %/san-clang,%,$(patsubst %/san,%,$(O))))))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
   RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
@@ -222,7 +231,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card $(O)/weft-broker
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream fuzz formal mutants firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal mutants coverage run-coverage mutate firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist deb deb-check clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -238,6 +247,7 @@ help:
 	@echo '           SAN=1 CC=clang (those of clang, in $$O/san-clang)'
 	@echo '           SAN=fuzz (clang with libFuzzer, in $$O/fuzz)'
 	@echo '           SAN=thread (thread sanitizer, in $$O/tsan)'
+	@echo '           COV=1 (counts lines, in $$O/coverage; make coverage)'
 	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
 	@echo '           ASSERT=1 (assertions and Lazy = 0, in $$O/assert)'
 	@echo '           FW_KEY=owner.pem FW_SECURITY=N (who signs the firmware; firmware/keys)'
@@ -271,6 +281,14 @@ fuzz:
 	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found
 	$(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
 		-artifact_prefix=$(O)/fuzz/found/$(TARGET)- $(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
+
+## coverage: which lines do unit, model, conformance and card tests reach? In build/coverage; T=kind/name counts those anew
+COVERED := $(or $(T),unit/% model/% conformance/% card/%)
+coverage:
+	$(Q)+$(MAKE) --no-print-directory COV=1 CCACHE='$(CCACHE)' T='$(subst %,*,$(COVERED))' run-coverage
+	$(Q)$(PYTHON) tools/coverage.py $(O)/coverage table
+run-coverage: all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
+	$(Q)WEFT_SEED='$(SEED)' $(PYTHON) tools/coverage.py $(O) run $(SELECTED)
 
 define run_tests
 $(if $(2),,echo 'make: no test is called "$(T)"' >&2; exit 2;) \
@@ -338,6 +356,10 @@ formal:
 ## mutants: plant each fault of tests/mutants in the RTL; does the test that it names fail? T=NAME for one
 mutants:
 	$(Q)$(PYTHON) tests/mutants/run.py $(O) $(if $(T),'$(T)')
+
+## mutate: seeded faults of one line in C: do the tests that reach the line notice? PART=golden|compiler|driver|firmware SEEDS=1-60; after make coverage
+mutate: $(INSIDE) $(FIRMWARE) $(CMD) $(SUPPORT_OBJ) $(CARD_PARTS)
+	$(Q)$(PYTHON) tools/mutate.py $(O) $(or $(PART),golden) $(or $(SEEDS),1-60)
 
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:
@@ -466,6 +488,10 @@ $(O)/flags: FORCE
 	@echo '$(CC) $(ALL_CFLAGS) $(MARCH)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(MARCH)' > $@
 
 # Fast twins of golden: long loops, tested bit for bit against the plain ones.
+ifeq ($(COV),1)
+  $(filter $(O)/obj/sim/%,$(LIB_SRC:%.c=$(O)/obj/%.o)): private OPT := -O2
+  $(TEST_OBJ) $(SUPPORT_OBJ): private ALL_CFLAGS += -include tests/support/cov_exit.h
+endif
 $(FAST_SRC:%.c=$(O)/obj/%.o): private OPT := $(if $(SAN),$(OPT),-O3) -march=$(MARCH)
 
 # Only the importer's files and its test read the generated header; its own compiler is quick.
@@ -679,8 +705,9 @@ $$(FW_DIR)/$(1)/%.S.o: firmware/%.S Makefile
 	@mkdir -p $$(@D)
 	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) -c $$< -o $$@
 endef
-$(eval $(call fw_rules,boot,-Os))
-$(eval $(call fw_rules,main,-O2))
+# Lines that tests reach are found by address, which optimisation blurs.
+$(eval $(call fw_rules,boot,$(if $(COV),-Og,-Os)))
+$(eval $(call fw_rules,main,$(if $(COV),-Og,-O2)))
 
 ROM_BYTES := $(shell sed -n 's/^\#define WEFT_CHIP_ROM_SIZE \(0x[0-9a-f]*\)u$$/\1/p' include/weft/gen/chip.h)
 

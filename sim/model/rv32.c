@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "rv32_seen.h"
+
 #include <weft/gen/chip.h>
 
 #define MSTATUS_MIE  (1u << 3)
@@ -517,6 +519,8 @@ void rv32_run(struct rv32 *c)
 			rv32_skip(c, 1);
 			continue;
 		}
-		execute(c, get_le(m->data + (c->pc - m->base), 4));
+		uint32_t insn = get_le(m->data + (c->pc - m->base), 4);
+		RV32_SEEN(c->pc, insn);
+		execute(c, insn);
 	}
 }

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Would the tests notice a wrong line of C? `make mutate` is the way to run it.
+
+mutate.py BUILD PART [SEEDS]   PART: golden, compiler, driver or firmware; SEEDS: 1-60, or 3,17
+
+Each seed draws one fault of one line of the part: an operator swapped for its neighbour, a constant off by one,
+a condition negated, or a statement left out; each of these four kinds is as likely. A draw that does not compile is
+drawn again. The changed file is compiled beside the build in BUILD and linked into the tests that reach the line,
+as `make coverage` found them; they run one at a time, the quickest first, until one fails, crashes or does not end.
+For firmware, ROM and image are made again, and the tests that run them. A line for each fault:
+
+  killed      the test that noticed it
+  survived    how many tests reach the line, and none fails
+  unreached   no test that `make coverage` ran comes to the line
+  same        the compiler makes the same code of it as without the fault
+  equivalent  tests/expected/mutants.tsv has it, and says why no input shows a difference
+
+The last line counts; its share is of the faults that are neither same nor equivalent. Exit status 1 if one
+survived or was not reached. What was built stays in BUILD/mutate. Parts may run at the
+same time.
+"""
+import glob
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+import coverage
+
+PARTS = {
+    "golden": ["sim/golden/**/*.c"],
+    "compiler": ["userlib/compile/**/*.c"],
+    "driver": ["driver/**/*.c"],
+    "firmware": ["firmware/*.c"],
+}
+SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*", "%": "*",
+         "&&": "||", "||": "&&", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|", "+=": "-=", "-=": "+="}
+KINDS = ("swap", "constant", "negate", "drop")
+EXPECTED = "tests/expected/mutants.tsv"
+
+
+def blank(text):
+    """The text with comments, strings, characters and preprocessor lines replaced by spaces: lines and columns stay."""
+    def spaces(m):
+        return re.sub(r"[^\n]", " ", m.group(0))
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', spaces, text, flags=re.S | re.M)
+
+
+def sites(path):
+    """{kind: [(line index, first column, end column, what to put there)]} of a file; the code of functions and tables is indented."""
+    found = {kind: [] for kind in KINDS}
+    code = blank(open(path).read()).split("\n")
+    for i, line in enumerate(code):
+        if not line.startswith("\t"):
+            continue
+        for m in re.finditer(r"(?<= )(<=?|>=?|==|!=|\+=?|-=?|\*|/|%|&&?|\|\|?|<<|>>|\^)(?= )", line):
+            found["swap"].append((i, m.start(), m.end(), SWAPS[m.group(1)]))
+        for m in re.finditer(r"(?<![\w.])(0x[0-9a-f]+|\d+)(?=[uUlL]*\b)(?![\w.]*\.)", line):
+            for step in (1, -1) if int(m.group(1), 0) else (1,):
+                found["constant"].append((i, m.start(), m.end(), str(int(m.group(1), 0) + step)))
+        for m in re.finditer(r"\b(?:if|while) \(", line):
+            depth, end = 1, m.end()
+            while depth and end < len(line):
+                depth += {"(": 1, ")": -1}.get(line[end], 0)
+                end += 1
+            if not depth:
+                found["negate"].append((i, m.end(), end - 1, None))
+        before = next((c.rstrip() for c in reversed(code[:i]) if c.strip()), "")
+        whole = re.match(r"\t+([A-Za-z_*(+-].*;)\s*$", line)
+        if whole and before.endswith((";", "{", "}", ")", ":")) and not re.match(r"(return|goto)\b", whole.group(1)):
+            found["drop"].append((i, whole.start(1), whole.end(1), ";"))
+    return found
+
+
+class Fault:
+    """One line of one file, changed."""
+
+    def __init__(self, path, site):
+        i, start, end, put = site
+        self.path, self.line = path, i + 1
+        lines = open(path).read().split("\n")
+        self.old = lines[i]
+        middle = f"!({self.old[start:end]})" if put is None else put
+        self.new = lines[i] = self.old[:start] + middle + self.old[end:]
+        self.text = "\n".join(lines)
+
+    def key(self):
+        return self.path, self.old.strip(), self.new.strip()
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.old.strip()}  ->  {self.new.strip()}"
+
+
+def draws(part, seed):
+    """Faults of a part without end, the same for the same seed and sources."""
+    rng = random.Random(f"{part} {seed}")
+    pool = {kind: [] for kind in KINDS}
+    for path in sorted(p for pattern in PARTS[part] for p in glob.glob(pattern, recursive=True) if "/gen/" not in p):
+        for kind, all_sites in sites(path).items():
+            pool[kind] += [(path, site) for site in all_sites]
+    while True:
+        yield Fault(*rng.choice(pool[rng.choice(KINDS)]))
+
+
+def make_says(build, *goals):
+    """The commands that make would run for goals that are to be made again, one string."""
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        os.environ.pop(name, None)
+    return subprocess.run(["make", "-n", "V=1", "CCACHE=", f"O={build}", *goals], capture_output=True, text=True, check=True).stdout
+
+
+class Host:
+    """Faults in what runs on the host: one object in place of one of the library's, in the tests that reach it."""
+
+    kinds = ("unit/", "model/", "conformance/", "card/")
+
+    def __init__(self, build, out):
+        self.build, self.out, self.commands = build, out, {}
+        self.inside = os.path.join(build, "mutate", "inside.a")       # without what debuggers need: it is linked often
+        self.flags, self.plain = {}, {}
+        objects = [f for f in subprocess.run(["ar", "t", f"{build}/obj/inside.a"], capture_output=True, text=True, check=True).stdout.split()]
+        objects = [f if os.path.exists(f) else os.path.join(build, "obj", f) for f in objects]
+        if not os.path.exists(self.inside) or any(os.path.getmtime(o) > os.path.getmtime(self.inside) for o in objects):
+            store = os.path.join(build, "mutate", "obj")
+            shutil.rmtree(store, ignore_errors=True)
+            copies = []
+            for o in objects:
+                copies.append(os.path.join(store, os.path.relpath(o, build)))
+                os.makedirs(os.path.dirname(copies[-1]), exist_ok=True)
+                subprocess.run(["objcopy", "--strip-debug", o, copies[-1]], check=True)
+            if os.path.exists(self.inside):
+                os.remove(self.inside)
+            subprocess.run(["ar", "rcsP", self.inside] + copies, check=True)
+
+    def compile(self, path, text, name):
+        """The object of a file with this text: its path, None if it does not compile."""
+        made = os.path.join(self.build, "obj", path[:-2] + ".o")
+        if path not in self.flags:
+            said = make_says(self.build, "-W", path, made)
+            line = next(l for l in said.split("\n") if f" -c {path} " in l)
+            self.flags[path] = line[:line.index(f" -c {path} ")].replace(" -MMD -MP", "") + f" -g0 -w -iquote {os.path.dirname(path)}"
+        source, out = os.path.join(self.out, name + ".c"), os.path.join(self.out, name + ".o")
+        with open(source, "w") as f:
+            f.write(f'#line 1 "{path}"\n' + text)
+        done = subprocess.run(f"{self.flags[path].lstrip()} -c {source} -o {out}", shell=True, capture_output=True)
+        return out if done.returncode == 0 else None
+
+    def same(self, path, object_file):
+        if path not in self.plain:
+            self.plain[path] = open(self.compile(path, open(path).read(), "plain"), "rb").read()
+        return self.plain[path] == open(object_file, "rb").read()
+
+    def link(self, test, object_file):
+        """The test's program with that object (None: as it is) in the library's place. Its path."""
+        if test not in self.commands:
+            said = make_says(self.build, "-W", f"{self.build}/obj/tests/{test}.o", f"{self.build}/tests/{test}")
+            self.commands[test] = next(l for l in said.split("\n") if f" -o {self.build}/tests/{test}" in l)
+        program = os.path.join(self.out, "build", "tests", test)
+        os.makedirs(os.path.dirname(program), exist_ok=True)
+        line = self.commands[test].replace(f"-o {self.build}/tests/{test}", f"-o {program}").replace(f"{self.build}/obj/inside.a", self.inside)
+        line = line.lstrip().replace(" ", f" -fuse-ld=gold -Wl,--strip-all {object_file or ''} ", 1)
+        subprocess.run(line, shell=True, check=True, capture_output=True)
+        return program
+
+    def shadow(self):
+        """The build that tests see: links to BUILD's, but for tests."""
+        shadow = os.path.join(self.out, "build")
+        os.makedirs(shadow, exist_ok=True)
+        for entry in os.listdir(self.build):
+            if entry not in ("tests", "obj", "mutate", "coverage", "san", "san-clang", "tsan", "fuzz") and not os.path.lexists(f"{shadow}/{entry}"):
+                os.symlink(os.path.abspath(f"{self.build}/{entry}"), f"{shadow}/{entry}")
+        for kind in ("unit", "model", "card", "conformance", "cosim"):
+            os.makedirs(f"{shadow}/tests/{kind}", exist_ok=True)
+            if not os.path.lexists(f"{shadow}/tests/{kind}/rtl"):
+                os.symlink(os.path.abspath(f"{self.build}/rtl"), f"{shadow}/tests/{kind}/rtl")
+        return shadow
+
+
+class Core(Host):
+    """Faults in ROM and firmware: both programs made again, the tests are the build's own."""
+
+    kinds = ("card/",)     # others have compiled parts of it for the host
+
+    def __init__(self, build, out):
+        super().__init__(build, out)
+        self.root = os.path.join(out, "core")
+
+    def compile(self, path, text, name):
+        """Makes ROM and image of a copy of firmware/ where the file has this text. The folder they are in, or None."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        os.makedirs(self.root)
+        for entry in os.listdir("."):
+            if entry not in ("firmware", "build", ".git"):
+                os.symlink(os.path.abspath(entry), os.path.join(self.root, entry))
+        shutil.copytree("firmware", self.root + "/firmware")
+        with open(os.path.join(self.root, path), "w") as f:
+            f.write(text)
+        os.makedirs(self.root + "/build")
+        goals = [f"build/firmware/{n}" for n in ("boot.bin", "boot.hex", "weft-fw.img")]
+        done = subprocess.run(["make", "-s", "O=build", *goals], cwd=self.root, capture_output=True)
+        return self.root + "/build/firmware" if done.returncode == 0 else None
+
+    def same(self, path, made):
+        parts = [hashlib.sha256(open(f"{made}/{n}", "rb").read()).digest() for n in ("boot.bin", "main.bin")]
+        return parts == [hashlib.sha256(open(f"{self.build}/firmware/{n}", "rb").read()).digest() for n in ("boot.bin", "main.bin")]
+
+    def link(self, test, made):
+        firmware = os.path.join(self.out, "build", "firmware")
+        if os.path.islink(firmware):
+            os.remove(firmware)
+        os.symlink(os.path.abspath(made or f"{self.build}/firmware"), firmware)
+        program = super().link(test, None) if not os.path.exists(os.path.join(self.out, "build", "tests", test)) else os.path.join(self.out, "build", "tests", test)
+        return program
+
+
+def passes(program, shadow, seconds):
+    """
+    Does a test's program end with 0? `seconds`: how long it took with coverage. More than that and 5 of processor
+    time is too long; the clock has five times as much, for a machine that has other work.
+    """
+    limit = int(seconds) + 5
+
+    def limits():
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    temp = os.path.join(os.path.abspath(shadow), "tmp")
+    shutil.rmtree(temp, ignore_errors=True)
+    os.makedirs(temp)
+    env = dict(os.environ, TMPDIR=temp, WEFT_BUILD=shadow, WEFT_LEVEL="check", CMOCKA_MESSAGE_OUTPUT="TAP")
+    with open(os.path.join(shadow, "log"), "w") as log:
+        child = subprocess.Popen([program], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=limits)
+        try:
+            status = child.wait(timeout=5 * limit + 20)
+        except subprocess.TimeoutExpired:
+            status = -1
+        try:    # what it started is in its group
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+    return status == 0
+
+
+def reaching(build):
+    """[(seconds, test, {path: lines})] of the tests that `make coverage` ran, the quickest first."""
+    tests = []
+    for file in glob.glob(os.path.join(build, "coverage", "reached", "*.json")):
+        known = json.load(open(file))
+        lines = {path: set(numbers) for path, (_, numbers) in known["files"].items() if numbers}
+        tests.append((known["seconds"], known["test"], lines))
+    return sorted(tests, key=lambda t: t[0])
+
+
+def equivalents():
+    """{(path, line, changed line): reason}."""
+    rows = [l.rstrip("\n").split("\t") for l in open(EXPECTED)] if os.path.exists(EXPECTED) else []
+    return {tuple(r[:3]): r[3] for r in rows if len(r) == 4 and not r[0].startswith("#")}
+
+
+def comes_to(place, fault, tests, code):
+    """
+    [(seconds, test)] of the tests that come to the fault's line, and what to call that. Tables, and lines in the
+    middle of an expression, have no code of their own: for these it is the tests that come to the file.
+    """
+    if not code:
+        code.update(coverage.collect(os.path.join(place.build, "coverage"))[0])
+    if fault.line in code.get(fault.path, ((), ()))[0]:
+        return [(seconds, test) for seconds, test, lines in tests if fault.line in lines.get(fault.path, ())], "line"
+    return [(seconds, test) for seconds, test, lines in tests if fault.path in lines], "file"
+
+
+def judge(place, fault, made, tests, sound, code):
+    """(word, why) for a fault that compiles. `sound` and `code` remember which tests pass without a fault, and which lines have code."""
+    known = equivalents().get(fault.key())
+    if known:
+        return "equivalent", known
+    if place.same(fault.path, made):
+        return "same", "the compiler makes the same code"
+    shadow = place.shadow()
+    mine, place_name = comes_to(place, fault, tests, code)
+    n_run = 0
+    for seconds, test in mine:
+        if not test.startswith(place.kinds) or not os.path.exists(f"{place.build}/obj/tests/{test}.o"):
+            continue
+        if test not in sound:
+            sound[test] = passes(place.link(test, None), shadow, seconds)
+        if not sound[test]:
+            continue
+        n_run += 1
+        if not passes(place.link(test, made), shadow, seconds):
+            return "killed", test
+    return ("survived", f"{n_run} tests reach the {place_name}") if n_run else ("unreached", "")
+
+
+def main():
+    build, part = os.path.relpath(sys.argv[1]), sys.argv[2]
+    seeds = []
+    for word in (sys.argv[3] if len(sys.argv) > 3 else "1-60").split(","):
+        first, _, last = word.partition("-")
+        seeds += range(int(first), int(last or first) + 1)
+    out = os.path.join(build, "mutate", part)
+    os.makedirs(out, exist_ok=True)
+    tests = reaching(build)
+    if not tests:
+        sys.exit("mutate: no test's lines are known; run make coverage")
+    place = (Core if part == "firmware" else Host)(build, out)
+    place.shadow()
+    counts, sound, code = {}, {}, {}
+    for seed in seeds:
+        for fault in draws(part, seed):
+            made = place.compile(fault.path, fault.text, "fault")
+            if made:
+                break
+        word, why = judge(place, fault, made, tests, sound, code)
+        counts[word] = counts.get(word, 0) + 1
+        print(f"{word:10s} {part} {seed}: {fault}{'  (' + why + ')' if why else ''}", flush=True)
+    real = sum(counts.get(w, 0) for w in ("killed", "survived", "unreached"))
+    print(", ".join(f"{n} {w}" for w, n in sorted(counts.items())) + f": {100 * counts.get('killed', 0) / max(real, 1):.0f} % of {real} killed")
+    return int(counts.get("killed", 0) != real)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

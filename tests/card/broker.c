@@ -345,6 +345,31 @@ static void jobs_are_ended(void **state)
 	weft_admin_close(b);
 }
 
+/* A job that the card does not end is stopped after --job-seconds; the next one has its own time. */
+static void long_jobs_are_stopped(void **state)
+{
+	static const struct weft_msg_window w[2] = { { 0x10000, 4096, WEFT_MSG_PERM_READ }, { 0x20000, 4096, WEFT_MSG_PERM_WRITE } };
+	const uint8_t input[4096] = { 1 };
+	struct card_stream s;
+
+	(void)state;
+	start(NULL, (char *[]){ "--job-seconds", "1", NULL });
+	weft_admin *a = client(true), *b = client(true);
+	stream_copy(&s, 1, 0, 2, 0, 4096);
+	assert_int_equal(run(a, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	/* Its input does not reach a card that stands still. */
+	kill(card.pid, SIGSTOP);
+	put(a, 0x10000, input, sizeof(input));
+	assert_int_equal(submit(a, 2, &s, w, 2), WEFT_MSG_ERR_OK);
+	enum weft_msg_result result = wait_for(a, 2).result;
+	kill(card.pid, SIGCONT);
+	assert_int_equal(result, WEFT_MSG_RESULT_DEADLINE);
+	assert_int_equal(run(b, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
+	assert_int_equal(run(a, 3, &s, w, 2), WEFT_MSG_RESULT_OK);
+	weft_admin_close(a);
+	weft_admin_close(b);
+}
+
 /* ---- nobody else's memory ---- */
 
 static void memory_is_ones_own(void **state)
@@ -685,6 +710,7 @@ int main(void)
 		cmocka_unit_test_teardown(devices_tells, stop),
 		cmocka_unit_test_teardown(shares_are_equal, stop),
 		cmocka_unit_test_teardown(jobs_are_ended, stop),
+		cmocka_unit_test_teardown(long_jobs_are_stopped, stop),
 		cmocka_unit_test_teardown(memory_is_ones_own, stop),
 		cmocka_unit_test_teardown(streams_are_judged, stop),
 		cmocka_unit_test_teardown(windows_are_judged, stop),

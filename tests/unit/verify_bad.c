@@ -581,6 +581,12 @@ static void keep_next(struct stream *s, bool bad)
 	s->c[CONV].conv.post.oc = bad ? 15 : 16;
 }
 
+static void keep_next_pixels(struct stream *s, bool bad)
+{
+	keep_pixels(s, false);
+	s->c[CONV + 1].conv.post.oh = bad ? 3 : 4;
+}
+
 static void keep_mode(struct stream *s, bool bad)
 {
 	int16_stream(s);
@@ -1235,6 +1241,7 @@ static const struct bad_case cases[] = {
 	COMMANDS(keep_pixels, KEEP_SHAPE, CONV),
 	COMMANDS(keep_channels, KEEP_SHAPE, CONV),
 	COMMANDS(keep_next, KEEP_SHAPE, CONV + 1),
+	COMMANDS(keep_next_pixels, KEEP_SHAPE, CONV + 1),
 	COMMANDS(keep_mode, KEEP_SHAPE, CONV + 1),
 	COMMANDS(keep_dangling, KEEP_DANGLING, CONV + 1),
 	COMMANDS(dma_bytes, TOO_LARGE, LD_X),

@@ -278,6 +278,17 @@ def comes_to(place, fault, tests, code):
     return [(seconds, test) for seconds, test, lines in tests if fault.path in lines], "file"
 
 
+def is_sound(place, test, shadow, seconds):
+    """Does the test pass without a fault? One that cannot be linked, for what else it needs was not built, does not."""
+    try:
+        good = passes(place.link(test, None), shadow, seconds)
+    except subprocess.CalledProcessError:
+        good = False
+    if not good:
+        print(f"mutate: {test} does not pass without a fault; it judges none", file=sys.stderr, flush=True)
+    return good
+
+
 def judge(place, fault, made, tests, sound, code):
     """(word, why) for a fault that compiles. `sound` and `code` remember which tests pass without a fault, and which lines have code."""
     known = equivalents().get(fault.key())
@@ -292,7 +303,7 @@ def judge(place, fault, made, tests, sound, code):
         if not test.startswith(place.kinds) or not os.path.exists(f"{place.build}/obj/tests/{test}.o"):
             continue
         if test not in sound:
-            sound[test] = passes(place.link(test, None), shadow, seconds)
+            sound[test] = is_sound(place, test, shadow, seconds)
         if not sound[test]:
             continue
         n_run += 1

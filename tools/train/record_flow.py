@@ -411,6 +411,29 @@ def float_operator(kind):
     return n.file(kind, x, field)
 
 
+@net("16", "32")
+def embedding_blocks(kind):
+    """EMBEDDING_LOOKUP of int4 whose blocks of the last dimension have float16 scales."""
+    import numpy as np
+    from flatbuffer import Table, Tables, Vector, flatbuffer, scalars, string
+    rng, rows, columns, block = np.random.default_rng(13), 9, 64, int(kind)
+    codes = rng.integers(0, 16, rows * columns).astype("u1")
+    scales = rng.uniform(0.001, 0.2, (rows, columns // block)).astype("f2")
+    details = Table({4: ("b", 2), 5: Table({0: ("i", 2), 1: ("i", 3), 2: ("i", block)})})
+
+    def tensor(name, shape, kind, buffer, quantization=None):
+        return Table({0: scalars("i", shape), 1: ("b", kind), 2: ("I", buffer), 3: string(name), 4: quantization})
+
+    tensors = [tensor("ids", [4], 2, 0), tensor("rows", [rows, columns], 17, 1, details), tensor("scales", list(scales.shape), 1, 2),
+               tensor("zeros", list(scales.shape), 2, 3), tensor("y", [4, columns], 0, 0)]
+    op = Table({0: ("I", 0), 1: scalars("i", [0, 1]), 2: scalars("i", [4])})
+    graph = Table({0: Tables(tensors), 1: scalars("i", [0]), 2: scalars("i", [4]), 3: Tables([op])})
+    buffers = [Table({})] + [Table({0: Vector(len(b), b, 16)}) for b in (
+        (codes[0::2] | codes[1::2] << 4).tobytes(), scales.tobytes(), bytes(4 * scales.size))]
+    code = Table({0: ("b", 7), 2: ("i", 4), 3: ("i", 7)})
+    return flatbuffer(Table({0: ("I", 3), 1: Tables([code]), 2: Tables([graph]), 4: Tables(buffers)}), b"TFL3")
+
+
 @net("f32", "int8", "uint8")
 def composite(kind):
     """STABLEHLO_COMPOSITE twice, of x * w + x, whose weights are constants of the decomposition and of the caller."""

@@ -90,7 +90,12 @@ static int read_quantization(struct tfl_model *m, const struct fb_table *table, 
 	    (err = int_field(b, &q, QUANT_DIMENSION, 0, &t->quant_dim)))
 		return err;
 	t->is_sparse_or_custom = details != 0;
-	return 0;
+	if (details != DETAILS_BLOCKWISE || (err = fb_sub(b, &q, QUANT_DETAILS, &q)) <= 0)
+		return details != DETAILS_BLOCKWISE ? 0 : err;
+	if ((err = int_field(b, &q, BLOCKWISE_SCALES, 0, &t->block_scales)) ||
+	    (err = int_field(b, &q, BLOCKWISE_ZERO_POINTS, 0, &t->block_zero_points)))
+		return err;
+	return int_field(b, &q, BLOCKWISE_SIZE, 0, &t->block_size);
 }
 
 /*

@@ -29,6 +29,8 @@ struct tfl_tensor {
 	struct fb_vec signature;   /* the shape with -1 for dimensions that are known only when the network runs; or empty */
 	struct fb_vec scale;       /* scales, float */
 	struct fb_vec zero_point;  /* zero points, int64 */
+	int block_size;            /* blockwise: elements of the last dimension that share a scale; else 0 */
+	int block_scales, block_zero_points;   /* of these blocks: tensors, not judged; absent ones are below 0 */
 	int quant_dim;             /* the dimension along which scales run, if there are several */
 	const uint8_t *data;       /* the constant's bytes, or NULL if the tensor is computed */
 	size_t data_len;           /* bytes of data */

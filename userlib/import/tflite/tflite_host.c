@@ -340,12 +340,67 @@ static int reverse_sequence(struct tfl_lower *l)
 	return tfl_node(l, &a, in, 2, true);
 }
 
+/* Says whether file tensor i, blockwise zero points, is absent or a constant of zeros. */
+static bool no_zero_points(const struct tfl_lower *l, int i)
+{
+	if (i < 0)
+		return true;
+	if (i >= l->m->n_tensors || !tfl_file_tensor(l, i)->data)
+		return false;
+	for (size_t k = 0; k < tfl_file_tensor(l, i)->data_len; k++)
+		if (tfl_file_tensor(l, i)->data[k])
+			return false;
+	return true;
+}
+
+/*
+ * Lowers EMBEDDING_LOOKUP of int4 rows whose blocks have float16 scales of their own, into float32: each number times
+ * its block's scale. Returns the result's tensor, -ENOTSUP for other types or zero points, -EINVAL for shapes that do not
+ * fit, or another negative errno.
+ */
+static int embedding_blocks(struct tfl_lower *l)
+{
+	const int i = tfl_operand(l, 1), i_scales = tfl_file_tensor(l, i)->block_scales;
+	const int64_t block = tfl_file_tensor(l, i)->block_size;
+	weft_tensor s;
+	int ids = tfl_value(l, 0), err = ids < 0 ? ids : 0;
+
+	if (!err && (i_scales < 0 || i_scales >= l->m->n_tensors || tfl_file_tensor(l, i_scales)->type != TFL_FLOAT16 ||
+	             !no_zero_points(l, tfl_file_tensor(l, i)->block_zero_points)))
+		err = tfl_fail(l, -ENOTSUP, "blocks without float16 scales, or with zero points");
+	if (err || (err = tfl_shape(l, i_scales, &s)))
+		return err;
+	l->tensors[i].is_sparse_or_custom = false;     /* only here it is known what the blocks mean */
+	int w = tfl_value(l, 1), scales = tfl_value_of(l, i_scales);
+	l->tensors[i].is_sparse_or_custom = true;
+	if (w < 0 || scales < 0)
+		return w < 0 ? w : scales;
+	const weft_tensor t = l->g->tensors[w].t, n = l->g->tensors[ids].t;
+	if (tfl_file_tensor(l, i)->type != TFL_INT4 || t.rank != 2 || n.rank != 1 || !t.data)
+		return tfl_fail(l, -ENOTSUP, "rows of %s of rank %d; constant int4 of rank 2 wanted", tfl_type_name(tfl_file_tensor(l, i)->type), t.rank);
+	if (block < 1 || s.rank != 2 || s.dim[0] != t.dim[0] || t.dim[1] != s.dim[1] * block)
+		return tfl_fail(l, -EINVAL, "blocks of %lld do not fit rows of %lld", (long long)block, (long long)t.dim[1]);
+	l->g->tensors[w].t.dtype = WEFT_INT8;          /* int4's elements have a byte each, too */
+	w = tfl_node_cast(l, tfl_plain(l, "Gather", (int[]){ w, ids }, 2, false), WEFT_FP32, false);
+	w = w < 0 ? w : tfl_reshape(l, w, 3, (int64_t[]){ n.dim[0], s.dim[1], block });
+	scales = tfl_plain(l, "Gather", (int[]){ scales, ids }, 2, false);
+	if (scales >= 0 && l->g->tensors[scales].t.dtype != WEFT_FP32)
+		scales = tfl_node_cast(l, scales, WEFT_FP32, false);
+	scales = scales < 0 ? scales : tfl_reshape(l, scales, 3, (int64_t[]){ n.dim[0], s.dim[1], 1 });
+	w = tfl_plain(l, "Mul", (int[]){ w, scales }, 2, false);
+	return w < 0 ? w : tfl_node_own(l, tfl_reshape(l, w, 2, (int64_t[]){ n.dim[0], t.dim[1] }));
+}
+
 /*
  * Lowers EMBEDDING_LOOKUP, which takes the rows of operand 1 that operand 0 names, to ONNX's
  * Gather. Returns the result's tensor, or a negative errno.
  */
 static int embedding_lookup(struct tfl_lower *l)
 {
+	const int i = tfl_operand(l, 1);
+
+	if (i < 0 || tfl_file_tensor(l, i)->block_size)
+		return i < 0 ? i : embedding_blocks(l);
 	int in[2] = { tfl_moved(l, 1), -1 };
 
 	in[1] = in[0] < 0 ? in[0] : tfl_value(l, 0);

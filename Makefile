@@ -189,7 +189,7 @@ ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
 endif
 
 # The control core alone, for its own tests.
-RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv32_csr.sv \
+RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv32_csr.sv hw/ctrl/weft_rv32_pmp.sv \
            hw/ctrl/weft_rv32_muldiv.sv hw/ctrl/weft_rv32.sv hw/ctrl/weft_ctrl.sv hw/prim/weft_ram_2p.sv
 RV32_SO := $(RTL_DIR)/weft-rv32.so
 
@@ -703,7 +703,7 @@ $$(FW_DIR)/$(1)/%.o: firmware/%.c Makefile
 $$(FW_DIR)/$(1)/%.S.o: firmware/%.S Makefile
 	$$(call say,RISCV,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) -c $$< -o $$@
+	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) -DROM_BYTES=$$(ROM_BYTES) -c $$< -o $$@
 endef
 # Lines that tests reach are found by address, which optimisation blurs.
 $(eval $(call fw_rules,boot,$(if $(COV),-Og,-Os)))

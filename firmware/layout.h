@@ -5,6 +5,7 @@
 
 #define RAM_IMAGE       0x10000000   /* firmware: code, data, bss */
 #define RAM_IMAGE_BYTES 0xc000
+#define RAM_GUARD       0x1000b000   /* nobody may touch this page, below the firmware's stack */
 #define RAM_STACK       0x1000c000   /* stack of whoever runs; the ROM's variables below it */
 #define RAM_STACK_TOP   0x1000e000
 #define RAM_LOG         0x1000e000   /* log ring: survives resets */

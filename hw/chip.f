@@ -7,6 +7,7 @@ hw/prim/weft_axi_hold.sv
 hw/prim/weft_ram_2p.sv
 hw/ctrl/weft_rv32_decode.sv
 hw/ctrl/weft_rv32_csr.sv
+hw/ctrl/weft_rv32_pmp.sv
 hw/ctrl/weft_rv32_muldiv.sv
 hw/ctrl/weft_rv32.sv
 hw/ctrl/weft_ctrl.sv

@@ -11,7 +11,8 @@
 // W  aligns load data and writes rd; X takes the value of W, not of the file.
 //
 // A data address is local (ROM below RomBytes: reads; RAM), on the bus (0x2,
-// 0x3 and 0x8 to 0xf in the top four bits), or an access fault. Instructions
+// 0x3 and 0x8 to 0xf in the top four bits), or an access fault; so is what
+// weft_rv32_pmp does not grant, which changes nothing anywhere. Instructions
 // come from local memory or, one at a time, from 0x8 to 0xf on the bus. Bus
 // requests are held until bus_ready_i, which carries data and error of the same
 // cycle; all traps are precise. An interrupt is taken in front of an
@@ -61,7 +62,8 @@ module weft_rv32 #(
   assign f_rom = f_pc_q[31:RomBits] == '0;
   assign f_ram = f_pc_q[31:28] == 4'h1 && f_pc_q[27:RamBits] == '0;
 
-  assign f_bus = f_pc_q[31];
+  logic fetch_ok;   // what may not be fetched is not asked for
+  assign f_bus = f_pc_q[31] && fetch_ok;
 
   assign imem_en_o   = advance && !redirect && !f_bus;
   assign imem_addr_o = f_pc_q;
@@ -84,7 +86,7 @@ module weft_rv32 #(
     end else if (advance) begin
       f_pc_q    <= f_pc_q + 32'd4;
       x_valid_q <= 1'b1;
-      x_fault_q <= f_bus ? bus_error_i : !f_rom && !f_ram;
+      x_fault_q <= f_bus ? bus_error_i : !(f_rom || f_ram) || !fetch_ok;
       x_bus_q   <= f_bus;
       x_pc_q    <= f_pc_q;
       if (f_bus) x_instr_q <= bus_rdata_i;
@@ -176,7 +178,7 @@ module weft_rv32 #(
   end
 
   // Data address: which memory, aligned, which bytes.
-  logic        is_store, misaligned, at_rom, at_ram, at_bus, local_ok;
+  logic        data_ok, is_store, misaligned, at_rom, at_ram, at_bus, local_ok;
   logic [31:0] addr, store_data;
   logic [3:0]  mask;
   assign addr       = rs1 + imm;
@@ -201,9 +203,10 @@ module weft_rv32 #(
 
   // ---- X: CSR ------------------------------------------------------------------------
 
-  logic [31:0] csr_read, csr_wdata, csr_operand, mtvec, mepc;
-  logic        csr_write, irq, wake;
+  logic [31:0] csr_read, csr_main, csr_pmp, csr_wdata, csr_operand, mtvec, mepc;
+  logic        csr_write, pmp_here, irq, wake;
   logic [3:0]  irq_cause;
+  assign csr_read    = csr_main | csr_pmp;
   assign csr_operand = funct3[2] ? {27'd0, instr[19:15]} : rs1;
   always_comb begin
     case (funct3[1:0])
@@ -286,6 +289,9 @@ module weft_rv32 #(
             if (misaligned) begin
               trap  = 1'b1;
               cause = is_store ? weft_rv32_pkg::CAUSE_STORE_MISALIGNED : weft_rv32_pkg::CAUSE_LOAD_MISALIGNED;
+            end else if (!data_ok) begin
+              trap  = 1'b1;
+              cause = is_store ? weft_rv32_pkg::CAUSE_STORE_FAULT : weft_rv32_pkg::CAUSE_LOAD_FAULT;
             end else if (local_ok) begin
               dmem_en_o = 1'b1;
               retire    = 1'b1;
@@ -321,6 +327,9 @@ module weft_rv32 #(
             csr_write = funct3[1:0] == 2'b01 || instr[19:15] != 5'd0;
             w_valid_d = 1'b1;
             w_data_d  = csr_read;
+            // What was fetched already was granted by the old entries.
+            redirect  = pmp_here && csr_write;
+            target    = x_pc_q + 32'd4;
           end
           weft_rv32_pkg::KIND_ECALL: begin
             trap  = 1'b1;
@@ -417,7 +426,7 @@ module weft_rv32 #(
     .clk_i,
     .rst_ni,
     .addr_i        (instr[31:20]),
-    .read_o        (csr_read),
+    .read_o        (csr_main),
     .write_i       (csr_write),
     .wdata_i       (csr_wdata),
     .trap_i        (trap),
@@ -434,6 +443,21 @@ module weft_rv32 #(
     .irq_cause_o   (irq_cause),
     .mtvec_o       (mtvec),
     .mepc_o        (mepc)
+  );
+
+  weft_rv32_pmp u_pmp (
+    .clk_i,
+    .rst_ni,
+    .addr_i      (instr[31:20]),
+    .here_o      (pmp_here),
+    .read_o      (csr_pmp),
+    .write_i     (csr_write),
+    .wdata_i     (csr_wdata),
+    .fetch_page_i({f_pc_q[31:28], f_pc_q[15:12]}),
+    .fetch_ok_o  (fetch_ok),
+    .data_page_i ({addr[31:28], addr[15:12]}),
+    .data_write_i(is_store),
+    .data_ok_o   (data_ok)
   );
 
   // ---- W ----------------------------------------------------------------------------

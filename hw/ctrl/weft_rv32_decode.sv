@@ -59,7 +59,7 @@ module weft_rv32_decode (
       weft_rv32_pkg::CSR_MCYCLEH, weft_rv32_pkg::CSR_MINSTRETH,
       weft_rv32_pkg::CSR_MVENDORID, weft_rv32_pkg::CSR_MARCHID,
       weft_rv32_pkg::CSR_MIMPID, weft_rv32_pkg::CSR_MHARTID: csr_there = 1'b1;
-      default: csr_there = 1'b0;
+      default: csr_there = csr[11:2] == weft_rv32_pkg::CSR_PMPCFG0[11:2] || csr[11:4] == weft_rv32_pkg::CSR_PMPADDR0[11:4];
     endcase
   end
 

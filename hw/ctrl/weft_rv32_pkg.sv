@@ -60,6 +60,8 @@ package weft_rv32_pkg;
   localparam logic [11:0] CSR_MCAUSE    = 12'h342;
   localparam logic [11:0] CSR_MTVAL     = 12'h343;
   localparam logic [11:0] CSR_MIP       = 12'h344;
+  localparam logic [11:0] CSR_PMPCFG0   = 12'h3a0;   // and three behind it
+  localparam logic [11:0] CSR_PMPADDR0  = 12'h3b0;   // and fifteen behind it
   localparam logic [11:0] CSR_MCYCLE    = 12'hb00;
   localparam logic [11:0] CSR_MINSTRET  = 12'hb02;
   localparam logic [11:0] CSR_MCYCLEH   = 12'hb80;

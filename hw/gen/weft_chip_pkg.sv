@@ -6,13 +6,13 @@ package weft_chip_pkg;
   localparam logic [31:0] VERSION_VALUE = 32'h10000;
 
   localparam logic [31:0] MCAUSE_FETCH_MISALIGNED = 32'h0;  // jump to an address that is no multiple of 4
-  localparam logic [31:0] MCAUSE_FETCH_FAULT = 32'h1;  // instruction outside ROM, RAM and card memory
+  localparam logic [31:0] MCAUSE_FETCH_FAULT = 32'h1;  // instruction outside ROM, RAM and card memory, or refused by memory protection
   localparam logic [31:0] MCAUSE_ILLEGAL = 32'h2;  // unknown instruction or CSR
   localparam logic [31:0] MCAUSE_BREAKPOINT = 32'h3;  // ebreak
   localparam logic [31:0] MCAUSE_LOAD_MISALIGNED = 32'h4;  // load from an address that is no multiple of its size
-  localparam logic [31:0] MCAUSE_LOAD_FAULT = 32'h5;  // load where nothing answers, or of less than 32 bits from a register
+  localparam logic [31:0] MCAUSE_LOAD_FAULT = 32'h5;  // load where nothing answers, of less than 32 bits from a register, or refused by memory protection
   localparam logic [31:0] MCAUSE_STORE_MISALIGNED = 32'h6;  // store to an address that is no multiple of its size
-  localparam logic [31:0] MCAUSE_STORE_FAULT = 32'h7;  // store where nothing answers, into the ROM, or of less than 32 bits to a register
+  localparam logic [31:0] MCAUSE_STORE_FAULT = 32'h7;  // store where nothing answers, into the ROM, of less than 32 bits to a register, or refused by memory protection
   localparam logic [31:0] MCAUSE_ECALL = 32'hb;  // ecall
   localparam logic [31:0] MCAUSE_TIMER_IRQ = 32'h80000007;  // timer interrupt
   localparam logic [31:0] MCAUSE_EXTERNAL_IRQ = 32'h8000000b;  // external interrupt: see irq_pending

@@ -23,6 +23,10 @@ void rv32_reset(struct rv32 *c, uint32_t pc)
 	c->pc = pc;
 	c->mstatus = MSTATUS_MPP;
 	c->mie = c->mip = c->mtvec = c->mscratch = c->mepc = c->mcause = c->mtval = 0;
+	memset(c->pmp_cfg, 0, sizeof(c->pmp_cfg));
+	memset(c->pmp_addr, 0, sizeof(c->pmp_addr));
+	c->pmp_on = false;
+	c->pmp_fetch = 0;
 	c->cycle = c->instret = 0;
 	c->wfi = false;
 }
@@ -41,6 +45,94 @@ static void trap(struct rv32 *c, uint32_t cause, uint32_t value)
 	c->mstatus = MSTATUS_MPP | (c->mstatus & MSTATUS_MIE ? MSTATUS_MPIE : 0);
 	c->pc = c->mtvec;
 	rv32_skip(c, COST_TRAP);
+}
+
+/* ---- protection ---- */
+
+enum { PMP_R = 1, PMP_W = 2, PMP_X = 4, PMP_TOR = 8, PMP_MODE = 0x18, PMP_LOCK = 0x80 };
+
+/* Of an address in units of four bytes: what an entry keeps. Pages of 4 KiB in ROM and RAM, else regions of 256 MiB. */
+static uint32_t legal_addr(uint32_t v)
+{
+	const uint32_t region = v & 0x3c000000;
+
+	return region | (region <= 0x04000000 ? v & 0x00003c00 : 0);
+}
+
+/* May it? want: PMP_R, PMP_W or PMP_X. Accesses are aligned, so that they lie in one page. */
+static bool granted(const struct rv32 *c, uint32_t addr, uint8_t want)
+{
+	uint32_t from = 0;
+
+	if (!c->pmp_on)
+		return true;
+	for (unsigned i = 0; i < RV32_N_PMP; i++) {
+		const uint32_t to = c->pmp_addr[i];
+
+		if ((c->pmp_cfg[i] & PMP_MODE) == PMP_TOR && addr >> 2 >= from && addr >> 2 < to)
+			return !(c->pmp_cfg[i] & PMP_LOCK) || (c->pmp_cfg[i] & want);
+		from = to;
+	}
+	return true;
+}
+
+static bool may_fetch(struct rv32 *c)
+{
+	const uint32_t page = c->pc >> 12;
+
+	if (!c->pmp_on || c->pmp_fetch == page + 1)
+		return true;
+	if (!granted(c, c->pc, PMP_X))
+		return false;
+	c->pmp_fetch = page + 1;
+	return true;
+}
+
+/* The manual's reserved and absent settings become legal ones: no other mode than TOR, no W without R. */
+static uint8_t legal_cfg(uint32_t v)
+{
+	uint8_t cfg = v & (PMP_LOCK | PMP_X | PMP_R);
+
+	if ((v & PMP_MODE) == PMP_TOR)
+		cfg |= PMP_TOR;
+	if ((v & (PMP_W | PMP_R)) == (PMP_W | PMP_R))
+		cfg |= PMP_W;
+	return cfg;
+}
+
+static bool is_pmp(uint32_t n)
+{
+	return (n >= 0x3a0 && n < 0x3a4) || (n >= 0x3b0 && n < 0x3c0);
+}
+
+static uint32_t pmp_read(const struct rv32 *c, uint32_t n)
+{
+	uint32_t v = 0;
+
+	if (n >= 0x3b0)
+		return n - 0x3b0 < RV32_N_PMP ? c->pmp_addr[n - 0x3b0] : 0;
+	for (unsigned i = 0; i < 4 && 4 * (n - 0x3a0) < RV32_N_PMP; i++)
+		v |= (uint32_t)c->pmp_cfg[4 * (n - 0x3a0) + i] << 8 * i;
+	return v;
+}
+
+static void pmp_write(struct rv32 *c, uint32_t n, uint32_t v)
+{
+	const uint32_t at = n - 0x3b0, first = 4 * (n - 0x3a0);
+
+	if (n >= 0x3b0 && at < RV32_N_PMP) {
+		const uint8_t above = at + 1 < RV32_N_PMP ? c->pmp_cfg[at + 1] : 0;
+		const bool frozen = (c->pmp_cfg[at] & PMP_LOCK) || ((above & PMP_LOCK) && (above & PMP_MODE) == PMP_TOR);
+
+		if (!frozen)
+			c->pmp_addr[at] = legal_addr(v);
+	}
+	for (unsigned i = 0; n < 0x3a4 && i < 4 && first < RV32_N_PMP; i++)
+		if (!(c->pmp_cfg[first + i] & PMP_LOCK))
+			c->pmp_cfg[first + i] = legal_cfg(v >> 8 * i);
+	c->pmp_fetch = 0;
+	for (unsigned i = 0; i < RV32_N_PMP; i++)
+		c->pmp_on |= (c->pmp_cfg[i] & PMP_LOCK) != 0;
 }
 
 static struct rv32_mem *find(struct rv32 *c, uint32_t addr, uint32_t len)
@@ -78,6 +170,10 @@ static bool load(struct rv32 *c, uint32_t addr, uint32_t len, uint32_t *value)
 		trap(c, WEFT_CHIP_MCAUSE_LOAD_MISALIGNED, addr);
 		return false;
 	}
+	if (!granted(c, addr, PMP_R)) {
+		trap(c, WEFT_CHIP_MCAUSE_LOAD_FAULT, addr);
+		return false;
+	}
 	const struct rv32_mem *m = find(c, addr, len);
 	if (m) {
 		*value = get_le(m->data + (addr - m->base), len);
@@ -95,6 +191,10 @@ static bool store(struct rv32 *c, uint32_t addr, uint32_t len, uint32_t value)
 {
 	if (addr & (len - 1)) {
 		trap(c, WEFT_CHIP_MCAUSE_STORE_MISALIGNED, addr);
+		return false;
+	}
+	if (!granted(c, addr, PMP_W)) {
+		trap(c, WEFT_CHIP_MCAUSE_STORE_FAULT, addr);
 		return false;
 	}
 	struct rv32_mem *m = find(c, addr, len);
@@ -140,6 +240,10 @@ static bool csr_read(struct rv32 *c, uint32_t n, uint32_t *v)
 		*v = *plain;
 		return true;
 	}
+	if (is_pmp(n)) {
+		*v = pmp_read(c, n);
+		return true;
+	}
 	switch (n) {
 	case 0x300:
 		*v = c->mstatus;
@@ -180,6 +284,8 @@ static void set_half(uint64_t *v, bool high, uint32_t half)
 /* n exists and is not read only. */
 static void csr_write(struct rv32 *c, uint32_t n, uint32_t v)
 {
+	if (is_pmp(n))
+		pmp_write(c, n, v);
 	switch (n) {
 	case 0x300:
 		c->mstatus = MSTATUS_MPP | (v & (MSTATUS_MIE | MSTATUS_MPIE));
@@ -512,7 +618,7 @@ void rv32_run(struct rv32 *c)
 {
 	interrupt(c);
 	while (!c->wfi && c->n_cycles < c->limit) {
-		const struct rv32_mem *m = find(c, c->pc, 4);
+		const struct rv32_mem *m = may_fetch(c) ? find(c, c->pc, 4) : NULL;
 
 		if (!m) {
 			trap(c, WEFT_CHIP_MCAUSE_FETCH_FAULT, c->pc);

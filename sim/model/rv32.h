@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define RV32_N_MEM 3
+#define RV32_N_PMP 8
 
 #define RV32_MIP_MTIP (1u << 7)
 #define RV32_MIP_MEIP (1u << 11)
@@ -40,6 +41,10 @@ struct rv32 {
 	uint64_t cycle, instret;   /* mcycle, minstret */
 	uint64_t n_cycles;         /* like cycle, but nobody can write it */
 	uint64_t n_instr;
+	uint8_t pmp_cfg[RV32_N_PMP];       /* as the manual has them; only off and TOR, and what chip.toml says of addresses */
+	uint32_t pmp_addr[RV32_N_PMP];
+	bool pmp_on;               /* an entry is locked and may refuse */
+	uint32_t pmp_fetch;        /* page + 1 whose instructions may be fetched; 0: not known of any */
 	bool wfi;                  /* waits; the owner lets time pass */
 	uint64_t limit;            /* rv32_run() stops when n_cycles gets there; a device may lower it */
 	struct rv32_mem mem[RV32_N_MEM];

@@ -541,6 +541,74 @@ static void rescues_from_two_bricks(void **state)
 	free(image);
 }
 
+/* ---- memory protection ---- */
+
+/* Entries of the log that name a trap: its cause and mtval of the last one. */
+static bool last_trap(uint32_t *cause, uint32_t *value)
+{
+	struct { struct weft_msg_log_read_reply r; struct weft_msg_log_entry e[WEFT_MSG_LOG_MAX]; } a;
+	bool found = false;
+	uint32_t at = 0;
+
+	do {
+		memset(&a, 0, sizeof(a));
+		assert_int_equal(card_ask(&card, WEFT_MSG_LOG_READ, at, 0, 1, &a, sizeof(a)), WEFT_MSG_ERR_OK);
+		for (unsigned i = 0; i < WEFT_MSG_LOG_MAX && a.e[i].code; i++) {
+			at = a.e[i].index + 1;
+			found |= a.e[i].code == WEFT_LOG_TRAP;
+			if (a.e[i].code == WEFT_LOG_TRAP)
+				*cause = a.e[i].a;
+			if (a.e[i].code == WEFT_LOG_TRAP_VALUE)
+				*value = a.e[i].a;
+		}
+	} while (at < a.r.next);
+	return found;
+}
+
+/*
+ * Images whose update handler tries what the firmware forbids itself: it traps where it does, with the address. Without
+ * protection the store into code and the one below the stack go through, and instructions in card memory are executed.
+ */
+static void protects_memory(void **state)
+{
+	static const struct { const char *what; uint32_t code[3], cause, value; } tries[] = {
+		{ "a store into code", { 0x100002b7, 0x0002a023, 0x00008067 }, WEFT_CHIP_MCAUSE_STORE_FAULT, 0x10000000 },
+		{ "code in card memory", { 0x800002b7, 0x00028067, 0 }, WEFT_CHIP_MCAUSE_FETCH_FAULT, 0x80000000 },
+		{ "code on the stack", { 0x1000d2b7, 0x00028067, 0 }, WEFT_CHIP_MCAUSE_FETCH_FAULT, 0x1000d000 },
+		{ "a store below the stack", { 0x1000c2b7, 0xfe02ae23, 0x00008067 }, WEFT_CHIP_MCAUSE_STORE_FAULT, 0x1000bffc },
+		{ "a load below the stack", { 0x1000c2b7, 0xffc2a283, 0x00008067 }, WEFT_CHIP_MCAUSE_LOAD_FAULT, 0x1000bffc },
+		{ "an entry changed, then a store", { 0x3a005073, 0x100002b7, 0x0002a023 }, WEFT_CHIP_MCAUSE_STORE_FAULT, 0x10000000 },
+	};
+	const struct weft_chip_plant none = { .kind = WEFT_CHIP_PLANT_NONE };
+
+	(void)state;
+	assert_int_equal(card.ops->plant(card.chip, &none), 0);
+	card.patience = 5 * START;
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		const size_t at = sizeof(struct weft_flash_image) + code_of("update_message");
+		size_t n;
+		uint8_t *image = malloc(card.image_bytes), *plain;
+		uint32_t cause = 0, value = 0;
+
+		assert_non_null(image);
+		memcpy(image, card.image, card.image_bytes);
+		memcpy(image + at, tries[i].code, sizeof(tries[i].code));
+		const uint32_t crc = (uint32_t)crc32(0, image + sizeof(struct weft_flash_image), (uInt)(card.image_bytes - sizeof(struct weft_flash_image)));
+		memcpy(image + offsetof(struct weft_flash_image, image_crc), &crc, 4);
+		plain = card_image_unsigned(image, card.image_bytes, &n);
+		assert_int_equal(weft_flash_format(card.flash, WEFT_FLASH_BYTES, "TEST0001", plain, n), 0);
+		card_power(&card);
+		assert_int_equal(greet().slot, 0);
+		assert_false(last_trap(&cause, &value));
+		dies();
+		assert_int_equal(greet().reset_cause, WEFT_CHIP_CAUSE_SOFTWARE);
+		if (!last_trap(&cause, &value) || cause != tries[i].cause || value != tries[i].value)
+			fail_msg("%s: cause %u at 0x%08x, not %u at 0x%08x", tries[i].what, cause, value, tries[i].cause, tries[i].value);
+		free(plain);
+		free(image);
+	}
+}
+
 /* n resets, each before the ROM has judged an image. */
 static void reset_often(unsigned n)
 {
@@ -750,6 +818,7 @@ int main(void)
 		cmocka_unit_test(forgives_power_cycles),
 		cmocka_unit_test(rescues_from_two_bricks),
 		cmocka_unit_test(rescues_by_resets),
+		cmocka_unit_test(protects_memory),
 		cmocka_unit_test(starts_the_slot_that_is_asked_for),
 		cmocka_unit_test(keeps_the_floor),
 		cmocka_unit_test(starts_no_older_image),
@@ -757,7 +826,7 @@ int main(void)
 	};
 
 	const struct CMUnitTest rtl_tests[] = { cmocka_unit_test(updates), cmocka_unit_test(recovers_from_a_brick), cmocka_unit_test(rescues_by_resets),
-		cmocka_unit_test(starts_no_older_image) };
+		cmocka_unit_test(starts_no_older_image), cmocka_unit_test(protects_memory) };
 	int failed = cmocka_run_group_tests_name("functional", tests, setup, teardown);
 
 	if (!test_level())

@@ -110,6 +110,9 @@ static bool csr_legal(uint32_t w)
 	const uint32_t n = w >> 20, f3 = w >> 12 & 7, source = w >> 15 & 31;
 	const bool writes = f3 == 1 || f3 == 5 || source != 0;
 
+	/* Protection: four and sixteen registers, of which a half are there in full. */
+	if ((n >= 0x3a0 && n <= 0x3a3) || (n >= 0x3b0 && n <= 0x3bf))
+		return true;
 	for (unsigned i = 0; i < sizeof(there) / sizeof(there[0]); i++)
 		if (there[i] == n)
 			return !(writes && n >= 0xc00);

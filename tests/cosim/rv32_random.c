@@ -7,7 +7,8 @@
  * Programs are words of any kind that RV32IM and the machine CSRs know, a few
  * that it does not, jumps and branches nearby, loads and stores around three
  * base registers (RAM, memory on the bus, nowhere), with a trap handler that
- * skips what trapped.
+ * skips what trapped. Half of the programs begin by protecting memory, with entries
+ * at the pages that they use, some locked; code and handler stay executable.
  */
 #include "rv32_bench.h"
 
@@ -53,7 +54,8 @@ static uint32_t any_source(void)
 static uint32_t random_csr(void)
 {
 	/* Not mcycle (time differs), not mtvec. Interrupts never come here. */
-	static const uint16_t csrs[] = { 0x300, 0x304, 0x344, 0xb02, 0xb82, 0x301, 0x340, 0x340, 0x341, 0x342, 0x343, 0xf11, 0xf12, 0xf13, 0xf14, 0x105, 0x7c0, 0xc00 };
+	static const uint16_t csrs[] = { 0x300, 0x304, 0x344, 0xb02, 0xb82, 0x301, 0x340, 0x340, 0x341, 0x342, 0x343, 0xf11, 0xf12, 0xf13, 0xf14, 0x105, 0x7c0, 0xc00,
+		0x3a0, 0x3a1, 0x3a2, 0x3b1, 0x3b2, 0x3b4, 0x3b6, 0x3b7, 0x3b8 };
 
 	return csrs[below(sizeof(csrs) / sizeof(csrs[0]))];
 }
@@ -115,6 +117,31 @@ static unsigned make_handler(uint32_t *code)
 	return p.n;
 }
 
+/* Entry 0 has code and handler, and is locked or stands in front of the others; those are at pages that are used, or anywhere. */
+static void protect(struct rv_program *p)
+{
+	static const uint32_t pages[] = { RAM, HANDLER, RAM + 0x7000, DATA, DATA + 0x1000, 0x20000000, 0x40000000, BUS, BUS + 0x10001000, 0xf0000000 };
+	const uint32_t n = sizeof(pages) / sizeof(pages[0]);
+	uint32_t at = 3 + below(3), cfg[2];
+
+	for (uint32_t i = 0; i < 8; i++) {
+		rv_li(p, 26, i ? pages[at] >> 2 | below(2) << 3 : (RAM + 0x7000) >> 2);
+		rv_emit(p, rv_csrrw(0, 0x3b0 + i, 26));
+		/* Mostly rising, so that there is something between them. */
+		at = below(4) ? at + (at + 1 < n) * below(2) : below(n);
+	}
+	for (uint32_t k = 0; k < 2; k++) {
+		cfg[k] = 0;
+		for (uint32_t i = 0; i < 4; i++)
+			cfg[k] |= (below(4) ? 0x08 : below(4) * 8) << 8 * i | below(8) << 8 * i | (below(2) ? 0x80u : 0) << 8 * i;
+	}
+	cfg[0] = (cfg[0] & 0xffffff00u) | 0x0d | below(2) * 2 | below(2) * 0x80;
+	for (uint32_t k = 0; k < 2; k++) {
+		rv_li(p, 26, cfg[1 - k]);
+		rv_emit(p, rv_csrrw(0, 0x3a1 - k, 26));
+	}
+}
+
 static void make_program(struct rv_program *p)
 {
 	p->n = 0;
@@ -126,6 +153,8 @@ static void make_program(struct rv_program *p)
 	rv_li(p, 30, below(2) ? 0x40000000 : RAM + 0x10000 - 100);
 	for (unsigned r = 1; r < 16; r++)
 		rv_li(p, r, below(4) ? rnd() : below(2) ? 0x80000000u : UINT32_MAX - below(3));
+	if (below(2))
+		protect(p);
 	while (p->n < CODE_WORDS)
 		rv_emit(p, random_word());
 }

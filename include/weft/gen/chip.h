@@ -19,13 +19,13 @@ extern "C" {
 
 /* What mcause reads. */
 #define WEFT_CHIP_MCAUSE_FETCH_MISALIGNED 0x0u /* jump to an address that is no multiple of 4 */
-#define WEFT_CHIP_MCAUSE_FETCH_FAULT 0x1u /* instruction outside ROM, RAM and card memory */
+#define WEFT_CHIP_MCAUSE_FETCH_FAULT 0x1u /* instruction outside ROM, RAM and card memory, or refused by memory protection */
 #define WEFT_CHIP_MCAUSE_ILLEGAL 0x2u /* unknown instruction or CSR */
 #define WEFT_CHIP_MCAUSE_BREAKPOINT 0x3u /* ebreak */
 #define WEFT_CHIP_MCAUSE_LOAD_MISALIGNED 0x4u /* load from an address that is no multiple of its size */
-#define WEFT_CHIP_MCAUSE_LOAD_FAULT 0x5u /* load where nothing answers, or of less than 32 bits from a register */
+#define WEFT_CHIP_MCAUSE_LOAD_FAULT 0x5u /* load where nothing answers, of less than 32 bits from a register, or refused by memory protection */
 #define WEFT_CHIP_MCAUSE_STORE_MISALIGNED 0x6u /* store to an address that is no multiple of its size */
-#define WEFT_CHIP_MCAUSE_STORE_FAULT 0x7u /* store where nothing answers, into the ROM, or of less than 32 bits to a register */
+#define WEFT_CHIP_MCAUSE_STORE_FAULT 0x7u /* store where nothing answers, into the ROM, of less than 32 bits to a register, or refused by memory protection */
 #define WEFT_CHIP_MCAUSE_ECALL 0xbu /* ecall */
 #define WEFT_CHIP_MCAUSE_TIMER_IRQ 0x80000007u /* timer interrupt */
 #define WEFT_CHIP_MCAUSE_EXTERNAL_IRQ 0x8000000bu /* external interrupt: see irq_pending */

@@ -204,8 +204,8 @@ bool context_ours(const struct ort_api *api, const struct node *n)
 
 /*
  * Sets field[] to the six fields of a context of len bytes, which point into data. Returns false if it
- * does not begin with MAGIC, a field is not whole, more than one zero byte follows the last one, or the
- * SHA-256 is not that of the fields; field[] is then not to be used.
+ * does not begin with MAGIC, a field is not whole, anything but one zero byte at most follows the last
+ * one, or the SHA-256 is not that of the fields; field[] is then not to be used.
  */
 static bool cut(const uint8_t *data, size_t len, struct bytes field[N_FIELDS])
 {

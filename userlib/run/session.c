@@ -466,8 +466,9 @@ static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t 
 /*
  * The device's callback for each command that has retired; user is the session, part->cmd counts within
  * the job. Reports progress, notes the cycle in s->ended if that is there, compares what the command
- * made with golden if the run is checked, and takes a state if one is wanted behind the command.
- * Returns 0, or a negative errno, with which the job ends: -EINVAL if the step has no such command.
+ * made with golden if the run is checked and keeps it if values are kept (weft_checker_retire()), and
+ * takes a state if one is wanted behind the command. Returns 0, also if something differs, which is only
+ * counted; or a negative errno, with which the job ends: -EINVAL if the step has no such command.
  */
 static int on_retire(void *user, const struct weft_retire *part)
 {

@@ -520,9 +520,11 @@ static int load_old(struct nest_emit *m, const struct runs *y)
 }
 
 /*
- * Emit one piece of the nest: the loads of operands that are not resident, the command, and the store of the
- * result if it is needed in memory. A copy that changes no order takes loads and stores only. Returns 0,
- * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit one piece of the nest: the loads of operands that are not resident, but for those that the slot holds
+ * already; for a scatter the load of the old values (load_old()); the command; and the store of the result if
+ * it is needed in memory. A copy that DMA alone can do (is_plain()) takes a load, a store or both instead.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int emit_piece(struct nest_emit *m)
 {

@@ -153,7 +153,8 @@ static int64_t reach(const struct nest_operand *o, int d)
 
 /*
  * Returns the bytes that operand k (NEST_A ...) of a piece with sizes n takes when its elements are packed,
- * rounded up to a multiple of `align`. Dimensions along which the operand does not move do not count. 0 for
+ * rounded up to a multiple of `align`. Dimensions along which the operand does not move do not count; of an
+ * operand that indices address, such as a table, all entries do that they can reach (nest_entries()). 0 for
  * an operand that is a number.
  */
 int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align)

@@ -62,7 +62,8 @@ void nest_simplify(struct loop_nest *s);
 /* A piece of a loop nest: indices from[d] to from[d] + n[d] - 1 of each dimension d. */
 struct nest_piece { int64_t from[NEST_DIMS], n[NEST_DIMS]; };
 
-/* Bytes that operand k of a piece with sizes n takes when packed, a multiple of `align`; 0 if the operand is a number. */
+/* Bytes that operand k of a piece with sizes n takes when packed, a multiple of `align`; of a table, all of it that indices
+ * can reach. 0 if the operand is a number. */
 int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align);
 
 /*

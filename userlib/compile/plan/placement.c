@@ -165,9 +165,10 @@ static void use(const struct npu_step *s, int64_t *used, const struct storage *t
 }
 
 /*
- * Make storages resident that replace each other, beginning with number `head`, as far as they fit: all of
- * them in one place if there is room for that during all their nodes; otherwise the chain is dissolved and
- * each is judged for itself. Sets `resident` of each and adds to used[].
+ * Make storages resident that replace each other, beginning with number `head` (which may be the only one),
+ * as far as they fit and may be resident (in_memory): all of them, which have the same size, in one place if
+ * there is room for that during all their nodes; otherwise the chain is dissolved and each is judged for
+ * itself. Sets `resident` of each and adds to used[].
  */
 static void place_chain(struct npu_step *s, int64_t *used, int head)
 {

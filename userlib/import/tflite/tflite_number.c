@@ -145,9 +145,10 @@ static int plain_divisors(struct tfl_lower *l)
 }
 
 /*
- * Lowers FLOOR_DIV and FLOOR_MOD of int32 operands with constant divisors above 0: the quotient is rounded
- * towards 0 and its remainder computed, and both are corrected where the remainder is negative. Other types
- * and divisors are left to tfl_host_floor_div(). Returns the result's tensor, or a negative errno.
+ * Lowers FLOOR_DIV and FLOOR_MOD of int32 operands with constant divisors above 0 (plain_divisors()): the
+ * quotient is rounded towards 0 and its remainder computed, and both are corrected where the remainder is
+ * negative. Other types and divisors are left to tfl_host_floor_div(). Returns the result's tensor, or a
+ * negative errno.
  */
 int tfl_lower_floor_div(struct tfl_lower *l)
 {
@@ -239,8 +240,10 @@ static int quotient(struct tfl_lower *l, int activation)
 }
 
 /*
- * Lowers DIV of 8-bit, int16 or float32 operands with its fused activation. Returns the result's
- * tensor, -ENOTSUP for other types, or another negative errno.
+ * Lowers DIV with its fused activation: of 8-bit or int16 operands to the host operator TFL_QUOTIENT
+ * (quotient()), of float32 to TFL_DIV and a clamp. Returns the result's tensor; -ENOTSUP for other types,
+ * for operands of another type than the result, or if quotient() does not take the scales; or another
+ * negative errno.
  */
 int tfl_lower_div(struct tfl_lower *l)
 {

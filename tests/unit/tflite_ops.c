@@ -853,9 +853,9 @@ static void odd_graphs_bad(void **state)
 	assert_null(import(b, -ENOTSUP, "operator 1 EMBEDDING_LOOKUP_SPARSE: not supported"));
 
 	*b = *good;
-	b->tensor[mid].type = b->tensor[iy].type = b->tensor[ix].type = TFL_FLOAT32;
+	b->tensor[mid].type = b->tensor[iy].type = b->tensor[ix].type = TFL_FLOAT16;
 	b->op[0].code = TFL_CODE_RELU_0_TO_1;
-	assert_null(import(b, -ENOTSUP, "operator 0 RELU_0_TO_1: tensor 1 is float32: only int8, uint8 and int16 here; "
+	assert_null(import(b, -ENOTSUP, "operator 0 RELU_0_TO_1: tensor 1 is float16: only int8, uint8 and int16 here; "
 	                                "quantise the network first"));
 	free(x.p);
 	free(good);

@@ -54,6 +54,8 @@ static int make_tree(void **state)
 	}
 	snprintf(path, sizeof path, "%s/model/fifo", top);
 	assert_int_equal(mkfifo(path, 0666), 0);
+	snprintf(path, sizeof path, "%s/model/socket", top);
+	assert_int_equal(mknod(path, S_IFSOCK | 0666, 0), 0);
 	return 0;
 }
 
@@ -76,6 +78,7 @@ static const struct { const char *path; int err; const char *holds; } cases[] = 
 	{ "to_deep/../../../outside", -EXDEV, NULL }, { "here/../a", -EXDEV, NULL },
 	{ "loop1", -ELOOP, NULL }, { "dangling", -ENOENT, NULL }, { "none", -ENOENT, NULL }, { "", -ENOENT, NULL }, { "sub", -EISDIR, NULL }, { ".", -EISDIR, NULL },
 	{ "a/b", -ENOTDIR, NULL }, { "a/", -ENOTDIR, NULL }, { "fifo", -EMEDIUMTYPE, NULL },
+	{ "socket", -EMEDIUMTYPE, NULL },
 };
 
 /* One path by one of the two ways. */

@@ -105,8 +105,8 @@ static int up(struct walk *w)
  * the stack; if it is a link, what it says is put in front of w->rest (follow); otherwise it must be the
  * path's end, and *file becomes the descriptor of the regular file, opened for reading. Returns 0;
  * -ENOTDIR if a slash follows a file; -ENAMETOOLONG for a folder where MAX_DEPTH are open; -EMEDIUMTYPE
- * for a pipe or device; -ENXIO for a socket; an error of follow(); or the negative errno of looking at
- * `name` or of opening it. *file is not written for a folder or link; after a failure it is unchanged or
+ * for a pipe, device or socket; an error of follow(); or the negative errno of looking at `name` or of
+ * opening it. *file is not written for a folder or link; after a failure it is unchanged or
  * the errno that is returned.
  */
 static int enter(struct walk *w, const char *name, int *file)
@@ -135,7 +135,7 @@ static int enter(struct walk *w, const char *name, int *file)
 		return -ENOTDIR;
 	/* What it is now may be another thing; O_NOFOLLOW, and regular() judges what was opened. */
 	fd = openat(at, name, HOW | O_NOFOLLOW);
-	*file = fd < 0 ? -errno : regular(fd);
+	*file = fd >= 0 ? regular(fd) : errno == ENXIO ? -EMEDIUMTYPE : -errno;   /* ENXIO: a socket */
 	return *file < 0 ? *file : 0;
 }
 

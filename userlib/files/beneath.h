@@ -21,8 +21,8 @@ int weft_open_beneath(const char *folder, const char *name) __attribute__((warn_
  * the path never leaves the folder. Returns a descriptor that the caller closes; -EXDEV if the path, or a
  * link on it, begins with a slash or ".." leaves the folder; -ELOOP for more than 40 links; -ENAMETOOLONG
  * if path and links take PATH_MAX bytes or more, or the path is more than 63 folders deep; -ENOTDIR if a
- * file is followed by a slash; -EISDIR if the path ends at a folder; -EMEDIUMTYPE for a pipe or device;
- * -ENXIO for a socket; -ENOENT for an empty name; or the negative errno of opening.
+ * file is followed by a slash; -EISDIR if the path ends at a folder; -EMEDIUMTYPE for a pipe, device or
+ * socket; -ENOENT for an empty name; or the negative errno of opening.
  */
 int weft_open_beneath_stepwise(const char *folder, const char *name) __attribute__((warn_unused_result));
 

@@ -28,6 +28,7 @@ mkdir -p "$log_dir"
 rm -f "$build/tests/summary"
 
 temp=$(mktemp -d "${TMPDIR:-/tmp}/weft-tests-XXXXXX") || exit 1
+chmod 711 "$temp"   # a test that becomes another user still reaches its sockets in there
 trap 'rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 

@@ -514,7 +514,7 @@ $(O)/obj/%.o: %.c $(O)/flags
 
 # Memory, files and threads of the library go through driver/sys.c, where tests make them fail.
 SYS_OBJ := $(filter-out $(O)/obj/driver/sys.o,$(LIB_SRC:%.c=$(O)/obj/%.o))
-$(SYS_OBJ): ALL_CFLAGS += -include driver/sys_names.h
+$(SYS_OBJ): private ALL_CFLAGS += -include driver/sys_names.h
 $(SYS_OBJ): driver/sys_names.h
 
 # The commands inside a test, as the library is: what they take and give back goes the same way.

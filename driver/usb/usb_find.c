@@ -130,6 +130,19 @@ void weft_usb_place(libusb_device *dev, struct weft_usb_info *i)
 	}
 }
 
+/*
+ * Makes a string that a device gave fit for a line of text and for the name of a card: bytes that are no printing
+ * ASCII become '?', and so does a first '@', which would name a socket.
+ */
+static void tame(char *text)
+{
+	if (*text == '@')
+		*text = '?';
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
 void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 {
 	struct libusb_device_descriptor desc = { 0 };
@@ -146,6 +159,8 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 		libusb_get_string_descriptor_ascii(h, desc.iSerialNumber, (uint8_t *)i->serial, sizeof(i->serial));
 	if (!i->access && !i->product[0])
 		libusb_get_string_descriptor_ascii(h, desc.iProduct, (uint8_t *)i->product, sizeof(i->product));
+	tame(i->serial);
+	tame(i->product);
 	if (!i->access && libusb_kernel_driver_active(h, WEFT_USB_INTERFACE) == 1)
 		i->access = -EBUSY;
 	if (h)

@@ -318,8 +318,8 @@ WEFT_API int weft_forget(weft_dev *dev, weft_job job);
 
 /* A card that is plugged in to the USB. */
 struct weft_dev_info {
-	char serial[24];           /* its serial, for options.usb */
-	char product[48];          /* its product name */
+	char serial[24];           /* its serial, for options.usb; '?' for what does not print, and for a first '@' */
+	char product[48];          /* its product name, '?' likewise */
 	char where[32];            /* "bus 1 device 4" */
 	char used_by[64];          /* who has it open: "weft (pid 123)"; "" if nobody does or it is not known */
 	int access;                /* 0: it can be opened; -EACCES: not by this user; -EBUSY: it is in use */

@@ -517,6 +517,25 @@ static void test_unplug(void **state)
 	good_run();
 }
 
+/* What a device calls itself is no name of a socket, and no command to a terminal. */
+static void test_hostile_serial(void **state)
+{
+	struct weft_dev_info info[4];
+	char msg[WEFT_DEV_MSG] = "";
+	size_t n = 0;
+
+	(void)state;
+	bus.slot[1].serial = "@/run/x.sock\033[2J";
+	plug(&bus.slot[1], 6);
+	int err = weft_dev_list(info, 4, &n, msg);
+	unplug(&bus.slot[1]);
+	usbdev_attach(bus.slot[1].d, true);
+	bus.slot[1].serial = OTHER;
+	assert_int_equal(err, 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(info[!strcmp(info[0].serial, SERIAL)].serial, "?/run/x.sock?[2J");
+}
+
 /* Two cards at once in one process, each with its own jobs; one leaves and the other does not mind. */
 static void test_two(void **state)
 {
@@ -829,7 +848,7 @@ static void test_wait(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_list), cmocka_unit_test(test_hostile_serial), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info),
 		cmocka_unit_test(test_close_in_halt),

@@ -93,7 +93,9 @@ void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, 
  * Return how many multiplications a node needs: of a convolution, the result's elements times the weights
  * of one output channel; of a transposed one, the input's elements times the weights of one input
  * channel; of a product of matrices, the result's elements times the inner dimension. 0 where a shape is
- * not known or open, and for all other operators.
+ * not known, open, or of more than 16 dimensions, and for all other operators. Which operators count says
+ * the table in macs.c, by name in whatever domain: Conv, ConvTranspose, MatMul, Gemm and their forms on
+ * integers, but for example neither FusedConv nor Einsum.
  */
 uint64_t macs_of(const struct ort_api *api, const struct node *n);
 

@@ -153,7 +153,7 @@ static int opset_of(struct qz *z)
 
 /*
  * Reads an ONNX model of len bytes and lists its nodes and constants (Constant nodes too) so that both
- * may grow, then calls qz_index(). z->o and z->msg are set before. Returns 0; -EINVAL if the file is
+ * may grow, then calls qz_index(). z->o and z->msg are set before, all else is zero. Returns 0; -EINVAL if the file is
  * broken, a constant has no name or a node no type; or another negative errno; with one line in the
  * message. qz_close() is due either way.
  */
@@ -343,8 +343,9 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t)
 
 /*
  * Appends a node of that type and domain (NULL: ONNX's own) with n_in operands and one result, `out`,
- * after which it is named. Returns it; NULL if there is no memory or the name of an operand or of the
- * result is NULL.
+ * after which it is named. Type and domain are copied, the names of operands and result are not and must
+ * live as long as the model. Returns the node; NULL if there is no memory or the name of an operand or of
+ * the result is NULL.
  */
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out)
 {
@@ -414,8 +415,9 @@ char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t 
 }
 
 /*
- * Makes `name` operand k of a node; operands between its last one and k become empty. Returns 0, or
- * -ENOMEM also if name is NULL.
+ * Makes `name`, which is not copied and must live as long as the model, operand k of a node; operands
+ * between its last one and k become empty. Returns 0; or -ENOMEM, with the node as before, also if name is
+ * NULL, as it is after a qz_text() that found no memory: only that has then written a line.
  */
 int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name)
 {

@@ -118,7 +118,7 @@ bool pool_is_stride(const struct cc *cc, int i);
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a);
 
 /* match_conv.c: set the node's window, zero points, kind and conv.m from a CONV2D or DEPTHWISE_CONV2D with weights w;
- * pads are top, bottom, left, right. */
+ * pads are top, bottom, left, right. May set conv.transposed, which counts for NODE_DW alone. */
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);
 /* match_conv.c: which value of the node's window no field of a command can hold, for people; NULL: all fit. */
 const char *conv_limit(const struct node *nd);

@@ -54,7 +54,8 @@ const char *conv_limit(const struct node *nd)
  * exchanged likewise. For each pixel it takes a cycle for each kernel row and each column of the stride, the
  * array one for each tap; so it is faster if the stride along x is less than the kernel's columns (exchanged:
  * along y, than its rows). Sets nd->conv.transposed to whether rows and columns should be exchanged, which is
- * the faster of both where both are possible.
+ * the faster of both where both are possible; also if it then is not faster than the array, and false is
+ * returned.
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -86,7 +87,8 @@ bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_fl
  * Set the node's window, zero points, conv.m and kind from CONV2D or DEPTHWISE_CONV2D o with weights w; pads
  * are top, bottom, left, right, of which a window has top and left. A depthwise convolution of several
  * channels that the depthwise engine can do becomes NODE_DW, any other NODE_DWCONV, a CONV2D NODE_CONV. A
- * kernel of one row or column has no dilation along it.
+ * kernel of one row or column has no dilation along it. For a depthwise kernel above 3x3 conv.transposed may
+ * be set (conv_is_dw()); it counts for NODE_DW alone.
  */
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
 {
@@ -341,8 +343,9 @@ static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 }
 
 /*
- * If the weights of depthwise shape s, in tensor w, are computed, let it run on the array: block-diagonal
- * (NODE_DWCONV), or with one input channel as a plain convolution whose output channels are w's multiplier.
+ * If weights (tensor w) or biases of depthwise shape s are computed, let it run on the array: block-diagonal
+ * (NODE_DWCONV), or with one input channel as a plain convolution whose output channels are w's multiplier,
+ * with wt.wv set.
  * Other shapes stay as they are.
  */
 static void lay_out_depthwise(struct node *s, const weft_tensor *w)

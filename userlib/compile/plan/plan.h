@@ -351,7 +351,8 @@ void step_clear(struct npu_step *s);
 /* ---- emit/ ---- */
 
 /* emit.c: emit the commands of the plan into s->cmds, in a valid order and with their waits. Returns 0, -ENOMEM, -ERANGE
- * with cc->bad_node, or -E2BIG: more commands than one stream can count. */
+ * with cc->bad_node and cc->bad_why, or -E2BIG: more commands than one stream can count. After a failure s->cmds is of no
+ * use. */
 int step_emit(struct npu_step *s);
 
 /* emit_weights.c: rearrange the constants of nodes whose records come with their weights (tiling.own_recs), so that they

@@ -72,7 +72,7 @@ static void add_group(struct list *l, int node, struct striping how)
 /*
  * List the moves that change one thing of group g's striping and help most often: as many nodes as a group
  * can have, `full` the other way, `deep` the other way, each share of room from SHARES down to SHARES - 2
- * that is not the present one, and no group at all (0 nodes).
+ * that is not the present one, and no group at all (0 nodes); as far as there is room in the list.
  */
 static void list_common_stripings(struct list *l, const struct group *g)
 {
@@ -90,7 +90,8 @@ static void list_common_stripings(struct list *l, const struct group *g)
 
 /*
  * List the other moves that change one thing of group g's striping: at most 2, 3, ... nodes, fewer than it
- * has; and each share of room from SHARES - 3 down to LEAST_SHARE that is not the present one.
+ * has; and each share of room from SHARES - 3 down to LEAST_SHARE that is not the present one; as far as there
+ * is room in the list.
  */
 static void list_rare_stripings(struct list *l, const struct group *g)
 {
@@ -106,7 +107,7 @@ static void list_rare_stripings(struct list *l, const struct group *g)
 /*
  * List the move that takes storage i out of the scratchpad if it is resident, or else into it. Nothing is
  * listed for storages of less than 1/LARGE of the scratchpad, larger than the scratchpad, or that can never
- * be resident.
+ * be resident, nor if there is no room in the list.
  */
 static void list_storage(struct list *l, const struct npu_step *s, int i)
 {

@@ -143,8 +143,11 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
  * floats, since readers can use the codes instead: if its operand is constant; or if it has type
  * int8, uint8 or int16, one constant scale and zero point, and a float32 result (with --requant
  * rescale also a float8 type with one scale and a zero point of 0). Its result must be no output.
- * In the second case the result's carrier is the operand and its type and shape are set. Returns 1
- * if the node is deferred, 0 if it has to be lowered now, or a negative errno.
+ * In the second case the result's carrier is the operand and its type and shape are set. Deferred
+ * nodes that make the operand, scale or zero point are lowered, also if 0 is returned in the end.
+ * Returns 1 if the node is deferred; 0 if it has to be lowered now, also after a failure to lower
+ * what makes scale or zero point, with another node at hand then; or the negative errno of a failure
+ * to lower what makes the operand.
  */
 static int defer_dequantize(struct ox *l)
 {
@@ -330,8 +333,8 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 /*
  * Defers the Relu, or Clip with constant limits, at hand if its operand is the result of a deferred
  * node, such as a product, an average or a sum of two, but no function of a single dequantised value,
- * and if both that operand and the node's result have one reader and are no outputs. Returns 1 if the
- * node is deferred, or 0 if it has to be lowered now.
+ * and if both that operand and the node's result have one reader and are no outputs. A second one in a row
+ * is not deferred. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_behind(struct ox *l)
 {

@@ -424,7 +424,7 @@ static int open_device(struct replay *x, const char *wave, uint64_t wave_from, u
 	return 0;
 }
 
-/* Closes the simulator and frees its buffers. */
+/* Closes the simulator and frees its two buffers, for constants and arena; x has none of them afterwards. */
 static void close_device(struct replay *x)
 {
 	weft_buf_free(x->dev_consts);

@@ -430,7 +430,8 @@ static int match_float(struct cc *cc, int i)
  * First pass: offer operator i to the matcher for patterns that begin with its opcode, such as CONV2D with
  * RESCALE and CLAMP behind; operators whose first operand is float8 or fp16 go to match_float(). Returns 1 if
  * it has become a node, 0 if not, or a negative errno. With 0 the reason is set, unless no matcher is called
- * for the opcode, or the operator is a MUL, or an ADD or SUB with a single int8 number, left to tables.
+ * for the opcode, or the operator is a MUL, an ADD or SUB with a single int8 number, left to tables, or, where
+ * there is an alu, a pool that only leaves out rows and columns, left to its readers (match_pool()).
  */
 static int match_one(struct cc *cc, int i)
 {

@@ -139,9 +139,10 @@ static int add_powers_of_two(struct tfl_lower *l, const struct pair *p, weft_opc
 /*
  * Emits op, ADD or SUB, of the operands at hand as TFLite computes it: both are widened, rescaled to
  * twice the larger scale, combined, and rescaled to the result, with the activation. If `powers` is not
- * 0, int16 operands whose three scales are powers of two are shifted instead. int32 has no scales, wraps,
- * and takes no activation. Returns the result's tensor, -ENOTSUP if types differ or are others, or
- * another negative errno.
+ * 0, int16 operands whose three scales are powers of two are shifted instead, and refused with -EINVAL
+ * unless one scale is the result's and the other that or up to 2^15 times less. int32 has no scales, wraps,
+ * and takes no activation. Returns the result's tensor, -ENOTSUP if types differ or are others or int32 has
+ * an activation, or another negative errno.
  */
 static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int powers)
 {

@@ -347,8 +347,10 @@ static int read_fill(struct tosa_lower *l, int k, const char *what, weft_dtype t
 
 /*
  * Reads file operand k, where a slice of x begins, into start (one number for each dimension), and
- * checks that operand k + 1, the slice's size, is the result y's shape, unless one of the two is
- * not constant; l->dynamic is set then. Returns 0, or -EINVAL if a rank or a size is wrong.
+ * checks that operand k + 1, the slice's size, is the result y's shape. If one of the two is not
+ * constant, l->dynamic is set, and start is 0 if it is that one; of sizes nothing is compared if
+ * l->dynamic is set, also by an earlier operand. Returns 0, or -EINVAL if a rank or a size is wrong,
+ * or an operand is a tensor or a shape without values.
  */
 static int read_part(struct tosa_lower *l, int k, const weft_tensor *x, const weft_tensor *y, int64_t *start)
 {

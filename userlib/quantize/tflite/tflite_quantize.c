@@ -264,8 +264,10 @@ static int observe(struct qt *q, const void *data, size_t len)
 }
 
 /*
- * Does all steps, from the file's bytes to the new file in *out and *len_out. Returns 0 or a negative
- * errno with one line in the message; -ENOTSUP if no operator becomes an integer one.
+ * Does all steps but reading the file: q->m is the file as it was read, data and len its bytes, which are
+ * imported once more to run the float network. The new file is in *out and *len_out. Returns 0 or a negative
+ * errno with one line in the message; -ENOTSUP if no operator becomes an integer one. The caller frees
+ * q->blocks and q->m in any case.
  */
 static int all_steps(struct qt *q, const void *data, size_t len, uint8_t **out, size_t *len_out)
 {

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "sim/golden/fast/fast.h"
+#include "sim/golden/fast/rescale_lanes.h"
 #include "sim/golden/fast/tiles.h"
 #include "tests/support/golden_call.h"
 #include "tests/support/tensors.h"
@@ -243,6 +244,70 @@ static void plain_depthwise(void **state) { (void)state; many(one_plain_depthwis
 static void matmul(void **state) { (void)state; many(one_matmul); }
 static void tiles(void **state) { (void)state; many(one_tiled); }
 
+/* Extremes among random values: of int32 the ends and 0, of multipliers 0 and the ends, of shifts the ends and those about 31. */
+static weft_tensor *rescale_values(weft_tensor *t, uint64_t *r)
+{
+	static const int64_t ends[] = { INT32_MIN, INT32_MAX, -1, 0, 1, -(1 << 30), 1 << 30 };
+
+	tensor_random(t, r);
+	for (int64_t i = 0; t->dtype == WEFT_INT32 && i < weft_tensor_elements(t); i++)
+		if (test_random(r) % 3 == 0)
+			tensor_set(t, i, ends[test_random(r) % 7]);
+	return t;
+}
+
+static int64_t rescale_mult(uint64_t *r)
+{
+	const int64_t ends[] = { 0, 1, INT32_MAX, 1 << 30 };
+
+	return test_random(r) % 3 ? (int64_t)(test_random(r) & INT32_MAX) : ends[test_random(r) % 4];
+}
+
+static int64_t rescale_shift(uint64_t *r)
+{
+	const int64_t ends[] = { 2, 30, 31, 32, 33, 62 };
+
+	return test_random(r) % 3 ? 2 + (int64_t)(test_random(r) % 61) : ends[test_random(r) % 6];
+}
+
+/* Every kernel of RESCALE that this processor has, in every rounding, few channels and many, rows that end anywhere. */
+static bool one_rescale_kernel(uint64_t *r)
+{
+	static const weft_dtype types[] = { WEFT_INT8, WEFT_INT16, WEFT_INT32 };
+	static const weft_rounding roundings[] = { WEFT_SINGLE_ROUND, WEFT_DOUBLE_ROUND, WEFT_EVEN_ROUND };
+	const weft_dtype tx = types[test_random(r) % 4 ? 2 : test_random(r) % 2], ty = types[test_random(r) % 3];
+	const int64_t ch = test_random(r) % 3 ? upto(r, 70) : upto(r, 600), rows = upto(r, test_random(r) & 1 ? 100 : 4);
+	weft_attr a = { .rescale = { .scale32 = true, .per_channel = test_random(r) & 1, .rounding = roundings[test_random(r) % 3],
+		.x_zp = tx == WEFT_INT8 ? (int8_t)test_random(r) : 0, .y_zp = ty == WEFT_INT8 ? (int8_t)test_random(r) : 0 } };
+	const int64_t n = a.rescale.per_channel ? ch : 1;
+	weft_tensor *x = rescale_values(TENSOR(tx, rows, ch), r), *y = TENSOR(ty, rows, ch), *m = TENSOR(WEFT_INT32, n), *s = TENSOR(WEFT_INT8, n);
+	const struct weft_rescale_kernels *kernels;
+
+	for (int64_t i = 0; i < n; i++) {
+		tensor_set(m, i, rescale_mult(r));
+		tensor_set(s, i, rescale_shift(r));
+	}
+	golden_fast = false;
+	bool same = golden(WEFT_OP_RESCALE, &a, y, x, m, s) == 0;
+	for (int i = 0; same && (kernels = weft_rescale_kernels_at(i)); i++) {
+		weft_tensor *z = TENSOR(ty, rows, ch);
+		const weft_tensor *in[] = { x, m, s };
+		const struct weft_call c = { .op = WEFT_OP_RESCALE, .attr = &a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
+
+		same = weft_rescale_with(&c, kernels) == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
+		if (!same)
+			snprintf(golden_msg, sizeof(golden_msg), "on kernels %d", i);
+		tensor_free(z);
+	}
+	tensor_free(x);
+	tensor_free(y);
+	tensor_free(m);
+	tensor_free(s);
+	return same;
+}
+
+static void rescale_kernels(void **state) { (void)state; many(one_rescale_kernel); }
+
 /* More taps than an int32 sum holds: the twin must leave that to the plain loops. */
 static void depthwise_many_taps(void **state)
 {
@@ -275,6 +340,7 @@ int main(void)
 		cmocka_unit_test(plain_depthwise),
 		cmocka_unit_test(matmul),
 		cmocka_unit_test(rescale),
+		cmocka_unit_test(rescale_kernels),
 		cmocka_unit_test(elementwise),
 		cmocka_unit_test(clamp),
 	};

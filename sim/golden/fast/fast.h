@@ -38,6 +38,10 @@ int weft_fast_rescale(const struct weft_call *c);
 int weft_fast_elementwise(const struct weft_call *c);
 int weft_fast_clamp(const struct weft_call *c);
 
+/* RESCALE with the 32-bit multiplier by those kernels (rescale_lanes.h). */
+struct weft_rescale_kernels;
+int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kernels *kernels);
+
 /* CONV2D of int8 (or int4) to int32 with that tiling (tiles.h). */
 struct weft_tiling;
 int weft_tiles_conv2d(const struct weft_call *c, const struct weft_tiling *tiling);

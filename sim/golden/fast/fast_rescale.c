@@ -1,97 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RESCALE with the 32-bit multiplier, in blocks. Plain loops: ../rescale.c
+ * RESCALE with the 32-bit multiplier, in blocks of rows. Plain loops: ../rescale.c
  *
- * Multipliers, roundings and shifts are written out for one block of whole
- * channel rows, so that each element has its own at the same place. Double
- * rounding adds 2^30 with the value's sign where the shift is above 31. For ties to
- * even, bit 0 of floor(x*m / 2^s) and a half less 1 are added.
+ * A row is a pixel's channels, or, where they are few or there is one scale for all, as many repetitions of them as
+ * fill registers (rescale_lanes.h). Groups of channels keep their scales in registers while a block's rows pass by.
+ * Elements at a row's end that fill no register go through a row of their own.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "fast.h"
+#include "rescale_lanes.h"
 
-#define BLOCK 512                  /* elements at least, unless there are fewer */
+#define LANES RESCALE_LANES
+#define BLOCK 4096                 /* elements at most, unless a row has more */
+#define WIDE 256                   /* channels whose last group may be part empty */
 
-struct scales {
-	int64_t n;
-	int64_t *mult, *round, *extra, *shift;
+struct work {
+	const struct weft_attr_rescale *a;
+	int64_t n, width, rows;    /* elements of the tensor and of a row, rows of a block */
+	int64_t n_groups;          /* of a row; the last may have fewer channels */
+	struct weft_rescale_group *groups;
+	int32_t *values;           /* one block */
+	weft_rescale_lanes *scale;
+	int32_t lo, hi;
 };
 
-static bool write_out(const struct weft_call *c, struct scales *s)
+/* Scales of the i-th element of a row. */
+static void set_scale(struct weft_rescale_group *g, int64_t i, int64_t mult, int64_t shift, bool twice)
 {
-	const weft_tensor *m = c->x[1], *sh = c->x[2];
-	const int64_t ch = m->dim[0];
+	const int64_t odd = i & 1, at = i % LANES / 2;
 
-	if (ch > INT32_MAX / 64)
+	twice = twice && shift > 31;
+	g[i / LANES].mult[odd][at] = mult;
+	g[i / LANES].shift[odd][at] = shift;
+	g[i / LANES].add[odd][at] = ((int64_t)1 << (shift - 1)) + (twice ? (int64_t)1 << 30 : 0);
+	g[i / LANES].back[odd][at] = twice ? (int64_t)1 << 31 : 0;
+}
+
+/* Lays rows out and allocates; false: out of memory. */
+static bool prepare(const struct weft_call *c, struct work *s)
+{
+	const int64_t ch = c->x[1]->dim[0];
+
+	s->width = ch % LANES && ch < WIDE ? ch * LANES : ch;
+	if (s->width > s->n)
+		s->width = (s->n + ch - 1) / ch * ch;
+	s->rows = s->width < BLOCK ? BLOCK / s->width : 1;
+	s->n_groups = (s->width + LANES - 1) / LANES;
+	s->groups = calloc((size_t)s->n_groups, sizeof(*s->groups));
+	s->values = malloc((size_t)(s->rows * s->width) * sizeof(*s->values));
+	if (!s->groups || !s->values)
 		return false;
-	s->n = (BLOCK + ch - 1) / ch * ch;
-	s->mult = malloc((size_t)s->n * 4 * sizeof(int64_t));
-	if (!s->mult)
-		return false;
-	s->round = s->mult + s->n;
-	s->extra = s->round + s->n;
-	s->shift = s->extra + s->n;
-	for (int64_t i = 0; i < s->n; i++) {
-		s->mult[i] = weft_get(m, i % ch);
-		s->shift[i] = weft_get(sh, i % ch);
-		s->round[i] = (int64_t)1 << (s->shift[i] - 1);
-		s->extra[i] = c->attr->rescale.rounding == WEFT_DOUBLE_ROUND && s->shift[i] > 31 ?
-			(int64_t)1 << 30 : 0;
-	}
+	for (int64_t i = 0, k = 0; i < s->width; i++, k = k + 1 < ch ? k + 1 : 0)
+		set_scale(s->groups, i, weft_get(c->x[1], k), weft_get(c->x[2], k), s->a->rounding == WEFT_DOUBLE_ROUND);
 	return true;
 }
 
-static FAST void scale_block(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
-                             int32_t y_zp, int32_t lo, int32_t hi)
+/* The first `count` elements, at most LANES, of each of so many rows of x, the rows `width` apart, into s->values. */
+static void scale_rest(const struct work *s, const int32_t *x, int64_t at, int64_t count, int64_t rows)
 {
-	const int64_t *mult = s->mult, *round = s->round, *extra = s->extra, *shift = s->shift;
+	int32_t some[LANES] = { 0 };
+	const struct weft_rescale_block b = { some, some, 1, LANES, s->a->x_zp, s->a->y_zp, s->lo, s->hi };
 
-	for (int64_t i = 0; i < n; i++) {
-		const int64_t x = (int64_t)v[i] - x_zp;
-		const int64_t add = round[i] + (x < 0 ? -extra[i] : extra[i]);
-		const int64_t r = (int64_t)(int32_t)((x * mult[i] + add) >> shift[i]) + y_zp;
-
-		v[i] = (int32_t)(r < lo ? lo : r > hi ? hi : r);
+	for (int64_t r = 0; r < rows; r++) {
+		memcpy(some, x + r * s->width + at, (size_t)count * sizeof(*some));
+		s->scale(&b, s->groups + at / LANES);
+		memcpy(s->values + r * s->width + at, some, (size_t)count * sizeof(*some));
 	}
 }
 
-static FAST void scale_block_even(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
-                                  int32_t y_zp, int32_t lo, int32_t hi)
+/* `count` elements of so many rows, from row `first` of the block at x. */
+static void scale_rows(const struct work *s, const int32_t *x, int64_t first, int64_t rows, int64_t count)
 {
-	const int64_t *mult = s->mult, *round = s->round, *shift = s->shift;
+	struct work t = *s;
+	int64_t at = 0;
 
-	for (int64_t i = 0; i < n; i++) {
-		const int64_t p = ((int64_t)v[i] - x_zp) * mult[i];
-		const int64_t r = (int64_t)(int32_t)((p + round[i] - 1 + (p >> shift[i] & 1)) >> shift[i]) + y_zp;
+	x += first * s->width;
+	t.values += first * s->width;
+	for (; at + LANES <= count; at += LANES) {
+		const struct weft_rescale_block b = { x + at, t.values + at, rows, s->width, s->a->x_zp, s->a->y_zp, s->lo, s->hi };
 
-		v[i] = (int32_t)(r < lo ? lo : r > hi ? hi : r);
+		s->scale(&b, s->groups + at / LANES);
 	}
+	if (at < count)
+		scale_rest(&t, x, at, count - at, rows);
+}
+
+int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kernels *kernels)
+{
+	const struct weft_attr_rescale *a = &c->attr->rescale;
+	const weft_tensor x = weft_as_read(c->x[0], a->x_unsigned), y = weft_as_read(c->y[0], a->y_unsigned);
+	struct work s = { .a = a, .n = weft_tensor_elements(&x), .scale = a->rounding == WEFT_EVEN_ROUND ? kernels->even : kernels->up,
+		.lo = (int32_t)(weft_int_min(y.dtype) - a->y_zp), .hi = (int32_t)(weft_int_max(y.dtype) - a->y_zp) };
+	int err = -ENOMEM;
+
+	if (!a->scale32 || !weft_fast_has_int32(x.dtype) || c->x[1]->dim[0] > INT32_MAX / 64)
+		return -ENOTSUP;
+	if (prepare(c, &s)) {
+		for (int64_t i = 0; i < s.n; i += s.rows * s.width) {
+			const int64_t count = s.n - i < s.rows * s.width ? s.n - i : s.rows * s.width, whole = count / s.width;
+			const int32_t *from = x.dtype == WEFT_INT32 ? (const int32_t *)x.data + i : s.values;
+
+			if (from == s.values)
+				weft_fast_load(&x, i, count, s.values);
+			scale_rows(&s, from, 0, whole, s.width);
+			if (count > whole * s.width)
+				scale_rows(&s, from, whole, 1, count - whole * s.width);
+			weft_fast_store(&y, i, count, s.values);
+		}
+		err = 0;
+	}
+	free(s.groups);
+	free(s.values);
+	return err;
 }
 
 int weft_fast_rescale(const struct weft_call *c)
 {
-	const struct weft_attr_rescale *a = &c->attr->rescale;
-	const weft_tensor x = weft_as_read(c->x[0], a->x_unsigned), y = weft_as_read(c->y[0], a->y_unsigned);
-	const int64_t n = weft_tensor_elements(&x);
-	void (*scale)(const struct scales *, int32_t *restrict, int64_t, int32_t, int32_t, int32_t, int32_t) =
-		a->rounding == WEFT_EVEN_ROUND ? scale_block_even : scale_block;
-	struct scales s;
-	int32_t *v;
-
-	if (!a->scale32 || !weft_fast_has_int32(x.dtype))
-		return -ENOTSUP;
-	if (!write_out(c, &s))
-		return -ENOMEM;
-	v = malloc((size_t)s.n * sizeof(*v));
-	for (int64_t i = 0; v && i < n; i += s.n) {
-		const int64_t count = n - i < s.n ? n - i : s.n;
-
-		weft_fast_load(&x, i, count, v);
-		scale(&s, v, count, a->x_zp, a->y_zp, (int32_t)weft_int_min(y.dtype), (int32_t)weft_int_max(y.dtype));
-		weft_fast_store(&y, i, count, v);
-	}
-	free(s.mult);
-	free(v);
-	return v ? 0 : -ENOMEM;
+	return weft_rescale_with(c, weft_rescale_kernels_at(0));
 }

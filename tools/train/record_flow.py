@@ -185,6 +185,22 @@ def fused_lstm(kind):
                                                     3: ("b", int(kind == "plain")), 4: ("b", int(kind == "asymmetric"))})
 
 
+@net("plain", "coupled", "all", "hybrid")
+def fused_lstm_step(kind):
+    """LSTM over one step, whose states are zero before each."""
+    import numpy as np
+    import record_ops as ops
+    rng, n, every = np.random.default_rng(20 + len(kind)), ops.Net(), kind == "all"
+    batch, inputs, cells, outputs = 3, 6, 8, 5 if every else 8
+    x = n.input(ops.F32, [batch, inputs])
+    w, norm = layer(n, rng, cells, inputs, outputs, kind == "hybrid", kind == "coupled", every, every, every)
+    states = [n.add(ops.F32, [batch, outputs], variable=1), n.add(ops.F32, [batch, cells], variable=1)]
+    n.output(ops.F32, [batch, outputs])
+    ops.OPS["LSTM"] = (16, 3, 14)
+    return n.file("LSTM", [x] + w + states + norm, {0: ("b", 4), 1: ("f", 0.7 if every else 0.0), 2: ("f", 0.4 if every else 0.0),
+                                                    3: ("b", 0), 4: ("b", 0)})
+
+
 @net("merged", "apart", "hybrid")
 def fused_lstm_both_ways(kind):
     import numpy as np
@@ -467,6 +483,64 @@ def composite(kind):
         (main, [x], [outs[1]], [composite_op([x, w], outs[:1]), composite_op([outs[0], w], outs[1:])]), (inner, [a, b], [total], inside))]
     codes = [Table({0: ("b", min(c, 127)), 2: ("i", v), 3: ("i", c)}) for c, v in ((18, 2), (0, 2), (206, 1))]
     return flatbuffer(Table({0: ("I", 3), 1: Tables(codes), 2: Tables(graphs), 4: Tables(main.buffers)}), b"TFL3")
+
+
+# ---- several operators, by hand ----
+
+def several(n, steps):
+    """The file of net n with more than one operator; a step is a code, its version, its operands and results, and its options."""
+    from flatbuffer import Table, Tables, flatbuffer, scalars
+    codes, ops = [], []
+    for code, version, operands, results, kind, options in steps:
+        fields = {0: ("I", len(codes)), 1: scalars("i", operands), 2: scalars("i", results)}
+        if kind:
+            fields.update({3: ("B", kind), 4: Table(options)} if kind < 1000 else {11: ("B", kind - 1000), 12: Table(options)})
+        codes.append(Table({0: ("b", min(code, 127)), 2: ("i", version), 3: ("i", code)}))
+        ops.append(Table(fields))
+    graph = Table({0: Tables(n.tensors), 1: scalars("i", [i for i, _, _ in n.inputs]), 2: scalars("i", n.outputs), 3: Tables(ops)})
+    return flatbuffer(Table({0: ("I", 3), 1: Tables(codes), 2: Tables([graph]), 4: Tables(n.buffers)}), b"TFL3")
+
+
+def added(n, t, dims, steps, x):
+    """The file of net n that adds its tensor x, computed by the steps, to an input of the same shape."""
+    i = n.input(t, dims)
+    return several(n, steps + [(0, 1, [i, x], [n.output(t, dims)], 11, {})])
+
+
+@net("up", "down", "i64", "f32", "f32_down")
+def plain_range(kind):
+    """RANGE of constants."""
+    import record_ops as ops
+    n = ops.Net()
+    t = {"i64": ops.I64, "f32": ops.F32, "f32_down": ops.F32}.get(kind, ops.I32)
+    values = {"up": (-3, 9, 2), "down": (7, -4, -3), "i64": (2, 11, 3), "f32": (0.1, 2.0, 0.3), "f32_down": (5, -5, -0.7)}[kind]
+    size = {"up": 6, "down": 4, "i64": 3, "f32": 7, "f32_down": 15}[kind]
+    y = n.add(t, [size])
+    steps, x = [(96, 2, [n.add(t, [], data=[v]) for v in values], [y], 73, {})], y
+    if t == ops.I64:
+        t, x = ops.I32, n.add(ops.I32, [size])
+        steps.append((53, 1, [y], [x], 37, {0: ("b", ops.I64), 1: ("b", t)}))
+    return added(n, t, [size], steps, x)
+
+
+@net("1", "4")
+def rank_of(kind):
+    """RANK of an input."""
+    import record_ops as ops
+    n = ops.Net()
+    y, x = n.add(ops.I32, []), n.input(ops.F32, [2, 3, 1, 4][:int(kind)])
+    return added(n, ops.I32, [], [(110, 1, [x], [y], 86, {})], y)
+
+
+@net("i32", "i64")
+def broadcast_args(kind):
+    """BROADCAST_ARGS of two constants, and BROADCAST_TO by it."""
+    import record_ops as ops
+    n = ops.Net()
+    t = ops.I64 if kind == "i64" else ops.I32
+    x, y = n.input(ops.F32, [3, 1, 4]), n.add(t, [4])
+    a, b = n.add(t, [3], data=[3, 1, 4]), n.add(t, [4], data=[2, 1, 5, 1])
+    return several(n, [(145, 1, [a, b], [y], 0, {}), (130, 3, [x, y], [n.output(ops.F32, [2, 3, 5, 4])], 104, {})])
 
 
 # ---- a decoder with a cache of keys and values, by decoder.py ----

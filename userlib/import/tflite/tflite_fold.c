@@ -5,6 +5,7 @@
  * a network takes any batch. The batch is fixed here, so these shapes are constants.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,14 +163,63 @@ static int fold_fill(struct tfl_lower *l)
 }
 
 /*
+ * Refuses operand k, which decides on a shape, if it is not constant, since all shapes of a network are fixed
+ * when it is loaded. Returns 0, or -ENOTSUP after tfl_fail().
+ */
+int tfl_need_shape_const(struct tfl_lower *l, int k)
+{
+	return tfl_is_const(l, k) ? 0 : tfl_fail(l, -ENOTSUP, "a shape that depends on data: operand %d is not constant", k);
+}
+
+/*
+ * Makes the result of the RANGE of float32 at hand a constant vector; each element is the one before plus the
+ * step, rounded to float32, as the kernel adds. Returns 1, -ENOTSUP if the vector is empty, endless or has more than
+ * MAX_INTS elements, -EINVAL if the operands or the file's result are not such, or another negative errno.
+ */
+static int fold_float_range(struct tfl_lower *l)
+{
+	float v[3];
+
+	for (int k = 0; k < 3; k++) {
+		const struct tfl_tensor *f = tfl_file_tensor(l, tfl_operand(l, k));
+		if (f->type != TFL_FLOAT32 || f->data_len != sizeof *v)
+			return tfl_fail(l, -EINVAL, "operand %d is not one float32", k);
+		memcpy(&v[k], f->data, sizeof *v);
+	}
+	const float steps = v[2] != 0 ? ceilf((v[1] - v[0]) / v[2]) : 0;
+	int err = tfl_result(l, 0);
+	if (err)
+		return err;
+	if (!(steps >= 1 && steps <= MAX_INTS))
+		return tfl_fail(l, -ENOTSUP, "from %g to %g by %g", (double)v[0], (double)v[1], (double)v[2]);
+	const int64_t n = (int64_t)steps;
+	if (l->y.dtype != WEFT_FP32 || l->y.rank != 1 || (!tfl_is_open(l, 0) && l->y.dim[0] != n))
+		return tfl_fail(l, -EINVAL, "tensor %d: not %lld float32", l->i_y, (long long)n);
+	l->y.dim[0] = n;
+	float *p = tfl_alloc(l, n, sizeof *p);
+	for (int64_t k = 0; p && k < n; k++, v[0] += v[2])
+		p[k] = v[0];
+	err = p ? tfl_make_const(l, l->i_y, l->y.dim, p, (size_t)n * sizeof *p) : l->err;
+	return err ? err : 1;
+}
+
+/*
  * Makes the result of the RANGE at hand a constant vector: begin, begin + step, ... up to, not including,
- * end, from constant integer operands 0 (begin), 1 (end) and 2 (step). Returns 1, -ENOTSUP if an operand
- * is not constant, the step is 0, or the vector is empty or has more than MAX_INTS elements, or another
+ * end, from constant operands 0 (begin), 1 (end) and 2 (step), integers or float32. Returns 1, -ENOTSUP if an
+ * operand is not constant, the step is 0, or the vector is empty or has more than MAX_INTS elements, or another
  * negative errno.
  */
 static int fold_range(struct tfl_lower *l)
 {
 	int64_t begin, end, step;
+
+	for (int k = 0; k < 3; k++) {
+		const int bad = tfl_operand(l, k) < 0 ? l->err : tfl_need_shape_const(l, k);
+		if (bad)
+			return bad;
+	}
+	if (tfl_is_float(l, 0))
+		return fold_float_range(l);
 	int err = tfl_ints(l, 0, 1, &begin);
 
 	if (err < 0 || (err = tfl_ints(l, 1, 1, &end)) < 0 || (err = tfl_ints(l, 2, 1, &step)) < 0)

@@ -412,6 +412,9 @@ int tfl_make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, s
 /* tflite_fold.c: makes file tensor i of l the constant that file tensor `from` of `of` is. Returns 0. */
 int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from);
 
+/* tflite_fold.c: returns 0 if operand k, which decides on a shape, is constant, else -ENOTSUP after a message. */
+int tfl_need_shape_const(struct tfl_lower *l, int k);
+
 /* Returns a copy of the elements of constant file tensor i in the graph's layout, or NULL after a failure. */
 void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define ZLIB_CONST
 #include <zlib.h>
 
 #include "save_program.h"
@@ -27,6 +28,10 @@ static const uint8_t magic[8] = { 'W', 'E', 'F', 'T', '\r', '\n', 0x1a, '\n' };
 #define RATIO_MAX  4
 #define RATIO_FREE (1u << 20)
 #define HEAD_BYTES 16          /* magic, version, count of sections */
+
+/* What a section's packing is chosen by: so many pieces of so many bytes each. */
+#define PIECES     16
+#define PIECE      2048
 
 enum { SEC_HEAD, SEC_GRAPH, SEC_CONSTS, SEC_WORDS, SEC_STEPS, SEC_TENSORS, SEC_OPS, SEC_CMDS, SEC_RECS, SEC_LATE, N_SECTIONS };
 
@@ -133,18 +138,76 @@ static void section_io(struct io *io, int which, weft_program *p, char *msg)
 
 /* ---- writing ---- */
 
+/* How a section is compressed; zlib's reader need not know. */
+struct packing { int level, strategy; };
+
+static const struct packing thorough = { 6, Z_DEFAULT_STRATEGY }, quick = { 1, Z_DEFAULT_STRATEGY };
+static const struct packing no_search = { 1, Z_RLE };      /* codes of bytes and runs of one byte; nothing else is looked for */
+static const struct packing no_packing = { 0, Z_DEFAULT_STRATEGY };
+
 /*
- * Compress the bytes of `raw` with zlib at this level (0: stored without compression) into room behind the
- * bytes of `out`, of which they become no part yet. Returns how many they are; without memory out->err is -ENOMEM.
+ * Compress n bytes with zlib into *room bytes at `to`, and set *room to how many they became. Returns 0, or -ENOMEM
+ * also where they do not fit: compressBound(n) bytes suffice for each packing of this file.
  */
-static uLongf compress_at(const struct io *raw, int level, struct io *out)
+static int deflate_bytes(const uint8_t *from, size_t n, struct packing how, uint8_t *to, size_t *room)
 {
-	uLongf n = compressBound(raw->n);
+	z_stream z = { .next_out = to };
+	size_t left = n, space = *room;
+	int state = Z_OK;
+
+	if (deflateInit2(&z, how.level, Z_DEFLATED, MAX_WBITS, 8, how.strategy) != Z_OK)
+		return -ENOMEM;
+	z.next_in = from ? from : (const uint8_t *)"";
+	while (state == Z_OK) {                            /* zlib counts in 32 bits */
+		const uInt in = left < 1u << 30 ? (uInt)left : 1u << 30, out = space < 1u << 30 ? (uInt)space : 1u << 30;
+
+		z.avail_in = in;
+		z.avail_out = out;
+		state = deflate(&z, in == left ? Z_FINISH : Z_NO_FLUSH);
+		left -= in - z.avail_in;
+		space -= out - z.avail_out;
+		if (state == Z_BUF_ERROR || (state == Z_OK && !space))
+			break;
+	}
+	deflateEnd(&z);
+	*room -= space;
+	return state == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+/*
+ * Compress the bytes of `raw` into room behind the bytes of `out`, of which they become no part yet. Returns how
+ * many they are; without memory out->err is -ENOMEM.
+ */
+static size_t compress_as(const struct io *raw, struct packing how, struct io *out)
+{
+	size_t n = compressBound(raw->n);
 
 	io_reserve(out, n);
-	if (!out->err && compress2(out->p + out->n, &n, raw->p ? raw->p : (const uint8_t *)"", raw->n, level) != Z_OK)
-		out->err = -ENOMEM;
+	if (!out->err)
+		out->err = deflate_bytes(raw->p, raw->n, how, out->p + out->n, &n);
 	return n;
+}
+
+/*
+ * Chooses how to compress a section by what a quick packing saves on pieces from all of it. Where that is less than
+ * a quarter, as with most networks' weights, searching for repetitions takes three times as long as codes alone and
+ * saves less than 1 % more. Sets *how; returns 0 or -ENOMEM.
+ */
+static int choose_packing(const struct io *raw, struct packing *how)
+{
+	uint8_t probe[PIECES * PIECE], packed[PIECES * PIECE + 4096];
+	size_t n = sizeof packed;
+	int err;
+
+	*how = thorough;
+	if (raw->n < 2 * sizeof probe)
+		return 0;
+	for (size_t i = 0; i < PIECES; i++)
+		memcpy(probe + i * PIECE, raw->p + (raw->n - PIECE) / (PIECES - 1) * i, PIECE);
+	err = deflate_bytes(probe, sizeof probe, quick, packed, &n);
+	if (!err && n > sizeof probe / 4 * 3)
+		*how = no_search;
+	return err;
 }
 
 /*
@@ -153,10 +216,15 @@ static uLongf compress_at(const struct io *raw, int level, struct io *out)
  */
 static void pack_section(const struct io *raw, struct io *out, struct section *s)
 {
-	uLongf n = compress_at(raw, 6, out);
+	struct packing how = thorough;
+	size_t n = 0;
 
+	if (!out->err)
+		out->err = choose_packing(raw, &how);
+	if (!out->err)
+		n = compress_as(raw, how, out);
 	if (!out->err && raw->n > RATIO_MAX * (uint64_t)n + RATIO_FREE)
-		n = compress_at(raw, 0, out);
+		n = compress_as(raw, no_packing, out);
 	if (out->err)
 		return;
 	*s = (struct section){ (uint32_t)crc32_z(0, out->p + out->n, n), raw->n, n };

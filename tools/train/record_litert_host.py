@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import record_ops as ops
+from flatbuffer import Table, Tables
 from record_ops import BOOL, F32, I8, I16, I32, I64, Net, draw, quant, rng, shape
 
 ops.OPS.update({
@@ -33,7 +34,8 @@ ops.OPS.update({
     "STABLEHLO_ADD": (163, 1, 0), "STABLEHLO_AND": (176, 1, 0),
     "STABLEHLO_SHIFT_LEFT": (207, 1, 0), "STABLEHLO_PAD": (195, 1, 1010), "STABLEHLO_MULTIPLY": (165, 1, 0),
     "STABLEHLO_MAXIMUM": (166, 1, 0), "STABLEHLO_MINIMUM": (181, 1, 0), "FAKE_QUANT": (80, 2, 58),
-    "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15),
+    "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15), "BITCAST": (159, 1, 124), "STABLEHLO_GATHER": (201, 1, 1016),
+    "STABLEHLO_SCATTER": (190, 1, 1007), "REDUCE_WINDOW": (205, 1, 1020), "STABLEHLO_REDUCE_WINDOW": (198, 1, 1013), "EMBEDDING_LOOKUP_SPARSE": (33, 1, 20),
 })
 ROUNDS = 12
 OPTIMISED = ops.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -254,6 +256,136 @@ def newest_ones():
     ops.record("STABLEHLO_SHIFT_LEFT", net, operands, resolver=OPTIMISED)
 
 
+class Bodies(Net):
+    """An operator with subgraphs, each of one operator of two scalars (code, options' kind); code -1: none, the result is the second."""
+
+    def __init__(self, t, bodies):
+        super().__init__()
+        self.t, self.bodies = t, bodies
+
+    def file(self, op, operands, options):
+        code, version, kind = ops.OPS[op]
+        all_codes, graphs = [(code, version)], []
+        fields = {0: ("I", 0), 1: ops.scalars("i", operands), 2: ops.scalars("i", self.outputs), 11: ("B", kind - 1000), 12: Table(options)}
+        graphs.append((self.tensors, [i for i, _, _ in self.inputs], self.outputs, [Table(fields)]))
+        for inner, inner_kind in self.bodies:
+            ports = [Table({0: ops.scalars("i", []), 1: ("b", self.t), 2: ("I", 0), 3: ops.string("b%d" % k)}) for k in range(3)]
+            if inner < 0:
+                graphs.append((ports[:2], [0, 1], [1], []))
+                continue
+            all_codes.append((inner, 1))
+            one = {0: ("I", len(all_codes) - 1), 1: ops.scalars("i", [0, 1]), 2: ops.scalars("i", [2])}
+            if inner_kind:
+                one.update({3: ("B", inner_kind), 4: Table({})})
+            graphs.append((ports, [0, 1], [2], [Table(one)]))
+        made = [Table({0: Tables(t), 1: ops.scalars("i", i), 2: ops.scalars("i", o), 3: Tables(p)}) for t, i, o, p in graphs]
+        codes = [Table({0: ("b", min(c, 127)), 2: ("i", v), 3: ("i", c)}) for c, v in all_codes]
+        return ops.flatbuffer(Table({0: ("I", 3), 1: Tables(codes), 2: Tables(made), 4: Tables(self.buffers)}), b"TFL3")
+
+
+def q(values):
+    return ops.scalars("q", [int(v) for v in values])
+
+
+def bitcast(a, b):
+    net, dims = Net(), shape(1, 4, rank=draw(1, 3))
+    from_, to = (np.dtype(ops.DTYPE[t]).itemsize for t in (a, b))
+    x = dims + [to // from_] if to > from_ else dims
+    operands = [net.input(a, x)]
+    net.output(b, dims + [from_ // to] if from_ > to else dims)
+    ops.record("BITCAST", net, operands, tag="to " + ops.NAME[b])
+
+
+def gather_dims():
+    """Shape of the operand, which of its dimensions slices do not have, and where coordinates go."""
+    dims = shape(2, 5, rank=draw(1, 3))
+    left_out = [d for d in range(len(dims)) if draw(0, 1)]
+    n = draw(1, len(dims))
+    return dims, left_out, rng.permutation(len(dims))[:n].tolist()
+
+
+def layout(dims, left_out, where):
+    """Shape of the indices and their index dimension; which dimensions of the result are those of slices."""
+    batch = shape(1, 3, rank=draw(1, 2))
+    index_dim = draw(0, len(batch))
+    indices = batch[:index_dim] + [len(where)] + batch[index_dim:]
+    rank = len(batch) + len(dims) - len(left_out)
+    return batch, indices, index_dim, sorted(rng.permutation(rank)[:len(dims) - len(left_out)].tolist()), rank
+
+
+def stablehlo_gather(t, index):
+    net, (dims, left_out, where) = Net(), gather_dims()
+    size = [1 if d in left_out else draw(1, dims[d]) for d in range(len(dims))]
+    batch, indices, index_dim, window, rank = layout(dims, left_out, where)
+    slices, others = iter(size[d] for d in range(len(dims)) if d not in left_out), iter(batch)
+    operands = [net.input(t, dims), net.input(index, indices, modulus=7)]
+    net.output(t, [next(slices) if d in window else next(others) for d in range(rank)])
+    ops.record("STABLEHLO_GATHER", net, operands, {0: q(window), 1: q(left_out), 2: q(where), 3: ("q", index_dim), 4: q(size)})
+
+
+STABLEHLO_BODIES = ((163, 0), (165, 0), (166, 0), (181, 0), (-1, 0))
+
+
+def stablehlo_scatter(t, index):
+    dims, left_out, where = gather_dims()
+    net = Bodies(t, [STABLEHLO_BODIES[draw(0, 4)]])
+    batch, indices, index_dim, window, rank = layout(dims, left_out, where)
+    slices, others = iter(draw(1, dims[d]) for d in range(len(dims)) if d not in left_out), iter(batch)
+    updates = [next(slices) if d in window else next(others) for d in range(rank)]
+    operands = [net.input(t, dims), net.input(index, indices, modulus=5), net.input(t, updates)]
+    net.output(t, dims)
+    ops.record("STABLEHLO_SCATTER", net, operands, {1: q(window), 2: q(left_out), 3: q(where), 4: ("q", index_dim), 6: ("i", 1)})
+
+
+def windows(base=1, pad=0):
+    dims, size, stride, dilation = (shape(*r, rank=3) for r in ((5, 7), (1, 2), (1, 3), (1, 2)))
+    holes, low, high = ([draw(*r) for _ in dims] for r in ((1, base), (-pad, pad), (-pad, pad)))
+    padded = [(d - 1) * b + 1 + lo + hi for d, b, lo, hi in zip(dims, holes, low, high)]
+    out = [(p - ((s - 1) * k + 1)) // by + 1 for p, s, k, by in zip(padded, size, dilation, stride)]
+    return dims, size, stride, holes, dilation, np.array([low, high]).T.ravel(), out
+
+
+def reduce_window(t, how):
+    net, (dims, size, stride, _, dilation, _, out) = Net(), windows()
+    lists = [net.add(I64, [3], data=v) for v in (size, stride, dilation)]
+    operands = [net.input(t, dims, modulus=2 if t == BOOL else 0), net.add(t, [], data=[draw(0, 1)])] + lists
+    net.output(t, out)
+    ops.record("REDUCE_WINDOW", net, operands, {0: ("i", how)})
+
+
+def stablehlo_window(t, how):
+    dims, size, stride, holes, dilation, pad, out = windows(2, 1)
+    net = Bodies(t, [((163, 0), (165, 0), (166, 0), (181, 0))[how]])
+    operands = [net.input(t, dims), net.add(t, [], data=[draw(-2, 2)])]
+    net.output(t, out)
+    ops.record("STABLEHLO_REDUCE_WINDOW", net, operands,
+               {0: q(size), 1: q(stride), 2: q(holes), 3: q(dilation), 4: q(pad), 5: ("i", 1)})
+
+
+def embedding_sparse(combiner):
+    net, rank, n = Net(), draw(1, 3), draw(1, 7)
+    dense, rows = shape(1, 4, rank=rank), shape(1, 5, rank=draw(2, 3))
+    indices = sorted(tuple(int(rng.integers(0, d)) for d in dense) for _ in range(n))
+    operands = [net.input(I32, [n], modulus=rows[0]), net.ints(indices, [n, rank]), net.ints(dense), net.input(F32, [n]), net.input(F32, rows)]
+    net.output(F32, dense[:-1] + rows[1:])
+    ops.record("EMBEDDING_LOOKUP_SPARSE", net, operands, {0: ("b", combiner)})
+
+
+def whole_ones():
+    for a, b in ((F32, I32), (I32, F32), (I32, I8), (I8, I32), (I64, I32), (F32, I16), (I16, I8), (I16, F32), (ops.U8, I32), (I32, ops.U8), (I8, ops.U8)):
+        bitcast(a, b)
+    for t in (F32, I32, I16, I8):
+        stablehlo_gather(t, (I32, I64)[draw(0, 1)])
+        stablehlo_scatter(t, (I32, I64)[draw(0, 1)])
+    for t, how in ((F32, 1), (F32, 2), (F32, 3), (F32, 4), (I32, 1), (I32, 2), (I32, 3), (I32, 4), (I8, 4), (I16, 1), (BOOL, 5), (BOOL, 6)):
+        reduce_window(t, how)
+    for t in (F32, I32):
+        for how in range(4):
+            stablehlo_window(t, how)
+    for combiner in range(3):
+        embedding_sparse(combiner)
+
+
 def later_ones():
     squeeze(F32)
     squeeze(I32)
@@ -318,6 +450,8 @@ def main():
         later_ones()
     for _ in range(ROUNDS):
         newest_ones()
+    for _ in range(ROUNDS):
+        whole_ones()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

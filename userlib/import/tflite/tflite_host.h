@@ -67,6 +67,9 @@ int tfl_node_transposed(struct tfl_lower *l, int x, const int *perm, bool last);
 /* tflite_segment.c: the function that lowers a segment operator or DILATE with code `code`, or NULL. */
 int (*tfl_segment_lowering(int code))(struct tfl_lower *);
 
+/* tflite_stablehlo.c: the function that lowers BITCAST, EMBEDDING_LOOKUP_SPARSE, gathers, scatters and windows with code `code`, or NULL. */
+int (*tfl_stablehlo_lowering(int code))(struct tfl_lower *);
+
 /* tflite_sequence.c: lowers recurrent layers of float32. */
 int tfl_lower_sequence(struct tfl_lower *l);
 

@@ -260,6 +260,6 @@ int (*tfl_segment_lowering(int code))(struct tfl_lower *)
 	case TFL_UNSORTED_SEGMENT_MIN: return segment;
 	case TFL_DILATE: return dilate;
 	case TFL_STABLEHLO_PAD: return stablehlo_pad;
-	default: return NULL;
+	default: return tfl_stablehlo_lowering(code);
 	}
 }

@@ -144,6 +144,11 @@ static const struct row {
 	{ TFL, "SequenceLSTM", tfl_sequence_lstm, 1, 23, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1 cell_clip:f=0 proj_clip:f=0" },
 	{ TFL, "SequenceRNN", tfl_sequence_rnn, 4, 5, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1" },
 	{ TFL, "NonMaxSuppression", tfl_non_max_suppression, 5, 6, 3, "scores:i=1" },
+	{ TFL, "Bitcast", tfl_bitcast, 1, 1, 1, "to:i=0 flip_x:i=0 flip_y:i=0" },
+	{ TFL, "EmbeddingSparse", tfl_embedding_sparse, 5, 5, 1, "combiner:i=0" },
+	{ TFL, "Gather", tfl_gather, 2, 2, 1, "window:I left_out:I map:I size:I index_dim:i=0" },
+	{ TFL, "Scatter", tfl_scatter, 3, 3, 1, "window:I left_out:I map:I index_dim:i=0 how:i=0" },
+	{ TFL, "ReduceWindow", tfl_reduce_window, 2, 2, 1, "size:I strides:I base:I dilations:I low:I high:I how:i=1" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -94,10 +94,13 @@ LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lpng -ljpeg -lcjson 
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
+  # gcc says by itself what is sanitized; code asks for its word.
+  SAN_FLAGS += $(if $(findstring clang,$(CC)),-D__SANITIZE_ADDRESS__=1)
 endif
 ifeq ($(SAN),thread)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=thread
+  SAN_FLAGS += $(if $(findstring clang,$(CC)),-D__SANITIZE_THREAD__=1)
 endif
 
 # libFuzzer is clang's; its main() comes with the link of a target.

@@ -16,8 +16,9 @@ void weft_quantize_multiplier(double real, int32_t *multiplier, int *shift)
 
 bool weft_near_power_of_two(float scale, int *log2)
 {
-	double exact = log((double)scale) / log(2.0);
-
+	if (!(scale > 0) || isinf(scale))
+		return false;
+	const double exact = log((double)scale) / log(2.0);
 	*log2 = (int)round(exact);
 	return fabs(exact - *log2) < 1e-3;
 }

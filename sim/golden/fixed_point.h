@@ -36,8 +36,9 @@ static inline int32_t weft_shift_left(int32_t x, int n)
 void weft_quantize_multiplier(double real, int32_t *multiplier, int *shift);
 
 /*
- * Sets *log2 to the whole number nearest to the logarithm of scale, which is above 0. Returns whether TensorFlow Lite takes
- * scale for that power: they differ by less than a thousandth in the exponent.
+ * Sets *log2 to the whole number nearest to the logarithm of scale. Returns whether TensorFlow Lite takes scale for that
+ * power: they differ by less than a thousandth in the exponent. If scale is not above 0 or is infinite, returns false and
+ * leaves *log2.
  */
 bool weft_near_power_of_two(float scale, int *log2);
 

@@ -288,8 +288,8 @@ static int finish_packs(struct cc *cc)
 	if (!p->packs)
 		return -ENOMEM;
 	for (int i = 0; i < cc->n_items; i++) {
-		const struct node *nd = &cc->nodes[cc->items[i].index];
-		if (cc->items[i].host || !nd->wt.w_late)
+		const struct node *nd = cc->items[i].host ? NULL : &cc->nodes[cc->items[i].index];
+		if (!nd || !nd->wt.w_late)
 			continue;
 		p->packs[p->n_packs++] = (struct weft_ppack){
 			.step = cc->items[i].step, .tensor = nd->wt.w, .k = (uint32_t)nd->wt.run_len, .cols = (uint32_t)nd->y.dim[3],

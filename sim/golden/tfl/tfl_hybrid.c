@@ -41,6 +41,12 @@ static float limited(float v, float lo, float hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* Returns v, a whole number of at most 16 bits; 0 if v is no number, which the kernel's conversion makes on x86. */
+static int16_t whole(float v)
+{
+	return isnan(v) ? 0 : (int16_t)v;
+}
+
 /* Element i of n, times a factor. */
 static float rounded(float v, int64_t i, int64_t n)
 {
@@ -54,7 +60,7 @@ static float symmetric_row(const float *x, int16_t *y, int64_t n)
 	for (int64_t i = 0; i < n; i++)
 		most = fmaxf(most, fabsf(x[i]));
 	for (int64_t i = 0; i < n; i++)
-		y[i] = most > 0 ? (int16_t)limited(rounded(x[i] * (127 / most), i, n), -127, 127) : 0;
+		y[i] = most > 0 ? whole(limited(rounded(x[i] * (127 / most), i, n), -127, 127)) : 0;
 	return most > 0 ? most / 127 : 1;
 }
 
@@ -78,7 +84,7 @@ static float asymmetric_row(const float *x, int16_t *y, int64_t n)
 	const float scale = (float)exact, inverse = scale > 0 ? (float)(1.0 / (double)scale) : 0;
 	const float zp = min < max ? zero_point((double)min, (double)max, exact) : 0;
 	for (int64_t i = 0; i < n; i++)
-		y[i] = min < max ? (int16_t)(limited(zp + rounded(x[i] * inverse, i, n), -128, 127) - zp) : 0;
+		y[i] = min < max ? whole(limited(zp + rounded(x[i] * inverse, i, n), -128, 127) - zp) : 0;
 	return min < max ? scale : 1;
 }
 

@@ -41,7 +41,9 @@ int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 		return a < 0 ? a : b;
 	weft_tensor s = *ox_t(l, a), t = *ox_t(l, b);
 	int rank = s.rank > t.rank ? s.rank : t.rank;
-	if (s.rank < 2 || t.rank < 2 || s.dim[s.rank - 1] != t.dim[t.rank - 2])
+	if (s.rank < 2 || t.rank < 2)
+		return ox_fail(l, -EINVAL, "ranks %d and %d, must be at least 2", s.rank, t.rank);
+	if (s.dim[s.rank - 1] != t.dim[t.rank - 2])
 		return ox_fail(l, -EINVAL, "rows of %lld by columns of %lld", (long long)s.dim[s.rank - 1], (long long)t.dim[t.rank - 2]);
 	const int64_t m = s.dim[s.rank - 2], k = s.dim[s.rank - 1], n = t.dim[t.rank - 1];
 	for (int i = 0; i < rank - 2; i++) {

@@ -328,7 +328,7 @@ static void implicit(struct sum *s)
 static int parse(struct ref *r, struct sum *s)
 {
 	const weft_tensor *text = r->x[r->n_x - 1];
-	const char *p = text->data, *end = p + REF_N(text), *arrow = NULL;
+	const char *p = text->data, *end = p ? p + REF_N(text) : p, *arrow = NULL;
 	int err = ref_need_data(r, r->n_x - 1);
 
 	*s = (struct sum){ .n = r->n_x - 1 };

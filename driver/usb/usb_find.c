@@ -131,15 +131,13 @@ void weft_usb_place(libusb_device *dev, struct weft_usb_info *i)
 }
 
 /*
- * Makes a string that a device gave fit for a line of text and for the name of a card: bytes that are no printing
- * ASCII become '?', and so does a first '@', which would name a socket.
+ * Makes a string that a device gave fit for a line of text: bytes that are no printing ASCII become '?'. Bytes of
+ * text that are among special become '?' too.
  */
-static void tame(char *text)
+static void tame(char *text, const char *special)
 {
-	if (*text == '@')
-		*text = '?';
 	for (; *text; text++)
-		if (*text < ' ' || *text > '~')
+		if (*text < ' ' || *text > '~' || strchr(special, *text))
 			*text = '?';
 }
 
@@ -159,8 +157,9 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 		libusb_get_string_descriptor_ascii(h, desc.iSerialNumber, (uint8_t *)i->serial, sizeof(i->serial));
 	if (!i->access && !i->product[0])
 		libusb_get_string_descriptor_ascii(h, desc.iProduct, (uint8_t *)i->product, sizeof(i->product));
-	tame(i->serial);
-	tame(i->product);
+	/* In the name of a device '@' stands in front of a socket, ',' between cards, and '*' for all of them. */
+	tame(i->serial, "@,*");
+	tame(i->product, "");
 	if (!i->access && libusb_kernel_driver_active(h, WEFT_USB_INTERFACE) == 1)
 		i->access = -EBUSY;
 	if (h)

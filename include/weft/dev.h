@@ -318,7 +318,7 @@ WEFT_API int weft_forget(weft_dev *dev, weft_job job);
 
 /* A card that is plugged in to the USB. */
 struct weft_dev_info {
-	char serial[24];           /* its serial, for options.usb; '?' for what does not print, and for a first '@' */
+	char serial[24];           /* its serial, for options.usb; '?' for what does not print and for '@', ',' and '*' */
 	char product[48];          /* its product name, '?' likewise */
 	char where[32];            /* "bus 1 device 4" */
 	char used_by[64];          /* who has it open: "weft (pid 123)"; "" if nobody does or it is not known */

@@ -277,10 +277,10 @@ def test_hardware(tmp_path):
     assert devices == [["NPU", "Weft", 0, 0, {"DiscoveredBy": NAME, "is_virtual": "1"}]] and said == [NAME] * 2
     if not shutil.which("umockdev-run"):
         pytest.skip("umockdev-run is not there: tools/deps.sh umockdev")
-    # One says that it is something else on this machine, and one does not say what it is.
-    mock = plugged_in(tmp_path / "usb", "MOCK0001", "@/run/socket", "", "MOCK0002")
+    # The second would name a socket if it were taken at its word, and the third does not say what it is.
+    mock = plugged_in(tmp_path / "usb", "MOCK0001", "@/run/so,ck*et", "", "MOCK0002")
     devices, said = on_hardware("umockdev-run", f"--device={mock}", "--")
-    assert sorted(d[4]["weft_serial"] for d in devices) == ["MOCK0001", "MOCK0002"]
+    assert sorted(d[4]["weft_serial"] for d in devices) == ["?/run/so?ck?et", "MOCK0001", "MOCK0002"]
     for d in devices:
         assert d[:4] == ["NPU", "Weft", 0x1209, 1] and d[4]["weft_where"].startswith("bus 1 device ") and "is_virtual" not in d[4]
     # The mock answers nothing: who opens it says so.

@@ -157,76 +157,89 @@ static weft_tensor *extreme(weft_tensor *t, uint64_t *r)
 	return t;
 }
 
+#define NO_KERNEL 1    /* of a run: this processor has fewer kernels */
+
+/* Whether every kernel makes the plain loops' bytes of these operands. run: the one with that number. Frees y and operands. */
+static bool every_kernel(weft_opcode op, const weft_attr *a, weft_tensor *y, weft_tensor *const x[3], int (*run)(const struct weft_call *c, int number))
+{
+	const weft_tensor *const in[] = { x[0], x[1], x[2] };
+	weft_tensor *z = tensor_new(y->dtype, y->rank, y->dim);
+	const struct weft_call c = { .op = op, .attr = a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
+	int err;
+
+	golden_fast = false;
+	bool same = golden(op, a, y, x[0], x[1], x[2]) == 0;
+	for (int number = 0; same; number++) {
+		memset(z->data, 0x5a, weft_tensor_bytes(z));
+		err = run(&c, number);
+		if (err == NO_KERNEL)
+			break;
+		same = !err && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
+		if (!same)
+			snprintf(golden_msg, sizeof(golden_msg), "by kernel %d", number);
+	}
+	for (int i = 0; i < 3; i++)
+		tensor_free(x[i]);
+	tensor_free(y);
+	tensor_free(z);
+	return same;
+}
+
+/* Strides, dilations and paddings of all four sides, with the zero points of most use and any. */
+static weft_attr random_conv(uint64_t *r)
+{
+	return (weft_attr){ .conv = { .stride = { upto(r, 2), upto(r, 2) }, .dilation = { upto(r, 2), upto(r, 2) },
+		.pad = { upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1 }, .acc = WEFT_INT32,
+		.x_zp = test_random(r) & 1 ? -128 + 255 * (int)(test_random(r) & 1) : (int8_t)test_random(r) } };
+}
+
+/* Rows (axis 0) or columns (1) that the input has for so many of the output and of the kernel; below 1 if there is none. */
+static int64_t input_size(const weft_attr *a, int axis, int64_t output, int64_t kernel)
+{
+	return (output - 1) * a->conv.stride[axis] + (kernel - 1) * a->conv.dilation[axis] + 1 - a->conv.pad[2 * axis] - a->conv.pad[2 * axis + 1];
+}
+
+static int run_tiled(const struct weft_call *c, int number)
+{
+	const struct weft_tiling *t = weft_tiling_at(number);
+
+	return t ? weft_tiles_conv2d(c, t) : NO_KERNEL;
+}
+
 /* Every tiling that this processor has gives the plain loops' sums. */
 static bool one_tiled(uint64_t *r)
 {
 	const int64_t ic = upto(r, 70), oc = upto(r, 150), kh = upto(r, 3), kw = upto(r, 3), n = upto(r, 2);
-	weft_attr a = { .conv = { .stride = { upto(r, 2), upto(r, 2) }, .dilation = { upto(r, 2), upto(r, 2) },
-		.pad = { upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1 }, .acc = WEFT_INT32,
-		.x_zp = test_random(r) & 1 ? -128 + 255 * (int)(test_random(r) & 1) : (int8_t)test_random(r) } };
-	const int64_t oh = upto(r, 7), ow = upto(r, 7);
-	const int64_t ih = (oh - 1) * a.conv.stride[0] + (kh - 1) * a.conv.dilation[0] + 1 - a.conv.pad[0] - a.conv.pad[1];
-	const int64_t iw = (ow - 1) * a.conv.stride[1] + (kw - 1) * a.conv.dilation[1] + 1 - a.conv.pad[2] - a.conv.pad[3];
-	const struct weft_tiling *t;
-	bool same = true;
+	const weft_attr a = random_conv(r);
+	const int64_t oh = upto(r, 7), ow = upto(r, 7), ih = input_size(&a, 0, oh, kh), iw = input_size(&a, 1, ow, kw);
 
 	if (ih < 1 || iw < 1)
 		return true;
-	weft_tensor *x = extreme(TENSOR(WEFT_INT8, n, ih, iw, ic), r), *w = extreme(TENSOR(WEFT_INT8, oc, kh, kw, ic), r);
-	weft_tensor *b = tensor_random(TENSOR(WEFT_INT32, test_random(r) % 4 == 0 ? 1 : oc), r);
-	weft_tensor *y = TENSOR(WEFT_INT32, n, oh, ow, oc);
-	golden_fast = false;
-	same = golden(WEFT_OP_CONV2D, &a, y, x, w, b) == 0;
-	for (int i = 0; same && (t = weft_tiling_at(i)); i++) {
-		weft_tensor *z = TENSOR(WEFT_INT32, n, oh, ow, oc);
-		const weft_tensor *in[] = { x, w, b };
-		const struct weft_call c = { .op = WEFT_OP_CONV2D, .attr = &a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
-
-		same = weft_tiles_conv2d(&c, t) == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
-		if (!same)
-			snprintf(golden_msg, sizeof(golden_msg), "on tiling %d", i);
-		tensor_free(z);
-	}
-	tensor_free(x);
-	tensor_free(w);
-	tensor_free(b);
-	tensor_free(y);
-	return same;
+	weft_tensor *const x[] = { extreme(TENSOR(WEFT_INT8, n, ih, iw, ic), r), extreme(TENSOR(WEFT_INT8, oc, kh, kw, ic), r),
+		tensor_random(TENSOR(WEFT_INT32, test_random(r) % 4 == 0 ? 1 : oc), r) };
+	return every_kernel(WEFT_OP_CONV2D, &a, TENSOR(WEFT_INT32, n, oh, ow, oc), x, run_tiled);
 }
 
-/* One output channel an input channel, with the largest products; zero points of both; every kernel. */
+static int run_depthwise(const struct weft_call *c, int number)
+{
+	weft_depthwise_pixel *pixel = weft_depthwise_at(number);
+
+	return pixel ? weft_depthwise_int8(c, pixel) : NO_KERNEL;
+}
+
+/* One output channel an input channel, with the largest products; zero points of both. */
 static bool one_plain_depthwise(uint64_t *r)
 {
 	const int64_t ch = upto(r, 100), kh = upto(r, 4), kw = upto(r, 4), n = upto(r, 2), oh = upto(r, 6), ow = upto(r, 6);
-	weft_attr a = { .conv = { .stride = { upto(r, 2), upto(r, 2) }, .dilation = { upto(r, 2), upto(r, 2) },
-		.pad = { upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1, upto(r, 3) - 1 }, .acc = WEFT_INT32,
-		.x_zp = test_random(r) & 1 ? -128 + 255 * (int)(test_random(r) & 1) : (int8_t)test_random(r),
-		.w_zp = test_random(r) & 1 ? 0 : (int8_t)test_random(r) } };
-	const int64_t ih = (oh - 1) * a.conv.stride[0] + (kh - 1) * a.conv.dilation[0] + 1 - a.conv.pad[0] - a.conv.pad[1];
-	const int64_t iw = (ow - 1) * a.conv.stride[1] + (kw - 1) * a.conv.dilation[1] + 1 - a.conv.pad[2] - a.conv.pad[3];
+	weft_attr a = random_conv(r);
+	const int64_t ih = input_size(&a, 0, oh, kh), iw = input_size(&a, 1, ow, kw);
 
-	weft_depthwise_pixel *pixel;
-	bool same;
-
+	a.conv.w_zp = test_random(r) & 1 ? 0 : (int8_t)test_random(r);
 	if (ih < 1 || iw < 1)
 		return true;
-	weft_tensor *x = extreme(TENSOR(WEFT_INT8, n, ih, iw, ch), r), *w = extreme(TENSOR(WEFT_INT8, kh, kw, ch, 1), r);
-	weft_tensor *b = tensor_random(TENSOR(WEFT_INT32, test_random(r) % 4 == 0 ? 1 : ch), r), *y = TENSOR(WEFT_INT32, n, oh, ow, ch);
-	golden_fast = false;
-	same = golden(WEFT_OP_DEPTHWISE_CONV2D, &a, y, x, w, b) == 0;
-	for (int i = 0; same && (pixel = weft_depthwise_at(i)); i++) {
-		weft_tensor *z = TENSOR(WEFT_INT32, n, oh, ow, ch);
-		const weft_tensor *in[] = { x, w, b };
-		const struct weft_call c = { .op = WEFT_OP_DEPTHWISE_CONV2D, .attr = &a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
-
-		same = weft_depthwise_int8(&c, pixel) == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
-		tensor_free(z);
-	}
-	tensor_free(x);
-	tensor_free(w);
-	tensor_free(b);
-	tensor_free(y);
-	return same;
+	weft_tensor *const x[] = { extreme(TENSOR(WEFT_INT8, n, ih, iw, ch), r), extreme(TENSOR(WEFT_INT8, kh, kw, ch, 1), r),
+		tensor_random(TENSOR(WEFT_INT32, test_random(r) % 4 == 0 ? 1 : ch), r) };
+	return every_kernel(WEFT_OP_DEPTHWISE_CONV2D, &a, TENSOR(WEFT_INT32, n, oh, ow, ch), x, run_depthwise);
 }
 
 static bool one_matmul(uint64_t *r)
@@ -270,6 +283,13 @@ static int64_t rescale_shift(uint64_t *r)
 	return test_random(r) % 3 ? 2 + (int64_t)(test_random(r) % 61) : ends[test_random(r) % 6];
 }
 
+static int run_rescale(const struct weft_call *c, int number)
+{
+	const struct weft_rescale_kernels *kernels = weft_rescale_kernels_at(number);
+
+	return kernels ? weft_rescale_with(c, kernels) : NO_KERNEL;
+}
+
 /* Every kernel of RESCALE that this processor has, in every rounding, few channels and many, rows that end anywhere. */
 static bool one_rescale_kernel(uint64_t *r)
 {
@@ -281,29 +301,12 @@ static bool one_rescale_kernel(uint64_t *r)
 		.x_zp = tx == WEFT_INT8 ? (int8_t)test_random(r) : 0, .y_zp = ty == WEFT_INT8 ? (int8_t)test_random(r) : 0 } };
 	const int64_t n = a.rescale.per_channel ? ch : 1;
 	weft_tensor *x = rescale_values(TENSOR(tx, rows, ch), r), *y = TENSOR(ty, rows, ch), *m = TENSOR(WEFT_INT32, n), *s = TENSOR(WEFT_INT8, n);
-	const struct weft_rescale_kernels *kernels;
 
 	for (int64_t i = 0; i < n; i++) {
 		tensor_set(m, i, rescale_mult(r));
 		tensor_set(s, i, rescale_shift(r));
 	}
-	golden_fast = false;
-	bool same = golden(WEFT_OP_RESCALE, &a, y, x, m, s) == 0;
-	for (int i = 0; same && (kernels = weft_rescale_kernels_at(i)); i++) {
-		weft_tensor *z = TENSOR(ty, rows, ch);
-		const weft_tensor *in[] = { x, m, s };
-		const struct weft_call c = { .op = WEFT_OP_RESCALE, .attr = &a, .x = in, .n_x = 3, .y = &z, .n_y = 1 };
-
-		same = weft_rescale_with(&c, kernels) == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
-		if (!same)
-			snprintf(golden_msg, sizeof(golden_msg), "on kernels %d", i);
-		tensor_free(z);
-	}
-	tensor_free(x);
-	tensor_free(y);
-	tensor_free(m);
-	tensor_free(s);
-	return same;
+	return every_kernel(WEFT_OP_RESCALE, &a, y, (weft_tensor *const[]){ x, m, s }, run_rescale);
 }
 
 static void rescale_kernels(void **state) { (void)state; many(one_rescale_kernel); }

@@ -27,70 +27,25 @@ struct work {
 };
 
 #if defined(__x86_64__)
-#define BYTES_16(p)    _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#define BYTES_8(p)     _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
-#define LOAD_8(p)      _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define STORE_8(p, v)  _mm256_storeu_si256((__m256i *)(void *)(p), v)
+#define PIXEL pixel_avx512
+#define TARGET __attribute__((target("avx512f")))
+#define SUMS __m512i
+#define LANES 16
+#define WIDEN(p) _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define LOAD(p) _mm512_loadu_si512(p)
+#define STORE(p, v) _mm512_storeu_si512(p, v)
+#define ADD_PRODUCT(sum, a, b) _mm512_add_epi32(sum, _mm512_mullo_epi32(a, b))
+#include "depthwise_pixel.h"
 
-static __attribute__((target("avx512f")))
-int64_t pixel_avx512(const int8_t *const *taps, int64_t n_taps, const uint32_t *w, const uint32_t *start, int64_t ch, uint32_t *y)
-{
-	int64_t c = 0;
-
-	for (; c + 4 * 16 <= ch; c += 4 * 16) {
-		__m512i s0 = _mm512_loadu_si512(start + c), s1 = _mm512_loadu_si512(start + c + 16);
-		__m512i s2 = _mm512_loadu_si512(start + c + 2 * 16), s3 = _mm512_loadu_si512(start + c + 3 * 16);
-
-		for (int64_t t = 0; t < n_taps; t++) {
-			s0 = _mm512_add_epi32(s0, _mm512_mullo_epi32(BYTES_16(taps[t] + c), _mm512_loadu_si512(w + t * ch + c)));
-			s1 = _mm512_add_epi32(s1, _mm512_mullo_epi32(BYTES_16(taps[t] + c + 16), _mm512_loadu_si512(w + t * ch + c + 16)));
-			s2 = _mm512_add_epi32(s2, _mm512_mullo_epi32(BYTES_16(taps[t] + c + 2 * 16), _mm512_loadu_si512(w + t * ch + c + 2 * 16)));
-			s3 = _mm512_add_epi32(s3, _mm512_mullo_epi32(BYTES_16(taps[t] + c + 3 * 16), _mm512_loadu_si512(w + t * ch + c + 3 * 16)));
-		}
-		_mm512_storeu_si512(y + c, s0);
-		_mm512_storeu_si512(y + c + 16, s1);
-		_mm512_storeu_si512(y + c + 2 * 16, s2);
-		_mm512_storeu_si512(y + c + 3 * 16, s3);
-	}
-	for (; c + 16 <= ch; c += 16) {
-		__m512i sum = _mm512_loadu_si512(start + c);
-
-		for (int64_t t = 0; t < n_taps; t++)
-			sum = _mm512_add_epi32(sum, _mm512_mullo_epi32(BYTES_16(taps[t] + c), _mm512_loadu_si512(w + t * ch + c)));
-		_mm512_storeu_si512(y + c, sum);
-	}
-	return c;
-}
-
-static __attribute__((target("avx2")))
-int64_t pixel_avx2(const int8_t *const *taps, int64_t n_taps, const uint32_t *w, const uint32_t *start, int64_t ch, uint32_t *y)
-{
-	int64_t c = 0;
-
-	for (; c + 4 * 8 <= ch; c += 4 * 8) {
-		__m256i s0 = LOAD_8(start + c), s1 = LOAD_8(start + c + 8);
-		__m256i s2 = LOAD_8(start + c + 2 * 8), s3 = LOAD_8(start + c + 3 * 8);
-
-		for (int64_t t = 0; t < n_taps; t++) {
-			s0 = _mm256_add_epi32(s0, _mm256_mullo_epi32(BYTES_8(taps[t] + c), LOAD_8(w + t * ch + c)));
-			s1 = _mm256_add_epi32(s1, _mm256_mullo_epi32(BYTES_8(taps[t] + c + 8), LOAD_8(w + t * ch + c + 8)));
-			s2 = _mm256_add_epi32(s2, _mm256_mullo_epi32(BYTES_8(taps[t] + c + 2 * 8), LOAD_8(w + t * ch + c + 2 * 8)));
-			s3 = _mm256_add_epi32(s3, _mm256_mullo_epi32(BYTES_8(taps[t] + c + 3 * 8), LOAD_8(w + t * ch + c + 3 * 8)));
-		}
-		STORE_8(y + c, s0);
-		STORE_8(y + c + 8, s1);
-		STORE_8(y + c + 2 * 8, s2);
-		STORE_8(y + c + 3 * 8, s3);
-	}
-	for (; c + 8 <= ch; c += 8) {
-		__m256i sum = LOAD_8(start + c);
-
-		for (int64_t t = 0; t < n_taps; t++)
-			sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(BYTES_8(taps[t] + c), LOAD_8(w + t * ch + c)));
-		STORE_8(y + c, sum);
-	}
-	return c;
-}
+#define PIXEL pixel_avx2
+#define TARGET __attribute__((target("avx2")))
+#define SUMS __m256i
+#define LANES 8
+#define WIDEN(p) _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#define LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), v)
+#define ADD_PRODUCT(sum, a, b) _mm256_add_epi32(sum, _mm256_mullo_epi32(a, b))
+#include "depthwise_pixel.h"
 #endif
 
 static int64_t pixel_plain(const int8_t *const *taps, int64_t n_taps, const uint32_t *w, const uint32_t *start, int64_t ch, uint32_t *y)

@@ -26,38 +26,23 @@
 #include "tests/support/card.h"
 #include "tests/support/card_stream.h"
 #include "tests/support/level.h"
+#include "tests/support/process.h"
 
 #define N_CLIENTS 32
 #define IMAGE "tests/models/digits/000_label0.png"
 #define SECRET 0xa7
-/* Sanitizers keep what was freed. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
 
 static struct card_process card, broker;
-static char log_path[108];
 
 static void start(char *const card_args[], char *const args[])
 {
-	const struct card_process *const cards[] = { &card, NULL };
-
-	test_path(log_path, sizeof(log_path), "broker-%d.log", (int)getpid());
-	card_process_start(&card, "BROKERED", card_args);
-	broker_process_start(&broker, cards, log_path, args);
+	brokered_start(&card, &broker, card_args, args);
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	if (broker.pid)
-		broker_process_stop(&broker);
-	if (card.pid)
-		card_process_stop(&card);
-	broker.pid = card.pid = 0;
-	unlink(log_path);
+	brokered_stop(&card, &broker);
 	return 0;
 }
 
@@ -282,7 +267,7 @@ static void shares_are_equal(void **state)
 	for (int i = 0; i < 3; i++)
 		for (uint32_t k = 1; k <= 8; k++)
 			assert_int_equal(wait_for(a[i], k).result, WEFT_MSG_RESULT_OK);
-	FILE *f = fopen(log_path, "r");
+	FILE *f = fopen(broker.log, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "weft-broker: client %u: job %u: %31[^,], %llu cycles", &number, &job, word, &cycles) != 4)
@@ -481,22 +466,6 @@ static void windows_are_judged(void **state)
 
 /* ---- a death ---- */
 
-/* A number of /proc/PID/status, in KiB. */
-static unsigned long status_of(pid_t pid, const char *what)
-{
-	char path[64], line[256];
-	unsigned long value = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, what, strlen(what)))
-			value = strtoul(line + strlen(what) + 1, NULL, 10);
-	fclose(f);
-	return value;
-}
-
 /* One is killed with jobs queued and all of its memory in use; what it had is free, and another's job goes on as if nothing were. */
 static void death_frees(void **state)
 {
@@ -514,7 +483,7 @@ static void death_frees(void **state)
 	put(b, 0x10000, page, 4096);
 	stream_copy(&s, 1, 0, 2, 0, 4096);
 	assert_int_equal(run(b, 1, &s, w, 2), WEFT_MSG_RESULT_OK);
-	const unsigned long before = status_of(broker.pid, "VmRSS:");
+	const unsigned long before = process_kib(broker.pid, "VmRSS:");
 	assert_int_equal(pipe(ready), 0);
 	pid_t pid = child();
 	if (!pid) {
@@ -529,7 +498,7 @@ static void death_frees(void **state)
 		_exit(write(ready[1], "x", 1) == 1 ? pause() : 1);
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	assert_true(status_of(broker.pid, "VmRSS:") > before + (24 << 10));
+	assert_true(process_kib(broker.pid, "VmRSS:") > before + (24 << 10));
 	assert_int_equal(n_clients(b, &first), 2);
 	assert_int_equal(first.pid, pid);
 	assert_int_equal(first.on_card_kib, (32 << 10) + 4);
@@ -543,8 +512,8 @@ static void death_frees(void **state)
 	while (n_clients(b, &first) > 1)
 		usleep(1000);
 	assert_int_equal(first.on_card_kib, 8);
-	if (!SANITIZED)
-		assert_in_range(status_of(broker.pid, "VmRSS:"), 0, before + (8 << 10));
+	if (!test_sanitized())
+		assert_in_range(process_kib(broker.pid, "VmRSS:"), 0, before + (8 << 10));
 	close(ready[0]);
 	close(ready[1]);
 	weft_admin_close(b);
@@ -638,8 +607,7 @@ static void others_are_refused(void **state)
 	assert_int_equal(weft_admin_open(card.where, 20000, &a, msg), 0);
 	before = *weft_admin_hello(a);
 	weft_admin_close(a);
-	test_path(log_path, sizeof(log_path), "broker-%d.log", (int)getpid());
-	broker_process_start(&broker, (const struct card_process *const[]){ &card, NULL }, log_path, NULL);
+	broker_process_start(&broker, (const struct card_process *const[]){ &card, NULL }, NULL);
 	assert_int_equal(chmod(broker.path, 0666), 0);
 	/* Read before: nobody may be kept out of the folder that the project lies in. */
 	size_t n;

@@ -31,31 +31,22 @@
 #include "include/le.h"
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
+#include "tests/support/process.h"
 #include "tests/support/tensors.h"
 
 #define DIGITS "run tests/models/digits_int8.tflite --check -i tests/models/digits/000_label0.png --device "
 
 static struct card_process card, broker;
-static char log_path[108];
 
 static void start(char *const card_args[], char *const args[])
 {
-	const struct card_process *const cards[] = { &card, NULL };
-
-	test_path(log_path, sizeof(log_path), "hostile-%d.log", (int)getpid());
-	card_process_start(&card, "HOSTILES", card_args);
-	broker_process_start(&broker, cards, log_path, args);
+	brokered_start(&card, &broker, card_args, args);
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	if (broker.pid)
-		broker_process_stop(&broker);
-	if (card.pid)
-		card_process_stop(&card);
-	broker.pid = card.pid = 0;
-	unlink(log_path);
+	brokered_stop(&card, &broker);
 	return 0;
 }
 
@@ -67,45 +58,6 @@ static void digits_run(void)
 
 	if (status || !strstr(text, ": 0 mismatches"))
 		fail_msg("status %d: %s", status, text);
-}
-
-static unsigned long status_of(pid_t pid, const char *what)
-{
-	char path[64], line[256];
-	unsigned long value = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, what, strlen(what)))
-			value = strtoul(line + strlen(what) + 1, NULL, 10);
-	fclose(f);
-	return value;
-}
-
-static unsigned long cpu_ms(pid_t pid)
-{
-	char path[64], line[1024];
-	unsigned long user = 0, sys = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	assert_non_null(fgets(line, sizeof(line), f));
-	fclose(f);
-	assert_int_equal(sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys), 2);
-	return (user + sys) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
-}
-
-static int dial(void)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", broker.path);
-	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	return fd;
 }
 
 /* As much as the other side takes, until it takes nothing for half a second or hangs up. @return bytes */
@@ -137,7 +89,7 @@ static void silence_ends(void **state)
 
 	(void)state;
 	start(NULL, (char *[]){ "--handshake-ms", "300", NULL });
-	int fd = dial();
+	int fd = connect_unix(broker.path);
 	while ((n = recv(fd, byte, sizeof(byte), 0)) > 0)
 		;
 	assert_int_equal(n, 0);
@@ -155,10 +107,10 @@ static void no_descriptors(void **state)
 	assert_int_equal(prlimit(broker.pid, RLIMIT_NOFILE, NULL, &was), 0);
 	none.rlim_max = was.rlim_max;
 	assert_int_equal(prlimit(broker.pid, RLIMIT_NOFILE, &none, NULL), 0);
-	int fd = dial();
-	const unsigned long before = cpu_ms(broker.pid);
+	int fd = connect_unix(broker.path);
+	const unsigned long before = process_ms(broker.pid);
 	usleep(1000000);
-	const unsigned long used = cpu_ms(broker.pid) - before;
+	const unsigned long used = process_ms(broker.pid) - before;
 	assert_in_range(used, 0, 100);
 	/* It is served when there are some again. */
 	assert_int_equal(prlimit(broker.pid, RLIMIT_NOFILE, &was, NULL), 0);
@@ -193,7 +145,7 @@ static void garbage(void **state)
 	(void)state;
 	start(NULL, NULL);
 	for (int i = 0; i < 40; i++) {
-		int fd = dial();
+		int fd = connect_unix(broker.path);
 		for (size_t k = 0; k < sizeof(bytes); k++)
 			bytes[k] = i % 4 ? (uint8_t)test_random(&rng) : 0;
 		/* A header whose length is all that the parser would take memory for. */
@@ -238,7 +190,7 @@ static struct usbredirparser *speak(int *fd)
 	uint32_t caps[USB_REDIR_CAPS_SIZE] = { 0 };
 	struct usbredirparser *p = usbredirparser_create();
 
-	*fd = dial();
+	*fd = connect_unix(broker.path);
 	p->priv = fd;
 	p->log_func = quiet;
 	p->read_func = take_in;
@@ -282,7 +234,7 @@ static void unread_answers(void **state)
 	(void)state;
 	start(NULL, NULL);
 	digits_run();
-	const unsigned long before = status_of(broker.pid, "VmRSS:");
+	const unsigned long before = process_kib(broker.pid, "VmRSS:");
 	struct usbredirparser *p = speak(&fd);
 	usbredirparser_do_write(p);
 	n = put_frame(out, WEFT_FRAME_MSG, 0, 4, &abort_all);
@@ -297,13 +249,12 @@ static void unread_answers(void **state)
 	}
 	usbredirparser_do_write(p);
 	digits_run();
-	const unsigned long more = status_of(broker.pid, "VmRSS:") - before;
+	const unsigned long more = process_kib(broker.pid, "VmRSS:") - before;
 	printf("6336 transfers and 400000 READs of a MiB each, not taken: %lu KiB more\n", more);
 	fflush(stdout);
 	/* Sanitizers double what is in use, and keep what was freed. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	assert_in_range(more, 0, 48 << 10);
-#endif
+	if (!test_sanitized())
+		assert_in_range(more, 0, 48 << 10);
 	usbredirparser_destroy(p);
 	close(fd);
 	digits_run();
@@ -354,10 +305,9 @@ static void two_cards(void **state)
 	int differ;
 
 	(void)state;
-	test_path(log_path, sizeof(log_path), "hostile-%d.log", (int)getpid());
-	card_process_start(&card, "HOSTILES", NULL);
+	card_process_start(&card, "BROKERED", NULL);
 	card_process_start(&other, "HOSTILES2", NULL);
-	broker_process_start(&broker, (const struct card_process *const[]){ &card, &other, NULL }, log_path, NULL);
+	broker_process_start(&broker, (const struct card_process *const[]){ &card, &other, NULL }, NULL);
 	digits_run();
 	do {
 		for (int i = 0; i < 2; i++)
@@ -385,7 +335,7 @@ static void by_socket_activation(void **state)
 	int status;
 
 	(void)state;
-	card_process_start(&card, "HOSTILES", NULL);
+	card_process_start(&card, "BROKERED", NULL);
 	test_path(broker.path, sizeof(broker.path), "activated-%d.sock", (int)getpid());
 	snprintf(broker.where, sizeof(broker.where), "@%s", broker.path);
 	snprintf(broker.device, sizeof(broker.device), "usb:%s", broker.where);
@@ -445,6 +395,7 @@ static void rights_are_dropped(void **state)
 	kill(broker.pid, SIGTERM);
 	assert_int_equal(waitpid(broker.pid, NULL, 0), broker.pid);
 	unlink(broker.path);
+	unlink(broker.log);
 	broker.pid = 0;
 }
 

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -24,47 +23,7 @@
 #include "driver/clock.h"
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
-
-/* A number of /proc/PID/status, in KiB. */
-static unsigned long status_of(pid_t pid, const char *what)
-{
-	char path[64], line[256];
-	unsigned long value = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, what, strlen(what)))
-			value = strtoul(line + strlen(what) + 1, NULL, 10);
-	fclose(f);
-	return value;
-}
-
-/* Processor time of a process so far, in milliseconds. */
-static unsigned long cpu_ms(pid_t pid)
-{
-	char path[64], line[1024];
-	unsigned long user = 0, sys = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	assert_non_null(fgets(line, sizeof(line), f));
-	fclose(f);
-	assert_int_equal(sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys), 2);
-	return (user + sys) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
-}
-
-static int connect_unix(const char *path)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
-	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	return fd;
-}
+#include "tests/support/process.h"
 
 static int connect_port(unsigned port)
 {
@@ -97,9 +56,9 @@ static void no_descriptors(void **state)
 	(void)state;
 	assert_int_equal(prlimit(c.pid, RLIMIT_NOFILE, &none, NULL), 0);
 	int a = connect_unix(c.path), b = connect_port(port);
-	unsigned long before = cpu_ms(c.pid);
+	unsigned long before = process_ms(c.pid);
 	usleep(1000000);
-	unsigned long used = cpu_ms(c.pid) - before;
+	unsigned long used = process_ms(c.pid) - before;
 	printf("%lu ms of processor time in a second with two connections that cannot be taken\n", used);
 	fflush(stdout);
 	close(a);
@@ -136,9 +95,9 @@ static void unread_answers(void **state)
 	for (size_t i = 0; i < sizeof(list); i += 8)
 		memcpy(list + i, (const uint8_t[]){ 1, 0x11, 0x80, 5, 0, 0, 0, 0 }, 8);
 	int fd = connect_port(port);
-	unsigned long before = status_of(c.pid, "VmRSS:");
+	unsigned long before = process_kib(c.pid, "VmRSS:");
 	size_t sent = pour(fd, list, sizeof(list));
-	unsigned long more = status_of(c.pid, "VmRSS:") - before;
+	unsigned long more = process_kib(c.pid, "VmRSS:") - before;
 	printf("%zu lists asked for and not read: %lu KiB more\n", sent / 8, more);
 	fflush(stdout);
 	close(fd);
@@ -162,7 +121,7 @@ static void many_transfers(void **state)
 	int fd = connect_port(port);
 	assert_int_equal(send(fd, import, sizeof(import), 0), sizeof(import));
 	assert_int_equal(recv(fd, got, sizeof(got), MSG_WAITALL), sizeof(got));
-	unsigned long before = status_of(c.pid, "VmSize:");
+	unsigned long before = process_kib(c.pid, "VmSize:");
 	put32be(urb, 1);
 	put32be(urb + 12, 1);
 	put32be(urb + 16, 1);
@@ -173,7 +132,7 @@ static void many_transfers(void **state)
 			break;
 	}
 	usleep(500000);
-	unsigned long more = status_of(c.pid, "VmSize:") - before;
+	unsigned long more = process_kib(c.pid, "VmSize:") - before;
 	printf("5000 transfers of a MiB each: %lu KiB more\n", more);
 	fflush(stdout);
 	close(fd);

@@ -147,9 +147,8 @@ static int built(int code, float scale, int64_t zp, int32_t rows, int32_t width)
 static void test_built(void **state)
 {
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
-	skip();
-#endif
+	if (test_sanitized())
+		skip();
 	for (int32_t width = 8; width <= 4096; width *= 8) {
 		assert_int_equal(built(TFL_L2_NORMALIZATION, 0.0078125f, 0, 32768 / width, width), 1);
 		assert_int_equal(built(TFL_LOG_SOFTMAX, 0.0625f, 127, 32768 / width, width), 1);
@@ -163,11 +162,11 @@ static void test_host_cost(void **state)
 	int n = 0;
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
-	printf("sanitizers slow golden down\n");
-	fflush(stdout);
-	skip();
-#endif
+	if (test_sanitized()) {
+		printf("sanitizers slow golden down\n");
+		fflush(stdout);
+		skip();
+	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		n += one(files[i]);
 	if (!n) {

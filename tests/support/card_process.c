@@ -82,6 +82,7 @@ void card_process_stop(struct card_process *c)
 {
 	kill(c->pid, SIGTERM);
 	waitpid(c->pid, NULL, 0);
+	c->pid = 0;
 	unlink(c->path);
 }
 
@@ -97,13 +98,14 @@ static bool listens(const char *path)
 	return heard;
 }
 
-void broker_process_start(struct card_process *b, const struct card_process *const cards[], const char *log, char *const extra[])
+void broker_process_start(struct card_process *b, const struct card_process *const cards[], char *const extra[])
 {
 	char *argv[32] = { NULL }, program[256];
 	static int count;
 	int n = 0;
 
 	snprintf(program, sizeof(program), "%s/weft-broker", test_env("WEFT_BUILD", "build"));
+	test_path(b->log, sizeof(b->log), "broker-%d-%d.log", (int)getpid(), count);
 	test_path(b->path, sizeof(b->path), "broker-%d-%d.sock", (int)getpid(), count++);
 	snprintf(b->where, sizeof(b->where), "@%s", b->path);
 	snprintf(b->device, sizeof(b->device), "usb:%s", b->where);
@@ -120,7 +122,7 @@ void broker_process_start(struct card_process *b, const struct card_process *con
 	b->pid = fork();
 	if (!b->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (!freopen(log, "w", stderr))
+		if (!freopen(b->log, "w", stderr))
 			_exit(126);
 		execv(program, argv);
 		_exit(127);
@@ -136,9 +138,25 @@ void broker_process_stop(struct card_process *b)
 
 	kill(b->pid, SIGTERM);
 	assert_int_equal(waitpid(b->pid, &status, 0), b->pid);
+	b->pid = 0;
+	unlink(b->log);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 	assert_int_not_equal(access(b->path, F_OK), 0);
+}
+
+void brokered_start(struct card_process *card, struct card_process *broker, char *const card_args[], char *const args[])
+{
+	card_process_start(card, "BROKERED", card_args);
+	broker_process_start(broker, (const struct card_process *const[]){ card, NULL }, args);
+}
+
+void brokered_stop(struct card_process *card, struct card_process *broker)
+{
+	if (broker->pid)
+		broker_process_stop(broker);
+	if (card->pid)
+		card_process_stop(card);
 }
 
 unsigned free_port(void)

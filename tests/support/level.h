@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much to do: WEFT_LEVEL (check, test, test-full) as tests/run.sh sets it,
- * WEFT_N and WEFT_SEED to override; and whether the RTL's simulator is there.
+ * WEFT_N and WEFT_SEED to override; and whether sanitizers watch and the RTL's simulator is there.
  */
 #ifndef WEFT_TESTS_LEVEL_H
 #define WEFT_TESTS_LEVEL_H
@@ -57,6 +57,16 @@ static inline long test_count(long check, long test, long full)
 	const long by_level[] = { check, test, full };
 
 	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
+}
+
+/* Under the sanitizer of addresses or that of threads: memory that was freed stays in use, and all is slower. */
+static inline bool test_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return true;
+#else
+	return false;
+#endif
 }
 
 static inline uint64_t test_seed(uint64_t otherwise)

@@ -22,12 +22,6 @@
 #include "userlib/import/tflite/tflite.h"
 #include "userlib/run/golden_exec.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 #define MAX_RUN_ELEMENTS 200000    /* larger results are checked, not computed */
 
 static uint64_t rng;
@@ -181,7 +175,7 @@ static void mutations(void **state)
 	}
 	struct rusage use;
 	getrusage(RUSAGE_SELF, &use);
-	if (!SANITIZED)
+	if (!test_sanitized())
 		assert_in_range(use.ru_maxrss, 1, (64 << 10) + 8 * (long)n / 1024);
 	free(bad);
 	free(good);

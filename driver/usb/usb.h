@@ -83,11 +83,25 @@ struct weft_usb_ops {
 
 extern const struct weft_usb_ops weft_usb_libusb, weft_usb_redir;
 
+/* What leads to a card. */
+struct weft_usb_way {
+	const struct weft_usb_ops *ops;
+	const char *where;         /* for ops->open(): the name, or `broker` below */
+	char broker[WEFT_DEV_WHERE];   /* "@PATH" if no card was named and a broker has them; else "" */
+};
+
 /**
- * Check that a name of cards is that of one, not "*" or a list (weft/cards.h).
- * @return 0; -EINVAL with one line in msg (WEFT_DEV_MSG bytes)
+ * Find what leads to the card called name: "" any, by the USB or where there is a broker through it; a serial; "@PATH".
+ * *way may not be copied, and name must outlive it.
+ * @return 0; -EINVAL with one line in msg: the name is that of several cards, or as weft_dev_broker()
  */
-int weft_usb_one(const char *where, char *msg);
+int weft_usb_way(const char *name, struct weft_usb_way *way, char *msg);
+
+/**
+ * Open the card at the end of a way. Which way that is was decided before: after a failure nothing else is tried.
+ * @return as weft_usb_ops.open; msg says if it was a broker's
+ */
+int weft_usb_go(const struct weft_usb_way *way, uint64_t deadline_ns, void **t, char *msg);
 
 /* Cards that libusb sees; see weft_dev_list(). */
 int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);

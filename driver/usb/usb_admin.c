@@ -232,6 +232,7 @@ static int greet_rescue(weft_admin *a, char *msg)
 static int open_card(const char *which, unsigned timeout_ms, bool rescue, weft_admin **out, char *msg)
 {
 	weft_admin *a = calloc(1, sizeof(*a));
+	struct weft_usb_way way;
 	int err;
 
 	msg[0] = '\0';
@@ -239,10 +240,10 @@ static int open_card(const char *which, unsigned timeout_ms, bool rescue, weft_a
 		return -ENOMEM;
 	a->timeout_ms = timeout_ms;
 	a->session = weft_session_new();
-	a->ops = which[0] == '@' ? &weft_usb_redir : &weft_usb_libusb;
-	err = weft_usb_one(which, msg);
+	err = weft_usb_way(which, &way, msg);
+	a->ops = way.ops;
 	if (!err)
-		err = a->ops->open(which, in_ms(timeout_ms), &a->t, msg);
+		err = weft_usb_go(&way, in_ms(timeout_ms), &a->t, msg);
 	if (err) {
 		free(a);
 		return err;

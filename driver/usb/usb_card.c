@@ -239,18 +239,20 @@ static void wait_for_card(struct weft_usb_watch *w, uint64_t until_ns)
 
 static int open_transport(struct card *c, const struct weft_dev_options *o, char *msg)
 {
-	const char *where = o->usb ? o->usb : "";
 	uint64_t now = weft_now_ns(), until = now + o->usb_wait_ms * MS, barred = 0;
 	struct weft_usb_watch *w = NULL;
+	struct weft_usb_way way;
 	int err;
 
-	if ((err = weft_usb_one(where, msg)))
+	if ((err = weft_usb_way(o->usb ? o->usb : "", &way, msg)))
 		return err;
-	c->ops = o->usb_ops ? o->usb_ops : where[0] == '@' ? &weft_usb_redir : &weft_usb_libusb;
+	if (o->usb_ops)
+		way = (struct weft_usb_way){ .ops = o->usb_ops, .where = o->usb ? o->usb : "" };
+	c->ops = way.ops;
 	if (o->usb_wait_ms && c->ops == &weft_usb_libusb)
 		w = weft_usb_watch_new();
 	for (;;) {
-		err = c->ops->open(where, now + 5000 * MS, &c->t, msg);
+		err = weft_usb_go(&way, now + 5000 * MS, &c->t, msg);
 		now = weft_now_ns();
 		/* Its node appears before udev says who may open it. */
 		if (err == -EACCES && !barred)

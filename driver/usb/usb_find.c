@@ -218,11 +218,3 @@ int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
 	*n = l.n;
 	return err;
 }
-
-int weft_usb_one(const char *where, char *msg)
-{
-	if (!strpbrk(where, "*,"))
-		return 0;
-	snprintf(msg, WEFT_DEV_MSG, "usb: \"%.100s\" names several cards; here goes one, such as usb:SERIAL", where);
-	return -EINVAL;
-}

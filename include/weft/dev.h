@@ -89,7 +89,8 @@ struct weft_dev_options {
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
 	bool samples;              /* RTL only: weft_dev_sample() will be used; simulates slower */
 	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
-	const char *usb;           /* USB only: which card. NULL or "": any that is free; its serial;
+	const char *usb;           /* USB only: which card. NULL or "": any that is free, through the broker where
+	                            * there is one (weft_dev_broker()); its serial;
 	                            * or @PATH, the socket of a simulated card (weft-card --listen)
 	                            * or of weft-broker, through which many processes use a card.
 	                            * Several cards: weft/cards.h */
@@ -324,6 +325,21 @@ struct weft_dev_info {
 	char used_by[64];          /* who has it open: "weft (pid 123)"; "" if nobody does or it is not known */
 	int access;                /* 0: it can be opened; -EACCES: not by this user; -EBUSY: it is in use */
 };
+
+/* Where a broker's socket lies that is there for the whole machine, and what in the environment names another one, or none. */
+#define WEFT_BROKER_SOCKET "/run/weft/broker.sock"
+#define WEFT_BROKER_ENV "WEFT_BROKER"
+#define WEFT_DEV_WHERE 109     /* bytes of "@PATH" for the longest path of a socket */
+
+/**
+ * Say what opening a card without a name leads to: a broker (weft-broker), if there is a file WEFT_BROKER_SOCKET or
+ * the environment's WEFT_BROKER names a path; the USB itself, if not, or if WEFT_BROKER is "none". Which of them it is does not
+ * depend on what answers: a broker that answers with an error, or not at all, is an error.
+ * @param[out] where  "@PATH", a name for options.usb: the broker's socket. "": the USB.
+ * @return 0; -EINVAL: WEFT_BROKER is empty or too long, with one line in msg. Thread-safe, but for changes of
+ *         the environment. Does not wait.
+ */
+WEFT_API int weft_dev_broker(char where WEFT_ROOM(WEFT_DEV_WHERE), char msg WEFT_ROOM(WEFT_DEV_MSG));
 
 /**
  * List the cards that are plugged in.

@@ -222,6 +222,45 @@ static void devices_tells(void **state)
 	assert_null(strstr(text, "  card "));
 }
 
+/* "usb" without a name is the broker's where one has the cards, and says so; what the broker cannot do is an error, and nothing else is tried. */
+static void plain_usb(void **state)
+{
+	static const char run[] = "run tests/models/digits_int8.tflite --device usb --check --no-capture -i " IMAGE;
+	char text[8192], line[512];
+
+	(void)state;
+	start(NULL, (char *[]){ "--clients", "2", NULL });
+	setenv("WEFT_BROKER", broker.path, 1);
+	assert_int_equal(run_line(text, sizeof(text), run), 0);
+	snprintf(line, sizeof(line), "weft: usb: through the broker at %s\n", broker.path);
+	if (!strstr(text, line) || !strstr(text, ": 0 mismatches"))
+		fail_msg("%s", text);
+	assert_int_equal(run_line(text, sizeof(text), "devices"), 0);
+	snprintf(line, sizeof(line), "usb without a name: through the broker at %s\nusb:%s ", broker.path, broker.where);
+	if (strncmp(text, line, strlen(line)) || !strstr(text, "firmware "))
+		fail_msg("%s", text);
+	/* It has clients enough, and none goes past it. */
+	weft_admin *a = client(true), *b = client(true);
+	assert_int_equal(run_line(text, sizeof(text), run), 3);
+	if (!strstr(text, broker.path) || !strstr(text, " is in use by ") || !strstr(text, "WEFT_BROKER=none"))
+		fail_msg("%s", text);
+	assert_int_equal(run_line(text, sizeof(text), "devices"), 3);
+	weft_admin_close(a);
+	weft_admin_close(b);
+	setenv("WEFT_BROKER", "none", 1);
+	assert_int_equal(run_line(text, sizeof(text), "devices"), 0);
+	assert_int_equal(strncmp(text, "usb without a name: any free card on the USB; no broker\n", 56), 0);
+	/* A path is a socket to which somebody listens. */
+	static const char *const bad[][2] = { { "", "is \"\", not a socket's path" }, { "/nowhere/broker.sock", "/nowhere/broker.sock: No such file" },
+	                                      { "/dev/null", "/dev/null: Connection refused" } };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("WEFT_BROKER", bad[i][0], 1);
+		if (run_line(text, sizeof(text), run) == 0 || !strstr(text, bad[i][1]))
+			fail_msg("%s", text);
+	}
+	setenv("WEFT_BROKER", "none", 1);
+}
+
 /* ---- whose turn it is ---- */
 
 /* A job of n loads of 4 KiB each. */
@@ -678,6 +717,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(many_run_digits, stop),
 		cmocka_unit_test_teardown(devices_tells, stop),
+		cmocka_unit_test_teardown(plain_usb, stop),
 		cmocka_unit_test_teardown(shares_are_equal, stop),
 		cmocka_unit_test_teardown(jobs_are_ended, stop),
 		cmocka_unit_test_teardown(long_jobs_are_stopped, stop),

@@ -37,9 +37,12 @@ int main(void)
 #include <linux/usbdevice_fs.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <umockdev.h>
 #include <unistd.h>
 
+#include <weft/admin.h>
 #include <weft/cards.h>
 
 #include "../support/level.h"
@@ -421,6 +424,56 @@ static void test_list(void **state)
 	assert_int_equal(open_card(SERIAL, &dev, msg), -EBUSY);
 	assert_non_null(strstr(msg, "in use by"));
 	CARD->busy_elsewhere = false;
+}
+
+/* Listens on a Unix socket at path. Returns the descriptor. */
+static int listen_at(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	return fd;
+}
+
+/* Where a broker is named, a card on the USB that is free is not taken instead of it, whatever is wrong with the broker. */
+static void test_broker(void **state)
+{
+	char msg[WEFT_DEV_MSG] = "", path[108], where[WEFT_DEV_WHERE];
+	weft_dev *dev = NULL;
+	weft_admin *admin = NULL;
+
+	(void)state;
+	test_path(path, sizeof(path), "broker-%d.sock", (int)getpid());
+	setenv("WEFT_BROKER", path, 1);
+	assert_int_equal(weft_dev_broker(where, msg), 0);
+	assert_string_equal(where + 1, path);
+	/* 0: there is nothing; 1: it listens, and ends before it says a word; 2: nobody listens any more. */
+	int fd = -1;
+	for (int i = 0; i < 3; i++) {
+		if (i == 1) {
+			fd = listen_at(path);
+			assert_int_equal(shutdown(fd, SHUT_RD), 0);
+		} else if (i == 2) {
+			close(fd);
+		}
+		assert_int_equal(open_card("", &dev, msg), -ENODEV);
+		assert_non_null(strstr(msg, path));
+		assert_non_null(strstr(msg, "WEFT_BROKER=none"));
+		assert_int_equal(weft_admin_open("", 2000, &admin, msg), -ENODEV);
+		assert_non_null(strstr(msg, path));
+	}
+	unlink(path);
+	/* A card that is named is on the USB; and so is any other one where there is no broker. */
+	assert_int_equal(open_card(SERIAL, &dev, msg), 0);
+	weft_dev_close(dev);
+	setenv("WEFT_BROKER", "none", 1);
+	assert_int_equal(weft_dev_broker(where, msg), 0);
+	assert_string_equal(where, "");
+	assert_int_equal(open_card("", &dev, msg), 0);
+	weft_dev_close(dev);
 }
 
 static void test_run(void **state)
@@ -848,7 +901,7 @@ static void test_wait(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list), cmocka_unit_test(test_hostile_serial), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_list), cmocka_unit_test(test_hostile_serial), cmocka_unit_test(test_broker), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info),
 		cmocka_unit_test(test_close_in_halt),

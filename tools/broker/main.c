@@ -264,6 +264,8 @@ int main(int argc, char **argv)
 	sigset_t set;
 	int err = parse(&a, argc, argv);
 
+	/* Whoever has the cards goes to the USB, not through a broker. */
+	setenv(WEFT_BROKER_ENV, "none", 1);
 	b.o = a.o;
 	if (!err)
 		err = find_admins(&b);

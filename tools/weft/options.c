@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/dev.h>
+
 #include "weft_cmd.h"
 
 int next_option(int *at, int argc, char **argv, const struct option_def *defs, const char **value)
@@ -47,11 +49,22 @@ int parse_number(const char *option, const char *text, uint64_t max, uint64_t *o
 	return 0;
 }
 
+void say_broker(void)
+{
+	char where[WEFT_DEV_WHERE], msg[WEFT_DEV_MSG];
+
+	/* Who then opens a card says what is wrong with its name. */
+	if (!weft_dev_broker(where, msg) && where[0])
+		fprintf(stderr, "weft: usb: through the broker at %s\n", where + 1);
+}
+
 int parse_device(const char *text, struct weft_session_options *o)
 {
 	for (enum weft_device d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_USB; d++) {
 		if (!strcmp(text, weft_device_name(d))) {
 			o->device = d;
+			if (d == WEFT_DEVICE_USB)
+				say_broker();
 			return 0;
 		}
 	}

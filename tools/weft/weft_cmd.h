@@ -66,7 +66,9 @@ int parse_number(const char *option, const char *text, uint64_t max, uint64_t *o
 
 /** "pe:ROW,COL,BIT", "lane:LANE,BIT", "sp:ADDRESS,BIT": stuck at 1. */
 int parse_plant(const char *text, struct weft_plant *p);
-/** "golden", "model", "rtl", "usb[:SERIAL]"; 0, or -1 and a message. */
+/** If usb without a name leads to a broker: a line on stderr that says so. */
+void say_broker(void);
+/** "golden", "model", "rtl", "usb[:SERIAL]"; 0, or -1 and a message. After "usb" say_broker(). */
 int parse_device(const char *text, struct weft_session_options *o);
 int parse_memory(const char *text, enum weft_memory *m);
 

@@ -621,12 +621,13 @@ static bool prepare(struct finder *f)
  */
 static void say(struct finder *f)
 {
-	char line[WEFT_MSG_LEN + PLUGIN_PATH];
+	char line[WEFT_MSG_LEN + PLUGIN_DEVICE], device[PLUGIN_DEVICE];
 
 	for (size_t i = 0; i < f->n; i++)
 		f->macs += f->info[i].taken ? 0 : macs_of(f->p->api, &f->nodes[i]);
-	snprintf(line, sizeof(line), ORT_PROVIDER ": %zu of %zu nodes in %d parts, device %s%s%s, configuration %s, %.1f %% of %llu MACs", f->taken, f->n,
-	         f->parts, weft_device_name(f->p->options.device), f->p->options.usb[0] ? ":" : "", f->p->options.usb, f->p->options.config,
+	plugin_device_text(&f->p->options, device, sizeof(device));
+	snprintf(line, sizeof(line), ORT_PROVIDER ": %zu of %zu nodes in %d parts, device %s, configuration %s, %.1f %% of %llu MACs", f->taken, f->n,
+	         f->parts, device, f->p->options.config,
 	         f->macs ? 100.0 * (double)f->npu_macs / (double)f->macs : 0.0, (unsigned long long)f->macs);
 	(void)ort_ok(f->p->api, f->p->api->log(f->p->log, ORT_LOG_INFO, line, "capability.c", 0, "say"));
 }

@@ -14,10 +14,10 @@
 #define KEY_WHERE "weft_where"
 
 /*
- * Makes the hardware of a card, or of the virtual NPU if card is NULL, and puts it behind the others of
- * h, which has room. Returns NULL or a status.
+ * Makes the hardware of a card with that name (for options.usb) and place, or of the virtual NPU if the name is NULL, and
+ * puts it behind the others of h, which has room. Returns NULL or a status.
  */
-static struct ort_status *make_one(const struct ort_api *api, struct hardware *h, const struct weft_dev_info *card)
+static struct ort_status *make_one(const struct ort_api *api, struct hardware *h, const char *card, const char *where)
 {
 	struct ort_pairs *pairs = NULL;
 
@@ -26,8 +26,8 @@ static struct ort_status *make_one(const struct ort_api *api, struct hardware *h
 		return fail_ort(api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
 	api->add_pair(pairs, KEY_FOUND_BY, ORT_PROVIDER);
 	if (card) {
-		api->add_pair(pairs, KEY_SERIAL, card->serial);
-		api->add_pair(pairs, KEY_WHERE, card->where);
+		api->add_pair(pairs, KEY_SERIAL, card);
+		api->add_pair(pairs, KEY_WHERE, where);
 	} else {
 		api->add_pair(pairs, KEY_VIRTUAL, "1");
 	}
@@ -42,19 +42,22 @@ struct ort_status *hardware_make(const struct ort_api *api, struct hardware *h, 
 {
 	struct weft_dev_info cards[MOST_HARDWARE];
 	struct ort_status *status = NULL;
-	char msg[WEFT_DEV_MSG];
+	char broker[WEFT_DEV_WHERE], msg[WEFT_DEV_MSG];
 	size_t n = 0;
 
 	if (!h->makes || !room)
 		return NULL;
+	/* It has the cards, and gives each session one. */
+	if (!weft_dev_broker(broker, msg) && broker[0])
+		return make_one(api, h, broker, "broker");
 	/* Where the USB cannot be looked at there are no cards; opening one says why. */
 	if (weft_dev_list(cards, MOST_HARDWARE, &n, msg))
 		n = 0;
 	n = n < MOST_HARDWARE ? n : MOST_HARDWARE;
 	for (size_t i = 0; !status && i < n && h->n < room; i++)
 		if (cards[i].serial[0])
-			status = make_one(api, h, &cards[i]);
-	return status || h->n ? status : make_one(api, h, NULL);
+			status = make_one(api, h, cards[i].serial, cards[i].where);
+	return status || h->n ? status : make_one(api, h, NULL, NULL);
 }
 
 void hardware_release(struct hardware *h)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <weft/dev.h>
 #include <weft/gen/config.h>
 
 #include "plugin.h"
@@ -141,10 +142,20 @@ int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key
 struct plugin_options plugin_defaults(void)
 {
 	struct plugin_options o = { .device = WEFT_DEVICE_MODEL, .config = "w16" };
-	char msg[WEFT_DEV_MSG];
+	char where[WEFT_DEV_WHERE], msg[WEFT_DEV_MSG];
 	size_t n = 0;
 
-	if (!weft_dev_list(NULL, 0, &n, msg) && n)
+	if (weft_dev_broker(where, msg) || where[0] || (!weft_dev_list(NULL, 0, &n, msg) && n))
 		o.device = WEFT_DEVICE_USB;
 	return o;
+}
+
+void plugin_device_text(const struct plugin_options *o, char *text, size_t room)
+{
+	char where[WEFT_DEV_WHERE] = "", msg[WEFT_DEV_MSG];
+
+	if (o->device == WEFT_DEVICE_USB && !o->usb[0] && !weft_dev_broker(where, msg))
+		snprintf(text, room, where[0] ? "usb (the broker at %s)" : "usb (a card on the USB, no broker)", where + 1);
+	else
+		snprintf(text, room, "%s%s%s", weft_device_name(o->device), o->usb[0] ? ":" : "", o->usb);
 }

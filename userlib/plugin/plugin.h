@@ -6,6 +6,7 @@
 #ifndef WEFT_PLUGIN_H
 #define WEFT_PLUGIN_H
 
+#include <weft/dev.h>
 #include <weft/weft.h>
 
 #define PLUGIN_PATH 1024       /* bytes of a file's name, with its end */
@@ -24,11 +25,19 @@ struct plugin_options {
 };
 
 /**
- * Return the options that hold if none is stated: a card if one is plugged in (the cards are listed for
- * that), else the functional model; configuration w16; no check, no trace, .onnx sums exact; .tflite with
+ * Return the options that hold if none is stated: a card if a broker has them (weft_dev_broker()) or one is
+ * plugged in (the cards are listed for that), else the functional model; configuration w16; no check, no trace, .onnx sums exact; .tflite with
  * LiteRT's newest bits.
  */
 struct plugin_options plugin_defaults(void);
+
+#define PLUGIN_DEVICE (WEFT_DEV_WHERE + PLUGIN_PATH)
+
+/**
+ * Write the device that these options name, for a line of log, to text, which has room for PLUGIN_DEVICE bytes: "model",
+ * "usb:SERIAL"; of usb without a name also whether that is a broker's socket or the USB.
+ */
+void plugin_device_text(const struct plugin_options *o, char *text, size_t room);
 
 /**
  * Take one option, a key and its value as words, into *o.

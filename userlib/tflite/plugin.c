@@ -63,7 +63,7 @@ static void list_left(const struct graph *g, const struct rt_ints *taken, char *
 static void say_parts(const struct delegate *d, const struct graph *g, const struct rt_ints *taken)
 {
 	const struct plugin_options *o = d->options;
-	char left[512] = "", line[1024 + PLUGIN_PATH];
+	char left[512] = "", line[1024 + PLUGIN_DEVICE], device[PLUGIN_DEVICE];
 	uint64_t npu = 0, all = 0;
 	int parts = 0;
 
@@ -79,8 +79,9 @@ static void say_parts(const struct delegate *d, const struct graph *g, const str
 		all += is ? 0 : macs_of(g, &g->ops[i]);
 	}
 	list_left(g, taken, left, sizeof(left));
-	snprintf(line, sizeof(line), "%d of %d nodes in %d part%s on %s%s%s (%s), %.1f %% of %llu MACs%s", taken ? taken->n : 0, g->n, parts,
-	         parts == 1 ? "" : "s", weft_device_name(o->device), o->usb[0] ? ":" : "", o->usb, o->config,
+	plugin_device_text(o, device, sizeof(device));
+	snprintf(line, sizeof(line), "%d of %d nodes in %d part%s on %s (%s), %.1f %% of %llu MACs%s", taken ? taken->n : 0, g->n, parts,
+	         parts == 1 ? "" : "s", device, o->config,
 	         all ? 100.0 * (double)npu / (double)all : 0.0, (unsigned long long)all, left);
 	say(line);
 }

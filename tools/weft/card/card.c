@@ -219,6 +219,8 @@ static int card_main(int argc, char **argv)
 		else
 			*flags[opt] = true;
 	}
+	if (!w.which[0])
+		say_broker();
 	int err = w.rescue ? weft_admin_open_rescue(w.which, TIMEOUT_MS, &a, msg) : weft_admin_open(w.which, TIMEOUT_MS, &a, msg);
 	if (!err)
 		err = serve(a, &w, msg);

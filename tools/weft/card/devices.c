@@ -100,7 +100,7 @@ static int devices_main(int argc, char **argv)
 {
 	static const struct option_def options[] = { { "--watch", false }, { NULL, false } };
 	struct weft_dev_info info[MAX_CARDS];
-	char msg[WEFT_DEV_MSG] = "";
+	char msg[WEFT_DEV_MSG] = "", where[WEFT_DEV_WHERE];
 	const char *v;
 	int at = 0, opt, bad = 0, named = 0;
 	size_t n = 0;
@@ -126,22 +126,30 @@ static int devices_main(int argc, char **argv)
 		return weft_dev_watch(on_change, NULL, WEFT_FOREVER, msg) < 0 && msg[0] ? fail(EXIT_DEVICE, "%s", msg) : EXIT_DONE;
 	if (named)
 		return bad ? EXIT_DEVICE : EXIT_DONE;
+	if (weft_dev_broker(where, msg))
+		return fail(EXIT_USAGE, "%s", msg);
+	if (where[0]) {
+		printf("usb without a name: through the broker at %s\n", where + 1);
+		bad = !show(where, NULL);
+	} else {
+		printf("usb without a name: any free card on the USB; no broker\n");
+	}
 	if (weft_dev_list(info, MAX_CARDS, &n, msg))
 		return fail(EXIT_DEVICE, "%s", msg);
 	for (size_t i = 0; i < n && i < MAX_CARDS; i++)
 		show(info[i].serial, &info[i]);
-	if (!n)
+	if (!n && !where[0])
 		printf("no card is plugged in\n");
-	return EXIT_DONE;
+	return bad ? EXIT_DEVICE : EXIT_DONE;
 }
 
 const struct subcommand cmd_devices = {
 	"devices", "list the cards",
 	"usage: weft devices [usb:SERIAL | usb:@SOCKET]...\n"
 	"       weft devices --watch\n\n"
-	"Without arguments the cards on the USB; with them those that are named, and\n"
-	"exit status 3 if one does not answer. Behind the socket of weft-broker also who\n"
-	"uses it.\n\n"
+	"Without arguments what usb without a name leads to (a broker, or the USB), and the\n"
+	"cards on the USB; with them those that are named. Exit status 3 if the broker or one\n"
+	"that is named does not answer. Behind the socket of weft-broker also who uses it.\n\n"
 	"  --watch             a line for each card that is there, and then for each that is\n"
 	"                      plugged in or out, until interrupted\n",
 	devices_main,

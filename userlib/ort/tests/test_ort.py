@@ -20,7 +20,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
-from card import card, cards, plugged_in, pull
+from card import broker, card, cards, plugged_in, pull
 from readme import program
 
 BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
@@ -285,6 +285,27 @@ def test_hardware(tmp_path):
         assert d[:4] == ["NPU", "Weft", 0x1209, 1] and d[4]["weft_where"].startswith("bus 1 device ") and "is_virtual" not in d[4]
     # The mock answers nothing: who opens it says so.
     assert f"{NAME}: usb: " in said[0] and said[1] == NAME
+
+
+def test_broker(tmp_path, monkeypatch, capfd):
+    """Where a broker has the cards a session runs through it, named or by default, and says so; of hardware there is the broker."""
+    path = os.path.join(MODELS, QUANTISED[0])
+    with broker(tmp_path, monkeypatch) as socket:
+        s = session(path, fallback=False, device="usb")
+        assert f"device usb (the broker at {socket}), configuration w16, 100.0 %" in "".join(capfd.readouterr())
+        x = {s.get_inputs()[0].name: image(1)}
+        want = session(path).run(None, x)[0].tobytes()
+        assert s.run(None, x)[0].tobytes() == want
+        if int(ort.__version__.split(".")[1]) >= 24:
+            devices, said = on_hardware()
+            assert devices == [["NPU", "Weft", 0x1209, 1, {"DiscoveredBy": NAME, "weft_serial": f"@{socket}", "weft_where": "broker"}]]
+            assert said == [NAME] * 2
+        del s
+    # What the broker cannot do is an error, not a reason for another device.
+    for value, words in (socket, re.escape(socket)), ("", "WEFT_BROKER is"):
+        monkeypatch.setenv("WEFT_BROKER", value)
+        with pytest.raises(Exception, match=f"{NAME}: usb: .*{words}"):
+            session(path, fallback=False, device="usb")
 
 
 def test_first_page():

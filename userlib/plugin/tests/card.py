@@ -31,6 +31,23 @@ def cards(folder, n):
         yield "usb:" + ",".join(device[len("usb:"):] for device, _ in found), [p for _, p in found]
 
 
+@contextlib.contextmanager
+def broker(folder, monkeypatch):
+    """A card that a broker has, which WEFT_BROKER names; the path of the broker's socket."""
+    path = os.path.join(folder, "broker.sock")
+    with card(folder) as (device, _):
+        p = subprocess.Popen([os.path.join(os.environ["WEFT_BUILD"], "weft-broker"), "--listen", path, "--card", device[len("usb:"):]], stderr=subprocess.DEVNULL)
+        try:
+            while not os.path.exists(path):
+                assert p.poll() is None, "weft-broker has ended"
+                time.sleep(0.02)
+            monkeypatch.setenv("WEFT_BROKER", path)
+            yield path
+        finally:
+            p.terminate()
+            p.wait()
+
+
 def pull(process):
     process.send_signal(signal.SIGUSR1)
 

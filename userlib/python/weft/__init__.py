@@ -7,7 +7,7 @@
         print(s.report.cycles, s.report.mismatches)
 
 Devices are "golden" (the reference on the host), "model" (the functional model),
-"rtl" (the Verilated hardware), "usb" (any free card), "usb:SERIAL",
+"rtl" (the Verilated hardware), "usb" (any free card, through the broker where there is one), "usb:SERIAL",
 "usb:@SOCKET" (a simulated card), and several cards: "usb:*" (all that are free) or
 a list such as "usb:WEFT0001,WEFT0002".
 """

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
-from card import card, cards, pull
+from card import broker, card, cards, pull
 from readme import program
 from network import delegate, interpreter, run, said, tfl, weft_run, weft_share
 
@@ -150,6 +150,21 @@ def test_several_cards(capfd):
             pull(p)
         with pytest.raises(RuntimeError, match="none of 3 cards is left"):
             run(i, codes(i, 0))
+
+
+def test_broker(tmp_path, monkeypatch, capfd):
+    """Where a broker has the cards an interpreter runs through it, named or by default, and says so; it has one card for two interpreters."""
+    with broker(tmp_path, monkeypatch) as socket:
+        for d in delegate(device="usb"), tfl.load_delegate(os.path.join(os.environ["WEFT_BUILD"], "libweft_delegate.so")):
+            i = ready(DIGITS[0], d)
+            assert f"on usb (the broker at {socket}) (w16), 100.0 %" in capfd.readouterr().err
+            x = codes(i, 4)
+            assert run(i, x)[0].tobytes() == run(ready(DIGITS[0]), x)[0].tobytes()
+        del i, d
+        gc.collect()
+    # What the broker cannot do is an error, not a reason for another device.
+    with pytest.raises(Exception, match="usb: no simulated card answers at " + socket):
+        ready(DIGITS[0], delegate(device="usb"))
 
 
 def test_first_page(capfd):

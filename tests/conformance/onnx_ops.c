@@ -12,6 +12,8 @@
 
 #include <weft/weft.h>
 
+#include "tests/support/short_of_memory.h"
+
 #define FILE_NAME "tests/models/onnx_ops.gz"
 #define MAX_PORTS 4
 
@@ -83,6 +85,8 @@ static int on_device(const weft_net *net, const char *name, enum weft_device dev
 	return bad;
 }
 
+static struct short_of_memory shortage = { .every = 7 };
+
 static int one(struct reader *r)
 {
 	weft_tensor in[MAX_PORTS], want[MAX_PORTS];
@@ -104,6 +108,7 @@ static int one(struct reader *r)
 	if (weft_net_load(file, bytes, name, &net, msg))
 		fail_msg("%s: %s", name, msg);
 	assert_int_equal(weft_net_n_inputs(net), n_in);
+	short_of_memory(&shortage, file, bytes, name, NULL);
 	int bad = on_device(net, name, WEFT_DEVICE_GOLDEN, in, want, n_out) + on_device(net, name, WEFT_DEVICE_MODEL, in, want, n_out);
 	weft_net_free(net);
 	return bad;
@@ -123,9 +128,16 @@ static void onnx_runtime(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 70);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(onnx_runtime) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(onnx_runtime), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

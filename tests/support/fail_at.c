@@ -19,7 +19,7 @@ static struct {
 	unsigned kinds, hit;
 	long n, at;
 	void *slot[SLOTS]; long n_live;
-	bool used;                 /* a slot is, or was */
+	uint32_t used[SLOTS], n_used;   /* slots that are not NULL: few, where thousands of operations begin one after the other */
 } s = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static char gone;              /* marks a slot whose search goes on behind it */
@@ -50,9 +50,10 @@ static void *note(void *p)
 	pthread_mutex_lock(&s.lock);
 	for (size_t i = home(p); s.on && p; i = (i + 1) % SLOTS)
 		if (!s.slot[i] || s.slot[i] == &gone) {
+			if (!s.slot[i])
+				s.used[s.n_used++] = (uint32_t)i;
 			s.slot[i] = p;
 			s.n_live++;
-			s.used = true;
 			break;
 		}
 	pthread_mutex_unlock(&s.lock);
@@ -116,9 +117,9 @@ void fail_begin(unsigned kinds, long at, bool go_on)
 		real = weft_sys;
 		weft_sys = (struct weft_sys){ take, take_zeroed, resize, copy, give, open_file, read_fd, read_at, write_fd, sync_fd, move, map, start };
 	}
-	if (s.used)
-		memset(s.slot, 0, sizeof s.slot);
-	s.used = s.paused = false;
+	while (s.n_used)
+		s.slot[s.used[--s.n_used]] = NULL;
+	s.paused = false;
 	s.n_live = s.n = 0;
 	s.kinds = kinds;
 	s.hit = 0;

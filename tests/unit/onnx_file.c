@@ -21,6 +21,7 @@
 #include "../support/level.h"
 #include "../support/mutate.h"
 #include "../support/onnx_build.h"
+#include "../support/short_of_memory.h"
 #include "../support/tensors.h"
 
 static const int64_t four[] = { 4 };
@@ -38,6 +39,8 @@ static void node(struct ob *g, const char *type, const char *domain, int n, cons
 		ob_attr_text(&b, "destination_type", "f8e4m3");
 	ob_sub(g, 1, &b);
 }
+
+static struct short_of_memory shortage = { .every = 1 };
 
 /* y = op(x, c), c a constant of four floats in a file. */
 static int load_external(const char *folder, const char *location, weft_net **net, char *msg)
@@ -60,6 +63,7 @@ static int load_external(const char *folder, const char *location, weft_net **ne
 	ob_model(&model, &g, 13);
 	o.folder = folder;
 	int err = weft_net_load_with(model.p, model.n, "external", &o, net, msg);
+	short_of_memory(&shortage, model.p, model.n, "external", &o);
 	free(model.p);
 	return err;
 }
@@ -438,6 +442,7 @@ static void gives(struct ob *model, const struct weft_load_options *load, const 
 	weft_tensor_release(&out);
 	weft_session_close(s);
 	weft_net_free(net);
+	short_of_memory(&shortage, model->p, model->n, "net", load);
 	free(model->p);
 }
 
@@ -513,6 +518,13 @@ static void zero_length(void **state)
 	gives(&model, &load, &in, want, sizeof want);
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +534,7 @@ int main(void)
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume),
 		cmocka_unit_test(float8_volume),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include <weft/weft.h>
 
 #include "../support/onnx_build.h"
+#include "../support/short_of_memory.h"
 #include "../support/tensors.h"
 
 enum { ROWS = 40, MOST_ROW = 1100 };
@@ -77,6 +78,8 @@ static struct ob begin(const struct q *x, const struct q *y, int rank, const int
 	return g;
 }
 
+static struct short_of_memory shortage = { .every = 31 };
+
 /* Ends it: y of the floats f; also_float: f is an output, too, which keeps the nodes as they stand. */
 static weft_net *end(struct ob *g, const struct q *y, int rank, const int64_t *dim, bool rescale, bool also_float)
 {
@@ -93,6 +96,7 @@ static weft_net *end(struct ob *g, const struct q *y, int rank, const int64_t *d
 	o.requant_rescale = rescale;
 	if (weft_net_load_with(model.p, model.n, "net", &o, &net, msg))
 		fail_msg("%s", msg);
+	short_of_memory(&shortage, model.p, model.n, "norm", &o);
 	free(model.p);
 	return net;
 }
@@ -334,9 +338,16 @@ static void exact(void **state)
 			exact_kind(kind, seed);
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 10);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(exact) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "../support/level.h"
 #include "../support/onnx_build.h"
+#include "../support/short_of_memory.h"
 #include "../support/tensors.h"
 
 enum { C = 5, H = 6, W = 7, N = C * H * W };
@@ -223,6 +224,9 @@ static void build(struct ob *model, const char *kind, const struct q *a, const s
 
 /* ---- runs ---- */
 
+static struct short_of_memory shortage = { .every = 211 };
+
+/* Loads the model, which it frees, and a share of the points at which memory may end. */
 static weft_net *load(struct ob *model, long id)
 {
 	char msg[WEFT_MSG_LEN] = "";
@@ -230,6 +234,7 @@ static weft_net *load(struct ob *model, long id)
 
 	if (weft_net_load(model->p, model->n, "qdq", &net, msg))
 		fail_msg("seed %ld: %s", id, msg);
+	short_of_memory(&shortage, model->p, model->n, "qdq", NULL);
 	free(model->p);
 	*model = (struct ob){ 0 };
 	return net;
@@ -803,11 +808,18 @@ static void strict_edges(void **state)
 	weft_net_free(net);
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
 	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range),
-	                                    cmocka_unit_test(strict_edges) };
+	                                    cmocka_unit_test(strict_edges), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

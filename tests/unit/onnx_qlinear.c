@@ -18,6 +18,7 @@
 
 #include "../support/level.h"
 #include "../support/onnx_build.h"
+#include "../support/short_of_memory.h"
 #include "../support/tensors.h"
 #include "userlib/export/tosa.h"
 #include "userlib/run/internal.h"
@@ -297,6 +298,8 @@ static void exported(const weft_graph *g, long id)
 	free(out);
 }
 
+static struct short_of_memory shortage = { .every = 211 };
+
 static void one(const struct conv *c, long id)
 {
 	static uint8_t x[4096];
@@ -311,6 +314,7 @@ static void one(const struct conv *c, long id)
 	build(&model, c, &p);
 	if (weft_net_load(model.p, model.n, "qlinear", &net, msg))
 		fail_msg("seed %ld: %s", id, msg);
+	short_of_memory(&shortage, model.p, model.n, "qlinear", NULL);
 	count(net->g);
 	if (n_even && !n_requants && c->group == 1 && c->x_type == 3 && c->y_type == 3)
 		exported(net->g, id);
@@ -424,9 +428,16 @@ static void ties(void **state)
 	assert_true(2 * even > n / 2);
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 300);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_convs), cmocka_unit_test(large_sums), cmocka_unit_test(ties) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_convs), cmocka_unit_test(large_sums), cmocka_unit_test(ties), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

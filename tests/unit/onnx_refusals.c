@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "tests/support/level.h"
+#include "tests/support/short_of_memory.h"
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/onnx/onnx_file.h"
 
@@ -267,14 +268,22 @@ static void build(struct net *n, const struct row *r)
 	n->node.n_output = n->graph.n_output = (size_t)r->n_out;
 }
 
-/* Loads the network as it is now. Returns the importer's error; msg gets its line. */
-static int load(const struct net *n, weft_graph **g, char msg[WEFT_MSG])
+/* The network as it is now, as a file of *bytes bytes, which the caller frees. */
+static uint8_t *packed(const struct net *n, size_t *bytes)
 {
-	size_t bytes = weft__onnx__model__get_packed_size(&n->model);
-	uint8_t *file = malloc(bytes);
+	*bytes = weft__onnx__model__get_packed_size(&n->model);
+	uint8_t *file = malloc(*bytes);
 
 	assert_non_null(file);
 	weft__onnx__model__pack(&n->model, file);
+	return file;
+}
+
+/* Loads the network as it is now. Returns the importer's error; msg gets its line. */
+static int load(const struct net *n, weft_graph **g, char msg[WEFT_MSG])
+{
+	size_t bytes;
+	uint8_t *file = packed(n, &bytes);
 	int err = weft_import_onnx(file, bytes, "odd", NULL, g, msg);
 	free(file);
 	return err;
@@ -491,9 +500,29 @@ static void onnx(void **state)
 	assert_int_equal(total.wrong, 0);
 }
 
+/* The table's networks while memory ends. */
+static void no_memory(void **state)
+{
+	static struct net n;
+	struct short_of_memory s = { .every = (uint64_t)test_count(5, 3, 1) };
+
+	(void)state;
+	s.at = test_seed(0) % s.every;
+	for (size_t i = 0; i < N(rows); i++) {
+		size_t bytes;
+
+		n = (struct net){ .row = rows[i].op };
+		build(&n, &rows[i]);
+		uint8_t *file = packed(&n, &bytes);
+		short_of_memory(&s, file, bytes, rows[i].op, NULL);
+		free(file);
+	}
+	short_of_memory_judge(&s, (long)N(rows));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(onnx) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(onnx), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

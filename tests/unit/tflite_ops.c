@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "tflite_build.h"
+#include "tests/support/short_of_memory.h"
 #include "userlib/import/tflite/tflite.h"
 #include "userlib/run/golden_exec.h"
 
@@ -138,6 +139,8 @@ static int add_values(struct tb *b, const struct values *v, bool constant)
 	return i;
 }
 
+static struct short_of_memory shortage = { .every = 1 };
+
 static weft_graph *import(struct tb *b, int want_err, const char *says)
 {
 	char msg[WEFT_MSG] = "";
@@ -146,6 +149,7 @@ static weft_graph *import(struct tb *b, int want_err, const char *says)
 	uint8_t *file = tb_file(b, &n);
 	int err = weft_import_tflite(file, n, "built", &g, msg);
 
+	short_of_memory(&shortage, file, n, "built", NULL);
 	free(file);
 	if (err != want_err || (says && strcmp(msg, says)))
 		fail_msg("importer returned %d '%s', wanted %d '%s'", err, msg, want_err, says ? says : "");
@@ -950,6 +954,13 @@ static void normals_bad(void **state)
 	}
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -958,6 +969,7 @@ int main(void)
 		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(relus), cmocka_unit_test(layout), cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

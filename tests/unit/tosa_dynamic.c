@@ -15,7 +15,10 @@
 
 #include <weft/weft.h>
 
+#include "tests/support/short_of_memory.h"
 #include "tests/unit/tosa_build.h"
+
+static struct short_of_memory shortage = { .every = 1 };
 
 /* Run what was built; n outputs' worth of int32 or int8 are in out[0].data. */
 static int run(struct tosa_build *t, const weft_tensor *in, weft_tensor *out, enum weft_device device, char *msg)
@@ -26,6 +29,7 @@ static int run(struct tosa_build *t, const weft_tensor *in, weft_tensor *out, en
 	weft_net *net;
 	int err = weft_net_load(w.p, w.n, "test", &net, msg);
 
+	short_of_memory(&shortage, w.p, w.n, "test", NULL);
 	free(w.p);
 	if (err)
 		return err;
@@ -198,10 +202,18 @@ static void nowhere_bad(void **state)
 	assert_non_null(strstr(msg, "nothing gives a shape values"));
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shifts), cmocka_unit_test(starts), cmocka_unit_test(zero_points), cmocka_unit_test(nowhere_bad),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 
 #include <weft/weft.h>
 
+#include "tests/support/short_of_memory.h"
 #include "tests/unit/tosa_build.h"
 #include "userlib/export/tosa.h"
 
@@ -76,6 +77,8 @@ static weft_session *open_session(const weft_net *net, enum weft_device device)
 	return s;
 }
 
+static struct short_of_memory shortage = { .every = 1 };
+
 static weft_net *load(const struct fbw *w)
 {
 	char msg[WEFT_MSG_LEN] = "";
@@ -83,6 +86,7 @@ static weft_net *load(const struct fbw *w)
 
 	if (weft_net_load(w->p, w->n, "test", &net, msg))
 		fail_msg("%s", msg);
+	short_of_memory(&shortage, w->p, w->n, "test", NULL);
 	return net;
 }
 
@@ -360,6 +364,13 @@ static void float_variables(void **state)
 	float_variable(WEFT_FP16, &h[0], &h[1], &h[2], 2);
 }
 
+/* What the networks of the tests above gave while memory ended. */
+static void no_memory(void **state)
+{
+	(void)state;
+	short_of_memory_judge(&shortage, 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +382,7 @@ int main(void)
 		cmocka_unit_test(variable_persists),
 		cmocka_unit_test(float_variables),
 		cmocka_unit_test(unwritten_variable_bad),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

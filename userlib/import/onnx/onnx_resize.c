@@ -172,8 +172,8 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 		keep[i] = out ? 0 : 1;
 		fill[i] = out ? (float)v : 0;
 	}
-	int k = x < 0 ? x : ox_data(l, WEFT_FP32, 1, &a->out, keep), f = k < 0 ? k : ox_data(l, WEFT_FP32, 1, &a->out, fill);
-	return !any || f < 0 ? (f < 0 ? f : x) : ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, x, k), f);
+	int k = x < 0 ? x : ox_data(l, WEFT_FP32, 1, &a->out, keep), f = x < 0 ? x : ox_data(l, WEFT_FP32, 1, &a->out, fill);
+	return !any || k < 0 || f < 0 ? (k < 0 ? k : f < 0 ? f : x) : ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, x, k), f);
 }
 
 /*

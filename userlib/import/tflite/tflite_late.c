@@ -9,6 +9,7 @@
  * CONCATENATION becomes ONNX's ScatterND.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tflite_host.h"
@@ -197,8 +198,10 @@ static int gathered(struct tfl_lower *l, int x, int begin, int i, int64_t n)
 	struct weft_attr_onnx_node a = tfl_node_attr("Gather");
 	int64_t one = 1, *place = begin < 0 || x < 0 ? NULL : tfl_alloc(l, 1, sizeof *place), *step = place ? tfl_alloc(l, n, sizeof *step) : NULL;
 
-	if (!step)
+	if (!step) {
+		free(place);
 		return x < 0 ? x : begin < 0 ? begin : l->err;
+	}
 	*place = i;
 	for (int64_t k = 0; k < n; k++)
 		step[k] = k;

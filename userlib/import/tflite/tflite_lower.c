@@ -881,13 +881,14 @@ int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last)
 
 /*
  * Emits graph tensor x in the given shape, which has as many elements, by a RESHAPE; x itself if it
- * has that shape. Returns the graph tensor, or a negative errno. x may not be negative.
+ * has that shape. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim)
 {
+	if (x < 0)
+		return x;
 	const weft_tensor *t = &l->g->tensors[x].t;
 	bool same = t->rank == rank;
-
 	for (int i = 0; same && i < rank; i++)
 		same = t->dim[i] == dim[i];
 	return same ? x : tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t->dtype, rank, dim, false);

@@ -234,7 +234,7 @@ int tfl_narrow(struct tfl_lower *l, int x);             /* the low 32 bits of in
 /* Returns int32 x plus v, modulo 2^32. */
 int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);
 
-/* Returns x in that shape, of as many elements; x itself if it has it. */
+/* Returns x in that shape, of as many elements; x itself if it has it, or if it is negative. */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
 
 /* tflite_select.c */

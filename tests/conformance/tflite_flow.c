@@ -102,9 +102,14 @@ static void signatures(void **state)
 	free(r.p);
 }
 
-/* Subgraphs that name themselves, others or none, and whatever else one byte makes of a file: an error or a network. */
+/*
+ * Subgraphs that name themselves, others or none, sparse constants whose lists do not fit, and whatever else one byte makes
+ * of a file: an error or a network.
+ */
 static void one_byte_bad(void **state)
 {
+	static const char *const names[] = { "newton.f32", "counter.f32", "case_of.four", "densify.u8", "densify.blocks", "unique_constant.i64",
+	                                     "where_constant.open" };
 	struct reader r = open_recorded("tests/models/litert_flow.gz", "TFLFLOW1");
 	int refused = 0, loaded = 0;
 	struct values c;
@@ -112,7 +117,10 @@ static void one_byte_bad(void **state)
 	(void)state;
 	while (r.at < r.n) {
 		c = read_values(&r);
-		if (strcmp(c.name, "newton.f32") && strcmp(c.name, "counter.f32"))
+		size_t k = 0;
+		while (k < sizeof names / sizeof *names && strcmp(c.name, names[k]))
+			k++;
+		if (k == sizeof names / sizeof *names)
 			continue;
 		uint8_t *file = malloc(c.file_bytes);
 		assert_non_null(file);

@@ -28,6 +28,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from flatbuffer import Table, Tables, Vector, flatbuffer, scalars, string
+
 RUNS = 4
 NETS = {}
 
@@ -431,7 +433,6 @@ def float_operator(kind):
 def embedding_blocks(kind):
     """EMBEDDING_LOOKUP of int4 whose blocks of the last dimension have float16 scales."""
     import numpy as np
-    from flatbuffer import Table, Tables, Vector, flatbuffer, scalars, string
     rng, rows, columns, block = np.random.default_rng(13), 9, 64, int(kind)
     codes = rng.integers(0, 16, rows * columns).astype("u1")
     scales = rng.uniform(0.001, 0.2, (rows, columns // block)).astype("f2")
@@ -455,7 +456,6 @@ def composite(kind):
     """STABLEHLO_COMPOSITE twice, of x * w + x, whose weights are constants of the decomposition and of the caller."""
     import numpy as np
     import record_ops as ops
-    from flatbuffer import Table, Tables, flatbuffer, scalars, string
     from flatbuffers import flexbuffers
     t = {"f32": ops.F32, "int8": ops.I8, "uint8": ops.U8}[kind]
     zero, rng, dims = 100 if kind == "uint8" else -5, np.random.default_rng(12), [1, 4, 6]
@@ -489,7 +489,6 @@ def composite(kind):
 
 def several(n, steps):
     """The file of net n with more than one operator; a step is a code, its version, its operands and results, and its options."""
-    from flatbuffer import Table, Tables, flatbuffer, scalars
     codes, ops = [], []
     for code, version, operands, results, kind, options in steps:
         fields = {0: ("I", len(codes)), 1: scalars("i", operands), 2: scalars("i", results)}
@@ -541,6 +540,140 @@ def broadcast_args(kind):
     x, y = n.input(ops.F32, [3, 1, 4]), n.add(t, [4])
     a, b = n.add(t, [3], data=[3, 1, 4]), n.add(t, [4], data=[2, 1, 5, 1])
     return several(n, [(145, 1, [a, b], [y], 0, {}), (130, 3, [x, y], [n.output(ops.F32, [2, 3, 5, 4])], 104, {})])
+
+
+@net("bool", "f32", "i32", "open")
+def where_constant(kind):
+    """WHERE of a constant, whose places are counted when the network is loaded."""
+    import numpy as np
+    import record_ops as ops
+    n, rng = ops.Net(), np.random.default_rng(14)
+    t = {"f32": ops.F32, "i32": ops.I32}.get(kind, ops.BOOL)
+    dims = {"bool": [7], "f32": [3, 4], "i32": [2, 3, 2], "open": [4, 5]}[kind]
+    values = rng.integers(0, 2, dims) * rng.integers(1, 5, dims)
+    found = [int(np.count_nonzero(values)), len(dims)]
+    y, x = n.add(ops.I64, [1, len(dims)] if kind == "open" else found), n.add(ops.I32, [1, len(dims)] if kind == "open" else found)
+    if kind == "open":
+        for i in (y, x):
+            n.tensors[i].fields[7] = scalars("i", [-1, len(dims)])
+    steps = [(109, 1, [n.add(t, dims, data=values)], [y], 85, {}), (53, 1, [y], [x], 37, {0: ("b", ops.I64), 1: ("b", ops.I32)})]
+    return added(n, ops.I32, found, steps, x)
+
+
+@net("i32", "i64", "f32", "int8")
+def unique_constant(kind):
+    """UNIQUE of a constant: its values in the order in which they first stand, and where each element is among them."""
+    import numpy as np
+    import record_ops as ops
+    n, rng = ops.Net(), np.random.default_rng(15)
+    t = {"i32": ops.I32, "i64": ops.I64, "f32": ops.F32, "int8": ops.I8}[kind]
+    index = ops.I64 if kind == "f32" else ops.I32
+    values = rng.integers(-3, 4, 13)
+    found = len(set(values.tolist()))
+    y, i = n.add(t, [found]), n.add(index, [13])
+    a, b = n.add(ops.I32, [found]), n.add(ops.I32, [13])
+    steps = [(103, 1, [n.add(t, [13], data=values)], [y, i], 80, {0: ("b", index)} if index == ops.I64 else {}),
+             (53, 1, [y], [a], 37, {0: ("b", t), 1: ("b", ops.I32)}), (53, 1, [i], [b], 37, {0: ("b", index), 1: ("b", ops.I32)})]
+    out = [(n.input(ops.I32, [k]), c, n.output(ops.I32, [k])) for k, c in ((found, a), (13, b))]
+    return several(n, steps + [(0, 1, [p, c], [y], 11, {}) for p, c, y in out])
+
+
+def sparse(n, t, values, order, formats, blocks=(), index=("i", 1), q=None):
+    """Adds the constant `values`, stored as its elements that are not 0: levels in that order, of which formats says which are sparse; blocks has
+    (dimension, size). Returns the tensor."""
+    import numpy as np
+    rank, dims = values.ndim, list(values.shape)
+    split = dict(blocks)
+    levels = [d // split.get(i, 1) for i, d in enumerate(dims)] + [size for _, size in blocks]
+    a = values.reshape([p for i, d in enumerate(dims) for p in ((d // split[i], split[i]) if i in split else (d,))])
+    at, outer, inner = 0, [], []
+    for i in range(rank):
+        outer.append(at)
+        at += 1
+        if i in split:
+            inner.append(at)
+            at += 1
+    a = a.transpose([(outer + inner)[k] for k in order])
+    nodes, meta = [()], []
+    for level, k in enumerate(order):
+        children = [[c for c in range(levels[k]) if not formats[level] or np.any(a[p + (c,)])] for p in nodes]
+        if formats[level]:
+            segments = np.cumsum([0] + [len(c) for c in children]).tolist()
+            meta.append(Table({0: ("b", 1), 2: ("B", index[1]), 3: Table({0: scalars(index[0], segments)}),
+                               4: ("B", index[1]), 5: Table({0: scalars(index[0], sum(children, []))})}))
+        else:
+            meta.append(Table({1: ("i", levels[k])}))
+        nodes = [p + (c,) for p, cs in zip(nodes, children) for c in cs]
+    kept = [a[p] for p in nodes]
+    i = n.add(t, dims, q, np.array(kept))
+    n.tensors[i].fields[6] = Table({0: scalars("i", order), 1: scalars("i", [d for d, _ in blocks]) if blocks else None, 2: Tables(meta)})
+    return i
+
+
+@net("f32", "int8", "f16", "columns", "blocks", "image", "u8", "u16")
+def densify(kind):
+    """DENSIFY of a constant with few elements that are not 0, added to an input."""
+    import numpy as np
+    import record_ops as ops
+    n, rng = ops.Net(), np.random.default_rng(16)
+    dims = {"blocks": [8, 12], "image": [3, 4, 4, 8]}.get(kind, [5, 6])
+    values = rng.integers(-100, 101, dims) * (rng.integers(0, 4, dims) == 0)
+    q = (0.05, 0)
+    if kind == "f16":
+        ops.DTYPE[1] = np.float16
+        x, y = sparse(n, 1, values, [0, 1], [0, 1]), n.add(1, dims)
+        z = n.add(ops.F32, dims)
+        return added(n, ops.F32, dims, [(124, 1, [x], [y], 99, {}), (6, 3, [y], [z], 26, {})], z)
+    if kind == "int8":
+        x, y = sparse(n, ops.I8, values, [0, 1], [0, 1], q=q), n.add(ops.I8, dims, q)
+        i = n.input(ops.I8, dims, (0.1, 3))
+        return several(n, [(124, 1, [x], [y], 99, {}), (0, 2, [i, y], [n.output(ops.I8, dims, (0.15, -4))], 11, {})])
+    form = {"columns": ([1, 0], [0, 1]), "blocks": ([0, 1, 2, 3], [0, 1, 0, 0], ((0, 4), (1, 2))),
+            "image": ([0, 1, 2, 3, 4], [1, 0, 1, 1, 0], ((3, 4),)), "u8": ([0, 1], [1, 1], (), ("B", 3)),
+            "u16": ([0, 1], [1, 1], (), ("H", 2))}.get(kind, ([0, 1], [0, 1]))
+    x, y = sparse(n, ops.F32, values, *form), n.add(ops.F32, dims)
+    return added(n, ops.F32, dims, [(124, 1, [x], [y], 99, {})], y)
+
+
+@net("f32", "int8", "blocks")
+def sparse_weights(kind):
+    """FULLY_CONNECTED with a sparse matrix of weights."""
+    import numpy as np
+    import record_ops as ops
+    n, rng, rows, columns = ops.Net(), np.random.default_rng(17), 8, 32
+    form = {"f32": ([0, 1], [0, 1]), "int8": ([0, 1, 2], [0, 1, 0], ((1, 16),)), "blocks": ([0, 1, 2], [0, 1, 0], ((1, 4),))}[kind]
+    size = {"f32": 1, "int8": 16, "blocks": 4}[kind]
+    w = rng.integers(-127, 128, (rows, columns)) * np.repeat(rng.integers(0, 2, (rows, columns // size)), size, 1)
+    if kind != "int8":
+        x, w = n.input(ops.F32, [3, columns]), sparse(n, ops.F32, w / 64, *form)
+        return several(n, [(9, 8, [x, w, n.add(ops.F32, [rows], data=rng.normal(size=rows))], [n.output(ops.F32, [3, rows])], 8, {})])
+    x, w = n.input(ops.I8, [3, columns], (0.05, 7)), sparse(n, ops.I8, w, *form, q=(0.01, 0))
+    b = n.add(ops.I32, [rows], (0.0005, 0), rng.integers(-2000, 2000, rows))
+    return several(n, [(9, 8, [x, w, b], [n.output(ops.I8, [3, rows], (0.12, -9))], 8, {})])
+
+
+@net("two", "four", "one", "constant")
+def case_of(kind):
+    """STABLEHLO_CASE: an index chooses one of several subgraphs, the last one if it is none of them."""
+    import record_ops as ops
+    dims, count = [2, 3], {"two": 2, "four": 4, "one": 1, "constant": 3}[kind]
+    main = ops.Net()
+    index = main.add(ops.I32, [], data=[1]) if kind == "constant" else main.input(ops.I32, [])
+    x = [index, main.input(ops.F32, dims), main.input(ops.F32, dims)]
+    main.output(ops.F32, dims)
+    main.output(ops.F32, dims)
+    graphs, codes = [(main, [i for i, _, _ in main.inputs], main.outputs, [Table({0: ("I", 0), 1: scalars("i", x), 2: scalars("i", main.outputs),
+                      11: ("B", 23), 12: Table({0: scalars("i", list(range(1, count + 1)))})})])], [209, 0, 18, 41, 55]
+    for k in range(count):
+        g = ops.Net()
+        a, b = g.input(ops.F32, dims), g.input(ops.F32, dims)
+        y, z = g.output(ops.F32, dims), g.output(ops.F32, dims)
+        graphs.append((g, [a, b], [y, z], [Table({0: ("I", 1 + (k + j) % 4), 1: scalars("i", [a, b]), 2: scalars("i", [r]), 3: ("B", o), 4: Table({})})
+                                           for j, r in enumerate((y, z)) for o in [(11, 21, 28, 39)[(k + j) % 4]]]))
+    tables = [Table({0: Tables(n.tensors), 1: scalars("i", i), 2: scalars("i", o), 3: Tables(p)}) for n, i, o, p in graphs]
+    buffers = main.buffers
+    return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", min(c, 127)), 2: ("i", 1), 3: ("i", c)}) for c in codes]), 2: Tables(tables),
+                             4: Tables(buffers)}), b"TFL3")
 
 
 # ---- a decoder with a cache of keys and values, by decoder.py ----

@@ -221,6 +221,8 @@ static int lower_op(struct tfl_lower *l, int i)
 	op_name(o, name, sizeof name);
 	if (l->o.backbone && may_leave_out(l, o, i))
 		return leave_out(l, o, i, name);
+	if ((err = tfl_densify(l)))
+		return err;
 	if ((err = tfl_variable_op(l, name)) || (err = tfl_flow_op(l, name)) || (err = tfl_complex_op(l, name)) ||
 	    (err = tfl_fold_plain(l)) || (err = tfl_late_slice(l)))
 		return err < 0 ? err : 0;

@@ -72,7 +72,7 @@ static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index,
 
 /*
  * Sets scales, zero points and their dimension of *t from the tensor's table; the vectors stay in
- * the file. Custom quantisation is noted in is_sparse_or_custom. Returns 0, also if there is no
+ * the file. Custom quantisation is noted in has_custom_quant. Returns 0, also if there is no
  * quantisation, or -EINVAL.
  */
 static int read_quantization(struct tfl_model *m, const struct fb_table *table, struct tfl_tensor *t)
@@ -89,7 +89,7 @@ static int read_quantization(struct tfl_model *m, const struct fb_table *table, 
 	    (err = fb_int(b, &q, QUANT_DETAILS_TYPE, 1, false, 0, &details)) ||
 	    (err = int_field(b, &q, QUANT_DIMENSION, 0, &t->quant_dim)))
 		return err;
-	t->is_sparse_or_custom = details != 0;
+	t->has_custom_quant = details != 0;
 	if (details != DETAILS_BLOCKWISE || (err = fb_sub(b, &q, QUANT_DETAILS, &q)) <= 0)
 		return details != DETAILS_BLOCKWISE ? 0 : err;
 	if ((err = int_field(b, &q, BLOCKWISE_SCALES, 0, &t->block_scales)) ||
@@ -121,8 +121,9 @@ static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
 	    (err = fb_vector(b, &table, TENSOR_NAME, 1, &name)) < 0 ||
 	    (err = fb_int(b, &table, TENSOR_IS_VARIABLE, 1, false, 0, &variable)) ||
 	    (err = fb_vector(b, &table, TENSOR_SIGNATURE, 4, &t->signature)) < 0 ||
-	    (err = read_quantization(m, &table, t)))
+	    (err = read_quantization(m, &table, t)) || (err = fb_sub(b, &table, TENSOR_SPARSITY, &t->sparsity)) < 0)
 		return err;
+	t->is_sparse = err > 0;
 	t->type = (int)type;
 	t->is_variable = variable != 0;
 	t->name = name.n ? (const char *)b->p + name.at : "";

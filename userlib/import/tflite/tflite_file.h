@@ -23,7 +23,7 @@ struct tfl_tensor {
 	const char *name;          /* not terminated */
 	uint32_t name_len;         /* bytes of name */
 	int type;                  /* enum tfl_type, or any other number */
-	bool is_variable, is_sparse_or_custom;   /* the latter: custom quantisation */
+	bool is_variable, has_custom_quant;   /* the latter: custom or blockwise quantisation */
 	struct fb_vec shape;       /* dimensions, int32 */
 	const int64_t *dim;        /* TFL_MAX_RANK dimensions of a constant that was found before the run; else NULL */
 	struct fb_vec signature;   /* the shape with -1 for dimensions that are known only when the network runs; or empty */
@@ -32,6 +32,8 @@ struct tfl_tensor {
 	int block_size;            /* blockwise: elements of the last dimension that share a scale; else 0 */
 	int block_scales, block_zero_points;   /* of these blocks: tensors, not judged; absent ones are below 0 */
 	int quant_dim;             /* the dimension along which scales run, if there are several */
+	bool is_sparse;            /* the constant's bytes are only some of its elements, as `sparsity` says (tflite_sparse.c) */
+	struct fb_table sparsity;  /* not judged */
 	const uint8_t *data;       /* the constant's bytes, or NULL if the tensor is computed */
 	size_t data_len;           /* bytes of data */
 };

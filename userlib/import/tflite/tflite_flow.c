@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WHILE and IF with their subgraphs, which become sub-graphs of WHILE_LOOP and
+ * WHILE, IF and STABLEHLO_CASE with their subgraphs, which become sub-graphs of WHILE_LOOP and
  * COND_IF, and STABLEHLO_COMPOSITE, whose subgraph's operators stand in its place.
  *
  * A subgraph of the file is lowered anew for each operator that names it, with
@@ -17,6 +17,7 @@
 
 #define MAX_CALLS 32               /* how deep subgraphs may name subgraphs */
 #define MAX_VALUES (WEFT_OP_MAX_INPUTS - 1)
+#define MAX_BRANCHES 64            /* subgraphs of one STABLEHLO_CASE */
 
 /* What the operator at hand hands to a subgraph. */
 struct call {
@@ -324,6 +325,153 @@ static int lower_if(struct tfl_lower *l)
 	return n_out ? emit(l, WEFT_OP_COND_IF, g, in, n_in, NULL) : 0;
 }
 
+/* ---- STABLEHLO_CASE ---- */
+
+/* Gives graph g one more input, int32 of the given shape, for the index that chooses; g has room for it. Returns 0 or -ENOMEM. */
+static int add_index(weft_graph *g, const weft_tensor *index)
+{
+	const int t = weft_graph_tensor(g, "index", WEFT_INT32, index->rank, index->dim);
+
+	if (t < 0)
+		return t;
+	g->tensors[t].is_input = true;
+	g->inputs[g->n_inputs++] = t;
+	return 0;
+}
+
+/* Copies the ports of graph `of` to the empty graph g, which has no operators yet. Returns 0 or -ENOMEM. */
+static int copy_ports(weft_graph *g, const weft_graph *of)
+{
+	g->inputs = calloc((size_t)of->n_inputs + 1, sizeof *g->inputs);
+	g->outputs = calloc((size_t)of->n_outputs + 1, sizeof *g->outputs);
+	if (!g->inputs || !g->outputs)
+		return -ENOMEM;
+	for (int k = 0; k < of->n_inputs + of->n_outputs; k++) {
+		const bool in = k < of->n_inputs;
+		const struct weft_gtensor *t = &of->tensors[in ? of->inputs[k] : of->outputs[k - of->n_inputs]];
+		const int i = weft_graph_tensor(g, t->name, t->t.dtype, t->t.rank, t->t.dim);
+		if (i < 0)
+			return i;
+		g->tensors[i].q = t->q;
+		g->tensors[i].is_input = in;
+		g->tensors[i].is_output = !in;
+		*(in ? &g->inputs[g->n_inputs++] : &g->outputs[g->n_outputs++]) = i;
+	}
+	return 0;
+}
+
+/*
+ * Fills the empty graph g, which has g->inputs like those of both graphs, the last of which is an index: the outputs are
+ * those of yes if the index is `number`, else those of no. Returns 0 or -ENOMEM.
+ */
+static int fill_choice(const struct tfl_lower *l, weft_graph *g, int64_t number, weft_graph *const both[2])
+{
+	weft_attr a = { .flow = { .graph = { both[0], both[1] } } };
+	int in[WEFT_OP_MAX_INPUTS], err = copy_ports(g, both[0]);
+	int32_t *v = malloc(sizeof *v);
+
+	if (err || !v) {
+		free(v);
+		return -ENOMEM;
+	}
+	*v = (int32_t)number;
+	const int src = weft_graph_src(g, l->i_op, "STABLEHLO_CASE"), index = g->inputs[g->n_inputs - 1];
+	const weft_tensor t = g->tensors[index].t;
+	const int c = weft_graph_const(g, "number", WEFT_INT32, t.rank, t.dim, v), chosen = c < 0 ? c : weft_graph_tensor(g, "chosen", WEFT_BOOL, t.rank, t.dim);
+	if (src < 0 || chosen < 0 || weft_graph_op(g, WEFT_OP_EQUAL, NULL, src, (int[]){ index, c }, 2, &chosen, 1) < 0)
+		return -ENOMEM;
+	in[0] = chosen;
+	memcpy(in + 1, g->inputs, (size_t)g->n_inputs * sizeof *in);
+	g->tensors[c].internal = g->tensors[chosen].internal = true;
+	g->srcs[src].out = g->outputs[0];
+	return weft_graph_op(g, WEFT_OP_COND_IF, &a, src, in, g->n_inputs + 1, g->outputs, g->n_outputs) < 0 ? -ENOMEM : 0;
+}
+
+/*
+ * Replaces both[1] by a new sub-graph of the network that gives both[0]'s outputs if its last input, the index, is
+ * `number`, else both[1]'s. Returns 0 or a negative errno.
+ */
+static int choose(struct tfl_lower *l, int64_t number, weft_graph *both[2])
+{
+	l->room -= (int64_t)sizeof(weft_graph) + 1024 + 512 * (int64_t)(both[0]->n_inputs + both[0]->n_outputs);
+	if (l->room < 0)
+		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
+	weft_graph *g = weft_graph_new("");
+	const int err = g ? fill_choice(l, g, number, both) : -ENOMEM;
+	if (err) {
+		weft_graph_free(g);
+		return tfl_fail(l, err, "out of memory");
+	}
+	both[1] = g;
+	return weft_graph_sub(tfl_outermost(l)->g, g) < 0 ? tfl_fail(l, -ENOMEM, "out of memory") : 0;
+}
+
+/*
+ * Lowers the n subgraphs that index[] names for call c into *g; each has the operator's results, of the same shapes. With
+ * more than two they have one more input, the index x. Returns 0 or a negative errno.
+ */
+static int lower_branches(struct tfl_lower *l, const struct call *c, const int64_t *index, int n, int x, weft_graph **g)
+{
+	const int n_out = (int)l->op->out.n;
+
+	for (int k = 0; k < n; k++) {
+		int err = call(l, (int)index[k], c, n_out, NULL, &g[k]);
+		if (err || (n > 2 && (err = add_index(g[k], &l->g->tensors[x].t))))
+			return err == -ENOMEM ? tfl_fail(l, err, "out of memory") : err;
+		for (int r = 0; r < n_out; r++)
+			if (!same_shape(&g[0]->tensors[g[0]->outputs[r]].t, &g[k]->tensors[g[k]->outputs[r]].t))
+				return tfl_fail(l, -ENOTSUP, "result %d has another shape in each subgraph, known only when the network runs", r);
+	}
+	return 0;
+}
+
+/*
+ * Lowers the STABLEHLO_CASE at hand to COND_IF within COND_IF: operand 0, int32, is the number of the subgraph; any number
+ * that none has chooses the last one. Returns 0; -EINVAL if operand 0 is not one int32 or there are no subgraphs or results;
+ * -ENOTSUP if there are too many, or their shapes differ; or another negative errno.
+ */
+static int lower_case(struct tfl_lower *l)
+{
+	int64_t index[MAX_BRANCHES];
+	int n = tfl_option_ints(l, OPTIONS_CASE, CASE_SUBGRAPHS, MAX_BRANCHES, index), in[WEFT_OP_MAX_INPUTS], n_in = 1;
+	weft_graph *g[MAX_BRANCHES], *both[2];
+	struct call c;
+	int x = n < 0 ? n : tfl_value(l, 0), err = x < 0 ? x : operands(l, 1, NULL, &c);
+
+	if (err)
+		return err;
+	const weft_tensor t = l->g->tensors[x].t;
+	if (t.dtype != WEFT_INT32 || weft_tensor_elements(&t) != 1 || !n || !l->op->out.n || c.n >= MAX_VALUES - 1)
+		return tfl_fail(l, -EINVAL, "%d subgraphs by %s of %lld elements, %d operands and %u results", n, weft_dtype_name(t.dtype),
+		                (long long)weft_tensor_elements(&t), c.n, (unsigned)l->op->out.n);
+	if (t.data) {
+		const int32_t v = *(const int32_t *)t.data;
+		index[0] = index[v < 0 || v >= n ? n - 1 : v];
+		n = 1;
+	}
+	if ((err = lower_branches(l, &c, index, n, x, g)))
+		return err;
+	both[1] = g[n - 1];
+	for (int k = n - 2; k >= 1; k--) {
+		both[0] = g[k];
+		if ((err = choose(l, k, both)))
+			return err;
+	}
+	both[0] = g[0];
+	if ((err = tfl_result(l, 0)))        /* intermediate tensors are named after it */
+		return err;
+	const int number = tfl_number(l, "number", n > 1 ? WEFT_INT32 : WEFT_BOOL, n > 1 ? t.rank : 0, n > 1 ? 0 : 1);
+	in[0] = number < 0 || n == 1 ? number : tfl_step(l, WEFT_OP_EQUAL, NULL, (int[]){ x, number }, 2, WEFT_BOOL, t.rank, t.dim, false);
+	if (in[0] < 0)
+		return in[0];
+	for (int k = 0; k < c.n; k++)
+		if (c.value[k] >= 0)
+			in[n_in++] = c.value[k];
+	if (n > 2)
+		in[n_in++] = x;
+	return emit(l, WEFT_OP_COND_IF, both, in, n_in, NULL);
+}
+
 /* ---- STABLEHLO_COMPOSITE ---- */
 
 /*
@@ -465,10 +613,10 @@ int tfl_flow_op(struct tfl_lower *l, const char *name)
 		const int err = lower_composite(l);
 		return err ? err : 1;
 	}
-	if (l->op->code != TFL_WHILE && l->op->code != TFL_IF)
+	if (l->op->code != TFL_WHILE && l->op->code != TFL_IF && l->op->code != TFL_STABLEHLO_CASE)
 		return 0;
 	if ((l->src = weft_graph_src(l->g, tfl_source_number(l), name)) < 0)
 		return tfl_fail(l, -ENOMEM, "out of memory");
-	int err = l->op->code == TFL_WHILE ? lower_while(l) : lower_if(l);
+	int err = l->op->code == TFL_WHILE ? lower_while(l) : l->op->code == TFL_IF ? lower_if(l) : lower_case(l);
 	return err ? err : 1;
 }

@@ -286,9 +286,9 @@ static int fold_broadcast(struct tfl_lower *l)
 
 /*
  * Makes the result of the operator at hand a constant if it is SHAPE, RANK, FILL, RANGE,
- * REDUCE_PROD or BROADCAST_ARGS, which have no lowering on integers, and refuses WHERE and UNIQUE, the extent of
- * whose results depends on values. Returns 1 if that is done, 0
- * for other operators and for a FILL or REDUCE_PROD of what is not constant, or a negative errno.
+ * REDUCE_PROD or BROADCAST_ARGS, which have no lowering on integers, or WHERE, UNIQUE or DENSIFY.
+ * Returns 1 if that is done, 0 for other operators and for a FILL or REDUCE_PROD of what is not constant, or a negative
+ * errno.
  */
 int tfl_fold_plain(struct tfl_lower *l)
 {
@@ -299,9 +299,7 @@ int tfl_fold_plain(struct tfl_lower *l)
 	case TFL_RANGE: return fold_range(l);
 	case TFL_REDUCE_PROD: return all_const(l) ? fold_product(l) : 0;
 	case TFL_BROADCAST_ARGS: return fold_broadcast(l);
-	case TFL_WHERE:
-	case TFL_UNIQUE: return tfl_fail(l, -ENOTSUP, "a shape that depends on data; all shapes of a network are fixed when it is loaded");
-	default: return 0;
+	default: return tfl_data_op(l);
 	}
 }
 

@@ -370,9 +370,9 @@ static int embedding_blocks(struct tfl_lower *l)
 		err = tfl_fail(l, -ENOTSUP, "blocks without float16 scales, or with zero points");
 	if (err || (err = tfl_shape(l, i_scales, &s)))
 		return err;
-	l->tensors[i].is_sparse_or_custom = false;     /* only here it is known what the blocks mean */
+	l->tensors[i].has_custom_quant = false;     /* only here it is known what the blocks mean */
 	int w = tfl_value(l, 1), scales = tfl_value_of(l, i_scales);
-	l->tensors[i].is_sparse_or_custom = true;
+	l->tensors[i].has_custom_quant = true;
 	if (w < 0 || scales < 0)
 		return w < 0 ? w : scales;
 	const weft_tensor t = l->g->tensors[w].t, n = l->g->tensors[ids].t;

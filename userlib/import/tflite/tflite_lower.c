@@ -141,7 +141,7 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 	if (f->shape.n > TFL_MAX_RANK)
 		return tfl_fail(l, -EINVAL, "tensor %d: rank %u > %d, at byte %zu", i, (unsigned)f->shape.n, TFL_MAX_RANK,
 		                f->at);
-	if (f->is_variable || f->is_sparse_or_custom)
+	if (f->is_variable || f->has_custom_quant)
 		return tfl_fail(l, -ENOTSUP, "tensor %d: variables, and custom or blockwise quantisation, are not supported", i);
 	t->rank = (int)f->shape.n;
 	for (int k = 0; k < WEFT_MAX_RANK; k++) {

@@ -109,13 +109,17 @@ static int check_tensors(struct qt *q)
 
 /*
  * Returns the n elements of float constant f as float32, in memory of qt_alloc(), with *err 0. NULL with *err
- * -ENOMEM, or -EINVAL if the constant has another number of bytes, and one line in the message.
+ * -ENOMEM, -ENOTSUP if the constant is sparse, or -EINVAL if it has another number of bytes, and one line in the message.
  */
 static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n, int *err)
 {
 	const size_t size = f->type == TFL_FLOAT32 ? 4 : 2;
 	float *p;
 
+	if (f->is_sparse) {
+		*err = qt_fail(q, -ENOTSUP, "a sparse constant of %lld elements; only whole ones are quantised", (long long)n);
+		return NULL;
+	}
 	if (f->data_len % size || f->data_len / size != (size_t)n) {
 		*err = qt_fail(q, -EINVAL, "a float constant of %lld elements has %zu bytes", (long long)n, f->data_len);
 		return NULL;

@@ -106,7 +106,12 @@ static bool known(const struct schedule *d, uint32_t i, uint64_t *t)
 	return true;
 }
 
-/* Let command i begin once cycle t has come and its unit is free. */
+/*
+ * Give command i its time: it begins in cycle t, or when its unit is free if that is later. Sets start and end
+ * (the cycle of its retirement, with slow memory), marks it done, and moves on d->last and the cycle in which
+ * its unit is free again. all_end is set for all further commands of the unit of which none before is still
+ * without a time.
+ */
 static void give_time(struct schedule *d, uint32_t i, uint64_t t)
 {
 	const struct cmd *k = &d->c->p[i];

@@ -146,8 +146,9 @@ static const struct packing no_search = { 1, Z_RLE };      /* codes of bytes and
 static const struct packing no_packing = { 0, Z_DEFAULT_STRATEGY };
 
 /*
- * Compress n bytes with zlib into *room bytes at `to`, and set *room to how many they became. Returns 0, or -ENOMEM
- * also where they do not fit: compressBound(n) bytes suffice for each packing of this file.
+ * Compress n bytes with zlib into *room bytes at `to`, and set *room to how many were written. `from` may be
+ * NULL if n is 0. Returns 0, or -ENOMEM if zlib has no memory or the result does not fit; compressBound(n)
+ * bytes suffice for each packing of this file.
  */
 static int deflate_bytes(const uint8_t *from, size_t n, struct packing how, uint8_t *to, size_t *room)
 {

@@ -46,8 +46,9 @@ static uint64_t absorbed(const struct folding *f, const struct channels *ch, con
 }
 
 /*
- * Set *b to the biases of CONV2D o for the output channels that stay, with what dropped input channels
- * contribute added to them; it has memory of its own. Returns 1 or -ENOMEM.
+ * Set *b to the biases of CONV2D o for the output channels that stay, one for each, with what dropped input
+ * channels contribute added to them, modulo 2^32 or, if the result is int48, 2^48. *b has memory of its own.
+ * Returns 1 or -ENOMEM.
  */
 static int biases(const struct folding *f, const struct channels *ch, const struct weft_gop *o, weft_tensor *b)
 {

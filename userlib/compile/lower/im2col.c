@@ -213,7 +213,8 @@ static void exchange_axes(const struct im2col *s)
 
 /*
  * Add the nodes that copy the windows of convolution i side by side into a storage of their own, and let the
- * convolution read that storage. Returns 0 or -ENOMEM.
+ * convolution read that storage, with rows and columns of its window, its result and its second operand
+ * exchanged (exchange_axes()). Returns 0 or -ENOMEM.
  */
 static int make_im2col(struct cc *cc, int i)
 {

@@ -732,7 +732,10 @@ int match_resize(struct cc *cc, int i)
 /* A TILE that repeats one dimension of a single element: x is seen as [outer][1][inner], its result as [outer][times][inner]. */
 struct repeated { int64_t outer, times, inner; };
 
-/* Returns whether operator i is such a TILE, and if so sets *r. */
+/*
+ * Returns whether TILE i repeats exactly one dimension, of which its operand has one element, and if so sets *r
+ * to how many times and to the elements before and behind that dimension.
+ */
 static bool repeats(const struct cc *cc, int i, struct repeated *r)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -775,8 +778,10 @@ static bool others_lie_in(const struct cc *cc, int a, int b)
 struct tiles { int tile, reshape, tile2, reshape2; };
 
 /*
- * Returns whether these operators, TILE, RESHAPE, TILE and RESHAPE, repeat each row and each column of an image of one
- * batch, as Keras' UpSampling2D does. Sets s->ny and nx and the view s->x of the image before them.
+ * Returns whether these operators, TILE, RESHAPE, TILE and RESHAPE, repeat each row and each column of a dense
+ * image of one batch, as Keras' UpSampling2D does, with at most MAX_COPIES results for each pixel. If so, s->ny
+ * and s->nx say how often rows and columns are repeated, and s->x is the view of the image; else these three do
+ * not count.
  */
 static bool repeats_both(const struct cc *cc, const struct tiles *o, struct spread *s)
 {

@@ -253,7 +253,8 @@ int64_t node_work(const struct cc *cc, const struct node *nd);
  * -ERANGE: none fits. */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
 
-/* Cut a node that is all on chip (tile.can_split) into about k jobs, so that its neighbours can start earlier; other
+/* Cut a node that is all on chip (tile.can_split) into about k jobs, so that the nodes before and behind it in the step can overlap
+ * with it; other
  * nodes are left alone. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 

@@ -233,9 +233,9 @@ static void allowance(const struct weft_judge *j, const struct format *f, double
 }
 
 /*
- * Says by the rule of mode FP_SPECIAL whether x is right: that is so if x and ref are both 0; if x is NaN and
- * so is ref or bound; or if x and ref agree in being NaN or not, in being finite or not, and in their sign
- * bits.
+ * Judges x by the rule of mode FP_SPECIAL. Returns true if x and ref are both 0; if x is NaN and ref or bound
+ * is, too; or if three properties of x and ref are the same: whether they are NaN, whether they are finite,
+ * and their sign bits. Finite numbers of one sign thus pass whatever their values are.
  */
 static bool special(double x, double ref, double bound)
 {

@@ -225,7 +225,7 @@ void x_drop(struct xop *o)
 	free_names(o->out, o->n_out);
 }
 
-/* Frees everything that block b owns. Not b itself. */
+/* Frees everything that block b owns, but not b itself. */
 static void release_block(struct xblock *b)
 {
 	for (int i = 0; i < b->n_tensors; i++) {

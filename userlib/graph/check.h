@@ -44,17 +44,18 @@ int weft_check_attr(const struct weft_check *c);
 int weft_check_op(const struct weft_check *c);
 
 /*
- * Checks types, shapes and attributes of a TFL_ operator; the number of its operands must have been
- * checked. The result of all but TFL_RESIZE_BILINEAR, TFL_LSTM, TFL_DIV and TFL_QUOTIENT has operand
- * 0's shape. Returns 0, or -EINVAL with one line in c->msg, also for any other operator.
+ * Checks types, shapes and attributes of a TFL_ operator; the number of its operands must have been checked.
+ * The result has to have operand 0's shape, but not that of TFL_RESIZE_BILINEAR, TFL_LSTM, TFL_DIV,
+ * TFL_QUOTIENT and TFL_CUSTOM. Returns 0, or -EINVAL with one line in c->msg, also for an operator that is none
+ * of these.
  */
 int weft_check_tfl(const struct weft_check *c);
 
 /*
- * Checks types, shapes and attributes of a TOSA operator that check_op.c has no rules for (CONV3D,
- * FFTs, float and bit functions, comparisons, SELECT, REVERSE, TILE, GATHER, SCATTER, RESIZE, control
- * flow, variables); the number of operands must have been checked. Returns 0, or -EINVAL with one line
- * in c->msg, also for any other operator.
+ * Checks types, shapes and attributes of a TOSA operator that check_op.c has no rules for (CONV3D, FFTs,
+ * functions of one element, INTDIV, POW, bitwise and logical operators, comparisons, SELECT, REVERSE, TILE,
+ * GATHER, SCATTER, RESIZE, control flow, variables); the number of operands must have been checked. Returns 0,
+ * or -EINVAL with one line in c->msg, also for any other operator.
  */
 int weft_check_tosa_op(const struct weft_check *c);
 

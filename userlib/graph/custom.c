@@ -9,8 +9,9 @@
 #include "sim/golden/tfl/tfl_custom.h"
 
 /*
- * Gives operator o of graph g, a TFL_CUSTOM, its functions of table t, and checks that they give its results the
- * shapes that the graph has. Returns 0, -ENOTSUP if the table does not have it, or another negative errno.
+ * Gives operator o of graph g, a TFL_CUSTOM, its functions of table t, and checks that they give its results
+ * the shapes that the graph has. Returns 0; or with one line in msg -ENOTSUP if the table does not have the
+ * operator, -EINVAL if a shape differs, or the errno of its functions.
  */
 static int give(weft_graph *g, struct weft_gop *o, const struct weft_custom_table *t, char *msg)
 {
@@ -43,7 +44,10 @@ static int give(weft_graph *g, struct weft_gop *o, const struct weft_custom_tabl
 	return err;
 }
 
-/* Does what weft_graph_give_customs() does for the operators of g alone. */
+/*
+ * Gives each TFL_CUSTOM operator of g, but none of g's sub-graphs, its functions of table t (give()). Returns
+ * 0, or the first failure's negative errno with one line in msg.
+ */
 static int give_all(weft_graph *g, const struct weft_custom_table *t, char *msg)
 {
 	int err = 0;

@@ -118,13 +118,12 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 }
 
 /*
- * Emits the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
- * quantised with q; uint8 results are held as int8. padding says whether elements of the padding
- * count, and behind[i] is how many elements of padding behind dimension i then count; both matter
- * only with w. Sets perm to the order of the result's dimensions (channels last). Returns the graph
- * tensor with *done true; 0 with *done unchanged if x or q is int16, a window has more than 65535
- * elements or none that counts, or w has three dimensions; or a negative errno with *done false or
- * unchanged.
+ * Emits the averages of quantised x over windows w, or over all spatial dimensions if w is NULL, quantised with
+ * q; uint8 results are held as int8. padding says whether elements of the padding count, and behind[i] is how
+ * many elements of padding behind dimension i then count; both matter only with w. Returns the graph tensor
+ * with *done true and perm set to the order of the result's dimensions (channels last); 0 with *done unchanged
+ * if x or q is int16, more than 65535 elements are averaged, a window has none that counts, or w has three
+ * dimensions; or a negative errno, with which *done and perm mean nothing.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done)

@@ -262,9 +262,9 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 }
 
 /*
- * Emits the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest of *c is
- * filled in here. 8-bit operands, with zero points that may differ between channels or be computed, give
- * int32. An int16 x, whose zero points count as 0, gives int48, or int32 if weights and bias are constant and
+ * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this function
+ * sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ between channels
+ * or be computed as the network runs. An int16 x, whose zero points count as 0, gives int48, or int32 if weights and bias are constant and
  * no sum can exceed it. Sets *most to what no sum of 8-bit operands can exceed in magnitude; for an int16 x
  * it is computed as if x had 8 bits, and is no bound. Returns the graph tensor, -EINVAL if the bias is no
  * int32 vector of one element or one for each channel, or another negative errno.

@@ -243,12 +243,13 @@ static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 }
 
 /*
- * Computes product n (Conv, ConvTranspose, Gemm or MatMul) of dequantised operands, whose result is
- * quantised with q, as integer sums and their requantisation. Returns the tensor of codes (int8 for
- * uint8), with *done set and perm the order of its dimensions; 0 with *done unchanged if operands
- * are not dequantised so, or only one of operand and result is int16, or int16 comes with zero
- * points or weights that are not symmetric; or a negative errno. The node at hand is the same
- * afterwards; l->subst is NULL once the product has been tried.
+ * Computes product n (Conv, ConvTranspose, Gemm or MatMul), whose result is quantised with q, as integer sums
+ * and their requantisation. Its first operand is dequantised, the second a dequantised constant or, of MatMul,
+ * the second of a tensor_pair(); a bias is a dequantised constant, or of floats, which round_bias() makes
+ * integers. Returns the tensor of codes (int8 for uint8), with *done set and perm the order of its dimensions;
+ * 0 with *done unchanged if operands are something else, only one of operand and result is int16, or int16
+ * comes with zero points or weights that are not symmetric; or a negative errno. The node at hand (l->n) is the
+ * same afterwards; l->subst is NULL once the product has been tried.
  */
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -511,9 +512,10 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Makes the result of the QuantizeLinear at hand in integers from what waits between the
- * DequantizeLinear before and it, perhaps with a Relu or Clip at the end. Returns 1 if that is
- * done, 0 if the node has to be lowered in floats, or a negative errno.
+ * Makes the result of the QuantizeLinear at hand without floats: of a value that is a function of codes as a
+ * map of codes, else from the deferred node that gives its operand, perhaps with a Relu or Clip at the end; in
+ * integers, or in float8 if that is its zero point's type. Returns 1 if that is done, 0 if the node has to be
+ * lowered in floats, or a negative errno.
  */
 int ox_fold_qdq(struct ox *l)
 {

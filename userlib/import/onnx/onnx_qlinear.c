@@ -141,9 +141,10 @@ static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *h
 }
 
 /*
- * Emits the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32
- * operators on the host in the steps of ox_qlinear_pair(). Returns the graph tensor, or a negative
- * errno.
+ * Emits the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32 operators on
+ * the host: the codes less their zero points, for a sum each times its scale / q's scale, for WEFT_OP_MUL the
+ * product times both scales / q's scale; plus q's zero point, rounded to even and limited to q's type. Returns
+ * the graph tensor, or a negative errno.
  */
 static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, const struct ox_q *q)
 {

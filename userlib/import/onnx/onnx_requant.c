@@ -255,10 +255,10 @@ static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct
 }
 
 /*
- * Finds the factors for sums of n channels if all scales are constant: f has one, or one for each
- * channel. range holds each channel's least and greatest sum, or is NULL for -most..most (or what
- * sc says). If to->count is set afterwards, f rounds ties from zero and `to` rounds them to zero,
- * and the even one of both results counts. f->count is 0 if there are no factors.
+ * Finds the factors for sums of n channels if all scales are constant: f has one, or one for each channel.
+ * range holds each channel's least and greatest sum, or is NULL for -most..most (or what sc says). If to->count
+ * is set afterwards, f rounds ties from zero and `to` rounds them to zero, and the even one of both results
+ * counts. f->count and to->count, 0 before, stay 0 if there are no factors.
  */
 static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
                          struct factors *to)

@@ -48,8 +48,10 @@ static int own_result(struct tfl_lower *l)
 }
 
 /*
- * Lowers RFFT2D of float32 over the last two dimensions, whose lengths, powers of two, are constant operand 1, to TOSA's.
- * Returns 0, -ENOTSUP for other types, -EINVAL for other ranks or lengths, or another negative errno.
+ * Lowers RFFT2D of float32 over the last two dimensions to TOSA's. Constant operand 1 has the lengths of these
+ * two, powers of two: elements beyond are left out, missing ones are 0. The result's real part is noted as its
+ * raw tensor, the imaginary part as its seen one. Returns 0, -ENOTSUP for other types, -EINVAL for other ranks
+ * or lengths, or another negative errno.
  */
 static int transform(struct tfl_lower *l)
 {
@@ -94,8 +96,8 @@ static int square(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers REAL, IMAG and COMPLEX_ABS of a complex64 that an operator made. Returns 0, -ENOTSUP for another operand, or
- * another negative errno.
+ * Lowers REAL, IMAG and COMPLEX_ABS (the root of the sum of both squares) of a complex64 that RFFT2D gave.
+ * Returns 0, -ENOTSUP for another operand, or another negative errno.
  */
 static int part(struct tfl_lower *l)
 {
@@ -119,8 +121,9 @@ static int part(struct tfl_lower *l)
 }
 
 /*
- * Lowers RESHAPE, SQUEEZE and EXPAND_DIMS of a complex64 that an operator made, to the shape that the file states for the
- * result. Returns 0, -EINVAL if that has another number of elements, or another negative errno.
+ * Lowers RESHAPE, SQUEEZE and EXPAND_DIMS of a complex64 that RFFT2D gave, to the shape that the file states
+ * for the result. Returns 0, -EINVAL if that has another number of elements, -ENOTSUP if its rank is above
+ * TFL_MAX_RANK, or another negative errno.
  */
 static int reshape(struct tfl_lower *l)
 {

@@ -15,8 +15,9 @@ enum { AXES = 3, RANK = 5 };
 struct conv3d { int padding, activation; int64_t stride[AXES], dilation[AXES], kernel[AXES]; };
 
 /*
- * Reads padding, activation, strides and dilations (1 where absent) of the operator at hand into *c; the
- * kernel is left. Returns 0, -EINVAL if a stride or dilation is below 1, or another negative errno.
+ * Reads padding, activation, strides and dilations (1 where absent) of the operator at hand into *c, and leaves
+ * c->kernel alone. Returns 0, -EINVAL if a stride is absent or below 1 or a dilation below 1, or another
+ * negative errno.
  */
 static int read_options(struct tfl_lower *l, struct conv3d *c)
 {

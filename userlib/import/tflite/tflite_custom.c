@@ -120,6 +120,10 @@ static int custom(struct tfl_lower *l)
 	return l->seen[fb_i32_at(&l->m->b, &o->out, 0)];
 }
 
+/*
+ * Returns the functions of the operator at hand from the caller's table, or NULL if it is no custom operator,
+ * its name is empty or has more than 255 bytes or a zero, or the table does not have it.
+ */
 const struct weft_custom_op *tfl_custom_of(const struct tfl_lower *l)
 {
 	char name[256];

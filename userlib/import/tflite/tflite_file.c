@@ -71,9 +71,9 @@ static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index,
 }
 
 /*
- * Sets scales, zero points and their dimension of *t from the tensor's table; the vectors stay in
- * the file. Custom quantisation is noted in has_custom_quant. Returns 0, also if there is no
- * quantisation, or -EINVAL.
+ * Sets scales, zero points and their dimension of *t from the tensor's table; the vectors stay in the file.
+ * Quantisation with details of its own sets has_custom_quant; if these say that it goes by blocks,
+ * block_scales, block_zero_points and block_size, too. Returns 0, also if there is no quantisation, or -EINVAL.
  */
 static int read_quantization(struct tfl_model *m, const struct fb_table *table, struct tfl_tensor *t)
 {
@@ -157,8 +157,9 @@ static int read_code(struct tfl_model *m, const struct root *r, int64_t index, s
 }
 
 /*
- * Sets the options of a custom operator, which stand in its table or, if they are large, elsewhere in the file.
- * Returns 0 or -EINVAL.
+ * Sets o->custom_options and n_custom_options to the options of a custom operator, which stand in its table or,
+ * if they are large, elsewhere in the file; NULL and 0 if there are none. Returns 0, or -EINVAL if the file is
+ * damaged or they leave it.
  */
 static int read_custom_options(struct fb *b, const struct fb_table *table, struct tfl_op *o)
 {

@@ -132,8 +132,9 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 }
 
 /*
- * Emits float32 x limited to lo..hi as the operator's result. If x is a function of the codes of an 8-bit tensor, the
- * result is noted as one, too. Returns the result's tensor, or a negative errno.
+ * Emits a CLAMP of float32 x to lo..hi, in which NaN stays NaN, as the result of the operator at hand. If x is noted as a
+ * function of the codes of an 8-bit tensor (tflite_codes.c), the result is noted as one, too. Returns the result's tensor,
+ * or a negative errno.
  */
 static int emit_clamp(struct tfl_lower *l, int x, double lo, double hi)
 {

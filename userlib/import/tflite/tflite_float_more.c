@@ -309,9 +309,10 @@ static int reduce(struct tfl_lower *l)
 
 /* Returns the function that lowers the operator with that code on float32, or NULL if it is none of this file. */
 /*
- * Lowers FAKE_QUANT: to the nearest of the numbers that a range of `bits` bits has, halves up, between its ends. The range
- * is moved so that 0 is one of them. Returns the result's tensor, -ENOTSUP for a narrow range, -EINVAL if bits or range do not fit, or another
- * negative errno.
+ * Lowers FAKE_QUANT: each element becomes the nearest of the 2^bits numbers that divide the range min..max
+ * evenly, halves up; the range is moved first so that 0 is one of them, and elements outside of it become its
+ * ends. Returns the result's tensor, -ENOTSUP for a narrow range, -EINVAL if bits are not 2..16 or min is not
+ * below max, or another negative errno.
  */
 static int fake_quant(struct tfl_lower *l)
 {

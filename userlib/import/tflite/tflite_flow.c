@@ -475,8 +475,8 @@ static int lower_case(struct tfl_lower *l)
 /* ---- STABLEHLO_COMPOSITE ---- */
 
 /*
- * Makes input k of subgraph s, which is inlined, the operand that the caller hands to it. Returns 0, -EINVAL if types
- * differ, or another negative errno.
+ * Makes input k of subgraph s, which is inlined, the operand that the caller hands to it. Returns 0, -EINVAL if
+ * types differ or the input has a value already, or another negative errno.
  */
 static int take_inlined(struct tfl_lower *s, const struct call *c, int k)
 {
@@ -495,8 +495,10 @@ static int take_inlined(struct tfl_lower *s, const struct call *c, int k)
 }
 
 /*
- * Makes the value of output k of the inlined subgraph s that of result k of the operator at hand, with its name in
- * the file if the subgraph computed it. Returns 0 or a negative errno.
+ * Makes the value of output k of the inlined subgraph s that of result k of the operator at hand in its parent;
+ * a constant becomes a constant there. A graph tensor from number first_tensor on, unless it is internal, also
+ * gets the name of the result in the file. Returns 0, -EINVAL if the types differ or nothing computes the
+ * output, or another negative errno.
  */
 static int give_inlined(struct tfl_lower *s, int k, int first_tensor)
 {
@@ -533,8 +535,9 @@ static int give_inlined(struct tfl_lower *s, int k, int first_tensor)
 }
 
 /*
- * Lowers all of subgraph s, which is read and has tables, into the graph of its parent for call c. Returns 0 or a
- * negative errno.
+ * Lowers all of subgraph s, which is read and has tables, into the graph of its parent, with the operands that
+ * call c hands to it; its outputs become the results of the operator at hand there. Returns 0, -EINVAL if one
+ * of these results is no tensor or has a value already, or another negative errno.
  */
 static int inline_all(struct tfl_lower *s, const struct call *c)
 {
@@ -560,9 +563,10 @@ static int inline_all(struct tfl_lower *s, const struct call *c)
 }
 
 /*
- * Lowers STABLEHLO_COMPOSITE: the operators of the subgraph that says what it is stand in its place. Returns 0,
- * -ENOTSUP if subgraphs are nested more than MAX_CALLS deep or an operand is a variable, -EINVAL if the subgraph has other
- * numbers of inputs and outputs, or another negative errno.
+ * Lowers STABLEHLO_COMPOSITE: the operators of the subgraph that says what it is stand in its place. Returns 0;
+ * -ENOTSUP if subgraphs are nested more than MAX_CALLS deep or an operand is a variable; -EINVAL if the
+ * subgraph's number is below 1, it has other numbers of inputs and outputs, or memory for the graph does not
+ * suffice; or another negative errno.
  */
 static int lower_composite(struct tfl_lower *l)
 {

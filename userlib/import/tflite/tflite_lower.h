@@ -351,8 +351,8 @@ int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
 int tfl_codes_finish(struct tfl_lower *l);
 
 /*
- * tflite_variable.c: lowers VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE. Returns 1 if that is done, 0 for
- * other operators.
+ * tflite_variable.c: lowers VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, and READ_VARIABLE of a variable that
+ * never changes. Returns 1 if that is done, 0 for other operators.
  */
 int tfl_variable_op(struct tfl_lower *l, const char *name);
 /* Removes variables that no operator of the network refers to. */
@@ -376,8 +376,9 @@ static inline int tfl_source_number(const struct tfl_lower *l)
 }
 
 /*
- * tflite_complex.c: lowers RFFT2D, REAL, IMAG and COMPLEX_ABS. Returns 1 if that is done, 0 for other operators, or a
- * negative errno.
+ * tflite_complex.c: lowers RFFT2D, REAL, IMAG and COMPLEX_ABS, and RESHAPE, SQUEEZE and EXPAND_DIMS of a
+ * complex64 tensor that RFFT2D gave; name is the operator's for the graph's record of it. Returns 1 if that is
+ * done, 0 for other operators, or a negative errno.
  */
 int tfl_complex_op(struct tfl_lower *l, const char *name);
 

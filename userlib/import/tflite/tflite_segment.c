@@ -15,7 +15,10 @@
 /* ScatterND's reduction. */
 enum { ADD = 1, MULTIPLY = 2, MAXIMUM = 3, MINIMUM = 4 };
 
-/* Returns the reduction of operator code `code`. */
+/*
+ * Returns how the segment operator with that code joins elements: MULTIPLY, MAXIMUM or MINIMUM for
+ * UNSORTED_SEGMENT_PROD, _MAX and _MIN, ADD for all others.
+ */
 static int reduction(int code)
 {
 	switch (code) {
@@ -66,8 +69,9 @@ static int indices(struct tfl_lower *l, int ids, int64_t n)
 }
 
 /*
- * Sets *n to the number of segments: constant operand 2, or one more than the last of the constant indices, operand
- * 1, of SEGMENT_SUM. Returns 0, -ENOTSUP if it is known only when the network runs, or another negative errno.
+ * Sets *n to the number of segments: constant operand 2, or for SEGMENT_SUM one more than the last of the
+ * constant indices, operand 1. Returns 0; -ENOTSUP if that operand is not constant; -EINVAL if the number is
+ * below 1 or the indices of SEGMENT_SUM are not int32 of rank 1; or another negative errno.
  */
 static int count_segments(struct tfl_lower *l, int64_t *n)
 {
@@ -91,9 +95,10 @@ static int count_segments(struct tfl_lower *l, int64_t *n)
 }
 
 /*
- * Lowers the segment operators: rows of operand 0 are summed (multiplied, ...) into the segments that operand 1 names.
- * Returns the result's tensor, -ENOTSUP for other types than float32 and int32 or a number of segments that is not known, or
- * another negative errno.
+ * Lowers the segment operators: the rows of operand 0 that operand 1, int32, sends to one segment are added,
+ * multiplied, or their maximum or minimum is taken (reduction()). Returns the result's tensor; -ENOTSUP if
+ * operand 0 is neither float32 nor int32 or the number of segments is not known; -EINVAL if operand 1's
+ * dimensions are not operand 0's first ones; or another negative errno.
  */
 static int segment(struct tfl_lower *l)
 {
@@ -123,7 +128,11 @@ static int segment(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_SLICE, &from, &y, 1, t.dtype, whole.rank, whole.dim, true);
 }
 
-/* Sets the value that *a pads with to the only element of operand k of type t, constant. Returns 0 or a negative errno. */
+/*
+ * Sets the value that *a pads with to the only element of constant operand k, of type t. Returns 0; -ENOTSUP if
+ * the operand is something else, or t is none of float32, int8, int16, int32 and bool; or another negative
+ * errno.
+ */
 static int pad_value(struct tfl_lower *l, int k, weft_dtype t, weft_attr *a)
 {
 	const int x = tfl_value(l, k);
@@ -199,8 +208,8 @@ static int dilate(struct tfl_lower *l)
 }
 
 /*
- * Copies list `field` of the options of the STABLEHLO_PAD at hand, int64, to v, of n numbers from -INT32_MAX to INT32_MAX.
- * Returns 0, or -EINVAL if it has another number of them.
+ * Copies list `field` of the options of the STABLEHLO_PAD at hand, int64, to v, which has room for n numbers.
+ * Returns 0, or -EINVAL if the list does not have n of them or one is outside -INT32_MAX..INT32_MAX.
  */
 static int edges(struct tfl_lower *l, int field, int n, int64_t *v)
 {

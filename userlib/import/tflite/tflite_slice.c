@@ -218,9 +218,10 @@ static int64_t clip(int64_t v, int64_t lo, int64_t hi)
 }
 
 /*
- * Sets *r to the range that STRIDED_SLICE s takes of dimension i, which has d elements, by the
- * rules of Python's slices; a dimension in the shrink mask gives one element. Returns 0, -EINVAL if
- * the stride or that element is out of range, or -ENOTSUP if the range is empty.
+ * Sets *r to the range that STRIDED_SLICE s takes of dimension i, which has d elements, by the rules of
+ * Python's slices, but with option `offset` the end counts from the start; a dimension in the shrink mask gives
+ * one element. Returns 0, -EINVAL if the stride or that element is out of range, or -ENOTSUP if the range is
+ * empty.
  */
 static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int64_t d, struct range *r)
 {

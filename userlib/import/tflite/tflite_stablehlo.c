@@ -53,7 +53,10 @@ static int operands(struct tfl_lower *l, int n, int *in)
 	return 0;
 }
 
-/* Returns the function of the operator with that code, or NONE. */
+/*
+ * Returns what the operator with that code computes: ADD, MULTIPLY, MINIMUM or MAXIMUM for these four, of
+ * StableHLO or not, and NONE for all others.
+ */
 static int function_of(int code)
 {
 	switch (code) {
@@ -95,8 +98,8 @@ static int body(struct tfl_lower *l, int index)
 }
 
 /*
- * Lowers BITCAST. Returns the result's tensor, -ENOTSUP for types other than numbers of 1, 2, 4 or 8 bytes, or another
- * negative errno.
+ * Lowers BITCAST to the host operator Bitcast. Returns the result's tensor, -ENOTSUP if operand or result is of
+ * another type than float32 and integers of 1, 2, 4 or 8 bytes, or another negative errno.
  */
 static int bitcast(struct tfl_lower *l)
 {
@@ -131,8 +134,9 @@ static int embedding_sparse(struct tfl_lower *l)
 }
 
 /*
- * Sets what gather and scatter have in common in *a, from fields `first` to `first` + 3 of the options. Returns 0 or a
- * negative errno.
+ * Sets in *a what gather and scatter have in common: the lists window, left_out and map from fields `first` to
+ * first + 2 of the options of that type, and index_dim from field first + 3. Returns 0, -EINVAL if the options
+ * are another operator's, or another negative errno.
  */
 static int places(struct tfl_lower *l, struct weft_attr_onnx_node *a, int type, int first)
 {
@@ -188,8 +192,9 @@ static int scatter(struct tfl_lower *l)
 }
 
 /*
- * Emits the ReduceWindow with attributes *a and function `how` of operands 0 and 1 as the operator's result. Returns its
- * tensor, -ENOTSUP for uint8, or another negative errno.
+ * Emits the ReduceWindow with attributes *a and function `how` of operands 0 and 1 as the operator's result.
+ * Returns its tensor, -ENOTSUP for uint8, -EINVAL if there is no such function or only one of function and
+ * operand 0 is logical, or another negative errno.
  */
 static int window(struct tfl_lower *l, struct weft_attr_onnx_node *a, int how)
 {
@@ -207,8 +212,9 @@ static int window(struct tfl_lower *l, struct weft_attr_onnx_node *a, int how)
 }
 
 /*
- * Lowers REDUCE_WINDOW: operands 2, 3 and 4 are the window's sizes, strides and dilations, constants. Returns the result's
- * tensor, or a negative errno.
+ * Lowers REDUCE_WINDOW to the host operator ReduceWindow: operands 2, 3 and 4 are the window's sizes, strides
+ * and dilations, constants, and an option names the function. Returns the result's tensor, -ENOTSUP if one of
+ * the three is not constant or for uint8, -EINVAL if their numbers do not fit, or another negative errno.
  */
 static int reduce_window(struct tfl_lower *l)
 {
@@ -238,8 +244,10 @@ static int reduce_window(struct tfl_lower *l)
 }
 
 /*
- * Lowers STABLEHLO_REDUCE_WINDOW, whose subgraph is a sum, product, minimum or maximum. Returns the result's tensor, -ENOTSUP
- * for another function, or another negative errno.
+ * Lowers STABLEHLO_REDUCE_WINDOW, whose subgraph is a sum, product, minimum or maximum, to the host operator
+ * ReduceWindow; sizes, strides, dilations of image and window, and padding are options. Returns the result's
+ * tensor, -ENOTSUP for another function or uint8, -EINVAL if an option is absent or does not fit the rank, or
+ * another negative errno.
  */
 static int stablehlo_reduce_window(struct tfl_lower *l)
 {

@@ -237,7 +237,10 @@ static bool runs_once(struct tfl_lower *l, int i)
 	return once;
 }
 
-/* Says whether subgraph m may assign the variable of that name: by its name, or by a handle from outside. */
+/*
+ * Says whether subgraph m may assign the variable of that name: an ASSIGN_VARIABLE there has its name, a name
+ * that cannot be read, or a handle that comes from outside.
+ */
 static bool assigns(struct tfl_lower *l, const struct tfl_model *m, const char *name)
 {
 	char other[2 * MAX_NAME + 2];
@@ -252,7 +255,10 @@ static bool assigns(struct tfl_lower *l, const struct tfl_model *m, const char *
 	return false;
 }
 
-/* Says whether anything but what runs once assigns the variable of that name, in any subgraph of the file. */
+/*
+ * Says whether anything but what runs once assigns the variable of that name, in any subgraph of the file. True
+ * also if a subgraph cannot be read, or too much has been read already (scan()).
+ */
 static bool is_written(struct tfl_lower *l, const char *name)
 {
 	struct tfl_model m;
@@ -396,9 +402,10 @@ static int assign(struct tfl_lower *l)
 }
 
 /*
- * Does all that VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which give no values, need; name is the
- * operator's for the graph's record of it. Returns 1 if that is done, 0 for other operators,
- * -EINVAL if ASSIGN_VARIABLE has other operands or results, or another negative errno.
+ * Does all that VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which give no values, need, and makes the result of
+ * READ_VARIABLE a constant if the variable never changes (fold_read()); name is the operator's for the graph's
+ * record of it. Returns 1 if that is done; 0 for other operators, and for READ_VARIABLE of a variable that may
+ * change; -EINVAL if ASSIGN_VARIABLE has other operands or results; or another negative errno.
  */
 int tfl_variable_op(struct tfl_lower *l, const char *name)
 {

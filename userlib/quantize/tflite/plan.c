@@ -135,8 +135,8 @@ static void join_same(struct qt *q, const struct tfl_op *o)
 #define NEGLIGIBLE 12.0        /* exp(-12) is less than half a step of a softmax's result of 16 bits */
 
 /*
- * Says whether constant v masks: it has an element of at most MASKED. Sets *least to its least element above
- * MASKED, or to 0 if none of these is below 0.
+ * Says whether constant v has an element that masks another value, which is one of at most MASKED. Sets *least
+ * to the least of its elements above MASKED, or to 0 if none of these is below 0.
  */
 static bool masks(const struct qt_value *v, double *least)
 {

@@ -270,7 +270,10 @@ static size_t root(const struct finder *f, size_t i)
 	return i;
 }
 
-/* Joins candidates of the same level, one of which reads a result of the other, into groups. */
+/*
+ * Joins candidates of the same level, one of which reads a result of the other, into groups: two nodes are in
+ * one group if root() gives the same number for both. Every other node is a group by itself.
+ */
 static void find_components(struct finder *f)
 {
 	for (size_t i = 0; i < f->n; i++)

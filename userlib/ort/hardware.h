@@ -30,7 +30,7 @@ void hardware_release(struct hardware *h);
 
 /**
  * Set the device in *o to the cards that n pieces of hardware are: one by its serial, several as a list.
- * @return whether all are cards and the list fits; otherwise *o is unchanged
+ * @return whether n is not 0, all are cards and the list fits; otherwise *o is unchanged
  */
 bool hardware_cards(const struct ort_api *api, const struct ort_hardware *const *hardware, size_t n, struct plugin_options *o);
 

@@ -92,7 +92,11 @@ static int hardware(LiteRtAccelerator a, int *set)
 	return LITERT_OK;
 }
 
-/* Opens the delegate's library and makes a delegate with the options of the command line. LiteRT destroys it with the compiled model. */
+/*
+ * Opens the delegate's library, which stays open, and sets *out to a delegate with the options of the command
+ * line; LiteRT destroys it with the compiled model. Returns LiteRT's status; LITERT_RUNTIME_FAILURE if library
+ * or delegate cannot be had.
+ */
 static int make_delegate(void *runtime, LiteRtEnvironment e, LiteRtAccelerator a, LiteRtOptions o, LiteRtDelegateWrapper *out)
 {
 	struct TfLiteDelegate *(*create)(const char *const *, const char *const *, size_t, void (*)(const char *)) = NULL;
@@ -134,7 +138,10 @@ static bool add_delegate(LiteRtEnvironment environment)
 
 /* ---- the network ---- */
 
-/* Reads what a tensor is and makes its buffer. Returns whether that failed. */
+/*
+ * Sets *p to type, scale and elements of a tensor (a dimension below 1 counts as 1) and makes its buffer.
+ * Returns whether that failed, after a line on stderr; also for other types than float32, uint8 and int8.
+ */
 static bool open_port(LiteRtEnvironment environment, LiteRtTensor tensor, struct port *p)
 {
 	int kind;
@@ -153,7 +160,10 @@ static bool open_port(LiteRtEnvironment environment, LiteRtTensor tensor, struct
 	return bad(LiteRtCreateManagedTensorBuffer(environment, LITERT_HOST_MEMORY, &p->type, p->n * (type == LITERT_FLOAT32 ? 4 : 1), &p->buffer), "buffer");
 }
 
-/* Opens the model's input and output. Returns whether that failed. */
+/*
+ * Opens the model's input and output. Returns whether that failed, after a line on stderr; also if the first
+ * signature does not have one of each, or the input is not of shape [1][height][width][1 or 3].
+ */
 static bool open_ports(struct session *s)
 {
 	LiteRtSignature signature;
@@ -190,7 +200,7 @@ static bool open_all(struct session *s)
 	       bad(LiteRtCreateCompiledModel(s->environment, s->model, s->options, &s->compiled), given->model);
 }
 
-/* Closes what is open. */
+/* Frees in *s what is not NULL; the pointers stay. */
 static void close_all(struct session *s)
 {
 	if (s->compiled)
@@ -222,7 +232,10 @@ static void put(const struct port *p, void *data, size_t i, unsigned value)
 		((int8_t *)data)[i] = (int8_t)fminf(fmaxf(rintf(real / p->q.scale) + (float)p->q.zero_point, -128), 127);
 }
 
-/* Reads the picture into the input. Returns whether that failed. */
+/*
+ * Reads the PNG file into the input, grey if that has one channel; each of its pixels gets the picture's pixel
+ * at its centre. Returns whether that failed, after a line on stderr.
+ */
 static bool read_picture(const struct port *in)
 {
 	const size_t height = (size_t)in->type.dimensions[1], width = (size_t)in->type.dimensions[2], channels = (size_t)in->type.dimensions[3];
@@ -260,7 +273,10 @@ static float real_of(const struct port *p, const void *data, size_t i)
 	return p->q.scale ? (float)(code - p->q.zero_point) * p->q.scale : (float)code;
 }
 
-/* Prints a class by its line in the file of labels, or by its number. */
+/*
+ * Prints a line with the score and class k: its line in the file of labels, or its number if there is no file
+ * or the line is missing or empty. Lines count from 0.
+ */
 static void print_class(float score, size_t k)
 {
 	FILE *f = given->labels ? fopen(given->labels, "r") : NULL;
@@ -278,7 +294,10 @@ static void print_class(float score, size_t k)
 		printf("%.4f %zu\n", score, k);
 }
 
-/* Prints the best classes, those of equal scores in their order. Returns whether that failed. */
+/*
+ * Prints the BEST classes of the highest scores, or all if there are fewer, the highest first; of equal scores
+ * the first one. Returns whether the output could not be read.
+ */
 static bool print_best(const struct port *out)
 {
 	const size_t n = out->n < BEST ? out->n : BEST;
@@ -303,7 +322,11 @@ static bool print_best(const struct port *out)
 
 /* ---- the command line ---- */
 
-/* Takes one option with its value. Returns whether it is none. */
+/*
+ * Takes one option of the command line with its value into *a, which points into the value from then on; of
+ * --option the '=' in it becomes a zero byte. Returns true if it is no option, or --option has no '=' or comes
+ * more than MOST_OPTIONS times.
+ */
 static bool take(struct arguments *a, const char *option, char *value)
 {
 	if (!strcmp(option, "--labels"))
@@ -320,6 +343,10 @@ static bool take(struct arguments *a, const char *option, char *value)
 	return false;
 }
 
+/*
+ * Labels the picture that the command line names with the model that it names, and prints the best classes.
+ * Returns 0; 1 after a failure, which it has said on stderr; 2 for a wrong command line, after a line of usage.
+ */
 int main(int argc, char **argv)
 {
 	struct arguments a = { .delegate = "build/libweft_delegate.so" };

@@ -148,7 +148,7 @@ static inline bool tx_free(void)
 /* hello.c: the answer to HELLO, by whichever code runs. */
 void hello(void);
 
-/* update.c: the FW_* messages. False: not one of them. */
+/* update.c: carries out a message of type FW_*. Returns whether it is one of these. */
 bool update_message(uint32_t type);
 /* Called as things happen; the boot ROM has no log. */
 void update_log(enum weft_log code, uint32_t a, uint32_t b);

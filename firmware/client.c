@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose card memory is: nothing that one client left stays for the next. A client says who it is with HELLO, and that it is
- * done with RELEASE, and how much it wrote; jobs' windows are noted here. Who goes without RELEASE may have written
- * anywhere. What is to be cleared stands in RAM, where it outlives a reset in the middle, and shrinks as it is cleared.
+ * Whose card memory is: nothing that one client left stays for the next.
  *
- * The NPU clears: it loads zeros into the whole scratchpad and stores those. If it does not answer, the core does it.
+ * A client says who it is with the message HELLO, and with RELEASE that it is done and how far it wrote; this file also
+ * notes how far jobs may have written. A client that goes without RELEASE may have written anywhere. A note in RAM says
+ * what is still to be cleared. It shrinks as memory is cleared, and outlives a reset in the middle of that.
+ *
+ * The NPU clears: it loads zeros into the whole scratchpad and stores those. If it does not answer, the core clears card
+ * memory, and nobody the scratchpad.
  */
 #include "fw.h"
 
@@ -12,18 +15,20 @@
 
 #define CLIENT_MAGIC 0x54494c43u
 
-#define ROW          0x10000u      /* bytes that one row of a store writes; all of card memory is in these */
-#define CHUNK_ROWS   64u           /* of one stream */
-#define BYTE_CYCLES  8u            /* that a byte may take */
-#define CPU_CHUNK    0x1000u       /* bytes between two kicks, where the core clears */
+#define ROW          0x10000u      /* bytes that one row of a store writes; HOST_BASE is a multiple */
+#define CHUNK_ROWS   64u           /* rows that one stream clears at most */
+#define BYTE_CYCLES  8u            /* cycles that the NPU may take for a byte before it counts as hung */
+#define CPU_CHUNK    0x1000u       /* bytes that the core clears between two kicks of the watchdog */
 
+/* The note of the client, at RAM_CLIENT. */
 struct client {
-	uint32_t magic;
-	uint32_t open;                 /* session is one, and is not over */
-	uint32_t session;
-	uint32_t limit;                /* card memory from there on is clear; HOST_BASE: all */
-	uint32_t jobs_end;             /* jobs may have written below, and to the scratchpad; 0: there were none */
-	uint32_t crc;                  /* of the words before */
+	uint32_t magic;                /* CLIENT_MAGIC */
+	uint32_t open;                 /* whether a session is under way */
+	uint32_t session;              /* the number of the last one */
+	uint32_t limit;                /* card memory from this address on is clear; HOST_BASE: all of it is */
+	uint32_t jobs_end;             /* jobs may have written card memory below this address, and the scratchpad; 0: there
+	                                * were none */
+	uint32_t crc;                  /* CRC-32 of the words before */
 };
 
 #define CLIENT       ((struct client *)RAM_CLIENT)
@@ -32,18 +37,24 @@ struct client {
 _Static_assert(RAM_CLIENT + sizeof(struct client) <= RAM_FREE, "client");
 _Static_assert(HOST_BASE % ROW == 0 && DRAM_ZEROS + ZEROS_BYTES <= HOST_BASE, "card memory");
 
-static bool greeted;               /* since the last link reset */
+static bool greeted;               /* whether HELLO has come since the last link reset */
 
+/* Returns the CRC-32 of the note of the client without its field crc. */
 static uint32_t client_crc(void)
 {
 	return crc32_words(0, (const uint32_t *)CLIENT, CLIENT_WORDS);
 }
 
+/* Sets the note's crc, so that the note counts after a reset. */
 static void seal(void)
 {
 	CLIENT->crc = client_crc();
 }
 
+/*
+ * Lets the link read and write card memory from HOST_BASE on if `open` is set, else no card memory, and notes
+ * that as `greeted`.
+ */
 static void fence(bool open)
 {
 	CHIP(WEFT_CHIP_LINK_FENCE_BASE) = HOST_BASE;
@@ -54,6 +65,7 @@ static void fence(bool open)
 
 /* ---- the NPU at work for the firmware ---- */
 
+/* Writes a 64-bit word, the lower half first, to `to`. Returns the address behind it. */
 static volatile uint32_t *put64(volatile uint32_t *to, uint64_t word)
 {
 	to[0] = (uint32_t)word;
@@ -61,7 +73,11 @@ static volatile uint32_t *put64(volatile uint32_t *to, uint64_t word)
 	return to + 2;
 }
 
-/* A load or store of rows, then the end. rows: at most 16384; steps from one to the next, in bytes. Words of it. */
+/*
+ * Writes a stream to DRAM_STREAM: one load or store (op) of `rows` rows (at most 16384) of `row` bytes each,
+ * from or to `window` at offset off and the scratchpad's address 0, then END. From one row to the next it is
+ * dram_step bytes in the window and sp_step in the scratchpad. Returns the stream's length in 64-bit words.
+ */
 static uint32_t write_stream(uint32_t op, uint32_t window, uint32_t off, uint32_t row, uint32_t rows, uint32_t dram_step, uint32_t sp_step)
 {
 	volatile uint32_t *to = (volatile uint32_t *)(WEFT_CHIP_DRAM_BASE + DRAM_STREAM);
@@ -78,7 +94,11 @@ static uint32_t write_stream(uint32_t op, uint32_t window, uint32_t off, uint32_
 	return WEFT_CMD_LOAD_WORDS + WEFT_CMD_END_WORDS;
 }
 
-/* The stream that was written, to its end. False: it did not come there. */
+/*
+ * Runs the stream at DRAM_STREAM, of n_words words, with the one window w, and waits for its end, at most so
+ * many cycles; kicks the watchdog meanwhile. Returns whether it ended without a fault; if not, the NPU has been
+ * stopped.
+ */
 static bool run_stream(const struct weft_msg_window *w, uint32_t n_words, uint32_t cycles)
 {
 	const uint64_t until = time_now() + cycles;
@@ -97,6 +117,7 @@ static bool run_stream(const struct weft_msg_window *w, uint32_t n_words, uint32
 	return false;
 }
 
+/* Writes zeros to DRAM_ZEROS and lets the NPU load them into the whole scratchpad. Returns whether it did. */
 static bool clear_scratchpad(void)
 {
 	const struct weft_msg_window zeros = { DRAM_ZEROS, ZEROS_BYTES, WEFT_MSG_PERM_READ };
@@ -109,7 +130,10 @@ static bool clear_scratchpad(void)
 	                  BYTE_CYCLES << log2);
 }
 
-/* The scratchpad is clear. */
+/*
+ * Lets the NPU store zeros to `rows` rows of ROW bytes of card memory from base on; the scratchpad must be
+ * clear. Returns whether it did.
+ */
 static bool clear_chunk(uint32_t base, uint32_t rows)
 {
 	const struct weft_msg_window all = { base, rows * ROW, WEFT_MSG_PERM_WRITE };
@@ -119,13 +143,18 @@ static bool clear_chunk(uint32_t base, uint32_t rows)
 
 /* ---- clearing ---- */
 
+/* Notes that card memory from `limit` on is clear. */
 static void cleared_to(uint32_t limit)
 {
 	CLIENT->limit = limit;
 	seal();
 }
 
-/* From the top, so that what is left is named by one number. False: the NPU failed at what is left. */
+/*
+ * Lets the NPU clear the scratchpad, and then card memory below c->limit down to HOST_BASE, from the top down
+ * and noted chunk by chunk, so that one number says what is left. Returns whether all is clear; false also if
+ * the NPU is dead.
+ */
 static bool clear_by_npu(void)
 {
 	if (npu_dead || !clear_scratchpad())
@@ -142,6 +171,10 @@ static bool clear_by_npu(void)
 	return true;
 }
 
+/*
+ * Clears card memory below c->limit down to HOST_BASE by the core, from the top down and noted every CPU_CHUNK
+ * bytes. The scratchpad stays as it is.
+ */
 static void clear_by_core(void)
 {
 	while (CLIENT->limit > HOST_BASE) {
@@ -155,7 +188,12 @@ static void clear_by_core(void)
 	}
 }
 
-/* What the client before has left. False: it is still in the scratchpad. */
+/*
+ * Drops all jobs, and clears what the note says that the client may have written: card memory, and the
+ * scratchpad if there were jobs. If there was something, the boot id becomes 0, so that the next HELLO makes
+ * another one, and the log gets an entry. Returns true if all is clear; false if the NPU failed, so that card
+ * memory is clear but the scratchpad is not.
+ */
 static bool clear(void)
 {
 	struct client *c = CLIENT;

@@ -21,7 +21,10 @@ void log_reply(uint32_t index);
 
 /* npu.c: the NPU's registers and how to stop it. */
 void npu_init(void);
-/* End what runs, by force if it must be. False: it does not answer any more. */
+/*
+ * End the stream that runs; *forced says whether that took force. Returns false if the NPU does not answer any
+ * more.
+ */
 bool npu_stop(bool *forced);
 /* Windows and stream registers may hold anything: the next job sets all of them. */
 void npu_forget(void);
@@ -33,14 +36,30 @@ void npu_unkeep(void);
 uint32_t npu_register(uint32_t offset);
 
 /* client.c: whose card memory is. */
+/*
+ * Called once after a reset: closes card memory to the link. After power-on a new note of the client says that all memory
+ * is clear. After another reset the old note stays if it is whole; otherwise a new one says that any memory may have been
+ * written.
+ */
 void client_init(const struct boot_info *b);
-/* A HELLO that is ours: what another client left is cleared first. Then memory is the host's. */
+/*
+ * A HELLO of session `session` has come. If it is another session than before, or that has sent RELEASE, what
+ * was left in card memory and scratchpad is cleared first; if the scratchpad cannot be cleared, the NPU counts
+ * as dead until the next reset. Then card memory is open to the link.
+ */
 void client_hello(uint32_t session);
-/* Until the next HELLO it is not. */
+/* The link has been reset: card memory is closed to it until the next HELLO. */
 void client_link_reset(void);
-/* The message RELEASE. */
+/*
+ * Carries out the message RELEASE: ends the session, closes card memory to the link, answers, and then clears
+ * what was written. Only if the link has said HELLO since its last reset, the message's word says how far it
+ * wrote.
+ */
 void client_release(void);
-/* A job comes, which may write memory below this address. */
+/*
+ * Notes that a job comes which may write card memory below address `end`, and lets REG_READ show running values
+ * again.
+ */
 void client_job(uint32_t end);
 
 /* jobs.c */

@@ -229,7 +229,11 @@ static void nap(void)
 	csr_set(mstatus, MSTATUS_MIE);
 }
 
-/* False: nothing to do but wait. */
+/*
+ * Does one thing that is due: after a link reset what that asks for, jobs that end or begin, and then one DONE
+ * or one message if the transmitter is free. Returns whether a DONE or a message was dealt with; if not, there
+ * is nothing to do but wait.
+ */
 static bool step(void)
 {
 	if (CHIP(WEFT_CHIP_IRQ_PENDING) & WEFT_CHIP_IRQ_PENDING_LINK_RESET_MASK)

@@ -71,7 +71,10 @@ bool record_write(uint32_t keep, uint32_t seq, uint32_t slot)
 #define FLOOR_WORDS (sizeof(struct weft_flash_floor) / 4)
 #define BIT_WORDS   (sizeof(((struct weft_flash_floor *)0)->bits) / 4)
 
-/* The floor in the flash; what is no record of it is one of 0. False: the sector is to be erased before it is written. */
+/*
+ * Reads the floor's record from the flash into *f; if there is none, *f becomes one of floor 0. Returns false
+ * in that case: the sector must then be erased before it is written.
+ */
 static bool get_floor(struct weft_flash_floor *f)
 {
 	flash_read(WEFT_FLASH_FLOOR, (uint32_t *)f, FLOOR_WORDS);

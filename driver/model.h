@@ -50,7 +50,7 @@ enum weft_model_space { WEFT_MODEL_SP, WEFT_MODEL_MEM };
 /*
  * One contiguous run of bytes that a command has just written. Called after
  * the write, so the new bytes can be read from weft_model_sp() or the window.
- * Runs come in the order of the writes; neighbouring writes are joined. A byte
+ * Runs come in the order of the writes; writes whose bytes adjoin are joined. A byte
  * written twice by one command appears twice.
  */
 typedef void (*weft_model_log_fn)(void *user, enum weft_model_space space,

@@ -384,7 +384,10 @@ static void look_after(struct worker *w)
 	w->retry_ns = now_ns() + RETRY_NS;
 }
 
-/* Without a card there is nothing to answer with. */
+/*
+ * One round of the worker while it has no card: takes up what clients sent (serve_each()), and tries to open the card
+ * once it is time for another attempt.
+ */
 static void work_without(struct worker *w)
 {
 	serve_each(w);

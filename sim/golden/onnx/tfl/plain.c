@@ -11,8 +11,11 @@
 enum { TO, FLIP_X, FLIP_Y };       /* attributes: the result's type; whether operand and result are uint8 held as int8 */
 
 /*
- * The bytes of operand 0 read as another type: one of half the size (a quarter, ...) has one dimension more, the last;
- * one of twice the size (...) one less.
+ * Bitcast: sets the result to the bytes of operand 0, read as elements of the type that attribute TO names. If that type
+ * is smaller, the result has one dimension more, the last one, with the elements that one of operand 0's gives; if it is
+ * larger, operand 0's last dimension must have as many elements as one of the result takes, and goes. If only one of both
+ * is uint8 held as int8, the top bit of each byte is flipped. Returns 0; -EINVAL if the sizes do not fit, -ENOTSUP if the
+ * rank would be above WEFT_MAX_RANK, or another negative errno.
  */
 int tfl_bitcast(struct ref *r)
 {

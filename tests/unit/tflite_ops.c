@@ -625,6 +625,35 @@ static void angles(void **state)
 	free(b);
 }
 
+/* RANGE of int64 whose ends lie further apart than int64 says, up and down; CAST to float32 and an ADD make it visible. */
+static void ranges(void **state)
+{
+	static const int64_t numbers[2][3] = { { INT64_MIN, INT64_MAX, INT64_C(1) << 62 }, { INT64_MAX, INT64_MIN, INT64_MIN } };
+	static const float rounded[2][4] = { { -0x1p63f, -0x1p62f, 0, 0x1p62f }, { 0x1p63f, -1 } };
+	static const int lengths[2] = { 4, 2 };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct tb *b = calloc(1, sizeof *b);
+		const int32_t n = lengths[k];
+		const float x[4] = { 0 };
+		int in[3], sum[2], y;
+		for (int i = 0; i < 3; i++) {
+			in[i] = tb_add(b, TFL_INT64, 0, DIMS(1), 0, 0);
+			tb_constant(b, in[i], &numbers[k][i], sizeof numbers[k][i]);
+		}
+		y = tb_add(b, TFL_INT64, 1, &n, 0, 0);
+		wire(tb_op(b, TFL_RANGE, 0), 3, in, y);
+		sum[0] = tb_add(b, TFL_FLOAT32, 1, &n, 0, 0);
+		wire(tb_op(b, TFL_CAST, 0), 1, &y, sum[0]);
+		b->in[b->n_in++] = sum[1] = tb_add(b, TFL_FLOAT32, 1, &n, 0, 0);
+		b->out[b->n_out++] = y = tb_add(b, TFL_FLOAT32, 1, &n, 0, 0);
+		wire(tb_op(b, TFL_ADD, 0), 2, sum, y);
+		expect_bytes(b, (const void *[]){ x }, rounded[k], "range");
+		free(b);
+	}
+}
+
 static void relus(void **state)
 {
 	static const int codes[] = { TFL_CODE_RELU, TFL_CODE_RELU_N1_TO_1, TFL_CODE_RELU6 };
@@ -966,7 +995,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise),
-		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(relus), cmocka_unit_test(layout), cmocka_unit_test(product_precision),
+		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),
 		cmocka_unit_test(no_memory),

@@ -227,12 +227,15 @@ static int fold_range(struct tfl_lower *l)
 	double steps = step ? ((double)end - (double)begin) / (double)step : 0;
 	if (steps <= 0 || steps > MAX_INTS)
 		return tfl_fail(l, -ENOTSUP, "from %lld to %lld by %lld", (long long)begin, (long long)end, (long long)step);
-	int64_t n = step > 0 ? (end - begin - 1) / step + 1 : (begin - end - 1) / -step + 1;
+	/* Modulo 2^64: the way from begin to end, and even a step back, may be longer than int64 says. */
+	const uint64_t from = (uint64_t)begin, by = (uint64_t)step;
+	const uint64_t way = step > 0 ? (uint64_t)end - from : from - (uint64_t)end;
+	int64_t n = (int64_t)((way - 1) / (step > 0 ? by : 0 - by)) + 1;
 	int64_t *v = tfl_alloc(l, n, sizeof *v);
 	if (!v)
 		return l->err;
 	for (int64_t k = 0; k < n; k++)
-		v[k] = begin + k * step;
+		v[k] = (int64_t)(from + (uint64_t)k * by);
 	err = give_ints(l, 1, &n, v);
 	free(v);
 	return err;

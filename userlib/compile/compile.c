@@ -209,9 +209,9 @@ static int compile_steps(struct cc *cc)
 
 /*
  * Run all stages of one attempt in their order, from views to the program's tables. With the option no_fuse,
- * pixel groups and im2col are left out; with a->no_im2col, im2col is. Returns 0 with cc->p complete; -ENOMEM,
- * -E2BIG, or -ERANGE: cc->bad_node is a node that cannot be expressed, or if that is -1, a->whole has become
- * more.
+ * pixel groups and im2col are left out; with a->no_im2col, im2col is. Returns 0 with cc->p complete; -ENOMEM;
+ * -E2BIG; or -ERANGE: cc->bad_node is a node that cannot be expressed, or if that is -1, folded tensors that
+ * the host needs whole have been marked in a->whole, and folding must be done anew without them.
  */
 static int run_passes(struct cc *cc, const struct attempt *a)
 {
@@ -256,8 +256,9 @@ static int forbid(struct cc *cc, struct attempt *a)
 }
 
 /*
- * Fold the channels of the graph anew (fold/), but not those of tensors in a->whole, and with none if the options
- * say so. Returns 0 or -ENOMEM.
+ * Fold the channels of the graph anew (fold/), but not those of tensors in a->whole. a->fold becomes the
+ * result, and NULL if there is nothing to fold or option host_only, no_fuse or no_fold is set; what it was
+ * before is freed. Returns 0 or -ENOMEM.
  */
 static int fold_anew(const struct cc *base, struct attempt *a)
 {
@@ -269,8 +270,10 @@ static int fold_anew(const struct cc *base, struct attempt *a)
 }
 
 /*
- * Make `a` fit for the next attempt after the one of *cc, number k, has failed with err. Returns -ERANGE if there is to be
- * another one, or the errno with which the compilation fails. *k grows if only the last attempt is left.
+ * Make `a` fit for the next attempt after the one of *cc, number k, has failed with err. A node that cannot be
+ * expressed (-ERANGE) is forbidden; after -E2BIG steps have half as many nodes, and with none left *k is set so
+ * that only the last attempt remains, with all on the host. Returns -ERANGE if there is to be another attempt,
+ * or the errno with which the compilation fails.
  */
 static int next_attempt(struct cc *cc, struct attempt *a, int err, int *k)
 {

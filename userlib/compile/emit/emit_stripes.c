@@ -108,8 +108,9 @@ static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *
 }
 
 /*
- * Emit the copies of those rows of a ring that comes in parts that all its writers have made by now and that belong to its
- * beginning (copy_wrapped_rows()). Returns what that returns.
+ * For a ring that several nodes write in parts: emit the copies of those rows that all its writers have made by
+ * now and that belong to the ring's beginning (copy_wrapped_rows()), from row m->copied[ring] on, which becomes
+ * the first row that is not complete. Returns what copy_wrapped_rows() returns.
  */
 static int copy_complete_rows(struct group_emit *m, int ring)
 {
@@ -131,9 +132,10 @@ static int copy_complete_rows(struct group_emit *m, int ring)
 
 /*
  * Emit the job of node k of the group for output rows [oy, +oh), which lie in one pass of each ring: its
- * commands, the store of the rows if they are needed in memory, and the copy of rows at the ring's
- * beginning behind the ring's end. The node becomes the one at hand (e->node). Returns 0, -ENOMEM, -E2BIG
- * (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * commands, the store of the rows if they are needed in memory, and the copy of rows at the ring's beginning
+ * behind the ring's end. The node becomes the one at hand (e->node), and m->made[k] the end of these rows.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 {

@@ -148,8 +148,9 @@ static void run_others(struct schedule *d)
 }
 
 /*
- * The vector engine's next command, among the first `window` that are left: the first of those that can begin when the
- * engine is free, or the one that can begin first. *t is the cycle in which what it waits for has retired.
+ * Returns the vector engine's next command, among the first `window` that have no time yet: the first of those
+ * that can begin when the engine is free, or, if none can, the one that can begin first. *t is the cycle in
+ * which what it waits for has retired.
  */
 static uint32_t choose(const struct schedule *d, uint32_t window, uint64_t *t)
 {

@@ -190,9 +190,10 @@ static size_t compress_as(const struct io *raw, struct packing how, struct io *o
 }
 
 /*
- * Chooses how to compress a section by what a quick packing saves on pieces from all of it. Where that is less than
- * a quarter, as with most networks' weights, searching for repetitions takes three times as long as codes alone and
- * saves less than 1 % more. Sets *how; returns 0 or -ENOMEM.
+ * Chooses how to compress a section, in *how: thoroughly if it is small (less than twice PIECES * PIECE bytes),
+ * or if a quick packing of pieces from all of it saves at least a quarter; else by codes alone, without a
+ * search for repetitions, which with most networks' weights takes three times as long and saves less than 1 %
+ * more. Returns 0 or -ENOMEM.
  */
 static int choose_packing(const struct io *raw, struct packing *how)
 {

@@ -159,10 +159,11 @@ static void join_pixels(struct view *v, int64_t p)
 }
 
 /*
- * Stage of lowering: for each convolution for which it saves time (shape_fits(), best_pixels()), take
- * several output pixels as one. Sets conv.pixel_group, widens window and stride along x, and changes the
- * views of result and second operand; the input's view stays. A depthwise convolution of one input channel
- * becomes an ordinary one with weights by tap (wt.by_tap).
+ * Stage of lowering: for each convolution for which it saves time (shape_fits(), best_pixels()), take several
+ * output pixels as one. Sets conv.pixel_group, widens window and stride along x, and changes the views of
+ * result and second operand. Where rows_for() says so, several rows become one in all views first; otherwise
+ * the input's view stays. A depthwise convolution on the array (DWCONV) becomes an ordinary one with weights by
+ * tap (wt.by_tap).
  */
 void cc_group_pixels(struct cc *cc)
 {

@@ -464,8 +464,8 @@ static int match_one(struct cc *cc, int i)
 
 /*
  * Second pass, for what larger patterns have left: a function of one byte that can join the node before it;
- * then CLAMP, RESCALE or RESIZE on its own; then, but not for RESIZE, any function of one byte. Returns 1 if
- * operator i has become a node, 0 if not, or a negative errno.
+ * then CLAMP, RESCALE, RESIZE or TILE on its own; then, but not for RESIZE and TILE, any function of one byte.
+ * Returns 1 if operator i has become a node, 0 if not, or a negative errno.
  */
 static int match_rest(struct cc *cc, int i)
 {

@@ -686,9 +686,10 @@ static int copies(struct cc *cc, const struct spread *s)
 }
 
 /*
- * Returns whether elementwise nodes should copy tensor x, int8 or int16, to a larger y. Where there is an alu, they should
- * only if pixels are whole words, and y is so large that it passes through memory anyway: the nodes then run in stripes
- * with what reads y, which a loop nest cannot.
+ * Returns whether elementwise nodes should copy tensor x, int8 or int16 and no constant, to a larger y. Where
+ * there is an alu, they should only if no_fuse is not set, there is one image, its pixels are whole words, and
+ * y is larger than the scratchpad, so that it passes through memory anyway: the nodes then run in stripes with
+ * what reads y, which a loop nest cannot.
  */
 static bool copied_by_words(const struct cc *cc, int x, int y)
 {

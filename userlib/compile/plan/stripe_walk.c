@@ -225,7 +225,8 @@ static int walk_loads(struct walk *w, int k, int64_t rows)
 
 /*
  * Let node k make its rows up to `end`, if it has not: calls the walker's rows(), or in a walk that measures
- * raises the rows of its result's ring. Returns 0, -ENOSPC (measuring), or what rows() returned.
+ * raises the rows of its result's ring; w->done[k] is `end` then. Returns 0, -ENOSPC (measuring), or what
+ * rows() returned.
  */
 static int walk_node(struct walk *w, int k, int64_t end)
 {

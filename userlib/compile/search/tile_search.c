@@ -94,9 +94,9 @@ static int search(struct npu_step *s, int64_t most)
 }
 
 /*
- * Choose the splits of all nodes by a climb that emits at most `most` commands in all, then emit the best
- * plan. With the options no_fuse and quick the plan is emitted as it stands. Returns 0, -ENOMEM, -E2BIG (more
- * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Choose the splits of all nodes by a climb that emits at most `most` commands in all, then emit the best plan.
+ * With the options no_fuse and quick the plan is emitted as it stands. Sets s->placed. Returns 0, -ENOMEM,
+ * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int step_search_splits(struct npu_step *s, int64_t most)
 {

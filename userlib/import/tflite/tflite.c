@@ -201,12 +201,12 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 }
 
 /*
- * Lowers operator i of the file into operators of the graph, and makes it the operator at hand. If the
- * caller asked for the backbone alone and it is a custom operator at the end, it is left out; if its
- * operands are constant, its result may become a constant instead. Variables, control flow, and SLICE and
- * CONCATENATION where TensorFlow's lists have become these, have lowerings of their own. For others that
- * for float32 operands is looked for first, then that on the host, then that in `lowerings`. Returns 0,
- * -ENOTSUP if the operator is not supported, or another negative errno.
+ * Lowers operator i of the file into operators of the graph, and makes it the operator at hand. If the caller
+ * asked for the backbone alone and it is a custom operator at the end, it is left out; if its operands are
+ * constant, its result may become a constant instead. Variables, control flow, complex tensors, and SLICE and
+ * CONCATENATION where TensorFlow's lists have become these, have lowerings of their own. For others that for
+ * float32 operands is looked for first, then that on the host (of a custom operator, the caller's), then that
+ * in `lowerings`. Returns 0, -ENOTSUP if the operator is not supported, or another negative errno.
  */
 static int lower_op(struct tfl_lower *l, int i)
 {
@@ -368,10 +368,10 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 }
 
 /*
- * Makes the file tensor that element i of list `of` names an output of the graph: its tensor, or a copy
- * of it if that is an input or output already, is marked and appended to the graph's outputs. Returns 0,
- * -EINVAL if the index is out of range, the tensor is constant or nothing computes it, or another
- * negative errno.
+ * Makes the file tensor that element i of list `of` names an output of the graph: its tensor, or a copy of it
+ * if that is an input or output already, is marked and appended to the graph's outputs. Returns 0; -EINVAL if
+ * the index is out of range, the tensor is constant or complex64, or nothing computes it; or another negative
+ * errno.
  */
 static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 {

@@ -227,9 +227,10 @@ static bool same_shape(const weft_tensor *a, const weft_tensor *b)
 /* ---- WHILE ---- */
 
 /*
- * Says in may_bind which operands of the WHILE at hand no round changes: subgraph `body` hands its input on
- * as its output, and nothing outside needs the result. Returns 0, -EINVAL if there are not as many results as
- * operands, -ENOTSUP if there are more than MAX_VALUES, or another negative errno.
+ * Says in may_bind which operands of the WHILE at hand no round changes: subgraph `body` hands its input on as
+ * its output, and the result is no output of the graph at hand. Returns 0, -EINVAL if there are not as many
+ * results as operands or `body` is below 1, -ENOTSUP if there are more than MAX_VALUES, or another negative
+ * errno.
  */
 static int find_invariant(struct tfl_lower *l, int body, bool *may_bind)
 {

@@ -392,8 +392,9 @@ static int embedding_blocks(struct tfl_lower *l)
 }
 
 /*
- * Lowers EMBEDDING_LOOKUP, which takes the rows of operand 1 that operand 0 names, to ONNX's
- * Gather. Returns the result's tensor, or a negative errno.
+ * Lowers EMBEDDING_LOOKUP, which takes the rows of operand 1 that operand 0 names: by embedding_blocks() if
+ * operand 1 is quantised by blocks, else to ONNX's Gather, where operand 1 is quantised like the result.
+ * Returns the result's tensor, or a negative errno.
  */
 static int embedding_lookup(struct tfl_lower *l)
 {

@@ -47,7 +47,10 @@ static int constants(const struct tfl_lower *l, int i, int max, int64_t *v)
 	return (int)(f->data_len / elem);
 }
 
-/* Says whether file tensor i is a constant of integers that all are v, or, with two, either v or w. */
+/*
+ * Says whether file tensor i is a constant of at most TFL_MAX_RANK integers, each of which is v or, if w is not
+ * NULL, the number of w in the same place.
+ */
 static bool all_are(const struct tfl_lower *l, int i, int64_t v, const int64_t *w)
 {
 	int64_t c[TFL_MAX_RANK];
@@ -59,6 +62,12 @@ static bool all_are(const struct tfl_lower *l, int i, int64_t v, const int64_t *
 	return n >= 0;
 }
 
+/*
+ * Says whether the operator at hand is a SLICE whose sizes only the run knows: operand 1 or 2 is not constant,
+ * and operand 2 is no constant without numbers below 0. Returns 1 if so: its result is then marked as late,
+ * without a value. Returns 0 if not, -ENOTSUP if its result is an output of the graph or no tensor, or another
+ * negative errno.
+ */
 int tfl_late_slice(struct tfl_lower *l)
 {
 	int64_t size[TFL_MAX_RANK];

@@ -11,8 +11,9 @@
 #include "tflite_lower.h"
 
 /*
- * Writes the formatted message to l->msg, with the index and name of the operator at hand in front
- * if there is one, and sets l->err to err. Returns err, a negative errno.
+ * Writes the formatted message to l->msg, in front of it the number of the subgraph if that is not 0, and the
+ * index and name of the operator at hand if there is one; and sets l->err to err. Returns err, a negative
+ * errno.
  */
 int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
 {

@@ -186,8 +186,10 @@ static int spread(struct tfl_lower *l, int x, const int64_t *by, const weft_attr
 }
 
 /*
- * Lowers DILATE: between the elements along each axis stand as many copies of operand 2 as operand 1, constant, says,
- * less one. Returns the result's tensor, or a negative errno.
+ * Lowers DILATE: between the elements along axis i stand v - 1 copies of the one constant element of operand 2,
+ * where v is number i of constant operand 1. Returns the result's tensor; -EINVAL if operand 1 does not have a
+ * number for each axis, one is below 1, or the rank is 8; -ENOTSUP if operand 2 is not one constant of the
+ * type; or another negative errno.
  */
 static int dilate(struct tfl_lower *l)
 {

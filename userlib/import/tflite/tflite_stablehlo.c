@@ -119,8 +119,9 @@ static int bitcast(struct tfl_lower *l)
 }
 
 /*
- * Lowers EMBEDDING_LOOKUP_SPARSE of float32. Returns the result's tensor, -ENOTSUP if operand 2, the shape, is not constant,
- * or another negative errno.
+ * Lowers EMBEDDING_LOOKUP_SPARSE to the host operator EmbeddingSparse of five operands, which joins rows as
+ * option combiner says. Returns the result's tensor, -ENOTSUP if operand 2, the shape, is not constant, -EINVAL
+ * for another number of operands, or another negative errno.
  */
 static int embedding_sparse(struct tfl_lower *l)
 {
@@ -159,7 +160,10 @@ static int need_indices(struct tfl_lower *l, int x)
 	return t == WEFT_INT32 || t == WEFT_INT64 ? 0 : tfl_fail(l, -EINVAL, "indices of %s", weft_dtype_name(t));
 }
 
-/* Lowers STABLEHLO_GATHER: slices whose places are moved as far as needed to lie within. Returns the result's tensor, or a negative errno. */
+/*
+ * Lowers STABLEHLO_GATHER to the host operator Gather, which takes slices at the places in operand 1, moved as
+ * far as needed to lie within operand 0. Returns the result's tensor, or a negative errno.
+ */
 static int gather(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_of("tflite", "Gather");

@@ -17,10 +17,9 @@ struct hardware {
 };
 
 /**
- * Make a piece of hardware, an NPU, for each card that is plugged in, at most `room` and MOST_HARDWARE of
- * them; or, if there is none, one that says that it is virtual. A card's serial stands in its metadata. A
- * card without a serial, or with one that would name something else as the option `device`, is left out.
- * Does nothing if h->makes is NULL or room is 0.
+ * Make a piece of hardware, an NPU, for each card that is plugged in, at most `room` and MOST_HARDWARE of them;
+ * or, if there is none, one that says that it is virtual. A card's serial, as weft_dev_list() gives it, stands
+ * in its metadata; a card without one is left out. Does nothing if h->makes is NULL or room is 0.
  * @return NULL, or ONNX Runtime's status; h has what was made, for hardware_release()
  */
 struct ort_status *hardware_make(const struct ort_api *api, struct hardware *h, size_t room);

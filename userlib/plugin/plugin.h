@@ -99,7 +99,8 @@ void plugin_close(struct plugin_part *part);
 
 /**
  * Run the part, whose session is open, with weft_session_run_into(), after waiting for other parts on its
- * device, if that is one. If the options ask for a check and results differ (-EBADMSG), msg says how many
+ * device, if that is one. A device that turns out to be unplugged (-ENODEV) is marked as lost, so that no more parts
+ * are opened on it. If the options ask for a check and results differ (-EBADMSG), msg says how many
  * elements do, and which is the first.
  * @return as weft_session_run_into()
  */

@@ -44,7 +44,10 @@ static void release(struct plugin_device *d)
 		pthread_mutex_unlock(&d->lock);
 }
 
-/* Returns the open card or cards that the options name, with one more user; NULL: there are none. Called with cards_lock held. */
+/*
+ * Returns the open card or cards of the same name and configuration as in the options, unless they are lost,
+ * with one more user; NULL: there are none. Called with cards_lock held.
+ */
 static struct plugin_device *find_cards(const struct plugin_options *p)
 {
 	struct plugin_device *d = cards_open;
@@ -116,7 +119,10 @@ static int open_device(const struct plugin_part *part, struct plugin_device **ou
 	return err;
 }
 
-/* Takes one user off a device, and the device out of the list if it was the last one. Says whether it was. */
+/*
+ * Takes one user off a device, and the device out of the list of open cards if it was the last one. Says
+ * whether it was. Called with cards_lock held.
+ */
 static bool take_off(struct plugin_device *d)
 {
 	struct plugin_device **at = &cards_open;

@@ -39,10 +39,11 @@ static void unite(int *group, int i, int k)
 }
 
 /*
- * Returns an array with, for each source operator, itself or another one of its group that is nearer to
- * the leader (see find()). Of the graph's operators that run on the NPU, those that share a node (into)
- * are one group, and so are those whose nodes run together in stripes; all others stay alone. From
- * malloc; the caller frees it. NULL: out of memory.
+ * Returns an array with, for each source operator, itself or another one of its group that is nearer to the
+ * leader (see find()). Of the graph's operators that run on the NPU, those that share a node (into) are one
+ * group, and so are those whose nodes run together in stripes; all others stay alone. Each operator must have a
+ * source operator, as each that an importer or a container gives has. From malloc; the caller frees it. NULL:
+ * out of memory.
  */
 static int *groups(const weft_program *p)
 {

@@ -57,8 +57,8 @@ static int take_device(weft_session *s, char *msg)
 }
 
 /*
- * Writes to msg that the device's memory cannot hold the network, with the bytes of its constants and
- * values, and of the memory if the device is a card, which says them.
+ * Writes to msg that the device's memory cannot hold the network, with the bytes of its constants and values:
+ * and those of the memory if the device is a card that says them and they are too few, else what err means.
  */
 static void say_no_room(const weft_session *s, int err, char *msg)
 {

@@ -11,7 +11,7 @@
 
 #include "broker.h"
 
-#define ANSWER_MS 10000        /* a self-test, or a signature */
+#define ANSWER_MS 10000        /* time for an answer: a self-test, or checking a signature */
 
 bool admin_may(const struct client *c)
 {
@@ -23,7 +23,10 @@ bool admin_has(const struct client *c)
 	return c->w->admin_of == c;
 }
 
-/* All that is on the card comes back into the broker. */
+/*
+ * Brings the bytes of all pieces on the card back into the broker, and takes the pieces off it. A client whose
+ * bytes cannot be read starts anew; the loop ends early if the card is lost.
+ */
 static void bring_home(struct worker *w)
 {
 	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
@@ -36,6 +39,9 @@ static void bring_home(struct worker *w)
 	}
 }
 
+/*
+ * Opens the card for administration as w->admin. Returns 0 or a negative errno; the card counts as lost then.
+ */
 static int open_admin(struct worker *w)
 {
 	char msg[WEFT_ADMIN_MSG];
@@ -88,7 +94,10 @@ void admin_give_back(struct client *c)
 		w->lost = true;
 }
 
-/* The link to the card has failed: greet it again, whoever it is now. */
+/*
+ * Opens the card for administration anew after its link has failed, and takes over what it says of itself,
+ * which may be another card by now. The card counts as lost if that fails.
+ */
 static void regreet(struct worker *w)
 {
 	weft_admin_close(w->admin);
@@ -97,6 +106,10 @@ static void regreet(struct worker *w)
 		w->hello = *weft_admin_hello(w->admin);
 }
 
+/*
+ * Looks at what a call for the card itself returned: -ENODEV means that it is lost, after -EIO and -ETIMEDOUT
+ * it is greeted anew. Returns err.
+ */
 static int after(struct client *c, int err)
 {
 	if (err == -ENODEV)

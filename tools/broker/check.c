@@ -12,7 +12,10 @@
 #include "broker.h"
 #include "tools/clock.h"
 
-/* With broker.lock. */
+/*
+ * Returns a stream of this worker's clients that waits to be judged, and sets *whose to its client: the one on
+ * whose streams the checker has spent the least time. NULL if there is none. Called with broker.lock held.
+ */
 static struct stream *next_stream(struct worker *w, struct client **whose)
 {
 	struct stream *best = NULL;
@@ -30,7 +33,10 @@ static struct stream *next_stream(struct worker *w, struct client **whose)
 	return best;
 }
 
-/* The model has as much memory as anybody asks for, and takes none of it before it is used. */
+/*
+ * Judges a stream with its windows by the verifier of the model, which has as much memory as anybody asks for
+ * and takes none of it before it is used. Returns VERDICT_GOOD, or VERDICT_BAD also if memory is out.
+ */
 static enum verdict judge(weft_dev *model, const struct stream *s)
 {
 	struct weft_window win[WEFT_MSG_WINDOWS_MAX] = { 0 };
@@ -50,7 +56,10 @@ static enum verdict judge(weft_dev *model, const struct stream *s)
 	return err ? VERDICT_BAD : VERDICT_GOOD;
 }
 
-/* The model of the card's configuration, which may be another one's than before. */
+/*
+ * Returns a model of configuration cfg: `old` if that is one, else a new one after closing `old`. *of is the
+ * configuration of what is returned; NULL if no model can be opened.
+ */
 static weft_dev *model_of(const struct weft_config *cfg, weft_dev *old, const struct weft_config **of)
 {
 	struct weft_dev_options o = weft_dev_options_default();

@@ -10,6 +10,10 @@
 
 #define HEAD(type, error) ((uint32_t)(type) | WEFT_MSG_REPLY | (uint32_t)(error) << 16)
 
+/*
+ * Sends the client a frame that answers f: its type, address and body of len bytes, with f's sequence number.
+ * It is dropped if the link was reset since f came.
+ */
 static void send(struct client *c, const struct frame *f, uint8_t type, uint32_t addr, const void *body, uint32_t len)
 {
 	pthread_mutex_lock(&c->b->lock);
@@ -17,16 +21,19 @@ static void send(struct client *c, const struct frame *f, uint8_t type, uint32_t
 	pthread_mutex_unlock(&c->b->lock);
 }
 
+/* Answers f with an ACK of that status. */
 static void ack(struct client *c, const struct frame *f, enum weft_frame_status status)
 {
 	send(c, f, WEFT_FRAME_ACK, status, NULL, 0);
 }
 
+/* Answers f with the message msg of len bytes. */
 static void reply(struct client *c, const struct frame *f, const void *msg, uint32_t len)
 {
 	send(c, f, WEFT_FRAME_REPLY, 0, msg, len);
 }
 
+/* Answers f, a message of that type, with an error; wrong types and lengths are counted as bad messages. */
 static void refuse(struct client *c, const struct frame *f, uint32_t type, enum weft_msg_error error)
 {
 	const uint32_t head = HEAD(type, error);
@@ -45,7 +52,10 @@ void frame_tell(struct client *c, const void *msg, uint32_t len)
 
 /* ---- memory ---- */
 
-/* Of its own memory, and only by a driver: whoever has not said ABORT_ALL wants to look at the card. */
+/*
+ * Says whether the client may read or write the bytes of frame f: they lie in its own memory, and it has said
+ * ABORT_ALL, as drivers do; who has not wants to look at the card itself.
+ */
 static bool within(const struct client *c, const struct frame *f)
 {
 	const uint32_t base = c->w->hello.host_base;
@@ -53,12 +63,19 @@ static bool within(const struct client *c, const struct frame *f)
 	return c->begun && f->addr >= base && f->addr - base <= c->mem.bytes && f->len <= c->mem.bytes - (f->addr - base);
 }
 
+/*
+ * Returns the status of an ACK for the outcome of a transfer: OK for 0, FENCE for -EACCES, CRC (try again) for
+ * other errors.
+ */
 static enum weft_frame_status status_of(int err)
 {
 	return !err ? WEFT_FRAME_STATUS_OK : err == -EACCES ? WEFT_FRAME_STATUS_FENCE : WEFT_FRAME_STATUS_CRC;
 }
 
-/* An administrator's, of the card itself. */
+/*
+ * Answers an administrator's READ or WRITE of the card's real memory. Returns false if the frame has to wait
+ * for the card.
+ */
 static bool move_raw(struct client *c, const struct frame *f)
 {
 	uint8_t *in = f->type == WEFT_FRAME_READ ? malloc(f->len) : NULL;
@@ -73,6 +90,7 @@ static bool move_raw(struct client *c, const struct frame *f)
 	return taken || !memory;
 }
 
+/* Answers a WRITE. Returns false if it has to wait: for the card, or for a job that uses these bytes. */
 static bool on_write(struct client *c, const struct frame *f)
 {
 	if (admin_may(c))
@@ -89,6 +107,10 @@ static bool on_write(struct client *c, const struct frame *f)
 	return true;
 }
 
+/*
+ * Answers a READ. Returns false if it has to wait: for the card, or for a job that uses these bytes. If the
+ * bytes are lost the client's card starts anew.
+ */
 static bool on_read(struct client *c, const struct frame *f)
 {
 	if (admin_may(c))
@@ -111,7 +133,11 @@ static bool on_read(struct client *c, const struct frame *f)
 
 struct message { const uint32_t *words; unsigned n; };
 
-/* Who is there: the real card, but for its memory and its starts. */
+/*
+ * Answers HELLO, with or without a session's number, since a connection is a session: with what the real card
+ * says of itself, but with the memory, jobs and boot id of the client's own card, unless the client has the
+ * real one.
+ */
 static bool on_hello(struct client *c, const struct frame *f, const struct message *m)
 {
 	struct weft_msg_hello_reply h = c->w->hello;
@@ -132,6 +158,7 @@ static bool on_hello(struct client *c, const struct frame *f, const struct messa
 	return true;
 }
 
+/* Answers PING with the words that it has. */
 static bool on_ping(struct client *c, const struct frame *f, const struct message *m)
 {
 	uint32_t words[WEFT_FRAME_MSG_MAX / 4];
@@ -142,6 +169,10 @@ static bool on_ping(struct client *c, const struct frame *f, const struct messag
 	return true;
 }
 
+/*
+ * Answers SUBMIT, which only a client that has said ABORT_ALL may send. Returns false if it has to wait for a
+ * job that uses the stream's bytes.
+ */
 static bool on_submit(struct client *c, const struct frame *f, const struct message *m)
 {
 	struct weft_msg_submit_reply r;
@@ -157,6 +188,7 @@ static bool on_submit(struct client *c, const struct frame *f, const struct mess
 	return true;
 }
 
+/* Answers DONE with what became of the job that it names. */
 static bool on_done(struct client *c, const struct frame *f, const struct message *m)
 {
 	const struct vjob *j = job_find(c, m->words[1]);
@@ -172,6 +204,7 @@ static bool on_done(struct client *c, const struct frame *f, const struct messag
 	return true;
 }
 
+/* Answers CANCEL with the job's state, and then cancels the job that it names. */
 static bool on_cancel(struct client *c, const struct frame *f, const struct message *m)
 {
 	struct vjob *j = job_find(c, m->words[1]);
@@ -186,6 +219,10 @@ static bool on_cancel(struct client *c, const struct frame *f, const struct mess
 	return true;
 }
 
+/*
+ * Answers ABORT_ALL: the client counts as a driver from now on, gives the card itself back if it has it, and
+ * its jobs are dropped. The answer says how many had not ended.
+ */
 static bool on_abort_all(struct client *c, const struct frame *f, const struct message *m)
 {
 	(void)m;
@@ -198,7 +235,10 @@ static bool on_abort_all(struct client *c, const struct frame *f, const struct m
 	return true;
 }
 
-/* Its memory is its own, and goes with its connection. */
+/*
+ * Answers RELEASE and drops the client's jobs. Its memory stays: it is the client's own, and goes with the
+ * connection.
+ */
 static bool on_release(struct client *c, const struct frame *f, const struct message *m)
 {
 	const uint32_t head = HEAD(WEFT_MSG_RELEASE, 0);
@@ -209,7 +249,10 @@ static bool on_release(struct client *c, const struct frame *f, const struct mes
 	return true;
 }
 
-/* What only the card's administrators may do. */
+/*
+ * Passes a message that only administrators may send to the card and answers with what the card says; if it
+ * says nothing usable, the link is broken. Returns false if the message has to wait for the card.
+ */
 static bool on_admin(struct client *c, const struct frame *f, const struct message *m)
 {
 	uint32_t words[WEFT_FRAME_MSG_MAX / 4] = { 0 };
@@ -231,7 +274,7 @@ static bool on_admin(struct client *c, const struct frame *f, const struct messa
 	return true;
 }
 
-/* A driver's: of this client alone. */
+/* Answers STATS: for an administrator the real card does, for a driver with the counts of this client alone. */
 static bool on_stats(struct client *c, const struct frame *f, const struct message *m)
 {
 	if (admin_may(c))
@@ -244,6 +287,7 @@ static bool on_stats(struct client *c, const struct frame *f, const struct messa
 	return true;
 }
 
+/* Returns what CLIENTS says of client o. Called with broker.lock held. */
 static struct weft_msg_client describe(const struct client *o)
 {
 	struct weft_msg_client d = { .card = o->w->index, .pid = o->peer.pid, .uid = o->peer.uid, .state = o->use.waiting,
@@ -254,7 +298,10 @@ static struct weft_msg_client describe(const struct client *o)
 	return d;
 }
 
-/* Of all cards. */
+/*
+ * Answers CLIENTS: of the clients of all cards that are connected those from the number in the message on, at
+ * most WEFT_MSG_CLIENTS_MAX, and how many there are in all.
+ */
 static bool on_clients(struct client *c, const struct frame *f, const struct message *m)
 {
 	struct {
@@ -276,7 +323,7 @@ static bool on_clients(struct client *c, const struct frame *f, const struct mes
 	return true;
 }
 
-/* words: of the whole message; 0: the handler looks itself. */
+/* The handlers by type of message. `words` is how long the whole message must be; 0: the handler looks itself. */
 static const struct handler {
 	bool (*run)(struct client *c, const struct frame *f, const struct message *m);
 	unsigned words;
@@ -303,6 +350,10 @@ static const struct handler {
 	[WEFT_MSG_RELEASE] = { on_release, 2 },
 };
 
+/*
+ * Answers a MSG by the handler of its type, after checking that there is one and the length. Counts it in the
+ * client's messages once it is answered. Returns false if it has to wait.
+ */
 static bool on_msg(struct client *c, const struct frame *f)
 {
 	uint32_t words[WEFT_FRAME_MSG_MAX / 4];

@@ -16,7 +16,10 @@
 
 /* ---- a SUBMIT ---- */
 
-/* All sums fit 64 bits. */
+/*
+ * Checks that `bytes` bytes from `base` on, a real card's address, are aligned and in the client's memory; no
+ * sum exceeds 64 bits. Returns WEFT_MSG_ERR_OK, _ALIGN or _WINDOW.
+ */
 static enum weft_msg_error check_range(const struct client *c, uint64_t base, uint64_t bytes)
 {
 	const uint64_t from = c->w->hello.host_base, end = from + c->mem.bytes;
@@ -26,12 +29,16 @@ static enum weft_msg_error check_range(const struct client *c, uint64_t base, ui
 	return base < from || base + bytes > end ? WEFT_MSG_ERR_WINDOW : WEFT_MSG_ERR_OK;
 }
 
+/* Says whether the ranges of a_bytes from a on and of b_bytes from b on have a byte in common. */
 static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 {
 	return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* Two windows that are only read may be one, but not overlap otherwise: each is a buffer on the card. */
+/*
+ * Says whether two windows cannot be in one job: they overlap, and one is written or they are not the same
+ * bytes, since each is a buffer on the card.
+ */
 static bool collide(const struct weft_msg_window *a, const struct weft_msg_window *b)
 {
 	if (!a->size || !b->size || !overlap(a->base, a->size, b->base, b->size))
@@ -39,6 +46,10 @@ static bool collide(const struct weft_msg_window *a, const struct weft_msg_windo
 	return ((a->perm | b->perm) & WEFT_MSG_PERM_WRITE) || a->base != b->base || a->size != b->size;
 }
 
+/*
+ * Checks window i of SUBMIT m against memory, the stream and the windows before it. An empty window passes.
+ * Returns WEFT_MSG_ERR_OK or the error with which firmware would refuse it.
+ */
 static enum weft_msg_error check_window(const struct client *c, const struct weft_msg_submit *m,
                                         const struct weft_msg_window *all, uint32_t i)
 {
@@ -57,6 +68,10 @@ static enum weft_msg_error check_window(const struct client *c, const struct wef
 	return WEFT_MSG_ERR_OK;
 }
 
+/*
+ * Checks the job's number, the stream's range and all windows of SUBMIT m. Returns WEFT_MSG_ERR_OK or the first
+ * error.
+ */
 static enum weft_msg_error check_submit(const struct client *c, const struct weft_msg_submit *m, const struct weft_msg_window *w)
 {
 	if (!m->job)
@@ -69,6 +84,7 @@ static enum weft_msg_error check_submit(const struct client *c, const struct wef
 	return error;
 }
 
+/* Says whether a SUBMIT of n words is as long as its number of windows wants. */
 static bool length_fits(const struct weft_msg_submit *m, unsigned n)
 {
 	const unsigned fixed = sizeof(*m) / 4, each = sizeof(struct weft_msg_window) / 4;
@@ -84,11 +100,13 @@ struct vjob *job_find(struct client *c, uint32_t id)
 	return NULL;
 }
 
+/* Says whether this place holds no job, or one that has ended. */
 static bool is_over(const struct vjob *j)
 {
 	return !j->done.job || j->done.state == WEFT_MSG_STATE_DONE;
 }
 
+/* Returns the number of the client's jobs that have not ended. */
 static unsigned n_open(const struct client *c)
 {
 	unsigned n = 0;
@@ -100,6 +118,7 @@ static unsigned n_open(const struct client *c)
 
 /* ---- streams ---- */
 
+/* Takes stream s off the client's list and frees it. Called with broker.lock held. */
 static void forget_stream(struct client *c, struct stream *s)
 {
 	struct stream **p = &c->streams;
@@ -112,7 +131,11 @@ static void forget_stream(struct client *c, struct stream *s)
 	free(s);
 }
 
-/* With broker.lock: room for one more stream of so many bytes. */
+/*
+ * Forgets the client's streams that no job has and the checker does not read, the one used least recently
+ * first, until one more of so many bytes may be remembered: at most BROKER_STREAMS, and together no larger than
+ * the client's memory. Returns whether it may. Called with broker.lock held.
+ */
 static bool make_room(struct client *c, size_t bytes)
 {
 	for (;;) {
@@ -129,12 +152,17 @@ static bool make_room(struct client *c, size_t bytes)
 	}
 }
 
+/* Says whether two streams have the same words and windows, so that one verdict holds for both. */
 static bool same(const struct stream *a, const struct stream *b)
 {
 	return a->n_words == b->n_words && !memcmp(a->win, b->win, sizeof(a->win)) && !memcmp(a->words, b->words, a->n_words * 8);
 }
 
-/* The client's stream as it is now, known already or new. @return NULL: there are too many */
+/*
+ * Returns the client's stream that is equal to *mine, for one job more: one that is known already, or a new
+ * one, which the checker is woken for. The words of *mine are taken over or freed. NULL: there are too many
+ * streams, or no memory.
+ */
 static struct stream *keep_stream(struct client *c, struct stream *mine)
 {
 	struct stream *s, *made = NULL;
@@ -159,7 +187,11 @@ static struct stream *keep_stream(struct client *c, struct stream *mine)
 	return s;
 }
 
-/* @return 0, -EBUSY (a job writes it), -EAGAIN (too many), or what the library says */
+/*
+ * Copies the stream of SUBMIT m with windows w out of the client's memory and sets *out to it (keep_stream()).
+ * Returns 0; -EBUSY if a job on the card uses these bytes; -EAGAIN if there are too many streams; -ENOMEM; or
+ * what the library says.
+ */
 static int fetch_stream(struct client *c, const struct weft_msg_submit *m, const struct weft_msg_window *w, struct stream **out)
 {
 	struct stream mine = { .n_words = m->stream_words, .words = malloc(8 * (size_t)m->stream_words) };
@@ -178,6 +210,7 @@ static int fetch_stream(struct client *c, const struct weft_msg_submit *m, const
 
 /* ---- queued ---- */
 
+/* Returns how many milliseconds job m may run: its deadline, but at most the option job_ms. */
 static uint64_t ms_of(const struct client *c, const struct weft_msg_submit *m)
 {
 	const uint64_t cycles = (uint64_t)m->deadline_hi << 32 | m->deadline_lo, khz = c->w->hello.clock_khz;
@@ -186,7 +219,10 @@ static uint64_t ms_of(const struct client *c, const struct weft_msg_submit *m)
 	return ms < c->b->o.job_ms ? ms : c->b->o.job_ms;
 }
 
-/* The place of the oldest job that is over. There is one: at most half of them are not. */
+/*
+ * Returns the place of the oldest job that is over. There is one, since at most half of the places hold jobs
+ * that are not.
+ */
 static struct vjob *take_record(struct client *c)
 {
 	struct vjob *j;
@@ -197,6 +233,7 @@ static struct vjob *take_record(struct client *c)
 	return j;
 }
 
+/* Tells the client's clock that it has work again (turn_come()). */
 static void come(struct client *c)
 {
 	uint64_t least = UINT64_MAX, newest = 0;
@@ -213,6 +250,7 @@ static void come(struct client *c)
 	pthread_mutex_unlock(&c->b->lock);
 }
 
+/* Notes a job of SUBMIT m with windows w and stream s as queued. */
 static void enqueue(struct client *c, const struct weft_msg_submit *m, const struct weft_msg_window *w, struct stream *s)
 {
 	struct vjob *j = take_record(c);
@@ -255,6 +293,7 @@ bool job_submit(struct client *c, const uint32_t *words, unsigned n, struct weft
 
 /* ---- the end of a job ---- */
 
+/* Lets go of the pieces that a job has pinned. */
 static void unpin(struct vjob *j)
 {
 	for (unsigned i = 0; i < WEFT_MSG_WINDOWS_MAX; i++)
@@ -263,7 +302,10 @@ static void unpin(struct vjob *j)
 	memset(j->piece, 0, sizeof(j->piece));
 }
 
-/* Nothing of it is on the card any more. */
+/*
+ * Notes that nothing of job j is on the card any more, after `cycles` cycles there: unpins its pieces, settles
+ * its charge, and lets go of its stream.
+ */
 static void leave(struct client *c, struct vjob *j, uint64_t cycles)
 {
 	c->w->n_on_card -= j->on_card;
@@ -277,6 +319,7 @@ static void leave(struct client *c, struct vjob *j, uint64_t cycles)
 	j->stream = NULL;
 }
 
+/* Notes whether the client still has jobs that have not ended. */
 static void settle(struct client *c)
 {
 	pthread_mutex_lock(&c->b->lock);
@@ -284,7 +327,10 @@ static void settle(struct client *c)
 	pthread_mutex_unlock(&c->b->lock);
 }
 
-/* It has ended, and its client is told how. */
+/*
+ * Ends job j with this result and, if it ran, what the library says of it (NULL: nothing); counts it, and tells
+ * the client.
+ */
 static void finish(struct client *c, struct vjob *j, enum weft_msg_result result, const struct weft_job_result *r)
 {
 	struct weft_msg_done_reply *d = &j->done;
@@ -353,6 +399,10 @@ void jobs_gone(struct client *c)
 	settle(c);
 }
 
+/*
+ * Returns the result of a job that the card has ended: a cancelled one is _DEADLINE if the broker stopped it as
+ * late.
+ */
 static enum weft_msg_result result_of(const struct vjob *j, const struct weft_job_result *r)
 {
 	if (!r->status)
@@ -364,6 +414,7 @@ static enum weft_msg_result result_of(const struct vjob *j, const struct weft_jo
 
 /* ---- on the card ---- */
 
+/* Cancels job j, which runs, if it has run for longer than it may at time `now`. */
 static void stop_late(struct worker *w, struct vjob *j, uint64_t now)
 {
 	if (j->late || now < w->started_ns || now - w->started_ns < j->limit_ns)
@@ -372,6 +423,7 @@ static void stop_late(struct worker *w, struct vjob *j, uint64_t now)
 	weft_cancel(w->dev, j->job);
 }
 
+/* Ends those jobs of the client that the card has finished, and stops the one that runs too long. */
 static void collect_of(struct worker *w, struct client *c)
 {
 	struct weft_job_result r;
@@ -392,7 +444,7 @@ static void collect_of(struct worker *w, struct client *c)
 	}
 }
 
-/* Of the jobs on the card the one that was submitted first runs. */
+/* Marks the job on the card that was submitted to it first as running: it is the one that runs. */
 static void mark_running(struct worker *w)
 {
 	struct vjob *first = NULL;
@@ -425,7 +477,10 @@ uint64_t jobs_next_ns(const struct worker *w)
 
 /* ---- starting ---- */
 
-/* A client's oldest job, if that is not on the card yet and has been judged; jobs of one client run in their order. */
+/*
+ * Returns the client's oldest job that is not over and not on the card; NULL if there is none. Jobs of one
+ * client run in their order.
+ */
 static struct vjob *next_job(struct client *c)
 {
 	struct vjob *first = NULL;
@@ -438,6 +493,7 @@ static struct vjob *next_job(struct client *c)
 	return first;
 }
 
+/* Returns the verdict on job j's stream so far. */
 static enum verdict verdict_of(struct client *c, const struct vjob *j)
 {
 	pthread_mutex_lock(&c->b->lock);
@@ -446,7 +502,10 @@ static enum verdict verdict_of(struct client *c, const struct vjob *j)
 	return v;
 }
 
-/* Make room on the card: dissolve the piece that was used least recently, whosever it is. @return false: there is none */
+/*
+ * Makes room on the card: dissolves the piece without pins that was used least recently, whosever it is. A
+ * client whose bytes are lost by that starts anew. Returns false if there is no such piece.
+ */
 static bool evict(struct worker *w)
 {
 	struct client *whose = NULL;
@@ -467,7 +526,10 @@ static bool evict(struct worker *w)
 	return true;
 }
 
-/* All windows have a place on the card, and are pinned. @return 0; an error: none is */
+/*
+ * Gives all windows of job j a place on the card and pins them there, evicting others as needed. Returns 0, or
+ * a negative errno with none pinned.
+ */
 static int pin(struct client *c, struct vjob *j)
 {
 	struct worker *w = c->w;
@@ -491,6 +553,10 @@ static int pin(struct client *c, struct vjob *j)
 	return err;
 }
 
+/*
+ * Puts job j on the card, with its windows, and charges the client for it. Returns 0, or a negative errno with
+ * nothing of it there.
+ */
 static int start(struct client *c, struct vjob *j)
 {
 	struct weft_window win[WEFT_MSG_WINDOWS_MAX] = { 0 };
@@ -517,7 +583,11 @@ static int start(struct client *c, struct vjob *j)
 	return 0;
 }
 
-/* The job that is next in turn; streams that are bad end without a turn. */
+/*
+ * Returns the job that is next: of the clients' next jobs that have a good verdict and are not held, that of
+ * the client whose clock is furthest behind; *whose is that client. NULL if there is none. Jobs whose streams
+ * are bad are ended on the way.
+ */
 static struct vjob *choose(struct worker *w, struct client **whose)
 {
 	struct vjob *best = NULL;
@@ -537,6 +607,7 @@ static struct vjob *choose(struct worker *w, struct client **whose)
 	return best;
 }
 
+/* Lets all jobs be tried again that were held because jobs on the card were in their way. */
 static void release_held(struct worker *w)
 {
 	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c))

@@ -9,7 +9,7 @@
 #include "broker.h"
 #include "include/le.h"
 
-/* A client that does not take its answers is not heard. */
+/* Beyond so many frames or bytes that a client has not taken yet, nothing more is taken from it. */
 #define OUT_FRAMES 64
 #define OUT_BYTES (2u << 20)
 
@@ -19,6 +19,7 @@ struct link_out {
 	uint8_t bytes[];
 };
 
+/* Returns the CRC-32 of n bytes. */
 static uint32_t crc(const uint8_t *p, size_t n)
 {
 	return (uint32_t)crc32(0, p, (uInt)n);
@@ -26,6 +27,7 @@ static uint32_t crc(const uint8_t *p, size_t n)
 
 /* ---- to the client ---- */
 
+/* Frees all frames that wait to go to the client. */
 static void drop_out(struct link *l)
 {
 	while (l->first) {
@@ -79,6 +81,10 @@ void link_break(struct client *c)
 	c->link.error = true;
 }
 
+/*
+ * A chip's `get`: hands up to len bytes of the first frame to the client to `data`; *end says whether they end
+ * that frame. Returns how many.
+ */
 static size_t link_get(void *chip, uint8_t *data, size_t len, bool *end)
 {
 	struct client *c = chip;
@@ -108,6 +114,7 @@ static size_t link_get(void *chip, uint8_t *data, size_t len, bool *end)
 
 /* ---- from the client ---- */
 
+/* Returns the bytes that follow the header that is there, its body and checksum: none for a READ. */
 static uint32_t body_bytes(const struct link *l)
 {
 	return l->head[1] == WEFT_FRAME_READ ? 0 : get32(l->head + 8) + 4;
@@ -121,6 +128,7 @@ struct frame link_frame(const struct client *c)
 		.body = c->link.body, .epoch = c->link.epoch };
 }
 
+/* Answers the frame whose header is there with an ACK of that status; RESYNC has sequence number 0. */
 static void ack(struct client *c, enum weft_frame_status status)
 {
 	const struct frame f = link_frame(c);
@@ -128,13 +136,18 @@ static void ack(struct client *c, enum weft_frame_status status)
 	link_send(c, f.epoch, WEFT_FRAME_ACK, status == WEFT_FRAME_STATUS_RESYNC ? 0 : f.seq, status, NULL, 0);
 }
 
+/* Hands the frame that is complete to the client's worker. */
 static void hand_over(struct client *c)
 {
 	c->op = OP_WAITS;
 	worker_wake(c->w);
 }
 
-/* A header is complete. What is wrong with it ends the frame, and mostly the link. */
+/*
+ * Looks at a header that is complete. A wrong magic or checksum, and a wrong type or length but for a READ, put
+ * the link into its error state; a READ with a wrong length is answered with INVALID alone. Otherwise a READ is
+ * handed over, and others get memory for their bodies.
+ */
 static void on_head(struct client *c)
 {
 	struct link *l = &c->link;
@@ -157,6 +170,10 @@ static void on_head(struct client *c)
 	}
 }
 
+/*
+ * Looks at a body that is complete: hands the frame over if the checksum is right, else answers with status CRC
+ * and drops it.
+ */
 static void on_body(struct client *c)
 {
 	struct link *l = &c->link;
@@ -172,7 +189,10 @@ static void on_body(struct client *c)
 	l->at = 0;
 }
 
-/* Some bytes of the frame; returns how many. */
+/*
+ * Takes up to len bytes into the frame that is coming in, but none beyond its header or its end. Returns how
+ * many.
+ */
 static size_t take(struct client *c, const uint8_t *data, size_t len)
 {
 	struct link *l = &c->link;
@@ -191,6 +211,11 @@ static size_t take(struct client *c, const uint8_t *data, size_t len)
 	return n;
 }
 
+/*
+ * A chip's `put`: takes bytes from the client until a frame waits for the worker, the client has taken too few
+ * of its answers, or its chip is being reset. In the error state all bytes are thrown away. Returns how many
+ * were taken.
+ */
 static size_t link_put(void *chip, const uint8_t *data, size_t len)
 {
 	struct client *c = chip;
@@ -208,7 +233,10 @@ static size_t link_put(void *chip, const uint8_t *data, size_t len)
 
 /* ---- resets ---- */
 
-/* A frame that the worker is answering stays until it has; its answer is not sent. */
+/*
+ * Resets the link: what came in and what was to go out is dropped, and the error state ends. A frame that the
+ * worker is answering just now stays until it has, and that answer is not sent.
+ */
 static void begin_anew(struct client *c)
 {
 	struct link *l = &c->link;
@@ -224,6 +252,7 @@ static void begin_anew(struct client *c)
 	l->body = NULL;
 }
 
+/* A chip's `link_reset`. */
 static void link_link_reset(void *chip)
 {
 	struct client *c = chip;
@@ -233,6 +262,10 @@ static void link_link_reset(void *chip)
 	pthread_mutex_unlock(&c->b->lock);
 }
 
+/*
+ * A chip's `reset`: resets the link, and has the worker reset what is behind it; `asked` notes whether the host
+ * wanted it.
+ */
 static void link_chip_reset(void *chip, enum weft_chip_cause cause)
 {
 	struct client *c = chip;
@@ -245,7 +278,7 @@ static void link_chip_reset(void *chip, enum weft_chip_cause cause)
 	pthread_mutex_unlock(&c->b->lock);
 }
 
-/* Nothing happens by itself here. */
+/* A chip's `run`: this one does nothing with time, so it returns false. */
 static bool link_run(void *chip, uint64_t cycles)
 {
 	(void)chip;
@@ -253,6 +286,7 @@ static bool link_run(void *chip, uint64_t cycles)
 	return false;
 }
 
+/* A chip's `status`: the bits of WEFT_USB_STATUS_... as a real link would give them. */
 static uint32_t link_status(void *chip)
 {
 	struct client *c = chip;

@@ -17,14 +17,14 @@ struct client;
 struct link_out;
 
 struct link {
-	/* Main thread; the worker while it has the frame. */
+	/* The main thread's, and the worker's while it has the frame: */
 	uint8_t head[WEFT_FRAME_HEADER_BYTES];
-	uint8_t *body;             /* of a WRITE or MSG, and its checksum */
-	uint32_t at;               /* bytes of the frame that are there */
-	/* broker.lock. */
-	bool error;                /* nothing is heard until the link is reset */
-	unsigned epoch;            /* counts resets: an answer to a frame before one is not sent */
-	struct link_out *first, **last;        /* frames to the client */
+	uint8_t *body;             /* body and checksum of a WRITE or MSG */
+	uint32_t at;               /* bytes of the frame that have come */
+	/* Guarded by broker.lock: */
+	bool error;                /* what comes is thrown away until the link is reset */
+	unsigned epoch;            /* counts resets: an answer to a frame from before one is not sent */
+	struct link_out *first, **last;        /* frames that wait to go to the client */
 	unsigned n_out;
 	size_t out_bytes;
 };
@@ -41,19 +41,22 @@ struct frame {
 /** The functions of a chip whose `chip` is a struct client. */
 extern const struct weft_chip_ops link_ops;
 
+/** Make the link of a client, which is all zeros, ready. */
 void link_open(struct client *c);
+/** Free what the link holds. */
 void link_close(struct client *c);
 
-/** With broker.lock: the frame that waits. */
+/** Returns the frame whose header, and perhaps body, is there. Called with broker.lock held. */
 struct frame link_frame(const struct client *c);
 
 /**
- * With broker.lock: a frame to the client. epoch: of the frame that it answers; body is copied.
- * @return 0; -ENOMEM: the link is in its error state
+ * Send a frame to the client; its body of len bytes is copied, an ACK has none. Nothing is sent if `epoch`, that of the
+ * frame that it answers, is over, or in the error state. Called with broker.lock held.
+ * @return 0; -ENOMEM: the link is in its error state now
  */
 int link_send(struct client *c, unsigned epoch, uint8_t type, uint16_t seq, uint32_t addr, const void *body, uint32_t len);
 
-/** With broker.lock: the link loses its thread, which the client is told. */
+/** Put the link into its error state, and tell the client, which resets it then. Called with broker.lock held. */
 void link_break(struct client *c);
 
 #endif

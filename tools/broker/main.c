@@ -21,10 +21,10 @@
 #include "broker.h"
 #include "tools/card/redir_conn.h"
 
-#define FDS_FIRST 3            /* of those that systemd hands over */
+#define FDS_FIRST 3            /* the first descriptor that systemd hands over */
 #define FDS_MAX 8
 #define CLIENTS_MAX 1024
-/* Descriptors that one client may cost, and what the broker and libusb need besides. */
+/* Descriptors that the broker and libusb need besides one for each client. */
 #define FDS_BESIDE 64
 
 static const char usage[] =
@@ -43,6 +43,7 @@ static const char usage[] =
 	"  --user NAME         started as root: become this user once the sockets are open\n"
 	"  --verbose           say who comes and goes, and which streams are refused\n";
 
+/* Writes a line with `text` in the format to stderr. Returns 2, the exit status for a wrong command line. */
 static int bad(const char *format, const char *text)
 {
 	fprintf(stderr, "weft-broker: ");
@@ -53,7 +54,10 @@ static int bad(const char *format, const char *text)
 
 /* ---- options ---- */
 
-/* A number of an option, within bounds. */
+/*
+ * Sets *out to the number v of option `name`, which must be a decimal number from `least` to `most`. Returns 0,
+ * or 2 after a line on stderr.
+ */
 static int number(const char *name, const char *v, unsigned long least, unsigned long most, unsigned long *out)
 {
 	char *end;
@@ -68,6 +72,7 @@ static int number(const char *name, const char *v, unsigned long least, unsigned
 
 struct arguments { struct broker_options o; const char *group; };
 
+/* Takes one option (its letter) with its value v into *a. Returns 0, or 2 after a line on stderr. */
 static int take(struct arguments *a, int opt, const char *v)
 {
 	struct broker_options *o = &a->o;
@@ -106,6 +111,10 @@ static int take(struct arguments *a, int opt, const char *v)
 	}
 }
 
+/*
+ * Takes all options of the command line into *a; --help prints the usage and exits. Returns 0, or 2 after a
+ * line on stderr.
+ */
 static int parse(struct arguments *a, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -131,7 +140,10 @@ static int parse(struct arguments *a, int argc, char **argv)
 
 /* ---- sockets ---- */
 
-/* Those that systemd opened (sd_listen_fds(3)). @return how many */
+/*
+ * Puts the sockets that systemd opened for this process (sd_listen_fds(3)), at most FDS_MAX, into fds. Returns
+ * how many.
+ */
 static int handed_over(int *fds)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
@@ -143,7 +155,10 @@ static int handed_over(int *fds)
 	return n;
 }
 
-/* A connection that is gone before it is taken must not stop the loop. */
+/*
+ * Makes fd, a listening socket, close on exec and never wait, so that a connection that is gone before it is
+ * taken does not stop the loop. Returns false if it is no listening socket or that fails.
+ */
 static bool make_ready(int fd)
 {
 	int on = 0;
@@ -154,7 +169,10 @@ static bool make_ready(int fd)
 	return !fcntl(fd, F_SETFD, FD_CLOEXEC) && !fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* Its owner and the group may connect. */
+/*
+ * Opens the listening socket `path`, to which its owner and the group (NULL: none) may connect, as *fd. Returns
+ * 0, or 2 after a line on stderr.
+ */
 static int open_socket(const char *path, const char *group, int *fd)
 {
 	const mode_t before = umask(0117);
@@ -175,6 +193,10 @@ static int open_socket(const char *path, const char *group, int *fd)
 	return bad("%s", msg);
 }
 
+/*
+ * Puts the sockets of systemd and the one that --listen names into fds, *n in all. Returns 0, or 2 after a line
+ * on stderr, also if there are none.
+ */
 static int open_sockets(const struct arguments *a, int *fds, int *n)
 {
 	*n = handed_over(fds);
@@ -190,6 +212,10 @@ static int open_sockets(const struct arguments *a, int *fds, int *n)
 
 /* ---- who we are ---- */
 
+/*
+ * Becomes that user, with its groups, for good; NULL, or the user that the process is already: nothing. Returns
+ * 0, or 2 after a line on stderr.
+ */
 static int become(const char *user)
 {
 	const struct passwd *p = user ? getpwnam(user) : NULL;
@@ -208,6 +234,10 @@ static int become(const char *user)
 	return 0;
 }
 
+/*
+ * Sets b->admin_gid to the group of administrators, -1 if the default one does not exist. Returns 0, or 2 after
+ * a line on stderr if one was named that does not exist.
+ */
 static int find_admins(struct broker *b)
 {
 	const char *name = b->o.admin_group ? b->o.admin_group : "weft-admin";
@@ -217,7 +247,9 @@ static int find_admins(struct broker *b)
 	return g || !b->o.admin_group ? 0 : bad("--admin-group: there is no group \"%s\"", name);
 }
 
-/* One descriptor for each client, if the system allows. */
+/*
+ * Raises the limit of open descriptors to one for each client and FDS_BESIDE, or as far as the system allows.
+ */
 static void more_descriptors(const struct broker *b)
 {
 	struct rlimit r;
@@ -230,6 +262,10 @@ static void more_descriptors(const struct broker *b)
 
 /* ---- running ---- */
 
+/*
+ * Starts a worker for each card that is named, or BROKER_CARDS of them. Returns 0, or 3 after a line on stderr;
+ * b->n_workers then are those that run.
+ */
 static int start(struct broker *b)
 {
 	int err = 0;
@@ -245,6 +281,7 @@ static int start(struct broker *b)
 	return err ? 3 : 0;
 }
 
+/* Ends all workers and frees all clients. */
 static void stop(struct broker *b)
 {
 	pthread_mutex_lock(&b->lock);

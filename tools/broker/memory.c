@@ -20,7 +20,7 @@ int memory_open(struct memory *m, uint32_t bytes)
 	return 0;
 }
 
-/* Whole pages are given back, and read as zeros. */
+/* Gives the whole pages among these bytes of the image back to the system; they read as zeros from then on. */
 static void give_back(struct memory *m, uint32_t at, uint32_t len)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -30,6 +30,7 @@ static void give_back(struct memory *m, uint32_t at, uint32_t len)
 		madvise(m->image + from, to - from, MADV_DONTNEED);
 }
 
+/* Takes piece p off the list and frees it with its buffer; its bytes are lost. */
 static void unlink_piece(struct memory *m, struct piece *p)
 {
 	struct piece **at = &m->pieces;
@@ -59,11 +60,13 @@ void memory_close(struct memory *m)
 
 /* ---- bytes ---- */
 
+/* Says whether piece p has one of these bytes. */
 static bool meets(const struct piece *p, uint32_t at, uint32_t len)
 {
 	return p->at < (uint64_t)at + len && at < (uint64_t)p->at + p->len;
 }
 
+/* Says whether a job on the card uses one of these bytes. */
 static bool in_use(const struct memory *m, uint32_t at, uint32_t len)
 {
 	for (const struct piece *p = m->pieces; p; p = p->next)
@@ -72,7 +75,10 @@ static bool in_use(const struct memory *m, uint32_t at, uint32_t len)
 	return false;
 }
 
-/* How many of these bytes lie in the same place as the first one, and in which piece; NULL: the image. */
+/*
+ * Returns how many of these bytes lie in the same place as the first one, and sets *out to the piece that holds
+ * it, or to NULL if the image does.
+ */
 static uint32_t same_place(const struct memory *m, uint32_t at, uint32_t len, struct piece **out)
 {
 	struct piece *p = m->pieces;
@@ -128,6 +134,10 @@ int memory_dissolve(struct memory *m, struct piece *p)
 	return err;
 }
 
+/*
+ * Makes a piece of these bytes, of which no other piece has one: a buffer of dev with what the image holds.
+ * Returns 0 with it in *out, or a negative errno with nothing changed.
+ */
 static int make(struct memory *m, weft_dev *dev, uint32_t at, uint32_t len, struct piece **out)
 {
 	struct piece *p = calloc(1, sizeof(*p)), **place = &m->pieces;

@@ -17,10 +17,10 @@
 #include <weft/dev.h>
 
 struct piece {
-	struct piece *next;        /* by offset */
+	struct piece *next;        /* the one with the next larger offset */
 	uint32_t at, len;
 	weft_buf *buf;
-	unsigned pins;             /* jobs on the card that have it */
+	unsigned pins;             /* number of jobs on the card that have it */
 	uint64_t used;
 };
 
@@ -30,13 +30,14 @@ struct memory {
 	struct piece *pieces;
 };
 
-/** All zeros. @return 0, -ENOMEM */
+/** Give *m memory of so many bytes, all zeros. @return 0, -ENOMEM */
 int memory_open(struct memory *m, uint32_t bytes);
-/** Forget all that it holds: zeros again. No piece may be pinned by a job that is not forgotten. */
+/** Forget all that the memory holds; it is zeros again. No piece may be pinned by a job that is not forgotten. */
 void memory_clear(struct memory *m);
+/** Free the memory; it has no bytes then. */
 void memory_close(struct memory *m);
 
-/** @return 0; -EBUSY: a job on the card uses it; or what the library says */
+/** Write or read bytes, where they are. @return 0; -EBUSY: a job on the card uses one of them; or what the library says */
 int memory_write(struct memory *m, uint32_t at, const uint8_t *data, uint32_t len);
 int memory_read(struct memory *m, uint32_t at, uint8_t *data, uint32_t len);
 
@@ -46,13 +47,13 @@ int memory_read(struct memory *m, uint32_t at, uint8_t *data, uint32_t len);
  */
 int memory_piece(struct memory *m, weft_dev *dev, uint32_t at, uint32_t len, struct piece **out);
 
-/** Bring its bytes back into the image and free it. @return 0; an error: its bytes are lost, it is freed all the same */
+/** Bring a piece's bytes back into the image and free it. @return 0; an error: the bytes are lost, and it is freed all the same */
 int memory_dissolve(struct memory *m, struct piece *p);
 
-/** The piece without pins that was used least recently; NULL: there is none. */
+/** Returns the piece without pins that was used least recently; NULL: there is none. */
 struct piece *memory_oldest(const struct memory *m);
 
-/** Bytes that it has on the card. */
+/** Returns how many bytes of the memory are in pieces, so on the card. */
 uint64_t memory_on_card(const struct memory *m);
 
 #endif

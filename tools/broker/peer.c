@@ -11,7 +11,10 @@
 #define SO_PEERGROUPS 59
 #endif
 
-/* The groups that the process had when it connected; asks no directory service. */
+/*
+ * Says whether the process behind the socket had group gid among its groups when it connected. No directory
+ * service is asked.
+ */
 static bool in_group(int fd, gid_t gid)
 {
 	gid_t few[32], *all = few;

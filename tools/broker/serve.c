@@ -18,12 +18,12 @@
 #include "tools/card/redir_conn.h"
 #include "tools/clock.h"
 
-/* What one client may have under way; a driver has eight transfers of 256 KiB. */
+/* Transfers, and bytes in them, that one client may have under way; a driver has eight of 256 KiB. */
 #define FLIGHTS_MAX 64
 #define BYTES_MAX (8u << 20)
-/* Steps of a client's device at a time. */
+/* Steps that a client's device makes before the others have theirs. */
 #define STEPS 64
-/* Without descriptors for another connection it is looked again so much later. */
+/* If there is no descriptor for another connection, none is taken for so long. */
 #define DEAF_NS 100000000ull
 #define EVENTS 64
 
@@ -32,10 +32,13 @@ struct house {
 	int epoll, signals;
 	const int *fds;
 	int n_fds;
-	uint64_t deaf_until_ns;    /* 0: it hears */
+	uint64_t deaf_until_ns;    /* until when no connections are taken; 0: they are */
 	bool over;
 };
 
+/*
+ * Lets epoll watch fd for these events (op: EPOLL_CTL_...), and name it by `what`. Returns 0, or -1 with errno.
+ */
 static int watch(const struct house *h, int op, int fd, uint32_t events, void *what)
 {
 	struct epoll_event e = { .events = events, .data.ptr = what };
@@ -43,6 +46,7 @@ static int watch(const struct house *h, int op, int fd, uint32_t events, void *w
 	return epoll_ctl(h->epoll, op, fd, &e);
 }
 
+/* Says on stderr, with --verbose, what a client did. */
 static void note(const struct client *c, const char *what)
 {
 	if (c->b->o.verbose)
@@ -52,7 +56,10 @@ static void note(const struct client *c, const char *what)
 
 /* ---- a client ---- */
 
-/* A driver resets the chip of its own card only; others mean the card that everyone uses, for its administrators. */
+/*
+ * Says whether a control transfer is refused: a reset of the chip by a client that is neither a driver, whose
+ * own card it would reset, nor an administrator, who means the card that everyone uses.
+ */
 static bool refuses(void *client, const uint8_t *setup)
 {
 	struct client *c = client;
@@ -64,7 +71,10 @@ static bool refuses(void *client, const uint8_t *setup)
 	return reset && !mine;
 }
 
-/* The card with the fewest clients. */
+/*
+ * Returns the worker whose card is there and has the fewest clients; the first one if no card is there. Called
+ * with broker.lock held.
+ */
 static struct worker *choose_worker(struct broker *b)
 {
 	struct worker *best = NULL;
@@ -77,6 +87,7 @@ static struct worker *choose_worker(struct broker *b)
 	return best;
 }
 
+/* Frees the client's connection, which closes its socket, and its USB device; both are NULL then. */
 static void forget(struct client *c)
 {
 	if (c->conn)
@@ -86,6 +97,10 @@ static void forget(struct client *c)
 	c->usb = NULL;
 }
 
+/*
+ * Makes a client of connection fd, with a USB device of its own at the card that choose_worker() finds. Returns
+ * NULL without memory.
+ */
 static struct client *new_client(struct house *h, int fd)
 {
 	struct client *c = calloc(1, sizeof(*c));
@@ -113,6 +128,7 @@ static struct client *new_client(struct house *h, int fd)
 	return NULL;
 }
 
+/* Takes connection fd in as a client, or tells it that there are too many and closes it. */
 static void admit(struct house *h, int fd)
 {
 	struct broker *b = h->b;
@@ -143,7 +159,10 @@ static void admit(struct house *h, int fd)
 	note(c, "has come");
 }
 
-/* Its connection is gone. The worker frees what it had, and then it is forgotten. */
+/*
+ * Ends a client whose connection is gone, or is to go: its connection and USB device are freed, and its worker
+ * frees what else it had; then client_free() follows.
+ */
 static void leave(struct client *c)
 {
 	note(c, "has gone");
@@ -164,7 +183,10 @@ static void plug(struct client *c)
 		usbdev_attach(c->usb, here);
 }
 
-/* Move what can be moved. */
+/*
+ * Moves what can be moved between the client's connection and its USB device, in at most STEPS steps; with more
+ * to do it will be attended to again. A client whose connection is gone leaves.
+ */
 static void attend(struct house *h, struct client *c)
 {
 	uint64_t wake;
@@ -196,6 +218,7 @@ static void attend(struct house *h, struct client *c)
 
 /* ---- all of them ---- */
 
+/* Says whether something happened for the client in its worker since the last call. */
 static bool take_stirred(struct client *c)
 {
 	pthread_mutex_lock(&c->b->lock);
@@ -205,6 +228,7 @@ static bool take_stirred(struct client *c)
 	return stirred;
 }
 
+/* Says whether the client's worker has forgotten it. */
 static bool is_reaped(struct client *c)
 {
 	pthread_mutex_lock(&c->b->lock);
@@ -229,7 +253,10 @@ void client_free(struct client *c)
 	free(c);
 }
 
-/* What the workers have stirred, and who took too long to say who it is. */
+/*
+ * Attends to the clients that the workers have stirred, ends those that took too long to say who they are, and
+ * frees those that their workers have forgotten.
+ */
 static void attend_all(struct house *h)
 {
 	const uint64_t now = now_ns();
@@ -247,6 +274,7 @@ static void attend_all(struct house *h)
 	}
 }
 
+/* Takes connections from now on, or takes none until DEAF_NS have passed. */
 static void listen_to(struct house *h, bool on)
 {
 	for (int i = 0; i < h->n_fds; i++)
@@ -254,6 +282,10 @@ static void listen_to(struct house *h, bool on)
 	h->deaf_until_ns = on ? 0 : now_ns() + DEAF_NS;
 }
 
+/*
+ * Takes a connection that waits at a listening socket. Where there is no descriptor or memory for it, none are
+ * taken for a while.
+ */
 static void welcome(struct house *h, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -264,6 +296,10 @@ static void welcome(struct house *h, int listener)
 		listen_to(h, false);
 }
 
+/*
+ * Returns how many milliseconds the loop may wait: until a handshake takes too long or connections are taken
+ * again; -1: forever.
+ */
 static int timeout_ms(const struct house *h)
 {
 	uint64_t at = h->deaf_until_ns ? h->deaf_until_ns : UINT64_MAX, now = now_ns();
@@ -273,11 +309,13 @@ static int timeout_ms(const struct house *h)
 	return at == UINT64_MAX ? -1 : at <= now ? 0 : (int)((at - now) / 1000000 + 1);
 }
 
+/* Says whether epoll's `what` is one of the listening sockets. */
 static bool is_listener(const struct house *h, const void *what)
 {
 	return (const int *)what >= h->fds && (const int *)what < h->fds + h->n_fds;
 }
 
+/* Empties an eventfd. */
 static void drain(int fd)
 {
 	uint64_t count;
@@ -286,6 +324,7 @@ static void drain(int fd)
 		return;                /* it was empty */
 }
 
+/* One turn of the loop: waits for something to happen, and deals with it. */
 static void turn(struct house *h)
 {
 	struct epoll_event e[EVENTS];
@@ -307,6 +346,10 @@ static void turn(struct house *h)
 		listen_to(h, true);
 }
 
+/*
+ * Opens what the loop waits for: epoll, signals that end it, the workers' eventfd and the listening sockets.
+ * Returns 0, or -1 with errno.
+ */
 static int open_house(struct house *h)
 {
 	sigset_t set;

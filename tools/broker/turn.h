@@ -13,23 +13,23 @@
 #include <stdint.h>
 
 struct turn_use {
-	uint64_t clock;            /* cycles; those that it is charged with included */
-	uint64_t charged;          /* for jobs that have not ended */
-	uint64_t cycles, jobs;     /* what it had of the card */
+	uint64_t clock;            /* cycles, with those that it is charged with */
+	uint64_t charged;          /* cycles that it is charged with for jobs that have not ended */
+	uint64_t cycles, jobs;     /* what it has had of the card */
 	uint64_t last;             /* cycles of its last job */
 	bool waiting;              /* it has jobs that have not ended */
 };
 
 /**
- * It has work again. Of the other clients' clocks without what they are charged with, `least` is the smallest of those that
+ * Note that the client has work again. Of the other clients' clocks without what they are charged with, `least` is the smallest of those that
  * have work, UINT64_MAX if none has, and `newest` the largest of all.
  */
 void turn_come(struct turn_use *u, uint64_t least, uint64_t newest);
 
-/** One of its jobs starts. @return what it is charged with */
+/** Charge the client for a job that starts. @return the cycles that it is charged with */
 uint64_t turn_start(struct turn_use *u);
 
-/** That job has ended after so many cycles. */
+/** Put the charge right for a job that has ended after so many cycles; `charged` is what turn_start() returned for it. */
 void turn_end(struct turn_use *u, uint64_t charged, uint64_t cycles);
 
 #endif

@@ -16,8 +16,8 @@
 #include "tools/clock.h"
 
 #define MS 1000000ull
-#define GREET_MS 5000          /* a card that is opened says who it is within that */
-#define RETRY_NS (1000 * MS)   /* for a card that is not there, or has nothing to do and may have gone */
+#define GREET_MS 5000          /* a card that is opened must say who it is within this time */
+#define RETRY_NS (1000 * MS)   /* how often to look for a card that is not there, or has nothing to do and may have gone */
 
 void worker_wake(struct worker *w)
 {
@@ -47,7 +47,7 @@ struct client *worker_next(struct worker *w, struct client *c)
 	return c;
 }
 
-/* Its card is as new. */
+/* Makes the client's card as new: no jobs, memory of zeros, another boot id. */
 static void renew(struct client *c)
 {
 	jobs_drop(c);
@@ -72,6 +72,7 @@ bool worker_failed(struct worker *w, struct client *c, int err)
 	return err == -ENODEV || err == -ECONNRESET;
 }
 
+/* Frees all streams of the client. No job has one any more. */
 static void forget_streams(struct client *c)
 {
 	while (c->streams) {
@@ -82,6 +83,7 @@ static void forget_streams(struct client *c)
 	}
 }
 
+/* Says whether the checker reads a stream of the client just now. Called with broker.lock held. */
 static bool being_judged(const struct client *c)
 {
 	for (const struct stream *s = c->streams; s; s = s->next)
@@ -90,7 +92,10 @@ static bool being_judged(const struct client *c)
 	return false;
 }
 
-/* A client whose connection is gone: all that it had is free. @return false: the checker still reads a stream of it */
+/*
+ * Frees all that a client whose connection is gone had. Returns false if it has to be done again later, since
+ * the checker still reads a stream of it.
+ */
 static bool reap(struct worker *w, struct client *c)
 {
 	admin_give_back(c);
@@ -108,7 +113,10 @@ static bool reap(struct worker *w, struct client *c)
 	return !busy;
 }
 
-/* The memory of a client that is new, of a card that is here. @return false: there is none */
+/*
+ * Gives a client that has no memory yet some, as much as the options or the card say, and a boot id. Returns
+ * false if there is no memory.
+ */
 static bool furnish(struct client *c)
 {
 	const struct weft_msg_hello_reply *h = &c->w->hello;
@@ -122,7 +130,7 @@ static bool furnish(struct client *c)
 	return !memory_open(&c->mem, (uint32_t)(want < all ? want : all));
 }
 
-/* What others are told of its clients. */
+/* Notes how much memory each client has, and how much of it is on the card, where others may read it. */
 static void publish(struct worker *w)
 {
 	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
@@ -136,12 +144,16 @@ static void publish(struct worker *w)
 
 enum next { NEXT_NOTHING, NEXT_FRAME, NEXT_RESET, NEXT_REAP };
 
+/* Says whether the worker has its card open, as a device or for an administrator. */
 static bool has_card(const struct worker *w)
 {
 	return w->dev || w->admin;
 }
 
-/* With a frame that frame is *f. NULL: there is no card, so only a death counts. */
+/*
+ * Returns what is to be done for the client next. A frame is marked as taken and copied to *f; f is NULL if
+ * there is no card, and then only a connection that is gone counts.
+ */
 static enum next take(struct client *c, struct frame *f)
 {
 	enum next n = NEXT_NOTHING;
@@ -161,7 +173,10 @@ static enum next take(struct client *c, struct frame *f)
 	return n;
 }
 
-/* The frame has been answered, or waits on, unless its link was reset meanwhile. */
+/*
+ * Notes that the frame taken in link epoch `epoch` has been answered, or that it goes on waiting unless the
+ * link was reset meanwhile. When it is over, the link takes bytes again.
+ */
 static void give_back(struct client *c, unsigned epoch, bool answered)
 {
 	pthread_mutex_lock(&c->b->lock);
@@ -178,7 +193,10 @@ static void give_back(struct client *c, unsigned epoch, bool answered)
 		broker_stir(c->b);
 }
 
-/* An administrator means the card, a driver its own. @return false: it waits for the card */
+/*
+ * Carries out a reset of the client's chip: of the card itself if an administrator who is no driver asked for
+ * it, else of the client's own card. Returns false if that has to wait for the card.
+ */
 static bool after_reset(struct worker *w, struct client *c)
 {
 	pthread_mutex_lock(&w->b->lock);
@@ -198,7 +216,10 @@ static bool after_reset(struct worker *w, struct client *c)
 	return true;
 }
 
-/* One thing for a client. @return whether something was done */
+/*
+ * Does one thing for a client: frees it, resets its card, or answers a frame. Returns whether something was
+ * done.
+ */
 static bool serve_one(struct worker *w, struct client *c)
 {
 	struct frame f;
@@ -222,12 +243,17 @@ static bool serve_one(struct worker *w, struct client *c)
 
 /* ---- the card ---- */
 
+/* Says a line on stderr, with --verbose. */
 static void say(const struct worker *w, const char *text)
 {
 	if (w->b->o.verbose)
 		fprintf(stderr, "weft-broker: %s\n", text);
 }
 
+/*
+ * Notes that the card has come or gone, and wakes those who want to know: the main thread, for each client, and
+ * the checker.
+ */
 static void set_state(struct worker *w, enum card_state state)
 {
 	pthread_mutex_lock(&w->b->lock);
@@ -239,7 +265,10 @@ static void set_state(struct worker *w, enum card_state state)
 	broker_stir(w->b);
 }
 
-/* Of whichever card is free: those before this one take theirs first. */
+/*
+ * Says whether the worker may look for a card. One that serves no certain card waits until all workers before
+ * it have one, so that they take the cards in their order.
+ */
 static bool may_look(struct worker *w)
 {
 	bool may = true;
@@ -303,6 +332,7 @@ int worker_open(struct worker *w)
 	return 0;
 }
 
+/* Closes a card that is gone: all its clients' jobs and memory are gone, too. */
 static void close_card(struct worker *w)
 {
 	for (struct client *c = worker_next(w, NULL); c; c = worker_next(w, c)) {
@@ -327,6 +357,10 @@ static void close_card(struct worker *w)
 
 /* ---- the loop ---- */
 
+/*
+ * Waits until the worker is woken, the card has something to say, a job has run for too long, or it is time to
+ * look for the card.
+ */
 static void nap(struct worker *w)
 {
 	const uint64_t now = now_ns(), look = w->retry_ns > now ? w->retry_ns : now + RETRY_NS;
@@ -340,6 +374,7 @@ static void nap(struct worker *w)
 		return;
 }
 
+/* Says whether the broker is to end. */
 static bool stopped(struct worker *w)
 {
 	pthread_mutex_lock(&w->b->lock);
@@ -348,7 +383,10 @@ static bool stopped(struct worker *w)
 	return stop;
 }
 
-/* One thing for each client. One that is reaped may be freed at once. @return whether anything was done */
+/*
+ * Does one thing for each client (serve_one()). A client that is freed by that may be gone at once. Returns
+ * whether anything was done.
+ */
 static bool serve_each(struct worker *w)
 {
 	struct client *next;
@@ -373,7 +411,10 @@ bool worker_once(struct worker *w)
 	return busy;
 }
 
-/* A card without jobs says nothing when it goes. */
+/*
+ * Looks from time to time whether a card is still there while it has no jobs, since it then says nothing when
+ * it goes. Sets w->lost if it is gone.
+ */
 static void look_after(struct worker *w)
 {
 	struct weft_usb_info info;
@@ -395,6 +436,10 @@ static void work_without(struct worker *w)
 		worker_open(w);
 }
 
+/*
+ * A worker's thread: serves its clients while there is a card, looks for the card while there is none, and
+ * frees everything at the end.
+ */
 static void *run(void *arg)
 {
 	struct worker *w = arg;

@@ -38,11 +38,11 @@ int weft_fast_rescale(const struct weft_call *c);
 int weft_fast_elementwise(const struct weft_call *c);
 int weft_fast_clamp(const struct weft_call *c);
 
-/* RESCALE with the 32-bit multiplier by those kernels (rescale_lanes.h). */
+/* Runs RESCALE with the 32-bit multiplier by these kernels (rescale_lanes.h); -ENOTSUP for the 16-bit one. */
 struct weft_rescale_kernels;
 int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kernels *kernels);
 
-/* CONV2D of int8 (or int4) to int32 with that tiling (tiles.h). */
+/* Runs CONV2D of int8 (weights also int4) to int32 with this tiling (tiles.h); -ENOTSUP if padding makes the image too large. */
 struct weft_tiling;
 int weft_tiles_conv2d(const struct weft_call *c, const struct weft_tiling *tiling);
 
@@ -52,7 +52,7 @@ int weft_tiles_conv2d(const struct weft_call *c, const struct weft_tiling *tilin
  */
 typedef int64_t weft_depthwise_pixel(const int8_t *const *taps, int64_t n_taps, const uint32_t *w, const uint32_t *start, int64_t ch, uint32_t *y);
 
-/* The i-th that this processor has, the fastest first; NULL behind the last. */
+/* Returns the i-th of these functions that this processor has, the fastest first; NULL behind the last. */
 weft_depthwise_pixel *weft_depthwise_at(int i);
 
 /* DEPTHWISE_CONV2D of int8 (weights also int4) to int32, one output channel for each input channel. */
@@ -68,15 +68,15 @@ static inline int64_t weft_fast_chunk(weft_dtype x)
 }
 
 /*
- * Elements of x minus zero point as int16, each copied repeat times; 9 bits
- * for 8-bit types, and int16 has zero point 0. NULL: out of memory.
+ * Returns n elements of x, from number `first` on, less zp as int16, each `repeat` times, from malloc.
+ * Of 8-bit types the differences have 9 bits; int16 has zero point 0. NULL: out of memory.
  */
 int16_t *weft_fast_widen(const weft_tensor *x, int32_t zp, int64_t first, int64_t n, int64_t repeat);
 
 /*
- * n elements from the first, as int32: types of 8, 16 and 32 bits. Storing
- * keeps the low bits, as weft_put does. The type is looked at once, so that
- * the loops between them are plain.
+ * Read or write n elements of a tensor, from number `first` on, as int32, for types that
+ * weft_fast_has_int32() knows: those of 8, 16 and 32 bits. Writing keeps the low bits, as
+ * weft_put() does. The type is looked at once for all elements.
  */
 bool weft_fast_has_int32(weft_dtype t);
 void weft_fast_load(const weft_tensor *t, int64_t first, int64_t n, int32_t *to);

@@ -18,17 +18,20 @@
 #include "tiles.h"
 
 #define TILE 32                    /* pixels whose windows are built at a time; even */
-#define ROWS 4                     /* output channels at a time */
+#define ROWS 4                     /* output channels that are computed at a time */
 
 struct work {
 	const struct weft_call *c;
-	int64_t k_used, k;
-	int64_t n_rows;
+	int64_t k_used, k;         /* KH*KW*IC, and the same rounded up */
+	int64_t n_rows;            /* OC rounded up */
 	const int16_t *image;      /* one batch element, widened */
 	int16_t *rows, *columns;
 };
 
-/* Two columns with four rows: eight sums of k products, k a multiple of 32. */
+/*
+ * Sets sum[][] to the dot products of two columns, x and the one `stride` elements behind it, with four rows, w
+ * and the three behind it: k products each, k a multiple of 32.
+ */
 static FAST void dot_2x4(const int16_t *restrict x, const int16_t *restrict w, int64_t stride, int64_t k,
                          int32_t sum[2][ROWS])
 {
@@ -50,7 +53,7 @@ static FAST void dot_2x4(const int16_t *restrict x, const int16_t *restrict w, i
 	sum[1][0] = s10, sum[1][1] = s11, sum[1][2] = s12, sum[1][3] = s13;
 }
 
-/* The window of output pixel (oy, ox), zeros outside the image. */
+/* Fills col with the window of output pixel (oy, ox), and zeros where it is outside the image. */
 static void build_column(const struct work *s, int64_t oy, int64_t ox, int16_t *col)
 {
 	const struct weft_attr_conv *a = &s->c->attr->conv;
@@ -80,7 +83,7 @@ static void build_column(const struct work *s, int64_t oy, int64_t ox, int16_t *
 	}
 }
 
-/* n sums of one pixel, channels from oc. */
+/* Writes n results of one pixel, channels from oc on: sums plus biases. */
 static void store(const struct work *s, int64_t pixel, int64_t oc, const uint64_t *sum, int64_t n)
 {
 	const weft_tensor *bias = s->c->x[2], *y = s->c->y[0];
@@ -98,7 +101,10 @@ static void store(const struct work *s, int64_t pixel, int64_t oc, const uint64_
 	}
 }
 
-/* All channels of n pixels from the first; columns beyond n hold old values. */
+/*
+ * Writes all channels of n pixels, from number `first` on, whose windows are the first n columns. Columns
+ * behind them hold old values, whose sums are not stored.
+ */
 static void multiply(const struct work *s, int64_t first, int64_t n)
 {
 	const int64_t oc_n = s->c->y[0]->dim[3], chunk = weft_fast_chunk(s->c->x[0]->dtype);
@@ -122,6 +128,7 @@ static void multiply(const struct work *s, int64_t first, int64_t n)
 	}
 }
 
+/* Writes the results of batch element n, whose input is s->image. */
 static void one_image(const struct work *s, int64_t n)
 {
 	const weft_tensor *y = s->c->y[0];
@@ -137,6 +144,10 @@ static void one_image(const struct work *s, int64_t n)
 	}
 }
 
+/*
+ * Allocates rows and columns and fills the rows with the weights. Returns false if memory is out; the caller
+ * frees both in each case.
+ */
 static bool allocate(struct work *s)
 {
 	const weft_tensor *w = s->c->x[1];

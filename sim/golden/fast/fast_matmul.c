@@ -8,7 +8,10 @@
 #include "fast.h"
 #include "tiles.h"
 
-/* to[W][C] = from[C][W], in squares that stay in a cache. */
+/*
+ * Sets `to`, [columns][rows], to the transposed matrix `from`, [rows][columns], square by square so that each
+ * stays in a cache.
+ */
 static void turn(int8_t *to, const int8_t *from, int64_t rows, int64_t columns)
 {
 	const int64_t side = 32;

@@ -13,20 +13,20 @@
 #include "rescale_lanes.h"
 
 #define LANES RESCALE_LANES
-#define BLOCK 4096                 /* elements at most, unless a row has more */
-#define WIDE 256                   /* channels whose last group may be part empty */
+#define BLOCK 4096                 /* elements of a block at most, unless a row has more */
+#define WIDE 256                   /* with so many channels or more, a row's last group may be part empty */
 
 struct work {
 	const struct weft_attr_rescale *a;
 	int64_t n, width, rows;    /* elements of the tensor and of a row, rows of a block */
-	int64_t n_groups;          /* of a row; the last may have fewer channels */
+	int64_t n_groups;          /* groups of a row; the last may have fewer channels */
 	struct weft_rescale_group *groups;
-	int32_t *values;           /* one block */
+	int32_t *values;           /* the elements of one block */
 	weft_rescale_lanes *scale;
 	int32_t lo, hi;
 };
 
-/* Scales of the i-th element of a row. */
+/* Sets the scale of the i-th element of a row in its group; `twice`: with double rounding. */
 static void set_scale(struct weft_rescale_group *g, int64_t i, int64_t mult, int64_t shift, bool twice)
 {
 	const int64_t odd = i & 1, at = i % LANES / 2;
@@ -38,7 +38,10 @@ static void set_scale(struct weft_rescale_group *g, int64_t i, int64_t mult, int
 	g[i / LANES].back[odd][at] = twice ? (int64_t)1 << 31 : 0;
 }
 
-/* Lays rows out and allocates; false: out of memory. */
+/*
+ * Chooses how rows are laid out, allocates the groups and one block, and fills the groups with the scales.
+ * Returns false if memory is out; the caller frees both in each case.
+ */
 static bool prepare(const struct weft_call *c, struct work *s)
 {
 	const int64_t ch = c->x[1]->dim[0];
@@ -57,7 +60,10 @@ static bool prepare(const struct weft_call *c, struct work *s)
 	return true;
 }
 
-/* The first `count` elements, at most LANES, of each of so many rows of x, the rows `width` apart, into s->values. */
+/*
+ * Scales the elements at, at + 1, ... of each of so many rows of x, `count` of them (at most LANES), to the
+ * same places in s->values. Rows are s->width elements apart.
+ */
 static void scale_rest(const struct work *s, const int32_t *x, int64_t at, int64_t count, int64_t rows)
 {
 	int32_t some[LANES] = { 0 };
@@ -70,7 +76,10 @@ static void scale_rest(const struct work *s, const int32_t *x, int64_t at, int64
 	}
 }
 
-/* `count` elements of so many rows, from row `first` of the block at x. */
+/*
+ * Scales the first `count` elements of so many rows, from row `first` of the block at x on, to the same places
+ * in s->values.
+ */
 static void scale_rows(const struct work *s, const int32_t *x, int64_t first, int64_t rows, int64_t count)
 {
 	struct work t = *s;

@@ -29,13 +29,13 @@ struct weft_rescale_block {
 	int32_t lo, hi;            /* what the result less y_zp is clipped to; y_zp added does not leave int32 */
 };
 
-/* Scales elements [0, RESCALE_LANES) of each row with the group. */
+/* Scales the first RESCALE_LANES elements of each row of the block with the group. */
 typedef void weft_rescale_lanes(const struct weft_rescale_block *b, const struct weft_rescale_group *g);
 
-/* A kernel of each rounding: SINGLE_ROUND and DOUBLE_ROUND, and ties to even. */
+/* One kernel for SINGLE_ROUND and DOUBLE_ROUND (up), one for ties to even. */
 struct weft_rescale_kernels { weft_rescale_lanes *up, *even; };
 
-/* The i-th that this processor has, the fastest first; NULL behind the last. The last is plain C. */
+/* Returns the i-th pair of kernels that this processor has, the fastest first and plain C last; NULL behind that. */
 const struct weft_rescale_kernels *weft_rescale_kernels_at(int i);
 
 #endif

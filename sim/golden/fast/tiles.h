@@ -14,39 +14,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TILE_PIXELS 8          /* at most */
+#define TILE_PIXELS 8          /* pixels of a tile at most */
 
 struct weft_tile {
 	const uint8_t *x[TILE_PIXELS];   /* the windows' first bytes */
-	int32_t *y[TILE_PIXELS];   /* sums of the first channel; pixels that are not wanted share a row nobody reads */
-	const int64_t *offset;     /* of each run, in bytes from the window's first */
+	int32_t *y[TILE_PIXELS];   /* where each pixel's sums go, from the first channel on; pixels that are not wanted share a
+	                            * row that nobody reads */
+	const int64_t *offset;     /* where each run begins, in bytes from the window's first */
 	int64_t n_runs, units;
 	const uint8_t *w;          /* [run][unit][lanes][4], lanes: the channels filled up to whole registers */
 	const int32_t *start;      /* [lanes]: what sums begin with; NULL: with what y holds */
-	int64_t channels;          /* written of each y */
+	int64_t channels;          /* sums that are written of each pixel */
 };
 
 /* What a processor can do. */
 struct weft_tiling {
 	int elem_bytes;            /* 1, for weights of zero point 0, or 2 */
 	uint8_t flip;              /* elem_bytes 1: bits of x that are inverted, 0x80 where the kernel takes it as uint8 */
-	int lanes;                 /* of a register */
-	int registers;             /* of a tile, at most: lanes * registers channels */
-	int64_t units;             /* whose weights should meet all pixels before the next ones do; 0: no limit */
-	int (*pixels)(int registers);    /* of a tile with that many registers of channels; at most TILE_PIXELS */
+	int lanes;                 /* channels that a register holds */
+	int registers;             /* registers of channels that a tile has at most */
+	int64_t units;             /* so many words of a channel's weights should meet all pixels before the next ones do, so that
+	                            * they stay in a cache; 0: no limit */
+	int (*pixels)(int registers);    /* how many pixels a tile with that many registers has, at most TILE_PIXELS */
 	void (*multiply)(const struct weft_tile *t, int registers);
 };
 
 /*
- * The tiling for this processor, or NULL if it has none; has_zero_point: the weights have a zero point
- * other than 0.
+ * Returns the fastest tiling for this processor, or NULL if it has none; has_zero_point: the weights have a
+ * zero point other than 0.
  */
 const struct weft_tiling *weft_tiling(bool has_zero_point);
 
-/* All that this program has for this processor: returns the i-th, NULL behind the last. For tests. */
+/* Returns the i-th of all tilings that this program has for this processor, NULL behind the last. For tests. */
 const struct weft_tiling *weft_tiling_at(int i);
 
-/* One file each; NULL where the processor or the compiler has no such instructions. */
+/* Each returns the tiling of its file; NULL where the processor or the compiler does not have its instructions. */
 const struct weft_tiling *weft_tiling_vnni(void);
 const struct weft_tiling *weft_tiling_avx2(void);
 const struct weft_tiling *weft_tiling_neon(void);

@@ -21,7 +21,7 @@
 #define WEIGHTS __m256i
 #define SAME __m256i
 
-/* Ones in the lanes of the r-th register that have a channel. */
+/* Returns the mask of those lanes of the r-th register that have a channel: all ones in each. */
 static inline __attribute__((always_inline)) AVX2 __m256i lanes_of(const struct weft_tile *t, int r)
 {
 	const int64_t left = t->channels - r * LANES;
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) AVX2 SAME spread(const uint8_t *x)
 static inline __attribute__((always_inline)) AVX2 SUMS add(SUMS sum, SAME x, WEIGHTS w)
 {
 	sum = _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
-	__asm__("" : "+x"(sum));       /* gcc 12 else keeps a copy of each sum in memory, for the loop's end */
+	__asm__("" : "+x"(sum));       /* without it gcc 12 keeps a copy of each sum in memory for the end of the loop */
 	return sum;
 }
 

@@ -21,29 +21,32 @@
 struct work {
 	const struct weft_call *c;
 	const struct weft_tiling *tiling;
-	int64_t width, rows;       /* of the padded image */
+	int64_t width, rows;       /* pixels of the padded image along a row, and its rows */
 	int64_t run;               /* elements of a run */
-	int64_t n_runs, units;
-	uint8_t *image;
-	int64_t *offset;           /* of each run */
+	int64_t n_runs, units;     /* runs of a window, and words of a run */
+	uint8_t *image;            /* the padded image */
+	int64_t *offset;           /* where in a window each run begins, in bytes */
 	const uint8_t *rows_of_w;  /* [OC][KH*KW*IC], elements of the tiling's size */
-	uint8_t *packed;           /* one block's weights */
-	int32_t *start;            /* one block's */
+	uint8_t *packed;           /* the weights of one block of channels */
+	int32_t *start;            /* what the sums of these channels begin with */
 	int32_t *spare;            /* sums that nobody reads */
 };
 
+/* Copies n bytes with the bits of `flip` inverted. */
 static FAST void invert_bits(uint8_t *restrict to, const uint8_t *restrict x, int64_t n, uint8_t flip)
 {
 	for (int64_t i = 0; i < n; i++)
 		to[i] = x[i] ^ flip;
 }
 
+/* Sets n numbers of 16 bits to those of 8 bits less zp. */
 static FAST void subtract(int16_t *restrict to, const int8_t *restrict x, int64_t n, int32_t zp)
 {
 	for (int64_t i = 0; i < n; i++)
 		to[i] = (int16_t)(x[i] - zp);
 }
 
+/* Returns the sum of n weights, modulo 2^32. */
 static FAST int32_t sum_of(const int8_t *w, int64_t n)
 {
 	int32_t sum = 0;
@@ -53,7 +56,10 @@ static FAST int32_t sum_of(const int8_t *w, int64_t n)
 	return sum;
 }
 
-/* n elements of the input, as the tiling wants them. */
+/*
+ * Writes n elements of the input as the tiling wants them: bytes with its bits inverted, or differences to the
+ * zero point in 16 bits.
+ */
 static void convert(const struct work *s, uint8_t *to, const int8_t *x, int64_t n)
 {
 	if (s->tiling->elem_bytes == 1)
@@ -62,6 +68,7 @@ static void convert(const struct work *s, uint8_t *to, const int8_t *x, int64_t 
 		subtract((int16_t *)(void *)to, x, n, s->c->attr->conv.x_zp);
 }
 
+/* Fills s->image with the batch element at x and its padding. */
 static void fill_image(const struct work *s, const int8_t *x)
 {
 	const struct weft_attr_conv *a = &s->c->attr->conv;
@@ -85,7 +92,10 @@ static void fill_image(const struct work *s, const int8_t *x)
 
 typedef uint32_t four __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* Four words of each of four channels become four channels of each of four words, `step` bytes apart. */
+/*
+ * Transposes 4 x 4 words: from[] are four words of each of four channels, and word i of all four goes to
+ * `to` + i * step bytes.
+ */
 static inline void turn(const uint8_t *const from[4], uint8_t *to, int64_t step)
 {
 	const four a = *(const four *)(const void *)from[0], b = *(const four *)(const void *)from[1];
@@ -99,7 +109,10 @@ static inline void turn(const uint8_t *const from[4], uint8_t *to, int64_t step)
 	*(four *)(void *)(to + 3 * step) = __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7);
 }
 
-/* One run of `lanes` channels from the oc-th; those behind the last have weights of 0. */
+/*
+ * Packs one run of the weights of `lanes` channels, from the oc-th on, as a tile reads them. Channels behind
+ * the last one, and what fills up a word, have weights of 0.
+ */
 static void pack_run(const struct work *s, int64_t run, int64_t oc, int64_t lanes, uint8_t *to)
 {
 	const int64_t e = s->tiling->elem_bytes, bytes = s->run * e, row = s->n_runs * bytes, n = s->c->y[0]->dim[3];
@@ -124,7 +137,7 @@ static void pack_run(const struct work *s, int64_t run, int64_t oc, int64_t lane
 	}
 }
 
-/* Weights and starts of the channels from the oc-th, `lanes` of them. */
+/* Packs the weights of `lanes` channels, from the oc-th on, and sets what their sums begin with. */
 static void prepare_block(const struct work *s, int64_t oc, int64_t lanes)
 {
 	const weft_tensor *bias = s->c->x[2];
@@ -144,7 +157,10 @@ static void prepare_block(const struct work *s, int64_t oc, int64_t lanes)
 	}
 }
 
-/* All pixels of an image with runs [first, end) of the weights. */
+/*
+ * Adds the products of runs [first, end) of the packed weights to the sums of all pixels of an image, for the
+ * channels of `registers` registers from the oc-th on.
+ */
 static void some_runs(const struct work *s, int64_t image, int64_t oc, int registers, int64_t first, int64_t end)
 {
 	const weft_tensor *y = s->c->y[0];
@@ -174,6 +190,10 @@ static void some_runs(const struct work *s, int64_t image, int64_t oc, int regis
 	}
 }
 
+/*
+ * Writes the results of batch element `image`, which is in s->image: block by block of channels, and in each as
+ * many runs at a time as the tiling says.
+ */
 static void one_image(const struct work *s, int64_t image)
 {
 	const int64_t n_oc = s->c->y[0]->dim[3], limit = s->tiling->units;
@@ -190,6 +210,7 @@ static void one_image(const struct work *s, int64_t image)
 	}
 }
 
+/* Sets the offset of each run of a window. */
 static void find_runs(struct work *s)
 {
 	const struct weft_attr_conv *a = &s->c->attr->conv;
@@ -202,7 +223,10 @@ static void find_runs(struct work *s)
 			s->offset[n++] = (ky * a->dilation[0] * s->width + kx * a->dilation[1]) * pixel;
 }
 
-/* Sizes; false if they are such that the image is better left as it is. */
+/*
+ * Sets the sizes in *s. Returns false if they are such that the image is better left as it is: padded it would
+ * be more than four times as large, or a product of sizes would exceed 2^31.
+ */
 static bool measure(struct work *s)
 {
 	const struct weft_attr_conv *a = &s->c->attr->conv;
@@ -219,6 +243,7 @@ static bool measure(struct work *s)
 	       s->n_runs <= INT32_MAX / s->units && ic <= INT32_MAX;
 }
 
+/* Allocates what *s points to. Returns false if memory is out; the caller frees all in each case. */
 static bool allocate(struct work *s)
 {
 	const int64_t e = s->tiling->elem_bytes, lanes = (int64_t)s->tiling->lanes * s->tiling->registers;

@@ -15,14 +15,14 @@
 #define PIXELS 4
 
 #define SUMS int32x4_t
-#define WEIGHTS int16x4x2_t    /* even elements of four channels, and odd ones */
+#define WEIGHTS int16x4x2_t    /* the even elements of four channels' words, and the odd ones */
 #define SAME struct pair
 
 struct pair {
 	int16_t even, odd;
 };
 
-/* Lanes of the r-th register that have a channel. */
+/* Returns how many lanes of the r-th register have a channel. */
 static inline __attribute__((always_inline)) size_t lanes_of(const struct weft_tile *t, int r)
 {
 	const int64_t left = t->channels - r * LANES;

@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) VNNI SAME spread(const uint8_t *x)
 
 static inline __attribute__((always_inline)) VNNI SUMS add(SUMS sum, SAME x, WEIGHTS w)
 {
-	/* _mm512_dpbusd_epi32(sum, x, w), of which gcc 12 keeps a copy of each sum in memory, for the loop's end. */
+	/* This is _mm512_dpbusd_epi32(sum, x, w), for which gcc 12 keeps a copy of each sum in memory for the end of the loop. */
 	__asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
 	return sum;
 }

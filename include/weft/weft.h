@@ -283,7 +283,7 @@ struct weft_op_report {
 	const char *op;            /* the operators' names in the file: "CONV_2D", "CONV_2D+ADD" */
 	enum weft_run_unit unit;   /* where it ran: on the host if any part of it did */
 	const char *reason;        /* why it ran there */
-	uint64_t macs;             /* its multiplications */
+	uint64_t macs;             /* its multiplications: of a loop those of one round, of a branch those of the larger side */
 	/*
 	 * Cycles that count for it: those in which the array or the vector engine worked for it alone, half
 	 * of those in which the other unit worked for another operator, and those in which both waited

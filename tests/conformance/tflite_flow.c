@@ -102,6 +102,31 @@ static void signatures(void **state)
 	free(r.p);
 }
 
+/* MACs of a loop are those of one round: an LSTM of 6 units reads 5 numbers and its 6 states, 4 gates; then a layer of 6 by 4. */
+static void loops_have_macs(void **state)
+{
+	const struct weft_session_options o = weft_session_options_default();
+	struct reader r = open_recorded("tests/models/litert_flow.gz", "TFLFLOW1");
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_report *plan;
+	weft_session *s;
+	struct values c;
+	weft_net *net;
+
+	(void)state;
+	do
+		c = read_values(&r);
+	while (strcmp(c.name, "lstm.f32"));
+	assert_int_equal(weft_net_load(c.file, c.file_bytes, c.name, &net, msg), 0);
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_plan(s, &plan, msg), 0);
+	assert_int_equal(plan->macs_all, (5 + 6) * 6 * 4 + 6 * 4);
+	weft_report_free(plan);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(r.p);
+}
+
 /*
  * Subgraphs that name themselves, others or none, sparse constants whose lists do not fit, and whatever else one byte makes
  * of a file: an error or a network.
@@ -148,7 +173,7 @@ static void one_byte_bad(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reference_kernels), cmocka_unit_test(signatures), cmocka_unit_test(one_byte_bad) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reference_kernels), cmocka_unit_test(signatures), cmocka_unit_test(loops_have_macs), cmocka_unit_test(one_byte_bad) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

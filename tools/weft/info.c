@@ -27,12 +27,21 @@ static double percent(double part)
 	return (double)(int)(part * 1000) / 10;
 }
 
+/* Whether multiplications depend on the data: those of a loop are counted for one round, those of a branch for the larger side. */
+static bool is_open(const struct weft_report *r)
+{
+	for (int i = 0; i < r->n_ops; i++)
+		if (r->ops[i].host_ms < 0 && r->ops[i].macs)
+			return true;
+	return false;
+}
+
 /* The line that says how much of the network the NPU does. */
 static void print_shares(const struct weft_session_options *so, const struct weft_report *r)
 {
-	printf("on the NPU (%s): %.1f %% of %llu MACs, %.1f %% of the cycles (%llu; the host's %.3g ms taken as cycles at 100 MHz), "
+	printf("on the NPU (%s): %.1f %% of %llu MACs%s, %.1f %% of the cycles (%llu; the host's %.3g ms taken as cycles at 100 MHz), "
 	       "%d switch%s between NPU and host\n", so->config, percent(share_of_macs(r)), (unsigned long long)r->macs_all,
-	       percent(r->npu_cycles), (unsigned long long)r->estimate, r->host_ms, r->n_switches, r->n_switches == 1 ? "" : "es");
+	       is_open(r) ? " (a loop's in one round, a branch's on its larger side)" : "", percent(r->npu_cycles), (unsigned long long)r->estimate, r->host_ms, r->n_switches, r->n_switches == 1 ? "" : "es");
 	print_folded(r);
 }
 

@@ -10,14 +10,32 @@
 
 #include "userlib/compile/plan/plan.h"
 
+/* Sums of MACs end here, far above any real network: loops within loops of a hostile file double them at each level. */
+#define MOST_MACS ((uint64_t)1 << 62)
+
+static uint64_t add_macs(uint64_t a, uint64_t b)
+{
+	return a > MOST_MACS || b > MOST_MACS - a ? MOST_MACS : a + b;
+}
+
 /*
  * Returns the multiplications that operator o does as the graph states it, whatever the device does for it:
  * for convolutions and matrix products the elements of the result times the products of each; for
- * TRANSPOSE_CONV2D the elements of the input times kernel taps and output channels. 0 for all other
- * operators.
+ * TRANSPOSE_CONV2D the elements of the input times kernel taps and output channels. Those of COND_IF are the larger of
+ * both branches', those of WHILE_LOOP one round's, from `sub`, which has those of each sub-graph of `outer`. 0 for all
+ * other operators.
  */
-static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
+static uint64_t macs_of(const weft_graph *outer, const uint64_t *sub, const weft_graph *g, const struct weft_gop *o)
 {
+	uint64_t of[2] = { 0, 0 };
+
+	if (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP) {
+		for (int s = 0; s < outer->n_subs; s++)
+			for (int k = 0; k < 2; k++)
+				of[k] = outer->subs[s] == o->attr.flow.graph[k] ? sub[s] : of[k];
+		return o->op == WEFT_OP_WHILE_LOOP ? add_macs(of[0], of[1]) : of[0] > of[1] ? of[0] : of[1];
+	}
+
 	const weft_tensor *w = o->n_in > 1 ? &g->tensors[o->in[1]].t : NULL;
 	uint64_t y = (uint64_t)weft_tensor_elements(&g->tensors[o->out[0]].t);
 
@@ -37,6 +55,20 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 	default:
 		return 0;
 	}
+}
+
+/*
+ * Returns the multiplications of each sub-graph of g, which refers only to those that stand before it, in memory that the
+ * caller frees; NULL: out of memory.
+ */
+static uint64_t *macs_of_subs(const weft_graph *g)
+{
+	uint64_t *sub = calloc((size_t)g->n_subs + 1, sizeof *sub);
+
+	for (int s = 0; sub && s < g->n_subs; s++)
+		for (int i = 0; i < g->subs[s]->n_ops; i++)
+			sub[s] = add_macs(sub[s], macs_of(g, sub, g->subs[s], &g->subs[s]->ops[i]));
+	return sub;
 }
 
 /*
@@ -147,12 +179,14 @@ static int finish_ops(struct cc *cc)
 {
 	weft_program *p = cc->p;
 	int *step = malloc(((size_t)cc->n_nodes + 1) * sizeof *step);
+	uint64_t *sub = macs_of_subs(cc->full);
 	int err = 0;
 
 	p->n_ops = cc->g->n_ops;
 	p->ops = calloc((size_t)p->n_ops + 1, sizeof *p->ops);
-	if (!p->ops || !step) {
+	if (!p->ops || !step || !sub) {
 		free(step);
+		free(sub);
 		return -ENOMEM;
 	}
 	for (int i = 0; i < cc->n_items; i++)
@@ -163,7 +197,7 @@ static int finish_ops(struct cc *cc)
 		struct weft_pop *o = &p->ops[i];
 
 		err = op_reason(cc, i);
-		*o = (struct weft_pop){ .into = -1, .step = -1, .stripes = -1, .macs = macs_of(cc->full, &cc->full->ops[i]) };
+		*o = (struct weft_pop){ .into = -1, .step = -1, .stripes = -1, .macs = macs_of(cc->full, sub, cc->full, &cc->full->ops[i]) };
 		o->reason = cc->ops[i].reason;
 		cc->ops[i].reason = NULL;
 		if (c->state == OP_HOST)
@@ -180,6 +214,7 @@ static int finish_ops(struct cc *cc)
 		if (cc->items[i].host)
 			p->ops[cc->items[i].index].step = cc->items[i].step;
 	free(step);
+	free(sub);
 	return err;
 }
 

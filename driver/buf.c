@@ -4,6 +4,7 @@
  * second copy of.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +53,21 @@ void weft_buf_free(weft_buf *buf)
 	free(buf);
 }
 
-static bool outside(const weft_buf *buf, size_t off, size_t len)
+/*
+ * Begins a call on len bytes of the buffer from byte off. Returns 0, -ERANGE with a message if it has no such bytes, or
+ * weft_dev_enter()'s errno.
+ */
+static int enter(const weft_buf *buf, size_t off, size_t len)
 {
-	return off > buf->len || len > buf->len - off;
+	if (off <= buf->len && len <= buf->len - off)
+		return weft_dev_enter(buf->dev, buf->card);
+	snprintf(weft_dev_msg(buf->dev), WEFT_DEV_MSG, "%s: a buffer of %zu bytes has no %zu at byte %zu", buf->dev->be->name, buf->len, len, off);
+	return -ERANGE;
 }
 
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes)
 {
-	int err = outside(buf, off_bytes, len_bytes) ? -ERANGE : weft_dev_enter(buf->dev, buf->card);
+	int err = enter(buf, off_bytes, len_bytes);
 
 	if (err)
 		return err;
@@ -72,7 +80,7 @@ int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len
 
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes)
 {
-	int err = outside(buf, off_bytes, len_bytes) ? -ERANGE : weft_dev_enter(buf->dev, buf->card);
+	int err = enter(buf, off_bytes, len_bytes);
 
 	if (err)
 		return err;

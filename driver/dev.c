@@ -55,6 +55,10 @@ int weft_dev_enter(weft_dev *dev, bool waits)
 
 int weft_dev_leave(weft_dev *dev, int err)
 {
+	char *msg = weft_dev_msg(dev);
+
+	if (err < 0 && !msg[0])
+		snprintf(msg, WEFT_DEV_MSG, "%s: %s", dev->be->name, err == -ENOMEM ? "out of memory" : weft_sys_error(err));
 	weft_events_changed(dev->events);
 	weft_events_unlock(dev->events);
 	return err;

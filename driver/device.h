@@ -33,7 +33,7 @@ struct weft_buf {
  */
 int weft_dev_enter(weft_dev *dev, bool waits);
 
-/** @return err */
+/** End a call with err. If that is negative and nobody has said what went wrong, the errno's words do. @return err */
 int weft_dev_leave(weft_dev *dev, int err);
 
 /** Where this thread's message about dev goes: WEFT_DEV_MSG bytes. */

@@ -42,7 +42,7 @@ int weft_card_alloc(struct card *c, uint64_t len, uint64_t *addr)
 			return weft_ranges_remove(&c->heap, r.from, r.from + len);
 		}
 	}
-	return -ENOMEM;
+	return -ENOSPC;
 }
 
 void weft_card_free(struct card *c, uint64_t addr, uint64_t len)
@@ -55,13 +55,17 @@ int weft_card_buf_new(void *state, uint8_t *shadow, uint64_t len, void **buf, ch
 {
 	struct card *c = state;
 	struct card_buf *b = calloc(1, sizeof(*b));
+	int err = b ? weft_ranges_add(&b->dirty, 0, len) : -ENOMEM;
 
-	if (!b || weft_ranges_add(&b->dirty, 0, len) || weft_card_alloc(c, len, &b->addr)) {
+	if (!err)
+		err = weft_card_alloc(c, len, &b->addr);
+	if (err) {
 		if (b)
 			weft_ranges_clear(&b->dirty);
 		free(b);
-		snprintf(msg, WEFT_DEV_MSG, "usb: no %llu bytes of card memory are free (the card has %llu)",
-		         (unsigned long long)len, (unsigned long long)(c->hello.host_limit - c->hello.host_base));
+		if (err == -ENOSPC)
+			snprintf(msg, WEFT_DEV_MSG, "usb: no %llu bytes of card memory are free (the card has %llu)",
+			         (unsigned long long)len, (unsigned long long)(c->hello.host_limit - c->hello.host_base));
 		return -ENOMEM;
 	}
 	b->shadow = shadow;

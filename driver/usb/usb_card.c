@@ -287,7 +287,7 @@ static int begin(struct card *c, char *msg)
 	if (!err)
 		err = weft_card_ask(c, &m, sizeof(m), &r, sizeof(r), until);
 	if (err < 0) {
-		snprintf(msg, WEFT_DEV_MSG, "%.*s", WEFT_DEV_MSG - 1, c->why[0] ? c->why : "usb: card does not answer");
+		snprintf(msg, WEFT_DEV_MSG, "%.*s", WEFT_DEV_MSG - 1, err == -ENOMEM ? "usb: out of memory" : c->why[0] ? c->why : "usb: card does not answer");
 		return err;
 	}
 	return weft_ranges_add(&c->heap, c->hello.host_base, c->hello.host_limit / CARD_ALIGN * CARD_ALIGN);

@@ -170,7 +170,7 @@ int weft_card_usb(void *state, struct weft_usb_info *out, char *msg);
 
 /* ---- usb_buf.c ---- */
 
-/** @return 0 and an address, -ENOMEM */
+/** @return 0 and an address; -ENOSPC: the card has no such room; -ENOMEM: the host has none to note it */
 int weft_card_alloc(struct card *c, uint64_t len, uint64_t *addr);
 void weft_card_free(struct card *c, uint64_t addr, uint64_t len);
 

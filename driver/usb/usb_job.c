@@ -586,10 +586,11 @@ static int find_stream(struct card *c, const uint64_t *words, size_t n, struct c
 	*free_one = (struct card_stream){ .words = malloc(n * 8), .n_words = n };
 	if (!free_one->words)
 		return -ENOMEM;
-	if (weft_card_alloc(c, n * 8, &free_one->addr)) {
+	int err = weft_card_alloc(c, n * 8, &free_one->addr);
+	if (err) {
 		free(free_one->words);
 		free_one->words = NULL;
-		return -ENOMEM;
+		return err;
 	}
 	memcpy(free_one->words, words, n * 8);
 	*out = free_one;
@@ -628,11 +629,12 @@ int weft_card_submit(void *state, weft_job id, const struct weft_backend_job *jo
 	if (err)
 		return err;
 	err = find_stream(c, job->words, job->n_words, &s);
-	if (err) {
-		snprintf(msg, WEFT_DEV_MSG, err == -EAGAIN ? "submit: %d different streams are queued; wait for one"
-		         : "usb: no card memory for a stream of %d words", err == -EAGAIN ? CARD_STREAMS : (int)job->n_words);
-		return err;
-	}
+	if (err == -EAGAIN)
+		snprintf(msg, WEFT_DEV_MSG, "submit: %d different streams are queued; wait for one", CARD_STREAMS);
+	else if (err == -ENOSPC)
+		snprintf(msg, WEFT_DEV_MSG, "usb: no card memory for a stream of %zu words", job->n_words);
+	if (err)
+		return err == -ENOSPC ? -ENOMEM : err;
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;

@@ -118,7 +118,9 @@ static void buffers(void **state)
 	assert_int_equal(weft_buf_write(buf, 1, bytes, 8), -ERANGE);
 	assert_int_equal(weft_buf_write(buf, 1, bytes, SIZE_MAX), -ERANGE);
 	assert_int_equal(weft_buf_read(buf, 8, bytes, 1), -ERANGE);
+	assert_string_equal(weft_dev_error(dev), "model: a buffer of 8 bytes has no 1 at byte 8");
 	assert_int_equal(weft_buf_read(buf, 8, bytes, 0), 0);
+	assert_string_equal(weft_dev_error(dev), "");
 	weft_buf_free(buf);
 	weft_dev_close(dev);
 }

@@ -10,6 +10,12 @@
  *	o.custom = &table;
  *	if (weft_net_load_file_with("net.tflite", &o, &net, msg)) ...
  *
+ * The commands take them from a shared library (weft run --custom FILE), which exports WEFT_CUSTOM_ENTRY:
+ *
+ *	weft_custom_entry weft_custom_operators;
+ *	const struct weft_custom_table *weft_custom_operators(void) { return &table; }
+ *	cc -shared -fPIC my.c -o my.so; weft run net.tflite --custom my.so
+ *
  * The operators between them run on the NPU as ever. A .weft or .tosa file that was made of such
  * a network holds the operators' names, options and operands, but no functions: loading it needs the table, too.
  */
@@ -82,6 +88,13 @@ struct weft_custom_table {
 	int n_ops;
 	uint64_t reserved[4];      /* zero */
 };
+
+/*
+ * What a library of custom operators exports under the name WEFT_CUSTOM_ENTRY for the commands, without C++'s mangling: it
+ * returns the library's operators, valid until the process ends, or NULL if it cannot serve. It is called once.
+ */
+typedef const struct weft_custom_table *weft_custom_entry(void);
+#define WEFT_CUSTOM_ENTRY "weft_custom_operators"
 
 #ifdef __cplusplus
 }

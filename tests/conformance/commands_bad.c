@@ -112,6 +112,7 @@ static void load_options(void **state)
 		assert_non_null(strstr(text, "--bind"));
 		assert_non_null(strstr(text, "--runtime"));
 		assert_non_null(strstr(text, "--signature"));
+		assert_non_null(strstr(text, "--custom"));
 	}
 }
 

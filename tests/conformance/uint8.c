@@ -166,7 +166,7 @@ static void custom_operator_bad(void **state)
 		skip();
 	}
 	assert_int_equal(weft_import_tflite(file, n, "posenet", &g, msg), -ENOTSUP);
-	assert_string_equal(msg, "operator 37 CUSTOM:PosenetDecoderOp: no function for it; weft_load_options.custom takes them (weft/custom.h); --backbone runs the network without it");
+	assert_string_equal(msg, "operator 37 CUSTOM:PosenetDecoderOp: no function for it; weft_load_options.custom or weft --custom takes them (weft/custom.h); --backbone runs the network without it");
 	assert_null(g);
 	/* What comes before it runs. */
 	assert_int_equal(weft_import_tflite_with(file, n, "posenet", &(struct weft_tflite_options){ .backbone = true }, &g, msg), 0);

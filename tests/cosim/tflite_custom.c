@@ -14,7 +14,10 @@
 
 #include <weft/weft.h>
 
+#include <weft/npy.h>
+
 #include "../support/level.h"
+#include "../support/shell.h"
 #include "../unit/tflite_build.h"
 
 #define N    8                 /* rows, columns and channels of the network's values */
@@ -258,7 +261,7 @@ static void files_made_of_it(void **state)
 	for (int tosa = 0; tosa < 2; tosa++) {
 		assert_int_equal(tosa ? weft_net_convert(net, false, &file, &n_file, note, msg) : weft_net_save(net, "w16", &file, &n_file, msg), 0);
 		need_refused(file, n_file, "f", NULL, -ENOTSUP,
-		             "custom operator Rows: no function for it; weft_load_options.custom takes them (weft/custom.h)");
+		             "custom operator Rows: no function for it; weft_load_options.custom or weft --custom takes them (weft/custom.h)");
 		weft_net *again = load(file, n_file, "f", &table);
 		weft_tensor got = run(again, WEFT_DEVICE_MODEL, &n_host);
 		need_equal(&got, &want);
@@ -374,7 +377,59 @@ static void unknown(void **state)
 
 	(void)state;
 	need_refused(p, n, "x.tflite", &table, -ENOTSUP,
-	             "operator 0 CUSTOM:Neither: no function for it; weft_load_options.custom takes them (weft/custom.h)");
+	             "operator 0 CUSTOM:Neither: no function for it; weft_load_options.custom or weft --custom takes them (weft/custom.h)");
+	free(p);
+}
+
+static void write_bytes(const char *path, const void *p, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(p, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* The commands take the functions from a library: the same output on the model; what is no such library is refused in one line. */
+static void of_a_library(void **state)
+{
+	static const struct { const char *file, *says; } bad[] = {
+		{ "none.so", "weft: --custom: ./none.so: cannot open" }, { "x.tflite", "weft: --custom: ./x.tflite: " },
+		{ "empty.so", "weft: --custom: empty.so: it has no function weft_custom_operators() (weft/custom.h)" },
+		{ "null.so", "weft: --custom: null.so: weft_custom_operators() of it returned no operators" },
+	};
+	char dir[] = "/tmp/weft-custom-XXXXXX", path[128], msg[WEFT_MSG_LEN] = "";
+	size_t n;
+	uint8_t *p = network(true, &n);
+	weft_net *net = load(p, n, "x.tflite", &table);
+	int8_t x[N * N * N];
+	int n_host;
+	weft_tensor want = run(net, WEFT_DEVICE_GOLDEN, &n_host), got;
+
+	(void)state;
+	for (int i = 0; i < N * N * N; i++)
+		x[i] = (int8_t)(i * 37);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/x.tflite", dir);
+	write_bytes(path, p, n);
+	snprintf(path, sizeof path, "%s/x.bin", dir);
+	write_bytes(path, x, sizeof x);
+	assert_int_equal(shell("for f in rows empty null; do case $f in rows) s=tests/support/custom_rows.c;; empty) s=/dev/null;; "
+	                       "*) s=%s/null.c; echo 'void *weft_custom_operators(void) { return 0; }' > $s;; esac; "
+	                       "${CC:-cc} -std=c11 -Wall -Wextra -Werror -shared -fPIC -Iinclude -x c $s -o %s/$f.so || exit 1; done", dir, dir), 0);
+	assert_int_equal(shell("w=$PWD/build/weft; cd %s && $w run x.tflite -i x.bin --custom rows.so --device model --check -o out >log 2>&1", dir), 0);
+	assert_int_equal(shell("mv %s/out/0_*.npy %s/y.npy", dir, dir), 0);
+	snprintf(path, sizeof path, "%s/y.npy", dir);
+	assert_int_equal(weft_npy_read(path, &got, msg), 0);
+	need_equal(&got, &want);
+	assert_int_equal(shell("build/weft info %s/x.tflite 2>&1 | grep -q 'no function for it.*weft --custom takes them'", dir), 0);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(shell("w=$PWD/build/weft; cd %s; $w info x.tflite --custom %s >log 2>&1; test $? = 2 && grep -qF '%s' log && test $(wc -l <log) = 1",
+		                       dir, bad[i].file, bad[i].says), 0);
+	assert_int_equal(shell("rm -r %s", dir), 0);
+	weft_tensor_release(&got);
+	weft_tensor_release(&want);
+	weft_net_free(net);
 	free(p);
 }
 
@@ -382,7 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(on_devices), cmocka_unit_test(files_made_of_it), cmocka_unit_test(unsigned_and_two),
-		cmocka_unit_test(functions_fail), cmocka_unit_test(unknown),
+		cmocka_unit_test(functions_fail), cmocka_unit_test(unknown), cmocka_unit_test(of_a_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

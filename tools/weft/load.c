@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading a model, and the options of that. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,29 @@ static int take_bind(struct load_args *a, const char *v)
 	return 0;
 }
 
+/*
+ * Loads a library of custom operators, which stays until the process ends, as its functions have to. A name without a folder
+ * is a file of the current one: the system's folders of libraries are not searched.
+ */
+static int take_custom(struct load_args *a, const char *v)
+{
+	char *path = malloc(strlen(v) + 3);
+	weft_custom_entry *entry;
+
+	if (!path)
+		return fail(-1, "out of memory");
+	sprintf(path, "%s%s", strchr(v, '/') ? "" : "./", v);
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	free(path);
+	if (!library)
+		return fail(-1, "--custom: %s", dlerror());
+	*(void **)&entry = dlsym(library, WEFT_CUSTOM_ENTRY);
+	if (!entry)
+		return fail(-1, "--custom: %s: it has no function " WEFT_CUSTOM_ENTRY "() (weft/custom.h)", v);
+	a->o.custom = entry();
+	return a->o.custom ? 0 : fail(-1, "--custom: %s: " WEFT_CUSTOM_ENTRY "() of it returned no operators", v);
+}
+
 int take_load(struct load_args *a, int option, const char *v)
 {
 	switch (option) {
@@ -74,6 +98,7 @@ int take_load(struct load_args *a, int option, const char *v)
 	case LOAD_BIND:    return take_bind(a, v);
 	case LOAD_LEVEL:   return take_level(a, v);
 	case LOAD_RUNTIME: return take_runtime(a, v);
+	case LOAD_CUSTOM:  return take_custom(a, v);
 	case LOAD_SIGNATURE: a->o.signature = v; return 0;
 	default:           a->o.backbone = true; return 0;
 	}

@@ -82,8 +82,8 @@ struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND
 
 /* The options of LOAD_USAGE, to stand first in a command's. */
 #define LOAD_OPTIONS { "--requant", true }, { "--bind", true }, { "--level", true }, { "--backbone", false }, \
-	{ "--runtime", true }, { "--signature", true }
-enum { LOAD_REQUANT, LOAD_BIND, LOAD_LEVEL, LOAD_BACKBONE, LOAD_RUNTIME, LOAD_SIGNATURE, N_LOAD };
+	{ "--runtime", true }, { "--signature", true }, { "--custom", true }
+enum { LOAD_REQUANT, LOAD_BIND, LOAD_LEVEL, LOAD_BACKBONE, LOAD_RUNTIME, LOAD_SIGNATURE, LOAD_CUSTOM, N_LOAD };
 
 /** One of LOAD_OPTIONS; 0, or -1 and a message. */
 int take_load(struct load_args *a, int option, const char *v);
@@ -108,6 +108,8 @@ void load_release(struct load_args *a);
 	"                      the file says. .onnx: or a constant (V: FILE.npy); repeatable\n" \
 	"  --backbone          .tflite: without a custom operator at the end, which is named;\n" \
 	"                      its operands are the outputs\n" \
+	"  --custom FILE       shared library with functions of custom operators (weft/custom.h);\n" \
+	"                      its code runs in this process\n" \
 	"  --runtime R         .tflite: whose bits: litert-2.3 (default), tflite-2.14 or tflm;\n" \
 	"                      a .weft file holds one, and another is refused\n" \
 	"  --signature NAME    .tflite: the signature to load, with its names of inputs and outputs;\n" \

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* What to do about a custom operator without functions, for messages behind its name. */
-#define WEFT_CUSTOM_MISSING "no function for it; weft_load_options.custom takes them (weft/custom.h)"
+#define WEFT_CUSTOM_MISSING "no function for it; weft_load_options.custom or weft --custom takes them (weft/custom.h)"
 
 /**
  * Give each TFL_CUSTOM of a checked graph and its sub-graphs the functions that table t (NULL: an empty one) has for

@@ -58,7 +58,7 @@ int step_emit(struct npu_step *s)
 
 	if (!s->hazards && !(s->hazards = hazards_new()))
 		return -ENOMEM;
-	hazards_clear(s->hazards);
+	hazards_clear(s->hazards, s->overlap);
 	e.h = s->hazards;
 	for (int i = 0; i < WEFT_N_CMDS; i++)
 		weft_cmd_init(&e.fresh[i], weft_cmd_list()[i].op);

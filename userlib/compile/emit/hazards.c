@@ -38,6 +38,7 @@ struct hazards {
 	struct map space[2];   /* the histories of scratchpad and arena */
 	uint32_t *load, n_load, cap_load;   /* for one command after another, the numbers of the loads that wrote its bytes */
 	bool reading;          /* some command waits for a load because it writes what that load reads */
+	bool overlap;          /* a write of the array waits for nothing of its own unit */
 	/* Where the last command of each unit found its accesses: those of the next one are often near. */
 	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
 };
@@ -58,9 +59,13 @@ static void drop_chunk(struct map *m, struct chunk *c)
 	m->unused = c;
 }
 
-/* Forget all commands, so that those of another emission can be noted; memory is kept for them. */
-void hazards_clear(struct hazards *h)
+/*
+ * Forget all commands, so that those of another emission can be noted; memory is kept for them. With `overlap`,
+ * writes of the array wait for nothing of its own unit from here on.
+ */
+void hazards_clear(struct hazards *h, bool overlap)
 {
+	h->overlap = overlap;
 	for (int s = 0; s < 2; s++) {
 		for (uint32_t i = 0; i < h->space[s].n; i++)
 			drop_chunk(&h->space[s], h->space[s].c[i]);
@@ -76,7 +81,7 @@ void hazards_free(struct hazards *h)
 {
 	if (!h)
 		return;
-	hazards_clear(h);
+	hazards_clear(h, false);
 	for (int s = 0; s < 2; s++) {
 		for (struct chunk *c; (c = h->space[s].unused); ) {
 			h->space[s].unused = c->next;
@@ -224,12 +229,17 @@ static void raise_to(uint32_t *to, uint32_t v)
 
 /*
  * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are the
- * last writer and, if a writes, all readers since then. The load that wrote the bytes, if one did, is
- * appended to h->load. h->reading is set if c must wait for a load's reading. Returns 0 or -ENOMEM.
+ * last writer and, if a writes, all readers since then. With h->overlap a write of the array waits for nothing of
+ * its own: its commands have their effects in order (driver/verify/verify_sp.c), and nobody puts them into another
+ * one, as load_order.c and vector_order.c do with those of other units. So jobs of other channels follow each other
+ * at once, though their rows, which are noted with the bytes between them, overlap. The load that wrote the bytes,
+ * if one did, is appended to h->load. h->reading is set if c must wait for a load's reading. Returns 0 or -ENOMEM.
  */
 static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		if (h->overlap && u == WEFT_UNIT_CV && u == c->unit && a->write)
+			continue;
 		raise_to(&c->wait[u], v->wr[u]);
 		if (a->write)
 			raise_to(&c->wait[u], v->rd[u]);

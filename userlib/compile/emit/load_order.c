@@ -222,7 +222,7 @@ int hazards_again(struct npu_step *s)
 	uint32_t count[WEFT_N_UNITS] = { 0 };
 	int err = 0;
 
-	hazards_clear(s->hazards);
+	hazards_clear(s->hazards, s->overlap);
 	for (uint32_t i = 0; i < s->cmds.n && !err; i++)
 		err = hazards_add(s->hazards, &s->cmds.p[i], count[s->cmds.p[i].unit]++);
 	return err;

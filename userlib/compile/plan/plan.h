@@ -172,6 +172,7 @@ struct npu_step {
 	bool placed;           /* everything has its place for good, and commands of the vector engine may go ahead
 	                        * (order_vector()): if they may while places are searched, EfficientNetB0 and MobileNetV3Small end
 	                        * up 0.3 to 4 % slower, ResNet50V2 0.5 % faster */
+	bool overlap;          /* writes of the array wait for nothing of its own unit */
 	bool known_order;      /* cycles are estimated for the stream in its order, not for each unit for itself */
 	struct cmds cmds;      /* commands of the last emission */
 	struct hazards *hazards;      /* who touched which bytes in the last emission */
@@ -379,7 +380,7 @@ int order_vector(struct npu_step *s);
 /* hazards.c: for every byte of scratchpad and arena, which command last wrote it and which have since read it. */
 struct hazards;
 struct hazards *hazards_new(void);             /* NULL: no memory */
-void hazards_clear(struct hazards *h);
+void hazards_clear(struct hazards *h, bool overlap);   /* overlap: writes of the array wait for nothing of its own */
 void hazards_free(struct hazards *h);
 
 /* Note the accesses of command c, which is number unit_index (from 0) among its unit's, and set what it waits for. Returns

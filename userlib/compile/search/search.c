@@ -289,9 +289,10 @@ static bool other_candidate(const struct search *b, int k, struct candidate *q)
  * First stage of the search: find residents and stripe groups. If the first candidate works and nothing
  * passes through memory with it, or the option quick is set, that one is enough; else all first candidates
  * are tried, then candidates that differ from the best in one thing as long as that helps, until
- * MAX_PLACEMENTS commands have been emitted for the stage. Also sets known_order of all replicas: in steps
- * with fewer than FEW commands the stream is simulated in its order. Returns 0 or -ENOMEM; b->cycles stays
- * INT64_MAX if no candidate can be expressed.
+ * MAX_PLACEMENTS commands have been emitted for the stage. Also sets known_order and overlap of all replicas: in
+ * steps with fewer than FEW commands the stream is simulated in its order, and writes of the array wait for nothing
+ * of its own unit; in others they do until everything has its place (step_search_splits()). Returns 0 or -ENOMEM;
+ * b->cycles stays INT64_MAX if no candidate can be expressed.
  */
 static int search_plans(struct search *b)
 {
@@ -303,8 +304,10 @@ static int search_plans(struct search *b)
 	/* What was emitted before memory ran out says nothing of how many commands there are. */
 	if (b->q[0].o.err == -ENOMEM)
 		return -ENOMEM;
-	for (int i = 0; i < b->replicas.n; i++)
-		b->replicas.step[i]->known_order = b->q[0].o.emitted >= 0 && b->q[0].o.emitted < FEW;
+	for (int i = 0; i < b->replicas.n; i++) {
+		struct npu_step *s = b->replicas.step[i];
+		s->known_order = s->overlap = b->q[0].o.emitted >= 0 && b->q[0].o.emitted < FEW;
+	}
 	if (b->s->known_order)
 		place_and_measure(b, 0, &b->q[0].params, &b->q[0].o);
 	err = take(b, &b->q[0]);

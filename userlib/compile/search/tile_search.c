@@ -94,6 +94,31 @@ static int search(struct npu_step *s, int64_t most)
 }
 
 /*
+ * Emit the plan, whose splits are chosen, with and without s->overlap, and leave it without if that takes fewer cycles
+ * with one of the memories and no more with the other. Places were searched without: with it, the search takes other
+ * ways, by which MobileNetV3Small ends up 1.7 % slower. Returns 0 or a negative errno.
+ */
+static int try_overlap(struct npu_step *s)
+{
+	uint64_t with[2], without[2];
+	bool known = s->known_order;
+	int err = 0;
+
+	s->known_order = true;
+	for (int k = 0; k < 2 && !err; k++) {
+		s->overlap = k == 1;
+		err = step_emit_split(s);
+		if (!err)
+			err = step_cycles(s, k ? &with[0] : &without[0], k ? &with[1] : &without[1]);
+	}
+	s->known_order = known;
+	if (err || (with[0] <= without[0] && with[1] <= without[1]))
+		return err;
+	s->overlap = false;
+	return step_emit_split(s);
+}
+
+/*
  * Choose the splits of all nodes by a climb that emits at most `most` commands in all, then emit the best plan.
  * With the options no_fuse and quick the plan is emitted as it stands. Sets s->placed. Returns 0, -ENOMEM,
  * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
@@ -103,7 +128,9 @@ int step_search_splits(struct npu_step *s, int64_t most)
 	int err = 0;
 
 	s->placed = true;
-	if (!s->cc->o->no_fuse && !s->cc->o->quick)
-		err = search(s, most);
-	return err ? err : step_emit_split(s);
+	if (s->cc->o->no_fuse || s->cc->o->quick)
+		return step_emit_split(s);
+	s->overlap = true;
+	err = search(s, most);
+	return err ? err : try_overlap(s);
 }

@@ -210,6 +210,10 @@ BLOCKS_SV := hw/gen/w16/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_
              $(sort $(wildcard hw/link/*.sv))
 BLOCKS_SO := $(RTL_DIR)/weft-blocks.so
 
+# The USB device, for its own tests.
+USB_SV := $(shell cat hw/usb.f)
+USB_SO := $(RTL_DIR)/weft-usb.so
+
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
 CHIP_CONFIGS ?= w16
@@ -344,9 +348,11 @@ lint-verilator:
 	done
 	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
 	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --top-module weft_usb_fs $(USB_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_usb_fs $(USB_SV)
 
 lint-yosys: lint-verilator
-	$(Q)tools/lint/lint.sh yosys operands chip maps pack
+	$(Q)tools/lint/lint.sh yosys operands chip usb maps pack
 
 ## lint-xilinx: synthesise the NPU at w8 for Xilinx 7-series too, which takes long
 lint-xilinx:
@@ -389,8 +395,8 @@ check-gen:
 firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
-## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core and board parts as shared objects
-sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO) $(BLOCKS_SO)
+## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core, USB device and board parts as shared objects
+sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO) $(BLOCKS_SO) $(USB_SO)
 	@for config in $(if $(RTL_SO),$(CONFIGS)); do ln -sfn $(SIM)/weft-rtl-$$config.so $(RTL_DIR)/weft-rtl-$$config.so; done
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
@@ -860,6 +866,7 @@ endef
 $(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV)))
 $(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
+$(eval $(call bench_rule,$(USB_SO),usb,$(USB_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d

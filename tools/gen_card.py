@@ -181,10 +181,22 @@ def usb_descriptors(usb):
     device = (bytes([18, 1]) + u16(usb["usb_bcd"]) + bytes([0, 0, 0, 64]) + u16(usb["vendor_id"]) + u16(usb["product_id"])
               + u16(usb["device_bcd"]) + bytes([1, 2, 3, 1]))
     interface = bytes([9, 4, 0, 0, 2, usb["class"], usb["subclass"], usb["protocol"], 0])
-    endpoints = b"".join(bytes([7, 5, ep, 2]) + u16(usb["packet_bytes"]) + b"\0" for ep in (usb["ep_out"], usb["ep_in"]))
-    config = bytes([9, 2]) + u16(9 + len(interface) + len(endpoints)) + bytes([1, 1, 0, 0x80, usb["power_ma"] // 2])
-    return {"device": device, "config": config + interface + endpoints,
-            "bos": bytes([5, 0x0f]) + u16(5 + len(cap)) + b"\x01" + cap, "msos20": msos}
+    # A high-speed device also says what it would be at full speed.
+    qualifier = bytes([10, 6]) + u16(usb["usb_bcd"]) + bytes([0, 0, 0, 64, 1, 0])
+
+    def config(packet):
+        endpoints = b"".join(bytes([7, 5, ep, 2]) + u16(packet) + b"\0" for ep in (usb["ep_out"], usb["ep_in"]))
+        head = bytes([9, 2]) + u16(9 + len(interface) + len(endpoints)) + bytes([1, 1, 0, 0x80, usb["power_ma"] // 2])
+        return head + interface + endpoints
+
+    return {"device": device, "config": config(usb["packet_high"]), "bos": bytes([5, 0x0f]) + u16(5 + len(cap)) + b"\x01" + cap,
+            "msos20": msos, "config_full": config(usb["packet_full"]), "qualifier": qualifier}
+
+
+def usb_strings(usb):
+    """String descriptors 0 to 2: languages (English), manufacturer, product."""
+    texts = (b"\x09\x04", utf16(usb["manufacturer"]), utf16(usb["product"]))
+    return {f"string{i}": bytes([2 + len(t), 3]) + t for i, t in enumerate(texts)}
 
 
 def c_texts(name, entries):
@@ -264,6 +276,28 @@ def link_sv(msg):
     body += [sv_hex(f"TYPE_{n}", v["value"], 8) + f"  // {v['doc']}" for n, v in frame["type"].items()] + [""]
     body += [sv_hex(f"STATUS_{n}", v["value"]) + f"  // {v['doc']}" for n, v in frame["status"].items()]
     return sv_package("msg.toml", "weft_link_pkg", body)
+
+
+def usb_sv(msg):
+    """USB's numbers, and all descriptors as a ROM of bytes."""
+    usb = msg.raw["usb"]
+    rom, at = {**usb_descriptors(usb), **usb_strings(usb)}, 0
+    body = ["// USB: endpoints, packets, requests and status flags (docs/protocol.md)."]
+    body += [sv_hex(f"{n.upper()}_NUMBER", usb[n] & 15, 4) for n in ("ep_out", "ep_in")]
+    body += [sv_uint(n.upper(), usb[n]) for n in ("packet_full", "packet_high")]
+    body += [sv_hex(f"REQ_{n}", v["value"], 8) + f"  // {v['doc']}" for n, v in usb["request"].items()]
+    body += [sv_hex("MS_VENDOR_CODE", usb["ms_vendor_code"], 8)]
+    body += [sv_uint(f"STATUS_{n}_BIT", v["value"].bit_length() - 1) + f"  // {v['doc']}" for n, v in usb["status"].items()]
+    body += ["", "// The descriptors, one behind the other: where each begins and its bytes. String 3, the serial, is not here."]
+    for name, data in rom.items():
+        body += [sv_hex(f"ROM_{name.upper()}_AT", at, 9), sv_hex(f"ROM_{name.upper()}_BYTES", len(data), 9)]
+        at += len(data)
+    need(at <= 512, "msg.toml: usb", f"{at} bytes of descriptors, more than 512")
+    body += ["", "// The ROM's byte at an address; 0 behind its end.", "function automatic logic [7:0] rom(input logic [8:0] addr);",
+             "  case (addr)"]
+    body += [f"    9'd{i}: rom = 8'h{b:02x};" for i, b in enumerate(b"".join(rom.values())) if b]
+    body += ["    default: rom = 8'h00;", "  endcase", "endfunction"]
+    return sv_package("msg.toml", "weft_usb_pkg", body)
 
 
 # ---- Markdown ----------------------------------------------------------------
@@ -346,6 +380,7 @@ def files(load):
         "driver/gen/msg_tables.c": msg_c(msg, chip),
         "hw/gen/weft_chip_pkg.sv": chip_sv(chip),
         "hw/gen/weft_link_pkg.sv": link_sv(msg),
+        "hw/gen/weft_usb_pkg.sv": usb_sv(msg),
         "docs/chip.md": chip_md(chip),
         "docs/protocol.md": protocol_md(msg),
     }

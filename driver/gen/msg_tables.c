@@ -320,6 +320,16 @@ static const uint8_t usb_msos20[162] = {
 	0x7d, 0x00, 0x00, 0x00, 0x00, 0x00,
 };
 
+static const uint8_t usb_config_full[32] = {
+	0x09, 0x02, 0x20, 0x00, 0x01, 0x01, 0x00, 0x80, 0xfa, 0x09, 0x04, 0x00,
+	0x00, 0x02, 0xff, 0x57, 0x01, 0x00, 0x07, 0x05, 0x01, 0x02, 0x40, 0x00,
+	0x00, 0x07, 0x05, 0x81, 0x02, 0x40, 0x00, 0x00,
+};
+
+static const uint8_t usb_qualifier[10] = {
+	0x0a, 0x06, 0x10, 0x02, 0x00, 0x00, 0x00, 0x40, 0x01, 0x00,
+};
+
 const uint8_t *weft_usb_descriptor(unsigned which, size_t *len_bytes)
 {
 	static const struct { const uint8_t *data; size_t len_bytes; } all[] = {
@@ -327,6 +337,8 @@ const uint8_t *weft_usb_descriptor(unsigned which, size_t *len_bytes)
 		{ usb_config, sizeof(usb_config) },
 		{ usb_bos, sizeof(usb_bos) },
 		{ usb_msos20, sizeof(usb_msos20) },
+		{ usb_config_full, sizeof(usb_config_full) },
+		{ usb_qualifier, sizeof(usb_qualifier) },
 	};
 
 	if (which >= sizeof(all) / sizeof(*all)) {

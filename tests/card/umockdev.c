@@ -791,8 +791,8 @@ static void test_usb_info(void **state)
 	assert_string_equal(u.product, WEFT_USB_PRODUCT);
 	assert_string_equal(u.serial, SERIAL);
 	assert_int_equal(u.packet_0, 64);
-	assert_int_equal(u.packet_in, WEFT_USB_PACKET_BYTES);
-	assert_int_equal(u.packet_out, WEFT_USB_PACKET_BYTES);
+	assert_int_equal(u.packet_in, WEFT_USB_PACKET_HIGH);
+	assert_int_equal(u.packet_out, WEFT_USB_PACKET_HIGH);
 	assert_true(u.high_capable);
 	assert_int_equal(u.speed, WEFT_USB_SPEED_HIGH);
 	assert_int_equal(u.hub_speed, WEFT_USB_SPEED_UNKNOWN);

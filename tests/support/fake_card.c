@@ -559,7 +559,7 @@ static void show(struct fake *f)
 	for (int k = 0; k < 32; k++)
 		e.type[k] = k % 16 > 1 ? usb_redir_type_invalid : k % 16 ? usb_redir_type_bulk : usb_redir_type_control;
 	e.max_packet_size[0] = e.max_packet_size[16] = 64;
-	e.max_packet_size[1] = e.max_packet_size[17] = WEFT_USB_PACKET_BYTES;
+	e.max_packet_size[1] = e.max_packet_size[17] = WEFT_USB_PACKET_HIGH;
 	/* The last array of the endpoints' description comes only with a capability that nobody has here. */
 	packet(f, usb_redir_ep_info, 0, &e, sizeof(e) - sizeof(e.max_streams), NULL, 0);
 	packet(f, usb_redir_interface_info, 0, &i, sizeof(i), NULL, 0);

@@ -281,7 +281,7 @@ static void show(struct redir_conn *r)
 		e.type[k] = k % 16 ? usb_redir_type_invalid : usb_redir_type_control;
 	e.type[1] = e.type[17] = usb_redir_type_bulk;
 	e.max_packet_size[0] = e.max_packet_size[16] = 64;
-	e.max_packet_size[1] = e.max_packet_size[17] = WEFT_USB_PACKET_BYTES;
+	e.max_packet_size[1] = e.max_packet_size[17] = WEFT_USB_PACKET_HIGH;
 	usbredirparser_send_ep_info(r->p, &e);
 	usbredirparser_send_interface_info(r->p, &i);
 	usbredirparser_send_device_connect(r->p, &c);

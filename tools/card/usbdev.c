@@ -10,7 +10,7 @@
 #include "weft/gen/msg.h"
 
 #define RUN_CYCLES 20000
-#define PACKET WEFT_USB_PACKET_BYTES
+#define PACKET WEFT_USB_PACKET_HIGH
 
 struct usbdev {
 	const struct weft_chip_ops *ops;

@@ -15,6 +15,7 @@
 #   xilinx     the same of the NPU at w8 after synth_xilinx
 #   chip       what stands around the NPU, which is a black box: no latch, no
 #              driver conflict, no combinational loop; the same figures
+#   usb        the USB device, in the same way
 #   board      the ULX3S's top around the NPU after synth_ecp5; with ecp5's NPU, how
 #              much of the part, and that it is not more than there is
 #   maps       what tools/board maps adders, comparisons and multiplications to computes them
@@ -128,6 +129,27 @@ tee -o $out/chip.txt stat -top weft_chip"
 	ecp5_figures "$out/chip.txt"
 }
 
+step_usb() {
+	local usb_files
+	usb_files=$(tr '\n' ' ' < hw/usb.f)
+	say YOSYS 'the USB device'
+	run_yosys usb "read_verilog -sv $usb_files
+hierarchy -check -top weft_usb_fs
+proc
+select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
+opt_expr
+opt_clean
+check -assert
+design -save read
+flatten
+opt_clean
+scc -expect 0
+design -load read
+synth_ecp5 -top weft_usb_fs -run begin:check
+tee -o $out/usb.txt stat -top weft_usb_fs"
+	ecp5_figures "$out/usb.txt"
+}
+
 # The NPU is synthesised in step ecp5 and a black box here; the board's top around
 # it comes out complete, and the two are added where that has run.
 step_board() {
@@ -185,9 +207,9 @@ step_pack() {
 	fi
 }
 
-for step in ${*:-verilator yosys operands ecp5 xilinx chip board maps pack}; do
+for step in ${*:-verilator yosys operands ecp5 xilinx chip usb board maps pack}; do
 	case $step in
-	verilator|yosys|operands|ecp5|xilinx|chip|board|maps|pack) "step_$step" ;;
-	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, chip, board, maps, pack)" >&2; exit 2 ;;
+	verilator|yosys|operands|ecp5|xilinx|chip|usb|board|maps|pack) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, chip, usb, board, maps, pack)" >&2; exit 2 ;;
 	esac
 done

@@ -51,7 +51,8 @@ enum weft_frame_status {
 #define WEFT_USB_PROTOCOL 0x1
 #define WEFT_USB_EP_OUT 0x1
 #define WEFT_USB_EP_IN 0x81
-#define WEFT_USB_PACKET_BYTES 0x200
+#define WEFT_USB_PACKET_FULL 0x40
+#define WEFT_USB_PACKET_HIGH 0x200
 #define WEFT_USB_POWER_MA 0x1f4
 #define WEFT_USB_MANUFACTURER "Weft"
 #define WEFT_USB_PRODUCT "Weft NPU card"
@@ -526,10 +527,12 @@ WEFT_API const char *weft_log_format(unsigned code);
 
 /* USB descriptors, as the device answers. Strings: 1 manufacturer, 2 product, 3 serial. */
 enum weft_usb_descriptor {
-	WEFT_USB_DESCRIPTOR_DEVICE = 0,
-	WEFT_USB_DESCRIPTOR_CONFIG = 1,
-	WEFT_USB_DESCRIPTOR_BOS    = 2,
-	WEFT_USB_DESCRIPTOR_MSOS20 = 3,
+	WEFT_USB_DESCRIPTOR_DEVICE      = 0,
+	WEFT_USB_DESCRIPTOR_CONFIG      = 1,
+	WEFT_USB_DESCRIPTOR_BOS         = 2,
+	WEFT_USB_DESCRIPTOR_MSOS20      = 3,
+	WEFT_USB_DESCRIPTOR_CONFIG_FULL = 4,
+	WEFT_USB_DESCRIPTOR_QUALIFIER   = 5,
 };
 
 /**

@@ -1,0 +1,16 @@
+hw/gen/weft_usb_pkg.sv
+hw/usb/weft_usb_crc16.sv
+hw/usb/weft_usb_cross_level.sv
+hw/usb/weft_usb_cross_bytes.sv
+hw/usb/weft_usb_fs_rx.sv
+hw/usb/weft_usb_fs_tx.sv
+hw/usb/weft_usb_fs_phy.sv
+hw/usb/weft_usb_rx.sv
+hw/usb/weft_usb_tx.sv
+hw/usb/weft_usb_bus.sv
+hw/usb/weft_usb_device.sv
+hw/usb/weft_usb_control.sv
+hw/usb/weft_usb_out.sv
+hw/usb/weft_usb_in.sv
+hw/usb/weft_usb.sv
+hw/usb/weft_usb_fs.sv

@@ -2,9 +2,8 @@
 /*
  * Whose card memory is: nothing that one client left stays for the next.
  *
- * A client says who it is with the message HELLO, and with RELEASE that it is done and how far it wrote; this file also
- * notes how far jobs may have written. A client that goes without RELEASE may have written anywhere. A note in RAM says
- * what is still to be cleared. It shrinks as memory is cleared, and outlives a reset in the middle of that.
+ * A client says who it is with the message HELLO, and with RELEASE that it is done. The link's hardware counts how far it
+ * wrote, and this file notes how far its jobs may have written. A note in RAM says what is still to be cleared. It shrinks as memory is cleared, and outlives a reset in the middle of that.
  *
  * The NPU clears: it loads zeros into the whole scratchpad and stores those. If it does not answer, the core clears card
  * memory, and nobody the scratchpad.
@@ -25,7 +24,7 @@ struct client {
 	uint32_t magic;                /* CLIENT_MAGIC */
 	uint32_t open;                 /* whether a session is under way */
 	uint32_t session;              /* the number of the last one */
-	uint32_t limit;                /* card memory from this address on is clear; HOST_BASE: all of it is */
+	uint32_t limit;                /* card memory from this address on was clear when the session began; HOST_BASE: all of it */
 	uint32_t jobs_end;             /* jobs may have written card memory below this address, and the scratchpad; 0: there
 	                                * were none */
 	uint32_t crc;                  /* CRC-32 of the words before */
@@ -215,6 +214,43 @@ static bool clear(void)
 	return !c->jobs_end;
 }
 
+/*
+ * The first address behind the blocks of 64 KiB that the link counted, at most the end of card memory; 0: there is none.
+ * told: the answer for a chip that does not count.
+ */
+static uint32_t counted_end(uint32_t told)
+{
+	const uint32_t seen = CHIP(WEFT_CHIP_LINK_WRITTEN), all = CHIP(WEFT_CHIP_SYS_DRAM_BYTES);
+	const uint32_t block = (seen & WEFT_CHIP_LINK_WRITTEN_BLOCK_MASK) >> WEFT_CHIP_LINK_WRITTEN_BLOCK_LSB;
+
+	if (!(seen & WEFT_CHIP_LINK_WRITTEN_COUNTS_MASK))
+		return CLIENT->open ? told : 0;
+	if (!(seen & WEFT_CHIP_LINK_WRITTEN_ANY_MASK))
+		return 0;
+	return block < all / ROW ? (block + 1) * ROW : all;
+}
+
+/*
+ * Ends the session, if there is one, and closes the fence. Raises the note's limit to what is behind all that the client and
+ * its jobs may have written, and has the link count from the start again. told: an address behind all that the client
+ * wrote, for a chip that does not count.
+ */
+static void close_session(uint32_t told)
+{
+	const uint32_t all = CHIP(WEFT_CHIP_SYS_DRAM_BYTES);
+	struct client *c = CLIENT;
+
+	fence(false);
+	uint32_t end = counted_end(told);
+	if (end < c->jobs_end)
+		end = c->jobs_end;
+	if (end > c->limit)
+		c->limit = end < all ? end : all;
+	c->open = false;
+	seal();
+	CHIP(WEFT_CHIP_LINK_WRITTEN) = 0;
+}
+
 /* ---- from outside ---- */
 
 void client_init(const struct boot_info *b)
@@ -237,12 +273,12 @@ void client_hello(uint32_t session)
 	struct client *c = CLIENT;
 
 	if (!c->open || c->session != session) {
-		fence(false);
+		close_session(CHIP(WEFT_CHIP_SYS_DRAM_BYTES));
 		/* What the NPU cannot clear it must not show either: no job until the chip is reset. */
 		npu_dead = !clear() || npu_dead;
 		c->open = true;
 		c->session = session;
-		cleared_to(CHIP(WEFT_CHIP_SYS_DRAM_BYTES));
+		seal();
 	}
 	fence(true);
 }
@@ -254,15 +290,8 @@ void client_link_reset(void)
 
 void client_release(void)
 {
-	struct client *c = CLIENT;
-	const uint32_t all = CHIP(WEFT_CHIP_SYS_DRAM_BYTES), told = msg_in[1] > c->jobs_end ? msg_in[1] : c->jobs_end;
-
-	/* Only who said HELLO has a word in it. */
-	if (c->open && greeted)
-		c->limit = told < HOST_BASE ? HOST_BASE : told < all ? told : all;
-	c->open = false;
-	fence(false);
-	seal();
+	/* Only a client that said HELLO is believed. */
+	close_session(greeted ? msg_in[1] : CHIP(WEFT_CHIP_SYS_DRAM_BYTES));
 	reply_begin(WEFT_MSG_RELEASE, WEFT_MSG_ERR_OK);
 	reply_send(msg_seq());
 	clear();

@@ -3,7 +3,7 @@
 /* verilator lint_off UNUSEDPARAM */
 package weft_chip_pkg;
   localparam logic [31:0] ID_VALUE = 32'h50484357;
-  localparam logic [31:0] VERSION_VALUE = 32'h10000;
+  localparam logic [31:0] VERSION_VALUE = 32'h10001;
 
   localparam logic [31:0] MCAUSE_FETCH_MISALIGNED = 32'h0;  // jump to an address that is no multiple of 4
   localparam logic [31:0] MCAUSE_FETCH_FAULT = 32'h1;  // instruction outside ROM, RAM and card memory, or refused by memory protection
@@ -203,6 +203,16 @@ package weft_chip_pkg;
   localparam int unsigned LINK_FENCE_PERM_READ_W = 1;
   localparam int unsigned LINK_FENCE_PERM_WRITE_LSB = 1;
   localparam int unsigned LINK_FENCE_PERM_WRITE_W = 1;
+
+  // block: the highest 64 KiB of card memory that a WRITE went to, if any is 1. Writing anything sets any and block to 0. counts: 1; chips without this register answer 0 (rw)
+  localparam logic [11:0] LINK_WRITTEN_ADDR = 12'h52c;
+  localparam logic [31:0] LINK_WRITTEN_RESET = 32'h0;
+  localparam int unsigned LINK_WRITTEN_BLOCK_LSB = 0;
+  localparam int unsigned LINK_WRITTEN_BLOCK_W = 16;
+  localparam int unsigned LINK_WRITTEN_ANY_LSB = 30;
+  localparam int unsigned LINK_WRITTEN_ANY_W = 1;
+  localparam int unsigned LINK_WRITTEN_COUNTS_LSB = 31;
+  localparam int unsigned LINK_WRITTEN_COUNTS_W = 1;
 
   // Frames with a good header that came (ro)
   localparam logic [11:0] LINK_FRAMES_IN_ADDR = 12'h540;

@@ -6,12 +6,13 @@
 //
 // Reset of the chip is rst_ni. rst_link_ni resets what the host's link reset
 // resets: the frames, the message that came and the one to be sent; registers
-// and counters stay. Whoever drives it isolates the memory port meanwhile.
+// and counters stay. link_written stays until power goes (rst_power_ni). Whoever drives it isolates the memory port meanwhile.
 // Registers answer in the cycle of the request.
 module weft_link #(
   parameter int unsigned Bytes = 16   // of a bus word
 ) (
   input  logic               clk_i,
+  input  logic               rst_power_ni,
   input  logic               rst_ni,
   input  logic               rst_link_ni,
 
@@ -232,6 +233,24 @@ module weft_link #(
 
   // ---- registers ----
 
+  // The highest 64 KiB that a WRITE went to, so that no more need be cleared for the next client.
+  logic [15:0] block_q;
+  logic        any_q, forget;
+  assign forget = write && reg_addr_i == weft_chip_pkg::LINK_WRITTEN_ADDR;
+  always_ff @(posedge clk_i) begin
+    if (!rst_power_ni) begin
+      any_q   <= 1'b0;
+      block_q <= '0;
+    end else if (m_awvalid_o && (forget || !any_q || m_awaddr_o[31:16] > block_q)) begin
+      // A burst ends in the block where it begins. It counts even if software forgets the blocks in this cycle.
+      any_q   <= 1'b1;
+      block_q <= m_awaddr_o[31:16];
+    end else if (forget) begin
+      any_q   <= 1'b0;
+      block_q <= '0;
+    end
+  end
+
   logic [31:0] frames_in_q, frames_out_q, header_errors_q, payload_errors_q, refused_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -275,6 +294,7 @@ module weft_link #(
       weft_chip_pkg::LINK_FENCE_BASE_ADDR:     reg_rdata_o = fence_base_q;
       weft_chip_pkg::LINK_FENCE_LIMIT_ADDR:    reg_rdata_o = fence_limit_q;
       weft_chip_pkg::LINK_FENCE_PERM_ADDR:     reg_rdata_o = {30'd0, fence_write_q, fence_read_q};
+      weft_chip_pkg::LINK_WRITTEN_ADDR:        reg_rdata_o = {1'b1, any_q, 14'd0, block_q};
       weft_chip_pkg::LINK_FRAMES_IN_ADDR:      reg_rdata_o = frames_in_q;
       weft_chip_pkg::LINK_FRAMES_OUT_ADDR:     reg_rdata_o = frames_out_q;
       weft_chip_pkg::LINK_HEADER_ERRORS_ADDR:  reg_rdata_o = header_errors_q;
@@ -286,11 +306,17 @@ module weft_link #(
   end
 
 `ifdef WEFT_ASSERT
+  logic        aw_valid_q;
+  logic [15:0] aw_block_q;
   always_ff @(posedge clk_i) begin
+    aw_valid_q <= rst_power_ni && m_awvalid_o;
+    aw_block_q <= m_awaddr_o[31:16];
     if (rst_ni && rst_link_ni) begin
       if (write_start || read_start) assert (len != '0 && 32'(len) <= weft_link_pkg::WRITE_MAX);
       assert (!(msg_done && rx_valid_q));            // a message is not overwritten before it was taken
       assert (!(write_busy && read_busy));
+      // No burst goes out that software will not be told of.
+      if (aw_valid_q) assert (any_q && aw_block_q <= block_q);
     end
   end
 `endif

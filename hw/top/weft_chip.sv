@@ -245,6 +245,7 @@ module weft_chip #(
     .Bytes(Bytes)
   ) u_link (
     .clk_i,
+    .rst_power_ni(rst_ni),
     .rst_ni      (rst_chip_n),
     .rst_link_ni (rst_link_n),
     .in_valid_i  (in_valid_i && rst_link_n),

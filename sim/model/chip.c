@@ -27,7 +27,9 @@ void chip_reset(struct chip *c, enum weft_chip_cause cause)
 	flash_select(&c->flash, false);
 	rv32_reset(&c->core, WEFT_CHIP_ROM_BASE);
 	npu_hard_reset(&c->npu);
+	const uint64_t written = cause == WEFT_CHIP_CAUSE_POWER ? 0 : c->link.written;
 	link_init(&c->link, c->dram, c->dram_bytes);
+	c->link.written = written;
 	c->cause = cause;
 	c->time_zero = c->core.n_cycles;
 	c->npu_reset = c->want_reset = c->wdt_on = c->wdt_warned = c->hung = false;

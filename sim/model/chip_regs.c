@@ -80,6 +80,9 @@ static uint32_t link_read(const struct chip *c, uint32_t reg)
 		return l->fence_limit;
 	case WEFT_CHIP_LINK_FENCE_PERM:
 		return c->fence_perm;
+	case WEFT_CHIP_LINK_WRITTEN:
+		return WEFT_CHIP_LINK_WRITTEN_COUNTS_MASK |
+		       (l->written ? WEFT_CHIP_LINK_WRITTEN_ANY_MASK | (uint32_t)((l->written - 1) >> 16) : 0);
 	case WEFT_CHIP_LINK_FRAMES_IN:
 		return l->count.frames_in;
 	case WEFT_CHIP_LINK_FRAMES_OUT:
@@ -198,6 +201,9 @@ static void link_write(struct chip *c, uint32_t reg, uint32_t value)
 		c->fence_perm = value & (WEFT_CHIP_LINK_FENCE_PERM_READ_MASK | WEFT_CHIP_LINK_FENCE_PERM_WRITE_MASK);
 		l->fence_read = value & WEFT_CHIP_LINK_FENCE_PERM_READ_MASK;
 		l->fence_write = value & WEFT_CHIP_LINK_FENCE_PERM_WRITE_MASK;
+		break;
+	case WEFT_CHIP_LINK_WRITTEN:
+		l->written = 0;
 		break;
 	}
 }

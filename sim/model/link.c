@@ -84,6 +84,8 @@ static void start_read(struct link *l, uint32_t addr, uint32_t len)
 static void start_write(struct link *l, uint32_t addr, uint32_t len)
 {
 	l->to = in_fence(l, addr, len, l->fence_write) ? l->dram + addr : NULL;
+	if (l->to && (uint64_t)addr + len > l->written)
+		l->written = (uint64_t)addr + len;
 	l->left = len;
 	l->crc = 0;
 }

@@ -23,6 +23,7 @@ struct link {
 	uint64_t dram_bytes;
 	uint32_t fence_base, fence_limit;
 	bool fence_read, fence_write;
+	uint64_t written;              /* first byte behind the highest that a WRITE went to; 0: none since that was forgotten */
 
 	bool error;
 	struct link_counters count;

@@ -246,6 +246,49 @@ static void costs_little(void **state)
 	}
 }
 
+static uint64_t time_of_hello(uint32_t session)
+{
+	const uint64_t begin = card.ops->cycles(card.chip);
+
+	greet(session);
+	return card.ops->cycles(card.chip) - begin;
+}
+
+/* The chip knows how far a client wrote, whether it goes without a word or says something else. */
+static void counts_by_itself(void **state)
+{
+	static const uint32_t at[] = { 0, 0x1fffc, 0x20000, DRAM - BASE - 4 };
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		for (uint32_t says = 0; says < 2; says++) {
+			greet(7);
+			assert_int_equal(card_write(&card, BASE + at[i], pattern, 4), 0);
+			if (says)
+				release(BASE);
+			else
+				reset_link();
+			const uint64_t took = time_of_hello(8);
+			assert_in_range(took, 1, BESIDE + PER_BYTE * (at[i] + 0x10000));
+			assert_int_equal(card_read(&card, BASE, back, sizeof(back)), 0);
+			assert_memory_equal(back, zeros, sizeof(back));
+			reset_link();
+		}
+	/* Two that looked around, and wrote nothing. */
+	greet(9);
+	reset_link();
+	assert_in_range(time_of_hello(10), 1, BESIDE / 4);
+	/* Resets do not take the count. */
+	assert_int_equal(card_write(&card, BASE + 0x20000, pattern, 4), 0);
+	card.ops->reset(card.chip, WEFT_CHIP_CAUSE_HOST);
+	card_run(&card, 400000);
+	release(BASE);
+	assert_in_range(time_of_hello(11), 1, BESIDE);
+	assert_int_equal(card_read(&card, BASE, back, sizeof(back)), 0);
+	assert_memory_equal(back, zeros, sizeof(back));
+	release(BASE);
+}
+
 /* Cards that do the same at the same time have other numbers, if their clients have. */
 static void numbers_are_not_guessed(void **state)
 {
@@ -271,7 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_cleared_at_release), cmocka_unit_test(is_cleared_for_another_session),
 		cmocka_unit_test(is_cleared_through_resets), cmocka_unit_test(is_cleared_without_the_npu),
-		cmocka_unit_test(costs_little), cmocka_unit_test(numbers_are_not_guessed),
+		cmocka_unit_test(costs_little), cmocka_unit_test(counts_by_itself), cmocka_unit_test(numbers_are_not_guessed),
 	};
 
 	ops = weft_chip_model();

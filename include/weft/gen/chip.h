@@ -14,7 +14,7 @@ extern "C" {
 
 /* Version of the chip around the NPU: sys_version. */
 #define WEFT_CHIP_ID_VALUE 0x50484357u
-#define WEFT_CHIP_VERSION_VALUE 0x00010000u
+#define WEFT_CHIP_VERSION_VALUE 0x00010001u
 #define WEFT_CHIP_MAJOR 1
 
 /* What mcause reads. */
@@ -204,6 +204,15 @@ extern "C" {
 #define WEFT_CHIP_LINK_FENCE_PERM_READ_MASK 0x00000001u
 #define WEFT_CHIP_LINK_FENCE_PERM_WRITE_LSB 1
 #define WEFT_CHIP_LINK_FENCE_PERM_WRITE_MASK 0x00000002u
+
+/* block: the highest 64 KiB of card memory that a WRITE went to, if any is 1. Writing anything sets any and block to 0. counts: 1; chips without this register answer 0 (rw) */
+#define WEFT_CHIP_LINK_WRITTEN 0x52c
+#define WEFT_CHIP_LINK_WRITTEN_BLOCK_LSB 0
+#define WEFT_CHIP_LINK_WRITTEN_BLOCK_MASK 0x0000ffffu
+#define WEFT_CHIP_LINK_WRITTEN_ANY_LSB 30
+#define WEFT_CHIP_LINK_WRITTEN_ANY_MASK 0x40000000u
+#define WEFT_CHIP_LINK_WRITTEN_COUNTS_LSB 31
+#define WEFT_CHIP_LINK_WRITTEN_COUNTS_MASK 0x80000000u
 
 /* Frames with a good header that came (ro) */
 #define WEFT_CHIP_LINK_FRAMES_IN 0x540

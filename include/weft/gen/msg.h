@@ -342,10 +342,10 @@ struct weft_msg_fw_floor {
 	uint32_t floor; /* at least what it is */
 };
 
-/* The client is done: its jobs end, what it wrote and what they may have written is cleared behind the answer, and so is the scratchpad. WRITE and READ are refused until the next HELLO. A client that goes without it costs the next one the clearing of all card memory. */
+/* The client is done: its jobs end, what it wrote and what they may have written is cleared behind the answer, and so is the scratchpad. WRITE and READ are refused until the next HELLO. If a client goes without it, the next one waits until that is done. */
 struct weft_msg_release {
 	uint32_t head;
-	uint32_t limit; /* first byte of card memory that the client has not written, nor any byte behind it */
+	uint32_t limit; /* first byte of card memory that the client has not written, nor any byte behind it; of use where the chip does not count that by itself (link_written) */
 };
 
 /* Who uses the card? A broker answers (docs/broker.md); a card does not know this type. */

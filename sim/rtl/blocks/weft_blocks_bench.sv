@@ -74,6 +74,7 @@ module weft_blocks_bench (
   /* verilator lint_off PINCONNECTEMPTY */
   weft_link u_link (
     .clk_i,
+    .rst_power_ni(rst_ni),
     .rst_ni,
     .rst_link_ni(rst_ni),
     .in_valid_i,

@@ -72,7 +72,8 @@ void card_process_start(struct card_process *c, const char *serial, char *const 
 		_exit(127);
 	}
 	assert_true(c->pid > 0);
-	for (int i = 0; i < 500 && access(c->path, F_OK); i++)
+	/* It listens when it has booted. */
+	for (int i = 0; i < 12000 && access(c->path, F_OK) && !waitpid(c->pid, NULL, WNOHANG); i++)
 		usleep(10000);
 	if (quick)
 		unlink(image);            /* the socket is there: it has been read */

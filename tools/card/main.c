@@ -23,6 +23,8 @@
 
 #define MAX_FAULTS 256
 #define MAX_FDS 64
+#define BOOT_CYCLES 30000000ull    /* twice what the boot ROM takes for an image of 48 KiB */
+#define BOOT_STEP 20000            /* cycles between two looks whether to stop */
 
 struct options {
 	const char *listen, *flash, *serial, *rom, *image, *chip_dir;
@@ -335,6 +337,18 @@ static void loop(struct usbdev *d, struct server **s, int n, bool verbose)
 	}
 }
 
+/*
+ * Lets the chip start, until its core waits for somebody: hosts lose patience with a simulated boot ROM that checks a
+ * signature, and reset it in the middle. A chip that never waits is left after twice the longest start.
+ */
+static void boot(const struct weft_chip_ops *ops, void *chip, bool rtl)
+{
+	if (rtl)
+		fprintf(stderr, "weft-card: the chip starts; with a signed image this takes its simulator some 20 s\n");
+	while (!stop && ops->cycles(chip) < BOOT_CYCLES && ops->run(chip, BOOT_STEP))
+		;
+}
+
 static int serve(const struct options *o, struct usbdev *d)
 {
 	struct server *s[2];
@@ -385,6 +399,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "weft-card: %s\n", msg);
 		return 2;
 	}
+	boot(ops, chip, o.rtl);
 	struct usbdev *d = usbdev_new(ops, chip, o.serial, o.faults, o.n_faults);
 	err = d ? serve(&o, d) : 3;
 	if (!err)

@@ -253,6 +253,41 @@ static void test_discarded(void **state)
 	card_process_stop(&c);
 }
 
+/* With --pace a job does not end before its cycles are over. */
+static void test_pace(void **state)
+{
+	struct card_process c;
+	struct weft_cmd load;
+	struct weft_job_result r;
+	uint64_t words[64];
+	size_t n = 0;
+	struct copy k;
+	weft_job job;
+
+	(void)state;
+	card_process_start(&c, "PACE", (char *[]){ "--pace", "20000", NULL });
+	weft_dev *dev = must_open(&c);
+	copy_make(&k, dev);
+	/* One byte, again and again: many cycles that are soon simulated. */
+	weft_cmd_init(&load, WEFT_CMD_LOAD);
+	load.load.window = WEFT_WIN_CONST;
+	load.load.row_bytes = 1;
+	load.load.n1 = load.load.n2 = 700;
+	n += weft_cmd_encode(&load, words + n);
+	weft_cmd_init(&load, WEFT_CMD_END);
+	n += weft_cmd_encode(&load, words + n);
+	for (int i = 0; i < 5; i++) {
+		const uint64_t begin = weft_now_ns();
+		if (weft_submit(dev, words, n, k.win, 2, &job) || weft_wait(dev, job, 10000, &r) || r.status)
+			fail_msg("%s", weft_dev_error(dev));
+		assert_true(r.cycles >= 490000);
+		assert_true(weft_now_ns() - begin >= r.cycles * 50);
+	}
+	copy_free(&k);
+	weft_dev_close(dev);
+	card_process_stop(&c);
+}
+
 /* One card, two who want it: the second is told who has it, and gets it afterwards. */
 static void test_in_use(void **state)
 {
@@ -662,7 +697,7 @@ static void test_features(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_discarded), cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_discarded), cmocka_unit_test(test_pace), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip),
 		cmocka_unit_test(test_bad), cmocka_unit_test(test_features),

@@ -30,6 +30,7 @@ struct options {
 	const char *listen, *flash, *serial, *rom, *image, *chip_dir;
 	unsigned usbip;
 	bool rtl, verbose;
+	unsigned long pace_khz;
 	struct weft_chip_options chip;
 	struct usbdev_fault faults[MAX_FAULTS];
 	size_t n_faults;
@@ -45,6 +46,8 @@ static const char usage[] =
 	"  --config C          w8, w8b, w16 (default) or w32\n"
 	"  --memory ddr|sram   rtl: profile of the simulated memory\n"
 	"  --dram MIB          card memory (default 64)\n"
+	"  --pace KHZ          the chip's cycles take as long as at so many kHz (default: as fast\n"
+	"                      as it can be simulated); the card is one of 100000\n"
 	"  --serial S          serial number (default WEFT0001)\n"
 	"  --flash FILE        keep the flash here; made if it is not there\n"
 	"  --rom F --image F   boot ROM and firmware (default: those that were built or installed)\n"
@@ -248,6 +251,9 @@ static int take(struct options *o, int opt, const char *v)
 	case 's':
 		o->serial = v;
 		return strlen(v) < 1 || strlen(v) > 16 ? bad("--serial: \"%s\" is not 1 to 16 characters", v) : 0;
+	case 'p':
+		o->pace_khz = strtoul(v, &end, 0);
+		return *end || o->pace_khz < 1000 || o->pace_khz > 1000000 ? bad("--pace: \"%s\" is not 1000 to 1000000 kHz", v) : 0;
 	case 'f': o->flash = v; return 0;
 	case 'r': o->rom = v; return 0;
 	case 'i': o->image = v; return 0;
@@ -270,7 +276,7 @@ static int parse(struct options *o, int argc, char **argv)
 		{ "config", 1, NULL, 'C' }, { "memory", 1, NULL, 'm' }, { "dram", 1, NULL, 'd' },
 		{ "serial", 1, NULL, 's' }, { "flash", 1, NULL, 'f' }, { "rom", 1, NULL, 'r' },
 		{ "image", 1, NULL, 'i' }, { "wave", 1, NULL, 'w' }, { "fault", 1, NULL, 'F' },
-		{ "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "pace", 1, NULL, 'p' }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	int opt, err = 0;
 
@@ -401,6 +407,8 @@ int main(int argc, char **argv)
 	}
 	boot(ops, chip, o.rtl);
 	struct usbdev *d = usbdev_new(ops, chip, o.serial, o.faults, o.n_faults);
+	if (d)
+		usbdev_pace(d, (uint32_t)o.pace_khz);
 	err = d ? serve(&o, d) : 3;
 	if (!err)
 		err = check_bus(ops, chip);

@@ -11,6 +11,7 @@
 
 #define RUN_CYCLES 20000
 #define PACKET WEFT_USB_PACKET_HIGH
+#define PACE_CYCLES 5000       /* the same with a pace: a chip that becomes idle among them does not wait for their end */
 
 struct usbdev {
 	const struct weft_chip_ops *ops;
@@ -26,6 +27,9 @@ struct usbdev {
 	uint64_t back_ns;          /* comes back then; 0: not by itself */
 	uint32_t n_link_resets;
 	const void *owner;
+	uint32_t pace_khz;         /* 0: the chip runs as fast as it can be simulated */
+	bool rests;                /* the chip was idle when it ran last */
+	uint64_t due_ns;           /* with a pace: when the cycles that the chip has run are over */
 };
 
 struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const char *serial,
@@ -49,6 +53,12 @@ struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const cha
 void usbdev_free(struct usbdev *d)
 {
 	free(d);
+}
+
+void usbdev_pace(struct usbdev *d, uint32_t khz)
+{
+	d->pace_khz = khz;
+	d->rests = true;
 }
 
 bool usbdev_claim(struct usbdev *d, const void *who)
@@ -465,6 +475,27 @@ static bool step_in(struct usbdev *d)
 	return x->ready ? end_in(d, x) : moved;
 }
 
+/*
+ * Lets the chip work. With a pace it waits until the time of the cycles that it ran before is over: then *wake_ns is that time and
+ * nothing happens. A chip that was kept from running (another process had the processor) makes up for it, as one does whose clock
+ * went on; time in which it had nothing to do is not made up. Returns whether it is at work.
+ */
+static bool run_chip(struct usbdev *d, uint64_t *wake_ns)
+{
+	if (!d->pace_khz)
+		return d->ops->run(d->chip, RUN_CYCLES);
+	const uint64_t now = now_ns(), before = d->ops->cycles(d->chip);
+	if (now < d->due_ns) {
+		*wake_ns = d->due_ns;
+		return false;
+	}
+	if (d->rests)
+		d->due_ns = now;
+	d->rests = !d->ops->run(d->chip, PACE_CYCLES);
+	d->due_ns += d->rests ? 0 : (d->ops->cycles(d->chip) - before) * 1000000 / d->pace_khz;
+	return !d->rests;
+}
+
 bool usbdev_step(struct usbdev *d, uint64_t *wake_ns)
 {
 	bool busy = false;
@@ -475,7 +506,7 @@ bool usbdev_step(struct usbdev *d, uint64_t *wake_ns)
 		return false;
 	}
 	busy |= step_out(d);
-	busy |= d->ops->run(d->chip, RUN_CYCLES);
+	busy |= run_chip(d, wake_ns);
 	busy |= step_in(d);
 	for (int i = 0; i < 2; i++)
 		if (d->first[i] && d->first[i]->at_ns > now_ns() && d->first[i]->at_ns < *wake_ns)

@@ -56,6 +56,9 @@ struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const cha
                           struct usbdev_fault *faults, size_t n_faults);
 void usbdev_free(struct usbdev *d);
 
+/** From now on the chip's cycles take the time that they take at so many kHz; 0: as fast as it can be simulated, as at first. */
+void usbdev_pace(struct usbdev *d, uint32_t khz);
+
 /** "KIND@N" or "KIND@N,ARG". @return 0, -EINVAL */
 int usbdev_parse_fault(const char *text, struct usbdev_fault *f);
 const char *usbdev_fault_name(enum usbdev_fault_kind kind);

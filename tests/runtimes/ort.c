@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
+#include "userlib/ort/ort_abi.h"
 
 /* Runs a file of tests in an environment; more are further variables. What they leave, and the runtime itself, is removed. */
 static void python_tests(const char *venv, const char *file, const char *more)
@@ -123,10 +125,53 @@ static void exports(void **state)
 	                       "'CreateEpFactories ReleaseEpFactory'", test_env("WEFT_BUILD", "build")), 0);
 }
 
+/* What a release that is too old has: version 1 of the interface, whose first function makes a status. */
+static char said[256];
+
+static struct ort_status *old_status(int code, const char *text)
+{
+	assert_int_equal(code, ORT_FAIL);
+	snprintf(said, sizeof(said), "%s", text);
+	return (struct ort_status *)said;
+}
+
+static const struct ort_api *old_api(uint32_t version)
+{
+	static const struct ort_api first = { .create_status = old_status };
+
+	return version <= 22 ? &first : NULL;
+}
+
+static const char *old_release(void)
+{
+	return "1.22.1";
+}
+
+/* A release that does not have the provider's version of the interface is told so by its own error, in one line. */
+static void too_old(void **state)
+{
+	const struct ort_api_base base = { old_api, old_release };
+	struct ort_status *(*create)(const char *, const struct ort_api_base *, const struct ort_logger *, struct ort_factory **, size_t, size_t *);
+	struct ort_factory *factory = NULL;
+	char path[512];
+	size_t made = 7;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/libweft_ort_ep.so", test_env("WEFT_BUILD", "build"));
+	void *lib = dlopen(path, RTLD_NOW);
+	if (!lib)
+		fail_msg("%s", dlerror());
+	*(void **)&create = dlsym(lib, "CreateEpFactories");
+	assert_ptr_equal(create("weft", &base, NULL, &factory, 1, &made), said);
+	assert_string_equal(said, "WeftExecutionProvider: ONNX Runtime 1.22.1 does not have version 23 of its interface; 1.23 or later does");
+	assert_int_equal(made, 0);
+	assert_null(factory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(provider), cmocka_unit_test(context), cmocka_unit_test(wheel), cmocka_unit_test(data), cmocka_unit_test(node_tests), cmocka_unit_test(memory),
-	                                    cmocka_unit_test(exports) };
+	                                    cmocka_unit_test(exports), cmocka_unit_test(too_old) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

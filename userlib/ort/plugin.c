@@ -257,19 +257,33 @@ static const struct ort_ep_api *makes_hardware(const struct ort_api_base *base)
 	return api ? api->ep_api() : NULL;
 }
 
+/*
+ * Makes the status for a release of ONNX Runtime that does not have our version of its interface, with the function that all
+ * versions have first. Returns NULL if the release does not have the first version either.
+ */
+static struct ort_status *too_old(const struct ort_api_base *base)
+{
+	const struct ort_api *first = base->get_api(1);
+	char line[192];
+
+	snprintf(line, sizeof(line), ORT_PROVIDER ": ONNX Runtime %.32s does not have version %d of its interface; 1.%d or later does", base->release(),
+	         ORT_ABI_VERSION, ORT_ABI_VERSION);
+	return first ? first->create_status(ORT_FAIL, line) : NULL;
+}
+
 /**
  * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and 1
  * to *made.
- * @return NULL, also if this release of ONNX Runtime does not have our version of the interface (*made
- *         is 0 then); or a status if there is no room or no memory
+ * @return NULL, or a status, and *made is 0: there is no room or no memory, or this release of ONNX Runtime does not have our
+ *         version of the interface
  */
 EXPORTED struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                               struct ort_factory **out, size_t room, size_t *made);
 
 /*
  * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and its
- * number, 1, to *made. Returns NULL, also if this release of ONNX Runtime does not have our version of
- * its interface (*made is 0 then), or a status if there is no room for it or no memory.
+ * number, 1, to *made. Returns NULL, or a status, with *made 0, if there is no room for it or no memory, or
+ * this release of ONNX Runtime does not have our version of its interface.
  */
 struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                      struct ort_factory **out, size_t room, size_t *made)
@@ -279,9 +293,8 @@ struct ort_status *CreateEpFactories(const char *registered, const struct ort_ap
 	(void)registered;
 	(void)log;
 	*made = 0;
-	/* Without ONNX Runtime's functions no status can be made; it reports that there is no factory. */
 	if (!api)
-		return NULL;
+		return too_old(base);
 	if (!room)
 		return fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": room for 0 factories, must be at least 1");
 	struct factory *f = calloc(1, sizeof(*f));

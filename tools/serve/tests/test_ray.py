@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ray Serve with the provider, where `ray` is installed. WEFT_BUILD and WEFT_MODELS as for test_serve.py."""
 import os
+import shutil
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -21,7 +23,9 @@ def test_ray_serve(tmp_path):
     path = os.path.join(os.environ["WEFT_MODELS"], "digits_qdq.onnx")
     plain = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     name, output = plain.get_inputs()[0].name, plain.get_outputs()[0].name
-    ray.init(num_cpus=2, runtime_env={"env_vars": env}, include_dashboard=False, logging_level="error")
+    # Ray's sockets lie there, and their paths are long.
+    folder = tempfile.mkdtemp(prefix="weft-ray-", dir="/tmp")
+    ray.init(num_cpus=2, runtime_env={"env_vars": env}, include_dashboard=False, logging_level="error", _temp_dir=folder)
     try:
         handle = serve.run(Weft.bind(path, device="model", check="1"), route_prefix=None)
         for seed in range(8):
@@ -31,3 +35,4 @@ def test_ray_serve(tmp_path):
     finally:
         serve.shutdown()
         ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -654,6 +654,35 @@ static void ranges(void **state)
 	}
 }
 
+/* A window over a constant as large as itself, whose work is not bounded by the bytes, is not computed when the file is read. */
+static void constant_windows(void **state)
+{
+	static const float x[16] = { 3, 4 };
+	struct tb *b = calloc(1, sizeof *b);
+	int in[2] = { tb_add(b, TFL_FLOAT32, 4, DIMS(1, 4, 4, 1), 0, 0), 0 }, sum[2];
+
+	(void)state;
+	tb_constant(b, in[0], x, sizeof x);
+	sum[0] = tb_add(b, TFL_FLOAT32, 4, DIMS(1, 4, 4, 1), 0, 0);
+	struct tb_op *o = tb_op(b, TFL_L2_POOL_2D, OPTIONS_POOL);
+	tb_option(o, POOL_PADDING, 1, TFL_SAME);
+	tb_option(o, POOL_STRIDE_H, 4, 1);
+	tb_option(o, POOL_STRIDE_W, 4, 1);
+	tb_option(o, POOL_FILTER_H, 4, 4);
+	tb_option(o, POOL_FILTER_W, 4, 4);
+	wire(o, 1, in, sum[0]);
+	b->in[b->n_in++] = sum[1] = tb_add(b, TFL_FLOAT32, 4, DIMS(1, 4, 4, 1), 0, 0);
+	b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 4, DIMS(1, 4, 4, 1), 0, 0);
+	wire(tb_op(b, TFL_ADD, 0), 2, sum, b->out[0]);
+	weft_graph *g = import(b, 0, NULL);
+	bool pools = false;
+	for (int i = 0; i < g->n_ops; i++)
+		pools |= g->ops[i].op == WEFT_OP_ONNX_NODE;
+	assert_true(pools);
+	weft_graph_free(g);
+	free(b);
+}
+
 static void relus(void **state)
 {
 	static const int codes[] = { TFL_CODE_RELU, TFL_CODE_RELU_N1_TO_1, TFL_CODE_RELU6 };
@@ -995,7 +1024,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise),
-		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),

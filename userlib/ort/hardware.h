@@ -17,9 +17,11 @@ struct hardware {
 };
 
 /**
- * Make a piece of hardware, an NPU, for each card that is plugged in, at most `room` and MOST_HARDWARE of them;
- * or, if there is none, one that says that it is virtual. A card's serial, as weft_dev_list() gives it, stands
- * in its metadata; a card without one is left out. Does nothing if h->makes is NULL or room is 0.
+ * Make pieces of hardware, NPUs, at most `room` and MOST_HARDWARE of them. If a broker has the cards
+ * (weft_dev_broker()), that is one for all of them; otherwise one for each card that is plugged in and has a
+ * serial; and if there is none of either, one that says that it is virtual. What opens it, "@PATH" of the
+ * broker or the card's serial as weft_dev_list() gives it, stands in its metadata. Does nothing if h->makes is
+ * NULL or room is 0.
  * @return NULL, or ONNX Runtime's status; h has what was made, for hardware_release()
  */
 struct ort_status *hardware_make(const struct ort_api *api, struct hardware *h, size_t room);
@@ -28,8 +30,9 @@ struct ort_status *hardware_make(const struct ort_api *api, struct hardware *h, 
 void hardware_release(struct hardware *h);
 
 /**
- * Set the device in *o to the cards that n pieces of hardware are: one by its serial, several as a list.
- * @return whether n is not 0, all are cards and the list fits; otherwise *o is unchanged
+ * Set the device in *o to the cards that n pieces of hardware are: one by its serial or its broker's socket,
+ * several as a list.
+ * @return whether n is not 0, none is the virtual NPU and the list fits; otherwise *o is unchanged
  */
 bool hardware_cards(const struct ort_api *api, const struct ort_hardware *const *hardware, size_t n, struct plugin_options *o);
 

@@ -25,9 +25,9 @@ struct plugin_options {
 };
 
 /**
- * Return the options that hold if none is stated: a card if a broker has them (weft_dev_broker()) or one is
- * plugged in (the cards are listed for that), else the functional model; configuration w16; no check, no trace, .onnx sums exact; .tflite with
- * LiteRT's newest bits.
+ * Return the options that hold if none is stated: a card if a broker has them or should be asked but is named
+ * badly (weft_dev_broker()), or if one is plugged in (the cards are listed for that), else the functional
+ * model; configuration w16; no check, no trace, .onnx sums exact; .tflite with LiteRT's newest bits.
  */
 struct plugin_options plugin_defaults(void);
 

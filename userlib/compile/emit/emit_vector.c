@@ -363,8 +363,8 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 
 /*
  * Emit a depthwise job, whose input and weights w are in the scratchpad; a dilated kernel takes commands of
- * their own for each place within its dilation, an average those of emit_regions(). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
- * count) or -ERANGE (a command cannot hold a value).
+ * their own for each place within its dilation, an average (but in float8) those of emit_regions(). Returns 0,
+ * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {

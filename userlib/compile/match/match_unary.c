@@ -208,9 +208,10 @@ static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 
 /*
  * Match CONCAT i, of rank at most 4 and a type that array and vector engine compute with: each operand for
- * which can_move() holds, and better_dense() does not, gets its place inside the result, so that it is written there at once; the others
- * are copied by a node each. Without copies the operator becomes an alias. Without the alu, the device must
- * compute at least one operand. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ * which can_move() holds, and better_dense() does not, gets its place inside the result, so that it is written
+ * there at once; the others are copied by a node each. Without copies the operator becomes an alias. Without
+ * the alu, the device must compute at least one operand. Returns 1 if it was matched, 0 if not (the reason then
+ * is set), or -ENOMEM.
  */
 int match_concat(struct cc *cc, int i)
 {

@@ -614,7 +614,8 @@ static void search_close(struct search *b)
 
 /*
  * Run all stages of the search. The best parameters are then in b->best, and what its moves ask for in all
- * replicas. With the option quick only the first stage runs. Returns 0 or a negative errno.
+ * replicas. With the option quick, or if the first stage finds no plan that fits, only the first stage runs.
+ * Returns 0 or a negative errno.
  */
 static int search(struct search *b)
 {

@@ -202,11 +202,12 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 
 /*
  * Lowers operator i of the file into operators of the graph, and makes it the operator at hand. If the caller
- * asked for the backbone alone and it is a custom operator at the end, it is left out; if its operands are
- * constant, its result may become a constant instead. Variables, control flow, complex tensors, and SLICE and
- * CONCATENATION where TensorFlow's lists have become these, have lowerings of their own. For others that for
- * float32 operands is looked for first, then that on the host (of a custom operator, the caller's), then that
- * in `lowerings`. Returns 0, -ENOTSUP if the operator is not supported, or another negative errno.
+ * asked for the backbone alone and it is a custom operator at the end, it is left out. Constant operands that
+ * the file has sparse are made whole first; if its operands are constant, its result may become a constant
+ * instead. Variables, control flow, complex tensors, and SLICE and CONCATENATION where TensorFlow's lists have
+ * become these, have lowerings of their own. For others that for float32 operands is looked for first, then
+ * that on the host (of a custom operator, the caller's), then that in `lowerings`. Returns 0, -ENOTSUP if the
+ * operator is not supported, or another negative errno.
  */
 static int lower_op(struct tfl_lower *l, int i)
 {

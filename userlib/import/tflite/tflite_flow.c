@@ -427,9 +427,11 @@ static int lower_branches(struct tfl_lower *l, const struct call *c, const int64
 }
 
 /*
- * Lowers the STABLEHLO_CASE at hand to COND_IF within COND_IF: operand 0, int32, is the number of the subgraph; any number
- * that none has chooses the last one. Returns 0; -EINVAL if operand 0 is not one int32 or there are no subgraphs or results;
- * -ENOTSUP if there are too many, or their shapes differ; or another negative errno.
+ * Lowers the STABLEHLO_CASE at hand to COND_IF within COND_IF: operand 0, int32, is the number of the subgraph;
+ * any number that none has chooses the last one. If it is constant, only that subgraph is lowered. Returns 0;
+ * -EINVAL if operand 0 is not one int32, there are no subgraphs or results, or more than MAX_BRANCHES
+ * subgraphs; -ENOTSUP if there are too many operands or the subgraphs' results differ in shape; or another
+ * negative errno.
  */
 static int lower_case(struct tfl_lower *l)
 {
@@ -442,7 +444,9 @@ static int lower_case(struct tfl_lower *l)
 	if (err)
 		return err;
 	const weft_tensor t = l->g->tensors[x].t;
-	if (t.dtype != WEFT_INT32 || weft_tensor_elements(&t) != 1 || !n || !l->op->out.n || c.n >= MAX_VALUES - 1)
+	if (c.n >= MAX_VALUES - 1)
+		return tfl_fail(l, -ENOTSUP, "%d operands; at most %d", c.n, MAX_VALUES - 2);
+	if (t.dtype != WEFT_INT32 || weft_tensor_elements(&t) != 1 || !n || !l->op->out.n)
 		return tfl_fail(l, -EINVAL, "%d subgraphs by %s of %lld elements, %d operands and %u results", n, weft_dtype_name(t.dtype),
 		                (long long)weft_tensor_elements(&t), c.n, (unsigned)l->op->out.n);
 	if (t.data) {

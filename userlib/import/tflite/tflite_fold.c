@@ -309,17 +309,20 @@ int tfl_fold_plain(struct tfl_lower *l)
 /* ---- operators on constants ---- */
 
 /*
- * Says whether the work of the operator with that code is bounded by the bytes that it reads and writes:
- * false for convolutions, transposed ones too, FULLY_CONNECTED, BATCH_MATMUL, SVDF, the LSTM,
- * AVERAGE_POOL_2D, MAX_POOL_2D, RESIZE_BILINEAR, SOFTMAX, LOG_SOFTMAX, WHILE, IF and custom operators, true
- * for all other codes.
+ * Says whether the work of the operator with that code is bounded by the bytes that it reads and writes, but for
+ * a logarithm: false for convolutions, also transposed or in three dimensions, pools and other operators that
+ * move a window, products of matrices, recurrent ones, RESIZE_BILINEAR, SOFTMAX, LOG_SOFTMAX,
+ * NON_MAX_SUPPRESSION, WHILE, IF, STABLEHLO_CASE and _COMPOSITE, and custom operators.
  */
 static bool is_light(int code)
 {
 	switch (code) {
 	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: case TFL_FULLY_CONNECTED: case TFL_TRANSPOSE_CONV: case TFL_BATCH_MATMUL:
-	case TFL_SVDF: case TFL_SEQUENCE_LSTM: case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: case TFL_RESIZE_BILINEAR:
-	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX: case TFL_WHILE: case TFL_IF: case TFL_CUSTOM:
+	case TFL_CONV_3D: case TFL_CONV_3D_TRANSPOSE:
+	case TFL_SVDF: case TFL_SEQUENCE_LSTM: case TFL_LSTM: case TFL_BI_LSTM: case TFL_RNN: case TFL_SEQUENCE_RNN: case TFL_BI_RNN:
+	case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: case TFL_L2_POOL_2D: case TFL_LRN: case TFL_REDUCE_WINDOW:
+	case TFL_STABLEHLO_REDUCE_WINDOW: case TFL_RESIZE_BILINEAR: case TFL_SOFTMAX: case TFL_LOG_SOFTMAX: case TFL_NMS_V4:
+	case TFL_NMS_V5: case TFL_WHILE: case TFL_IF: case TFL_STABLEHLO_CASE: case TFL_STABLEHLO_COMPOSITE: case TFL_CUSTOM:
 		return false;
 	default:
 		return true;

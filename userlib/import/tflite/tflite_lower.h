@@ -362,8 +362,9 @@ struct tfl_handle { const struct tfl_model *m; const struct tfl_op *op; };
 struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor);
 
 /*
- * tflite_flow.c: lowers WHILE, IF, STABLEHLO_CASE and STABLEHLO_COMPOSITE with their subgraphs; name is the operator's for the graph's record
- * of it. Returns 1 if that is done, 0 for other operators, or a negative errno.
+ * tflite_flow.c: lowers WHILE, IF, STABLEHLO_CASE and STABLEHLO_COMPOSITE with their subgraphs; name is the
+ * operator's for the graph's record of it. Returns 1 if that is done, 0 for other operators, or a negative
+ * errno.
  */
 int tfl_flow_op(struct tfl_lower *l, const char *name);
 
@@ -416,10 +417,16 @@ int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from);
 /* tflite_fold.c: returns 0 if operand k, which decides on a shape, is constant, else -ENOTSUP after a message. */
 int tfl_need_shape_const(struct tfl_lower *l, int k);
 
-/* tflite_sparse.c: makes operands of the operator at hand that are sparse constants whole. Returns 0. */
+/*
+ * tflite_sparse.c: makes operands of the operator at hand that are sparse constants whole. Returns 0 or a
+ * negative errno.
+ */
 int tfl_densify(struct tfl_lower *l);
 
-/* tflite_where.c: makes the results of WHERE, UNIQUE and DENSIFY constants. Returns 1 if that is done, 0 for other operators. */
+/*
+ * tflite_where.c: makes the results of WHERE, UNIQUE and DENSIFY constants. Returns 1 if that is done, 0 for
+ * other operators, or a negative errno.
+ */
 int tfl_data_op(struct tfl_lower *l);
 
 /* Returns a copy of the elements of constant file tensor i in the graph's layout, or NULL after a failure. */

@@ -66,7 +66,10 @@ static int read_list(struct tfl_lower *l, const struct fb *b, const struct fb_ta
 	return 0;
 }
 
-/* Reads level k of s from its table; its dim is known. A dense level of a block sets the block's size. Returns 0 or -EINVAL. */
+/*
+ * Reads a level's table into *v, whose `dim` is known: its size, and the two lists of a sparse level. Returns
+ * 0, or -EINVAL if it is neither dense nor sparse or a list is not as read_list() wants it.
+ */
 static int read_level(struct tfl_lower *l, const struct fb *b, const struct fb_table *table, struct level *v)
 {
 	int64_t format;
@@ -221,7 +224,11 @@ static int64_t place_of(struct tree *s, int64_t k)
 	return element;
 }
 
-/* Makes constant file tensor i, which is sparse, a constant with all its elements. Returns 0 or a negative errno. */
+/*
+ * Makes constant file tensor i, which is sparse, a constant with all its elements; those that the file does not
+ * have are 0. Returns 0; -ENOTSUP for int4; -EINVAL if its sparsity contradicts its shape or its data; or
+ * another negative errno.
+ */
 static int densify(struct tfl_lower *l, int i)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);

@@ -59,8 +59,9 @@ static uint64_t key_of(const uint8_t *p, size_t elem, bool is_float)
 }
 
 /*
- * Makes the result of the WHERE at hand a constant: the places of the elements of constant operand 0 that are not 0, in
- * order, int64 [count, rank]. Returns 0, -ENOTSUP if there is none, or another negative errno.
+ * Makes the result of the WHERE at hand a constant: the places of the elements of constant operand 0 that are
+ * not 0 (-0 is 0), in order, int64 [count, rank]. Returns 0; -ENOTSUP if that would be empty or operand 0 is
+ * not constant; -EINVAL if the file's result is another; or another negative errno.
  */
 static int where(struct tfl_lower *l)
 {
@@ -105,8 +106,9 @@ static int by_key(const void *a, const void *b)
 }
 
 /*
- * Sets number[k] to the number of element k's value among the n elements, counted from 0 in the order in which values first
- * stand, and returns how many values there are. e has the elements, and is sorted.
+ * Sets number[k] to the number of element k's value among the n elements, counted from 0 in the order in which
+ * values first stand, and returns how many values there are. Each NaN is a value of its own. e has the
+ * elements, and is sorted by key.
  */
 static int64_t number_values(struct element *e, int64_t n, int64_t *number)
 {
@@ -123,7 +125,10 @@ static int64_t number_values(struct element *e, int64_t n, int64_t *number)
 	return count;
 }
 
-/* Makes result 1 of the UNIQUE at hand the n numbers, int32 or int64. Returns 0 or a negative errno. */
+/*
+ * Makes result 1 of the UNIQUE at hand a constant of shape t with these numbers, int32 or int64 as the file
+ * says. Returns 0, -EINVAL if the file says another type or shape, or another negative errno.
+ */
 static int give_numbers(struct tfl_lower *l, const int64_t *number, const weft_tensor *t)
 {
 	int err = tfl_result(l, 1);
@@ -142,9 +147,10 @@ static int give_numbers(struct tfl_lower *l, const int64_t *number, const weft_t
 }
 
 /*
- * Makes the results of the UNIQUE at hand constants: the values of constant operand 0, a vector, in the order in which they
- * first stand, and the number of each element's value. Returns 0, -EINVAL for other ranks, types and numbers of results, or
- * another negative errno.
+ * Makes the results of the UNIQUE at hand constants: the values of operand 0, a constant vector, in the order
+ * in which they first stand, and the number of each element's value. Each NaN is a value of its own, and 0 and
+ * -0 are one. Returns 0; -ENOTSUP if operand 0 is not constant; -EINVAL if it is not a vector, or is float16 or
+ * bool, if result 0 has another type or if there are not two results; or another negative errno.
  */
 static int unique(struct tfl_lower *l)
 {
@@ -186,7 +192,10 @@ static int unique(struct tfl_lower *l)
 	return err;
 }
 
-/* Makes the result of the DENSIFY at hand the constant operand 0, which tfl_densify() has made whole. Returns 0 or a negative errno. */
+/*
+ * Makes the result of the DENSIFY at hand a copy of constant operand 0, which tfl_densify() has made whole.
+ * Returns 0, -EINVAL if the result has another type or shape, or another negative errno.
+ */
 static int densify(struct tfl_lower *l)
 {
 	weft_tensor x;

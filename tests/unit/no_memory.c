@@ -282,6 +282,33 @@ static void loads_branch(void **state)
 	drop(&s);
 }
 
+/* A saved program: of a network that is one operator of ONNX's, which the host computes. */
+static void loads_program(void **state)
+{
+	static const int64_t two[2] = { 2, 2 };
+	struct ob graph = { 0 }, n = { 0 }, model = { 0 };
+	struct subject s = { 0 };
+	char msg[WEFT_MSG_LEN];
+	weft_net *net;
+
+	(void)state;
+	ob_text(&n, 1, "x");
+	ob_text(&n, 2, "y");
+	ob_text(&n, 4, "Det");
+	ob_sub(&graph, 1, &n);
+	ob_port(&graph, 11, "x", 1, 2, two);
+	ob_port(&graph, 12, "y", 1, 0, NULL);
+	ob_model(&model, &graph, 13);
+	if (weft_net_load(model.p, model.n, "net", &net, msg) || weft_net_save(net, "w16", &s.file, &s.n_file, msg) ||
+	    weft_net_load(s.file, s.n_file, "net", &s.net, msg))
+		fail_msg("%s", msg);
+	s.graph = graph_bytes(&s);
+	points(load, "load a program", &s);
+	weft_net_free(net);
+	free(model.p);
+	drop(&s);
+}
+
 static void converts(void **state) { (void)state; each_file(convert, "convert"); }
 
 /* x [1,4], of which attributes of Slice, as opset 9 has them, take two elements, by a matrix of weights. */
@@ -338,7 +365,7 @@ static void runs_model(void **state) { (void)state; one_file(run_model, "run on 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loads), cmocka_unit_test(loads_branch), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles),
+		cmocka_unit_test(loads), cmocka_unit_test(loads_branch), cmocka_unit_test(loads_program), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles),
 		cmocka_unit_test(runs_golden), cmocka_unit_test(runs_model),
 	};
 

@@ -173,10 +173,9 @@ static int check_wires(const struct weft_check *c)
 }
 
 /*
- * Checks graph c.g without its sub-graphs, in this order: shape and origin of all tensors, that the
- * output of each source entry is -1 or a tensor, the lists of inputs and outputs, then for each
- * operator its wires and weft_check_op(). Ends at the first fault. Returns 0, or -EINVAL with one line
- * in c.msg.
+ * Checks graph c.g without its sub-graphs, in this order: shape and origin of all tensors, that the output of
+ * each source entry is -1 or a tensor, the lists of inputs and outputs, then for each operator its wires and
+ * weft_check_op(). Ends at the first fault. Returns 0, or -EINVAL or -ENOMEM with one line in c.msg.
  */
 static int check_graph(struct weft_check c)
 {
@@ -220,8 +219,8 @@ static int check_variables(const struct weft_check *c)
 
 /*
  * Checks the variables, then every sub-graph in order, then the outermost graph: indices, order, single
- * producers, types, shapes and attributes. Ends at the first fault. Returns 0, or -EINVAL with one line
- * about it in msg (WEFT_MSG bytes), which is untouched on success.
+ * producers, types, shapes and attributes. Ends at the first fault. Returns 0, -EINVAL with one line about it
+ * in msg (WEFT_MSG bytes), or -ENOMEM with a line; msg is untouched on success.
  */
 int weft_graph_check(const weft_graph *g, char *msg)
 {

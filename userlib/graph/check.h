@@ -36,10 +36,10 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 int weft_check_attr(const struct weft_check *c);
 
 /*
- * Checks the numbers of operands and results against the table of arities, then types, shapes and
- * attributes by the operator's kind. An operator with one result and as many operands as its form with
- * attributes as operands has (weft_op_n_dynamic()) is checked as that form. The opcode and all tensor
- * numbers must have been checked. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks the numbers of operands and results against the table of arities, then types, shapes and attributes by
+ * the operator's kind. An operator with one result and as many operands as its form with attributes as operands
+ * has (weft_op_n_dynamic()) is checked as that form. The opcode and all tensor numbers must have been checked.
+ * Returns 0, or -EINVAL or -ENOMEM with one line in c->msg.
  */
 int weft_check_op(const struct weft_check *c);
 

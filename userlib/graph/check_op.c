@@ -665,9 +665,9 @@ static int check_rescale(const struct weft_check *c)
 }
 
 /*
- * Calls the check for the kind of the operator that c is at, whose numbers of operands and results must
- * have been checked. IDENTITY is checked here (same type and shape), and CONST (its result has data).
- * Returns 0, or -EINVAL with one line in c->msg.
+ * Calls the check for the kind of the operator that c is at, whose numbers of operands and results must have
+ * been checked. IDENTITY is checked here (same type and shape), and CONST (its result has data). Returns 0,
+ * -EINVAL with one line in c->msg, or -ENOMEM (ONNX_NODE), also with a line.
  */
 static int check_kind(const struct weft_check *c)
 {

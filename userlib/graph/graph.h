@@ -92,7 +92,7 @@ int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
  * Check the whole graph with its sub-graphs: indices, order, single producers, types, shapes and
  * attributes. Every graph passes this before golden or the compiler sees it.
  *
- * @return 0, or -EINVAL with one line in msg (WEFT_MSG bytes) that names the first fault
+ * @return 0; -EINVAL with one line in msg (WEFT_MSG bytes) that names the first fault; or -ENOMEM, also with a line
  */
 int weft_graph_check(const weft_graph *g, char *msg);
 

@@ -425,10 +425,8 @@ void save_graph(struct io *io, weft_graph **g, char *msg)
 	whole(io, *g);
 	if (!io->err && io->at != io->n)
 		io_fail(io, "bytes follow the graph");
-	if (!io->err && weft_graph_check(*g, msg)) {
-		io->err = -EINVAL;
+	if (!io->err && (io->err = weft_graph_check(*g, msg)))
 		io->why = NULL;        /* msg has the reason */
-	}
 	if (io->err) {
 		weft_graph_free(*g);
 		*g = NULL;

@@ -226,8 +226,8 @@ rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
 # The control core's programs: the boot ROM and the firmware.
 FW_DIR    := $(O)/firmware
 FW_SHARED := crc32 flash record link hello update memory
-BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o image.o ed25519.o sha512.o $(FW_SHARED:=.o))
-MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o client.o npu.o log.o selftest.o rom.o $(FW_SHARED:=.o))
+BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o image.o ed25519.o sha512.o record_write.o $(FW_SHARED:=.o))
+MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o client.o npu.o log.o selftest.o rom.o request.o $(FW_SHARED:=.o))
 
 # Whose images the boot ROM starts, and who signs: an Ed25519 key in PEM (firmware/keys/README.md).
 FW_KEY      ?= firmware/keys/unsafe-development.pem

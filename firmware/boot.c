@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The boot ROM: choose a slot, check its image, load it into RAM, jump. Where no
- * slot has a good image, or the host asks for it by resets that follow each other
- * before an image could be started, it answers HELLO itself and takes a firmware
- * update.
+ * The boot ROM: do what the last image has asked for, choose a slot, check its image, load it into RAM, lock the
+ * flash's sectors that say what starts, jump. Where no slot has a good image, or the host asks for it by resets that
+ * follow each other before an image could be started, or the board's button is held, it answers HELLO itself and takes a
+ * firmware update.
  */
 #include "chip.h"
 #include "owner_key.h"
@@ -34,22 +34,30 @@ static void seal_state(void)
 	STATE->crc = crc32_words(0, (const uint32_t *)STATE, STATE_WORDS);
 }
 
-/* How did the last start end? A trap of the firmware counts and asks for a reset. Another boot record begins anew. */
+/* How did the last start end? A trap of the firmware counts and asks for a reset. */
 static void look_back(const struct boot_info *b)
 {
 	struct boot_state *s = STATE;
 	const uint32_t traps = CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_TRAPS));
+	struct boot_choice c;
 
 	if (b->cause == WEFT_CHIP_CAUSE_POWER || s->magic != STATE_MAGIC || s->crc != crc32_words(0, (const uint32_t *)s, STATE_WORDS))
-		*s = (struct boot_state){ .magic = STATE_MAGIC, .slot = SLOT_RESCUE, .seq = b->record_seq };
-	if (s->seq != b->record_seq)
-		s->bad_ends[0] = s->bad_ends[1] = 0;
-	else if (s->slot < 2 && (b->cause == WEFT_CHIP_CAUSE_WATCHDOG || (b->cause == WEFT_CHIP_CAUSE_SOFTWARE && traps != s->traps)))
+		*s = (struct boot_state){ .magic = STATE_MAGIC, .slot = SLOT_RESCUE };
+	record_choose(&c);
+	if (s->seq == c.seq && s->slot < 2 && (b->cause == WEFT_CHIP_CAUSE_WATCHDOG || (b->cause == WEFT_CHIP_CAUSE_SOFTWARE && traps != s->traps)))
 		s->bad_ends[s->slot]++;
 	s->resets = b->cause == WEFT_CHIP_CAUSE_HOST ? s->resets + 1 : 0;
-	s->seq = b->record_seq;
 	s->traps = traps;
 	s->slot = SLOT_RESCUE;
+	seal_state();
+}
+
+/* Bad ends count for one boot record; another one begins anew. */
+static void look_ahead(const struct boot_info *b)
+{
+	if (STATE->seq != b->record_seq)
+		STATE->bad_ends[0] = STATE->bad_ends[1] = 0;
+	STATE->seq = b->record_seq;
 	seal_state();
 }
 
@@ -165,9 +173,13 @@ void boot_main(void)
 		.check = image_check, .worked = slot_worked };
 	count_starts(b);
 	start_watchdog();
-	choose(order, b);
 	look_back(b);
-	for (int i = 0; i < 2 && STATE->resets < WEFT_FLASH_RESCUE_RESETS; i++) {
+	const bool rescued = STATE->resets >= WEFT_FLASH_RESCUE_RESETS || CHIP(WEFT_CHIP_SYS_STRAP) & WEFT_CHIP_SYS_STRAP_RESCUE_MASK;
+	if (!rescued)
+		requests_carry_out();
+	choose(order, b);
+	look_ahead(b);
+	for (int i = 0; i < 2 && !rescued; i++) {
 		struct weft_flash_image h;
 
 		b->refused[order[i]] = STATE->bad_ends[order[i]] >= WEFT_FLASH_BOOT_TRIES ? WEFT_MSG_ERR_FW_ENDED :
@@ -180,6 +192,7 @@ void boot_main(void)
 		b->security_version = h.security_version;
 		b->fw_crc = h.image_crc;
 		hand_over(order[i]);
+		CHIP(WEFT_CHIP_FLASH_LOCK) = WEFT_CHIP_FLASH_LOCK_LOCK_MASK;
 		wdt_kick();
 		__asm__ volatile("fence.i" : : : "memory");
 		((void (*)(void))(uintptr_t)h.entry)();

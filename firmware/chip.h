@@ -98,7 +98,7 @@ static inline uint32_t slot_address(uint32_t slot)
 	return slot ? WEFT_FLASH_SLOT_B : WEFT_FLASH_SLOT_A;
 }
 
-/* record.c: boot records. */
+/* record.c: boot records, read. */
 struct boot_choice {
 	uint32_t record;       /* address of the valid record with the highest seq, or 0xffffffff */
 	uint32_t seq;          /* its seq, or 0 */
@@ -107,15 +107,32 @@ struct boot_choice {
 	uint32_t tries_left;
 };
 void record_choose(struct boot_choice *c);
-/* Use up one try of the record at this address. */
-void record_burn_try(uint32_t record);
-bool record_confirm(uint32_t record);
-/* Let slot be the one that starts, on trial. The record at `keep` is left alone. */
-bool record_write(uint32_t keep, uint32_t seq, uint32_t slot);
-
-/* The rollback floor; raising it to what it is changes nothing, and below that is not possible. */
+/* The rollback floor that is in force. */
 uint32_t floor_read(void);
-bool floor_raise(uint32_t floor);
+/* Reads the floor's record from the flash into *f; if there is none, *f becomes one of floor 0. Returns false in that case: the
+ * sector must then be erased before it is written. */
+bool floor_get(struct weft_flash_floor *f);
+uint32_t floor_count(const struct weft_flash_floor *f);
+#define FLOOR_BIT_WORDS (sizeof(((struct weft_flash_floor *)0)->bits) / 4)
+/* Entry i of the requests. False: it is none, or was cut short. */
+bool request_read(uint32_t i, struct weft_flash_request *q);
+/* Entries up to the last that is not blank. */
+uint32_t request_count(void);
+
+/* record_write.c, in the ROM. Use up one try of the record at this address. */
+void record_burn_try(uint32_t record);
+/* Do what the last image has asked for, and forget it. */
+void requests_carry_out(void);
+
+/*
+ * Changes of boot record and floor: request.c in the firmware, where they are asked of the boot ROM and count from the next
+ * start on; record_write.c in the ROM, which does them. The record with this seq is confirmed (firmware only); slot is
+ * to start, on trial, and *seq is its record's; the floor is raised to what it is already, or above.
+ */
+enum weft_msg_error ask_confirm(uint32_t seq);
+enum weft_msg_error ask_slot(uint32_t slot, uint32_t *seq);
+enum weft_msg_error ask_floor(uint32_t floor);
+uint32_t asked_floor(void);            /* in force from the next start on */
 
 /* link.c: one message in, one message out. */
 extern uint32_t msg_in[WEFT_FRAME_MSG_MAX / 4];

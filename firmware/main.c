@@ -75,7 +75,7 @@ static void greet(void)
 	hello();
 	if (!ours || !b->trial)
 		return;
-	if (record_confirm(b->record)) {
+	if (!ask_confirm(b->record_seq)) {
 		b->trial = 0;
 		log_add(WEFT_LOG_CONFIRMED, b->slot, 0);
 	} else {

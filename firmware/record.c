@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boot records and the rollback floor. Boot records: which slot starts. Two sectors; the valid record with the higher
- * seq counts, and only the other sector is ever erased. So there is always one
- * valid record, whenever power fails.
+ * Boot records, the rollback floor and what is asked of the boot ROM about both, as they are read. Boot records: which slot
+ * starts. Two sectors; the valid record with the higher seq counts. Only the boot ROM writes them (record_write.c);
+ * the firmware asks (request.c).
  */
 #include "chip.h"
 
-#define SEALED_WORDS (offsetof(struct weft_flash_record, crc) / 4)
+#define SEALED_WORDS  (offsetof(struct weft_flash_record, crc) / 4)
+#define REQUEST_WORDS (sizeof(struct weft_flash_request) / 4)
 
 static bool read_record(uint32_t addr, struct weft_flash_record *r)
 {
@@ -41,56 +42,26 @@ void record_choose(struct boot_choice *c)
 	}
 }
 
-void record_burn_try(uint32_t record)
-{
-	uint32_t at = record + offsetof(struct weft_flash_record, tries), tries;
-
-	flash_read(at, &tries, 1);
-	tries &= tries - 1;
-	flash_program(at, &tries, 1);
-}
-
-bool record_confirm(uint32_t record)
-{
-	uint32_t zero = 0;
-
-	return flash_program(record + offsetof(struct weft_flash_record, confirmed), &zero, 1);
-}
-
-bool record_write(uint32_t keep, uint32_t seq, uint32_t slot)
-{
-	uint32_t at = keep == WEFT_FLASH_RECORD_A ? WEFT_FLASH_RECORD_B : WEFT_FLASH_RECORD_A;
-	struct weft_flash_record r = { .magic = WEFT_FLASH_RECORD_MAGIC, .seq = seq, .slot = slot };
-
-	r.crc = crc32_words(0, (uint32_t *)&r, SEALED_WORDS);
-	return flash_erase_sector(at) && flash_program(at, (uint32_t *)&r, SEALED_WORDS + 1);
-}
-
 /* ---- the floor ---- */
 
 #define FLOOR_WORDS (sizeof(struct weft_flash_floor) / 4)
-#define BIT_WORDS   (sizeof(((struct weft_flash_floor *)0)->bits) / 4)
 
-/*
- * Reads the floor's record from the flash into *f; if there is none, *f becomes one of floor 0. Returns false
- * in that case: the sector must then be erased before it is written.
- */
-static bool get_floor(struct weft_flash_floor *f)
+bool floor_get(struct weft_flash_floor *f)
 {
 	flash_read(WEFT_FLASH_FLOOR, (uint32_t *)f, FLOOR_WORDS);
 	if (f->magic == WEFT_FLASH_FLOOR_MAGIC)
 		return true;
 	f->magic = WEFT_FLASH_FLOOR_MAGIC;
-	for (uint32_t i = 0; i < BIT_WORDS; i++)
+	for (uint32_t i = 0; i < FLOOR_BIT_WORDS; i++)
 		f->bits[i] = ~0u;
 	return false;
 }
 
-static uint32_t count_floor(const struct weft_flash_floor *f)
+uint32_t floor_count(const struct weft_flash_floor *f)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < BIT_WORDS; i++)
+	for (uint32_t i = 0; i < FLOOR_BIT_WORDS; i++)
 		for (uint32_t w = ~f->bits[i]; w; w &= w - 1)
 			n++;
 	return n;
@@ -100,20 +71,27 @@ uint32_t floor_read(void)
 {
 	struct weft_flash_floor f;
 
-	get_floor(&f);
-	return count_floor(&f);
+	floor_get(&f);
+	return floor_count(&f);
 }
 
-/* Bits that are 0 already stay, wherever they are: more are cleared, the lowest first, until there are enough. */
-bool floor_raise(uint32_t floor)
-{
-	struct weft_flash_floor f;
+/* ---- requests ---- */
 
-	if (!get_floor(&f) && !flash_erase_sector(WEFT_FLASH_FLOOR))
-		return false;
-	uint32_t n = count_floor(&f);
-	for (uint32_t i = 0; i < BIT_WORDS; i++)
-		for (; f.bits[i] && n < floor; n++)
-			f.bits[i] &= f.bits[i] - 1;
-	return n >= floor && flash_program(WEFT_FLASH_FLOOR, (const uint32_t *)&f, FLOOR_WORDS);
+bool request_read(uint32_t i, struct weft_flash_request *q)
+{
+	flash_read(WEFT_FLASH_REQUEST + i * sizeof(*q), (uint32_t *)q, REQUEST_WORDS);
+	return q->magic == WEFT_FLASH_REQUEST_MAGIC && crc32_words(0, (uint32_t *)q, REQUEST_WORDS - 1) == q->crc;
+}
+
+uint32_t request_count(void)
+{
+	uint32_t n = WEFT_FLASH_REQUEST_ENTRIES, words[REQUEST_WORDS];
+
+	for (; n; n--) {
+		flash_read(WEFT_FLASH_REQUEST + (n - 1) * sizeof(words), words, REQUEST_WORDS);
+		for (uint32_t i = 0; i < REQUEST_WORDS; i++)
+			if (words[i] != ~0u)
+				return n;
+	}
+	return 0;
 }

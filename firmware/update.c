@@ -29,10 +29,11 @@ static void answer_word(uint32_t type, enum weft_msg_error error, uint32_t word)
 	reply_send(msg_seq());
 }
 
+/* Not beside a floor that was asked for: it is raised if the images are still those that were looked at. */
 static enum weft_msg_error begin(uint32_t bytes)
 {
 	up.open = up.checked = false;
-	if (BOOT_INFO->trial)
+	if (BOOT_INFO->trial || asked_floor() != floor_read())
 		return WEFT_MSG_ERR_FW_STATE;
 	if (bytes <= offsetof(struct weft_flash_image, signature) || bytes > sizeof(struct weft_flash_image) + RAM_IMAGE_BYTES || bytes % 4)
 		return WEFT_MSG_ERR_FW_RANGE;
@@ -96,38 +97,34 @@ static void end(void)
 	reply_send(msg_seq());
 }
 
-static enum weft_msg_error switch_slot(void)
+/* From the next start on. */
+static enum weft_msg_error start_with(uint32_t slot)
 {
-	struct boot_choice c;
+	uint32_t seq;
+	const enum weft_msg_error error = ask_slot(slot, &seq);
 
-	if (!up.open || !up.checked)
-		return WEFT_MSG_ERR_FW_STATE;
-	record_choose(&c);
-	if (!record_write(c.record, c.seq + 1, up.slot))
-		return WEFT_MSG_ERR_FLASH;
-	update_log(WEFT_LOG_FW_SWITCHED, up.slot, c.seq + 1);
+	if (error)
+		return error;
+	update_log(WEFT_LOG_FW_SWITCHED, slot, seq);
 	up.open = false;
 	return WEFT_MSG_ERR_OK;
+}
+
+static enum weft_msg_error switch_slot(void)
+{
+	return up.open && up.checked ? start_with(up.slot) : WEFT_MSG_ERR_FW_STATE;
 }
 
 static enum weft_msg_error boot(uint32_t slot)
 {
 	struct weft_flash_image h;
-	struct boot_choice c;
 
 	if (slot > 1)
 		return WEFT_MSG_ERR_ARGUMENT;
 	if (BOOT_INFO->trial)
 		return WEFT_MSG_ERR_FW_STATE;
 	const enum weft_msg_error error = image_check(slot, &h, false);
-	if (error)
-		return error;
-	record_choose(&c);
-	if (!record_write(c.record, c.seq + 1, slot))
-		return WEFT_MSG_ERR_FLASH;
-	update_log(WEFT_LOG_FW_SWITCHED, slot, c.seq + 1);
-	up.open = false;
-	return WEFT_MSG_ERR_OK;
+	return error ? error : start_with(slot);
 }
 
 /* A boot_id is made by the first HELLO of a start. */
@@ -144,11 +141,11 @@ static enum weft_msg_error raise(uint32_t floor)
 		if (floor > h.security_version)
 			return WEFT_MSG_ERR_ARGUMENT;
 	}
-	if (floor < floor_read())
+	if (floor < asked_floor())
 		return WEFT_MSG_ERR_ARGUMENT;
-	const bool done = floor_raise(floor);
-	update_log(WEFT_LOG_FW_FLOOR, floor_read(), floor);
-	return done ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_FLASH;
+	const enum weft_msg_error error = ask_floor(floor);
+	update_log(WEFT_LOG_FW_FLOOR, asked_floor(), floor);
+	return error;
 }
 
 /* Words behind the head that a message must have. */
@@ -196,7 +193,7 @@ bool update_message(uint32_t type)
 		break;
 	case WEFT_MSG_FW_FLOOR:
 		error = raise(msg_in[1]);
-		answer_word(type, error, floor_read());
+		answer_word(type, error, asked_floor());
 		break;
 	}
 	return true;

@@ -266,6 +266,8 @@ def chip_sv(chip):
             body += [sv_uint(f"{upper}_{f.upper()}_LSB", lsb), sv_uint(f"{upper}_{f.upper()}_W", bits)]
         body.append("")
     body += [sv_hex(f"CAUSE_{n}", v["value"], 3) + f"  // {v['doc']}" for n, v in raw["cause"].items()]
+    body += [""] + [sv_hex(f"FLASH_{n}", raw["flash"][n.lower()]) for n in ("BYTES", "LOCKED_BYTES")]
+    body += [sv_hex(f"FLASH_CMD_{n}", v["value"], 8) + f"  // {v['doc']}" for n, v in raw["flash"]["cmd"].items()]
     return sv_package("chip.toml", "weft_chip_pkg", body)
 
 

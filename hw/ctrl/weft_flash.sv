@@ -4,6 +4,10 @@
 // write (docs/chip.md, flash_*). MOSI changes with SCK's fall, MISO is taken
 // with its rise; 16 cycles a byte. reg_ready_o is low while bytes move, for
 // reads and writes alike.
+//
+// Once flash_lock is set, what a selection begins with is looked at before the
+// flash sees it: a command that writes has to come with its whole address. What
+// is refused takes the selection back; no bit has left by then.
 module weft_flash (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -21,7 +25,8 @@ module weft_flash (
   input  logic        spi_miso_i
 );
 
-  logic        cs_q, word_q;
+  logic        cs_q, word_q, lock_q;
+  logic        first_q;       // nothing has been shifted since flash_control was written
   logic [6:0]  left_q;        // half periods
   logic [31:0] shift_q;       // first byte in the top byte
   assign spi_cs_no   = !cs_q;
@@ -29,12 +34,31 @@ module weft_flash (
   assign spi_mosi_o  = shift_q[31];
   assign reg_ready_o = left_q == '0;
 
+  // The first byte of an address, the word's second, says whether it is in the 64 KiB that are locked; the flash ignores
+  // the bits above its size.
+  localparam int unsigned LockW = $clog2(weft_chip_pkg::FLASH_BYTES) - $clog2(weft_chip_pkg::FLASH_LOCKED_BYTES);
+  logic write, shift, word, refused;
+  assign write = reg_req_i && reg_write_i && left_q == '0;
+  assign word  = reg_addr_i == weft_chip_pkg::FLASH_WORD_ADDR;
+  assign shift = write && (word || reg_addr_i == weft_chip_pkg::FLASH_BYTE_ADDR);
+  always_comb begin
+    case (reg_wdata_i[7:0])
+      weft_chip_pkg::FLASH_CMD_READ, weft_chip_pkg::FLASH_CMD_READ_STATUS, weft_chip_pkg::FLASH_CMD_JEDEC_ID,
+      weft_chip_pkg::FLASH_CMD_WRITE_ENABLE: refused = 1'b0;
+      weft_chip_pkg::FLASH_CMD_PROGRAM, weft_chip_pkg::FLASH_CMD_SECTOR_ERASE:
+        refused = lock_q && first_q && (!word || reg_wdata_i[8+:LockW] == '0);
+      default: refused = lock_q && first_q;
+    endcase
+  end
+
   // left_q is even with SCK low; the bit goes in as SCK rises, out as it falls.
   logic in_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       cs_q    <= 1'b0;
       word_q  <= 1'b0;
+      lock_q  <= 1'b0;
+      first_q <= 1'b0;
       left_q  <= '0;
       shift_q <= '0;
       in_q    <= 1'b0;
@@ -42,9 +66,16 @@ module weft_flash (
       left_q <= left_q - 7'd1;
       if (left_q[0]) shift_q <= {shift_q[30:0], in_q};
       else in_q <= spi_miso_i;
-    end else if (reg_req_i && reg_write_i) begin
+    end else if (shift && refused) begin
+      cs_q <= 1'b0;
+    end else if (write) begin
+      if (shift) first_q <= 1'b0;
       case (reg_addr_i)
-        weft_chip_pkg::FLASH_CONTROL_ADDR: cs_q <= reg_wdata_i[0];
+        weft_chip_pkg::FLASH_CONTROL_ADDR: begin
+          cs_q    <= reg_wdata_i[0];
+          first_q <= 1'b1;
+        end
+        weft_chip_pkg::FLASH_LOCK_ADDR: if (reg_wdata_i[0]) lock_q <= 1'b1;
         weft_chip_pkg::FLASH_BYTE_ADDR: begin
           shift_q <= {reg_wdata_i[7:0], 24'd0};
           left_q  <= 7'd16;
@@ -67,6 +98,7 @@ module weft_flash (
       weft_chip_pkg::FLASH_CONTROL_ADDR: reg_rdata_o = {31'd0, cs_q};
       weft_chip_pkg::FLASH_BYTE_ADDR:    reg_rdata_o = {24'd0, got[7:0]};
       weft_chip_pkg::FLASH_WORD_ADDR:    reg_rdata_o = got;
+      weft_chip_pkg::FLASH_LOCK_ADDR:    reg_rdata_o = {31'd0, lock_q};
       default:                           reg_rdata_o = '0;
     endcase
   end

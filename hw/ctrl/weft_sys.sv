@@ -19,6 +19,7 @@ module weft_sys (
   input  logic [31:0] dram_bytes_i,
   input  logic [31:0] clock_khz_i,
   input  logic [2:0]  reset_cause_i,
+  input  logic        strap_i,        // of any clock
   output logic        npu_reset_o,
   output logic        want_reset_o,   // sys_reset
   output logic        bite_o,         // of the watchdog
@@ -45,6 +46,9 @@ module weft_sys (
       else if (write && at_scratch && reg_addr_i[3:2] == 2'(i)) scratch_q[i] <= reg_wdata_i;
     end
   end
+
+  logic [1:0] strap_q;
+  always_ff @(posedge clk_i) strap_q <= {strap_q[0], strap_i};
 
   // ---- the rest ----
 
@@ -112,6 +116,7 @@ module weft_sys (
       weft_chip_pkg::SYS_CLOCK_KHZ_ADDR:   reg_rdata_o = clock_khz_i;
       weft_chip_pkg::SYS_RESET_CAUSE_ADDR: reg_rdata_o = {29'd0, reset_cause_i};
       weft_chip_pkg::SYS_CONTROL_ADDR:     reg_rdata_o = {31'd0, npu_reset_q};
+      weft_chip_pkg::SYS_STRAP_ADDR:       reg_rdata_o = {31'd0, strap_q[1]};
       weft_chip_pkg::IRQ_PENDING_ADDR:     reg_rdata_o = {27'd0, pending};
       weft_chip_pkg::IRQ_ENABLE_ADDR:      reg_rdata_o = {27'd0, enable_q};
       weft_chip_pkg::TIMER_LO_ADDR:        reg_rdata_o = time_q[31:0];

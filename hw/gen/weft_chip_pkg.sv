@@ -76,6 +76,11 @@ package weft_chip_pkg;
   localparam int unsigned SYS_RESET_CHIP_LSB = 0;
   localparam int unsigned SYS_RESET_CHIP_W = 1;
 
+  // rescue: the board's button is held now; the boot ROM then starts no image, and answers itself (ro)
+  localparam logic [11:0] SYS_STRAP_ADDR = 12'h1c;
+  localparam int unsigned SYS_STRAP_RESCUE_LSB = 0;
+  localparam int unsigned SYS_STRAP_RESCUE_W = 1;
+
   // Free for software; 0 after power (rw)
   localparam logic [11:0] SYS_SCRATCH_ADDR = 12'h20;
   localparam int unsigned SYS_SCRATCH_COUNT = 4;
@@ -155,6 +160,12 @@ package weft_chip_pkg;
   localparam logic [11:0] FLASH_WORD_ADDR = 12'h408;
   localparam logic [31:0] FLASH_WORD_RESET = 32'h0;
 
+  // lock: writing 1 locks flash.locked_bytes from address 0 on; stays 1 until the next reset. From then on the first write to flash_byte or flash_word after one to flash_control must be of a command that reads (READ, READ_STATUS, JEDEC_ID) or WRITE_ENABLE, or flash_word with PROGRAM or SECTOR_ERASE and an address beyond, modulo flash.bytes. Another one deselects the flash and shifts nothing (rw)
+  localparam logic [11:0] FLASH_LOCK_ADDR = 12'h40c;
+  localparam logic [31:0] FLASH_LOCK_RESET = 32'h0;
+  localparam int unsigned FLASH_LOCK_LOCK_LSB = 0;
+  localparam int unsigned FLASH_LOCK_LOCK_W = 1;
+
   // rx_valid: a message is in link_rx. tx_busy: link_tx is being sent, or waits for it. error: a broken frame header came; everything is discarded until the host resets the link (ro)
   localparam logic [11:0] LINK_STATUS_ADDR = 12'h500;
   localparam int unsigned LINK_STATUS_RX_VALID_LSB = 0;
@@ -233,5 +244,18 @@ package weft_chip_pkg;
   localparam logic [2:0] CAUSE_WATCHDOG = 3'h1;  // the watchdog bit
   localparam logic [2:0] CAUSE_SOFTWARE = 3'h2;  // sys_reset
   localparam logic [2:0] CAUSE_HOST = 3'h3;  // the host asked for it over USB
+
+  localparam logic [31:0] FLASH_BYTES = 32'h400000;
+  localparam logic [31:0] FLASH_LOCKED_BYTES = 32'h10000;
+  localparam logic [7:0] FLASH_CMD_WRITE_STATUS = 8'h1;  // not used
+  localparam logic [7:0] FLASH_CMD_PROGRAM = 8'h2;  // 3 address bytes, 1..256 data bytes within a page
+  localparam logic [7:0] FLASH_CMD_READ = 8'h3;  // 3 address bytes, then data as long as selected
+  localparam logic [7:0] FLASH_CMD_READ_STATUS = 8'h5;  // bit 0: busy, bit 1: write enabled
+  localparam logic [7:0] FLASH_CMD_WRITE_ENABLE = 8'h6;  // before each program and erase
+  localparam logic [7:0] FLASH_CMD_SECTOR_ERASE = 8'h20;  // 3 address bytes
+  localparam logic [7:0] FLASH_CMD_HALF_ERASE = 8'h52;  // 32 KiB; not used
+  localparam logic [7:0] FLASH_CMD_BLOCK_ERASE = 8'hd8;  // 64 KiB; not used
+  localparam logic [7:0] FLASH_CMD_CHIP_ERASE = 8'hc7;  // all of it; not used
+  localparam logic [7:0] FLASH_CMD_JEDEC_ID = 8'h9f;  // three bytes of jedec_id, high first
 endpackage
 /* verilator lint_on UNUSEDPARAM */

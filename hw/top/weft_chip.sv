@@ -31,6 +31,7 @@ module weft_chip #(
   output logic       out_last_o,
   input  logic       link_reset_i,
   input  logic       chip_reset_i,
+  input  logic       strap_i,         // the board's button: no image is started while it is held
   output logic       link_error_o,
   output logic       link_full_o,     // firmware has not taken the last message
   output logic       core_sleep_o,
@@ -159,6 +160,7 @@ module weft_chip #(
     .dram_bytes_i,
     .clock_khz_i,
     .reset_cause_i (cause),
+    .strap_i,
     .npu_reset_o   (npu_reset),
     .want_reset_o  (want_reset),
     .bite_o        (bite),

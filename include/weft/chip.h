@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-#define WEFT_CHIP_API_VERSION 2    /* of the table struct weft_chip_ops */
+#define WEFT_CHIP_API_VERSION 3    /* of the table struct weft_chip_ops */
 
 struct weft_chip_options {
 	const char *config;        /* name of the configuration */
@@ -105,6 +105,10 @@ struct weft_chip_ops {
 	/* Returns the rule of its memory bus that the chip broke first, in words; NULL if it broke
 	 * none. The pointer is NULL if this chip is not watched. */
 	const char *(*broken)(void *chip);
+
+	/* The board's button, held or not from now on: what a start finds (sys_strap). Resets do not change it; it is
+	 * not held after open(). The pointer is NULL if there is none. */
+	void (*strap)(void *chip, bool held);
 };
 
 /** Returns the functions of the functional chip; constant. Thread-safe. */

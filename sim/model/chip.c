@@ -32,7 +32,7 @@ void chip_reset(struct chip *c, enum weft_chip_cause cause)
 	c->link.written = written;
 	c->cause = cause;
 	c->time_zero = c->core.n_cycles;
-	c->npu_reset = c->want_reset = c->wdt_on = c->wdt_warned = c->hung = false;
+	c->npu_reset = c->want_reset = c->wdt_on = c->wdt_warned = c->hung = c->flash_lock = c->flash_first = false;
 	c->irq_latched = c->irq_enable = c->fence_perm = c->tx_len = c->tx_seq = c->flash_in = 0;
 	c->wdt_period = WEFT_CHIP_WDT_PERIOD_RESET;
 	c->timer_cmp = NEVER;
@@ -246,6 +246,11 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 	return -EINVAL;
 }
 
+static void chip_strap(void *chip, bool held)
+{
+	((struct chip *)chip)->strap = held;
+}
+
 static uint64_t chip_cycles(void *chip)
 {
 	return ((struct chip *)chip)->core.n_cycles;
@@ -276,6 +281,7 @@ static const struct weft_chip_ops chip_ops = {
 	.cycles = chip_cycles,
 	.instret = chip_instret,
 	.dram = chip_dram,
+	.strap = chip_strap,
 };
 
 const struct weft_chip_ops *weft_chip_model(void)

@@ -28,9 +28,32 @@ static uint32_t read_buffer(const uint8_t *from)
 	return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
 
+/* Would these bytes, the first of a selection, begin a write where flash_lock forbids it, or might they? */
+static bool locked(uint32_t out, unsigned n_bytes)
+{
+	const uint32_t address = (out >> 8 & 0xff) << 16 | (out >> 16 & 0xff) << 8 | out >> 24;
+
+	switch (out & 0xff) {
+	case WEFT_FLASH_CMD_READ:
+	case WEFT_FLASH_CMD_READ_STATUS:
+	case WEFT_FLASH_CMD_JEDEC_ID:
+	case WEFT_FLASH_CMD_WRITE_ENABLE:
+		return false;
+	case WEFT_FLASH_CMD_PROGRAM:
+	case WEFT_FLASH_CMD_SECTOR_ERASE:
+		return n_bytes != 4 || address % WEFT_FLASH_BYTES < WEFT_FLASH_LOCKED_BYTES;
+	}
+	return true;
+}
+
 /* Eight clocks at half the core's for each byte. */
 static void shift(struct chip *c, uint32_t out, unsigned n_bytes)
 {
+	if (c->flash_lock && c->flash_first && locked(out, n_bytes)) {
+		flash_select(&c->flash, false);
+		return;
+	}
+	c->flash_first = false;
 	c->flash_in = 0;
 	for (unsigned i = 0; i < n_bytes; i++)
 		c->flash_in |= (uint32_t)flash_byte(&c->flash, (uint8_t)(out >> 8 * i)) << 8 * i;
@@ -52,6 +75,8 @@ static uint32_t sys_read(const struct chip *c, uint32_t reg)
 		return CLOCK_KHZ;
 	case WEFT_CHIP_SYS_RESET_CAUSE:
 		return c->cause;
+	case WEFT_CHIP_SYS_STRAP:
+		return c->strap ? WEFT_CHIP_SYS_STRAP_RESCUE_MASK : 0;
 	case WEFT_CHIP_SYS_CONTROL:
 		return c->npu_reset ? WEFT_CHIP_SYS_CONTROL_NPU_RESET_MASK : 0;
 	}
@@ -131,6 +156,8 @@ static uint32_t reg_read(struct chip *c, uint32_t reg)
 		return c->flash_in & 0xff;
 	case WEFT_CHIP_FLASH_WORD:
 		return c->flash_in;
+	case WEFT_CHIP_FLASH_LOCK:
+		return c->flash_lock;
 	}
 	return reg < 0x100 ? sys_read(c, reg) : link_read(c, reg);
 }
@@ -250,12 +277,16 @@ static void reg_write(struct chip *c, uint32_t reg, uint32_t value)
 		return;
 	case WEFT_CHIP_FLASH_CONTROL:
 		flash_select(&c->flash, value & WEFT_CHIP_FLASH_CONTROL_CS_MASK);
+		c->flash_first = true;
 		return;
 	case WEFT_CHIP_FLASH_BYTE:
 		shift(c, value, 1);
 		return;
 	case WEFT_CHIP_FLASH_WORD:
 		shift(c, value, 4);
+		return;
+	case WEFT_CHIP_FLASH_LOCK:
+		c->flash_lock |= value & WEFT_CHIP_FLASH_LOCK_LOCK_MASK;
 		return;
 	}
 	if (reg < 0x100)

@@ -64,6 +64,8 @@ struct chip {
 	uint32_t wdt_period;
 	uint64_t wdt_kicked;       /* n_cycles */
 	uint32_t flash_in;         /* what the last shift brought */
+	bool flash_lock, flash_first;  /* nothing shifted since flash_control was written */
+	bool strap;                /* of the board's button */
 	uint32_t tx_len, tx_seq;   /* as written; the link copies them on send */
 	uint32_t fence_perm;
 	uint32_t link_resets;      /* by the host, since open */

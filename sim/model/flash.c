@@ -55,16 +55,27 @@ static void program(struct flash *f)
 	}
 }
 
-/* Cut short: the first half is erased, and some bits of the byte behind it. */
-static void erase(struct flash *f)
+/* What an erase command takes, a power of two; 0: it is none, or has not had its bytes. */
+static uint32_t erase_bytes(const struct flash *f)
 {
-	uint8_t *sector = f->data + (f->addr & ~(WEFT_FLASH_SECTOR_BYTES - 1));
-	bool cut = cut_now(f);
-	size_t n = cut ? WEFT_FLASH_SECTOR_BYTES / 2 : WEFT_FLASH_SECTOR_BYTES;
+	if (f->cmd == WEFT_FLASH_CMD_CHIP_ERASE)
+		return f->n == 1 ? WEFT_FLASH_BYTES : 0;
+	if (f->n != 4)
+		return 0;
+	return f->cmd == WEFT_FLASH_CMD_SECTOR_ERASE ? WEFT_FLASH_SECTOR_BYTES : f->cmd == WEFT_FLASH_CMD_HALF_ERASE ? 0x8000 :
+	       f->cmd == WEFT_FLASH_CMD_BLOCK_ERASE ? 0x10000 : 0;
+}
 
-	memset(sector, 0xff, n);
+/* Cut short: the first half is erased, and some bits of the byte behind it. */
+static void erase(struct flash *f, uint32_t bytes)
+{
+	uint8_t *at = f->data + (f->addr & ~(bytes - 1));
+	bool cut = cut_now(f);
+	size_t n = cut ? bytes / 2 : bytes;
+
+	memset(at, 0xff, n);
 	if (cut)
-		sector[n] |= 0xa5;
+		at[n] |= 0xa5;
 }
 
 static void execute(struct flash *f)
@@ -75,8 +86,8 @@ static void execute(struct flash *f)
 		program(f);
 		f->busy = BUSY_PROGRAM;
 		f->write_enabled = false;
-	} else if (f->write_enabled && f->cmd == WEFT_FLASH_CMD_SECTOR_ERASE && f->n == 4) {
-		erase(f);
+	} else if (f->write_enabled && erase_bytes(f)) {
+		erase(f, erase_bytes(f));
 		f->busy = BUSY_ERASE;
 		f->write_enabled = false;
 	}

@@ -303,6 +303,7 @@ int open_chip(const weft_chip_options *o, void **out, char *msg)
 	c->top.clock_khz_i = kClockKhz;
 	c->top.link_reset_i = 0;
 	c->top.chip_reset_i = 0;
+	c->top.strap_i = 0;
 	c->top.spi_miso_i = 1;
 	c->power();
 	*out = c.release();
@@ -429,6 +430,11 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 	return -EINVAL;
 }
 
+void chip_strap(void *chip, bool held)
+{
+	static_cast<Chip *>(chip)->top.strap_i = held;
+}
+
 uint64_t chip_cycles(void *chip)
 {
 	return static_cast<Chip *>(chip)->cycle;
@@ -456,7 +462,7 @@ extern "C" __attribute__((visibility("default"))) const struct weft_chip_ops *we
 {
 	static const struct weft_chip_ops ops = {
 		WEFT_CHIP_API_VERSION, "rtl", chip_open, chip_close, chip_put, chip_get, chip_run, chip_link_reset,
-		chip_reset, chip_status, chip_plant, chip_cycles, chip_instret, chip_dram, chip_broken,
+		chip_reset, chip_status, chip_plant, chip_cycles, chip_instret, chip_dram, chip_broken, chip_strap,
 	};
 	return &ops;
 }

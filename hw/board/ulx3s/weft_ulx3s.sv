@@ -9,7 +9,7 @@ module weft_ulx3s #(
   parameter RomFile = "build/firmware/boot.hex"
 ) (
   input  logic        clk_25mhz,
-  input  logic        btn_fire,       // held at power-on: nothing runs
+  input  logic        btn_fire,       // held while the board starts: the boot ROM answers, no image is started
   output logic [7:0]  led,
 
   output logic        sdram_clk,
@@ -57,8 +57,7 @@ module weft_ulx3s #(
   logic        rst_n;
   assign rst_n = power_q == '1;
   always_ff @(posedge clk) begin
-    if (btn_fire) power_q <= '0;
-    else if (!rst_n) power_q <= power_q + 16'd1;
+    if (!rst_n) power_q <= power_q + 16'd1;
   end
 
   logic [2:0] link_q, chip_q;
@@ -128,6 +127,7 @@ module weft_ulx3s #(
     .out_last_o  (out_last),
     .link_reset_i(link_reset),
     .chip_reset_i(chip_reset),
+    .strap_i     (btn_fire),
     .link_error_o(fx2_link_error),
     .link_full_o (fx2_link_full),
     .core_sleep_o(fx2_core_sleep),

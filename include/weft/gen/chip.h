@@ -89,6 +89,11 @@ extern "C" {
 #define WEFT_CHIP_SYS_RESET_CHIP_LSB 0
 #define WEFT_CHIP_SYS_RESET_CHIP_MASK 0x00000001u
 
+/* rescue: the board's button is held now; the boot ROM then starts no image, and answers itself (ro) */
+#define WEFT_CHIP_SYS_STRAP 0x01c
+#define WEFT_CHIP_SYS_STRAP_RESCUE_LSB 0
+#define WEFT_CHIP_SYS_STRAP_RESCUE_MASK 0x00000001u
+
 /* Free for software; 0 after power (rw) */
 #define WEFT_CHIP_SYS_SCRATCH(i) (0x020 + (i) * 0x4)
 #define WEFT_CHIP_SYS_SCRATCH_COUNT 4
@@ -160,6 +165,11 @@ extern "C" {
 
 /* The same with four bytes, bits 7:0 first out and first in (rw) */
 #define WEFT_CHIP_FLASH_WORD 0x408
+
+/* lock: writing 1 locks flash.locked_bytes from address 0 on; stays 1 until the next reset. From then on the first write to flash_byte or flash_word after one to flash_control must be of a command that reads (READ, READ_STATUS, JEDEC_ID) or WRITE_ENABLE, or flash_word with PROGRAM or SECTOR_ERASE and an address beyond, modulo flash.bytes. Another one deselects the flash and shifts nothing (rw) */
+#define WEFT_CHIP_FLASH_LOCK 0x40c
+#define WEFT_CHIP_FLASH_LOCK_LOCK_LSB 0
+#define WEFT_CHIP_FLASH_LOCK_LOCK_MASK 0x00000001u
 
 /* rx_valid: a message is in link_rx. tx_busy: link_tx is being sent, or waits for it. error: a broken frame header came; everything is discarded until the host resets the link (ro) */
 #define WEFT_CHIP_LINK_STATUS 0x500
@@ -248,6 +258,9 @@ enum weft_chip_cause {
 #define WEFT_FLASH_SLOT_A 0x10000u
 #define WEFT_FLASH_SLOT_B 0x90000u
 #define WEFT_FLASH_SLOT_BYTES 0x80000u
+#define WEFT_FLASH_REQUEST 0x110000u
+#define WEFT_FLASH_REQUEST_ENTRIES 0xcu
+#define WEFT_FLASH_LOCKED_BYTES 0x10000u
 #define WEFT_FLASH_JEDEC_ID 0xef4016u
 #define WEFT_FLASH_BOOT_TRIES 0x3u
 #define WEFT_FLASH_RESCUE_RESETS 0x5u
@@ -257,6 +270,9 @@ enum weft_chip_cause {
 #define WEFT_FLASH_CMD_READ_STATUS 0x05 /* bit 0: busy, bit 1: write enabled */
 #define WEFT_FLASH_CMD_WRITE_ENABLE 0x06 /* before each program and erase */
 #define WEFT_FLASH_CMD_SECTOR_ERASE 0x20 /* 3 address bytes */
+#define WEFT_FLASH_CMD_HALF_ERASE 0x52 /* 32 KiB; not used */
+#define WEFT_FLASH_CMD_BLOCK_ERASE 0xd8 /* 64 KiB; not used */
+#define WEFT_FLASH_CMD_CHIP_ERASE 0xc7 /* all of it; not used */
 #define WEFT_FLASH_CMD_JEDEC_ID 0x9f /* three bytes of jedec_id, high first */
 
 #define WEFT_FLASH_IMAGE_MAGIC 0x4d494657u
@@ -264,6 +280,10 @@ enum weft_chip_cause {
 #define WEFT_FLASH_IMAGE_UNSIGNED 0x1u /* of a header without a signature */
 #define WEFT_FLASH_IMAGE_SECURITY 0x100u /* greatest security_version */
 #define WEFT_FLASH_RECORD_MAGIC 0x43524257u
+#define WEFT_FLASH_REQUEST_MAGIC 0x51524257u
+#define WEFT_FLASH_REQUEST_CONFIRM 0x1u
+#define WEFT_FLASH_REQUEST_SLOT 0x2u
+#define WEFT_FLASH_REQUEST_FLOOR 0x3u
 #define WEFT_FLASH_FLOOR_MAGIC 0x4c464257u
 #define WEFT_FLASH_BOARD_MAGIC 0x52424257u
 
@@ -296,10 +316,19 @@ struct weft_flash_record {
 	uint32_t confirmed; /* all ones while on trial; anything else: confirmed */
 };
 
-/* The rollback floor, at its sector's first byte: images of a lower security_version are not started. It is the number of bits that are 0, so that it only rises until the sector is erased, which nobody does. Without the magic it is 0. */
+/* The rollback floor, at its sector's first byte: images of a lower security_version are not started. It is the number of bits that are 0, so that it only rises until the sector is erased, which nobody can while flash_lock is set. Without the magic it is 0. */
 struct weft_flash_floor {
 	uint32_t magic; /* 0x4c464257, 'WBFL' */
 	uint32_t bits[8]; /* all ones: 0 */
+};
+
+/* What the boot ROM is to do at the next start, before it locks the flash: entries from the sector's first byte, carried out in this order, and erased then. Doing them again changes nothing. Entries without magic and crc are left out. */
+struct weft_flash_request {
+	uint32_t magic; /* 0x51524257, 'WBRQ' */
+	uint32_t what; /* 1: confirm the boot record; 2: another boot record; 3: raise the floor */
+	uint32_t seq; /* 1: of the record that is meant; 2: of the new record, one more than that of the valid one; 3: 0 */
+	uint32_t value; /* 1: 0; 2: the slot; 3: the floor, at least what it is, and not above the lower security_version of two good images */
+	uint32_t crc; /* of the words before */
 };
 
 /* Board record. */

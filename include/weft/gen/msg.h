@@ -320,7 +320,7 @@ struct weft_msg_fw_end {
 	uint32_t head;
 };
 
-/* Start the checked image from now on, on trial: the first HELLO that it answers confirms it, and after boot_tries starts without one the boot ROM goes back. */
+/* Start the checked image from the next reset on, on trial: the first HELLO that it answers confirms it, and after boot_tries starts without one the boot ROM goes back. */
 struct weft_msg_fw_switch {
 	uint32_t head;
 };
@@ -330,13 +330,13 @@ struct weft_msg_reboot {
 	uint32_t head;
 };
 
-/* Check the image of a slot, and start it from now on, on trial as after fw_switch. Not while an image is on trial. */
+/* Check the image of a slot, and start it from the next reset on, on trial as after fw_switch. Not while an image is on trial, nor when flash.request_entries of these requests wait for a reset. */
 struct weft_msg_fw_boot {
 	uint32_t head;
 	uint32_t slot; /* 0 or 1; also the one that runs */
 };
 
-/* Raise the rollback floor for ever: not before a HELLO since the last start, not while an image is on trial, not unless the images of both slots are good, and not above the lower of their security versions. */
+/* Raise the rollback floor for ever, by the boot ROM at the next reset, if both images are then still good enough for it; until then fw_begin is refused. Not before a HELLO since the last start, not while an image is on trial, not unless the images of both slots are good, and not above the lower of their security versions. */
 struct weft_msg_fw_floor {
 	uint32_t head;
 	uint32_t floor; /* at least what it is */
@@ -501,7 +501,7 @@ struct weft_msg_fw_boot_reply {
 
 struct weft_msg_fw_floor_reply {
 	uint32_t head;
-	uint32_t floor; /* what it is now */
+	uint32_t floor; /* what it will be */
 };
 
 struct weft_msg_release_reply {

@@ -175,6 +175,7 @@ module weft_blocks_bench (
     .dram_bytes_i,
     .clock_khz_i   (32'd0),
     .reset_cause_i (cause_o),
+    .strap_i       (1'b0),
     .npu_reset_o   (),
     .want_reset_o  (),
     .bite_o        (),

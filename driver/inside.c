@@ -19,7 +19,7 @@ void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
 	weft_events_lock(dev->events);
 	dev->observer = fn;
 	dev->observer_user = user;
-	leave(dev, 0);
+	weft_events_unlock(dev->events);
 }
 
 int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user)
@@ -101,7 +101,7 @@ void weft_dev_trust(weft_dev *dev, bool trusted)
 {
 	weft_events_lock(dev->events);
 	dev->trusted = trusted;
-	leave(dev, 0);
+	weft_events_unlock(dev->events);
 }
 
 int weft_dev_reset(weft_dev *dev)

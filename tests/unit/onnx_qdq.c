@@ -808,6 +808,34 @@ static void strict_edges(void **state)
 	weft_net_free(net);
 }
 
+/*
+ * The scale of a DequantizeLinear is made by another whose axis is none: the line names that one, though it is
+ * looked at only because the other needs its value.
+ */
+static void names_the_scale_that_fails(void **state)
+{
+	static const int64_t shape[2] = { 2, 3 }, one = 1, two = 2;
+	struct ob g = { 0 }, m = { 0 }, at = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+
+	(void)state;
+	ob_attr_int(&at, "axis", 7);
+	ob_port(&g, 11, "x", 3, 2, shape);
+	ob_tensor(&g, "c", 3, 1, &one, (int8_t[]){ 3 }, 1);
+	ob_tensor(&g, "cs", 1, 1, &two, (float[]){ 0.5f, 0.25f }, 8);
+	ob_tensor(&g, "cz", 3, 1, &two, (int8_t[]){ 0, 0 }, 2);
+	node(&g, "DequantizeLinear", "c", "cs", "cz", "s", &at);
+	node(&g, "DequantizeLinear", "x", "s", NULL, "d", NULL);
+	node(&g, "Relu", "d", NULL, NULL, "y", NULL);
+	ob_port(&g, 12, "y", 1, 2, shape);
+	ob_model(&m, &g, 19);
+	assert_true(weft_net_load(m.p, m.n, "qdq", &net, msg) < 0);
+	if (!strstr(msg, "node 0 DequantizeLinear"))
+		fail_msg("\"%s\" does not name node 0", msg);
+	free(m.p);
+}
+
 /* What the networks of the tests above gave while memory ended. */
 static void no_memory(void **state)
 {
@@ -819,6 +847,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
 	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range),
+	                                    cmocka_unit_test(names_the_scale_that_fails),
 	                                    cmocka_unit_test(strict_edges), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

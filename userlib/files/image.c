@@ -142,7 +142,7 @@ static int read_png(struct pixels *x, const void *bytes, size_t len)
 	png_set_chunk_malloc_max(png, 8u << 20);
 	png_set_read_fn(png, &s, png_take);
 	if (!setjmp(x->fail))
-		png_rows(x, png, info);
+		x->err = png_rows(x, png, info);
 	png_destroy_read_struct(&png, &info, NULL);
 	return x->err;
 }
@@ -222,7 +222,7 @@ static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
 	if (!setjmp(x->fail)) {
 		jpeg_create_decompress(&j.d);
 		jpeg_mem_src(&j.d, bytes, (unsigned long)len);
-		jpeg_rows(&j);
+		x->err = jpeg_rows(&j);
 	}
 	jpeg_destroy_decompress(&j.d);
 	return x->err;

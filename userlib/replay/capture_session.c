@@ -106,20 +106,20 @@ static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 	return read_consts(s, c);
 }
 
-int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r)
+void weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r)
 {
 	struct weft_capture c = { .step = step, .status = status };
 	char msg[WEFT_MSG_LEN] = "";
 
 	/* The first failure or none: a later one would be another. */
 	if (!s->o.capture || s->captured || s->capture_error || !s->before)
-		return 0;
+		return;
 	/* The device has not failed, and for a capture there is no memory either. */
 	if (status == -ENOMEM)
-		return 0;
+		return;
 	/* Over several cards there is one capture. */
 	if (s->over && atomic_exchange(&s->over->claimed, true))
-		return 0;
+		return;
 	describe(s, &c);
 	snprintf(c.message, sizeof c.message, "%s", why);
 	if (r) {
@@ -135,5 +135,4 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 	weft_capture_release(&c);
 	s->captured = !err;
 	s->capture_error = err;
-	return err;
 }

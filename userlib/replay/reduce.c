@@ -280,7 +280,7 @@ static void minimise(struct reducer *x, int *some)
 /*
  * Hands the network of the operators that are left (x->r->net), their number and copies of its inputs
  * to the caller, who owns them from then on, and runs it once more for the message in x->r->why,
- * whatever comes of it; that run is not counted. Returns 0, or -ENOMEM with x->r unchanged.
+ * whatever comes of it but -ENOMEM; that run is not counted. Returns 0, or -ENOMEM.
  */
 static int give(struct reducer *x)
 {
@@ -311,10 +311,13 @@ static int give(struct reducer *x)
 	x->r->ops = x->n;
 	x->r->inputs = in;
 	x->r->net = net;
-	run(c.g, in, &x->o, x->r->why);
+	err = run(c.g, in, &x->o, x->r->why);
 	c.g = NULL;
 	cut_release(&c);
-	return 0;
+	if (err != -ENOMEM)
+		return 0;
+	weft_reduction_release(x->r);
+	return err;
 }
 
 /*

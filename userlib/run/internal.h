@@ -289,9 +289,8 @@ int weft_session_remember(weft_session *s);
  * @param status  The run's negative errno.
  * @param why     One line about what went wrong.
  * @param r       What the device said, or NULL.
- * @return 0 (also if nothing had to be written), or a negative errno
  */
-int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
+void weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
 
 /** Returns the number of bytes that a load or store moves (in memory, for a load of int4). */
 uint64_t weft_moved_bytes(const struct weft_cmd *c);

@@ -145,9 +145,8 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
  * rescale also a float8 type with one scale and a zero point of 0). Its result must be no output.
  * In the second case the result's carrier is the operand and its type and shape are set. Deferred
  * nodes that make the operand, scale or zero point are lowered, also if 0 is returned in the end.
- * Returns 1 if the node is deferred; 0 if it has to be lowered now, also after a failure to lower
- * what makes scale or zero point, with another node at hand then; or the negative errno of a failure
- * to lower what makes the operand.
+ * Returns 1 if the node is deferred; 0 if it has to be lowered now; or the negative errno of a failure
+ * to lower what makes operand, scale or zero point, with the node at hand that failed.
  */
 static int defer_dequantize(struct ox *l)
 {
@@ -162,8 +161,10 @@ static int defer_dequantize(struct ox *l)
 		y->pending = y->dq = l->i_node;
 		return 1;
 	}
-	if (!x->t.dtype || !scale || ox_attr_i(l, "output_dtype", 1) != 1 || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0))
+	if (!x->t.dtype || !scale || ox_attr_i(l, "output_dtype", 1) != 1)
 		return 0;
+	if (ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0))
+		return l->err;
 	bool float8 = weft_is_float8(x->t.dtype) && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	if (float8 ? scale->t.dtype != WEFT_FP32 || weft_tensor_elements(&scale->t) != 1 || (zp && !no_offset(l, zp))
 	           : (x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||

@@ -504,6 +504,12 @@ static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_
 	return x < 0 ? x : ox_reshape(l, ox_concat(l, part, n_parts, 3), shape.rank, shape.dim);
 }
 
+/* Notes that a zero point which was found constant cannot be read, for want of memory or otherwise. Returns the negative errno. */
+static int no_zero_point(struct ox *l)
+{
+	return l->no_memory ? ox_fail(l, -ENOMEM, "out of memory") : ox_fail(l, -EINVAL, "the zero point is no single number");
+}
+
 /*
  * Emits int32 sums x requantised by the factors f with RESCALE, one for each group of a joined
  * convolution; uint8 results are int8, 128 less, if flip is set. Returns the graph tensor, or a
@@ -516,7 +522,8 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 	int64_t n = f->count;
 	double zp = 0;
 
-	ox_scalar(l, sc->zp, &zp);
+	if (!ox_scalar(l, sc->zp, &zp))
+		return no_zero_point(l);
 	zp -= flip ? 128 : 0;
 	if (g)
 		return rescale_groups(l, x, g, to, f, zp);
@@ -576,7 +583,8 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 		double zp = 0;
 		int a = on_device(l, x, sc, f, *flip), b = a < 0 ? a : on_device(l, x, sc, to, *flip);
 
-		ox_scalar(l, sc->zp, &zp);
+		if (b >= 0 && !ox_scalar(l, sc->zp, &zp))
+			return no_zero_point(l);
 		return b < 0 ? b : even_one(l, a, b, (int)zp & 1, sc->top > 0 && sc->least >= 0);
 	}
 	if (f->count && !f->n_inexact)

@@ -130,8 +130,8 @@ static int update(weft_admin *a, const char *name, char *msg)
 	int err = weft_file_read(name, 2 * WEFT_FLASH_SLOT_BYTES, &image, &n);
 
 	if (err) {
-		snprintf(msg, WEFT_ADMIN_MSG, "%s: %s", name, strerror(-err));
-		return -EINVAL;
+		snprintf(msg, WEFT_ADMIN_MSG, "%s: %s", name, weft_file_error(err));
+		return err == -ENOMEM ? err : -EINVAL;
 	}
 	err = weft_admin_update(a, image, n, NULL, NULL, msg);
 	free(image);
@@ -225,7 +225,7 @@ static int card_main(int argc, char **argv)
 	if (!err)
 		err = serve(a, &w, msg);
 	weft_admin_close(a);
-	return err ? fail(status_of(err), "%s", msg[0] ? msg : strerror(-err)) : EXIT_DONE;
+	return err ? fail(status_of(err), "%s", msg[0] ? msg : weft_file_error(err)) : EXIT_DONE;
 }
 
 const struct subcommand cmd_card = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The C under sanitizers, in a build of its own: unit tests and every file of the fuzzers' corpora with those
- * of addresses and undefined behaviour, tests of sessions and of the driver with that of threads. Each build
- * also has to report a planted fault of each kind that it is for, with test-full that of clang, too. Each case is
+ * of addresses and undefined behaviour, by gcc and with test-full by clang, too; tests of sessions and of the driver with
+ * that of threads. Each build also has to report a planted fault of each kind that it is for. Each case is
  * one run of make, whose last line says how many cases it counted; that line is printed.
  */
 #include <setjmp.h>
@@ -88,6 +88,7 @@ static void addresses_clang(void **state)
 		puts("clang's sanitizers are there with make test-full");
 		skip();
 	}
+	run("SAN=1 " CLANG, "san-clang", "unit/* fuzz/corpora");
 	planted_addresses("SAN=1 " CLANG, "san-clang");
 }
 

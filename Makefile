@@ -442,7 +442,7 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lweft' \
 		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(LIBDIR)/pkgconfig/weft.pc
 	install -m 755 $(CMD:$(O)/%=$(O)/obj/installed/%) $(DESTDIR)$(PREFIX)/bin
-	$(if $(RTL_SO),install -m 644 $(RTL_SO) $(wildcard $(CHIP_SO)) $(DESTDIR)$(PREFIX)/lib/weft)
+	$(if $(RTL_SO),install -m 644 $(RTL_SO) $(USB_SO) $(wildcard $(CHIP_SO)) $(DESTDIR)$(PREFIX)/lib/weft)
 	install -m 644 $(FW_DIR)/boot.bin $(FW_DIR)/weft-fw.img $(DESTDIR)$(PREFIX)/lib/firmware/weft
 	install -m 644 $(O)/70-weft.rules $(DESTDIR)$(UDEVDIR)
 	install -m 644 tools/broker/weft-broker.socket $(DESTDIR)$(UNITDIR)
@@ -851,7 +851,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 
 # Small: Verilator's makefile and ours in one step. Target, name, modules.
 define bench_rule
-$(1): $(3) $(wildcard sim/rtl/$(2)/*) sim/rtl/bench.h Makefile
+$(1): $(3) $(wildcard sim/rtl/$(2)/* include/sim/*) sim/rtl/bench.h include/weft/chip.h Makefile
 	$$(call say,VERILOG,$$@)
 	@mkdir -p $$(@D)/$(2)
 	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \

@@ -84,7 +84,7 @@ static pid_t spawn(char *const argv[], int out)
 struct plan {
 	const char *script;
 	const char *chip;          /* of the first card; the second is always functional */
-	bool two;
+	bool two, usb_phy;         /* the first card's USB is the Verilated device */
 	unsigned port;             /* USB/IP there instead of usb-redir */
 	unsigned bulk_kib, bulk_mbs;
 	int seconds;
@@ -106,7 +106,7 @@ static void prepare(struct run *r, const struct plan *p)
 	                       r->dir, p->script, r->dir, r->dir), 0);
 }
 
-static pid_t start_card(const struct run *r, const char *serial, const char *chip, unsigned usbip)
+static pid_t start_card(const struct run *r, const char *serial, const char *chip, unsigned usbip, bool usb_phy)
 {
 	char card[256], sock[128], port[16];
 
@@ -114,8 +114,15 @@ static pid_t start_card(const struct run *r, const char *serial, const char *chi
 	snprintf(sock, sizeof(sock), "%s/%s", r->dir, serial);
 	snprintf(port, sizeof(port), "%u", usbip);
 	/* The guest kills clients, after each of which all of card memory is cleared: 8.5 M cycles for 64 MiB. */
-	char *const argv[] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip,
-		"--dram", strcmp(chip, "rtl") ? "64" : "4", usbip ? "--usbip" : NULL, port, NULL };
+	char *argv[16] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip,
+		"--dram", strcmp(chip, "rtl") ? "64" : "4" };
+	int n = 9;
+	if (usb_phy)
+		argv[n++] = "--usb-phy";
+	if (usbip) {
+		argv[n++] = "--usbip";
+		argv[n++] = port;
+	}
 	pid_t pid = spawn(argv, -1);
 	for (int i = 0; i < 100 && access(sock, F_OK); i++)
 		usleep(50000);
@@ -131,8 +138,8 @@ static void start(struct run *r, const struct plan *p)
 	snprintf(initrd, sizeof(initrd), "%s/guest.cpio", r->dir);
 	snprintf(first, sizeof(first), "socket,id=c1,path=%s/QEMU,reconnect=1", r->dir);
 	snprintf(second, sizeof(second), "socket,id=c2,path=%s/SECOND,reconnect=1", r->dir);
-	r->card = start_card(r, "QEMU", p->chip, p->port);
-	r->second = p->two ? start_card(r, "SECOND", "model", 0) : 0;
+	r->card = start_card(r, "QEMU", p->chip, p->port, p->usb_phy);
+	r->second = p->two ? start_card(r, "SECOND", "model", 0, false) : 0;
 	char *argv[40] = { "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "512", "-nodefaults",
 		"-no-user-config", "-nographic", "-serial", "stdio", "-no-reboot", "-kernel", kernel, "-initrd", initrd,
 		"-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=unstable clocksource=hpet" };
@@ -291,6 +298,17 @@ static void test_model(void **state)
 	whole(&p);
 }
 
+/* Through the Verilated USB device: libusb, Linux' and QEMU's xHCI, usb-redir, host controller, hw/usb, the functional chip. */
+static void test_usb_phy(void **state)
+{
+	const struct plan p = { .script = "test", .chip = "model", .usb_phy = true, .bulk_kib = 64, .seconds = 600 };
+
+	(void)state;
+	if (!ready())
+		skip();
+	whole(&p);
+}
+
 static void test_rtl(void **state)
 {
 	const struct plan p = { .script = "test", .chip = "rtl", .bulk_kib = 512, .seconds = 600 };
@@ -331,7 +349,7 @@ static void test_usbip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl), cmocka_unit_test(test_usbip),
+		cmocka_unit_test(test_model), cmocka_unit_test(test_usb_phy), cmocka_unit_test(test_rtl), cmocka_unit_test(test_usbip),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

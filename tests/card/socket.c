@@ -592,13 +592,13 @@ static int urb_ret(int fd, uint32_t seq, bool in, void *data, uint32_t *actual)
 	return (int)ntohl(h[5]);
 }
 
-static void test_usbip(void **state)
+static void usbip(bool usb_phy)
 {
 	static const uint8_t get_device[8] = { 0x80, 6, 0, 1, 0, 0, 64, 0 }, reset[8] = { 0x40, WEFT_USB_REQ_LINK_RESET };
 	static const uint8_t unknown[8] = { 0xc0, 0x77, 0, 0, 0, 0, 4, 0 };
 	const unsigned port = free_port();
 	char text[8];
-	char *const extra[] = { "--usbip", text, NULL };
+	char *const extra[] = { "--usbip", text, usb_phy ? "--usb-phy" : NULL, NULL };
 	uint8_t buf[512], list[8 + 4 + 312 + 4], ask[40] = { 1, 0x11, 0x80, 3 };
 	const uint8_t *want;
 	size_t n_want;
@@ -607,7 +607,6 @@ static void test_usbip(void **state)
 	uint32_t n, w[4];
 	struct card_process c;
 
-	(void)state;
 	snprintf(text, sizeof(text), "%u", port);
 	card_process_start(&c, "IP", extra);
 	int fd = usbip_connect(port);
@@ -619,6 +618,7 @@ static void test_usbip(void **state)
 	all(fd, ask, sizeof(ask), true);
 	all(fd, list, 8 + 312, false);
 	assert_int_equal(list[7], 0);
+	assert_int_equal(list[8 + 299], usb_phy ? 2 : 3);      /* full speed, high speed */
 	submit_urb(fd, 1, 0, true, 64, get_device, NULL);
 	assert_int_equal(urb_ret(fd, 1, true, buf, &n), 0);
 	want = weft_usb_descriptor(WEFT_USB_DESCRIPTOR_DEVICE, &n_want);
@@ -669,6 +669,19 @@ static void test_usbip(void **state)
 	card_process_stop(&c);
 }
 
+static void test_usbip(void **state)
+{
+	(void)state;
+	usbip(false);
+}
+
+/* The same through the Verilated USB device, at full speed. */
+static void test_usbip_phy(void **state)
+{
+	(void)state;
+	usbip(true);
+}
+
 /* w8 and w8b have the same config register: their features tell them apart. */
 static void test_features(void **state)
 {
@@ -699,7 +712,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_discarded), cmocka_unit_test(test_pace), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
-		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip),
+		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip), cmocka_unit_test(test_usbip_phy),
 		cmocka_unit_test(test_bad), cmocka_unit_test(test_features),
 	};
 

@@ -48,6 +48,7 @@ int main(void)
 #include "../support/level.h"
 #include "../support/random_stream.h"
 #include "../support/stub_chip.h"
+#include "../support/usb_phy.h"
 #include "driver/clock.h"
 #include "tools/card/usbdev.h"
 #include "weft/gen/msg.h"
@@ -259,7 +260,8 @@ static void plug(struct slot *s, int number)
 	char text[2048], hex[256] = "";
 	GError *err = NULL;
 
-	print_descriptor(print_descriptor(hex, WEFT_USB_DESCRIPTOR_DEVICE), WEFT_USB_DESCRIPTOR_CONFIG);
+	print_descriptor(print_descriptor(hex, WEFT_USB_DESCRIPTOR_DEVICE),
+	                 usbdev_high_speed(s->d) ? WEFT_USB_DESCRIPTOR_CONFIG : WEFT_USB_DESCRIPTOR_CONFIG_FULL);
 	snprintf(s->node, sizeof(s->node), "/dev/bus/usb/001/%03d", number);
 	snprintf(s->syspath, sizeof(s->syspath), "/sys/devices/pci0000:00/0000:00:14.0/usb1/%s", s->port);
 	snprintf(text, sizeof(text),
@@ -338,8 +340,9 @@ static int open_card(const char *serial, weft_dev **dev, char *msg)
 
 	o.kind = WEFT_DEV_USB;
 	o.usb = serial;
-	o.usb_timeout_ms = 100;
-	o.usb_boot_ms = 500;
+	/* The simulated bus behind a USB device of its own takes its time. */
+	o.usb_timeout_ms = usbdev_high_speed(CARD->d) ? 100 : 20000;
+	o.usb_boot_ms = usbdev_high_speed(CARD->d) ? 500 : 40000;
 	return weft_dev_open(&o, dev, msg);
 }
 
@@ -829,6 +832,39 @@ static void test_usb_info(void **state)
 	good_run();
 }
 
+/* The same card at full speed, through the Verilated USB device; an endpoint that stalls is no failure there either. */
+static void test_full_speed(void **state)
+{
+	const struct weft_usb_phy_ops *phy = usb_phy_ops();
+	struct usbdev_fault f[2] = { { .kind = USBDEV_STALL, .at = 6 }, { .kind = USBDEV_STALL, .at = 9 } };
+
+	(void)state;
+	assert_non_null(phy);
+	expect(3);
+	unplug(CARD);
+	swap_card(f, 2);
+	void *device = phy->open(&stub_chip, CARD->chip, SERIAL);
+	assert_non_null(device);
+	usbdev_use_phy(CARD->d, phy, device);
+	CARD->speed = "12";
+	plug(CARD, 30);
+	good_run();
+	assert_true(f[0].done && f[1].done);
+	struct weft_usb_info u = usb_info(SERIAL);
+	assert_int_equal(u.speed, WEFT_USB_SPEED_FULL);
+	assert_int_equal(u.packet_in, WEFT_USB_PACKET_FULL);
+	assert_int_equal(u.packet_out, WEFT_USB_PACKET_FULL);
+	assert_false(u.high_capable);
+	assert_string_equal(u.serial, SERIAL);
+	good_run();
+	unplug(CARD);
+	swap_card(NULL, 0);
+	phy->close(device);
+	CARD->speed = "480";
+	plug(CARD, 31);
+	good_run();
+}
+
 /* An endpoint has stalled, and the device is closed while the kernel still ends that halt. */
 static void test_close_in_halt(void **state)
 {
@@ -903,7 +939,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list), cmocka_unit_test(test_hostile_serial), cmocka_unit_test(test_broker), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several),
-		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info),
+		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info), cmocka_unit_test(test_full_speed),
 		cmocka_unit_test(test_close_in_halt),
 	};
 

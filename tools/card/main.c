@@ -29,7 +29,7 @@
 struct options {
 	const char *listen, *flash, *serial, *rom, *image, *chip_dir;
 	unsigned usbip;
-	bool rtl, verbose;
+	bool rtl, usb_phy, verbose;
 	unsigned long pace_khz;
 	struct weft_chip_options chip;
 	struct usbdev_fault faults[MAX_FAULTS];
@@ -43,6 +43,8 @@ static const char usage[] =
 	"  --listen SOCKET     speak usb-redir on this Unix socket\n"
 	"  --usbip PORT        speak USB/IP on this TCP port of the loopback (usual: 3240)\n"
 	"  --chip model|rtl    functional chip (default) or the Verilated one\n"
+	"  --usb-phy           through the Verilated USB device of hw/usb, at full speed, and a\n"
+	"                      simulated host controller\n"
 	"  --config C          w8, w8b, w16 (default) or w32\n"
 	"  --memory ddr|sram   rtl: profile of the simulated memory\n"
 	"  --dram MIB          card memory (default 64)\n"
@@ -186,27 +188,50 @@ static uint8_t *open_flash(const struct options *o)
 
 /* ---- the chip ---- */
 
-static void *try_lib(const char *dir, const char *sub, const char *config)
+static void *try_lib(const char *dir, const char *sub, const char *name)
 {
 	char path[PATH_MAX + 64];
 
-	snprintf(path, sizeof(path), "%s%sweft-chip-%s.so", dir, sub, config);
+	snprintf(path, sizeof(path), "%s%sweft-%s.so", dir, sub, name);
 	return access(path, R_OK) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* A simulator, weft-NAME.so, where a build or an installation has it; NULL if there is none, or it cannot be loaded. */
+static void *find_lib(const char *name)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return NULL;
+	exe[n] = '\0';
+	*(strrchr(exe, '/') + 1) = '\0';
+	void *lib = try_lib(exe, "rtl/", name);
+	return lib ? lib : try_lib(exe, "../lib/weft/", name);
+}
+
+/* The USB device's simulator; NULL: said why. */
+static const struct weft_usb_phy_ops *phy_ops(void)
+{
+	const struct weft_usb_phy_ops *(*get)(void) = NULL;
+	void *lib = find_lib("usb");
+
+	if (lib)
+		*(void **)&get = dlsym(lib, "weft_usb_phy_api");
+	const struct weft_usb_phy_ops *ops = get ? get() : NULL;
+	if (ops && ops->version == WEFT_USB_PHY_VERSION)
+		return ops;
+	const char *why = ops ? "of another build" : dlerror();
+	fprintf(stderr, "weft-card: weft-usb.so cannot be used (%s); build it with: make sim\n", why ? why : "not found");
+	return NULL;
 }
 
 static const struct weft_chip_ops *rtl_ops(const char *config)
 {
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	void *lib = NULL;
+	char name[128];
 
-	if (n > 0) {
-		exe[n] = '\0';
-		*(strrchr(exe, '/') + 1) = '\0';
-		lib = try_lib(exe, "rtl/", config);
-		if (!lib)
-			lib = try_lib(exe, "../lib/weft/", config);
-	}
+	snprintf(name, sizeof(name), "chip-%s", config);
+	void *lib = find_lib(name);
 	const struct weft_chip_ops *(*get)(void) = NULL;
 	if (lib)
 		*(void **)&get = dlsym(lib, "weft_chip_api");
@@ -263,6 +288,7 @@ static int take(struct options *o, int opt, const char *v)
 			return bad("--fault: \"%s\" is not KIND@N or KIND@N,ARG; see --help", v);
 		o->n_faults++;
 		return 0;
+	case 'P': o->usb_phy = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case ':': return bad("%s wants a value", v);
 	default:  return bad("option %s is not known; see --help", v);
@@ -276,7 +302,7 @@ static int parse(struct options *o, int argc, char **argv)
 		{ "config", 1, NULL, 'C' }, { "memory", 1, NULL, 'm' }, { "dram", 1, NULL, 'd' },
 		{ "serial", 1, NULL, 's' }, { "flash", 1, NULL, 'f' }, { "rom", 1, NULL, 'r' },
 		{ "image", 1, NULL, 'i' }, { "wave", 1, NULL, 'w' }, { "fault", 1, NULL, 'F' },
-		{ "pace", 1, NULL, 'p' }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "pace", 1, NULL, 'p' }, { "usb-phy", 0, NULL, 'P' }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	int opt, err = 0;
 
@@ -389,7 +415,8 @@ int main(int argc, char **argv)
 		return err;
 	uint8_t *rom = read_file(o.rom, "boot.bin", &o.chip.rom_bytes);
 	uint8_t *flash = rom ? open_flash(&o) : NULL;
-	if (!flash || (o.rtl && !(ops = rtl_ops(o.chip.config)))) {
+	const struct weft_usb_phy_ops *phy = NULL;
+	if (!flash || (o.rtl && !(ops = rtl_ops(o.chip.config))) || (o.usb_phy && !(phy = phy_ops()))) {
 		free(rom);
 		return 2;
 	}
@@ -407,12 +434,17 @@ int main(int argc, char **argv)
 	}
 	boot(ops, chip, o.rtl);
 	struct usbdev *d = usbdev_new(ops, chip, o.serial, o.faults, o.n_faults);
+	void *device = d && phy ? phy->open(ops, chip, o.serial) : NULL;
+	if (device)
+		usbdev_use_phy(d, phy, device);
 	if (d)
 		usbdev_pace(d, (uint32_t)o.pace_khz);
-	err = d ? serve(&o, d) : 3;
+	err = !d || (phy && !device) ? (bad("%s", "out of memory"), 3) : serve(&o, d);
 	if (!err)
 		err = check_bus(ops, chip);
 	usbdev_free(d);
+	if (device)
+		phy->close(device);
 	ops->close(chip);
 	munmap(flash, WEFT_FLASH_BYTES);
 	return err;

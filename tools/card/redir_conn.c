@@ -273,7 +273,7 @@ static void show(struct redir_conn *r)
 	struct usb_redir_interface_info_header i = { .interface_count = 1, .interface_class = { WEFT_USB_CLASS },
 		.interface_subclass = { WEFT_USB_SUBCLASS }, .interface_protocol = { WEFT_USB_PROTOCOL } };
 	struct usb_redir_ep_info_header e;
-	struct usb_redir_device_connect_header c = { .speed = usb_redir_speed_high, .vendor_id = WEFT_USB_VENDOR_ID,
+	struct usb_redir_device_connect_header c = { .speed = usbdev_high_speed(r->d) ? usb_redir_speed_high : usb_redir_speed_full, .vendor_id = WEFT_USB_VENDOR_ID,
 		.product_id = WEFT_USB_PRODUCT_ID, .device_version_bcd = WEFT_USB_DEVICE_BCD };
 
 	memset(&e, 0, sizeof(e));
@@ -281,7 +281,7 @@ static void show(struct redir_conn *r)
 		e.type[k] = k % 16 ? usb_redir_type_invalid : usb_redir_type_control;
 	e.type[1] = e.type[17] = usb_redir_type_bulk;
 	e.max_packet_size[0] = e.max_packet_size[16] = 64;
-	e.max_packet_size[1] = e.max_packet_size[17] = WEFT_USB_PACKET_HIGH;
+	e.max_packet_size[1] = e.max_packet_size[17] = (uint16_t)usbdev_packet(r->d);
 	usbredirparser_send_ep_info(r->p, &e);
 	usbredirparser_send_interface_info(r->p, &i);
 	usbredirparser_send_device_connect(r->p, &c);

@@ -10,8 +10,9 @@
 #include "weft/gen/msg.h"
 
 #define RUN_CYCLES 20000
-#define PACKET WEFT_USB_PACKET_HIGH
 #define PACE_CYCLES 5000       /* the same with a pace: a chip that becomes idle among them does not wait for their end */
+/* Bytes that go through the USB device in one step: the chip runs in between. */
+#define STEP_BYTES 2048
 
 struct usbdev {
 	const struct weft_chip_ops *ops;
@@ -30,6 +31,8 @@ struct usbdev {
 	uint32_t pace_khz;         /* 0: the chip runs as fast as it can be simulated */
 	bool rests;                /* the chip was idle when it ran last */
 	uint64_t due_ns;           /* with a pace: when the cycles that the chip has run are over */
+	const struct weft_usb_phy_ops *phy_ops;    /* NULL: transfers reach the chip without a USB device of its own */
+	void *phy;
 };
 
 struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const char *serial,
@@ -48,6 +51,22 @@ struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const cha
 	for (int i = 0; i < 2; i++)
 		d->last[i] = &d->first[i];
 	return d;
+}
+
+void usbdev_use_phy(struct usbdev *d, const struct weft_usb_phy_ops *ops, void *phy)
+{
+	d->phy_ops = ops;
+	d->phy = phy;
+}
+
+bool usbdev_high_speed(const struct usbdev *d)
+{
+	return !d->phy_ops;
+}
+
+unsigned usbdev_packet(const struct usbdev *d)
+{
+	return usbdev_high_speed(d) ? WEFT_USB_PACKET_HIGH : WEFT_USB_PACKET_FULL;
 }
 
 void usbdev_free(struct usbdev *d)
@@ -139,6 +158,8 @@ static void pull(struct usbdev *d, uint64_t ms)
 			finish(d, d->first[i], -ENODEV);
 	/* The card lives on the bus's power. */
 	d->ops->reset(d->chip, WEFT_CHIP_CAUSE_POWER);
+	if (d->phy_ops)
+		d->phy_ops->power(d->phy);
 }
 
 /* The fault of the transfer that comes now, or NULL. What strikes the chip does so here. */
@@ -319,6 +340,8 @@ int usbdev_control(struct usbdev *d, const uint8_t *s, uint8_t *data)
 		struct timespec t = { (time_t)(f->arg / 1000), (long)(f->arg % 1000) * 1000000 };
 		nanosleep(&t, NULL);
 	}
+	if (d->phy_ops)
+		return d->phy_ops->control(d->phy, s, data);
 	switch (s[0] & 0x60) {
 	case 0x00:
 		return standard(d, s, value, index, data, len);
@@ -359,12 +382,23 @@ bool usbdev_cancel(struct usbdev *d, struct usbdev_xfer *x)
 	return false;
 }
 
+/* Halts an endpoint: of the USB device, if there is one, by the request that does so. */
+static void halt(struct usbdev *d, bool in)
+{
+	const uint8_t set[8] = { 0x02, 0x03, 0, 0, in ? WEFT_USB_EP_IN : WEFT_USB_EP_OUT };
+
+	if (d->phy_ops)
+		d->phy_ops->control(d->phy, set, NULL);
+	else
+		d->halted[in] = true;
+}
+
 /* What happens to the whole transfer before its bytes move. True: it is finished, or the device gone. */
 static bool strike(struct usbdev *d, struct usbdev_xfer *x, const struct usbdev_fault *f)
 {
 	switch (f->kind) {
 	case USBDEV_STALL:
-		d->halted[x->in] = true;
+		halt(d, x->in);
 		finish(d, x, -EPIPE);
 		return true;
 	case USBDEV_DISCONNECT:
@@ -390,6 +424,55 @@ static bool strike(struct usbdev *d, struct usbdev_xfer *x, const struct usbdev_
 	}
 }
 
+/*
+ * Packets of the transfer through the USB device, as many as it takes, at most those of STEP_BYTES. Returns the bytes,
+ * or -EPIPE, -ETIMEDOUT: then the transfer is over.
+ */
+static int phy_out(struct usbdev *d, const struct usbdev_xfer *x)
+{
+	uint32_t n = 0;
+
+	while (n < STEP_BYTES && x->actual + n < x->skip) {
+		const uint32_t left = x->skip - x->actual - n, len = left < WEFT_USB_PHY_PACKET ? left : WEFT_USB_PHY_PACKET;
+		int err = d->phy_ops->out(d->phy, x->data + x->actual + n, len);
+		if (err == -EAGAIN)
+			break;
+		if (err)
+			return err;
+		n += len;
+		d->phy_ops->pump(d->phy);
+	}
+	return (int)n;
+}
+
+/*
+ * Packets of the USB device for the transfer, as many as it has, at most those of STEP_BYTES; sets ready behind the
+ * last one. Returns whether some came, or -EPIPE, -ETIMEDOUT.
+ */
+static int phy_in(struct usbdev *d, struct usbdev_xfer *x)
+{
+	uint8_t packet[WEFT_USB_PHY_PACKET];
+	uint32_t n_step = 0;
+	int n, moved = 0;
+
+	while (!x->ready && n_step < STEP_BYTES) {
+		n = d->phy_ops->in(d->phy, packet);
+		if (n == -EAGAIN)
+			break;
+		if (n < 0)
+			return n;
+		if ((uint32_t)n > x->len - x->actual)
+			return -ETIMEDOUT;     /* babble: more than the host asked for */
+		memcpy(x->data + x->actual, packet, (size_t)n);
+		x->actual += (uint32_t)n;
+		n_step += (uint32_t)n;
+		moved = 1;
+		x->ready = n < WEFT_USB_PHY_PACKET || x->actual == x->len;
+		d->phy_ops->pump(d->phy);
+	}
+	return moved;
+}
+
 /* A little of the first OUT transfer. True: something moved. */
 static bool step_out(struct usbdev *d)
 {
@@ -410,7 +493,15 @@ static bool step_out(struct usbdev *d)
 	}
 	if (x->at_ns && now_ns() < x->at_ns)
 		return false;
-	if (x->actual < x->skip) {
+	if (x->actual < x->skip && d->phy_ops) {
+		int got = phy_out(d, x);
+		if (got < 0) {
+			finish(d, x, got);
+			return true;
+		}
+		n = (size_t)got;
+		x->actual += (uint32_t)n;
+	} else if (x->actual < x->skip) {
 		n = d->ops->put(d->chip, x->data + x->actual, x->skip - x->actual);
 		x->actual += (uint32_t)n;
 	}
@@ -455,11 +546,19 @@ static bool step_in(struct usbdev *d)
 		finish(d, x, -EPIPE);
 		return true;
 	}
+	if (d->phy_ops && !x->ready) {
+		int got = phy_in(d, x);
+		if (got < 0) {
+			finish(d, x, got);
+			return true;
+		}
+		return x->ready ? end_in(d, x) : got > 0;
+	}
 	if (d->zlp && !x->ready) {
 		d->zlp = false;
 		x->ready = true;
 	}
-	while (!x->ready && x->actual < x->len) {
+	while (!d->phy_ops && !x->ready && x->actual < x->len) {
 		size_t n = d->ops->get(d->chip, x->data + x->actual, x->len - x->actual, &end);
 		x->actual += (uint32_t)n;
 		moved |= n > 0;
@@ -470,7 +569,7 @@ static bool step_in(struct usbdev *d)
 	}
 	if (!x->ready && x->actual == x->len)
 		x->ready = true;
-	if (x->ready && end && x->actual == x->len && x->len % PACKET == 0)
+	if (x->ready && end && x->actual == x->len && x->len % usbdev_packet(d) == 0)
 		d->zlp = true;
 	return x->ready ? end_in(d, x) : moved;
 }
@@ -507,6 +606,8 @@ bool usbdev_step(struct usbdev *d, uint64_t *wake_ns)
 	}
 	busy |= step_out(d);
 	busy |= run_chip(d, wake_ns);
+	if (d->phy_ops)
+		busy |= d->phy_ops->pump(d->phy);
 	busy |= step_in(d);
 	for (int i = 0; i < 2; i++)
 		if (d->first[i] && d->first[i]->at_ns > now_ns() && d->first[i]->at_ns < *wake_ns)
@@ -532,5 +633,8 @@ void usbdev_attach(struct usbdev *d, bool attached)
 void usbdev_port_reset(struct usbdev *d)
 {
 	d->configured = d->halted[0] = d->halted[1] = d->zlp = false;
-	d->ops->link_reset(d->chip);
+	if (d->phy_ops)
+		d->phy_ops->port_reset(d->phy);
+	else
+		d->ops->link_reset(d->chip);
 }

@@ -13,6 +13,8 @@
 
 #include <weft/chip.h>
 
+#include "include/sim/usb_phy.h"
+
 /* A bulk transfer of the host's. Owned by who queued it. */
 struct usbdev_xfer {
 	struct usbdev_xfer *next;
@@ -58,6 +60,17 @@ void usbdev_free(struct usbdev *d);
 
 /** From now on the chip's cycles take the time that they take at so many kHz; 0: as fast as it can be simulated, as at first. */
 void usbdev_pace(struct usbdev *d, uint32_t khz);
+
+/**
+ * From now on transfers go through a simulated host controller and the Verilated USB device around the same
+ * chip. phy stays the caller's.
+ */
+void usbdev_use_phy(struct usbdev *d, const struct weft_usb_phy_ops *ops, void *phy);
+
+/** Returns whether the device is at high speed, else at full speed. */
+bool usbdev_high_speed(const struct usbdev *d);
+/** Returns the bytes of a bulk packet. */
+unsigned usbdev_packet(const struct usbdev *d);
 
 /** "KIND@N" or "KIND@N,ARG". @return 0, -EINVAL */
 int usbdev_parse_fault(const char *text, struct usbdev_fault *f);

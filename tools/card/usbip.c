@@ -36,6 +36,7 @@
 #define TURN_MAX (4u << 20)
 /* Without descriptors for another connection it is looked again so much later. */
 #define DEAF_NS 100000000ull
+#define SPEED_FULL 2
 #define SPEED_HIGH 3
 #define STATUS_UNLINKED 104    /* ECONNRESET, as Linux numbers it */
 
@@ -109,7 +110,7 @@ static void put_device(struct usbip *s)
 	strcpy((char *)b + 256, "1-1");
 	be32(b + 288, 1);          /* bus, device */
 	be32(b + 292, 1);
-	be32(b + 296, SPEED_HIGH);
+	be32(b + 296, usbdev_high_speed(s->d) ? SPEED_HIGH : SPEED_FULL);
 	be16(b + 300, WEFT_USB_VENDOR_ID);
 	be16(b + 302, WEFT_USB_PRODUCT_ID);
 	be16(b + 304, WEFT_USB_DEVICE_BCD);

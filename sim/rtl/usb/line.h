@@ -163,7 +163,6 @@ private:
 			t.dp_i = p == kJ || p == kSe1;
 			t.dn_i = n == kK || n == kSe1;
 		}
-		t.eval();
 		t.clk_usb_i = 1;
 		t.eval();
 		t.clk_usb_i = 0;
@@ -183,7 +182,7 @@ private:
 			t.out_last_i = to_host.front() >> 8 & 1;
 		}
 		t.in_ready_i = awake && from_host.size() < from_host_max;
-		t.eval();
+		// Neither side's ready or valid depends on the other's: what is seen is from the edge before.
 		if (t.in_valid_o && t.in_ready_i)
 			from_host.push_back(t.in_data_o);
 		const bool taken = t.out_valid_i && t.out_ready_o;

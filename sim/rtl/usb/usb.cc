@@ -4,7 +4,9 @@
 #include "sim/rtl/usb/usb.h"
 
 #include <algorithm>
+#include <string>
 
+#include "sim/rtl/usb/controller.h"
 #include "sim/rtl/usb/random.h"
 #include "sim/rtl/usb/rules.h"
 
@@ -23,4 +25,9 @@ extern "C" __attribute__((visibility("default"))) const struct weft_usb_bench_ap
 {
 	static const struct weft_usb_bench_api api = { use_descriptors, usb::random_run, usb::run_rule };
 	return &api;
+}
+
+extern "C" __attribute__((visibility("default"))) const struct weft_usb_phy_ops *weft_usb_phy_api(void)
+{
+	return &usb::kPhyOps;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Benches of the USB device at full speed (hw/usb) behind a host at the level of packets. They
- * return 0, or -1 and say in msg (WEFT_USB_MSG bytes) what went wrong. The shared object's only
- * exported symbol is weft_usb_bench_api().
+ * return 0, or -1 and say in msg (WEFT_USB_MSG bytes) what went wrong. The shared object exports
+ * weft_usb_bench_api(), and what include/sim/usb_phy.h says.
  */
 #ifndef WEFT_RTL_USB_H
 #define WEFT_RTL_USB_H

@@ -175,7 +175,7 @@ fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
 api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
 farm_needs   = $(if $(filter farm/slurm,$(1)),$(O)/tests/cosim/random)
-card_needs   = $(if $(filter card/% runtimes/ort runtimes/tflite runtimes/serve,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft-broker $(O)/weft) \
+card_needs   = $(if $(filter fuzz/corpora,$(1)),$(FIRMWARE)) $(if $(filter card/% runtimes/ort runtimes/tflite runtimes/serve,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft-broker $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # Tests run on simulators that check the RTL's assertions, everything else on plain ones:
@@ -282,12 +282,12 @@ test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SEL
 tests: $(call test_bins,$(ALL_TESTS))
 
 ## fuzz: look for bytes that do harm, TARGET=onnx SECONDS=60; targets are tests/fuzz/*_fuzz.c (tools/deps.sh fuzz)
-fuzz:
+fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET)),sim)
 	$(if $(filter $(TARGET),$(FUZZ)),,$(error fuzz: TARGET is one of $(FUZZ)))
 	$(Q)+$(MAKE) --no-print-directory SAN=fuzz O=$(O) $(O)/fuzz/bin/$(TARGET)
 	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found
 	$(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
-		-artifact_prefix=$(O)/fuzz/found/$(TARGET)- $(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
+		$(addprefix -dict=,$(wildcard tests/fuzz/dict/$(TARGET).dict)) -artifact_prefix=$(O)/fuzz/found/$(TARGET)- $(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
 
 ## coverage: which lines do unit, model, conformance and card tests reach? In build/coverage; T=kind/name counts those anew
 COVERED := $(or $(T),unit/% model/% conformance/% card/%)

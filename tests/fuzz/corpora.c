@@ -33,7 +33,8 @@
 #include "tests/support/onnx_build.h"
 #include "weft/gen/msg.h"
 
-#define TARGETS(X) X(tflite) X(onnx) X(tosa) X(weft) X(wcap) X(npy) X(image) X(quantize) X(graph) X(stream) X(redir) X(usbip) X(broker)
+#define TARGETS(X) X(tflite) X(onnx) X(tosa) X(weft) X(wcap) X(npy) X(image) X(quantize) X(graph) X(stream) X(redir) X(usbip) X(broker) \
+	X(link) X(message) X(rtl)
 
 #define DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
 TARGETS(DECLARE)
@@ -140,8 +141,10 @@ static void seed_program(const char *path)
 		for (int k = 0; k < 4; k++)
 			all[n_all++] = (uint8_t)(raw >> 8 * k);
 		uncompress(all + n_all, &raw, p + at, (uLong)number(e + 16, 8));
-		if (!memcmp(e, "CMDW", 4))
+		if (!memcmp(e, "CMDW", 4)) {
 			seed("stream", strrchr(path, '/') + 1, -1, all + n_all + 4, raw - 4);
+			seed("rtl", strrchr(path, '/') + 1, -1, all + n_all + 4, raw - 4);
+		}
 		n_all += raw;
 		at += (size_t)number(e + 16, 8);
 	}
@@ -311,6 +314,69 @@ static void seed_broker(void)
 	seed("broker", "resets", -1, o.p, o.n);
 }
 
+/* Frames of a host: a READ, a WRITE, a message; broken ones between. link_fuzz.c says how they are written. */
+static void seed_link(void)
+{
+	static const struct { uint8_t flags, type; uint32_t addr, len; uint8_t words; } frames[] = {
+		{ 3, WEFT_FRAME_READ, 0x1000, 64, 0 }, { 3, WEFT_FRAME_WRITE, 0x1ffc, 16, 4 }, { 3, WEFT_FRAME_MSG, 0, 12, 3 },
+		{ 3, WEFT_FRAME_READ, 0x3000, 2, 0 }, { 1, WEFT_FRAME_WRITE, 0x2000, 8, 2 }, { 3, WEFT_FRAME_WRITE, 0xffffffff, 4, 1 },
+		{ 3, WEFT_FRAME_WRITE, 0xffe, 8, 2 }, { 3, WEFT_FRAME_WRITE, 0x2ffe, 8, 2 }, { 3, WEFT_FRAME_MSG, 0, 513, 8 }, { 0, WEFT_FRAME_READ, 0x1000, 4, 0 },
+	};
+	struct orders o = { .n = 0 };
+
+	for (int pieces = 0; pieces < 2; pieces++) {
+		o.n = 0;
+		put_number(&o, pieces, 1);
+		put_number(&o, 3, 1);
+		for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+			put_number(&o, frames[i].flags, 1);
+			put_number(&o, 0, 1);
+			put_number(&o, frames[i].type, 1);
+			put_number(&o, i + 1, 2);
+			put_number(&o, frames[i].addr, 4);
+			put_number(&o, frames[i].len, 4);
+			put_number(&o, frames[i].words, 1);
+			put_bytes(&o, "0123456789abcdef0123456789abcdef", 4 * frames[i].words);
+			seed("link", pieces ? "bytes" : "frames", -1, o.p, o.n);
+		}
+	}
+}
+
+/* Each message that the firmware knows, with words enough and too few; a job. */
+static void seed_messages(void)
+{
+	struct orders o = { .n = 0 };
+
+	for (unsigned type = 1; type <= WEFT_MSG_RELEASE; type++) {
+		if (type == WEFT_MSG_REBOOT)
+			continue;
+		o.n = 0;
+		for (unsigned n = 0; n < 12; n += n < 3 ? 1 : 4) {
+			put_number(&o, n, 1);
+			put_number(&o, type, 1);
+			for (unsigned i = 0; i < n; i++)
+				put_number(&o, i == 1 ? 64 : i, 4);
+		}
+		const char *name = weft_msg_type_name(type);
+		if (name)
+			seed("message", name, -1, o.p, o.n);
+	}
+	o.n = 0;
+	put_bytes(&o, "\0\x10", 2);
+	seed("message", "reboot", -1, o.p, o.n);
+}
+
+/* Copies from the constants to the arena, and within the arena. */
+static void seed_copies(void)
+{
+	struct card_stream s;
+
+	for (int from = 1; from <= 2; from++) {
+		stream_copy(&s, from, 64, 2, 4096, 512);
+		seed("rtl", from == 1 ? "constants" : "arena", -1, (const uint8_t *)s.words, 8 * s.n);
+	}
+}
+
 static void seed_pictures(void)
 {
 	uint8_t pixels[8 * 8 * 3], png[4096];
@@ -378,6 +444,9 @@ static int write_seeds(const char *dir)
 	seed_arrays();
 	seed_hosts();
 	seed_broker();
+	seed_link();
+	seed_messages();
+	seed_copies();
 	seed_pictures();
 	seed_capture();
 	return 0;

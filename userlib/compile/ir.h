@@ -158,6 +158,8 @@ struct node {
 		struct {           /* POOL: the maximum of each window unless one is set */
 			bool sum;          /* the sum of each window */
 			bool average;      /* with sum: that sum divided by the number of its taps in the image */
+			bool padded;       /* a maximum: taps outside of the image have the value pad; else they do not count */
+			int pad;
 		} pool;
 		struct {           /* ELT with a second operand: a sum unless one is set */
 			bool table;        /* r is a table of 256 bytes in which x is looked up, the same for every pixel */

@@ -284,8 +284,9 @@ static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t p
 
 /*
  * Emit one pooling command for the output rows y and columns x of job j, which all see the same taps; an
- * average divides by the number of these taps. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
- * count) or -ERANGE (a command cannot hold a value).
+ * average divides by the number of these taps, and a maximum is at least the padding's value where some are missing
+ * (pool.padded). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)
 {
@@ -308,6 +309,8 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 		p->post.a_shift = s.shift;
 		p->post.double_round = 0;
 	}
+	if (nd->pool.padded && (y->n_k < nd->win.kh || x->n_k < nd->win.kw))
+		p->post.y_min = (int32_t)max64(p->post.y_min, min64(nd->pool.pad, p->post.y_max));
 	p->in_base = (int32_t)base;
 	p->oy_step = y->n > 1 ? (int32_t)(nd->win.sy * in->ys) : 0;
 	p->ox_step = x->n > 1 ? (int32_t)(nd->win.sx * in->xs) : 0;
@@ -335,6 +338,7 @@ static int emit_regions(struct emit *e, const struct node *nd, const struct job 
 	if (w) {
 		pool.kind = NODE_POOL;
 		pool.pool.sum = pool.pool.average = true;
+		pool.pool.padded = false;
 	}
 	for (int64_t oy = j->oy; oy < j->oy + j->oh; ) {
 		struct region y = region_at(oy, j->oy + j->oh, nd->win.sy, nd->win.pt, nd->win.kh, nd->x.dim[1]);

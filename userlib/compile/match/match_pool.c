@@ -72,12 +72,33 @@ static void sum_on_dw(const struct cc *cc, struct node *nd)
 	*nd = dw;
 }
 
+/* Returns the PAD that makes tensor t, or what a SLICE makes t of; -1 if there is none. */
+static int pad_before(const struct cc *cc, int t)
+{
+	int slice = made_by(cc, t, WEFT_OP_SLICE);
+
+	return made_by(cc, slice >= 0 ? cc->g->ops[slice].in[0] : t, WEFT_OP_PAD);
+}
+
+/*
+ * Returns whether each window of the node, whose views are set, has a row and a column of its input, if pads[0] rows and
+ * pads[2] columns of padding lie before it.
+ */
+static bool windows_meet(const struct node *nd, const struct weft_attr_pool *a, const int pads[4])
+{
+	for (int d = 0; d < 2; d++)
+		if (pads[2 * d] >= a->kernel[d] || (nd->y.dim[1 + d] - 1) * a->stride[d] - pads[2 * d] >= nd->x.dim[1 + d])
+			return false;
+	return true;
+}
+
 /*
  * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as a
  * pooling node, or an average over windows that overlap as a depthwise one; a SLICE in front is read through.
- * Only an average has zero points; it divides by the taps inside the image. Padding of a maximum with the least
- * value is the node's own. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535
- * (the reason then is set), or -ENOMEM.
+ * Only an average has zero points; it divides by the taps inside the image. Padding in front of a maximum is the
+ * node's own: with the least value, or with any if the operator has none itself; also padding of which a SLICE leaves
+ * a part. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535 (the reason then is
+ * set), or -ENOMEM.
  */
 int match_pool_alone(struct cc *cc, int i)
 {
@@ -97,17 +118,21 @@ int match_pool_alone(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	set_pool_window(nd, a);
-	/* Rows and columns of the least value change no maximum, as long as a window has something else as well. */
-	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] };
-	bool padded = o->op == WEFT_OP_MAX_POOL2D && made_by(cc, o->in[0], WEFT_OP_PAD) >= 0;
-	set_input(cc, nd, o->in[0], type_lowest(type), padded ? pads : NULL);
-	if (pads[0] >= a->kernel[0] || pads[1] >= a->kernel[0] || pads[2] >= a->kernel[1] || pads[3] >= a->kernel[1]) {
+	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] }, value = type_lowest(type), pad = pad_before(cc, o->in[0]);
+	bool padded = o->op == WEFT_OP_MAX_POOL2D && pad >= 0;
+	if (padded && !a->pad[0] && !a->pad[1] && !a->pad[2] && !a->pad[3])
+		value = (int)cc->g->ops[pad].attr.pad.value;
+	set_input(cc, nd, o->in[0], value, padded ? pads : NULL);
+	/* Padding counts only in windows that have something else as well. */
+	if (padded && !windows_meet(nd, a, pads)) {
 		memcpy(pads, a->pad, sizeof pads);
 		set_input(cc, nd, o->in[0], 0, NULL);
 	}
 	nd->win.pt = pads[0];
 	nd->win.pl = pads[2];
 	nd->pool.average = nd->pool.sum = o->op == WEFT_OP_AVG_POOL2D;
+	nd->pool.padded = value != type_lowest(type);
+	nd->pool.pad = value;
 	if (nd->pool.sum) {
 		nd->x_zp = a->x_zp;
 		nd->post.y_zp = a->y_zp;

@@ -406,10 +406,20 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 		p->tile.piece_bytes[i] += p->tile.w_recs[i];
 }
 
+/* Returns the fewest rows of the node that fill whole groups of the array's N rows. */
+static int64_t full_rows(const struct cc *cc, const struct node *nd)
+{
+	int64_t rows = 1;
+
+	while (rows * nd->y.dim[2] % cc->n)
+		rows++;
+	return rows;
+}
+
 /*
  * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th and tw: jobs are ranges of
- * rows; of pixels in whole groups of the array if there is one long row; of columns if the node is split
- * along columns. Other nodes are left alone.
+ * rows, on the array of so many more that whole groups of it are full if there then still are two jobs; of pixels in
+ * whole groups if there is one long row; of columns if the node is split along columns. Other nodes are left alone.
  */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
 {
@@ -422,6 +432,8 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 		return;
 	}
 	p->tile.th = ceil_div(oh, min64(k, oh));
+	if (on_array(nd) && round_up(p->tile.th, full_rows(cc, nd)) < oh)
+		p->tile.th = round_up(p->tile.th, full_rows(cc, nd));
 	p->tile.tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }
 

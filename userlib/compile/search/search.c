@@ -45,6 +45,9 @@
 /* Jobs of a node that is all on chip, to begin with. 1 costs 0.1 % in ddr and 0.2 % in sram, 6 changes nothing. */
 #define FIRST_SPLIT 3
 
+/* Commands emitted for more slots of the last node's weights. All tries of MobileNetV2 have 6 600. */
+#define LAST_TRIES 8000
+
 #define N_ADDRESSES 10         /* ways to choose addresses: five distances of neighbours, halves apart or not */
 #define MAX_LISTED  256        /* candidates that are kept as starts; more than the stages before the moves make */
 
@@ -590,6 +593,40 @@ static int search_starts(struct search *b, struct snapshot *best)
 }
 
 /*
+ * Last stage of the search: for the weights of the step's last node, if they come in slots, try more slots than
+ * tiling.c chooses, which leaves room for weights of later nodes; the climb seldom comes to them. The stages before
+ * do not: with them, they take other ways, by which InceptionV3 ends up 2.9 % slower. What is fastest is left in *best
+ * and the replicas; at most LAST_TRIES commands are emitted but for the last try. Returns 0 or -ENOMEM.
+ */
+static int search_last_slots(struct search *b, struct snapshot *best)
+{
+	const int last = b->s->n - 1;
+	struct plan *p = &b->s->plan[last];
+	struct outcome o = { 0 };
+	int64_t emitted = 0;
+
+	if (place_with(b->s, &b->best, NULL))
+		return 0;
+	const struct tiling t = p->tile;
+	for (int k = 9; k <= 14 && emitted < LAST_TRIES && !p->group && t.n_w >= 2 && !t.all_weights && !t.split_k; k++) {
+		int n = t.n_w * k / 8;
+		if (n == t.n_w || n == p->req.w_slots || n > MAX_W_SLOTS)
+			continue;
+		p->req.w_slots = n;
+		place_and_measure(b, 0, &b->best, &o);
+		emitted += max64(o.emitted, 0);
+		if (o.err == -ENOMEM)
+			return o.err;
+		if (o.err || o.cycles >= b->cycles)
+			continue;
+		b->cycles = o.cycles;
+		best->node[last].w_slots = n;
+	}
+	snapshot_load(&b->replicas, best);
+	return 0;
+}
+
+/*
  * Make the replicas and one memo for all of them. Returns 0 or -ENOMEM; search_close() must follow in both
  * cases.
  */
@@ -628,6 +665,8 @@ static int search(struct search *b)
 	if (!err && !(err = snapshot_new(b->s, &b->first)) && !(err = snapshot_new(b->s, &best))) {
 		snapshot_save(b->s, &b->first);
 		err = search_starts(b, &best);
+		if (!err)
+			err = search_last_slots(b, &best);
 	}
 	snapshot_free(&b->first);
 	snapshot_free(&best);

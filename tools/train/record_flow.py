@@ -203,6 +203,47 @@ def fused_lstm_step(kind):
                                                     3: ("b", 0), 4: ("b", 0)})
 
 
+@net("plain", "coupled", "peephole", "projection", "normalised", "limits", "all", "all_coupled", "step", "step_all")
+def fused_lstm_int8(kind):
+    """LSTM of int8 with a cell state of int16; the scales of what lies between its parts are those of tensors that it never writes."""
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(40 + len(kind)), ops.Net()
+    every, coupled, step = "all" in kind, "coupled" in kind, kind.startswith("step")
+    peephole, project, norm = (every or kind in names for names in (("peephole",), ("projection", "limits"), ("normalised",)))
+    batch, steps, inputs, cells, outputs = 2, 6, 7, 8, 8 if not project else 5
+
+    def scale(lo, hi):
+        return float(np.float32(rng.uniform(lo, hi)))
+
+    def weights(rows, columns):
+        return n.add(ops.I8, [rows, columns], (scale(0.004, 0.02), 0), rng.integers(-127, 128, (rows, columns)))
+
+    def codes(t, q, most):
+        return n.add(t, [cells], (q, 0), rng.integers(-most, most + 1, cells))
+
+    def each(make):
+        return [make() if k or not coupled else -1 for k in range(4)]
+    x_dims, y_dims = ([batch, inputs], [batch, outputs]) if step else ([batch, steps, inputs], [batch, steps, outputs])
+    x_scale, y_scale, hidden = scale(0.01, 0.03), 0.0071, 0.0063 if project else 0.0071
+    zero = -9 if project else 11
+    operands = [n.input(ops.I8, x_dims, (x_scale, 5))] + each(lambda: weights(cells, inputs)) + each(lambda: weights(cells, outputs))
+    operands += [codes(ops.I16, scale(1e-5, 4e-5), 32767) if peephole and (k or not coupled) else -1 for k in range(3)]
+    operands += each(lambda: codes(ops.I32, scale(1e-5, 3e-5) / 1024 if norm else x_scale * 0.01, 400000 if norm else 3000))
+    operands += [weights(outputs, cells), n.add(ops.I32, [outputs], (5e-5, 0), rng.integers(-2000, 2001, outputs))] if project else [-1, -1]
+    operands += [n.add(ops.I8, [batch, outputs], (y_scale, 11), variable=1), n.add(ops.I16, [batch, cells], (2.0 ** -11, 0), variable=1)]
+    operands += each(lambda: codes(ops.I16, scale(2e-5, 6e-5), 32767)) if norm else [-1] * 4
+    between = [n.add(ops.I16, [1], (scale(2e-4, 5e-4), 0)) for _ in range(4)] + [n.add(ops.I8, [1], (hidden, zero))]
+    n.output(ops.I8, y_dims, (y_scale, 11))
+    limits = kind == "limits"
+    options = {0: ("b", 4), 1: ("f", 0.9 if limits else 0.0), 2: ("f", 0.4 if limits else 0.0)}
+    op = Table({0: ("I", 0), 1: scalars("i", operands), 2: scalars("i", n.outputs), 3: ("B", 14 if step else 71),
+                4: Table(options if step else {**options, 3: ("b", 0)}), 8: scalars("i", between)})
+    graph = Table({0: Tables(n.tensors), 1: scalars("i", [i for i, _, _ in n.inputs]), 2: scalars("i", n.outputs), 3: Tables([op])})
+    code = 16 if step else 44
+    return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", code), 2: ("i", 3), 3: ("i", code)})]), 2: Tables([graph]), 4: Tables(n.buffers)}), b"TFL3")
+
+
 @net("merged", "apart", "hybrid")
 def fused_lstm_both_ways(kind):
     import numpy as np

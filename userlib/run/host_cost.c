@@ -7,6 +7,9 @@
  * it runs and prints what it measures; the figures of L2_NORMALIZATION and LOG_SOFTMAX, which those
  * networks do not have, come from there.
  */
+#include <string.h>
+
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "userlib/run/internal.h"
 
 #define CALL_NS 500.0          /* nanoseconds for each run of an operator, whatever it is */
@@ -103,6 +106,26 @@ static double other_products(const weft_graph *g, const struct weft_gop *o)
 	return (double)dim[0] * (double)dim[1] * sum;
 }
 
+/* Says whether o is the LSTM of int8 that LiteRT has. */
+static bool is_lstm8(const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_ONNX_NODE && !strcmp(weft_onnx_ref_name(o->attr.onnx_node.kind), "SequenceLSTM8");
+}
+
+/*
+ * Returns the nanoseconds of that LSTM: in each step of each row 1 for each weight and bias, and 35 for each of a cell's five
+ * functions. Operand 0 is the input, operand 1 the first gate's weights, the last one no weights.
+ */
+static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
+{
+	const int64_t *dim = g->tensors[o->in[0]].t.dim;
+	double sum = 5 * 35 * (double)g->tensors[o->in[1]].t.dim[0];
+
+	for (int i = 1; i < o->n_in - 1; i++)
+		sum += elements(g, o->in[i]);
+	return (double)dim[0] * (double)dim[1] * sum;
+}
+
 /* Says whether t is one of the float types that networks compute with. */
 static bool is_float(weft_dtype t)
 {
@@ -121,7 +144,7 @@ static double of(const struct cost *c, bool real, double otherwise)
  * Returns roughly the processor time, in ms of one core, that operator o takes on the host: 500 ns for
  * the call, plus for each multiplication (macs, or other_products() if macs is 0) the time in the table
  * per_product, if that has the operator; otherwise for each element of its largest tensor the time in
- * per_element, or 3 ns (integers) or 20 ns (floats) if that has none. Operand 0's type decides between
+ * per_element (the LSTM of int8: lstm8_ns()), or 3 ns (integers) or 20 ns (floats) if that has none. Operand 0's type decides between
  * integers and floats. Returns -1 for COND_IF and WHILE_LOOP, whose cost depends on the data.
  */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
@@ -131,6 +154,8 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 
 	if (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP)
 		return -1;
+	if (is_lstm8(o))
+		return (CALL_NS + lstm8_ns(g, o)) * 1e-6;
 	if (product->integer > 0 || product->real > 0)
 		return (CALL_NS + of(product, real, 5) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
 	return (CALL_NS + of(&per_element[o->op], real, real ? FLOAT_NS : INTEGER_NS) * largest(g, o)) * 1e-6;

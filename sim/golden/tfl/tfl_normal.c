@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "fixed_log.h"
+#include "inverse_root.h"
 
 /* x * m * 2^(shift - 31), rounded after the product and after the shift to the right. */
 static int32_t scaled(int32_t x, int32_t m, int shift)
@@ -31,8 +32,7 @@ static int32_t scaled(int32_t x, int32_t m, int shift)
 	return weft_shift_right(weft_mul_q31(left, m), shift > 0 ? 0 : -shift);
 }
 
-/* 1/sqrt(x), x above 0, is *m * 2^(*shift - 31); of 0 as of 1. */
-static void inverse_root(int32_t x, int32_t *m, int *shift)
+void weft_inverse_root(int32_t x, int32_t *m, int *shift)
 {
 	const int32_t half_root_2 = 1518500250, three_halves = (1 << 28) + (1 << 27);
 	int32_t y = 1 << 28;           /* Q3.28 from here */
@@ -65,7 +65,7 @@ static void norm_row(const struct weft_attr_tfl_norm *a, const int8_t *x, int8_t
 
 	for (int64_t i = 0; i < n; i++)
 		sum += (uint32_t)((x[i] - a->x_zp) * (x[i] - a->x_zp));
-	inverse_root((int32_t)sum, &m, &shift);
+	weft_inverse_root((int32_t)sum, &m, &shift);
 	for (int64_t i = 0; i < n; i++) {
 		int32_t d = x[i] - a->x_zp;
 		y[i] = (int8_t)weft_clip(scaled(d * (1 << a->left), m, shift + 7 - a->left), -128, 127);

@@ -201,6 +201,7 @@ static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 	if ((err = fb_int(b, &table, OP_CODE_INDEX, 4, false, 0, &code)) ||
 	    (err = fb_vector(b, &table, OP_INPUTS, 4, &o->in)) < 0 ||
 	    (err = fb_vector(b, &table, OP_OUTPUTS, 4, &o->out)) < 0 ||
+	    (err = fb_vector(b, &table, OP_INTERMEDIATES, 4, &o->intermediates)) < 0 ||
 	    (err = fb_int(b, &table, OP_OPTIONS_TYPE, 1, false, 0, &options)) ||
 	    (err = fb_sub(b, &table, OP_OPTIONS, &o->options)) < 0)
 		return err;

@@ -46,6 +46,7 @@ struct tfl_op {
 	const uint8_t *custom_options;   /* options of such an operator, n_custom_options bytes; not judged */
 	uint64_t n_custom_options;
 	struct fb_vec in, out;     /* operands and results: int32 indices of tensors, -1 for an absent operand */
+	struct fb_vec intermediates;     /* int32 indices of tensors that only say scales, for LSTM */
 	int options_type;          /* which table of options it has */
 	bool has_options;
 	struct fb_table options;   /* its options, if has_options is set */

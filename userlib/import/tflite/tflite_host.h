@@ -72,6 +72,11 @@ int (*tfl_stablehlo_lowering(int code))(struct tfl_lower *);
 
 /* tflite_sequence.c: lowers recurrent layers of float32. */
 int tfl_lower_sequence(struct tfl_lower *l);
+/*
+ * tflite_lstm8.c: lowers LSTM or UNIDIRECTIONAL_SEQUENCE_LSTM of int8. Returns the result's tensor, -ENOTSUP for forms without
+ * a kernel, -EINVAL for operands that do not fit, or another negative errno.
+ */
+int tfl_lower_lstm8(struct tfl_lower *l);
 
 /* Emits x, by an IDENTITY, as the result of the operator at hand. */
 int tfl_node_own(struct tfl_lower *l, int x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell state, the form that
- * Keras' LSTM layer gives: no peepholes, projection or layer normalisation.
+ * UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell state as TensorFlow Lite for Microcontrollers computes it, in the
+ * form that Keras' LSTM layer gives: no peepholes, projection or layer normalisation. The other runtimes' is tflite_lstm8.c's.
  *
  * Operands: 0 the input; 1..4 its weights for the gates input, forget, cell,
  * output; 5..8 those of the hidden state; 12..15 biases; 18 and 19 the states.
@@ -146,8 +146,8 @@ static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip,
 }
 
 /*
- * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM: of float32 by tfl_lower_sequence(), of int8 to the host operator
- * TFL_LSTM, with input, weights and biases of four gates as operands; hidden and cell state start at 0.
+ * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM: of float32 by tfl_lower_sequence(), of int8 by tfl_lower_lstm8(), or for TensorFlow
+ * Lite for Microcontrollers to the host operator TFL_LSTM, with input, weights and biases of four gates as operands; hidden and cell state start at 0.
  * Returns the result's tensor, -ENOTSUP for forms that are not supported (uint8 among them), -EINVAL if input
  * or result is not of rank 3 or the weights have another shape, or another negative errno.
  */
@@ -161,6 +161,8 @@ int tfl_lower_sequence_lstm(struct tfl_lower *l)
 
 	if (tfl_is_float(l, 0))
 		return tfl_lower_sequence(l);
+	if (!tfl_is_micro(l))
+		return tfl_lower_lstm8(l);
 	err = read_options(l, a, &clip);
 	if (err || (err = scales(l, a, clip, &h_scale)))
 		return err;

@@ -3,7 +3,7 @@
  * Recurrent layers of float32, whose weights may have 8 bits ("hybrid"): LSTM,
  * UNIDIRECTIONAL_SEQUENCE_LSTM, BIDIRECTIONAL_SEQUENCE_LSTM, and the same of RNN. They
  * run on the host as SequenceLSTM and SequenceRNN (sim/golden/onnx/tfl/sequence.c);
- * tflite_lstm.c has the LSTM of int8. States are 0 when a run starts.
+ * tflite_lstm8.c and tflite_lstm.c have the LSTM of int8. States are 0 when a run starts.
  *
  * Operands of an LSTM: 0 the input; 1..4 its weights for the gates input, forget,
  * cell, output; 5..8 those of the state; 9..11 peepholes; 12..15 biases; 16, 17
@@ -166,8 +166,8 @@ static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, i
 
 /*
  * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to
- * the host operators "SequenceLSTM" and "SequenceRNN"; of a layer over one step the time dimension is added
- * and taken away again. Returns the graph tensor of the layer's (with both directions, the first) result,
+ * the host operators "SequenceLSTM" and "SequenceRNN", and an LSTM of int8 by tfl_lower_lstm8(); of a layer over one
+ * step the time dimension is added and taken away again. Returns the graph tensor of the layer's (with both directions, the first) result,
  * -ENOTSUP for another activation than those up to TANH, -EINVAL if the input's rank is not 2 for one step or
  * 3 for a sequence, or another negative errno.
  */
@@ -180,6 +180,8 @@ int tfl_lower_sequence(struct tfl_lower *l)
 	int activation, major, merge, asymmetric, err, x;
 	float cell = 0, projection = 0;
 
+	if (code == TFL_LSTM && !tfl_is_float(l, 0))
+		return tfl_lower_lstm8(l);
 	if ((err = byte_option(l, o, o->activation, &activation)) || (err = byte_option(l, o, o->time_major, &major)) ||
 	    (err = byte_option(l, o, o->merge, &merge)) || (err = byte_option(l, o, o->asymmetric, &asymmetric)) ||
 	    (o->cell_clip >= 0 && ((err = tfl_option_float(l, o->type, o->cell_clip, 0, &cell)) ||

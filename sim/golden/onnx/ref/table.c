@@ -149,6 +149,7 @@ static const struct row {
 	{ TFL, "Gather", tfl_gather, 2, 2, 1, "window:I left_out:I map:I size:I index_dim:i=0" },
 	{ TFL, "Scatter", tfl_scatter, 3, 3, 1, "window:I left_out:I map:I index_dim:i=0 how:i=0" },
 	{ TFL, "ReduceWindow", tfl_reduce_window, 2, 2, 1, "size:I strides:I base:I dilations:I low:I high:I how:i=1" },
+	{ TFL, "SequenceLSTM8", tfl_sequence_lstm8, 1, 23, 1, "time_major:i=0" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with a cell state of int16, in all forms that LiteRT's integer kernel
+ * has: coupled gates, peepholes, projection, layer normalisation. They run on the host as SequenceLSTM8
+ * (sim/golden/onnx/tfl/lstm8.c).
+ *
+ * Operands are those of tflite_sequence.c. Five intermediate tensors, which no operator makes, have the scales of what lies
+ * between the parts: the gates before they are normalised, and what is projected.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/golden/fixed_point.h"
+#include "sim/golden/onnx/tfl/lstm8.h"
+#include "tflite_host.h"
+
+enum { W = 1, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, STATE, CELL, NORM, OPERANDS = 24 };
+enum { NUMBERS = 22, N_BETWEEN = 5, HIDDEN = 4 };
+
+struct lstm {
+	struct tfl_quant x, h, c;
+	struct tfl_quant between[N_BETWEEN];
+	struct lstm8 p;
+	int time_major;
+};
+
+/* Sets *q to scale and zero point of file tensor i, of one of these types, whose values are not used. Returns 0 or a negative errno. */
+static int quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
+{
+	return i < 0 ? i : tfl_quant(l, i, types, q);
+}
+
+/* Sets to[] to the multiplier and the shift to the left that stand for a real factor. Returns 0 or a negative errno. */
+static int factor(struct tfl_lower *l, double real, int32_t to[2])
+{
+	struct tfl_factor f;
+	int err = tfl_factor(l, real, &f);
+
+	to[0] = f.multiplier;
+	to[1] = 31 - f.shift;
+	return err;
+}
+
+/* Sets *scale to the scale of operand k, a constant without zero point. Returns 0, -EINVAL if it has one, or another negative errno. */
+static int scale_of(struct tfl_lower *l, int k, float *scale)
+{
+	struct tfl_quant q;
+	const int i = tfl_operand(l, k);
+	int err = quant(l, i, TFL_Q8 | TFL_Q16, &q);
+
+	*scale = err ? 0 : q.scale;
+	return err || (!q.zp && tfl_file_tensor(l, i)->type != TFL_UINT8) ? err : tfl_fail(l, -EINVAL, "operand %d has a zero point, or is uint8", k);
+}
+
+/* Reads the options, of LSTM or of the sequence's. Returns 0, -ENOTSUP for another activation than TANH, or -EINVAL for clips below 0. */
+static int read_options(struct tfl_lower *l, struct lstm *s)
+{
+	const int type = l->op->code == TFL_LSTM ? OPTIONS_LSTM : OPTIONS_SEQUENCE_LSTM;
+	int activation, err;
+	float cell, projection;
+
+	if ((err = tfl_option(l, type, LSTM_ACTIVATION, 1, 0, &activation)) || (err = tfl_option_float(l, type, LSTM_CELL_CLIP, 0, &cell)) ||
+	    (err = tfl_option_float(l, type, LSTM_PROJECTION_CLIP, 0, &projection)) ||
+	    (type == OPTIONS_SEQUENCE_LSTM && (err = tfl_option(l, type, LSTM_TIME_MAJOR, 1, 0, &s->time_major))))
+		return err;
+	if (activation != TFL_TANH)
+		return tfl_fail(l, -ENOTSUP, "activation %d; TANH alone has a kernel of int8", activation);
+	if (!(cell >= 0) || !(projection >= 0))
+		return tfl_fail(l, -EINVAL, "cell clip %g, projection clip %g", (double)cell, (double)projection);
+	s->p.cell_clip = (int32_t)fminf(cell / s->c.scale, 32767);
+	s->p.projection_clip = (int32_t)fminf(projection / s->h.scale, 127);
+	return 0;
+}
+
+/*
+ * Sets what quantisation says of input, states and intermediate tensors. Returns 0; -ENOTSUP without five intermediate
+ * tensors, or if the cell's scale is no power of two of 2^-15 to 2^-9, or state and result differ; or another negative errno.
+ */
+static int read_quantisation(struct tfl_lower *l, struct lstm *s)
+{
+	const struct fb_vec *between = &l->op->intermediates;
+	struct tfl_quant y;
+	int power = 0, err;
+
+	if (between->n != N_BETWEEN)
+		return tfl_fail(l, -ENOTSUP, "%u intermediate tensors; %d say the scales of an LSTM of int8 with a cell state of int16",
+		                (unsigned)between->n, N_BETWEEN);
+	if ((err = quant(l, tfl_operand(l, 0), TFL_Q8, &s->x)) || (err = quant(l, tfl_operand(l, STATE), TFL_Q8, &s->h)) ||
+	    (err = quant(l, tfl_operand(l, CELL), TFL_Q16, &s->c)) || (err = tfl_need_result(l, TFL_Q8, &y)))
+		return err;
+	if (tfl_file_tensor(l, tfl_operand(l, 0))->type != TFL_INT8 || tfl_file_tensor(l, tfl_operand(l, STATE))->type != TFL_INT8 ||
+	    s->h.scale != y.scale || s->h.zp != y.zp)
+		return tfl_fail(l, -ENOTSUP, "input and state have to be int8, the state quantised as the result");
+	if (!weft_near_power_of_two(s->c.scale, &power) || power < -15 || power > -9)
+		return tfl_fail(l, -ENOTSUP, "cell scale %g is no power of two of 2^-15..2^-9", (double)s->c.scale);
+	for (int k = 0; k < N_BETWEEN; k++) {
+		const int i = fb_i32_at(&l->m->b, between, (uint32_t)k);
+		if (i < 0 || i >= l->m->n_tensors)
+			return tfl_fail(l, -EINVAL, "intermediate tensor %d of %d", i, l->m->n_tensors);
+		if ((k == HIDDEN || tfl_has(l, NORM + 1)) && (err = quant(l, i, TFL_Q8_16 | TFL_QZP, &s->between[k])))
+			return err;
+	}
+	if (!(s->between[HIDDEN].scale > 0) || !(s->h.scale > 0) || !(s->c.scale > 0))
+		return tfl_fail(l, -EINVAL, "a scale of 0");
+	s->p.x_zp = s->x.zp;
+	s->p.h_zp = s->h.zp;
+	s->p.hidden_zp = s->between[HIDDEN].zp;
+	s->p.cell_power = power;
+	return 0;
+}
+
+/* Sets the factors of gate g, which is present. Scales are multiplied in float32, as the kernel does. Returns 0 or a negative errno. */
+static int gate(struct tfl_lower *l, struct lstm *s, int g)
+{
+	static const int peephole[4] = { 0, 1, -1, 2 };
+	const bool norm = tfl_has(l, NORM + 1);
+	const float to = norm ? s->between[g].scale : 1.0f / 4096;
+	float scale;
+	int err = scale_of(l, W + g, &scale);
+
+	if (!(to > 0))
+		return tfl_fail(l, -EINVAL, "intermediate tensor %d has a scale of 0", g);
+	if (err || (err = factor(l, (double)(scale * s->x.scale / to), s->p.input[g])) || (err = scale_of(l, R + g, &scale)) ||
+	    (err = factor(l, (double)(scale * s->h.scale / to), s->p.state[g])))
+		return err;
+	const int k = peephole[g];
+	if (k >= 0 && tfl_has(l, PEEPHOLE + k) &&
+	    ((err = scale_of(l, PEEPHOLE + k, &scale)) ||
+	     (err = factor(l, (double)(float)(ldexp(1, s->p.cell_power) * (double)scale / (double)to), s->p.peephole[k]))))
+		return err;
+	if (!norm)
+		return 0;
+	err = scale_of(l, NORM + g, &scale);
+	s->p.guard[g] = err || !(10000 * scale >= 1) ? 1 : (int32_t)fminf(10000 * scale, 2e9f);
+	return err ? err : factor(l, (double)scale, s->p.norm[g]);
+}
+
+/* Sets all factors. Returns 0 or a negative errno. */
+static int read_factors(struct tfl_lower *l, struct lstm *s)
+{
+	const double hidden = (double)s->between[HIDDEN].scale;
+	float scale;
+	int err = 0;
+
+	for (int g = 0; g < 4 && !err; g++) {
+		s->p.guard[g] = 1;
+		err = g || tfl_has(l, W) ? gate(l, s, g) : 0;
+	}
+	if (err || (err = factor(l, (double)(float)(ldexp(1, -15) / hidden * ldexp(1, -15)), s->p.hidden)))
+		return err;
+	if (!tfl_has(l, PROJECTION))
+		return 0;
+	err = scale_of(l, PROJECTION, &scale);
+	return err ? err : factor(l, (double)(scale * s->between[HIDDEN].scale / s->h.scale), s->p.projection);
+}
+
+/*
+ * Emits SequenceLSTM8 of input x and the operator's other operands, with the layer's numbers; last: it is the operator's own
+ * result. Returns the graph tensor, or a negative errno.
+ */
+static int emit(struct tfl_lower *l, const struct lstm *s, int x, bool last)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "SequenceLSTM8");
+	const weft_tensor *t[NUMBERS + 1];
+	const int64_t n_numbers = sizeof s->p / 4;
+	int in[NUMBERS + 1] = { x }, n = 1, which = -1;
+	char line[WEFT_GOLDEN_MSG] = "";
+	weft_tensor y;
+
+	for (int k = 1; k < NUMBERS; k++) {
+		const int operand = k <= PROJECTION_BIAS ? k : k + NORM - STATE;
+		if (!tfl_has(l, operand)) {
+			a.absent |= (int64_t)1 << k;
+			continue;
+		}
+		if (!tfl_is_const(l, operand))
+			return tfl_fail(l, -ENOTSUP, "operand %d is not constant", operand);
+		if ((in[n] = tfl_value(l, operand)) < 0)
+			return in[n];
+		n++;
+	}
+	void *p = tfl_alloc(l, n_numbers, 4);
+	if (!p)
+		return l->err;
+	memcpy(p, &s->p, sizeof s->p);
+	if ((in[n] = tfl_data(l, "numbers", WEFT_INT32, 1, &n_numbers, p)) < 0)
+		return in[n];
+	n++;
+	a.n_in = NUMBERS + 1;
+	tfl_node_int(&a, "time_major", s->time_major);
+	for (int k = 0; k < n; k++)
+		t[k] = &l->g->tensors[in[k]].t;
+	int err = weft_onnx_ref_shapes(&a, t, n, &y, 1, &which, line);
+	if (err)
+		return tfl_fail(l, err, "%.150s", line);
+	const weft_attr attr = { .onnx_node = a };
+	return tfl_step(l, WEFT_OP_ONNX_NODE, &attr, in, n, y.dtype, y.rank, y.dim, last);
+}
+
+int tfl_lower_lstm8(struct tfl_lower *l)
+{
+	const bool one_step = l->op->code == TFL_LSTM;
+	struct lstm s = { .time_major = 0 };
+	int x, err;
+
+	if (l->op->in.n > OPERANDS)
+		return tfl_fail(l, -EINVAL, "%u operands > %d", (unsigned)l->op->in.n, OPERANDS);
+	if ((err = read_quantisation(l, &s)) || (err = read_options(l, &s)) || (err = read_factors(l, &s)))
+		return err;
+	if ((x = tfl_value(l, 0)) < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	if (t.rank != (one_step ? 2 : 3))
+		return tfl_fail(l, -EINVAL, "an input of rank %d", t.rank);
+	if (!one_step)
+		return emit(l, &s, x, true);
+	s.time_major = 1;
+	x = tfl_reshape(l, x, 3, (int64_t[]){ 1, t.dim[0], t.dim[1] });
+	const int y = x < 0 ? x : emit(l, &s, x, false);
+	if (y < 0)
+		return y;
+	const weft_tensor r = l->g->tensors[y].t;
+	return tfl_node_own(l, tfl_reshape(l, y, 2, (int64_t[]){ r.dim[1], r.dim[2] }));
+}

@@ -370,13 +370,12 @@ static void loop(struct usbdev *d, struct server **s, int n, bool verbose)
 }
 
 /*
- * Lets the chip start, until its core waits for somebody: hosts lose patience with a simulated boot ROM that checks a
- * signature, and reset it in the middle. A chip that never waits is left after twice the longest start.
+ * Lets the Verilated chip start, until its core waits for somebody: hosts lose patience with a simulated boot ROM that
+ * checks a signature, and reset it in the middle. A chip that never waits is left after twice the longest start.
  */
-static void boot(const struct weft_chip_ops *ops, void *chip, bool rtl)
+static void boot(const struct weft_chip_ops *ops, void *chip)
 {
-	if (rtl)
-		fprintf(stderr, "weft-card: the chip starts; with a signed image this takes its simulator some 20 s\n");
+	fprintf(stderr, "weft-card: the chip starts; with a signed image this takes its simulator some 20 s\n");
 	while (!stop && ops->cycles(chip) < BOOT_CYCLES && ops->run(chip, BOOT_STEP))
 		;
 }
@@ -432,7 +431,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "weft-card: %s\n", msg);
 		return 2;
 	}
-	boot(ops, chip, o.rtl);
+	if (o.rtl)
+		boot(ops, chip);
 	struct usbdev *d = usbdev_new(ops, chip, o.serial, o.faults, o.n_faults);
 	void *device = d && phy ? phy->open(ops, chip, o.serial) : NULL;
 	if (device)

@@ -54,6 +54,9 @@ class WeftModel(MLModel):
     def _open(self):
         register()
         o = ort.SessionOptions()
+        # Requests run beside each other, not pieces of one; nobody turns in circles while a card works.
+        o.intra_op_num_threads = 1
+        o.add_session_config_entry("session.intra_op.allow_spinning", "0")
         o.add_provider_for_devices([d for d in ort.get_ep_devices() if d.ep_name == NAME], self._options)
         if self._batch:
             # The provider takes networks whose shapes are known: an open first dimension becomes `batch`.

@@ -61,8 +61,9 @@ class Server:
 
     def __init__(self, folder, models, implementation="weft_serve.WeftModel", **more):
         self.http, self.grpc, metrics = free_ports(3)
-        (folder / "settings.json").write_text(json.dumps({
-            "parallel_workers": 0, "host": "127.0.0.1", "http_port": self.http, "grpc_port": self.grpc, "metrics_port": metrics}))
+        with open(os.path.join(HERE, "../settings.json")) as f:
+            (folder / "settings.json").write_text(json.dumps({
+                **json.load(f), "host": "127.0.0.1", "http_port": self.http, "grpc_port": self.grpc, "metrics_port": metrics}))
         for name, (path, extra) in models.items():
             (folder / name).mkdir()
             (folder / name / "model-settings.json").write_text(json.dumps({
@@ -199,8 +200,8 @@ def test_two_networks_on_two_cards(tmp_path, capfd):
             server.stop()
 
 
-def five_milliseconds(path):
-    """A network of 776 000 cycles at w16, 7.8 ms of a card's time at 100 MHz: four convolutions of 64 channels over 40x40 pixels."""
+def six_milliseconds(path):
+    """A network of 3x32x32 floats and 610 000 cycles at w16, 6 ms of a card's time at 100 MHz: five convolutions to 64 channels."""
     random, values, nodes = np.random.default_rng(0), [], []
 
     def value(name, a):
@@ -214,15 +215,15 @@ def five_milliseconds(path):
 
     scale, zero = value("scale", np.float32(1 / 64)), value("zero", np.int8(0))
     x = codes("x", 0)
-    for k in range(1, 5):
-        w = value(f"w{k}", random.integers(-127, 128, (64, 8 if k == 1 else 64, 3, 3)).astype(np.int8))
-        nodes.append(helper.make_node("DequantizeLinear", [w, value(f"s{k}", np.float32(1 / 4096)), zero], [f"f{k}"]))
+    for k in range(1, 6):
+        w = value(f"w{k}", random.integers(-127, 128, (64, 3 if k == 1 else 64, 3, 3)).astype(np.int8))
+        nodes.append(helper.make_node("DequantizeLinear", [w, value(f"s{k}", np.float32(1 / 1024)), zero], [f"f{k}"]))
         nodes.append(helper.make_node("Conv", [x, f"f{k}"], [f"c{k}"], pads=[1, 1, 1, 1]))
         nodes.append(helper.make_node("Relu", [f"c{k}"], [f"r{k}"]))
         x = codes(f"r{k}", k)
     nodes.append(helper.make_node("GlobalAveragePool", [x], ["mean"]))
-    nodes.append(helper.make_node("Identity", [codes("mean", 5)], ["y"]))
-    graph = helper.make_graph(nodes, "five", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 40, 40])],
+    nodes.append(helper.make_node("Identity", [codes("mean", 6)], ["y"]))
+    graph = helper.make_graph(nodes, "six", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 32, 32])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64, 1, 1])], values)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
@@ -232,51 +233,74 @@ def processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+SLOWER = 8
+
+
 def test_beside_the_library(tmp_path, capfd):
-    """Throughput against libweft itself (direct.c) on the same two cards, by turns, and the processor time of each, on which other work on
-    the machine has less influence. Prints both; what it asserts are the answers."""
-    build, path, program = os.environ["WEFT_BUILD"], str(tmp_path / "five.onnx"), str(tmp_path / "direct")
-    five_milliseconds(path)
+    """Throughput against libweft itself (direct.c) on the same two cards, by turns, in slow motion: the cards take SLOWER times as long as
+    cards of 100 MHz, and the server gets at most the SLOWERth part of one processor (slow_motion.py); libweft and the clients get what they
+    want. So it is what a server with one processor and two cards would do, also where the machine has other work."""
+    build, path, program = os.environ["WEFT_BUILD"], str(tmp_path / "six.onnx"), str(tmp_path / "direct")
+    six_milliseconds(path)
     subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{HERE}/../../../include", f"{HERE}/direct.c", "-o", program,
                     f"{build}/libweft.so", f"-Wl,-rpath,{os.path.abspath(build)}", "-lpthread"], check=True)
-    x = np.random.default_rng(0).random((1, 8, 40, 40), dtype=np.float32)
-    want = provider(path, "model").run(None, {"x": x})[0].tobytes()
-    n, turns, shares, direct, served, spent = max(REQUESTS // 20, 16), 5 if REQUESTS > 1000 else 3, [], [], [], np.zeros(3)
-    with cards(tmp_path, 2) as (device, processes):
+    images = np.random.default_rng(0).random((16, 1, 3, 32, 32), dtype=np.float32)
+    plain = provider(path, "model")
+    want = [plain.run(None, {"x": x})[0].tobytes() for x in images]
+    assert len(set(want)) == 16
+    full = REQUESTS > 1000
+    n, turns, direct, served, times, spent = max(REQUESTS // 5, 40) if full else 40, 5 if full else 2, [], [], [], np.zeros(3)
+    with cards(tmp_path, 2, "--pace", str(100000 // SLOWER)) as (device, processes):
         for turn in range(turns):
             out = subprocess.run([program, path, device[len("usb:"):], str(n), str(CLIENTS)], capture_output=True, text=True, check=True).stdout.split()
-            direct.append(n / float(out[0]))
+            direct.append(SLOWER * n / float(out[0]))
             folder = tmp_path / f"models{turn}"
             folder.mkdir()
-            server = Server(folder, {"five": (path, {"device": device, "threads": CLIENTS})})
+            server = Server(folder, {"six": (path, {"device": device, "threads": CLIENTS})})
+            slow = None
             try:
                 server.ready()
 
                 def one():
                     module, client = client_of(server, "grpc")
 
-                    def check(_):
-                        assert ask(module, client, "five", x, "x", "y").tobytes() == want
+                    def check(i):
+                        assert ask(module, client, "six", images[i % 16], "x", "y").tobytes() == want[i % 16], f"wrong answer {i}"
                     check(0)
                     return check
 
-                for _ in range(CLIENTS):
-                    one()
+                ready = [one() for _ in range(CLIENTS)]
+                slow = subprocess.Popen([sys.executable, os.path.join(HERE, "slow_motion.py"), str(server.process.pid), str(SLOWER)])
                 before = processor_seconds(server.process.pid), sum(processor_seconds(p.pid) for p in processes)
-                times, took = all_requests(n, one)
+                some, took = all_requests(n, ready.pop)
                 after = processor_seconds(server.process.pid), sum(processor_seconds(p.pid) for p in processes)
             finally:
+                if slow:
+                    slow.terminate()
+                    slow.wait()
                 server.stop()
-            served.append(n / took)
-            shares.append(served[-1] / direct[-1])
-            spent += [float(out[1]) / n, (after[0] - before[0]) / (n + CLIENTS), (after[1] - before[1]) / (n + CLIENTS)]
+            times += [t / SLOWER for t in some]
+            served.append(SLOWER * n / took)
+            spent += [float(out[1]) / n, (after[0] - before[0]) / n, (after[1] - before[1]) / n]
+            # What is said of the server holds only if it did not get more than one processor.
+            assert after[0] - before[0] <= took / SLOWER * 1.05 + 0.1
+    # Of libweft the best turn counts: nothing slowed it down there. Of MLServer all requests together.
+    whole = sum(n / s for s in served)
+    throughput, own, served_s, card_s = turns * n / whole, *spent / turns
+    share, had = throughput / max(direct), throughput * served_s
+
+    def list_of(values):
+        return ", ".join(f"{v:.0f}" for v in values)
+
     with capfd.disabled():
-        print(f"\n{int(out[2])} cycles a request, batch 1, 2 cards, {CLIENTS} connections (gRPC), {n} requests a turn, {turns} turns: libweft {np.median(direct):.1f} requests/s, "
-              f"MLServer {np.median(served):.1f}; share {100 * np.median(shares):.0f} % (" + ", ".join(f"{100 * s:.0f}" for s in shares) + ")")
-        own, served_ms, card_ms = 1e3 * spent / turns
-        print(f"processor time of a request: libweft {own:.1f} ms, MLServer {served_ms:.1f} ms, the simulated card {card_ms:.1f} ms; "
-              f"share where all of them have one processor {100 * (own + card_ms) / (served_ms + card_ms):.0f} %")
-        say("MLServer, last turn", times, took)
+        print(f"\n{int(out[2])} cycles a request, batch 1, 2 cards, {CLIENTS} connections (gRPC), {turns} turns of {n} requests, {SLOWER} times slower: "
+              f"libweft {max(direct):.0f} requests/s ({list_of(direct)}), MLServer with one processor {throughput:.0f} ({list_of(served)}); share {100 * share:.0f} %")
+        print(f"processor time of a request: libweft {1e3 * own:.1f} ms, MLServer {1e3 * served_s:.1f} ms, the simulated card {1e3 * card_s:.1f} ms; "
+              f"MLServer had its processor for {100 * had:.0f} % of the time")
+        say("MLServer", times, whole)
+    if full and share < 0.7:
+        assert had < 0.9, "less than 70 % of libweft's throughput"
+        pytest.skip("the machine did not give the server the part of a processor that it may have")
 
 
 def open_batch(path):

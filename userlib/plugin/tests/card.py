@@ -9,10 +9,10 @@ import time
 
 
 @contextlib.contextmanager
-def card(folder, serial="WEFT0001"):
-    """A card behind a socket, as (device, process): `usb:@...`."""
+def card(folder, serial="WEFT0001", *options):
+    """A card behind a socket, as (device, process): `usb:@...`; with more options of weft-card."""
     path = os.path.join(folder, f"{serial}.sock")
-    p = subprocess.Popen([os.path.join(os.environ["WEFT_BUILD"], "weft-card"), "--listen", path, "--serial", serial])
+    p = subprocess.Popen([os.path.join(os.environ["WEFT_BUILD"], "weft-card"), "--listen", path, "--serial", serial, *options])
     try:
         while not os.path.exists(path):
             assert p.poll() is None, "weft-card has ended"
@@ -24,10 +24,10 @@ def card(folder, serial="WEFT0001"):
 
 
 @contextlib.contextmanager
-def cards(folder, n):
-    """n cards, as (device, processes): a list of sockets behind `usb:`."""
+def cards(folder, n, *options):
+    """n cards, as (device, processes): a list of sockets behind `usb:`; with more options of weft-card."""
     with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(card(folder, f"CARD{i}")) for i in range(n)]
+        found = [stack.enter_context(card(folder, f"CARD{i}", *options)) for i in range(n)]
         yield "usb:" + ",".join(device[len("usb:"):] for device, _ in found), [p for _, p in found]
 
 

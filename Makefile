@@ -330,8 +330,9 @@ CONFORMANCE_DATA = $(or $(WEFT_DATA),../shared/data)/tosa_1_0
 ## lint: who includes whom; Verilator on every configuration, Yosys on the file list; does the board's fit its part?
 lint: lint-layers lint-verilator lint-yosys
 
-lint-layers:
+lint-layers: $(PROTO_C)
 	$(Q)$(PYTHON) tools/lint/layers.py
+	$(Q)$(PYTHON) tools/lint/must_use.py $(O)
 
 lint-verilator:
 	$(Q)[ -f hw/files.f ] || { echo 'lint: hw/files.f is not there' >&2; exit 2; }

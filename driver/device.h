@@ -31,7 +31,7 @@ struct weft_buf {
  * Begin a call: no error so far, and the device locked. Each way out is weft_dev_leave().
  * @return 0; -EPERM: forked; -EDEADLK: waits is true, inside a callback. Then it is not locked.
  */
-int weft_dev_enter(weft_dev *dev, bool waits);
+WEFT_MUST_USE int weft_dev_enter(weft_dev *dev, bool waits);
 
 /** End a call with err. If that is negative and nobody has said what went wrong, the errno's words do. @return err */
 int weft_dev_leave(weft_dev *dev, int err);

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #define WEFT_EVENT_FDS 8       /* descriptors of one device, at most */
 
 struct weft_events;
@@ -35,7 +37,7 @@ struct weft_event_source {
 };
 
 /** @return 0, -EMFILE, -ENFILE, -ENOMEM */
-int weft_events_new(const struct weft_event_source *source, struct weft_events **out);
+WEFT_MUST_USE int weft_events_new(const struct weft_event_source *source, struct weft_events **out);
 
 /** No thread may wait any more. Ends the device's own thread. */
 void weft_events_free(struct weft_events *e);
@@ -64,7 +66,7 @@ void weft_events_changed(struct weft_events *e);
  * released while this sleeps. process() is called at least once, unless it is enough already.
  * @return what done() said last
  */
-bool weft_events_wait(struct weft_events *e, bool (*done)(void *user), void *user, uint64_t until_ns);
+WEFT_MUST_USE bool weft_events_wait(struct weft_events *e, bool (*done)(void *user), void *user, uint64_t until_ns);
 
 /** A job has ended: whoever watches the device's descriptor is to look. */
 void weft_events_ended(struct weft_events *e);

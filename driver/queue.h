@@ -27,10 +27,10 @@ struct weft_queue {
 struct weft_dev;
 
 /** Copies what it gets. @return 0, -EAGAIN (full), -ENOMEM */
-int weft_queue_add(struct weft_queue *q, weft_job id, const struct weft_backend_job *job);
+WEFT_MUST_USE int weft_queue_add(struct weft_queue *q, weft_job id, const struct weft_backend_job *job);
 
 /** Let the first job that has not ended work, for a slice of time. @return whether it ended */
-bool weft_queue_work(struct weft_dev *dev);
+WEFT_MUST_USE bool weft_queue_work(struct weft_dev *dev);
 
 /** Returns whether there is a job to work on. */
 bool weft_queue_busy(const struct weft_queue *q);

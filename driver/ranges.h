@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 struct weft_range { uint64_t from, to; };
 
 /* Zeroed: empty. */
@@ -18,11 +20,11 @@ struct weft_ranges {
 };
 
 /** @return 0, -ENOMEM (unchanged) */
-int weft_ranges_add(struct weft_ranges *s, uint64_t from, uint64_t to);
-int weft_ranges_remove(struct weft_ranges *s, uint64_t from, uint64_t to);
+WEFT_MUST_USE int weft_ranges_add(struct weft_ranges *s, uint64_t from, uint64_t to);
+WEFT_MUST_USE int weft_ranges_remove(struct weft_ranges *s, uint64_t from, uint64_t to);
 
 /** The first part of the set inside [from, to); false: none. */
-bool weft_ranges_first(const struct weft_ranges *s, uint64_t from, uint64_t to, struct weft_range *part);
+WEFT_MUST_USE bool weft_ranges_first(const struct weft_ranges *s, uint64_t from, uint64_t to, struct weft_range *part);
 
 /** Empty and without memory. */
 void weft_ranges_clear(struct weft_ranges *s);

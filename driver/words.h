@@ -14,6 +14,6 @@ struct weft_words {
 };
 
 /** Append a command. @return 0, -ENOMEM (nothing appended) */
-int weft_words_add(struct weft_words *s, const struct weft_cmd *c);
+WEFT_MUST_USE int weft_words_add(struct weft_words *s, const struct weft_cmd *c);
 
 #endif

@@ -95,7 +95,7 @@ struct weft_usb_way {
  * *way may not be copied, and name must outlive it.
  * @return 0; -EINVAL with one line in msg: the name is that of several cards, or as weft_dev_broker()
  */
-int weft_usb_way(const char *name, struct weft_usb_way *way, char *msg);
+WEFT_MUST_USE int weft_usb_way(const char *name, struct weft_usb_way *way, char *msg);
 
 /**
  * Open the card at the end of a way. Which way that is was decided before: after a failure nothing else is tried.
@@ -104,7 +104,7 @@ int weft_usb_way(const char *name, struct weft_usb_way *way, char *msg);
 int weft_usb_go(const struct weft_usb_way *way, uint64_t deadline_ns, void **t, char *msg);
 
 /* Cards that libusb sees; see weft_dev_list(). */
-int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
+WEFT_MUST_USE int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
 
 /* See weft_dev_watch(). */
 int weft_usb_watch(weft_dev_watcher *fn, void *user, uint64_t until_ns, char *msg);

@@ -129,7 +129,7 @@ struct card {
 
 /* ---- usb_card.c ---- */
 
-int weft_card_open(const struct weft_dev_options *o, const struct weft_config *cfg, struct card **out, char *msg);
+WEFT_MUST_USE int weft_card_open(const struct weft_dev_options *o, const struct weft_config *cfg, struct card **out, char *msg);
 void weft_card_close(struct card *c);
 
 /** Free memory and leave the card alone: it is another process's. */
@@ -141,19 +141,19 @@ bool weft_card_process(void *state);
 uint64_t weft_card_next_ns(void *state);
 
 /** Let things happen until done() says that it is enough, or that time. @return what done() said last */
-bool weft_card_until(struct card *c, bool (*done)(void *user), void *user, uint64_t until_ns);
+WEFT_MUST_USE bool weft_card_until(struct card *c, bool (*done)(void *user), void *user, uint64_t until_ns);
 
 /** A message and its answer, waiting. @return bytes of the answer, or a negative errno */
-int weft_card_ask(struct card *c, const void *msg, uint32_t len, void *reply, uint32_t reply_len, uint64_t until_ns);
+WEFT_MUST_USE int weft_card_ask(struct card *c, const void *msg, uint32_t len, void *reply, uint32_t reply_len, uint64_t until_ns);
 
 /** A request on endpoint 0, waiting for it. @return bytes, or a negative errno */
-int weft_card_control(struct card *c, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+WEFT_MUST_USE int weft_card_control(struct card *c, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
                       uint8_t *data, uint32_t len, uint64_t until_ns);
 
 /** Returns whether nothing can be had of the card any more. */
 bool weft_card_out(const struct card *c);
 /** Somebody wants something of it: if it was given up, try once more. @return 0, -ENODEV */
-int weft_card_wake(struct card *c, char *msg);
+WEFT_MUST_USE int weft_card_wake(struct card *c, char *msg);
 
 /* ---- usb_recover.c ---- */
 
@@ -171,22 +171,22 @@ int weft_card_usb(void *state, struct weft_usb_info *out, char *msg);
 /* ---- usb_buf.c ---- */
 
 /** @return 0 and an address; -ENOSPC: the card has no such room; -ENOMEM: the host has none to note it */
-int weft_card_alloc(struct card *c, uint64_t len, uint64_t *addr);
+WEFT_MUST_USE int weft_card_alloc(struct card *c, uint64_t len, uint64_t *addr);
 void weft_card_free(struct card *c, uint64_t addr, uint64_t len);
 
-int weft_card_buf_new(void *state, uint8_t *shadow, uint64_t len, void **buf, char *msg);
+WEFT_MUST_USE int weft_card_buf_new(void *state, uint8_t *shadow, uint64_t len, void **buf, char *msg);
 void weft_card_buf_free(void *state, void *buf);
-int weft_card_buf_write(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
-int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
-int weft_card_buf_discard(void *state, void *buf, char *msg);
-int weft_card_buf_doubt(void *state, void *buf, char *msg);
+WEFT_MUST_USE int weft_card_buf_write(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
+WEFT_MUST_USE int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
+WEFT_MUST_USE int weft_card_buf_discard(void *state, void *buf, char *msg);
+WEFT_MUST_USE int weft_card_buf_doubt(void *state, void *buf, char *msg);
 void weft_card_buf_unref(struct card *c, struct card_buf *b);
 
 /** The card's memory is gone. */
 void weft_card_bufs_lost(struct card *c);
 
 /** Queue what the job's buffers and stream need; j->n_pending counts. @return 0, -ENOMEM */
-int weft_card_upload(struct card *c, struct card_job *j);
+WEFT_MUST_USE int weft_card_upload(struct card *c, struct card_job *j);
 
 /** Take back the requests of a job's upload, or (NULL) of all. */
 void weft_card_upload_drop(struct card *c, const struct card_job *j);
@@ -197,10 +197,10 @@ bool weft_card_is_upload(const struct weft_req *r);
 
 /* ---- usb_job.c ---- */
 
-int weft_card_submit(void *state, weft_job id, const struct weft_backend_job *job, char *msg);
-int weft_card_wait(void *state, weft_job id, uint64_t until_ns, struct weft_job_result *r, char *msg);
-int weft_card_cancel(void *state, weft_job id);
-int weft_card_forget(void *state, weft_job id);
+WEFT_MUST_USE int weft_card_submit(void *state, weft_job id, const struct weft_backend_job *job, char *msg);
+WEFT_MUST_USE int weft_card_wait(void *state, weft_job id, uint64_t until_ns, struct weft_job_result *r, char *msg);
+WEFT_MUST_USE int weft_card_cancel(void *state, weft_job id);
+WEFT_MUST_USE int weft_card_forget(void *state, weft_job id);
 int weft_card_n_ended(void *state);
 
 /** Take each job as far as it goes. */
@@ -210,7 +210,7 @@ void weft_card_on_msg(void *user, const uint8_t *msg, uint32_t len);
 /** Firmware was started anew: repeat or end what was on its way. */
 void weft_card_jobs_lost(struct card *c);
 /** The card is being put right: jobs on it that have seen this too often end. @return whether one did */
-bool weft_card_jobs_troubled(struct card *c);
+WEFT_MUST_USE bool weft_card_jobs_troubled(struct card *c);
 /** End all with that status. */
 void weft_card_jobs_end(struct card *c, int status, const char *why);
 /** Returns whether a job that was forgotten and is not over uses the buffer. */

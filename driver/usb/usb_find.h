@@ -12,10 +12,10 @@
 #define WEFT_USB_INTERFACE 0
 
 /** libusb's error as a negative errno. */
-int weft_usb_errno(int err);
+WEFT_MUST_USE int weft_usb_errno(int err);
 
 /** A libusb context, or a line in msg. @return 0, -EIO */
-int weft_usb_start(libusb_context **ctx, char *msg);
+WEFT_MUST_USE int weft_usb_start(libusb_context **ctx, char *msg);
 
 bool weft_usb_is_card(libusb_device *dev, struct libusb_device_descriptor *desc);
 
@@ -32,6 +32,6 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i);
  * For each card that is there now.
  * @return 0; what fn returned, if that is not 0, and no more are looked at; -EIO
  */
-int weft_usb_each(int (*fn)(void *user, libusb_device *dev), void *user, char *msg);
+WEFT_MUST_USE int weft_usb_each(int (*fn)(void *user, libusb_device *dev), void *user, char *msg);
 
 #endif

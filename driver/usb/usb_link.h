@@ -71,7 +71,7 @@ struct weft_link {
 };
 
 /** policy stays the caller's. @return 0, -ENOMEM */
-int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t, const struct weft_policy *policy);
+WEFT_MUST_USE int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t, const struct weft_policy *policy);
 /** After ops->close(). Forgets requests without calling them done. */
 void weft_link_free(struct weft_link *l);
 
@@ -91,7 +91,7 @@ void weft_link_begin_stop(struct weft_link *l);
 /** Returns whether transfers are under way, or one on endpoint 0. */
 bool weft_link_busy(const struct weft_link *l);
 /** Take every transfer back, waiting for it. @return 0, -ETIMEDOUT, -ENODEV */
-int weft_link_stop(struct weft_link *l, uint64_t until_ns);
+WEFT_MUST_USE int weft_link_stop(struct weft_link *l, uint64_t until_ns);
 /** Begin afresh. All that is queued will be sent anew. */
 void weft_link_start(struct weft_link *l);
 
@@ -99,12 +99,12 @@ void weft_link_start(struct weft_link *l);
  * Begin a request on endpoint 0, or to end the halt of an endpoint, and do not wait for it. It is over
  * when l->ctrl is not busy; the status is there. data (to the card) is copied. @return 0 or a negative errno
  */
-int weft_link_begin_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+WEFT_MUST_USE int weft_link_begin_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
                             const uint8_t *data, uint32_t len);
-int weft_link_begin_clear(struct weft_link *l, uint8_t endpoint);
+WEFT_MUST_USE int weft_link_begin_clear(struct weft_link *l, uint8_t endpoint);
 
 /** With the link stopped: end the halt of endpoints that stalled, then that vendor request. @return 0 or a negative errno */
-int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns);
+WEFT_MUST_USE int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns);
 
 /** Every queued request, from the first; the list is empty afterwards. */
 struct weft_req *weft_link_take(struct weft_link *l);

@@ -99,7 +99,7 @@ struct weft_verify_result {
  * @return 0, -EINVAL (a rule is broken, see *r) or -ENOMEM. Takes less than
  *   30 MB and, whatever the stream, a few seconds at most.
  */
-int weft_verify(const struct weft_config *cfg, const uint64_t *words, size_t n_words,
+WEFT_MUST_USE int weft_verify(const struct weft_config *cfg, const uint64_t *words, size_t n_words,
 		const struct weft_verify_windows *win, struct weft_verify_result *r);
 
 #ifdef __cplusplus

@@ -103,13 +103,13 @@ __attribute__((format(printf, 3, 4)))
 int verify_fail(struct verify *v, enum weft_verify_rule rule, const char *format, ...);
 
 /* Count steps of the verifier. */
-int verify_work(struct verify *v, uint64_t steps);
+WEFT_MUST_USE int verify_work(struct verify *v, uint64_t steps);
 
 /* verify_fields.c: rules that one command breaks by itself. */
-int verify_fields(struct verify *v);
+WEFT_MUST_USE int verify_fields(struct verify *v);
 
 /* verify_use.c: all scratchpad bytes that the command uses. */
-int verify_use(struct verify *v);
+WEFT_MUST_USE int verify_use(struct verify *v);
 
 /* verify_box.c: bytes of a box, row by row. */
 struct axis {
@@ -127,13 +127,13 @@ struct box {
 	int64_t clip_limit;                 /* x coordinates are bytes, and only bytes at 0 ..
 					     * clip_limit-1 count; 0: all */
 };
-int verify_box(struct verify *v, const struct box *b);
+WEFT_MUST_USE int verify_box(struct verify *v, const struct box *b);
 
 /* verify_sp.c: marks of the scratchpad. */
-int verify_sp_open(struct verify *v);
+WEFT_MUST_USE int verify_sp_open(struct verify *v);
 void verify_sp_close(struct verify *v);
 /* One range, addr < SP_SIZE, len <= SP_SIZE, wrapping there. */
-int verify_sp_use(struct verify *v, enum use use, const char *object, uint32_t addr, uint32_t len);
+WEFT_MUST_USE int verify_sp_use(struct verify *v, enum use use, const char *object, uint32_t addr, uint32_t len);
 
 /* verify_mem.c: windows. */
 int verify_mem(struct verify *v);

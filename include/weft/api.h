@@ -12,6 +12,9 @@
 
 #define WEFT_API __attribute__((visibility("default")))
 
+/* Marks a function that can fail and says so in its result: a compiler warns where that is dropped. */
+#define WEFT_MUST_USE __attribute__((warn_unused_result))
+
 /*
  * Marks a parameter that points to room for at least that many bytes and is not NULL:
  * int f(char msg WEFT_ROOM(256)). A C compiler warns of a smaller array, without any

@@ -68,15 +68,16 @@ static weft_graph *load(const struct coverage_case *c)
 	uint8_t *file = *c->path ? test_file(c->path, &bytes) : NULL;
 	const uint8_t *data = file ? file : c->data;
 	size_t n = strlen(c->path);
+	int err;
 
 	if (n > 5 && !strcmp(c->path + n - 5, ".tosa"))
-		weft_import_tosa(data, bytes, c->op, &g, msg);
+		err = weft_import_tosa(data, bytes, c->op, &g, msg);
 	else if (c->runtime)
-		weft_import_tflite_with(data, bytes, c->op, &(struct weft_tflite_options){ .runtime = c->runtime }, &g, msg);
+		err = weft_import_tflite_with(data, bytes, c->op, &(struct weft_tflite_options){ .runtime = c->runtime }, &g, msg);
 	else
-		weft_import_onnx(data, bytes, c->op, NULL, &g, msg);
+		err = weft_import_onnx(data, bytes, c->op, NULL, &g, msg);
 	free(file);
-	return g;
+	return err ? NULL : g;
 }
 
 /* Does the operator only change between uint8 and int8 at a network's edge? That is where the host copies elements anyway. */

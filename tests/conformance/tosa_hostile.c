@@ -203,10 +203,10 @@ static struct fbw dynamic_file(void)
 	tb_tensor(&t, "p", WEFT_INT8, 1, 9, 1, NULL);
 	tb_tensor(&t, "s", WEFT_INT8, 1, 3, 1, NULL);
 	tb_tensor(&t, "y", WEFT_INT8, 1, 6, 1, NULL);
-	x_shape(&t.x, "pads", NULL, 2);
-	x_shape(&t.x, "start", NULL, 1);
-	x_shape(&t.x, "size", NULL, 1);
-	x_shape(&t.x, "times", NULL, 1);
+	assert_true(x_shape(&t.x, "pads", NULL, 2) >= 0);
+	assert_true(x_shape(&t.x, "start", NULL, 1) >= 0);
+	assert_true(x_shape(&t.x, "size", NULL, 1) >= 0);
+	assert_true(x_shape(&t.x, "times", NULL, 1) >= 0);
 	tb_add(&t, TOSA_CONST, "", "zero");
 	tb_add(&t, TOSA_NEGATE, "x zx zero", "n");
 	tb_add(&t, TOSA_PAD, "n pads zero", "p");

@@ -164,7 +164,7 @@ static void add_field(struct xop *o, const struct field *f)
 	case 'l': x_list(o, f->id, list, f->n); break;
 	case 'f': x_flag(o, f->id, f->v[0]); break;
 	case 'n': x_number(o, f->id, f->v[0]); break;
-	default: x_bytes(o, f->id, &f->v[0], f->n);
+	default: assert_true(x_bytes(o, f->id, &f->v[0], f->n) >= 0);
 	}
 }
 
@@ -178,29 +178,29 @@ static void build(struct tosa_build *t, const struct tosa_case *c)
 	b = t->x.b;
 	for (int i = 0; i < count(c->in, MAX_IN); i++) {
 		weft_tensor v = tensor(&c->in[i]);
-		x_tensor(&t->x, in_names[i], &v, false);
-		x_in(&o, in_names[i]);
+		assert_true(x_tensor(&t->x, in_names[i], &v, false) >= 0);
+		assert_true(x_in(&o, in_names[i]) >= 0);
 	}
 	tb_names(&b->in, &b->n_in, count(c->in, MAX_IN) == 3 ? "in0 in1 in2" : count(c->in, MAX_IN) == 2 ? "in0 in1" : "in0");
 	for (int i = 0; i < 4 && c->arg[i].n; i++) {
 		char name[8];
 		weft_tensor v = { .dtype = c->arg[i].type, .rank = 1, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)c->arg[i].v };
 		snprintf(name, sizeof name, "arg%d", i);
-		x_in(&o, name);
+		assert_true(x_in(&o, name) >= 0);
 		if (c->arg[i].type)
-			x_const(&t->x, name, &v);
+			assert_true(x_const(&t->x, name, &v) >= 0);
 		else
-			x_const_shape(&t->x, name, c->arg[i].v, c->arg[i].n);
+			assert_true(x_const_shape(&t->x, name, c->arg[i].v, c->arg[i].n) >= 0);
 	}
 	for (int i = 0; i < count(c->out, 2); i++) {
 		weft_tensor v = tensor(&c->out[i]);
-		x_tensor(&t->x, out_names[i], &v, false);
-		x_out(&o, out_names[i]);
+		assert_true(x_tensor(&t->x, out_names[i], &v, false) >= 0);
+		assert_true(x_out(&o, out_names[i]) >= 0);
 	}
 	tb_names(&b->out, &b->n_out, count(c->out, 2) == 2 ? "out0 out1" : "out0");
 	for (int i = 0; i < 6 && c->field[i].kind; i++)
 		add_field(&o, &c->field[i]);
-	x_op(&t->x, &o);
+	assert_true(x_op(&t->x, &o) >= 0);
 }
 
 static void imported(void **state)
@@ -238,7 +238,7 @@ static weft_graph *graph(const struct tosa_case *c)
 		out[i] = weft_graph_tensor(g, out_names[i], v.dtype, v.rank, v.dim);
 		g->tensors[out[i]].is_output = true;
 	}
-	weft_graph_op(g, c->op, &c->a, -1, in, n_in, out, n_out);
+	assert_true(weft_graph_op(g, c->op, &c->a, -1, in, n_in, out, n_out) >= 0);
 	g->inputs = malloc(sizeof in);
 	g->outputs = malloc(sizeof out);
 	memcpy(g->inputs, in, (size_t)n_in * sizeof *in);
@@ -396,8 +396,8 @@ static void variables(void **state)
 	tb_begin(&t, 1);
 	tb_tensor(&t, "x", F32, 1, 2, 1, NULL);
 	tb_tensor(&t, "y", F32, 1, 2, 1, NULL);
-	x_tensor(&t.x, "first", &v, true);
-	x_tensor(&t.x, "second", &v, true);
+	assert_true(x_tensor(&t.x, "first", &v, true) >= 0);
+	assert_true(x_tensor(&t.x, "second", &v, true) >= 0);
 	tb_add(&t, TOSA_VARIABLE, "", "first");
 	tb_add(&t, TOSA_VARIABLE, "", "second");
 	tb_add(&t, TOSA_VARIABLE_WRITE, "x", "second");

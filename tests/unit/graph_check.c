@@ -45,12 +45,12 @@ static weft_graph *build(void)
 	weft_graph_const(g, "b", WEFT_INT32, SHAPE(3), bytes(12, 0));
 	weft_graph_const(g, "m", WEFT_INT32, SHAPE(1), bytes(4, 0x40));
 	weft_graph_const(g, "s", WEFT_INT8, SHAPE(1), bytes(1, 30));
-	weft_graph_tensor(g, "acc", WEFT_INT32, SHAPE(1, 5, 5, 3));
-	weft_graph_tensor(g, "y", WEFT_INT8, SHAPE(1, 5, 5, 3));
-	weft_graph_tensor(g, "z", WEFT_INT8, SHAPE(1, 5, 5, 3));
-	weft_graph_tensor(g, "r", WEFT_INT32, SHAPE(1, 5, 5, 3));
-	weft_graph_tensor(g, "sum", WEFT_INT32, SHAPE(1, 5, 1, 3));
-	weft_graph_tensor(g, "p", WEFT_INT8, SHAPE(1, 6, 7, 3));
+	assert_true(weft_graph_tensor(g, "acc", WEFT_INT32, SHAPE(1, 5, 5, 3)) >= 0);
+	assert_true(weft_graph_tensor(g, "y", WEFT_INT8, SHAPE(1, 5, 5, 3)) >= 0);
+	assert_true(weft_graph_tensor(g, "z", WEFT_INT8, SHAPE(1, 5, 5, 3)) >= 0);
+	assert_true(weft_graph_tensor(g, "r", WEFT_INT32, SHAPE(1, 5, 5, 3)) >= 0);
+	assert_true(weft_graph_tensor(g, "sum", WEFT_INT32, SHAPE(1, 5, 1, 3)) >= 0);
+	assert_true(weft_graph_tensor(g, "p", WEFT_INT8, SHAPE(1, 6, 7, 3)) >= 0);
 	assert_int_equal(weft_graph_tensor(g, "cat", WEFT_INT8, SHAPE(1, 10, 5, 3)), CAT);
 	op(g, WEFT_OP_CONV2D, (weft_attr){ .conv = { { 1, 1, 1, 1 }, { 1, 1 }, { 1, 1 }, 3, 0, WEFT_INT32 } }, 3,
 	   (int[]){ X, W, B }, ACC);

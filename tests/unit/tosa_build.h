@@ -34,7 +34,7 @@ static void tb_tensor(struct tosa_build *t, const char *name, weft_dtype dtype, 
 {
 	weft_tensor v = { .dtype = dtype, .rank = rank, .dim = { d0, d1, 1, 1, 1, 1, 1, 1 }, .data = data };
 
-	x_tensor(&t->x, name, &v, false);
+	assert_true(x_tensor(&t->x, name, &v, false) >= 0);
 }
 
 /* Names separated by spaces. */
@@ -45,7 +45,7 @@ static void tb_names(char ***list, int *n, const char *names)
 
 	snprintf(copy, sizeof copy, "%s", names);
 	for (char *p = strtok_r(copy, " ", &save); p; p = strtok_r(NULL, " ", &save))
-		x_in(&o, p);
+		assert_true(x_in(&o, p) >= 0);
 	*list = o.in;
 	*n = o.n_in;
 }
@@ -63,7 +63,7 @@ static void tb_add(struct tosa_build *t, int code, const char *in, const char *o
 {
 	struct xop o = tb_op(code, in, out);
 
-	x_op(&t->x, &o);
+	assert_true(x_op(&t->x, &o) >= 0);
 }
 
 /* COND_IF or WHILE_LOOP on two blocks. */
@@ -71,9 +71,9 @@ static void tb_flow(struct tosa_build *t, int code, const char *a, const char *b
 {
 	struct xop o = tb_op(code, in, out);
 
-	x_bytes(&o, FLOW_FIRST, a, (int)strlen(a));
-	x_bytes(&o, FLOW_SECOND, b, (int)strlen(b));
-	x_op(&t->x, &o);
+	assert_true(x_bytes(&o, FLOW_FIRST, a, (int)strlen(a)) >= 0);
+	assert_true(x_bytes(&o, FLOW_SECOND, b, (int)strlen(b)) >= 0);
+	assert_true(x_op(&t->x, &o) >= 0);
 }
 
 static void tb_ports(struct tosa_build *t, const char *in, const char *out)

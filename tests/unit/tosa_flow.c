@@ -247,7 +247,7 @@ static struct fbw build_variable(bool initial, bool read_first)
 	tb_tensor(&t, "x", WEFT_INT8, 1, 2, 1, NULL);
 	tb_tensor(&t, "v", WEFT_INT8, 1, 2, 1, NULL);
 	tb_tensor(&t, "y", WEFT_INT8, 1, 2, 1, NULL);
-	x_tensor(&t.x, "var", &v, true);
+	assert_true(x_tensor(&t.x, "var", &v, true) >= 0);
 	tb_add(&t, TOSA_VARIABLE, "", "var");
 	if (!read_first)
 		tb_add(&t, TOSA_VARIABLE_WRITE, "x", "var");
@@ -334,7 +334,7 @@ static void float_variable(weft_dtype type, const void *first, const void *step,
 	tb_tensor(&t, "x", type, 0, 1, 1, NULL);
 	tb_tensor(&t, "v", type, 0, 1, 1, NULL);
 	tb_tensor(&t, "y", type, 0, 1, 1, NULL);
-	x_tensor(&t.x, "var", &v, true);
+	assert_true(x_tensor(&t.x, "var", &v, true) >= 0);
 	tb_add(&t, TOSA_VARIABLE, "", "var");
 	tb_add(&t, TOSA_VARIABLE_READ, "var", "v");
 	tb_add(&t, TOSA_ADD, "v x", "y");

@@ -310,14 +310,14 @@ static inline bool is_dynamic(const struct weft_gop *o)
 
 /* Make room for n + 1 elements of `elem` bytes in the array that the pointer at `array` points to; *cap, its capacity,
  * doubles if necessary. Returns 0, or -ENOMEM with the array as it was. */
-int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem);
+WEFT_MUST_USE int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem);
 
 /* Append zeroed bytes at a multiple of align and set *off to their offset. Returns 0, -ENOMEM, or -E2BIG beyond what a
  * window addresses. */
-int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
+WEFT_MUST_USE int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
 
 /* Add a storage that belongs to no tensor. Returns its number, which views use as root, or -ENOMEM. */
-int cc_new_root(struct cc *cc, int64_t bytes);
+WEFT_MUST_USE int cc_new_root(struct cc *cc, int64_t bytes);
 
 /* The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`, 1 or more. */
 struct scale cc_reciprocal(int64_t count);
@@ -354,10 +354,10 @@ struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, 
 /* ---- the stages; each returns 0 or a negative errno, -ERANGE with cc->bad_node ---- */
 
 /* match/fold_views.c: give every tensor its view; operators that only rename bytes become aliases. */
-int cc_fold_views(struct cc *cc);
+WEFT_MUST_USE int cc_fold_views(struct cc *cc);
 
 /* match/match.c: group operators into nodes. */
-int cc_match(struct cc *cc);
+WEFT_MUST_USE int cc_match(struct cc *cc);
 
 /* Note for people why operator op runs where it does. Returns 0, so that a matcher can return it as "no match", or
  * -ENOMEM. */
@@ -367,7 +367,7 @@ int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((for
 void cc_group_pixels(struct cc *cc);
 
 /* lower/im2col.c: copy windows side by side in front of convolutions with few input channels. */
-int cc_im2col(struct cc *cc);
+WEFT_MUST_USE int cc_im2col(struct cc *cc);
 /* Cycles of a convolution without pixel groups, with its windows copied if that is what cc_im2col() would do. */
 int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd);
 
@@ -375,16 +375,16 @@ int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd);
 void cc_flatten_rows(struct cc *cc);
 
 /* lower/node_order.c: put nodes and host operators in order (cc.items), and list lifetimes of storages. */
-int cc_order_nodes(struct cc *cc);
+WEFT_MUST_USE int cc_order_nodes(struct cc *cc);
 
 /* lower/pack_weights.c: write weights, records and other constants into cc.consts. */
-int cc_pack_weights(struct cc *cc);
+WEFT_MUST_USE int cc_pack_weights(struct cc *cc);
 
 /* emit/arena.c: choose offsets in the arena for all roots that need a place there (in_dram). */
-int cc_place_arena(struct cc *cc);
+WEFT_MUST_USE int cc_place_arena(struct cc *cc);
 
 /* program_tables.c: fill the program's tables of operators and tensors. */
-int cc_program_tables(struct cc *cc);
+WEFT_MUST_USE int cc_program_tables(struct cc *cc);
 
 /* ---- questions about nodes ---- */
 

@@ -162,7 +162,7 @@ struct weft_compile_options {
  * @return 0, -EINVAL (no such configuration), -ENOMEM, -E2BIG (arena or stream
  *         beyond what a window can address)
  */
-int weft_compile(const weft_graph *g, const struct weft_compile_options *o,
+WEFT_MUST_USE int weft_compile(const weft_graph *g, const struct weft_compile_options *o,
                  weft_program **p, char *msg);
 
 void weft_program_free(weft_program *p);
@@ -172,14 +172,14 @@ void weft_program_free(weft_program *p);
  * @return 0, -EINVAL (a value that a container cannot hold) or -ENOMEM, with one
  *         line in msg (WEFT_MSG bytes)
  */
-int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
+WEFT_MUST_USE int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
 
 /**
  * Parse a .weft container; trusts nothing. Streams are checked by the driver's
  * verifier when they are submitted, not here; the graph passes weft_graph_check.
  * @return 0, -EINVAL with one line in msg (WEFT_MSG bytes), -ENOMEM
  */
-int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg);
+WEFT_MUST_USE int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg);
 
 /** True when data begins as a .weft container does. */
 bool weft_program_is(const uint8_t *data, size_t n);
@@ -204,7 +204,7 @@ struct weft_ran {
  *               if there was anyone.
  * @return 0, -ENOMEM
  */
-int weft_share_cycles(const struct weft_ran *c, uint32_t n, uint64_t total, uint64_t *halves);
+WEFT_MUST_USE int weft_share_cycles(const struct weft_ran *c, uint32_t n, uint64_t total, uint64_t *halves);
 
 #ifdef __cplusplus
 }

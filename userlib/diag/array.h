@@ -64,6 +64,6 @@ int64_t array_sum(const struct array_set *s, const struct array_conv *c, const u
  * rows and columns (DIAG-ARRAY-8); with register and bit if exactly one fault explains all wrong PEs'
  * sums. mode is the arithmetic's name in messages. Returns 0 whatever it found, or -ENOMEM.
  */
-int array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode);
+WEFT_MUST_USE int array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode);
 
 #endif

@@ -127,14 +127,14 @@ enum { DIAG_RAN = 0, DIAG_STOPPED = 1 };
  * not, out->job says why, and out has no data; or a negative errno, with nothing to free: out of
  * memory, the model refuses the stream, the device is gone, or what the stream left cannot be read.
  */
-int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out);
+WEFT_MUST_USE int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out);
 /*
  * Runs a stream that must end with a fault on the model (result in *want) and then on the device
  * (*got), without comparing them. END is appended unless s->no_end is set, and s is freed. The device's
  * cycles of simulation are added to the running test's. Returns 0, however both ended; -ENOMEM;
  * -ENODEV; or another negative errno if a job could not be run.
  */
-int diag_exec_fault(struct weft_diag *d, struct diag_stream *s, struct weft_job_result *got, struct weft_job_result *want);
+WEFT_MUST_USE int diag_exec_fault(struct weft_diag *d, struct diag_stream *s, struct weft_job_result *got, struct weft_job_result *want);
 /* Frees what diag_exec() left in *out. */
 void diag_out_free(struct diag_out *out);
 
@@ -153,14 +153,14 @@ void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *d
  * Make sure that the device, or the link to the card's firmware, is open, and close the other one.
  * Both return 0 or a negative errno; diag_use_admin() -ENOTSUP if the device is no card.
  */
-int diag_use_dev(struct weft_diag *d);
-int diag_use_admin(struct weft_diag *d);
+WEFT_MUST_USE int diag_use_dev(struct weft_diag *d);
+WEFT_MUST_USE int diag_use_admin(struct weft_diag *d);
 /*
  * Read and write one of the NPU's registers. -ENOTSUP: the model has none. -EPERM from writing: the
  * card's firmware keeps this register to itself.
  */
-int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value);
-int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value);
+WEFT_MUST_USE int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value);
+WEFT_MUST_USE int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value);
 
 /* ---- numbers ---- */
 
@@ -173,7 +173,7 @@ uint32_t diag_random(uint64_t *state);
  * The tests. Each writes its findings to d->r and returns 0 whatever it found, or a negative errno
  * as diag_exec().
  */
-int diag_identify(struct weft_diag *d);
+WEFT_MUST_USE int diag_identify(struct weft_diag *d);
 /*
  * Part of identify: judges how the card, which is open, lies on the USB (diag_usb_judge) and writes a
  * few words about it (numbers, port, speed, packet size) to note, which has room for len bytes. serial
@@ -182,27 +182,27 @@ int diag_identify(struct weft_diag *d);
  */
 void diag_usb(struct weft_diag *d, const char *serial, char *note, size_t len);
 void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial);
-int diag_registers(struct weft_diag *d);
-int diag_units(struct weft_diag *d);
-int diag_dma(struct weft_diag *d);
-int diag_scratchpad(struct weft_diag *d);
+WEFT_MUST_USE int diag_registers(struct weft_diag *d);
+WEFT_MUST_USE int diag_units(struct weft_diag *d);
+WEFT_MUST_USE int diag_dma(struct weft_diag *d);
+WEFT_MUST_USE int diag_scratchpad(struct weft_diag *d);
 /*
  * Runs the test of the scratchpad within another test. If it finds a fault of the scratchpad, its
  * findings become the running test's, and the result is true.
  */
 bool diag_is_scratchpad(struct weft_diag *d);
-int diag_array_int8(struct weft_diag *d);
-int diag_array_int16(struct weft_diag *d);
-int diag_post(struct weft_diag *d);
-int diag_array_float8(struct weft_diag *d);
-int diag_alu_ops(struct weft_diag *d);
-int diag_commands(struct weft_diag *d);
-int diag_counters(struct weft_diag *d);
+WEFT_MUST_USE int diag_array_int8(struct weft_diag *d);
+WEFT_MUST_USE int diag_array_int16(struct weft_diag *d);
+WEFT_MUST_USE int diag_post(struct weft_diag *d);
+WEFT_MUST_USE int diag_array_float8(struct weft_diag *d);
+WEFT_MUST_USE int diag_alu_ops(struct weft_diag *d);
+WEFT_MUST_USE int diag_commands(struct weft_diag *d);
+WEFT_MUST_USE int diag_counters(struct weft_diag *d);
 int diag_sensors(struct weft_diag *d);
-int diag_link(struct weft_diag *d);
+WEFT_MUST_USE int diag_link(struct weft_diag *d);
 int diag_core(struct weft_diag *d);
-int diag_memory(struct weft_diag *d);
-int diag_restart(struct weft_diag *d);
-int diag_networks(struct weft_diag *d);
+WEFT_MUST_USE int diag_memory(struct weft_diag *d);
+WEFT_MUST_USE int diag_restart(struct weft_diag *d);
+WEFT_MUST_USE int diag_networks(struct weft_diag *d);
 
 #endif

@@ -34,7 +34,7 @@ extern "C" {
  *   -ENOTSUP  TOSA cannot express the graph; msg names the operator and the reason
  *   -ENOMEM   memory ran out, or the file would exceed 2^31 bytes
  */
-int weft_export_tosa(const weft_graph *g, bool strict, uint8_t **out, size_t *len, int *n_custom, char *custom, char *msg);
+WEFT_MUST_USE int weft_export_tosa(const weft_graph *g, bool strict, uint8_t **out, size_t *len, int *n_custom, char *custom, char *msg);
 
 #ifdef __cplusplus
 }

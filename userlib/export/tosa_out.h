@@ -74,28 +74,28 @@ int x_fail(struct xout *x, int err, const char *format, ...) __attribute__((form
 
 /* ---- tosa_out.c: each adds a part to the block or operator; int: 0 or -ENOMEM ---- */
 /* Adds a tensor with a copy of t's data. */
-int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variable);
-int x_shape(struct xout *x, const char *name, const int64_t *v, int n);   /* a shape; v NULL: it is an input */
-int x_op(struct xout *x, struct xop *o);            /* an operator; takes over what o owns, even on failure */
+WEFT_MUST_USE int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variable);
+WEFT_MUST_USE int x_shape(struct xout *x, const char *name, const int64_t *v, int n);   /* a shape; v NULL: it is an input */
+WEFT_MUST_USE int x_op(struct xout *x, struct xop *o);            /* an operator; takes over what o owns, even on failure */
 void x_drop(struct xop *o);                         /* frees what o owns */
-int x_in(struct xop *o, const char *name);          /* the next operand's name */
-int x_out(struct xop *o, const char *name);         /* the next result's name */
+WEFT_MUST_USE int x_in(struct xop *o, const char *name);          /* the next operand's name */
+WEFT_MUST_USE int x_out(struct xop *o, const char *name);         /* the next result's name */
 int x_number(struct xop *o, int id, int64_t v);     /* the attribute `id`, a number of 32 bits */
 int x_flag(struct xop *o, int id, bool v);          /* the attribute `id`, a bool */
 int x_list(struct xop *o, int id, const int32_t *v, int n);   /* the attribute `id`, n numbers of 32 bits */
-int x_bytes(struct xop *o, int id, const void *p, int n);     /* the attribute `id`, n bytes */
+WEFT_MUST_USE int x_bytes(struct xop *o, int id, const void *p, int n);     /* the attribute `id`, n bytes */
 void x_release(struct xout *x);                     /* frees all blocks */
 
 /* ---- tosa_op.c: one operator of the graph at hand; the first three return 0 or a negative errno ---- */
-int x_convert_op(struct xout *x);                   /* converts the operator at hand and appends it to the block */
-int x_const(struct xout *x, const char *name, const weft_tensor *t);   /* a constant tensor and its CONST */
+WEFT_MUST_USE int x_convert_op(struct xout *x);                   /* converts the operator at hand and appends it to the block */
+WEFT_MUST_USE int x_const(struct xout *x, const char *name, const weft_tensor *t);   /* a constant tensor and its CONST */
 /* Adds a constant shape and its CONST_SHAPE. */
-int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n);
+WEFT_MUST_USE int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n);
 int x_file_type(weft_dtype t);                      /* the type's code in the file; 0: TOSA has no such type */
 
 /* ---- tosa.c ---- */
 /* Turns x->outer and its sub-graphs into blocks. Returns 0 or a negative errno with one line in msg. */
-int x_convert(struct xout *x);
+WEFT_MUST_USE int x_convert(struct xout *x);
 
 /* ---- tosa_bytes.c ---- */
 /*

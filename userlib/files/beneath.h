@@ -3,6 +3,8 @@
 #ifndef WEFT_FILES_BENEATH_H
 #define WEFT_FILES_BENEATH_H
 
+#include <weft/api.h>
+
 /*
  * Opens the regular file that the relative path `name` leads to from `folder`, for reading, without ever
  * leaving the folder: neither by "..", nor by a path from the root, nor through a link. Links that stay
@@ -13,7 +15,7 @@
  * EAGAIN, E2BIG, EINVAL), the path is walked folder by folder (weft_open_beneath_stepwise(), with its
  * errors).
  */
-int weft_open_beneath(const char *folder, const char *name) __attribute__((warn_unused_result));
+WEFT_MUST_USE int weft_open_beneath(const char *folder, const char *name);
 
 /*
  * Opens the regular file that the relative path `name` leads to from `folder`, for reading, without
@@ -24,6 +26,6 @@ int weft_open_beneath(const char *folder, const char *name) __attribute__((warn_
  * file is followed by a slash; -EISDIR if the path ends at a folder; -EMEDIUMTYPE for a pipe, device or
  * socket; -ENOENT for an empty name; or the negative errno of opening.
  */
-int weft_open_beneath_stepwise(const char *folder, const char *name) __attribute__((warn_unused_result));
+WEFT_MUST_USE int weft_open_beneath_stepwise(const char *folder, const char *name);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include <weft/api.h>
+
 struct weft_file_out {
 	FILE *f;                   /* the caller writes here; NULL if nothing is open */
 	struct weft_file_bytes *to;   /* the file behind it; owned */
@@ -22,7 +24,7 @@ struct weft_file_out {
  * follow. Returns 0, or a negative errno; then *o is empty, nothing is left on the disk, and
  * weft_file_finish() would do nothing.
  */
-int weft_file_create(const char *path, struct weft_file_out *o) __attribute__((warn_unused_result));
+WEFT_MUST_USE int weft_file_create(const char *path, struct weft_file_out *o);
 
 /*
  * Ends the file that weft_file_create() opened. err is 0, or the caller's own failure so far. What is
@@ -32,6 +34,6 @@ int weft_file_create(const char *path, struct weft_file_out *o) __attribute__((w
  * if it is not 0, otherwise the negative errno of the step that failed, or 0. If *o is empty, it only
  * returns err.
  */
-int weft_file_finish(struct weft_file_out *o, int err) __attribute__((warn_unused_result));
+WEFT_MUST_USE int weft_file_finish(struct weft_file_out *o, int err);
 
 #endif

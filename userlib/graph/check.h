@@ -41,7 +41,7 @@ int weft_check_attr(const struct weft_check *c);
  * has (weft_op_n_dynamic()) is checked as that form. The opcode and all tensor numbers must have been checked.
  * Returns 0, or -EINVAL or -ENOMEM with one line in c->msg.
  */
-int weft_check_op(const struct weft_check *c);
+WEFT_MUST_USE int weft_check_op(const struct weft_check *c);
 
 /*
  * Checks types, shapes and attributes of a TFL_ operator; the number of its operands must have been checked.
@@ -49,7 +49,7 @@ int weft_check_op(const struct weft_check *c);
  * TFL_QUOTIENT and TFL_CUSTOM. Returns 0, or -EINVAL with one line in c->msg, also for an operator that is none
  * of these.
  */
-int weft_check_tfl(const struct weft_check *c);
+WEFT_MUST_USE int weft_check_tfl(const struct weft_check *c);
 
 /*
  * Checks types, shapes and attributes of a TOSA operator that check_op.c has no rules for (CONV3D, FFTs,
@@ -57,14 +57,14 @@ int weft_check_tfl(const struct weft_check *c);
  * GATHER, SCATTER, RESIZE, control flow, variables); the number of operands must have been checked. Returns 0,
  * or -EINVAL with one line in c->msg, also for any other operator.
  */
-int weft_check_tosa_op(const struct weft_check *c);
+WEFT_MUST_USE int weft_check_tosa_op(const struct weft_check *c);
 
 /*
  * Check types, shapes and attributes of ONNX's extensions and PACT_DIV, of the other PACT_
  * operators, and of ONNX_NODE; the number of operands has been checked before.
  */
-int weft_check_onnx_op(const struct weft_check *c);
-int weft_check_pact(const struct weft_check *c);
-int weft_check_onnx_node(const struct weft_check *c);
+WEFT_MUST_USE int weft_check_onnx_op(const struct weft_check *c);
+WEFT_MUST_USE int weft_check_pact(const struct weft_check *c);
+WEFT_MUST_USE int weft_check_onnx_node(const struct weft_check *c);
 
 #endif

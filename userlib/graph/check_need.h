@@ -73,7 +73,7 @@ static inline int need_dim(const struct weft_check *c, const char *what, const w
 }
 
 /* Demands that operand 0's type is in the set `allowed` and that the result has the same type. */
-static inline int need_same_type(const struct weft_check *c, uint32_t allowed)
+static inline WEFT_MUST_USE int need_same_type(const struct weft_check *c, uint32_t allowed)
 {
 	int err = need_type(c, "operand 0", operand(c, 0), allowed);
 

@@ -21,7 +21,7 @@ extern "C" {
  * @param msg  WEFT_MSG bytes: one line on failure.
  * @return 0; -ENOTSUP: the table does not have an operator; -EINVAL: other shapes; or what its function returned
  */
-int weft_graph_give_customs(weft_graph *g, const struct weft_custom_table *t, char *msg);
+WEFT_MUST_USE int weft_graph_give_customs(weft_graph *g, const struct weft_custom_table *t, char *msg);
 
 #ifdef __cplusplus
 }

@@ -80,12 +80,12 @@ void weft_graph_free(weft_graph *g);
  * of which there are at most WEFT_MAX_RANK. weft_graph_tensor() adds a tensor without data and
  * producer.
  */
-int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim);
+WEFT_MUST_USE int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
-int weft_graph_src(weft_graph *g, int index, const char *name);
-int weft_graph_sub(weft_graph *g, weft_graph *sub);
-int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
-int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
+WEFT_MUST_USE int weft_graph_src(weft_graph *g, int index, const char *name);
+WEFT_MUST_USE int weft_graph_sub(weft_graph *g, weft_graph *sub);
+WEFT_MUST_USE int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
+WEFT_MUST_USE int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out);
 
 /**
@@ -94,7 +94,7 @@ int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
  *
  * @return 0; -EINVAL with one line in msg (WEFT_MSG bytes) that names the first fault; or -ENOMEM, also with a line
  */
-int weft_graph_check(const weft_graph *g, char *msg);
+WEFT_MUST_USE int weft_graph_check(const weft_graph *g, char *msg);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,6 @@
  * line in msg (WEFT_MSG bytes) that names operator, value and limit of the first fault; or -ENOMEM,
  * also with a line.
  */
-int weft_graph_check_8k(const weft_graph *g, char *msg);
+WEFT_MUST_USE int weft_graph_check_8k(const weft_graph *g, char *msg);
 
 #endif

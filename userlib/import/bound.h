@@ -40,6 +40,6 @@ const struct weft_import_bound *weft_bound_find(const struct weft_import_bound *
  *         and not exactly one dimension is open, a dimension that is not open differs, or t would
  *         have more than INT32_MAX elements (a dimension of 0 counts as 1)
  */
-int weft_bound_shape(const weft_tensor *given, unsigned open, weft_tensor *t, char *why, size_t len);
+WEFT_MUST_USE int weft_bound_shape(const weft_tensor *given, unsigned open, weft_tensor *t, char *why, size_t len);
 
 #endif

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 /* The buffer, and what is being read from it. */
 struct fb {
 	const uint8_t *p;          /* the buffer; positions are bytes from here */
@@ -45,7 +47,7 @@ struct fb_vec {
 int fb_fail(const struct fb *b, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Sets *t to the root table. Returns 0 or -EINVAL. */
-int fb_root(const struct fb *b, struct fb_table *t);
+WEFT_MUST_USE int fb_root(const struct fb *b, struct fb_table *t);
 
 /*
  * Sets *value to an integer field of 1, 2, 4 or 8 bytes, or to absent_value if the field is absent.
@@ -58,19 +60,19 @@ int fb_int(const struct fb *b, const struct fb_table *t, int field, int bytes, b
 int fb_float(const struct fb *b, const struct fb_table *t, int field, float absent_value, float *value);
 
 /* Sets *sub to the table in a field. Returns 1 if it is present, 0 if it is absent, or -EINVAL. */
-int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_table *sub);
+WEFT_MUST_USE int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_table *sub);
 
 /*
  * Sets *v to the vector in a field, whose elements take elem_bytes each and all lie in the buffer.
  * Returns 1 if it is present, 0 with an empty *v if it is absent, or -EINVAL.
  */
-int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t elem_bytes, struct fb_vec *v);
+WEFT_MUST_USE int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t elem_bytes, struct fb_vec *v);
 
 /* Sets *t to element i of a vector of tables; i is below v->n. Returns 0 or -EINVAL. */
-int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t);
+WEFT_MUST_USE int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t);
 
 /* Sets *s to the bytes of element i of a vector of strings; i is below v->n. Returns 0 or -EINVAL. */
-int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s);
+WEFT_MUST_USE int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s);
 
 /* Each returns element i of a vector of int32, int64 or float that fb_vector() has checked; i is below v->n. */
 int32_t fb_i32_at(const struct fb *b, const struct fb_vec *v, uint32_t i);

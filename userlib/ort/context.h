@@ -35,7 +35,7 @@ bool context_ours(const struct ort_api *api, const struct node *n);
  * @return 0 with the network in *net; -EINVAL: it does not; -ENOTDIR: the context is in a file and no
  *         folder is known; another negative errno of reading or loading it; with one line in msg
  */
-int context_load(const struct provider *p, const struct ort_graph *graph, const struct node *n, weft_net **net,
+WEFT_MUST_USE int context_load(const struct provider *p, const struct ort_graph *graph, const struct node *n, weft_net **net,
                  char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
@@ -47,7 +47,7 @@ int context_load(const struct provider *p, const struct ort_graph *graph, const 
  *         ONNX Runtime cannot make the node; -ENOMEM; or a negative errno of compiling or writing; with
  *         one line in msg
  */
-int context_make(const struct provider *p, const struct part *part, const char *name, const weft_net *net, struct ort_node **out,
+WEFT_MUST_USE int context_make(const struct provider *p, const struct part *part, const char *name, const weft_net *net, struct ort_node **out,
                  char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #endif

@@ -70,7 +70,7 @@ const char *name_of(const struct ort_api *api, const struct ort_value_info *v);
  * values that only its subgraphs read. The caller calls node_free() in each case.
  * @return 0; -EINVAL: a call to ONNX Runtime failed; -ENOMEM
  */
-int node_read(const struct ort_api *api, const struct ort_node *ort, struct node *out);
+WEFT_MUST_USE int node_read(const struct ort_api *api, const struct ort_node *ort, struct node *out);
 /** Free a node's arrays. */
 void node_free(struct node *n);
 
@@ -105,14 +105,14 @@ uint64_t macs_of(const struct ort_api *api, const struct node *n);
  * @return 0; -ENOTSUP: a type, attribute or open dimension that cannot be written; -ENOMEM; with
  *         one line in msg
  */
-int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Write a part as an ONNX model and load it as a network with the provider's options, how sums become 8
  * bits. @return 0 with the network in *net, or a negative errno of part_write() or of loading with one
  * line in msg
  */
-int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /** Close the parts that were kept and not taken, and leave the device; p->kept and p->device are NULL then. */
 void forget_kept(struct provider *p);

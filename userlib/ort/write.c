@@ -198,7 +198,7 @@ static int attrs(struct writer *w, const struct node *n, struct wire *out)
 			err = attr_value(w, list[i], type, &a);
 		wire_message(out, NODE_ATTR, &a);
 		if (err == -ENOTSUP)
-			refuse(w, "attribute", name);
+			err = refuse(w, "attribute", name);
 	}
 	free(list);
 	return err;

@@ -44,7 +44,7 @@ void plugin_device_text(const struct plugin_options *o, char *text, size_t room)
  * @return 0; -EINVAL, without a change of *o and with one line in msg that names what would be right:
  *         this runtime's plugin has no option `key`, or `value` is none of its values
  */
-int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /*
  * A device on which several parts run, one at a time, since a card cannot be opened twice; or several
@@ -74,7 +74,7 @@ struct plugin_part {
  * @return 0; -ENOMEM; or as weft_dev_open() (part->device is then NULL) or weft_session_open(); with one
  *         line in msg
  */
-int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i, unsigned threads, struct plugin_device **device,
+WEFT_MUST_USE int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i, unsigned threads, struct plugin_device **device,
                 char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
@@ -82,7 +82,7 @@ int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i,
  * part's in each case, also if that fails; the part has no session then.
  * @return as weft_session_open()
  */
-int plugin_replace(struct plugin_part *part, weft_net *net, unsigned threads, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int plugin_replace(struct plugin_part *part, weft_net *net, unsigned threads, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Say that the caller opens no more parts on the device. It is closed and freed when the last part on it
@@ -104,6 +104,6 @@ void plugin_close(struct plugin_part *part);
  * elements do, and which is the first.
  * @return as weft_session_run_into()
  */
-int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #endif

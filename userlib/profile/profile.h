@@ -107,7 +107,7 @@ void weft_profile_free(struct weft_profile *p);
  * begins at p->cycles. On a device that can be watched, weft_profile_sample() is called afterwards in
  * each of its cycles. @return 0, -ENOMEM
  */
-int weft_profile_begin(struct weft_profile *p, int step);
+WEFT_MUST_USE int weft_profile_begin(struct weft_profile *p, int step);
 void weft_profile_sample(void *user, const struct weft_sample *w);
 /**
  * Note that the stream has ended. counters: all that is known of a stream that was not watched, which becomes
@@ -115,7 +115,7 @@ void weft_profile_sample(void *user, const struct weft_sample *w);
  * become slices, a window that is not empty ends as that of the stream's end, and p->cycles becomes the
  * stream's last cycle plus 1. @return 0, or -ENOMEM if memory ran out since the run began
  */
-int weft_profile_end(struct weft_profile *p, const struct weft_counters *counters);
+WEFT_MUST_USE int weft_profile_end(struct weft_profile *p, const struct weft_counters *counters);
 
 /**
  * Add one window by its counters, which begins where the last one ended: what each of the four units
@@ -123,9 +123,9 @@ int weft_profile_end(struct weft_profile *p, const struct weft_counters *counter
  * becomes its end. entry is the entry of the report whose end it is, or -1: the stream's end.
  * @return 0, or -ENOMEM if memory ran out here or since the run began
  */
-int weft_profile_window(struct weft_profile *p, int entry, const struct weft_counters *c);
+WEFT_MUST_USE int weft_profile_window(struct weft_profile *p, int entry, const struct weft_counters *c);
 
-int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes);
+WEFT_MUST_USE int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes);
 /**
  * The device's callback for a transfer over the link that has ended; user is the profile. Failures stay
  * in p->err.
@@ -142,11 +142,11 @@ const char *weft_profile_state(unsigned state);
  * ever longer beginnings of it. before: the arena before the step; all: the counters of the whole step.
  * @return 0 or a negative errno
  */
-int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all);
+WEFT_MUST_USE int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all);
 
 /* ---- profile_write.c: writes the trace; profile_text.c: returns the table, from malloc ---- */
 
-int weft_profile_write(const struct weft_profile *p, const char *path, char *msg);
+WEFT_MUST_USE int weft_profile_write(const struct weft_profile *p, const char *path, char *msg);
 char *weft_profile_text(const struct weft_profile *p);
 
 #endif

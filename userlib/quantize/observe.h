@@ -28,6 +28,6 @@ struct observed {
  * sample has elements that are not finite; -ENOMEM; or another negative errno of golden or of the
  * samples; with one line in msg (WEFT_MSG_LEN bytes).
  */
-int weft_observe(const weft_graph *g, const struct weft_quantize_options *o, struct observed *v, int n, char *msg);
+WEFT_MUST_USE int weft_observe(const weft_graph *g, const struct weft_quantize_options *o, struct observed *v, int n, char *msg);
 
 #endif

@@ -55,11 +55,11 @@ struct qz {
 
 /* ---- model.c, where each function without a comment here is described ---- */
 int qz_fail(struct qz *z, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int qz_open(struct qz *z, const void *data, size_t len);
+WEFT_MUST_USE int qz_open(struct qz *z, const void *data, size_t len);
 void qz_close(struct qz *z);
 void *qz_alloc(struct qz *z, size_t n);
 char *qz_text(struct qz *z, const char *a, const char *b);
-int qz_index(struct qz *z);
+WEFT_MUST_USE int qz_index(struct qz *z);
 /* Returns the value of that name; NULL if there is none or the name is "". */
 struct qz_value *qz_value(struct qz *z, const char *name);
 /* Returns the name of node n's operand k; "" if it has none. */
@@ -72,7 +72,7 @@ const onnx_attribute *qz_attribute(const onnx_node *n, const char *name);
 int64_t qz_integer(const onnx_node *n, const char *name, int64_t otherwise);
 double qz_real(const onnx_node *n, const char *name, double otherwise);
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out);
-int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v);
+WEFT_MUST_USE int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v);
 /*
  * Appends a constant of that name (which must live as long as the model), ONNX's type, shape, and `bytes`
  * bytes of data; shape and data are copied. Returns the name; NULL if it is NULL or there is no memory.
@@ -85,8 +85,8 @@ char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t 
  * memory (z->no_memory is set then).
  */
 const float *qz_floats(struct qz *z, const char *name, weft_tensor *t);
-int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name);
-int qz_pack(struct qz *z, uint8_t **data, size_t *len);
+WEFT_MUST_USE int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name);
+WEFT_MUST_USE int qz_pack(struct qz *z, uint8_t **data, size_t *len);
 
 /*
  * opset.c: if the model's opset is below the one that has the quantisers (13 for int8, 19 for float8, 21
@@ -95,10 +95,10 @@ int qz_pack(struct qz *z, uint8_t **data, size_t *len);
  * message: -ENOTSUP if an operator cannot be raised or the opset is below 7, -ENOMEM. After a failure
  * some nodes may be rewritten.
  */
-int qz_raise(struct qz *z);
+WEFT_MUST_USE int qz_raise(struct qz *z);
 /* prepare.c, ranges.c and insert.c, where these are described */
-int qz_prepare(struct qz *z);
-int qz_ranges(struct qz *z);
-int qz_insert(struct qz *z);
+WEFT_MUST_USE int qz_prepare(struct qz *z);
+WEFT_MUST_USE int qz_ranges(struct qz *z);
+WEFT_MUST_USE int qz_insert(struct qz *z);
 
 #endif

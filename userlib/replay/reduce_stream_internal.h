@@ -45,7 +45,7 @@ struct weft_part_stream {
  * @return 0 with *s to be freed (weft_part_release); or with *s empty -EINVAL: the verifier refuses the
  *         kept commands for another reason; -ENOMEM
  */
-int weft_part_build(const struct weft_part *k, struct weft_part_stream *s);
+WEFT_MUST_USE int weft_part_build(const struct weft_part *k, struct weft_part_stream *s);
 /** Free a part's stream and memory and make it empty. */
 void weft_part_release(struct weft_part_stream *s);
 
@@ -56,6 +56,6 @@ void weft_part_release(struct weft_part_stream *s);
  * @return 0 or a negative errno of weft_program_write(); -ENOMEM, for which msg (WEFT_MSG_LEN bytes)
  *         may have no line
  */
-int weft_part_program(const struct weft_part *k, const struct weft_part_stream *s, uint8_t **out, uint64_t *n, char *msg);
+WEFT_MUST_USE int weft_part_program(const struct weft_part *k, const struct weft_part_stream *s, uint8_t **out, uint64_t *n, char *msg);
 
 #endif

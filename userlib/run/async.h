@@ -74,7 +74,7 @@ struct weft_worker_pool {
  * own, so that a run with which a card fails is repeated on another.
  * @return 0 with the pool in *out, which weft_worker_pool_free() frees; -ENOMEM; -EAGAIN: no thread
  */
-int weft_worker_pool_new(int n, bool cards, struct weft_worker_pool **out);
+WEFT_MUST_USE int weft_worker_pool_new(int n, bool cards, struct weft_worker_pool **out);
 
 /**
  * End the threads, waiting for each until its current run has ended, and free the pool, which has no
@@ -106,6 +106,6 @@ int weft_worker_pool_lose(struct weft_worker_pool *c, int i, const char *why);
 void weft_run_ended(struct queued *q);
 
 /** Run on a session over several cards: submit it and wait. As weft_session_run_until(). */
-int weft_session_run_spread(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, struct weft_report **rep, char *msg);
+WEFT_MUST_USE int weft_session_run_spread(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, struct weft_report **rep, char *msg);
 
 #endif

@@ -22,7 +22,7 @@ bool weft_over_cards(const struct weft_session_options *o);
  * @return 0, or a negative errno with one line in msg; in each case weft_session_cards_free() frees
  *         what is there
  */
-int weft_session_cards_open(weft_session *s, char *msg);
+WEFT_MUST_USE int weft_session_cards_open(weft_session *s, char *msg);
 
 /**
  * Close and free the sessions on the cards, and close the cards unless they are the caller's

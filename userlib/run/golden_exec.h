@@ -29,7 +29,7 @@ struct weft_vars {
  * has none; timeout_ms and stop become 0 and NULL. weft_vars_release() frees it. @return 0; -ENOMEM,
  * then *v is empty
  */
-int weft_vars_init(struct weft_vars *v, const weft_graph *g);
+WEFT_MUST_USE int weft_vars_init(struct weft_vars *v, const weft_graph *g);
 void weft_vars_release(struct weft_vars *v);
 
 /**
@@ -49,10 +49,10 @@ void weft_vars_release(struct weft_vars *v);
  *         of sub-graphs, or a value that an operator refuses); -ENOTSUP (golden does not have the
  *         operator with these types); -ENOMEM
  */
-int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg);
+WEFT_MUST_USE int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg);
 
 /** weft_golden_exec() with variables that outlive the run; vars comes from weft_vars_init() on g. */
-int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
+WEFT_MUST_USE int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           bool fast, char *msg);
 
 /**
@@ -66,7 +66,7 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
  *              the number of operators that have run; not for an operator that failed, nor after it.
  * @return as weft_golden_exec_vars(), with one line in msg on failure
  */
-int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
+WEFT_MUST_USE int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           void (*done)(void *user, int n), void *user, char *msg);
 
 /**
@@ -77,7 +77,7 @@ int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const wef
  * @param x, y  Its operands and results, all with memory.
  * @return 0 or a negative errno as weft_golden_exec(), with one line in msg (WEFT_MSG bytes)
  */
-int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, const weft_tensor *const *x,
+WEFT_MUST_USE int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, const weft_tensor *const *x,
                         weft_tensor *const *y, bool fast, char *msg);
 
 /** Free what weft_golden_exec() allocated in all; entries then have no data. */

@@ -28,7 +28,7 @@ void weft_golden_room_free(struct weft_golden_room *r);
 weft_tensor *weft_golden_room_tensors(struct weft_golden_room *r);
 
 /** Run golden on the inputs and leave the wanted tensors in the room. @return as weft_golden_exec_vars() */
-int weft_golden_room_fill(struct weft_golden_room *r, struct weft_vars *vars, const weft_tensor *inputs, char *msg);
+WEFT_MUST_USE int weft_golden_room_fill(struct weft_golden_room *r, struct weft_vars *vars, const weft_tensor *inputs, char *msg);
 
 /**
  * Wait until weft_golden_room_fill(), in this or another process, has made a tensor. There is no time

@@ -124,14 +124,14 @@ bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
  *         (no such configuration), -EINVAL (another runtime, a bad option, a waveform of a command that
  *         is not there, or strict), -ENOMEM, or as the compiler and weft_dev_open()
  */
-int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program,
+WEFT_MUST_USE int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program,
                            weft_session **s, char *msg);
 
 /* ---- session.c, for segments: the parts of a run, in this order; each is described there ---- */
 
-int weft_session_prepare(weft_session *s, const weft_tensor *inputs);
-int weft_session_steps(weft_session *s);
-int weft_session_outputs(weft_session *s, weft_tensor *outputs);
+WEFT_MUST_USE int weft_session_prepare(weft_session *s, const weft_tensor *inputs);
+WEFT_MUST_USE int weft_session_steps(weft_session *s);
+WEFT_MUST_USE int weft_session_outputs(weft_session *s, weft_tensor *outputs);
 struct weft_report *weft_session_report(weft_session *s);
 
 /**
@@ -139,7 +139,7 @@ struct weft_report *weft_session_report(weft_session *s);
  * network's.
  * @return 0; -EINVAL with one line in msg (WEFT_MSG_LEN bytes) about the first that has not
  */
-int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg);
+WEFT_MUST_USE int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg);
 
 /**
  * Run the network once on the session's one device, or on golden, into the memory of `outputs`, which
@@ -147,7 +147,7 @@ int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs
  * run ends with -ECANCELED soon after *cancel becomes true.
  * @return as weft_session_run_into(), with one line in msg on failure
  */
-int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
+WEFT_MUST_USE int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
                            struct weft_report **rep, char *msg);
 
 /**
@@ -173,12 +173,12 @@ void weft_session_async_free(weft_session *s);
  * cmd of the step. weft_session_clean_sp(): fill the scratchpad with zeros. Both return 0 or a
  * negative errno; see segment.c.
  */
-int weft_session_take_state(weft_session *s, int step, uint32_t cmd);
-int weft_session_clean_sp(weft_session *s);
+WEFT_MUST_USE int weft_session_take_state(weft_session *s, int step, uint32_t cmd);
+WEFT_MUST_USE int weft_session_clean_sp(weft_session *s);
 
 /* ---- compare.c ---- */
 
-int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
+WEFT_MUST_USE int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep);
 void weft_checker_end(struct weft_checker *c);
 
@@ -196,7 +196,7 @@ void weft_checker_wants(const weft_program *p, bool *want);
  * @return 0; -EINVAL: the step has no such command; -ENOMEM; or the device's negative errno.
  *         Differences are counted in *c, not returned
  */
-int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
+WEFT_MUST_USE int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
 /**
@@ -205,7 +205,7 @@ int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft
  * counted through the program, that made them.
  * @return 0 or -ENOMEM; differences are counted in *c
  */
-int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
+WEFT_MUST_USE int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
 
 /**
  * Note, if it is the first, a byte at offset addr of the arena that is `got` in the run proper and
@@ -245,7 +245,7 @@ const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err);
 /* ---- late_values.c ---- */
 
 /** Give a step, before it runs, what only the run knows. @return 0 or a negative errno */
-int weft_session_late(weft_session *s, int step);
+WEFT_MUST_USE int weft_session_late(weft_session *s, int step);
 
 /* Returns the words of the program's streams as this session runs them: its own copy, or the program's. */
 static inline const uint64_t *weft_session_words(const weft_session *s)
@@ -263,13 +263,13 @@ static inline const uint64_t *weft_session_words(const weft_session *s)
  * @param before  The arena as it was before the step.
  * @return 0 or the first negative errno; differences are counted in s->check
  */
-int weft_trace_step(weft_session *s, const struct weft_step *step, const uint8_t *before);
+WEFT_MUST_USE int weft_trace_step(weft_session *s, const struct weft_step *step, const uint8_t *before);
 /**
  * Compare the session's arena with another buffer of its size, reading both whole; the first byte that
  * differs, and no other, is noted in s->check (weft_checker_byte).
  * @return 0, differences or not; -ENOMEM; or the device's negative errno
  */
-int weft_trace_same(weft_session *s, weft_buf *other);
+WEFT_MUST_USE int weft_trace_same(weft_session *s, weft_buf *other);
 
 /* ---- capture_session.c ---- */
 
@@ -278,7 +278,7 @@ int weft_trace_same(weft_session *s, weft_buf *other);
  * time. Nothing if the options ask for no capture or one was written.
  * @return 0, -ENOMEM, or the device's negative errno
  */
-int weft_session_remember(weft_session *s);
+WEFT_MUST_USE int weft_session_remember(weft_session *s);
 
 /**
  * Write options.capture for NPU step `step` that went wrong, with the arena that
@@ -320,7 +320,7 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
  *                    the graph's.
  * @return 0, or -ENOMEM with *n 0
  */
-int weft_list_switches(const weft_program *p, const char ***names, int *n);
+WEFT_MUST_USE int weft_list_switches(const weft_program *p, const char ***names, int *n);
 
 /**
  * Return estimate / (estimate + host_ms as cycles) of a report, 0 to 1; 1 if both are 0.
@@ -343,7 +343,7 @@ int *weft_report_entries(const weft_program *p, int *n);
  * @return 0: no; -EINVAL: yes, and msg (WEFT_MSG_LEN bytes) names the first such operator and why it
  *         runs on the host; -ENOMEM, also with a line
  */
-int weft_plan_breaks_strict(const weft_program *p, char *msg);
+WEFT_MUST_USE int weft_plan_breaks_strict(const weft_program *p, char *msg);
 
 /* ---- input.c ---- */
 

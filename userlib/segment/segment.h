@@ -36,22 +36,22 @@ void weft_state_free(struct weft_state *s);
 void weft_segment_free(struct weft_segment *s);
 
 /** Write a segment as a checkpoint file's *n bytes, from malloc. @return 0 or -ENOMEM */
-int weft_segment_write(struct weft_segment *s, uint8_t **out, size_t *n);
+WEFT_MUST_USE int weft_segment_write(struct weft_segment *s, uint8_t **out, size_t *n);
 /**
  * Read a checkpoint file's n bytes, which may come from anywhere. Whether its parts fit its program is
  * not checked here.
  * @return 0 with *s to be freed; otherwise *s is empty: -EINVAL with one line in msg (WEFT_MSG_LEN
  *         bytes); -ENOMEM, perhaps without one
  */
-int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, char *msg);
+WEFT_MUST_USE int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, char *msg);
 
 /**
  * Write what a segment has measured and compared in session s, as *n bytes from malloc; and add such a
  * result to what session s has. @return 0, -ENOMEM; -EINVAL: it is no result of this network, with one
  * line in msg
  */
-int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
-int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
+WEFT_MUST_USE int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
+WEFT_MUST_USE int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
 
 /* What the process of a segment has from the process that started it. */
 struct weft_segment_part {
@@ -74,7 +74,7 @@ struct weft_segment_part {
  *              it ran; what went wrong.
  * @return as weft_segment_run()
  */
-int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
+WEFT_MUST_USE int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
                     const struct weft_session_options *given, const struct weft_segment_part *part, char *line, char *msg);
 
 /** Set all measurements of the run to 0, before weft_segment_result_add(). */
@@ -96,14 +96,14 @@ int weft_jobs_n_states(const struct weft_jobs *j);
  * Notes that the state at point i is there; tells those who wait for it, and starts the segment that begins
  * there; with the first one golden is made, too. @return 0 or a negative errno
  */
-int weft_jobs_at(struct weft_jobs *j, int i);
+WEFT_MUST_USE int weft_jobs_at(struct weft_jobs *j, int i);
 /**
  * Wait for all segments and, if all ran, make what they measured and compared the session's
  * measurements in place of those that it has, and the outputs that the last one left its host copies.
  * @return 0; -EBADMSG: something differs; the first negative errno of one that did not run; or -EINVAL,
  *         -EIO or -ENOMEM for a result that cannot be taken; one line in msg, except for these last two
  */
-int weft_jobs_join(struct weft_jobs *j, char *msg);
+WEFT_MUST_USE int weft_jobs_join(struct weft_jobs *j, char *msg);
 /** Kill the processes that still run and free everything; NULL is fine. */
 void weft_jobs_close(struct weft_jobs *j);
 
@@ -126,7 +126,7 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
  *                end.
  * @return how many parts, at least 1, or -ENOMEM
  */
-int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
+WEFT_MUST_USE int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
                     struct weft_point *points);
 
 #endif

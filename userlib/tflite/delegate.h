@@ -66,7 +66,7 @@ const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LE
  * copy of the node, operator code, version and custom name. @return 0; -ENOMEM; -EINVAL: the interpreter
  * does not give them; graph_free() in each case
  */
-int graph_read(struct graph *g, struct rt_context *rt);
+WEFT_MUST_USE int graph_read(struct graph *g, struct rt_context *rt);
 void graph_free(struct graph *g);
 
 /** Return whether a tensor's value comes with the network and can be read. */
@@ -119,7 +119,7 @@ struct file_options {
  *         interpreter has not parsed its options, or the file states no padding; -EINVAL: a value that no
  *         operator has; *o is then incomplete
  */
-int options_of(const struct op *op, struct file_options *o);
+WEFT_MUST_USE int options_of(const struct op *op, struct file_options *o);
 
 /**
  * Write a part's nodes as a .tflite file.
@@ -127,10 +127,10 @@ int options_of(const struct op *op, struct file_options *o);
  * @param[out] out  From malloc.
  * @return 0, -ENOMEM, -ENOTSUP with msg
  */
-int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int part_write(struct rt_context *rt, const struct part *p, bool open, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /** Write a part as part_write() does, and load it. @return as weft_net_load() */
-int part_load(struct rt_context *rt, const struct part *p, bool open, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int part_load(struct rt_context *rt, const struct part *p, bool open, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /** Return whether the part has exactly these nodes, the interpreter's numbers, in this order. */
 bool part_is(const struct part *p, const struct rt_ints *nodes);
@@ -140,7 +140,7 @@ bool part_is(const struct part *p, const struct rt_ints *nodes);
  * @param[out] nodes  All their nodes, from malloc.
  * @return 0; negative errno with msg: the delegate cannot do its work
  */
-int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_MUST_USE int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /* Close a part's session, and free its network and everything else of it; NULL is fine. */
 void part_free(struct part *p);

@@ -60,14 +60,14 @@ void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct 
 /* Set the post group for channels [ch, +n_ch) of the job. */
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
 /* Add a debug record to the command. Returns 0 or -ENOMEM. */
-int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec);
+WEFT_MUST_USE int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec);
 /* Add the debug record of channels [ch, +n_ch) of the job's output. Returns 0 or -ENOMEM. */
-int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
+WEFT_MUST_USE int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
 /* The job's pixels [oy,+oh) x [ox,+ow) alone; its input stays the whole job's. */
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow);
 /* Complete the command: check its fields, find what it waits for, and count it. Returns 0; -ENOMEM; -E2BIG: its unit has
  * too many commands; -ERANGE: a field is out of range, and cc->bad_node is the node at hand. */
-int emit_done(struct emit *e, struct cmd *c);
+WEFT_MUST_USE int emit_done(struct emit *e, struct cmd *c);
 
 /* A copy of rows of bytes between memory and scratchpad, repeated in three dimensions, of which 0 is the innermost. */
 struct dma {
@@ -79,20 +79,20 @@ struct dma {
 	int64_t n[3], mem_step[3], sp_step[3];   /* repeats, and bytes from one to the next in memory and scratchpad */
 };
 /* Emit the copy as one command. Returns 0 or a negative errno, as emit_done() does. */
-int emit_dma(struct emit *e, struct dma d);
+WEFT_MUST_USE int emit_dma(struct emit *e, struct dma d);
 
 /* Each emits the commands of one job of a node of its kind, whose operands lie where the job says. Returns 0 or a
  * negative errno, as emit_done() does. */
-int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
+WEFT_MUST_USE int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
 /* Part of the sum of one column tile: run chunks [q, q+nq) of kernel row ky. */
 struct k_part { int64_t ky, q, nq; bool last; };
-int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
+WEFT_MUST_USE int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k);
-int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
-int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
+WEFT_MUST_USE int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
+WEFT_MUST_USE int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
 /* Emit commands that copy the rows of `from`, `bytes` bytes each, to `to` within the scratchpad. */
-int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
-int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
-int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p);
+WEFT_MUST_USE int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
+WEFT_MUST_USE int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
+WEFT_MUST_USE int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p);
 
 #endif

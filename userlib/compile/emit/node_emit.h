@@ -45,22 +45,22 @@ struct operand slot_operand(int64_t addr, const struct view *v, const struct box
 
 /* Emit the load, or with `store` the store, of box b of view v between its place in memory and o. This function and all
  * below that emit commands return 0 or a negative errno, as emit_done() does. */
-int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o);
+WEFT_MUST_USE int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o);
 
 /* Load a resident storage that comes from memory, as a whole, before its first use; nothing if that is done. */
-int emit_load_resident(struct emit *e, int storage);
+WEFT_MUST_USE int emit_load_resident(struct emit *e, int storage);
 
 /* emit_weights.c */
 
 /* Load records and weights of column tiles [tile, +n) to scratchpad address addr, records first. */
-int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n);
+WEFT_MUST_USE int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n);
 
 /* plan.split_k: load the weights of one column tile that a part of its sum needs, behind room for the tile's
  * records; with the last part the records, too. */
-int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k);
+WEFT_MUST_USE int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k);
 
 /* plan.all_weights: load pieces until the weights of all column tiles before `need` are there. */
-int weights_load_up_to(struct node_emit *m, int64_t need);
+WEFT_MUST_USE int weights_load_up_to(struct node_emit *m, int64_t need);
 
 /* plan.all_weights: scratchpad addresses of the weights and of the records of column tile t, which piece k brings. */
 int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t);
@@ -69,15 +69,15 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 /* emit_jobs.c */
 
 /* Emit all jobs of a node that is not a loop nest and in no stripe group. */
-int emit_node_jobs(struct node_emit *m);
+WEFT_MUST_USE int emit_node_jobs(struct node_emit *m);
 
 /* Emit the compute commands of one job. w: its weights, or NULL if the node has none. */
-int node_compute(struct node_emit *m, const struct job *j, const struct weights *w);
+WEFT_MUST_USE int node_compute(struct node_emit *m, const struct job *j, const struct weights *w);
 
 /* plan.all_weights: the same, piece after piece of the weights, each loaded right before it is needed. */
-int node_compute_pieces(struct node_emit *m, const struct job *j);
+WEFT_MUST_USE int node_compute_pieces(struct node_emit *m, const struct job *j);
 
 /* emit_stripes.c: emit all nodes of a stripe group. */
-int emit_stripes(struct emit *e, struct group *g);
+WEFT_MUST_USE int emit_stripes(struct emit *e, struct group *g);
 
 #endif

@@ -175,7 +175,7 @@ static uint32_t choose(const struct schedule *d, uint32_t window, uint64_t *t)
  * Give all commands their times, the vector engine's in an order of which each is chosen among the first `window` that are
  * left. Returns whether any went ahead of another.
  */
-static bool run(struct schedule *d, uint32_t window)
+static bool arrange(struct schedule *d, uint32_t window)
 {
 	bool other = false;
 	uint64_t t = 0;
@@ -242,9 +242,9 @@ int order_vector(struct npu_step *s)
 
 	if (!err && d.n_unit[VE] > 1) {
 		find_behind(&d);
-		run(&d, 1);
+		arrange(&d, 1);
 		uint64_t last = d.last;
-		if (run(&d, WINDOW) && d.last < last)
+		if (arrange(&d, WINDOW) && d.last < last)
 			err = apply(s, &d);
 	}
 	schedule_close(&d);

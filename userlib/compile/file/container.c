@@ -384,7 +384,7 @@ static int read_section(const uint8_t *stored, const struct section *s, int i, w
 		section_io(&raw, i, p, msg);
 		err = raw.err;
 		if (err == -EINVAL && raw.why)
-			say(msg, section_name[i], raw.why);
+			err = say(msg, section_name[i], raw.why);
 	}
 	free(raw.p);
 	return err;

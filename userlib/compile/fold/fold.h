@@ -80,7 +80,7 @@ int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o);
  * they follow from `in`). Returns 1; 0 if the operand does not depend on channels or all of its channels are left; or
  * -ENOMEM. With 0 and -ENOMEM nothing is allocated and *t is unchanged, but for a CONV2D's weights it does not count.
  */
-int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const struct kept *in, const struct kept *out, weft_tensor *t);
+WEFT_MUST_USE int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const struct kept *in, const struct kept *out, weft_tensor *t);
 
 /* ---- known.c ---- */
 
@@ -88,7 +88,7 @@ int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const str
 bool fold_absorbs(const struct weft_gop *o, int64_t value);
 
 /* Find the channels that have one value for every input: set known and value. Returns 0 or -ENOMEM. */
-int fold_find_known(struct channels *ch);
+WEFT_MUST_USE int fold_find_known(struct channels *ch);
 
 /* ---- channels.c ---- */
 
@@ -107,7 +107,7 @@ void fold_free(struct folding *f);
  * `ch` has the operators' roles and the values of known channels. Returns 0 or -ENOMEM; fold_free() frees in
  * each case.
  */
-int fold_rewrite(struct folding *f, const struct channels *ch);
+WEFT_MUST_USE int fold_rewrite(struct folding *f, const struct channels *ch);
 
 /*
  * Set pinned[t] for every folded tensor that the host reads or writes now that operators have their places. Returns
@@ -119,6 +119,6 @@ bool fold_pin_host(const struct folding *f, const struct cc *cc, bool *pinned);
  * Let a program that was compiled of f->g speak of the full graph: its graph, tensors and debug records.
  * Returns 0 or -ENOMEM.
  */
-int fold_restore(const struct folding *f, weft_program *p);
+WEFT_MUST_USE int fold_restore(const struct folding *f, weft_program *p);
 
 #endif

@@ -74,36 +74,36 @@ bool spread_second(struct node *nd);
 
 /* The matchers. Each is offered operator i and returns 1 if it has made a node of it, 0 if not (cc_reason() then says
  * why), or a negative errno. */
-int match_conv(struct cc *cc, int i);
-int match_pool(struct cc *cc, int i);
-int match_pool_alone(struct cc *cc, int i);   /* also one that only leaves out rows and columns, pool_is_stride() */
-int match_mean(struct cc *cc, int i);
-int match_add(struct cc *cc, int i);
-int match_unary(struct cc *cc, int i);
+WEFT_MUST_USE int match_conv(struct cc *cc, int i);
+WEFT_MUST_USE int match_pool(struct cc *cc, int i);
+WEFT_MUST_USE int match_pool_alone(struct cc *cc, int i);   /* also one that only leaves out rows and columns, pool_is_stride() */
+WEFT_MUST_USE int match_mean(struct cc *cc, int i);
+WEFT_MUST_USE int match_add(struct cc *cc, int i);
+WEFT_MUST_USE int match_unary(struct cc *cc, int i);
 /* A function of one byte; with `behind` it is matched only if it joins the node that makes its operand. */
-int match_function(struct cc *cc, int i, bool behind);
-int match_product(struct cc *cc, int i);
-int match_island(struct cc *cc, int i);
-int match_concat(struct cc *cc, int i);
-int match_resize(struct cc *cc, int i);      /* as copies */
-int match_repeat(struct cc *cc, int i);      /* likewise, of TILE and what stands behind it */
-int match_transpose_conv(struct cc *cc, int i);
-int match_conv3d(struct cc *cc, int i);
-int match_matmul(struct cc *cc, int i);
-int match_same(struct cc *cc, int i);
-int match_alu(struct cc *cc, int i);
-int match_float_conv(struct cc *cc, int i);
-int match_float_matmul(struct cc *cc, int i);
-int match_float_pool(struct cc *cc, int i);
-int match_float_add(struct cc *cc, int i);
-int match_float_unary(struct cc *cc, int i);
+WEFT_MUST_USE int match_function(struct cc *cc, int i, bool behind);
+WEFT_MUST_USE int match_product(struct cc *cc, int i);
+WEFT_MUST_USE int match_island(struct cc *cc, int i);
+WEFT_MUST_USE int match_concat(struct cc *cc, int i);
+WEFT_MUST_USE int match_resize(struct cc *cc, int i);      /* as copies */
+WEFT_MUST_USE int match_repeat(struct cc *cc, int i);      /* likewise, of TILE and what stands behind it */
+WEFT_MUST_USE int match_transpose_conv(struct cc *cc, int i);
+WEFT_MUST_USE int match_conv3d(struct cc *cc, int i);
+WEFT_MUST_USE int match_matmul(struct cc *cc, int i);
+WEFT_MUST_USE int match_same(struct cc *cc, int i);
+WEFT_MUST_USE int match_alu(struct cc *cc, int i);
+WEFT_MUST_USE int match_float_conv(struct cc *cc, int i);
+WEFT_MUST_USE int match_float_matmul(struct cc *cc, int i);
+WEFT_MUST_USE int match_float_pool(struct cc *cc, int i);
+WEFT_MUST_USE int match_float_add(struct cc *cc, int i);
+WEFT_MUST_USE int match_float_unary(struct cc *cc, int i);
 
 /*
  * match_elt.c: add a node that makes operator i's result from the 8-bit tensor x_t: byte k, taken as unsigned
  * (int8 -1 is 255), becomes table[k]. The table is copied; the device must have it (has_table). Returns 1, -ENOMEM
  * or -E2BIG (too many constants).
  */
-int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[256]);
+WEFT_MUST_USE int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[256]);
 
 /* match_add.c: how many products one sum of a convolution's node has; -1 if `node` is negative. */
 int64_t conv_depth(const struct cc *cc, int node);

@@ -34,7 +34,7 @@ struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int6
 void nest_over(const struct cc *cc, struct loop_nest *s, int t);
 
 /* Add a storage with these constant contents. Returns its number, or a negative errno. */
-int nest_const(struct cc *cc, const void *data, int64_t bytes);
+WEFT_MUST_USE int nest_const(struct cc *cc, const void *data, int64_t bytes);
 
 /*
  * Add a node for operator i that executes a copy of this nest, simplified.
@@ -43,11 +43,11 @@ int nest_const(struct cc *cc, const void *data, int64_t bytes);
  * @param recorded  It writes elements of the operator's result, which debug records describe and runs check.
  * @return 1 or -ENOMEM
  */
-int nest_add_node(struct cc *cc, int i, const struct loop_nest *s, bool last, bool recorded);
+WEFT_MUST_USE int nest_add_node(struct cc *cc, int i, const struct loop_nest *s, bool last, bool recorded);
 
 /* Add the nest that folds operator i's operand along the operator's axis by func, a reduction or ARGMAX; `a` has the
  * operand's elements with their steps. Returns 1 or -ENOMEM. */
-int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
+WEFT_MUST_USE int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
 
 /*
  * Returns whether o, which must be a RESCALE, goes from an unsigned input of the network, or to an unsigned
@@ -56,6 +56,6 @@ int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o);
 
 /* Match operator i if it only moves elements. Returns 1 if it was matched, 0 if not, or a negative errno. */
-int match_move(struct cc *cc, int i);
+WEFT_MUST_USE int match_move(struct cc *cc, int i);
 
 #endif

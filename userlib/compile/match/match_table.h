@@ -13,13 +13,13 @@ struct nest_operand table_dense(const struct cc *cc, int root, int type, int t);
 
 /* Add the nest y = t[x] over the shape of operator i's first operand; `last` says that y is the operator's result, else
  * the next node must follow. Returns 1 or a negative errno, that of t if t could not be made. */
-int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand x, struct nest_operand y, bool last);
+WEFT_MUST_USE int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand x, struct nest_operand y, bool last);
 
 /* Each matches operator i and returns 1 if it was matched, 0 if not (cc_reason() then says why), or a negative errno.
  * match_by_table() takes every operator with one operand whose elements have up to 16 bits. */
-int match_by_table(struct cc *cc, int i);
-int match_cast_by_table(struct cc *cc, int i);
-int match_float_argmax(struct cc *cc, int i);
-int match_pool_by_keys(struct cc *cc, int i);
+WEFT_MUST_USE int match_by_table(struct cc *cc, int i);
+WEFT_MUST_USE int match_cast_by_table(struct cc *cc, int i);
+WEFT_MUST_USE int match_float_argmax(struct cc *cc, int i);
+WEFT_MUST_USE int match_pool_by_keys(struct cc *cc, int i);
 
 #endif

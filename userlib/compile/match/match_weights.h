@@ -11,13 +11,13 @@
  * tensor shape->wt.w. The node itself must be added after this call. Returns the number of the storage that
  * the nests fill, or a negative errno.
  */
-int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic);
+WEFT_MUST_USE int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic);
 
 /*
  * To be called before weights_computed(), once for all nodes of operator i that share weights: computed
  * float8 weights without FNUZ are copied to a storage shape->z in which -0, which would be no product, is +0.
  * Other weights are left alone. Returns 1 or a negative errno.
  */
-int weights_plain(struct cc *cc, int i, struct node *shape);
+WEFT_MUST_USE int weights_plain(struct cc *cc, int i, struct node *shape);
 
 #endif

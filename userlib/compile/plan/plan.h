@@ -227,7 +227,7 @@ static inline bool channelwise(const struct node *nd)
 }
 
 /* Returns whether the second operand is the same for all pixels of an image. */
-static inline bool second_still(const struct node *nd)
+static inline WEFT_MUST_USE bool second_still(const struct node *nd)
 {
 	return by_table(nd) || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);
 }
@@ -252,7 +252,7 @@ int64_t node_work(const struct cc *cc, const struct node *nd);
 
 /* Set p->tile to the tiling that should take the fewest cycles within `budget` bytes, as p->req asks. Returns 0, or
  * -ERANGE: none fits. */
-int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
+WEFT_MUST_USE int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
 
 /* Cut a node that is all on chip (tile.can_split) into about k jobs, so that the nodes before and behind it in the step can overlap
  * with it; other
@@ -271,7 +271,7 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 
 /* emit/emit_loop_nest.c: choose the size of the pieces into which a loop nest is cut, so that their operands that are not
  * resident fit `budget` bytes. Returns 0, or -ERANGE: not even the smallest piece fits. */
-int plan_loop_nest(const struct npu_step *s, const struct node *nd, struct plan *p, int64_t budget);
+WEFT_MUST_USE int plan_loop_nest(const struct npu_step *s, const struct node *nd, struct plan *p, int64_t budget);
 
 /* ---- scratchpad.c ---- */
 
@@ -295,13 +295,13 @@ int alloc_rank(const struct alloc *al, int area);
 
 /* Form the step's stripe groups anew among the nodes whose results do not stay on chip; `how` holds for nodes without a
  * striping of their own. Returns 0 or -ENOMEM. */
-int step_find_groups(struct npu_step *s, const struct striping *how);
+WEFT_MUST_USE int step_find_groups(struct npu_step *s, const struct striping *how);
 
 /* ---- stripe_walk.c ---- */
 
 /* Call w for every load and every stripe of every node, in the order of execution. Returns 0, or the first other result
  * of a call, which ends the walk. */
-int group_walk(struct npu_step *s, struct group *g, struct group_walker *w);
+WEFT_MUST_USE int group_walk(struct npu_step *s, struct group *g, struct group_walker *w);
 
 /* Returns the row of node k's ring that is row y of its result. */
 static inline int64_t ring_row(const struct group *g, int k, int64_t y)
@@ -328,13 +328,13 @@ struct group_deps {
 void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g);
 
 /* Walk the group and set how many rows each ring must hold. Returns false if that would take more than `room` bytes. */
-bool group_deps_measure(const struct group_deps *c, int64_t room);
+WEFT_MUST_USE bool group_deps_measure(const struct group_deps *c, int64_t room);
 
 /* ---- placement.c ---- */
 
 /* List the storages of a step and find the best plan for it. Returns 0 or a negative errno; with -ERANGE, cc->bad_node is
  * a node that cannot be placed. */
-int step_place(struct npu_step *s);
+WEFT_MUST_USE int step_place(struct npu_step *s);
 
 struct memo_client;
 
@@ -345,7 +345,7 @@ struct memo_client;
  * @return 0: the step is placed; 1 (only with r): this placement has been evaluated before, and r->o says what came of
  *         it; -ENOSPC: no room for it; -ERANGE: a node, cc->bad_node, has no tile that fits; -ENOMEM
  */
-int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r);
+WEFT_MUST_USE int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r);
 
 /* Free what a step owns, not the step itself. */
 void step_clear(struct npu_step *s);
@@ -355,27 +355,27 @@ void step_clear(struct npu_step *s);
 /* emit.c: emit the commands of the plan into s->cmds, in a valid order and with their waits. Returns 0, -ENOMEM, -ERANGE
  * with cc->bad_node and cc->bad_why, or -E2BIG: more commands than one stream can count. After a failure s->cmds is of no
  * use. */
-int step_emit(struct npu_step *s);
+WEFT_MUST_USE int step_emit(struct npu_step *s);
 
 /* emit_weights.c: rearrange the constants of nodes whose records come with their weights (tiling.own_recs), so that they
  * lie side by side; to be called once, after the last emission. Returns 0 or -ENOMEM. */
-int step_pack_weights(struct npu_step *s);
+WEFT_MUST_USE int step_pack_weights(struct npu_step *s);
 
 /* load_order.c: move the emitted loads into the order in which they can begin and are needed. Returns 0 or -ENOMEM. */
-int order_loads(struct npu_step *s);
+WEFT_MUST_USE int order_loads(struct npu_step *s);
 
 /* load_order.c: make room in cmds.spare for all commands. Returns 0 or -ENOMEM. */
-int cmds_spare(struct cmds *c);
+WEFT_MUST_USE int cmds_spare(struct cmds *c);
 
 /* load_order.c: exchange the commands with the spare ones. */
 void cmds_exchange(struct cmds *c);
 
 /* load_order.c: find all waits of the step's commands anew from the bytes that they touch. Returns 0 or -ENOMEM. */
-int hazards_again(struct npu_step *s);
+WEFT_MUST_USE int hazards_again(struct npu_step *s);
 
 /* vector_order.c: let commands of the vector engine that can begin go ahead of others that cannot, if the step should then
  * end sooner. Returns 0 or -ENOMEM. */
-int order_vector(struct npu_step *s);
+WEFT_MUST_USE int order_vector(struct npu_step *s);
 
 /* hazards.c: for every byte of scratchpad and arena, which command last wrote it and which have since read it. */
 struct hazards;
@@ -385,7 +385,7 @@ void hazards_free(struct hazards *h);
 
 /* Note the accesses of command c, which is number unit_index (from 0) among its unit's, and set what it waits for. Returns
  * 0 or -ENOMEM. */
-int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
+WEFT_MUST_USE int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 
 /* The counts of loads whose bytes each command touches; cmd.first_load and n_loads are its range. NULL: a command waits
  * for loads for other reasons as well, or there are none. */
@@ -393,11 +393,11 @@ const uint32_t *hazards_loads(const struct hazards *h);
 
 /* schedule.c: set *fast and *slow to the cycles that the emitted commands should take with fast and with slow memory.
  * Returns 0 or -ENOMEM. */
-int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
+WEFT_MUST_USE int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
 
 /* schedule.c: interleave the units' commands, encode them and append the stream, with END and debug records, to the
  * program; set the estimated cycles of the step and its nodes. Returns 0 or -ENOMEM. */
-int step_schedule(struct npu_step *s);
+WEFT_MUST_USE int step_schedule(struct npu_step *s);
 
 /* ---- estimate/simulate.c ---- */
 
@@ -410,7 +410,7 @@ int step_schedule(struct npu_step *s);
  * @param[out] total   cycle in which all is done
  * @return 0 or -ENOMEM
  */
-int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
+WEFT_MUST_USE int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
 /* ---- search/ ---- */
 
@@ -426,19 +426,19 @@ struct outcome {
 
 /* search.c: find the fastest placement, and place the step so. Returns 0, -ENOSPC: no placement has room; -ERANGE:
  * cc->bad_node has no tile that fits; or -ENOMEM. */
-int place_best(struct npu_step *s);
+WEFT_MUST_USE int place_best(struct npu_step *s);
 
 /* critical_path.c: set cycles[i] for each node i of the step to its cycles on the critical path of the emitted commands,
  * without the work of the engine that has most to do, with fast and with slow memory together. Returns 0 or -ENOMEM. */
-int step_critical_cycles(const struct npu_step *s, int64_t *cycles);
+WEFT_MUST_USE int step_critical_cycles(const struct npu_step *s, int64_t *cycles);
 
 /* tile_search.c: choose the splits of all nodes by a search that emits at most `most` commands in all, then emit the best
  * plan. Returns 0 or a negative errno, as step_emit() does. */
-int step_search_splits(struct npu_step *s, int64_t most);
+WEFT_MUST_USE int step_search_splits(struct npu_step *s, int64_t most);
 
 /* tile_search.c: emit the plan as it stands, each node cut into as many jobs as its request asks for. Returns 0 or a
  * negative errno, as step_emit() does. */
-int step_emit_split(struct npu_step *s);
+WEFT_MUST_USE int step_emit_split(struct npu_step *s);
 
 /* tile_search.c: do what step_emit_split() does and estimate the plan: sets o->cycles, o->emitted and o->err. */
 void step_measure(struct npu_step *s, struct outcome *o);
@@ -470,7 +470,7 @@ int list_splits(const struct npu_step *s, int node, int tier, struct move *c, in
 /* thread_pool.c: a step (step[0]), and copies of it on which other threads evaluate candidates; n in all. */
 #define MAX_THREADS 8
 struct replicas { struct npu_step *step[MAX_THREADS]; int n; };
-int replicas_open(struct replicas *w, struct npu_step *s);   /* 0 or -ENOMEM; replicas_close() in any case */
+WEFT_MUST_USE int replicas_open(struct replicas *w, struct npu_step *s);   /* 0 or -ENOMEM; replicas_close() in any case */
 void replicas_close(struct replicas *w);
 
 /*
@@ -492,13 +492,13 @@ struct memo_key { uint64_t *v; uint32_t n, cap; };
 struct memo;
 struct memo *memo_new(void);                      /* NULL: no memory */
 void memo_free(struct memo *m);
-int memo_put(struct memo_key *k, int64_t v);      /* append a number to the key; 0 or -ENOMEM */
+WEFT_MUST_USE int memo_put(struct memo_key *k, int64_t v);      /* append a number to the key; 0 or -ENOMEM */
 /* Make *k the key of a step whose residents and groups are chosen. Returns 0 or -ENOMEM. */
-int memo_key_of(struct memo_key *k, const struct npu_step *s);
+WEFT_MUST_USE int memo_key_of(struct memo_key *k, const struct npu_step *s);
 /* Copy the outcome that was remembered with this key to *o. false: there is none. */
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
 /* Remember outcome *o with a copy of this key. Returns 0 or -ENOMEM. */
-int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
+WEFT_MUST_USE int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
 /* One thread's use of a memo: key and outcome of its last placement. */
 struct memo_client { struct memo *all; struct memo_key key; struct outcome o; };
 
@@ -517,6 +517,6 @@ struct climb {
 };
 
 /* Make moves that help until none does or the commands are used up. Returns 0 or a negative errno. */
-int climb(struct climb *c);
+WEFT_MUST_USE int climb(struct climb *c);
 
 #endif

@@ -18,9 +18,9 @@ struct island {
  * Let golden compute the island for all codes of its tensor, with the constants of this channel. *y has
  * the results; its data are to be freed if there are any. 0 or a negative errno
  */
-int island_evaluate(const struct cc *cc, const struct island *s, int64_t channel, weft_tensor *y);
+WEFT_MUST_USE int island_evaluate(const struct cc *cc, const struct island *s, int64_t channel, weft_tensor *y);
 
 /* prelu.c: match an island that is PRELU with a slope for each channel. 1 matched, 0 not, or a negative errno */
-int match_prelu(struct cc *cc, const struct island *s);
+WEFT_MUST_USE int match_prelu(struct cc *cc, const struct island *s);
 
 #endif

@@ -42,7 +42,7 @@ struct nest_operand seq_row(struct sequence *q, struct loop_nest s, int type);
 /* Add a nest that folds every row into one element. */
 struct nest_operand seq_fold(struct sequence *q, struct loop_nest s, int type);
 /* Add the nest that makes the operator's result, and end. 1 or a negative errno */
-int seq_end(struct sequence *q, struct loop_nest s);
+WEFT_MUST_USE int seq_end(struct sequence *q, struct loop_nest s);
 
 /* Limit the results of a nest. */
 static inline struct loop_nest seq_clamp(struct loop_nest s, int32_t lo, int32_t hi)

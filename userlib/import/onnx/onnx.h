@@ -59,7 +59,7 @@ bool weft_onnx_is(const void *data, size_t len);
  *   -ENOTSUP  a valid file that uses what is not supported
  *   -ENOMEM
  */
-int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
+WEFT_MUST_USE int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
                      char msg[WEFT_MSG]);
 
 /**
@@ -73,7 +73,7 @@ int weft_import_onnx(const void *data, size_t len, const char *name, const struc
  *   -ENOTSUP  its type or rank is not supported
  *   -ENOMEM
  */
-int weft_onnx_tensor(const void *data, size_t len, weft_tensor *t, char msg[WEFT_MSG]);
+WEFT_MUST_USE int weft_onnx_tensor(const void *data, size_t len, weft_tensor *t, char msg[WEFT_MSG]);
 
 #ifdef __cplusplus
 }

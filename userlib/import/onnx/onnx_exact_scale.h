@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #include "sim/golden/onnx/onnx.h"
 
 /* RESCALE multiplies by mul / 2^shift. */
@@ -37,6 +39,6 @@ enum ox_ties {
  *
  * @return whether there is one for all sums of least..most
  */
-bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties, struct ox_factor *f);
+WEFT_MUST_USE bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties, struct ox_factor *f);
 
 #endif

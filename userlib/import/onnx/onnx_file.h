@@ -36,7 +36,7 @@ struct onnx_file {
  * Parses len bytes into f->m. Returns 0, -EINVAL or -ENOMEM; after a failure one line is in msg and
  * nothing is left to free.
  */
-int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
+WEFT_MUST_USE int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
 void onnx_release(struct onnx_file *f);             /* frees the parsed model */
 
 /*
@@ -45,7 +45,7 @@ void onnx_release(struct onnx_file *f);             /* frees the parsed model */
  * files (`kept` bytes of this one) is bounded by their sizes. Returns 0, or a negative errno with the
  * reason in msg.
  */
-int onnx_external_read(struct onnx_file *f, const onnx_tensor *p, size_t bytes, size_t kept, void **data, char *msg, size_t msg_bytes);
+WEFT_MUST_USE int onnx_external_read(struct onnx_file *f, const onnx_tensor *p, size_t bytes, size_t kept, void **data, char *msg, size_t msg_bytes);
 void onnx_external_close(struct onnx_file *f);      /* closes the files of external data */
 
 #define ONNX_STRING 8          /* TensorProto.DataType of strings */
@@ -58,12 +58,12 @@ const char *onnx_dtype_name(int64_t type);          /* the name of a TensorProto
  * Sets *t to p's type and shape, checked, without data. Returns 0, -EINVAL or -ENOTSUP; msg says why,
  * without the tensor's name.
  */
-int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes);
+WEFT_MUST_USE int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes);
 
 /*
  * Sets *t to p's type, shape and data, which comes from malloc and whose bytes are taken from *room
  * unless it is in a file of its own. Returns 0 or a negative errno with the reason in msg.
  */
-int onnx_tensor_data(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes);
+WEFT_MUST_USE int onnx_tensor_data(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes);
 
 #endif

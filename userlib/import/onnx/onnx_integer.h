@@ -17,22 +17,22 @@ bool ox_is_8_bit(const struct ox_value *v);         /* whether v is int8 or uint
  * Returns constant weights w [N,K] with columns in the order in which the tensor behind x (x->flat) has
  * its elements.
  */
-int ox_turned_weights(struct ox *l, const struct ox_value *x, int w);
+WEFT_MUST_USE int ox_turned_weights(struct ox *l, const struct ox_value *x, int w);
 
 /* Says whether p's weights are constant int8 with zero point 0, as int16 activations need them. */
-bool ox_symmetric(struct ox *l, const struct ox_product *p);
+WEFT_MUST_USE bool ox_symmetric(struct ox *l, const struct ox_product *p);
 
 /*
  * Each of these returns the sums, int32 (int48 if x is int16 and they may not fit), and sets *most to what no
  * sum of 8-bit x can exceed in magnitude; for int16 x it is the same number, and no bound.
  */
 /* Convolution [N,spatial...,OC]; c has windows and group, the rest of it is filled in. */
-int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);
+WEFT_MUST_USE int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);
 
 /* The ConvTranspose at hand, of one group in two dimensions, without dilation. */
-int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most);
+WEFT_MUST_USE int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most);
 
 /* Matrix product of [...,M,K] by [...,K,N]. */
-int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most);
+WEFT_MUST_USE int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most);
 
 #endif

@@ -116,7 +116,7 @@ struct ox {
 /* Writes the message, with the node at hand in front, to l->msg and sets l->err. Returns err. */
 int ox_fail(struct ox *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Returns the index of the value with this name, which is entered if there is none. */
-int ox_value_new(struct ox *l, const char *name);
+WEFT_MUST_USE int ox_value_new(struct ox *l, const char *name);
 int ox_value_find(const struct ox *l, const char *name);        /* the index of the value with this name, or -1 */
 /* Enters all values in the hash table, which has been emptied. Returns 0. */
 int ox_rehash(struct ox *l);
@@ -135,7 +135,7 @@ const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name);       
 /* Returns an integer attribute, or `otherwise` if it is absent. */
 int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);
 /* onnx_scales.c: checks the node's constant scales. Returns 0; -EINVAL if one is not finite and above 0; -ENOMEM. */
-int ox_check_scales(struct ox *l);
+WEFT_MUST_USE int ox_check_scales(struct ox *l);
 
 /* ---- onnx_node.c: operands and attributes of the node at hand ---- */
 bool ox_is(const struct ox *l, const char *type);               /* whether that is its operator type */
@@ -150,24 +150,24 @@ bool ox_is_const(struct ox *l, int k);
 /* Returns constant operand k with its data, or NULL after a failure. */
 const weft_tensor *ox_const(struct ox *l, int k);
 /* Copies constant operand k, int32 or int64, to v. Returns the count. */
-int ox_ints(struct ox *l, int k, int max, int64_t *v);
-int ox_need_rank(struct ox *l, int k, int min, int max);        /* 0 if operand k has a rank of min to max */
+WEFT_MUST_USE int ox_ints(struct ox *l, int k, int max, int64_t *v);
+WEFT_MUST_USE int ox_need_rank(struct ox *l, int k, int min, int max);        /* 0 if operand k has a rank of min to max */
 const onnx_attribute *ox_attr(const struct ox *l, const char *name);             /* NULL: it has no such attribute */
 /* Returns an integer attribute, or `otherwise` if it is absent. */
 int64_t ox_attr_i(const struct ox *l, const char *name, int64_t otherwise);
 /* Returns a float attribute, or `otherwise` if it is absent. */
 double ox_attr_f(const struct ox *l, const char *name, double otherwise);
 /* Copies an attribute that is a list of integers to v. Returns the count, 0 if it is absent. */
-int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v);
+WEFT_MUST_USE int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v);
 /* Says whether a string attribute is value; `absent` is the answer if there is no such attribute. */
 bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool absent);
 /*
  * v: a list that older opsets have as an attribute and newer ones as operand k. Returns the count, 0 if
  * absent.
  */
-int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v);
+WEFT_MUST_USE int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v);
 /* Returns axis as 0..rank - 1, where a negative one counts from the end; -EINVAL if it is out of range. */
-int ox_axis(struct ox *l, int64_t axis, int rank);
+WEFT_MUST_USE int ox_axis(struct ox *l, int64_t axis, int rank);
 
 /* Returns operand k as it is, perhaps pending, or NULL if it is absent. */
 struct ox_value *ox_raw(struct ox *l, int k);
@@ -185,21 +185,21 @@ int ox_x(struct ox *l, int k);
  * Makes the tensor result k; its dimension i is the result's perm[i], and flip: it is int8 for uint8.
  * Returns 0.
  */
-int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
+WEFT_MUST_USE int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
 /* Makes result 0 the value x with its dimensions permuted by perm. Returns 0. */
 int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm);
-int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to);   /* x, in order `from`, in order `to` */
+WEFT_MUST_USE int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to);   /* x, in order `from`, in order `to` */
 /* onnx_text.c: sets *t to the shape of tensor p of strings. Returns 0. */
-int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t);
+WEFT_MUST_USE int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t);
 bool ox_is_text(const struct ox_value *v);                              /* whether v consists of strings */
-int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* strings v as numbers of type `to` */
+WEFT_MUST_USE int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* strings v as numbers of type `to` */
 /* Makes y the strings of constant x. Returns 0. */
-int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y);
+WEFT_MUST_USE int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y);
 /* Sets perm to the order of dimensions that makes [N,C,...] [N,...,C]. */
 void ox_channels_last(int rank, int8_t *perm);
 /* Returns matrix w transposed, without a form after a failure. */
 struct ox_value ox_turned(struct ox *l, struct ox_value *w);
-int ox_outputs(struct ox *l);                                           /* makes the graph's outputs; returns 0 */
+WEFT_MUST_USE int ox_outputs(struct ox *l);                                           /* makes the graph's outputs; returns 0 */
 
 /* ---- onnx_build.c: operators ---- */
 /* Allocates n * bytes bytes, all zero, for free(). Returns NULL after a failure. */
@@ -209,39 +209,39 @@ int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data
 /* Returns a new constant of one element, v, with `rank` dimensions of 1. */
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v);
 /* Returns the one result, of the given type and shape, of operator op with attributes a (NULL: none). */
-int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim);
+WEFT_MUST_USE int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim);
 /*
  * Sets out to the n_y results of operator op, of types and shapes y, also without elements. Returns 0 or a
  * negative errno.
  */
-int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out);
-int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim);      /* x with that shape */
-int ox_transpose(struct ox *l, int x, const int8_t *perm);              /* dimension i of the result is x's perm[i] */
-int ox_cast(struct ox *l, int x, weft_dtype to);                        /* x as ONNX's Cast converts it, saturating */
+WEFT_MUST_USE int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out);
+WEFT_MUST_USE int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim);      /* x with that shape */
+WEFT_MUST_USE int ox_transpose(struct ox *l, int x, const int8_t *perm);              /* dimension i of the result is x's perm[i] */
+WEFT_MUST_USE int ox_cast(struct ox *l, int x, weft_dtype to);                        /* x as ONNX's Cast converts it, saturating */
 /* Returns op of a and b with NumPy's broadcasting; the result is bool if op compares. */
-int ox_binary(struct ox *l, weft_opcode op, int a, int b);
-int ox_unary(struct ox *l, weft_opcode op, int x);                      /* op of x, with x's type and shape */
-int ox_scale(struct ox *l, int x, double v);                            /* x * v; x itself if v is 1 */
-int ox_shift(struct ox *l, int x, double v);                            /* x + v; x itself if v is 0 */
-int ox_select(struct ox *l, int cond, int a, int b);                    /* a where cond is true, else b */
-int ox_reduce(struct ox *l, weft_opcode op, int x, int axis);           /* the dimension stays, with length 1 */
+WEFT_MUST_USE int ox_binary(struct ox *l, weft_opcode op, int a, int b);
+WEFT_MUST_USE int ox_unary(struct ox *l, weft_opcode op, int x);                      /* op of x, with x's type and shape */
+WEFT_MUST_USE int ox_scale(struct ox *l, int x, double v);                            /* x * v; x itself if v is 1 */
+WEFT_MUST_USE int ox_shift(struct ox *l, int x, double v);                            /* x + v; x itself if v is 0 */
+WEFT_MUST_USE int ox_select(struct ox *l, int cond, int a, int b);                    /* a where cond is true, else b */
+WEFT_MUST_USE int ox_reduce(struct ox *l, weft_opcode op, int x, int axis);           /* the dimension stays, with length 1 */
 /* Returns the part of x that begins at start and has shape dim. */
-int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim);
-int ox_concat(struct ox *l, const int *x, int n, int axis);             /* the n tensors joined along axis */
+WEFT_MUST_USE int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim);
+WEFT_MUST_USE int ox_concat(struct ox *l, const int *x, int n, int axis);             /* the n tensors joined along axis */
 /* onnx_reduce.c: returns the softmax of floats x over a set of axes; bit i is axis i. */
-int ox_softmax_over(struct ox *l, int x, unsigned axes);
-int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);   /* elements v around x */
+WEFT_MUST_USE int ox_softmax_over(struct ox *l, int x, unsigned axes);
+WEFT_MUST_USE int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);   /* elements v around x */
 /* Returns x repeated multiple[i] times along each dimension i. */
-int ox_tile(struct ox *l, int x, const int64_t *multiple);
-int ox_to_rank(struct ox *l, int x, int rank);                          /* x with leading dimensions of 1 */
+WEFT_MUST_USE int ox_tile(struct ox *l, int x, const int64_t *multiple);
+WEFT_MUST_USE int ox_to_rank(struct ox *l, int x, int rank);                          /* x with leading dimensions of 1 */
 /* Sets dim to the shape to which n operands of one rank broadcast. Returns the rank. */
-int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim);
+WEFT_MUST_USE int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim);
 /* Returns x broadcast to shape dim, where a 1 keeps x's dimension. */
-int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);
+WEFT_MUST_USE int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);
 /* Returns RESCALE of x to type `to` with one multiplier and one shift for all channels. */
-int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);
-int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 as int8, 128 less, or back */
-int ox_widen(struct ox *l, int x);                                      /* x in a type that arithmetic takes */
+WEFT_MUST_USE int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);
+WEFT_MUST_USE int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 as int8, 128 less, or back */
+WEFT_MUST_USE int ox_widen(struct ox *l, int x);                                      /* x in a type that arithmetic takes */
 /* Returns type, shape and data of the graph's tensor x. The pointer holds until a tensor is added. */
 const weft_tensor *ox_t(const struct ox *l, int x);
 
@@ -276,14 +276,14 @@ struct ox_window {
  * Fills *w from the attributes of the node at hand; `in` are the image's lengths, kernel the weights' or
  * NULL. Returns 0.
  */
-int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil);
+WEFT_MUST_USE int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil);
 /*
  * Fills *w for the pool at hand of v, and behind with the padding behind the image that counts in
  * averages. Returns 0.
  */
-int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind);
+WEFT_MUST_USE int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind);
 /* Returns x [N,spatial...,C] without the elements that no window reaches. */
-int ox_trim(struct ox *l, int x, const struct ox_window *w);
+WEFT_MUST_USE int ox_trim(struct ox *l, int x, const struct ox_window *w);
 
 /* ---- onnx_conv.c ---- */
 struct ox_conv_call {
@@ -299,24 +299,24 @@ struct ox_conv_call {
  * Returns the sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, fp16 for float8, else x's
  * type.
  */
-int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
+WEFT_MUST_USE int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
 /* Fills *win for the ConvTranspose at hand; before and after are what is cut off the full result. Returns 0. */
-int ox_transpose_window(struct ox *l, struct ox_window *win);
+WEFT_MUST_USE int ox_transpose_window(struct ox *l, struct ox_window *win);
 /* Sets order to the order of dimensions that makes weights [C,OC,...] [OC,...,C]. */
 void ox_transpose_order(int rank, int8_t *order);
 /* Sets c->group and c->win for x, operand 0, and weights, operand i_w, of the node at hand. Returns 0. */
-int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
+WEFT_MUST_USE int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
 
 /* ---- onnx_matmul.c, onnx_integer.c ---- */
 /* Returns the sums of a [...,M,K] by b [...,K,N], whose leading dimensions broadcast; int48 for int16. */
-int ox_matmul_sums(struct ox *l, int a, int b);
+WEFT_MUST_USE int ox_matmul_sums(struct ox *l, int a, int b);
 /* Returns the same with zero points of int8 factors. */
-int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp);
-int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32, as int32 */
+WEFT_MUST_USE int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp);
+WEFT_MUST_USE int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32, as int32 */
 
 /* ---- onnx_gather.c ---- */
 /* Returns the w rows of values [k,c], of any type, that the int32 indices idx [w] name: [1,w,c]. */
-int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w);
+WEFT_MUST_USE int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w);
 
 /* ---- onnx_sweep.c ---- */
 int ox_sweep(struct ox *l);                                             /* removes what no output needs; returns 0 */
@@ -339,17 +339,17 @@ struct ox_scaling {
  * Returns int32 sums x, at most `most` in magnitude, as codes of zp's type; *flip: they are int8 for uint8.
  * For int16 the nearest RESCALE is taken, else one that is exact, or the host.
  */
-int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
+WEFT_MUST_USE int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
 int ox_before_reshape(const struct ox *l, int x);                       /* the operand of x's RESHAPE, or x */
 /* Sets *out to the only element of constant v. Returns false if v is something else. */
-bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
+WEFT_MUST_USE bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
 /* Return v, or tensor x, with the given rank: one element, or a vector along axis (counted from the end). */
-int ox_along(struct ox *l, struct ox_value *v, int rank, int axis);
-int ox_along_tensor(struct ox *l, int x, int rank, int axis);
+WEFT_MUST_USE int ox_along(struct ox *l, struct ox_value *v, int rank, int axis);
+WEFT_MUST_USE int ox_along_tensor(struct ox *l, int x, int rank, int axis);
 
 /* ---- onnx_float_weights.c ---- */
 /* Quantises float weights of quantised products; returns 0. */
-int ox_float_weights(struct ox *l);
+WEFT_MUST_USE int ox_float_weights(struct ox *l);
 void ox_release_made(struct ox *l);                                     /* undoes that in the file's nodes */
 
 /* ---- onnx_host.c, onnx_want.c, onnx_if.c ---- */
@@ -357,23 +357,23 @@ void ox_release_made(struct ox *l);                                     /* undoe
  * Lowers the node at hand to ONNX_NODE. Returns 0, -ENOTSUP if there is no kernel, or another negative
  * errno.
  */
-int ox_host(struct ox *l);
+WEFT_MUST_USE int ox_host(struct ox *l);
 /* Notes in l->wanted the given inputs from which v is computed, because v has to be constant. */
 void ox_want(struct ox *l, const struct ox_value *v);
 /* Frees the graphs of If's branches and puts the file's own list of nodes back in its place. */
 void ox_release_branches(struct ox *l);
 /* Makes room for n more values; pointers to values do not hold any more. Returns 0 or a negative errno. */
-int ox_grow(struct ox *l, int n);
+WEFT_MUST_USE int ox_grow(struct ox *l, int n);
 /* Puts a node behind the graph's own, which stays the caller's. Returns its index. */
-int ox_append_node(struct ox *l, onnx_node *n);
+WEFT_MUST_USE int ox_append_node(struct ox *l, onnx_node *n);
 
 /* ---- onnx.c, onnx_lazy.c: each returns 0 or a negative errno ---- */
 /* onnx.c: lowers node i, or defers it until its result is asked for. */
-int ox_lower_node(struct ox *l, int i);
-int ox_lower_now(struct ox *l, int i);                                  /* onnx.c: lowers node i at once */
+WEFT_MUST_USE int ox_lower_node(struct ox *l, int i);
+WEFT_MUST_USE int ox_lower_now(struct ox *l, int i);                                  /* onnx.c: lowers node i at once */
 /* Lowers the node that gives v, if v is pending. */
-int ox_settle(struct ox *l, struct ox_value *v);
+WEFT_MUST_USE int ox_settle(struct ox *l, struct ox_value *v);
 /* Returns 1 if the node at hand is deferred or done, 0 if it is to be lowered. */
-int ox_defer(struct ox *l);
+WEFT_MUST_USE int ox_defer(struct ox *l);
 
 #endif

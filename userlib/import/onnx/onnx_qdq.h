@@ -33,19 +33,19 @@ struct ox_side { struct ox_value *v; struct ox_q q; };
  * Sets *q to a scale and a zero point of type t (NULL: 0). Returns false if they are not constant or not one number
  * each, or the scale is not a positive float32.
  */
-bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q);
+WEFT_MUST_USE bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q);
 /*
  * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns false, with *s
  * undefined, if v is not the result of a DequantizeLinear of one constant scale and zero point, perhaps with
  * its elements moved.
  */
-bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s);
+WEFT_MUST_USE bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s);
 
 /* The same, also of a DequantizeLinear of constants of 8 bits. */
-bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s);
+WEFT_MUST_USE bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s);
 
 /* Says whether v is the result of a DequantizeLinear of a constant. */
-bool ox_dequantises_constant(struct ox *l, const struct ox_value *v);
+WEFT_MUST_USE bool ox_dequantises_constant(struct ox *l, const struct ox_value *v);
 
 /* Returns v's integers as int8 or int16 in the order in which they are held, and sets perm to that order. */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm);
@@ -60,7 +60,7 @@ static inline int ox_q_low(const struct ox_q *q) { return q->zp->t.dtype == WEFT
  * Returns int8 x with code i - 128 replaced by f[i]; from: x's quantisation if f only requantises it to q,
  * else NULL.
  */
-int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q);
+WEFT_MUST_USE int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q);
 
 /*
  * Each of these (but for ox_qlinear_pair()) returns a tensor of codes quantised with q, with *done set and perm set to
@@ -68,19 +68,19 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
  * negative errno.
  */
 /* V: a function of its carrier. */
-int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done);
 /* Conv, Gemm, MatMul ... */
-int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 /* Pools, ReduceMean. */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 /* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
 int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 /* Resize, mode linear. */
-int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
-int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* Concat */
+WEFT_MUST_USE int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* Concat */
 /* The sum, difference or product of a and b; qlinear: with the rounding of QLinearAdd and QLinearMul. */
-int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
+WEFT_MUST_USE int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  int8_t *perm, bool *done);
 /*
  * Returns QLinearAdd or QLinearMul (op) of the codes x and y of a and b, a number; less 128 if q is of
@@ -88,18 +88,18 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
  */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y);
 /* onnx_float8.c: product n, perhaps followed by Relu, quantised with scale to float8 type `to`. */
-int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
 /*
  * Makes the result of the QuantizeLinear at hand in integers. Returns 1 if that is done, 0 if not, or a
  * negative errno.
  */
-int ox_fold_qdq(struct ox *l);
+WEFT_MUST_USE int ox_fold_qdq(struct ox *l);
 
 /*
  * As above: the averages of x over windows w, or over all spatial dimensions if w is NULL; padding: padded
  * elements count.
  */
-int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
+WEFT_MUST_USE int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done);
 
 /*
@@ -109,19 +109,19 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype t);
 
 /* Says whether product n can be computed in integers if its result is quantised. */
-bool ox_foldable(struct ox *l, const onnx_node *n);
+WEFT_MUST_USE bool ox_foldable(struct ox *l, const onnx_node *n);
 
 /* Sets out to the n elements of constant float x quantised with q. Returns false if x is not constant. */
-bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n);
+WEFT_MUST_USE bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n);
 /* A constant [256] of all codes of type t, ascending. */
 int ox_codes(struct ox *l, weft_dtype t);
-int ox_dequantised(struct ox *l, int codes, const struct ox_q *q);   /* codes as float32 */
+WEFT_MUST_USE int ox_dequantised(struct ox *l, int codes, const struct ox_q *q);   /* codes as float32 */
 
 /* Returns codes x limited to lo..hi, in front of the RESHAPE that makes x if there is one. */
-int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi);
+WEFT_MUST_USE int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi);
 /* Returns x rescaled by f to type `to`, with the zero points of x and of the result; ties are rounded up. */
-int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp);
+WEFT_MUST_USE int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp);
 /* The same, but with ties to even if `even` is set. */
-int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp);
+WEFT_MUST_USE int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp);
 
 #endif

@@ -19,7 +19,7 @@ struct ox_axis {
  * Sets axes to the axes of v that the node at hand resizes, and a to what becomes of each. Returns their
  * count.
  */
-int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a);
+WEFT_MUST_USE int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a);
 /* Returns the coordinate in the input, in elements, of element i of the output. */
 double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i);
 /* Returns the input element that is nearest to coordinate `at`. */
@@ -29,6 +29,6 @@ int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at
  * Lowers the Resize at hand if v is an image of integers that RESIZE can resize, and sets *done. Returns 0
  * or a negative errno.
  */
-int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done);
+WEFT_MUST_USE int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done);
 
 #endif

@@ -33,7 +33,7 @@ extern "C" {
  *   -ENOTSUP  a valid file that uses what is not supported
  *   -ENOMEM
  */
-int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
+WEFT_MUST_USE int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
 
 struct weft_tflite_options {
 	/*
@@ -53,7 +53,7 @@ struct weft_tflite_options {
 };
 
 /** Import as weft_import_tflite() does, with options o; NULL stands for options that are all zero. */
-int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
+WEFT_MUST_USE int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
                             char msg[WEFT_MSG]);
 
 #ifdef __cplusplus

@@ -67,17 +67,17 @@ struct tfl_model {
  * Reads the first subgraph of a file of len bytes into *m. Returns 0, -EINVAL or -ENOMEM; after a
  * failure one line is in msg and nothing is left to free.
  */
-int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_t msg_bytes);
+WEFT_MUST_USE int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_t msg_bytes);
 
 /* Reads subgraph i of the file from which model `of` was read into *m. Returns as tfl_read(). */
-int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i);
+WEFT_MUST_USE int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i);
 
 /*
  * Reads the subgraph that the signature of that name names into *m, as tfl_read_subgraph(); its inputs
  * and outputs get the signature's names. -EINVAL also if the file has no such signature; the message
  * then lists those that it has.
  */
-int tfl_read_signature(struct tfl_model *m, const struct tfl_model *of, const char *name);
+WEFT_MUST_USE int tfl_read_signature(struct tfl_model *m, const struct tfl_model *of, const char *name);
 void tfl_release(struct tfl_model *m);              /* frees the lists, not the bytes */
 
 #endif

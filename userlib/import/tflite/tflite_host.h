@@ -22,7 +22,7 @@ int (*tfl_host_lowering(int code))(struct tfl_lower *);
  * corrects their rounding; a divisor of 0 gives what the kernel of ONNX's Div and Mod gives. Returns the
  * result's tensor, or a negative errno.
  */
-int tfl_host_floor_div(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_host_floor_div(struct tfl_lower *l);
 
 /*
  * Returns the attributes of an ONNX_NODE that is ONNX's operator `name` of the default domain, all
@@ -50,19 +50,19 @@ void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const
  * result's tensor, -ENOTSUP if the shape depends on an operand that is not constant, or the errno with
  * which the kernel refuses the operands; a negative operand is returned as it is.
  */
-int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last);
+WEFT_MUST_USE int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last);
 
 /* Emits operator `name` with its attributes at their defaults, otherwise as tfl_node(). */
-int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last);
+WEFT_MUST_USE int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last);
 
 /* Emits x as int64, int32, int16 or float32; integers keep only the low bits. */
-int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last);
+WEFT_MUST_USE int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last);
 
 /* tflite_conv3d.c: lowers CONV_3D and CONV_3D_TRANSPOSE of float32. */
-int tfl_lower_conv_3d(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_conv_3d(struct tfl_lower *l);
 
 /* Emits x with its axes in another order: axis i of the result is axis perm[i] of x. */
-int tfl_node_transposed(struct tfl_lower *l, int x, const int *perm, bool last);
+WEFT_MUST_USE int tfl_node_transposed(struct tfl_lower *l, int x, const int *perm, bool last);
 
 /* tflite_segment.c: the function that lowers a segment operator or DILATE with code `code`, or NULL. */
 int (*tfl_segment_lowering(int code))(struct tfl_lower *);
@@ -71,20 +71,20 @@ int (*tfl_segment_lowering(int code))(struct tfl_lower *);
 int (*tfl_stablehlo_lowering(int code))(struct tfl_lower *);
 
 /* tflite_sequence.c: lowers recurrent layers of float32. */
-int tfl_lower_sequence(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_sequence(struct tfl_lower *l);
 /*
  * tflite_lstm8.c: lowers LSTM or UNIDIRECTIONAL_SEQUENCE_LSTM of int8. Returns the result's tensor, -ENOTSUP for forms without
  * a kernel, -EINVAL for operands that do not fit, or another negative errno.
  */
-int tfl_lower_lstm8(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_lstm8(struct tfl_lower *l);
 
 /* Emits x, by an IDENTITY, as the result of the operator at hand. */
-int tfl_node_own(struct tfl_lower *l, int x);
+WEFT_MUST_USE int tfl_node_own(struct tfl_lower *l, int x);
 
 /*
  * tflite_late.c: lower SLICE and STRIDED_SLICE whose starts only the run knows, but not the sizes.
  */
-int tfl_lower_slice_at(struct tfl_lower *l);
-int tfl_lower_strided_slice_at(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_slice_at(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_strided_slice_at(struct tfl_lower *l);
 
 #endif

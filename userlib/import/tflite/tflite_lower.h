@@ -84,37 +84,37 @@ int tfl_fail(struct tfl_lower *l, int err, const char *format, ...) __attribute_
 
 /* ---- operands of the operator at hand ---- */
 bool tfl_has(const struct tfl_lower *l, int k);                  /* whether operand k is present */
-int tfl_operand(struct tfl_lower *l, int k);                     /* the file tensor that is operand k */
+WEFT_MUST_USE int tfl_operand(struct tfl_lower *l, int k);                     /* the file tensor that is operand k */
 const struct tfl_tensor *tfl_file_tensor(const struct tfl_lower *l, int i);   /* file tensor i, as the file has it */
 bool tfl_is_const(const struct tfl_lower *l, int k);             /* whether operand k is present and constant */
 /* Sets *t to type and shape of file tensor i, checked, without data. Returns 0. */
-int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);
+WEFT_MUST_USE int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);
 /*
  * Sets *q to the only scale and zero point of file tensor i, whose type has to be in the set `types`.
  * Returns 0.
  */
-int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);
+WEFT_MUST_USE int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);
 /* Returns the graph tensor of file tensor i as operators see it. */
-int tfl_value_of(struct tfl_lower *l, int i);
+WEFT_MUST_USE int tfl_value_of(struct tfl_lower *l, int i);
 /* Returns the graph tensor of operand k as operators see it. */
-int tfl_value(struct tfl_lower *l, int k);
+WEFT_MUST_USE int tfl_value(struct tfl_lower *l, int k);
 /*
  * Returns the graph tensor of operand k and sets *q to its scale and zero point; its type has to be in the
  * set `types`.
  */
-int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q);
+WEFT_MUST_USE int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q);
 /*
  * Sets *q to the scale and zero point of the result at hand, whose type has to be in the set `types`.
  * Returns 0.
  */
-int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
+WEFT_MUST_USE int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
 int64_t tfl_type_min(weft_dtype t);                              /* the least number of int8, int16 or else int32 */
 /* Copies constant operand k, int32 or int64 with at most max elements, to v. Returns their count. */
-int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
+WEFT_MUST_USE int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
 /* Returns element k of a constant of integers of elem bytes each, 4 or 8. */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);
 /* Returns constant operand k in that shape, of as many elements. */
-int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);
+WEFT_MUST_USE int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);
 
 /*
  * ---- options of the operator at hand ----
@@ -122,13 +122,13 @@ int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);
  */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value);
 /* Copies a list of at most max int32 to v. Returns their count, 0 if it is absent. */
-int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);
+WEFT_MUST_USE int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);
 int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
 
 /* ---- building the graph ---- */
 /* Their memory is taken from l->room. Constants are named after the result at hand, a slash and the suffix. */
 /* Returns a new tensor with a copy of the name. */
-int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
+WEFT_MUST_USE int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
 /* Returns a new constant that takes over data, from tfl_alloc(). */
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
 /* Returns a new constant of one element, v, of an integer type, with `rank` dimensions of 1. */
@@ -139,14 +139,14 @@ int tfl_real_number(struct tfl_lower *l, int rank, float v);
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
 
 /* Returns a new tensor for file tensor i, an input of the network. */
-int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);
-int tfl_copy(struct tfl_lower *l, int x);  /* an IDENTITY of x under the same name */
+WEFT_MUST_USE int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);
+WEFT_MUST_USE int tfl_copy(struct tfl_lower *l, int x);  /* an IDENTITY of x under the same name */
 
 /*
  * Emits operator op with attributes attr (NULL: none) and a result of that type and shape. Returns the
  * result.
  */
-int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
+WEFT_MUST_USE int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
              weft_dtype t, int rank, const int64_t *dim, bool last);
 
 /*
@@ -154,14 +154,14 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
  * Returns 0.
  */
 struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; };
-int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
+WEFT_MUST_USE int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
 
 /*
  * Emits operator op of n_in operands, whose results are results result[0..n-1] of the operator at hand, of
  * the types and shapes in t. Returns 0.
  */
 struct tfl_many { int n, result[WEFT_OP_MAX_OUTPUTS]; weft_tensor t[WEFT_OP_MAX_OUTPUTS]; };
-int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, const struct tfl_many *many);
+WEFT_MUST_USE int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, const struct tfl_many *many);
 
 /*
  * The multiplier and the shift by which RESCALE, with DOUBLE_ROUND, multiplies as TFLite does: multiplier
@@ -169,7 +169,7 @@ int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, co
  */
 struct tfl_factor { int32_t multiplier; int8_t shift; };
 /* Sets *f to the factor nearest to a real number. Returns 0. */
-int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f);
+WEFT_MUST_USE int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f);
 
 /*
  * A RESCALE. For an int48 tensor TFLite's rule for 64-bit sums holds: one rounding, with the
@@ -183,20 +183,20 @@ struct tfl_rescale {
 	const struct tfl_factor *f;
 };
 /* Returns x rescaled as *r says. */
-int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last);
+WEFT_MUST_USE int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last);
 
 /* Returns (x - zp) << left as int32, exactly; left is 0..20 for int8 x, 0..15 for int16 x. */
-int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left);
+WEFT_MUST_USE int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left);
 
 /* Sets *lo and *hi to the limits of a fused activation in quantisation y, within its type. Returns 0. */
-int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi);
+WEFT_MUST_USE int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi);
 /* Says whether lo..hi leaves out any number of type t (int8, int16 or int32). */
 bool tfl_tighter(weft_dtype t, int32_t lo, int32_t hi);
 /* Returns integers x limited to lo..hi. */
-int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last);
+WEFT_MUST_USE int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last);
 
 /* Returns int32 or int48 sums x rescaled by n factors f to the result's quantisation, with the activation. */
-int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last);
+WEFT_MUST_USE int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last);
 
 /* tflite_exact.c: how sums become results if the scale is applied in float64, as in LiteRT's dense kernel. */
 struct tfl_exact {
@@ -206,7 +206,7 @@ struct tfl_exact {
 	const int64_t *from, *to;  /* the least and the greatest sum of each channel */
 };
 /* Returns sums x requantised so to the result's quantisation, with the activation. */
-int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last);
+WEFT_MUST_USE int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last);
 
 /* The scales of the weights, operand 1, of an operator that multiplies by them. */
 struct tfl_weights {
@@ -220,7 +220,7 @@ struct tfl_weights {
  * channels along dimension `axis` of the weights. The product is taken in double, but in float32
  * where TFLite does: for uint8 weights, and for dense operators with one scale. Returns 0.
  */
-int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale, float y_scale, bool dense,
+WEFT_MUST_USE int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale, float y_scale, bool dense,
                        struct tfl_weights *out);
 
 /*
@@ -228,49 +228,49 @@ int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale,
  * *narrow: TFLite sums in 32 bits, since the file's bias has 32 though the operands have 16;
  * tfl_narrow() then cuts the sums to that.
  */
-int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow);
-int tfl_narrow(struct tfl_lower *l, int x);             /* the low 32 bits of int48 x as int32 */
+WEFT_MUST_USE int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow);
+WEFT_MUST_USE int tfl_narrow(struct tfl_lower *l, int x);             /* the low 32 bits of int48 x as int32 */
 
 /* Returns int32 x plus v, modulo 2^32. */
-int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);
+WEFT_MUST_USE int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);
 
 /* Returns x in that shape, of as many elements; x itself if it has it, or if it is negative. */
-int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
+WEFT_MUST_USE int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
 
 /* tflite_select.c */
-int tfl_lower_compare(struct tfl_lower *l);
-int tfl_lower_logical(struct tfl_lower *l);
-int tfl_lower_select(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_compare(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_logical(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_select(struct tfl_lower *l);
 
 /* Returns x with leading dimensions of 1 up to that rank, since TOSA broadcasts only between equal ranks. */
-int tfl_match_rank(struct tfl_lower *l, int x, int rank);
+WEFT_MUST_USE int tfl_match_rank(struct tfl_lower *l, int x, int rank);
 
 /*
  * Makes result k the one at hand; the first is so from the start. Dimensions that the file leaves
  * open are found from the operands. Returns 0.
  */
-int tfl_result(struct tfl_lower *l, int k);
+WEFT_MUST_USE int tfl_result(struct tfl_lower *l, int k);
 
 /*
  * tflite_sum.c: what LiteRT 2.3 makes of SUM of int8 and int16. The first returns the bytes that it
  * sums, of x, which is int32 with numbers of type t. The second emits the operator's result from the
  * sums of these bytes, from which x_zp is taken, with factor f and quantisation y.
  */
-int tfl_sum_begin(struct tfl_lower *l, int x, weft_dtype t);
-int tfl_sum_end(struct tfl_lower *l, int x, const struct tfl_factor *f, int64_t x_zp, const struct tfl_quant *y);
+WEFT_MUST_USE int tfl_sum_begin(struct tfl_lower *l, int x, weft_dtype t);
+WEFT_MUST_USE int tfl_sum_end(struct tfl_lower *l, int x, const struct tfl_factor *f, int64_t x_zp, const struct tfl_quant *y);
 
 /* tflite_lut16.c: a function of one int16, computed in float32 with a parameter of its own. */
 struct tfl_function { float (*of)(const struct tfl_function *f, float v); float param; };
 /* Emits f of int16 x as the operator's result, by a table with straight lines between its points. */
-int tfl_lut16(struct tfl_lower *l, int x, const struct tfl_function *f, float x_scale, float y_scale);
+WEFT_MUST_USE int tfl_lut16(struct tfl_lower *l, int x, const struct tfl_function *f, float x_scale, float y_scale);
 /* Returns int16 x looked up in a table of all 65536 values, from x = -32768 on, which is taken over. */
-int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last);
+WEFT_MUST_USE int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last);
 
 /* tflite_shape.c */
 /* Says whether the file leaves dimension i of the result at hand open. */
 bool tfl_is_open(const struct tfl_lower *l, int i);
 /* Replaces open dimensions of the result at hand, l->y, by those that follow from the operands. Returns 0. */
-int tfl_find_shape(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_find_shape(struct tfl_lower *l);
 
 /*
  * tflite_fold.c: the results of SHAPE and others are known before the run and become constants, and
@@ -282,18 +282,18 @@ struct tfl_mark tfl_mark(const struct tfl_lower *l);                /* the mark 
  * Computes what was emitted since the mark if all operands are constant. Returns 1 if the results are
  * constants now, else 0.
  */
-int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);
+WEFT_MUST_USE int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);
 /*
  * Computes the operator at hand if it has no lowering. Returns 1 if its result is a constant now, 0 for
  * other operators.
  */
-int tfl_fold_plain(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_fold_plain(struct tfl_lower *l);
 void tfl_fold_release(struct tfl_lower *l);                         /* frees the constants */
 
 /* Emits the fused activation of float32 x, a clamp, as the operator's result. */
-int tfl_float_clamp(struct tfl_lower *l, int x, int activation);
+WEFT_MUST_USE int tfl_float_clamp(struct tfl_lower *l, int x, int activation);
 /* Returns float32 x with the fused activation, a clamp or TANH, as an intermediate tensor. */
-int tfl_float_limits(struct tfl_lower *l, int x, int activation);
+WEFT_MUST_USE int tfl_float_limits(struct tfl_lower *l, int x, int activation);
 
 /*
  * tflite_hybrid.c: a convolution, transposed or not, of float32 x [N,H,W,C] by weights w of float32, or
@@ -310,9 +310,9 @@ struct tfl_real {
 	int k_bias;                /* the operand that is the bias */
 };
 /* Returns the product, with the bias, as float32. */
-int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w);
+WEFT_MUST_USE int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w);
 /* Emits float32 y with the activation (TFL_NONE: none) in the result's shape as the operator's result. */
-int tfl_real_result(struct tfl_lower *l, int y, int activation);
+WEFT_MUST_USE int tfl_real_result(struct tfl_lower *l, int y, int activation);
 bool tfl_is_float(const struct tfl_lower *l, int k);   /* whether operand k is present and float32 */
 
 /*
@@ -335,26 +335,26 @@ void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor);
  * one is a table.
  */
 /* Notes that y is x dequantised with attributes a. Returns y. */
-int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
+WEFT_MUST_USE int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
 /* Notes that y is operator op, with attributes a, of x. Returns y. */
-int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
+WEFT_MUST_USE int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
 /* Says whether x has been noted as such a function. */
-bool tfl_codes_followed(const struct tfl_lower *l, int x);
+WEFT_MUST_USE bool tfl_codes_followed(const struct tfl_lower *l, int x);
 /* Emits f of x, by a table alone, as the operator's result. */
-int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
+WEFT_MUST_USE int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
 /*
  * Emits x quantised with attributes a by a TABLE as the operator's result. Returns 1, or 0 if x is no such
  * function.
  */
-int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
+WEFT_MUST_USE int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
 /* Removes the operators of noted tensors that nothing reads any more. Returns 0. */
-int tfl_codes_finish(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_codes_finish(struct tfl_lower *l);
 
 /*
  * tflite_variable.c: lowers VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, and READ_VARIABLE of a variable that
  * never changes. Returns 1 if that is done, 0 for other operators.
  */
-int tfl_variable_op(struct tfl_lower *l, const char *name);
+WEFT_MUST_USE int tfl_variable_op(struct tfl_lower *l, const char *name);
 /* Removes variables that no operator of the network refers to. */
 void tfl_variables_finish(weft_graph *g);
 /* What VAR_HANDLE stands for a tensor of type RESOURCE: the operator and its subgraph; or op is NULL. */
@@ -366,7 +366,7 @@ struct tfl_handle tfl_handle_of(const struct tfl_lower *l, int tensor);
  * operator's for the graph's record of it. Returns 1 if that is done, 0 for other operators, or a negative
  * errno.
  */
-int tfl_flow_op(struct tfl_lower *l, const char *name);
+WEFT_MUST_USE int tfl_flow_op(struct tfl_lower *l, const char *name);
 
 /* Returns the number of the operator at hand under which the graph records it. */
 static inline int tfl_source_number(const struct tfl_lower *l)
@@ -381,7 +381,7 @@ static inline int tfl_source_number(const struct tfl_lower *l)
  * complex64 tensor that RFFT2D gave; name is the operator's for the graph's record of it. Returns 1 if that is
  * done, 0 for other operators, or a negative errno.
  */
-int tfl_complex_op(struct tfl_lower *l, const char *name);
+WEFT_MUST_USE int tfl_complex_op(struct tfl_lower *l, const char *name);
 
 /*
  * tflite_custom.c: the lowering of the operator at hand if it is a custom one for which the caller gave functions; or
@@ -391,43 +391,43 @@ int (*tfl_custom_lowering(const struct tfl_lower *l))(struct tfl_lower *);
 const struct weft_custom_op *tfl_custom_of(const struct tfl_lower *l);
 
 /* tflite.c: allocates l's tables by file tensor, without values yet. Returns 0 or -ENOMEM; tfl_free_tables() frees them. */
-int tfl_tables(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_tables(struct tfl_lower *l);
 void tfl_free_tables(struct tfl_lower *l);
 /* tflite.c: lowers all operators of l's subgraph into its graph. Returns 0 or a negative errno. */
-int tfl_lower_all(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_all(struct tfl_lower *l);
 
 /*
  * tflite_late.c: what TensorFlow's lists become, x[:i] + [item] + x[i + 1:] with i known only when the
  * network runs. The first returns 1 if the operator at hand is such a SLICE, whose result then stays
  * without a value, else 0; the second says whether it is the CONCATENATION, which tfl_lower_put() lowers.
  */
-int tfl_late_slice(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_late_slice(struct tfl_lower *l);
 bool tfl_is_put(const struct tfl_lower *l);
-int tfl_lower_put(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_put(struct tfl_lower *l);
 
 /*
  * tflite_fold.c: makes file tensor i of l a constant of TFL_MAX_RANK extents dim and that many bytes of
  * data, which is taken over. Returns 0.
  */
-int tfl_make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes);
+WEFT_MUST_USE int tfl_make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes);
 
 /* tflite_fold.c: makes file tensor i of l the constant that file tensor `from` of `of` is. Returns 0. */
-int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from);
+WEFT_MUST_USE int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from);
 
 /* tflite_fold.c: returns 0 if operand k, which decides on a shape, is constant, else -ENOTSUP after a message. */
-int tfl_need_shape_const(struct tfl_lower *l, int k);
+WEFT_MUST_USE int tfl_need_shape_const(struct tfl_lower *l, int k);
 
 /*
  * tflite_sparse.c: makes operands of the operator at hand that are sparse constants whole. Returns 0 or a
  * negative errno.
  */
-int tfl_densify(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_densify(struct tfl_lower *l);
 
 /*
  * tflite_where.c: makes the results of WHERE, UNIQUE and DENSIFY constants. Returns 1 if that is done, 0 for
  * other operators, or a negative errno.
  */
-int tfl_data_op(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_data_op(struct tfl_lower *l);
 
 /* Returns a copy of the elements of constant file tensor i in the graph's layout, or NULL after a failure. */
 void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);
@@ -436,72 +436,72 @@ void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);
  * Returns operand k of an operator that only moves values: it has to have the result's type and
  * quantisation.
  */
-int tfl_moved(struct tfl_lower *l, int k);
+WEFT_MUST_USE int tfl_moved(struct tfl_lower *l, int k);
 
 /*
  * Returns 0 if y has that scale and zero point, which TFLite fixes for results whose range is known, else
  * -EINVAL.
  */
-int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp);
+WEFT_MUST_USE int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp);
 
 /* Returns 0 if type, scale and zero point of x and y are equal, else -ENOTSUP. */
-int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y);
+WEFT_MUST_USE int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y);
 
 /*
  * Lowerings, one for each group of operators. Each lowers the operator at hand and returns its (first)
  * result.
  */
-int tfl_lower_conv(struct tfl_lower *l);
-int tfl_lower_depthwise(struct tfl_lower *l);
-int tfl_lower_fully_connected(struct tfl_lower *l);
-int tfl_lower_pool(struct tfl_lower *l);
-int tfl_lower_add(struct tfl_lower *l);
-int tfl_lower_mul(struct tfl_lower *l);
-int tfl_lower_mean(struct tfl_lower *l);
-int tfl_lower_reshape(struct tfl_lower *l);
-int tfl_lower_transpose(struct tfl_lower *l);
-int tfl_lower_pad(struct tfl_lower *l);
-int tfl_lower_concat(struct tfl_lower *l);
-int tfl_lower_relu(struct tfl_lower *l);
-int tfl_lower_softmax(struct tfl_lower *l);
-int tfl_lower_l2_norm(struct tfl_lower *l);
-int tfl_lower_log_softmax(struct tfl_lower *l);
-int tfl_lower_quantize(struct tfl_lower *l);
-int tfl_lower_dequantize(struct tfl_lower *l);
-int tfl_lower_sub(struct tfl_lower *l);
-int tfl_lower_extremum(struct tfl_lower *l);
-int tfl_lower_prelu(struct tfl_lower *l);
-int tfl_lower_squared_difference(struct tfl_lower *l);
-int tfl_lower_batch_matmul(struct tfl_lower *l);
-int tfl_lower_reduce(struct tfl_lower *l);
-int tfl_lower_space_depth(struct tfl_lower *l);
-int tfl_lower_space_to_batch(struct tfl_lower *l);
-int tfl_lower_batch_to_space(struct tfl_lower *l);
-int tfl_lower_pad_v2(struct tfl_lower *l);
-int tfl_lower_mirror_pad(struct tfl_lower *l);
-int tfl_lower_tile(struct tfl_lower *l);
-int tfl_lower_broadcast_to(struct tfl_lower *l);
-int tfl_lower_reverse(struct tfl_lower *l);
-int tfl_lower_table(struct tfl_lower *l);
-int tfl_lower_slice(struct tfl_lower *l);
-int tfl_lower_strided_slice(struct tfl_lower *l);
-int tfl_lower_split(struct tfl_lower *l);
-int tfl_lower_split_v(struct tfl_lower *l);
-int tfl_lower_pack(struct tfl_lower *l);
-int tfl_lower_unpack(struct tfl_lower *l);
-int tfl_lower_gather(struct tfl_lower *l);
-int tfl_lower_gather_nd(struct tfl_lower *l);
-int tfl_lower_resize_nearest(struct tfl_lower *l);
-int tfl_lower_resize_bilinear(struct tfl_lower *l);
-int tfl_lower_transpose_conv(struct tfl_lower *l);
-int tfl_lower_svdf(struct tfl_lower *l);
-int tfl_lower_sequence_lstm(struct tfl_lower *l);
-int tfl_lower_cast(struct tfl_lower *l);
-int tfl_lower_arg_max(struct tfl_lower *l);
-int tfl_lower_floor_div(struct tfl_lower *l);
-int tfl_lower_sqrt(struct tfl_lower *l);
-int tfl_lower_div(struct tfl_lower *l);
-int tfl_lower_read_variable(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_conv(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_depthwise(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_fully_connected(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_pool(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_add(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_mul(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_mean(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_reshape(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_transpose(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_pad(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_concat(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_relu(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_softmax(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_l2_norm(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_log_softmax(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_quantize(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_dequantize(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_sub(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_extremum(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_prelu(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_squared_difference(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_batch_matmul(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_reduce(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_space_depth(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_space_to_batch(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_batch_to_space(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_pad_v2(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_mirror_pad(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_tile(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_broadcast_to(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_reverse(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_table(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_slice(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_strided_slice(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_split(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_split_v(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_pack(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_unpack(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_gather(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_gather_nd(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_resize_nearest(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_resize_bilinear(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_transpose_conv(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_svdf(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_sequence_lstm(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_cast(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_arg_max(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_floor_div(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_sqrt(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_div(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_lower_read_variable(struct tfl_lower *l);
 
 /*
  * A sliding window along one axis, in elements: out is the number of windows, before and after the
@@ -509,10 +509,10 @@ int tfl_lower_read_variable(struct tfl_lower *l);
  */
 struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };
 /* Fills *w for an axis of `in` elements; padding is TFL_SAME or TFL_VALID. Returns 0. */
-int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
+WEFT_MUST_USE int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                struct tfl_window *w);
 
 /* Returns x [N,H,W,C] without the w[0].trim rows at the bottom and the w[1].trim columns at the right. */
-int tfl_trim(struct tfl_lower *l, int x, const struct tfl_window w[2]);
+WEFT_MUST_USE int tfl_trim(struct tfl_lower *l, int x, const struct tfl_window w[2]);
 
 #endif

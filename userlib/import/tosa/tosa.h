@@ -34,7 +34,7 @@ bool weft_tosa_is(const void *data, size_t len);
  *   -ENOTSUP  a valid file that uses what is not supported, or another version
  *   -ENOMEM
  */
-int weft_import_tosa(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
+WEFT_MUST_USE int weft_import_tosa(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
 
 #ifdef __cplusplus
 }

@@ -80,7 +80,7 @@ struct tosa_file {
  * Reads the len bytes of a file into *f. Returns 0, -EINVAL if the file is broken, -ENOTSUP if its
  * version is not 1.0, or -ENOMEM. After a failure one line is in msg and nothing is left to free.
  */
-int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
+WEFT_MUST_USE int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
 void tosa_release(struct tosa_file *f);             /* frees the lists, not the bytes */
 
 /* Returns string i of a vector of strings that tosa_read() has checked; it points into the file. */

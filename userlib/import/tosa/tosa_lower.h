@@ -78,21 +78,21 @@ extern const struct tosa_info tosa_infos[TOSA_N_CODES];
 int tosa_fail(struct tosa_lower *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- tosa_names.c ---- */
-int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n);   /* fills *n with a block's own names */
-int tosa_index_consts(struct tosa_lower *l);                                   /* fills l->consts */
-int tosa_index_blocks(struct tosa_lower *l);                                   /* fills l->blocks */
+WEFT_MUST_USE int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n);   /* fills *n with a block's own names */
+WEFT_MUST_USE int tosa_index_consts(struct tosa_lower *l);                                   /* fills l->consts */
+WEFT_MUST_USE int tosa_index_blocks(struct tosa_lower *l);                                   /* fills l->blocks */
 /* Returns the entry with that name, or NULL if there is none. */
 const struct tosa_entry *tosa_find(const struct tosa_names *n, struct tosa_name name);
 /* Sets *what to what a name means in the block at hand: a file tensor, or -1 minus a file shape. */
-int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what);
+WEFT_MUST_USE int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what);
 
 /* ---- tosa_const.c ---- */
 /* Returns the graph's type for the file's, or 0 if there is none. */
 weft_dtype tosa_dtype(int type);
 /* Sets *t to type and shape, checked, without data. */
-int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t);
+WEFT_MUST_USE int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t);
 /* Sets *t to type, shape and data, from malloc. */
-int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t);
+WEFT_MUST_USE int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t);
 /* Returns the graph's tensor of a file shape that is an input of the block at hand, or -1 if it is none. */
 int tosa_shape_input(const struct tosa_lower *l, int shape);
 double tosa_to_double(weft_dtype t, const void *p);               /* the value of the float of type t at p */
@@ -102,7 +102,7 @@ double tosa_to_double(weft_dtype t, const void *p);               /* the value o
  * Checks that the types of data operands x and results y are a row of the table of the operator at
  * hand. acc is the accumulator's type, 0 if the operator has none; mode counts for RESIZE only.
  */
-int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, int n_y, weft_dtype acc,
+WEFT_MUST_USE int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, int n_y, weft_dtype acc,
                      weft_resize_mode mode);
 
 /* ---- tosa_attr.c ---- */
@@ -110,22 +110,22 @@ int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const 
  * Sets *a to the attributes of the operator at hand, whose data operands and first result have types and
  * shapes x and y.
  */
-int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a);
+WEFT_MUST_USE int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a);
 
 /* ---- tosa_custom.c ---- */
 /* Returns 0 if the CUSTOM at hand is one of ours, else -ENOTSUP. */
-int tosa_custom_known(struct tosa_lower *l);
+WEFT_MUST_USE int tosa_custom_known(struct tosa_lower *l);
 /* Reads the CUSTOM at hand: its opcode, the types of its operands and then of its results, its attributes. */
-int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a);
+WEFT_MUST_USE int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a);
 
 /* ---- tosa_signs.c ---- */
 /* Carries types that CUSTOM operators have stated through the operators of g that only move elements. */
 void tosa_spread_signs(weft_graph *g);
 
 /* ---- tosa_block.c ---- */
-int tosa_block(struct tosa_lower *l, int block);                  /* imports a block into l->s.g */
+WEFT_MUST_USE int tosa_block(struct tosa_lower *l, int block);                  /* imports a block into l->s.g */
 /* Sets *sub to the sub-graph of that block. */
-int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub);
-int tosa_value(struct tosa_lower *l, int tensor);                 /* the graph's tensor of a file tensor */
+WEFT_MUST_USE int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub);
+WEFT_MUST_USE int tosa_value(struct tosa_lower *l, int tensor);                 /* the graph's tensor of a file tensor */
 
 #endif

@@ -106,7 +106,7 @@ void *qt_alloc(struct qt *q, size_t n);
  * the pointer to it. A list that is full moves to new memory of twice the room and more, and the old one
  * stays until the end. Returns 0 or -ENOMEM.
  */
-int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size);
+WEFT_MUST_USE int qt_grow(struct qt *q, void *list, int n, int *cap, size_t size);
 
 /*
  * Returns operand (or result) k of an operator of the file as tensor index; -1 if it is absent or k is
@@ -143,7 +143,7 @@ int qt_plain(struct qt *q, int t);
  * point (taken as 0 for the elements with int16), as tensor NAME/quantised. Elements are rounded with
  * halves away from zero and limited to the type. Returns its index, or -ENOMEM.
  */
-int qt_activation(struct qt *q, int t, float scale, int32_t zp);
+WEFT_MUST_USE int qt_activation(struct qt *q, int t, float scale, int32_t zp);
 /*
  * Adds the weights of product o as int8 in -127..127, with a scale for each output channel, and its bias,
  * as int32 or with int16 activations int64, by rule r; x_scale is the scale of its input. *weights and
@@ -151,14 +151,14 @@ int qt_activation(struct qt *q, int t, float scale, int32_t zp);
  * the message if the weights' rank is too small for the rule's axis or the bias has not one element for
  * each channel.
  */
-int qt_product(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, float x_scale, int *weights, int *bias);
+WEFT_MUST_USE int qt_product(struct qt *q, const struct tfl_op *o, const struct qt_rule *r, float x_scale, int *weights, int *bias);
 /*
  * Adds a tensor of that type with the file's tensor t's name and `suffix` behind it, its shape and its
  * signature, without scale or data. Returns its index, or -ENOMEM.
  */
-int qt_like(struct qt *q, int t, const char *suffix, int type);
+WEFT_MUST_USE int qt_like(struct qt *q, int t, const char *suffix, int type);
 /* Gives tensor i one scale and zero point. Returns 0 or -ENOMEM. */
-int qt_set_scale(struct qt *q, int i, float scale, int32_t zp);
+WEFT_MUST_USE int qt_set_scale(struct qt *q, int i, float scale, int32_t zp);
 
 /*
  * build.c: makes the lists of the new network by what qt_plan() decided: the inputs as they are, each
@@ -166,13 +166,13 @@ int qt_set_scale(struct qt *q, int i, float scale, int32_t zp);
  * that is only there as integers. Operators whose first result is a constant (DEQUANTIZE of float16
  * weights) are left out. Returns 0, -ENOMEM, or -EINVAL with one line in the message.
  */
-int qt_build(struct qt *q);
+WEFT_MUST_USE int qt_build(struct qt *q);
 
 /*
  * write.c: writes the lists as a .tflite file of version 3 to *out, memory from malloc of *len bytes.
  * Returns 0, or -ENOMEM with one line in the message and nothing to free.
  */
-int qt_write(struct qt *q, uint8_t **out, size_t *len);
+WEFT_MUST_USE int qt_write(struct qt *q, uint8_t **out, size_t *len);
 
 /**
  * Quantise a float .tflite file of len bytes, weft_quantize() for this format.
@@ -180,6 +180,6 @@ int qt_write(struct qt *q, uint8_t **out, size_t *len);
  * @return 0; -EINVAL (a bad file, or one that is quantised already); -ENOTSUP (float8, an operator that
  *         golden does not run, or nothing to quantise); -ENOMEM; or what o->sample returned
  */
-int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg);
+WEFT_MUST_USE int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg);
 
 #endif

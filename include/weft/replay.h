@@ -23,7 +23,8 @@ struct weft_replay_options {
 	const char *rtl_dir;       /* as in struct weft_dev_options */
 	bool plant;                /* plant the captured fault again */
 	const char *wave;          /* RTL: record a wave around the first wrong byte to this FST file; NULL: none */
-	uint64_t wave_cycles;      /* cycles of the wave before the first wrong byte and after the command's retirement */
+	uint64_t wave_cycles;      /* cycles of the wave before the first wrong byte is written and after the command's
+	                            * retirement; if that is more than 20000 cycles later, after the write instead */
 };
 
 /* A command that wrote something wrong. */

@@ -548,8 +548,8 @@ WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char 
 /**
  * Compile a network for a configuration (as weft_net_save) and let the static verifier check the
  * streams of its program, against the features of the functional model. No device is opened.
- * @return 0; -EINVAL: a stream breaks the rule in msg, which names the step; -ENOMEM; or another
- *         negative errno of the compiler, with one line in msg
+ * @return 0; -EINVAL: a stream breaks the rule in msg, which names the step, or there is no such
+ *         configuration; -ENOMEM; or another negative errno of the compiler; msg has one line
  */
 WEFT_API int weft_net_verify(const weft_net *net, const char *config, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

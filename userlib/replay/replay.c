@@ -715,9 +715,11 @@ static int find_moment(struct replay *x)
 
 /*
  * If options ask for a wave, a first difference is known and the device is the RTL, runs the step twice
- * more (find_moment(), then with the wave) and records one, from wave_cycles before the wrong byte was
- * written (before its command retired, if that is not known) to as many after its command retired;
- * around the write alone if that is longer than WAVE_LONGEST. Returns 0 or a negative errno.
+ * more (find_moment(), then with the wave), each time on a newly opened simulator, and records the wave:
+ * from wave_cycles before the wrong byte was written (before its command retired, if that is not known)
+ * to as many after its command retired, or, if more than WAVE_LONGEST cycles lie between the two moments,
+ * to as many after the write. The report's result becomes that of the last run. Closes the simulator.
+ * Returns 0, also if nothing was to be done, or a negative errno.
  */
 static int record_wave(struct replay *x)
 {

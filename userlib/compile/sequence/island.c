@@ -27,9 +27,10 @@
 
 /*
  * Returns whether an operator with this opcode may be part of an island. It makes each element of its result
- * from single elements of its operands: arithmetic, logic, shifts, comparisons, functions of one number,
- * casts, quantising and its reverse, RESCALE and TABLE; also RESHAPE and IDENTITY, which keep elements and
- * their order.
+ * from single elements of its operands: arithmetic, logic, shifts, comparisons, SELECT, functions of one
+ * number, casts, quantising and its reverse, RESCALE and TABLE; also RESHAPE and IDENTITY, which keep elements
+ * and their order. Some that do so, too, are not taken: the extensions that requantise or round (ONNX_REQUANT,
+ * ONNX_REQUANT_SHIFT, ONNX_FAKE_CONVERT, TFL_REQUANTIZE), PACT_DIV, and ONNX_NODE and TFL_CUSTOM.
  */
 static bool on_elements(weft_opcode op)
 {

@@ -69,8 +69,9 @@ static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 
 /*
  * Emits every stride-th element of x along axis, beginning with the first, `out` elements in all; x
- * itself if stride is 1. Returns the graph tensor, -ENOTSUP if x has rank 8, or another negative
- * errno; a negative x is returned as it is.
+ * itself, whatever `out` is, if stride is 1. out * stride must not be less than x's extent; if `out`
+ * elements reach beyond x, those are 0. Returns the graph tensor, -ENOTSUP if x has rank 8 (unless
+ * stride is 1), or another negative errno; a negative x is returned as it is.
  */
 static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t stride)
 {

@@ -28,9 +28,10 @@ struct conv {
 /*
  * Fills in *c from the operator at hand: real, the quantisation of image and result unless the image is
  * float32, the sums' type and the kernel's extents; and sets *x to the graph tensor of the image, operand
- * 0, and *w to type and shape of the weights, operand 1. Returns 0; -ENOTSUP if image and result differ
- * in type or the weights for an image of integers are neither int8 nor uint8 (nor int4 for an 8-bit
- * image); -EINVAL if image, weights or result has another rank than 4; or another negative errno.
+ * 0, and *w to type and shape of the weights, operand 1. Returns 0; -ENOTSUP if for an image of integers
+ * the result is not of as many bits or the weights are neither int8 nor uint8 (nor int4 for an 8-bit
+ * image), while for float32 neither is checked here; -EINVAL if image, weights or result has another rank
+ * than 4; or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 {

@@ -114,8 +114,8 @@ static int dense(struct tfl_lower *l, const struct dense *d, int x)
 /*
  * Emits the FULLY_CONNECTED at hand of float32 by weights of float32, int8 or int4, with the activation,
  * as its result; each row of the input is quantised with a zero point if asymmetric, the operator's
- * option, is not 0. Returns the result's tensor, -EINVAL if the shapes do not fit, -ENOTSUP for other
- * weights, or another negative errno.
+ * option, is not 0. Returns the result's tensor, -EINVAL if the shapes do not fit or the result is not
+ * float32 in the file, -ENOTSUP for other weights, or another negative errno.
  */
 static int real(struct tfl_lower *l, int activation, int asymmetric)
 {
@@ -139,9 +139,12 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 
 /*
  * Lowers FULLY_CONNECTED of 8-bit, int16 or float32 input, with bias and activation. Returns the result's
- * tensor; -ENOTSUP if input and result differ in type, the weights for an input of integers are neither
- * int8 nor uint8 (nor int4 for an 8-bit input) or not of rank 2, or the option names another format of
- * weights than the plain one; -EINVAL if the shapes do not fit; or another negative errno.
+ * tensor or a negative errno, among others -ENOTSUP if the input has another type; if for an input of
+ * integers the result is not of as many bits, or the weights are neither int8 nor uint8 (nor int4 for an
+ * 8-bit input) or not of rank 2; if for float32 the weights are none of float32, int8, uint8 and int4; if
+ * the weights are not constant; or if the option names another format of weights than the plain one; and
+ * -EINVAL if the shapes do not fit, or for float32 if the weights are not of rank 2 or the result is not
+ * float32.
  */
 int tfl_lower_fully_connected(struct tfl_lower *l)
 {

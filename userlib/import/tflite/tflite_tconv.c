@@ -23,9 +23,10 @@ struct tconv {
 
 /*
  * Sets *c to quantisation (unless the image is float32), accumulator and shape of weights of the
- * TRANSPOSE_CONV at hand. Returns the graph tensor of the image, operand 2; -ENOTSUP if image and result
- * differ in type or the weights of integers are not int8 or uint8; -EINVAL if image, weights or result
- * has another rank than 4, or weights and image other channels; or another negative errno.
+ * TRANSPOSE_CONV at hand. Returns the graph tensor of the image, operand 2; -ENOTSUP if for an image of
+ * integers the result is not of as many bits or the weights are not int8 or uint8, while for float32
+ * neither is checked here; -EINVAL if image, weights or result has another rank than 4, or weights and
+ * image other channels; or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct tconv *c)
 {

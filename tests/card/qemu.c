@@ -113,10 +113,8 @@ static pid_t start_card(const struct run *r, const char *serial, const char *chi
 	snprintf(card, sizeof(card), "%s/weft-card", build());
 	snprintf(sock, sizeof(sock), "%s/%s", r->dir, serial);
 	snprintf(port, sizeof(port), "%u", usbip);
-	/* The guest kills clients, after each of which all of card memory is cleared: 8.5 M cycles for 64 MiB. */
-	char *argv[16] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip,
-		"--dram", strcmp(chip, "rtl") ? "64" : "4" };
-	int n = 9;
+	char *argv[16] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip };
+	int n = 7;
 	if (usb_phy)
 		argv[n++] = "--usb-phy";
 	if (usbip) {
@@ -124,7 +122,8 @@ static pid_t start_card(const struct run *r, const char *serial, const char *chi
 		argv[n++] = port;
 	}
 	pid_t pid = spawn(argv, -1);
-	for (int i = 0; i < 100 && access(sock, F_OK); i++)
+	/* It listens when it has booted. */
+	for (int i = 0; i < 2400 && access(sock, F_OK) && !waitpid(pid, NULL, WNOHANG); i++)
 		usleep(50000);
 	return pid;
 }

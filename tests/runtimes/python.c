@@ -4,7 +4,7 @@
  * numpy and pytest from PyPI, and its tests run there. WEFT_VENV names an environment that is
  * there already. Without PyPI the test is skipped, but fails where CI=true.
  *
- * Takes about 30 s, mostly for installing.
+ * Takes about 30 s, mostly for installing; test-full ten minutes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,6 +36,44 @@ static void package(void **state)
 	                       "$v/bin/python -m pytest -q -p no:cacheprovider --basetemp=$TMPDIR/pytest $t; s=$?; rm -rf $TMPDIR/pytest; exit $s", venv, venv, build), 0);
 }
 
+/*
+ * What `make wheel` makes is for every x86-64-v2 and every Python from 3.9 on: its simulators have no instructions of later processors,
+ * and its tests pass with each Python at hand, the older ones with numpy 1, where there is no compiler and nothing of the tree's build
+ * in the environment.
+ */
+static void wheel(void **state)
+{
+	const char *build = test_env("WEFT_BUILD", "build");
+	int n = 0;
+
+	(void)state;
+	if (strcmp(test_env("WEFT_LEVEL", "test"), "test-full")) {
+		printf("wheel: simulators are compiled for it: make test-full\n");
+		skip();
+	}
+	assert_int_equal(shell("unset MAKEFLAGS MFLAGS MAKELEVEL; make -s wheel O=%s CONFIGS=w16 >&2", build), 0);
+	assert_int_equal(shell("set -e; d=$TMPDIR/wheel; mkdir $d; cd $d; python3 -m zipfile -e $(realpath $OLDPWD/%s/dist)/weft-[0-9]*-py3-none-*manylinux_2_36_x86_64.whl .; "
+	                       "[ -f weft/lib/firmware/weft-fw.img ]; for f in weft/lib/rtl/weft-rtl-w16*.so; do [ $(objdump -d $f | wc -l) -gt 100000 ]; "
+	                       "! objdump -d $f | grep -m 1 -E '%%[yz]mm|%%k[0-7]|[[:space:]](v[a-z]+[psiqdbw]|mulx|shlx|shrx|sarx|rorx|andn|bzhi|pdep|pext)[[:space:]]' >&2; done; rm -r $d",
+	                       build), 0);
+	for (int minor = 9; minor <= 14; minor++) {
+		/* By that name, or as pyenv keeps them. */
+		if (shell("for p in python3.%d ${PYENV_ROOT:-$HOME/.pyenv}/versions/3.%d.*/bin/python; do $p -c 'import venv' 2>/dev/null && echo $p >$TMPDIR/python && exit; done; exit 1",
+		          minor, minor))
+			continue;
+		n++;
+		assert_int_equal(shell("p=$(cat $TMPDIR/python); rm $TMPDIR/python; v=%s/venv/python3.%d; PYTHON=$p tools/venv.sh $v cffi pytest pandas '%s' && "
+		                       "$v/bin/python -m pip install -q --no-deps --force-reinstall --disable-pip-version-check %s/dist/weft-[0-9]*-py3-none-*manylinux_2_36_x86_64.whl && "
+		                       "t=$(realpath userlib/python/tests) m=$(realpath tests/models) w=$(realpath %s/weft) v=$(realpath $v) && cd $TMPDIR && "
+		                       "env -i PATH=$v/bin HOME=$TMPDIR TMPDIR=$TMPDIR WEFT_BROKER=none WEFT_MODELS=$m WEFT_COMMAND=$w PYTHONDONTWRITEBYTECODE=1 "
+		                       "$v/bin/python -m pytest -q -p no:cacheprovider --basetemp=$TMPDIR/pytest $t; s=$?; rm -rf $TMPDIR/pytest; exit $s",
+		                       build, minor, minor < 12 ? "numpy<2" : "numpy>=2", build, build), 0);
+		printf("Python 3.%d: all\n", minor);
+		fflush(stdout);
+	}
+	assert_true(n > 0);
+}
+
 /* The notebooks run as they stand: their assertions hold. Kept outputs are not compared. */
 static void notebooks(void **state)
 {
@@ -57,7 +95,7 @@ static void notebooks(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(package), cmocka_unit_test(notebooks) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(package), cmocka_unit_test(wheel), cmocka_unit_test(notebooks) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,10 @@
 
 const weft_tensor *ox_t(const struct ox *l, int x)
 {
-	return &l->g->tensors[x].t;
+	/* Who asks for rank and type of what could not be made gets its errno on from the next operator. */
+	static const weft_tensor none = { .dtype = WEFT_FP32 };
+
+	return x < 0 ? &none : &l->g->tensors[x].t;
 }
 
 /*

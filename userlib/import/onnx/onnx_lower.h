@@ -242,7 +242,7 @@ WEFT_MUST_USE int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);
 WEFT_MUST_USE int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);
 WEFT_MUST_USE int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 as int8, 128 less, or back */
 WEFT_MUST_USE int ox_widen(struct ox *l, int x);                                      /* x in a type that arithmetic takes */
-/* Returns type, shape and data of the graph's tensor x. The pointer holds until a tensor is added. */
+/* Returns type, shape and data of the graph's tensor x; of a negative x, an errno, a float's without data. The pointer holds until a tensor is added. */
 const weft_tensor *ox_t(const struct ox *l, int x);
 
 /*

@@ -80,7 +80,7 @@ static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r
 	bool depthwise = o && o->op == WEFT_OP_DEPTHWISE_CONV2D;
 
 	if (!o || (o->op != WEFT_OP_CONV2D && !depthwise) || ox_t(l, o->in[0])->dtype != WEFT_INT8 || !ox_t(l, o->in[1])->data ||
-	    !ox_t(l, o->in[2])->data)
+	    !ox_t(l, o->in[2])->data || ox_t(l, o->in[2])->dtype != WEFT_INT32)
 		return false;
 	const weft_tensor *w = ox_t(l, o->in[1]), *b = ox_t(l, o->in[2]);
 	int64_t n = ox_t(l, o->out[0])->dim[3], taps = weft_tensor_elements(w) / n;

@@ -4,6 +4,8 @@
  * in both, in memory and in how it ended. Without a simulator of the RTL there is nothing to compare.
  */
 #include <weft/dev.h>
+#include <weft/gen/cmd.h>
+#include <weft/gen/config.h>
 
 #include "fuzz.h"
 #include "tests/support/level.h"
@@ -12,6 +14,28 @@ enum { CONSTS = 16384, ARENA = 65536, WORDS = 512 };
 
 /* One of the two, and its memory. */
 struct side { weft_dev *dev; weft_buf *consts, *arena; };
+
+/* The scratchpad holds anything after power-up, and streams may read what they did not write: both get the same bytes. */
+static void fill(struct side *s)
+{
+	const struct weft_window win = { .buf = s->arena, .rd = true };
+	struct weft_job_result r = { 0 };
+	struct weft_cmd c;
+	uint64_t words[32];
+	weft_job job;
+
+	weft_cmd_init(&c, WEFT_CMD_LOAD);
+	c.load.window = 1;
+	c.load.row_bytes = c.load.sp_stride1 = ARENA;
+	c.load.n1 = (int32_t)(weft_config_find("w16")->sp_bytes / ARENA);
+	weft_cmd_encode(&c, words);
+	size_t n = (size_t)c.h.n_words;
+	weft_cmd_init(&c, WEFT_CMD_END);
+	weft_cmd_encode(&c, words + n);
+	n += (size_t)c.h.n_words;
+	if (weft_submit(s->dev, words, n, &win, 1, &job) || weft_finish(s->dev, job, 60000, &r) || r.status)
+		fuzz_require(false, weft_dev_error(s->dev));
+}
 
 static bool open_side(struct side *s, enum weft_dev_kind kind)
 {
@@ -27,6 +51,7 @@ static bool open_side(struct side *s, enum weft_dev_kind kind)
 		return false;
 	}
 	fuzz_require(!weft_buf_alloc(s->dev, CONSTS, &s->consts) && !weft_buf_alloc(s->dev, ARENA, &s->arena), "memory");
+	fill(s);
 	return true;
 }
 

@@ -109,11 +109,10 @@ tee -o $out/xilinx.txt stat -top weft_npu"
 		lut, c, ff, dsp, b36, b18, lr }' "$out/xilinx.txt"
 }
 
-step_chip() {
-	say YOSYS 'w8: the chip around the NPU'
-	run_yosys chip "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files
-read_verilog -sv -lib hw/top/weft_npu.sv
-hierarchy -check -top weft_chip
+# A part of the design for ECP5: neither latches nor loops of gates, and its figures.
+ecp5_alone() {   # name of the step, top module, commands that read it
+	run_yosys "$1" "$3
+hierarchy -check -top $2
 proc
 select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
 opt_expr
@@ -124,30 +123,22 @@ flatten
 opt_clean
 scc -expect 0
 design -load read
-synth_ecp5 -top weft_chip -run begin:check
-tee -o $out/chip.txt stat -top weft_chip"
-	ecp5_figures "$out/chip.txt"
+synth_ecp5 -top $2 -run begin:check
+tee -o $out/$1.txt stat -top $2"
+	ecp5_figures "$out/$1.txt"
+}
+
+step_chip() {
+	say YOSYS 'w8: the chip around the NPU'
+	ecp5_alone chip weft_chip "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files
+read_verilog -sv -lib hw/top/weft_npu.sv"
 }
 
 step_usb() {
 	local usb_files
 	usb_files=$(tr '\n' ' ' < hw/usb.f)
 	say YOSYS 'the USB device'
-	run_yosys usb "read_verilog -sv $usb_files
-hierarchy -check -top weft_usb_fs
-proc
-select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
-opt_expr
-opt_clean
-check -assert
-design -save read
-flatten
-opt_clean
-scc -expect 0
-design -load read
-synth_ecp5 -top weft_usb_fs -run begin:check
-tee -o $out/usb.txt stat -top weft_usb_fs"
-	ecp5_figures "$out/usb.txt"
+	ecp5_alone usb weft_usb_fs "read_verilog -sv $usb_files"
 }
 
 # The NPU is synthesised in step ecp5 and a black box here; the board's top around

@@ -14,6 +14,7 @@ Prints a line for each deletion that no test noticed, then the counts. Exit stat
 such; 2: the tests fail without any deletion, or nothing could be built.
 """
 import copy
+import glob
 import os
 import random
 import re
@@ -121,6 +122,8 @@ class Build:
         self.library = os.path.join(temp, "library.a")
         names = subprocess.run(["ar", "t", os.path.join(build, "obj/inside.a")], check=True, capture_output=True, text=True, cwd=ROOT)
         subprocess.run(["ar", "qcs", self.library, *names.stdout.split()], check=True, cwd=ROOT)
+        self.support = os.path.join(temp, "support.a")
+        subprocess.run(["ar", "qcs", self.support, *sorted(glob.glob(os.path.join(build, "obj/tests/support/*.o")))], check=True, cwd=ROOT)
         for t in dict.fromkeys(sum((list(x) for x in WRITTEN.values()), list(ROW_TESTS))):
             shutil.copy(os.path.join(build, "obj/tests/unit", t + ".o"), temp)
         self.zeros = os.path.join(temp, "zeros.h")
@@ -141,7 +144,7 @@ class Build:
     def passes(self, name, test, changed):
         exe = os.path.join(self.temp, name, test)
         sanitize = [x for x in self.cc if x.startswith("-fsanitize")]
-        subprocess.run([self.cc[0], *sanitize, os.path.join(self.temp, test + ".o"), changed, self.library, "-lcmocka",
+        subprocess.run([self.cc[0], *sanitize, os.path.join(self.temp, test + ".o"), changed, self.support, self.library, "-lcmocka",
                         *self.libs, "-o", exe], check=True, cwd=ROOT)
         try:
             run = subprocess.run([exe], cwd=ROOT, capture_output=True, timeout=300)

@@ -685,7 +685,7 @@ package weft_cmd_pkg;
   localparam int unsigned PARAM_BYTES = 16;
   typedef struct packed {
     logic [39:0] reserved_88;
-    logic [7:0] shift;  // Shift of RESCALE; the low 6 bits count
+    logic [7:0] shift;  // Shift of RESCALE; the low 6 bits count, and 0 counts as 64: the result is 0
     logic signed [31:0] mul;  // Multiplier of RESCALE; with scale16 the low 16 bits count
     logic signed [47:0] bias;  // Added to the sum; in mode 2 an fp16 in the low 16 bits
   } param_t;

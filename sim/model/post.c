@@ -28,6 +28,22 @@ static inline int32_t rescale(int64_t v, int32_t mul, unsigned shift, enum post_
 	return round == POST_EVEN && !(sum & below) ? (int32_t)((uint32_t)up & ~1u) : up;
 }
 
+/*
+ * RESCALE by a record, which is data: no verifier has seen its shift. Exact for every one, as a bit more than the result is
+ * kept; a shift of 0 counts as 64, which leaves nothing.
+ */
+static inline int32_t rescale_sum(int64_t v, int32_t mul, unsigned shift, enum post_round round)
+{
+	const int64_t twice = round == POST_TWICE && shift > 31 ? INT64_C(1) << 30 : 0;
+	const int64_t product = v * mul, sum = product + (v < 0 ? -twice : twice);
+
+	if (!shift)
+		return 0;
+	const int64_t up = sum >> (shift - 1);
+	const bool tie = round == POST_EVEN && !((uint64_t)product & ((UINT64_C(1) << (shift - 1)) - 1));
+	return (int32_t)(uint32_t)(uint64_t)((up >> 1) + (up & 1 && !(tie && !(up & 2))));
+}
+
 int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
 {
 	return rescale(v, mul, shift, round);
@@ -90,9 +106,9 @@ static inline int16_t first(const struct weft_cmd_post *p, const struct post_lan
 	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		return float_first(p, l, acc);
 	if (p->scale16)
-		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
+		v = rescale_sum(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
 	else
-		v = rescale(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
+		v = rescale_sum(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
 	return clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 

@@ -554,7 +554,7 @@ static void store_output(struct maker *m, struct job *j, const struct ten *y, bo
 	reads(s, y->area);
 }
 
-/* Legal parameter records for n channels. */
+/* Parameter records for n channels; they are data, so that no shift in them is refused. */
 static int new_records(struct maker *m, struct job *j, int64_t n)
 {
 	int area = new_area(m, n * WEFT_PARAM_BYTES, m->n);
@@ -570,6 +570,8 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 			mul = 1u << shift;
 			shift += (int)draw(m, 1, 8);
 		}
+		if (chance(m, 3))
+			shift = chance(m, 50) ? (int)draw(m, 0, 1) : (int)draw(m, 0, 255);
 		if (m->mode == FLOAT)
 			bias = chance(m, 30) ? 0 : draw_fp16(m) | (bias & ~0xffffll);
 		const struct weft_param p = { .bias = bias, .mul = (int32_t)mul, .shift = (uint8_t)shift };

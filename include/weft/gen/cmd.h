@@ -1267,7 +1267,7 @@ struct weft_cmd {
 struct weft_param {
 	int64_t bias; /* Added to the sum; in mode 2 an fp16 in the low 16 bits; 48 bits */
 	int32_t mul; /* Multiplier of RESCALE; with scale16 the low 16 bits count; 32 bits */
-	uint8_t shift; /* Shift of RESCALE; the low 6 bits count; 8 bits */
+	uint8_t shift; /* Shift of RESCALE; the low 6 bits count, and 0 counts as 64: the result is 0; 8 bits */
 };
 
 #define WEFT_PARAM_BYTES 16

@@ -87,7 +87,7 @@ static int compare_one(weft_session *const *s, weft_tensor *in, const struct sam
 	if (!y)
 		status = fail(EXIT_DEVICE, "out of memory");
 	else if (read < 0)
-		status = file_status(read);            /* read_input() has told why */
+		status = samples->told ? file_status(read) : fail(file_status(read), "%s", msg);
 	for (int side = 0; side < 2 && !status; side++) {
 		int err = weft_session_run(s[side], in, y + side * n_out, NULL, msg);
 		status = err ? fail(status_of(err), "sample %d: %s", i, msg) : EXIT_DONE;
@@ -152,7 +152,7 @@ static int quantise(struct args *a, const weft_net *net, const uint8_t *data, si
 	a->o.user = &samples;
 	if (!status) {
 		int err = weft_quantize(data, len, &a->o, &out, &n_out, msg);
-		status = err ? (*msg ? fail(file_status(err), "%s: %s", a->model, msg) : file_status(err)) : EXIT_DONE;
+		status = !err ? EXIT_DONE : samples.told ? file_status(err) : fail(file_status(err), "%s: %s", a->model, msg);
 	}
 	if (!status) {
 		int err = weft_net_load_with(out, n_out, a->out, &a->load.o, &q, msg);

@@ -47,8 +47,8 @@ static int sort_out(struct samples *s, struct dirent **e, int n)
 		long k = numbered(e[i]->d_name);
 		if (k >= 0)
 			s->number[n_numbers++] = k;
-		else if ((s->picture[n_pictures] = strdup(e[i]->d_name)))
-			n_pictures++;
+		else if (!(s->picture[n_pictures++] = strdup(e[i]->d_name)))
+			return fail(EXIT_DEVICE, "out of memory");
 	}
 	qsort(s->number, (size_t)n_numbers, sizeof *s->number, by_number);
 	for (int i = 0; i < n_numbers; i++)
@@ -86,7 +86,7 @@ void samples_close(struct samples *s)
 
 int samples_read(void *user, int i, weft_tensor *inputs, int n, char *msg)
 {
-	const struct samples *s = user;
+	struct samples *s = user;
 	char path[4096], safe[128];
 	struct weft_port p;
 
@@ -94,14 +94,17 @@ int samples_read(void *user, int i, weft_tensor *inputs, int n, char *msg)
 		return 0;
 	snprintf(msg, WEFT_MSG_LEN, "%s", "");     /* read_input() has told of a failure */
 	for (int k = 0; k < n; k++) {
-		if (weft_net_input(s->net, k, &p))
+		if (weft_net_input(s->net, k, &p)) {
+			snprintf(msg, WEFT_MSG_LEN, "sample %d has no input %d", i, k);
 			return -EINVAL;
+		}
 		safe_name(p.name, safe, sizeof safe);
 		if (s->pictures)
 			snprintf(path, sizeof path, "%s/%s", s->dir, s->picture[i]);
 		else
 			snprintf(path, sizeof path, "%s/%ld_%s.npy", s->dir, s->number[i], safe);
 		const int status = read_input(path, &p, &inputs[k]);
+		s->told = status;
 		if (status)
 			return status == EXIT_DEVICE ? -ENOMEM : -EINVAL;
 	}

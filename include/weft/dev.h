@@ -182,8 +182,8 @@ WEFT_API void weft_buf_free(weft_buf *buf);
 /**
  * Write to a buffer, or read from it.
  *
- * @return 0, -ERANGE (outside the buffer; nothing copied), -EBUSY (a job that was not
- *         waited for uses the buffer; read: may write it), -EPERM (forked); a card also:
+ * @return 0, -ERANGE (outside the buffer; nothing copied), -EBUSY (a job uses the
+ *         buffer, for a read: may write it, and has perhaps not ended: wait for it), -EPERM (forked); a card also:
  *         -EIO, -ENODEV, -ETIMEDOUT (the call limit), -EDEADLK (from a callback),
  *         -ECONNRESET (read: the card was reset since, the contents are gone; so for each read
  *         and job with the buffer until it is written whole or discarded).

@@ -167,12 +167,22 @@ static int64_t zeros(uint32_t v)
 	return n;
 }
 
+/* Not the post unit's: a shift of 0 shifts nothing, and the sum wraps in 64 bits. */
 static int64_t rescale(const struct alu *u, int64_t a, int64_t b, int64_t c)
 {
-	bool wide = u->a.type == TYPE(INT48);
+	const bool wide = u->a.type == TYPE(INT48);
+	const int64_t v = wide ? a : (int32_t)a;
+	const unsigned shift = (unsigned)c & 63;
+	uint64_t sum = (uint64_t)(v * (wide ? (int16_t)b : (int32_t)b));
 
-	return post_rescale(wide ? a : (int32_t)a, wide ? (int16_t)b : (int32_t)b, (unsigned)c & 63,
-			    post_round(u->c->round, u->c->even));
+	if (!shift)
+		return (int32_t)(uint32_t)sum;
+	sum += UINT64_C(1) << (shift - 1);
+	if (u->c->round && !u->c->even && shift > 31)
+		sum += v >= 0 ? UINT64_C(1) << 30 : -(UINT64_C(1) << 30);
+	const uint32_t up = (uint32_t)(uint64_t)((int64_t)sum >> shift);
+	const bool tie = u->c->even && !(sum & ((UINT64_C(1) << shift) - 1));
+	return (int32_t)(tie ? up & ~1u : up);
 }
 
 static int64_t combine(const struct alu *u, int64_t a, int64_t b, int64_t c)

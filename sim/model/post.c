@@ -12,27 +12,11 @@
 #include "state.h"
 
 /*
- * |v * mul| <= 2^62 (32 x 32 or 48 x 16 bits) and round < 2^62 + 2^30, so that
- * the sum, taken modulo 2^64, is exact for every shift below 63.
+ * RESCALE of a value by 32 x 32 or 48 x 16 bits, so that |v * mul| <= 2^62. It is exact for each shift of 6 bits, since
+ * one bit more than the result has is kept until the end. A shift of 0 counts as 64, which leaves 0: the shifts of
+ * parameter records are data, which no verifier has seen.
  */
 static inline int32_t rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
-{
-	uint64_t sum = (uint64_t)(v * mul), below = (UINT64_C(1) << shift) - 1;
-
-	if (!shift)
-		return (int32_t)(uint32_t)sum;
-	sum += UINT64_C(1) << (shift - 1);
-	if (round == POST_TWICE && shift > 31)
-		sum += v >= 0 ? UINT64_C(1) << 30 : -(UINT64_C(1) << 30);
-	int32_t up = (int32_t)(uint32_t)(uint64_t)((int64_t)sum >> shift);
-	return round == POST_EVEN && !(sum & below) ? (int32_t)((uint32_t)up & ~1u) : up;
-}
-
-/*
- * RESCALE by a record, which is data: no verifier has seen its shift. Exact for every one, as a bit more than the result is
- * kept; a shift of 0 counts as 64, which leaves nothing.
- */
-static inline int32_t rescale_sum(int64_t v, int32_t mul, unsigned shift, enum post_round round)
 {
 	const int64_t twice = round == POST_TWICE && shift > 31 ? INT64_C(1) << 30 : 0;
 	const int64_t product = v * mul, sum = product + (v < 0 ? -twice : twice);
@@ -106,9 +90,9 @@ static inline int16_t first(const struct weft_cmd_post *p, const struct post_lan
 	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		return float_first(p, l, acc);
 	if (p->scale16)
-		v = rescale_sum(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
+		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
 	else
-		v = rescale_sum(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
+		v = rescale(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
 	return clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 

@@ -125,9 +125,12 @@ void record_burn_try(uint32_t record);
 void requests_carry_out(void);
 
 /*
- * Changes of boot record and floor: request.c in the firmware, where they are asked of the boot ROM and count from the next
- * start on; record_write.c in the ROM, which does them. The record with this seq is confirmed (firmware only); slot is
- * to start, on trial, and *seq is its record's; the floor is raised to what it is already, or above.
+ * Changes of boot record and floor, which two files implement. Those of request.c, in the firmware, ask the boot ROM for a
+ * change, which counts from the next start on. Those of record_write.c, in the ROM, make it at once.
+ *
+ * ask_confirm() confirms the boot record with number seq; only the firmware has it. ask_slot() has the image in a slot
+ * started on trial, and writes its record's number to *seq. ask_floor() raises the rollback floor; the value that it has
+ * already is allowed.
  */
 enum weft_msg_error ask_confirm(uint32_t seq);
 enum weft_msg_error ask_slot(uint32_t slot, uint32_t *seq);

@@ -7,9 +7,9 @@
 // go, as often as it takes, until acked_i; data_o is its next byte, more_o says that there is
 // one, take_i takes it, begin_i goes back to the first. toggle_o is that packet's toggle, toggle_clr_i sets it to 0.
 //
-// clr_i empties the buffer. A packet that was sent and not acknowledged, however, keeps its
-// turn as an empty one: the host may have it already, and would take the next one with that
-// toggle for a repetition.
+// clr_i empties the buffer. If a packet was sent and not acknowledged, an empty packet with the same
+// toggle takes its place: the host may have received the packet, and would then drop the next packet with that
+// toggle as a repetition.
 module weft_usb_in #(
   parameter int unsigned Max = 64   // bytes of a packet, a power of two
 ) (

@@ -326,15 +326,16 @@ struct weft_dev_info {
 	int access;                /* 0: it can be opened; -EACCES: not by this user; -EBUSY: it is in use */
 };
 
-/* Where a broker's socket lies that is there for the whole machine, and what in the environment names another one, or none. */
+/* The path of the machine's broker, and the environment variable that names another broker's, or "none". */
 #define WEFT_BROKER_SOCKET "/run/weft/broker.sock"
 #define WEFT_BROKER_ENV "WEFT_BROKER"
 #define WEFT_DEV_WHERE 109     /* bytes of "@PATH" for the longest path of a socket */
 
 /**
- * Say what opening a card without a name leads to: a broker (weft-broker), if there is a file WEFT_BROKER_SOCKET or
- * the environment's WEFT_BROKER names a path; the USB itself, if not, or if WEFT_BROKER is "none". Which of them it is does not
- * depend on what answers: a broker that answers with an error, or not at all, is an error.
+ * Say where a card without a name is opened. If the environment variable WEFT_BROKER is set, that is the broker
+ * (weft-broker) whose socket it names, or the USB itself if it is "none". If it is not set, that is the broker if a file
+ * WEFT_BROKER_SOCKET exists, and else the USB. Whether the broker answers does not matter: if it does not, or answers
+ * with an error, opening the card fails.
  * @param[out] where  "@PATH", a name for options.usb: the broker's socket. "": the USB.
  * @return 0; -EINVAL: WEFT_BROKER is empty or too long, with one line in msg. Thread-safe, but for changes of
  *         the environment. Does not wait.

@@ -185,7 +185,7 @@ static bool every_kernel(weft_opcode op, const weft_attr *a, weft_tensor *y, wef
 	return same;
 }
 
-/* Strides, dilations and paddings of all four sides, with the zero points of most use and any. */
+/* Draws strides and dilations of 1 and 2, paddings of 0 to 2 and a zero point: half of them are an end of int8, the others any. */
 static weft_attr random_conv(uint64_t *r)
 {
 	return (weft_attr){ .conv = { .stride = { upto(r, 2), upto(r, 2) }, .dilation = { upto(r, 2), upto(r, 2) },

@@ -809,8 +809,8 @@ static void strict_edges(void **state)
 }
 
 /*
- * The scale of a DequantizeLinear is made by another whose axis is none: the line names that one, though it is
- * looked at only because the other needs its value.
+ * One DequantizeLinear's scale is the result of a second, whose axis does not exist. The error's line names the
+ * second one, although the importer looks at it only to get the first one's scale.
  */
 static void names_the_scale_that_fails(void **state)
 {

@@ -120,8 +120,8 @@ static int open_device(const struct plugin_part *part, struct plugin_device **ou
 }
 
 /*
- * Takes one user off a device, and the device out of the list of open cards if it was the last one. Says
- * whether it was. Called with cards_lock held.
+ * Notes that a device has one user less. If that was its last one, takes the device out of the list of open cards
+ * and returns true. The caller holds cards_lock.
  */
 static bool take_off(struct plugin_device *d)
 {

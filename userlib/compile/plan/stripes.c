@@ -204,11 +204,12 @@ static void set_ahead(const struct npu_step *s, struct group *g)
 }
 
 /*
- * Set how many rows at its beginning each ring keeps once more behind its end, for windows that begin near the
- * end: wrap_rows is the height of the largest kernel that reads the ring, less one row, dilation included, but
- * at most the ring's rows. Rows of a ring that the group writes are rounded up to what its writer makes
- * together (group_grain()), or to `times` if several nodes write parts of it. A ring that holds the whole
- * tensor has exactly its rows and never wraps.
+ * Sets rows and wrap_rows of each ring. A window that begins near a ring's end reads on behind it, so wrap_rows
+ * rows of the ring's beginning are stored there a second time: the height of the largest kernel that reads the
+ * ring, dilation included, less one row, but at most the ring's rows. The number of rows of a ring that the
+ * group writes is rounded up to a multiple of those that its writer makes together (group_grain()), or of
+ * `times` if several nodes write parts of it. A ring that holds the whole tensor has exactly the tensor's rows
+ * and never wraps.
  */
 static void set_over(const struct npu_step *s, struct group *g)
 {

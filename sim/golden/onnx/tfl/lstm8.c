@@ -6,8 +6,9 @@
  *   y [B,T,O] or [T,B,O] int8; C cells, O = C without a projection
  *
  * Gates i, f, g and o are int16 in Q3.12, the sum of two products, each scaled and cut to 16 bits: W (x - zero), with
- * the bias, and R (h - zero). i, f and o add p * c, peepholes p [C] int16 of the cell state c (o of the new one). With
- * coefficients n [C] int16 a gate is normalised (normalise()), and the bias is added only then. Then
+ * the bias, and R (h - zero). i, f and o add p * c, peepholes p [C] int16 of the cell state c (o of the new one). If there
+ * are coefficients n [C] int16, the products have no bias: normalise() brings each gate to mean 0 and variance 1,
+ * multiplies it by n and adds the bias. The next states are
  *
  *   g: tanh, the others: logistic, to Q0.15; without gate i it is 32767 - f
  *   c' = f c + i g, limited; z = o tanh(c') + zero; h' = P (z - zero) + bias, limited, or z itself

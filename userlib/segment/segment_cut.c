@@ -81,10 +81,10 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 }
 
 /*
- * Returns the work that command c causes beside its cycles, in the unit of PER_MS. For the device:
- * beats of loads and stores, and ELEMENT for each element to make and compare. For the model: a quarter
- * for each element, and a third of the array's cycles for a conv. `at` is c's debug entry, which has
- * the elements.
+ * Returns the work that command c causes beside its cycles, in sixteenths of the time for a cycle, as
+ * above. For the device: beats of loads and stores, and ELEMENT for each element to make and compare.
+ * For the model: a quarter of such a unit for each element, and a third of one for each cycle of the
+ * array for a conv. `at` is c's debug entry, which has the elements.
  */
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
@@ -134,9 +134,10 @@ static double host_ms(const weft_program *p, int op)
 }
 
 /*
- * Returns the work, in the unit of PER_MS, that must be done before a later segment can compare: all of
- * golden (host_ms of each operator), LATER_MS, and the first use of the memory for scratchpad, arena
- * and the tensors that a comparison looks at. 0 if there is no memory.
+ * Returns the work, in sixteenths of the time for a cycle (PER_MS of them are a millisecond), that must
+ * be done before a later segment can compare: all of golden (host_ms of each operator), LATER_MS, and
+ * the first use of the memory for scratchpad, arena and the tensors that a comparison looks at. 0 if
+ * there is no memory.
  */
 static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
 {
@@ -177,9 +178,9 @@ static uint64_t stream_work(const weft_program *p, int i)
 }
 
 /*
- * Returns the estimated work of the whole program for the simulator in that memory profile (device) and
- * for the model that runs ahead: cycles, streams and side work of NPU steps, and the host's steps for
- * both. A stream that cannot be decoded counts up to there.
+ * Returns the estimated work of the whole program, in sixteenths of the time for a cycle, for the
+ * simulator in that memory profile (device) and for the model that runs ahead: cycles, streams and side
+ * work of NPU steps, and the host's steps for both. A stream that cannot be decoded counts up to there.
  */
 static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
 {

@@ -278,9 +278,10 @@ static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t,
 }
 
 /*
- * Sets the open dimensions of *shape, of input i and file tensor t, to what the caller's options say of
- * that input. If they say nothing, they stay as in the file and l->n_open counts the input. Returns 0, or
- * -EINVAL with a line in msg if the options give another shape than the file allows, or values.
+ * Sets the open dimensions of *shape, of input i and file tensor t, to what the caller's options say of that
+ * input. If they say nothing, they stay as in the file, and an input that has open dimensions is counted in
+ * l->n_open. Returns 0, or -EINVAL with a line in msg if the options give values, or another shape than the
+ * file allows.
  */
 static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
 {
@@ -411,8 +412,8 @@ int tfl_tables(struct tfl_lower *l)
 }
 
 /*
- * Frees l's tables by file tensor and what tfl_fold() keeps; *l itself and its graph stay. The tables may be
- * partly allocated.
+ * Frees l's tables by file tensor, the list l->codes, and what tfl_fold() keeps; *l itself and its graph
+ * stay, and so do the pointers in *l. The tables may be partly allocated.
  */
 void tfl_free_tables(struct tfl_lower *l)
 {
@@ -424,6 +425,10 @@ void tfl_free_tables(struct tfl_lower *l)
 	tfl_fold_release(l);
 }
 
+/*
+ * Lowers the operators of l's subgraph into its graph, in the file's order, up to the first that fails.
+ * Afterwards no operator is at hand (l->op is NULL). Returns 0 or that operator's negative errno.
+ */
 int tfl_lower_all(struct tfl_lower *l)
 {
 	int err = 0;

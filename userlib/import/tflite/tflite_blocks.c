@@ -42,10 +42,10 @@ static int finish(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE of operand 0, [N,H,W,C]: blocks of block_size by block_size
- * pixels become channels, or channels become such blocks. Returns the result's tensor; -EINVAL if the
- * rank is not 4, the block size not 1..4096, or the extents no multiples of it; or another negative
- * errno.
+ * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE of operand 0, [N,H,W,C]: blocks of block_size by block_size pixels
+ * become channels, or channels become such blocks. Operand 0 has to have the result's type and quantisation
+ * (tfl_moved()). Returns the result's tensor; -EINVAL if the rank is not 4, the block size not 1..4096, or
+ * the extents no multiples of it; or another negative errno.
  */
 int tfl_lower_space_depth(struct tfl_lower *l)
 {
@@ -132,8 +132,9 @@ static int as_image(struct tfl_lower *l, int x)
 /*
  * Lowers SPACE_TO_BATCH_ND of operand 0, [N,H,W,C] or [N,L,C], with constant block sizes (operand 1) and
  * paddings (operand 2): pads the images with the real number 0 and deals the pixels of each block out to
- * images of their own. Returns the result's tensor, -EINVAL if the padded images are no multiple of the
- * blocks or a number is out of range, -ENOTSUP for another rank, or another negative errno.
+ * images of their own. Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the
+ * result's tensor, -EINVAL if the padded images are no multiple of the blocks or a number is out of range,
+ * -ENOTSUP for another rank, or another negative errno.
  */
 int tfl_lower_space_to_batch(struct tfl_lower *l)
 {
@@ -161,9 +162,10 @@ int tfl_lower_space_to_batch(struct tfl_lower *l)
 
 /*
  * Lowers BATCH_TO_SPACE_ND of operand 0, [N,H,W,C] or [N,L,C], with constant block sizes (operand 1) and
- * crops (operand 2): puts the pixels of images together to blocks and crops the edges. Returns the
- * result's tensor, -EINVAL if the images do not fill the blocks, nothing is left or a number is out of
- * range, -ENOTSUP for another rank, or another negative errno.
+ * crops (operand 2): puts the pixels of images together to blocks and crops the edges. Operand 0 has to have
+ * the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if the images do not
+ * fill the blocks, nothing is left or a number is out of range, -ENOTSUP for another rank, or another
+ * negative errno.
  */
 int tfl_lower_batch_to_space(struct tfl_lower *l)
 {
@@ -210,9 +212,10 @@ static int paddings(struct tfl_lower *l, int rank, int64_t *v)
 }
 
 /*
- * Lowers PADV2: operand 0 padded as constant operand 1 says with the one constant element of operand 2.
- * Returns the result's tensor, -ENOTSUP if that is not one constant or the type is not int8, uint8,
- * int16, int32 or float32, -EINVAL if the paddings do not fit, or another negative errno.
+ * Lowers PADV2: operand 0 padded as constant operand 1 says with the one constant element of operand 2, which
+ * has the result's type and quantisation. Returns the result's tensor, -ENOTSUP if operand 2 is not one
+ * constant or the type is not int8, uint8, int16, int32 or float32, -EINVAL if the paddings do not fit, or
+ * another negative errno.
  */
 int tfl_lower_pad_v2(struct tfl_lower *l)
 {
@@ -269,10 +272,10 @@ static int mirrored(struct tfl_lower *l, int x, int axis, int64_t start, int64_t
 }
 
 /*
- * Lowers MIRROR_PAD of operand 0: each axis gets as many elements of its mirror image on both sides
- * as constant operand 1 says; mode 0 leaves the edge element itself out of the image, mode 1
- * repeats it. Returns the result's tensor, -EINVAL if the axis has too few elements, or another
- * negative errno.
+ * Lowers MIRROR_PAD of operand 0: each axis gets as many elements of its mirror image on both sides as
+ * constant operand 1 says; mode 0 leaves the edge element itself out of the image, mode 1 repeats it. Operand
+ * 0 has to have the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if the
+ * axis has too few elements, or another negative errno.
  */
 int tfl_lower_mirror_pad(struct tfl_lower *l)
 {
@@ -324,9 +327,9 @@ static int tiled(struct tfl_lower *l, int x, const int64_t *times)
 }
 
 /*
- * Lowers TILE: operand 0 repeated along each dimension as often as constant operand 1 says. Returns the
- * result's tensor, -EINVAL if operand 1 has not one count, 1 or more, for each dimension or there is
- * none, or another negative errno.
+ * Lowers TILE: operand 0 repeated along each dimension as often as constant operand 1 says. Operand 0 has to
+ * have the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if operand 1
+ * has not one count, 1 or more, for each dimension or there is none, or another negative errno.
  */
 int tfl_lower_tile(struct tfl_lower *l)
 {
@@ -342,8 +345,9 @@ int tfl_lower_tile(struct tfl_lower *l)
 
 /*
  * Lowers BROADCAST_TO: dimensions of 1 of operand 0 are repeated until it has the result's shape, l->y.
- * Returns the result's tensor, -EINVAL if the operand does not broadcast to it, -ENOTSUP for a result of
- * rank 0, or another negative errno.
+ * Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the result's tensor,
+ * -EINVAL if the operand does not broadcast to it, -ENOTSUP for a result of rank 0, or another negative
+ * errno.
  */
 int tfl_lower_broadcast_to(struct tfl_lower *l)
 {

@@ -33,8 +33,9 @@ static int fitted(struct tfl_lower *l, int x, int64_t h, int64_t w)
 }
 
 /*
- * Makes the only result of the operator at hand, a complex64 without a value, the result at hand. Returns its file
- * tensor, -ENOTSUP for another type, or -EINVAL.
+ * Makes the only result of the operator at hand, a complex64 without a value, the result at hand in so far as
+ * l->i_y is its file tensor; l->y stays, since the graph has no such type. Returns that file tensor, -ENOTSUP
+ * for another type, or -EINVAL if there are more results, or it is out of range or has a value.
  */
 static int own_result(struct tfl_lower *l)
 {

@@ -40,8 +40,10 @@ static void quantisation(struct tfl_lower *l, int i, float *scale, int32_t *zp)
 }
 
 /*
- * Puts the operands of the operator at hand that are there behind the first two in in[], and notes in *a what they
- * are. Returns the number of all operands in in[], or a negative errno.
+ * Fills in[] from its place WEFT_CUSTOM_OWN on (the places before are the name's and the options') with the
+ * graph tensors of those operands of the operator at hand that are present, and notes in *a how many operands
+ * there are, which are absent, which are uint8 in the file, and their scales and zero points. Returns the
+ * place behind the last one, or a negative errno.
  */
 static int operands(struct tfl_lower *l, struct weft_attr_tfl_custom *a, int *in)
 {
@@ -65,8 +67,10 @@ static int operands(struct tfl_lower *l, struct weft_attr_tfl_custom *a, int *in
 }
 
 /*
- * Fills *many with the results of the operator at hand, whose types and shapes are those that its functions give
- * to the operands in[0..n-1], and notes in *a what they are. Returns 0 or a negative errno.
+ * Fills *many with the results of the operator at hand, whose types and shapes are those that its functions
+ * give to the operands in[0..n-1], and notes in *a which are uint8 in the file (int8 in *many) and their
+ * scales and zero points. Returns 0, the errno with which the functions refuse the operands, or another
+ * negative errno.
  */
 static int results(struct tfl_lower *l, struct weft_attr_tfl_custom *a, const int *in, int n, struct tfl_many *many)
 {

@@ -359,10 +359,9 @@ static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 }
 
 /*
- * Emits sums x, whose scales and ranges are in *e, requantised to the result at hand with float64's
- * results and its activation: on the device if RESCALEs give the same for all sums that occur, else
- * on the host; last: the result is the operator's own. Returns the graph tensor, or a negative
- * errno.
+ * Emits sums x, whose scales and ranges are in *e, requantised to the result at hand with float64's results
+ * and its activation: on the device if the sums fit int32 and RESCALEs give the same for all that occur, else
+ * on the host; last: the result is the operator's own. Returns the graph tensor, or a negative errno.
  */
 int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last)
 {

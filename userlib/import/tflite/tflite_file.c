@@ -183,8 +183,9 @@ static int read_custom_options(struct fb *b, const struct fb_table *table, struc
 }
 
 /*
- * Reads table i of the subgraph's operators into m->ops[i]: code, operands, results and options, which
- * stay references into the file and are not judged. Returns 0 or -EINVAL.
+ * Reads table i of the subgraph's operators into m->ops[i]: code, operands, results and options, which stay
+ * references into the file and are not judged. Options in the format's second field for them get the type
+ * OPTIONS_2 plus the number there; they count only if the first field is absent. Returns 0 or -EINVAL.
  */
 static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 {

@@ -98,8 +98,9 @@ static int give(struct tfl_lower *s, int k)
 }
 
 /*
- * Lowers subgraph s, whose tables are allocated, for call c: inputs, operators, and those outputs that
- * are no resource and for which given (NULL: all) does not say constant. Returns 0 or a negative errno.
+ * Lowers subgraph s, whose tables are allocated, for call c: inputs, operators, outputs. With given NULL all
+ * outputs become outputs of the sub-graph; else only those of whose number `given` has a value, which is
+ * neither CONSTANT nor RESOURCE there. Returns 0 or a negative errno.
  */
 static int lower_subgraph(struct tfl_lower *s, const struct call *c, const struct call *given)
 {
@@ -138,10 +139,11 @@ static int prepare(struct tfl_lower *s, int n_in, int n_out)
 
 /*
  * Lowers subgraph `index` of the file for the operator at hand into a new sub-graph of the network, which *g
- * receives. It has n_out outputs, of which those count that lower_subgraph() names. The sub-graph belongs to
- * the network's outermost graph. Returns 0, -ENOTSUP if subgraphs are nested more than MAX_CALLS deep,
- * -EINVAL if the file has no such subgraph (0 is none), or another negative errno, which l->err then holds
- * too, with *g unchanged.
+ * receives and the network's outermost graph owns. The subgraph must have c->n inputs and n_out outputs;
+ * those of the outputs that lower_subgraph() chooses by `given` become the sub-graph's. Returns 0, -ENOTSUP
+ * if subgraphs are nested more than MAX_CALLS deep, -EINVAL if the file has no such subgraph (0 is none) or
+ * it has other numbers of ports, or another negative errno, which l->err then holds too; *g then means
+ * nothing.
  */
 static int call(struct tfl_lower *l, int index, const struct call *c, int n_out, const struct call *given, weft_graph **g)
 {
@@ -197,9 +199,10 @@ static int operands(struct tfl_lower *l, int first, const bool *may_bind, struct
 }
 
 /*
- * Emits operator op with sub-graphs g on the operands in[0..n_in-1]; its results are those of the
- * operator at hand for which `given` (NULL: all) has a value, with the shapes of g[1]'s outputs.
- * Returns 0 or a negative errno.
+ * Emits operator op with sub-graphs g on the operands in[0..n_in-1]; its results are those of the operator at
+ * hand for which `given` (NULL: all) has a value, in their order, with the types and shapes of g[1]'s
+ * outputs. The first one is noted as the result of the operator's source. Returns 0, -ENOTSUP for more than
+ * WEFT_OP_MAX_OUTPUTS results, or another negative errno.
  */
 static int emit(struct tfl_lower *l, weft_opcode op, weft_graph *const g[2], const int *in, int n_in, const struct call *given)
 {
@@ -408,8 +411,9 @@ static int choose(struct tfl_lower *l, int64_t number, weft_graph *both[2])
 }
 
 /*
- * Lowers the n subgraphs that index[] names for call c into *g; each has the operator's results, of the same shapes. With
- * more than two they have one more input, the index x. Returns 0 or a negative errno.
+ * Lowers the n subgraphs that index[] names for call c into g[0..n-1]; each has all of the operator's
+ * results, of the same shapes. With more than two subgraphs each gets one more input, of the shape of graph
+ * tensor x, the index. Returns 0, -ENOTSUP if the shapes of a result differ, or another negative errno.
  */
 static int lower_branches(struct tfl_lower *l, const struct call *c, const int64_t *index, int n, int x, weft_graph **g)
 {

@@ -91,9 +91,10 @@ static int swap(struct tfl_lower *l, int x, int64_t n, int64_t a, int64_t b, int
 
 /*
  * Lowers GATHER: the slices of operand 0 along the option's axis that the int32 indices, operand 1, name,
- * behind the leading batch dimensions that both share. Constant indices are checked here. Returns the
- * result's tensor; -EINVAL if axis, dimensions or an index are out of range, or the result has another
- * number of elements; -ENOTSUP if the indices are not int32; or another negative errno.
+ * behind the leading batch dimensions that both share. Constant indices are checked here. Operand 0 has to
+ * have the result's type and quantisation (tfl_moved()). Returns the result's tensor; -EINVAL if axis,
+ * dimensions or an index are out of range, or the result has another number of elements; -ENOTSUP if the
+ * indices are not int32; or another negative errno.
  */
 int tfl_lower_gather(struct tfl_lower *l)
 {
@@ -152,10 +153,11 @@ static int linear(struct tfl_lower *l, int at, int64_t w, int d, const int64_t *
 }
 
 /*
- * Lowers GATHER_ND: each row of int32 indices, operand 1, becomes one index into operand 0, flattened
- * over the dimensions that the row addresses. Constant indices are checked here. Returns the result's
- * tensor; -EINVAL if ranks or an index are out of range, or the result has another number of elements;
- * -ENOTSUP if the indices are not int32; or another negative errno.
+ * Lowers GATHER_ND: each row of int32 indices, operand 1, becomes one index into operand 0, flattened over
+ * the dimensions that the row addresses. Constant indices are checked here. Operand 0 has to have the
+ * result's type and quantisation (tfl_moved()). Returns the result's tensor; -EINVAL if ranks or an index are
+ * out of range, or the result has another number of elements; -ENOTSUP if the indices are not int32; or
+ * another negative errno.
  */
 int tfl_lower_gather_nd(struct tfl_lower *l)
 {

@@ -321,8 +321,9 @@ static int reduce(struct tfl_lower *l)
 }
 
 /*
- * Lowers REVERSE_SEQUENCE, which reverses the first elements of each row, as many as operand 1
- * says, to ONNX's ReverseSequence. Returns the result's tensor, or a negative errno.
+ * Lowers REVERSE_SEQUENCE, which reverses the first elements of each row, as many as operand 1 says, to
+ * ONNX's ReverseSequence. Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the
+ * result's tensor, or a negative errno.
  */
 static int reverse_sequence(struct tfl_lower *l)
 {
@@ -354,9 +355,10 @@ static bool no_zero_points(const struct tfl_lower *l, int i)
 }
 
 /*
- * Lowers EMBEDDING_LOOKUP of int4 rows whose blocks have float16 scales of their own, into float32: each number times
- * its block's scale. Returns the result's tensor, -ENOTSUP for other types or zero points, -EINVAL for shapes that do not
- * fit, or another negative errno.
+ * Lowers EMBEDDING_LOOKUP of int4 rows whose blocks have float16 scales of their own, into float32: each
+ * number times its block's scale. The constant of the rows becomes int8 in the graph, with the same numbers.
+ * Returns the result's tensor, -ENOTSUP for other types or zero points, -EINVAL for shapes that do not fit,
+ * or another negative errno.
  */
 static int embedding_blocks(struct tfl_lower *l)
 {
@@ -409,10 +411,10 @@ static int embedding_lookup(struct tfl_lower *l)
 }
 
 /*
- * Lowers TOPK_V2 with a constant count k in operand 1 to ONNX's TopK: the first result has the k
- * greatest values along the last axis, the second one their places there. Returns the first
- * result's tensor, -EINVAL if k is not in 1..the axis's length or the results are not two, or
- * another negative errno.
+ * Lowers TOPK_V2 with a constant count k in operand 1 to ONNX's TopK: the first result has the k greatest
+ * values along the last axis, the second one their places there. Operand 0 has to have the result's type and
+ * quantisation (tfl_moved()). Returns the first result's tensor, -EINVAL if k is not in 1..the axis's length
+ * or the results are not two, or another negative errno.
  */
 static int top_k(struct tfl_lower *l)
 {
@@ -480,8 +482,9 @@ static int one_hot(struct tfl_lower *l)
 }
 
 /*
- * Lowers FILL: the single number in operand 1, expanded to the result's shape. Operand 0, the
- * shape, is not looked at. Returns the result's tensor, or a negative errno.
+ * Lowers FILL: the single number in operand 1, expanded to the result's shape. Operand 0, the shape, is not
+ * looked at. Operand 1 has to have the result's type and quantisation (tfl_moved()). Returns the result's
+ * tensor, or a negative errno.
  */
 static int fill(struct tfl_lower *l)
 {
@@ -519,9 +522,10 @@ static int scatter_nd(struct tfl_lower *l)
 }
 
 /*
- * Lowers SPARSE_TO_DENSE: each value of operand 2 (one for all, or a vector) stands at its index in
- * operand 0, and elsewhere the default in operand 3. Returns the result's tensor, -EINVAL if the
- * indices have more than 2 dimensions or do not fit the result's rank, or another negative errno.
+ * Lowers SPARSE_TO_DENSE: each value of operand 2 (one for all, or a vector) stands at its index in operand
+ * 0, and elsewhere the default in operand 3. Operands 2 and 3 have to have the result's type and quantisation
+ * (tfl_moved()). Returns the result's tensor, -EINVAL if the indices have more than 2 dimensions or do not
+ * fit the result's rank, or another negative errno.
  */
 static int sparse_to_dense(struct tfl_lower *l)
 {
@@ -540,11 +544,11 @@ static int sparse_to_dense(struct tfl_lower *l)
 }
 
 /*
- * Lowers MATRIX_DIAG, which puts a vector on the diagonal of a square of zeros, and
- * MATRIX_SET_DIAG, which puts it on that of given matrices. The diagonal's element i stands in row
- * i and column i, so the vector is spread along rows, or along columns if the matrix has more
- * columns than rows. Returns the result's tensor, -EINVAL if the diagonal does not fit the matrix,
- * -ENOTSUP for MATRIX_DIAG of uint8, or another negative errno.
+ * Lowers MATRIX_DIAG, which puts a vector on the diagonal of a square of zeros, and MATRIX_SET_DIAG, which
+ * puts it on that of given matrices. The diagonal's element i stands in row i and column i, so the vector is
+ * spread along rows, or along columns if the matrix has more columns than rows. The vector and the matrices
+ * have to have the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if the
+ * diagonal does not fit the matrix, -ENOTSUP for MATRIX_DIAG of uint8, or another negative errno.
  */
 static int matrix_diag(struct tfl_lower *l)
 {
@@ -610,11 +614,11 @@ static int bucketize(struct tfl_lower *l)
 }
 
 /*
- * Lowers DYNAMIC_UPDATE_SLICE: operand 1 replaces a part of operand 0 that begins where operand 2
- * says, moved as far as needed to lie within. The places of the part's elements, counted from its
- * beginning, are a constant; the beginning is added when the network runs. Returns the result's
- * tensor, -EINVAL if operands 0 and 1 differ in rank or type or are scalars, or another negative
- * errno.
+ * Lowers DYNAMIC_UPDATE_SLICE: operand 1 replaces a part of operand 0 that begins where operand 2 says, moved
+ * as far as needed to lie within. The places of the part's elements, counted from its beginning, are a
+ * constant; the beginning is added when the network runs. Operand 0 has to have the result's type and
+ * quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if operands 0 and 1 differ in rank or type
+ * or are scalars, or another negative errno.
  */
 static int update_slice(struct tfl_lower *l)
 {

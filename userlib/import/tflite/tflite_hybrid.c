@@ -81,10 +81,9 @@ static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank
 }
 
 /*
- * Emits int48 sums y as float32 in the same shape, times the weights' scales and then times
- * row_scale, [r->rows,1]; if r->dense is set, times the product of these two, as TensorFlow Lite's
- * dense operators do it. Returns the graph tensor, or a negative errno, also those of
- * weight_scales().
+ * Emits the low 32 bits of int48 sums y as float32 in the same shape, times the weights' scales and then
+ * times row_scale, [r->rows,1]; if r->dense is set, times the product of these two, as TensorFlow Lite's
+ * dense operators do it. Returns the graph tensor, or a negative errno, also those of weight_scales().
  */
 static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int row_scale)
 {

@@ -170,8 +170,9 @@ static bool find_put(const struct tfl_lower *l, int *x, int *i)
 
 /*
  * Lowers the CONCATENATION that tfl_is_put() finds, x[:i] + [item] + x[i + 1:], to ScatterND of ONNX on the
- * host: a copy of x whose row i is the item. Returns the result's tensor; -ENOTSUP if the axis is not 0, it
- * is not such a CONCATENATION, or the item is no row of x; or another negative errno.
+ * host: a copy of x whose row i is the item. The item has to have the result's type and quantisation
+ * (tfl_moved()). Returns the result's tensor; -ENOTSUP if the axis is not 0, it is not such a CONCATENATION,
+ * or the item is no row of x; or another negative errno.
  */
 int tfl_lower_put(struct tfl_lower *l)
 {
@@ -198,9 +199,9 @@ int tfl_lower_put(struct tfl_lower *l)
 /* ---- slices of known size ---- */
 
 /*
- * Emits x without its elements along axis i but n from where element i of vector `begin`, a graph
- * tensor, says. Returns the graph tensor, or a negative errno; a negative x or begin is returned as it
- * is.
+ * Emits n elements of x along axis i, beginning where element i of the int64 vector `begin`, a graph tensor,
+ * says when the network runs; the other axes stay whole. Returns the graph tensor, or a negative errno; a
+ * negative x or begin is returned as it is.
  */
 static int gathered(struct tfl_lower *l, int x, int begin, int i, int64_t n)
 {
@@ -230,8 +231,9 @@ static int begins(struct tfl_lower *l)
 
 /*
  * Lowers SLICE whose starts only the run knows, but whose sizes (operand 2) are constant: each dimension that
- * is not taken whole is gathered from its start on. Returns the result's tensor; -EINVAL if the sizes are not
- * as many as the dimensions, or one is below 1 or beyond its dimension; or another negative errno.
+ * is not taken whole is gathered from its start on. Operand 0 has to have the result's type and quantisation
+ * (tfl_moved()). Returns the result's tensor; -EINVAL if the sizes are not as many as the dimensions, or one
+ * is below 1 or beyond its dimension; or another negative errno.
  */
 int tfl_lower_slice_at(struct tfl_lower *l)
 {
@@ -253,11 +255,12 @@ int tfl_lower_slice_at(struct tfl_lower *l)
 }
 
 /*
- * Lowers STRIDED_SLICE whose starts only the run knows: each dimension that is not taken whole is gathered
- * from its start on. Its size must be known: 1 where the dimension is dropped, else the result's, or the
- * number that the file adds to the start to make the end. Returns the result's tensor; -ENOTSUP for such a
- * size that is not known or beyond the dimension, a stride other than 1, an ellipsis, new axes, or more
- * starts than dimensions; or another negative errno.
+ * Lowers STRIDED_SLICE whose starts only the run knows: each dimension that is not taken whole (begin and end
+ * mask both set) is gathered from its start on. Its size must be known: 1 where the dimension is dropped,
+ * else the result's, or the number that the file adds to the start to make the end. Operand 0 has to have the
+ * result's type and quantisation (tfl_moved()). Returns the result's tensor; -ENOTSUP for a size that is not
+ * known or beyond the dimension, only one of the two masks in a dimension that is not dropped, a stride other
+ * than 1, an ellipsis, new axes, or more starts than dimensions; or another negative errno.
  */
 int tfl_lower_strided_slice_at(struct tfl_lower *l)
 {

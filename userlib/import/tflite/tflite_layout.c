@@ -40,9 +40,9 @@ int tfl_moved(struct tfl_lower *l, int k)
 }
 
 /*
- * Lowers RESHAPE, SQUEEZE and EXPAND_DIMS: operand 0 in the result's shape, which the file gives.
- * Returns the result's tensor, -EINVAL if the number of elements differs, or another negative
- * errno.
+ * Lowers RESHAPE, SQUEEZE and EXPAND_DIMS: operand 0 in the result's shape, which the file gives. Operand 0
+ * has to have the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if the
+ * number of elements differs, or another negative errno.
  */
 int tfl_lower_reshape(struct tfl_lower *l)
 {
@@ -57,9 +57,10 @@ int tfl_lower_reshape(struct tfl_lower *l)
 }
 
 /*
- * Lowers TRANSPOSE of operand 0 by the permutation in constant operand 1: axis i of the result is the
- * axis that its number i names (negative ones count from the end). Returns the result's tensor, -EINVAL
- * if that is no permutation of all axes, or another negative errno.
+ * Lowers TRANSPOSE of operand 0 by the permutation in constant operand 1: axis i of the result is the axis
+ * that its number i names (negative ones count from the end). Operand 0 has to have the result's type and
+ * quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if that is no permutation of all axes, or
+ * another negative errno.
  */
 int tfl_lower_transpose(struct tfl_lower *l)
 {
@@ -88,9 +89,10 @@ int tfl_lower_transpose(struct tfl_lower *l)
 }
 
 /*
- * Lowers PAD: operand 0 padded as constant operand 1 says (a pair of before and after for each axis) with
- * the real number 0, which is the zero point for 8 bits and int16. Returns the result's tensor, -EINVAL
- * if there are not as many pairs as axes or a number is not 0..INT32_MAX / 4, or another negative errno.
+ * Lowers PAD: operand 0 padded as constant operand 1 says (a pair of before and after for each axis) with the
+ * real number 0, which is the zero point for 8 bits and int16. Operand 0 has to have the result's type and
+ * quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if there are not as many pairs as axes or
+ * a number is not 0..INT32_MAX / 4, or another negative errno.
  */
 int tfl_lower_pad(struct tfl_lower *l)
 {

@@ -110,9 +110,9 @@ int64_t tfl_type_min(weft_dtype t)
 }
 
 /*
- * Returns the dimensions that file tensor i has now: those of its tensor in the graph, or those
- * that were found for a constant, which may differ from the file's where the file leaves them open.
- * Returns NULL if those in the file apply.
+ * Returns the dimensions that file tensor i has now: those of its tensor in the graph, if that has the rank
+ * which the file says; else those that were found for a constant. Both may differ from the file's where the
+ * file leaves them open. Returns NULL if those in the file apply.
  */
 static const int64_t *extents(const struct tfl_lower *l, int i)
 {
@@ -411,9 +411,10 @@ static int flip_sign(struct tfl_lower *l, int x, int y)
 }
 
 /*
- * Adds a tensor "<name>/int8" to the graph with the int8 form, 128 less, of uint8 file tensor i,
- * which the graph has as uint8, and the RESCALE that computes it. Its zero point is 128 less, too, and
- * its bytes are taken from l->activations. Returns that tensor, or a negative errno.
+ * Adds a tensor "<name>/int8" to the graph with the int8 form, 128 less, of uint8 file tensor i, which the
+ * graph has as uint8, and the RESCALE that computes it. Its zero point is 128 less, too, and its bytes are
+ * taken from l->activations. That it stands for i (l->seen) is left to the caller to note. Returns that
+ * tensor, or a negative errno.
  */
 static int int8_image(struct tfl_lower *l, int i)
 {

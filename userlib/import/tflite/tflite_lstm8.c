@@ -42,7 +42,10 @@ static int factor(struct tfl_lower *l, double real, int32_t to[2])
 	return err;
 }
 
-/* Sets *scale to the scale of operand k, a constant without zero point. Returns 0, -EINVAL if it has one, or another negative errno. */
+/*
+ * Sets *scale to the only scale of operand k, of int8 or int16; that it is constant is not checked here. Returns 0,
+ * -EINVAL if it is absent, has a zero point or is uint8, or another negative errno.
+ */
 static int scale_of(struct tfl_lower *l, int k, float *scale)
 {
 	struct tfl_quant q;
@@ -53,7 +56,12 @@ static int scale_of(struct tfl_lower *l, int k, float *scale)
 	return err || (!q.zp && tfl_file_tensor(l, i)->type != TFL_UINT8) ? err : tfl_fail(l, -EINVAL, "operand %d has a zero point, or is uint8", k);
 }
 
-/* Reads the options, of LSTM or of the sequence's. Returns 0, -ENOTSUP for another activation than TANH, or -EINVAL for clips below 0. */
+/*
+ * Reads the options, of LSTM or of the sequence's: sets s->time_major (for the sequence only), and the clips
+ * s->p.cell_clip and s->p.projection_clip, in steps of the cell's and the state's scale, which read_quantisation() must
+ * have set before; 0 stands for no clip. Returns 0, -ENOTSUP for another activation than TANH, or -EINVAL for clips
+ * below 0.
+ */
 static int read_options(struct tfl_lower *l, struct lstm *s)
 {
 	const int type = l->op->code == TFL_LSTM ? OPTIONS_LSTM : OPTIONS_SEQUENCE_LSTM;
@@ -74,8 +82,11 @@ static int read_options(struct tfl_lower *l, struct lstm *s)
 }
 
 /*
- * Sets what quantisation says of input, states and intermediate tensors. Returns 0; -ENOTSUP without five intermediate
- * tensors, or if the cell's scale is no power of two of 2^-15 to 2^-9, or state and result differ; or another negative errno.
+ * Sets scale and zero point of the input (s->x), hidden state (s->h), cell state (s->c) and those intermediate tensors
+ * that are used (s->between: the last one, and with normalisation all five), and the zero points and the cell's power
+ * of two in s->p. Returns 0; -ENOTSUP without five intermediate tensors, for another type of input or state than int8
+ * (of the cell: int16), if the cell's scale is no power of two of 2^-15 to 2^-9, or state and result differ; -EINVAL
+ * for a scale of 0 or an intermediate tensor out of range; or another negative errno.
  */
 static int read_quantisation(struct tfl_lower *l, struct lstm *s)
 {
@@ -110,7 +121,12 @@ static int read_quantisation(struct tfl_lower *l, struct lstm *s)
 	return 0;
 }
 
-/* Sets the factors of gate g, which is present. Scales are multiplied in float32, as the kernel does. Returns 0 or a negative errno. */
+/*
+ * Sets in s->p the factors of gate g, which must be present, for its weights of input and state, its peephole (if
+ * present) and, if the layer is normalised, its normalisation with the least variance (guard). Scales are
+ * multiplied in float32, as the kernel does. Returns 0, -EINVAL if the scale of its intermediate tensor is 0, or
+ * another negative errno.
+ */
 static int gate(struct tfl_lower *l, struct lstm *s, int g)
 {
 	static const int peephole[4] = { 0, 1, -1, 2 };
@@ -136,7 +152,10 @@ static int gate(struct tfl_lower *l, struct lstm *s, int g)
 	return err ? err : factor(l, (double)scale, s->p.norm[g]);
 }
 
-/* Sets all factors. Returns 0 or a negative errno. */
+/*
+ * Sets in s->p all factors: those of the gates (gate(); the first gate may be absent, and its factors then stay 0), of
+ * the hidden state and of the projection, if there is one. Returns 0 or a negative errno.
+ */
 static int read_factors(struct tfl_lower *l, struct lstm *s)
 {
 	const double hidden = (double)s->between[HIDDEN].scale;
@@ -156,8 +175,10 @@ static int read_factors(struct tfl_lower *l, struct lstm *s)
 }
 
 /*
- * Emits SequenceLSTM8 of input x and the operator's other operands, with the layer's numbers; last: it is the operator's own
- * result. Returns the graph tensor, or a negative errno.
+ * Emits SequenceLSTM8 of input x, [batch,time,..] or the other way round, the operator's other operands, which must be
+ * constant (states are left out: they start at 0), and behind them a constant with the numbers s->p; last: it is the
+ * operator's own result. Returns the graph tensor, -ENOTSUP if an operand is not constant, the errno with which the
+ * kernel refuses the operands, or another negative errno.
  */
 static int emit(struct tfl_lower *l, const struct lstm *s, int x, bool last)
 {

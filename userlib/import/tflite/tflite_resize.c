@@ -103,10 +103,10 @@ static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct a
 }
 
 /*
- * Returns the graph tensor of operand 0, an image [N,H,W,C], and sets both axes a to its extents,
- * the result's (constant operand 1) and the options of that type in the fields align and half.
- * Returns -EINVAL if ranks or options do not fit, -ENOTSUP for extents above MAX_EXTENT, or another
- * negative errno.
+ * Returns the graph tensor of operand 0, an image [N,H,W,C], and sets both axes a to its extents, the
+ * result's (constant operand 1) and the options of that type in the fields align and half. The operand has to
+ * have the result's type and quantisation (tfl_moved()). Returns -EINVAL if ranks or options do not fit,
+ * -ENOTSUP for extents above MAX_EXTENT, or another negative errno.
  */
 static int operand(struct tfl_lower *l, int options, int align, int half, struct axis a[2])
 {

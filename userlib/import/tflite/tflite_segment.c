@@ -186,10 +186,10 @@ static int spread(struct tfl_lower *l, int x, const int64_t *by, const weft_attr
 }
 
 /*
- * Lowers DILATE: between the elements along axis i stand v - 1 copies of the one constant element of operand 2,
- * where v is number i of constant operand 1. Returns the result's tensor; -EINVAL if operand 1 does not have a
- * number for each axis, one is below 1, or the rank is 8; -ENOTSUP if operand 2 is not one constant of the
- * type; or another negative errno.
+ * Lowers DILATE: between the elements along axis i stand v - 1 copies of the one constant element of operand 2, where v
+ * is number i of constant operand 1. Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns
+ * the result's tensor; -EINVAL if operand 1 does not have a number for each axis, one is below 1, or the rank is 8;
+ * -ENOTSUP if operand 2 is not one constant of the type; or another negative errno.
  */
 static int dilate(struct tfl_lower *l)
 {
@@ -230,8 +230,9 @@ static int edges(struct tfl_lower *l, int field, int n, int64_t *v)
 }
 
 /*
- * Lowers STABLEHLO_PAD: operand 1, constant, stands before, behind and between the elements along each axis; negative numbers
- * before and behind leave elements out. Returns the result's tensor, -EINVAL if nothing is left, or another negative errno.
+ * Lowers STABLEHLO_PAD: operand 1, constant, stands before, behind and between the elements along each axis; negative
+ * numbers before and behind leave elements out. Operand 0 has to have the result's type and quantisation (tfl_moved()).
+ * Returns the result's tensor, -EINVAL if nothing is left, or another negative errno.
  */
 static int stablehlo_pad(struct tfl_lower *l)
 {

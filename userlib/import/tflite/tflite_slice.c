@@ -152,8 +152,9 @@ static int finish(struct tfl_lower *l, int x)
 /*
  * Lowers SLICE: of operand 0 as many elements as constant operand 2 says (-1: all that are left) from where
  * constant operand 1 says. Starts that are not constant, with constant sizes, are left to
- * tfl_lower_slice_at(). Returns the result's tensor, -EINVAL if that is out of range or a part would have no
- * elements, or another negative errno.
+ * tfl_lower_slice_at(). Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the
+ * result's tensor, -EINVAL if that is out of range or a part would have no elements, or another negative
+ * errno.
  */
 int tfl_lower_slice(struct tfl_lower *l)
 {
@@ -249,8 +250,9 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 
 /*
  * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides; if only the strides are constant,
- * as tfl_lower_strided_slice_at(). Returns the result's tensor, -ENOTSUP for an ellipsis, new axes or an
- * empty result, -EINVAL if the numbers do not fit operand or result, or another negative errno.
+ * as tfl_lower_strided_slice_at(). Operand 0 has to have the result's type and quantisation (tfl_moved()).
+ * Returns the result's tensor, -ENOTSUP for an ellipsis, new axes or an empty result, -EINVAL if the numbers
+ * do not fit operand or result, or another negative errno.
  */
 int tfl_lower_strided_slice(struct tfl_lower *l)
 {
@@ -285,8 +287,9 @@ static int in_rank(struct tfl_lower *l, int64_t axis, int rank)
 }
 
 /*
- * Makes result k the result at hand and emits it: `size` elements of operand `from` along axis,
- * from index `begin` on. Returns the result's tensor, or a negative errno.
+ * Makes result k the result at hand and emits it: `size` elements of operand `from` along axis, from index
+ * `begin` on. The operand has to have the result's type and quantisation (tfl_moved()). Returns the result's
+ * tensor, or a negative errno.
  */
 static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, int64_t size)
 {
@@ -303,9 +306,9 @@ static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, i
 }
 
 /*
- * Lowers SPLIT of operand 1 along the axis in constant operand 0 into as many equal parts as there
- * are results. Returns the tensor of the first result, -EINVAL if they are not equal, or another
- * negative errno.
+ * Lowers SPLIT of operand 1 along the axis in constant operand 0 into as many equal parts as there are
+ * results. Operand 1 has to have the result's type and quantisation (tfl_moved()). Returns the tensor of the
+ * first result, -EINVAL if they are not equal, or another negative errno.
  */
 int tfl_lower_split(struct tfl_lower *l)
 {
@@ -332,8 +335,9 @@ int tfl_lower_split(struct tfl_lower *l)
 
 /*
  * Lowers SPLIT_V of operand 0 along the axis in constant operand 2 into parts of the sizes in constant
- * operand 1, where one -1 stands for what the others leave, which must be at least one element. Returns the
- * tensor of the first result, -EINVAL if the sizes do not fit, or another negative errno.
+ * operand 1, where one -1 stands for what the others leave, which must be at least one element. Operand 0 has
+ * to have the result's type and quantisation (tfl_moved()). Returns the tensor of the first result, -EINVAL
+ * if the sizes do not fit, or another negative errno.
  */
 int tfl_lower_split_v(struct tfl_lower *l)
 {
@@ -368,9 +372,9 @@ int tfl_lower_split_v(struct tfl_lower *l)
 }
 
 /*
- * Lowers UNPACK of operand 0: one result for each index along the option's axis, which is dropped.
- * Returns the tensor of the first result, -EINVAL if there are more or fewer results, or another
- * negative errno.
+ * Lowers UNPACK of operand 0: one result for each index along the option's axis, which is dropped. Operand 0
+ * has to have the result's type and quantisation (tfl_moved()). Returns the tensor of the first result,
+ * -EINVAL if there are more or fewer results, or another negative errno.
  */
 int tfl_lower_unpack(struct tfl_lower *l)
 {
@@ -400,9 +404,10 @@ int tfl_lower_unpack(struct tfl_lower *l)
 }
 
 /*
- * Lowers PACK: up to WEFT_OP_MAX_INPUTS operands of one shape joined along a new axis, which an
- * option gives. Returns the result's tensor, -ENOTSUP if their number does not fit, -EINVAL if an
- * operand has another number of elements, or another negative errno.
+ * Lowers PACK: up to WEFT_OP_MAX_INPUTS operands of one shape joined along a new axis, which an option gives.
+ * All operands have to have the result's type and quantisation (tfl_moved()). Returns the result's tensor,
+ * -ENOTSUP if their number does not fit, -EINVAL if an operand has another number of elements, or another
+ * negative errno.
  */
 int tfl_lower_pack(struct tfl_lower *l)
 {

@@ -161,8 +161,9 @@ static int need_indices(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers STABLEHLO_GATHER to the host operator Gather, which takes slices at the places in operand 1, moved as
- * far as needed to lie within operand 0. Returns the result's tensor, or a negative errno.
+ * Lowers STABLEHLO_GATHER to the host operator Gather, which takes slices at the places in operand 1, moved as far as
+ * needed to lie within operand 0. Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the
+ * result's tensor, or a negative errno.
  */
 static int gather(struct tfl_lower *l)
 {

@@ -88,8 +88,10 @@ static int place(const struct tfl_model *m, const struct fb_vec *v, int tensor)
 }
 
 /*
- * Returns the VAR_HANDLE for which a file tensor of l stands, looked for among the first `before`
- * operators and, if it is an input of a subgraph, in what called it. A WHILE hands handles on.
+ * Returns the VAR_HANDLE operator for which a file tensor of l stands, and its subgraph; op is NULL if there
+ * is none. It is looked for among the first `before` operators of l, backwards: result k of a WHILE stands
+ * for what its operand k stands for. An input of a subgraph stands for the operand that the operator which
+ * called it hands to it.
  */
 static struct tfl_handle handle_before(const struct tfl_lower *l, int tensor, int before)
 {

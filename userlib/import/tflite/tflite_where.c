@@ -10,9 +10,9 @@
 #include "tflite_lower.h"
 
 /*
- * Makes result k of the operator at hand a constant of the given shape with `data`, from tfl_alloc(), which it takes over:
- * elements of the file's type for it. Returns 0, -EINVAL if the file gives it another rank or extents, or another negative
- * errno; data is then freed.
+ * Makes result k of the operator at hand a constant of the given shape with `data`, from tfl_alloc(), which
+ * it takes over: elements of the file's type for it. Returns 0, -EINVAL if the file gives it another rank or
+ * extents, l->err if data is NULL, or another negative errno; data is freed after a failure.
  */
 static int give(struct tfl_lower *l, int k, const weft_tensor *t, void *data)
 {
@@ -60,8 +60,8 @@ static uint64_t key_of(const uint8_t *p, size_t elem, bool is_float)
 
 /*
  * Makes the result of the WHERE at hand a constant: the places of the elements of constant operand 0 that are
- * not 0 (-0 is 0), in order, int64 [count, rank]. Returns 0; -ENOTSUP if that would be empty or operand 0 is
- * not constant; -EINVAL if the file's result is another; or another negative errno.
+ * not 0 (-0 is 0), in order, int64 [count, rank]. Returns 0; -ENOTSUP if that would be empty, or operand 0 is
+ * a scalar or not constant; -EINVAL if the file's result is another; or another negative errno.
  */
 static int where(struct tfl_lower *l)
 {

@@ -143,7 +143,7 @@ static const float *elements(struct qt *q, const struct tfl_tensor *f, int64_t n
  * its own and, of a float32 or float16 constant, its elements as float32; and q->integer, all false.
  * Returns 0; -ENOMEM; -EINVAL if a float constant has not the bytes that its shape wants, a tensor has
  * more than 2^63 elements, or a tensor that is not float32 has a scale, so that the network is quantised
- * already; -ENOTSUP if a rank is above QT_MAX_RANK; with one line in the message.
+ * already; -ENOTSUP if a rank is above QT_MAX_RANK or a float constant is sparse; with one line in the message.
  */
 static int list_values(struct qt *q)
 {

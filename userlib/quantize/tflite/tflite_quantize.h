@@ -119,7 +119,7 @@ int qt_result(const struct qt *q, const struct tfl_op *o, int k);
 int qt_group(struct qt *q, int t);
 /*
  * Decides from the tensors' ranges which operators become integer ones (q->integer, counted in
- * q->n_integer), cuts the range of masks before a softmax, joins the tensors that must share a scale to
+ * q->n_integer), cuts the range of masks (bound_mask() in plan.c), joins the tensors that must share a scale to
  * groups, and sets scale and zp of every tensor whose range is known from it; a group's first tensor
  * holds those of the group. If a kernel states its result's scale and the result is alone in its group,
  * it has the stated one.

@@ -20,10 +20,11 @@ static bool loads_input(const struct node_emit *m)
 }
 
 /*
- * Emit node i of the step, which is in no stripe group: loads of its resident operands and weights as far as
- * they are not there, then its jobs. If the input is the larger load, the first weights are loaded before it.
- * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
- * value).
+ * Emit node i of the step, which is in no stripe group: the loads of its resident operands that come from memory
+ * and have not been loaded yet, then its jobs, or the pieces of a loop nest; these load weights and operands that
+ * are not resident themselves. If all weights stay on chip (all_weights) and loads_input() says that the input is
+ * the larger load, the first piece of weights is loaded before it. e->node becomes the node. Returns 0, -ENOMEM,
+ * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int emit_node(struct emit *e, int i)
 {

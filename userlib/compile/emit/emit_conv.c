@@ -21,8 +21,9 @@ struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 struct block { int64_t ch, n_ch, w, rec; bool keep; };
 
 /*
- * Note the bytes of input x that command c with taps t reads, as one range for each input row; rows and
- * columns of padding are not read, and nothing is noted if there is nothing else.
+ * Note the bytes of input x that command c with taps t reads, from the command's fields, which set_input()
+ * and emit_post() must have set: one range for each input row. Rows and columns of padding are not read,
+ * and nothing is noted if there is nothing else.
  */
 static void access_input(struct cmd *c, const struct operand *x, const struct taps *t)
 {
@@ -68,9 +69,11 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 }
 
 /*
- * Returns how many cycles, of `slots` in which the array takes a word of weights, are lost because input
- * (access 0 of c) and weights (access 1) lie partly in the same region, whose two banks then serve both: half
- * a cycle for each shared one where the input's words are aligned, else one.
+ * Returns how many cycles are lost, of `slots` cycles in which the array takes a word of weights, because
+ * input (access 0 of c) and weights (access 1) lie partly in the same region, whose two banks then serve
+ * both. The part of the cycles in which both are in one region is estimated from how much of each lies in
+ * each region; half of these cycles are lost if the input's words are aligned, else all. 0 if c has less
+ * than two accesses.
  */
 static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
 {

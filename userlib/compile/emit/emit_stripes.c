@@ -19,9 +19,11 @@ struct group_emit {
 };
 
 /*
- * Returns where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group: row y at
- * position y mod ring.rows, with all columns and channels. The rows must not go on beyond what lies behind
- * the ring's end.
+ * Returns where `rows` of a node's operand or result, of which v is the view, lie in ring number `ring` of the
+ * group, with all columns and channels of the view: row y of the ring's tensor is at position y mod ring.rows. If
+ * the view is a part of the rows (ring.parts), its rows are first counted in rows of the ring's tensor, from its
+ * offset and step, and the address is that of its first byte in the row. The rows must not go on beyond what lies
+ * behind the ring's end.
  */
 static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
@@ -108,9 +110,10 @@ static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *
 }
 
 /*
- * For a ring that several nodes write in parts: emit the copies of those rows that all its writers have made by
- * now and that belong to the ring's beginning (copy_wrapped_rows()), from row m->copied[ring] on, which becomes
- * the first row that is not complete. Returns what copy_wrapped_rows() returns.
+ * For a ring that several nodes write in parts, whose rows are complete once all its writers have made them: emit
+ * the copies of those rows that belong to the ring's beginning (copy_wrapped_rows()), from row m->copied[ring] on
+ * up to the first row that is not complete by now (m->made[]). m->copied[ring] becomes the number of that row.
+ * Returns what copy_wrapped_rows() returns.
  */
 static int copy_complete_rows(struct group_emit *m, int ring)
 {
@@ -182,9 +185,10 @@ static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 }
 
 /*
- * Callback of group_walk(): emit the loads of rows [from, end) of a ring, and of those at the ring's
- * beginning once more behind its end. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
- * -ERANGE (a command cannot hold a value).
+ * Callback of group_walk(): emit the loads of rows [from, end) of a ring, one for each pass through the ring. Rows
+ * that belong to the ring's beginning are loaded once more behind its end, but not in the first pass, in which no
+ * window wraps. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
 {

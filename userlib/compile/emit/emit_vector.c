@@ -13,11 +13,12 @@
 #define MAX_REGIONS 4096       /* commands of one pooling job at most; not measured */
 
 /*
- * Complete vector command c for job j: note its second operand (a table's 256 bytes) and its output, share
- * out its accesses, set cost, latency and rows, add the debug record and call emit_done(). `cycles` are
- * those in which it reads its input; the cost is the larger of these and of its rows through the post unit,
- * and the start. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
- * cannot hold a value).
+ * Complete vector command c for job j: note its second operand (a table's 256 bytes) and its output, share out its
+ * accesses, set cost, latency and rows, add the debug record and call emit_done(). `cycles` are those in which it
+ * reads its input. The cost is the start and the larger of two: the cycles of its rows through the post unit; and
+ * `cycles`, or for a depthwise kernel of up to 3x3 those in which the weights of all its blocks but one come, if
+ * they are more. Reading a table counts in both. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * count) or -ERANGE (a command cannot hold a value).
  */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {

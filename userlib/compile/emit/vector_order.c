@@ -84,8 +84,9 @@ static void find_behind(struct schedule *d)
 }
 
 /*
- * Returns whether command i can be given its time, which is when all that it waits for have theirs; *t then is the cycle in
- * which they have retired.
+ * Returns whether command i can be given its time, which is when all that it waits for, and the first behind[i]
+ * commands of the vector engine, have theirs. If so, *t is the cycle in which all these and all before them in
+ * their units have retired; if not, *t says nothing.
  */
 static bool known(const struct schedule *d, uint32_t i, uint64_t *t)
 {

@@ -66,9 +66,10 @@ static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire
 
 /*
  * Find for whom the cycles from t on count, half each: who[0] and who[1]. They are those for whom array and
- * vector engine work; if only one works, or both for the same, it is one of them twice; if neither works, the
- * one whose command begins next, and behind all commands `last`. *next is lowered to the cycle in which that
- * changes.
+ * vector engine work; if only one works, or both for the same, it is one of them twice; if neither works,
+ * the one whose command begins next, and behind all commands `last`. *next is lowered to the cycle in which
+ * that changes. Each engine's `at` moves past the commands that have ended by t, so t must not become less
+ * from call to call.
  */
 static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last, int32_t who[2])
 {

@@ -733,8 +733,10 @@ static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 }
 
 /*
- * Let dt cycles pass, which must not be more than next_event(): work is done at the units' rates, commands
- * whose work is done leave their units, and those whose latency is over retire.
+ * Let dt cycles pass, which must not be more than next_event(): s->t moves on and work is done at the
+ * units' rates. A command whose work is done leaves its unit, which sets its retirement in s->end; commands
+ * whose latency is over retire. For one that comes to another region the traffic is found anew. s->changed
+ * is set if a command has left its unit or come to another region.
  */
 static void advance(struct sim *s, uint64_t dt)
 {

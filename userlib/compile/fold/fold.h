@@ -93,8 +93,9 @@ WEFT_MUST_USE int fold_find_known(struct channels *ch);
 /* ---- channels.c ---- */
 
 /*
- * Fold the channels of a graph but those of the tensors whose entry in pinned is set, for an array of n columns. Sets *f, which fold_free() frees;
- * NULL if nothing is to be folded. Returns 0 or -ENOMEM.
+ * Fold the channels of graph g but those of the tensors whose entry in pinned is set, for an array of n columns. Sets
+ * *f, which fold_free() frees and which borrows from g; NULL if nothing is to be folded or memory is out. Returns 0 or
+ * -ENOMEM.
  */
 int fold_channels(const weft_graph *g, int n, const bool *pinned, struct folding **f);
 /* Free a folding; NULL is allowed. */

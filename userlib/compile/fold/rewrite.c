@@ -211,10 +211,10 @@ static int add_record(weft_program *p, uint32_t *cap, const struct weft_prec *r)
 }
 
 /*
- * Add records for r.n_c channels, from channel c of a smaller tensor's on, that record r has of pixel number
- * `pixel` and of those in its rows and columns: one record for each run of channels that are neighbours in
- * the full tensor too. k lists the channels that are left. r's first is set here; its steps in elements are
- * the full tensor's already. Returns 0 or -ENOMEM.
+ * Add records for channels [c, c + r.n_c) of a smaller tensor, counted among those that are left (k), of the
+ * pixels that r says: pixel number `pixel` and those in r's rows and columns. Channels that are neighbours in the
+ * full tensor too share a record. r's `first` does not count, since it is found here; its steps in elements are
+ * the full tensor's already, and its address is that of channel c of the first pixel. Returns 0 or -ENOMEM.
  */
 static int add_runs(weft_program *p, uint32_t *cap, struct weft_prec r, const struct kept *k, uint64_t pixel, uint32_t c)
 {

@@ -208,8 +208,8 @@ int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Set *t to tensor `from` with only the n elements c along `axis` and memory of its own. Of each index, `m`
- * elements side by side belong to it. Returns 1 or -ENOMEM.
+ * Set *t to constant `from` with only those elements along `axis` that belong to the channels in k, of each
+ * channel m elements side by side, and with memory of its own. Returns 1, or -ENOMEM with *t unchanged.
  */
 static int gather(const weft_tensor *from, int axis, const struct kept *k, int64_t m, weft_tensor *t)
 {

@@ -73,9 +73,10 @@ static void flatten_elt(const struct cc *cc, struct node *nd)
 
 /*
  * Stage of lowering: give dense 1x1 convolutions and dense elementwise nodes one long row of pixels. Each
- * node keeps both forms, its own rows in node.own and the long row in node.flat, since stripe groups need the
- * former; the flat form is in force. A depthwise convolution of one input channel on the array becomes an
- * ordinary convolution.
+ * node keeps both forms, its own rows in node.own and the long row in node.flat, since stripe groups need
+ * the former; the flat form is in force. For all other nodes both forms are the same. A depthwise
+ * convolution of one input channel on the array becomes an ordinary convolution first, dense or not, with
+ * weights by tap (wt.by_tap).
  */
 void cc_flatten_rows(struct cc *cc)
 {

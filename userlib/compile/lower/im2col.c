@@ -130,8 +130,9 @@ struct patch {
 };
 
 /*
- * Add the node that copies this patch of the windows from the input, or fills it with the input's zero point,
- * for all rows of the input. Returns 0 or -ENOMEM.
+ * Add the node that copies this patch of the windows from the input, for all rows of the input. With c.fill
+ * it writes the input's zero point instead, by limits that let nothing else through; it then reads the
+ * input all the same, from element c.at on. Returns 0 or -ENOMEM.
  */
 static int copy(const struct im2col *s, struct patch c)
 {

@@ -137,9 +137,11 @@ static int vertex(const struct cc *cc, int op)
 
 /*
  * Call add(gr, a, b) for every dependence, meaning that vertex a must be done before vertex b: from each
- * tensor's producer to its readers, between uses of a variable, and from nodes that are parts of an operator
- * to what follows them. One dependence may be named several times. each_edge() is called once to count edges
- * and once to fill them in.
+ * tensor's producer to its readers, and from each use of a variable to the next (gr->earlier). Of nodes
+ * that copy an operand of a CONCAT, or have another node behind them (node.before), also from the producers
+ * of what such a node reads to the node itself, and from it to the CONCAT or that other node. One
+ * dependence may be named several times. each_edge() is called once to count edges and once to fill them
+ * in.
  */
 static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct graph *, int, int))
 {

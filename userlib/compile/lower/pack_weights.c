@@ -106,10 +106,10 @@ static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 }
 
 /*
- * Returns the parameter record of output channel c: the bias, and for scaled sums multiplier and shift; in a
- * float8 node or with raw sums the bias alone. Channels of a pixel group repeat those of its first pixel.
- * Channels beyond the last one, which only fill the last tile, get a record that is merely legal (shift 2,
- * else 0).
+ * Returns the parameter record of output channel c: the bias, and for scaled sums multiplier and shift, those of
+ * the RESCALE behind the node or, with WEIGHTS_ONE, of post.a; in a float8 node or with raw sums the bias alone.
+ * Channels of a pixel group repeat those of its first pixel. Channels beyond the last one, which only fill the
+ * last tile, get a record that is merely legal (shift 2, else 0).
  */
 static struct weft_param param(const struct cc *cc, const struct node *nd, int64_t c)
 {

@@ -129,8 +129,8 @@ static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 
 /*
  * Returns how many pixels side by side should be taken as one: the number for which the convolution takes the
- * fewest cycles, among those that may be (may_group()). 1 if that saves less than 15 %, which is not worth
- * another order (not measured).
+ * fewest cycles, of equals the smallest, among those that may be (may_group()) and whose channels fill at most
+ * MOST_TILES column tiles. 1 if that saves less than 15 %, which is not worth another order (not measured).
  */
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 {

@@ -502,8 +502,9 @@ static int match_casts(struct cc *cc, int i)
 }
 
 /*
- * Call fn for every operator that is in no node yet and not forbidden, in the graph's order. Returns 0, or
- * the first negative value that fn returns; positive ones count as success.
+ * Call fn for every operator that no stage has taken yet (OP_TODO; aliases and constants are taken) and that is
+ * not forbidden, in the graph's order. Returns 0, or the first negative value that fn returns; positive ones count
+ * as success.
  */
 static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 {
@@ -516,9 +517,9 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 }
 
 /*
- * Pass before all others: offer every operator that is in no node yet and not forbidden to match_island(),
- * from the last operator to the first, since a later one may take earlier ones into its island of floats.
- * Returns 0 or the first negative errno.
+ * Pass before all others: offer every operator that no stage has taken yet (OP_TODO) and that is not forbidden to
+ * match_island(), from the last operator to the first, since a later one may take earlier ones into its island of
+ * floats. Returns 0 or the first negative errno.
  */
 static int match_islands(struct cc *cc)
 {
@@ -618,12 +619,13 @@ static int match_concats(struct cc *cc, int i)
 }
 
 /*
- * Second stage: group the graph's operators into nodes, in passes from the largest patterns to single
- * operators; each pass takes what the ones before have left: islands of floats (not with no_fuse), patterns
- * by opcode, functions of one tensor, casts, with the alu everything that a loop nest can do, and CONCAT.
- * Before these, tfl_leave_ends() forbids what the host does better at the network's end. With the option
- * host_only nothing is matched. Operators that match nothing keep the state OP_TODO and run on the host.
- * Returns 0 or a negative errno (-ENOMEM, or -E2BIG: too many constants).
+ * Second stage: group the graph's operators into nodes, in passes from the largest patterns to single operators;
+ * each pass takes what the ones before have left: islands of floats (not with no_fuse), patterns by opcode,
+ * functions of one tensor, casts, with the alu everything that a loop nest can do and the copies of a network that
+ * only changes shapes (match_shapes()), and CONCAT. Before these, tfl_leave_ends() forbids what the host does
+ * better at the network's end. With the option host_only nothing is matched. Operators that match nothing keep the
+ * state OP_TODO and run on the host; aliases keep theirs. Returns 0 or a negative errno (-ENOMEM, or -E2BIG: too
+ * many constants).
  */
 int cc_match(struct cc *cc)
 {

@@ -67,9 +67,9 @@ static bool one_reader(const struct cc *cc, int t)
 
 /*
  * Returns the number of the SLICE, TRANSPOSE or REVERSE that makes tensor t and through which readers of t
- * can read its operand, or -1 if there is none. It must be in no node and have constant arguments, and its
- * operand must have a view. A transposed or reversed tensor that several operators read is worth a copy, so
- * it is not read through.
+ * can read its operand, or -1 if there is none. No stage may have taken the operator yet (OP_TODO), its
+ * arguments must be constant, and its operand must have a view. A transposed or reversed tensor is worth a
+ * copy, so it is not read through, if several operators read it or if it is an output of the graph.
  */
 static int seen_through(const struct cc *cc, int t)
 {
@@ -89,10 +89,11 @@ static int seen_through(const struct cc *cc, int t)
 }
 
 /*
- * Returns tensor t as an operand of a nest, with the step in bytes of each of t's dimensions in stride[]. If
- * a SLICE, TRANSPOSE or REVERSE that is in no node makes t, the operand is its operand, read accordingly, and
- * so on upwards; else it is t itself. is_unsigned is as in alu_type(). The steps are not yet in the operand:
- * the caller puts them at the nest's dimensions.
+ * Returns tensor t as an operand of a nest, with the step in bytes of each of t's dimensions in stride[].
+ * If seen_through() finds a SLICE, TRANSPOSE or REVERSE that makes t, the result is that operator's
+ * operand, with its tensor as `t` and its offset and steps changed accordingly, and so on upwards; else it
+ * is t itself. is_unsigned is as in alu_type(). The steps are not yet in the operand: the caller puts them
+ * at the nest's dimensions.
  */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
 {
@@ -176,8 +177,8 @@ static bool one_number(const struct cc *cc, int t, int32_t *v)
 }
 
 /*
- * Returns tensor t as an operand over the `rank` dimensions of a result: t's dimensions are aligned with the
- * last ones, and those of one element are repeated (step 0).
+ * Returns tensor t as nest_view() does, with its steps set over the `rank` dimensions of a result: t's
+ * dimensions are aligned with the last ones, and those of one element are repeated (step 0).
  */
 static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
@@ -328,8 +329,9 @@ int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last,
 /* ---- one element at a time ---- */
 
 /*
- * Let the nest clamp its result to the range of the result's type, if that is 8 or 16 bits wide, signed or
- * unsigned. Wider results are not clamped, since they are cut to 32 bits anyway.
+ * Let the nest clamp its result to the range of the result's type if that is 8 or 16 bits wide, signed or
+ * unsigned. For int32 and int48, the only other types that it may have, switch clamping off, since they are
+ * cut to 32 bits anyway.
  */
 static void limits_of(struct loop_nest *s)
 {
@@ -342,9 +344,10 @@ static void limits_of(struct loop_nest *s)
 }
 
 /*
- * Returns the nest y = func(a, b) of operator i over its result, with both operands broadcast. The shift of
- * MUL and the rounding of ARITHMETIC_RIGHT_SHIFT are set as well. is_unsigned: the first operand is read as
- * unsigned.
+ * Returns the nest y = func(a, b) of operator i over its result, with both operands broadcast. A constant
+ * second operand of one element becomes a number, and the int32 form of an int8 or int16 tensor is read as
+ * that tensor (number()). The shift of MUL and the rounding of ARITHMETIC_RIGHT_SHIFT are set as well.
+ * is_unsigned: the first operand is read as unsigned, and then always as it is.
  */
 static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
@@ -832,11 +835,12 @@ static int match_elements(struct cc *cc, int i)
 }
 
 /*
- * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do it.
- * It must have one result, not empty, and all its tensors types that the device knows (may_be()). A CLAMP
- * takes the RESCALE in front of it along if rescale_before() finds one; nothing else is tried then. A pool is
- * taken if it only leaves out pixels (pool_is_stride()). Returns 1 if it was matched, 0 if not (a reason is
- * set if the opcode is one that the alu has, but none if may_be() refuses the operator), or a negative errno.
+ * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do
+ * it. It must have one result, not empty, and all its tensors types that the device knows (may_be()). A
+ * CLAMP takes the RESCALE in front of it along if rescale_before() finds one; nothing else is tried then. A
+ * pool is taken if it only leaves out pixels (pool_is_stride()). Returns 1 if it was matched, 0 if not, or
+ * a negative errno. No reason is set if may_be() refuses the operator, or if it is any other pool or an
+ * opcode that the alu does not have; otherwise a 0 comes with one.
  */
 int match_alu(struct cc *cc, int i)
 {

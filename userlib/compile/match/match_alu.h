@@ -22,9 +22,12 @@ struct nest_operand nest_storage(int root, int type);
 /* Set stride[d] to the step in bytes along each dimension d of tensor t when it lies dense in row-major order. */
 void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK]);
 
-/* Tensor t as an operand, with the steps in bytes of its dimensions in stride: where it lies; or, if a SLICE, TRANSPOSE
- * or REVERSE that is in no node makes it, as that part of the operator's operand. The caller puts the steps into the
- * nest's dimensions. */
+/*
+ * Tensor t as an operand, with the steps in bytes of its dimensions in stride: where it lies; or, if a SLICE,
+ * TRANSPOSE or REVERSE that no stage has taken yet makes it and can be read through (match_alu.c, seen_through()),
+ * as that part of the operator's operand, which then is the operand's `t`. The caller puts the steps into the
+ * nest's dimensions.
+ */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK]);
 
 /*

@@ -49,13 +49,13 @@ const char *conv_limit(const struct node *nd)
 #define PHASE_PIXELS 4
 
 /*
- * Returns whether the depthwise engine can do a kernel above 3x3 row by row, in less time than the array. It
- * needs the feature has_dwk and takes up to 15 kernel rows of up to nine taps, or with rows and columns
- * exchanged likewise. For each pixel it takes a cycle for each kernel row and each column of the stride, the
- * array one for each tap; so it is faster if the stride along x is less than the kernel's columns (exchanged:
- * along y, than its rows). Sets nd->conv.transposed to whether rows and columns should be exchanged, which is
- * the faster of both where both are possible; also if it then is not faster than the array, and false is
- * returned.
+ * Returns whether the depthwise engine can do a kernel above 3x3 row by row, in less time than the array.
+ * It needs the feature has_dwk and takes up to 15 kernel rows of up to nine taps, or with rows and columns
+ * exchanged likewise; if neither is so, it returns false and changes nothing. For each pixel it takes a
+ * cycle for each kernel row and each column of the stride, the array one for each tap; so it is faster if
+ * the stride along x is less than the kernel's columns (exchanged: along y, than its rows). Otherwise it
+ * sets nd->conv.transposed to whether rows and columns should be exchanged, which is the faster of both
+ * where both are possible; also if it then is not faster than the array, and false is returned.
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -410,11 +410,11 @@ int match_conv(struct cc *cc, int i)
 struct phase { int64_t first, taps, pad; };
 
 /*
- * Returns which kernel taps make, along one axis of a TRANSPOSE_CONV2D, the results at place, place + stride,
- * ... (0 <= place < stride). The result's `first` is the lowest of them (each next one is `stride` farther),
- * `taps` their number, and `pad` the padding that the convolution that makes these results sees in front of
- * the input, perhaps negative. `kernel` is the number of taps along the axis, out_pad the operator's padding
- * there. If no tap makes them, taps and pad are 0.
+ * Returns which kernel taps make, along one axis of a TRANSPOSE_CONV2D, the results at place, place +
+ * stride, ... (0 <= place < stride): in `first` the lowest of these taps (each next one is `stride`
+ * farther), in `taps` their number, and in `pad` the padding that the convolution that makes these results
+ * sees in front of the input, perhaps negative. `kernel` is the number of taps along the axis, out_pad the
+ * operator's padding there. If no tap makes them, taps and pad are 0.
  */
 static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int64_t out_pad)
 {
@@ -436,9 +436,9 @@ static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_
 }
 
 /*
- * Returns the shape of the convolution that makes the results of one phase along each axis: shape s with the
- * kernel, padding and weights (in reversed order) of these taps. If a phase has no taps, the shape is 1x1
- * without weights, since there the result is only the bias.
+ * Returns the shape of the convolution that makes the results of one phase along each axis: shape s with
+ * the kernel, padding and weights (in reversed order) of these taps. If a phase has no taps along an axis,
+ * the kernel is one row or column along it and wt.wv.none is set, since there the result is only the bias.
  */
 static struct node phase_shape(const struct node *s, const struct phase *y, const struct phase *x, const struct weft_attr_conv *a)
 {
@@ -490,10 +490,11 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 }
 
 /*
- * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides.
- * Returns 1 if it was matched; 0 if the array does not take its types, its strides have more than 256 places,
- * its kernel or padding is too large (4095, 8192), float8 weights have no format (note_float()) or there is
- * no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many constants).
+ * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides at
+ * which it has results. Returns 1 if it was matched; 0 if the array does not take its types, there are more
+ * than 256 such places, its kernel or padding is too large (4095, 8192), float8 weights have no format
+ * (note_float()) or there is no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many
+ * constants).
  */
 int match_transpose_conv(struct cc *cc, int i)
 {
@@ -529,8 +530,9 @@ struct planes { int64_t kd, from, to, first; };
 
 /*
  * Add the loop nest that fills planes [q.from, q.to) of depth tap q.kd in storage `root`, where all taps of
- * the depth lie side by side as channels. They are copied from plane q.first of CONV3D i's input on, or
- * filled from the constant storage `value` if that is not -1. An empty range adds nothing. Returns 1 or
+ * the depth lie side by side as channels. They are copied from CONV3D i's input, the first from plane
+ * q.first and each next one from as many planes farther as the stride along the depth says; or, if `value`
+ * is not -1, filled from the constant storage of that number. An empty range adds nothing. Returns 1 or
  * -ENOMEM.
  */
 static int depth_copy(struct cc *cc, int i, int root, struct planes q, int value)

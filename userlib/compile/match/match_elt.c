@@ -141,12 +141,12 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 }
 
 /*
- * Append operator i and all that it reads, up to the tensor c->x, to the cone. An operator that is already
- * in the cone moves behind its last reader. Returns false if it cannot be part of a function of one byte: i
- * is negative, its opcode or result type is a wrong one, it is a RESCALE by channel, a table or multiplier
- * is not constant, it is forbidden, takes dynamic arguments or is in a node other than c->through, or the
- * cone would have more than MAX_CONE operators or take more than MAX_STEPS steps to list. The cone then is
- * undefined.
+ * Append operator i and all that it reads, up to the tensor c->x, to the cone. An operator that is already in the
+ * cone moves behind its last reader. Returns false if it cannot be part of a function of one byte: i is negative,
+ * its opcode or result type is a wrong one, it is a RESCALE by channel, a table or multiplier is not constant, it
+ * is forbidden, takes dynamic arguments or has been taken by some stage (state not OP_TODO) and is not in node
+ * c->through, or the cone would have more than MAX_CONE operators or take more than MAX_STEPS steps to list. The
+ * cone then is undefined but for x and other.
  */
 static bool take_operator(const struct cc *cc, struct cone *c, int i)
 {
@@ -384,8 +384,8 @@ bool spread_second(struct node *nd)
 }
 
 /*
- * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from a tensor of this
- * type: return that tensor and set *zp to the zero point. Otherwise return -1.
+ * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from a tensor of this type
+ * that has a view: return that tensor and set *zp to the zero point. Otherwise return -1; *zp then is unchanged.
  */
 static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 {

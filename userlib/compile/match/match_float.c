@@ -560,9 +560,10 @@ int match_float_pool(struct cc *cc, int i)
 /* ---- addition */
 
 /*
- * Returns the number of the float8 convolution's node that makes the fp16 tensor t as its last result, if
- * only operator `add` reads t, the node has no second operand yet and is not one of several nodes of its
- * operator (conv.part), so that the addition can join it; else -1. With the option no_fuse it is -1.
+ * Returns the number of the float8 node of the array (NODE_CONV or NODE_DWCONV) that makes the fp16 tensor
+ * t as its last result, if only operator `add` reads t, the node has no second operand yet and is not one
+ * of several nodes of its operator (conv.part), so that the addition can join it; else -1. With the option
+ * no_fuse it is -1.
  */
 static int conv_before(const struct cc *cc, int t, int add)
 {
@@ -719,7 +720,10 @@ static bool on_npu(const struct cc *cc, int i)
 	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
 }
 
-/* Returns whether the device makes tensor x, or reads tensor y. */
+/*
+ * Returns whether the operator that makes tensor x, or one that reads tensor y, is in a node or is an
+ * alias.
+ */
 static bool beside_npu(const struct cc *cc, int x, int y)
 {
 	const struct cten *c = &cc->ten[y];

@@ -59,8 +59,9 @@ static int slice(struct cc *cc, int i)
 struct turn { int64_t n, rows, columns; };
 
 /*
- * Returns whether TRANSPOSE i does nothing but turn matrices of two neighbouring (joint) dimensions, the
- * innermost ones. If so, *t is what it turns; if not, *t does not count.
+ * Returns whether TRANSPOSE i does nothing but turn matrices of two neighbouring (joint) dimensions, the innermost
+ * ones. If so, *t says how many matrices there are and how many rows and columns each has in the operand; if not,
+ * *t is undefined.
  */
 static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
 {
@@ -137,9 +138,12 @@ static int add_turn(struct cc *cc, int i, const struct turn *t, int64_t first, i
 }
 
 /*
- * Match TRANSPOSE i of int8 or int16 as convolutions of one weight for each channel, where the array is faster than the alu:
- * many small matrices, as of a channel shuffle, or few long rows, as of an image whose channels lie apart. Returns 1 if it
- * was matched, 0 if not, or -ENOMEM.
+ * Match TRANSPOSE i of int8 or int16 as one or two convolutions of one weight for each channel, where the array is
+ * faster than the alu: many small matrices, as of a channel shuffle, or few long rows, as of an image whose
+ * channels lie apart. The operator must do nothing but turn matrices (turns_matrices()) of at most TURN_ROWS rows,
+ * TURN_WIDTH rows altogether; operand and result must be dense, the operand no constant and no_fuse not set. Of
+ * all numbers of columns in a pixel the one with the fewest cycles is taken, if these are fewer than the bytes of
+ * the tensor, which the alu would take. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
  */
 static int turn_on_array(struct cc *cc, int i)
 {
@@ -330,10 +334,10 @@ static int gather_strip(struct cc *cc, int i, const struct loop_nest *s, const s
 }
 
 /*
- * Match GATHER i as a look-up of rows by indices. Rows of a reversed operand are read from the original
- * tensor, since a look-up counts forwards. A constant table that the scratchpad does not hold is looked up strip by
- * strip: cut as it lies, each row of each piece would be a burst of its own. Returns 1, -ENOMEM or -E2BIG (too many
- * constants).
+ * Match GATHER i as a look-up of rows by indices. Rows of a reversed operand are read from the original tensor,
+ * since a look-up counts forwards. A constant table for which wants_strips() holds, one larger than half of the
+ * scratchpad, is looked up strip by strip, each from a constant of its own (gather_strip()): cut as it lies, each
+ * row of each piece would be a burst of its own. Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int gather(struct cc *cc, int i)
 {
@@ -780,9 +784,9 @@ struct tiles { int tile, reshape, tile2, reshape2; };
 
 /*
  * Returns whether these operators, TILE, RESHAPE, TILE and RESHAPE, repeat each row and each column of a dense
- * image of one batch, as Keras' UpSampling2D does, with at most MAX_COPIES results for each pixel. If so, s->ny
- * and s->nx say how often rows and columns are repeated, and s->x is the view of the image; else these three do
- * not count.
+ * image of one batch, as Keras' UpSampling2D does, with at most MAX_COPIES results for each pixel. The caller has
+ * set s->t to the image's tensor. If so, s->ny and s->nx say how often rows and columns are repeated, and s->x is
+ * the view of the image; if not, these three fields are undefined.
  */
 static bool repeats_both(const struct cc *cc, const struct tiles *o, struct spread *s)
 {
@@ -807,9 +811,11 @@ static bool repeats_both(const struct cc *cc, const struct tiles *o, struct spre
 }
 
 /*
- * Match TILE i, with the RESHAPE, TILE and RESHAPE behind it, as copies of an image whose rows and columns they repeat
- * (copied_by_words()); the last RESHAPE's result then has a storage of its own. Returns 1 if they were matched, 0 if not
- * (no reason is set), or -ENOMEM.
+ * Match TILE i, with the RESHAPE, TILE and RESHAPE behind it, as copies of an image whose rows and columns they
+ * repeat (copied_by_words(), repeats_both()); the last RESHAPE's result then has a storage of its own. TILE's
+ * argument must be constant, each of the operators but the last must have one reader, and no other tensor may lie
+ * in the storage of the second TILE's result. Returns 1 if they were matched, 0 if not (no reason is set), or
+ * -ENOMEM.
  */
 int match_repeat(struct cc *cc, int i)
 {

@@ -94,11 +94,12 @@ static bool windows_meet(const struct node *nd, const struct weft_attr_pool *a, 
 
 /*
  * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as a
- * pooling node, or an average over windows that overlap as a depthwise one; a SLICE in front is read through.
- * Only an average has zero points; it divides by the taps inside the image. Padding in front of a maximum is the
- * node's own: with the least value, or with any if the operator has none itself; also padding of which a SLICE leaves
- * a part. Returns 1 if it was matched, 0 if its type is another one or its kernel above 65535 (the reason then is
- * set), or -ENOMEM.
+ * pooling node, or an average over windows that overlap as a depthwise one (sum_on_dw()); a SLICE in front is read
+ * through. Only an average has zero points; it divides by the taps inside the image. A maximum also reads through
+ * a PAD of rows and columns in front, or one of which a SLICE leaves a part, and takes its padding as the node's
+ * own, if each window then still holds a pixel of the input and the PAD's value is the least one of the type; any
+ * value will do if the operator itself has no padding. Returns 1 if it was matched, 0 if its type is another one
+ * or its kernel above 65535 (the reason then is set), or -ENOMEM.
  */
 int match_pool_alone(struct cc *cc, int i)
 {

@@ -433,9 +433,10 @@ static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t b
 
 /*
  * Fill in the request of every node (which operands are resident, how many nodes come behind it,
- * only_loads) and choose the tiling of those that are in no stripe group, within what residents leave free
- * (used[], bytes at each node). A node in a group only gets can_split false. Returns 0, -ENOMEM, or -ERANGE
- * with cc->bad_node and cc->bad_why: no tile of it fits.
+ * only_loads; what moves ask for stays) and choose the tiling of those that are in no stripe group, within
+ * what residents leave free (used[], bytes at each node). Of the tiling of a node in a group only can_split
+ * is set here, to false; list_group_areas() sets what it says of weights. Returns 0, -ENOMEM, or -ERANGE
+ * with cc->bad_node and cc->bad_why: no tile of that node fits.
  */
 static int plan_all(struct npu_step *s, const int64_t *used)
 {
@@ -680,9 +681,10 @@ static int place_areas(struct npu_step *s, const int64_t *used)
 }
 
 /*
- * Do what place_areas() does, unless the memo knows the outcome of these residents and groups. Returns 1 if
- * it does and there was room: r->o then says what came of it; else 0, -ENOSPC (known or found now, and
- * remembered), -ERANGE or -ENOMEM.
+ * Do what place_areas() does, unless the memo knows the outcome of these residents and groups. Sets r->key
+ * to their key, by which the caller can remember an outcome. Returns 1 if the memo knows the outcome and
+ * there was room: r->o then says what came of it, and tiles and areas are those of an earlier placement;
+ * else 0, -ENOSPC (known or found now, and remembered), -ERANGE or -ENOMEM.
  */
 static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_client *r)
 {
@@ -703,8 +705,9 @@ static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_
  * Place the step with parameters *t, which become s->params: choose residents, stripe groups (none with the
  * option no_fuse), tiles and addresses. If there are no addresses, the largest resident goes to memory and
  * groups and tiles are chosen again. r may be NULL; else its memo is asked whether a placement has been
- * evaluated before. Sets s->used. Returns 0 if the step is placed; 1 if the memo knows the outcome, which
- * is in r->o; -ENOSPC: no room even without residents; -ERANGE with cc->bad_node; or -ENOMEM.
+ * evaluated before, and r->key becomes the key of the last one. Sets s->used. Returns 0 if the step is
+ * placed; 1 if the memo knows the outcome, which is in r->o, and the step has no tiles and addresses for
+ * it; -ENOSPC: no room even without residents; -ERANGE with cc->bad_node; or -ENOMEM.
  */
 int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r)
 {

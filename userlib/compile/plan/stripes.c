@@ -36,8 +36,9 @@ static bool part_of_rows(const struct view *v, const struct view *whole)
 }
 
 /*
- * Returns the view by which a node behind node i, up to node `last`, reads the whole storage that node i writes a part of by
- * copying, or NULL if there is none or that part is not as part_of_rows() asks.
+ * If node i copies its input to a part of a storage, find the first node behind it, up to node `last`, that reads
+ * that whole storage as its input. Returns the view by which that node reads it, or NULL if node i is not
+ * elementwise, there is no such reader, or the part is not as part_of_rows() asks.
  */
 static const struct view *reader_of_part(const struct npu_step *s, int i, int last)
 {
@@ -144,11 +145,12 @@ static bool add_writer(struct group *g, int k, const struct view *y, bool part)
 }
 
 /*
- * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for
- * each ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched
- * outside of the group). Returns false if the group does not work: nodes see rows of different size or
- * number in one tensor, two write it, a node would read what it writes, or a tensor that the group makes is
- * touched before the group or comes from memory.
+ * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for each
+ * ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched outside of
+ * the group). Returns false if the group does not work: nodes see rows of different size or number in one tensor;
+ * two write it, unless each copies a part of it that reader_of_part() finds read as a whole within the group, and
+ * it need not be stored; a node would read what it writes; or a tensor that the group makes is touched before the
+ * group or comes from memory. What it has set then is of no use.
  */
 static bool list_rings(struct npu_step *s, struct group *g)
 {

@@ -72,11 +72,11 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 }
 
 /*
- * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how
- * many bytes a slot has. A resident operand needs no slot, one of which all jobs take the same part needs
- * one, any other tile.slots. Weights need one area for all with all_weights, else at most tile.slots, of a
- * job's channels each; with split_k tile.slots of kq chunks of the sum and a tile's records each. Returns
- * the bytes of all slots together.
+ * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how many bytes
+ * a slot has. A resident operand needs no slot. The input needs one if all jobs take the same part of it, second
+ * operand and result need one if there is only one job; otherwise each needs tile.slots. Weights need one area for
+ * all with all_weights, else at most tile.slots, of a job's channels each; with split_k tile.slots of kq chunks of
+ * the sum and a tile's records each. Returns the bytes of all slots together.
  */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -116,10 +116,12 @@ static int64_t groups_of(const struct cc *cc, const struct node *nd, const struc
 }
 
 /*
- * Returns the cycles that computing the whole node takes with this tiling, without its loads and stores. On
- * the array these are its groups of N pixels times column tiles times words of a tile's weights; on the
- * vector engine, roughly, the input's elements over N, or for a kernel above 3x3 the columns and channels of
- * its input times output rows times kernel rows, over N. Not for loop nests, whose views have no dimensions.
+ * Returns the cycles that computing the whole node takes with this tiling, without its loads and stores. On the
+ * array these are its groups of N pixels times column tiles times words of a tile's weights. On the vector engine
+ * they are rough and do not depend on the tiling: for pooling the blocks of N channels of the result times the
+ * taps of a window; for a depthwise kernel above 3x3 the columns and channels of its input times output rows times
+ * kernel rows, over N; for all else the input's elements over N. Not for loop nests, whose views have no
+ * dimensions.
  */
 static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -335,8 +337,8 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 
 /*
  * Returns how many column tiles the load has that begins with tile `first`: tile.piece, but not more than are
- * left; if records come with their weights (own_recs), also at most (left + LAST_MORE) / LAST_SHARE, but one,
- * so that loads get smaller towards the end.
+ * left. If records come with their weights (own_recs), it is also no more than (left + LAST_MORE) / LAST_SHARE, so
+ * that loads get smaller towards the end, but never less than one.
  */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {

@@ -86,7 +86,8 @@ struct search {
 
 /*
  * Returns whether no operand of the placed step passes through memory because it does not fit: every node is
- * outside of stripe groups, with all operands resident but those that never can be.
+ * outside of stripe groups, with input, second operand and result resident, and the third operand too unless it
+ * never can be (in_memory). A scatter's result, which never can be either, counts as one that does not fit.
  */
 static bool all_fits(const struct npu_step *s)
 {
@@ -215,9 +216,10 @@ static int take(struct search *b, const struct candidate *q)
 }
 
 /*
- * Evaluate candidates number first ... n - 1, in several threads but judged in order, until `most` commands
- * have been emitted for them (b->emitted). at() fills in candidate k from the best known when this function
- * was called; it returns false for one that is not worth evaluating. Returns 0 or -ENOMEM.
+ * Evaluate candidates number first ... n - 1, in several threads but judged in order (take()), until b->emitted,
+ * which goes on from its value at the call, is `most` commands or more. at() fills in candidate k from the best
+ * known when this function was called; it returns false for one that is not worth evaluating. Returns 0 or
+ * -ENOMEM.
  */
 static int evaluate_all(struct search *b, int first, int n, int64_t most, bool (*at)(const struct search *b, int k, struct candidate *q))
 {

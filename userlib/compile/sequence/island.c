@@ -114,11 +114,12 @@ static bool take_constant(const struct cc *cc, struct island *s, const struct we
 
 /*
  * Take operator i into the island whose result is y: append it to s->op and put its operands that are no
- * constants into s->front. Returns false if it cannot be part of an island: MAX_ISLAND operators are there,
- * its opcode is none of on_elements(), it takes dynamic arguments, has more than one result or three
- * operands, is in a node or otherwise done with, its result has another number of elements than y, it is a
- * RESCALE by channel, a table or multiplier is not constant, or add_front() or take_constant() refuses an
- * operand. *s then is undefined.
+ * constants into s->front. An alias (RESHAPE, IDENTITY) may be taken, and so may an operator that is
+ * forbidden. Returns false if it cannot be part of an island: MAX_ISLAND operators are there, its opcode is
+ * none of on_elements(), it takes dynamic arguments, has more than one result or three operands, some stage
+ * has already taken it (state neither OP_TODO nor OP_ALIAS), its result has another number of elements than
+ * y, it is a RESCALE by channel, a table or multiplier is not constant, or add_front() or take_constant()
+ * refuses an operand. *s then is undefined.
  */
 static bool take(const struct cc *cc, struct island *s, int i, int y)
 {

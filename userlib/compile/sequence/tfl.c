@@ -329,10 +329,11 @@ static int cast(struct cc *cc, int i)
 }
 
 /*
- * Match operator i of TensorFlow Lite as nests: SOFTMAX, LOGISTIC and TANH (int16 above WORTH_A_TABLE
- * elements and other types by a table, else computed), CAST, RESIZE_BILINEAR (by the elementwise engine if
- * lines repeat regularly) and REQUANTIZE. Returns 1 if it was matched, 0 if it is another operator (no
- * reason is set) or cannot be (the reason then is set), or a negative errno.
+ * Match operator i of TensorFlow Lite as nests: SOFTMAX; LOGISTIC and TANH, computed (sigmoid16()) if they
+ * are int16 and worth_a_table() does not hold, which asks for WORTH_A_TABLE elements and room in the
+ * scratchpad, else by a table; CAST; RESIZE_BILINEAR, by the elementwise engine if lines repeat regularly;
+ * and REQUANTIZE. Returns 1 if it was matched, 0 if it is another operator (no reason is set) or cannot be
+ * (the reason then is set), or a negative errno.
  */
 int match_tfl(struct cc *cc, int i)
 {

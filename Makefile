@@ -590,7 +590,10 @@ $(O)/weft-broker: $(BROKER_ALL) $(O)/libweft.so
 # A runtime loads the plugin, and the plugin loads the library beside it. It is never unloaded: what
 # a runtime has of it may outlive the runtime's handle. Objects, list of exports.
 link_plugin = $(Q)$(CC) -shared $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,--version-script=$(2) $(ALL_LDFLAGS) \
-	-Wl,-rpath,'$$ORIGIN' $(1) $(O)/libweft.so -o $@
+	-Wl,-rpath,'$$ORIGIN' $(1) $(O)/libweft.so $(PLUGIN_LIBS) -o $@
+
+# The provider hashes what it keeps, with Debian's nettle.
+$(O)/libweft_ort_ep.so: PLUGIN_LIBS := -lnettle
 
 # Where a plugin has a source of the library, it has no part in the library's table of system calls.
 $(O)/obj/plugin/beneath.o: userlib/files/beneath.c $(O)/flags

@@ -61,6 +61,7 @@ need libprotobuf-c-dev header protobuf-c/protobuf-c.h
 need protobuf-c-compiler have protoc-c
 need libusb-1.0-0-dev header libusb-1.0/libusb.h
 need parallel have parallel
+need nettle-dev header nettle/sha2.h
 need libusbredirparser-dev header usbredirparser.h
 for set in $sets; do
 	case $set in

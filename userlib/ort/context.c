@@ -9,19 +9,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <nettle/sha2.h>
 #include <weft/file.h>
 
-#include "sha256.h"
 #include "userlib/files/beneath.h"
 
 #define MAGIC "WEFTCTX1"
-#define HEAD (sizeof(MAGIC) - 1 + SHA256_BYTES)
+#define HEAD (sizeof(MAGIC) - 1 + SHA256_DIGEST_SIZE)
 #define MOST (UINT64_C(1) << 31)       /* bytes of a context, and of a source model */
 
 enum field { VERSION, CONFIG, REQUANT, SOURCE, PORTS, PROGRAM, N_FIELDS };
 
 /* Bytes of somebody else. */
 struct bytes { const void *data; size_t len; };
+
+/* Writes the SHA-256 of len bytes of data (NULL only if len is 0) to out, the first byte of the digest first. */
+static void sha256(const void *data, size_t len, uint8_t out[SHA256_DIGEST_SIZE])
+{
+	struct sha256_ctx state;
+
+	sha256_init(&state);
+	sha256_update(&state, len, data);
+	sha256_digest(&state, SHA256_DIGEST_SIZE, out);
+}
 
 /* Writes one line to msg, of WEFT_MSG_LEN bytes, that `text` is wrong with the node called `name`. Returns err. */
 static int fail(char *msg, int err, const char *text, const char *name)
@@ -140,11 +150,11 @@ static const char *path_of(const struct provider *p, const struct ort_graph *gra
 }
 
 /*
- * Writes the SHA-256 of the source model's file to out. Returns its length, SHA256_BYTES; 0, with out
+ * Writes the SHA-256 of the source model's file to out. Returns its length, SHA256_DIGEST_SIZE; 0, with out
  * unchanged, if the model did not come from a file, or the file cannot be read or has more than MOST
  * bytes.
  */
-static size_t hash_source(const struct provider *p, const struct ort_graph *graph, uint8_t out[SHA256_BYTES])
+static size_t hash_source(const struct provider *p, const struct ort_graph *graph, uint8_t out[SHA256_DIGEST_SIZE])
 {
 	const char *path = path_of(p, graph);
 	uint8_t *data = NULL;
@@ -154,7 +164,7 @@ static size_t hash_source(const struct provider *p, const struct ort_graph *grap
 		return 0;
 	sha256(data, len, out);
 	free(data);
-	return SHA256_BYTES;
+	return SHA256_DIGEST_SIZE;
 }
 
 /* ---- attributes ---- */
@@ -209,7 +219,7 @@ bool context_ours(const struct ort_api *api, const struct node *n)
  */
 static bool cut(const uint8_t *data, size_t len, struct bytes field[N_FIELDS])
 {
-	uint8_t digest[SHA256_BYTES];
+	uint8_t digest[SHA256_DIGEST_SIZE];
 	size_t at = HEAD;
 
 	if (len < HEAD || memcmp(data, MAGIC, sizeof(MAGIC) - 1))
@@ -229,7 +239,7 @@ static bool cut(const uint8_t *data, size_t len, struct bytes field[N_FIELDS])
 	if (len - at > 1 || (len > at && data[at]))
 		return false;
 	sha256(data + HEAD, at - HEAD, digest);
-	return !memcmp(digest, data + sizeof(MAGIC) - 1, SHA256_BYTES);
+	return !memcmp(digest, data + sizeof(MAGIC) - 1, SHA256_DIGEST_SIZE);
 }
 
 /*
@@ -255,7 +265,7 @@ static bool is_text(const struct bytes *f, const char *want, const char *what, c
  */
 static int check_source(const struct provider *p, const struct node *n, const struct bytes *hash, const char *folder, const char *name, char *msg)
 {
-	uint8_t digest[SHA256_BYTES], *data = NULL;
+	uint8_t digest[SHA256_DIGEST_SIZE], *data = NULL;
 	size_t len = 0, unused;
 	char *file = hash->len && *folder ? attr_of(p->api, n, "onnx_model_filename", ORT_ATTR_STRING, &unused) : NULL;
 	int err = file && *file ? read_beneath(folder, file, &data, &len) : -ENOENT;
@@ -267,7 +277,7 @@ static int check_source(const struct provider *p, const struct node *n, const st
 		err = 0;
 	else if (err)
 		fail(msg, err, err == -EXDEV ? "its source model is outside of the model's folder" : "its source model cannot be read", name);
-	else if (hash->len != SHA256_BYTES || memcmp(hash->data, digest, SHA256_BYTES))
+	else if (hash->len != SHA256_DIGEST_SIZE || memcmp(hash->data, digest, SHA256_DIGEST_SIZE))
 		err = fail(msg, -EINVAL, "the source model has changed since it was compiled: compile it anew", name);
 	free(file);
 	return err == -ENOMEM ? err : err ? -EINVAL : 0;
@@ -364,7 +374,7 @@ int context_load(const struct provider *p, const struct ort_graph *graph, const 
  */
 static int build(const struct provider *p, const struct part *part, const weft_net *net, uint8_t **out, size_t *len, char *msg)
 {
-	uint8_t digest[SHA256_BYTES], *program = NULL, *at;
+	uint8_t digest[SHA256_DIGEST_SIZE], *program = NULL, *at;
 	size_t n_program = 0, n_ports = 0;
 	const size_t n_source = hash_source(p, part->graph, digest);
 	int err = weft_net_save(net, p->options.config, &program, &n_program, msg);

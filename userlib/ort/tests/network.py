@@ -5,28 +5,26 @@
 
 WEFT_BUILD is the folder of libweft_ort_ep.so and of the command weft. Prints "begin"; "plain" when
 the runtime has run the network alone; what the provider says; and one line of JSON: whether the results'
-bits are those of the runtime without optimisations and of `weft run`, and the share of multiplications on
-the NPU by `weft info`. The device checks every tensor against golden: a difference is
-an error of the run.
+bits are those of the runtime without optimisations and of `weft run`, the share of multiplications on
+the NPU by `weft info`, and whether the inputs' shapes are fixed. The device checks every tensor against
+golden: a difference is an error of the run.
 """
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnxruntime as ort
 
-BUILD = os.environ["WEFT_BUILD"]
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from command import BUILD, same, weft_run, weft_share
+
 NAME = "WeftExecutionProvider"
 LINE = re.compile(NAME + r": (\d+) of (\d+) nodes in (\d+) parts, device \S+, configuration \w+, ([\d.]+) % of (\d+) MACs")
 TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(int8)": np.int8,
          "tensor(uint8)": np.uint8, "tensor(int16)": np.int16, "tensor(uint16)": np.uint16, "tensor(int32)": np.int32,
          "tensor(int64)": np.int64, "tensor(bool)": np.bool_}
-
-
 
 
 def stored_values(model, session):
@@ -60,35 +58,6 @@ def some_value(i, random):
     return random.integers(low, high, shape).astype(dtype)
 
 
-def weft_run(model, values):
-    """What the command gives; None: it refuses the network."""
-    with tempfile.TemporaryDirectory() as folder:
-        inputs = []
-        for k, (name, x) in enumerate(values.items()):
-            np.save(f"{folder}/{k}.npy", x)
-            inputs += ["-i", f"{name}={folder}/{k}.npy"]
-        p = subprocess.run([f"{BUILD}/weft", "run", model, *inputs, "-o", f"{folder}/out"], capture_output=True, text=True)
-        if p.returncode:
-            return None
-        files = sorted(os.listdir(f"{folder}/out"), key=lambda f: int(f.split("_")[0]))
-        return [np.load(f"{folder}/out/{f}") for f in files]
-
-
-def weft_share(model):
-    """Share of multiplications on the NPU in per cent, and their count, as `weft info` says; None: it refuses the network."""
-    p = subprocess.run([f"{BUILD}/weft", "info", model], capture_output=True, text=True)
-    if p.returncode:
-        return None
-    # A line for a group of operators says "host" if one of them runs there: what the NPU has stands in the sum.
-    all_macs = sum(int(n) for n in re.findall(r"^ *\d+ (?:npu|host) +(\d+) ", p.stdout, re.M))
-    npu = int(re.search(r"^(\d+) MACs on the NPU", p.stdout, re.M)[1])
-    return round(100 * npu / all_macs, 1) if all_macs else 0.0, all_macs
-
-
-def same(a, b):
-    return a is not None and b is not None and [np.asarray(y).tobytes() for y in a] == [np.asarray(y).tobytes() for y in b]
-
-
 def said(line):
     """What the provider's line of log says."""
     m = LINE.search(line)
@@ -111,8 +80,8 @@ def look_at(model, **options):
     o.add_provider_for_devices(devices[:1], {"device": "model", "check": "1", **options})
     got = ort.InferenceSession(model, o, enable_fallback=0).run(None, values)
     info = weft_share(model)
-    return {"like_runtime": same(got, want), "like_weft": same(got, weft_run(model, values)), "share": info and info[0], "macs": info and info[1],
-            "open": any(not isinstance(d, int) for i in plain.get_inputs() for d in i.shape)}
+    return {"like_runtime": same(got, want), "like_weft": same(got, weft_run(model, values.items())), "share": info and info[0], "macs": info and info[1],
+            "fixed": all(isinstance(d, int) for i in plain.get_inputs() for d in i.shape)}
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
 from card import broker, card, cards, plugged_in, pull
+from command import weft_run
 from readme import program
 
 BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
@@ -57,16 +58,9 @@ def image(seed, shape=(1, 1, 8, 8)):
     return np.random.default_rng(seed).random(shape, dtype=np.float32)
 
 
-def weft_run(model, x, folder, *options):
-    np.save(folder / "x.npy", x)
-    subprocess.run([os.path.join(BUILD, "weft"), "run", model, "-i", folder / "x.npy", "-o", folder / "out", *options],
-                   check=True, stdout=subprocess.DEVNULL)
-    return np.load(next((folder / "out").glob("*.npy")))
-
-
 @pytest.mark.parametrize("requant", ["exact", "rescale", "runtime"])
 @pytest.mark.parametrize("name", QUANTISED)
-def test_whole_network_has_the_bits_of_weft_run(name, requant, tmp_path, capfd):
+def test_whole_network_has_the_bits_of_weft_run(name, requant, capfd):
     model = os.path.join(MODELS, name)
     s = session(model, fallback=False, requant=requant)
     n, of, parts = taken(capfd, 100)
@@ -74,7 +68,7 @@ def test_whole_network_has_the_bits_of_weft_run(name, requant, tmp_path, capfd):
     for seed in range(3):
         x = image(seed)
         got = s.run(None, {"image": x})[0]
-        assert got.tobytes() == weft_run(model, x, tmp_path, "--requant", requant).tobytes()
+        assert got.tobytes() == weft_run(model, [("image", x)], "--requant", requant)[0].tobytes()
 
 
 @pytest.mark.parametrize("name", QUANTISED)
@@ -309,12 +303,13 @@ def test_broker(tmp_path, monkeypatch, capfd):
 
 
 def test_first_page():
-    """As it stands there, in the project's folder."""
+    """As it stands there, in the project's folder: the provider takes the network, and the result is printed."""
     text, root = program("From ONNX Runtime"), os.path.join(os.path.dirname(__file__), "../../..")
     assert len(text.splitlines()) == 5
     text = text.replace(BUILD + "/", os.path.relpath(BUILD, root) + "/")
-    p = subprocess.run([sys.executable, "-c", text + "\nprint(s.get_providers()[0])\n"], cwd=root, capture_output=True, text=True)
-    assert p.stdout == NAME + "\n", p.stderr
+    p = subprocess.run([sys.executable, "-c", "import onnxruntime\nonnxruntime.set_default_logger_severity(1)\n" + text], cwd=root, capture_output=True, text=True)
+    want = session(os.path.join(MODELS, QUANTISED[0])).run(None, {"image": np.zeros((1, 1, 8, 8), np.float32)})
+    assert p.stdout == f"{want}\n" and f"{NAME}: 26 of 26 nodes" in p.stderr, p.stderr[-2000:]
 
 
 def test_profile(tmp_path):

@@ -12,9 +12,7 @@ device checks every tensor against golden: a difference is an error of the run.
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
@@ -23,7 +21,9 @@ try:
 except ImportError:
     import tflite_runtime.interpreter as tfl
 
-BUILD = os.environ["WEFT_BUILD"]
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from command import BUILD, same, weft_run, weft_share
+
 LINE = re.compile(r"INFO: Weft: (\d+) of (\d+) nodes in (\d+) parts? on \S+ \(\w+\), ([\d.]+) % of (\d+) MACs(.*)")
 
 
@@ -64,35 +64,6 @@ def run(i, values):
     return [i.get_tensor(d["index"]) for d in i.get_output_details()]
 
 
-def weft_run(model, details, values, *options):
-    """What the command gives; None: it refuses the network."""
-    with tempfile.TemporaryDirectory() as folder:
-        inputs = []
-        for k, (d, x) in enumerate(zip(details, values)):
-            np.save(f"{folder}/{k}.npy", x)
-            inputs += ["-i", f"{d['name']}={folder}/{k}.npy"]
-        p = subprocess.run([f"{BUILD}/weft", "run", model, *inputs, "-o", f"{folder}/out", *options], capture_output=True, text=True)
-        if p.returncode:
-            return None
-        files = sorted(os.listdir(f"{folder}/out"), key=lambda f: int(f.split("_")[0]))
-        return [np.load(f"{folder}/out/{f}") for f in files]
-
-
-def weft_share(model, *options):
-    """Share of multiplications on the NPU in per cent, and their count, as `weft info` says; None: it refuses the network."""
-    p = subprocess.run([f"{BUILD}/weft", "info", model, *options], capture_output=True, text=True)
-    if p.returncode:
-        return None
-    # A line for a group of operators says "host" if one of them runs there: what the NPU has stands in the sum.
-    all_macs = sum(int(n) for n in re.findall(r"^ *\d+ (?:npu|host) +(\d+) ", p.stdout, re.M))
-    npu = int(re.search(r"^(\d+) MACs on the NPU", p.stdout, re.M)[1])
-    return round(100 * npu / all_macs, 1) if all_macs else 0.0, all_macs
-
-
-def same(a, b):
-    return a is not None and b is not None and [y.tobytes() for y in a] == [y.tobytes() for y in b]
-
-
 def said(line):
     """What the delegate's line of log says."""
     m = LINE.search(line)
@@ -121,9 +92,9 @@ def look_at(model, **options):
     info = weft_share(model, *runtime)
     return {
         "like_runtime": same(got, want),
-        "like_weft": same(got, weft_run(model, plain.get_input_details(), values, *runtime)),
+        "like_weft": same(got, weft_run(model, [(d["name"], x) for d, x in zip(plain.get_input_details(), values)], *runtime)),
         "share": info and info[0], "macs": info and info[1],
-        "static": all(after[t] == shape for t, shape in before.items() if t in after),
+        "fixed": all(after[t] == shape for t, shape in before.items() if t in after),
         "reference": kernels == tfl.OpResolverType.BUILTIN_REF,
     }
 

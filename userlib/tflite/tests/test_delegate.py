@@ -16,8 +16,9 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
 from card import broker, card, cards, pull
+from command import weft_run, weft_share
 from readme import program
-from network import delegate, interpreter, run, said, tfl, weft_run, weft_share
+from network import delegate, interpreter, run, said, tfl
 
 MODELS, MADE = os.environ["WEFT_MODELS"], os.environ["WEFT_MADE"]
 DIGITS = [os.path.join(MODELS, name) for name in ("digits_int8.tflite", "digits_int16x8.tflite")]
@@ -52,7 +53,7 @@ def test_whole_network_has_the_bits_of_weft_run(model, capfd):
         x = codes(i, seed)
         got = run(i, x)
         assert got[0].tobytes() == run(ready(model), x)[0].tobytes()
-        assert got[0].tobytes() == weft_run(model, i.get_input_details(), x)[0].tobytes()
+        assert got[0].tobytes() == weft_run(model, [(i.get_input_details()[0]["name"], x[0])])[0].tobytes()
 
 
 @pytest.mark.parametrize("options", [{"check": "1"}, {"device": "golden"}, {"device": "rtl", "check": "1"}, {"runtime": "tflite-2.14"}])
@@ -170,8 +171,12 @@ def test_broker(tmp_path, monkeypatch, capfd):
 def test_first_page(capfd):
     text = program("From LiteRT")
     assert len(text.splitlines()) == 5
+    i = ready(DIGITS[0], delegate())
+    want = run(i, [np.zeros(i.get_input_details()[0]["shape"], np.int8)])[0]
+    capfd.readouterr()
     exec(text if "ai_edge_litert" in tfl.__name__ else text.replace("ai_edge_litert", "tflite_runtime"), {})
-    assert line(capfd)["nodes"] == 6
+    out, log = capfd.readouterr()
+    assert said(log)["nodes"] == 6 and out == f"{want}\n"
 
 
 def test_example_classifies_digits(tmp_path):

@@ -15,17 +15,15 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
-from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
-
-try:
-    from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:
-    from wheel.bdist_wheel import bdist_wheel
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "userlib"))
+from native_package import setup_native  # noqa: E402
+
 OUT = ROOT / "build" / "python"
 HEADERS = ("weft.h", "dev.h", "cards.h", "convert.h")
 EMPTY = ("stdbool.h", "stddef.h", "stdint.h", "errno.h", "assert.h", "string.h")
@@ -71,19 +69,4 @@ class Build(build_py):
                     shutil.copy(f.resolve(), package / folder / f.name)
 
 
-class Native(Distribution):
-    """A package with native code, though none of it is an extension module."""
-
-    def has_ext_modules(self):
-        return True
-
-
-class Wheel(bdist_wheel):
-    """Any Python 3, but this platform's library."""
-
-    def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
-
-
-OUT.mkdir(parents=True, exist_ok=True)
-setup(distclass=Native, options={"build": {"build_base": str(OUT)}, "egg_info": {"egg_base": str(OUT)}}, cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+setup_native(OUT, Build)

@@ -6,16 +6,14 @@ WEFT_BUILD names a folder that holds a build (default: ../../../build).
 import os
 import pathlib
 import shutil
+import sys
 
-from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
-try:
-    from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:
-    from wheel.bdist_wheel import bdist_wheel
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "userlib"))
+from native_package import setup_native  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD", ROOT / "build"))
 OUT = BUILD / "weft-onnxruntime"
 
@@ -33,19 +31,4 @@ class Build(build_py):
             shutil.copy(simulator.resolve(), lib / "rtl" / simulator.name)
 
 
-class Native(Distribution):
-    """A package with native code, though none of it is an extension module."""
-
-    def has_ext_modules(self):
-        return True
-
-
-class Wheel(bdist_wheel):
-    """Any Python 3, but this platform's library."""
-
-    def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
-
-
-OUT.mkdir(parents=True, exist_ok=True)
-setup(distclass=Native, options={"build": {"build_base": str(OUT)}, "egg_info": {"egg_base": str(OUT)}}, cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+setup_native(OUT, Build)

@@ -779,43 +779,70 @@ int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int
 	return i < 0 ? no_memory(l) : 0;
 }
 
+/* The graph tensors that an operator of several results makes. back: that one is an intermediate int8 tensor, of which uint8 is made behind the operator. */
+struct results { int y[WEFT_OP_MAX_OUTPUTS]; bool back[WEFT_OP_MAX_OUTPUTS]; };
+
 /*
- * Emits operator op with attributes attr, whose results are those results of the operator at hand that
- * result[] lists, n of them, with the types and shapes in t. A uint8 result that is an output of the network
- * is turned back to uint8. l->i_y and l->y are one of these results afterwards. Returns 0; -EINVAL if the
- * file gives a result another type or shape, or if the graph outgrows l->room; or another negative errno.
+ * Adds the tensors to the graph that operator op makes for those results of the operator at hand that `many` lists,
+ * notes them as these file tensors' values (l->seen) and in *r. The result at hand is one of them afterwards.
+ * Returns 0; -EINVAL if the file gives a result another type or shape, or it has a value already; or another negative
+ * errno.
+ */
+static int new_results(struct tfl_lower *l, weft_opcode op, const struct tfl_many *many, struct results *r)
+{
+	for (int k = 0; k < many->n; k++) {
+		const weft_tensor *t = &many->t[k];
+		int err = tfl_result(l, many->result[k]);
+
+		if (err || (err = need_result_shape(l, t->dtype, t->rank, t->dim)))
+			return err;
+		r->back[k] = tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];
+		r->y[k] = r->back[k] ? new_internal(l, op, t->dtype, t->rank, t->dim) : new_result(l, t->dtype);
+		if (r->y[k] < 0)
+			return r->y[k];
+		l->seen[l->i_y] = r->y[k];
+	}
+	return 0;
+}
+
+/*
+ * Makes result k of the operator at hand the result at hand and emits it, a uint8 output of the network, from its
+ * int8 form, graph tensor y. It is noted in l->raw. Returns 0 or a negative errno.
+ */
+static int back_to_unsigned(struct tfl_lower *l, int k, int y)
+{
+	l->i_y = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
+	l->y = l->g->tensors[y].t;
+	int z = new_result(l, WEFT_UINT8);
+	if (z < 0 || (z = flip_sign(l, y, z)) < 0)
+		return z;
+	l->raw[l->i_y] = z;
+	return 0;
+}
+
+/*
+ * Emits operator op with attributes attr and n_in operands, whose results are those results of the operator at hand
+ * that many->result[] lists, with the types and shapes in many->t. They are noted as these file tensors' values, and a
+ * uint8 result that is an output of the network is turned back to uint8. Which of them is the result at hand
+ * afterwards is not defined. Returns 0; -EINVAL if the file gives a result another type or shape, if it has a value
+ * already, or if the graph outgrows l->room; or another negative errno.
  */
 int tfl_step_many(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, const struct tfl_many *many)
 {
-	int y[WEFT_OP_MAX_OUTPUTS], err;
-	bool back[WEFT_OP_MAX_OUTPUTS];
+	struct results r;
+	int err = new_results(l, op, many, &r);
 
-	for (int k = 0; k < many->n; k++) {
-		const weft_tensor *t = &many->t[k];
-
-		if ((err = tfl_result(l, many->result[k])) || (err = need_result_shape(l, t->dtype, t->rank, t->dim)))
-			return err;
-		back[k] = tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];
-		y[k] = back[k] ? new_internal(l, op, t->dtype, t->rank, t->dim) : new_result(l, t->dtype);
-		if (y[k] < 0)
-			return y[k];
-		l->seen[l->i_y] = y[k];
-	}
+	if (err)
+		return err;
 	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * (n_in + many->n) + 64;
 	if (l->room < 0)
 		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
-	if (weft_graph_op(l->g, op, attr, l->src, in, n_in, y, many->n) < 0)
+	if (weft_graph_op(l->g, op, attr, l->src, in, n_in, r.y, many->n) < 0)
 		return no_memory(l);
-	for (int k = 0; k < many->n; k++)
-		if (back[k]) {
-			l->i_y = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)many->result[k]);
-			l->y = l->g->tensors[y[k]].t;
-			int z = new_result(l, WEFT_UINT8);
-			if (z < 0 || (z = flip_sign(l, y[k], z)) < 0)
-				return z;
-			l->raw[l->i_y] = z;
-		}
-	return 0;
+	for (int k = 0; k < many->n && !err; k++)
+		if (r.back[k])
+			err = back_to_unsigned(l, many->result[k], r.y[k]);
+	return err;
 }
 
 bool tfl_is_float(const struct tfl_lower *l, int k)

@@ -147,10 +147,10 @@ int tfl_result(struct tfl_lower *l, int k)
 }
 
 /*
- * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or
- * UNPACK, 1 to WEFT_CUSTOM_MAX_OUT if it is custom, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, or 1 or 2 if it is TOPK_V2, NON_MAX_SUPPRESSION_V4
- * or a bidirectional LSTM or RNN, and makes the first the result at hand. Returns 0, -ENOTSUP for another
- * number, or the errno of tfl_result().
+ * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or UNPACK, 1 to
+ * WEFT_CUSTOM_MAX_OUT if it is custom, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, or 1 or 2 if it is TOPK_V2,
+ * NON_MAX_SUPPRESSION_V4 or a bidirectional LSTM or RNN, and makes the first the result at hand. Returns 0, -ENOTSUP
+ * for another number, or the errno of tfl_result().
  */
 static int check_results(struct tfl_lower *l)
 {
@@ -201,20 +201,71 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 }
 
 /*
- * Lowers operator i of the file into operators of the graph, and makes it the operator at hand. If the caller
- * asked for the backbone alone and it is a custom operator at the end, it is left out. Constant operands that
- * the file has sparse are made whole first; if its operands are constant, its result may become a constant
- * instead. Variables, control flow, complex tensors, and SLICE and CONCATENATION where TensorFlow's lists have
- * become these, have lowerings of their own. For others that for float32 operands is looked for first, then
- * that on the host (of a custom operator, the caller's), then that in `lowerings`. Returns 0, -ENOTSUP if the
- * operator is not supported, or another negative errno.
+ * Returns the function that lowers the operator at hand, for an operator that nothing before has lowered, or NULL if it
+ * is not supported. The first of these that there is: tfl_lower_put() for a CONCATENATION that puts a row in place;
+ * that for float32 operands; that on the host, or of a custom operator the caller's; that in `lowerings`.
+ */
+static int (*find_lowering(const struct tfl_lower *l))(struct tfl_lower *)
+{
+	const int n_known = sizeof lowerings / sizeof lowerings[0], code = l->op->code;
+	int (*lower)(struct tfl_lower *) = tfl_is_put(l) ? tfl_lower_put : tfl_float_lowering(l);
+
+	if (!lower)
+		lower = code == TFL_CUSTOM ? tfl_custom_lowering(l) : tfl_host_lowering(code);
+	return lower || code < 0 || code >= n_known ? lower : lowerings[code];
+}
+
+/*
+ * Writes a line to msg that the operator at hand, of that name, is not supported, and says if the network runs without
+ * it (option backbone). Returns -ENOTSUP; l->err stays.
+ */
+static int refuse_op(const struct tfl_lower *l, const char *name)
+{
+	int n = l->i_sub ? snprintf(l->msg, WEFT_MSG, "subgraph %d ", l->i_sub) : 0;
+
+	snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: %s%s", l->i_op, name,
+	         l->op->code == TFL_CUSTOM ? WEFT_CUSTOM_MISSING : "not supported",
+	         may_leave_out(l, l->op, l->i_op) ? "; --backbone runs the network without it" : "");
+	return -ENOTSUP;
+}
+
+/*
+ * Emits the operator at hand, of that name, by function `lower`: checks its results, records it among the graph's
+ * sources with its first result, and, if its operands are constant, replaces what was emitted by constants where
+ * tfl_fold() does so. Returns 0 or a negative errno.
+ */
+static int emit_op(struct tfl_lower *l, int (*lower)(struct tfl_lower *), const char *name)
+{
+	int y, err = check_results(l);
+
+	if (err)
+		return err;
+	struct tfl_mark before = tfl_mark(l);
+	l->src = weft_graph_src(l->g, tfl_source_number(l), name);
+	if (l->src < 0)
+		return tfl_fail(l, -ENOMEM, "out of memory");
+	y = lower(l);
+	if (y < 0)
+		return y;
+	if ((err = tfl_fold(l, &before)))
+		return err < 0 ? err : 0;
+	l->g->srcs[l->src].out = y;
+	return 0;
+}
+
+/*
+ * Makes operator i of the file the operator at hand and lowers it into operators of the graph, by the first of these
+ * that takes it: it is left out, if the caller asked for the backbone alone and may_leave_out() allows it;
+ * variables, control flow, and complex tensors have lowerings of their own; results that are known now become
+ * constants (tfl_fold_plain()); a SLICE whose sizes only the run knows is put off (tfl_defer_slice()); for all others
+ * there is find_lowering(). Constant operands that the file has sparse are made whole before. Returns 0, -ENOTSUP
+ * if the operator is not supported, or another negative errno.
  */
 static int lower_op(struct tfl_lower *l, int i)
 {
-	const int n_known = sizeof lowerings / sizeof lowerings[0];
 	const struct tfl_op *o = &l->m->ops[i];
 	char name[64];
-	int err, y;
+	int err;
 
 	l->op = o;
 	l->i_op = i;
@@ -225,31 +276,10 @@ static int lower_op(struct tfl_lower *l, int i)
 	if ((err = tfl_densify(l)))
 		return err;
 	if ((err = tfl_variable_op(l, name)) || (err = tfl_flow_op(l, name)) || (err = tfl_complex_op(l, name)) ||
-	    (err = tfl_fold_plain(l)) || (err = tfl_late_slice(l)))
+	    (err = tfl_fold_plain(l)) || (err = tfl_defer_slice(l)))
 		return err < 0 ? err : 0;
-	int (*lower)(struct tfl_lower *) = tfl_is_put(l) ? tfl_lower_put : tfl_float_lowering(l);
-	if (!lower)
-		lower = o->code == TFL_CUSTOM ? tfl_custom_lowering(l) : tfl_host_lowering(o->code);
-	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
-		int n = l->i_sub ? snprintf(l->msg, WEFT_MSG, "subgraph %d ", l->i_sub) : 0;
-		snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: %s%s", i, name,
-		         o->code == TFL_CUSTOM ? WEFT_CUSTOM_MISSING : "not supported",
-		         may_leave_out(l, o, i) ? "; --backbone runs the network without it" : "");
-		return -ENOTSUP;
-	}
-	if ((err = check_results(l)))
-		return err;
-	struct tfl_mark before = tfl_mark(l);
-	l->src = weft_graph_src(l->g, tfl_source_number(l), name);
-	if (l->src < 0)
-		return tfl_fail(l, -ENOMEM, "out of memory");
-	y = lower ? lower(l) : lowerings[o->code](l);
-	if (y < 0)
-		return y;
-	if ((err = tfl_fold(l, &before)))
-		return err < 0 ? err : 0;
-	l->g->srcs[l->src].out = y;
-	return 0;
+	int (*lower)(struct tfl_lower *) = find_lowering(l);
+	return lower ? emit_op(l, lower, name) : refuse_op(l, name);
 }
 
 /*

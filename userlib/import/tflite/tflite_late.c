@@ -63,12 +63,13 @@ static bool all_are(const struct tfl_lower *l, int i, int64_t v, const int64_t *
 }
 
 /*
- * Says whether the operator at hand is a SLICE whose sizes only the run knows: operand 1 or 2 is not constant,
- * and operand 2 is no constant without numbers below 0. Returns 1 if so: its result is then marked as late,
- * without a value. Returns 0 if not, -ENOTSUP if its result is an output of the graph or no tensor, or another
- * negative errno.
+ * Leaves the result of the operator at hand without a value if it is a SLICE of three operands and one result whose
+ * sizes only the run knows: begins or sizes (operands 1 and 2) are not constant, and the sizes are not known from
+ * constants either, since operand 2 is not constant or has a number below 0 (all that are left). The result is then
+ * marked as late (l->late). Returns 1 if that is done, 0 if the operator is another one or its sizes are known,
+ * -ENOTSUP if its result is an output of the graph or no tensor, or another negative errno.
  */
-int tfl_late_slice(struct tfl_lower *l)
+int tfl_defer_slice(struct tfl_lower *l)
 {
 	int64_t size[TFL_MAX_RANK];
 	int i, n;
@@ -98,20 +99,26 @@ bool tfl_is_put(const struct tfl_lower *l)
 	return l->op->code == TFL_CONCATENATION && l->op->in.n == 3 && a >= 0 && b >= 0 && l->late[a] && l->late[b];
 }
 
+/* How a vector was put together: file tensors of its first element, and of the vector of the others. -1: there is none. */
+struct parts { int first, rest; };
+
 /*
- * Returns the file tensor of one integer that is the first element of vector `vector` of n; *rest
- * receives the constant of the others, or -1 if there are none. Returns -1 if it is made otherwise.
+ * Finds how the operators before the one at hand put file tensor `vector` together: by a RESHAPE, EXPAND_DIMS or
+ * PACK of one element, which is first then, with nothing else; or by a CONCATENATION of such a vector and another one,
+ * the rest. first is -1 if it was made otherwise; what rest holds is not looked at.
  */
-static int first_of(const struct tfl_lower *l, int vector, int *rest)
+static struct parts parts_of(const struct tfl_lower *l, int vector)
 {
 	const struct tfl_op *o = maker(l, vector, l->i_op);
+	struct parts p = { -1, -1 };
 
-	*rest = -1;
 	if (o && o->code == TFL_CONCATENATION && o->in.n == 2) {
-		*rest = operand_of(l, o, 1);
+		p.rest = operand_of(l, o, 1);
 		o = maker(l, operand_of(l, o, 0), l->i_op);
 	}
-	return o && (o->code == TFL_RESHAPE || o->code == TFL_EXPAND_DIMS || (o->code == TFL_PACK && o->in.n == 1)) ? operand_of(l, o, 0) : -1;
+	if (o && (o->code == TFL_RESHAPE || o->code == TFL_EXPAND_DIMS || (o->code == TFL_PACK && o->in.n == 1)))
+		p.first = operand_of(l, o, 0);
+	return p;
 }
 
 /* Says whether file tensor j is i plus a constant, which *plus then is. */
@@ -149,23 +156,29 @@ static int packed_element(const struct tfl_lower *l, int vector, int k)
 	return o && (o->code == TFL_RESHAPE || o->code == TFL_EXPAND_DIMS) ? operand_of(l, o, 0) : -1;
 }
 
-/*
- * Says whether the CONCATENATION at hand puts one row in place of another: *x and *i receive the file tensors
- * of what has the rows, and of the row's number; they mean nothing if the answer is no.
- */
-static bool find_put(const struct tfl_lower *l, int *x, int *i)
-{
-	const struct tfl_op *a = maker(l, operand_of(l, l->op, 0), l->i_op), *b = maker(l, operand_of(l, l->op, 2), l->i_op);
-	int rest[2];
+/* One row put in place of another: the file tensors of what has the rows, and of the row's number. list is -1 if there is no such thing. */
+struct row_put { int list, row; };
 
-	*x = operand_of(l, a, 0);
-	*i = first_of(l, operand_of(l, a, 2), &rest[0]);
-	int j = first_of(l, operand_of(l, b, 1), &rest[1]);
-	if (*x < 0 || *x != operand_of(l, b, 0) || *i < 0 || j < 0 || l->seen[*x] < 0)
-		return false;
-	const weft_tensor *t = &l->g->tensors[l->seen[*x]].t;
-	return all_are(l, operand_of(l, a, 1), 0, NULL) && all_are(l, operand_of(l, b, 2), -1, t->dim) && is_next(l, *i, j) &&
-	       (t->rank == 1 || (all_are(l, rest[0], -1, t->dim + 1) && all_are(l, rest[1], 0, NULL)));
+/*
+ * Finds which row of what the CONCATENATION at hand, of which tfl_is_put() is true, replaces: its operand 0 is then
+ * the SLICE of all rows before that row, its operand 2 that of all rows behind it, both of one tensor that has a value
+ * in the graph. list is -1 if that is not so.
+ */
+static struct row_put find_put(const struct tfl_lower *l)
+{
+	const struct row_put none = { -1, -1 };
+	const struct tfl_op *a = maker(l, operand_of(l, l->op, 0), l->i_op), *b = maker(l, operand_of(l, l->op, 2), l->i_op);
+	const struct parts size = parts_of(l, operand_of(l, a, 2)), begin = parts_of(l, operand_of(l, b, 1));
+	const int x = operand_of(l, a, 0);
+
+	if (x < 0 || x != operand_of(l, b, 0) || size.first < 0 || begin.first < 0 || l->seen[x] < 0)
+		return none;
+	const weft_tensor *t = &l->g->tensors[l->seen[x]].t;
+	const bool rows = all_are(l, operand_of(l, a, 1), 0, NULL) && all_are(l, operand_of(l, b, 2), -1, t->dim) &&
+	                  is_next(l, size.first, begin.first);
+	if (!rows || (t->rank != 1 && (!all_are(l, size.rest, -1, t->dim + 1) || !all_are(l, begin.rest, 0, NULL))))
+		return none;
+	return (struct row_put){ x, size.first };
 }
 
 /*
@@ -177,20 +190,21 @@ static bool find_put(const struct tfl_lower *l, int *x, int *i)
 int tfl_lower_put(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("ScatterND");
-	int axis, tensor, index, in[3], err = tfl_option(l, OPTIONS_CONCAT, CONCAT_AXIS, 4, 0, &axis);
+	const struct row_put put = find_put(l);
+	int axis, in[3], err = tfl_option(l, OPTIONS_CONCAT, CONCAT_AXIS, 4, 0, &axis);
 
 	if (err)
 		return err;
-	if (axis || !find_put(l, &tensor, &index))
+	if (axis || put.list < 0)
 		return tfl_fail(l, -ENOTSUP, "of slices whose sizes are known only when the network runs, other than one row put in place");
-	const weft_tensor t = l->g->tensors[l->seen[tensor]].t;
-	if ((in[2] = tfl_moved(l, 1)) < 0 || (in[1] = tfl_value_of(l, index)) < 0)
+	const weft_tensor t = l->g->tensors[l->seen[put.list]].t;
+	if ((in[2] = tfl_moved(l, 1)) < 0 || (in[1] = tfl_value_of(l, put.row)) < 0)
 		return in[2] < 0 ? in[2] : in[1];
 	const weft_tensor *item = &l->g->tensors[in[2]].t;
 	if (item->rank != t.rank || item->dim[0] != 1 || weft_tensor_elements(item) * t.dim[0] != weft_tensor_elements(&t))
 		return tfl_fail(l, -ENOTSUP, "a row of %lld elements into rows of %lld", (long long)weft_tensor_elements(item),
 		                (long long)(weft_tensor_elements(&t) / t.dim[0]));
-	in[0] = l->seen[tensor];
+	in[0] = l->seen[put.list];
 	if ((in[1] = tfl_reshape(l, in[1], 2, (int64_t[]){ 1, 1 })) < 0 || (in[1] = tfl_node_cast(l, in[1], WEFT_INT64, false)) < 0)
 		return in[1];
 	return tfl_node(l, &a, in, 3, true);

@@ -398,10 +398,10 @@ WEFT_MUST_USE int tfl_lower_all(struct tfl_lower *l);
 
 /*
  * tflite_late.c: what TensorFlow's lists become, x[:i] + [item] + x[i + 1:] with i known only when the
- * network runs. The first returns 1 if the operator at hand is such a SLICE, whose result then stays
- * without a value, else 0; the second says whether it is the CONCATENATION, which tfl_lower_put() lowers.
+ * network runs. tfl_defer_slice() leaves the results of such SLICEs without a value: it returns 1 if it did, 0 if
+ * the operator at hand is none. tfl_is_put() says whether it is the CONCATENATION, which tfl_lower_put() lowers.
  */
-WEFT_MUST_USE int tfl_late_slice(struct tfl_lower *l);
+WEFT_MUST_USE int tfl_defer_slice(struct tfl_lower *l);
 bool tfl_is_put(const struct tfl_lower *l);
 WEFT_MUST_USE int tfl_lower_put(struct tfl_lower *l);
 

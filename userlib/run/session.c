@@ -635,24 +635,14 @@ static int64_t command_in(const struct weft_step *step, int64_t cmd)
 }
 
 /*
- * Runs the commands from..to-1 of a step on the device as one job, observes commands as they retire, and adds
- * counters, bytes, cycles (RTL only) and profile to the run's. before is the arena as it was, on a card that
- * is profiled or checked, otherwise NULL. If `from` is 0, the arena is kept for a capture and, with s->clean,
- * the scratchpad zeroed before; and if the job fails, or anything differed so far in the run, the capture is
- * written (if asked for). On the RTL the first byte that differs from the model is noted in
- * s->check.first.bytes. Returns 0, or a negative errno with one line in s->error; differences are only
- * counted. After a job that the device ended with a fault, counters and the like have been added all the
- * same.
+ * Prepares the session and its device for the job that runs the commands of a step from `from` on: if
+ * `from` is 0, keeps the arena for a capture and, with s->clean, fills the scratchpad with zeros; opens
+ * the step's part of the profile, if there is one; has the device call on_retire() and write the waveform
+ * that the options ask for; and makes s->ended on the RTL, which the caller frees in each case. Returns 0,
+ * -ENOMEM, or the device's negative errno.
  */
-static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
+static int prepare_job(weft_session *s, const struct weft_step *step, uint32_t from)
 {
-	const struct weft_window win[] = {
-		{ .buf = s->consts, .rd = true },
-		{ .buf = s->arena, .rd = true, .wr = true },
-	};
-	struct weft_job_result r = { 0 };
-	weft_job job;
-	const uint64_t begin = weft_now_ns();
 	int err = from ? 0 : weft_session_remember(s);
 
 	s->first_cmd = from;
@@ -667,6 +657,48 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	/* Only the RTL tells at which cycles commands retire. */
 	if (!err && s->o.device == WEFT_DEVICE_RTL && !(s->ended = calloc((size_t)step->n_cmds + 1, sizeof(*s->ended))))
 		err = -ENOMEM;
+	return err;
+}
+
+/*
+ * Notes what went wrong in the part of a step that begins at command `from`, which ended with err and, if
+ * the device has run it, with *r. If err is not 0, s->error gets its line. If the device found a byte that
+ * differs from the model's (on the RTL), s->check.first.bytes becomes that byte, unless it has one. If
+ * `from` is 0 and err is not 0 or anything has differed so far in the run, the capture is written
+ * (weft_session_capture()).
+ */
+static void note_trouble(weft_session *s, const struct weft_step *step, uint32_t from, int err, const struct weft_job_result *r)
+{
+	if (err)
+		snprintf(s->error, WEFT_MSG_LEN, "%s", err == -ENOMEM ? weft_file_error(err) : *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
+		                                      : "the program's debug map does not fit its stream");
+	if (!s->check.first.bytes.found) {
+		s->check.first.bytes = *weft_dev_cosim(s->dev);
+		s->check.first.bytes.cmd += step->first_cmd + from;
+	}
+	if (!from && (err || s->check.mismatches || s->check.first.bytes.found))
+		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", r);
+}
+
+/*
+ * Runs the commands from..to-1 of a step on the device as one job (prepare_job(), submit_part(), finish()).
+ * If the job has ended, with success or with a fault, adds its counters, bytes, cycles of operators (RTL
+ * only) and its part of the profile to the run's; a failure before that adds nothing. before: see
+ * profile_step(). Returns 0, or a negative errno with one line in s->error: what could not be prepared or
+ * submitted, or how the job ended, which counts more than an error in adding. Differences are only counted;
+ * they and failures are noted, and captured if that is asked for (note_trouble()).
+ */
+static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
+{
+	const struct weft_window win[] = {
+		{ .buf = s->consts, .rd = true },
+		{ .buf = s->arena, .rd = true, .wr = true },
+	};
+	struct weft_job_result r = { 0 };
+	weft_job job;
+	const uint64_t begin = weft_now_ns();
+	int err = prepare_job(s, step, from);
+
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
@@ -681,15 +713,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	}
 	free(s->ended);
 	s->ended = NULL;
-	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", err == -ENOMEM ? weft_file_error(err) : *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
-		                                      : "the program's debug map does not fit its stream");
-	if (!s->check.first.bytes.found) {
-		s->check.first.bytes = *weft_dev_cosim(s->dev);
-		s->check.first.bytes.cmd += step->first_cmd + from;
-	}
-	if (!from && (err || s->check.mismatches || s->check.first.bytes.found))
-		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);
+	note_trouble(s, step, from, err, &r);
 	return err;
 }
 

@@ -165,32 +165,40 @@ static uint64_t folded_macs(const weft_program *p, int i)
 }
 
 /*
- * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the operators' names
- * joined by "+"; the name of the last operator's output ("" if it has none); unit; the reason that
- * rank_reason() ranks highest, replaced on the host by the leader's note if it has one; multiplications; host
- * time; and, after a run, bytes moved. An operator "CUSTOM:..." without output and a group without lowered
- * operators get reasons of their own. Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
+ * Sets *names to the names of the group's source operators joined by "+", from malloc, in the file's order, and
+ * *last to the last of these operators. `lead` leads the group. Returns 0, or -ENOMEM with *names NULL.
  */
-static int fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+static int join_names(const weft_graph *g, int *group, int lead, char **names, int *last)
 {
-	const weft_program *p = s->p;
-	const weft_graph *g = p->graph;
-	char *names = NULL;
-	const char *reason = "";
-	int last = lead, best = 0, n = 0;
-
+	*names = NULL;
+	*last = lead;
 	for (int i = 0; i < g->n_srcs; i++) {
 		if (find(group, i) != lead)
 			continue;
-		names = join(names, g->srcs[i].name);
-		if (!names)
+		*names = join(*names, g->srcs[i].name);
+		if (!*names)
 			return -ENOMEM;
-		last = i;
+		*last = i;
 	}
-	for (int i = 0; i < g->n_ops; i++) {
-		if (find(group, g->ops[i].src) != lead)
+	return 0;
+}
+
+/*
+ * Adds to entry *r what the graph's operators of the group that `lead` leads take: multiplications, folded
+ * ones, host time (-1 from the first operator on whose time depends on the data), and, after a run, the bytes
+ * that its commands moved. Returns the reason that rank_reason() ranks highest, of equal ones the first; "" if
+ * no operator has one, and NULL if the group has no operator in the graph.
+ */
+static const char *add_operators(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+{
+	const weft_program *p = s->p;
+	const char *reason = NULL;
+	int best = 0;
+
+	for (int i = 0; i < p->graph->n_ops; i++) {
+		if (find(group, p->graph->ops[i].src) != lead)
 			continue;
-		n++;
+		reason = reason ? reason : "";
 		r->macs += p->ops[i].macs;
 		r->macs_folded += folded_macs(p, i);
 		add_host(r, p, i);
@@ -203,20 +211,45 @@ static int fill(struct weft_op_report *r, const weft_session *s, int *group, int
 			reason = p->ops[i].reason;
 		}
 	}
-	bool left_out = g->srcs[lead].out < 0 && !strncmp(g->srcs[lead].name, "CUSTOM:", 7);
-	r->index = g->srcs[lead].index;
-	r->op = names ? names : strdup("?");
-	if (!r->op)
-		return -ENOMEM;
-	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
-	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
-	if (r->unit == WEFT_RUN_HOST && g->srcs[lead].note)
-		reason = g->srcs[lead].note;
-	r->reason = left_out ? "not supported: left out, its operands are outputs" : n ? reason : "computed when loading";
-	return 0;
+	return reason;
 }
 
-/* ---- cycles ---- */
+/* Says whether a source operator is a custom one that the import left out, so that its operands became outputs. */
+static bool was_left_out(const struct weft_gsrc *src)
+{
+	return src->out < 0 && !strncmp(src->name, "CUSTOM:", 7);
+}
+
+/*
+ * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the names
+ * (join_names()); the name of the last operator's output ("" if it has none); the unit (unit_of(), but the host
+ * for an operator that was left out); and what its operators take (add_operators()). The reason is that of
+ * add_operators(), or the leader's note if the group is the host's and the leader has one; a group without
+ * operators in the graph was computed when loading, and an operator that was left out says so, whatever else
+ * holds. Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
+ */
+static int fill_entry(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+{
+	const weft_graph *g = s->p->graph;
+	const struct weft_gsrc *const src = &g->srcs[lead];
+	char *names;
+	int last, err = join_names(g, group, lead, &names, &last);
+
+	if (err)
+		return err;
+	const char *reason = add_operators(r, s, group, lead);
+	r->index = src->index;
+	r->op = names;
+	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
+	r->unit = was_left_out(src) ? WEFT_RUN_HOST : unit_of(s->p, group, lead);
+	if (was_left_out(src))
+		r->reason = "not supported: left out, its operands are outputs";
+	else if (!reason)
+		r->reason = "computed when loading";
+	else
+		r->reason = r->unit == WEFT_RUN_HOST && src->note ? src->note : reason;
+	return 0;
+}
 
 /*
  * Turns half cycles into whole cycles in the estimate (if `expected` is set) or else the measured
@@ -292,7 +325,7 @@ struct weft_report *weft_report_new(const weft_session *s)
 		if (find(group, i) != i)
 			continue;
 		entry_of[i] = r->n_ops;
-		err = fill(&r->ops[r->n_ops], s, group, i);
+		err = fill_entry(&r->ops[r->n_ops], s, group, i);
 		r->host_ms += r->ops[r->n_ops].host_ms > 0 ? r->ops[r->n_ops].host_ms : 0;
 		r->n_ops++;
 	}

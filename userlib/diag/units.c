@@ -5,10 +5,9 @@
  */
 #include "userlib/diag/diag.h"
 #include "userlib/diag/ops.h"
+#include "userlib/diag/units.h"
 
 /* The streams, by the last command in them before END. */
-enum part { PART_END, PART_LOAD, PART_STORE, PART_ALU, PART_ELT, PART_POOL, PART_DW, PART_RAW, PART_CONV, N_PARTS };
-
 static const char *const names[N_PARTS] = { "END alone", "a load", "a store", "an alu", "an elt", "a pool", "a dw",
 	"a conv that writes raw sums", "a conv" };
 
@@ -60,36 +59,48 @@ static bool present(const struct weft_config *cfg, enum part p)
 	return p == PART_ALU ? cfg->has_alu : p == PART_RAW ? cfg->has_raw : true;
 }
 
-/*
- * Returns the id of the message for the block that explains which streams did not end (stops[part]). If
- * even END alone did not: DIAG-RUN-2 (load engine) or -3 (store engine) if that stream's own command
- * did not retire (retires[part]), otherwise -1 (command processor). Else -2 or -3 if the load or store
- * stopped. Of the others: -6 (post unit) if conv stopped together with all of elt, pool and dw or with
- * alu and raw conv, if these three stopped without alu, or if conv alone did but not raw; -5 (vector
- * engine) if one of the three or all and alu stopped; else -4 (array).
- */
-static const char *culprit(const bool *stops, const bool *retires)
-{
-	bool all_ve = stops[PART_ELT] && stops[PART_POOL] && stops[PART_DW];
+/* The blocks at which a stream can stop, and the messages about them. */
+enum block { COMMANDS, LOADS, STORES, ARRAY, VECTOR, POST };
 
+static const char *const messages[] = { "DIAG-RUN-1", "DIAG-RUN-2", "DIAG-RUN-3", "DIAG-RUN-4", "DIAG-RUN-5", "DIAG-RUN-6" };
+
+/*
+ * Returns the block that holds up END alone, loads or stores, one of which did not end. If even END alone did
+ * not, the load or store engine is at fault if its own command did not retire, and otherwise the command
+ * processor, which does not come to END.
+ */
+static enum block culprit_of_transfers(const bool *stops, const bool *retires)
+{
 	if (stops[PART_END])
-		return !retires[PART_LOAD] ? "DIAG-RUN-2" : !retires[PART_STORE] ? "DIAG-RUN-3" : "DIAG-RUN-1";
-	if (stops[PART_LOAD])
-		return "DIAG-RUN-2";
-	if (stops[PART_STORE])
-		return "DIAG-RUN-3";
-	/* The post unit writes for all of these, has priority at the scratchpad, and may block the others. */
-	if (stops[PART_CONV] && (all_ve || (stops[PART_ALU] && stops[PART_RAW])))
-		return "DIAG-RUN-6";
-	if (all_ve && stops[PART_ALU])
-		return "DIAG-RUN-5";
-	if (all_ve)
-		return "DIAG-RUN-6";
-	if (stops[PART_ELT] || stops[PART_POOL] || stops[PART_DW])
-		return "DIAG-RUN-5";
-	if (stops[PART_CONV] && !stops[PART_RAW])
-		return "DIAG-RUN-6";
-	return "DIAG-RUN-4";
+		return !retires[PART_LOAD] ? LOADS : !retires[PART_STORE] ? STORES : COMMANDS;
+	return stops[PART_LOAD] ? LOADS : STORES;
+}
+
+/*
+ * Returns the block that holds up the other streams, where END, loads and stores end. elt, pool, dw and conv
+ * write through the post unit; alu and a conv that writes raw sums go round it, but the post unit has priority
+ * at the scratchpad and may block these, too. The vector engine runs alu, elt, pool and dw, the array both
+ * kinds of conv. So it is the post unit if conv stops with all of elt, pool and dw, or with alu and raw conv;
+ * if elt, pool and dw stop and alu does not; or if conv stops and neither raw conv nor any of elt, pool and dw
+ * does. It is the vector engine if one of elt, pool and dw stops otherwise, and the array in all other cases.
+ */
+static enum block culprit_of_commands(const bool *stops)
+{
+	const bool some = stops[PART_ELT] || stops[PART_POOL] || stops[PART_DW];
+	const bool all = stops[PART_ELT] && stops[PART_POOL] && stops[PART_DW];
+
+	if (stops[PART_CONV] && (all || (stops[PART_ALU] && stops[PART_RAW])))
+		return POST;
+	if (some)
+		return all && !stops[PART_ALU] ? POST : VECTOR;
+	return stops[PART_CONV] && !stops[PART_RAW] ? POST : ARRAY;
+}
+
+const char *diag_culprit(const bool stops[N_PARTS], const bool retires[N_PARTS])
+{
+	const bool transfers = stops[PART_END] || stops[PART_LOAD] || stops[PART_STORE];
+
+	return messages[transfers ? culprit_of_transfers(stops, retires) : culprit_of_commands(stops)];
 }
 
 /*
@@ -112,7 +123,7 @@ static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result
 /*
  * Test units: runs a stream for each kind of command that the configuration has; if one up to the
  * store's does not end, none behind the store's. Reports one finding with the block that explains which
- * streams end (culprit) and the first that does not, or a missing interrupt (DIAG-IRQ-1), after which
+ * streams end (diag_culprit()) and the first that does not, or a missing interrupt (DIAG-IRQ-1), after which
  * nothing else is run. Findings go to d->r. Returns 0 whatever it found, or a negative errno as
  * diag_exec().
  */
@@ -148,9 +159,9 @@ int diag_units(struct weft_diag *d)
 		return 0;
 	const struct weft_job_result *r = &shown.job;
 	if (r->fault_code)
-		diag_find(d, culprit(stops, retires), DIAG_NOWHERE, "%s ends with fault %s of unit %s, info 0x%x; there is nothing wrong with the command",
+		diag_find(d, diag_culprit(stops, retires), DIAG_NOWHERE, "%s ends with fault %s of unit %s, info 0x%x; there is nothing wrong with the command",
 		          names[first], weft_fault_name(r->fault_code), weft_unit_name(r->fault_unit), r->fault_info);
 	else
-		diag_find(d, culprit(stops, retires), DIAG_NOWHERE, "%s does not end; %u commands have retired", names[first], r->counters.cmds);
+		diag_find(d, diag_culprit(stops, retires), DIAG_NOWHERE, "%s does not end; %u commands have retired", names[first], r->counters.cmds);
 	return 0;
 }

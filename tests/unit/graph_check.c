@@ -141,6 +141,23 @@ static void broken_bad(void **state)
 	BREAK(ops[CONCAT].attr.axis.axis = 2, "operator 6 CONCAT: operand dimension 1 is 5, not 10");
 }
 
+/* A variable has elements, whatever the tensor of its number is, and also if there is no such tensor. */
+static void empty_variable_bad(void **state)
+{
+	(void)state;
+	for (int n = 0; n < 2; n++) {
+		weft_graph *g = weft_graph_new("test");
+		char msg[WEFT_MSG] = "";
+
+		for (int i = 0; i < n; i++)
+			assert_int_equal(weft_graph_tensor(g, "t", WEFT_INT8, SHAPE(1)), i);
+		assert_int_equal(weft_graph_var(g, "v", WEFT_INT8, SHAPE(2, 0), NULL), 0);
+		assert_int_equal(weft_graph_check(g, msg), -EINVAL);
+		assert_string_equal(msg, "variable 0: dimension 1 is 0 < 1");
+		weft_graph_free(g);
+	}
+}
+
 static uint32_t draw(uint64_t *rng, uint32_t below)
 {
 	*rng = *rng * 6364136223846793005u + 1442695040888963407u;
@@ -241,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good),
 		cmocka_unit_test(broken_bad),
+		cmocka_unit_test(empty_variable_bad),
 		cmocka_unit_test(accepted_by_golden),
 	};
 

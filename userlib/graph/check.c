@@ -63,13 +63,11 @@ static bool is_host_only(const struct weft_check *c, int i)
 
 /*
  * Checks type, rank and dimensions of t, which is number i of what `what` says ("tensor" or
- * "variable"): the type exists, the rank is 0..WEFT_MAX_RANK, and there are at most
- * WEFT_GRAPH_MAX_ELEMENTS elements. Each dimension is at least 1; but if t has no elements and
- * is_host_only(i), dimensions may be 0. Returns 0, or -EINVAL with one line in c->msg.
+ * "variable"): the type exists, the rank is 0..WEFT_MAX_RANK, each dimension is at least `least` (0 or 1), and
+ * there are at most WEFT_GRAPH_MAX_ELEMENTS elements. Returns 0, or -EINVAL with one line in c->msg.
  */
-static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
+static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t, int least)
 {
-	const int least = weft_tensor_elements(t) == 0 && is_host_only(c, i) ? 0 : 1;
 	int64_t n = 1;
 
 	if ((int)t->dtype < WEFT_BOOL || (int)t->dtype >= WEFT_N_DTYPES)
@@ -173,9 +171,9 @@ static int check_wires(const struct weft_check *c)
 }
 
 /*
- * Checks graph c.g without its sub-graphs, in this order: shape and origin of all tensors, that the output of
- * each source entry is -1 or a tensor, the lists of inputs and outputs, then for each operator its wires and
- * weft_check_op(). Ends at the first fault. Returns 0, or -EINVAL or -ENOMEM with one line in c.msg.
+ * Checks graph c.g without its sub-graphs, in this order: shape and origin of all tensors (a dimension may be 0
+ * only where is_host_only() says so), that the output of each source entry is -1 or a tensor, the lists of
+ * inputs and outputs, then for each operator its wires and weft_check_op(). Ends at the first fault. Returns 0, or -EINVAL or -ENOMEM with one line in c.msg.
  */
 static int check_graph(struct weft_check c)
 {
@@ -183,7 +181,8 @@ static int check_graph(struct weft_check c)
 	int err;
 
 	for (int i = 0; i < g->n_tensors; i++) {
-		err = check_shape(&c, "tensor", i, &g->tensors[i].t);
+		const weft_tensor *t = &g->tensors[i].t;
+		err = check_shape(&c, "tensor", i, t, weft_tensor_elements(t) == 0 && is_host_only(&c, i) ? 0 : 1);
 		if (!err)
 			err = check_origin(&c, i);
 		if (err)
@@ -204,13 +203,13 @@ static int check_graph(struct weft_check c)
 }
 
 /*
- * Checks type and shape of every variable of c->g with check_shape(). Returns 0, or -EINVAL with one
- * line in c->msg about the first fault.
+ * Checks type and shape of every variable of c->g with check_shape(); none may be without elements. Returns
+ * 0, or -EINVAL with one line in c->msg about the first fault.
  */
 static int check_variables(const struct weft_check *c)
 {
 	for (int i = 0; i < c->g->n_vars; i++) {
-		int err = check_shape(c, "variable", i, &c->g->vars[i].t);
+		int err = check_shape(c, "variable", i, &c->g->vars[i].t, 1);
 		if (err)
 			return err;
 	}

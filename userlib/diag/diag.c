@@ -280,6 +280,7 @@ int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
 	if (why) {
 		r->state = WEFT_DIAG_BLOCKED;
 		diag_note(d, "builds on %s, which failed", tests[__builtin_ctz(why)].name);
+		d->r = NULL;
 		return 0;
 	}
 	int err = tests[test].run(d);

@@ -82,7 +82,8 @@ static enum block culprit_of_transfers(const bool *stops, const bool *retires)
  * at the scratchpad and may block these, too. The vector engine runs alu, elt, pool and dw, the array both
  * kinds of conv. So it is the post unit if conv stops with all of elt, pool and dw, or with alu and raw conv;
  * if elt, pool and dw stop and alu does not; or if conv stops and neither raw conv nor any of elt, pool and dw
- * does. It is the vector engine if one of elt, pool and dw stops otherwise, and the array in all other cases.
+ * does. It is the vector engine if one of elt, pool and dw stops otherwise, or if alu stops and no conv does; and the
+ * array in all other cases.
  */
 static enum block culprit_of_commands(const bool *stops)
 {
@@ -93,6 +94,8 @@ static enum block culprit_of_commands(const bool *stops)
 		return POST;
 	if (some)
 		return all && !stops[PART_ALU] ? POST : VECTOR;
+	if (stops[PART_ALU] && !stops[PART_RAW] && !stops[PART_CONV])
+		return VECTOR;
 	return stops[PART_CONV] && !stops[PART_RAW] ? POST : ARRAY;
 }
 

@@ -188,7 +188,11 @@ static bool open_ports(struct session *s)
 	return false;
 }
 
-/* Opens everything. LiteRT's own accelerators stay out: what the delegate does not take runs on LiteRT's plain kernels. Returns whether that failed. */
+/*
+ * Opens all of *s, which is zero before: environment with the delegate, options, model, ports, and the compiled
+ * model. LiteRT's own accelerators stay out: what the delegate does not take runs on LiteRT's plain kernels.
+ * Returns whether that failed, after a line on stderr; what was opened is then in *s for close_all().
+ */
 static bool open_all(struct session *s)
 {
 	const LiteRtEnvOption none = { .tag = LITERT_OPTION_AUTO_REGISTER, .any = { LITERT_ANY_INT, 0 } };
@@ -219,7 +223,11 @@ static void close_all(struct session *s)
 
 /* ---- the picture and the answer ---- */
 
-/* Writes one pixel's value, 0..255, as the network wants it: uint8 as it is, others as a number of 0..1. */
+/*
+ * Writes one pixel's value, 0..255, to element i of the input's data as the network wants it: uint8 as it is,
+ * float32 as value / 255, and int8 as the code of value / 255 by the input's scale, which must not be 0, and
+ * zero point, rounded and limited to the type.
+ */
 static void put(const struct port *p, void *data, size_t i, unsigned value)
 {
 	const float real = (float)value / 255;
@@ -323,11 +331,11 @@ static bool print_best(const struct port *out)
 /* ---- the command line ---- */
 
 /*
- * Takes one option of the command line with its value into *a, which points into the value from then on; of
- * --option the '=' in it becomes a zero byte. Returns true if it is no option, or --option has no '=' or comes
- * more than MOST_OPTIONS times.
+ * Takes one option of the command line (--labels, --delegate, --option) with its value into *a, which points
+ * into the value from then on; of --option the first '=' in it becomes a zero byte. Returns whether it could be
+ * taken: not if it is another option, or --option has no '=' or comes more than MOST_OPTIONS times.
  */
-static bool take(struct arguments *a, const char *option, char *value)
+static bool take_option(struct arguments *a, const char *option, char *value)
 {
 	if (!strcmp(option, "--labels"))
 		a->labels = value;
@@ -339,8 +347,8 @@ static bool take(struct arguments *a, const char *option, char *value)
 		*value = '\0';
 		a->values[a->n_options++] = value + 1;
 	} else
-		return true;
-	return false;
+		return false;
+	return true;
 }
 
 /*
@@ -354,7 +362,7 @@ int main(int argc, char **argv)
 	bool wrong = argc < 3 || argc % 2 == 0;
 
 	for (int i = 3; !wrong && i < argc; i += 2)
-		wrong = take(&a, argv[i], argv[i + 1]);
+		wrong = !take_option(&a, argv[i], argv[i + 1]);
 	if (wrong) {
 		fprintf(stderr, "usage: label_image MODEL.tflite PICTURE.png [--labels FILE] [--delegate LIBRARY] [--option KEY=VALUE]...\n");
 		return 2;

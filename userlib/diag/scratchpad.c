@@ -42,7 +42,7 @@ static uint32_t row_of(const struct weft_config *cfg, uint32_t addr)
 /* What was seen wrong in one bank. */
 struct bank {
 	uint32_t n_bad;            /* words that were read wrong, counted at each read */
-	uint32_t row, rows_and, rows_or;   /* the first wrong word's row; the AND and the OR of all wrong words' rows */
+	uint32_t row;              /* the first wrong word's row */
 	bool other_row;            /* wrong words lie in more than one row */
 	uint8_t high[BITS_MAX], low[BITS_MAX];   /* bits of a word that were read 1 instead of 0, and 0 instead of 1 */
 };
@@ -58,13 +58,9 @@ static void look(const struct weft_config *cfg, struct bank *banks, uint32_t add
 		return;
 	struct bank *b = &banks[bank_of(cfg, addr)];
 	uint32_t row = row_of(cfg, addr);
-	if (!b->n_bad++) {
-		b->row = b->rows_and = b->rows_or = row;
-	} else {
-		b->other_row |= row != b->row;
-		b->rows_and &= row;
-		b->rows_or |= row;
-	}
+	if (!b->n_bad++)
+		b->row = row;
+	b->other_row |= row != b->row;
 	for (uint32_t i = 0; i < cfg->n; i++) {
 		b->high[i] |= got[i] & ~want[i];
 		b->low[i] |= want[i] & ~got[i];

@@ -226,8 +226,8 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 
 /*
  * Returns a reduction like alu()'s whose operand lies dense along the reduced dimension (8 results of
- * 29 elements each), so that the hardware takes a whole word of it at a time; without zero point and
- * limits.
+ * 29 elements each), so that the hardware takes a whole word of it at a time. The operand's zero
+ * point is 0, and there are no limits; the result's zero point is random.
  */
 static struct weft_cmd alu_along(unsigned func, int type, uint64_t *seed)
 {

@@ -76,8 +76,8 @@ static void surroundings(struct weft_diag *d, const struct diag_out *out)
  * looks at the bytes beside them. If the wrong bytes lie in one bank and the scratchpad's own test
  * finds it at fault, that test's findings are all. Otherwise one finding: exactly one data line of bus
  * reads (DIAG-DMA-1), of bus writes (DIAG-DMA-2), or one bit of words on the way to the scratchpad
- * (DIAG-DMA-3) is wrong in all wrong bytes, stuck at 0, at 1 or at a wrong value; or else how many
- * bytes are wrong, and the first (DIAG-DMA-4).
+ * (DIAG-DMA-3) is wrong in all wrong bytes, stuck at 0, at 1 or at a wrong value; or else, also if a line of
+ * reads and one of writes would each explain it, how many bytes are wrong, and the first (DIAG-DMA-4).
  */
 static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
 {

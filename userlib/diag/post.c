@@ -194,9 +194,10 @@ static void convs(struct post_test *t, int mode, bool double_round, bool scale16
 }
 
 /*
- * Adds conv and elt commands with fewer channels than the array has lanes, over an output that was
- * filled with random bytes before: lanes without a channel must not write anything. The convolutions
- * come once without and once with a second addend.
+ * Adds conv and elt commands with fewer channels than the array has lanes, all with the same output, which
+ * is filled with random bytes before most of them (the others find what the command before has left): lanes
+ * without a channel must not write anything. The convolutions come once without and once with a second
+ * addend. t->spread is false meanwhile, and true at the end.
  */
 static void part_of_the_lanes(struct post_test *t, int mode)
 {

@@ -129,9 +129,10 @@ struct ort_status *find_parts(struct ort_ep *ep, const struct ort_graph *graph, 
 /**
  * The provider's Compile: makes computes[i] for each of the n fused nodes, whose inner graph is
  * graphs[i], from the parts that were kept, or by loading them now; and, if the session asks for them, its
- * EPContext node context_nodes[i], which ONNX Runtime owns afterwards. Parts that were kept and not needed
- * are closed, and the device is left. After a failure nothing is left of any, and both lists are NULL as far
- * as they were written. release_parts() frees n of them. @return NULL or a status with the reason:
+ * EPContext node context_nodes[i], which ONNX Runtime owns afterwards. At the end parts that were kept and
+ * not needed are closed, and the device is left. After a failure nothing is left of any fused node, both lists
+ * are NULL as far as they were written, and parts that were kept stay so until forget_kept(). release_parts()
+ * frees n of them. @return NULL or a status with the reason:
  * ORT_INVALID_ARGUMENT for -EINVAL, otherwise ORT_EP_FAIL
  */
 struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **graphs, const struct ort_node **fused, size_t n,

@@ -283,7 +283,8 @@ EXPORTED struct ort_status *CreateEpFactories(const char *registered, const stru
 /*
  * ONNX Runtime's entry into the library: makes the factory of providers, writes it to out[0] and its
  * number, 1, to *made. Returns NULL, or a status, with *made 0, if there is no room for it or no memory, or
- * this release of ONNX Runtime does not have our version of its interface.
+ * this release of ONNX Runtime does not have our version of its interface; without even the first version
+ * nothing can make a status, and NULL with *made 0 is all.
  */
 struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
                                      struct ort_factory **out, size_t room, size_t *made)

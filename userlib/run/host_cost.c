@@ -113,8 +113,9 @@ static bool is_lstm8(const struct weft_gop *o)
 }
 
 /*
- * Returns the nanoseconds of that LSTM: in each step of each row 1 for each weight and bias, and 35 for each of a cell's five
- * functions. Operand 0 is the input, operand 1 the first gate's weights, the last one no weights.
+ * Returns the nanoseconds that the LSTM of int8 (is_lstm8()) takes: for each of its dim[0] * dim[1] steps, 1 for
+ * each weight and bias, and 35 for each of the five functions of each cell. Operand 0 is the input and the last one
+ * holds no weights; operand 1, the first gate's weights, has a row for each cell.
  */
 static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
 {
@@ -141,11 +142,12 @@ static double of(const struct cost *c, bool real, double otherwise)
 }
 
 /*
- * Returns roughly the processor time, in ms of one core, that operator o takes on the host: 500 ns for
- * the call, plus for each multiplication (macs, or other_products() if macs is 0) the time in the table
- * per_product, if that has the operator; otherwise for each element of its largest tensor the time in
- * per_element (the LSTM of int8: lstm8_ns()), or 3 ns (integers) or 20 ns (floats) if that has none. Operand 0's type decides between
- * integers and floats. Returns -1 for COND_IF and WHILE_LOOP, whose cost depends on the data.
+ * Returns roughly the processor time, in ms of one core, that operator o takes on the host: 500 ns for the
+ * call, plus the time of the work. If the table per_product has the operator, that is its time for each
+ * multiplication (macs, or other_products() if macs is 0), or 5 ns if the table has it for the other kind of
+ * numbers alone. Otherwise it is the time in per_element for each element of the operator's largest tensor,
+ * or 3 ns (integers) or 20 ns (floats) if that has none. The LSTM of int8 takes lstm8_ns(). Operand 0's type
+ * decides between integers and floats. Returns -1 for COND_IF and WHILE_LOOP, whose cost depends on the data.
  */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
 {

@@ -282,9 +282,9 @@ WEFT_MUST_USE int weft_session_remember(weft_session *s);
 
 /**
  * Write options.capture for NPU step `step` that went wrong, with the arena that
- * weft_session_remember() kept. Nothing is written, and 0 returned, if the options ask for none, one
- * was written or could not be, no arena was kept, status is -ENOMEM, or, over several cards, another
- * card's session has written one or is about to. s->captured, or the errno in s->capture_error, says
+ * weft_session_remember() kept. Nothing is written if the options ask for none, one was written or could
+ * not be, no arena was kept, status is -ENOMEM, or, over several cards, another card's session has
+ * written one or is about to. s->captured, or the errno in s->capture_error, says
  * what became of it; constants that had changed on the device are put right.
  * @param status  The run's negative errno.
  * @param why     One line about what went wrong.

@@ -103,11 +103,11 @@ static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
 }
 
 /*
- * Reads a network of any format into n: a .weft program into n->loaded, of which only the runtime is
- * checked against the options; a .tosa file into n->graph, where other options do not matter; or a
- * .tflite or .onnx file into n->graph. n->g becomes the graph. Values for open dimensions (o->n_bound)
- * and a signature are refused for the first two with -EINVAL. Returns 0 or a negative errno with one
- * line in msg; n then owns nothing.
+ * Reads a network of any format into n: a .weft program into n->loaded, a .tosa, .tflite or .onnx file into
+ * n->graph; n->g becomes the graph. For .tflite and .onnx see import_open(). A .weft program and a .tosa file
+ * get the functions of custom operators (o->custom); the program's runtime has to fit o->runtime; values for
+ * open dimensions (o->n_bound) and a signature are refused with -EINVAL; and no other option matters for them.
+ * Returns 0 or a negative errno with one line in msg; n then owns nothing, and its pointers may be stale.
  */
 static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {

@@ -156,8 +156,8 @@ static int load(struct finder *f, int n, const struct rt_ints *wanted, struct pa
 
 /*
  * Opens a part's session on the parts' common device and notes its multiplications, all and those on
- * the NPU. Returns as plugin_open(), with one line in f->msg; the part is then still the caller's to
- * free.
+ * the NPU. Returns 0, or a negative errno of plugin_open() or weft_session_plan() with one line in f->msg; the
+ * part is the caller's to free in each case.
  */
 static int open_part(struct finder *f, struct part *p)
 {

@@ -93,8 +93,9 @@ static void put(weft_dtype t, double v, void *p)
 }
 
 /*
- * Adds to the graph a constant of type t that has one element, v, and `rank` dimensions of 1.
- * Returns the tensor's index, or a negative errno.
+ * Adds to the graph a constant of type t that has one element, v, and `rank` dimensions of 1. A
+ * float type holds v rounded to the type, an integer type v cut to an integer. Returns the tensor's
+ * index, or a negative errno.
  */
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
 {
@@ -275,12 +276,12 @@ static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int
 }
 
 /*
- * Makes operator op with attributes a, n_in operands and n_y results, whose types and shapes are y;
- * results without elements are allowed. If all operands are constant and op is not IDENTITY, the
- * results are computed at once and added as constants, whatever the work; else the operator is
- * appended to the graph and its first result noted in the node's record. Writes the n_y tensors'
- * indices to out. No operand may be negative. Returns 0; or, after ox_fail(), -ENOTSUP for more
- * than 65 operands or 64 results or values of more than 2^30 bytes in all, or another negative
+ * Makes operator op with attributes a (never NULL), n_in operands and n_y results, whose types and
+ * shapes are y; results without elements are allowed. If all operands are constant and op is not
+ * IDENTITY, the results are computed at once and added as constants, whatever the work; else the
+ * operator is appended to the graph and its first result noted in the node's record. Writes the n_y
+ * tensors' indices to out. No operand may be negative. Returns 0; or, after ox_fail(), -ENOTSUP for
+ * more than 65 operands or 64 results or values of more than 2^30 bytes in all, or another negative
  * errno; out may then be written in part.
  */
 int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
@@ -495,8 +496,9 @@ int ox_to_rank(struct ox *l, int x, int rank)
 /*
  * Emits a tensor that is x broadcast to the given shape: leading dimensions of 1 are added, and
  * dimensions of 1 are repeated dim[i] times. A dim[i] of 1 keeps x's dimension, as ONNX's Expand
- * wants it. Returns the graph tensor, -EINVAL if x does not broadcast to the shape, or another
- * negative errno; a negative x is returned as it is.
+ * wants it. Returns the graph tensor, -EINVAL if x has more dimensions than the shape or does not
+ * broadcast to it, -ENOTSUP if a dimension of 1 is to become 0, or another negative errno; a
+ * negative x is returned as it is.
  */
 int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 {
@@ -637,7 +639,8 @@ int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 
 /*
  * Gives the n tensors x one rank, the highest among them, by dimensions of 1 in front; x receives
- * the new tensors. Returns that rank, or a negative errno: the first negative x if there is one.
+ * the new tensors. Returns that rank, or a negative errno (the first negative x if there is one),
+ * after which x may be changed in part.
  */
 static int match_ranks(struct ox *l, int *x, int n)
 {

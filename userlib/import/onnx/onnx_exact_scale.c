@@ -72,8 +72,8 @@ static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
 
 /*
  * Narrows *lo..*hi to the multipliers m with v * m >= c, or with v * m < c if `less` is set.
- * Returns false if none is left; for v = 0 the range stays, and the result says whether the
- * condition holds.
+ * Returns whether any is left; for v = 0, which no multiplier changes, the range stays as it is and
+ * the result says whether the condition holds.
  */
 static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
 {

@@ -106,10 +106,10 @@ static void range(const float *w, int64_t n, float *scale, int *zp)
 }
 
 /*
- * Adds a constant of the given type and shape, which takes over data (from ox_alloc()), to the
- * graph and enters it as a value named `of` followed by `kind`. Returns the new name, which the
- * caller frees; or NULL after a failure, which leaves its errno in l->err, or, without a message,
- * if a value with that name has a type already.
+ * Adds a constant of the given type and shape, which takes over data (from ox_alloc(); NULL: an
+ * allocation has failed), to the graph and enters it as a value named `of` followed by `kind`.
+ * Returns the new name, which the caller frees; or NULL after a failure, which leaves its errno in
+ * l->err, or, without a message, if a value with that name has a type already.
  */
 static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -162,9 +162,9 @@ static char *hold_zero(struct ox *l, const char *of, int v)
 /*
  * Appends a DequantizeLinear of the values named codes, scale and zero (NULL: none) to the file's
  * nodes and makes its result, codes followed by "/real", operand k of node n; l->made_nodes notes
- * what was changed, for ox_release_made(). The names are taken over, also after a failure; a NULL
- * codes or scale stands for an earlier failure, whose errno is in l->err, and nothing is appended.
- * Returns 0 or a negative errno.
+ * what was changed, for ox_release_made(). The names are taken over, also after a failure. A NULL
+ * codes or scale stands for an earlier failure: nothing is appended then. Returns 0, or a negative
+ * errno: l->err of the earlier failure, or -ENOMEM.
  */
 static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale, char *zero)
 {
@@ -246,8 +246,9 @@ static int with_bias(struct ox *l, onnx_node *n, float unit)
 
 /*
  * Quantises node n's float weights, operand 1, to int8 with one scale and zero point for the whole
- * tensor, and its bias to int32, and lets n read them through a DequantizeLinear each. Returns 0,
- * also if the input's scale is no single constant and nothing was done, or a negative errno.
+ * tensor, and its bias to int32, and lets n read them through a DequantizeLinear each. n has passed
+ * wanted(). Returns 0, also if the scale of n's input cannot be read as a single constant and
+ * nothing was done, or a negative errno.
  */
 static int quantise(struct ox *l, onnx_node *n)
 {

@@ -22,8 +22,8 @@ bool ox_is_8_bit(const struct ox_value *v)
 
 /*
  * Sets *out to the zero point zp of v as the int8 form of v has it (128 less for uint8); a NULL zp
- * means 0. Returns true; or false, with *out of no use, if zp is not constant, has no elements, or
- * they are not all equal.
+ * means 0. Returns true; or false, with *out of no use, if zp is not constant, has no elements,
+ * they are not all equal, or they cannot be read (l->err is set then).
  */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
@@ -61,8 +61,9 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 
 /*
  * Emits constant weights w, in order perm, less their zero points zp as int8; zp runs along axis,
- * counted from the end. Returns the graph tensor, -1 if w or zp is not constant or a difference
- * does not fit int8, or a negative errno.
+ * counted from the end. Returns the graph tensor; -1 if w or zp is not constant, a difference does
+ * not fit int8, or the differences could not be computed (l->err is set then); or the negative
+ * errno of the last cast.
  */
 static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
@@ -205,10 +206,11 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 }
 
 /*
- * Emits the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum of 8-bit operands can
- * exceed in magnitude: 255 * 255 for each tap and the largest bias, or 2^31 if the bias is not constant.
- * Dimension number `out` of the weights is the output channels. Returns the graph tensor, -EINVAL if the bias
- * does not have one element or one for each channel, or another negative errno.
+ * Emits the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum of 8-bit
+ * operands can exceed in magnitude: 255 * 255 for each tap plus the largest bias, or 2^31 if the
+ * bias is not constant. Dimension number `out` of the weights is the output channels. Returns the
+ * graph tensor, -EINVAL if the bias is not an int32 vector of one element or one for each channel,
+ * or another negative errno; *most is set only on success.
  */
 static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
 {
@@ -262,12 +264,13 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 }
 
 /*
- * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this function
- * sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ between channels
- * or be computed as the network runs. An int16 x, whose zero points count as 0, gives int48, or int32 if weights and bias are constant and
- * no sum can exceed it. Sets *most to what no sum of 8-bit operands can exceed in magnitude; for an int16 x
- * it is computed as if x had 8 bits, and is no bound. Returns the graph tensor, -EINVAL if the bias is no
- * int32 vector of one element or one for each channel, or another negative errno.
+ * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this
+ * function sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ
+ * between channels or be computed as the network runs. An int16 x, whose zero points count as 0,
+ * gives int48, or int32 if weights and bias are constant and no sum can exceed it. Sets *most to
+ * what no sum of 8-bit operands can exceed in magnitude; for an int16 x it is computed as if x had
+ * 8 bits, and is no bound. Returns the graph tensor, -EINVAL if the bias is no int32 vector of one
+ * element or one for each channel, or another negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
 {

@@ -218,8 +218,8 @@ static void unsigned_value(struct ox_value *v)
 /*
  * Lowers the node at hand with operand 0 replaced by the integers `from` (uint8 as int8, 128 less),
  * and writes its results to the values to[0], to[1], ..., as uint8 again if `from` is; zero is the
- * code for which Pad's value 0 stands. Returns 1, or 0 with l->err cleared if the lowering does not
- * take such operands (-ENOTSUP), or 0 if `from` is operand 1, too; the node at hand is then as
+ * code for which Pad's value 0 stands. Returns 1; 0 with l->err cleared if the lowering does not
+ * take such operands (-ENOTSUP); or 0 if `from` is operand 1, too. The node at hand is then as
  * before. After another negative errno, which is returned, it is not restored.
  */
 static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double zero)
@@ -373,8 +373,9 @@ static int defer_pair(struct ox *l)
 }
 
 /*
- * Says whether the node at hand is a sum, difference or product of a dequantised value and of a
- * dequantised constant of 8 bits with several elements, which a QuantizeLinear behind it may fold.
+ * Says whether the node at hand is an Add, Sub or Mul of a dequantised value and of a dequantised
+ * constant of 8 bits with several elements, in either order, and its result has one reader and is
+ * no output. A QuantizeLinear behind it may fold such a node.
  */
 static bool is_constant_pair(struct ox *l)
 {
@@ -465,10 +466,10 @@ static int defer_sum(struct ox *l, enum kind kind)
 }
 
 /*
- * Defers the Concat at hand if each of its operands is a dequantised value or a function of one, not of
- * float8, or a constant, but not all are constants, and if its result has one reader and is no output; that
- * reader may be a QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be
- * lowered now.
+ * Defers the Concat at hand if each of its operands is a dequantised value, a function of one or a
+ * dequantised constant, none of them of float8, but not all are constants, and if its result has
+ * one reader and is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if
+ * the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_concat(struct ox *l)
 {

@@ -26,10 +26,10 @@
 #define TABLE_TOP 32767        /* the table's entry for 2^14, the least argument */
 
 /*
- * Emits int32 or int8 x rescaled to type `to` by the nearest factor to real, ties rounded up, with
- * y_zp added. `most` is about the greatest magnitude of x. Returns the graph tensor, -ENOTSUP if
- * real is not above 0 or real * most is 2^30 or more, or another negative errno; a negative x is
- * returned as it is.
+ * Emits int32 or int8 x (zero point 0) rescaled to type `to` by the nearest factor to real, ties
+ * rounded up, with y_zp added. `most` is about the greatest magnitude of x. Returns the graph
+ * tensor, -ENOTSUP if real is not above 0 or real * most is 2^30 or more, or another negative
+ * errno; a negative x is returned as it is.
  */
 static int rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp)
 {
@@ -172,8 +172,9 @@ static int vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t
 
 /*
  * Says whether operand k of node n is a constant float32 tensor of `elements` or one element; an
- * absent operand 2 passes, too. *most becomes its largest magnitude, or 0. A node on which the
- * operand waits is lowered.
+ * absent operand 2 passes, too. If so, *most is its largest magnitude (0 for an absent operand; NaN
+ * is passed over); if not, *most does not count. A node on which the operand waits is lowered; if
+ * that fails, the answer is false and l->err is set.
  */
 static bool is_vector(struct ox *l, const onnx_node *n, size_t k, int64_t elements, double *most)
 {

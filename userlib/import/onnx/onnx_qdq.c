@@ -52,7 +52,8 @@ static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 /*
  * Says whether DequantizeLinear d (NULL: no) gives weights that fold: a constant of int8, uint8 or
  * int4 and rank 2 or more, with a constant float32 scale, one for all or one for each index of that
- * axis, and a zero point of the same type.
+ * axis, and no zero point or a constant one of the same type; output_dtype is absent or float32.
+ * Deferred nodes that make these constants are lowered.
  */
 static bool weights(struct ox *l, const onnx_node *d, int axis)
 {
@@ -178,10 +179,11 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 }
 
 /*
- * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its result is
- * quantised: its input is dequantised, its weights and bias are constants that fold, and its attributes are
- * those that the fold knows (Gemm: transA 0, alpha and beta 1, a matrix as input); or it is a MatMul of two
- * such inputs, or a product of float8.
+ * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its
+ * result is quantised: its input is dequantised, its weights and bias are constants that fold, and
+ * its attributes are those that the fold knows (Gemm: transA 0, alpha and beta 1, a matrix as
+ * input); or it is a MatMul of two such inputs, or a product of float8. Deferred nodes that make
+ * the constants are lowered, and a note about a float bias may be left in l->note.
  */
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
@@ -392,10 +394,11 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 /* ---- QuantizeLinear ---- */
 
 /*
- * Sets *q to scale and zero point of the QuantizeLinear at hand, on which nodes that make them are
- * lowered. Returns true; or false if they are not constant single numbers, attribute precision is
- * set, the type is not int8, uint8 or int16 (without a zero point: output_dtype's, else uint8), or
- * output_dtype contradicts the zero point.
+ * Sets *q to scale and zero point of the QuantizeLinear at hand, whose type is the zero point's
+ * (without one: output_dtype's, else uint8). Deferred nodes that make the two are lowered first.
+ * Returns true; or false if such a node cannot be lowered (l->err is set), the two are not constant
+ * single numbers, attribute precision is set, the type is not int8, uint8 or int16, or output_dtype
+ * contradicts the zero point. *q is then of no use.
  */
 static bool read_q(struct ox *l, struct ox_q *q)
 {

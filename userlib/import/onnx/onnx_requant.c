@@ -15,8 +15,9 @@
 #include "onnx_exact_scale.h"
 
 /*
- * Sets *out to the only element of constant v. Returns false, with *out unchanged, if v is NULL,
- * not constant, or has another number of elements.
+ * Sets *out to the only element of constant v, converted to a double. Returns false, with *out
+ * unchanged, if v is NULL, not constant, or has another number of elements; also if the conversion
+ * fails, and then l->err is set.
  */
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
@@ -31,9 +32,10 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 }
 
 /*
- * Returns the elements of constant v as doubles, which the graph owns, and sets *count to their
- * number, 1 or n. Returns NULL, with *count of no use, if v is not constant, has neither one
- * element nor n along its last dimension, or after a failure.
+ * Returns the elements of constant v, converted to doubles in a new constant of the graph, and sets
+ * *count to their number, 1 or n. Returns NULL, with *count of no use, if v is not constant, has
+ * neither one element nor n along its last dimension, or if the conversion fails (l->err is set
+ * then).
  */
 static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_t *count)
 {
@@ -255,10 +257,13 @@ static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct
 }
 
 /*
- * Finds the factors for sums of n channels if all scales are constant: f has one, or one for each channel.
- * range holds each channel's least and greatest sum, or is NULL for -most..most (or what sc says). If to->count
- * is set afterwards, f rounds ties from zero and `to` rounds them to zero, and the even one of both results
- * counts. f->count and to->count, 0 before, stay 0 if there are no factors.
+ * Finds the factors for sums of n channels, at most `most` in magnitude. range holds each channel's
+ * least and greatest sum, or is NULL; then sums are sc->least..sc->top if those differ, else
+ * -most..most. f gets one factor, or one for each channel. If to->count is set afterwards, f rounds
+ * ties from zero and `to` rounds them to zero, and the even one of both results counts. f->count
+ * and to->count, 0 before, stay 0 if there are no factors, if sums are divided by a tensor
+ * (sc->counts), or if scales and zero point are not constant single numbers; b alone may have one
+ * for each channel, along the last axis.
  */
 static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
                          struct factors *to)

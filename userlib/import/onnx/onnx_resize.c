@@ -113,8 +113,9 @@ static void column(const struct ox *l, const struct ox_axis *a, int64_t i, doubl
 
 /*
  * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by a product with a
- * constant matrix of interpolation weights. Returns the graph tensor, -ENOTSUP if the matrix has
- * more than 2^31 elements or the scale is below 1e-4, or another negative errno.
+ * constant matrix of interpolation weights, as column() has them; elements whose coordinate lies
+ * outside the input with tf_crop_and_resize become 0. Returns the graph tensor, -ENOTSUP if the
+ * matrix has more than 2^31 elements or the scale is below 1e-4, or another negative errno.
  */
 static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {

@@ -263,7 +263,10 @@ static bool find_neighbours(struct ox *l, const struct ox_axis *a, struct neighb
 	return true;
 }
 
-/* Frees the arrays of find_neighbours() and gives their bytes back to the import's room. */
+/*
+ * Frees the arrays of find_neighbours() for axis a and, if all four were allocated, gives their 16
+ * bytes for each output element back to l->room.
+ */
 static void release(struct ox *l, const struct ox_axis *a, struct neighbours *n)
 {
 	l->room += n->from_second ? 16 * a->out : 0;

@@ -45,9 +45,9 @@ static int32_t clip8(int64_t v)
 }
 
 /*
- * Computes op of every pair of codes of a and b by the golden model, quantised with q (less 128 for
- * uint8): f[i * CODES + k] for a's i-th and b's k-th code in ascending order. Returns false if that
- * could not be computed.
+ * Computes op of every pair of codes of a and b (8 bits each) by the golden model, quantised with q
+ * (less 128 for uint8): f[i * CODES + k] for a's i-th and b's k-th code in ascending order. Returns
+ * false if that could not be computed; f is then unchanged and l->err may be set.
  */
 static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
 {
@@ -59,8 +59,9 @@ static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, co
 }
 
 /*
- * Returns what QLinearMul (op MUL) or QLinearAdd (any other op) gives for codes x and y of a and b,
- * quantised with q, in 32-bit floats as ONNX Runtime computes it; less 128 if q is of uint8.
+ * Returns what QLinearMul (op MUL) or QLinearAdd (any other op) gives for code x of a and code y of
+ * b, each in its own type (0 to 255 for uint8), quantised with q, in 32-bit floats as ONNX Runtime
+ * computes it; the result is 128 less if q is of uint8.
  */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
 {
@@ -118,7 +119,8 @@ static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side 
  * Sets *t to a form of the integer sum of two operands whose scales are ra and rb times the
  * result's. Each operand is shifted left by `left` bits and multiplied by a fraction with a power
  * of two as denominator, which the last RESCALE takes back; off_a and off_b are added to the
- * multipliers. Returns false if the powers do not fit 31 bits or a multiplier is not positive.
+ * multipliers. t rounds ties up and adds the zero point last; the caller may change both. Returns
+ * false if the powers do not fit 31 bits or a multiplier is not positive.
  */
 static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struct form *t)
 {

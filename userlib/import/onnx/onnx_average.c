@@ -94,9 +94,9 @@ static int64_t common_multiple(const int32_t *c, int64_t n)
 /*
  * Requantises sums y of windows of x that have different numbers of elements, `counts` (a constant
  * [1,out...,1]), on the device: each sum is multiplied so that all have one common count, by which
- * s then divides. *flip says afterwards whether the result is int8 for uint8. Returns the tensor, 0
- * if the common count is MAX_COMMON or more or the device cannot round so exactly, or a negative
- * errno.
+ * it is then divided as s (without its count) says. *flip says afterwards whether the result is
+ * int8 for uint8. Returns the tensor, 0 if the common count is MAX_COMMON or more or the device
+ * cannot round so exactly, or a negative errno.
  */
 static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x, struct ox_scaling s, bool *flip)
 {
@@ -118,27 +118,24 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 }
 
 /*
- * Emits the averages of quantised x over windows w, or over all spatial dimensions if w is NULL, quantised with
- * q; uint8 results are held as int8. padding says whether elements of the padding count, and behind[i] is how
- * many elements of padding behind dimension i then count; both matter only with w. Returns the graph tensor
- * with *done true and perm set to the order of the result's dimensions (channels last); 0 with *done unchanged
- * if x or q is int16, more than 65535 elements are averaged, a window has none that counts, or w has three
- * dimensions; or a negative errno, with which *done and perm mean nothing.
+ * Makes the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
+ * quantised with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if x or
+ * q is int16, more than 65535 elements are averaged, a window has none that counts, or w has three
+ * dimensions; or a negative errno.
  */
-int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
-               const struct ox_q *q, int8_t *perm, bool *done)
+int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_scaling s = { .a = x->q.scale, .y = q->scale, .zp = q->zp, .count = 1 };
 	int64_t count = 1, taps = 1;
 	bool flip = false;
-	int y;
+	int sums, z = 0;
 
-	for (int i = 0; w && i < w->n; i++)
-		taps *= w->kernel[i];
-	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || taps > 65535 || (w && w->n > 2))
+	for (int i = 0; w && i < w->w.n; i++)
+		taps *= w->w.kernel[i];
+	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || taps > 65535 || (w && w->w.n > 2))
 		return 0;
 	if (w) {
-		int counts = ox_window_counts(l, w, x->v->t.dim + 2, padding, behind, WEFT_INT32);
+		int counts = ox_window_counts(l, &w->w, x->v->t.dim + 2, w->padding, w->behind, WEFT_INT32);
 		if (counts < 0)
 			return counts;
 		const int32_t *c = ox_t(l, counts)->data;
@@ -150,35 +147,30 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 		}
 		count = c[0];
 		s.counts = same ? 0 : counts;
-		y = sum_windows(l, x, w, perm);
+		sums = sum_windows(l, x, &w->w, y->perm);
 	} else {
-		y = sum_all(l, x, perm, &count);
+		sums = sum_all(l, x, y->perm, &count);
 		taps = count;
 	}
-	if (y < 0 || count > 65535)
-		return y < 0 ? y : 0;
+	if (sums < 0 || count > 65535)
+		return sums < 0 ? sums : 0;
 	s.count = s.counts ? 1 : count;
-	if (s.counts && l->o.requant != WEFT_ONNX_REQUANT_RESCALE) {
-		int z = by_one_count(l, y, s.counts, x, s, &flip);
-		if (z) {
-			*done = z > 0;
-			return z > 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z;
-		}
-	}
+	if (s.counts && l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
+		z = by_one_count(l, sums, s.counts, x, s, &flip);
 	s.least = taps * (-128 - ox_q_zp(&x->q));
 	s.top = taps * (127 - ox_q_zp(&x->q));
-	y = ox_requant(l, y, &s, taps * 255, &flip);
-	*done = y >= 0;
-	return y >= 0 && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+	if (!z)
+		z = ox_requant(l, sums, &s, taps * 255, &flip);
+	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
 }
 
 /*
- * Emits the averages of quantised x over a set of axes (bit i is axis i), quantised with q, with
- * the axes kept as dimensions of 1; uint8 results are held as int8. Sets perm to the file's order
- * of dimensions. Returns the graph tensor with *done true; 0 with *done unchanged if x or q is
- * int16 or an average has more than 65535 elements; or a negative errno with *done false.
+ * Makes the averages of quantised x over a set of axes (bit i is axis i), quantised with q, with
+ * the axes kept as dimensions of 1; uint8 results are held as int8. Returns 1 with *y set, in the
+ * file's order of dimensions; 0 if x or q is int16 or an average has more than 65535 elements; or a
+ * negative errno.
  */
-static int average_over(struct ox *l, const struct ox_side *x, unsigned set, const struct ox_q *q, int8_t *perm, bool *done)
+static int average_over(struct ox *l, const struct ox_side *x, unsigned set, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_scaling s = { .a = x->q.scale, .y = q->scale, .zp = q->zp, .count = 1 };
 	bool flip = false;
@@ -187,17 +179,15 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
 		s.count *= set >> i & 1 ? x->v->t.dim[i] : 1;
 	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || s.count > 65535)
 		return 0;
-	int y = ox_side_in(l, x->v, NULL);
-	y = y < 0 ? y : ox_rescale(l, y, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
+	int z = ox_side_in(l, x->v, NULL);
+	z = z < 0 ? z : ox_rescale(l, z, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
 	for (int i = 0; i < x->v->t.rank; i++)
-		y = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, y, i) : y;
+		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
 	s.least = s.count * (-128 - ox_q_zp(&x->q));
 	s.top = s.count * (127 - ox_q_zp(&x->q));
-	y = ox_requant(l, y, &s, s.count * 255, &flip);
-	for (int i = 0; i < WEFT_MAX_RANK; i++)
-		perm[i] = (int8_t)i;
-	*done = y >= 0;
-	return y >= 0 && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+	z = ox_requant(l, z, &s, s.count * 255, &flip);
+	ox_file_order(y->perm);
+	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
 }
 
 /*
@@ -216,13 +206,12 @@ static int without(struct ox *l, int y, unsigned set)
 }
 
 /*
- * Emits what the ReduceMean at hand makes of x, quantised with q: by ox_average() if it reduces all
- * dimensions but the first two, else by average_over(); keepdims 0 drops the axes. Sets perm to the
- * order of the result's dimensions. Returns the graph tensor with *done true; 0 with *done
- * unchanged if the node names no axes or the averages cannot be made in integers (int16, more than
- * 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
+ * Makes the codes, quantised with q, of what the ReduceMean at hand makes of x: by ox_average() if
+ * it reduces all dimensions but the first two, else by average_over(); keepdims 0 drops the axes.
+ * Returns 1 with *y set; 0 if the node names no axes or the averages cannot be made in integers
+ * (int16, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
  */
-static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int8_t *perm, bool *done)
+static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, struct ox_coded *y)
 {
 	int64_t axes[WEFT_MAX_RANK];
 	int n = ox_list(l, "axes", 1, WEFT_MAX_RANK, axes), rank = x->v->t.rank;
@@ -237,43 +226,44 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int
 	if (n <= 0)
 		return n;
 	if (rank < 3 || set != ((1u << rank) - 1 - 3)) {
-		int z = average_over(l, x, set, q, perm, done);
-		return z < 0 || !*done || ox_attr_i(l, "keepdims", 1) ? z : without(l, z, set);
+		int done = average_over(l, x, set, q, y);
+		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, without(l, y->tensor, set));
 	}
-	int y = ox_average(l, x, NULL, NULL, false, q, perm, done);
-	if (y < 0 || !*done || ox_attr_i(l, "keepdims", 1))
-		return y;
-	perm[1] = 1;
-	return ox_reshape(l, y, 2, x->v->t.dim);
+	int done = ox_average(l, x, NULL, q, y);
+	if (done <= 0 || ox_attr_i(l, "keepdims", 1))
+		return done;
+	y->perm[1] = 1;
+	return ox_coded_as(y, ox_reshape(l, y->tensor, 2, x->v->t.dim));
 }
 
 /*
  * Computes n, an AveragePool, GlobalAveragePool or ReduceMean that stands between a
- * DequantizeLinear and a QuantizeLinear with parameters q, in integers. Returns the tensor of
- * quantised results, with *done set and perm the order of its dimensions; 0 with *done unchanged if
+ * DequantizeLinear and a QuantizeLinear with parameters q, in integers. Returns 1 with *y set; 0 if
  * the operand was not dequantised with one constant scale and zero point, has fewer than 3
  * dimensions (a pool only), or the averages cannot be made in integers; or a negative errno. The
- * node at hand is the same afterwards; l->subst[0] is NULL.
+ * node at hand is the same afterwards; l->subst[0] is NULL unless 0 is returned because of the
+ * operand.
  */
-int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	const onnx_node *outer = l->n;
-	struct ox_window w;
-	int64_t behind[3];
+	struct ox_windows w;
 	struct ox_side x;
-	int y, i = ox_value_find(l, n->input[0]);
+	int done, i = ox_value_find(l, n->input[0]);
 
 	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || (x.v->t.rank < 3 && !ox_node_is(n, "ReduceMean")))
 		return 0;
 	l->n = n;
 	l->subst[0] = x.v;
 	if (ox_node_is(n, "ReduceMean"))
-		y = mean(l, &x, q, perm, done);
+		done = mean(l, &x, q, y);
 	else if (ox_node_is(n, "GlobalAveragePool"))
-		y = ox_average(l, &x, NULL, NULL, false, q, perm, done);
-	else if ((y = ox_pool_window(l, x.v, &w, behind)) == 0)
-		y = ox_average(l, &x, &w, behind, ox_attr_i(l, "count_include_pad", 0) != 0, q, perm, done);
+		done = ox_average(l, &x, NULL, q, y);
+	else if ((done = ox_pool_window(l, x.v, &w.w, w.behind)) == 0) {
+		w.padding = ox_attr_i(l, "count_include_pad", 0) != 0;
+		done = ox_average(l, &x, &w, q, y);
+	}
 	l->subst[0] = NULL;
 	l->n = outer;
-	return y;
+	return done;
 }

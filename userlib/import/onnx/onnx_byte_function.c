@@ -332,16 +332,18 @@ static bool same_q(const struct ox_q *a, const struct ox_q *b)
 /*
  * Quantises v, a function of int16 values x, with q if no table is needed, since one would have
  * 2^16 entries: if v was dequantised from x with q's own parameters, or is one node of such a
- * value, which is taken to be Relu. Sets *done to whether that is so. Returns x, or x limited from
- * below at the zero point for Relu, or a negative errno.
+ * value, which is taken to be Relu. Returns 1 with y->tensor set to x, or for Relu to x limited
+ * from below at the zero point; 0 if v is something else; or a negative errno. y->perm is the
+ * caller's.
  */
-static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, bool *done)
+static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, struct ox_coded *y)
 {
 	struct ox_side s;
 	struct ox_value *in = v->depth ? ox_operand(l, node(l, v->maker), 0) : v;
 
-	*done = in && ox_side_of(l, in, &s) && same_q(&s.q, q);
-	return *done && v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x;
+	if (!in || !ox_side_of(l, in, &s) || !same_q(&s.q, q))
+		return 0;
+	return ox_coded_as(y, v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x);
 }
 
 /*
@@ -366,32 +368,28 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 }
 
 /*
- * Emits value v, a function of the integers of its carrier, quantised with q: the function is
- * computed for all 256 codes and emitted as ox_by_codes() does; for an int16 carrier as map_16()
- * does. Sets perm to the order of the result's dimensions, and *done to whether it could be done.
- * Returns the graph tensor, or a negative errno. With *done false it returns 0 if q is of int16 and
- * the carrier is not, 0 with l->err cleared if the codes cannot be computed, and for an int16
- * carrier a tensor that does not count.
+ * Makes the codes, quantised with q, of value v, a function of the integers of its carrier: the
+ * function is computed for all 256 codes and emitted as ox_by_codes() does; for an int16 carrier as
+ * map_16() does. Returns 1 with *y set, in an order of dimensions in which the carrier is held; 0
+ * if q is of int16 and the carrier is not, if map_16() does not take v, or, with l->err cleared, if
+ * the codes cannot be computed; or a negative errno.
  */
-int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_value *c = &l->values[v->carrier];
-	int x = ox_side_tensor(l, c, perm);
+	int x = ox_side_tensor(l, c, y->perm);
 	struct ox_side s;
 	int32_t f[256];
 
-	*done = false;
 	if (x < 0)
 		return x;
 	if (c->t.dtype == WEFT_INT16)
-		return map_16(l, v, q, x, done);
+		return map_16(l, v, q, x, y);
 	if (q->zp->t.dtype == WEFT_INT16)
 		return 0;
-	int y = apply(l, v, ox_codes(l, c->t.dtype));
-	if (!ox_quantised(l, y, q, f, 256)) {
+	if (!ox_quantised(l, apply(l, v, ox_codes(l, c->t.dtype)), q, f, 256)) {
 		l->err = 0;
 		return 0;
 	}
-	*done = true;
-	return ox_by_codes(l, x, f, ox_side_of(l, v, &s) ? &s.q : NULL, q);
+	return ox_coded_as(y, ox_by_codes(l, x, f, ox_side_of(l, v, &s) ? &s.q : NULL, q));
 }

@@ -112,21 +112,21 @@ static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, stru
 }
 
 /*
- * Computes product n (Conv, Gemm or MatMul) of dequantised float8 operands, quantised to float8 type `to`
- * with the given scale, as one convolution in float8 with sums in fp16; relu says whether a Relu stands in
- * between. Returns the float8 tensor, with *done set and perm the order of its dimensions; 0 with *done
- * unchanged and l->err cleared if the bias is no constant vector of the channels' number or the exponent of
- * the scales together is not -32 to 31; 0 with *done unchanged if a scale is no power of two, an operand or
- * `to` is no float8, or the weights have fewer than 2 or more than 4 dimensions, since CONV3D takes no
- * exponent; or a negative errno, after which *done says nothing. The node at hand is the same afterwards;
- * l->subst is NULL once the product has been tried.
+ * Computes product n (Conv, Gemm or MatMul) of dequantised float8 operands, quantised to float8
+ * type `to` with the given scale, as one convolution in float8 with sums in fp16; relu says whether
+ * a Relu stands in between. Returns 1 with *y set to the float8 tensor, channels last for a Conv,
+ * else in the file's order of dimensions. Returns 0 if a scale is no power of two, an operand or
+ * `to` is no float8, or the weights have fewer than 2 or more than 4 dimensions, since CONV3D takes
+ * no exponent; also, with l->err cleared, if the bias is no constant vector of the channels' number
+ * or the exponent of the scales together is not -32 to 31. Otherwise returns a negative errno. The
+ * node at hand is the same afterwards; l->subst is NULL once the product has been tried.
  */
-int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done)
+int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, struct ox_coded *y)
 {
 	const onnx_node *outer = l->n;
 	bool conv = ox_node_is(n, "Conv");
 	struct ox_conv_call c = { 0 };
-	int ex, ew, ey, y;
+	int ex, ew, ey, sums;
 	struct ox_value *x = dequantised(l, n, 0, &ex), *w = dequantised(l, n, 1, &ew);
 
 	if (!x || !w || !power(l, scale, &ey) || !weft_is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2 || w->t.rank > 4)
@@ -140,28 +140,26 @@ int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, wef
 	l->n = n;
 	l->subst[0] = x;
 	l->subst[1] = w;
-	for (int i = 0; i < WEFT_MAX_RANK; i++)
-		perm[i] = (int8_t)i;
+	ox_file_order(y->perm);
 	int err = conv ? ox_conv_shapes(l, 1, &c) : 0;
 	if (conv) {
-		ox_channels_last(x->t.rank, perm);
-		c.x = ox_get(l, x, perm);
-		c.w = ox_get(l, w, perm);
+		ox_channels_last(x->t.rank, y->perm);
+		c.x = ox_get(l, x, y->perm);
+		c.w = ox_get(l, w, y->perm);
 	}
-	y = err ? err : conv ? ox_conv_sums(l, &c) : matrix(l, n, &c, x, w);
+	sums = err ? err : conv ? ox_conv_sums(l, &c) : matrix(l, n, &c, x, w);
 	l->subst[0] = l->subst[1] = NULL;
 	l->n = outer;
-	if (y < 0)
-		return y;
+	if (sums < 0)
+		return sums;
 	if (relu) {
 		weft_attr a = { .clamp = { .fmin = 0, .fmax = 65504, .nan = WEFT_NAN_PROPAGATE } };
-		weft_tensor t = *ox_t(l, y);
-		y = ox_before_reshape(l, y);
-		y = ox_reshape(l, ox_op(l, WEFT_OP_CLAMP, &a, &y, 1, WEFT_FP16, ox_t(l, y)->rank, ox_t(l, y)->dim), t.rank, t.dim);
+		weft_tensor t = *ox_t(l, sums);
+		sums = ox_before_reshape(l, sums);
+		sums = ox_reshape(l, ox_op(l, WEFT_OP_CLAMP, &a, &sums, 1, WEFT_FP16, ox_t(l, sums)->rank, ox_t(l, sums)->dim), t.rank, t.dim);
 	}
-	*done = y >= 0;
-	if (y < 0)
-		return y;
-	weft_tensor t = *ox_t(l, y);
-	return ox_reshape(l, ox_cast(l, ox_before_reshape(l, y), to), t.rank, t.dim);
+	if (sums < 0)
+		return sums;
+	weft_tensor t = *ox_t(l, sums);
+	return ox_coded_as(y, ox_reshape(l, ox_cast(l, ox_before_reshape(l, sums), to), t.rank, t.dim));
 }

@@ -102,20 +102,13 @@ static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct
 	return (axis == -1 || axis == rank - 1) && x->v->t.dim[rank - 1] <= MOST_ROW;
 }
 
-/* Sets perm to the file's order. */
-static void in_order(int8_t *perm)
-{
-	for (int i = 0; i < WEFT_MAX_RANK; i++)
-		perm[i] = (int8_t)i;
-}
-
 /*
- * Computes Softmax n between a DequantizeLinear and a QuantizeLinear with parameters q by
- * TFL_SOFTMAX of the codes and a RESCALE; codes are within one step of the exact ones. Returns the
- * int8 tensor (128 less for uint8) with *done true and perm the file's order of dimensions; 0 with
- * *done unchanged if of_rows() does not take the node; or a negative errno.
+ * Computes Softmax n (its axis is 1 by default before opset 13, else -1) between a DequantizeLinear
+ * and a QuantizeLinear with parameters q by TFL_SOFTMAX of the codes and a RESCALE; codes are
+ * within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in
+ * the file's order of dimensions; 0 if of_rows() does not take the node; or a negative errno.
  */
-int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_side x;
 
@@ -125,12 +118,10 @@ int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	int c = ox_side_in(l, x.v, NULL);
 	if (c < 0)
 		return c;
-	int y = ox_op(l, WEFT_OP_TFL_SOFTMAX, &a, &c, 1, WEFT_INT16, ox_t(l, c)->rank, ox_t(l, c)->dim);
-	y = with(l, WEFT_OP_ADD, wide(l, y), 32768);
-	y = y < 0 ? y : rescaled(l, y, WEFT_INT8, 1 / (65536 * q->s), 65536, ox_q_zp(q));
-	in_order(perm);
-	*done = y >= 0;
-	return y;
+	int p = ox_op(l, WEFT_OP_TFL_SOFTMAX, &a, &c, 1, WEFT_INT16, ox_t(l, c)->rank, ox_t(l, c)->dim);
+	p = with(l, WEFT_OP_ADD, wide(l, p), 32768);
+	ox_file_order(y->perm);
+	return ox_coded_as(y, p < 0 ? p : rescaled(l, p, WEFT_INT8, 1 / (65536 * q->s), 65536, ox_q_zp(q)));
 }
 
 /*
@@ -197,16 +188,18 @@ struct row {
 	int64_t n;
 	int bits;                  /* b: w is the sum times 2^b */
 	int drop;                  /* bits that n e - s times r loses, so that 31 are left */
-	double unit;               /* what a result counts, as normalised() says */
+	double unit;               /* what 1 in a result of normalised_codes() stands for */
 	double epsilon;            /* n epsilon / scale^2 */
 };
 
 /*
- * Emits, for rows of int32 codes q along the last dimension, (n e - s) * r as the file's head
- * defines it: the normalised codes as int32 in units of w->unit, at most sqrt(n) in magnitude.
- * Returns the graph tensor, or a negative errno (-ENOTSUP if 1 / n has no RESCALE).
+ * Emits the normalised codes of each row of int32 codes q along the last dimension: a code less the
+ * row's mean, divided by the root of the row's variance plus epsilon, as w has it. Results are
+ * int32 numbers that count steps of w->unit and stand for at most sqrt(n) in magnitude; the file's
+ * head gives the steps of the computation. Returns the graph tensor, or a negative errno (-ENOTSUP
+ * if 1 / n has no RESCALE); a negative q gives l->err.
  */
-static int normalised(struct ox *l, int q, const struct row *w)
+static int normalised_codes(struct ox *l, int q, const struct row *w)
 {
 	const int last = q < 0 ? 0 : ox_t(l, q)->rank - 1;
 	int mean = rescaled(l, ox_reduce(l, WEFT_OP_REDUCE_SUM, q, last), WEFT_INT32, 1 / (double)w->n, 128.0 * (double)w->n, 0);
@@ -264,7 +257,7 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 	const struct row w = row_of(x->v->t.dim[rank - 1], epsilon / (x->q.s * x->q.s));
 	int c = ox_side_in(l, x->v, NULL), log_root = 0, log_gamma;
 
-	int y = normalised(l, wide(l, c), &w);
+	int y = normalised_codes(l, wide(l, c), &w);
 	/* y in 2^-f, |y| <= sqrt(n), in 16 bits; gamma / scale in 2^-h, in 15. */
 	while (ldexp(1, 2 * log_root) < (double)w.n)
 		log_root++;
@@ -282,14 +275,14 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 }
 
 /*
- * Computes LayerNormalization n between a DequantizeLinear and a QuantizeLinear with parameters q
- * in integers; codes are within one step of the exact ones. Returns the int8 tensor (128 less for
- * uint8) with *done true and perm the file's order of dimensions; 0 with *done unchanged if
+ * Computes LayerNormalization n (axis -1 by default) between a DequantizeLinear and a
+ * QuantizeLinear with parameters q in integers; codes are within one step of the exact ones.
+ * Returns 1 with *y set to int8 codes (128 less for uint8) in the file's order of dimensions; 0 if
  * of_rows() does not take the node, gamma or beta is no constant float32 vector of a row's length
  * or one element, gamma is all 0, or an element of beta is 1000 or more steps of the result; or a
  * negative errno.
  */
-int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_side x;
 	double gamma, beta;
@@ -299,8 +292,6 @@ int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, i
 	const int64_t row = x.v->t.dim[x.v->t.rank - 1];
 	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0) || !(beta / q->s < 1000))
 		return 0;
-	int y = layer_norm(l, n, &x, q, gamma);
-	in_order(perm);
-	*done = y >= 0;
-	return y;
+	ox_file_order(y->perm);
+	return ox_coded_as(y, layer_norm(l, n, &x, q, gamma));
 }

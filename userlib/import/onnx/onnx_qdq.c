@@ -245,15 +245,16 @@ static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 }
 
 /*
- * Computes product n (Conv, ConvTranspose, Gemm or MatMul), whose result is quantised with q, as integer sums
- * and their requantisation. Its first operand is dequantised, the second a dequantised constant or, of MatMul,
- * the second of a tensor_pair(); a bias is a dequantised constant, or of floats, which round_bias() makes
- * integers. Returns the tensor of codes (int8 for uint8), with *done set and perm the order of its dimensions;
- * 0 with *done unchanged if operands are something else, only one of operand and result is int16, or int16
- * comes with zero points or weights that are not symmetric; or a negative errno. The node at hand (l->n) is the
- * same afterwards; l->subst is NULL once the product has been tried.
+ * Computes product n (Conv, ConvTranspose, Gemm or MatMul), whose result is quantised with q, as
+ * integer sums and their requantisation. Its first operand is dequantised, the second a dequantised
+ * constant or, of MatMul, the second of a tensor_pair(); a bias is a dequantised constant, or of
+ * floats, which round_bias() makes integers. Returns 1 with *y set: channels last for convolutions,
+ * else in the file's order of dimensions; 0 if operands are something else, only one of operand and
+ * result is int16, or int16 comes with zero points or weights that are not symmetric; or a negative
+ * errno. The node at hand (l->n) is the same afterwards; l->subst is NULL once the product has been
+ * tried.
  */
-int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
 	bool transpose = ox_node_is(n, "ConvTranspose"), conv = transpose || ox_node_is(n, "Conv"), flip = false;
@@ -261,7 +262,6 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	struct ox_value turned, rounded, wide[2];
 	struct ox_side x, b;
 	int64_t most = 0;
-	int y;
 
 	bool pair = !dw && n->n_input == 2 && ox_node_is(n, "MatMul") && tensor_pair(l, n, &x, &b);
 	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
@@ -292,19 +292,15 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	l->subst[0] = p.x;
 	l->subst[1] = p.w;
 	int err = conv && !transpose ? ox_conv_shapes(l, 1, &c) : 0;
-	y = err ? err : transpose ? ox_transpose_product(l, &p, &most) : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
+	int z = err ? err : transpose ? ox_transpose_product(l, &p, &most) : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
 	l->subst[0] = l->subst[1] = NULL;
-	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
+	z = ox_requant(l, z, &s, z < 0 ? 0 : most, &flip);
 	l->n = outer;                    /* of a failure, too: the caller may lower the node at hand otherwise */
-	if (y < 0)
-		return y;
-	for (int i = 0; i < WEFT_MAX_RANK; i++)
-		perm[i] = (int8_t)i;
+	ox_file_order(y->perm);
 	if (conv)
-		ox_channels_last(x.v->t.rank, perm);
-	*done = true;
+		ox_channels_last(x.v->t.rank, y->perm);
 	/* ONNX_REQUANT gives uint8 as it is */
-	return q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
 }
 
 /* ---- Concat ---- */
@@ -348,47 +344,47 @@ static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q
 /*
  * Computes Concat n of operands that are constants or functions of quantised values, whose result
  * is quantised with q: each is mapped by itself with ox_map(), or quantised if it is constant,
- * brought to the first one's order of dimensions, then they are joined. Returns the tensor of
- * codes, with *done set and perm the order of its dimensions; 0 with *done not set if an operand
- * cannot be mapped or there are none or more than 65; or a negative errno, -EINVAL if ranks differ
- * or the axis is wrong.
+ * brought to the first one's order of dimensions, then they are joined. Returns 1 with *y set, in
+ * the first one's order; 0 if an operand cannot be mapped or there are none or more than 65; or a
+ * negative errno, -EINVAL if ranks differ or the axis is wrong. Operators made for the first
+ * operands stay in the graph if a later one cannot be mapped.
  */
-int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	int x[WEFT_OP_MAX_INPUTS], rank = 0;
-	int8_t own[WEFT_MAX_RANK];
+	struct ox_coded part;
 
 	if (n->n_input > WEFT_OP_MAX_INPUTS || !n->n_input)
 		return 0;
 	for (size_t k = 0; k < n->n_input; k++) {
 		struct ox_value *v = ox_operand(l, n, k);
+		int done;
 
 		if (v->carrier < 0) {
-			x[k] = constant_codes(l, v, q);
-			*done = x[k] > 0;
-			for (int i = 0; i < WEFT_MAX_RANK; i++)
-				(k ? own : perm)[i] = (int8_t)i;
+			done = part.tensor = constant_codes(l, v, q);
+			ox_file_order(part.perm);
 		} else {
-			x[k] = ox_map(l, v, q, k ? own : perm, done);
+			done = ox_map(l, v, q, &part);
 		}
-		if (x[k] < 0 || !*done)
-			return x[k] < 0 ? x[k] : 0;
+		if (done <= 0)
+			return done;
 		if (k && v->t.rank != rank)
 			return ox_fail(l, -EINVAL, "ranks %d and %d", rank, v->t.rank);
 		rank = v->t.rank;
-		if (k)
-			x[k] = ox_reorder(l, x[k], own, perm);
+		if (!k)
+			memcpy(y->perm, part.perm, sizeof y->perm);
+		x[k] = k ? ox_reorder(l, part.tensor, part.perm, y->perm) : part.tensor;
 	}
 	const onnx_attribute *a = ox_node_attr(n, "axis");
 	int axis = ox_axis(l, a && a->has_i ? a->i : l->opset < 4 ? 1 : INT32_MAX, rank);
 	if (axis < 0)
 		return axis;
 	for (int i = 0; i < rank; i++)
-		if (perm[i] == axis) {
+		if (y->perm[i] == axis) {
 			axis = i;
 			break;
 		}
-	return ox_concat(l, x, (int)n->n_input, axis);
+	return ox_coded_as(y, ox_concat(l, x, (int)n->n_input, axis));
 }
 
 /* ---- QuantizeLinear ---- */
@@ -459,30 +455,29 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 /*
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat,
  * product, average, Resize, Softmax or LayerNormalization by its own function, any other by
- * ox_fold_pair() as a product (Mul), difference (Sub) or else sum of two dequantised values.
- * Returns the tensor of codes, with *done set and perm the order of its dimensions; 0 with *done
- * not set if it cannot be done so; or a negative errno.
+ * ox_fold_pair() as a product (Mul), difference (Sub) or else sum of two dequantised values, one of
+ * which may be a constant. Returns 1 with *y set, 0 if it cannot be done so, or a negative errno.
  */
-static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_side a, b;
 
 	if (ox_node_is(n, "Concat"))
-		return ox_fold_concat(l, n, q, perm, done);
+		return ox_fold_concat(l, n, q, y);
 	if (ox_node_is(n, "Conv") || ox_node_is(n, "ConvTranspose") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
-		return ox_fold_product(l, n, q, perm, done);
+		return ox_fold_product(l, n, q, y);
 	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
-		return ox_fold_average(l, n, q, perm, done);
+		return ox_fold_average(l, n, q, y);
 	if (ox_node_is(n, "Resize"))
-		return ox_fold_resize(l, n, q, perm, done);
+		return ox_fold_resize(l, n, q, y);
 	if (ox_node_is(n, "Softmax"))
-		return ox_fold_softmax(l, n, q, perm, done);
+		return ox_fold_softmax(l, n, q, y);
 	if (ox_node_is(n, "LayerNormalization"))
-		return ox_fold_layer_norm(l, n, q, perm, done);
+		return ox_fold_layer_norm(l, n, q, y);
 	if (!ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
 	    !ox_side_or_constant(l, ox_operand(l, n, 1), &b))
 		return 0;
-	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, perm, done);
+	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, y);
 }
 
 /*
@@ -495,8 +490,8 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 	struct ox_value *zp = ox_raw(l, 2), *scale = ox_raw(l, 1), *inner;
 	const onnx_node *n = node(l, v->pending);
 	int64_t to = ox_attr_i(l, "output_dtype", 0);
-	int8_t perm[WEFT_MAX_RANK];
-	bool done = false, relu = n && ox_node_is(n, "Relu");
+	struct ox_coded y;
+	bool relu = n && ox_node_is(n, "Relu");
 
 	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || v->carrier >= 0 || v->dq >= 0 || !n || !scale || ox_attr_i(l, "saturate", 1) != 1 ||
 	    ox_attr_i(l, "precision", 0) || (zp && ox_settle(l, zp) < 0))
@@ -507,10 +502,10 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 	}
 	if (!n || (!ox_node_is(n, "Conv") && !ox_node_is(n, "Gemm") && !ox_node_is(n, "MatMul")))
 		return 0;
-	int y = ox_fold_float8(l, n, scale, zp ? zp->t.dtype : onnx_dtype(to), relu, perm, &done);
-	if (y < 0 || !done)
-		return y < 0 ? y : 0;
-	int err = ox_result(l, 0, y, perm, false);
+	int done = ox_fold_float8(l, n, scale, zp ? zp->t.dtype : onnx_dtype(to), relu, &y);
+	if (done <= 0)
+		return done;
+	int err = ox_result(l, 0, y.tensor, y.perm, false);
 	return err < 0 ? err : 1;
 }
 
@@ -523,18 +518,18 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 int ox_fold_qdq(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0);
-	int8_t perm[WEFT_MAX_RANK];
+	struct ox_coded y;
 	int32_t lim[2];
-	bool done = false, limited = false;
+	bool limited = false;
 	struct ox_q q;
-	int y;
+	int done;
 
 	if (!v || v->init || (v->carrier < 0 && v->pending < 0))
 		return 0;
 	if (!read_q(l, &q))
 		return fold_float8(l, v);
 	if (v->carrier >= 0) {
-		y = ox_map(l, v, &q, perm, &done);
+		done = ox_map(l, v, &q, &y);
 	} else {
 		const onnx_node *n = node(l, v->pending);
 
@@ -548,14 +543,14 @@ int ox_fold_qdq(struct ox *l)
 			limited = true;
 			n = node(l, inner->pending);
 		}
-		y = fold_node(l, n, &q, perm, &done);
+		done = fold_node(l, n, &q, &y);
 	}
-	if (y < 0 || !done)
-		return y < 0 ? y : 0;
+	if (done <= 0)
+		return done;
 	if (limited)
-		y = ox_clamp_codes(l, y, lim[0], lim[1]);
-	int err = ox_result(l, 0, y, perm, q.flip);
-	if (err >= 0 && v->carrier >= 0 && l->values[v->carrier].n_forms && l->values[v->carrier].form[0].tensor == y)
+		y.tensor = ox_clamp_codes(l, y.tensor, lim[0], lim[1]);
+	int err = ox_result(l, 0, y.tensor, y.perm, q.flip);
+	if (err >= 0 && v->carrier >= 0 && l->values[v->carrier].n_forms && l->values[v->carrier].form[0].tensor == y.tensor)
 		l->values[ox_value_find(l, l->n->output[0])].flat = l->values[v->carrier].flat;
 	return err < 0 ? err : 1;
 }

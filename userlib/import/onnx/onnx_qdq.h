@@ -62,45 +62,67 @@ static inline int ox_q_low(const struct ox_q *q) { return q->zp->t.dtype == WEFT
  */
 WEFT_MUST_USE int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q);
 
+/* Codes that a fold has made. */
+struct ox_coded {
+	int tensor;                    /* the graph tensor of codes; int8, 128 less, for uint8 */
+	int8_t perm[WEFT_MAX_RANK];    /* the tensor's dimension i is the value's dimension perm[i] */
+};
+
+/* Notes in *y that the codes are this tensor. Returns 1, or the tensor itself if it is a negative errno. */
+static inline int ox_coded_as(struct ox_coded *y, int tensor)
+{
+	y->tensor = tensor;
+	return tensor < 0 ? tensor : 1;
+}
+
+/* Sets perm to the file's order of dimensions. */
+static inline void ox_file_order(int8_t *perm)
+{
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+}
+
 /*
- * Each of these (but for ox_qlinear_pair()) returns a tensor of codes quantised with q, with *done set and perm set to
- * its order of dimensions; or 0, with *done not set, if that cannot be done in integers with the same bits; or a
- * negative errno.
+ * Each of these (but for ox_qlinear_pair()) makes codes quantised with q. Returns 1 with *y set; 0 if that cannot be
+ * done in integers with the same bits; or a negative errno. *y means nothing unless the result is 1.
  */
 /* V: a function of its carrier. */
-WEFT_MUST_USE int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y);
 /* Conv, Gemm, MatMul ... */
-WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* Pools, ReduceMean. */
-int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
-int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
-int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+WEFT_MUST_USE int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* Resize, mode linear. */
-WEFT_MUST_USE int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
-WEFT_MUST_USE int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* Concat */
+WEFT_MUST_USE int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+WEFT_MUST_USE int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);   /* Concat */
 /* The sum, difference or product of a and b; qlinear: with the rounding of QLinearAdd and QLinearMul. */
 WEFT_MUST_USE int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
-                 int8_t *perm, bool *done);
+                 struct ox_coded *y);
 /*
  * Returns QLinearAdd or QLinearMul (op) of the codes x and y of a and b, a number; less 128 if q is of
  * uint8.
  */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y);
 /* onnx_float8.c: product n, perhaps followed by Relu, quantised with scale to float8 type `to`. */
-WEFT_MUST_USE int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
+WEFT_MUST_USE int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, struct ox_coded *y);
 /*
  * Makes the result of the QuantizeLinear at hand in integers. Returns 1 if that is done, 0 if not, or a
  * negative errno.
  */
 WEFT_MUST_USE int ox_fold_qdq(struct ox *l);
 
-/*
- * As above: the averages of x over windows w, or over all spatial dimensions if w is NULL; padding: padded
- * elements count.
- */
-WEFT_MUST_USE int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
-               const struct ox_q *q, int8_t *perm, bool *done);
+/* The windows of averages. */
+struct ox_windows {
+	struct ox_window w;
+	int64_t behind[3];         /* elements of padding behind the image that count, if padding does */
+	bool padding;              /* elements of the padding count */
+};
+
+/* As above: the averages of x over windows w, or over all spatial dimensions if w is NULL. */
+WEFT_MUST_USE int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w, const struct ox_q *q, struct ox_coded *y);
 
 /*
  * onnx_pool.c: returns a constant [1,out...,1] of type t with the number of elements of each window that

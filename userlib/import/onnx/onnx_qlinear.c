@@ -178,8 +178,8 @@ int ox_qlinear_binary(struct ox *l)
 	weft_opcode op = ox_is(l, "QLinearMul") ? WEFT_OP_MUL : WEFT_OP_ADD;
 	struct ox_value held[2];
 	int8_t perm[WEFT_MAX_RANK];
+	struct ox_coded coded;
 	struct ox_side s[2];
-	bool done = false;
 	struct ox_q q;
 
 	if (!sides(l, &s[0], &s[1], &q)) {
@@ -197,9 +197,9 @@ int ox_qlinear_binary(struct ox *l)
 	/* The first says in which order it is held. */
 	bool turn = ox_is_const_value(l, s[0].v);
 	const struct ox_side a = s[turn], b = s[!turn];
-	int z = ox_fold_pair(l, op, &a, &b, &q, true, perm, &done);
-	if (z < 0 || done)
-		return ox_result(l, 0, z, perm, q.flip);
+	int done = ox_fold_pair(l, op, &a, &b, &q, true, &coded);
+	if (done)
+		return done < 0 ? done : ox_result(l, 0, coded.tensor, coded.perm, q.flip);
 	return ox_result(l, 0, in_floats(l, op, s, &q), NULL, false);
 }
 
@@ -212,11 +212,10 @@ int ox_qlinear_binary(struct ox *l)
  */
 int ox_qlinear_average(struct ox *l)
 {
-	bool global = ox_is(l, "QLinearGlobalAveragePool"), done = false;
+	bool global = ox_is(l, "QLinearGlobalAveragePool");
 	int err = ox_need_rank(l, 0, 3, global ? WEFT_MAX_RANK : 5);
-	int8_t perm[WEFT_MAX_RANK];
-	struct ox_window w;
-	int64_t behind[3];
+	struct ox_windows w;
+	struct ox_coded y;
 	struct ox_side x;
 	struct ox_q q;
 
@@ -226,12 +225,13 @@ int ox_qlinear_average(struct ox *l)
 		return ox_fail(l, -ENOTSUP, "channels_last");
 	if (!side(l, 0, &x) || !result_q(l, 3, x.v->t.dtype, &q))
 		return ox_fail(l, -ENOTSUP, "operands that are not of 8 bits with constant scales");
-	if (!global && (err = ox_pool_window(l, x.v, &w, behind)))
+	if (!global && (err = ox_pool_window(l, x.v, &w.w, w.behind)))
 		return err;
-	int y = ox_average(l, &x, global ? NULL : &w, behind, ox_attr_i(l, "count_include_pad", 0) != 0, &q, perm, &done);
-	if (y >= 0 && !done)
+	w.padding = ox_attr_i(l, "count_include_pad", 0) != 0;
+	int done = ox_average(l, &x, global ? NULL : &w, &q, &y);
+	if (!done)
 		return ox_fail(l, -ENOTSUP, "windows of three dimensions, of more than 65535 elements, or of padding alone");
-	return ox_result(l, 0, y, perm, q.flip);
+	return done < 0 ? done : ox_result(l, 0, y.tensor, y.perm, q.flip);
 }
 
 /*

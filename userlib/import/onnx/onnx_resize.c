@@ -318,13 +318,12 @@ int ox_resize(struct ox *l)
 	struct ox_axis a[WEFT_MAX_RANK];
 	int axes[WEFT_MAX_RANK], count = ox_resize_axes(l, v, axes, a);
 	const bool choose = ox_attr_is(l, "mode", "nearest", true);
-	bool done = false;
 
 	if (count < 0)
 		return count;
-	int err = crops(l) ? 0 : ox_resize_codes(l, v, axes, a, count, &done);
-	if (err || done)
-		return err;
+	int done = crops(l) ? 0 : ox_resize_codes(l, v, axes, a, count);
+	if (done)
+		return done < 0 ? done : 0;
 	int x = ox_get(l, v, NULL);
 	if (x < 0)
 		return x;

@@ -26,9 +26,9 @@ double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i);
 int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at);
 
 /*
- * Lowers the Resize at hand if v is an image of integers that RESIZE can resize, and sets *done. Returns 0
- * or a negative errno.
+ * Lowers the Resize at hand if v is an image of integers that RESIZE can resize. Returns 1 if that is done,
+ * 0 if not, or a negative errno.
  */
-WEFT_MUST_USE int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done);
+WEFT_MUST_USE int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count);
 
 #endif

@@ -433,10 +433,10 @@ static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 
 /*
  * Lowers the nearest-neighbour Resize at hand of v, with yx as its vertical and horizontal axis, to
- * RESIZE and sets *done, if RESIZE chooses the same elements; else leaves both alone. Returns 0 in
- * both cases, or a negative errno.
+ * RESIZE, if RESIZE chooses the same elements. Returns 1 if that is done, 0 if not, or a negative
+ * errno.
  */
-static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bool *done)
+static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 {
 	int8_t perm[WEFT_MAX_RANK];
 	struct steps s[2];
@@ -446,17 +446,18 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bo
 			return 0;
 	ox_channels_last(v->t.rank, perm);
 	int y = resize(l, ox_side_in(l, v, perm), yx, s, false);
-	*done = y >= 0;
-	return y < 0 ? y : ox_result(l, 0, as_rank(l, y, v->t.rank), perm, v->t.dtype == WEFT_UINT8);
+	int err = y < 0 ? y : ox_result(l, 0, as_rank(l, y, v->t.rank), perm, v->t.dtype == WEFT_UINT8);
+	return err < 0 ? err : 1;
 }
 
 /*
  * Lowers the Resize at hand of v, if v is a computed int8, uint8 or (nearest only) int16 image of
  * which only height and width are resized, in mode nearest or linear without antialias and
- * exclude_outside, and sets *done. a and axes are the `count` resized axes. Returns 0, with *done
- * unchanged if it cannot be done so, or a negative errno.
+ * exclude_outside. a and axes are the `count` resized axes. Mode linear that RESIZE cannot do
+ * exactly is done by float operators on the host; mode nearest needs RESIZE. Returns 1 if the node
+ * is lowered, 0 if it cannot be done so, or a negative errno.
  */
-int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done)
+int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count)
 {
 	struct ox_axis yx[2];
 	bool bytes = v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_UINT8;
@@ -464,28 +465,28 @@ int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const str
 	if ((!bytes && v->t.dtype != WEFT_INT16) || ox_is_const_value(l, v) || !image_axes(v, axes, a, count, yx))
 		return 0;
 	if (ox_attr_is(l, "mode", "nearest", true))
-		return choose(l, v, yx, done);
+		return choose(l, v, yx);
 	if (!bytes || !ox_attr_is(l, "mode", "linear", false) || ox_attr_i(l, "antialias", 0) || ox_attr_i(l, "exclude_outside", 0))
 		return 0;
-	*done = true;
-	return linear(l, v, yx);
+	int err = linear(l, v, yx);
+	return err < 0 ? err : 1;
 }
 
 /* ---- linear, between DequantizeLinear and QuantizeLinear ---- */
 
 /*
  * Computes linear Resize node n of a dequantised 8-bit value, whose result is quantised with q, by
- * RESIZE and a requantisation of its sums. Returns the tensor of codes (int8 for uint8), with *done
- * set and perm the order of its dimensions (channels last); 0 with *done unchanged if q is int16,
+ * RESIZE and a requantisation of its sums. Returns 1 with *y set, channels last; 0 if q is int16,
  * the operand was not dequantised from 8 bits with one constant scale, or RESIZE cannot do it
- * (other than height and width, steps beyond its limits, more than 65535 sums to one); or a
- * negative errno. The node at hand is the same afterwards; l->subst[0] is NULL.
+ * (other than height and width, coordinates or steps beyond its limits, more than 65535 sums to
+ * one); or a negative errno. The node at hand is the same afterwards; l->subst[0] is NULL unless 0
+ * is returned because of q or the operand.
  */
-int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	const onnx_node *outer = l->n;
 	struct ox_axis a[WEFT_MAX_RANK], yx[2];
-	int axes[WEFT_MAX_RANK], i = ox_value_find(l, n->input[0]), count, y = 0;
+	int axes[WEFT_MAX_RANK], i = ox_value_find(l, n->input[0]), count, done = 0;
 	struct ox_side x;
 	struct steps s[2];
 	int32_t unused;
@@ -505,16 +506,15 @@ int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 		const struct ox_scaling sc = { .a = x.q.scale, .y = q->scale, .zp = q->zp, .count = whole,
 			.least = whole * (-128 - ox_q_zp(&x.q)), .top = whole * (127 - ox_q_zp(&x.q)) };
 
-		ox_channels_last(x.v->t.rank, perm);
-		y = resize(l, ox_side_in(l, x.v, perm), yx, s, true);
-		y = number(l, WEFT_OP_SUB, NULL, y, (int32_t)(whole * ox_q_zp(&x.q)));
-		y = ox_requant(l, y, &sc, whole * 255, &flip);
-		y = as_rank(l, y, x.v->t.rank);
-		*done = y >= 0;
+		ox_channels_last(x.v->t.rank, y->perm);
+		int z = resize(l, ox_side_in(l, x.v, y->perm), yx, s, true);
+		z = number(l, WEFT_OP_SUB, NULL, z, (int32_t)(whole * ox_q_zp(&x.q)));
+		z = ox_requant(l, z, &sc, whole * 255, &flip);
+		done = ox_coded_as(y, as_rank(l, z, x.v->t.rank));
 	}
 	l->subst[0] = NULL;
 	l->n = outer;
-	if (count < 0 || y < 0)
-		return count < 0 ? count : y;
-	return *done && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+	if (count < 0)
+		return count;
+	return done > 0 && q->flip && !flip ? ox_coded_as(y, ox_flip_sign(l, y->tensor, WEFT_INT8)) : done;
 }

@@ -165,14 +165,14 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 }
 
 /*
- * Emits the integer sum or difference (op) of quantised a and b, in order perm, in the first form
- * that gives f, the exact results of all pairs of codes, and sets *done to whether there is one.
- * With --requant rescale or runtime the first form with ties half up that is in range is taken,
- * whatever it gives. Returns the graph tensor, 0 with *done false or unchanged if there is none, or
- * a negative errno.
+ * Makes the codes of the integer sum or difference (op) of quantised a and b, in order y->perm,
+ * which the caller has set. With --requant exact the first form is taken that gives f, the exact
+ * results of all pairs of codes. With rescale or runtime the first form with ties half up whose
+ * powers fit is taken, whatever it gives; f is asked only if there is no such form. Returns 1 with
+ * y->tensor set, 0 if no form is found, or a negative errno.
  */
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
-                    const int8_t *perm, const int32_t *f, bool *done)
+                    const int32_t *f, struct ox_coded *y)
 {
 	static const int8_t nudge[9][2] = { { 0, 0 }, { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 }, { 1, 1 }, { -1, -1 }, { 1, -1 }, { -1, 1 } };
 	double ra = a->q.s / q->s, rb = b->q.s / q->s;
@@ -184,18 +184,17 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 				continue;
 			if (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1))
 				continue;
-			*done = true;
-			return emit_sum(l, &t, op, a, b, q, perm);
+			return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 		}
 	if (!sum_form(ra, rb, 20, 0, 0, &t))
 		return 0;
 	t.even = true;
-	*done = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
-	for (int left = 20; !*done && left > 12 && (q->z & 1) && sum_form(ra, rb, left, 0, 0, &t); left--) {
+	bool found = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
+	for (int left = 20; !found && left > 12 && (q->z & 1) && sum_form(ra, rb, left, 0, 0, &t); left--) {
 		t.even = t.inside = true;
-		*done = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
+		found = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
 	}
-	return *done ? emit_sum(l, &t, op, a, b, q, perm) : 0;
+	return found ? ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm)) : 0;
 }
 
 /*
@@ -215,13 +214,14 @@ static bool is_product(const int32_t *f, struct ox_factor r, bool even, const st
 }
 
 /*
- * Emits the product of the integers of a and b less their zero points, in order perm, rescaled to
- * codes with q, and sets *done. If exact results are asked for (--requant), that is done only if it
- * gives f, the exact results of all pairs of codes. Returns the graph tensor, 0 with *done
- * unchanged if it is not done, or a negative errno.
+ * Makes the codes of the product of the integers of a and b less their zero points, in order
+ * y->perm, which the caller has set, rescaled by the nearest factor. Ties go up. With --requant
+ * exact that is done only if it gives f, the exact results of all pairs of codes, with ties up or
+ * else to even. Returns 1 with y->tensor set; 0 if the scales have no factor, or none that gives f;
+ * or a negative errno.
  */
-static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int8_t *perm,
-                        const int32_t *f, bool *done)
+static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int32_t *f,
+                        struct ox_coded *y)
 {
 	struct ox_factor r, one = { 1 << 30, 30 };
 	bool even = false;
@@ -233,10 +233,9 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 		if (!is_product(f, r, true, a, b, q))
 			return 0;
 	}
-	*done = true;
-	int x = ox_rescale(l, ox_side_in(l, a->v, perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
-	int y = ox_rescale(l, ox_side_in(l, b->v, perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
-	return ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, even, 0, ox_q_zp(q));
+	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
+	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
+	return ox_coded_as(y, ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, left, right), WEFT_INT8, r, even, 0, ox_q_zp(q)));
 }
 
 /*
@@ -262,43 +261,44 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 }
 
 /*
- * Computes the sum, difference or product (op) of two quantised operands of one rank, quantised
- * again with q, in integers; qlinear chooses the rounding of QLinearAdd and QLinearMul. Returns the
- * tensor of codes (int8 for uint8), with *done set and perm the order of its dimensions, in which a
- * is held; 0 with *done not set if the ranks differ, int16 comes with 8 bits, as a product or with
- * zero points, or no integer form is found and exact results are not asked for; or a negative
- * errno. With --requant exact a table of all pairs is the last resort.
+ * Computes the sum, difference or product (op) of two quantised operands of one rank, whose shapes
+ * are broadcast, quantised again with q, in integers; qlinear chooses the rounding of QLinearAdd
+ * and QLinearMul. Operands of 8 bits need a form that gives the exact results of all pairs of
+ * codes; with --requant exact a table of all pairs is the last resort, with the other choices
+ * fold_sum() and fold_product() take inexact forms. Returns 1 with *y set, in an order of
+ * dimensions in which a is held; 0 if the ranks differ, int16 comes with 8 bits, as a product or
+ * with zero points, no form is found, or, with l->err cleared, the exact results cannot be
+ * computed; or a negative errno.
  */
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
-                 int8_t *perm, bool *done)
+                 struct ox_coded *y)
 {
 	bool wide = q->zp->t.dtype == WEFT_INT16;
 	struct form t;
 
 	if ((a->v->t.dtype == WEFT_INT16) != wide || (b->v->t.dtype == WEFT_INT16) != wide || a->v->t.rank != b->v->t.rank)
 		return 0;
-	if (ox_side_tensor(l, a->v, perm) < 0)
+	if (ox_side_tensor(l, a->v, y->perm) < 0)
 		return l->err;
 	if (wide) {
-		*done = op != WEFT_OP_MUL && !a->q.z && !b->q.z && !q->z && sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, &t);
-		return *done ? emit_sum(l, &t, op, a, b, q, perm) : 0;
+		if (op == WEFT_OP_MUL || a->q.z || b->q.z || q->z || !sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, &t))
+			return 0;
+		return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 	}
 	int32_t *f = ox_alloc(l, CODES * CODES, sizeof *f);
 	if (!f)
 		return l->err;
-	int y = 0;
+	int done = 0;
 	if (qlinear)
 		every_qlinear_pair(op, a, b, q, f);
 	const bool known = qlinear || every_pair(l, op, a, b, q, f);
 	if (!known)
 		l->err = 0;
 	else
-		y = op == WEFT_OP_MUL ? fold_product(l, a, b, q, perm, f, done) : fold_sum(l, op, a, b, q, perm, f, done);
-	if (!l->err && y >= 0 && !*done && l->o.requant == WEFT_ONNX_REQUANT_EXACT && known) {
-		y = by_table(l, a, b, perm, f);
-		*done = y >= 0;
-	}
+		done = op == WEFT_OP_MUL ? fold_product(l, a, b, q, f, y) : fold_sum(l, op, a, b, q, f, y);
+	if (!l->err && !done && l->o.requant == WEFT_ONNX_REQUANT_EXACT && known)
+		done = ox_coded_as(y, by_table(l, a, b, y->perm, f));
 	l->room += CODES * CODES * (int64_t)sizeof *f;
 	free(f);
-	return y;
+	return done;
 }

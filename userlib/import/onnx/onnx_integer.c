@@ -206,46 +206,56 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 }
 
 /*
- * Emits the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum of 8-bit
- * operands can exceed in magnitude: 255 * 255 for each tap plus the largest bias, or 2^31 if the
- * bias is not constant. Dimension number `out` of the weights is the output channels. Returns the
- * graph tensor, -EINVAL if the bias is not an int32 vector of one element or one for each channel,
- * or another negative errno; *most is set only on success.
+ * Emits the tensor of p's bias, or an int32 tensor of a single 0 if p has none. Dimension number
+ * `out` of the weights is the output channels. Returns the graph tensor, -EINVAL if the bias is not
+ * an int32 vector of one element or one for each channel, or another negative errno.
  */
-static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
+static int conv_bias(struct ox *l, const struct ox_product *p, int out)
 {
 	int bias = p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
-	int64_t taps = 1;
 
 	if (bias < 0)
 		return bias;
 	if (ox_t(l, bias)->dtype != WEFT_INT32 || ox_t(l, bias)->rank != 1 ||
 	    (ox_t(l, bias)->dim[0] != 1 && ox_t(l, bias)->dim[0] != p->w->t.dim[out]))
 		return ox_fail(l, -EINVAL, "the bias is not int32 with one element for each output channel");
-	for (int i = 0; i < p->w->t.rank; i++)
-		taps *= i == out ? 1 : p->w->t.dim[i];
-	*most = taps * 255 * 255;
-	if (p->bias && !ox_t(l, bias)->data)
-		*most = (int64_t)1 << 31;
-	for (int64_t i = 0, n = weft_tensor_elements(ox_t(l, bias)), base = *most; ox_t(l, bias)->data && i < n; i++) {
-		int64_t b = llabs((int64_t)((const int32_t *)ox_t(l, bias)->data)[i]);
-		*most = base + b > *most ? base + b : *most;
-	}
 	return bias;
 }
 
 /*
- * Emits the int32 sums [N,H,W,OC] of the ConvTranspose at hand, of one group in two dimensions
- * without dilation, with 8-bit operands p. Sets *most to what no sum can exceed in magnitude.
- * Returns the graph tensor, -ENOTSUP if the zero points do not fit the array, or another negative
- * errno.
+ * Returns what no sum of convolution p can exceed in magnitude if x and the weights have 8 bits:
+ * 255 * 255 for each tap plus the largest magnitude in the bias, or 2^31 if the bias is not
+ * constant. For an int16 x the number is the same, and no bound. Dimension number `out` of the
+ * weights is the output channels.
  */
-int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most)
+int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
+{
+	const int bias = p->bias ? ox_get(l, p->bias, NULL) : -1;
+	int64_t sum = 255 * 255, largest = 0;
+
+	if (p->bias && (bias < 0 || !ox_t(l, bias)->data))
+		return (int64_t)1 << 31;
+	for (int i = 0; i < p->w->t.rank; i++)
+		sum *= i == out ? 1 : p->w->t.dim[i];
+	for (int64_t i = 0, n = p->bias ? weft_tensor_elements(ox_t(l, bias)) : 0; i < n; i++) {
+		const int64_t b = llabs((int64_t)((const int32_t *)ox_t(l, bias)->data)[i]);
+		largest = b > largest ? b : largest;
+	}
+	return sum + largest;
+}
+
+/*
+ * Emits the int32 sums [N,H,W,OC] of the ConvTranspose at hand, of one group in two dimensions
+ * without dilation, with 8-bit operands p. Returns the graph tensor, -ENOTSUP if zero points differ
+ * or are not constant (those of the weights only if int8 cannot hold the weights less their zero
+ * points), -EINVAL for a bias that conv_bias() refuses, or another negative errno.
+ */
+int ox_transpose_product(struct ox *l, const struct ox_product *p)
 {
 	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK];
 	weft_attr a = { .conv = { .dilation = { 1, 1 }, .acc = WEFT_INT32 } };
 	struct ox_window win = { 0 };
-	int bias = bias_and_most(l, p, 1, most), err = bias < 0 ? bias : ox_transpose_window(l, &win), x, w;
+	int bias = conv_bias(l, p, 1), err = bias < 0 ? bias : ox_transpose_window(l, &win), x, w;
 
 	if (err)
 		return err;
@@ -267,15 +277,14 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
  * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this
  * function sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ
  * between channels or be computed as the network runs. An int16 x, whose zero points count as 0,
- * gives int48, or int32 if weights and bias are constant and no sum can exceed it. Sets *most to
- * what no sum of 8-bit operands can exceed in magnitude; for an int16 x it is computed as if x had
- * 8 bits, and is no bound. Returns the graph tensor, -EINVAL if the bias is no int32 vector of one
- * element or one for each channel, or another negative errno.
+ * gives int48, or int32 if weights and bias are constant and no sum can exceed it. Returns the
+ * graph tensor, -EINVAL if the bias is no int32 vector of one element or one for each channel, or
+ * another negative errno.
  */
-int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
+int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c)
 {
 	int8_t last[WEFT_MAX_RANK];
-	int bias = bias_and_most(l, p, 0, most);
+	int bias = conv_bias(l, p, 0);
 
 	if (bias < 0)
 		return bias;
@@ -341,13 +350,22 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 }
 
 /*
- * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias: int32, but
- * int48 if x is int16 and they may not fit. Sets *most to what no sum of 8-bit factors can exceed in
- * magnitude, 255 * 255 * K, or to 2^31 if there is a bias (for an int16 x it is computed as if x had 8 bits,
- * and is no bound); it is not set if a rank is below 2. Returns the graph tensor, -ENOTSUP for vectors,
- * -EINVAL for scalars or if the shapes do not fit, or another negative errno.
+ * Returns what no sum of matrix product p, [...,M,K] by [...,K,N], can exceed in magnitude if x and
+ * the weights have 8 bits: 255 * 255 * K, or 2^31 if p has a bias. For an int16 x the number is the
+ * same, and no bound. x has rank 1 or more.
  */
-int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
+int64_t ox_matmul_most(const struct ox_product *p)
+{
+	return p->bias ? (int64_t)1 << 31 : p->x->t.dim[p->x->t.rank - 1] * 255 * 255;
+}
+
+/*
+ * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N] with leading dimensions
+ * broadcast, with zero points and bias: int32, but int48 if x is int16 and they may not fit.
+ * Returns the graph tensor, -ENOTSUP for vectors, -EINVAL for scalars or if the shapes do not fit,
+ * or another negative errno.
+ */
+int ox_matmul_product(struct ox *l, const struct ox_product *p)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 }, plain[WEFT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const weft_tensor *a = &p->x->t, *b = &p->w->t;
@@ -358,9 +376,6 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 		return ox_fail(l, -EINVAL, "a factor of rank 0");
 	if (a->rank < 2 || b->rank < 2)
 		return ox_fail(l, -ENOTSUP, "integer products of vectors");
-	*most = a->dim[a->rank - 1] * 255 * 255;
-	if (p->bias)
-		*most = (int64_t)1 << 31;
 	if (p->x->t.dtype == WEFT_INT16 && b->rank == 2 && a->dim[a->rank - 1] == b->dim[0]) {
 		int64_t dim[WEFT_MAX_RANK];
 
@@ -377,7 +392,7 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 		return as_conv(l, p, w, x_zp, w_zp, dim, a->rank);
 	}
 	/* Two tensors of int8: no sum leaves 32 bits. */
-	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && *most < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
+	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && ox_matmul_most(p) < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
 	    one_zp(l, p->w, p->w_zp, &w_zp)) {
 		int x = ox_get_int8(l, p->x, NULL), b8 = x < 0 ? x : ox_get_int8(l, p->w, NULL);
 		return ox_matmul_sums_zp(l, x, b8, x_zp, w_zp);
@@ -435,7 +450,6 @@ int ox_qlinear_conv(struct ox *l)
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .b_axis = 1 };
 	struct ox_conv_call c = { 0 };
 	int8_t last[WEFT_MAX_RANK];
-	int64_t most;
 	bool flip = false;
 	int err;
 
@@ -443,9 +457,9 @@ int ox_qlinear_conv(struct ox *l)
 		return l->err;
 	if ((err = need_8_bit(l, &p)) || (err = need_8_bit_result(l, s.zp)) || (err = ox_conv_shapes(l, 3, &c)))
 		return err;
-	int y = ox_conv_product(l, &p, &c, &most);
+	int y = ox_conv_product(l, &p, &c);
 	ox_channels_last(p.x->t.rank, last);
-	y = ox_requant(l, y, &s, most, &flip);
+	y = y < 0 ? y : ox_requant(l, y, &s, ox_conv_most(l, &p, 0), &flip);
 	return ox_result(l, 0, y, last, flip);
 }
 
@@ -460,7 +474,6 @@ int ox_qlinear_matmul(struct ox *l)
 	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .x_axis = 2 };
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .a_axis = 2, .b_axis = 1,
 	                        .y_axis = 2 };
-	int64_t most;
 	bool flip = false;
 	int err;
 
@@ -468,8 +481,8 @@ int ox_qlinear_matmul(struct ox *l)
 		return l->err;
 	if ((err = need_8_bit(l, &p)) || (err = need_8_bit_result(l, s.zp)))
 		return err;
-	int y = ox_matmul_product(l, &p, &most);
-	y = ox_requant(l, y, &s, most, &flip);
+	int y = ox_matmul_product(l, &p);
+	y = y < 0 ? y : ox_requant(l, y, &s, ox_matmul_most(&p), &flip);
 	return ox_result(l, 0, y, NULL, flip);
 }
 
@@ -483,13 +496,12 @@ int ox_conv_integer(struct ox *l)
 	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3) };
 	struct ox_conv_call c = { 0 };
 	int8_t last[WEFT_MAX_RANK];
-	int64_t most;
 	int err = need_8_bit(l, &p);
 
 	if (err || (err = ox_conv_shapes(l, 1, &c)))
 		return err;
 	ox_channels_last(p.x->t.rank, last);
-	return ox_result(l, 0, ox_conv_product(l, &p, &c, &most), last, false);
+	return ox_result(l, 0, ox_conv_product(l, &p, &c), last, false);
 }
 
 /*
@@ -500,10 +512,9 @@ int ox_conv_integer(struct ox *l)
 int ox_matmul_integer(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3), .x_axis = 2 };
-	int64_t most;
 	int err = need_8_bit(l, &p);
 
-	return err ? err : ox_result(l, 0, ox_matmul_product(l, &p, &most), NULL, false);
+	return err ? err : ox_result(l, 0, ox_matmul_product(l, &p), NULL, false);
 }
 
 /*
@@ -515,8 +526,7 @@ int ox_matmul_integer(struct ox *l)
 int ox_matmul_to_float(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 4), .w_zp = optional(l, 5), .x_axis = 2 };
-	int64_t most;
-	int err = need_8_bit(l, &p), y = err ? err : ox_matmul_product(l, &p, &most);
+	int err = need_8_bit(l, &p), y = err ? err : ox_matmul_product(l, &p);
 
 	if (y < 0)
 		return y;
@@ -591,7 +601,6 @@ int ox_qgemm(struct ox *l)
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = optional(l, 7), .zp = optional(l, 8), .a_axis = 2, .b_axis = 1,
 	                        .y_axis = 1 };
 	struct ox_value turned, turned_x, scaled, row;
-	int64_t most;
 	bool flip = false;
 	int err;
 
@@ -615,7 +624,7 @@ int ox_qgemm(struct ox *l)
 			return l->err;
 		p.w = &turned;
 	}
-	int y = ox_matmul_product(l, &p, &most);
-	y = ox_requant(l, y, &s, most, &flip);
+	int y = ox_matmul_product(l, &p);
+	y = y < 0 ? y : ox_requant(l, y, &s, ox_matmul_most(&p), &flip);
 	return ox_result(l, 0, y, NULL, flip);
 }

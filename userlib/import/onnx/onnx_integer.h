@@ -22,17 +22,21 @@ WEFT_MUST_USE int ox_turned_weights(struct ox *l, const struct ox_value *x, int 
 /* Says whether p's weights are constant int8 with zero point 0, as int16 activations need them. */
 WEFT_MUST_USE bool ox_symmetric(struct ox *l, const struct ox_product *p);
 
-/*
- * Each of these returns the sums, int32 (int48 if x is int16 and they may not fit), and sets *most to what no
- * sum of 8-bit x can exceed in magnitude; for int16 x it is the same number, and no bound.
- */
+/* Each of these returns the sums, int32 (int48 if x is int16 and they may not fit). */
 /* Convolution [N,spatial...,OC]; c has windows and group, the rest of it is filled in. */
-WEFT_MUST_USE int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);
+WEFT_MUST_USE int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c);
 
 /* The ConvTranspose at hand, of one group in two dimensions, without dilation. */
-WEFT_MUST_USE int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most);
+WEFT_MUST_USE int ox_transpose_product(struct ox *l, const struct ox_product *p);
 
 /* Matrix product of [...,M,K] by [...,K,N]. */
-WEFT_MUST_USE int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most);
+WEFT_MUST_USE int ox_matmul_product(struct ox *l, const struct ox_product *p);
+
+/*
+ * What no sum of these products can exceed in magnitude if x and w have 8 bits; of an int16 x as if it had 8.
+ * Call them behind the product, which checks p. Dimension number `out` of the weights is the output channels.
+ */
+int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out);
+int64_t ox_matmul_most(const struct ox_product *p);
 
 #endif

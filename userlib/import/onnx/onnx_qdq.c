@@ -261,7 +261,6 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	struct ox_conv_call c = { 0 };
 	struct ox_value turned, rounded, wide[2];
 	struct ox_side x, b;
-	int64_t most = 0;
 
 	bool pair = !dw && n->n_input == 2 && ox_node_is(n, "MatMul") && tensor_pair(l, n, &x, &b);
 	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
@@ -292,9 +291,10 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	l->subst[0] = p.x;
 	l->subst[1] = p.w;
 	int err = conv && !transpose ? ox_conv_shapes(l, 1, &c) : 0;
-	int z = err ? err : transpose ? ox_transpose_product(l, &p, &most) : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
+	int z = err ? err : transpose ? ox_transpose_product(l, &p) : conv ? ox_conv_product(l, &p, &c) : ox_matmul_product(l, &p);
 	l->subst[0] = l->subst[1] = NULL;
-	z = ox_requant(l, z, &s, z < 0 ? 0 : most, &flip);
+	if (z >= 0)
+		z = ox_requant(l, z, &s, conv ? ox_conv_most(l, &p, transpose) : ox_matmul_most(&p), &flip);
 	l->n = outer;                    /* of a failure, too: the caller may lower the node at hand otherwise */
 	ox_file_order(y->perm);
 	if (conv)

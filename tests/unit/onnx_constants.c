@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of wide integers in ONNX files: nodes on them are computed before the run, also where int32 does not hold them. */
+/*
+ * Constants of ONNX files: nodes on wide integers are computed before the run, also where int32 does not
+ * hold them; float weights that two nodes share become integers for both.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 #include "tests/support/onnx_build.h"
 #include "userlib/import/onnx/onnx.h"
 
-enum { FLOAT = 1, UINT32 = 12, UINT64 = 13, INT64 = 7 };
+enum { FLOAT = 1, INT8 = 3, UINT32 = 12, UINT64 = 13, INT64 = 7 };
 
 static void node(struct ob *graph, const char *op, const char *const *in, int n, const char *out)
 {
@@ -66,9 +69,50 @@ static void test_limits(void **state)
 			fail_msg("case %zu: %s", i, cases[i].greater ? "not greater than 1" : "greater than 1");
 }
 
+/* x -> DequantizeLinear -> Conv -> QuantizeLinear -> DequantizeLinear -> Conv -> QuantizeLinear -> y, both with float weights w and bias b. */
+static void test_shared_weights(void **state)
+{
+	static const float scale = 0.125f, w[4] = { 1, -0.5f, 0.25f, 2 }, b[2] = { 0.5f, -1 };
+	static const int64_t image[4] = { 1, 2, 3, 3 }, kernel[4] = { 2, 2, 1, 1 }, two = 2;
+	static const int8_t zero;
+	struct ob graph = { 0 }, model = { 0 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+	int convs = 0;
+
+	(void)state;
+	ob_tensor(&graph, "w", FLOAT, 4, kernel, w, sizeof w);
+	ob_tensor(&graph, "b", FLOAT, 1, &two, b, sizeof b);
+	ob_tensor(&graph, "s", FLOAT, 0, NULL, &scale, sizeof scale);
+	ob_tensor(&graph, "z", INT8, 0, NULL, &zero, 1);
+	ob_port(&graph, 11, "x", INT8, 4, image);
+	ob_port(&graph, 12, "y", INT8, 4, image);
+	node(&graph, "DequantizeLinear", (const char *const[]){ "x", "s", "z" }, 3, "x1");
+	node(&graph, "Conv", (const char *const[]){ "x1", "w", "b" }, 3, "c1");
+	node(&graph, "QuantizeLinear", (const char *const[]){ "c1", "s", "z" }, 3, "q1");
+	node(&graph, "DequantizeLinear", (const char *const[]){ "q1", "s", "z" }, 3, "x2");
+	node(&graph, "Conv", (const char *const[]){ "x2", "w", "b" }, 3, "c2");
+	node(&graph, "QuantizeLinear", (const char *const[]){ "c2", "s", "z" }, 3, "y");
+	ob_model(&model, &graph, 13);
+	if (weft_import_onnx(model.p, model.n, "shared", NULL, &g, msg))
+		fail_msg("%s", msg);
+	free(model.p);
+	for (int i = 0; i < g->n_ops; i++) {
+		if (g->ops[i].op != WEFT_OP_CONV2D)
+			continue;
+		convs++;
+		assert_int_equal(g->tensors[g->ops[i].in[0]].t.dtype, WEFT_INT8);
+		assert_int_equal(g->tensors[g->ops[i].in[1]].t.dtype, WEFT_INT8);
+		assert_int_equal(((const int8_t *)g->tensors[g->ops[i].in[1]].t.data)[3], 127);
+		assert_int_equal(((const int32_t *)g->tensors[g->ops[i].in[2]].t.data)[1], -816);   /* 1 / (0.125 * 2.5 / 255) */
+	}
+	assert_int_equal(convs, 2);
+	weft_graph_free(g);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

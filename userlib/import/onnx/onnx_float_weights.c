@@ -18,7 +18,7 @@
 
 #include "onnx_lower.h"
 
-#define ROOM 24                /* what a name gets appended, with its end */
+#define ROOM 24                /* what a name gets appended, with a number and its end */
 
 /* Returns the node that makes the value with this name, or NULL if no node does. */
 static const onnx_node *maker(const struct ox *l, const char *name)
@@ -107,23 +107,25 @@ static void range(const float *w, int64_t n, float *scale, int *zp)
 
 /*
  * Adds a constant of the given type and shape, which takes over data (from ox_alloc(); NULL: an
- * allocation has failed), to the graph and enters it as a value named `of` followed by `kind`.
- * Returns the new name, which the caller frees; or NULL after a failure, which leaves its errno in
- * l->err, or, without a message, if a value with that name has a type already.
+ * allocation has failed), to the graph and enters it as a value named `of` followed by `kind` and,
+ * if the file or an earlier call has that name, by ~ and the first number that makes it new.
+ * Returns the new name, which the value refers to and the caller frees when the import ends; or
+ * NULL after a failure, which leaves its errno in l->err.
  */
 static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	char *name = malloc(strlen(of) + ROOM);
-	int x = ox_data(l, t, rank, dim, data);
+	int x = ox_data(l, t, rank, dim, data), n, v;
 
 	if (!name || x < 0) {
 		free(name);
 		ox_fail(l, x < 0 ? x : -ENOMEM, "a constant for \"%.60s\"", of);
 		return NULL;
 	}
-	sprintf(name, "%s%s", of, kind);
-	int v = ox_value_new(l, name);
-	if (v < 0 || l->values[v].t.dtype) {
+	n = sprintf(name, "%s%s", of, kind);
+	for (int i = 1; ox_value_find(l, name) >= 0; i++)   /* another node quantises the same floats, say */
+		sprintf(name + n, "~%d", i);
+	if ((v = ox_value_new(l, name)) < 0) {
 		free(name);
 		return NULL;
 	}
@@ -132,8 +134,8 @@ static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, 
 }
 
 /*
- * Enters v as a float32 constant of rank 0 named `of` followed by "/scale". Returns the name, which
- * the caller frees, or NULL after a failure.
+ * Enters v as a float32 constant of rank 0 named `of` followed by "/scale", as hold() does. Returns
+ * the name, which the caller frees when the import ends, or NULL after a failure.
  */
 static char *hold_scale(struct ox *l, const char *of, float v)
 {
@@ -145,8 +147,8 @@ static char *hold_scale(struct ox *l, const char *of, float v)
 }
 
 /*
- * Enters v, -128 to 127, as an int8 constant of rank 0 named `of` followed by "/zero". Returns the
- * name, which the caller frees, or NULL after a failure.
+ * Enters v, -128 to 127, as an int8 constant of rank 0 named `of` followed by "/zero", as hold()
+ * does. Returns the name, which the caller frees when the import ends, or NULL after a failure.
  */
 static char *hold_zero(struct ox *l, const char *of, int v)
 {

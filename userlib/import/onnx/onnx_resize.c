@@ -119,12 +119,11 @@ static void column(const struct ox *l, const struct ox_axis *a, int64_t i, doubl
  */
 static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
-	float *m = a->in > INT32_MAX / a->out ? NULL : ox_alloc(l, a->in * a->out, sizeof *m);
-
 	if (a->in > INT32_MAX / a->out)
 		return ox_fail(l, -ENOTSUP, "%lld to %lld", (long long)a->in, (long long)a->out);
 	if (a->scale < 1e-4)
 		return ox_fail(l, -ENOTSUP, "a scale of %g", a->scale);
+	float *m = ox_alloc(l, a->in * a->out, sizeof *m);
 	for (int64_t i = 0; m && i < a->out; i++) {
 		double at = ox_resize_place(l, a, i);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constants of ONNX files: nodes on wide integers are computed before the run, also where int32 does not
- * hold them; float weights that two nodes share become integers for both.
+ * hold them; float weights that two nodes share become integers for both; an attribute that is an empty list
+ * is an absent one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,9 +111,49 @@ static void test_shared_weights(void **state)
 	weft_graph_free(g);
 }
 
+/* Imports y = TfIdfVectorizer(x), with `weights` as an empty list or without them. Returns how many operands the graph's operator has. */
+static int tfidf_operands(bool empty)
+{
+	static const int64_t zero, three[3] = { 0, 1, 2 }, pool[3] = { 2, 3, 5 }, six = 6, n = 3;
+	struct ob graph = { 0 }, model = { 0 }, v = { 0 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+
+	ob_port(&graph, 11, "x", INT64, 1, &six);
+	ob_port(&graph, 12, "y", FLOAT, 1, &n);
+	ob_text(&v, 1, "x");
+	ob_text(&v, 2, "y");
+	ob_text(&v, 4, "TfIdfVectorizer");
+	ob_attr_text(&v, "mode", "TF");
+	ob_attr_int(&v, "max_gram_length", 1);
+	ob_attr_int(&v, "min_gram_length", 1);
+	ob_attr_int(&v, "max_skip_count", 0);
+	ob_attr_ints(&v, "ngram_counts", 1, &zero);
+	ob_attr_ints(&v, "ngram_indexes", 3, three);
+	ob_attr_ints(&v, "pool_int64s", 3, pool);
+	if (empty)
+		ob_attr_ints(&v, "weights", 0, NULL);
+	ob_sub(&graph, 1, &v);
+	ob_model(&model, &graph, 13);
+	if (weft_import_onnx(model.p, model.n, "tfidf", NULL, &g, msg))
+		fail_msg("%s", msg);
+	free(model.p);
+	assert_int_equal(g->n_ops, 1);
+	int operands = g->ops[0].n_in;
+	weft_graph_free(g);
+	return operands;
+}
+
+static void test_empty_list(void **state)
+{
+	(void)state;
+	assert_int_equal(tfidf_operands(false), 4);    /* x, and three lists */
+	assert_int_equal(tfidf_operands(true), 4);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_empty_list) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

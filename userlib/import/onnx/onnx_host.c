@@ -32,18 +32,12 @@ static int choice(const char *list, const char *s, size_t len)
 }
 
 /*
- * Sets *to to v, the value of an attribute of the node (slot s), limited to -INT32_MAX..INT32_MAX.
- * That is exact enough, since the numbers beyond are ends of slices, which the tensor limits
- * anyway. Returns 0.
+ * Returns v, an integer attribute of a node, limited to -INT32_MAX..INT32_MAX. That is exact
+ * enough, since the numbers beyond are ends of slices, which the tensor limits anyway.
  */
-static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_t *to)
+static int32_t whole(int64_t v)
 {
-	if (v <= INT32_MIN || v > INT32_MAX)     /* ends of slices are limited by the tensor anyway */
-		v = v < 0 ? INT32_MIN + 1 : INT32_MAX;
-	*to = (int32_t)v;
-	(void)l;
-	(void)s;
-	return 0;
+	return (int32_t)(v < -INT32_MAX ? -INT32_MAX : v > INT32_MAX ? INT32_MAX : v);
 }
 
 /*
@@ -63,8 +57,8 @@ static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const str
 	for (size_t k = 0; k < count; k++) {
 		int32_t *to = &a->i[s->i + 1 + (int)k];
 
-		if (s->type == WEFT_ONNX_INTS && whole(l, s, n->ints[k], to))
-			return l->err;
+		if (s->type == WEFT_ONNX_INTS)
+			*to = whole(n->ints[k]);
 		if (s->type == WEFT_ONNX_FLOATS)
 			a->f[s->f + (int)k] = n->floats[k];
 		if (s->type == WEFT_ONNX_ENUMS && (*to = choice(s->choices, (const char *)n->strings[k].data, n->strings[k].len)) < 0)
@@ -85,10 +79,8 @@ static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct w
 
 	switch (s->type) {
 	case WEFT_ONNX_INT:
-		a->i[s->i] = (int32_t)s->otherwise;
-		if (n && n->has_s)                       /* Cast-1 names the type */
-			return ox_fail(l, -ENOTSUP, "attribute %s is a string", s->name);
-		return n && n->has_i ? whole(l, s, n->i, &a->i[s->i]) : 0;
+		a->i[s->i] = n && n->has_i ? whole(n->i) : (int32_t)s->otherwise;
+		return n && n->has_s ? ox_fail(l, -ENOTSUP, "attribute %s is a string", s->name) : 0;   /* Cast-1 names the type */
 	case WEFT_ONNX_FLOAT:
 		a->f[s->f] = n && n->has_f ? n->f : (float)s->otherwise;
 		return 0;
@@ -117,28 +109,31 @@ static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const vo
 
 /*
  * Adds a new constant operand for the attribute of the node at hand that slot s describes: a string
- * as uint8, a list as int64 or float32, a tensor as it is. Returns the graph tensor, 0 if the node
- * has no such attribute or it is empty, or a negative errno after ox_fail(); strings in a list are
- * -ENOTSUP.
+ * as uint8 (also an empty one), a list as int64 or float32, a tensor as it is. Returns 1 with *x
+ * set to the graph tensor; 0 if the node has no such attribute, or an empty list; or a negative
+ * errno after ox_fail(), -ENOTSUP for strings in a list. *x then does not count.
  */
-static int extra(struct ox *l, const struct weft_onnx_slot *s)
+static int extra(struct ox *l, const struct weft_onnx_slot *s, int *x)
 {
 	const onnx_attribute *n = ox_attr(l, s->name);
 	char why[160] = "";
 	weft_tensor t;
 
-	if (!n)
+	if (!n || (s->type != WEFT_ONNX_STRING && !n->n_ints && !n->n_floats && !n->n_strings && !n->t))
 		return 0;
-	if (s->type == WEFT_ONNX_STRING)
-		return constant(l, WEFT_UINT8, (int64_t)n->s.len, 1, n->s.data);
-	if (n->n_ints)
-		return constant(l, WEFT_INT64, (int64_t)n->n_ints, 8, n->ints);
-	if (n->n_floats)
-		return constant(l, WEFT_FP32, (int64_t)n->n_floats, 4, n->floats);
-	if (!n->t)
-		return n->n_strings ? ox_fail(l, -ENOTSUP, "attribute %s: strings", s->name) : 0;
-	int err = onnx_tensor_data(&l->f, n->t, &t, &l->room, why, sizeof why);
-	return err ? ox_fail(l, err, "attribute %s: %s", s->name, why) : ox_data(l, t.dtype, t.rank, t.dim, t.data);
+	if (s->type == WEFT_ONNX_STRING) {
+		*x = constant(l, WEFT_UINT8, (int64_t)n->s.len, 1, n->s.data);
+	} else if (n->n_ints) {
+		*x = constant(l, WEFT_INT64, (int64_t)n->n_ints, 8, n->ints);
+	} else if (n->n_floats) {
+		*x = constant(l, WEFT_FP32, (int64_t)n->n_floats, 4, n->floats);
+	} else if (!n->t) {
+		return ox_fail(l, -ENOTSUP, "attribute %s: strings", s->name);
+	} else {
+		int err = onnx_tensor_data(&l->f, n->t, &t, &l->room, why, sizeof why);
+		*x = err ? ox_fail(l, err, "attribute %s: %s", s->name, why) : ox_data(l, t.dtype, t.rank, t.dim, t.data);
+	}
+	return *x < 0 ? *x : 1;
 }
 
 /* ---- operands and results ---- */
@@ -150,16 +145,15 @@ static int extra(struct ox *l, const struct weft_onnx_slot *s)
 struct call { struct weft_attr_onnx_node a; int in[WEFT_ONNX_MAX_IN]; struct ox_value *from[WEFT_ONNX_MAX_IN]; int n_in, n_y; };
 
 /*
- * Appends tensor x to the operands of call c; `from` is the value that it holds, or NULL. Returns
- * 0; a negative x is returned as it is and nothing is appended.
+ * Appends tensor x to the operands of call c, which has room; `from` is the value that it holds, or
+ * NULL. Returns 0; a negative x is returned as it is and nothing is appended.
  */
-static int add_operand(struct ox *l, struct call *c, int x, struct ox_value *from)
+static int add_operand(struct call *c, int x, struct ox_value *from)
 {
 	if (x < 0)
 		return x;
 	c->from[c->n_in] = from;
 	c->in[c->n_in++] = x;
-	(void)l;
 	return 0;
 }
 
@@ -184,7 +178,7 @@ static int operands(struct ox *l, struct call *c)
 			return l->err;
 		if (!v)
 			c->a.absent |= (int64_t)1 << k;
-		else if (add_operand(l, c, ox_get(l, v, NULL), v))
+		else if (add_operand(c, ox_get(l, v, NULL), v))
 			return l->err;
 	}
 	c->a.n_in = n;
@@ -193,8 +187,8 @@ static int operands(struct ox *l, struct call *c)
 
 /*
  * Stores the attributes of the node at hand in call c. Each string or tensor that the kernel knows
- * counts as one more operand in c->a.n_in: a new constant, or absent (a bit in c->a.absent) if the
- * node does not have it. Returns 0, -ENOTSUP if an attribute cannot be stored or there are too many
+ * counts as one more operand in c->a.n_in: a new constant, or absent (a bit in c->a.absent) if
+ * extra() finds none. Returns 0, -ENOTSUP if an attribute cannot be stored or there are too many
  * operands, or another negative errno.
  */
 static int attributes(struct ox *l, struct call *c)
@@ -207,12 +201,12 @@ static int attributes(struct ox *l, struct call *c)
 				return l->err;
 			continue;
 		}
-		int x = extra(l, &s);
-		if (x < 0 || c->n_in == WEFT_ONNX_MAX_IN)
-			return x < 0 ? x : ox_fail(l, -ENOTSUP, "too many operands");
-		if (!ox_attr(l, s.name))
+		int x = 0, given = extra(l, &s, &x);
+		if (given < 0 || c->n_in == WEFT_ONNX_MAX_IN)
+			return given < 0 ? given : ox_fail(l, -ENOTSUP, "too many operands");
+		if (!given)
 			c->a.absent |= (int64_t)1 << c->a.n_in;
-		else if (add_operand(l, c, x, NULL))
+		else if (add_operand(c, x, NULL))
 			return l->err;
 		c->a.n_in++;
 	}

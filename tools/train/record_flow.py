@@ -717,6 +717,29 @@ def case_of(kind):
                              4: Tables(buffers)}), b"TFL3")
 
 
+@net("f32")
+def case_of_variables(_):
+    """STABLEHLO_CASE hands two variables to its subgraphs, of which each reads the second one alone."""
+    import record_ops as ops
+    dims, resource = [2, 3], 13
+    main = ops.Net()
+    index, x, w = main.input(ops.I32, []), main.input(ops.F32, dims), main.input(ops.F32, dims)
+    a, b, y = main.add(resource, []), main.add(resource, []), main.output(ops.F32, dims)
+    handles = [Table({0: ("I", 0), 1: scalars("i", []), 2: scalars("i", [r]), 3: ("B", 111), 4: Table({1: string(name)})}) for r, name in ((a, "a"), (b, "b"))]
+    writes = [Table({0: ("I", 1), 1: scalars("i", [r, v]), 2: scalars("i", [])}) for r, v in ((a, x), (b, w))]
+    choice = Table({0: ("I", 2), 1: scalars("i", [index, a, b]), 2: scalars("i", [y]), 11: ("B", 23), 12: Table({0: scalars("i", [1, 2])})})
+    graphs = [(main, [i for i, _, _ in main.inputs], main.outputs, handles + writes + [choice])]
+    for k in range(2):
+        g = ops.Net()
+        p, q, v = g.add(resource, []), g.add(resource, []), g.add(ops.F32, dims)
+        r = g.output(ops.F32, dims)
+        graphs.append((g, [p, q], [r], [Table({0: ("I", 3), 1: scalars("i", [q]), 2: scalars("i", [v])}),
+                                        Table({0: ("I", 4 + k), 1: scalars("i", [v, v]), 2: scalars("i", [r]), 3: ("B", (11, 21)[k]), 4: Table({})})]))
+    tables = [Table({0: Tables(n.tensors), 1: scalars("i", i), 2: scalars("i", o), 3: Tables(p)}) for n, i, o, p in graphs]
+    return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", min(c, 127)), 2: ("i", 1), 3: ("i", c)}) for c in (142, 144, 209, 143, 0, 18)]),
+                             2: Tables(tables), 4: Tables(main.buffers)}), b"TFL3")
+
+
 # ---- a decoder with a cache of keys and values, by decoder.py ----
 
 def decoder(kind, tokens):

@@ -108,8 +108,9 @@ static struct tfl_handle handle_before(const struct tfl_lower *l, int tensor, in
 		tensor = fb_i32_at(&l->m->b, &o->in, (uint32_t)k);
 	}
 	const struct tfl_lower *p = l->parent;
-	int k = p ? place(l->m, &l->m->inputs, tensor) + (p->op->code == TFL_IF) : -1;
-	if (k < (p && p->op->code == TFL_IF) || (uint32_t)k >= p->op->in.n)
+	const int first = p && (p->op->code == TFL_IF || p->op->code == TFL_STABLEHLO_CASE);    /* operand 0 chooses the subgraph */
+	int k = p ? place(l->m, &l->m->inputs, tensor) + first : -1;
+	if (k < first || (uint32_t)k >= p->op->in.n)
 		return (struct tfl_handle){ NULL, NULL };
 	return handle_before(p, fb_i32_at(&p->m->b, &p->op->in, (uint32_t)k), p->i_op);
 }

@@ -376,8 +376,9 @@ static const char *why_custom(const struct xout *x)
  * Makes o a CUSTOM of domain "weft" for the operator at hand and counts it in x->n_custom and
  * x->custom. Its attributes are the operator's name, the domain, and bytes: one for the type of
  * each operand and result, because TOSA's types have no signs, and then the attributes as a .weft
- * file holds them. Returns 0, -ENOTSUP with a line in msg if x->strict is set (o is then
- * unchanged), or -ENOMEM; names of operands and results are not added here.
+ * file holds them. Names of operands and results are not added here. Returns 0; -ENOTSUP with a
+ * line in msg if x->strict is set (o is then unchanged and nothing is counted); or -ENOMEM, after
+ * which o may have some of the attributes.
  */
 static int custom(struct xout *x, struct xop *o)
 {

@@ -212,8 +212,8 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 }
 
 /*
- * Emits the float tensor that results when the function of its carrier that value v is gets applied
- * to the integers `codes`: a DequantizeLinear and the nodes behind it up to v. Returns the graph
+ * Emits, as float32, value v computed anew from the integers `codes` in place of its carrier's: a
+ * DequantizeLinear of the codes, then the nodes that lead from the carrier to v. Returns the graph
  * tensor; negative codes as they are; -ENOTSUP, without a message, if the DequantizeLinear's scale
  * or zero point is not one constant number; or another negative errno.
  */

@@ -167,9 +167,10 @@ static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 }
 
 /*
- * Pads c->x itself in front, with the zero point, along each axis along which all windows lie in
- * that padding, because nothing of the image would be left for the operator; c->win.before is 0
- * there then. Returns the new c->x, or a negative errno.
+ * Emits c->x padded in front, with the zero point, along each axis along which all windows lie in
+ * the padding in front (c->win.trim is the image's whole length there), because the operator would
+ * see nothing of the image; c->win.before becomes 0 there. Sets c->x to the new tensor (the old one
+ * if there is no such axis) and returns it, or a negative errno.
  */
 static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 {

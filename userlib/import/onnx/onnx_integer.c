@@ -81,8 +81,9 @@ static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, co
 
 /*
  * Sets *w to p's weights as int8, in order perm, and *zp to their one zero point; zero points that
- * differ (along axis, counted from the end) are taken off the weights if int8 can hold them, and
- * *zp is 0. Returns false if neither is possible. *w may be a negative errno if the result is true.
+ * differ (along axis, counted from the end) are taken off constant weights if int8 can hold the
+ * differences, and *zp is then 0. Returns false if neither is possible or without_zps() fails. *w
+ * may be a negative errno if the result is true.
  */
 static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t *perm, int axis, int *w, int32_t *zp)
 {
@@ -327,8 +328,9 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 /*
  * Emits the sums of matrix product p as a convolution with a kernel of 1 by 1 whose images are x's
  * rows: w are the weights [N,K], x_zp and w_zp the zero points of the int8 forms, y and rank the
- * shape of the result. Sums of int16 are int32 if they fit that, else int48. Returns the graph
- * tensor, or a negative errno.
+ * shape of the result. If x is made of a tensor in another order (x->flat) and w is constant, w's
+ * columns are put into that order and x needs no transpose. Sums of int16 are int32 if they fit
+ * that, else int48. Returns the graph tensor, or a negative errno; a negative w gives one, too.
  */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {

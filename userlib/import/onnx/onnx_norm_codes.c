@@ -125,9 +125,10 @@ int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 }
 
 /*
- * Adds an int16 constant of 513 entries for TABLE: entry i is TABLE_TOP / sqrt(i / 128), and
- * TABLE_TOP for i below 128. Index i stands for the argument 128 i, 2^14 to 2^16, less 2^15.
- * Returns the graph tensor, or a negative errno.
+ * Adds the int16 constant of 513 entries by which TABLE gives 1 / sqrt(t) for t from 2^14 to 2^16:
+ * entry i, for t = 128 i, is TABLE_TOP * sqrt(2^14 / t), and TABLE_TOP for i below 128. TABLE's
+ * operand is t - 2^15; it interpolates between entries. Returns the graph tensor, or a negative
+ * errno.
  */
 static int root_table(struct ox *l)
 {
@@ -226,8 +227,10 @@ static int normalised_codes(struct ox *l, int q, const struct row *w)
 }
 
 /*
- * Returns the constants for normalising rows of n codes; the caller has divided epsilon by the square of the
- * codes' scale.
+ * Returns the numbers with which normalised_codes() works on rows of n codes (struct row): n,
+ * epsilon times n, the bits by which sums of squares are shifted up so that they use 30 bits, the
+ * bits that the last product drops so that its results stay below 2^30, and the unit of the
+ * results. The caller has divided epsilon by the square of the codes' scale.
  */
 static struct row row_of(int64_t n, double epsilon)
 {
@@ -245,9 +248,10 @@ static struct row row_of(int64_t n, double epsilon)
 
 /*
  * Emits LayerNormalization n of dequantised x, quantised with q, with operands 1 (gamma) and 2
- * (beta, may be absent); `most` is gamma's largest magnitude. Returns the int8 tensor (128 less for
- * uint8) in the file's order of dimensions, -ENOTSUP if the fixed-point formats do not fit the
- * ratio of `most` to q's scale, or another negative errno.
+ * (beta, may be absent), which is_vector() has accepted, and attribute epsilon (default 1e-5);
+ * `most` is gamma's largest magnitude. Returns the int8 tensor (128 less for uint8) in the file's
+ * order of dimensions, -ENOTSUP if the fixed-point formats do not fit the ratio of `most` to q's
+ * scale, or another negative errno.
  */
 static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double most)
 {

@@ -137,8 +137,9 @@ static struct ox_factor zero_factor;
 /*
  * Sets *f to the factor with which RESCALE gives exactly ONNX's result by ratio r for all sums of
  * least..most and results limited to lo..hi (the type's limits less the zero point), with ties
- * rounded as `ties` says. If there is none, or --requant rescale is set, *f is the nearest factor;
- * *is_exact says whether that is good enough. Returns false if no multiplier of 31 bits is near.
+ * rounded as `ties` says. If there is none, or --requant rescale is set, *f is the nearest factor.
+ * *is_exact is true if the factor is exact, and with --requant rescale always. Returns false if no
+ * multiplier of 31 bits is near.
  */
 static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties,
                        struct ox_factor *f, bool *is_exact)
@@ -447,10 +448,11 @@ static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 }
 
 /*
- * Returns the CONV2D behind sums x of n channels if its channels that are marked in f->inexact can
- * be computed again by themselves: f has one factor for each channel, at most MAX_PATCHED (24) and
- * n / 8 of them are marked, weights and bias are constant, the sums are not divided by a count, and
- * sc has a scale b and no scale a along more than rows. Else returns NULL.
+ * Returns the CONV2D behind sums x of n channels (RESHAPEs skipped) if its channels that are marked
+ * in f->inexact can be computed again by themselves: f has one factor for each channel, at most
+ * MAX_PATCHED (24) and at most n / 8 of them are marked, weights and bias are constant, the sums
+ * are not divided by a count, sc has a scale b, and its scale a, if a vector, runs along one of the
+ * last two dimensions. Else returns NULL.
  */
 static const struct weft_gop *patchable(const struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, int64_t n)
 {

@@ -69,7 +69,10 @@ static bool fraction(double scale, int64_t *p, int64_t *q)
 
 /*
  * Sets *s so that output element i along axis a lies at input coordinate (i * s->d + s->offset) /
- * s->n, as RESIZE has it. Returns false if the node's coordinates are no such fractions.
+ * s->n, as RESIZE has it, by the node's coordinate_transformation_mode. Returns false, with *s of
+ * no use, if the scale is no fraction of numbers up to MAX_FRACTION or the mode gives no such
+ * coordinates (tf_crop_and_resize, and lengths that do not fit the scale exactly with align_corners
+ * or half_pixel_symmetric).
  */
 static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {
@@ -99,9 +102,9 @@ static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps
 }
 
 /*
- * Says whether TOSA's limits on RESIZE allow steps s along axis a: lengths below 16384, n up to
- * 2048, d below 16 n, the offset from -n and the border from -16 n to below 16 n and n. Sets
- * *border in either case to RESIZE's border attribute for the output's length, in 1 / s->n
+ * Says whether TOSA's limits on RESIZE allow steps s along axis a: lengths below 16384; n up to
+ * 2048; d below 16 n; the offset at least -n and below 16 n; the border at least -16 n and below n.
+ * Sets *border in either case to RESIZE's border attribute for the output's length, in 1 / s->n
  * elements.
  */
 static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *border)

@@ -204,8 +204,8 @@ static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const 
 
 /*
  * Returns the index of the variable that a file tensor stands for: the one that VARIABLE has
- * declared for the tensor itself or else for the first tensor with data or the mark of a variable
- * that has the same name, in any block. Returns -EINVAL if none has been declared yet.
+ * declared for the tensor itself, or else the one declared for the tensor that l->consts has under
+ * the same name, which may be another block's. Returns -EINVAL if none has been declared yet.
  */
 static int variable_of(struct tosa_lower *l, int tensor)
 {
@@ -324,9 +324,10 @@ static bool is_variable(const struct tosa_lower *l, int t)
 /*
  * Converts the operator at hand if it is VARIABLE_READ, VARIABLE_WRITE, or an IDENTITY from or to a
  * variable, by which writers express the same. A write may have the variable as one of two operands
- * or as its only result. Returns 1 if that is done; 0 for every other operator; -EINVAL if a read has
- * anything but one variable as operand and one result that is no variable, if a write has anything but
- * one value and one variable, or if the variable is not declared; or another negative errno.
+ * or as its only result. Returns 1 if that is done; 0 for every other operator; -EINVAL if result 0
+ * of any operator is unknown or a shape, if a read has anything but one variable as operand and one
+ * result that is no variable, if a write has anything but one value and one variable, or if the
+ * variable is not declared; or another negative errno.
  */
 static int variable_op(struct tosa_lower *l)
 {

@@ -78,8 +78,8 @@ int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n)
 
 /*
  * Fills l->consts with the names that all blocks may use, sorted for tosa_find(): tensors of any
- * block that have data or are variables, and all shapes. Of equal names the file's first is found.
- * Returns 0 or -ENOMEM.
+ * block that have data or are variables, and all shapes. Of equal names the one with the lower
+ * index in its list (tensors or shapes) is found. Returns 0 or -ENOMEM.
  */
 int tosa_index_consts(struct tosa_lower *l)
 {

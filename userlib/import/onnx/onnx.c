@@ -671,7 +671,8 @@ static int attempt(const void *data, size_t len, const char *name, const struct 
  * The first attempt takes no input of o->given as a constant; after a refusal (-ENOTSUP or -EINVAL)
  * that noted inputs which have to be constant, another attempt is made with these, until it
  * succeeds or no new input was noted. Returns 0 with *g set; or, with *g untouched and a line in
- * msg, -EINVAL if the file breaks a rule, -ENOTSUP if it uses what is not supported, or -ENOMEM.
+ * msg, -EINVAL if the file breaks a rule, contradicts o or needs more memory than is allowed for a
+ * file of len bytes, -ENOTSUP if it uses what is not supported, or -ENOMEM.
  */
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
                      char msg[WEFT_MSG])

@@ -41,9 +41,9 @@ void *ox_alloc(struct ox *l, int64_t n, size_t bytes)
 
 /*
  * Adds a tensor of the given type and shape to the graph, marked as internal. Its name is the name
- * of the node's first result, a slash, the kind in lower case, a point and the next number in the
- * node. Takes the tensor's bookkeeping from l->room. Returns the tensor's index, -EINVAL if the
- * room is used up, or -ENOMEM.
+ * of the node's first result (at most 120 bytes of it; empty outside nodes), a slash, the kind in
+ * lower case, a point and the next number in the node. Takes the tensor's bookkeeping from l->room.
+ * Returns the tensor's index, -EINVAL if the room is used up, or -ENOMEM.
  */
 static int new_tensor(struct ox *l, const char *kind, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -141,8 +141,9 @@ static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const wef
 
 /*
  * Computes operator op with attributes a, whose n_in operands are all constants of the graph, by
- * the golden model, and adds the result to the graph as a constant. y gives the result's type and
- * shape; its data field is used on the way. Returns the tensor's index, or a negative errno.
+ * the golden model, and adds the result to the graph as a constant, whose bytes are taken from
+ * l->room. y gives the result's type and shape; its data field is used on the way. Returns the
+ * tensor's index, or a negative errno.
  */
 static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_tensor *y)
 {
@@ -363,9 +364,9 @@ int ox_transpose(struct ox *l, int x, const int8_t *perm)
 
 /*
  * Emits a tensor with the part of x that begins at element start[i] of each dimension i and has
- * dim[i] elements there; the caller has checked that it lies in x. The result is x itself if dim is
- * x's shape. Returns the graph tensor, or a negative errno (-ENOTSUP if a dim[i] is 0); a negative
- * x is returned as it is.
+ * dim[i] elements there; the caller has checked that it lies in x. The result is x itself, whatever
+ * start is, if dim is x's shape. Returns the graph tensor, or a negative errno (-ENOTSUP if a
+ * dim[i] is 0); a negative x is returned as it is.
  */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 {

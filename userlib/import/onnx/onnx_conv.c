@@ -146,8 +146,8 @@ static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 
 /*
  * Emits the sums of convolution c of x as one convolution for each group, joined along the
- * channels. Returns the graph tensor, -ENOTSUP if there are more than MAX_GROUPS groups, or another
- * negative errno.
+ * channels; one spatial dimension gives [N,1,W,OC]. Returns the graph tensor, -ENOTSUP if there are
+ * more than MAX_GROUPS groups, or another negative errno.
  */
 static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 {

@@ -108,10 +108,10 @@ static int constant(struct ox *l, double v)
 /*
  * Lowers RequantShift to ONNX_REQUANT_SHIFT: floor((x * mul + add + div / 2) / div) limited to
  * n_levels values from 0 on, or from -n_levels / 2 on if `signed` is not 0; x, mul and add are
- * operands 0 to 2, all taken as int32. n_levels is the attribute n_levels_out or else n_levels.
- * Returns 0, -EINVAL if div, n_levels or signed is missing or mul or add has a higher rank than x,
- * -ENOTSUP if div is no power of two of 1 to 2^62 or n_levels no integer of 2 to 2^30, or another
- * negative errno.
+ * operands 0 to 2, all taken as int32, and the result is cast to x's type. n_levels is the
+ * attribute n_levels_out or else n_levels. Returns 0, -EINVAL if div, n_levels or signed is missing
+ * or mul or add has a higher rank than x, -ENOTSUP if div is no power of two of 1 to 2^62 or
+ * n_levels no integer of 2 to 2^30, or another negative errno.
  */
 int ox_requant_shift(struct ox *l)
 {
@@ -190,11 +190,12 @@ static int divide(struct ox *l, const weft_attr *a, int x, int d)
 
 /*
  * Lowers the integer divisions x * Delta * eta / (d * eta + eps) to PACT_DIV, with x as operand 0
- * and Delta, eps and eta (1 if absent) as attributes. With an operand 1 (IntegerDiv) that is d, and
- * the quotient is rounded half up; without (TrueIntegerDiv) d is the attribute y, and the quotient
- * is truncated. Returns 0, -EINVAL if an attribute is missing or y * eta + eps is below 1, -ENOTSUP
- * if Delta or eta is below 1, eps is negative or Delta * eta exceeds 2^32 - 1, or another negative
- * errno.
+ * and Delta, eps and eta (1 if absent) as attributes; x and d are taken as int32, and the result is
+ * cast to x's type. With an operand 1 (IntegerDiv) that is d, broadcast with x, and the quotient is
+ * rounded half up; without (TrueIntegerDiv) d is the attribute y, and the quotient is truncated.
+ * Returns 0, -EINVAL if an attribute is missing or y * eta + eps is below 1, -ENOTSUP if an
+ * attribute is no integer of 32 bits, Delta or eta is below 1, eps is negative or Delta * eta
+ * exceeds 2^32 - 1, or another negative errno.
  */
 int ox_integer_div(struct ox *l)
 {
@@ -221,8 +222,9 @@ int ox_integer_div(struct ox *l)
 
 /*
  * Lowers IntegerMean: int32 sums of operand 0 over the attribute axes, divided by the number of
- * their elements and rounded half up; keepdims 0 drops the axes. Without axes the result has
- * operand 0's elements. Returns 0, -EINVAL if an axis is out of range, or another negative errno.
+ * their elements, rounded half up, and cast to operand 0's type; keepdims 0 drops the axes. Without
+ * axes the result has operand 0's elements. Returns 0, -EINVAL if an axis is out of range, or
+ * another negative errno.
  */
 int ox_integer_mean(struct ox *l)
 {
@@ -250,10 +252,10 @@ int ox_integer_mean(struct ox *l)
 }
 
 /*
- * Lowers iSoftmax, I-BERT's integer softmax, to PACT_SOFTMAX of operand 0; coeffA, coeffB, coeffC,
- * log2 and n_levels are attributes. Returns 0, -EINVAL if one is missing or coeffC is not an
- * integer of 0 to 2^46, -ENOTSUP if another one is no integer of 32 bits, or another negative
- * errno.
+ * Lowers iSoftmax, I-BERT's integer softmax, to PACT_SOFTMAX of operand 0, taken as int32; the
+ * result is cast to operand 0's type. coeffA, coeffB, coeffC, log2 and n_levels are attributes.
+ * Returns 0, -EINVAL if one is missing or coeffC is not an integer of 0 to 2^46, -ENOTSUP if
+ * another one is no integer of 32 bits, or another negative errno.
  */
 int ox_i_softmax(struct ox *l)
 {
@@ -273,8 +275,9 @@ int ox_i_softmax(struct ox *l)
 /*
  * Lowers ITAMax, an integer softmax of operand 0 over its last dimension with results up to 255,
  * and ITAPartialMax, which finds maxima in groups of group_width elements and has results up to
- * 127, to PACT_ITA_MAX. Returns 0, -EINVAL if n_levels or group_width is missing, -ENOTSUP if
- * n_levels is not 256, or another negative errno.
+ * 127, to PACT_ITA_MAX. Operand 0 is taken as int32, and the result is cast to its type. Returns 0,
+ * -EINVAL if n_levels or group_width is missing, -ENOTSUP if n_levels is not 256 or group_width no
+ * integer of 32 bits, or another negative errno.
  */
 int ox_ita_max(struct ox *l)
 {
@@ -296,10 +299,11 @@ int ox_ita_max(struct ox *l)
 
 /*
  * Lowers iLayerNorm, the integer layer normalisation of operand 0 with factors, operand 1, and
- * addends, operand 2, both of rank 0 or 1, to PACT_LAYER_NORM. Attribute D has to be a power of
- * two, since the division by D becomes a shift; results are limited to n_levels values from
- * -(n_levels / 2) on. Returns 0, -EINVAL if an attribute is missing or an operand has a higher
- * rank, -ENOTSUP if D is no power of two or n_levels is below 2, or another negative errno.
+ * addends, operand 2, both of rank 0 or 1, to PACT_LAYER_NORM. All three are taken as int32, and
+ * the result is cast to operand 0's type. Attribute D has to be a power of two, since the division
+ * by D becomes a shift; results are limited to n_levels values from -(n_levels / 2) on. Returns 0,
+ * -EINVAL if an attribute is missing or operand 1 or 2 has a higher rank than 1, -ENOTSUP if D is
+ * no power of two or n_levels is below 2, or another negative errno.
  */
 int ox_i_layer_norm(struct ox *l)
 {

@@ -30,9 +30,9 @@ static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 }
 
 /*
- * Sets *e so that all elements of constant float32 value v are 2^*e. Returns true; or false, with
- * *e of no use, if v is NULL, not constant, not float32 or empty, or its elements are not all the
- * same power of two.
+ * Sets *e so that all elements of constant float32 value v are 2^*e; a node on which v waits is
+ * lowered first. Returns true; or false, with *e of no use, if v is NULL, not constant, not float32
+ * or empty, its elements are not all the same power of two, or after a failure.
  */
 static bool power(struct ox *l, struct ox_value *v, int *e)
 {
@@ -49,9 +49,10 @@ static bool power(struct ox *l, struct ox_value *v, int *e)
 }
 
 /*
- * Returns the float8 value from which operand k of node n was dequantised, and sets *e so that its
- * scale is 2^*e. Returns NULL if operand k is no result of a DequantizeLinear that is still
- * pending, its source is not float8, or its scales are not all one power of two.
+ * Returns the float8 value from which operand k of node n was dequantised, perhaps with elements
+ * moved behind it, and sets *e so that its scale is 2^*e; a node on which the scale waits is
+ * lowered. Returns NULL, with *e of no use, if operand k is no result of a DequantizeLinear that is
+ * still pending, its source is not float8, or its scales are not all one power of two.
  */
 static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, int *e)
 {
@@ -85,8 +86,9 @@ static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 /*
  * Emits the sums of the matrix product n, the node at hand (Gemm with or without transB, or
  * MatMul), of float8 x and w, with the shape of the product, by a convolution with a kernel of 1 by
- * 1. c holds the bias and log2_scale; the rest of it is filled in here. Returns the graph tensor,
- * -EINVAL if the matrices do not fit, or another negative errno.
+ * 1. If x is made of a tensor in another order (x->flat) and w is constant, w is put into that
+ * order and x needs no transpose. c holds the bias and log2_scale; the rest of it is filled in
+ * here. Returns the graph tensor, -EINVAL if the matrices do not fit, or another negative errno.
  */
 static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, struct ox_value *x, struct ox_value *w)
 {

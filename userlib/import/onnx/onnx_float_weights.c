@@ -163,10 +163,11 @@ static char *hold_zero(struct ox *l, const char *of, int v)
 
 /*
  * Appends a DequantizeLinear of the values named codes, scale and zero (NULL: none) to the file's
- * nodes and makes its result, codes followed by "/real", operand k of node n; l->made_nodes notes
- * what was changed, for ox_release_made(). The names are taken over, also after a failure. A NULL
- * codes or scale stands for an earlier failure: nothing is appended then. Returns 0, or a negative
- * errno: l->err of the earlier failure, or -ENOMEM.
+ * nodes and makes its result, codes followed by "/real", operand k of node n; that result is
+ * entered as a value with one reader, and l->made_nodes notes what was changed, for
+ * ox_release_made(). The names are taken over, also after a failure. A NULL codes or scale stands
+ * for an earlier failure: nothing is changed then. Returns 0, or a negative errno: l->err of the
+ * earlier failure, or that of a new one, after which n may read the result already.
  */
 static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale, char *zero)
 {
@@ -227,8 +228,8 @@ void ox_release_made(struct ox *l)
 
 /*
  * Quantises node n's float bias, operand 2, to int32 in steps of unit (the product of the scales of
- * input and weights), limited to +-2^30, and lets n read it through a DequantizeLinear. Does
- * nothing if n has no float bias. Returns 0 or a negative errno.
+ * input and weights), ties to even, limited to +-2^30, and lets n read it through a
+ * DequantizeLinear. Does nothing if n has no float bias. Returns 0 or a negative errno.
  */
 static int with_bias(struct ox *l, onnx_node *n, float unit)
 {

@@ -51,9 +51,9 @@ static enum kind resize_kind(const onnx_node *n)
 }
 
 /*
- * Returns how node n, by its type, can be deferred: MOVE if it only moves elements, FUNCTION if it
- * is computed element by element, PRODUCT, AVERAGE, NORMALISE, or NONE; for Resize resize_kind()
- * says it.
+ * Returns how node n, by its type, can be deferred, as the table above says: MOVE if it only moves
+ * or chooses elements, as Reshape, Gather and MaxPool do; FUNCTION if it is computed element by
+ * element; PRODUCT; AVERAGE; NORMALISE; or NONE. For Resize resize_kind() says it.
  */
 static enum kind kind_of(const onnx_node *n)
 {
@@ -333,9 +333,10 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 
 /*
  * Defers the Relu, or Clip with constant limits, at hand if its operand is the result of a deferred
- * node, such as a product, an average or a sum of two, but no function of a single dequantised value,
- * and if both that operand and the node's result have one reader and are no outputs. A second one in a row
- * is not deferred. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ * node, such as a product, an average or a sum of two, but no function of a single dequantised
+ * value, and if both that operand and the node's result have one reader and are no outputs. A
+ * second one in a row is not deferred. Deferred nodes that make the limits are lowered, also if 0
+ * is returned in the end. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_behind(struct ox *l)
 {
@@ -449,9 +450,10 @@ static int defer_function(struct ox *l)
 
 /*
  * Defers the node at hand, of kind PRODUCT, AVERAGE or NORMALISE, if operand 0 is a dequantised
- * value (for PRODUCT also of float8, and ox_foldable() has to be true) and its only result has one
- * reader and is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if the
- * node is deferred, or 0 if it has to be lowered now.
+ * value (for PRODUCT also of float8, and ox_foldable() has to be true, which lowers nodes that make
+ * constants) and its only result has one reader and is no output; that reader may be a
+ * QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered
+ * now.
  */
 static int defer_sum(struct ox *l, enum kind kind)
 {

@@ -18,8 +18,8 @@ static void clean(char *msg)
 
 /*
  * Writes the formatted message to l->msg, with the index and type of the node at hand in front if
- * there is one, and sets l->err to err. After -ENOMEM l->no_memory is set for the rest of the
- * import. Returns err, a negative errno.
+ * there is one and '?' for control characters, and sets l->err to err. After -ENOMEM l->no_memory
+ * is set for the rest of the import. Returns err, a negative errno.
  */
 int ox_fail(struct ox *l, int err, const char *format, ...)
 {

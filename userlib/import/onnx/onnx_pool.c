@@ -40,9 +40,10 @@ static int as_row(struct ox *l, int x, int n)
 }
 
 /*
- * Emits TOSA's pooling operator op of x [N,spatial...,C] with window w, which has one or two dimensions and
- * no dilation; NaN propagates, and averages of floats are summed in float32. Returns the graph tensor, or a
- * negative errno; a negative x is returned as it is.
+ * Emits TOSA's pooling operator op of x [N,spatial...,C] with window w, which has one or two
+ * dimensions and no dilation; elements that no window reaches are cut off first. NaN propagates,
+ * and averages of floats are summed in float32. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
  */
 static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 {

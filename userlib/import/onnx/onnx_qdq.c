@@ -84,8 +84,9 @@ static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 /*
  * Says whether the bias of product n, whose input has parameters x and whose weights come from dw,
  * folds: none; or constant int32 without a zero point whose scale is x's times the weights', up to
- * a millionth; or, with --requant rescale, a constant float vector. If a float bias is all that
- * stands in the way, a note about it is left in l->note.
+ * a millionth; or, with --requant rescale, a constant float vector. Deferred nodes that make these
+ * constants are lowered. If the bias is a float constant that does not fold, a note about it is
+ * left in l->note.
  */
 static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
 {
@@ -306,9 +307,10 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 /* ---- Concat ---- */
 
 /*
- * Returns constant v quantised with q, as a new int8 (uint8 less 128) or int16 constant in the file's order
- * of dimensions; the float constant stays. Returns 0 if v is not float32, has no data, or has 2^31 elements
- * or more, or a negative errno.
+ * Returns constant v quantised with q, as a new int8 (uint8 less 128) or int16 constant in the
+ * file's order of dimensions; the float constant stays. A deferred node that makes v is lowered
+ * first. Returns 0 if v is not float32, has no data, or has 2^31 elements or more, or a negative
+ * errno.
  */
 static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q)
 {
@@ -481,9 +483,10 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 }
 
 /*
- * Makes the result of the QuantizeLinear at hand from the waiting product that gives v, perhaps with a Relu
- * in between, in float8, if --requant rescale is set and ox_fold_float8() can do it. Returns 1 if that is
- * done; 0 if not, also for saturate 0 or a precision; or a negative errno.
+ * Makes result 0 of the QuantizeLinear at hand from the waiting product that gives v, perhaps with
+ * a Relu in between, in float8, if --requant rescale is set and ox_fold_float8() can do it; a
+ * deferred node that makes the zero point is lowered. Returns 1 if that is done; 0 if not, also for
+ * saturate 0, a precision or a zero point that cannot be lowered; or a negative errno.
  */
 static int fold_float8(struct ox *l, struct ox_value *v)
 {

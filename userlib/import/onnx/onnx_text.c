@@ -38,8 +38,9 @@ int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t)
 
 /*
  * Writes element i of v, a constant of strings, to text, which has WEFT_NUMBER_TEXT bytes with the
- * final 0. If v's strings stand for numbers, the number is formatted. Returns 0, or -EINVAL if the
- * string is too long for a number or contains a 0 byte.
+ * final 0. If v's strings stand for numbers (v->written), the number is formatted. Returns 0, or
+ * -EINVAL if the string is too long for a number or contains a 0 byte, or the number cannot be
+ * formatted.
  */
 static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text)
 {

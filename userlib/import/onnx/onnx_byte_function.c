@@ -311,8 +311,8 @@ static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_facto
 }
 
 /*
- * Emits a TABLE of int8 x: code i - 128 becomes f[i], which has to fit int8. Returns the graph
- * tensor, or a negative errno.
+ * Emits a TABLE of int8 x, a valid tensor: code i - 128 becomes f[i], which has to fit int8.
+ * Returns the graph tensor, or a negative errno.
  */
 static int table(struct ox *l, int x, const int32_t *f)
 {

@@ -54,8 +54,8 @@ static int integers(struct ox *l, int k, int rank)
 }
 
 /*
- * Sets *v to the node's attribute of that name. Returns 0, -EINVAL if the attribute is absent,
- * or -ENOTSUP if it is no integer of 32 bits.
+ * Sets *v to the node's attribute of that name, a number that number() can read. Returns 0, -EINVAL
+ * if there is none, or -ENOTSUP if it is no integer of 32 bits.
  */
 static int whole(struct ox *l, const char *name, int32_t *v)
 {

@@ -216,10 +216,12 @@ int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in,
 }
 
 /*
- * Lowers the AveragePool at hand of floats v with window w; last is the order of dimensions with
- * channels last, behind the padding behind that may count. A window that AVG_POOL2D cannot take, or
- * padding that counts, makes it sums of shifted slices divided by their counts. Returns 0, -EINVAL
- * if v is no float, or another negative errno.
+ * Lowers the AveragePool at hand of v, a plain float, with window w; last is the order of
+ * dimensions with channels last. count_include_pad says whether padding counts; behind[i] is how
+ * much of the padding behind dimension i then does. AVG_POOL2D takes it if simple() allows the
+ * window and no padding counts; else the result is the sums of shifted slices in float32, divided
+ * by the number of elements that count and cast back. Returns 0, -EINVAL if v is no plain float, or
+ * another negative errno.
  */
 static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
 {

@@ -75,8 +75,9 @@ static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 
 /*
  * Sets *x and *y to operands 0 and 3 of the node at hand with their scales and zero points behind
- * them, and *q to the result's, operands 6 and 7. Returns false if an operand is not of 8 bits,
- * parameters are not constant single numbers, both operands are constant, or the result is int16.
+ * them (an absent zero point is 0), and *q to the result's, operands 6 and 7. Returns false, with
+ * all three of no use, if an operand is not of 8 bits, parameters are not constant single numbers,
+ * both operands are constant, or the result is int16.
  */
 static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_q *q)
 {

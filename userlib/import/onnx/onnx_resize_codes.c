@@ -328,8 +328,8 @@ static int cut_off(struct ox *l, int x, int k, bool down)
 }
 
 /*
- * Emits the n lines of x [N,H,W,C] along axis (1 or 2) whose indices are at[0] to at[n - 1], which
- * are copied. Returns the graph tensor, or a negative errno.
+ * Emits the n lines of x [N,H,W,C] along axis (1: rows, 2: columns) whose indices are at[0] to at[n
+ * - 1]; the indices become a constant of their own. Returns the graph tensor, or a negative errno.
  */
 static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 {

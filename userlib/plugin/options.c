@@ -9,14 +9,17 @@
 
 #include "plugin.h"
 
+/* Bytes that a value may have: it fits into each field of PLUGIN_PATH bytes with the number that plugin_open() puts behind a file's name. */
+enum { MOST_BYTES = PLUGIN_PATH - 17 };
+
 /*
  * Reads the option "device": a name of weft_device_name() from golden to usb, or "usb:" followed by the
- * name of a card or of several (weft/cards.h), of 1 to PLUGIN_PATH - 1 characters. Sets o->device, and
- * o->usb to the cards or to "". Returns 0, or -EINVAL without a change for anything else.
+ * name of a card or of several (weft/cards.h), which is not empty. Sets o->device, and o->usb to the cards
+ * or to "". Returns 0, or -EINVAL without a change for anything else.
  */
 static int take_device(struct plugin_options *o, const char *v)
 {
-	if (!strncmp(v, "usb:", 4) && v[4] && strlen(v + 4) < sizeof(o->usb)) {
+	if (!strncmp(v, "usb:", 4) && v[4]) {
 		o->device = WEFT_DEVICE_USB;
 		strcpy(o->usb, v + 4);
 		return 0;
@@ -57,11 +60,11 @@ static int take_check(struct plugin_options *o, const char *v)
 
 /*
  * Reads the option "profile", the name of a file, into o->profile. Returns 0, or -EINVAL without a change
- * if it is empty or has PLUGIN_PATH - 16 bytes or more, since plugin_open() puts a number behind it.
+ * if it is empty.
  */
 static int take_profile(struct plugin_options *o, const char *v)
 {
-	if (!*v || strlen(v) >= sizeof(o->profile) - 16)
+	if (!*v)
 		return -EINVAL;
 	strcpy(o->profile, v);
 	return 0;
@@ -122,20 +125,43 @@ static void list_keys(enum plugin_host host, char *list, size_t room)
 			len += (size_t)snprintf(list + len, room - len, "%s%s", len ? ", " : "", known[i].key);
 }
 
+enum { SHOWN = 64 };           /* bytes of a word that a message shows */
+
+/*
+ * Writes a word for a message to text, which has room for SHOWN + 32 bytes: in quotation marks, with "?" for control
+ * characters. Of a longer word its first SHOWN bytes, and how many it has.
+ */
+static void quote(const char *word, char text[static SHOWN + 32])
+{
+	const size_t len = strlen(word), shown = len < SHOWN ? len : SHOWN;
+	char *at = text;
+
+	*at++ = '"';
+	for (size_t i = 0; i < shown; i++)
+		*at++ = (unsigned char)word[i] < ' ' || word[i] == 0x7f ? '?' : word[i];
+	snprintf(at, 31, len > shown ? "...\" (%zu bytes)" : "\"", len);
+}
+
 int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg[static WEFT_MSG_LEN])
 {
-	char keys[128] = "";
+	char keys[128] = "", word[SHOWN + 32];
 
 	for (size_t i = 0; i < N_KNOWN; i++) {
 		if (!(known[i].hosts & host) || strcmp(key, known[i].key))
 			continue;
-		if (!known[i].take(o, value))
+		const bool fits = strlen(value) <= MOST_BYTES;
+		if (fits && !known[i].take(o, value))
 			return 0;
-		snprintf(msg, WEFT_MSG_LEN, "option %s: \"%.64s\" is not %s", key, value, known[i].values);
+		quote(value, word);
+		if (!fits)
+			snprintf(msg, WEFT_MSG_LEN, "option %s: %s is longer than %d bytes", key, word, MOST_BYTES);
+		else
+			snprintf(msg, WEFT_MSG_LEN, "option %s: %s is not %s", key, word, known[i].values);
 		return -EINVAL;
 	}
 	list_keys(host, keys, sizeof(keys));
-	snprintf(msg, WEFT_MSG_LEN, "there is no option \"%.64s\"; there are %s", key, keys);
+	quote(key, word);
+	snprintf(msg, WEFT_MSG_LEN, "there is no option %s; there are %s", word, keys);
 	return -EINVAL;
 }
 

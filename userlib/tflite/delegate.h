@@ -142,6 +142,12 @@ bool part_is(const struct part *p, const struct rt_ints *nodes);
  */
 WEFT_MUST_USE int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
+/**
+ * Report an error to the interpreter, as "Weft: LINE" with a line break: the Python packages put the runtime's next
+ * message right behind it.
+ */
+void report_line(struct rt_context *rt, const char *line);
+
 /* Close a part's session, and free its network and everything else of it; NULL is fine. */
 void part_free(struct part *p);
 

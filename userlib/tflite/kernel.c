@@ -98,6 +98,11 @@ static int shape_output(struct rt_context *rt, struct rt_tensor *t, const struct
 	return rt->resize(rt, t, dims) || !same(t, port) ? -EINVAL : 0;
 }
 
+void report_line(struct rt_context *rt, const char *line)
+{
+	rt->report(rt, "Weft: %s\n", line);
+}
+
 /*
  * The kernel's prepare: loads the part again if the types or shapes of its inputs are others than its
  * network's, and gives its outputs the network's shapes. Returns TFL_OK, or TFL_DELEGATE_ERROR, which it
@@ -111,14 +116,16 @@ static int prepare(struct rt_context *rt, struct rt_node *node)
 	int err = 0;
 
 	if (!p || (!fits(rt, p) && load_again(rt, p, msg))) {
-		rt->report(rt, "Weft: %s", msg);
+		report_line(rt, msg);
 		return TFL_DELEGATE_ERROR;
 	}
 	for (int i = 0; !err && i < p->n_out; i++) {
 		struct rt_tensor *t = &rt->tensors[p->out[i]];
 		err = weft_net_output(p->weft.net, i, &port) ? -EINVAL : shape_output(rt, t, &port);
-		if (err)
-			rt->report(rt, "Weft: tensor %d \"%.80s\" is not what the network makes", p->out[i], t->name ? t->name : "");
+		if (err) {
+			snprintf(msg, sizeof(msg), "tensor %d \"%.80s\" is not what the network makes", p->out[i], t->name ? t->name : "");
+			report_line(rt, msg);
+		}
 	}
 	return err ? TFL_DELEGATE_ERROR : TFL_OK;
 }
@@ -144,7 +151,7 @@ static int invoke(struct rt_context *rt, struct rt_node *node)
 	char msg[WEFT_MSG_LEN];
 
 	if (!t) {
-		rt->report(rt, "Weft: not enough memory");
+		report_line(rt, "not enough memory");
 		return TFL_DELEGATE_ERROR;
 	}
 	for (int i = 0; i < p->n_in; i++)
@@ -155,7 +162,7 @@ static int invoke(struct rt_context *rt, struct rt_node *node)
 	free(t);
 	if (!err)
 		return TFL_OK;
-	rt->report(rt, "Weft: %s", msg);
+	report_line(rt, msg);
 	return TFL_DELEGATE_ERROR;
 }
 

@@ -141,7 +141,7 @@ static int prepare(struct rt_context *rt, struct rt_delegate *rt_delegate)
 		snprintf(msg, sizeof(msg), "takes nothing: this runtime's structs are not those of 2.14 to LiteRT 2.3 (%s)", wrong);
 		say(msg);
 	} else if (d->options && (err = apply(d, rt, words))) {
-		rt->report(rt, "Weft: %s", words);
+		report_line(rt, words);
 	}
 	pthread_mutex_unlock(&lock);
 	return err ? TFL_DELEGATE_ERROR : TFL_OK;

@@ -20,6 +20,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from alone import alone, last_line
 from card import broker, card, cards, plugged_in, pull
 from command import weft_run
 from readme import program
@@ -329,11 +330,42 @@ def test_profile(tmp_path):
     ({"config": ""}, 'option config: "" is not'),
     ({"config": "w99"}, 'option config: "w99" is not'),
     ({"device": "usb:@/no/such/socket"}, "/no/such/socket"),
+    ({"device": "usb:NONE"}, 'no card with serial "NONE" is plugged in'),
+    ({"device": "model\nrtl"}, 'option device: "model?rtl" is not'),
+    ({"device": "usb:" + "A" * 5000}, '(5004 bytes) is longer than 1007 bytes'),
+    ({"colour" * 40: "red"}, '..." (240 bytes); there are device'),
+    ({"profile": "/no/folder/trace"}, "/no/folder/trace: No such file or directory"),
 ])
 def test_bad_options(options, line):
     with pytest.raises(Exception, match=re.escape(line)) as e:
-        session(os.path.join(MODELS, QUANTISED[0]), **options)
+        session(os.path.join(MODELS, QUANTISED[0]), **options).run(None, {"image": image(0)})
     assert NAME in str(e.value)
+
+
+# Loads the provider of argument 1 and opens a session on the RTL; prints the error as one line.
+OPEN_RTL = """
+import sys
+import onnxruntime as ort
+try:
+    ort.register_execution_provider_library("weft", sys.argv[1])
+    o = ort.SessionOptions()
+    o.add_provider_for_devices([d for d in ort.get_ep_devices() if d.ep_name == "WeftExecutionProvider"], {"device": "rtl"})
+    ort.InferenceSession(sys.argv[2], o, enable_fallback=0)
+    print("no error")
+except Exception as e:
+    print(repr(str(e)))
+"""
+
+
+@pytest.mark.parametrize("library, simulator, words", [
+    (False, None, "libweft.so.0: cannot open shared object file"),
+    (True, None, f"{NAME}: rtl: weft-rtl-w16.so cannot be loaded (not found); build it with: make sim CONFIGS=w16"),
+    (True, "libweft_delegate.so", f"{NAME}: rtl: weft-rtl-w16.so is of another build; run make sim"),
+])
+def test_missing_parts(library, simulator, words, tmp_path):
+    """Without the library, without a simulator, and with one that is not of this version."""
+    plugin = alone(tmp_path, "libweft_ort_ep.so", library, simulator and os.path.join(BUILD, simulator))
+    assert words in last_line(OPEN_RTL, plugin, os.path.join(MODELS, QUANTISED[0]))
 
 
 def test_runs_of_several_threads():

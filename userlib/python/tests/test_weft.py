@@ -115,6 +115,33 @@ def test_errors_are_exceptions_with_one_line(tmp_path):
         s.run(np.zeros(s.network.inputs[0].shape, np.int8))
 
 
+def open_and_run(source=DIGITS, x=None, **options):
+    with weft.Session(source, **options) as s:
+        s.run(np.zeros(s.network.inputs[0].shape, np.int8) if x is None else x)
+
+
+@pytest.mark.parametrize("options, kind, line", [
+    ({"device": "moon"}, ValueError, "device is .*, not 'moon'"),
+    ({"device": "usb:"}, ValueError, "device is .*, not 'usb:'"),
+    ({"device": 7}, ValueError, "device is .*, not 7"),
+    ({"check": "maybe"}, ValueError, "check is True or False, not 'maybe'"),
+    ({"requant": "near"}, ValueError, "requant is .*, not 'near'"),
+    ({"memory": "hbm"}, ValueError, "memory is .*, not 'hbm'"),
+    ({"colour": "red"}, TypeError, "unexpected keyword argument 'colour'"),
+    ({"config": "w99"}, weft.BadInput, r'configuration "w99" is not known; w8, w8b, w16 or w32'),
+    ({"device": "usb:NONE"}, weft.DeviceLost, 'usb: no card with serial "NONE" is plugged in'),
+    ({"device": "usb:@/no/such/socket"}, weft.DeviceLost, "no simulated card answers at /no/such/socket"),
+    ({"device": "rtl", "rtl_dir": "/no/such/folder"}, weft.BadInput, r"weft-rtl-w16.so cannot be loaded \(not found\)"),
+    ({"source": "none.tflite"}, weft.BadInput, "^none.tflite: No such file or directory$"),
+    ({"x": {"nothing": np.zeros(1, np.int8)}}, ValueError, "no input is called 'nothing'; there are 'image'"),
+    ({"profile": "/no/folder/trace", "device": "model"}, weft.BadInput, "/no/folder/trace: No such file or directory"),
+])
+def test_bad_arguments(options, kind, line):
+    with pytest.raises(kind, match=line) as e:
+        open_and_run(**options)
+    assert "\n" not in str(e.value)
+
+
 def test_a_planted_fault_is_found_and_named():
     with weft.Session(DIGITS, device="rtl", check=True, plant="pe:0,0,9") as s:
         with pytest.raises(weft.Mismatch) as e:

@@ -50,9 +50,9 @@ _KINDS = {
 
 
 def check(result: int, line: str = "", what: str = "") -> int:
-    """Return a result that is not negative; raise the exception of a negative errno."""
+    """Return a result that is not negative; raise the exception of a negative errno, whose line begins with what."""
     if result >= 0:
         return result
     kind = _KINDS.get(-result, WeftError)
     line = line or errno.errorcode.get(-result, str(-result))
-    raise kind("%s: %s" % (what, line) if what else line, -result)
+    raise kind("%s: %s" % (what, line) if what and not line.startswith(what + ": ") else line, -result)

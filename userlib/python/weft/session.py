@@ -20,8 +20,8 @@ _DEVICES = {"golden": 0, "model": 1, "rtl": 2, "usb": 3}
 
 def parse_device(device: str) -> Tuple[int, Optional[str]]:
     """The kind of device and, of "usb:NAME", the name."""
-    kind, _, rest = device.partition(":")
-    if kind not in _DEVICES or (rest and kind != "usb"):
+    kind, colon, rest = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind not in _DEVICES or (colon and not (kind == "usb" and rest)):
         raise ValueError('device is "golden", "model", "rtl", "usb", "usb:SERIAL", "usb:@SOCKET", a list of these cards or "usb:*", not %r' % device)
     return _DEVICES[kind], rest or None
 
@@ -72,6 +72,9 @@ class Session:
         kind, usb = parse_device(device)
         if memory not in ("ddr", "sram"):
             raise ValueError('memory is "ddr" or "sram", not %r' % memory)
+        for name, value in ("check", check), ("strict", strict), ("keep", keep):
+            if value not in (False, True):
+                raise ValueError("%s is True or False, not %r" % (name, value))
         o = ffi.new("struct weft_session_options *", lib.weft_session_options_default())
         o.device, o.check, o.strict, o.keep, o.threads = kind, check, strict, keep, threads
         o.memory = lib.WEFT_MEMORY_SRAM if memory == "sram" else lib.WEFT_MEMORY_DDR

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from alone import alone, last_line
 from card import broker, card, cards, pull
 from command import weft_run, weft_share
 from readme import program
@@ -105,6 +106,9 @@ def test_inputs_are_resized(when, capfd):
     ({"config": "w99"}, 'option config: "w99" is not'),
     ({"runtime": "any"}, 'option runtime: "any" is not litert-2.3, tflite-2.14 or tflm'),
     ({"profile": ""}, 'option profile: "" is not the name of a file'),
+    ({"device": "model\nrtl"}, 'option device: "model?rtl" is not'),
+    ({"device": "usb:" + "A" * 5000}, f'option device: "usb:{"A" * 60}..." (5004 bytes) is longer than 1007 bytes'),
+    ({"check": True}, 'option check: "True" is not 0 or 1'),
 ])
 def test_bad_options(options, words):
     with pytest.raises(ValueError) as e:
@@ -112,12 +116,42 @@ def test_bad_options(options, words):
     assert f"Weft: {words}" in str(e.value)
 
 
-@pytest.mark.parametrize("options, words", [({"device": "usb:@/no/such/socket"}, "/no/such/socket"), ({"device": "rtl", "config": "w8"}, "w8")])
+@pytest.mark.parametrize("options, words", [
+    ({"device": "usb:@/no/such/socket"}, "usb: no simulated card answers at /no/such/socket: No such file or directory"),
+    ({"device": "usb:NONE"}, 'usb: no card with serial "NONE" is plugged in'),
+    ({"profile": "/no/folder/trace"}, "/no/folder/trace: No such file or directory"),
+])
 def test_missing_devices(options, words):
-    """A card or simulator that is not there is an error of the runtime's, not a network that silently runs elsewhere."""
-    with pytest.raises(RuntimeError, match=words) as e:
-        interpreter(DIGITS[0], delegate(**options)).allocate_tensors()
-    assert "Weft: " in str(e.value)
+    """What is not there is an error of the runtime's, in a line of its own, not a network that silently runs elsewhere."""
+    with pytest.raises(RuntimeError) as e:
+        run(ready(DIGITS[0], delegate(**options)), codes(ready(DIGITS[0]), 0))
+    assert f"Weft: {words}" in str(e.value).splitlines()
+
+
+# Loads the delegate of argument 1 for the RTL; prints the error as one line.
+OPEN_RTL = """
+import sys
+try:
+    from ai_edge_litert import interpreter as tfl
+except ImportError:
+    import tflite_runtime.interpreter as tfl
+try:
+    tfl.Interpreter(sys.argv[2], experimental_delegates=[tfl.load_delegate(sys.argv[1], {"device": "rtl"})]).allocate_tensors()
+    print("no error")
+except Exception as e:
+    print(repr(str(e)))
+"""
+
+
+@pytest.mark.parametrize("library, simulator, words", [
+    (False, None, "libweft.so.0: cannot open shared object file"),
+    (True, None, "Weft: rtl: weft-rtl-w16.so cannot be loaded (not found); build it with: make sim CONFIGS=w16\\n"),
+    (True, "libweft_ort_ep.so", "Weft: rtl: weft-rtl-w16.so is of another build; run make sim\\n"),
+])
+def test_missing_parts(library, simulator, words, tmp_path):
+    """Without the library, without a simulator, and with one that is not of this version."""
+    plugin = alone(tmp_path, "libweft_delegate.so", library, simulator and os.path.join(os.environ["WEFT_BUILD"], simulator))
+    assert words in last_line(OPEN_RTL, plugin, DIGITS[0])
 
 
 def test_several_parts_run_on_one_card(capfd):

@@ -6,6 +6,7 @@
  * what comes out.
  */
 #include "tests/unit/compile_run.h"
+#include "userlib/compile/fold/fold.h"
 
 #define IN 16                  /* channels of the input */
 #define MID 32                 /* channels of the first convolution, the last DEAD of them without weights */
@@ -315,10 +316,25 @@ static void without(void **state)
 	all_readers(WEFT_INT8, (struct weft_compile_options){ .no_fuse = true });
 }
 
+/* Operators whose tensors have no last dimension have no channels that could go, whatever they compute. */
+static void scalars(void **state)
+{
+	static const weft_opcode codes[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MAXIMUM, WEFT_OP_ABS };
+	struct net n = { .g = weft_graph_new("scalars") };
+	int x = weft_graph_tensor(n.g, "x", WEFT_INT32, 0, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+		op(&n, codes[i], NULL, (int[]){ x, x }, codes[i] == WEFT_OP_ABS ? 1 : 2, WEFT_INT32, 0, NULL);
+		assert_int_equal(fold_role(n.g, &n.g->ops[i]), ROLE_OPAQUE);
+	}
+	weft_graph_free(n.g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(readers_int8), cmocka_unit_test(readers_int16), cmocka_unit_test(readers_alu),
-		cmocka_unit_test(without) };
+		cmocka_unit_test(without), cmocka_unit_test(scalars) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

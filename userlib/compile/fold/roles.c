@@ -56,8 +56,8 @@ static bool is_plain_conv(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Returns whether every operand of o has the result's rank and as many channels as the result. A constant may
- * have one channel instead.
+ * Returns whether every operand of o has the result's rank, at least 1, and as many channels as the result. A constant
+ * may have one channel instead.
  */
 static bool is_elementwise(const weft_graph *g, const struct weft_gop *o)
 {
@@ -68,7 +68,7 @@ static bool is_elementwise(const weft_graph *g, const struct weft_gop *o)
 		if (x->rank != y->rank || (last_dim(x) != last_dim(y) && (!x->data || last_dim(x) != 1)))
 			return false;
 	}
-	return true;
+	return y->rank > 0;
 }
 
 /* Returns whether the first operand of o is computed and all others are constants. */

@@ -75,10 +75,10 @@ int fold_source(const weft_graph *g, const struct weft_gop *o, int64_t c, int *o
 int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o);
 
 /*
- * Set *t to operand k of o, a constant, with only those of its elements that belong to the n channels c; t->data is
- * allocated then. `in` are channels of the first operand, `out` those of the result (of a depthwise convolution
- * they follow from `in`). Returns 1; 0 if the operand does not depend on channels or all of its channels are left; or
- * -ENOMEM. With 0 and -ENOMEM nothing is allocated and *t is unchanged, but for a CONV2D's weights it does not count.
+ * Set *t to operand k of o, a constant, with only those of its elements that belong to channels that are left; t->data is
+ * allocated then. `in` are the channels that are left of the first operand, `out` those of the result, of which only a
+ * CONV2D's count: for other operators they follow from `in`. Returns 1; 0 if the operand does not depend on channels or
+ * all of its channels are left; or -ENOMEM. With 0 and -ENOMEM nothing is allocated and *t is unchanged.
  */
 WEFT_MUST_USE int fold_operand(const weft_graph *g, const struct weft_gop *o, int k, const struct kept *in, const struct kept *out, weft_tensor *t);
 
@@ -111,8 +111,8 @@ void fold_free(struct folding *f);
 WEFT_MUST_USE int fold_rewrite(struct folding *f, const struct channels *ch);
 
 /*
- * Set pinned[t] for every folded tensor that the host reads or writes now that operators have their places. Returns
- * whether there was one.
+ * Set pinned[t] for every folded tensor that the host reads or writes now that operators have their places; other
+ * entries stay. Returns whether there was one.
  */
 bool fold_pin_host(const struct folding *f, const struct cc *cc, bool *pinned);
 

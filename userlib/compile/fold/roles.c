@@ -233,21 +233,22 @@ static int gather(const weft_tensor *from, int axis, const struct kept *k, int64
 }
 
 /*
- * As fold_operand() for the weights (k is 1) of a CONV2D: both their output and their input channels. Returns
- * 1; or, with nothing allocated and perhaps w's own data in *t, 0 if all of both are left or -ENOMEM.
+ * Set *t to the weights w of a CONV2D for the output channels `out` and the input channels `in` that are left, with
+ * memory of its own. Returns 1; 0 if all of both are left; or -ENOMEM. With 0 and -ENOMEM *t is unchanged.
  */
 static int conv_weights(const weft_tensor *w, const struct kept *in, const struct kept *out, weft_tensor *t)
 {
-	weft_tensor rows = *w;
-	int err = out->c ? gather(w, 0, out, 1, &rows) : 1;
+	weft_tensor rows;
 
-	if (err < 0 || !in->c) {
-		*t = rows;
-		return out->c || err < 0 ? err : 0;
-	}
+	if (!out->c)
+		return in->c ? gather(w, 3, in, 1, t) : 0;
+	if (!in->c)
+		return gather(w, 0, out, 1, t);
+	int err = gather(w, 0, out, 1, &rows);
+	if (err < 0)
+		return err;
 	err = gather(&rows, 3, in, 1, t);
-	if (rows.data != w->data)
-		free(rows.data);
+	free(rows.data);
 	return err;
 }
 

@@ -142,28 +142,6 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 }
 
 /*
- * List in c[] at most `most` moves at this node. Even tiers change placements: 0 residency of storages that
- * are first touched here, common stripings of a group that begins here, and few weight slots; 2 the rarer
- * stripings and slots. Odd tiers are splits: 1 of this node, 3 of this node and the next one
- * (list_splits()). Returns how many moves were listed.
- */
-int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
-{
-	struct list l = { c, 0, most };
-	const struct plan *p = &s->plan[node];
-
-	if (tier % 2)
-		return list_splits(s, node, tier / 2, c, most);
-	for (int i = 0; i < s->n_storages && !tier; i++)
-		if (s->storage[i].first == node)
-			list_storage(&l, s, i);
-	if (p->group && s->group[p->group - 1].first == node)
-		(tier ? list_rare_stripings : list_common_stripings)(&l, &s->group[p->group - 1]);
-	list_slots(&l, s, node, !tier);
-	return l.n;
-}
-
-/*
  * Returns whether cutting the node into `split` jobs would give the same tiles as now, or as a split in the
  * list does. Only this node's tiles count, also if the listed moves cut the next one as well.
  */
@@ -201,23 +179,54 @@ static void list_unequal(struct list *l)
 }
 
 /*
- * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, leaving out those
- * that give this node the same tiles as now or as another one listed. In tier 1 (of splits alone: 0 and 1 are
- * tiers 1 and 3 of list_moves()) the next node is cut as well, into the same number of jobs whatever tiles it
- * then has, and in steps of few commands (known_order) also into 2, 3 and 4 (list_unequal()). Returns how many
- * moves were listed; 0 if a node cannot be cut (tile.can_split), or there is no next one in tier 1.
+ * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, leaving out those that give this
+ * node the same tiles as now or as another one listed. If with_next is set, each also cuts the next node, into the same
+ * number of jobs whatever tiles that gives it; and in steps of few commands (known_order) further moves cut it into 2, 3
+ * and 4 (list_unequal()). Returns how many moves were listed; 0 if this node cannot be cut (tile.can_split), or if
+ * with_next is set and there is no next node or that one cannot be cut.
  */
-int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
+static int list_cuts(const struct npu_step *s, int node, bool with_next, struct move *c, int most)
 {
 	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };
 	struct list l = { c, 0, most };
 
-	if (!s->plan[node].tile.can_split || (tier && (node + 1 == s->n || !s->plan[node + 1].tile.can_split)))
+	if (!s->plan[node].tile.can_split || (with_next && (node + 1 == s->n || !s->plan[node + 1].tile.can_split)))
 		return 0;
 	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
 		if (!same_split(&l, s, node, choices[k]))
-			c[l.n++] = (struct move){ .node = node, .split = choices[k], .next = tier ? choices[k] : 0, .slots = -1, .storage = -1 };
-	if (tier && s->known_order)
+			c[l.n++] = (struct move){ .node = node, .split = choices[k], .next = with_next ? choices[k] : 0, .slots = -1, .storage = -1 };
+	if (with_next && s->known_order)
 		list_unequal(&l);
+	return l.n;
+}
+
+/*
+ * List in c[] at most `most` moves that cut this node in another way than now (list_cuts()); in tier 1 each cuts the next
+ * node as well. Returns how many were listed.
+ */
+int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
+{
+	return list_cuts(s, node, tier == 1, c, most);
+}
+
+/*
+ * List in c[] at most `most` moves at this node. Even tiers change placements: 0 residency of storages that
+ * are first touched here, common stripings of a group that begins here, and few weight slots; 2 the rarer
+ * stripings and slots. Odd tiers are splits (list_cuts()): 1 of this node, 3 of this node and the next one.
+ * Returns how many moves were listed.
+ */
+int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
+{
+	struct list l = { c, 0, most };
+	const struct plan *p = &s->plan[node];
+
+	if (tier % 2)
+		return list_cuts(s, node, tier == 3, c, most);
+	for (int i = 0; i < s->n_storages && !tier; i++)
+		if (s->storage[i].first == node)
+			list_storage(&l, s, i);
+	if (p->group && s->group[p->group - 1].first == node)
+		(tier ? list_rare_stripings : list_common_stripings)(&l, &s->group[p->group - 1]);
+	list_slots(&l, s, node, !tier);
 	return l.n;
 }

@@ -192,9 +192,9 @@ static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool 
 }
 
 /*
- * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from an int8 or int16
- * tensor, return that tensor and set *zp to the zero point: the alu can do the same as it reads. Otherwise
- * return t and set *zp to 0.
+ * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from an int8 or int16 tensor
+ * of which the configuration has the mode, return that tensor and set *zp to the zero point: the alu can do the
+ * same as it reads. Otherwise return t and set *zp to 0. The RESCALE is not claimed.
  */
 static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 {
@@ -537,84 +537,91 @@ static void dense_but(struct nest_operand *y, const struct loop_nest *s, const b
 /* Copies of each element from which on computing it once pays: two more commands run then. Not measured. */
 #define WORTH_REPEATING 4
 
-/*
- * Match RESCALE r_op, whose nest is *r, together with the ADD, SUB or MUL in front of it, if most results are
- * copies of others because both operands repeat themselves along some dimensions. Then three nests of
- * operator `last` are added: each distinct sum once, its scaling, and the copying to all results; both
- * operators are claimed. It is done if each sum is copied at least WORTH_REPEATING times, nothing else reads
- * the int32 sum, no node has its operator, and multiplier and shift are single numbers. *r is changed only
- * then. It is not done for operands without a view or for an operator that is forbidden. Returns 1 if the
- * nests were added, 0 if not, or -ENOMEM.
- */
-static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
-{
-	const struct weft_gop *o = &cc->g->ops[r_op];
-	int i = cc->g->tensors[o->in[0]].producer, func;
-	bool still[WEFT_MAX_RANK];
-	int64_t copies = 1, n = 1;
+/* A sum or product in front of a RESCALE of which most results are copies of others. */
+struct repeated_sum {
+	int op;                /* the ADD, SUB or MUL that makes it */
+	struct loop_nest s;    /* its nest over all of the result; operands do not move where they only repeat themselves */
+	bool still[WEFT_MAX_RANK];   /* neither operand moves along this dimension */
+	int64_t n;             /* number of distinct results: those of the other dimensions */
+};
 
-	if (i < 0 || cc->ops[i].state != OP_TODO || cc->ops[i].forbidden || !read_only_by(cc, o->in[0], r_op) ||
-	    type_of(cc, o->in[0]) != WEFT_INT32 || r->b.root >= 0 || r->c.root >= 0)
-		return 0;
-	switch (cc->g->ops[i].op) {
-	case WEFT_OP_ADD:
-		func = FUNC(ADD);
-		break;
-	case WEFT_OP_SUB:
-		func = FUNC(SUB);
-		break;
-	case WEFT_OP_MUL:
-		func = FUNC(MUL);
-		break;
-	default:
-		return 0;
+/* Returns the function of the command that ADD, SUB or MUL is; -1 for other operators. */
+static int sum_func(weft_opcode op)
+{
+	return op == WEFT_OP_ADD ? FUNC(ADD) : op == WEFT_OP_SUB ? FUNC(SUB) : op == WEFT_OP_MUL ? FUNC(MUL) : -1;
+}
+
+/*
+ * Look for an ADD, SUB or MUL that makes the int32 operand of RESCALE r_op, of which each result is a copy of at least
+ * WORTH_REPEATING - 1 others, because both operands repeat themselves along some dimensions (hold_still()). Nothing but
+ * the RESCALE may read it, no stage may have taken it, it must not be forbidden, and its operands must have views.
+ * Returns whether there is one, and if so sets *q; if not, *q is undefined. No node is added.
+ */
+static bool find_repeated(const struct cc *cc, int r_op, struct repeated_sum *q)
+{
+	int t = cc->g->ops[r_op].in[0], i = cc->g->tensors[t].producer;
+	int64_t copies = 1;
+
+	if (i < 0 || cc->ops[i].state != OP_TODO || cc->ops[i].forbidden || !read_only_by(cc, t, r_op) || type_of(cc, t) != WEFT_INT32)
+		return false;
+	const struct weft_gop *o = &cc->g->ops[i];
+	int func = sum_func(o->op);
+	if (func < 0 || cc->ten[o->in[0]].v.root < 0 || cc->ten[o->in[1]].v.root < 0)
+		return false;
+	*q = (struct repeated_sum){ .op = i, .s = two_operands(cc, i, func, false), .n = 1 };
+	hold_still(cc, &q->s, &q->s.a);
+	hold_still(cc, &q->s, &q->s.b);
+	for (int d = 0; d < q->s.n_dims; d++) {
+		q->still[d] = !q->s.a.step[d] && (q->s.b.root < 0 || !q->s.b.step[d]);
+		*(q->still[d] ? &copies : &q->n) *= q->s.dim[d];
 	}
-	if (cc->ten[cc->g->ops[i].in[0]].v.root < 0 || cc->ten[cc->g->ops[i].in[1]].v.root < 0)
-		return 0;
-	struct loop_nest s = two_operands(cc, i, func, false), copy = { .func = FUNC(MOVE) };
-	hold_still(cc, &s, &s.a);
-	hold_still(cc, &s, &s.b);
-	for (int d = 0; d < s.n_dims; d++) {
-		still[d] = !s.a.step[d] && (s.b.root < 0 || !s.b.step[d]);
-		*(still[d] ? &copies : &n) *= s.dim[d];
-	}
-	if (copies < WORTH_REPEATING)
-		return 0;
-	int sum = cc_new_root(cc, n * alu_bytes(TYPE(INT32))), scaled = cc_new_root(cc, n * alu_bytes(r->y.type));
+	return copies >= WORTH_REPEATING;
+}
+
+/*
+ * Match RESCALE r_op together with the sum *q in front of it by three nests of operator `last`: each distinct sum once,
+ * its scaling, and the copying to all results. `all` is the nest that would scale every result, with one multiplier and
+ * one shift. `last` is r_op or the CLAMP behind it; all three operators are claimed. Returns 1 or -ENOMEM.
+ */
+static int add_repeated(struct cc *cc, const struct repeated_sum *q, int r_op, int last, const struct loop_nest *all)
+{
+	struct loop_nest s = q->s, scale = *all, copy = { .func = FUNC(MOVE) };
+	int sum = cc_new_root(cc, q->n * alu_bytes(TYPE(INT32))), scaled = cc_new_root(cc, q->n * alu_bytes(all->y.type));
+
 	if (sum < 0 || scaled < 0)
 		return -ENOMEM;
 	nest_over(cc, &copy, cc->g->ops[last].out[0]);
 	s.y = nest_storage(sum, TYPE(INT32));
-	copy.a = nest_storage(scaled, r->y.type);
-	dense_but(&s.y, &s, still);
-	dense_but(&copy.a, &s, still);
-	r->a.root = sum;
-	r->a.t = -1;
-	r->a.off = 0;
-	memcpy(r->a.step, s.y.step, sizeof r->a.step);
-	copy.y.type = r->y.type;
-	int32_t zp = r->y.zp;
-	r->y = copy.a;
-	r->y.zp = zp;
+	copy.a = nest_storage(scaled, all->y.type);
+	copy.y.type = all->y.type;
+	dense_but(&s.y, &q->s, q->still);
+	dense_but(&copy.a, &q->s, q->still);
+	scale.a.root = sum;
+	scale.a.t = -1;
+	scale.a.off = 0;
+	memcpy(scale.a.step, s.y.step, sizeof scale.a.step);
+	scale.y = copy.a;
+	scale.y.zp = all->y.zp;
 	for (int d = 0; d < s.n_dims; d++)
-		s.dim[d] = r->dim[d] = still[d] ? 1 : s.dim[d];
+		s.dim[d] = scale.dim[d] = q->still[d] ? 1 : q->s.dim[d];
 	int err = nest_add_node(cc, last, &s, false, false);
 	if (err > 0)
-		err = nest_add_node(cc, last, r, false, false);
+		err = nest_add_node(cc, last, &scale, false, false);
 	if (err > 0)
 		err = nest_add_node(cc, last, &copy, true, true);
 	if (err > 0) {
-		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
+		claim(cc, q->op, &cc->nodes[cc->n_nodes - 1]);
 		claim(cc, r_op, &cc->nodes[cc->n_nodes - 1]);
 	}
 	return err;
 }
 
 /*
- * Match RESCALE i as a nest, or as the nests of repeated(). `last` is i, or a CLAMP that alone reads its
- * result, whose limits the nest takes. Results are clamped to their type if that has 8 or 16 bits. Returns
- * 1 if it was matched; 0 if the configuration does not round to even as asked, the host does it better
- * (alu_at_edge()) or the command has no such type, with the reason set; or -ENOMEM.
+ * Match RESCALE i as a nest; or, if it has one multiplier and one shift and find_repeated() finds a sum in front of it,
+ * together with that sum as three nests (add_repeated()). `last` is i, or a CLAMP that alone reads its result, whose
+ * limits the nest takes. Results are clamped to their type if that has 8 or 16 bits. Returns 1 if it was matched; 0 if
+ * the configuration does not round to even as asked, the host does it better (alu_at_edge()) or the command has no such
+ * type, with the reason set; or -ENOMEM.
  */
 static int rescale(struct cc *cc, int i, int last)
 {
@@ -643,10 +650,10 @@ static int rescale(struct cc *cc, int i, int last)
 		s.lo = (int32_t)cc->g->ops[last].attr.clamp.min;
 		s.hi = (int32_t)cc->g->ops[last].attr.clamp.max;
 	}
-	int err = repeated(cc, i, last, &s);
-	if (err)
-		return err;
-	err = nest_add_node(cc, last, &s, true, true);
+	struct repeated_sum q;
+	if (s.b.root < 0 && s.c.root < 0 && find_repeated(cc, i, &q))
+		return add_repeated(cc, &q, i, last, &s);
+	int err = nest_add_node(cc, last, &s, true, true);
 	if (err > 0)
 		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
 	return err;

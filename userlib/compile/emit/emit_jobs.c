@@ -58,10 +58,11 @@ static int load_parts(struct node_emit *m, const struct job *j, const struct box
 }
 
 /*
- * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If no slot holds this
- * input yet, emit its load into the next one: in INPUT_PARTS parts if it is the node's only tile and longer
- * than LONG_LOAD, else at once; m->parts is the number of parts. Returns 0, -ENOMEM, -E2BIG (more commands
- * than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If no slot holds
+ * this input yet, emit its load into the next one: in INPUT_PARTS parts if it is the node's only tile and
+ * longer than LONG_LOAD, else at once; m->parts becomes the number of parts. It stays as it is if nothing
+ * is loaded. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int set_x(struct node_emit *m, struct job *j)
 {

@@ -566,8 +566,8 @@ static void set_slots(struct nest_emit *m, int64_t at)
 }
 
 /*
- * Set m->q.from to where the next piece begins, the innermost dimension running first. Returns false after
- * the last piece; it then begins at the first one again.
+ * Set m->q.from to where the next piece begins, the innermost dimension running first; its sizes q.n are
+ * the caller's to set. Returns false after the last piece; q.from then is the first one's again.
  */
 static bool next_piece(struct nest_emit *m)
 {

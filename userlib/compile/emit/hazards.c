@@ -181,8 +181,8 @@ static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 }
 
 /*
- * Insert interval v before position *p, which then is v's position; a full chunk is split in two. Returns 0
- * or -ENOMEM.
+ * Insert interval v before position *p, which may be behind the last interval; *p then is v's position. A full
+ * chunk is split in two. Returns 0, or -ENOMEM with all intervals where they were.
  */
 static int insert(struct map *m, struct at *p, const struct interval *v)
 {
@@ -228,12 +228,13 @@ static void raise_to(uint32_t *to, uint32_t v)
 }
 
 /*
- * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are the
- * last writer and, if a writes, all readers since then. With h->overlap a write of the array waits for nothing of
- * its own: its commands have their effects in order (driver/verify/verify_sp.c), and nobody puts them into another
- * one, as load_order.c and vector_order.c do with those of other units. So jobs of other channels follow each other
- * at once, though their rows, which are noted with the bytes between them, overlap. The load that wrote the bytes,
- * if one did, is appended to h->load. h->reading is set if c must wait for a load's reading. Returns 0 or -ENOMEM.
+ * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are the last
+ * writer and, if a writes, all readers since then. With h->overlap a write of the array waits for nothing of its
+ * own: its commands have their effects in order (driver/verify/verify_sp.c), and nobody puts them into another
+ * one, as load_order.c and vector_order.c do with those of other units. So jobs of other channels follow each
+ * other at once, though their rows, which are noted with the bytes between them, overlap. The load that wrote the
+ * bytes, if one did and it is not the last one noted for c, is appended to h->load and counted in c->n_loads.
+ * h->reading is set if a writes bytes that a load has read. Returns 0 or -ENOMEM.
  */
 static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {

@@ -165,8 +165,9 @@ static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, ui
 }
 
 /*
- * Find the new order of loads (o->next) and the place of each among the other commands (o->at). Returns
- * whether it differs from the order in which they were emitted.
+ * Find the new order of loads (o->next) and for each of them the command right before which it is put
+ * (o->at), load after load as choose() says, at the times that list_times() has found. Returns whether the
+ * order differs from the one in which they were emitted.
  */
 static bool find_order(struct order *o)
 {
@@ -228,7 +229,10 @@ int hazards_again(struct npu_step *s)
 	return err;
 }
 
-/* Make sure that the spare array has room for as many commands as the other one. Returns 0 or -ENOMEM. */
+/*
+ * Make sure that the spare array has room for as many commands as the other one; what was in it may be
+ * lost. Returns 0, or -ENOMEM with no spare array left.
+ */
 int cmds_spare(struct cmds *c)
 {
 	if (c->cap_spare < c->cap) {
@@ -239,7 +243,10 @@ int cmds_spare(struct cmds *c)
 	return c->spare ? 0 : -ENOMEM;
 }
 
-/* Exchange the array of commands with the spare one. */
+/*
+ * Exchange the array of commands and its capacity with the spare one's. The number of commands stays, so
+ * the spare one must hold as many.
+ */
 void cmds_exchange(struct cmds *c)
 {
 	struct cmd *p = c->p;

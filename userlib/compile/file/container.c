@@ -315,8 +315,8 @@ static int write_all(const weft_program *p, struct io *out, char *msg)
 
 /*
  * Write the program as a .weft container into memory: *out comes from malloc and has *n_out bytes. Returns 0;
- * -EINVAL: a container cannot hold a value; -ENOMEM. On failure msg
- * (WEFT_MSG bytes) has one line, and *out and *n_out are unchanged.
+ * -EINVAL: a container cannot hold a value; -ENOMEM. On failure msg (WEFT_MSG bytes) has one line, and *out and
+ * *n_out are unchanged.
  */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
 {

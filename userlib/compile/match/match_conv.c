@@ -50,12 +50,12 @@ const char *conv_limit(const struct node *nd)
 
 /*
  * Returns whether the depthwise engine can do a kernel above 3x3 row by row, in less time than the array.
- * It needs the feature has_dwk and takes up to 15 kernel rows of up to nine taps, or with rows and columns
- * exchanged likewise; if neither is so, it returns false and changes nothing. For each pixel it takes a
- * cycle for each kernel row and each column of the stride, the array one for each tap; so it is faster if
- * the stride along x is less than the kernel's columns (exchanged: along y, than its rows). Otherwise it
- * sets nd->conv.transposed to whether rows and columns should be exchanged, which is the faster of both
- * where both are possible; also if it then is not faster than the array, and false is returned.
+ * It needs the feature has_dwk, and takes up to 15 kernel rows of up to nine taps, or with rows and columns
+ * exchanged likewise; if neither is so, it returns false and changes nothing. Else it sets
+ * nd->conv.transposed to whether rows and columns should be exchanged, which is the faster of both where
+ * both are possible, whatever it returns then. For each pixel the engine takes a cycle for each kernel row
+ * and each column of the stride, the array one for each tap; so the engine is faster, and the result true,
+ * if the stride along x is less than the kernel's columns (exchanged: along y, than its rows).
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -84,11 +84,11 @@ bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_fl
 }
 
 /*
- * Set the node's window, zero points, conv.m and kind from CONV2D or DEPTHWISE_CONV2D o with weights w; pads
- * are top, bottom, left, right, of which a window has top and left. A depthwise convolution of several
- * channels that the depthwise engine can do becomes NODE_DW, any other NODE_DWCONV, a CONV2D NODE_CONV. A
- * kernel of one row or column has no dilation along it. For a depthwise kernel above 3x3 conv.transposed may
- * be set (conv_is_dw()); it counts for NODE_DW alone.
+ * Set the node's window, zero points of input and weights, conv.m and kind from CONV2D or DEPTHWISE_CONV2D
+ * o with weights w; pads are top, bottom, left, right, of which a window has top and left. A depthwise
+ * convolution of several channels that the depthwise engine can do becomes NODE_DW, any other NODE_DWCONV,
+ * a CONV2D NODE_CONV. A kernel of one row or column has no dilation along it. For a depthwise kernel above
+ * 3x3 conv.transposed may be set (conv_is_dw()); it counts for NODE_DW alone.
  */
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
 {
@@ -343,10 +343,9 @@ static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 }
 
 /*
- * If weights (tensor w) or biases of depthwise shape s are computed, let it run on the array: block-diagonal
- * (NODE_DWCONV), or with one input channel as a plain convolution whose output channels are w's multiplier,
- * with wt.wv set.
- * Other shapes stay as they are.
+ * If weights (tensor w) or biases of depthwise shape s are computed, let it run on the array:
+ * block-diagonal (NODE_DWCONV), or with one input channel as a plain convolution (NODE_CONV with conv.m 1)
+ * whose output channels are w's multiplier, with wt.wv set. Other shapes stay as they are.
  */
 static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 {

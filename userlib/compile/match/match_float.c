@@ -366,7 +366,8 @@ int match_float_matmul(struct cc *cc, int i)
 
 /* ---- pooling */
 
-/* Runs of results along an axis whose windows hold as many elements. */
+/* Runs of results along an axis, each of `len` results from number `from` on, whose windows hold `count` elements each;
+ * `last` says that no other run follows. */
 struct counts { int n; struct run { int64_t from, len, count; bool last; } run[MAX_RUNS]; };
 
 /*
@@ -634,8 +635,10 @@ static int spread(struct cc *cc, int i, int t, struct view *v)
 }
 
 /*
- * Match addition i of fp16 tensors of which one or both are smaller than the result: these are first copied
- * to its size by loop nests, then an elementwise node adds. Returns 1 or -ENOMEM.
+ * Match addition i of fp16 tensors, of which one or both are smaller than the result, with the CLAMP and
+ * CAST behind it: each operand of other dimensions than the result is first copied to its size by a loop
+ * nest (spread()), then an elementwise node adds, which reads the other operand where it lies. Returns 1 or
+ * -ENOMEM.
  */
 static int add_spread(struct cc *cc, int i)
 {

@@ -23,8 +23,9 @@ static const weft_tensor *tensor(const struct cc *cc, int t)
 }
 
 /*
- * Returns the start of a nest that copies elements of operator i's first operand to all of its result. The
- * operand's step in bytes along each of its dimensions goes to x[]; the caller sets the nest's steps from it.
+ * Returns the start of a nest that copies elements of operator i's first operand to all of its result: all but the
+ * steps of its operand a, which may be read through other operators (nest_view()). The operand's step in bytes
+ * along each of its dimensions goes to x[]; the caller sets a's steps from it.
  */
 static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
@@ -36,7 +37,10 @@ static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK
 	return s;
 }
 
-/* Match SLICE i as a copy from where the slice begins. Returns 1 or -ENOMEM. */
+/*
+ * Match SLICE i as a copy from where the slice begins in its operand, which may itself be read through other
+ * operators (nest_view()). Returns 1 or -ENOMEM.
+ */
 static int slice(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -141,9 +145,11 @@ static int add_turn(struct cc *cc, int i, const struct turn *t, int64_t first, i
  * Match TRANSPOSE i of int8 or int16 as one or two convolutions of one weight for each channel, where the array is
  * faster than the alu: many small matrices, as of a channel shuffle, or few long rows, as of an image whose
  * channels lie apart. The operator must do nothing but turn matrices (turns_matrices()) of at most TURN_ROWS rows,
- * TURN_WIDTH rows altogether; operand and result must be dense, the operand no constant and no_fuse not set. Of
- * all numbers of columns in a pixel the one with the fewest cycles is taken, if these are fewer than the bytes of
- * the tensor, which the alu would take. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
+ * TURN_WIDTH rows altogether; operand and result must be dense, the operand no constant and no_fuse not set. A
+ * pixel has m columns of a matrix, for which m is taken that costs the fewest cycles: any number up to 2 N that
+ * divides the columns; or for a single matrix N, and a second node turns the columns left over. It is done if
+ * there are at most TURN_WIDTH such pixels in a row and the cycles are fewer than the bytes of the tensor, which
+ * the alu would take. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
  */
 static int turn_on_array(struct cc *cc, int i)
 {
@@ -440,9 +446,9 @@ struct sampling {
 #define MAX_COPIES 16
 
 /*
- * For nearest neighbours: if the results along the axis come in groups of equally many that share one
- * neighbour, and neighbours of consecutive groups are equally far apart, set s->times to the size of a group
- * and s->step to that distance. Otherwise times stays 0.
+ * For nearest neighbours: if the results along the axis come in groups of equally many that share one neighbour,
+ * and neighbours of consecutive groups are equally far apart, set s->times to the size of a group and s->step to
+ * that distance (0 if there is one group). Otherwise times stays 0, and step says nothing.
  */
 static void find_period(struct sampling *s)
 {
@@ -664,8 +670,9 @@ struct spread {
 };
 
 /*
- * Add the elementwise nodes that write each element of s->x several times: the node with number k makes the k-th of the
- * results that share one, for all elements. Returns 1 or -ENOMEM.
+ * Add the elementwise nodes that write each element of s->x several times, s->ny * s->nx nodes in all: the node
+ * with number k makes the k-th of the results that share one element, for all elements. Each but the last must run
+ * before the next one. Returns 1, or -ENOMEM with some of them added.
  */
 static int copies(struct cc *cc, const struct spread *s)
 {
@@ -690,10 +697,10 @@ static int copies(struct cc *cc, const struct spread *s)
 }
 
 /*
- * Returns whether elementwise nodes should copy tensor x, int8 or int16 and no constant, to a larger y. Where
- * there is an alu, they should only if no_fuse is not set, there is one image, its pixels are whole words, and
- * y is larger than the scratchpad, so that it passes through memory anyway: the nodes then run in stripes with
- * what reads y, which a loop nest cannot.
+ * Returns whether elementwise nodes should copy tensor x to a larger y; x must be int8 or int16 and no constant,
+ * and both must have views. Without an alu they always should. Where there is one, they should only if no_fuse is
+ * not set, there is one image, its pixels are whole words, and y is larger than the scratchpad, so that it passes
+ * through memory anyway: the nodes then run in stripes with what reads y, which a loop nest cannot.
  */
 static bool copied_by_words(const struct cc *cc, int x, int y)
 {
@@ -813,9 +820,9 @@ static bool repeats_both(const struct cc *cc, const struct tiles *o, struct spre
 /*
  * Match TILE i, with the RESHAPE, TILE and RESHAPE behind it, as copies of an image whose rows and columns they
  * repeat (copied_by_words(), repeats_both()); the last RESHAPE's result then has a storage of its own. TILE's
- * argument must be constant, each of the operators but the last must have one reader, and no other tensor may lie
- * in the storage of the second TILE's result. Returns 1 if they were matched, 0 if not (no reason is set), or
- * -ENOMEM.
+ * arguments must be constant, both RESHAPEs aliases, each of the operators but the last must have one reader, and
+ * no other tensor may lie in the storage of the second TILE's result. Returns 1 if they were matched, 0 if not (no
+ * reason is set), or -ENOMEM.
  */
 int match_repeat(struct cc *cc, int i)
 {

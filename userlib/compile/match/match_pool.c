@@ -43,11 +43,11 @@ bool pool_is_stride(const struct cc *cc, int i)
 }
 
 /*
- * Lets pooling node nd be a depthwise convolution with ones if it averages over windows that overlap along
- * both axes, since the depthwise engine reads each element once where pooling reads it once for each window:
- * if that leaves at most AVERAGE_PART - 1 of AVERAGE_PART of the reads, conv_is_dw() allows it, and the input
- * is int8 or has zero point 0. Windows that the image cuts stay with pooling (emit_vector.c). Other nodes are
- * left alone.
+ * Lets pooling node nd be a depthwise convolution with ones (NODE_DW with conv.average) if it averages over
+ * windows that overlap along both axes, since the depthwise engine reads each element once where pooling reads it
+ * once for each window: if that leaves at most AVERAGE_PART - 1 of AVERAGE_PART of the reads, conv_is_dw() allows
+ * it, and the input is int8 or has zero point 0. When it is emitted, windows that the image cuts stay with pooling
+ * (emit_vector.c). Other nodes are left alone.
  */
 static void sum_on_dw(const struct cc *cc, struct node *nd)
 {

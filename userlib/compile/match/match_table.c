@@ -55,7 +55,7 @@ static struct nest_operand between(struct cc *cc, int type, int t)
 
 /*
  * Returns tensor t as an operand with its steps, its elements (codes of floats) read as unsigned or signed
- * integers of their size.
+ * integers of their size; operators that make t are read through as nest_view() does.
  */
 static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 {

@@ -370,16 +370,16 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 }
 
 /*
- * Choose how many column tiles of weights one load brings, and set piece, n_w, own_recs, w_recs and
- * piece_bytes of p->tile. All come in one load unless all weights stay on chip and are used as fast as they
- * arrive (few_pixels()). Then several loads bring them, so that work can start: of about PIECE bytes each, in
- * 2 areas in turn; where nothing but loads counts (req.only_loads) of LARGE_PIECE bytes, or LAST_PIECE in the
- * last LAST_NODES nodes of the step, in PIECE_AREAS areas.
+ * Choose how many column tiles of weights one load brings, and set piece, n_w, own_recs, w_recs and piece_bytes of
+ * p->tile. All come in one load, with n_w and piece_bytes as they are, unless all weights stay on chip and are
+ * used as fast as they arrive (few_pixels()). Then several loads bring them, so that work can start: of about
+ * PIECE bytes each, in 2 areas in turn; where nothing but loads counts (req.only_loads) of LARGE_PIECE bytes, or
+ * LAST_PIECE in the last LAST_NODES nodes of the step, in PIECE_AREAS areas.
  *
  * The array catches up with loads only while something else is loaded. So where nothing but loads counts, the
- * records of a step's last node come with their weights (own_recs), and its loads get smaller towards the
- * end, since nothing hides the work on the last one; but not smaller than the array catches up, for every
- * load takes bus time for the words of its command.
+ * records of a step's last node come with their weights (own_recs), and its loads get smaller towards the end,
+ * since nothing hides the work on the last one; but not smaller than the array catches up, for every load takes
+ * bus time for the words of its command.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -419,9 +419,10 @@ static int64_t full_rows(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th and tw: jobs are ranges of
- * rows, on the array of so many more that whole groups of it are full if there then still are two jobs; of pixels in
- * whole groups if there is one long row; of columns if the node is split along columns. Other nodes are left alone.
+ * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th and tw. Jobs are ranges of rows;
+ * on the array a range is made longer until it fills whole groups of the array's rows, if that leaves two jobs at
+ * least. A node with one long row is cut into ranges of pixels in whole groups, and one that is split along
+ * columns (split_columns) into ranges of columns. Other nodes are left alone.
  */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
 {

@@ -118,7 +118,10 @@ bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
 	return found;
 }
 
-/* Remember outcome *o with key k, which is copied. Returns 0 or -ENOMEM. Several threads may call it at once. */
+/*
+ * Remember outcome *o with key k, which is copied. If one was remembered with this key before, memo_find()
+ * goes on finding that one. Returns 0 or -ENOMEM. Several threads may call it at once.
+ */
 int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o)
 {
 	struct entry e = { hash_of(k), malloc((k->n + 1) * sizeof *k->v), k->n, *o };

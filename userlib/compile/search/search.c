@@ -194,9 +194,10 @@ static void evaluate(void *user, int worker, int slot)
 }
 
 /*
- * Look at candidate q's outcome: count its commands, list it as a start for moves while there is room, and
- * keep its parameters if it is faster than the best so far. A candidate that was not emitted counts as many
- * commands as the one before. Returns 0, or -ENOMEM if that is its error.
+ * Look at candidate q's outcome: count its commands in b->emitted; list it as a start for moves, unless its
+ * placement failed or the list is full; and if it is faster than the best so far, keep its parameters, rule and
+ * cycles (b->best, b->best_split, b->cycles). A candidate that was not emitted counts as many commands as the one
+ * before (b->last). Returns 0, or -ENOMEM if that is its error.
  */
 static int take(struct search *b, const struct candidate *q)
 {
@@ -422,8 +423,8 @@ static int emit_best(void *user)
 
 /*
  * Callback of climb(): set *o to the outcome of this worker's replica, on which move c has been made. A split
- * changes nothing about places, so the replica is placed again only for other moves, or if it is not placed
- * as the best plan is.
+ * changes nothing about places, so the replica is only emitted anew, after being placed as the best plan is if it
+ * is not so yet. For other moves it is placed again, unless the memo knows the outcome (place_and_measure()).
  */
 static void measure_move(void *user, int worker, const struct move *c, struct outcome *o)
 {

@@ -404,9 +404,10 @@ static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 }
 
 /*
- * Lowers Clip of operand 0 to min..max, which are operands 1 and 2 or, before opset 11, attributes;
- * either may be absent; max is applied last. Returns 0, -EINVAL if a limit has another type than
- * operand 0, or another negative errno.
+ * Lowers Clip of operand 0 to min..max, which are operands 1 and 2 or, before opset 11, attributes,
+ * which are cut to the finite range of operand 0's float type; either may be absent; max is applied
+ * last. Small integers are limited as int32 and cast back. Returns 0, -EINVAL if a limit has
+ * another type than operand 0, or another negative errno.
  */
 int ox_clip(struct ox *l)
 {

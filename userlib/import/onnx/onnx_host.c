@@ -16,8 +16,8 @@
 /* ---- attributes ---- */
 
 /*
- * Returns the index of the name s, of len bytes, in a list such as "a, b, c" (0 for the first), or
- * -1 if it is not in the list.
+ * Returns the index of the name s, of len bytes, in a list such as "a,b,c" (0 for the first), or -1
+ * if it is not in the list. The list ends at a blank or at the end of the string.
  */
 static int choice(const char *list, const char *s, size_t len)
 {

@@ -51,9 +51,9 @@ static enum kind resize_kind(const onnx_node *n)
 }
 
 /*
- * Returns how node n, by its type, can be deferred, as the table above says: MOVE if it only moves
- * or chooses elements, as Reshape, Gather and MaxPool do; FUNCTION if it is computed element by
- * element; PRODUCT; AVERAGE; NORMALISE; or NONE. For Resize resize_kind() says it.
+ * Returns how node n can be deferred, which its type alone says but for Resize (resize_kind()):
+ * MOVE if it only moves or chooses elements, as Reshape, Gather and MaxPool do; FUNCTION if it is
+ * computed element by element; PRODUCT; AVERAGE; NORMALISE (Softmax, LayerNormalization); or NONE.
  */
 static enum kind kind_of(const onnx_node *n)
 {

@@ -149,10 +149,10 @@ static bool simple(const struct ox_window *w)
 }
 
 /*
- * Lowers the MaxPool at hand of v with window w; last is the order of dimensions with channels last, and uint8
- * is pooled as int8. A window that MAX_POOL2D cannot take (simple()) becomes maxima of shifted slices. Returns
- * 0; -ENOTSUP for other types than 8 and 16 bits, float16, bfloat16 and float32, and E4M3 and E5M2 with a
- * window that MAX_POOL2D takes; or another negative errno.
+ * Lowers the MaxPool at hand of v with window w; last is the order of dimensions with channels
+ * last, and uint8 is pooled as int8. A window that MAX_POOL2D cannot take (simple()) becomes maxima
+ * of shifted slices. Returns 0; -ENOTSUP for types other than int8, uint8, int16, float16, bfloat16
+ * and float32, and E4M3 and E5M2 with a window that MAX_POOL2D takes; or another negative errno.
  */
 static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
 {

@@ -178,8 +178,9 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 
 /*
  * Emits x resized along dimension `axis` as *a says: the axis is moved to the end, resized by a
- * choice of elements (mode nearest) or a product with a matrix of weights, and moved back. Returns
- * the graph tensor, or a negative errno; a negative x is returned as it is.
+ * choice of elements (mode nearest) or a product with a matrix of weights, given attribute
+ * extrapolation_value where extrapolate() says so, and moved back. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
  */
 static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 {

@@ -50,7 +50,7 @@ static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 /*
  * Checks the numbers of *w for spatial dimension i, in which the input has `in` elements. Returns
  * 0, -EINVAL if kernel, stride or dilation is below 1 or padding below 0, or -ENOTSUP if one of
- * them is above 2^24 or `in` above 2^30.
+ * them is above 2^24 or `in` is 2^30 or more.
  */
 static int judge(struct ox *l, const struct ox_window *w, int i, int64_t in)
 {

@@ -271,9 +271,9 @@ static int fold_anew(const struct cc *base, struct attempt *a)
 
 /*
  * Make `a` fit for the next attempt after the one of *cc, number k, has failed with err. A node that cannot be
- * expressed (-ERANGE) is forbidden; after -E2BIG steps have half as many nodes, and with none left *k is set so
- * that only the last attempt remains, with all on the host. Returns -ERANGE if there is to be another attempt,
- * or the errno with which the compilation fails.
+ * expressed (-ERANGE with cc->bad_node) is forbidden; -ERANGE without a node needs no change here. After -E2BIG
+ * steps have half as many nodes, and with none left *k is set so that only the last attempt remains, with all on
+ * the host. Returns -ERANGE if there is to be another attempt, or the errno with which the compilation fails.
  */
 static int next_attempt(struct cc *cc, struct attempt *a, int err, int *k)
 {

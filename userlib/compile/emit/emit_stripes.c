@@ -92,10 +92,10 @@ static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t
 }
 
 /*
- * Emit the copy of those of the rows `rows`, just written, that belong to the ring's beginning: they are kept
- * once more behind its end, for windows that begin before the end. In the ring's first pass nothing is
- * copied, since no window wraps into it. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count)
- * or -ERANGE (a command cannot hold a value).
+ * Emit the copy of those of the rows `rows`, just written and all in one pass through the ring, that belong to the
+ * ring's beginning: they are kept once more behind its end, for windows that begin before the end. In the ring's
+ * first pass nothing is copied, since no window wraps into it. Returns 0, -ENOMEM, -E2BIG (more commands than a
+ * stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *v, struct span rows)
 {

@@ -326,10 +326,11 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 }
 
 /*
- * Emit a job of pooling or of an average on the depthwise engine, which has weights w: a command for each
- * combination of rows and of columns that see the same taps. The depthwise engine makes those that see all of
- * them, and the pooling command the others, since each number of taps is divided by another number. Returns 0,
- * or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS commands, or more than a stream can count.
+ * Emit a job of pooling (w NULL) or of an average on the depthwise engine, which has weights w: commands for each
+ * combination of rows and of columns that see the same taps. Of an average on the depthwise engine that one makes
+ * those that see all taps, and the pooling command the others, since each number of taps is divided by another
+ * number. Returns 0, or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS combinations, or more commands than a
+ * stream can count.
  */
 static int emit_regions(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {

@@ -149,9 +149,10 @@ static void run_others(struct schedule *d)
 }
 
 /*
- * Returns the vector engine's next command, among the first `window` that have no time yet: the first of those
- * that can begin when the engine is free, or, if none can, the one that can begin first. *t is the cycle in
- * which what it waits for has retired.
+ * Returns the vector engine's next command, among those of the next `window` commands in the order of emission
+ * that have no time yet and of which it is known when they can begin (known()): the first that can begin when the
+ * engine is free, or, if none can, the one that can begin first. *t is the cycle in which what it waits for has
+ * retired.
  */
 static uint32_t choose(const struct schedule *d, uint32_t window, uint64_t *t)
 {

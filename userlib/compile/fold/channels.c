@@ -212,9 +212,10 @@ static int keep_some(struct channels *ch, int t, int more, bool known)
 }
 
 /*
- * Let the result of every convolution have a multiple of n channels again if it has fewer than at first: a
- * block of n takes as long whatever is in it, and pixels of whole blocks are read faster. Returns whether a
- * convolution had fewer, and more channels stay now.
+ * Let the result of every convolution have a multiple of n channels again, or all of its channels if these
+ * are fewer, where it has less now: a block of n takes as long whatever is in it, and pixels of whole
+ * blocks are read faster. Known channels are kept before others. Returns whether a convolution had less,
+ * and more channels stay now.
  */
 static bool fill_blocks(struct channels *ch, int n)
 {

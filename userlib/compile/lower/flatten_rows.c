@@ -31,9 +31,9 @@ static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx,
 }
 
 /*
- * If the node is a 1x1 convolution with stride 1 and no padding, make all pixels of all images one row, or if
- * a row of a command cannot hold so many (ROW_MAX), all rows of all images the rows of one image. Otherwise
- * nothing changes.
+ * If the node is a 1x1 convolution with stride 1 and no padding, make all pixels of all images one row; or
+ * if a row of a command cannot hold so many (ROW_MAX), all rows of all images the rows of one image, unless
+ * these rows, or the pixels of one, are more than ROW_MAX as well. In all other cases nothing changes.
  */
 static void flatten_conv(struct node *nd)
 {

@@ -191,8 +191,8 @@ static void swap_yx(struct view *v)
 
 /*
  * Let the convolution read the copied windows instead of its input: its rows then are output columns, its
- * pixels input rows, and its kernel one row of them. Rows and columns of result and second operand are
- * exchanged accordingly.
+ * pixels input rows, and its kernel one row of them; strides and padding follow. Rows and columns of
+ * result, debug view and second operand are exchanged accordingly, and split_columns is set.
  */
 static void exchange_axes(const struct im2col *s)
 {

@@ -63,8 +63,8 @@ static bool read_side(const struct cc *cc, int t, struct side *s)
 }
 
 /*
- * Claim for node nd the one or two RESCALEs of this operand of operator `add` that nothing but this addition
- * reads. A RESCALE that others read as well is left to them.
+ * Claim for node nd the one or two RESCALEs of this operand of operator `add` that nothing but this
+ * addition reads. A RESCALE that others read as well is left to them, and so is the one in front of it.
  */
 static void claim_side(struct cc *cc, const struct side *s, int add, const struct node *nd)
 {

@@ -30,10 +30,10 @@ struct cone {
 };
 
 /*
- * Returns whether an integer operator with this opcode makes each element of its result from one element of
- * each operand. True for sums, products, minimum and maximum, comparisons, SELECT, bitwise operators, shifts,
- * TABLE, CLAMP, ABS, NEGATE, NOT, CLZ, CAST and RESCALE. Tables and multipliers do not count as operands
- * here.
+ * Returns whether an integer operator with this opcode makes each element of its result from one element of each
+ * operand. True for sums, products, minimum and maximum, comparisons, SELECT, bitwise operators, LOGICAL_NOT (but
+ * not the other logical ones), shifts, TABLE, CLAMP, ABS, NEGATE, CLZ, CAST and RESCALE. Tables and multipliers do
+ * not count as operands here.
  */
 static bool on_elements(weft_opcode op)
 {
@@ -262,9 +262,9 @@ static bool list_from(const struct cc *cc, struct cone *c, int i, int through, i
 
 /*
  * List in *c the operators of the function of one byte that ends with operator i. `through` is a node whose
- * operators may be part of it although they are matched already, or -1. Where two 8-bit tensors meet, one may be
- * a function of the other, as in x * sigmoid(x); with the option no_fuse that is not looked for. Returns false if
- * there is no such function, or something outside needs a value from inside.
+ * operators may be part of it although they are matched already, or -1. Where two 8-bit tensors meet, one may be a
+ * function of the other, as in x * sigmoid(x); with the option no_fuse that is not looked for. Returns false, with
+ * *c of no use, if there is no such function, or something outside needs a value from inside.
  */
 static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 {

@@ -111,9 +111,9 @@ static void set_limits(struct float_tail *t, const struct weft_attr_clamp *a)
 }
 
 /*
- * Returns what becomes of operator i's result before it is written: if the result is fp16, the CLAMP and the
- * CAST to float8 that alone read it are taken along. Without them the tail ends with i itself and has no
- * limits.
+ * Returns what becomes of operator i's result before it is written: if the result is fp16, a CLAMP that
+ * alone reads it (clamp_behind()) and the CAST to float8 that alone reads what comes of that are taken
+ * along. Without them the tail ends with i itself and has no limits. Nothing is claimed.
  */
 struct float_tail float_tail_of(const struct cc *cc, int i)
 {

@@ -293,8 +293,8 @@ struct strips {
 
 /*
  * Returns whether tensor t is a constant of rank 3 whose rows are better stored in strips: it takes more than half
- * of the scratchpad, and a quarter holds at least one column of it. If so, *k describes the widest strips of which a
- * quarter of the scratchpad holds one.
+ * of the scratchpad, and a quarter holds at least one column of one of its tables. If so, *k describes the widest
+ * strips of which a quarter of the scratchpad holds one; if not, *k is undefined.
  */
 static bool wants_strips(const struct cc *cc, int t, struct strips *k)
 {

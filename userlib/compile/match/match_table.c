@@ -79,9 +79,9 @@ static struct loop_nest nest_of(const struct cc *cc, int i, int func, struct nes
 }
 
 /*
- * Add the nest y = func(a, b) over the shape of operator i's first operand; it is an intermediate step, which
- * another node must follow. Returns 1, or -ENOMEM, also if there was no memory for one of the operands'
- * storages.
+ * Add the nest y = func(a, b) over the shape of operator i's first operand; it is an intermediate step,
+ * which another node must follow. Returns 1, or -ENOMEM, also if there was no memory for the storage of a
+ * or y (between()).
  */
 static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b, struct nest_operand y)
 {

@@ -110,7 +110,8 @@ static int list_storages(struct npu_step *s)
 
 /*
  * Returns the bytes that node i should find free beside the residents, so that it need not wait for its
- * weights: all its weights up to a quarter of the scratchpad, but at least two column tiles.
+ * weights: all its weights and records up to a quarter of the scratchpad, but at least two column tiles, as
+ * far as the scratchpad holds them; 0 if it has no weights.
  */
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
@@ -651,9 +652,9 @@ static void widen_lifetime(const struct npu_step *s, struct cten *c)
 }
 
 /*
- * Note in cc->ten which storages of the step need a place in the arena (in_dram): those that come from memory
- * or are needed there afterwards, and those that are neither resident nor only in a ring. Widens lifetimes
- * for stripe groups.
+ * Note in cc->ten which storages of the step need a place in the arena (in_dram): those that come from
+ * memory or are needed there afterwards, and those that are neither resident nor only in a ring; never
+ * those whose data are constants of the program. Widens lifetimes for stripe groups.
  */
 static void note_memory(struct npu_step *s)
 {

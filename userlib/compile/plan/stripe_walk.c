@@ -198,9 +198,9 @@ static int64_t load_target(const struct node *nd, bool second, int64_t rows)
 }
 
 /*
- * Load what node k needs, beyond what its rings have, to make its first `rows` rows: calls the walker's
- * load(), or in a walk that measures raises the ring's rows. Returns 0, -ENOSPC (measuring), or what load()
- * returned.
+ * Load what node k needs, beyond what its rings have, to make its first `rows` rows: calls the walker's load(), or
+ * in a walk that measures raises the ring's rows. Only rings that are loaded from memory count; w->loaded[] of
+ * them moves on to the rows needed. Returns 0, -ENOSPC (measuring), or what load() returned.
  */
 static int walk_loads(struct walk *w, int k, int64_t rows)
 {

@@ -288,8 +288,9 @@ static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, 
 
 /*
  * Try plan p, whose channels are chosen, with all widths (halved again and again; only the full one if all
- * operands are on chip) and both loop orders, each with the best heights. *best is replaced by each tiling
- * that is expected to take fewer cycles.
+ * operands are on chip), each with pixels outermost and, if there are several ranges of channels, with channels
+ * outermost, and each with the best heights (try_tile()). *best is replaced by each tiling that is expected to
+ * take fewer cycles.
  */
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
@@ -496,10 +497,10 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * If weights come in slots, all operands are on chip and there are few pixels (few_pixels()), give the
- * weights many slots of about SLOT bytes, at most MAX_W_SLOTS and in at most half of `budget` bytes, since
- * the nodes before have weights too: the more weights are there before they are used, the better. Otherwise
- * the tiling stays as it is.
+ * If weights come in two slots or more, all operands are on chip and there are few pixels (few_pixels()), give the
+ * weights many slots of about SLOT bytes, at most MAX_W_SLOTS and in at most half of `budget` bytes, but at least
+ * two, since the nodes before have weights too: the more weights are there before they are used, the better.
+ * Otherwise the tiling stays as it is.
  */
 static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {

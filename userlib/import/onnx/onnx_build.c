@@ -559,9 +559,11 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 }
 
 /*
- * Emits x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST
- * between the types for which tosa_cast() is true, else the host operator ONNX_CAST, which
- * saturates. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ * Emits x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST if
+ * tosa_cast() is true: between int8, int16 and int32, from bool to these three, from these three to
+ * float32, float16 or bfloat16, and between these floats. All other pairs of types get the host
+ * operator ONNX_CAST, which saturates. Returns the graph tensor, or a negative errno; a negative x
+ * is returned as it is.
  */
 int ox_cast(struct ox *l, int x, weft_dtype to)
 {

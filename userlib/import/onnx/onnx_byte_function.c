@@ -368,11 +368,12 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 }
 
 /*
- * Makes the codes, quantised with q, of value v, a function of the integers of its carrier: the
- * function is computed for all 256 codes and emitted as ox_by_codes() does; for an int16 carrier as
- * map_16() does. Returns 1 with *y set, in an order of dimensions in which the carrier is held; 0
- * if q is of int16 and the carrier is not, if map_16() does not take v, or, with l->err cleared, if
- * the codes cannot be computed; or a negative errno.
+ * Makes the codes, quantised with q, of value v, a function of the integers of its carrier. Of an
+ * 8-bit carrier the function is computed for all 256 codes and emitted as a CLAMP, a RESCALE or a
+ * TABLE of the carrier (ox_by_codes()); of an int16 one only a Relu or nothing at all between equal
+ * parameters is taken (map_16()). Returns 1 with *y set, in an order of dimensions in which the
+ * carrier is held; 0 if q is of int16 and the carrier is not, if map_16() does not take v, or, with
+ * l->err cleared, if the codes cannot be computed; or a negative errno.
  */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
 {

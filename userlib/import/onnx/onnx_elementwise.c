@@ -125,9 +125,10 @@ int ox_elementwise(struct ox *l)
 
 /*
  * Lowers Equal, Greater, GreaterOrEqual, Less and LessOrEqual to bool, with NumPy's broadcasting;
- * the last two exchange their operands. Small integers and bools are compared as int32. Returns 0,
- * -EINVAL if types or shapes do not go together, -ENOTSUP for types that ox_widen() refuses, or
- * another negative errno.
+ * the last two exchange their operands. Small integers and bools are compared as int32, floats of 8
+ * and 4 bits as float32. Returns 0, -EINVAL if types or shapes do not go together, -ENOTSUP for
+ * float64 and for int64, uint64 and uint32 that are not constant or do not fit int32, or another
+ * negative errno.
  */
 int ox_compare(struct ox *l)
 {
@@ -372,9 +373,10 @@ static int activation(struct ox *l, int x)
 }
 
 /*
- * Lowers the activation functions that are composed of several operators, such as LeakyRelu, Elu
- * and HardSwish, as activation() does. Returns 0, -ENOTSUP if operand 0 is not float32, float16 or
- * bfloat16, or another negative errno.
+ * Lowers the activation functions that are composed of several operators: LeakyRelu, Elu, Selu,
+ * HardSigmoid, HardSwish, Swish, Softplus, Softsign, Mish, Celu, ThresholdedRelu and Gelu. The
+ * result keeps operand 0's order of dimensions. Returns 0, -ENOTSUP if operand 0 is not float32,
+ * float16 or bfloat16, or another negative errno.
  */
 int ox_activation(struct ox *l)
 {

@@ -438,9 +438,10 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 /*
  * Lowers Pad of operand 0 by attribute mode: pads are operand 1 or, in older opsets, an attribute,
  * and operand 3 may name the axes to which they belong. Negative padding cuts off, before the rest
- * is added. Returns 0, -ENOTSUP if nothing would be left after cutting off, the pads are not
- * constant or pad_by_index() or pad_constant() refuses them, -EINVAL if their number does not fit
- * the rank or one is beyond INT32_MAX, or another negative errno.
+ * is added. Returns 0, -ENOTSUP if nothing would be left after cutting off, the pads or the value
+ * are not constant, or an axis padded with its own elements would have more than 4096, -EINVAL if
+ * the pads' number does not fit the rank, one is beyond INT32_MAX, or a single element would be
+ * mirrored, or another negative errno.
  */
 int ox_pad_node(struct ox *l)
 {

@@ -26,8 +26,9 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 }
 
 /*
- * Emits the sums [...,M,N] of a [...,M,K] by b [...,K,N] in the type that product_type() gives,
- * with a_zp and b_zp as the zero points of int8 factors (0 for others); leading dimensions
+ * Emits the sums [...,M,N] of a [...,M,K] by b [...,K,N] in the type that product_type() gives
+ * (int32 for int8, int48 for int16, float32 for float16 and bfloat16, float16 for float8, else
+ * a's), with a_zp and b_zp as the zero points of int8 factors (0 for others); leading dimensions
  * broadcast. If b is one matrix, a's leading dimensions count as rows; else both become [B,.,.].
  * Returns the graph tensor, -EINVAL if a rank is below 2 or the shapes do not fit, or another
  * negative errno; a negative operand is returned as it is.

@@ -106,7 +106,9 @@ static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct
  * Computes Softmax n (its axis is 1 by default before opset 13, else -1) between a DequantizeLinear
  * and a QuantizeLinear with parameters q by TFL_SOFTMAX of the codes and a RESCALE; codes are
  * within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in
- * the file's order of dimensions; 0 if of_rows() does not take the node; or a negative errno.
+ * the file's order of dimensions; 0 if of_rows() does not take the node (--requant rescale not set,
+ * another axis than the last, more than MOST_ROW elements in a row, or not 8 bits with one scale on
+ * both sides); or a negative errno.
  */
 int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -282,9 +284,10 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
  * Computes LayerNormalization n (axis -1 by default) between a DequantizeLinear and a
  * QuantizeLinear with parameters q in integers; codes are within one step of the exact ones.
  * Returns 1 with *y set to int8 codes (128 less for uint8) in the file's order of dimensions; 0 if
- * of_rows() does not take the node, gamma or beta is no constant float32 vector of a row's length
- * or one element, gamma is all 0, or an element of beta is 1000 or more steps of the result; or a
- * negative errno.
+ * of_rows() does not take the node (--requant rescale not set, another axis than the last, more
+ * than MOST_ROW elements in a row, or not 8 bits with one scale on both sides), gamma or beta is no
+ * constant float32 vector of a row's length or one element, gamma is all 0, or an element of beta
+ * is 1000 or more steps of the result; or a negative errno.
  */
 int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

@@ -150,9 +150,10 @@ static bool simple(const struct ox_window *w)
 
 /*
  * Lowers the MaxPool at hand of v with window w; last is the order of dimensions with channels
- * last, and uint8 is pooled as int8. A window that MAX_POOL2D cannot take (simple()) becomes maxima
- * of shifted slices. Returns 0; -ENOTSUP for types other than int8, uint8, int16, float16, bfloat16
- * and float32, and E4M3 and E5M2 with a window that MAX_POOL2D takes; or another negative errno.
+ * last, and uint8 is pooled as int8. A window that MAX_POOL2D cannot take (three dimensions,
+ * dilated, or padding not smaller than the kernel) becomes maxima of shifted slices. Returns 0;
+ * -ENOTSUP for types other than int8, uint8, int16, float16, bfloat16 and float32, and E4M3 and
+ * E5M2 with a window that MAX_POOL2D takes; or another negative errno.
  */
 static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
 {
@@ -218,10 +219,10 @@ int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in,
 /*
  * Lowers the AveragePool at hand of v, a plain float, with window w; last is the order of
  * dimensions with channels last. count_include_pad says whether padding counts; behind[i] is how
- * much of the padding behind dimension i then does. AVG_POOL2D takes it if simple() allows the
- * window and no padding counts; else the result is the sums of shifted slices in float32, divided
- * by the number of elements that count and cast back. Returns 0, -EINVAL if v is no plain float, or
- * another negative errno.
+ * much of the padding behind dimension i then does. AVG_POOL2D takes it if w has at most two
+ * dimensions, no dilation, padding smaller than the kernel, and no padding counts; else the result
+ * is the sums of shifted slices in float32, divided by the number of elements that count and cast
+ * back. Returns 0, -EINVAL if v is no plain float, or another negative errno.
  */
 static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
 {

@@ -205,11 +205,12 @@ int ox_qlinear_binary(struct ox *l)
 }
 
 /*
- * Lowers QLinearAveragePool and QLinearGlobalAveragePool as onnx_average.c says. Returns 0;
- * -ENOTSUP for channels_last, for an operand that is constant, not of 8 bits or of a rank above 5
- * (8 for QLinearGlobalAveragePool), for parameters that are not constant single numbers, and for
- * windows or an int16 result, which ox_average() does not take; -EINVAL for a rank below 3; or
- * another negative errno.
+ * Lowers QLinearAveragePool and QLinearGlobalAveragePool in integers by ox_average(): sums of the
+ * codes less their zero point, requantised to the result's parameters. Returns 0; -ENOTSUP for
+ * channels_last, for an operand that is constant, not of 8 bits or of a rank above 5 (8 for
+ * QLinearGlobalAveragePool), for parameters that are not constant single numbers, for windows of
+ * three dimensions, of more than 65535 elements or of padding alone, and for an int16 result;
+ * -EINVAL for a rank below 3; or another negative errno.
  */
 int ox_qlinear_average(struct ox *l)
 {

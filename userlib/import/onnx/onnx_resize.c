@@ -136,8 +136,9 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 
 /*
  * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering for each
- * output element the column that ox_resize_nearest() names. Returns the graph tensor, or a negative
- * errno (-ENOTSUP for int64 that is not constant).
+ * output element the column that is nearest to its coordinate, by attribute nearest_mode
+ * (ox_resize_nearest()). Returns the graph tensor, or a negative errno (-ENOTSUP for int64 that is
+ * not constant).
  */
 static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
@@ -307,10 +308,11 @@ int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_
 }
 
 /*
- * Lowers Resize and Upsample of operand 0: by RESIZE where ox_resize_codes() takes it, else axis by
- * axis with other operators, which for interpolation and tf_crop_and_resize work in float32.
- * Returns 0, -ENOTSUP for interpolation of other types than floats that RESIZE does not take,
- * -EINVAL if axes, scales or sizes are wrong, or another negative errno.
+ * Lowers Resize and Upsample of operand 0: by ox_resize_codes() if it takes the node (images of
+ * integers of 8 bits, or 16 in mode nearest, without cropping), else axis by axis with other
+ * operators, which for interpolation and tf_crop_and_resize work in float32. The result has operand
+ * 0's type. Returns 0, -ENOTSUP for interpolation of other types than floats that ox_resize_codes()
+ * does not take, -EINVAL if axes, scales or sizes are wrong, or another negative errno.
  */
 int ox_resize(struct ox *l)
 {

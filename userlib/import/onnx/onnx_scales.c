@@ -47,9 +47,9 @@ static bool is_float(weft_dtype t)
 }
 
 /*
- * Checks that all elements of t, the data of operand k of the node at hand, are finite and above 0;
- * a type that is_float() does not know passes. Returns 0, or -EINVAL after ox_fail() with the first
- * element that is not.
+ * Checks that all elements of t, the data of operand k of the node at hand, are finite and above 0,
+ * if t is float64, float32, float16, bfloat16 or float8e8m0; tensors of other types pass. Returns
+ * 0, or -EINVAL after ox_fail() with the first element that is not.
  */
 static int check(struct ox *l, int k, const weft_tensor *t)
 {

@@ -139,10 +139,10 @@ static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 }
 
 /*
- * Returns a graph tensor of value v in order perm and with sign flip, emitting operators as make()
- * does. If v is an input of the network or the result of a QuantizeLinear, the operators that
- * convert it are booked to no node of the file (record "edge") instead of to the node at hand.
- * Returns a negative errno after a failure.
+ * Returns a graph tensor that holds value v with its dimensions in order perm and, if flip is set,
+ * as int8 for uint8, emitting operators if there is none (make()). If v is an input of the network
+ * or the result of a QuantizeLinear, these operators are booked to no node of the file (record
+ * "edge") instead of to the node at hand. Returns a negative errno after a failure.
  */
 static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {

@@ -250,7 +250,8 @@ static int new_variable(struct tosa_lower *l, int tensor)
 /*
  * Converts the operator at hand, a VARIABLE: adds the variable that its result names to the
  * outermost graph. Returns 0, -EINVAL if the result is unknown or no variable, has a type other
- * than int8, fp16 and fp32, or is declared twice, or what new_variable() gives.
+ * than int8, fp16 and fp32, is declared twice, or takes more memory than is left, or another
+ * negative errno.
  */
 static int declare_variable(struct tosa_lower *l)
 {

@@ -96,8 +96,8 @@ static void unpack(weft_dtype t, const uint8_t *p, int64_t n, void *out)
  * Sets *t to type, shape and data of the file's tensor number `tensor`, which has data; the caller
  * frees t->data, from malloc. The bytes that the data takes in memory are taken from l->room. The
  * file may pad the data to a multiple of 8 bytes. Returns 0; or, with t->data NULL and a line in
- * l->msg, -EINVAL if the data has another size or the room is used up, what tosa_declared()
- * refuses, or -ENOMEM.
+ * l->msg, -EINVAL if the data has another size, the room is used up, or type or shape are not
+ * valid, -ENOTSUP if the tensor is unranked, or -ENOMEM.
  */
 int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 {

@@ -200,7 +200,8 @@ WEFT_API struct weft_quantize_options weft_quantize_options_default(void);
  * @param msg       WEFT_MSG_LEN bytes; one line on failure.
  * @return 0; -EINVAL (a bad file or option, such as a percentile that is not above 50 and at most 100, no
  *         samples, or a network that is quantised already); -ENOTSUP (an operator that golden does not
- *         run, nothing to quantise, or float8 in .tflite); -ENOMEM; or what o->sample returned
+ *         run, nothing to quantise, or in .tflite float8 or an operator that names other subgraphs or whose
+ *         options cannot be written again); -ENOMEM; or what o->sample returned
  */
 WEFT_API int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
                   size_t *len_out, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -30,11 +30,14 @@ struct tb_tensor {
 	const void *data;
 	uint32_t data_bytes;
 	bool open;                 /* the file leaves dimension 1 open */
+	bool variable;             /* state between runs; such a tensor has neither scale nor open dimension */
 };
 
 struct tb_op {
 	int code, n_in, n_out, in[8], out[4], options_type, n_options;
 	struct tb_field options[8];
+	const void *list;          /* n_list numbers of 4 bytes: the options' field 0, which then has bytes 0 */
+	uint32_t n_list;
 	const char *custom;        /* of code CUSTOM: its name and the bytes of its options */
 	const void *custom_options;
 	uint32_t n_custom_options;
@@ -123,13 +126,14 @@ static inline void tb_write_tensor(struct tb *b, uint32_t slot, int i)
 	const struct tb_tensor *t = &b->tensor[i];
 	const struct tb_field f[] = { { TENSOR_SHAPE, 0, 0 }, { TENSOR_TYPE, 1, t->type },
 		{ TENSOR_BUFFER, 4, t->data ? i + 1 : 0 }, { TENSOR_NAME, 0, 0 },
-		{ t->n_scale ? TENSOR_QUANTIZATION : TENSOR_SIGNATURE, 0, 0 }, { TENSOR_SIGNATURE, 0, 0 } };
+		{ t->variable ? TENSOR_IS_VARIABLE : t->n_scale ? TENSOR_QUANTIZATION : TENSOR_SIGNATURE, t->variable, t->variable },
+		{ TENSOR_SIGNATURE, 0, 0 } };
 	int32_t signature[8];
 	const struct tb_field q[] = { { QUANT_SCALE, 0, 0 }, { QUANT_ZERO_POINT, 0, 0 }, { QUANT_DIMENSION, 4, t->axis } };
 	char name[3] = { 't', (char)('a' + i), 0 };
 	uint32_t s[8];
 
-	tb_link(b, slot, tb_table(b, f, 4 + (t->n_scale != 0) + t->open, s));
+	tb_link(b, slot, tb_table(b, f, 4 + t->variable + (t->n_scale != 0) + t->open, s));
 	tb_vector(b, s[0], t->dim, (uint32_t)t->rank, 4);
 	tb_vector(b, s[3], name, 2, 1);
 	memcpy(signature, t->dim, sizeof signature);
@@ -146,9 +150,11 @@ static inline void tb_write_tensor(struct tb *b, uint32_t slot, int i)
 static inline void tb_write_op(struct tb *b, uint32_t slot, int i)
 {
 	const struct tb_op *o = &b->op[i];
+	const bool second = o->options_type >= OPTIONS_2;
 	const struct tb_field f[] = { { OP_CODE_INDEX, 4, i }, { OP_INPUTS, 0, 0 }, { OP_OUTPUTS, 0, 0 },
-		{ o->custom ? OP_CUSTOM_OPTIONS : OP_OPTIONS_TYPE, !o->custom, o->options_type }, { OP_OPTIONS, 0, 0 } };
-	uint32_t s[8], unused[8];
+		{ o->custom ? OP_CUSTOM_OPTIONS : second ? OP_OPTIONS_2_TYPE : OP_OPTIONS_TYPE, !o->custom, o->options_type - (second ? OPTIONS_2 : 0) },
+		{ second ? OP_OPTIONS_2 : OP_OPTIONS, 0, 0 } };
+	uint32_t s[8], field[8];
 
 	tb_link(b, slot, tb_table(b, f, o->options_type ? 5 : o->custom_options ? 4 : 3, s));
 	tb_vector(b, s[1], o->in, (uint32_t)o->n_in, 4);
@@ -156,7 +162,9 @@ static inline void tb_write_op(struct tb *b, uint32_t slot, int i)
 	if (o->custom_options)
 		tb_vector(b, s[3], o->custom_options, o->n_custom_options, 1);
 	if (o->options_type)
-		tb_link(b, s[4], tb_table(b, o->options, o->n_options, unused));
+		tb_link(b, s[4], tb_table(b, o->options, o->n_options, field));
+	if (o->list)
+		tb_vector(b, field[0], o->list, o->n_list, 4);
 }
 
 static inline void tb_write_subgraph(struct tb *b, uint32_t slot)

@@ -69,7 +69,7 @@ static int integer_of(struct qt *q, int t)
 /*
  * Returns the new tensor that is the file's tensor t in its own type (float32 also for constants of
  * float16), which as_float notes. If there is none yet, it adds one: the result of a DEQUANTIZE of the
- * integer form, if that is there, otherwise a constant. -ENOMEM if memory is out.
+ * integer form, if that is there, otherwise a constant or variable. -ENOMEM if memory is out.
  */
 static int plain_of(struct qt *q, int t)
 {
@@ -78,7 +78,7 @@ static int plain_of(struct qt *q, int t)
 	if (v->as_float >= 0)
 		return v->as_float;
 	if (v->as_int < 0)
-		return v->as_float = qt_plain(q, t);    /* a constant */
+		return v->as_float = qt_plain(q, t);    /* a constant or variable */
 	const int i = qt_like(q, t, "", TFL_FLOAT32);
 	if (i < 0 || add_move(q, TFL_DEQUANTIZE, q->wide ? 3 : 2, v->as_int, i))
 		return -ENOMEM;

@@ -62,6 +62,7 @@ int qt_plain(struct qt *q, int t)
 		return i;
 	q->tensor[i].data = real ? (const void *)real : f->data;
 	q->tensor[i].bytes = real ? (size_t)q->value[t].n * sizeof *real : f->data_len;
+	q->tensor[i].variable = f->is_variable;
 	return i;
 }
 

@@ -108,6 +108,29 @@ static int check_tensors(struct qt *q)
 }
 
 /*
+ * Checks that what the operators of the file say can be written again: none names other subgraphs, of which
+ * nothing is read, and none has options with names or with lists of numbers of 8 bytes. Returns 0, or -ENOTSUP
+ * with one line in the message.
+ */
+static int check_operators(struct qt *q)
+{
+	for (int i = 0; i < q->m.n_ops; i++) {
+		const int code = q->m.ops[i].code;
+
+		switch (code) {
+		case TFL_WHILE: case TFL_IF: case TFL_CALL_ONCE: case TFL_STABLEHLO_CASE: case TFL_STABLEHLO_COMPOSITE: case TFL_STABLEHLO_SCATTER:
+		case TFL_STABLEHLO_REDUCE_WINDOW:
+			return qt_fail(q, -ENOTSUP, "operator %d %s: it names other subgraphs, which are not quantised", i, tfl_code_name(code));
+		case TFL_VAR_HANDLE: case TFL_STABLEHLO_GATHER: case TFL_STABLEHLO_PAD:
+			return qt_fail(q, -ENOTSUP, "operator %d %s: its options, names or lists, cannot be written again", i, tfl_code_name(code));
+		default:
+			break;
+		}
+	}
+	return 0;
+}
+
+/*
  * Returns the n elements of float constant f as float32, in memory of qt_alloc(), with *err 0. NULL with *err
  * -ENOMEM, -ENOTSUP if the constant is sparse, or -EINVAL if it has another number of bytes, and one line in the message.
  */
@@ -268,16 +291,16 @@ static int observe(struct qt *q, const void *data, size_t len)
 }
 
 /*
- * Does all steps but reading the file: q->m is the file as it was read, data and len its bytes, which are
- * imported once more to run the float network. The new file is in *out and *len_out. Returns 0 or a negative
- * errno with one line in the message; -ENOTSUP if no operator becomes an integer one. The caller frees
- * q->blocks and q->m in any case.
+ * Does all steps but reading the file: q->m is the file as it was read, data and len its bytes, which
+ * are imported once more to run the float network. The new file is in *out and *len_out. Returns 0 or a
+ * negative errno with one line in the message; -ENOTSUP if no operator becomes an integer one or
+ * check_operators() refuses one. The caller frees q->blocks and q->m in any case.
  */
 static int all_steps(struct qt *q, const void *data, size_t len, uint8_t **out, size_t *len_out)
 {
 	int err;
 
-	if ((err = read_versions(q)) || (err = check_tensors(q)) || (err = list_values(q)))
+	if ((err = read_versions(q)) || (err = check_tensors(q)) || (err = check_operators(q)) || (err = list_values(q)))
 		return err;
 	widen_constants(q);
 	if ((err = observe(q, data, len)))

@@ -71,6 +71,7 @@ struct qt_tensor {
 	int quant_dim;         /* the dimension along which several scales run */
 	const void *data;      /* of a constant, else NULL */
 	size_t bytes;          /* of data */
+	bool variable;         /* it is state, which a run leaves for the next one */
 };
 
 /* An operator of the new network. */
@@ -134,8 +135,8 @@ void qt_plan(struct qt *q);
 void qt_scale_of(const struct qt *q, double lo, double hi, float *scale, int32_t *zp);
 
 /*
- * constants.c: adds constant t of the file to the new network as it is, float16 as float32; the data are
- * referred to, not copied. Returns its index, or -ENOMEM.
+ * constants.c: adds constant or variable t of the file to the new network as it is, float16 as float32; a
+ * constant's data are referred to, not copied. Returns its index, or -ENOMEM.
  */
 int qt_plain(struct qt *q, int t);
 /*

@@ -90,8 +90,8 @@ static size_t write_tensors(struct qt *q, struct fbw *w)
 
 	for (int i = 0; i < q->n_tensor; i++) {
 		const struct qt_tensor *t = &q->tensor[i];
-		size_t slot[6];
-		struct fbw_field f[6] = { { TENSOR_SHAPE, 0, 0 }, { TENSOR_TYPE, 1, t->type }, { TENSOR_BUFFER, 4, t->data ? buffer++ : 0 },
+		size_t slot[7];
+		struct fbw_field f[7] = { { TENSOR_SHAPE, 0, 0 }, { TENSOR_TYPE, 1, t->type }, { TENSOR_BUFFER, 4, t->data ? buffer++ : 0 },
 		                          { TENSOR_NAME, 0, 0 } };
 		int n = 4;
 		const int scales = t->n_scale ? n++ : -1, signature = t->signature.n ? n++ : -1;
@@ -99,6 +99,8 @@ static size_t write_tensors(struct qt *q, struct fbw *w)
 			f[scales].id = TENSOR_QUANTIZATION;
 		if (signature >= 0)
 			f[signature].id = TENSOR_SIGNATURE;
+		if (t->variable)
+			f[n++] = (struct fbw_field){ TENSOR_IS_VARIABLE, 1, 1 };
 		fbw_link(w, at + 4 + 4 * (size_t)i, fbw_table(w, f, n, slot));
 		fbw_link(w, slot[0], fbw_vector(w, t->dim, (uint32_t)t->rank, sizeof *t->dim, 4));
 		fbw_link(w, slot[3], fbw_string(w, t->name));
@@ -163,18 +165,19 @@ static int set_field(struct fbw_field *f, int n, int id, int v)
 
 /*
  * Writes the table of options of operator o, whose o->from has options: those of the file's operator,
- * where RESHAPE and SQUEEZE have a list of int32 (or none) and all others numbers. With o->any_scale (ADD
- * and SUB of int16) they say that scales are no powers of two. Returns the table's position in the file.
+ * where RESHAPE, SQUEEZE and BUCKETIZE have a list of numbers of 4 bytes (or none) and all others
+ * numbers. With o->any_scale (ADD and SUB of int16) they say that scales are no powers of two. Returns
+ * the table's position in the file.
  */
 static size_t write_options(struct qt *q, struct fbw *w, const struct qt_op *o)
 {
 	struct fbw_field f[MAX_FIELDS];
 	const int type = o->from->options_type;
-	const bool list = type == OPTIONS_RESHAPE || type == OPTIONS_SQUEEZE;
+	const bool list = type == OPTIONS_RESHAPE || type == OPTIONS_SQUEEZE || type == OPTIONS_BUCKETIZE;
 	size_t slot[MAX_FIELDS];
 	struct fb_vec v = { 0, 0 };
 
-	if (list) {                /* their only field is a list of int32 */
+	if (list) {                /* their only field */
 		const bool there = fb_vector(&q->m.b, &o->from->options, 0, 4, &v) == 1;
 		f[0] = (struct fbw_field){ 0, 0, 0 };
 		const size_t at = fbw_table(w, f, there, slot);
@@ -190,7 +193,8 @@ static size_t write_options(struct qt *q, struct fbw *w, const struct qt_op *o)
 
 /*
  * Writes the list of operators; kind[i] is the number of operator i's kind, from write_codes(). Operators
- * that stand for none of the file (QUANTIZE, DEQUANTIZE) or for one without options have no options.
+ * that stand for none of the file (QUANTIZE, DEQUANTIZE) or for one without options have no options;
+ * options of types from OPTIONS_2 on go into the format's second field for them.
  * Returns the list's position in the file.
  */
 static size_t write_ops(struct qt *q, struct fbw *w, const uint32_t *kind)
@@ -201,9 +205,11 @@ static size_t write_ops(struct qt *q, struct fbw *w, const uint32_t *kind)
 		const struct qt_op *o = &q->op[i];
 		const bool options = o->from && o->from->has_options;
 		const int type = options ? o->from->options_type : 0;
+		const bool second = type >= OPTIONS_2;
 		size_t slot[5];
 		const struct fbw_field f[5] = { { OP_CODE_INDEX, 4, kind[i] }, { OP_INPUTS, 0, 0 }, { OP_OUTPUTS, 0, 0 },
-		                                { OP_OPTIONS_TYPE, 1, type }, { OP_OPTIONS, 0, 0 } };
+		                                { second ? OP_OPTIONS_2_TYPE : OP_OPTIONS_TYPE, 1, second ? type - OPTIONS_2 : type },
+		                                { second ? OP_OPTIONS_2 : OP_OPTIONS, 0, 0 } };
 		fbw_link(w, at + 4 + 4 * (size_t)i, fbw_table(w, f, options ? 5 : 3, slot));
 		fbw_link(w, slot[1], fbw_vector(w, o->in, (uint32_t)o->n_in, 4, 4));
 		fbw_link(w, slot[2], fbw_vector(w, o->out, (uint32_t)o->n_out, 4, 4));

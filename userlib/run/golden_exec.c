@@ -71,6 +71,14 @@ void weft_vars_release(struct weft_vars *v)
 	*v = (struct weft_vars){ 0 };
 }
 
+void weft_vars_copy(struct weft_vars *to, const struct weft_vars *from)
+{
+	for (int i = 0; i < from->n; i++) {
+		memcpy(to->t[i].data, from->t[i].data, weft_tensor_bytes(&from->t[i]));
+		to->written[i] = from->written[i];
+	}
+}
+
 /*
  * Copies the value of variable id into y, which has memory. Returns 0, or -EINVAL with one line in
  * r->msg if the variable was never written.

@@ -32,6 +32,9 @@ struct weft_vars {
 WEFT_MUST_USE int weft_vars_init(struct weft_vars *v, const weft_graph *g);
 void weft_vars_release(struct weft_vars *v);
 
+/** Copy the values of all variables, and whether they have one, to *to, which is one of the same graph; bounds stay. */
+void weft_vars_copy(struct weft_vars *to, const struct weft_vars *from);
+
 /**
  * Run a checked graph and keep every tensor. Variables start from their initial values, and there is no
  * time limit.

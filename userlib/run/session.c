@@ -931,30 +931,82 @@ int weft_session_captured(const weft_session *s)
 	return s->captured ? 1 : s->capture_error;
 }
 
+/* A session's variables, golden's and the host's, as a run finds them; empty if it may not be repeated or has none. */
+struct found_vars { struct weft_vars golden, host; };
+
 /*
- * Runs the network once: prepares, runs all steps (on golden, preparing has computed everything), hands
- * over outputs, writes the profile, makes the report. A card that was reset meanwhile (-ECONNRESET) is
- * tried again from the inputs on, RUN_TRIES (3) times in all. Data of `out` is the caller's memory, or
- * NULL and then allocated, which the caller frees even if the run fails. *rep (rep may be NULL) gets
- * the report on success and on -EBADMSG, and is untouched otherwise. Returns 0, -EBADMSG if elements
- * differ from golden (then the capture is written, if asked for), or another negative errno, with one
- * line in msg, which is "" on success. Called with s->running held.
+ * Copies the session's variables to *found if a run may be repeated, which is so on a card; otherwise *found
+ * becomes empty. Returns 0, or -ENOMEM with *found empty; release_found() frees it.
+ */
+static int keep_found(const weft_session *s, struct found_vars *found)
+{
+	const bool card = s->o.device == WEFT_DEVICE_USB && graph(s)->n_vars;
+	int err = 0;
+
+	*found = (struct found_vars){ 0 };
+	if (card && !(err = weft_vars_init(&found->golden, graph(s))))
+		err = weft_vars_init(&found->host, graph(s));
+	if (err) {
+		weft_vars_release(&found->golden);
+		return err;
+	}
+	if (card) {
+		weft_vars_copy(&found->golden, &s->vars);
+		weft_vars_copy(&found->host, &s->host_vars);
+	}
+	return 0;
+}
+
+/* Frees the copies of variables. */
+static void release_found(struct found_vars *found)
+{
+	weft_vars_release(&found->golden);
+	weft_vars_release(&found->host);
+}
+
+/*
+ * Prepares a run, runs all its steps (on golden, preparing has computed everything) and hands over its outputs
+ * as weft_session_outputs() does. If the card was reset meanwhile (-ECONNRESET), starts over from the inputs and
+ * from the variables as the run has found them, RUN_TRIES (3) times in all. Returns 0 or a negative errno, for
+ * which s->error has a line or is "" (out of memory, or inputs and outputs that the device did not take or
+ * give); what a run that failed has done to the variables stays.
+ */
+static int run_through(weft_session *s, const weft_tensor *inputs, weft_tensor *out)
+{
+	struct found_vars found;
+	int err = keep_found(s, &found);
+
+	for (int tries = 0; tries < RUN_TRIES && (tries ? err == -ECONNRESET : !err); tries++) {
+		s->error[0] = '\0';
+		if (tries) {
+			weft_vars_copy(&s->vars, &found.golden);
+			weft_vars_copy(&s->host_vars, &found.host);
+		}
+		err = weft_session_prepare(s, inputs);
+		if (!err && s->dev)
+			err = weft_session_steps(s);
+		if (!err)
+			err = weft_session_outputs(s, out);
+	}
+	release_found(&found);
+	return err;
+}
+
+/*
+ * Runs the network once and hands over outputs (run_through(), which starts over if a card was reset
+ * meanwhile), writes the profile, makes the report. Data of `out` is the caller's memory, or NULL and then
+ * allocated, which the caller frees even if the run fails. *rep (rep may be NULL) gets the report on success
+ * and on -EBADMSG, and is untouched otherwise. Returns 0, -EBADMSG if elements differ from golden (then the
+ * capture is written, if asked for), or another negative errno, with one line in msg, which is "" on success.
+ * Called with s->running held.
  */
 static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {
 	struct weft_report *r = NULL;
-	int err = 0;
 
 	s->error = msg;
-	/* A run on a card that was reset meanwhile starts over from the inputs. */
-	for (int tries = 0; tries < RUN_TRIES && (!tries || err == -ECONNRESET); tries++) {
-		msg[0] = '\0';
-		err = weft_session_prepare(s, inputs);
-		if (!err && s->dev)
-			err = weft_session_steps(s);
-	}
-	if (!err)
-		err = weft_session_outputs(s, out);
+	msg[0] = '\0';
+	int err = run_through(s, inputs, out);
 	if (!err && s->profile)
 		err = weft_profile_write(s->profile, s->o.profile, msg);
 	if (!err && !(r = weft_session_report(s)))

@@ -186,9 +186,9 @@ static void walking(struct array_set *s, const int *values, int n_values, const 
 static const int weights[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
 
 /*
- * Test array-int8: every PE in int8, with operands that walk through their bits, random ones with zero
- * points at both ends, and sums that grow in equal steps with each product. Findings go to d->r; absent if the configuration cannot
- * write raw sums. Returns 0 whatever it found, or a negative errno as diag_exec().
+ * Test array-int8: every PE in int8, with operands that walk through their bits, random ones with zero points at
+ * both ends, and sums that grow in equal steps with each product. Findings go to d->r; absent if the
+ * configuration cannot write raw sums. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 int diag_array_int8(struct weft_diag *d)
 {
@@ -216,10 +216,10 @@ int diag_array_int8(struct weft_diag *d)
 }
 
 /*
- * Test array-int16: every PE in int16 by int8, with operands that walk through their bits, random ones,
- * and sums that grow in equal steps with each product, up to the upper of the 48 bits. Findings go to d->r; absent if the
- * configuration has no int16x8 or cannot write raw sums. Returns 0 whatever it found, or a negative
- * errno as diag_exec().
+ * Test array-int16: every PE in int16 by int8, with operands that walk through their bits, random ones, and sums
+ * that grow in equal steps with each product, up to the upper of the 48 bits. Findings go to d->r; absent if the
+ * configuration has no int16x8 or cannot write raw sums. Returns 0 whatever it found, or a negative errno as
+ * diag_exec().
  */
 int diag_array_int16(struct weft_diag *d)
 {

@@ -154,10 +154,10 @@ static int shape(struct text *s, weft_tensor *t, char *msg)
 struct head { weft_tensor t; size_t chars, width; };
 
 /*
- * Reads the element type, a string such as '<f4'. For a little-endian number type of the table above,
- * h->t.dtype is set; the byte order of one-byte types does not matter, and '=' counts as '<'. For
- * strings, '<U' (4 bytes a character) or '|S' (1 byte) followed by the number of characters, 1 to
- * MAX_CHARS, h->chars and h->width are set, and the type is not; what stands behind the number does not count. Returns 0, or -ENOTSUP with a line in
+ * Reads the element type, a string such as '<f4'. For a little-endian number type of the table above, h->t.dtype
+ * is set; the byte order of one-byte types does not matter, and '=' counts as '<'. For strings, '<U' (4 bytes a
+ * character) or '|S' (1 byte) followed by the number of characters, 1 to MAX_CHARS, h->chars and h->width are
+ * set, and the type is not; what stands behind the number does not count. Returns 0, or -ENOTSUP with a line in
  * msg for anything else, text that is no string of at most 15 characters included.
  */
 static int descr(struct text *s, struct head *h, char *msg)

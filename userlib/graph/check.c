@@ -173,7 +173,8 @@ static int check_wires(const struct weft_check *c)
 /*
  * Checks graph c.g without its sub-graphs, in this order: shape and origin of all tensors (a dimension may be 0
  * only where is_host_only() says so), that the output of each source entry is -1 or a tensor, the lists of
- * inputs and outputs, then for each operator its wires and weft_check_op(). Ends at the first fault. Returns 0, or -EINVAL or -ENOMEM with one line in c.msg.
+ * inputs and outputs, then for each operator its wires and weft_check_op(). Ends at the first fault. Returns 0,
+ * or -EINVAL or -ENOMEM with one line in c.msg.
  */
 static int check_graph(struct weft_check c)
 {

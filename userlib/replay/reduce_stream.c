@@ -238,11 +238,11 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 }
 
 /*
- * Builds the stream of the kept commands, runs it on model and device, and says whether the job on the
- * device ends with -EIO or -ETIMEDOUT, or ends well and leaves another arena than the model. Then *s is that stream, which
- * the caller frees, and x->want and x->got are both arenas; otherwise *s is empty. A stream that the
- * verifier refuses does not count as failing. A failure of the search itself is left in x->err; if that
- * is set, nothing is run.
+ * Builds the stream of the kept commands, runs it on model and device, and says whether the job on the device
+ * ends with -EIO or -ETIMEDOUT, or ends well and leaves another arena than the model. Then *s is that stream,
+ * which the caller frees, and x->want and x->got are both arenas; otherwise *s is empty. A stream that the
+ * verifier refuses does not count as failing. A failure of the search itself is left in x->err; if that is set,
+ * nothing is run.
  */
 static bool fails(struct search *x, struct weft_part_stream *s)
 {
@@ -305,10 +305,10 @@ static int widen(struct search *x, struct weft_part_stream *s)
 }
 
 /*
- * Leaves out runs of kept commands before the target: of half of them, a quarter and so on down to 1,
- * once through for each length, if the stream then still fails; otherwise they are kept. Of a run of more
- * than 2048 commands only the first 2048 are left out together. *s is always the stream of what is kept (x->keep). Ends early if the search itself fails
- * (x->err).
+ * Leaves out runs of kept commands before the target: of half of them, a quarter and so on down to 1, once
+ * through for each length, if the stream then still fails; otherwise they are kept. Of a run of more than 2048
+ * commands only the first 2048 are left out together. *s is always the stream of what is kept (x->keep). Ends
+ * early if the search itself fails (x->err).
  */
 static void narrow(struct search *x, struct weft_part_stream *s)
 {

@@ -74,9 +74,9 @@ static int add(struct naming *g, const char *name)
 }
 
 /*
- * Adds a card that was found, not named, as add() does. If it cannot be opened for another reason than
- * -ENOMEM or -EINVAL (a bad or repeated name, or one card too many), it is left out: its errno is noted in g->left_out, why
- * is in g->msg, and 0 is returned. Otherwise returns as add().
+ * Adds a card that was found, not named, as add() does. If it cannot be opened for another reason than -ENOMEM
+ * or -EINVAL (a bad or repeated name, or one card too many), it is left out: its errno is noted in g->left_out,
+ * why is in g->msg, and 0 is returned. Otherwise returns as add().
  */
 static int add_found(struct naming *g, const char *name)
 {

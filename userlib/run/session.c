@@ -116,11 +116,11 @@ static int open_device(weft_session *s, char *msg)
 }
 
 /*
- * Sets s->p to the net's loaded program if it is for the session's configuration; otherwise to one
- * compiled now, without folding channels if options.keep is set, which becomes s->own_program or, if
- * there is one already, s->plan (kept, not compiled twice). plan false: everything is put on the host,
- * which is all that golden needs. Neither plan nor keep changes a loaded program. Returns 0, or a negative errno of the compiler with one line in msg
- * and s->p not usable.
+ * Sets s->p to the net's loaded program if it is for the session's configuration; otherwise to one compiled now,
+ * without folding channels if options.keep is set, which becomes s->own_program or, if there is one already,
+ * s->plan (kept, not compiled twice). plan false: everything is put on the host, which is all that golden needs.
+ * Neither plan nor keep changes a loaded program. Returns 0, or a negative errno of the compiler with one line
+ * in msg and s->p not usable.
  */
 static int get_program(weft_session *s, bool plan, char *msg)
 {
@@ -744,9 +744,9 @@ static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from
 }
 
 /*
- * Runs the steps of the program from s->from up to s->to, or up to the end if s->to is 0, 0, and takes
- * states before steps and at the program's end, at points where they are wanted. Before each step it looks
- * whether the run is cancelled. Returns 0; -ECANCELED with a line in s->error; or the negative errno of the step or state
+ * Runs the steps of the program from s->from up to s->to, or up to the end if s->to is 0, 0, and takes states
+ * before steps and at the program's end, at points where they are wanted. Before each step it looks whether the
+ * run is cancelled. Returns 0; -ECANCELED with a line in s->error; or the negative errno of the step or state
  * that failed.
  */
 int weft_session_steps(weft_session *s)

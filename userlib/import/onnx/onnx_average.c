@@ -192,7 +192,7 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
 
 /*
  * Drops the dimensions of y, averages in the file's order, that are in the set of axes. Returns the
- * graph tensor, or a negative errno.
+ * graph tensor, or a negative errno; a negative y is returned as it is.
  */
 static int without(struct ox *l, int y, unsigned set)
 {

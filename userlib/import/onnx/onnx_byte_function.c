@@ -257,8 +257,9 @@ int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x
 
 /*
  * Emits int8 or int16 x limited to lo..hi; x itself if its type has no other values. If x is the
- * result of a RESHAPE, the CLAMP is put in front of it, since the compiler joins neighbouring
- * operators. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ * result of a RESHAPE that keeps the last dimension, the CLAMP is put in front of it, since the
+ * compiler joins neighbouring operators. Returns the graph tensor, or a negative errno; a negative
+ * x is returned as it is.
  */
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
 {

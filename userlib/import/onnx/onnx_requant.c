@@ -312,9 +312,10 @@ int ox_before_reshape(const struct ox *l, int x)
 
 /*
  * Emits x rescaled to type `to` with zero point zp by a RESCALE with `count` multipliers m and
- * shifts s, 1 or one for each channel, which are taken over (from ox_alloc()); ties go to even if
- * `even` is set, else up. For int48 the multipliers are cut to 16 bits. The RESCALE is put in front
- * of a RESHAPE. Returns the graph tensor, or a negative errno.
+ * shifts s, 1 or one for each channel, which are taken over (from ox_alloc()), also after a
+ * failure; ties go to even if `even` is set, else up. For int48 the multipliers are rounded to 16
+ * bits. If x is the result of a RESHAPE that keeps the last dimension, the RESCALE is put in front
+ * of it. Returns the graph tensor, with x's shape, or a negative errno.
  */
 static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
 {

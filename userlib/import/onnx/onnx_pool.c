@@ -249,7 +249,7 @@ static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, co
  */
 int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind)
 {
-	bool explicit = ox_attr_is(l, "auto_pad", "NOTSET", true);
+	bool explicit = ox_attr_is(l, "auto_pad", "NOTSET", true), none = ox_attr_is(l, "auto_pad", "VALID", false);
 	int64_t pads[6];
 
 	if (!ox_attr(l, "kernel_shape"))
@@ -259,7 +259,7 @@ int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_
 		return err;
 	int n = ox_attr_ints(l, "pads", 6, pads);
 	for (int i = 0; i < w->n; i++)   /* padding of the file's own: what ceil_mode adds does not count */
-		behind[i] = n && explicit ? pads[w->n + i] : explicit ? 0 : w->after[i];
+		behind[i] = n && explicit ? pads[w->n + i] : explicit || none ? 0 : w->after[i];
 	return 0;
 }
 

@@ -118,11 +118,11 @@ int diag_use_admin(struct weft_diag *d)
 }
 
 /*
- * Opens the device that o describes, and the functional model of the same configuration (NULL: "w16")
- * beside it, for diagnostics; no test runs yet. cosim and wave of o are ignored, and a stream on the
- * RTL counts as hanging after HANG_CYCLES cycles. Returns 0 and sets *out, which weft_diag_close()
- * frees; or, with *out untouched, a negative errno of weft_dev_open() with one line in msg (none for
- * -ENOMEM of *out itself).
+ * Opens the device that o describes, and the functional model of the same configuration (NULL: "w16") beside it,
+ * for diagnostics; both run streams without checking them first, and no test runs yet. cosim and wave of o are
+ * ignored, and a stream on the RTL counts as hanging after HANG_CYCLES cycles. Returns 0 and sets *out, which
+ * weft_diag_close() frees; or, with *out untouched, a negative errno of weft_dev_open() with one line in msg
+ * (none for -ENOMEM of *out itself).
  */
 int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {

@@ -62,7 +62,8 @@ static int echoes(struct weft_diag *d, double *latency_us)
 }
 
 /*
- * Writes a block of 128 KiB to the card, lets a job copy it through the scratchpad to another buffer (within
+ * Opens the card for streams, if it is not, which closes the administration link. Then writes a block of
+ * 128 KiB to the card, lets a job copy it through the scratchpad to another buffer (within
  * 60 s), and reads it back. The first wrong byte, which the frames' CRC has let pass, is reported as
  * DIAG-LINK-2; the bytes compared count as checks of the running test. *up becomes BLOCK by the time of the
  * job, with the transfer to the card that it waits for, *down BLOCK by the time of reading back, both in

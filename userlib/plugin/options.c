@@ -9,13 +9,16 @@
 
 #include "plugin.h"
 
-/* Bytes that a value may have: it fits into each field of PLUGIN_PATH bytes with the number that plugin_open() puts behind a file's name. */
+/*
+ * Bytes that a value may have: it fits into each field of PLUGIN_PATH bytes with the number that plugin_open()
+ * puts behind a file's name. plugin_take() has checked that before one of the functions below reads it.
+ */
 enum { MOST_BYTES = PLUGIN_PATH - 17 };
 
 /*
- * Reads the option "device": a name of weft_device_name() from golden to usb, or "usb:" followed by the
- * name of a card or of several (weft/cards.h), which is not empty. Sets o->device, and o->usb to the cards
- * or to "". Returns 0, or -EINVAL without a change for anything else.
+ * Reads the option "device", of at most MOST_BYTES bytes: a name of weft_device_name() from golden to usb, or
+ * "usb:" followed by the name of a card or of several (weft/cards.h), which must not be empty. Sets o->device,
+ * and o->usb to the cards or to "". Returns 0, or -EINVAL without a change for anything else.
  */
 static int take_device(struct plugin_options *o, const char *v)
 {
@@ -59,8 +62,8 @@ static int take_check(struct plugin_options *o, const char *v)
 }
 
 /*
- * Reads the option "profile", the name of a file, into o->profile. Returns 0, or -EINVAL without a change
- * if it is empty.
+ * Reads the option "profile", the name of a file of at most MOST_BYTES bytes, into o->profile. Returns 0, or
+ * -EINVAL without a change if it is empty.
  */
 static int take_profile(struct plugin_options *o, const char *v)
 {

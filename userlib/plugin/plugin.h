@@ -42,7 +42,7 @@ void plugin_device_text(const struct plugin_options *o, char *text, size_t room)
 /**
  * Take one option, a key and its value as words, into *o.
  * @return 0; -EINVAL, without a change of *o and with one line in msg that names what would be right:
- *         this runtime's plugin has no option `key`, or `value` is none of its values
+ *         this runtime's plugin has no option `key`, or `value` is none of its values or too long
  */
 WEFT_MUST_USE int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key, const char *value, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

@@ -437,8 +437,8 @@ static void close_device(struct replay *x)
 /*
  * Runs the captured step on the simulator, as long as it takes; observer (NULL: none) is called with x
  * for each command. The job's result goes to x->r->result. Returns 0, also if the job ended with a
- * fault; -ENOMEM, also if that is how the job ended; or another negative errno; a submission that fails
- * leaves one line in x->msg.
+ * fault; -ENOMEM, also if that is how the job ended; or another negative errno; after a
+ * failure x->msg has one line.
  */
 static int run_device(struct replay *x, weft_observer *observer)
 {
@@ -452,8 +452,10 @@ static int run_device(struct replay *x, weft_observer *observer)
 	if (err)
 		return fail(x, err, err == -ENOMEM || !*weft_dev_error(x->dev) ? weft_file_error(err) : weft_dev_error(x->dev));
 	err = weft_wait(x->dev, job, WEFT_FOREVER, &x->r->result);
+	if (err)
+		return fail(x, err, weft_file_error(err));
 	/* A lack of memory here is nothing that the device did. */
-	if (!err && x->r->result.status == -ENOMEM)
+	if (x->r->result.status == -ENOMEM)
 		err = fail(x, -ENOMEM, "out of memory");
 	return err;
 }

@@ -810,8 +810,8 @@ char *weft_session_profile_text(const weft_session *s)
  * of host tensors and measurements and a new profile, discards what the device's arena held, and takes
  * the inputs. If golden's results are needed (a check, or a session on golden) and nobody has provided
  * them (s->given_room, which is taken over), all of golden is computed here. Prepares the comparison if
- * there is a device and options check or keep. Returns 0 or a negative errno, with a line in s->error
- * except for -ENOMEM.
+ * there is a device and options check or keep. Returns 0 or a negative errno, for which s->error has a line but
+ * perhaps for -ENOMEM and for inputs that the device did not take.
  */
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 {

@@ -659,26 +659,20 @@ static uint64_t engine_rate(const struct sim *s, int k)
 }
 
 /*
- * Set s->rate[] of all units, ONE for idle ones, if a unit has begun, ended or come to another region since
- * they were found (s->changed, which is cleared). Array and vector engine slow each other down, so their
- * rates take up to COST_RATE_ROUNDS rounds; then come loads and stores. If both of these are under way with
- * slow memory, each gets at most half. Sets s->asks to whether the array is slower than its rows alone
- * would let it.
+ * Sets s->rate[] of array and vector engine (ONE for an idle one), which slow each other down: each rate is found from
+ * the other one's, in turn, until that of the vector engine stays, at most COST_RATE_ROUNDS times. The first
+ * assumption for the vector engine is ONE, or what post_rate() allows it next to rows of the array that it cannot crowd
+ * out. Sets s->asks to whether the array is slower than its rows alone would let it, so that it asks again and again for
+ * a word that is refused.
  */
-static void find_rates(struct sim *s)
+static void find_engine_rates(struct sim *s)
 {
-	static const int order[] = { WEFT_UNIT_CV, WEFT_UNIT_VE, WEFT_UNIT_LD, WEFT_UNIT_ST };
-
-	if (!s->changed)
-		return;
-	s->changed = s->asks = false;
-	for (int i = 0; i < WEFT_N_UNITS; i++)
-		s->rate[i] = ONE;
+	s->asks = false;
+	s->rate[WEFT_UNIT_CV] = s->rate[WEFT_UNIT_VE] = ONE;
 	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
 	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
 	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= ONE - COST_POST_SHARE))
 		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
-	/* The engines slow each other down: once more, where it was more than assumed. */
 	for (int n = 0; n < COST_RATE_ROUNDS; n++) {
 		uint64_t assumed = s->rate[WEFT_UNIT_VE];
 		s->rate[WEFT_UNIT_CV] = engine_rate(s, WEFT_UNIT_CV);
@@ -688,14 +682,37 @@ static void find_rates(struct sim *s)
 		if (s->rate[WEFT_UNIT_VE] == assumed)
 			break;
 	}
-	for (int i = 2; i < WEFT_N_UNITS; i++)
-		if (s->u[order[i]].busy)
-			s->rate[order[i]] = scratchpad_rate(s, order[i]);
-	/* Slow memory serves one direction at a time. */
-	if (s->slow && s->u[WEFT_UNIT_LD].busy && s->u[WEFT_UNIT_ST].busy) {
-		s->rate[WEFT_UNIT_LD] = (uint64_t)min64((int64_t)s->rate[WEFT_UNIT_LD], ONE / 2);
-		s->rate[WEFT_UNIT_ST] = (uint64_t)min64((int64_t)s->rate[WEFT_UNIT_ST], ONE / 2);
-	}
+}
+
+/*
+ * Sets s->rate[] of loads and stores (ONE for idle ones) to what their accesses to the scratchpad allow beside the
+ * engines, whose rates have been found. Slow memory serves one direction at a time: if both are under way then, each
+ * gets at most half.
+ */
+static void find_memory_rates(struct sim *s)
+{
+	static const int units[] = { WEFT_UNIT_LD, WEFT_UNIT_ST };
+	const bool shared = s->slow && s->u[WEFT_UNIT_LD].busy && s->u[WEFT_UNIT_ST].busy;
+
+	for (int i = 0; i < 2; i++)
+		s->rate[units[i]] = s->u[units[i]].busy ? scratchpad_rate(s, units[i]) : ONE;
+	for (int i = 0; i < 2 && shared; i++)
+		s->rate[units[i]] = (uint64_t)min64((int64_t)s->rate[units[i]], ONE / 2);
+}
+
+/*
+ * Finds the rates of all units anew, s->rate[] and s->asks, if a unit has begun, ended or come to another region since
+ * they were found (s->changed, which is cleared). Otherwise they stay.
+ */
+static void find_rates(struct sim *s)
+{
+	if (!s->changed)
+		return;
+	s->changed = false;
+	/* While the engines' rates are found, loads and stores count as unhindered. */
+	s->rate[WEFT_UNIT_LD] = s->rate[WEFT_UNIT_ST] = ONE;
+	find_engine_rates(s);
+	find_memory_rates(s);
 }
 
 /* ---- time ---- */

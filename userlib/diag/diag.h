@@ -120,8 +120,9 @@ enum { DIAG_RAN = 0, DIAG_STOPPED = 1 };
 /*
  * Runs a stream on the device and, unless s->known is set or out is NULL, on the model, to know what to
  * expect. END is appended before, unless s->no_end is set, and s is freed in each case. The device is
- * opened if it is not; d->seq advances; cycles, and s->out_bytes as checks, are added to the running
- * test's report. out may be NULL if only the stream's end matters.
+ * opened if it is not; d->seq advances; the job's cycles (or the simulation's, if the device has counted
+ * none), and s->out_bytes as checks, are added to the running test's report. out may be NULL if only the
+ * stream's end matters.
  *
  * Returns DIAG_RAN: it reached END, and the caller frees *out by diag_out_free(); DIAG_STOPPED: it did
  * not, out->job says why, and out has no data; or a negative errno, with nothing to free: out of

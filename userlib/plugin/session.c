@@ -64,7 +64,7 @@ static struct plugin_device *find_cards(const struct plugin_options *p)
  * and for RTL with a check the comparison with the model. If the option usb names several cards
  * (weft_cards_named()), all of these are opened, as its cards, and dev is NULL. For golden, no device is
  * opened and both are NULL. Sets *out to it, with one user: the caller, who gives it to plugin_leave().
- * Returns 0, -ENOMEM, or as weft_dev_open(), with one line in msg and *out unchanged.
+ * Returns 0, or -ENOMEM or as weft_dev_open() or weft_cards_open() with one line in msg and *out unchanged.
  */
 static int open_new(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {

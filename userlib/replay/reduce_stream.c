@@ -207,7 +207,8 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
  * Runs a part's stream on x->dev in fresh buffers, waiting as long as it takes; x->got, which is made
  * here and was NULL, becomes the arena that it leaves, and *res says how the job ended. Counts the run
  * in x->r->runs, also if it fails. Returns 0, also if the job ended with a fault, or a negative errno
- * with one line in x->msg; x->got is then as x->want after on_model() failed, and *res does not count.
+ * with one line in x->msg; x->got is then room that means nothing, or NULL, and is freed before the next stream
+ * or with the search, and *res does not count.
  */
 static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
 {

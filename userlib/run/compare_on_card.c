@@ -162,7 +162,7 @@ static int compare(weft_session *s, const struct weft_step *step, uint32_t from,
 
 /*
  * Runs p's stream on the session's card, with the constants, a copy of the arena as it was before the
- * step (p->arena_bytes of `before`), and a trace window of its own; waits as long as it takes. data,
+ * step (`before`), and a trace window of its own; waits as long as it takes. data,
  * p->bytes long, becomes what the added stores brought; the arena that the pass leaves is compared with
  * the session's (weft_trace_same). Both buffers are freed. Returns 0 or a negative errno, that of the
  * job too; differences are only counted.

@@ -314,8 +314,9 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 
 /**
  * List the tensors at which a program switches between NPU and host: those that the NPU makes and a
- * host operator reads, or the other way round, in the graph's order, each once. Host operators of
- * quantisation and softmax at the network's beginning or end do not count.
+ * host operator reads, or the other way round, in the graph's order, each once. Operators that do not run
+ * are looked through: the tensor in front of them is named. Host operators of quantisation and softmax at
+ * the network's beginning or end do not count.
  * @param[out] names  An array from calloc, which the caller frees in each case; the *n names in it stay
  *                    the graph's.
  * @return 0, or -ENOMEM with *n 0

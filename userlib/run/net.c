@@ -46,11 +46,12 @@ static bool is_onnx(const void *data, size_t len, const char *dot)
 }
 
 /*
- * Imports a .tflite or .onnx file into *g, told apart by content and the ending of `name`, with the
- * options' values for open dimensions (bound), for .tflite the signature, and for .onnx known inputs
- * (given). Returns 0 with the graph, which the caller frees, or a negative errno with one line in msg:
- * -EINVAL for an empty file, one of another format, or a signature for what is no .tflite; -ENOMEM; or
- * as the importers.
+ * Imports a .tflite or .onnx file into *g, told apart by content and the ending of `name`, with the options'
+ * values for open dimensions (bound); of a .tflite file also with signature, backbone, runtime and the functions
+ * of custom operators; of an .onnx file with the way in which sums become 8 bits (requant_rescale,
+ * requant_runtime), the folder of external data, and known inputs (given). Returns 0 with the graph, which the
+ * caller frees, or a negative errno with one line in msg: -EINVAL for an empty file, one of another format, or a
+ * signature for what is no .tflite; -ENOMEM; or as the importers.
  */
 static int import_open(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
 {

@@ -61,9 +61,9 @@ static bool is_alias(const weft_program *p, int i)
 }
 
 /*
- * Sets same[t] to the tensor whose bytes tensor t is: itself, or, behind operators that do not run, the
- * operand of the first of them. Sets side[t], which is 0 (NOBODY) before, to who makes t: NPU, HOST, or
- * EDGE_BEGIN for a host operator of an edge's kind whose operands are inputs, constants or made by such
+ * Sets same[t] to the tensor whose bytes tensor t is: itself, or, if operators that do not run (is_alias()) lie
+ * between, operand 0 of the first of them. Sets side[t], which is 0 (NOBODY) before, to who makes t: NPU, HOST,
+ * or EDGE_BEGIN for a host operator of an edge's kind whose operands are inputs, constants or made by such
  * operators. Results of operators that do not run, inputs and constants stay NOBODY.
  */
 static void find_sides(const weft_program *p, uint8_t *side, int *same)

@@ -183,8 +183,8 @@ static void catch_up(struct weft_worker *w)
  * of q. It has ended (weft_run_ended()) unless the pool has cards and q's status is -ENODEV, -EIO or
  * -ECONNRESET; then, unless q is cancelled or its queue closing, q waits again for a card that has not tried it,
  * and w->repeated counts it if there is one; w->why becomes q's message, -ENODEV gives the card up, and a run
- * that no card is left for ends with its status. If q succeeded after other cards had failed with it, these get
- * a fault each, and with FAULTS_MAX are given up. Called with the lock held.
+ * that no card may take any more ends as weft_worker_pool_settle() says. If q succeeded after other cards had
+ * failed with it, these get a fault each, and with FAULTS_MAX are given up. Called with the lock held.
  */
 static void finish(struct weft_worker *w, struct queued *q)
 {

@@ -53,8 +53,8 @@ struct delegate {
 };
 
 /**
- * Find what speaks against the layout of tflite_abi.h in the interpreter's graph: a missing function,
- * numbers of tensors or threads that no graph has, then each tensor, the list of nodes, and each node.
+ * Find what speaks against the layout of tflite_abi.h in the interpreter's graph: a missing function
+ * or list of tensors, numbers of tensors or threads that no graph has, then each tensor, the list of nodes, and each node.
  * @param words  Room in which the returned words may be put together.
  * @return NULL if the layout is right, or a few words that name the first thing that is not; they are
  *         constant or in `words`

@@ -235,7 +235,7 @@ static bool is_ready(const struct finder *f, const struct rt_ints *nodes)
  * Makes a part of the interpreter's ready (f->d->ready), if the NPU has multiplications to do in it; one
  * that is ready already stays so. Otherwise it makes nodes of the part no candidates any more: the first
  * bad one if it does not load; all if it has no multiplications, none for the NPU, LOADS_MOST attempts
- * have been made, or its session cannot be opened with -ENOTSUP. f->list is overwritten. Returns 1 if it
+ * have been made, or opening its session gives -ENOTSUP. f->list is overwritten. Returns 1 if it
  * took candidates away, 0 if the part is ready, or a negative errno with one line in f->msg: no memory,
  * or another failure to open the session.
  */

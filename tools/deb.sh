@@ -45,7 +45,12 @@ log=$dir/build.log
 }
 rm -rf "$tree"
 (cd "$dir" && sha256sum -- *.deb *.dsc *.tar.* >SHA256SUMS) || exit 1
-lintian --fail-on error,warning "$dir"/*.changes || {
+# lintian leaves its indexes of ELF files behind in TMPDIR.
+mkdir "$dir/lintian"
+TMPDIR=$dir/lintian lintian --fail-on error,warning "$dir"/*.changes
+status=$?
+rm -r "$dir/lintian"
+[ $status = 0 ] || {
 	echo "deb.sh: lintian objects to what is in $dir" >&2
 	exit 1
 }

@@ -381,9 +381,10 @@ void weft_profile_sample(void *user, const struct weft_sample *w)
 
 /*
  * Divides the `cycles` cycles of the current window of one track among states: parts[i] cycles go to
- * states[i], in order, until none are left, and the rest counts as idle. If counters overlap, so that
- * their sum exceeds the window, the later ones lose the excess. The result becomes the window's share of
- * that track, is added to the track's totals and, unless the window is empty, becomes a slice.
+ * states[i], for the n of them in order, until none are left, and the rest counts as idle. If counters
+ * overlap, so that their sum exceeds the window, the later ones lose the excess. The result becomes the
+ * window's share of that track, is added to the track's totals and, unless the window is empty, becomes
+ * a slice.
  */
 static void spread(struct weft_profile *p, enum weft_track track, const uint32_t *parts, const unsigned *states, int n, uint64_t cycles)
 {

@@ -501,9 +501,9 @@ static int import_ports(struct tfl_lower *l)
 
 /*
  * Fills the empty graph l->g from the file: inputs, operators, outputs; removes float tensors that tables
- * have replaced and variables that nothing refers to, and checks the graph. If an operator was left out,
- * its operands, 1 to MAX_PORTS, are the outputs. Returns 0, or a negative errno with the reason in l->msg;
- * the caller frees everything.
+ * have replaced and variables that nothing refers to, and checks the graph. If an operator was left out, its
+ * operands, 1 to MAX_PORTS, are the outputs (-EINVAL if it has another number). Returns 0, or a negative
+ * errno with the reason in l->msg; the caller frees everything.
  */
 static int import(struct tfl_lower *l)
 {

@@ -134,9 +134,9 @@ static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b,
 }
 
 /*
- * Emits integer convolution c of x as one convolution for each group of ic input channels, joined
- * along the oc channels in all, with the activation, as the operator's result. Returns the result's
- * tensor, -ENOTSUP if there are more than WEFT_OP_MAX_INPUTS groups, or another negative errno.
+ * Emits integer convolution c of x with weights w and bias b as one convolution for each group of ic input
+ * channels, joined along the oc channels in all, with the activation, as the operator's result. Returns the
+ * result's tensor, -ENOTSUP if there are more than WEFT_OP_MAX_INPUTS groups, or another negative errno.
  */
 static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t ic, int64_t oc)
 {

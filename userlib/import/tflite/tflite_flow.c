@@ -117,9 +117,9 @@ static int lower_subgraph(struct tfl_lower *s, const struct call *c, const struc
 }
 
 /*
- * Allocates what subgraph s needs: an empty graph with room for its ports, and the tables by file
- * tensor. Returns 0, -EINVAL if it has other numbers of ports than wanted or the file's room is used
- * up, or -ENOMEM.
+ * Allocates what subgraph s needs: an empty graph with room for its ports, and the tables by file tensor.
+ * Returns 0, -EINVAL if it has other numbers of inputs and outputs than n_in and n_out or the file's room is
+ * used up, or -ENOMEM.
  */
 static int prepare(struct tfl_lower *s, int n_in, int n_out)
 {
@@ -392,8 +392,8 @@ static int fill_choice(const struct tfl_lower *l, weft_graph *g, int64_t number,
 }
 
 /*
- * Replaces both[1] by a new sub-graph of the network that gives both[0]'s outputs if its last input, the index, is
- * `number`, else both[1]'s. Returns 0 or a negative errno.
+ * Replaces both[1] by a new sub-graph of the network that gives both[0]'s outputs if its last input, the
+ * index, is `number`, else both[1]'s. Returns 0, -EINVAL if the graph outgrows l->room, or -ENOMEM.
  */
 static int choose(struct tfl_lower *l, int64_t number, weft_graph *both[2])
 {

@@ -551,8 +551,9 @@ int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_valu
 }
 
 /*
- * Sets *value to a field, a signed integer of a number of bytes, of the options of the operator at
- * hand, or to absent_value if the field or the options are absent. Returns 0 or -EINVAL.
+ * Sets *value to a field, a signed integer of a number of bytes, of the options of the operator at hand, or
+ * to absent_value if the field or the options are absent or the options are of another type (enum in
+ * tflite_ids.h) than `type`. Returns 0, or -EINVAL if the field lies outside its table.
  */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value)
 {
@@ -568,9 +569,9 @@ int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_v
 }
 
 /*
- * Writes a field of the options of the operator at hand that is a list of int32 to v, which has
- * room for max. Returns their count, 0 if the field or the options are absent, or -EINVAL if there
- * are more than max.
+ * Writes a field of the options of the operator at hand that is a list of int32 to v, which has room for max.
+ * Returns their count; 0 if the field or the options are absent or the options are of another type than
+ * `type`; or -EINVAL if there are more than max, of which the first max are written then.
  */
 int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v)
 {
@@ -765,7 +766,8 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 
 /*
  * Emits operator op of x with attributes attr and two intermediate results of the types and shapes in *t,
- * whose graph tensors y receives. Returns 0 or a negative errno; y may then be written in part.
+ * whose graph tensors y receives. Returns 0, -EINVAL if the graph outgrows l->room, or another negative
+ * errno; y may then be written in part.
  */
 int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2])
 {

@@ -94,8 +94,9 @@ static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor
 }
 
 /*
- * Emits the integer product of operands x, of one type, by MATMUL, requantised, as the operator's
- * result. Returns the result's tensor, or a negative errno.
+ * Emits the integer product of operands x, of one type, whose sizes and quantisation are in *p, by MATMUL,
+ * requantised, as the operator's result. x[] and the sizes in *p are used up: they are changed as align()
+ * does. Returns the result's tensor, or a negative errno.
  */
 static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 {
@@ -162,8 +163,9 @@ static int by_weights(struct tfl_lower *l, struct product *p, int x)
 }
 
 /*
- * Emits the product of float32 operands x by MATMUL, in a fixed order of additions, as the
- * operator's result. Returns the result's tensor, or a negative errno.
+ * Emits the product of float32 operands x, whose sizes are in *p, by MATMUL, in a fixed order of additions,
+ * as the operator's result. x[] and the sizes in *p are used up: they are changed as align() does. Returns
+ * the result's tensor, or a negative errno.
  */
 static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 {

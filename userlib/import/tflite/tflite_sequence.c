@@ -142,10 +142,10 @@ static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, 
 }
 
 /*
- * Lowers the layer with two directions (is_lstm: LSTM, else RNN) on x; their results are joined along the
- * last axis if `merge` is set, else they are the operator's two results, forwards first. Returns the first
- * result's tensor; -ENOTSUP for an auxiliary input; -EINVAL for another number of results than `merge` wants;
- * or another negative errno.
+ * Lowers the layer with two directions (is_lstm: LSTM, else RNN) on x by operator `a`, which has its options already;
+ * the results of the directions are joined along the last axis if `merge` is set, else they are the operator's two
+ * results, forwards first. Returns the first result's tensor; -ENOTSUP for an auxiliary input; -EINVAL for another
+ * number of results than `merge` wants; or another negative errno.
  */
 static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, int x, bool is_lstm, bool merge)
 {

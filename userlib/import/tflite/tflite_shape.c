@@ -271,9 +271,9 @@ static bool matmul(struct tfl_lower *l, weft_tensor *y)
 }
 
 /*
- * Sets y's dimensions to operand 0's except along the axis in that option field: it stays as it is
- * (CONCATENATION), or, if `insert` is set, is a new one with the number of operands (PACK). Returns
- * false if they are not known or do not fit y's rank.
+ * Sets y's dimensions to operand 0's except along the axis in that field of the options of that type. y's
+ * number there stays as it is (CONCATENATION), or, if `insert` is set, the axis is a new one with the number
+ * of operands (PACK). Returns false if they are not known or do not fit y's rank.
  */
 static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_tensor *y)
 {

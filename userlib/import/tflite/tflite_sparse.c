@@ -44,8 +44,8 @@ static int64_t at(const struct list *v, int64_t k)
 }
 
 /*
- * Sets *v to the list of integers that two fields of a level's table name, its type and its table. Returns 0, or
- * -EINVAL if it is absent or of another type.
+ * Sets *v to the list of integers of a level's table of which fields field_type and field_type + 1 give the type and
+ * the table. Returns 0, or -EINVAL if it is absent or of another type than int32, uint16 and uint8.
  */
 static int read_list(struct tfl_lower *l, const struct fb *b, const struct fb_table *level, int field_type, struct list *v)
 {

@@ -32,8 +32,9 @@ static int give(struct tfl_lower *l, int k, const weft_tensor *t, void *data)
 }
 
 /*
- * Sets *t to the shape of constant operand 0 and *elem to the bytes of its elements. Returns 0, -ENOTSUP if it is not
- * constant or int4, or another negative errno.
+ * Sets *t to type and shape of operand 0, which has to be constant, and *elem to the bytes of an element. Returns 0,
+ * -ENOTSUP if it is not constant or int4, -EINVAL if its data have another size than the shape, or another negative
+ * errno.
  */
 static int constant(struct tfl_lower *l, weft_tensor *t, size_t *elem)
 {

@@ -176,10 +176,15 @@ WEFT_MUST_USE int qt_build(struct qt *q);
 WEFT_MUST_USE int qt_write(struct qt *q, uint8_t **out, size_t *len);
 
 /**
- * Quantise a float .tflite file of len bytes, weft_quantize() for this format.
+ * Quantise a float .tflite file of len bytes, weft_quantize() for this format. The options o have been checked,
+ * but for the type.
  *
+ * @param[out] out  The new file's *len_out bytes, from malloc; after a failure there is nothing to free.
+ * @param msg       WEFT_MSG_LEN bytes; one line on failure.
  * @return 0; -EINVAL (a bad file, or one that is quantised already); -ENOTSUP (float8, an operator that
- *         golden does not run, or nothing to quantise); -ENOMEM; or what o->sample returned
+ *         golden does not run, one that names other subgraphs or whose options cannot be written again,
+ *         a sparse constant, a rank above QT_MAX_RANK, or nothing to quantise); -ENOMEM; or what o->sample
+ *         returned
  */
 WEFT_MUST_USE int weft_quantize_tflite(const void *data, size_t len, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg);
 

@@ -607,9 +607,10 @@ static int search_last_slots(struct search *b, struct snapshot *best)
 	struct plan *p = &b->s->plan[last];
 	struct outcome o = { 0 };
 	int64_t emitted = 0;
+	int err = place_with(b->s, &b->best, NULL);
 
-	if (place_with(b->s, &b->best, NULL))
-		return 0;
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	const struct tiling t = p->tile;
 	for (int k = 9; k <= 14 && emitted < LAST_TRIES && !p->group && t.n_w >= 2 && !t.all_weights && !t.split_k; k++) {
 		int n = t.n_w * k / 8;

@@ -47,10 +47,17 @@ static void both(struct short_of_memory *file, struct short_of_memory *tosa, con
 	free(converted);
 }
 
-/* Recorded networks of one operator: all of a file, or the first of each `step` that follow each other. */
+/*
+ * Recorded networks of one operator: all of a file load, and the first of each `step` that follow each other are tried at
+ * their points. At least `least` of these are there.
+ */
 static void operators(const char *path, enum weft_runtime runtime, long step, struct short_of_memory file, struct short_of_memory tosa, long least)
 {
 	struct reader r = open_recorded(path, "TFLOPS1\n");
+	struct weft_load_options o = weft_load_options_default();
+	char msg[WEFT_MSG_LEN];
+
+	o.runtime = runtime;
 
 	for (long i = 0; r.at < r.n; i++) {
 		char name[CASE_NAME] = "";
@@ -59,6 +66,10 @@ static void operators(const char *path, enum weft_runtime runtime, long step, st
 
 		take(&r, 4 * (size_t)number(&r, 1));
 		take(&r, 4 * (size_t)number(&r, 1));
+		weft_net *net = NULL;
+		if (weft_net_load_with(p, n, name, &o, &net, msg))
+			fail_msg("%s: %s", name, msg);
+		weft_net_free(net);
 		if (i % step == 0)
 			both(&file, &tosa, p, n, name, runtime);
 	}

@@ -104,12 +104,12 @@ static void difference(const struct weft_counters *c, const struct weft_counters
 }
 
 /*
- * Measures how a step that has run on a card divides among its operators. It runs ever longer
- * beginnings of the step, each in an arena of its own that starts from `before` (the arena before the
- * step), and enters the differences between successive counters in the session's profile, one window
- * for each entry of the report that has commands in the step. What remains of `all`, the counters of
- * the whole step, is entered as -1. The device verifies streams afterwards, also if it had been told not
- * to. Returns 0; or -ENOMEM or a negative errno of the device or a job, with some windows entered.
+ * Measures how a step that has run on a card divides among its operators. It runs ever longer beginnings
+ * of the step on an arena beside the session's, which is filled with `before` (the arena before the
+ * step) each time, and enters the differences between successive counters in the session's profile, one
+ * window for each entry of the report that has commands in the step. What remains of `all`, the counters
+ * of the whole step, is entered as -1. The device verifies streams afterwards, also if it had been told
+ * not to. Returns 0; or -ENOMEM or a negative errno of the device or a job, with some windows entered.
  */
 int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all)
 {

@@ -475,11 +475,11 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 }
 
 /*
- * Ends a segment that has run: calls end->end (if end is not NULL), compares its state with the one that the
- * next segment begins in unless end->compare is false, writes its result to end->result (also if the state
- * differs), and one line about cycles and differences to `line`, whatever the outcome. Returns 0; -EBADMSG if
- * the state, elements or bytes differ; or another negative errno; with one line in msg for -EBADMSG. If
- * end->end() fails, nothing is compared or written.
+ * Ends a segment that has run: calls end->end (if end is not NULL), compares its state with the one that
+ * the next segment begins in unless end->compare is false, and writes its result to end->result, also if
+ * the state differs. If end->end() fails, nothing is compared, and no result is written. One line about
+ * cycles and differences is written to `line` whatever the outcome. Returns 0; -EBADMSG if the state,
+ * elements or bytes differ; or another negative errno; with one line in msg for -EBADMSG.
  */
 static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_part *end, char *line, char *msg)
 {

@@ -175,10 +175,10 @@ static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int p
 }
 
 /*
- * Lowers ADD of two 8-bit, int16 or int32 operands of the result's type, which broadcast, with its
- * activation (none for int32). int16 follows the rule for scales that are powers of two where they are,
- * unless the option denies it. Returns the result's tensor, -ENOTSUP for other types, or another negative
- * errno.
+ * Lowers ADD of two 8-bit, int16 or int32 operands of the result's type, which broadcast, with its activation
+ * (none for int32). int16 operands whose scales and the result's are powers of two are shifted instead of
+ * multiplied, unless the operator's option denies it (add_or_sub()). Returns the result's tensor, -ENOTSUP
+ * for other types, -EINVAL if such scales are too far apart for shifts, or another negative errno.
  */
 int tfl_lower_add(struct tfl_lower *l)
 {
@@ -191,10 +191,10 @@ int tfl_lower_add(struct tfl_lower *l)
 }
 
 /*
- * Lowers SUB of two 8-bit, int16 or int32 operands of the result's type, which broadcast, with its
- * activation (none for int32). int16 follows the rule for scales that are powers of two where they are,
- * unless the option denies it. Returns the result's tensor, -ENOTSUP for other types, or another negative
- * errno.
+ * Lowers SUB of two 8-bit, int16 or int32 operands of the result's type, which broadcast, with its activation
+ * (none for int32). int16 operands whose scales and the result's are powers of two are shifted instead of
+ * multiplied, unless the operator's option denies it (add_or_sub()). Returns the result's tensor, -ENOTSUP
+ * for other types, -EINVAL if such scales are too far apart for shifts, or another negative errno.
  */
 int tfl_lower_sub(struct tfl_lower *l)
 {

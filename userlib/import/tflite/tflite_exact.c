@@ -308,10 +308,10 @@ static bool fit_int32(const struct tfl_exact *e)
 }
 
 /*
- * Emits int32 sums x requantised to y: by one RESCALE, or by the operators of by_fine(). Sums from
- * e->from to e->to get exact()'s results as far as these, with y's zero point, lie between lo and hi;
- * others may differ, and limiting them is left to the caller. last: the result is the operator's
- * own. Returns the graph tensor, 0 if neither gives every result, or a negative errno.
+ * Emits int32 sums x requantised to y: by one RESCALE, or by the operators of by_fine(). A sum of a channel
+ * from e->from to e->to gets exact()'s result if that, with y's zero point, lies between lo and hi; otherwise
+ * the result may differ, and limiting it is left to the caller. last: the result is the operator's own.
+ * Returns the graph tensor, 0 if neither of the two gives every such result, or a negative errno.
  */
 static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, int32_t lo, int32_t hi,
                       bool last)

@@ -80,8 +80,9 @@ struct weft_load_options {
 	int n_bound;
 	bool level_8k;             /* any format: refuse a network that exceeds TOSA's level 8K */
 	/*
-	 * .onnx: sums become 8 bits as in ONNX Runtime's kernels, where the product of sum and scales is rounded
-	 * to float32 first. Mostly on the host.
+	 * .onnx: ONNX Runtime's own arithmetic. Sums become 8 bits as in its kernels, where the product of sum and scales is
+	 * rounded to float32 first; int16 stays float32; matrix products and convolutions of floats add in its order.
+	 * Mostly on the host.
 	 */
 	bool requant_runtime;
 	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands become outputs */

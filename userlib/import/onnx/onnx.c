@@ -410,7 +410,8 @@ static void start(struct ox *l, int i)
 }
 
 /*
- * Lowers the node at hand with fn. If fn is NULL or returns -ENOTSUP, which means that the node is
+ * Lowers the node at hand with fn, or with --requant runtime in the runtime's own form if there is one and nothing of the
+ * node is replaced. If fn is NULL or returns -ENOTSUP, which means that the node is
  * legal but has no form in the graph's operators, it becomes a host operator by ox_host() instead;
  * but where operands or results of the node are replaced (l->subst, l->results, l->zero), fn's
  * -ENOTSUP is returned at once. -EINVAL means that the node is illegal. If ox_host() fails, the
@@ -421,8 +422,11 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 {
 	char why[WEFT_MSG];
 	const bool moved = l->results || l->subst[0] || l->subst[1] || l->zero;
-	int err = fn ? fn(l) : -ENOTSUP;
+	int err = moved ? 1 : ox_runtime_form(l);
 
+	if (err <= 0)
+		return err;
+	err = fn ? fn(l) : -ENOTSUP;
 	if (err != -ENOTSUP || (fn && moved))
 		return err;
 	memcpy(why, l->msg, sizeof why);

@@ -23,7 +23,10 @@ enum weft_onnx_requant {
 	WEFT_ONNX_REQUANT_EXACT = 0,
 	/* Always with the nearest RESCALE with SINGLE_ROUND. */
 	WEFT_ONNX_REQUANT_RESCALE,
-	/* As in ONNX Runtime's kernels: the product is rounded to float32, then to an integer. Mostly on the host. */
+	/*
+	 * As in ONNX Runtime's kernels: the product is rounded to float32, then to an integer; int16 is computed as float32, and
+	 * products of floats add in its order. Mostly on the host.
+	 */
 	WEFT_ONNX_REQUANT_RUNTIME,
 };
 

@@ -224,16 +224,16 @@ static int results(const struct ox *l)
 }
 
 /*
- * Lowers the node at hand to the host operator ONNX_NODE, which computes it as ONNX defines it,
+ * Lowers the node at hand to the host operator ONNX_NODE by the kernel of its name in that domain,
  * with constants computed at once, and sets its results in the file's order of dimensions. If the
  * shape of a result depends on an operand that is not constant, that operand's inputs are noted by
  * ox_want(). Returns 0; or, after ox_fail(), -ENOTSUP if there is no kernel for type and domain, an
  * attribute cannot be stored, there are too many operands or results, or a shape depends on such an
  * operand, -EINVAL if the number of operands is wrong, or what the kernel's check of shapes gives.
  */
-int ox_host(struct ox *l)
+static int host_of(struct ox *l, const char *domain)
 {
-	struct call c = { .a = { .kind = weft_onnx_ref_find(l->n->domain, l->n->op_type), .opset = l->opset }, .n_y = results(l) };
+	struct call c = { .a = { .kind = weft_onnx_ref_find(domain, l->n->op_type), .opset = l->opset }, .n_y = results(l) };
 	const weft_tensor *x[WEFT_ONNX_MAX_IN];
 	weft_tensor y[WEFT_ONNX_MAX_OUT];
 	char line[WEFT_GOLDEN_MSG] = "";
@@ -257,4 +257,35 @@ int ox_host(struct ox *l)
 	for (int k = 0; k < c.n_y && err >= 0; k++)
 		err = ox_result(l, k, out[k], NULL, false);
 	return err < 0 ? err : 0;
+}
+
+/* Lowers the node at hand as ONNX, or the domain that it names, defines it; results as of host_of(). */
+int ox_host(struct ox *l)
+{
+	return host_of(l, l->n->domain);
+}
+
+/*
+ * Says whether the node at hand has float32 operands, and no factors alpha and beta other than 1. Nodes that make
+ * operands are lowered for that; a failure leaves l->err.
+ */
+static bool plain_floats(struct ox *l)
+{
+	for (int k = 0; k < (int)l->n->n_input; k++) {
+		struct ox_value *v = ox_has(l, k) ? ox_in(l, k) : NULL;
+
+		if (ox_has(l, k) && (!v || v->t.dtype != WEFT_FP32))
+			return false;
+	}
+	return ox_attr_f(l, "alpha", 1) == 1 && ox_attr_f(l, "beta", 1) == 1;
+}
+
+int ox_runtime_form(struct ox *l)
+{
+	const bool own = !*l->n->domain || !strcmp(l->n->domain, "ai.onnx");
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RUNTIME || !own || weft_onnx_ref_find("onnxruntime", l->n->op_type) < 0)
+		return 1;
+	l->err = 0;
+	return plain_floats(l) ? host_of(l, "onnxruntime") : l->err ? l->err : 1;
 }

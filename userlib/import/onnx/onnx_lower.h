@@ -334,6 +334,7 @@ struct ox_scaling {
 	int counts;                /* tensor by whose elements sums are divided, or 0 */
 	int64_t least, top;        /* the least and the greatest sum; equal if they are not known */
 	bool device_only;          /* return 0 if only the host can round exactly */
+	bool exact;                /* with --requant runtime, too: the runtime has no integer kernel whose rounding counts */
 };
 /*
  * Returns int32 sums x, at most `most` in magnitude, as codes of zp's type; *flip: they are int8 for uint8.
@@ -358,6 +359,12 @@ void ox_release_made(struct ox *l);                                     /* undoe
  * errno.
  */
 WEFT_MUST_USE int ox_host(struct ox *l);
+/*
+ * Lowers the node at hand with ONNX Runtime's own order of float32 operations if --requant runtime is set, such a form of
+ * it is known (MatMul, Gemm, Conv, LayerNormalization, Erf) and its operands are float32. Returns 0, 1 if it is to be
+ * lowered otherwise, or a negative errno.
+ */
+WEFT_MUST_USE int ox_runtime_form(struct ox *l);
 /* Notes in l->wanted the given inputs from which v is computed, because v has to be constant. */
 void ox_want(struct ox *l, const struct ox_value *v);
 /* Frees the graphs of If's branches and puts the file's own list of nodes back in its place. */

@@ -281,7 +281,7 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 	for (int64_t i = 0; ok && i < count; i++) {
 		ok = weft_onnx_ratio(a, b[i], y, &r[i]);
 		r[i].den *= (uint64_t)(sc->count ? sc->count : 1);
-		r[i].product = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !sc->count ? (float)a * (float)b[i] / (float)y : 0;
+		r[i].product = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !sc->count && !sc->exact ? (float)a * (float)b[i] / (float)y : 0;
 	}
 	const bool said = sc->top > sc->least;
 	const struct ratios q = { r, count, n, said ? sc->least : -most, said ? sc->top : most, range, (int)zp };
@@ -406,7 +406,7 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 
 /*
  * Emits int32 sums x requantised as sc says by the host operator ONNX_REQUANT, with float32 steps
- * if --requant runtime is set and the sums are not divided; b is the tensor of the second factor's
+ * if --requant runtime is set, the sums are not divided and sc->exact is not set; b is the tensor of the second factor's
  * scale, with x's rank. Returns the graph tensor, in the type of sc->zp, or a negative errno.
  */
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
@@ -418,7 +418,7 @@ static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 
 	if (!sc->counts)
 		in[5] = divided ? ox_ramp(l, WEFT_INT32, rank, (double)sc->count) : 0;
-	const weft_attr a = { .onnx = { .type = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !divided ? WEFT_FP32 : 0 } };
+	const weft_attr a = { .onnx = { .type = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !divided && !sc->exact ? WEFT_FP32 : 0 } };
 	return ox_op(l, WEFT_OP_ONNX_REQUANT, &a, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
 }
 

@@ -16,6 +16,7 @@
 #define MS "com.microsoft"
 #define ML "ai.onnx.ml"
 #define TFL "tflite"           /* TensorFlow Lite's, sim/golden/onnx/tfl */
+#define ORT "onnxruntime"      /* its own order of additions, chain.c */
 #define TRAIN "ai.onnx.preview.training"
 #define MANY WEFT_ONNX_MAX_IN
 #define WINDOW "auto_pad:e=NOTSET,SAME_UPPER,SAME_LOWER,VALID kernel_shape:I strides:I dilations:I pads:I "
@@ -150,6 +151,9 @@ static const struct row {
 	{ TFL, "Scatter", tfl_scatter, 3, 3, 1, "window:I left_out:I map:I index_dim:i=0 how:i=0" },
 	{ TFL, "ReduceWindow", tfl_reduce_window, 2, 2, 1, "size:I strides:I base:I dilations:I low:I high:I how:i=1" },
 	{ TFL, "SequenceLSTM8", tfl_sequence_lstm8, 1, 23, 1, "time_major:i=0" },
+	{ ORT, "MatMul", ref_chain_matmul, 2, 2, 1, "" }, { ORT, "Gemm", ref_chain_gemm, 2, 3, 1, "transA:i=0 transB:i=0 alpha:f=1 beta:f=1" },
+	{ ORT, "Conv", ref_chain_conv, 2, 3, 1, WINDOW "group:i=1" },
+	{ ORT, "LayerNormalization", ref_chain_layer_norm, 2, 3, 3, "axis:i=-1 stash_type:i=1 epsilon:f=1e-5" }, { ORT, "Erf", ref_chain_erf, 1, 1, 1, "" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -137,6 +137,29 @@ static void lists(void **state)
 	}
 }
 
+/* COND_IF has its condition beside a list of 64; WHILE_LOOP has the list alone. */
+static void flow_lists(void **state)
+{
+	static const weft_opcode ops[] = { WEFT_OP_COND_IF, WEFT_OP_WHILE_LOOP };
+	char msg[WEFT_MSG] = "";
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		weft_graph *g = weft_graph_new("flow"), *sub = weft_graph_new("leaf");
+		int in[WEFT_OP_MAX_INPUTS], out;
+		weft_attr a = { .flow = { { sub, sub } } };
+
+		assert_true(weft_graph_sub(g, sub) >= 0);
+		for (int i = 0; i < 65; i++)
+			in[i] = put(g, &one);
+		out = put(g, &one);
+		assert_true(weft_graph_op(g, ops[k], &a, -1, in, 65, &out, 1) >= 0);
+		assert_int_equal(weft_graph_check_8k(g, msg), k ? -EINVAL : 0);
+		weft_graph_free(g);
+	}
+	assert_non_null(strstr(msg, "tensors in the list 65 > 64"));
+}
+
 /* A RESIZE whose scales are operands has none to be judged. */
 static void dynamic_resize(void **state)
 {
@@ -182,7 +205,7 @@ static void nesting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits), cmocka_unit_test(lists), cmocka_unit_test(dynamic_resize),
+		cmocka_unit_test(limits), cmocka_unit_test(lists), cmocka_unit_test(flow_lists), cmocka_unit_test(dynamic_resize),
 		cmocka_unit_test(nesting),
 	};
 

@@ -128,8 +128,8 @@ static int check_resize(const struct weft_check *c, const struct weft_attr_resiz
 /*
  * Checks the level's limits of operator o, which is the one c is at: those of convolutions, pooling,
  * FFTs, RESIZE (unless its attributes come as operands), CONCAT (at most 64 operands), and COND_IF,
- * WHILE_LOOP and CUSTOM (at most 64 operands and 64 results). All other operators pass. Returns 0, or
- * -EINVAL with one line in c->msg.
+ * WHILE_LOOP and CUSTOM (at most 64 operands, COND_IF's condition not counted, and 64 results). All
+ * other operators pass. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_attributes(const struct weft_check *c, const struct weft_gop *o)
 {
@@ -147,7 +147,8 @@ static int check_attributes(const struct weft_check *c, const struct weft_gop *o
 	case WEFT_OP_COND_IF:
 	case WEFT_OP_WHILE_LOOP:
 	case WEFT_OP_CUSTOM: {
-		int err = at_most(c, "tensors in the list", o->n_in, MAX_TENSOR_LIST);
+		int n = o->n_in - (o->op == WEFT_OP_COND_IF);      /* the condition is not of the list */
+		int err = at_most(c, "tensors in the list", n, MAX_TENSOR_LIST);
 		return err ? err : at_most(c, "tensors in the list", o->n_out, MAX_TENSOR_LIST);
 	}
 	default: return 0;

@@ -24,10 +24,10 @@ struct float_test {
 
 /*
  * Adds one convolution of n pixels by n channels with sums of n products, where n is the array's size.
- * x has n float8 elements for each pixel in format x_fmt (as the command encodes it: 0 is E4M3, 1 is
- * E5M2), w n elements for each channel in format w_fmt; the sums are scaled by 2^log2_scale. The fp16
- * results are stored, and their offset in the arena is noted in t->out. Aborts after MAX_CONVS
- * convolutions.
+ * x has n float8 elements for each pixel in format x_fmt (0..3, as the command encodes it: 0 is E4M3,
+ * 1 is E5M2), w n elements for each channel in format w_fmt; the sums are scaled by 2^log2_scale. Biases
+ * are 0, from records that the first call has loaded. The fp16 results are stored, and their offset in
+ * the arena is noted in t->out. Aborts after MAX_CONVS convolutions.
  */
 static void add_conv(struct float_test *t, const uint8_t *x, const uint8_t *w, int x_fmt, int w_fmt, int log2_scale)
 {

@@ -273,9 +273,9 @@ static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, u
 #define MANY 1021              /* rows: nine bits of a counter are 1 at the end */
 
 /*
- * Returns a load or store (op) of MANY rows of three bytes in dimension `which` (0, 1 or 2), so that
- * each bit of that counter changes, which uses the last bytes of sp_room. In dimension 1 the steps in
- * memory are negative.
+ * Returns a load or store (op) of MANY rows of three bytes in dimension `which` (0, 1 or 2), so that each bit of
+ * that counter changes. Its place in the scratchpad ends some 64 bytes before sp_room. In dimension 1 the steps
+ * in memory are negative.
  */
 static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 {

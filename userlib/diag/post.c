@@ -93,9 +93,9 @@ static void limits(struct post_test *t, struct weft_cmd_post *p)
 }
 
 /*
- * Sets p->add and the fields of a second addend but its address: random pre_shift, zero points and
- * multipliers a_mul, b_mul and s_mul of 4 to 30 bits, and shifts (2..62) with which scaled addends have
- * a random number of bits (8 to 21) and the sum fits the type.
+ * Sets p->add and the fields of a second addend but its address and steps: random pre_shift, zero points
+ * and multipliers a_mul, b_mul and s_mul of 4 to 30 bits, and shifts (2..62) with which scaled addends
+ * have a random number of bits (8 to 21) and the sum fits the type.
  */
 static void addends(struct post_test *t, struct weft_cmd_post *p)
 {

@@ -368,9 +368,9 @@ int context_load(const struct provider *p, const struct ort_graph *graph, const 
 /* ---- making ---- */
 
 /*
- * Makes the context of a network for a fused node: compiles it for the provider's configuration and puts
- * MAGIC, the SHA-256 and the fields in front. Returns 0 with its *len bytes, from malloc, in *out; or
- * -ENOMEM or a negative errno of weft_net_save() with one line in msg and nothing to free.
+ * Makes the context of a network for a fused node: compiles it for the provider's configuration, hashes the
+ * source model, and writes MAGIC, the SHA-256 of the fields and the fields. Returns 0 with its *len bytes, from
+ * malloc, in *out; or -ENOMEM or a negative errno of weft_net_save() with one line in msg and nothing to free.
  */
 static int build(const struct provider *p, const struct part *part, const weft_net *net, uint8_t **out, size_t *len, char *msg)
 {

@@ -459,7 +459,7 @@ wheel:
 	$(Q)for d in userlib/python userlib/ort/wheel; do \
 		WEFT_BUILD=$(abspath $(O))/portable $(O)/venv/wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(O)/wheel $$d || exit 1; done
 	$(Q)for w in $(O)/wheel/weft*.whl; do PATH=$(abspath $(O))/venv/wheel/bin:$$PATH $(O)/venv/wheel/bin/auditwheel repair \
-		--plat manylinux_2_36_x86_64 -w $(O)/dist $$w >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }; done
+		--plat manylinux_2_36_x86_64 --only-plat -w $(O)/dist $$w >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }; done
 	@ls -l $(O)/dist/weft*.whl
 
 ## dist: the sources as build/dist/weft-VERSION.tar.gz, with SHA256SUMS, which KEY=id signs

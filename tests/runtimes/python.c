@@ -52,7 +52,7 @@ static void wheel(void **state)
 		skip();
 	}
 	assert_int_equal(shell("unset MAKEFLAGS MFLAGS MAKELEVEL; make -s wheel O=%s CONFIGS=w16 >&2", build), 0);
-	assert_int_equal(shell("set -e; d=$TMPDIR/wheel; mkdir $d; cd $d; python3 -m zipfile -e $(realpath $OLDPWD/%s/dist)/weft-[0-9]*-py3-none-*manylinux_2_36_x86_64.whl .; "
+	assert_int_equal(shell("set -e; d=$TMPDIR/wheel; mkdir $d; cd $d; python3 -m zipfile -e $(realpath $OLDPWD/%s/dist)/weft-[0-9]*-py3-none-manylinux_2_36_x86_64.whl .; "
 	                       "[ -f weft/lib/firmware/weft-fw.img ]; for f in weft/lib/rtl/weft-rtl-w16*.so; do [ $(objdump -d $f | wc -l) -gt 100000 ]; "
 	                       "! objdump -d $f | grep -m 1 -E '%%[yz]mm|%%k[0-7]|[[:space:]](v[a-z]+[psiqdbw]|mulx|shlx|shrx|sarx|rorx|andn|bzhi|pdep|pext)[[:space:]]' >&2; done; rm -r $d",
 	                       build), 0);
@@ -64,7 +64,7 @@ static void wheel(void **state)
 		n++;
 		/* Older pips leave their certificates in TMPDIR. */
 		assert_int_equal(shell("p=$(cat $TMPDIR/python); rm $TMPDIR/python; d=$TMPDIR; export TMPDIR=$d/pip; mkdir $TMPDIR; v=%s/venv/python3.%d; PYTHON=$p tools/venv.sh $v cffi pytest pandas '%s' && "
-		                       "$v/bin/python -m pip install -q --no-deps --force-reinstall --disable-pip-version-check %s/dist/weft-[0-9]*-py3-none-*manylinux_2_36_x86_64.whl && "
+		                       "$v/bin/python -m pip install -q --no-deps --force-reinstall --disable-pip-version-check %s/dist/weft-[0-9]*-py3-none-manylinux_2_36_x86_64.whl && "
 		                       "t=$(realpath userlib/python/tests) m=$(realpath tests/models) w=$(realpath %s/weft) v=$(realpath $v) && rm -r $TMPDIR && export TMPDIR=$d && cd $TMPDIR && "
 		                       "env -i PATH=$v/bin HOME=$TMPDIR TMPDIR=$TMPDIR WEFT_BROKER=none WEFT_MODELS=$m WEFT_COMMAND=$w PYTHONDONTWRITEBYTECODE=1 "
 		                       "$v/bin/python -m pytest -q -p no:cacheprovider --basetemp=$TMPDIR/pytest $t; s=$?; rm -rf $TMPDIR/pytest; exit $s",

@@ -7,7 +7,7 @@
  * Integers are compared bit for bit, float32 within 1e-5 of the largest
  * output. Where io.json says that LiteRT ran optimised kernels, since it has no
  * reference kernel for some operator, whole networks may differ by several
- * steps: of such a network the differing elements are counted and printed, not judged.
+ * steps: of such a network the differing elements are counted and printed, not judged; zoo_operators.c judges its operators.
  *
  * Networks below 20 M MACs also run on the RTL: the first sample, and with
  * test-full all. Takes about a minute and a half on one core.

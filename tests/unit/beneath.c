@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -112,6 +113,32 @@ static void step_by_step(void **state)
 		one("stepwise", weft_open_beneath_stepwise, i);
 }
 
+/* A name of 256 characters is too long: it does not lead to the file with the first 255 of them. */
+static void long_name(void **state)
+{
+	char name[NAME_MAX + 2], path[sizeof top + sizeof name + 8], folder[sizeof top + 8];
+
+	(void)state;
+	memset(name, 'n', sizeof name);
+	name[NAME_MAX] = '\0';
+	snprintf(folder, sizeof folder, "%s/model", top);
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	const int made = open(path, O_CREAT | O_WRONLY, 0666);
+	assert_true(made >= 0);
+	close(made);
+	for (int k = 0; k < 2; k++) {
+		int (*fn)(const char *, const char *) = k ? weft_open_beneath_stepwise : weft_open_beneath;
+
+		name[NAME_MAX] = '\0';
+		int fd = fn(folder, name);
+		assert_true(fd >= 0);
+		close(fd);
+		name[NAME_MAX] = 'n';
+		name[NAME_MAX + 1] = '\0';
+		assert_int_equal(fn(folder, name), -ENAMETOOLONG);
+	}
+}
+
 /* No descriptor stays open, whatever came of a path. */
 static void descriptors(void **state)
 {
@@ -153,7 +180,8 @@ static void one_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_the_kernel), cmocka_unit_test(step_by_step), cmocka_unit_test(descriptors), cmocka_unit_test(one_line),
+		cmocka_unit_test(by_the_kernel), cmocka_unit_test(step_by_step), cmocka_unit_test(long_name), cmocka_unit_test(descriptors),
+		cmocka_unit_test(one_line),
 	};
 
 	return cmocka_run_group_tests(tests, make_tree, drop_tree);

@@ -48,14 +48,15 @@ static int regular(int fd)
 }
 
 /*
- * Takes the next component off the front of w->rest, slashes before it included, and writes it to `name`,
- * which has NAME_MAX + 1 bytes; a longer component is cut to NAME_MAX characters. What stays in w->rest
- * is empty or begins with a slash. Returns true, or false with an empty name if none is left.
+ * Takes the next component off the front of w->rest, slashes before it included, and writes it to `name`, which
+ * has NAME_MAX + 2 bytes; of one that is too long for a name, NAME_MAX + 1 characters, which no file has as its
+ * name. What stays in w->rest is empty or begins with a slash. Returns true, or false with an empty name if none
+ * is left.
  */
 static bool next_component(struct walk *w, char *name)
 {
 	const char *p = w->rest + strspn(w->rest, "/");
-	size_t n = strcspn(p, "/"), keep = n < NAME_MAX ? n : NAME_MAX;
+	size_t n = strcspn(p, "/"), keep = n <= NAME_MAX ? n : NAME_MAX + 1;
 
 	memcpy(name, p, keep);
 	name[keep] = '\0';
@@ -146,7 +147,7 @@ static int enter(struct walk *w, const char *name, int *file)
  */
 static int walk_path(struct walk *w)
 {
-	char name[NAME_MAX + 1];
+	char name[NAME_MAX + 2];
 	int file = -1, err = 0;
 
 	while (!err && file < 0 && next_component(w, name))

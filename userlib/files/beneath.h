@@ -22,9 +22,9 @@ WEFT_MUST_USE int weft_open_beneath(const char *folder, const char *name);
  * openat2 (Linux 5.6): it opens one folder after the other and reads and follows links by hand, so that
  * the path never leaves the folder. Returns a descriptor that the caller closes; -EXDEV if the path, or a
  * link on it, begins with a slash or ".." leaves the folder; -ELOOP for more than 40 links; -ENAMETOOLONG
- * if path and links take PATH_MAX bytes or more, or the path is more than 63 folders deep; -ENOTDIR if a
- * file is followed by a slash; -EISDIR if the path ends at a folder; -EMEDIUMTYPE for a pipe, device or
- * socket; -ENOENT for an empty name; or the negative errno of opening.
+ * if path and links take PATH_MAX bytes or more, the path is more than 63 folders deep, or one of its
+ * names is too long; -ENOTDIR if a file is followed by a slash; -EISDIR if the path ends at a folder;
+ * -EMEDIUMTYPE for a pipe, device or socket; -ENOENT for an empty name; or the negative errno of opening.
  */
 WEFT_MUST_USE int weft_open_beneath_stepwise(const char *folder, const char *name);
 

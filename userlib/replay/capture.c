@@ -156,9 +156,14 @@ static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 	}
 	uLongf raw = *n;
 	*data = malloc(*n + 1);
-	if (!*data)
+	if (!*data) {
 		in->err = -ENOMEM;
-	else if (uncompress(*data, &raw, in->p + in->at, stored) != Z_OK || raw != *n)
+		return;
+	}
+	const int z = uncompress(*data, &raw, in->p + in->at, stored);
+	if (z == Z_MEM_ERROR)
+		in->err = -ENOMEM;
+	else if (z != Z_OK || raw != *n)
 		io_fail(in, "a section does not unpack");
 	in->at += stored;
 }

@@ -313,8 +313,11 @@ static int fill_tables(struct program *q)
 	for (int i = 0; i < q->g->n_tensors; i++)
 		q->tensors[i] = (struct weft_ptensor){ .place = WEFT_PLACE_NONE, .on_npu = i & 1, .alias_of = -1,
 			.bytes = weft_tensor_bytes(&q->g->tensors[i].t) };
-	for (int i = 0; i < q->g->n_ops; i++)
+	for (int i = 0; i < q->g->n_ops; i++) {
 		q->ops[i] = (struct weft_pop){ .unit = WEFT_ON_NPU, .into = i, .step = 0, .stripes = -1, .reason = strdup("a part of a stream") };
+		if (!q->ops[i].reason)
+			return -ENOMEM;
+	}
 	q->p.tensors = q->tensors;
 	q->p.n_tensors = q->g->n_tensors;
 	q->p.ops = q->ops;

@@ -141,7 +141,8 @@ static const char *short_type(const char *t)
 /*
  * Writes a test's types to s (len bytes) in the short form of tables. Convolutions and MATMUL with at
  * least two types: both operands, "i8xi8". CAST, RESCALE and RESIZE: input and output, "i8>i32".
- * Others: the first type, "i8".
+ * Others, and the former with fewer types: the first type, "i8". A type that is missing or that
+ * short_type() does not know is "?".
  */
 static void name_types(const cJSON *json, const char *op, char *s, size_t len)
 {

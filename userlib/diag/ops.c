@@ -68,9 +68,11 @@ struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, ui
 }
 
 /*
- * Returns a pool command over a dense tensor of rows of `width` pixels at scratchpad address `in`, with
- * width x height output pixels of `channels` channels at `out`. The window moves one pixel for each
- * output; its size and steps (n_kx, n_ky, kx_step, ky_step) are the caller's to set.
+ * Returns a pool command that takes the maximum over windows of a dense tensor of rows of `width` pixels at
+ * scratchpad address `in`, with width x height output pixels of `channels` channels, dense too, at `out`,
+ * scaled by 1; `mode` gives the bytes of an element (diag_in_bytes(), diag_out_bytes()). The window moves
+ * one pixel for each output. It is one pixel until the caller sets its size and steps (n_kx, n_ky; kx_step,
+ * ky_step in bytes), and for wider windows that shall end within their rows also oy_step; sum makes it a sum.
  */
 struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
@@ -85,9 +87,10 @@ struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, u
 }
 
 /*
- * Returns a dw command of 3x3 without padding over a dense tensor of in_w by in_h pixels at scratchpad
- * address `in`; weights, parameter records and the output, (in_w - 2) by (in_h - 2) pixels, lie at the
- * given addresses.
+ * Returns a dw command of 3x3 with stride 1 and without padding over a dense tensor of in_w by in_h pixels
+ * of `channels` channels at scratchpad address `in`; weights, parameter records and the output, dense,
+ * (in_w - 2) by (in_h - 2) pixels, lie at the given addresses. `mode` gives the bytes of an element
+ * (diag_in_bytes(), diag_out_bytes()); scales and biases come from the records.
  */
 struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t out, int mode, uint32_t channels,
                         uint32_t in_w, uint32_t in_h)

@@ -213,11 +213,12 @@ static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job
 struct thinned { int64_t at, n, start; };
 
 /*
- * Returns which rows (or columns) of the input at hand, `has`, the results first, first + 1, ... of stride
- * `stride` read whose taps are d rows apart: every d-th row from the one with index at in `has` on, n of
- * them, and start, the row that the first result's window begins with, counted in these rows and negative in
- * the padding. `pad` is the padding in front of row 0. If `has` holds none of them, the window sees only
- * padding: at 0, n 1 and start 1, a row that no window reads.
+ * Returns which rows (or columns) of the input at hand, `has`, may be read by the results first, first + d,
+ * first + 2 d, ..., if the taps of a window are d rows apart and the windows of results side by side begin
+ * `stride` rows apart: every d-th row of `has`, from the one with index at in it on, n of them, and start, the
+ * row that the first result's window begins with, counted in these rows and negative in front of them. `pad` is
+ * the padding in front of row 0. If `has` holds none of them, the window sees only padding: at 0, n 1 and start
+ * 1, so that no window reads the one row.
  */
 static struct thinned thin(struct span has, int64_t first, int64_t stride, int64_t pad, int64_t d)
 {
@@ -268,7 +269,8 @@ struct region { int64_t o, n, k, n_k; };
 /*
  * Returns the output positions from o on, before `end`, whose windows see the same taps, and which taps these
  * are (k, n_k): all positions whose windows lie within the image (`limit` rows or columns), or the one
- * position o if the image cuts its window. A window outside of the image counts as one tap.
+ * position o if the image cuts its window. Each window has to hold a row or column of the image, which the
+ * graph's check and windows_meet() (match/match_pool.c) see to.
  */
 static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t pad, int64_t kernel, int64_t limit)
 {

@@ -450,8 +450,8 @@ static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
 
 /*
  * Read a .weft container of n bytes, none of which is trusted, into a new program *p that owns its graph; the
- * caller frees it by weft_program_free(). Returns 0, -EINVAL or -ENOMEM; on failure msg (WEFT_MSG bytes) has
- * one line and *p is unchanged.
+ * caller frees it by weft_program_free(). Graph and tables are checked here, command words only when the driver
+ * gets them. Returns 0, -EINVAL or -ENOMEM; on failure msg (WEFT_MSG bytes) has one line and *p is unchanged.
  */
 int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg)
 {

@@ -521,8 +521,8 @@ static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_ope
 }
 
 /*
- * Set the steps of y so that it is dense over the dimensions of s, leaving out those in which `still` is set:
- * their steps become 0.
+ * Set the steps of y, in bytes of elements of y's type, so that it is dense over the dimensions of s, the last
+ * one innermost, leaving out those in which `still` is set: their steps become 0.
  */
 static void dense_but(struct nest_operand *y, const struct loop_nest *s, const bool still[WEFT_MAX_RANK])
 {

@@ -119,7 +119,8 @@ static bool take_operator(const struct cc *cc, struct cone *c, int i);
  * integer tensor of exactly `elements` elements: an 8-bit tensor with a view is the one that the function
  * reads (c->x, set by the first one met, or c->from; a second one is refused and noted in c->other), unless
  * node c->through makes it; the operator of any other tensor, with c->from also of other 8-bit tensors, is
- * taken into the cone too. Returns false if t is none of these; the cone then is undefined but for x and other.
+ * taken into the cone too. Returns false if t is none of these, or if it has no operator or one that take_operator()
+ * refuses; the cone then is undefined but for x and other.
  */
 static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
 {

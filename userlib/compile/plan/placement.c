@@ -668,8 +668,9 @@ static void note_memory(struct npu_step *s)
 }
 
 /*
- * Plan the tiles of all nodes, list the areas and find addresses, for the residents and groups that are
- * chosen; used[i] are the bytes of residents during node i. Returns 0, -ENOSPC: no addresses; -ERANGE with
+ * Plan the tiles of the nodes that are in no stripe group, list the areas of all and find addresses, for the
+ * residents and groups that are chosen; used[i] are the bytes of residents during node i. Also fills in the
+ * nodes' requests, as plan_all() does. Returns 0, -ENOSPC: no addresses; -ERANGE with
  * cc->bad_node and cc->bad_why: no tile of a node fits; or -ENOMEM.
  */
 static int place_areas(struct npu_step *s, const int64_t *used)

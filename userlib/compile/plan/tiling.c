@@ -372,15 +372,17 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 
 /*
  * Choose how many column tiles of weights one load brings, and set piece, n_w, own_recs, w_recs and piece_bytes of
- * p->tile. All come in one load, with n_w and piece_bytes as they are, unless all weights stay on chip and are
- * used as fast as they arrive (few_pixels()). Then several loads bring them, so that work can start: of about
- * PIECE bytes each, in 2 areas in turn; where nothing but loads counts (req.only_loads) of LARGE_PIECE bytes, or
- * LAST_PIECE in the last LAST_NODES nodes of the step, in PIECE_AREAS areas.
+ * p->tile. All come in one load, with n_w and piece_bytes as they are and the records first (which says nothing of
+ * weights that come in slots or parts), unless all weights stay on chip, are used as fast as they arrive
+ * (few_pixels()) and are too many for one load of the sizes below. Then several loads bring them, so that work can
+ * start: of PIECE bytes each, down to whole column tiles but at least one, in 2 areas in turn; where nothing but
+ * loads counts (req.only_loads) of LARGE_PIECE bytes, or LAST_PIECE in the last LAST_NODES nodes of the step, in
+ * PIECE_AREAS areas.
  *
- * The array catches up with loads only while something else is loaded. So where nothing but loads counts, the
- * records of a step's last node come with their weights (own_recs), and its loads get smaller towards the end,
- * since nothing hides the work on the last one; but not smaller than the array catches up, for every load takes
- * bus time for the words of its command.
+ * The array catches up with loads only while something else is loaded. So where nothing but loads counts and there
+ * are several, the records of a step's last node come with their weights (own_recs), and its loads get smaller
+ * towards the end, since nothing hides the work on the last one; but not smaller than the array catches up, for
+ * every load takes bus time for the words of its command.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {

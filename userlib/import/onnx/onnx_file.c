@@ -318,11 +318,14 @@ static bool external(const onnx_tensor *p)
 }
 
 /*
- * Reads type, shape and elements of tensor p into *t; the caller frees t->data. Data that is in the
- * model's own file must not take more bytes than *room, from which they are taken; data in a file
- * of its own is not counted. Returns 0; or, with the reason in msg, -ENOTSUP for a type or rank
- * that is not supported or data in segments, -EINVAL if the room is too small or the number of
- * elements or bytes is wrong, or -ENOMEM. After a failure t->data is NULL.
+ * Reads type, shape and elements of tensor p into *t; the caller frees t->data, which is not NULL
+ * even without elements. Elements below 8 bits get a byte each, bools are 0 or 1. Data that is in
+ * the model's own file must not take more of these bytes than *room, from which they are taken;
+ * data in a file of its own has the bound of onnx_external_read() instead. Returns 0; or, with the
+ * reason in msg, -ENOTSUP for a type or rank that is not supported or data in segments, -EINVAL if
+ * a dimension is out of range, the room is too small, the number of elements or bytes is wrong, or
+ * onnx_external_read() says so (the file is not there, outside of the model's folder, too short or
+ * cannot be read), or -ENOMEM. After a failure t->data is NULL and *room as it was.
  */
 int onnx_tensor_data(struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
 {

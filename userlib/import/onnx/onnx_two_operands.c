@@ -96,7 +96,8 @@ static struct ox_factor fraction(double ratio, int32_t off)
 
 /*
  * Says whether the integer sum (sign 1) or difference (sign -1) in form t, with the zero point of
- * q, gives f[i * CODES + k] for every pair of codes i and k of a and b, without leaving 32 bits.
+ * q (ox_q_zp(): 128 less for uint8) and limited to int8, gives f[i * CODES + k] for every pair of
+ * a's i-th and b's k-th code in ascending order, without leaving 32 bits.
  */
 static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int sign)
 {
@@ -199,8 +200,8 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 
 /*
  * Says whether the product of codes less their zero points, rescaled by r (ties to even if `even`
- * is set, else up), plus q's zero point and limited to int8, gives f[i * CODES + k] for every pair
- * of codes i and k of a and b.
+ * is set, else up), plus q's zero point (ox_q_zp(): 128 less for uint8) and limited to int8, gives
+ * f[i * CODES + k] for every pair of a's i-th and b's k-th code in ascending order.
  */
 static bool is_product(const int32_t *f, struct ox_factor r, bool even, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q)
 {

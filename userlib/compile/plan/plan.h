@@ -502,6 +502,25 @@ WEFT_MUST_USE int memo_add(struct memo *m, const struct memo_key *k, const struc
 /* One thread's use of a memo: key and outcome of its last placement. */
 struct memo_client { struct memo *all; struct memo_key key; struct outcome o; };
 
+/*
+ * How many commands climbs may emit: `most`, and up to `limit` for as long as it pays. Commands are counted in stretches;
+ * it pays if the last whole stretch made the plan faster by at least one part in BUDGET_WORTH (hill_climb.c).
+ */
+struct budget {
+	int64_t emitted;       /* commands emitted so far, in all climbs */
+	int64_t most, limit;
+	int64_t stretch;       /* commands of a stretch */
+	int64_t check;         /* the stretch at hand ends when so many have been emitted; 0: none has begun */
+	int64_t mark;          /* cycles of the best plan when it began */
+	bool pays;             /* the last whole stretch did */
+};
+
+/* Returns how many commands may be emitted in all, as far as is known. */
+static inline int64_t budget_of(const struct budget *b)
+{
+	return b->pays ? b->limit : b->most;
+}
+
 /* hill_climb.c: moves one after another; what makes the whole faster stays. */
 struct climb {
 	struct replicas *replicas;
@@ -513,7 +532,7 @@ struct climb {
 	                        * worker's replica, on which move c has been made */
 	void *user;            /* handed to both */
 	int64_t cycles;        /* of the best plan so far */
-	int64_t emitted, most; /* commands emitted in all, and how many they may be */
+	struct budget *budget; /* commands that it may emit; its own are counted there */
 };
 
 /* Make moves that help until none does or the commands are used up. Returns 0 or a negative errno. */

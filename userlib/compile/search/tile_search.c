@@ -78,7 +78,8 @@ static int emit_best(void *user)
 static int search(struct npu_step *s, int64_t most)
 {
 	struct replicas replicas;
-	struct climb c = { .replicas = &replicas, .list = list_splits, .tiers = 2, .emit_best = emit_best, .measure = measure, .user = &replicas, .most = most };
+	struct budget budget = { .most = most, .limit = most, .stretch = most };
+	struct climb c = { .replicas = &replicas, .list = list_splits, .tiers = 2, .emit_best = emit_best, .measure = measure, .user = &replicas, .budget = &budget };
 	struct outcome o;
 	int err = replicas_open(&replicas, s);
 

@@ -436,17 +436,21 @@ static int write_beside(const struct provider *p, const struct part *part, const
 	return err;
 }
 
-/* The attributes of a node, n of them so far; failed: one could not be made. */
+/* The attributes of a node, n of them so far, which the caller frees (release_attr); failed: one could not be made. */
 struct attrs { struct ort_attr *list[8]; size_t n; bool failed; };
 
-/* Adds an attribute of len characters, which may be any bytes. */
+/*
+ * Makes a text attribute with that name, of len characters, which may be any bytes, and puts it behind the
+ * others in *a, which has to have room. If it cannot be made, a->failed is set, and neither it nor any later
+ * one is counted in a->n.
+ */
 static void text_attr(const struct provider *p, struct attrs *a, const char *name, const char *text, size_t len)
 {
 	a->failed |= !ort_ok(p->api, p->api->new_attr(name, text, (int)len, ORT_ATTR_STRING, &a->list[a->n]));
 	a->n += !a->failed;
 }
 
-/* Adds an attribute that is a number. */
+/* Makes an attribute that is a number and puts it behind the others in *a, as text_attr() does. */
 static void number_attr(const struct provider *p, struct attrs *a, const char *name, int64_t number)
 {
 	a->failed |= !ort_ok(p->api, p->api->new_attr(name, &number, 1, ORT_ATTR_INT, &a->list[a->n]));
@@ -455,8 +459,8 @@ static void number_attr(const struct provider *p, struct attrs *a, const char *n
 
 /*
  * Makes the EPContext node `name`, of ONNX Runtime's own domain, with the part's inputs and outputs and
- * the attributes *a. Returns 0 with it in *out; -ENOMEM; or -EINVAL if an attribute or the node cannot be
- * made; with one line in msg.
+ * the attributes *a, which the caller frees in each case. Returns 0 with it in *out; -ENOMEM; or -EINVAL if
+ * an attribute could not be made (a->failed) or the node cannot; with one line in msg.
  */
 static int new_node(const struct provider *p, const struct part *part, const char *name, struct attrs *a, struct ort_node **out, char *msg)
 {

@@ -205,8 +205,11 @@ static int attrs(struct writer *w, const struct node *n, struct wire *out)
 }
 
 /*
- * Writes the constant behind value v to the graph, unless it was written already; other values are
- * skipped. Returns 0, or -ENOTSUP with the reason in w->msg.
+ * Writes the constant behind value v to the graph, unless one of that name was written already, and notes
+ * its name in w->written. Other values are skipped: a NULL v, values that are no constant, and those of
+ * which ONNX Runtime cannot say whether they are. Returns 0, also if there is no memory, which w->graph
+ * notes (w->graph.failed); or -ENOTSUP, with one line in w->msg, if the constant cannot be read or has a
+ * type that is not written. The graph may then hold an empty tensor for it.
  */
 static int constant(struct writer *w, const struct ort_value_info *v)
 {

@@ -17,7 +17,7 @@
 
 #include "userlib/compile/ir.h"
 
-/* Output columns that may see padding: each takes up to three commands. Not measured. */
+/* Output columns that may see padding to the left or right: each takes up to three commands. Not measured. */
 #define MAX_EDGES 8
 
 struct im2col {
@@ -75,9 +75,10 @@ static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t *with)
 
 /*
  * Returns whether this convolution takes less than 85 % of its cycles (cycles()) if its windows are copied
- * side by side. It also refuses runs of more than four words of N, more than MAX_EDGES output columns that
- * see padding or none that sees none, and float8 weights with infinities or NaN where there is padding, since
- * the copies hold zeros there.
+ * side by side. It also refuses runs of more than 4 * N elements, more than MAX_EDGES output columns that see
+ * padding to the left or right or none that sees none, and float8 weights with infinities or NaN if any output
+ * column sees padding to the left or right, since the copies hold zeros there. Padding above and below does not
+ * matter: it takes no bytes.
  */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {
@@ -159,8 +160,8 @@ static int copy(const struct im2col *s, struct patch c)
 }
 
 /*
- * Add the nodes that make the window of output column ox, which sees padding: zero points where it leaves the
- * image to the left or right, a copy of the image elsewhere. Returns 0 or -ENOMEM.
+ * Add the nodes that make the window of output column ox, which sees padding to the left or right: zero points
+ * where it leaves the image there, a copy of the image elsewhere. Returns 0 or -ENOMEM.
  */
 static int copy_edge(const struct im2col *s, int64_t ox)
 {

@@ -402,10 +402,11 @@ static int transpose_group(struct ox *l, const struct ox_window *w, int x, int w
 /*
  * Fills *win for the ConvTranspose at hand after it has checked ranks, groups and channels;
  * win->before and win->after are what is cut off the full result on each side (negative: what is
- * added), win->out the lengths of the result. Returns 0, -EINVAL if an operand is missing, a shape
- * does not fit, an attribute is wrong or there are more than MAX_GROUPS groups, -ENOTSUP for a rank
- * above 5, a kernel longer than 1023 or a stride, dilation or padding above 2^24, or another negative
- * errno.
+ * added), win->out the lengths of the result; win->trim has no meaning, since every element of the
+ * input counts. Returns 0, -EINVAL if an operand is missing, a shape does not fit, an attribute is
+ * wrong, there are more than MAX_GROUPS groups, or (without SAME_UPPER and SAME_LOWER) a kernel of k
+ * elements reaches over more than k * 2^20 and the padding; -ENOTSUP for a rank above 5, a kernel
+ * longer than 1023 or a stride, dilation or padding above 2^24; or another negative errno.
  */
 int ox_transpose_window(struct ox *l, struct ox_window *win)
 {

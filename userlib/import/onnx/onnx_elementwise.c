@@ -391,10 +391,13 @@ int ox_activation(struct ox *l)
 }
 
 /*
- * Emits x limited by operator op (MAXIMUM or MINIMUM). The limit is operand k of the node at hand
- * or, if that is absent, the float attribute with that name, cut to x's finite range (as before
- * opset 11); without either x itself is returned. Returns the graph tensor, -EINVAL if the operand
- * has another type than x, or another negative errno; a negative x is returned as it is.
+ * Emits x limited by operator op (MAXIMUM or MINIMUM). The limit is operand k of the node at hand,
+ * in the file's order of dimensions and broadcast (that it has one element is not checked), or, if
+ * that is absent, the float attribute with that name (as before opset 11); without either x itself is
+ * returned. The attribute is cut to the finite range of fp16 or bf16 if x has that type, else to that
+ * of fp32. Where x is an integer, the attribute has to fit x's type: its fraction is cut off, and the
+ * low bits of what is left are the limit. Returns the graph tensor, -EINVAL if the operand has
+ * another type than x, or another negative errno; a negative x is returned as it is.
  */
 static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 {
@@ -406,10 +409,11 @@ static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 }
 
 /*
- * Lowers Clip of operand 0 to min..max, which are operands 1 and 2 or, before opset 11, attributes,
- * which are cut to the finite range of operand 0's float type; either may be absent; max is applied
- * last. Small integers are limited as int32 and cast back. Returns 0, -EINVAL if a limit has
- * another type than operand 0, or another negative errno.
+ * Lowers Clip of operand 0 to min..max, which are operands 1 and 2 or, before opset 11, attributes;
+ * either may be absent; max is applied last. Attributes are cut to the finite range of fp16 or bf16
+ * if operand 0 has that type, else to that of fp32; for integers they have to fit the type, which
+ * is not checked. Small integers are limited as int32 and cast back. Returns 0, -EINVAL if a limit
+ * has another type than operand 0, or another negative errno.
  */
 int ox_clip(struct ox *l)
 {

@@ -48,7 +48,8 @@ static const onnx_node *reader(const struct ox *l, const char *name)
 
 /*
  * Says whether the only result of node n has one reader and that is a QuantizeLinear, or a Relu
- * whose only result has one reader and that is a QuantizeLinear.
+ * whose only result has one reader and that is a QuantizeLinear. False if one of these results is
+ * also an output of the network. Operators are told by their names, in whatever domain.
  */
 static bool ends_quantised(const struct ox *l, const onnx_node *n)
 {
@@ -72,9 +73,9 @@ static struct ox_value *floats(const struct ox *l, const onnx_node *n, size_t k)
 
 /*
  * Says whether node n's weights are to be quantised here: n is a Conv, ConvTranspose or Gemm with
- * an empty domain whose input comes from a DequantizeLinear of a value that is no constant of the
- * file, with one scale that is, whose weights (and bias, if any) are float32 constants of the file,
- * and whose result ends_quantised().
+ * an empty domain whose input comes from a DequantizeLinear (of any domain) of a value that is no
+ * constant of the file, with one scale that is, whose weights (and bias, if any) are float32
+ * constants of the file, and whose result ends_quantised().
  */
 static bool wanted(const struct ox *l, const onnx_node *n)
 {

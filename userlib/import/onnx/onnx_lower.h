@@ -300,7 +300,10 @@ struct ox_conv_call {
  * type.
  */
 WEFT_MUST_USE int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
-/* Fills *win for the ConvTranspose at hand; before and after are what is cut off the full result. Returns 0. */
+/*
+ * Fills *win for the ConvTranspose at hand; before and after are what is cut off the full result (negative:
+ * what is added), out are the result's lengths, and trim has no meaning. Returns 0.
+ */
 WEFT_MUST_USE int ox_transpose_window(struct ox *l, struct ox_window *win);
 /* Sets order to the order of dimensions that makes weights [C,OC,...] [OC,...,C]. */
 void ox_transpose_order(int rank, int8_t *order);

@@ -73,9 +73,9 @@ static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 }
 
 /*
- * Emits reduction op of float32 x along axis, which stays with length 1; elements are taken in
- * order, one after the other. Returns the graph tensor, or a negative errno; a negative x is
- * returned as it is.
+ * Emits reduction op of float32 x along axis, which stays with length 1, as an intermediate tensor;
+ * elements are taken in order, one after the other, and a NaN among them makes the result NaN. Returns
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 {

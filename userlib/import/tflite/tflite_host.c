@@ -734,7 +734,10 @@ static int l2_pool(struct tfl_lower *l)
 	return tfl_real_result(l, x, o[POOL_ACTIVATION]);
 }
 
-/* Emits x [N,H,W,C] with its channels in the other order. Returns the graph tensor, or a negative errno; a negative x is returned. */
+/*
+ * Emits x [N,H,W,C] with its channels in reverse order. With last it is the operator's result, whose type and
+ * shape the file must give it. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ */
 static int mirrored(struct tfl_lower *l, int x, bool last)
 {
 	const weft_attr a = { .axis = { .axis = 3 } };

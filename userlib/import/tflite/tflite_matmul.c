@@ -35,9 +35,11 @@ static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int
 }
 
 /*
- * Sets m, k, n and both batch counts in *p for the product of a and b, whose transpositions are in
- * p->adj. Returns 0, -EINVAL if they do not fit each other or the result, or -ENOTSUP if the batch
- * counts differ and neither is 1.
+ * Sets m, k, n and both batch counts (the products of all leading dimensions) in *p for the product of
+ * a and b, whose transpositions are in p->adj. Returns 0; -EINVAL if a rank is below 2, the matrices do
+ * not fit each other or the result, or the result has not as many batches as the factor that has more
+ * of them, so also where both factors are broadcast; or -ENOTSUP if the batch counts differ otherwise
+ * and neither is 1.
  */
 static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor *b, struct product *p)
 {
@@ -221,7 +223,8 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 /*
  * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int16 by constant int8, or of float32 by float32 or
  * constant int8. Returns the result's tensor; -ENOTSUP for other types or batches that do not fit;
- * -EINVAL if shapes do not fit or integers have a third operand; or another negative errno.
+ * -EINVAL if shapes do not fit (extents(): so also if both factors are broadcast) or integers have a third
+ * operand; or another negative errno.
  */
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {

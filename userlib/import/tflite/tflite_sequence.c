@@ -54,13 +54,17 @@ static int byte_option(struct tfl_lower *l, const struct options *o, int field, 
 	return field < 0 ? 0 : tfl_option(l, o->type, field, 1, o->type == OPTIONS_BI_LSTM && field == o->time_major, v);
 }
 
-/* A direction of the layer: the operands in the kernel's order, and the scales of those that are codes. */
+/*
+ * A direction of the layer: graph tensors of the n operands in the kernel's order, -1 for an absent one; by the
+ * same numbers the scales of those that are codes, else 0; and whether there are any such.
+ */
 struct side { int in[MAX_SCALES + 1], n; float scale[MAX_SCALES]; bool codes; };
 
 /*
- * Adds operand k of the operator at hand as the next one of the kernel: its graph tensor, or -1 if k is
- * negative or the operand absent. The scale of int8 weights is noted, and s->codes set. Returns 0, -ENOTSUP
- * if it is neither float32 nor int8 with one scale and no zero point, or another negative errno.
+ * Adds operand k of the operator at hand to s as the next one of the kernel: its graph tensor, or -1 if k is
+ * negative or the operand absent. The scale of int8 weights is noted in s->scale, and s->codes set. Returns 0,
+ * -ENOTSUP if the operand is neither float32 nor int8 with one scale and zero point 0, or another negative errno;
+ * after a failure s has -1 for it.
  */
 static int add(struct tfl_lower *l, struct side *s, int k)
 {
@@ -85,9 +89,10 @@ static int add(struct tfl_lower *l, struct side *s, int k)
 
 /*
  * Emits one direction as host operator `a` with the s->n operands s->in, of which -1 stands for an absent
- * one. If the layer has weights of integers (s->codes), s->scale becomes one more operand, a constant behind
- * the others. Sets the absent operands and their number in *a; s->n counts the scales then. `last` says that
- * the result is the result of the operator at hand. Returns the graph tensor; the errno of
+ * one. If the layer has weights of integers (s->codes), the s->n numbers of s->scale become one more operand,
+ * a constant behind the others, which s->n counts from then on. Sets in *a which operands are absent
+ * (a->absent, which has to be 0 before) and how many there are, absent ones among them (a->n_in). `last` says
+ * that the result is the result of the operator at hand. Returns the graph tensor; the errno of
  * weft_onnx_ref_shapes() if the operands do not fit; or another negative errno.
  */
 static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side *s, bool last)

@@ -72,6 +72,23 @@ static void planted_link(void **state)
 	rmdir(dir);
 }
 
+/* A name as long as a folder takes: the file under way has a shorter one. */
+static void long_name(void **state)
+{
+	char dir[300], out[600], name[256];
+
+	(void)state;
+	folder(dir, sizeof dir, "long");
+	memset(name, 'n', 255);
+	name[255] = '\0';
+	snprintf(out, sizeof out, "%s/%s", dir, name);
+	assert_int_equal(weft_file_write(out, (const uint8_t *)"new", 3), 0);
+	content(out, "new");
+	assert_int_equal(n_files(dir), 1);
+	unlink(out);
+	rmdir(dir);
+}
+
 static void device(void **state)
 {
 	struct stat st;
@@ -128,8 +145,8 @@ static void read_pipe(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(planted_link), cmocka_unit_test(device), cmocka_unit_test(full_disk),
-	                                    cmocka_unit_test(read_pipe) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(planted_link), cmocka_unit_test(long_name), cmocka_unit_test(device),
+	                                    cmocka_unit_test(full_disk), cmocka_unit_test(read_pipe) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,14 +74,17 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 
 /*
  * Creates a new file for writing beside `path` (mode 0666 less the umask), called PATH.<16 random hex
- * digits>.part, so that nobody can have made a file or a link of that name before. Writes the name, from
+ * digits>.part, so that nobody can have made a file or a link of that name before; of a file name of more than
+ * 200 bytes, which would grow beyond what a folder takes, only the first 200 stand there. Writes the name, from
  * malloc, to o->part; the caller frees it, also after a failure. Returns the file descriptor; -ENOMEM;
  * -EIO if there are no random numbers; -EEXIST after 100 names that were taken; or the negative errno of
  * creating it.
  */
 static int open_part(const char *path, struct weft_file_out *o)
 {
-	const size_t room = strlen(path) + 32;
+	const char *slash = strrchr(path, '/');
+	const size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+	const size_t name = strnlen(path + folder, 200), room = folder + name + 32;
 	int fd = -1;
 
 	o->part = malloc(room);
@@ -91,7 +94,7 @@ static int open_part(const char *path, struct weft_file_out *o)
 		uint64_t random;
 		if (getrandom(&random, sizeof random, 0) != sizeof random)
 			return -EIO;
-		snprintf(o->part, room, "%s.%016llx.part", path, (unsigned long long)random);
+		snprintf(o->part, room, "%.*s.%016llx.part", (int)(folder + name), path, (unsigned long long)random);
 		fd = weft_sys.open_file(o->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (fd < 0 && errno != EEXIST)
 			return -errno;

@@ -423,7 +423,7 @@ int tfl_variable_op(struct tfl_lower *l, const char *name)
 	}
 	if (l->op->in.n != 2 || l->op->out.n)
 		return tfl_fail(l, -EINVAL, "%u operands and %u results, not 2 and 0", (unsigned)l->op->in.n, (unsigned)l->op->out.n);
-	if ((l->src = weft_graph_src(l->g, l->i_op, name)) < 0)
+	if ((l->src = weft_graph_src(l->g, tfl_source_number(l), name)) < 0)
 		return tfl_fail(l, -ENOMEM, "out of memory");
 	err = assign(l);
 	return err ? err : 1;

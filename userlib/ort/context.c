@@ -441,20 +441,23 @@ struct attrs { struct ort_attr *list[8]; size_t n; bool failed; };
 
 /*
  * Makes a text attribute with that name, of len characters, which may be any bytes, and puts it behind the
- * others in *a, which has to have room. If it cannot be made, a->failed is set, and neither it nor any later
- * one is counted in a->n.
+ * others in *a, which has to have room. If it cannot be made, a->failed is set, and it is not counted in a->n.
  */
 static void text_attr(const struct provider *p, struct attrs *a, const char *name, const char *text, size_t len)
 {
-	a->failed |= !ort_ok(p->api, p->api->new_attr(name, text, (int)len, ORT_ATTR_STRING, &a->list[a->n]));
-	a->n += !a->failed;
+	const bool made = ort_ok(p->api, p->api->new_attr(name, text, (int)len, ORT_ATTR_STRING, &a->list[a->n]));
+
+	a->n += made;
+	a->failed |= !made;
 }
 
 /* Makes an attribute that is a number and puts it behind the others in *a, as text_attr() does. */
 static void number_attr(const struct provider *p, struct attrs *a, const char *name, int64_t number)
 {
-	a->failed |= !ort_ok(p->api, p->api->new_attr(name, &number, 1, ORT_ATTR_INT, &a->list[a->n]));
-	a->n += !a->failed;
+	const bool made = ort_ok(p->api, p->api->new_attr(name, &number, 1, ORT_ATTR_INT, &a->list[a->n]));
+
+	a->n += made;
+	a->failed |= !made;
 }
 
 /*

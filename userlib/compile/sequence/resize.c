@@ -125,45 +125,48 @@ static struct view part(const struct view *v, int d, int64_t at, int64_t n, int6
 }
 
 /*
- * Add the elementwise int16 node of operator i that makes run r of axis p along dimension d: from_to[0] is
- * the view that it reads, from_to[1] the one that it writes. If `drop` is not 0, sums are divided by
- * 2^drop, rounded half away from zero. The storages are pinned, and the node that is added next must
- * follow. Returns 1 or -ENOMEM.
+ * What a pass resizes: dimension d of the view `from`, into the view `to`. If log2_sum is not 0, sums are divided by
+ * 2^log2_sum, rounded half away from zero.
  */
-static int add_run(struct cc *cc, int i, const struct pass *p, const struct run *r, int d, const struct view from_to[2], int drop)
+struct resized { int d, log2_sum; struct view from, to; };
+
+/*
+ * Add the elementwise int16 node of operator i that makes run r of axis p. The storages are pinned, and the node
+ * that is added next must follow. Returns 1 or -ENOMEM.
+ */
+static int add_run(struct cc *cc, int i, const struct pass *p, const struct run *r, const struct resized *z)
 {
 	struct node *nd = new_node(cc, NODE_ELT, i, i);
 
 	if (!nd)
 		return -ENOMEM;
 	nd->mode = WEFT_POST_MODE_INT16;
-	nd->x = part(&from_to[0], d, r->at[0], r->n, p->in > 1);
-	nd->r = part(&from_to[0], d, r->at[1], r->n, p->in > 1);
-	nd->y = nd->dbg = part(&from_to[1], d, r->first, r->n, p->times);
+	nd->x = part(&z->from, z->d, r->at[0], r->n, p->in > 1);
+	nd->r = part(&z->from, z->d, r->at[1], r->n, p->in > 1);
+	nd->y = nd->dbg = part(&z->to, z->d, r->first, r->n, p->times);
 	nd->x_t = nd->r_t = nd->y_tensor = -1;
 	nd->add = true;
 	nd->before = (int)(nd - cc->nodes) + 2;
 	nd->post.y_min = nd->post.s_min = INT16_MIN;
 	nd->post.y_max = nd->post.s_max = INT16_MAX;
-	nd->post.pre_shift = drop ? SPARE : 0;
+	nd->post.pre_shift = z->log2_sum ? SPARE : 0;
 	nd->post.a = (struct scale){ (uint32_t)r->w[0] << WEIGHT_BITS, WEIGHT_BITS, ROUND_TWICE };
 	nd->post.b = (struct scale){ (uint32_t)r->w[1] << WEIGHT_BITS, WEIGHT_BITS, ROUND_TWICE };
-	nd->post.s = (struct scale){ 1u << 30, 30 + (drop ? SPARE + drop : 0), ROUND_TWICE };
+	nd->post.s = (struct scale){ 1u << 30, 30 + (z->log2_sum ? SPARE + z->log2_sum : 0), ROUND_TWICE };
 	cc->ten[nd->x.root].pinned = cc->ten[nd->y.root].pinned = true;
 	return 1;
 }
 
 /*
- * Add one node for each run of axis p along dimension d (add_run()), in the order of the runs; from_to[0]
- * is the view that they read, from_to[1] the one that they write, and sums are divided by 2^drop. Returns
- * 1, also if there are no runs, or -ENOMEM.
+ * Add one node of operator i for each run of axis p (add_run()), in the order of the runs. Returns 1, also if there
+ * are no runs, or -ENOMEM.
  */
-static int add_pass(struct cc *cc, int i, const struct pass *p, int d, const struct view from_to[2], int drop)
+static int add_pass(struct cc *cc, int i, const struct pass *p, struct resized z)
 {
 	int err = 1;
 
 	for (int k = 0; k < p->n_runs && err > 0; k++)
-		err = add_run(cc, i, p, &p->run[k], d, from_to, drop);
+		err = add_run(cc, i, p, &p->run[k], &z);
 	return err;
 }
 
@@ -212,8 +215,8 @@ int match_tfl_resize_regular(struct cc *cc, int i)
 	}
 	int err = nest_add_node(cc, i, &widen, false, false);
 	if (err > 0)
-		err = add_pass(cc, i, &columns, 2, all, 0);
+		err = add_pass(cc, i, &columns, (struct resized){ 2, 0, all[0], all[1] });
 	if (err > 0)
-		err = add_pass(cc, i, &rows, 1, all + 1, columns.log2_sum + rows.log2_sum);
+		err = add_pass(cc, i, &rows, (struct resized){ 1, columns.log2_sum + rows.log2_sum, all[1], all[2] });
 	return err > 0 ? nest_add_node(cc, i, &narrow, true, true) : err;
 }

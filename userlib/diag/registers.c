@@ -294,10 +294,14 @@ static int causes(struct weft_diag *d)
 }
 
 /*
- * Test registers: values after a reset (left out on the RTL if the reset does not end), interrupt
- * causes (on the RTL), walking bits in every writable register, and, if all that is right, registers at
- * each other's address. Leaves all writable registers 0. Findings go to d->r; the state is absent on
- * the model. Returns 0 whatever it found, or a negative errno if the device does not answer.
+ * Test registers, in this order. The RTL is reset, and its read-only registers are compared with what they
+ * must then read, unless the reset does not end; a card is not reset, and only its id, version, config and
+ * features are compared. On the RTL all interrupt causes are cleared and must then read 0. Bits walk
+ * through every writable register, and, if nothing was found so far, each register must keep its own value
+ * while the others are written. At the end all writable registers are 0. Registers that a card does
+ * not let the host write are left out throughout. Findings go to d->r; on the model, which has no registers,
+ * the test's state becomes absent. Returns 0 whatever it found, or a negative errno if the device does not
+ * answer or the RTL cannot be opened, after which registers may hold anything.
  */
 int diag_registers(struct weft_diag *d)
 {

@@ -232,8 +232,9 @@ static int constant(struct writer *w, const struct ort_value_info *v)
 }
 
 /*
- * Writes node n with inputs, results, operator and attributes to the graph, and the constants that it
- * reads. Returns 0 or a negative errno, with the reason in w->msg.
+ * Writes node n with its name, inputs, results, operator, domain and attributes to the graph, and those of
+ * the constants that it reads that are not written yet. Returns 0, also if there is no memory for the bytes,
+ * which w->graph notes (w->graph.failed); -ENOMEM, with w->msg as it was; or -ENOTSUP, with one line in it.
  */
 static int node(struct writer *w, const struct node *n)
 {

@@ -306,7 +306,7 @@ struct span { uint32_t first, n; uint64_t done, side; uint64_t *at; bool *may; }
 /*
  * Offers to k those points of a span of commands of step i_step that may be cut (s->may), at whose end
  * the step is in cycle `done`; the span's cycles are spread over the points in proportion to the work
- * beside them. Then the span starts anew behind its commands, with no points.
+ * beside them, or all lie before each point if there is no such work. Then the span starts anew behind its commands, with no points.
  */
 static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done)
 {

@@ -269,8 +269,9 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 
 /*
  * Returns the part (of ONE) of each cycle of region r that the ports in `before` together take from a port
- * with bank use w; before[u] has a bit for each port of unit u. Each port counts at its unit's rate, but the
- * array's input at full speed while s->asks is set.
+ * with bank use w, which is the sum of what each of them takes and may exceed ONE; before[u] has a bit for
+ * each port of unit u. Each port counts at its unit's rate, but the array's input at full speed while s->asks
+ * is set.
  */
 static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uint8_t before[WEFT_N_UNITS])
 {

@@ -637,8 +637,8 @@ static int spread(struct cc *cc, int i, int t, struct view *v)
 /*
  * Match addition i of fp16 tensors, of which one or both are smaller than the result, with the CLAMP and
  * CAST behind it: each operand of other dimensions than the result is first copied to its size by a loop
- * nest (spread()), then an elementwise node adds, which reads the other operand where it lies. Returns 1 or
- * -ENOMEM.
+ * nest (spread()), then an elementwise node adds. An operand of the result's dimensions is read where it
+ * lies. The caller has checked types and that there is an alu. Returns 1 or -ENOMEM.
  */
 static int add_spread(struct cc *cc, int i)
 {

@@ -165,12 +165,13 @@ static int axis4(const struct cc *cc, int i)
 }
 
 /*
- * Match a mean over y, x or both as a pooling node: a RESCALE that only widens int8 or int16 (scale 1), one
- * or two REDUCE_SUMs, of which operator i is the first, a RESCALE with one scale and no zero point of its
- * input back to the type, and perhaps a CLAMP; each must be the only reader of what is before it, but the
- * first RESCALE may have other readers, and then is not claimed. Returns 1 if it was matched; 0 if it is
- * something else, has a rank above 4, or sums over images, channels or more than 65535 rows or columns,
- * with the reason set; or -ENOMEM.
+ * Match a mean over y, x or both as a pooling node: a RESCALE that only widens int8 or int16 (scale 1, any
+ * zero point of its input), one or two REDUCE_SUMs, of which operator i is the first, a RESCALE with one
+ * scale, no zero point of its input and any of its output back to the type, and perhaps a CLAMP; each must be
+ * the only reader of what is before it, but the first RESCALE may have other readers, and then is not claimed.
+ * Returns 1 if it was matched; 0 if it is something else, the configuration does not have the type, the rank
+ * is above 4, or it sums over images, channels or more than 65535 rows or columns, with the reason set; or
+ * -ENOMEM.
  */
 int match_mean(struct cc *cc, int i)
 {

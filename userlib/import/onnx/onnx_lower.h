@@ -363,9 +363,10 @@ void ox_release_made(struct ox *l);                                     /* undoe
  */
 WEFT_MUST_USE int ox_host(struct ox *l);
 /*
- * Lowers the node at hand with ONNX Runtime's own order of float32 operations if --requant runtime is set, such a form of
- * it is known (MatMul, Gemm, Conv, LayerNormalization, Erf) and its operands are float32. Returns 0, 1 if it is to be
- * lowered otherwise, or a negative errno.
+ * Lowers the node at hand to a host operator that computes float32 in ONNX Runtime's own order, if --requant runtime is set,
+ * the node is one of ONNX's own for which golden has such a form (MatMul, Gemm, Conv, LayerNormalization, Erf), all its
+ * operands are float32, and its attributes alpha and beta, if it has them, are 1. Returns 0 if it was lowered; 1 if
+ * one of these conditions does not hold, so that it is to be lowered otherwise; or a negative errno.
  */
 WEFT_MUST_USE int ox_runtime_form(struct ox *l);
 /* Notes in l->wanted the given inputs from which v is computed, because v has to be constant. */

@@ -22,11 +22,12 @@ struct tconv {
 };
 
 /*
- * Sets *c to quantisation (unless the image is float32), accumulator and shape of weights of the
- * TRANSPOSE_CONV at hand. Returns the graph tensor of the image, operand 2; -ENOTSUP if for an image of
- * integers the result is not of as many bits or the weights are not int8 or uint8, while for float32
- * neither is checked here; -EINVAL if image, weights or result has another rank than 4, or weights and
- * image other channels; or another negative errno.
+ * Sets c->x and c->y (quantisation of image and result), c->acc and c->wt for the TRANSPOSE_CONV at hand.
+ * The caller has zeroed *c, apart from the options. If the image is float32, x and y stay as they were,
+ * and acc, which then says nothing, becomes int32. Returns the graph tensor of the image, operand 2;
+ * -ENOTSUP if for an image of integers the result is not of as many bits or the weights are not int8 or
+ * uint8, while for float32 neither is checked here; -EINVAL if image, weights or result has another rank
+ * than 4, or weights and image have different numbers of channels; or another negative errno.
  */
 static int operands(struct tfl_lower *l, struct tconv *c)
 {

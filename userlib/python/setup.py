@@ -57,6 +57,7 @@ class Build(build_py):
         super().run()
         package = pathlib.Path(self.build_lib) / "weft"
         (package / "_cdef.h").write_text(declarations())
+        shutil.rmtree(package / "lib", ignore_errors=True)      # what an earlier build has left
         if os.environ.get("WEFT_BUNDLE") == "no":
             return
         build = find_build()

@@ -24,7 +24,8 @@ class Build(build_py):
     def run(self):
         super().run()
         lib = pathlib.Path(self.build_lib) / "weft_onnxruntime" / "lib"
-        (lib / "rtl").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(lib, ignore_errors=True)                  # what an earlier build has left
+        (lib / "rtl").mkdir(parents=True)
         for name in "libweft_ort_ep.so", "libweft.so.0":
             shutil.copy(BUILD / name, lib / name)
         for simulator in sorted((BUILD / "rtl").glob("weft-rtl-w*.so")):

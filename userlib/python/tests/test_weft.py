@@ -6,6 +6,7 @@ WEFT_MODELS is tests/models of the tree, WEFT_COMMAND the command `weft`.
 import asyncio
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -140,6 +141,39 @@ def test_bad_arguments(options, kind, line):
     with pytest.raises(kind, match=line) as e:
         open_and_run(**options)
     assert "\n" not in str(e.value)
+
+
+def import_alone(folder):
+    """What importing the package from a folder in front of all others says, in its last line."""
+    p = subprocess.run([sys.executable, "-c", "import weft; print(weft.__version__)"], capture_output=True, text=True,
+                       env=dict(os.environ, PYTHONPATH=str(folder)), cwd=folder)
+    return (p.stdout + p.stderr).splitlines()[-1]
+
+
+def test_library_of_another_version(tmp_path):
+    """Installed as version 7.0 or 0.99, the package does not take the library; as 0.0 it does."""
+    for version in "7.0.0", "0.99.0", "0.0.1":
+        info = tmp_path / version / ("weft-%s.dist-info" % version)
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: weft\nVersion: %s\n" % version)
+        line = import_alone(tmp_path / version)
+        if version == "0.0.1":
+            assert line == weft.__version__
+        else:
+            assert line.startswith("ImportError: ") and line.endswith("is of version %s, the Python package of version %s" % (weft.__version__, version))
+
+
+def test_no_library(tmp_path):
+    """A file that is no library, and a library that is not libweft."""
+    import _cffi_backend
+
+    shutil.copytree(pathlib.Path(weft.__file__).parent, tmp_path / "weft", ignore=shutil.ignore_patterns("lib"))
+    (tmp_path / "weft" / "lib").mkdir()
+    fake = tmp_path / "weft" / "lib" / "libweft.so"
+    for words in "file too short", "weft_version":
+        fake.write_bytes(b"" if "short" in words else pathlib.Path(_cffi_backend.__file__).read_bytes())
+        line = import_alone(tmp_path)
+        assert line.startswith("ImportError: %s is not there, or no libweft: " % fake) and words in line
 
 
 def test_a_planted_fault_is_found_and_named():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C library, through cffi's ABI mode."""
+import importlib.metadata
 import pathlib
 from typing import Any
 
@@ -12,7 +13,27 @@ ffi.cdef((_HERE / "_cdef.h").read_text())
 ffi.cdef("void free(void *p); void *malloc(size_t n);")
 # A wheel brings the library and the simulators; a distribution's package uses those of the system.
 _BUNDLED = _HERE / "lib" / "libweft.so"
-lib: Any = ffi.dlopen(str(_BUNDLED) if _BUNDLED.exists() else "libweft.so.0")
+
+
+def _load() -> Any:
+    """The library. ImportError, with one line: there is none that can be loaded, or it is older than this package."""
+    name = str(_BUNDLED) if _BUNDLED.exists() else "libweft.so.0"
+    try:
+        found = ffi.dlopen(name)
+        version = ffi.string(found.weft_version()).decode()
+    except (OSError, AttributeError) as e:
+        raise ImportError("%s is not there, or no libweft: %s; `make wheel` makes a package with it, Debian's is libweft0" % (name, str(e).splitlines()[0])) from None
+    try:
+        wanted = importlib.metadata.version("weft")
+    except importlib.metadata.PackageNotFoundError:
+        return found        # not installed: the tree's own
+    has, needs = ([int(n) for n in v.split(".")[:2]] for v in (version, wanted))
+    if has[0] != needs[0] or has < needs:
+        raise ImportError("%s is of version %s, the Python package of version %s" % (name, version, wanted))
+    return found
+
+
+lib: Any = _load()
 _libc: Any = ffi.dlopen(None)
 
 MSG_BYTES = 256
@@ -22,10 +43,7 @@ RTL_DIR = str(_HERE / "lib" / "rtl").encode() if _BUNDLED.exists() else None
 
 def version() -> str:
     """The library's version, such as "0.1.0"."""
-    try:
-        return ffi.string(lib.weft_version()).decode()
-    except AttributeError:
-        return "0.1.0"
+    return ffi.string(lib.weft_version()).decode()
 
 
 def message() -> Any:

@@ -161,10 +161,11 @@ static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, stru
 }
 
 /*
- * Find what becomes of the sums of operator i, whose operand has this type, and set *t: a float tail; the
- * RESCALE and CLAMP behind it; or, if there is no such RESCALE and the configuration can, sums written as
- * they are (raw). `fixed` says that the biases are constant, without which sums are not scaled. Returns NULL,
- * or why none of these is possible, for people.
+ * Find what becomes of the sums of operator i, whose first operand has this type, and set *t: for float8 the
+ * tail of float_tail_of(); for integers the RESCALE and CLAMP behind it (scaled_tail()) or, if there is no such
+ * RESCALE and the configuration has has_raw, sums written as they are (raw). `fixed` says that the biases are
+ * constant, without which integers' sums are not scaled. Returns NULL, or why none of these is possible, for
+ * people; *t then is undefined.
  */
 static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool fixed, struct tail *t)
 {
@@ -279,7 +280,7 @@ static const char *no_mode(const struct cc *cc, weft_dtype x)
 
 /*
  * Returns why the array does not take the operands of operator i, for people, or NULL if it does. Integers
- * must be int8 or int16 by int8 or int4; weights and biases must be constant unless the configuration has the
+ * must be int8 or int16, whichever the configuration has, by int8 or int4; weights and biases must be constant unless the configuration has the
  * alu and raw sums. If the first operand is float8, bad_floats() judges.
  */
 static const char *bad_types(const struct cc *cc, int i)
@@ -361,8 +362,8 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 
 /*
  * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
- * CLAMP behind it, or with raw sums where find_tail() says so; a PAD, a SLICE or a pool that only leaves out
- * pixels in front is read through (set_input()), and not claimed. Computed weights are laid out by loop
+ * CLAMP behind it, or with raw sums where find_tail() says so; a PAD of rows and columns with the input's zero
+ * point, a SLICE or a pool that only leaves out pixels in front is read through (set_input()), and not claimed. Computed weights are laid out by loop
  * nests in front of it. Returns 1 if it was matched; 0 if the array does not take its types, int16 has a zero
  * point, a field of the command is too small for the operator (conv_limit(); what a PAD adds to its padding is
  * judged only when the command is emitted) or there is no tail (find_tail()), with the reason set; -ENOMEM; or

@@ -192,7 +192,8 @@ static bool is_closed(const struct cc *cc, const struct cone *c)
 /*
  * Let golden run operator k of the cone on all 256 codes at once: `codes` stands for the tensor that the cone
  * reads, and results of operators that come later in the cone are in out[]. The result goes to out[k], whose
- * data the caller frees. Returns 0 or a negative errno: -ENOMEM, -ENOTSUP or what golden returns.
+ * data the caller frees, also after a failure. Returns 0; -ENOTSUP if the operator has more than three operands;
+ * -ENOMEM; or what golden returns.
  */
 static int run_operator(const struct cc *cc, const struct cone *c, int k, const weft_tensor *codes, weft_tensor *out)
 {
@@ -279,8 +280,8 @@ static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 
 /*
  * Returns the number of the elementwise int8 node with one operand or a table that makes exactly the tensor
- * that the cone reads, so that both functions can become one; -1 if there is none, or with the option
- * no_fuse.
+ * that the cone reads, so that both functions may become one; -1 if there is none, or with the option
+ * no_fuse. Whether something else reads that tensor, so that they must not, is not looked at here.
  */
 static int function_before(const struct cc *cc, const struct cone *c)
 {
@@ -296,7 +297,8 @@ static int function_before(const struct cc *cc, const struct cone *c)
 /*
  * Match a function of one byte that ends with operator i as an elementwise node with a table of 256
  * results, with the CLAMP behind it if the result is int8; all operators of the function are claimed. If a
- * function's node makes its operand, both become one node; with `behind`, it is matched only then. It needs
+ * function's node makes its operand (function_before()), which nothing else needs, both become one node, unless
+ * no cone can hold them (list_cone()); with `behind`, it is matched only if both become one. It needs
  * the feature has_table and a result of int8 or uint8; RESCALEs at the network's edge are left alone
  * (alu_at_edge()), and without the alu the device must compute the operand. Returns 1 if it was matched, 0
  * if not, also if golden cannot compute the function (no reason is set), -ENOMEM or -E2BIG (too many

@@ -483,9 +483,10 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 }
 
 /*
- * Match AVG_POOL2D i of float8 as a scaled sum of each window; nothing behind it is taken along. If every
- * window holds the same power of two of elements, that is the average; else the sums go as fp16 to a
- * storage of their own, and tables of the alu turn them into averages. Returns 1 if it was matched; 0 if
+ * Match AVG_POOL2D i of float8 as a scaled sum of each window; nothing behind it is taken along, and a SLICE
+ * in front is read through. If the kernel has a power of two of elements and all windows lie in the image as
+ * a whole, that sum is the average; else the sums go as fp16 to a storage of their own, and tables of the alu
+ * turn them into averages. Returns 1 if it was matched; 0 if
  * its type is not float8, its window has more than 2^WEFT_AVERAGE_MAX_LOG2 elements, exceeds conv_limit()
  * or has more than MAX_RUNS runs of sizes along an axis, or tables are needed and there is no alu, with the
  * reason set; or a negative errno.
@@ -529,7 +530,7 @@ static int match_average(struct cc *cc, int i)
 /*
  * Match AVG_POOL2D or MAX_POOL2D i of float8 or fp16. Averages go to match_average(), a maximum that
  * ignores NaN to match_pool_by_keys(); any other maximum becomes a pooling node that takes along a CAST in
- * front of it and the CLAMP and CAST behind it. Returns 1 if it was matched, 0 if its type is no mode of
+ * front of it and the CLAMP and CAST behind it, and reads through a SLICE, but not through a PAD. Returns 1 if it was matched, 0 if its type is no mode of
  * the engine, a maximum's kernel is above 65535 or these two refuse it (the reason then is set), or a
  * negative errno.
  */
@@ -676,9 +677,11 @@ static int add_spread(struct cc *cc, int i)
 /*
  * Match ADD i of fp16 tensors, with the CLAMP and CAST behind it. If a convolution's node makes an operand
  * that only the addition reads, the addition joins it, of two the one with more products in a sum (the first
- * if both have as many; none if both operands are one tensor). Operands smaller than the result are copied to
- * its size first, which needs the alu. Returns 1 if it was matched; 0 if the type is another one or there is
- * no alu for that, with the reason set; or -ENOMEM.
+ * if both have as many; none if both operands are one tensor). Other operands are read through a CAST from
+ * float8, which is claimed if the addition alone reads it. But if an operand is smaller than the result, no
+ * convolution is joined and no CAST read through: smaller operands are copied to the result's size first, which
+ * needs the alu (add_spread()). Returns 1 if it was matched; 0 if the type is another one or there is no alu for
+ * that, with the reason set; or -ENOMEM.
  */
 int match_float_add(struct cc *cc, int i)
 {

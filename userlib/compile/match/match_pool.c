@@ -14,7 +14,10 @@
  * parameters, which pooling does not. Not measured. */
 #define AVERAGE_PART 5
 
-/* Set the node's kernel, stride and padding (above and to the left) from the attributes of a pooling operator. */
+/*
+ * Set the node's kernel, stride and padding (above and to the left) from the attributes of a pooling operator. Its
+ * dilation stays as it is.
+ */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 {
 	nd->win.kh = a->kernel[0];
@@ -26,8 +29,9 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 }
 
 /*
- * Returns whether pooling operator i of int8 or int16 does nothing but leave out rows and columns: its window
- * is one pixel without padding, and an average has the same zero point for input and result. False also if a
+ * Returns whether operator i is a pool of int8 or int16, whichever the configuration has, that does nothing but
+ * leave out rows and columns: its window is one pixel without padding, and an average has the same zero point
+ * for input and result. Strides of 1 count, too. False also if its arguments come as the network runs, or if a
  * CLAMP alone reads it, which becomes part of its node.
  */
 bool pool_is_stride(const struct cc *cc, int i)
@@ -99,7 +103,7 @@ static bool windows_meet(const struct node *nd, const struct weft_attr_pool *a, 
  * a PAD of rows and columns in front, or one of which a SLICE leaves a part, and takes its padding as the node's
  * own, if each window then still holds a pixel of the input and the PAD's value is the least one of the type; any
  * value will do if the operator itself has no padding. Returns 1 if it was matched, 0 if its type is another one
- * or its kernel above 65535 (the reason then is set), or -ENOMEM.
+ * or one that the configuration does not have, or its kernel above 65535 (the reason then is set), or -ENOMEM.
  */
 int match_pool_alone(struct cc *cc, int i)
 {

@@ -130,7 +130,7 @@ struct float_tail float_tail_of(const struct cc *cc, int i)
 
 /*
  * Set the float formats of the node's input, second operand (0 if there is none) and output from the types of
- * their tensors.
+ * the tensors x_t, r_t and y_tensor, which must not be -1 yet.
  */
 static void set_format(const struct cc *cc, struct node *nd)
 {

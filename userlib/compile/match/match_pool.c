@@ -149,8 +149,9 @@ int match_pool_alone(struct cc *cc, int i)
 }
 
 /*
- * Match operator i as match_pool_alone() does; but one that only leaves out rows and columns waits until the end
- * where there is an alu, since whoever reads it may read through it (input_view()).
+ * Match operator i as match_pool_alone() does, with its return values. But where there is an alu, 0 is returned,
+ * without a reason, for a pool that only leaves out rows and columns (pool_is_stride()): whoever reads it may
+ * read through it (set_input()), and match_alu() takes it at the end if it is still needed.
  */
 int match_pool(struct cc *cc, int i)
 {

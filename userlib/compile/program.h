@@ -184,6 +184,13 @@ WEFT_MUST_USE int weft_program_parse(const uint8_t *data, size_t n, weft_program
 /** True when data begins as a .weft container does. */
 bool weft_program_is(const uint8_t *data, size_t n);
 
+/**
+ * Count the multiplications of an operator that the host computes by a kernel of its own (node_macs.c).
+ *
+ * @return Those of matrices in ONNX_NODE and TFL_LSTM; 0 for all other operators.
+ */
+uint64_t weft_node_macs(const weft_graph *g, const struct weft_gop *o);
+
 /* A command of a stream that ran. */
 struct weft_ran {
 	uint8_t unit;          /* enum weft_unit */

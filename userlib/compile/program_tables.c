@@ -22,8 +22,8 @@ static uint64_t add_macs(uint64_t a, uint64_t b)
  * Returns the multiplications that operator o does as the graph states it, whatever the device does for it:
  * for convolutions and matrix products the elements of the result times the products of each; for
  * TRANSPOSE_CONV2D the elements of the input times kernel taps and output channels. Those of COND_IF are the larger of
- * both branches', those of WHILE_LOOP one round's, from `sub`, which has those of each sub-graph of `outer`. 0 for all
- * other operators.
+ * both branches', those of WHILE_LOOP one round's, from `sub`, which has those of each sub-graph of `outer`. For all
+ * other operators weft_node_macs().
  */
 static uint64_t macs_of(const weft_graph *outer, const uint64_t *sub, const weft_graph *g, const struct weft_gop *o)
 {
@@ -53,7 +53,7 @@ static uint64_t macs_of(const weft_graph *outer, const uint64_t *sub, const weft
 	case WEFT_OP_MATMUL:
 		return y * (uint64_t)w->dim[1];
 	default:
-		return 0;
+		return weft_node_macs(g, o);
 	}
 }
 

@@ -571,6 +571,26 @@ static void requantise(void **state)
 	}
 }
 
+/* Factors that shift a code out of 32 bits: the shift wraps in LiteRT, whose results these are. */
+static void requantise_wraps(void **state)
+{
+	static const int16_t x[] = { 32767, -32768, 1, 2, 3, -1, -2, 100, 255, 256, 257, 511, 512, 513, 1000, 12345, -12345, -511, -512, -513, 31000,
+	                             -31000, 0, 7 };
+	static const int16_t y[] = { -32768, 0, 32767, 32767, 32767, -32768, -32768, 32767, 32767, -32768, -32768, -32768, 0, 32767, -32768, 32767,
+	                             -32768, 32767, 0, -32768, -32768, 32767, 0, 32767 };
+	const int n = sizeof x / sizeof *x;
+	struct tb *b = calloc(1, sizeof *b);
+	const int in = tb_add(b, TFL_INT16, 1, DIMS(n), 305.1851f, 0), out = tb_add(b, TFL_INT16, 1, DIMS(n), 5.0504645e-05f, 0);
+
+	(void)state;
+	b->n_in = b->n_out = 1;
+	b->in[0] = in;
+	b->out[0] = out;
+	wire(tb_op(b, TFL_QUANTIZE, 0), 1, &in, out);
+	expect_bytes(b, (const void *[]){ x }, y, "requantise_wraps");
+	free(b);
+}
+
 static void floats(void **state)
 {
 	(void)state;
@@ -1023,7 +1043,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
-		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise),
+		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
 		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),

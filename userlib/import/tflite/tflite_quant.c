@@ -215,6 +215,32 @@ static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant 
 }
 
 /*
+ * Says whether codes less their zero point, shifted left as factor f demands, exceed 32 bits: factors from 2^16 on for
+ * int16, from 2^24 on for int8. TensorFlow Lite's shift then wraps.
+ */
+static bool shift_wraps(const struct tfl_quant *xq, const struct tfl_factor *f)
+{
+	const int s = 31 - f->shift;
+
+	return (xq->t == WEFT_INT8 && s > 23) || (xq->t == WEFT_INT16 && s > 15);
+}
+
+/*
+ * Emits codes x less zero point zp, as int32, shifted left by the shift of factor *f, with bits above 32 lost; the
+ * multiplier stays in *f. Returns the graph tensor, or a negative errno.
+ */
+static int shifted(struct tfl_lower *l, int x, int32_t zp, struct tfl_factor *f)
+{
+	static const weft_attr none;
+	const weft_tensor t = l->g->tensors[x].t;
+	const int s = tfl_number(l, "shift", WEFT_INT32, t.rank, 31 - f->shift);
+
+	x = s < 0 ? s : tfl_widen(l, x, zp, 0);
+	f->shift = 31;
+	return x < 0 ? x : tfl_step(l, WEFT_OP_LOGICAL_LEFT_SHIFT, &none, (int[]){ x, s }, 2, WEFT_INT32, t.rank, t.dim, false);
+}
+
+/*
  * Emits the QUANTIZE at hand of integers to quantisation yq as its result. RESCALE cannot be
  * unsigned on both sides, so uint8 to uint8 goes by way of int8. Returns the result's tensor,
  * -ENOTSUP for what edge_value() gives as uint8 to int32 with zero point 0, or another negative errno.
@@ -230,6 +256,11 @@ static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 	if ((xq.t != WEFT_INT8 && xq.zp) || (yq->t != WEFT_INT8 && yq->zp))
 		return requantise_around(l, x, &xq, yq, &f);
 	weft_dtype from = l->g->tensors[x].t.dtype;
+	if (from != WEFT_UINT8 && shift_wraps(&xq, &f)) {
+		if ((x = shifted(l, x, xq.zp, &f)) < 0)
+			return x;
+		xq.zp = 0;
+	}
 	if (from == WEFT_UINT8 && yq->t == WEFT_INT32)
 		return tfl_fail(l, -ENOTSUP, "uint8 into int32");
 	bool raw = raw_result(l) && (from == WEFT_INT8 || from == WEFT_INT16);

@@ -79,6 +79,15 @@ def reduce(op, t):
     ops.record(op, net, operands, {0: ("b", keep)})
 
 
+def quantised_product(t):
+    net, dims = Net(), shape(1, 5)
+    axes = [i for i in range(len(dims)) if draw(0, 1)] or [draw(0, len(dims) - 1)]
+    keep = draw(0, 1)
+    operands = [net.input(t, dims, quant(t, -7, -2)), net.ints([a - len(dims) if draw(0, 1) else a for a in axes])]
+    net.output(t, [1 if i in axes else d for i, d in enumerate(dims) if keep or i not in axes], quant(t, -7, 0))
+    ops.record("REDUCE_PROD", net, operands, {0: ("b", keep)})
+
+
 def reverse_sequence(t, lengths):
     net, dims = Net(), shape(1, 5, rank=draw(2, 4))
     time, batch = rng.permutation(len(dims))[:2].tolist()
@@ -452,6 +461,8 @@ def main():
         newest_ones()
     for _ in range(ROUNDS):
         whole_ones()
+    for k in range(200):
+        quantised_product((I8, I16)[k % 2])
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

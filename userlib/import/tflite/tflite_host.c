@@ -301,8 +301,36 @@ static int right_shift(struct tfl_lower *l)
 }
 
 /*
+ * Lowers REDUCE_PROD of quantised int8 or int16, with the n axes and keep_dims, to ReduceProd of TensorFlow Lite's own: each product
+ * is rescaled by input_scale / output_scale^(1/m), of the m elements that make a result. Returns the result's tensor, or a
+ * negative errno.
+ */
+static int quantised_product(struct tfl_lower *l, int n, const int64_t *axis, int keep)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "ReduceProd");
+	const int i = tfl_operand(l, 0), x = tfl_value(l, 0);
+	struct tfl_quant xq, yq;
+	struct tfl_factor f;
+	int err = x < 0 ? x : tfl_quant(l, i, TFL_Q8_16, &xq);
+
+	if (err || (err = tfl_need_result(l, TFL_Q8_16, &yq)))
+		return err;
+	const int64_t all = weft_tensor_elements(&l->g->tensors[x].t), results = weft_tensor_elements(&l->y);
+	const double root = results && all >= results ? 1.0 / (double)(all / results) : 1;
+	if ((err = tfl_factor(l, (double)xq.scale / pow((double)yq.scale, root), &f)))
+		return err;
+	tfl_node_ints(&a, "axes", n, axis);
+	tfl_node_int(&a, "keepdims", keep);
+	tfl_node_int(&a, "x_zp", xq.zp);
+	tfl_node_int(&a, "y_zp", yq.zp);
+	tfl_node_int(&a, "multiplier", f.multiplier);
+	tfl_node_int(&a, "shift", f.shift);
+	return tfl_node(l, &a, &x, 1, true);
+}
+
+/*
  * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD of integers
- * to ReduceProd; without any axis the result is operand 0. The axes, operand 1, are constant, at most
+ * to ReduceProd, of quantised ones by quantised_product(); without any axis the result of the others is operand 0. The axes, operand 1, are constant, at most
  * WEFT_ONNX_LIST. Returns the result's tensor, or a negative errno.
  */
 static int reduce(struct tfl_lower *l)
@@ -315,6 +343,8 @@ static int reduce(struct tfl_lower *l)
 
 	if (n < 0 || err)
 		return n < 0 ? n : err;
+	if (code == TFL_REDUCE_PROD && tfl_file_tensor(l, tfl_operand(l, 0))->scale.n)
+		return quantised_product(l, n, axis, keep);
 	tfl_node_ints(&a, "axes", n, axis);
 	tfl_node_int(&a, "keepdims", keep);
 	return n ? tfl_node(l, &a, &x, 1, true) : tfl_node_own(l, x);

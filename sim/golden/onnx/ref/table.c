@@ -154,6 +154,7 @@ static const struct row {
 	{ ORT, "MatMul", ref_chain_matmul, 2, 2, 1, "" }, { ORT, "Gemm", ref_chain_gemm, 2, 3, 1, "transA:i=0 transB:i=0 alpha:f=1 beta:f=1" },
 	{ ORT, "Conv", ref_chain_conv, 2, 3, 1, WINDOW "group:i=1" },
 	{ ORT, "LayerNormalization", ref_chain_layer_norm, 2, 3, 3, "axis:i=-1 stash_type:i=1 epsilon:f=1e-5" }, { ORT, "Erf", ref_chain_erf, 1, 1, 1, "" },
+	{ TFL, "ReduceProd", tfl_reduce_prod, 1, 1, 1, "axes:I keepdims:i=0 x_zp:i=0 y_zp:i=0 multiplier:i=0 shift:i=31" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

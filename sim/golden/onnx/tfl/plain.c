@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BITCAST and EMBEDDING_LOOKUP_SPARSE.
+ * BITCAST, EMBEDDING_LOOKUP_SPARSE and REDUCE_PROD of quantised integers.
  *
  * Source: LiteRT 2.3, what its kernels give.
  */
+#include <stdlib.h>
+
 #include "sim/golden/onnx/tfl/ops.h"
 
 /* ---- BITCAST ---- */
@@ -118,4 +120,66 @@ int tfl_embedding_sparse(struct ref *r)
 	if (all)
 		finish(y + at * size, size, combiner, sum, squares);
 	return 0;
+}
+
+/* ---- REDUCE_PROD ---- */
+
+enum { AXES, KEEPDIMS = 1 + WEFT_ONNX_LIST, X_ZP, Y_ZP, MULTIPLIER, SHIFT };
+
+/* x times the factor, whose multiplier has 31 bits and is cut to 15, as LiteRT multiplies numbers of 48 bits; halves go up. */
+static int32_t scaled(const struct ref *r, int64_t x)
+{
+	const int32_t m = r->a->i[MULTIPLIER], cut = m < 0x7FFF0000 ? (m + (1 << 15)) >> 16 : 0x7FFF;
+	const int down = r->a->i[SHIFT] - 16;
+
+	return (int32_t)((x * cut + ((int64_t)1 << (down - 1))) >> down);
+}
+
+/*
+ * ReduceProd: the products of codes less their zero point, in the order of operand 0's elements, each product rescaled by
+ * the factor (input_scale / output_scale^(1/n), of n elements) before the next one, and the last one, too; plus the
+ * result's zero point, limited to its type. Returns 0, -EINVAL for a wrong axis or type or a factor of 2^14 or more, or
+ * another negative errno.
+ */
+int tfl_reduce_prod(struct ref *r)
+{
+	const weft_tensor *x = r->x[0];
+	int64_t axis[WEFT_ONNX_LIST], dim[WEFT_MAX_RANK], at[WEFT_MAX_RANK], high = x->dtype == WEFT_INT8 ? INT8_MAX : INT16_MAX;
+	int rank = 0, n_axes = ref_list(r, AXES, -1, WEFT_ONNX_LIST, axis);
+	unsigned axes = 0;
+
+	if (n_axes < 0 || (x->dtype != WEFT_INT8 && x->dtype != WEFT_INT16) || r->a->i[SHIFT] <= 16 || r->a->i[SHIFT] > 62 || r->a->i[MULTIPLIER] < 0)
+		return n_axes < 0 ? n_axes : ref_fail(r, -EINVAL, "%s, shift %d", weft_dtype_name(x->dtype), (int)r->a->i[SHIFT]);
+	for (int k = 0; k < n_axes; k++) {
+		const int d = ref_axis(r, axis[k], x->rank);
+		if (d < 0)
+			return d;
+		axes |= 1u << d;
+	}
+	for (int d = 0; d < x->rank; d++)
+		if (!(axes >> d & 1) || r->a->i[KEEPDIMS])
+			dim[rank++] = axes >> d & 1 ? 1 : x->dim[d];
+	int err = ref_y(r, 0, x->dtype, rank, dim);
+	if (err || r->shapes)
+		return err;
+	const int64_t n = REF_N(r->y[0]);
+	int32_t *product = ref_alloc(r, n, sizeof *product);
+	bool *begun = product ? ref_alloc(r, n, sizeof *begun) : NULL;
+	for (int64_t i = 0; begun && i < REF_N(x); i++) {
+		int64_t g = 0;
+		ref_split(i, x->rank, x->dim, at);
+		for (int d = 0; d < x->rank; d++)
+			g = axes >> d & 1 ? g : g * x->dim[d] + at[d];
+		const int32_t v = (int32_t)(ref_i(x, i) - r->a->i[X_ZP]);
+		product[g] = begun[g] ? scaled(r, (int64_t)product[g] * v) : v;
+		begun[g] = true;
+	}
+	for (int64_t i = 0; begun && i < n; i++) {
+		const int64_t y = (int64_t)scaled(r, product[i]) + r->a->i[Y_ZP];
+		ref_put_i(r->y[0], i, y > high ? high : y < -high - 1 ? -high - 1 : y);
+	}
+	err = begun ? 0 : -ENOMEM;
+	free(product);
+	free(begun);
+	return err;
 }

@@ -14,8 +14,8 @@
 /*
  * Sets *v to the attribute of that name of the node at hand: a float, an integer, or a tensor with
  * one element of float32, float64 or int64, whose bytes are taken from l->room. Returns true; or
- * false, with *v unchanged and no message, if there is no such attribute, it is something else, or
- * the tensor cannot be read.
+ * false, with *v unchanged, if there is no such attribute, it is something else, or the tensor cannot
+ * be read; of these only a lack of memory is reported by ox_fail(), and the import ends by it.
  */
 static bool number(struct ox *l, const char *name, double *v)
 {
@@ -29,7 +29,10 @@ static bool number(struct ox *l, const char *name, double *v)
 		*v = a->has_f ? (double)a->f : (double)a->i;
 		return true;
 	}
-	if (onnx_tensor_data(&l->f, a->t, &t, &l->room, why, sizeof why))
+	int err = onnx_tensor_data(&l->f, a->t, &t, &l->room, why, sizeof why);
+	if (err == -ENOMEM)
+		ox_fail(l, err, "out of memory");
+	if (err)
 		return false;
 	bool one = weft_tensor_elements(&t) == 1 && (t.dtype == WEFT_FP32 || t.dtype == WEFT_INT64 || t.dtype == WEFT_FP64);
 	if (one)

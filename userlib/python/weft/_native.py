@@ -22,7 +22,9 @@ def _load() -> Any:
         found = ffi.dlopen(name)
         version = ffi.string(found.weft_version()).decode()
     except (OSError, AttributeError) as e:
-        raise ImportError("%s is not there, or no libweft: %s; `make wheel` makes a package with it, Debian's is libweft0" % (name, str(e).splitlines()[0])) from None
+        # Behind this word cffi tells where it has looked, too.
+        why = str(e).splitlines()[0].split(".  Additionally")[0]
+        raise ImportError("%s is not there, or no libweft: %s; `make wheel` makes a package with it, Debian's is libweft0" % (name, why)) from None
     try:
         wanted = importlib.metadata.version("weft")
     except importlib.metadata.PackageNotFoundError:

@@ -108,9 +108,9 @@ uint64_t macs_of(const struct ort_api *api, const struct node *n);
 WEFT_MUST_USE int part_write(const struct ort_api *api, const struct part *p, uint8_t **out, size_t *len, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Write a part as an ONNX model and load it as a network with the provider's options, how sums become 8
- * bits. @return 0 with the network in *net, or a negative errno of part_write() or of loading with one
- * line in msg
+ * Write a part as an ONNX model and load it as a network, with the provider's options for how sums become
+ * 8 bits and the defaults for all others. @return 0 with the network in *net, which the caller frees; or a
+ * negative errno of part_write() or of loading, with one line in msg
  */
 WEFT_MUST_USE int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 

@@ -32,10 +32,10 @@ static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 
 /*
  * Set how the packed weights of a convolution on the array are laid out in nd->wt: whether kernel columns
- * and channels are one run (joined: constant weights, no dilation along x, pixels of the input side by
- * side, not block-diagonal), elements and number of runs, chunks of N in a run, column tiles, and bytes of
- * a tile. A run of block-diagonal weights has the input channels that N output channels can touch, at most
- * N.
+ * and channels are one run (joined: weights that no node computes, no dilation along x, pixels of the input
+ * side by side, not block-diagonal), elements and number of runs, chunks of N in a run, column tiles, and
+ * bytes of a tile. A run of block-diagonal weights has the input channels that N output channels can touch,
+ * at most N.
  */
 static void measure_conv(const struct cc *cc, struct node *nd)
 {

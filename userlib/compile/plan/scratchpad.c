@@ -297,8 +297,8 @@ static int by_bytes(const void *pa, const void *pb)
 }
 
 /*
- * Set al->order, the step's areas from the largest to the smallest, and al->rank, where each area stands in
- * that order. Returns 0 or -ENOMEM.
+ * Fill al->order with the step's areas from the largest to the smallest (of equal ones the lower number first)
+ * and al->rank with where each area stands in that order; both have room for all areas. Returns 0 or -ENOMEM.
  */
 static int sort_areas(struct alloc *al)
 {

@@ -14,8 +14,8 @@
 #include "tflite_host.h"
 
 /*
- * Adds a constant int8 [n + 1] of the n bytes of text and a zero behind them. Returns its graph tensor,
- * or a negative errno.
+ * Adds a constant int8 [n + 1] of the n bytes of text and a zero behind them, whose name ends with suffix.
+ * Returns its graph tensor, or a negative errno.
  */
 static int text(struct tfl_lower *l, const char *suffix, const void *bytes, size_t n)
 {
@@ -67,10 +67,11 @@ static int operands(struct tfl_lower *l, struct weft_attr_tfl_custom *a, int *in
 }
 
 /*
- * Fills *many with the results of the operator at hand, whose types and shapes are those that its functions
- * give to the operands in[0..n-1], and notes in *a which are uint8 in the file (int8 in *many) and their
- * scales and zero points. Returns 0, the errno with which the functions refuse the operands, or another
- * negative errno.
+ * Fills *many with the results of the operator at hand: of the file's types, and of the shapes that its
+ * function `shapes` gives for the operands in[0..n-1] (the file's if it has no such function). Notes in *a,
+ * where no bit of unsigned_out is set yet, which results are uint8 in the file (int8 in *many), and the scale
+ * and zero point of each. Returns 0; the errno with which the function refuses the operands; -EINVAL if it
+ * changes a result's type or rank or gives a dimension out of range; or another negative errno.
  */
 static int results(struct tfl_lower *l, struct weft_attr_tfl_custom *a, const int *in, int n, struct tfl_many *many)
 {

@@ -307,8 +307,9 @@ static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, i
 
 /*
  * Lowers SPLIT of operand 1 along the axis in constant operand 0 into as many equal parts as there are
- * results. Operand 1 has to have the result's type and quantisation (tfl_moved()). Returns the tensor of the
- * first result, -EINVAL if they are not equal, or another negative errno.
+ * results. Operand 1 has to have the results' type and quantisation (tfl_moved()). Returns the tensor of the
+ * first result, -EINVAL if the axis is out of range or does not divide into so many equal parts, or another
+ * negative errno.
  */
 int tfl_lower_split(struct tfl_lower *l)
 {

@@ -16,8 +16,8 @@
 
 /*
  * Writes "container/name", or "name" without a container, of the variable for which VAR_HANDLE
- * operator o of model m stands to name; characters that are not printable become '?'. Returns 0, or
- * -EINVAL if a part has more than MAX_NAME bytes or is broken.
+ * operator o of model m stands to name; characters that are not printable become '?', and an operator without
+ * options has the empty name. Returns 0, or -EINVAL if a part has more than MAX_NAME bytes or is broken.
  */
 static int handle_name(struct tfl_lower *l, const struct tfl_model *m, const struct tfl_op *o, char name[2 * MAX_NAME + 2])
 {
@@ -203,8 +203,9 @@ static int call_once(struct tfl_lower *l)
 /* ---- variables that keep their first value ---- */
 
 /*
- * Reads subgraph i of the file into *m as long as all such reads together stay within MAX_SCANNED tensors
- * and operators, so that a small file cannot take hours. Returns whether that was done.
+ * Reads subgraph i of the file into *m, for tfl_release(), unless the reads before it came to more than
+ * MAX_SCANNED tensors and operators (each read counts 16 more), so that a small file cannot take hours.
+ * Returns whether it was read; false also if tfl_read_subgraph() fails.
  */
 static bool scan(struct tfl_lower *l, int i, struct tfl_model *m)
 {

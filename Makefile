@@ -10,7 +10,7 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= $(if $(filter test-full,$(MAKECMDGOALS)),w8 w8b w16 w32,w16)
+CONFIGS      ?= $(if $(filter rtl,$(COV)),w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w8 w8b w16 w32,w16))
 LINT_CONFIGS ?= w8 w8b w16 w32
 # Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
 WAVES        ?= w16
@@ -30,6 +30,9 @@ endif
 ifeq ($(COV),1)
   override O := $(O)/coverage
 endif
+ifeq ($(COV),rtl)
+  override O := $(O)/coverage-rtl
+endif
 ifeq ($(SAN),thread)
   override O := $(O)/tsan
 endif
@@ -46,7 +49,7 @@ endif
 QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
-CARD_GOALS    := firmware mutate coverage bitstream check test test-full tests install deb deb-check
+CARD_GOALS    := firmware mutate coverage coverage-rtl bitstream check test test-full tests install deb deb-check
 DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb deb-check,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm)
@@ -181,7 +184,7 @@ card_needs   = $(if $(filter fuzz/corpora unit/failures,$(1)),$(FIRMWARE)) $(if 
 # Tests run on simulators that check the RTL's assertions, everything else on plain ones:
 # each goal builds only the kind that it runs, and $(RTL_DIR)/weft-rtl-<configuration>.so
 # is a link to the kind that was asked for last.
-SIM ?= $(if $(filter check test test-full tests,$(GOALS)),checked,plain)
+SIM ?= $(if $(filter rtl,$(COV)),counted,$(if $(filter check test test-full tests,$(GOALS)),checked,plain))
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
@@ -238,7 +241,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card $(O)/weft-broker
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream fuzz formal mutants coverage run-coverage mutate firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal mutants coverage coverage-rtl run-coverage mutate firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel dist deb deb-check clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -255,6 +258,7 @@ help:
 	@echo '           SAN=fuzz (clang with libFuzzer, in $$O/fuzz)'
 	@echo '           SAN=thread (thread sanitizer, in $$O/tsan)'
 	@echo '           COV=1 (counts lines, in $$O/coverage; make coverage)'
+	@echo '           COV=rtl (the RTL counts lines and bits, in $$O/coverage-rtl; make coverage-rtl)'
 	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
 	@echo '           ASSERT=1 (assertions and Lazy = 0, in $$O/assert)'
 	@echo '           FW_KEY=owner.pem FW_SECURITY=N (who signs the firmware; firmware/keys)'
@@ -296,6 +300,13 @@ coverage:
 	$(Q)$(PYTHON) tools/coverage.py $(O)/coverage table
 run-coverage: all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	$(Q)WEFT_SEED='$(SEED)' $(PYTHON) tools/coverage.py $(O) run $(SELECTED)
+
+## coverage-rtl: which lines and bits of the RTL do they reach, on simulators that count? In build/coverage-rtl (half an hour to build)
+COVERED_RTL := $(filter-out %/diag_coverage %/faults %/profile %/replay %/wave %/whole,$(filter $(subst *,%,$(or $(T),cosim/* card/rtl_jobs card/usb_phy card/basics card/update)),$(ALL_TESTS)))
+coverage-rtl: $(FIRMWARE) $(CMD) $(PLUGINS) $(call test_bins,$(COVERED_RTL))
+	$(Q)+$(MAKE) --no-print-directory COV=rtl sim chip
+	$(Q)WEFT_SEED='$(SEED)' $(PYTHON) tools/coverage_rtl.py $(O) run $(COVERED_RTL)
+	$(Q)$(PYTHON) tools/coverage_rtl.py $(O) table
 
 define run_tests
 $(if $(2),,echo 'make: no test is called "$(T)"' >&2; exit 2;) \
@@ -764,11 +775,15 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin $(FW_DIR)/owner_key.h tools/fw_image.p
 # Verilator's makefile links the harness and the model into one shared object.
 # Assertions are checked from a random state on, as hardware has it after power-up: every
 # device that a process opens begins with another one (sim/rtl/power_up.h).
+# Those of COV=rtl count what they reach (sim/rtl/counted.h). To count each bit costs a compiler hours in the large
+# configurations, so that is done in w8, the smallest that has all modes, and in the chip of what is not in the NPU.
+COUNT_LINES     = --flatten --coverage-line -CFLAGS -DSYMS_H='\"$(1)__Syms.h\"'
+COUNT_TOGGLES   = --coverage-toggle --coverage-max-width 4096
 ASSERTIONS      = --assert -DWEFT_ASSERT --x-assign unique --x-initial unique
 QUICK           = --x-assign fast --x-initial fast
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
 	--output-split 20000 -DWEFT_FAULT_HOOK \
-	$(if $(ASSERT),--assert -DWEFT_ASSERT,"-GLazy=1'b1") \
+	$(if $(ASSERT),--assert -DWEFT_ASSERT,$(if $(filter rtl,$(COV)),,"-GLazy=1'b1")) \
 	-CFLAGS "-fPIC -fvisibility=hidden -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
@@ -777,11 +792,11 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 config_of  = $(patsubst %-wave,%,$(notdir $(1)))
 top_of     = Vweft_npu_$(subst -,_,$(notdir $(1)))
 wave_flags = $(if $(filter %-wave,$(1)),--trace-fst --trace-structs -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
-OPT_SIM     = -O2
+OPT_SIM     = $(if $(filter rtl,$(COV)),-O1,-O2)
 OPT_WAVE    = -O1
 
 # The stem of the plain and the checked simulators has the kind in front: plain/w16.
-kind_flags = $(if $(filter checked/%,$(1)),$(ASSERTIONS),$(QUICK))
+kind_flags = $(if $(filter checked/%,$(1)),$(ASSERTIONS),$(QUICK)) $(if $(filter counted/%,$(1)),$(call COUNT_LINES,$(top_of)) $(if $(filter %/w8,$(1)),$(COUNT_TOGGLES)))
 
 $(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
@@ -801,10 +816,10 @@ $$(RTL_DIR)/$(1)weft-rtl-%.so: $$(RTL_DIR)/$(1)%/verilated.stamp $$(wildcard sim
 		$$(if $$(Q),>$$(abspath $$(<D))/build.log 2>&1 || { tail -40 $$(abspath $$(<D))/build.log; exit 1; })
 	@touch $$@
 endef
-$(foreach kind,plain/ checked/,$(eval $(call simulator_rule,$(kind))))
+$(foreach kind,plain/ checked/ counted/,$(eval $(call simulator_rule,$(kind))))
 $(eval $(call simulator_rule,))
 
-.SECONDARY: $(foreach kind,plain checked,$(CONFIGS:%=$(RTL_DIR)/$(kind)/%/verilated.stamp)) $(WAVE_SIMS:%=$(RTL_DIR)/%/verilated.stamp)
+.SECONDARY: $(foreach kind,plain checked counted,$(CONFIGS:%=$(RTL_DIR)/$(kind)/%/verilated.stamp)) $(WAVE_SIMS:%=$(RTL_DIR)/%/verilated.stamp)
 
 # The same design with places where tests disturb it (sim/rtl/fault.vlt). It is found
 # with rtl_dir, or with --rtl.
@@ -837,7 +852,8 @@ $(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h include/weft/chip.h incl
 $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(CHIP_CC) Makefile
 	$(call say,VERILOG,chip $*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) $(ASSERTIONS) --trace-fst --trace-structs \
+	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) --trace-fst --trace-structs \
+		$(if $(filter rtl,$(COV)),$(QUICK) $(call COUNT_LINES,Vweft_chip_$*) $(COUNT_TOGGLES) sim/rtl/counted.vlt,$(ASSERTIONS)) \
 		--prefix Vweft_chip_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
 		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \
@@ -849,7 +865,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="-O3 -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
+		OPT_FAST="$(if $(filter rtl,$(COV)),-O1,-O3) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
@@ -860,8 +876,8 @@ define bench_rule
 $(1): $(3) $(wildcard sim/rtl/$(2)/* include/sim/*) sim/rtl/bench.h include/weft/chip.h Makefile
 	$$(call say,VERILOG,$$@)
 	@mkdir -p $$(@D)/$(2)
-	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
-		--x-assign unique --x-initial unique --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
+	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --x-assign unique --x-initial unique \
+		$$(if $$(filter rtl,$$(COV)),$$(call COUNT_LINES,Vweft_$(2)_bench) $$(COUNT_TOGGLES),--assert -DWEFT_ASSERT) --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
 		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR) -I$$(CURDIR)/include" -LDFLAGS "-shared" -o ../weft-$(2).so \
 		$(3) sim/rtl/$(2)/weft_$(2)_bench.sv $$(abspath sim/rtl/$(2)/$(2).cc)
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \

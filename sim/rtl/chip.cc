@@ -19,6 +19,7 @@
 #include "verilated.h"
 #include "verilated_fst_c.h"
 
+#include "sim/rtl/counted.h"
 #include "sim/rtl/memory.h"
 #include "sim/rtl/power_up.h"
 
@@ -112,6 +113,7 @@ struct Chip {
 		if (wave)
 			wave->close();
 		top.final();
+		keep_counts(ctx, top, "chip");
 		Verilated::threadContextp(&ctx);
 		if (dram)
 			munmap(dram, dram_bytes);

@@ -19,6 +19,7 @@
 #include "verilated_fst_c.h"
 #endif
 
+#include "sim/rtl/counted.h"
 #include "sim/rtl/memory.h"
 #include "sim/rtl/power_up.h"
 #include "sim/rtl/profile.h"
@@ -34,7 +35,7 @@
 #include "sim/rtl/fault.h"
 #endif
 
-#if !defined(WEFT_WAVE) && !defined(FAULT_POINTS_H)
+#if !defined(WEFT_WAVE) && !defined(FAULT_POINTS_H) && !VM_COVERAGE
 #define WEFT_LEAN
 // Verilator's own steps of an evaluation.
 void CAT(VTOP, ___024root___eval_triggers__act)(CAT(VTOP, ___024root) *);
@@ -112,6 +113,7 @@ struct weft_rtl {
 	{
 		close_wave();
 		top.final();
+		keep_counts(ctx, top, "npu-" STR(WEFT_CONFIG));
 		Verilated::threadContextp(&ctx);   // scopes leave the thread's context, which may be another's
 	}
 

@@ -15,6 +15,7 @@
 #include "include/weft/gen/msg.h"
 #include "include/weft/gen/regs.h"
 #include "sim/rtl/bench.h"
+#include "sim/rtl/counted.h"
 #include "verilated.h"
 
 static_assert(WEFT_BLOCKS_MSG >= kBenchMsg, "room for a message");
@@ -38,7 +39,11 @@ struct Bench {
 		edge();
 		t.rst_ni = 1;
 	}
-	~Bench() { t.final(); }
+	~Bench()
+	{
+		t.final();
+		keep_counts(ctx, t, "blocks");
+	}
 
 	void edge()
 	{

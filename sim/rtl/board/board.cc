@@ -11,6 +11,7 @@
 
 #include "Vweft_board_bench.h"
 #include "sim/rtl/bench.h"
+#include "sim/rtl/counted.h"
 #include "verilated.h"
 
 static_assert(WEFT_BOARD_MSG >= kBenchMsg, "room for a message");
@@ -126,7 +127,11 @@ struct SdramBench {
 		t.rst_ni = 1;
 	}
 
-	~SdramBench() { t.final(); }
+	~SdramBench()
+	{
+		t.final();
+		keep_counts(ctx, t, "board");
+	}
 
 	void check_beat()
 	{
@@ -256,7 +261,11 @@ struct Fx2Bench {
 		t.rst_ni = 1;
 	}
 
-	~Fx2Bench() { t.final(); }
+	~Fx2Bench()
+	{
+		t.final();
+		keep_counts(ctx, t, "board");
+	}
 
 	// A packet goes to the host; a short one ends the transfer, which is a frame.
 	void commit()

@@ -9,6 +9,7 @@
 
 #include "Vweft_rv32_bench.h"
 #include "Vweft_rv32_bench___024root.h"
+#include "sim/rtl/counted.h"
 #include "verilated.h"
 
 #define CORE(name) top.rootp->weft_rv32_bench__DOT__u_ctrl__DOT__u_core__DOT__##name
@@ -29,7 +30,11 @@ struct weft_rv32_bench {
 		reset();
 	}
 
-	~weft_rv32_bench() { top.final(); }
+	~weft_rv32_bench()
+	{
+		top.final();
+		keep_counts(ctx, top, "rv32");
+	}
 
 	void reset()
 	{

@@ -13,6 +13,7 @@
 
 #include "Vweft_usb_bench.h"
 #include "sim/rtl/bench.h"
+#include "sim/rtl/counted.h"
 #include "sim/rtl/power_up.h"
 #include "verilated.h"
 
@@ -79,7 +80,11 @@ struct Line {
 		link_resets = chip_resets = n_taken = 0;
 	}
 
-	~Line() { t.final(); }
+	~Line()
+	{
+		t.final();
+		keep_counts(ctx, t, "usb");
+	}
 
 	void serial(const char *text)
 	{

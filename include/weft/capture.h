@@ -2,7 +2,7 @@
 /*
  * Captures: a job that went wrong, in one file (.wcap). It holds the program with its debug map,
  * the step that failed, device memory before and after that step, what the device said, and the
- * versions: enough to run the job again, bit for bit (weft/replay.h).
+ * versions: enough to run the job again, bit for bit (weft/replay.h). The functions may be called from any thread; a struct weft_capture belongs to one at a time.
  */
 #ifndef WEFT_CAPTURE_H
 #define WEFT_CAPTURE_H

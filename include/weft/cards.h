@@ -15,7 +15,7 @@
  * to the session.
  *
  * The network is compiled once. A network with variables does not run on several cards, since each of
- * its runs begins with what the one before left.
+ * its runs begins with what the one before left. Functions on different weft_cards may run in several threads at a time; one serves the threads of all its sessions.
  */
 #ifndef WEFT_CARDS_H
 #define WEFT_CARDS_H

@@ -4,7 +4,7 @@
  *
  * A test is a folder with test.json, test.tosa and arrays (.npy). Integers must match exactly,
  * floats must obey the rule that the test states, and a graph that breaks a rule must be refused
- * when it is loaded.
+ * when it is loaded. One call at a time in a process, from any thread.
  */
 #ifndef WEFT_CONFORM_H
 #define WEFT_CONFORM_H

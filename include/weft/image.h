@@ -22,7 +22,7 @@
  * or more wide (or there is no scale), otherwise p / 255; it is quantised as
  * above. A range of -1..1 cannot be told from one of 0..1, and counts as the
  * latter. fp32, fp16, bf16, E4M3 and E5M2 inputs get p / 255, rounded once to
- * nearest even.
+ * nearest even. The functions are thread-safe and touch nothing but their arguments and files.
  */
 #ifndef WEFT_IMAGE_H
 #define WEFT_IMAGE_H

@@ -5,7 +5,7 @@
  * NumPy's types b1, i1..i8, u1..u8, f2, f4 and f8 are ours of the same kind and width. Types for
  * which NumPy has no name are written as the integer that holds them: float8 as uint8, bfloat16
  * as uint16, int48 as int64, int4 and int2 as int8, uint4, uint2 and float4 as
- * uint8.
+ * uint8. The functions are thread-safe and touch nothing but their arguments and files.
  */
 #ifndef WEFT_NPY_H
 #define WEFT_NPY_H

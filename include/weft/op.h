@@ -5,7 +5,7 @@
  *
  * The comments list each operator's operands in the order of TOSA's argument tables, without those that
  * are attributes here, and behind "attr" the member of weft_attr with its attributes. Shapes and zero
- * points that TOSA passes as constant operands are attributes (compile-time constants in 1.0).
+ * points that TOSA passes as constant operands are attributes (compile-time constants in 1.0). The functions are thread-safe and touch nothing but their arguments.
  */
 #ifndef WEFT_OP_H
 #define WEFT_OP_H

@@ -7,7 +7,7 @@
  * The result is fp16: exact products are added, multiplied by 2^log2_scale and
  * rounded once. In graphs the same are POPXL_CONV_POW2SCALED and
  * POPXL_MATMUL_POW2SCALED, where log2_scale is an operand that may differ from run
- * to run.
+ * to run. The functions may be called from any thread.
  */
 #ifndef WEFT_POPXL_H
 #define WEFT_POPXL_H

@@ -6,7 +6,7 @@
  * keeps what every command wrote. The simulated device runs it with the memory
  * as the device held it, and every command's bytes are compared as it retires.
  * If the simulation shows nothing wrong, the memory that the device left is compared, and the
- * earliest command that wrote a wrong byte there is named.
+ * earliest command that wrote a wrong byte there is named. The functions may be called from any thread; they block until the replay is over.
  */
 #ifndef WEFT_REPLAY_H
 #define WEFT_REPLAY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The release of TensorFlow Lite whose results a .tflite network gives, bit for bit. Its reference
- * kernels changed over the years; docs/tflite.md has a table of kernels, releases and rules.
+ * kernels changed over the years; docs/tflite.md has a table of kernels, releases and rules. The functions are thread-safe and touch nothing but their arguments.
  */
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H

@@ -6,7 +6,7 @@
  * held in the next larger C type, sign-extended, so that golden code never unpacks: BOOL in 1 byte (0
  * or 1); INT4 in int8_t, -8..7; INT48 in int64_t; float8, float16 and bfloat16 as bit patterns in
  * uint8_t and uint16_t; INT2, UINT2, UINT4 and FP4E2M1 (a bit pattern) in a byte each. These last
- * four, FP8E8M0, UINT32 and UINT64 exist for conversion (weft/convert.h) and data layout only.
+ * four, FP8E8M0, UINT32 and UINT64 exist for conversion (weft/convert.h) and data layout only. The functions are thread-safe and touch nothing but their arguments.
  */
 #ifndef WEFT_TENSOR_H
 #define WEFT_TENSOR_H

@@ -15,7 +15,7 @@
  * Errors are negative errno with one line in msg. Nothing prints or exits, and
  * no environment is read, also not by the simulators that a session loads. A net is
  * immutable once loaded and may be shared by threads; a session belongs to one thread
- * at a time, but for the functions that run it (see weft_session_submit()).
+ * at a time, but for the functions that run it (see weft_session_submit()). Different nets and sessions do not disturb each other.
  */
 #ifndef WEFT_H
 #define WEFT_H

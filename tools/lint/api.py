@@ -8,7 +8,8 @@
 Every function that a header in include/weft declares carries WEFT_API, and is
 exported by BUILD/libweft.so under the version of userlib/libweft.map, and defined
 globally in BUILD/libweft.a. Neither exports anything else. A function that writes a
-text says how much room it needs (WEFT_ROOM), or is given a length.
+text says how much room it needs (WEFT_ROOM), or is given a length. A header with functions
+says which of them several threads may call at a time.
 """
 import glob
 import re
@@ -70,8 +71,20 @@ def compare(what, want, got):
            [f"{what}: {name} is exported, and no header in include/weft declares it" for name in sorted(got - want)]
 
 
+def silent_on_threads():
+    """The headers that declare functions and do not have the word "thread"."""
+    bad = []
+    for path in sorted(glob.glob("include/weft/*.h")):
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if "WEFT_API " in text.replace("#define WEFT_API ", "") and "thread" not in text.lower():
+            bad.append(f"{path}: does not say which functions may be called by several threads at a time")
+    return bad
+
+
 def check(build):
     names, bad = declared()
+    bad += silent_on_threads()
     nodes = versions()
     bad += compare(MAP, set(names), set(nodes))
     shared = symbols("-D", f"{build}/libweft.so")

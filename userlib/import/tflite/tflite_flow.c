@@ -142,8 +142,8 @@ static int prepare(struct tfl_lower *s, int n_in, int n_out)
  * receives and the network's outermost graph owns. The subgraph must have c->n inputs and n_out outputs;
  * those of the outputs that lower_subgraph() chooses by `given` become the sub-graph's. Returns 0, -ENOTSUP
  * if subgraphs are nested more than MAX_CALLS deep, -EINVAL if the file has no such subgraph (0 is none) or
- * it has other numbers of ports, or another negative errno, which l->err then holds too; *g then means
- * nothing.
+ * it has other numbers of ports, or another negative errno; *g then means nothing. l->err has the errno too,
+ * unless the subgraph could not be read.
  */
 static int call(struct tfl_lower *l, int index, const struct call *c, int n_out, const struct call *given, weft_graph **g)
 {
@@ -365,8 +365,8 @@ static int copy_ports(weft_graph *g, const weft_graph *of)
 }
 
 /*
- * Fills the empty graph g, which has g->inputs like those of both graphs, the last of which is an index: the outputs are
- * those of yes if the index is `number`, else those of no. Returns 0 or -ENOMEM.
+ * Fills the empty graph g: it gets the ports of both[0], which both[1] has as well and of which the last input is an
+ * index, and a COND_IF that gives both[0]'s outputs if the index is `number`, else both[1]'s. Returns 0 or -ENOMEM.
  */
 static int fill_choice(const struct tfl_lower *l, weft_graph *g, int64_t number, weft_graph *const both[2])
 {

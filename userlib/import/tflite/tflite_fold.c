@@ -244,8 +244,8 @@ static int fold_range(struct tfl_lower *l)
 /*
  * Makes the result of the REDUCE_PROD at hand a constant: the product, modulo 2^64, of all elements of
  * constant operand 0, at most 64 integers in a vector or scalar. Operand 1 must be one constant axis,
- * whose number does not matter. Returns 1; 0 for a higher rank; -EINVAL for more elements or other types;
- * or another negative errno.
+ * whose number does not matter. Returns 1; -EINVAL for more elements, other types or several axes, whatever the
+ * rank; 0 for a higher rank; or another negative errno.
  */
 static int fold_product(struct tfl_lower *l)
 {

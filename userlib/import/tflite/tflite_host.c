@@ -329,9 +329,9 @@ static int quantised_product(struct tfl_lower *l, int n, const int64_t *axis, in
 }
 
 /*
- * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD of integers
- * to ReduceProd, of quantised ones by quantised_product(); without any axis the result of the others is operand 0. The axes, operand 1, are constant, at most
- * WEFT_ONNX_LIST. Returns the result's tensor, or a negative errno.
+ * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD to its ReduceProd,
+ * but of an operand with a scale by quantised_product(). The axes, operand 1, are constant, 1 to WEFT_ONNX_LIST of
+ * them (tfl_ints()). Returns the result's tensor, or a negative errno.
  */
 static int reduce(struct tfl_lower *l)
 {
@@ -351,9 +351,9 @@ static int reduce(struct tfl_lower *l)
 }
 
 /*
- * Lowers REVERSE_SEQUENCE, which reverses the first elements of each row, as many as operand 1 says, to
- * ONNX's ReverseSequence. Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the
- * result's tensor, or a negative errno.
+ * Lowers REVERSE_SEQUENCE to ONNX's ReverseSequence: for each index along the batch axis, the first elements
+ * along the time axis are reversed, as many as operand 1 says for that index; options number both axes. Operand 0
+ * has to have the result's type and quantisation (tfl_moved()). Returns the result's tensor, or a negative errno.
  */
 static int reverse_sequence(struct tfl_lower *l)
 {
@@ -387,8 +387,8 @@ static bool no_zero_points(const struct tfl_lower *l, int i)
 /*
  * Lowers EMBEDDING_LOOKUP of int4 rows whose blocks have float16 scales of their own, into float32: each
  * number times its block's scale. The constant of the rows becomes int8 in the graph, with the same numbers.
- * Returns the result's tensor, -ENOTSUP for other types or zero points, -EINVAL for shapes that do not fit,
- * or another negative errno.
+ * Returns the result's tensor; -ENOTSUP for other types or zero points, and unless the rows are a constant of rank
+ * 2 and operand 0 has rank 1; -EINVAL if the blocks do not fit the rows; or another negative errno.
  */
 static int embedding_blocks(struct tfl_lower *l)
 {

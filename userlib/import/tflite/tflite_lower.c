@@ -571,7 +571,7 @@ int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_v
 /*
  * Writes a field of the options of the operator at hand that is a list of int32 to v, which has room for max.
  * Returns their count; 0 if the field or the options are absent or the options are of another type than
- * `type`; or -EINVAL if there are more than max, of which the first max are written then.
+ * `type`; or -EINVAL if the list lies outside the file, or has more than max, of which the first max are written.
  */
 int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v)
 {

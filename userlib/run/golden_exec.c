@@ -167,8 +167,8 @@ static int cond_if(struct run *r, const struct weft_attr_flow *a, const weft_ten
 /*
  * Runs WHILE_LOOP on n operands x: copies them into the n results y, then runs sub-graph 0 of a on y,
  * and as long as it gives true sub-graph 1 from y into y. Returns 0, or a negative errno of run_sub()
- * with one line in r->msg; a loop that does not end is -EINVAL after WEFT_MAX_SUB_RUNS sub-graphs, or
- * -ETIMEDOUT.
+ * with one line in r->msg; a loop that does not end is -EINVAL once the whole run would
+ * take more than WEFT_MAX_SUB_RUNS runs of sub-graphs, or -ETIMEDOUT.
  */
 static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, int n, weft_tensor *const *y)
 {

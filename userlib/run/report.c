@@ -372,9 +372,10 @@ void weft_report_free(struct weft_report *r)
 /* ---- strict ---- */
 
 /*
- * Says whether operator op may run on the host between a network's inputs or outputs and the NPU
- * without breaking `strict`: TFL_ and ONNX_ QUANTIZE and DEQUANTIZE, RESCALE, RESHAPE, TRANSPOSE,
- * IDENTITY, ARGMAX, TFL_SOFTMAX, and whatever comes from a source operator called "Softmax".
+ * Says whether operator op, made of source operator src (not NULL), is of a kind that may run on the host
+ * at either end of a network, between its inputs or outputs and the NPU, without breaking `strict`: TFL_
+ * and ONNX_ QUANTIZE and DEQUANTIZE, RESCALE, RESHAPE, TRANSPOSE, IDENTITY, ARGMAX, TFL_SOFTMAX, and
+ * whatever comes from a source operator called "Softmax". ends_network() admits more kinds at outputs.
  */
 static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 {

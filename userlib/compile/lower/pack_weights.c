@@ -416,8 +416,9 @@ static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int
 
 /*
  * Stage of lowering: write the records, weights and constant operands of all nodes into cc->consts, in the
- * order in which the nodes run. Returns 0, -ENOMEM, -E2BIG, or -ERANGE with cc->bad_node: its weights would
- * take too much memory.
+ * order in which the nodes run, without those that nests compute or the host packs. Returns 0, -ENOMEM, -E2BIG
+ * (too many constants), or -ERANGE with cc->bad_node and cc->bad_why: with its weights, the packed weights of
+ * all nodes so far would take too much more memory than they do in the graph.
  */
 int cc_pack_weights(struct cc *cc)
 {

@@ -162,8 +162,9 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 }
 
 /*
- * For each listed move that splits two nodes, into at most 6 jobs the first one, append moves that split the
- * second one into 2, 3 or 4 jobs instead, if there is room in the list.
+ * For each move in the list, all of which split two nodes, if it splits the first one into at most 6 jobs: append
+ * moves that split the first one as it does and the second one into 2, 3 or 4 jobs, leaving out the number of jobs
+ * of the first one, while there is room in the list.
  */
 static void list_unequal(struct list *l)
 {

@@ -123,8 +123,8 @@ static bool all_const(const struct ox *l, const int *in, int n_in)
 /*
  * Estimates the multiplications that operator op with operands `in` and result y takes. For
  * convolutions and MATMUL it is the result's elements times the weights' elements (INT64_MAX if
- * that overflows); for other operators the elements of result and first operand together, 64 times
- * as many for a pool.
+ * that is about 2^62 or more); for other operators the elements of result and first operand
+ * together, 64 times as many for a pool.
  */
 static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const weft_tensor *y)
 {

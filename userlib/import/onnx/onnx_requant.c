@@ -138,8 +138,9 @@ static struct ox_factor zero_factor;
  * Sets *f to the factor with which RESCALE gives exactly ONNX's result by ratio r for all sums of
  * least..most and results limited to lo..hi (the type's limits less the zero point), with ties
  * rounded as `ties` says. If there is none, or --requant rescale is set, *f is the nearest factor.
- * *is_exact is true if the factor is exact, and with --requant rescale always. Returns false if no
- * multiplier of 31 bits is near.
+ * *is_exact is true if the factor is exact, and with --requant rescale always. Returns false if
+ * there is no nearest factor of 31 bits either, as r or r times the largest sum is too large
+ * (ox_nearest()).
  */
 static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties,
                        struct ox_factor *f, bool *is_exact)

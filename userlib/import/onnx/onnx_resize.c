@@ -137,8 +137,8 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 /*
  * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering for each
  * output element the column that is nearest to its coordinate, by attribute nearest_mode
- * (ox_resize_nearest()). Returns the graph tensor, or a negative errno (-ENOTSUP for int64 that is
- * not constant).
+ * (ox_resize_nearest()). Returns the graph tensor, -ENOTSUP for int64 that is not constant or does
+ * not fit int32, or another negative errno.
  */
 static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {

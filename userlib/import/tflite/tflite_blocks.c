@@ -44,8 +44,8 @@ static int finish(struct tfl_lower *l, int x)
 /*
  * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE of operand 0, [N,H,W,C]: blocks of block_size by block_size pixels
  * become channels, or channels become such blocks. Operand 0 has to have the result's type and quantisation
- * (tfl_moved()). Returns the result's tensor; -EINVAL if the rank is not 4, the block size not 1..4096, or
- * the extents no multiples of it; or another negative errno.
+ * (tfl_moved()). Returns the result's tensor; -EINVAL if the rank is not 4, the block size not 1..4096, rows or
+ * columns are no multiple of it (SPACE_TO_DEPTH) or channels no multiple of its square; or another negative errno.
  */
 int tfl_lower_space_depth(struct tfl_lower *l)
 {
@@ -80,8 +80,8 @@ struct blocks { int64_t size[2], edge[4]; };
 /*
  * Sets *b to the block sizes in constant operand 1 and the paddings or crops in constant operand 2,
  * before and after each of two spatial axes. An operand 0 of rank 3 has one axis; the second one then has
- * blocks of 1. Returns 0, -ENOTSUP if the counts do not fit rank 3 or 4, -EINVAL if a block is not
- * 1..65536 or an edge not 0..INT32_MAX / 4, or another negative errno.
+ * blocks of 1. Returns 0; -EINVAL if there are more than 2 sizes or 4 edges, a block is not 1..65536 or an edge not
+ * 0..INT32_MAX / 4; -ENOTSUP if the rank is not 3 or 4 or the counts do not fit it; or another negative errno.
  */
 static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 {
@@ -100,7 +100,7 @@ static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 
 /*
  * Sets *value to the integer that stands for the real number 0 in the result at hand as operators
- * see it: its zero point if it is quantised, else 0 (-128 for uint8 without a scale). Returns 0 or
+ * see it: its zero point if it is int8, uint8 or int16 with one scale, else 0 (-128 for uint8). Returns 0 or
  * a negative errno.
  */
 static int zero_value(struct tfl_lower *l, int64_t *value)
@@ -134,7 +134,7 @@ static int as_image(struct tfl_lower *l, int x)
  * paddings (operand 2): pads the images with the real number 0 and deals the pixels of each block out to
  * images of their own. Operand 0 has to have the result's type and quantisation (tfl_moved()). Returns the
  * result's tensor, -EINVAL if the padded images are no multiple of the blocks or a number is out of range,
- * -ENOTSUP for another rank, or another negative errno.
+ * -ENOTSUP for another rank with up to 2 block sizes, or another negative errno.
  */
 int tfl_lower_space_to_batch(struct tfl_lower *l)
 {
@@ -164,8 +164,8 @@ int tfl_lower_space_to_batch(struct tfl_lower *l)
  * Lowers BATCH_TO_SPACE_ND of operand 0, [N,H,W,C] or [N,L,C], with constant block sizes (operand 1) and
  * crops (operand 2): puts the pixels of images together to blocks and crops the edges. Operand 0 has to have
  * the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if the images do not
- * fill the blocks, nothing is left or a number is out of range, -ENOTSUP for another rank, or another
- * negative errno.
+ * fill the blocks, nothing is left or a number is out of range, -ENOTSUP for another rank with up to 2 block
+ * sizes, or another negative errno.
  */
 int tfl_lower_batch_to_space(struct tfl_lower *l)
 {

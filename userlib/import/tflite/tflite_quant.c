@@ -226,8 +226,9 @@ static bool shift_wraps(const struct tfl_quant *xq, const struct tfl_factor *f)
 }
 
 /*
- * Emits codes x less zero point zp, as int32, shifted left by the shift of factor *f, with bits above 32 lost; the
- * multiplier stays in *f. Returns the graph tensor, or a negative errno.
+ * Emits codes x less zero point zp, as int32, shifted left by 31 - f->shift bits, with bits above 32 lost, and sets
+ * f->shift to 31: *f is then what the result still has to be multiplied by. Returns the graph tensor, or a negative
+ * errno.
  */
 static int shifted(struct tfl_lower *l, int x, int32_t zp, struct tfl_factor *f)
 {
@@ -242,7 +243,8 @@ static int shifted(struct tfl_lower *l, int x, int32_t zp, struct tfl_factor *f)
 
 /*
  * Emits the QUANTIZE at hand of integers to quantisation yq as its result. RESCALE cannot be
- * unsigned on both sides, so uint8 to uint8 goes by way of int8. Returns the result's tensor,
+ * unsigned on both sides, so uint8 to uint8 goes by way of int8. Where shift_wraps() says so, bits
+ * above 32 are lost before the multiplication (shifted()). Returns the result's tensor,
  * -ENOTSUP for what edge_value() gives as uint8 to int32 with zero point 0, or another negative errno.
  */
 static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)

@@ -220,9 +220,10 @@ static int64_t clip(int64_t v, int64_t lo, int64_t hi)
 
 /*
  * Sets *r to the range that STRIDED_SLICE s takes of dimension i, which has d elements, by the rules of
- * Python's slices, but with option `offset` the end counts from the start; a dimension in the shrink mask gives
- * one element. Returns 0, -EINVAL if the stride or that element is out of range, or -ENOTSUP if the range is
- * empty.
+ * Python's slices, but with option `offset` the end counts from the start; a dimension for which s has no numbers
+ * is taken whole. A dimension in the shrink mask gives one element, at the start, which is clipped as elsewhere: with
+ * a positive stride one before the first is the first, with a negative one beyond the last is the last. Returns 0,
+ * -EINVAL if the stride is out of range or that element still is, or -ENOTSUP if the range is empty.
  */
 static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int64_t d, struct range *r)
 {
@@ -249,8 +250,8 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 }
 
 /*
- * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides; if only the strides are constant,
- * as tfl_lower_strided_slice_at(). Operand 0 has to have the result's type and quantisation (tfl_moved()).
+ * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides; if the starts are not constant, but the
+ * strides are, as tfl_lower_strided_slice_at(). Operand 0 has to have the result's type and quantisation (tfl_moved()).
  * Returns the result's tensor, -ENOTSUP for an ellipsis, new axes or an empty result, -EINVAL if the numbers
  * do not fit operand or result, or another negative errno.
  */

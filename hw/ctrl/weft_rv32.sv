@@ -135,7 +135,10 @@ module weft_rv32 #(
 
   // ---- X: execute ------------------------------------------------------------------
 
-  logic [31:0] a, b, sum, result;
+  // One subtraction for SUB, SLT and branches, whose b is rs2 too, and one shifter to the right,
+  // in front of and behind which SLL turns the bits around.
+  logic [31:0] a, b, sum, shift_in, result;
+  logic [32:0] difference, shifted;
   logic        less, less_unsigned, equal, take;
   always_comb begin
     a = rs1;
@@ -143,23 +146,25 @@ module weft_rv32 #(
     if (a_sel == weft_rv32_pkg::A_ZERO) a = '0;
     b = b_imm ? imm : rs2;
     sum = a + b;
+    difference = {1'b0, a} - {1'b0, b};
+    less_unsigned = difference[32];
+    less = a[31] != b[31] ? a[31] : difference[32];
+    for (int i = 0; i < 32; i++) shift_in[i] = alu == weft_rv32_pkg::ALU_SLL ? a[31 - i] : a[i];
+    shifted = 33'($signed({alu == weft_rv32_pkg::ALU_SRA && a[31], shift_in}) >>> b[4:0]);
     case (alu)
-      weft_rv32_pkg::ALU_SUB:  result = a - b;
-      weft_rv32_pkg::ALU_SLL:  result = a << b[4:0];
-      weft_rv32_pkg::ALU_SLT:  result = {31'd0, $signed(a) < $signed(b)};
-      weft_rv32_pkg::ALU_SLTU: result = {31'd0, a < b};
+      weft_rv32_pkg::ALU_SUB:  result = difference[31:0];
+      weft_rv32_pkg::ALU_SLL:  for (int i = 0; i < 32; i++) result[i] = shifted[31 - i];
+      weft_rv32_pkg::ALU_SLT:  result = {31'd0, less};
+      weft_rv32_pkg::ALU_SLTU: result = {31'd0, less_unsigned};
       weft_rv32_pkg::ALU_XOR:  result = a ^ b;
-      weft_rv32_pkg::ALU_SRL:  result = a >> b[4:0];
-      weft_rv32_pkg::ALU_SRA:  result = 32'($signed(a) >>> b[4:0]);
+      weft_rv32_pkg::ALU_SRL, weft_rv32_pkg::ALU_SRA: result = shifted[31:0];
       weft_rv32_pkg::ALU_OR:   result = a | b;
       weft_rv32_pkg::ALU_AND:  result = a & b;
       default:                 result = sum;
     endcase
   end
 
-  assign equal         = rs1 == rs2;
-  assign less          = $signed(rs1) < $signed(rs2);
-  assign less_unsigned = rs1 < rs2;
+  assign equal = rs1 == rs2;
   always_comb begin
     case (funct3[2:1])
       2'b00:   take = equal;
@@ -181,7 +186,7 @@ module weft_rv32 #(
   logic        data_ok, is_store, misaligned, at_rom, at_ram, at_bus, local_ok;
   logic [31:0] addr, store_data;
   logic [3:0]  mask;
-  assign addr       = rs1 + imm;
+  assign addr       = sum;   // of a load or a store
   assign is_store   = kind == weft_rv32_pkg::KIND_STORE;
   assign misaligned = (funct3[1] && addr[1:0] != 2'b00) || (funct3[1:0] == 2'b01 && addr[0]);
   assign at_rom     = addr[31:RomBits] == '0;

@@ -103,7 +103,8 @@ module weft_rv32_decode (
         end
       end
       OpBranch: begin
-        imm_o = imm_b;
+        b_imm_o = 1'b0;   // imm_o is added to the pc
+        imm_o   = imm_b;
         if (funct3[2:1] != 2'b01) begin
           kind_o     = weft_rv32_pkg::KIND_BRANCH;
           rs1_used_o = 1'b1;
@@ -195,8 +196,8 @@ module weft_rv32_decode (
     if (!legal || kind_o == weft_rv32_pkg::KIND_STORE || kind_o == weft_rv32_pkg::KIND_BRANCH ||
         kind_o == weft_rv32_pkg::KIND_FENCE || kind_o == weft_rv32_pkg::KIND_FENCEI) assert (rd_o == '0);
     if (!legal) assert (!rs1_used_o && !rs2_used_o);
-    // A second register's value matters only where the second operand is none of the immediates, or is stored or compared.
-    if (rs2_used_o && b_imm_o) assert (kind_o == weft_rv32_pkg::KIND_STORE || kind_o == weft_rv32_pkg::KIND_BRANCH);
+    // A second register's value matters only where the second operand is none of the immediates, or is stored.
+    if (rs2_used_o && b_imm_o) assert (kind_o == weft_rv32_pkg::KIND_STORE);
     if (jalr_o) assert (kind_o == weft_rv32_pkg::KIND_JUMP && rs1_used_o);
   end
 `endif

@@ -64,31 +64,29 @@ module weft_post_raw (
   logic [48*Quarter-1:0] word_acc, word_bias;
   logic [Quarter-1:0]    word_mask;
   logic                  more;      // channels behind them
+  // Not under go: each bit of a word of int32 is one of eight, four words of two contexts.
   always_comb begin
-    word_acc  = '0;
-    word_bias = '0;
-    word_mask = '0;
-    more      = 1'b0;
-    acc       = '0;
-    bias      = '0;
-    mask      = '0;
-    if (go) begin
-      acc  = ctx ? c1_acc_i : c0_acc_i;
-      bias = ctx ? c1_bias_i : c0_bias_i;
-      mask = ctx ? c1_mask_i : c0_mask_i;
+    acc       = ctx ? c1_acc_i : c0_acc_i;
+    bias      = ctx ? c1_bias_i : c0_bias_i;
+    mask      = ctx ? c1_mask_i : c0_mask_i;
+    word_acc  = word_q[1] ? word_q[0] ? acc[48*Quarter*3 +: 48*Quarter] : acc[48*Quarter*2 +: 48*Quarter]
+                          : word_q[0] ? acc[48*Quarter +: 48*Quarter] : acc[48*Quarter-1:0];
+    word_bias = word_q[1] ? word_q[0] ? bias[48*Quarter*3 +: 48*Quarter] : bias[48*Quarter*2 +: 48*Quarter]
+                          : word_q[0] ? bias[48*Quarter +: 48*Quarter] : bias[48*Quarter-1:0];
+    word_mask = word_q[1] ? word_q[0] ? mask[Quarter*3 +: Quarter] : mask[Quarter*2 +: Quarter]
+                          : word_q[0] ? mask[Quarter +: Quarter] : mask[Quarter-1:0];
+    more      = word_q[1] ? !word_q[0] && mask[Quarter*3] : word_q[0] ? mask[Quarter*2] : mask[Quarter];
+    if (int16) begin
+      word_acc  = '0;
+      word_bias = '0;
+      word_mask = '0;
+      more      = 1'b0;
       for (int k = 0; k < 8; k++) begin
         if (word_q == 3'(k)) begin
-          if (int16) begin
-            word_acc[48*Eighth-1:0]  = acc[48*Eighth*k +: 48*Eighth];
-            word_bias[48*Eighth-1:0] = bias[48*Eighth*k +: 48*Eighth];
-            word_mask[Eighth-1:0]    = mask[Eighth*k +: Eighth];
-            more = k < 7 && mask[(Eighth*(k + 1)) % N];
-          end else if (k < 4) begin
-            word_acc  = acc[48*Quarter*(k % 4) +: 48*Quarter];
-            word_bias = bias[48*Quarter*(k % 4) +: 48*Quarter];
-            word_mask = mask[Quarter*(k % 4) +: Quarter];
-            more = k < 3 && mask[(Quarter*(k + 1)) % N];
-          end
+          word_acc[48*Eighth-1:0]  = acc[48*Eighth*k +: 48*Eighth];
+          word_bias[48*Eighth-1:0] = bias[48*Eighth*k +: 48*Eighth];
+          word_mask[Eighth-1:0]    = mask[Eighth*k +: Eighth];
+          more = k < 7 && mask[(Eighth*(k + 1)) % N];
         end
       end
     end

@@ -130,11 +130,12 @@ module weft_sp (
   logic [RegBits-1:0]  region_odd  [NClients];
   logic [Regions-1:0]  need_even, need_odd;    // banks that this client asks for
   logic [Regions-1:0]  taken_even, taken_odd;  // banks that a client before it asks for
-  logic [Regions-1:0]  en_even, en_odd;        // granted
+  logic [Regions-1:0]  en_even, en_odd;        // granted, but to ldw
   logic [Regions-1:0]  pst_even, pst_odd;      // written by pst
   logic [Regions-1:0]  ldw_even, ldw_odd;      // written by ldw
   logic [RowBits-1:0]  row_even [Regions];
   logic [RowBits-1:0]  row_odd  [Regions];
+  logic [RowBits-1:0]  ldw_row_even, ldw_row_odd;   // of whichever bank ldw writes
 
   always_comb begin
     gnt = '0;
@@ -146,6 +147,8 @@ module weft_sp (
     pst_odd = '0;
     ldw_even = '0;
     ldw_odd = '0;
+    ldw_row_even = '0;
+    ldw_row_odd = '0;
     odd = 1'b0;
     use0 = 1'b0;
     use1 = 1'b0;
@@ -171,13 +174,20 @@ module weft_sp (
         region_even[k] = pair_even[PairBits-1 -: RegBits];
         need_even = Regions'((odd && use1) || (!odd && use0)) << region_even[k];
         need_odd = Regions'((odd && use0) || (!odd && use1)) << region_odd[k];
-        // The first client that asks for a bank owns its address port.
-        if ((need_even & ~taken_even) != '0) row_even[region_even[k]] = pair_even[RowBits-1:0];
-        if ((need_odd & ~taken_odd) != '0) row_odd[region_odd[k]] = pair_odd[RowBits-1:0];
+        // The first client that asks for a bank owns its address port; ldw has the other port.
+        if (k == Ldw) begin
+          ldw_row_even = pair_even[RowBits-1:0];
+          ldw_row_odd = pair_odd[RowBits-1:0];
+        end else begin
+          if ((need_even & ~taken_even) != '0) row_even[region_even[k]] = pair_even[RowBits-1:0];
+          if ((need_odd & ~taken_odd) != '0) row_odd[region_odd[k]] = pair_odd[RowBits-1:0];
+        end
         if ((need_even & taken_even) == '0 && (need_odd & taken_odd) == '0) begin
           gnt[k] = 1'b1;
-          en_even = en_even | need_even;
-          en_odd = en_odd | need_odd;
+          if (k != Ldw) begin
+            en_even = en_even | need_even;
+            en_odd = en_odd | need_odd;
+          end
           if (k == Pst) begin
             pst_even = need_even;
             pst_odd = need_odd;
@@ -267,15 +277,16 @@ module weft_sp (
       .Depth(Rows)
     ) u_ram (
       .clk_i,
-      .en_i    (Odd ? en_odd[b/2] : en_even[b/2]),
-      .addr_i  (Odd ? row_odd[b/2] : row_even[b/2]),
-      .write_i (Odd ? pst_odd[b/2] || ldw_odd[b/2] : pst_even[b/2] || ldw_even[b/2]),
-      .src_i   (Odd ? ldw_odd[b/2] : ldw_even[b/2]),
-      .wmask0_i(Odd ? pst_mask_odd : pst_mask_even),
-      .wdata0_i(pst_rot),
-      .wmask1_i(Odd ? ldw_mask_odd : ldw_mask_even),
-      .wdata1_i(ldw_rot),
-      .rdata_o (bank_rdata[b])
+      .en_i     (Odd ? en_odd[b/2] : en_even[b/2]),
+      .addr_i   (Odd ? row_odd[b/2] : row_even[b/2]),
+      .write_i  (Odd ? pst_odd[b/2] : pst_even[b/2]),
+      .mask_i   (Odd ? pst_mask_odd : pst_mask_even),
+      .wdata_i  (pst_rot),
+      .rdata_o  (bank_rdata[b]),
+      .b_write_i(Odd ? ldw_odd[b/2] : ldw_even[b/2]),
+      .b_addr_i (Odd ? ldw_row_odd : ldw_row_even),
+      .b_mask_i (Odd ? ldw_mask_odd : ldw_mask_even),
+      .b_wdata_i(ldw_rot)
     );
   end
 

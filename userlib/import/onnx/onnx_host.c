@@ -287,5 +287,8 @@ int ox_runtime_form(struct ox *l)
 	if (l->o.requant != WEFT_ONNX_REQUANT_RUNTIME || !own || weft_onnx_ref_find("onnxruntime", l->n->op_type) < 0)
 		return 1;
 	l->err = 0;
-	return plain_floats(l) ? host_of(l, "onnxruntime") : l->err ? l->err : 1;
+	const int err = plain_floats(l) ? host_of(l, "onnxruntime") : l->err ? l->err : 1;
+	if (err == -ENOTSUP)
+		l->err = 0;              /* a form that is not known; the ordinary one may be */
+	return err == -ENOTSUP ? 1 : err;
 }

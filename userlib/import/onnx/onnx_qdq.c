@@ -458,15 +458,19 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat,
  * product, average, Resize, Softmax or LayerNormalization by its own function, any other by
  * ox_fold_pair() as a product (Mul), difference (Sub) or else sum of two dequantised values, one of
- * which may be a constant. Returns 1 with *y set, 0 if it cannot be done so, or of int16 with --requant
- * runtime, or a negative errno.
+ * which may be a constant. Returns 1 with *y set, 0 if it cannot be done so, or of int16 and of pools with
+ * --requant runtime, or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_side a, b;
 
-	/* float32 holds neither the sums nor the steps of int16, so that the runtime's own order of additions counts. */
-	if (q->zp->t.dtype == WEFT_INT16 && l->o.requant == WEFT_ONNX_REQUANT_RUNTIME)
+	/*
+	 * Float32 holds neither the sums nor the steps of int16, so that the runtime's own order of additions counts; averages of
+	 * few elements are ties often.
+	 */
+	if (l->o.requant == WEFT_ONNX_REQUANT_RUNTIME &&
+	    (q->zp->t.dtype == WEFT_INT16 || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool")))
 		return 0;
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul, Gemm, Conv, LayerNormalization and Erf of float32 with ONNX Runtime's own order of operations on x86-64 with
+ * MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, LayerNormalization and Erf of float32 with ONNX Runtime's own order of operations on x86-64 with
  * fused multiplications and additions, for --requant runtime.
  *
  * Its matrix product y = a * b has three forms; the first that fits is taken:
@@ -260,6 +260,93 @@ int ref_chain_conv(struct ref *r)
 	return 0;
 }
 
+/* ---- averages ---- */
+
+/*
+ * The sum of window p of an image: by columns, of each column from its first row on, then of the columns' sums; else element
+ * by element. Sets *count to the elements that are no padding.
+ */
+static float window_sum(const struct window *w, bool by_columns, const float *x, int64_t p, int64_t *count)
+{
+	const int64_t taps = ref_taps(w), width = w->kernel[w->n - 1];
+	float sum = 0;
+
+	*count = 0;
+	for (int64_t c = 0; c < (by_columns ? width : 1); c++) {
+		float column = 0;
+		bool any = false;
+		for (int64_t k = by_columns ? c : 0; k < taps; k += by_columns ? width : 1) {
+			const int64_t at = ref_tap(w, p, k);
+			if (at < 0)
+				continue;
+			column += x[at];
+			any = true;
+			++*count;
+		}
+		sum = any ? sum + column : sum;
+	}
+	return sum;
+}
+
+/*
+ * AveragePool without dilation and ceil_mode. Sums go by columns where windows lie at most two columns apart, but not in
+ * opset 19 and later, for which the runtime has another kernel.
+ */
+int ref_chain_average(struct ref *r)
+{
+	const weft_tensor *x = r->x[0];
+	const bool padding = r->a->i[BEHIND_WINDOW + 1] != 0;
+	weft_tensor y = *x;
+	struct window win;
+
+	if (!floats(r) || x->rank < 3 || r->a->i[BEHIND_WINDOW])
+		return ref_fail(r, -ENOTSUP, "type, rank or ceil_mode");
+	int err = ref_window_of(r, x, NULL, false, &win);
+	for (int d = 0; d < win.n && !err; d++) {
+		y.dim[2 + d] = win.out[d];
+		if (win.dilation[d] != 1)
+			err = ref_fail(r, -ENOTSUP, "dilation %lld", (long long)win.dilation[d]);
+	}
+	err = err ? err : ref_y_like(r, 0, &y);
+	if (err || r->shapes)
+		return err;
+	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), taps = ref_taps(&win);
+	const bool by_columns = win.n > 1 && win.stride[win.n - 1] <= 2 && r->a->opset < 19;
+	for (int64_t i = 0; i < REF_N(&y); i++) {
+		int64_t count;
+		const float sum = window_sum(&win, by_columns, (const float *)x->data + i / out * in, i % out, &count);
+		((float *)r->y[0]->data)[i] = sum / (float)(padding ? taps : count);
+	}
+	return 0;
+}
+
+/* The average of a whole channel: four sums of every fourth element, added in a tree, then the elements that four leave over. */
+int ref_chain_average_all(struct ref *r)
+{
+	const weft_tensor *x = r->x[0];
+	weft_tensor y = *x;
+
+	if (!floats(r) || x->rank < 3)
+		return ref_fail(r, -ENOTSUP, "type or rank");
+	for (int d = 2; d < y.rank; d++)
+		y.dim[d] = 1;
+	int err = ref_y_like(r, 0, &y);
+	if (err || r->shapes)
+		return err;
+	const int64_t n = extent(x, 2, x->rank);
+	for (int64_t i = 0; i < REF_N(&y); i++) {
+		const float *p = (const float *)x->data + i * n;
+		float s[4] = { 0 };
+		for (int64_t k = 0; k < n / 4 * 4; k++)
+			s[k % 4] += p[k];
+		float sum = (s[0] + s[2]) + (s[1] + s[3]);
+		for (int64_t k = n / 4 * 4; k < n; k++)
+			sum += p[k];
+		((float *)r->y[0]->data)[i] = sum / (float)n;
+	}
+	return 0;
+}
+
 /* ---- LayerNormalization ---- */
 
 /* A row: n elements, its scale and bias (NULL: none), and what is added to the variance. */
@@ -355,7 +442,7 @@ static float error_function(float x)
 	static const float small[] = { -5.99104969e-4f, 4.99339588e-3f, -2.67667342e-2f, 1.12818025e-1f, -3.76124859e-1f, 1.28379151e-1f };
 	static const float big[] = { 1.72948930e-5f, -3.83208680e-4f, 3.88393435e-3f, -2.42545605e-2f, 1.06777847e-1f, 6.34846687e-1f, 1.28717512e-1f };
 	static const float exponential[] = { 1.38319808e-3f, 8.37550033e-3f, 4.16689515e-2f, 1.66664466e-1f, 4.99999851e-1f, 1, 1 };
-	const float v = fminf(fabsf(x), 3.725f), whole = 12582912;    /* 1.5 * 2^23 rounds to integers */
+	const float v = fminf(fabsf(x), 3.925f), whole = 12582912;    /* 1.5 * 2^23 rounds to integers */
 
 	if (x != x)
 		return x;

@@ -155,6 +155,7 @@ static const struct row {
 	{ ORT, "Conv", ref_chain_conv, 2, 3, 1, WINDOW "group:i=1" },
 	{ ORT, "LayerNormalization", ref_chain_layer_norm, 2, 3, 3, "axis:i=-1 stash_type:i=1 epsilon:f=1e-5" }, { ORT, "Erf", ref_chain_erf, 1, 1, 1, "" },
 	{ TFL, "ReduceProd", tfl_reduce_prod, 1, 1, 1, "axes:I keepdims:i=0 x_zp:i=0 y_zp:i=0 multiplier:i=0 shift:i=31" },
+	{ ORT, "AveragePool", ref_chain_average, 1, 1, 1, WINDOW "ceil_mode:i=0 count_include_pad:i=0" }, { ORT, "GlobalAveragePool", ref_chain_average_all, 1, 1, 1, "" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

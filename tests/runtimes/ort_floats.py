@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Float operators with --requant runtime against ONNX Runtime: its floats, bit for bit.
+
+usage: ort_floats.py WEFT FOLDER SEED
+
+Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, LayerNormalization and Erf, and products of int16 between
+DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
+optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+weft, folder, rng = sys.argv[1], Path(sys.argv[2]), np.random.default_rng(int(sys.argv[3]))
+
+
+def floats(*shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def of(*choices):
+    return choices[rng.integers(len(choices))]
+
+
+def network(nodes, inputs, constants, opset):
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(n, TensorProto.FLOAT, x.shape) for n, x in inputs.items()],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(c, n) for n, c in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def one(op, *operands, opset=17, **attributes):
+    """A network of one operator, all of whose operands are inputs."""
+    inputs = {"x%d" % k: x for k, x in enumerate(operands)}
+    return network([helper.make_node(op, list(inputs), ["y"], **attributes)], inputs, {}, opset), inputs
+
+
+def matmul():
+    m, k, n = of(1, 2, 5, 20), of(3, 7, 16, 64, 67, 130, 300), of(1, 2, 3, 7, 16, 40, 200)
+    lead = of((), (2,), (3, 1))
+    return one("MatMul", floats(*lead, m, k), floats(*of((), lead), k, n))
+
+
+def gemm():
+    m, k, n, turned = of(1, 2, 5, 20), of(3, 7, 16, 64, 67, 130, 300), of(1, 2, 3, 7, 16, 40, 200), of(0, 1)
+    bias = of((), (floats(n),))
+    return one("Gemm", floats(m, k), floats(n, k) if turned else floats(k, n), *bias, transB=turned)
+
+
+def conv():
+    group, size, kernel = of(1, 1, 2, 4), of(4, 7, 12), of(1, 3, 4)
+    c, o = group * of(1, 3, 8, 40), group * of(1, 2, 7)
+    return one("Conv", floats(1, c, size, size), floats(o, c // group, kernel, kernel), *of((), (floats(o),)), group=group,
+               strides=[of(1, 2)] * 2, pads=[of(0, 1)] * 4)
+
+
+def average():
+    kernel, stride = [of(1, 2, 3, 4), of(2, 3, 5)], of(1, 2, 3)
+    return one("AveragePool", floats(1, 4, 14, 14), opset=of(17, 21), kernel_shape=kernel, strides=[stride, stride], pads=[of(0, kernel[0] // 2), 1] * 2,
+               count_include_pad=of(0, 1))
+
+
+def average_all():
+    return one("GlobalAveragePool", floats(2, 9, of(1, 3, 4, 7), of(2, 5, 8)))
+
+
+def layer_norm():
+    n = of(3, 7, 8, 9, 13, 16, 22, 48, 100)
+    return one("LayerNormalization", floats(2, 5, n), floats(n), *of((), (floats(n),)), axis=-1, epsilon=1e-5)
+
+
+def erf():
+    return one("Erf", floats(300) * 2)
+
+
+def int16():
+    """x, quantised, times weights of int8; the product is quantised, and leaves as floats."""
+    m, k, n = of(1, 4, 20), of(16, 48, 200), of(5, 48, 130)
+    constants = {"s": np.float32(2e-4), "z": np.int16(0), "w": rng.integers(-127, 128, (k, n)).astype(np.int8), "ws": (np.abs(floats(n)) * 1e-3 + 1e-4).astype(np.float32),
+                 "wz": np.zeros(n, np.int8), "t": np.float32(1e-4 * np.sqrt(k))}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]), helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
+             helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=1), helper.make_node("MatMul", ["xd", "wd"], ["p"]),
+             helper.make_node("QuantizeLinear", ["p", "t", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "t", "z"], ["y"])]
+    inputs = {"x": floats(m, k)}
+    return network(nodes, inputs, constants, 21), inputs
+
+
+def runtime(model, inputs):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+
+
+def golden(model, inputs):
+    onnx.save(model, folder / "one.onnx")
+    command = [weft, "run", folder / "one.onnx", "--device", "golden", "--requant", "runtime", "-o", folder]
+    for name, x in inputs.items():
+        np.save(folder / (name + ".npy"), x)
+        command += ["-i", "%s=%s/%s.npy" % (name, folder, name)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return np.load(next(folder.glob("0_*.npy")))
+
+
+def main():
+    wrong = 0
+    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (layer_norm, 20), (erf, 4), (int16, 20)):
+        differ = elements = 0
+        for _ in range(rounds):
+            model, inputs = kind()
+            want = runtime(model, inputs)
+            bad = int((golden(model, inputs).ravel() != want.ravel()).sum())
+            if bad:
+                print(kind.__name__, [x.shape for x in inputs.values()], str(model.graph.node[0].attribute)[:400].replace("\n", " "), bad, "of", want.size, "differ")
+            differ, elements = differ + bad, elements + want.size
+        print("%-12s %3d networks, %d of %d elements differ" % (kind.__name__, rounds, differ, elements))
+        wrong += differ
+    sys.exit(wrong != 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -204,7 +204,7 @@ static const weft_tensor *said_shape(const struct ox *l, const char *name)
  * -1) taken from the caller's options; without such an option an open first dimension, the batch, is 1.
  * Returns 0, -EINVAL if file and options contradict each other or a dimension is out of range, or -ENOTSUP if
  * p is no tensor of a known type, has no shape in the file and none in the options, has rank above 8, another
- * open dimension, or more than 2^31 - 1 elements.
+ * open dimension, or more than 2^31 - 1 elements (-EINVAL if the options give a shape).
  */
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
@@ -279,10 +279,10 @@ static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_t
 /*
  * Enters graph input p as a value and adds a tensor for it: a constant if the caller's options make
  * it one, else an input of the graph (appended to g->inputs), whose bytes are taken from
- * l->activations. Inputs that have an initialiser are skipped. Returns 0; or, after ox_fail(),
- * -EINVAL if p is listed twice, its shape contradicts the options, or l->room is used up, -ENOTSUP
- * if the type or an open shape is not supported or all values together exceed 2^30 bytes, or
- * -ENOMEM.
+ * l->activations. Inputs that have an initialiser, but for one of strings, are skipped. Returns 0;
+ * or, after ox_fail(), -EINVAL if p is listed twice, its shape contradicts the options (which is not
+ * checked of a constant that has a type), or l->room is used up, -ENOTSUP if the type or an open
+ * shape is not supported or all values together exceed 2^30 bytes, or -ENOMEM.
  */
 static int input(struct ox *l, const Weft__Onnx__Value *p)
 {
@@ -364,7 +364,7 @@ static int inputs(struct ox *l)
  * Enters the results and operands of all nodes as values and notes for each which node makes it
  * (maker), how many operands of nodes read it (n_uses), and whether it is an output of the network;
  * empty names are skipped. Returns 0, -EINVAL if a value is computed twice (inputs and constants
- * count as computed), or another negative errno.
+ * but those of strings count as computed), or another negative errno.
  */
 static int wires(struct ox *l)
 {
@@ -550,8 +550,8 @@ static int nodes(struct ox *l)
 }
 
 /*
- * Fills the empty graph l->g (NULL: -ENOMEM) from the parsed file: constants, inputs, nodes,
- * outputs; then removes what no output needs and checks the graph. Returns 0 or a negative errno
+ * Fills the empty graph l->g (NULL: -ENOMEM) from the parsed file: constants, inputs, float weights
+ * that become integers (ox_float_weights()), nodes, outputs; then removes what no output needs and checks the graph. Returns 0 or a negative errno
  * with the reason in l->msg; the caller frees everything, also the graph.
  */
 static int import(struct ox *l)

@@ -341,7 +341,8 @@ static int64_t slice_at(int64_t v, int64_t d, int64_t step)
  * Lowers Slice of operand 0 by starts, ends, axes and steps, which are operands 1 to 4 or, in older
  * opsets, attributes; negative indices and steps are allowed, and indices are limited to the
  * dimension. Returns 0, -ENOTSUP if the result has no elements or a list is not constant, -EINVAL
- * if the lists differ in length, a step is 0 or an axis is out of range, or another negative errno.
+ * if the lists differ in length, a step is 0 or beyond +-(2^31 - 1) or an axis is out of range, or
+ * another negative errno.
  */
 int ox_slice_node(struct ox *l)
 {
@@ -614,9 +615,10 @@ int ox_constant(struct ox *l)
 
 /*
  * Lowers Range of the constants start, limit and delta (operands 0 to 2), of int32, int64 or
- * float32, to a constant vector: start + i * delta as long as that is below limit, or above it if
- * delta is negative. Returns 0, -ENOTSUP if an operand is not constant, the type is another, or
- * there are not 1 to 2^20 elements, or another negative errno.
+ * float32, to a constant vector of start's type: start + i * delta as long as that is below limit, or
+ * above it if delta is negative. float32 is computed in float32, integers in float64, which is exact
+ * up to 2^53. Returns 0, -ENOTSUP if an operand is not one constant number, start's type is another,
+ * or there are not 1 to 2^20 elements, or another negative errno.
  */
 int ox_range(struct ox *l)
 {

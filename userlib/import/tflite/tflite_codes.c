@@ -101,8 +101,8 @@ int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 
 /*
  * Notes that float tensor y is a function of the codes of an 8-bit tensor, with the values of all 256
- * codes, if x is noted as one; y is operator op of x with attributes a. Returns y, also if nothing is
- * noted because x is none or MAX_FLOATS tensors are followed already; or a negative errno. A negative y
+ * codes, if x is noted as one; y is operator op of x (MUL: of x and x) with attributes a. Returns y, also if
+ * nothing is noted because x is none or MAX_FLOATS tensors are followed already; or a negative errno. A negative y
  * is returned as it is.
  */
 int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y)

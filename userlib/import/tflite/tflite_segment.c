@@ -97,8 +97,8 @@ static int count_segments(struct tfl_lower *l, int64_t *n)
 /*
  * Lowers the segment operators: the rows of operand 0 that operand 1, int32, sends to one segment are added,
  * multiplied, or their maximum or minimum is taken (reduction()). Returns the result's tensor; -ENOTSUP if
- * operand 0 is neither float32 nor int32 or the number of segments is not known; -EINVAL if operand 1's
- * dimensions are not operand 0's first ones; or another negative errno.
+ * operand 0 is neither float32 nor int32, operand 1 has another type (SEGMENT_SUM: -EINVAL) or the number of
+ * segments is not known; -EINVAL if operand 1's dimensions are not operand 0's first ones; or another negative errno.
  */
 static int segment(struct tfl_lower *l)
 {

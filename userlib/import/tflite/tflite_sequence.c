@@ -171,10 +171,10 @@ static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, i
 
 /*
  * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to
- * the host operators "SequenceLSTM" and "SequenceRNN", and an LSTM of int8 by tfl_lower_lstm8(); of a layer over one
- * step the time dimension is added and taken away again. Returns the graph tensor of the layer's (with both directions, the first) result,
- * -ENOTSUP for another activation than those up to TANH, -EINVAL if the input's rank is not 2 for one step or
- * 3 for a sequence, or another negative errno.
+ * the host operators "SequenceLSTM" and "SequenceRNN"; an LSTM over one step of anything else goes to
+ * tfl_lower_lstm8(). For a layer over one step the time dimension is added and taken away again. Returns the graph
+ * tensor of the layer's result (with both directions, of the first one), -ENOTSUP for another activation than those
+ * up to TANH, -EINVAL if the input's rank is not 2 for one step or 3 for a sequence, or another negative errno.
  */
 int tfl_lower_sequence(struct tfl_lower *l)
 {

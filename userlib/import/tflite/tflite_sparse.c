@@ -160,8 +160,8 @@ static int find_sizes(struct tfl_lower *l, struct tree *s)
 }
 
 /*
- * Checks that the lists of sparse level v fit `above` nodes of the level above: segments never fall and end at the number
- * of indices, which are places along the level, each once and in order. Returns 0 or -EINVAL.
+ * Checks that the lists of sparse level v fit `above` nodes of the level above: segments begin at 0, never fall and end at
+ * the number of indices, which are places along the level, each once and in order. Returns 0 or -EINVAL.
  */
 static int check_lists(struct tfl_lower *l, const struct tree *s, const struct level *v, int64_t above)
 {

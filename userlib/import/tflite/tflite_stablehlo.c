@@ -40,8 +40,8 @@ static int list_option(struct tfl_lower *l, struct weft_attr_onnx_node *a, const
 }
 
 /*
- * Fills in[] with the graph tensors of the first n operands. Returns 0, -EINVAL if the operator has not as many, or another
- * negative errno.
+ * Fills in[] with the graph tensors of the operands, which have to be n. Returns 0, -EINVAL if there are more or fewer or
+ * one is absent, or another negative errno.
  */
 static int operands(struct tfl_lower *l, int n, int *in)
 {
@@ -251,8 +251,8 @@ static int reduce_window(struct tfl_lower *l)
 /*
  * Lowers STABLEHLO_REDUCE_WINDOW, whose subgraph is a sum, product, minimum or maximum, to the host operator
  * ReduceWindow; sizes, strides, dilations of image and window, and padding are options. Returns the result's
- * tensor, -ENOTSUP for another function or uint8, -EINVAL if an option is absent or does not fit the rank, or
- * another negative errno.
+ * tensor, -ENOTSUP for another function or uint8, -EINVAL if the subgraph gives its second input as it is or an
+ * option is absent or does not fit the rank, or another negative errno.
  */
 static int stablehlo_reduce_window(struct tfl_lower *l)
 {

@@ -253,7 +253,7 @@ static void to_int16(const struct tfl_factor *f, int16_t *m, int *shift)
 
 /*
  * Sets in *u the 16-bit multipliers and shifts of HARD_SWISH for the result and the gate. Returns
- * 0, -ENOTSUP if the operand's scale is above 128 times the result's, or another negative errno.
+ * 0, -ENOTSUP if the operand's scale is 128 times the result's or more, or another negative errno.
  */
 static int prepare_hard_swish(struct tfl_lower *l, struct unary *u)
 {

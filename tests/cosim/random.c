@@ -75,7 +75,7 @@ static void random_float8(void **state)
 	run_all(WEFT_DEVICE_RTL, WEFT_FP8E4M3);
 }
 
-/* Images made smaller and larger again, in stripes. */
+/* Images made smaller and larger again, and dense blocks, in stripes. */
 static void random_unets(void **state)
 {
 	struct compare_total total = { 0 };

@@ -1015,6 +1015,29 @@ static int make_branches(struct maker *m, int x)
 	return end(m, emit(m, WEFT_OP_CONCAT, &a, chance(m, 50) ? (int[]){ more, all } : (int[]){ all, more }, 2, tensor(m, all)->dtype, 4, t.dim));
 }
 
+/* Convolutions, mostly of an image, each of all that came before it, as in a DenseNet; perhaps two, or of scaled values. */
+static int make_block(struct maker *m, int x)
+{
+	int64_t h = draw(m, 2, 2 * m->side), w = draw(m, 4, 2 * m->side);
+
+	if (x < 0 || (chance(m, 70) && !is_float(m)))
+		x = new_input(m, (int64_t[]){ chance(m, 90) ? 1 : 2, h, w, draw_count(m, 2 * m->n) });
+	for (int layers = (int)draw(m, 2, 4); layers; layers--) {
+		int before = chance(m, 50) ? same_size(m, x, 1, draw_count(m, 2 * m->n), false) : x;
+		int y = before < 0 ? -1 : same_size(m, before, chance(m, 70) ? 3 : 1, draw_count(m, 2 * m->n), false);
+		weft_tensor t = *tensor(m, x);
+		if (y < 0 || tensor(m, y)->dtype != t.dtype)
+			break;
+		t.dim[3] += tensor(m, y)->dim[3];
+		if (weft_tensor_elements(&t) > m->max_elements)
+			break;
+		weft_attr a = { .axis = { 3 } };
+		begin(m, "CONCATENATION");
+		x = end(m, emit(m, WEFT_OP_CONCAT, &a, chance(m, 80) ? (int[]){ x, y } : (int[]){ y, x }, 2, t.dtype, 4, t.dim));
+	}
+	return x;
+}
+
 /* TRANSPOSE of x, a tensor of this rank, by perm. */
 static int transpose(struct maker *m, int x, int rank, const int perm[])
 {
@@ -1157,7 +1180,7 @@ static const struct { int (*make)(struct maker *, int); int weight; bool heavy; 
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
 	{ make_byte_function, 3, false }, { make_gate, 12, true },
 	{ make_swish, 4, false }, { make_every_second, 4, true }, { make_padded_maximum, 3, true },
-	{ make_shuffle, 4, true }, { make_apart, 4, false }, { make_unet, 4, true },
+	{ make_shuffle, 4, true }, { make_apart, 4, false }, { make_unet, 4, true }, { make_block, 4, true },
 };
 
 static int one_operator(struct maker *m, bool heavy)
@@ -1166,7 +1189,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 147), k = 0;
+		int at = (int)draw(m, 0, 151), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);
@@ -1239,7 +1262,7 @@ void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_d
 		.max_elements = 200000, .max_macs = 30000000, .side = 28 };
 
 	do
-		m.x = make_unet(&m, -1);
+		m.x = seed % 4 < 2 ? make_unet(&m, -1) : make_block(&m, -1);
 	while (m.x < 0);
 	for (int i = (int)draw(&m, 0, 2); i; i--)
 		m.x = one_operator(&m, true);

@@ -27,8 +27,9 @@ struct random_net {
 void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
 /* The same with operators that only a device with the command alu runs. int8 or int16. */
 void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
-/* An image that is made smaller and larger again and comes beside itself, as in a U-Net, of up to 200000 bytes, and perhaps
- * more behind it. int8 or int16. */
+/* An image that is made smaller and larger again and comes beside itself, as in a U-Net, or for half of the seeds convolutions
+ * that come beside all that was before them, as in a DenseNet; of up to 200000 bytes, and perhaps more behind it. int8 or
+ * int16. */
 void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 void random_net_free(struct random_net *r);
 

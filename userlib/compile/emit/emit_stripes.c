@@ -22,12 +22,18 @@ struct group_emit {
  * Returns where `rows` of a node's operand or result, of which v is the view, lie in ring number `ring` of the
  * group, with all columns and channels of the view: row y of the ring's tensor is at position y mod ring.rows. If
  * the view is a part of the rows (ring.parts), its rows are first counted in rows of the ring's tensor, from its
- * offset and step, and the address is that of its first byte in the row. The rows must not go on beyond what lies
+ * offset and step, and the address is that of its first byte in the row. If the ring is packed, v must be the view
+ * that it holds, and its pixels lie side by side there. The rows must not go on beyond what lies
  * behind the ring's end.
  */
 static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
 	const struct ring *r = &m->g->ring[ring];
+	if (r->packed)
+		return (struct operand){
+			.addr = emit_area_addr(m->e->s, r->area) + rows.lo % r->rows * r->row_bytes,
+			.ys = r->row_bytes, .xs = v->dim[3] * v->step[3], .elem = v->step[3], .rows = rows, .cols = { 0, v->dim[2] },
+		};
 	/* Of a part, the offset says which rows are meant and where in a row it begins. */
 	int64_t row = rows.lo * (v->step[1] / r->row_bytes) + v->off / r->row_bytes;
 
@@ -185,6 +191,19 @@ static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 }
 
 /*
+ * Emit the load of n rows of a packed ring, from row y on, to scratchpad address sp. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ */
+static int load_packed(struct group_emit *m, const struct ring *r, int64_t y, int64_t n, int64_t sp)
+{
+	const struct view *v = &r->view;
+	struct box b = { 0, { y, n }, { 0, v->dim[2] }, 0, v->dim[3] };
+	struct operand o = slot_operand(sp, v, &b);
+
+	return emit_copy_box(m->e, false, v, &b, &o);
+}
+
+/*
  * Callback of group_walk(): emit the loads of rows [from, end) of a ring, one for each pass through the ring. Rows
  * that belong to the ring's beginning are loaded once more behind its end, but not in the first pass, in which no
  * window wraps. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
@@ -201,11 +220,11 @@ static int group_load(struct group_walker *w, int ring, int64_t from, int64_t en
 		int64_t e = pass_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->wrap_rows - at);
 		struct dma d = { .root = root, .off = y * r->row_bytes, .sp = base + at * r->row_bytes,
 		                 .row = (e - y) * r->row_bytes, .n = { 1, 1, 1 } };
-		int err = emit_dma(m->e, d);
+		int err = r->packed ? load_packed(m, r, y, e - y, d.sp) : emit_dma(m->e, d);
 		if (!err && y >= r->rows && again > 0) {
 			d.sp += r->rows * r->row_bytes;
 			d.row = again * r->row_bytes;
-			err = emit_dma(m->e, d);
+			err = r->packed ? load_packed(m, r, y, again, d.sp) : emit_dma(m->e, d);
 		}
 		if (err)
 			return err;

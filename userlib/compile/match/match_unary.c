@@ -150,9 +150,8 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 
 /*
  * Returns whether tensor t can live inside another storage at `to`, as an operand of CONCAT operator
- * `concat`. It can if a node makes it, or another CONCAT in place that nothing else reads, only nodes and
- * this CONCAT (once) read it, it has its storage for itself, is no output and not pinned, and all views of it
- * in nodes can be expressed in `to`. With the option no_fuse it cannot.
+ * `concat`. It can if a node makes it, or another CONCAT in place, only nodes and this CONCAT (once) read it, it
+ * has its storage for itself, is no output and not pinned, and all views of it in nodes can be expressed in `to`. With the option no_fuse it cannot.
  */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
@@ -163,9 +162,9 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 
 	if (cc->o->no_fuse || c->pinned || c->v.root != t || cc->g->tensors[t].is_output || made < 0)
 		return false;
-	/* A CONCAT whose operands lie in place moves with them. If others read it, too, its rows had better stay dense. */
-	bool concat_alone = cc->ops[made].state == OP_ALIAS && cc->g->ops[made].op == WEFT_OP_CONCAT && c->n_uses == 1;
-	if (cc->ops[made].state != OP_NODE && !concat_alone)
+	/* A CONCAT whose operands lie in place moves with them. */
+	bool in_place = cc->ops[made].state == OP_ALIAS && cc->g->ops[made].op == WEFT_OP_CONCAT;
+	if (cc->ops[made].state != OP_NODE && !in_place)
 		return false;
 	int times = 0;
 	for (int k = 0; k < c->n_uses; k++) {
@@ -184,12 +183,15 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 /*
  * Returns whether tensor t, which others read as well, had better stay dense than lie at `to`, among the channels of
  * CONCAT's result: so it had if all of it passes through memory, where rows of few bytes take long. A copy runs in stripes
- * with what reads the result.
+ * with what reads the result. Not so what a CONCAT makes: a dense block would be copied at each of its layers.
  */
 static bool better_dense(const struct cc *cc, int t, int result, const struct view *to)
 {
 	const struct cten *c = &cc->ten[t];
+	int made = cc->g->tensors[t].producer;
 
+	if (made >= 0 && cc->g->ops[made].op == WEFT_OP_CONCAT)
+		return false;
 	return c->n_uses > 1 && to->dim[0] == 1 && to->dim[3] < cc->ten[result].v.dim[3] && to->dim[3] * view_elem(to) % cc->n == 0 &&
 	       view_bytes(to) > cc->sp_bytes;
 }

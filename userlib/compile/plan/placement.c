@@ -624,16 +624,21 @@ static bool evict(struct npu_step *s, int64_t *used)
 }
 
 /*
- * Returns whether a stripe group keeps this storage in a ring that is neither loaded from memory nor stored
+ * Returns whether a stripe group keeps this storage in rings, none of which is loaded from memory or stored
  * there.
  */
 static bool only_in_ring(const struct npu_step *s, int storage)
 {
+	bool any = false;
+
 	for (uint32_t i = 0; i < s->n_group; i++)
-		for (int k = 0; k < s->group[i].n_ring; k++)
-			if (s->group[i].ring[k].storage == storage)
-				return !s->group[i].ring[k].load && !s->group[i].ring[k].store;
-	return false;
+		for (int k = 0; k < s->group[i].n_ring; k++) {
+			const struct ring *r = &s->group[i].ring[k];
+			if (r->storage == storage && (r->load || r->store))
+				return false;
+			any |= r->storage == storage;
+		}
+	return any;
 }
 
 /*

@@ -54,6 +54,8 @@ struct ring {
 	int64_t height;        /* rows of the whole tensor */
 	int writer;            /* node of the group (0: its first) that writes it; -1: it is loaded */
 	bool parts;            /* several nodes write it, each a part of the columns, of the channels or of the rows */
+	bool packed;           /* it holds only what this view sees of the storage, side by side */
+	struct view view;      /* packed: this view */
 	int64_t times;         /* its rows are a multiple of so many, which one row of a writer lies apart from the next */
 	bool load, store;      /* its rows come from memory; they are stored there */
 	int area;              /* the area in which it lies */
@@ -70,6 +72,7 @@ struct striping {
 	bool deep;             /* nodes run ahead at every change of engine, so that both always have a stripe to work
 	                        * on, at the price of more rows in rings; else only at changes back to the array */
 	int share;             /* rings and weights may take that many SHARES of what residents leave free */
+	bool pack;             /* rings may hold some channels of each pixel of a storage in memory */
 };
 
 /* A stripe group: nodes [first, +n) of the step, run stripe by stripe. */
@@ -296,6 +299,10 @@ int alloc_rank(const struct alloc *al, int area);
 /* Form the step's stripe groups anew among the nodes whose results do not stay on chip; `how` holds for nodes without a
  * striping of their own. Returns 0 or -ENOMEM. */
 WEFT_MUST_USE int step_find_groups(struct npu_step *s, const struct striping *how);
+
+/* Returns whether striping.pack can make a difference to nodes first ... of the step, n of them: one of them sees some
+ * channels of each pixel of a storage that may be in memory. */
+bool step_can_pack(const struct npu_step *s, int first, int n);
 
 /* ---- stripe_walk.c ---- */
 

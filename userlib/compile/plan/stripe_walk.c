@@ -61,15 +61,15 @@ static int64_t input_end(const struct node *nd, int64_t rows)
 }
 
 /*
- * Returns the nodes of the group before node k that write this storage, as a set: bit j for node j. Empty if
- * `storage` is -1.
+ * Returns the nodes of the group before node k that write this storage and ring (-1: it is resident), as a set: bit j for
+ * node j. Empty if `storage` is -1.
  */
-static uint32_t writers(const struct npu_step *s, const struct group *g, int k, int storage)
+static uint32_t writers(const struct npu_step *s, const struct group *g, int k, int storage, int ring)
 {
 	uint32_t set = 0;
 
 	for (int j = 0; j < k; j++)
-		if (storage >= 0 && s->plan[g->first + j].y_storage == storage)
+		if (storage >= 0 && s->plan[g->first + j].y_storage == storage && g->ry[j] == ring)
 			set |= UINT32_C(1) << j;
 	return set;
 }
@@ -89,8 +89,8 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 		const struct node *nd = c->nd[k] = step_node(s, g->first + k);
 		c->height[k] = nd->own.y.dim[1];
 		c->grain[k] = group_grain(s, g, nd);
-		c->x_from[k] = writers(s, g, k, p->x_storage);
-		c->r_from[k] = nd->add ? writers(s, g, k, p->r_storage) : 0;
+		c->x_from[k] = writers(s, g, k, p->x_storage, g->rx[k]);
+		c->r_from[k] = nd->add ? writers(s, g, k, p->r_storage, g->rr[k]) : 0;
 		if (g->rx[k] >= 0)
 			c->x_to[g->rx[k]] |= UINT32_C(1) << k;
 		if (g->rr[k] >= 0)

@@ -35,6 +35,41 @@ static bool part_of_rows(const struct view *v, const struct view *whole)
 	       v->off / row < v->step[1] / row;
 }
 
+/* Returns whether both views see the same elements in the same bytes. */
+static bool same_view(const struct view *a, const struct view *b)
+{
+	return a->off == b->off && !memcmp(a->dim, b->dim, sizeof a->dim) && !memcmp(a->step, b->step, sizeof a->step);
+}
+
+/*
+ * Returns whether no byte of the pixels that one view sees is among those of the other: both see one range of each
+ * pixel's channels, with equal distances of rows and pixels, and the ranges have none in common.
+ */
+static bool apart(const struct view *a, const struct view *b)
+{
+	int64_t at_a = a->off % a->step[2], end_a = at_a + a->dim[3] * a->step[3];
+	int64_t at_b = b->off % b->step[2], end_b = at_b + b->dim[3] * b->step[3];
+
+	return a->step[1] == b->step[1] && a->step[2] == b->step[2] && a->step[1] % a->step[2] == 0 && end_a <= a->step[2] &&
+	       end_b <= b->step[2] && (end_a <= at_b || end_b <= at_a);
+}
+
+/* Returns whether the view sees one image, so that a ring can hold its rows packed, as the members of a larger CONCAT. */
+static bool can_pack(const struct view *v)
+{
+	return v->dim[0] == 1 && v->dim[3] * v->step[3] < v->step[2];
+}
+
+bool step_can_pack(const struct npu_step *s, int first, int n)
+{
+	for (int i = first; i < first + n; i++) {
+		const struct node *nd = step_node(s, i);
+		if (nd->kind != NODE_LOOP_NEST && (can_pack(&nd->own.x) || can_pack(&nd->own.y)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * If node i copies its input to a part of a storage, find the first node behind it, up to node `last`, that reads
  * that whole storage as its input. Returns the view by which that node reads it, or NULL if node i is not
@@ -56,19 +91,21 @@ static const struct view *reader_of_part(const struct npu_step *s, int i, int la
 
 /*
  * Returns whether node i can be part of a stripe group. It must be no loop nest, have no third operand, not be split along
- * columns and make one image; and each operand must be resident or a whole storage of rows, or for a result that is
- * copied a part of each row. Its own views count, not those as one long row.
+ * columns and make one image; and each operand must be resident or a whole storage of rows, or for input and result with
+ * `pack` some channels of each pixel, or for a result that is copied a part of each row. Its own views count, not those
+ * as one long row.
  */
-static bool groupable(const struct npu_step *s, int i)
+static bool groupable(const struct npu_step *s, int i, bool pack)
 {
 	const struct node *nd = step_node(s, i);
 	const struct plan *p = &s->plan[i];
 
 	if (nd->kind == NODE_LOOP_NEST || nd->third || nd->split_columns || nd->own.y.dim[0] != 1)
 		return false;
-	if (!s->storage[p->x_storage].resident && !whole_rows(s, &nd->own.x, p->x_storage))
+	if (!s->storage[p->x_storage].resident && !whole_rows(s, &nd->own.x, p->x_storage) && !(pack && can_pack(&nd->own.x)))
 		return false;
-	if (!s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage) && !reader_of_part(s, i, i + GROUP_NODES))
+	if (!s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage) && !(pack && can_pack(&nd->own.y)) &&
+	    !reader_of_part(s, i, i + GROUP_NODES))
 		return false;
 	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
 }
@@ -81,17 +118,34 @@ static struct node *group_node(const struct npu_step *s, const struct group *g, 
 
 /*
  * Returns the number of the group's ring for this storage, of which v is a view; a ring is added when its
- * storage is seen for the first time. -1 if the storage is resident, or `storage` is -1.
+ * storage is seen for the first time, or with `packed` this view of it. -1 if the storage is resident, or `storage` is -1.
  */
-static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v)
+static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v, bool packed)
 {
 	if (storage < 0 || s->storage[storage].resident)
 		return -1;
 	for (int i = 0; i < g->n_ring; i++)
-		if (g->ring[i].storage == storage)
+		if (g->ring[i].storage == storage && g->ring[i].packed == packed && (!packed || same_view(&g->ring[i].view, v)))
 			return i;
-	g->ring[g->n_ring] = (struct ring){ .storage = storage, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .times = 1, .area = -1 };
+	g->ring[g->n_ring] = (struct ring){ .storage = storage, .row_bytes = packed ? v->dim[2] * v->dim[3] * v->step[3] : v->step[1],
+	                                    .height = v->dim[1], .writer = -1, .packed = packed, .view = *v, .times = 1, .area = -1 };
 	return g->n_ring++;
+}
+
+/*
+ * Returns whether the rings of the group do not depend on each other: of two of one storage both are loaded, or they are
+ * packed and their views apart().
+ */
+static bool rings_apart(const struct group *g)
+{
+	for (int i = 0; i < g->n_ring; i++)
+		for (int k = 0; k < i; k++) {
+			const struct ring *a = &g->ring[i], *b = &g->ring[k];
+			if (a->storage == b->storage && (a->writer >= 0 || b->writer >= 0) &&
+			    !(a->packed && b->packed && apart(&a->view, &b->view)))
+				return false;
+		}
+	return true;
 }
 
 /* Returns whether both views have the same number of rows, of the same bytes, from the same place on. */
@@ -131,7 +185,8 @@ static bool add_writer(struct group *g, int k, const struct view *y, bool part)
 {
 	struct ring *r = &g->ring[g->ry[k]];
 
-	if ((r->writer >= 0 && !(part && r->parts)) || g->ry[k] == g->rx[k] || g->ry[k] == g->rr[k] || (!part && r->row_bytes != y->step[1]))
+	if ((r->writer >= 0 && !(part && r->parts)) || g->ry[k] == g->rx[k] || g->ry[k] == g->rr[k] ||
+	    (!part && !r->packed && r->row_bytes != y->step[1]))
 		return false;
 	r->parts = part;
 	r->writer = k;
@@ -149,8 +204,9 @@ static bool add_writer(struct group *g, int k, const struct view *y, bool part)
  * ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched outside of
  * the group). Returns false if the group does not work: nodes see rows of different size or number in one tensor;
  * two write it, unless each copies a part of it that reader_of_part() finds read as a whole within the group, and
- * it need not be stored; a node would read what it writes; or a tensor that the group makes is touched before the
- * group or comes from memory. What it has set then is of no use.
+ * it need not be stored; a node would read what it writes; one writes what another sees by another view, unless
+ * rings_apart() allows that; or a tensor that the group makes as a whole is touched before the group or comes from
+ * memory. What it has set then is of no use.
  */
 static bool list_rings(struct npu_step *s, struct group *g)
 {
@@ -158,16 +214,17 @@ static bool list_rings(struct npu_step *s, struct group *g)
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = group_node(s, g, k);
 		struct plan *p = &s->plan[g->first + k];
-		g->rx[k] = ring_of(s, g, p->x_storage, &nd->own.x);
-		g->rr[k] = nd->add ? ring_of(s, g, p->r_storage, &nd->own.r) : -1;
-		const struct view *whole = s->storage[p->y_storage].resident || whole_rows(s, &nd->own.y, p->y_storage) ?
-		                           NULL : reader_of_part(s, g->first + k, g->first + g->n - 1);
-		if (!whole && !s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage))
+		g->rx[k] = ring_of(s, g, p->x_storage, &nd->own.x, !whole_rows(s, &nd->own.x, p->x_storage));
+		g->rr[k] = nd->add ? ring_of(s, g, p->r_storage, &nd->own.r, false) : -1;
+		bool all = s->storage[p->y_storage].resident || whole_rows(s, &nd->own.y, p->y_storage);
+		const struct view *whole = all ? NULL : reader_of_part(s, g->first + k, g->first + g->n - 1);
+		if (!whole && !all && !(g->how.pack && can_pack(&nd->own.y)))
 			return false;
-		g->ry[k] = ring_of(s, g, p->y_storage, whole ? whole : &nd->own.y);
+		g->ry[k] = ring_of(s, g, p->y_storage, whole ? whole : &nd->own.y, !all && !whole);
 		g->times[k] = 1;
 		g->phase[k] = 0;
-		if (g->rx[k] >= 0 && (g->ring[g->rx[k]].row_bytes != nd->own.x.step[1] || g->ring[g->rx[k]].height != nd->own.x.dim[1]))
+		const struct ring *x = g->rx[k] >= 0 ? &g->ring[g->rx[k]] : NULL;
+		if (x && !x->packed && (x->row_bytes != nd->own.x.step[1] || x->height != nd->own.x.dim[1]))
 			return false;
 		if (g->rr[k] >= 0 && (g->ring[g->rr[k]].row_bytes != nd->own.r.step[1] || g->ring[g->rr[k]].height != nd->own.r.dim[1]))
 			return false;
@@ -181,10 +238,10 @@ static bool list_rings(struct npu_step *s, struct group *g)
 		r->load = r->writer < 0;
 		r->store = r->writer >= 0 && (t->ext_out || !inside);
 		/* Half written before, or read before it is written: memory is the better place. */
-		if (r->writer >= 0 && (t->ext_in || t->first < g->first || (r->parts && r->store)))
+		if (r->writer >= 0 && !r->packed && (t->ext_in || t->first < g->first || (r->parts && r->store)))
 			return false;
 	}
-	return true;
+	return rings_apart(g);
 }
 
 /*
@@ -380,14 +437,14 @@ static bool plan_group(struct npu_step *s, struct group *g)
 /*
  * Returns how many nodes from i on a group should have: it is extended until nothing that is made in it and
  * does not stay on chip is still to be read. It ends before a node that cannot be part of a group, and after
- * `most` nodes.
+ * how->nodes nodes.
  */
-static int closure(const struct npu_step *s, int i, int most)
+static int closure(const struct npu_step *s, int i, const struct striping *how)
 {
 	int last = i;
 
 	for (int k = i; k <= last && k < s->n; k++) {
-		if (!groupable(s, k) || k - i >= most)
+		if (!groupable(s, k, how->pack) || k - i >= how->nodes)
 			return k - i;
 		const struct storage *y = &s->storage[s->plan[k].y_storage];
 		if (!y->resident)
@@ -428,7 +485,7 @@ int step_find_groups(struct npu_step *s, const struct striping *all)
 	for (int i = 0; i < s->n && !err; ) {
 		const struct storage *y = &s->storage[s->plan[i].y_storage];
 		const struct striping *how = s->plan[i].req.has_own_striping ? &s->plan[i].req.striping : all;
-		int n = y->resident ? 0 : closure(s, i, how->nodes);
+		int n = y->resident ? 0 : closure(s, i, how);
 		bool found = false;
 		for (; n >= 2 && !found; n--) {
 			*g = (struct group){ .first = i, .n = n, .how = *how };

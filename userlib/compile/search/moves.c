@@ -79,29 +79,31 @@ static void list_common_stripings(struct list *l, const struct group *g)
 	struct striping how = g->how;
 
 	if (how.nodes < GROUP_NODES)
-		add_group(l, g->first, (struct striping){ GROUP_NODES, how.full, how.deep, how.share });
-	add_group(l, g->first, (struct striping){ how.nodes, !how.full, how.deep, how.share });
-	add_group(l, g->first, (struct striping){ how.nodes, how.full, !how.deep, how.share });
+		add_group(l, g->first, (struct striping){ GROUP_NODES, how.full, how.deep, how.share, how.pack });
+	add_group(l, g->first, (struct striping){ how.nodes, !how.full, how.deep, how.share, how.pack });
+	add_group(l, g->first, (struct striping){ how.nodes, how.full, !how.deep, how.share, how.pack });
 	for (int share = SHARES; share > SHARES - 3; share--)
 		if (share != how.share)
-			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
-	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share });
+			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share, how.pack });
+	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share, how.pack });
 }
 
 /*
  * List the other moves that change one thing of group g's striping: at most 2, 3, ... nodes, fewer than it
- * has; and each share of room from SHARES - 3 down to LEAST_SHARE that is not the present one; as far as there
+ * has; `pack` the other way where that can make a difference; and each share of room from SHARES - 3 down to LEAST_SHARE that is not the present one; as far as there
  * is room in the list.
  */
-static void list_rare_stripings(struct list *l, const struct group *g)
+static void list_rare_stripings(struct list *l, const struct npu_step *s, const struct group *g)
 {
 	struct striping how = g->how;
 
 	for (int n = 2; n < g->n; n++)
-		add_group(l, g->first, (struct striping){ n, how.full, how.deep, how.share });
+		add_group(l, g->first, (struct striping){ n, how.full, how.deep, how.share, how.pack });
+	if (step_can_pack(s, g->first, g->n))
+		add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, how.share, !how.pack });
 	for (int share = SHARES - 3; share >= LEAST_SHARE; share--)
 		if (share != how.share)
-			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
+			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share, how.pack });
 }
 
 /*
@@ -227,7 +229,7 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
 		if (s->storage[i].first == node)
 			list_storage(&l, s, i);
 	if (p->group && s->group[p->group - 1].first == node)
-		(tier ? list_rare_stripings : list_common_stripings)(&l, &s->group[p->group - 1]);
+		tier ? list_rare_stripings(&l, s, &s->group[p->group - 1]) : list_common_stripings(&l, &s->group[p->group - 1]);
 	list_slots(&l, s, node, !tier);
 	return l.n;
 }

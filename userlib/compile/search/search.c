@@ -253,25 +253,28 @@ static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2
 
 /*
  * Fill in *q with candidate k of the first ones: residents of at most eighths[k % N_EIGHTHS] eighths of the
- * scratchpad, with one of four stripings that are often good (k / N_EIGHTHS), neighbours 2 and halves apart.
+ * scratchpad, with one of four stripings that are often good (k / N_EIGHTHS), `pack` as in the best candidate so far,
+ * neighbours 2 and halves apart.
  * Large residents take room from stripes; long groups take it from everything. Always returns true.
  */
 static bool first_candidate(const struct search *b, int k, struct candidate *q)
 {
 	static const struct striping ways[] = {
-		{ GROUP_NODES, false, false, SHARES }, { GROUP_NODES, false, true, SHARES }, { 3, false, true, SHARES }, { 7, true, true, SHARES },
+		{ GROUP_NODES, false, false, SHARES, false }, { GROUP_NODES, false, true, SHARES, false },
+		{ 3, false, true, SHARES, false }, { 7, true, true, SHARES, false },
 	};
 
 	q->params = (struct placement_params){ .largest = b->s->cc->sp_bytes / 8 * eighths[k % N_EIGHTHS], .stripes = ways[k / N_EIGHTHS],
 	                       .neighbours = 2, .halves_apart = true };
+	q->params.stripes.pack = b->best.stripes.pack;
 	return true;
 }
 #define N_FIRST (4 * N_EIGHTHS)
 
 /*
  * Fill in *q with candidate k of those that differ from the best one in one thing: first the nodes of a
- * group (nodes[]), then the size of residents (eighths[] of the scratchpad), then the switches full, deep
- * and in_place the other way. Returns false if it does not differ.
+ * group (nodes[]), then the size of residents (eighths[] of the scratchpad), then the switches full, deep,
+ * in_place and pack the other way. Returns false if it does not differ, or if pack cannot make a difference.
  */
 static bool other_candidate(const struct search *b, int k, struct candidate *q)
 {
@@ -291,15 +294,19 @@ static bool other_candidate(const struct search *b, int k, struct candidate *q)
 	t->stripes.full ^= k == 0;
 	t->stripes.deep ^= k == 1;
 	t->in_place ^= k == 2;
+	t->stripes.pack ^= k == 3;
+	if (k == 3)
+		return step_can_pack(b->s, 0, b->s->n);
 	return true;
 }
-#define N_OTHERS (N_NODES + N_EIGHTHS + 3)
+#define N_OTHERS (N_NODES + N_EIGHTHS + 4)
 
 /*
  * First stage of the search: find residents and stripe groups. If the first candidate works and nothing
- * passes through memory with it, or the option quick is set, that one is enough; else all first candidates
- * are tried, then candidates that differ from the best in one thing as long as that helps, until
- * MAX_PLACEMENTS commands have been emitted for the stage. Also sets known_order and overlap of all replicas: in
+ * passes through memory with it, or the option quick is set, that one is enough; else it is tried with packed rings
+ * (striping.pack) where that can make a difference, all first candidates as the better of the two, then candidates
+ * that differ from the best in one thing as long as that helps, until MAX_PLACEMENTS commands have been emitted for
+ * the stage. Also sets known_order and overlap of all replicas: in
  * steps with fewer than FEW commands the stream is simulated in its order, and writes of the array wait for nothing
  * of its own unit; in others they do until everything has its place (step_search_splits()). Returns 0 or -ENOMEM;
  * b->cycles stays INT64_MAX if no candidate can be expressed.
@@ -323,7 +330,9 @@ static int search_plans(struct search *b)
 	err = take(b, &b->q[0]);
 	if (err || (b->cycles < INT64_MAX && (b->q[0].o.fits || b->s->cc->o->quick)))
 		return err;
-	err = evaluate_all(b, 1, N_FIRST, MAX_PLACEMENTS, first_candidate);
+	err = evaluate_all(b, N_OTHERS - 1, N_OTHERS, MAX_PLACEMENTS, other_candidate);
+	if (!err)
+		err = evaluate_all(b, 1, N_FIRST, MAX_PLACEMENTS, first_candidate);
 	for (int64_t was = INT64_MAX; b->cycles < was && !err; ) {
 		was = b->cycles;
 		err = evaluate_all(b, 0, N_OTHERS, MAX_PLACEMENTS, other_candidate);

@@ -62,8 +62,8 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 /*
  * Emits constant weights w, in order perm, less their zero points zp as int8; zp runs along axis,
  * counted from the end. Returns the graph tensor; -1 if w or zp is not constant, a difference does
- * not fit int8, or the differences could not be computed (l->err is set then); or the negative
- * errno of the last cast.
+ * not fit int8, or the differences could not be computed (l->err is set after an error, but not if
+ * l->work is used up); or the negative errno of the last cast.
  */
 static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
@@ -278,9 +278,9 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
  * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this
  * function sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ
  * between channels or be computed as the network runs. An int16 x, whose zero points count as 0,
- * gives int48, or int32 if weights and bias are constant and no sum can exceed it. Returns the
- * graph tensor, -EINVAL if the bias is no int32 vector of one element or one for each channel, or
- * another negative errno.
+ * gives int48, or int32 if weights are constant and no sum can exceed it. Returns the graph tensor,
+ * -EINVAL if the bias is no int32 vector of one element or one for each channel, -ENOTSUP if it is
+ * not constant and x is int16, or another negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c)
 {
@@ -329,8 +329,9 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
  * Emits the sums of matrix product p as a convolution with a kernel of 1 by 1 whose images are x's
  * rows: w are the weights [N,K], x_zp and w_zp the zero points of the int8 forms, y and rank the
  * shape of the result. If x is made of a tensor in another order (x->flat) and w is constant, w's
- * columns are put into that order and x needs no transpose. Sums of int16 are int32 if they fit
- * that, else int48. Returns the graph tensor, or a negative errno; a negative w gives one, too.
+ * columns are put into that order and x needs no transpose. Sums of int16 are int32 if w is constant
+ * and they fit that, else int48. Returns the graph tensor, -ENOTSUP for int16 with a bias that is no
+ * constant int32 vector, or another negative errno; a negative w gives one, too.
  */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
@@ -363,9 +364,10 @@ int64_t ox_matmul_most(const struct ox_product *p)
 
 /*
  * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N] with leading dimensions
- * broadcast, with zero points and bias: int32, but int48 if x is int16 and they may not fit.
- * Returns the graph tensor, -ENOTSUP for vectors, -EINVAL for scalars or if the shapes do not fit,
- * or another negative errno.
+ * broadcast, with zero points and bias: int32, but int48 if x is int16, w has rank 2 and they may
+ * not fit. If x is int16 and w has a higher rank, that they fit int32 is not checked. Returns the
+ * graph tensor, -ENOTSUP for vectors and for an int16 x with a bias that is not constant, -EINVAL for
+ * scalars or if the shapes do not fit, or another negative errno.
  */
 int ox_matmul_product(struct ox *l, const struct ox_product *p)
 {
@@ -593,8 +595,8 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
  * Lowers com.microsoft's QGemm: an integer matrix product with transA, transB, alpha and a bias,
  * whose sums are requantised by ox_requant() to 8 bits. Returns 0, -ENOTSUP if the result's scale
  * or zero point is absent or of other than 8 bits, the factors are not of 8 bits, the bias has
- * several rows or alpha cannot be taken (times_alpha()), -EINVAL if a factor is no matrix or types
- * or shapes do not fit, or another negative errno.
+ * several rows or alpha cannot be taken (times_alpha()), -EINVAL if the first factor is float32, a
+ * factor is no matrix or types or shapes do not fit, or another negative errno.
  */
 int ox_qgemm(struct ox *l)
 {

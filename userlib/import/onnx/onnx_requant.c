@@ -101,8 +101,8 @@ static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r
 /*
  * Returns an array, which the caller frees, with the least and the greatest sum of each of the n
  * channels of tensor x, one behind the other, and takes its 16 n bytes from l->room. x comes from a
- * convolution with constant weights or from several joined ones. Returns NULL, and takes nothing,
- * if the ranges are not known or there is no memory.
+ * convolution with constant weights or from several joined ones. Returns NULL if the ranges are not
+ * known, and then takes nothing, or if ox_alloc() fails (l->err is set then).
  */
 static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 {
@@ -218,8 +218,8 @@ static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct 
  * these sets of factors that is exact for all channels: one for all channels (unless each has its
  * own ratio), with ties half up or to even, then, if q knows each channel's range or each has its
  * own ratio, one for each channel, half up or to even. If none is, f is, of the last two that were
- * tried, the one with fewer inexact channels, half up if they are equal. f->count is 0 if there are
- * no factors.
+ * tried, the one with fewer inexact channels, half up if they are equal. f->count is 0 if there is
+ * no factor for one of these sets; those behind it are not tried then.
  */
 static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *f)
 {
@@ -262,10 +262,11 @@ static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct
  * Finds the factors for sums of n channels, at most `most` in magnitude. range holds each channel's
  * least and greatest sum, or is NULL; then sums are sc->least..sc->top if those differ, else
  * -most..most. f gets one factor, or one for each channel. If to->count is set afterwards, f rounds
- * ties from zero and `to` rounds them to zero, and the even one of both results counts. f->count
- * and to->count, 0 before, stay 0 if there are no factors, if sums are divided by a tensor
- * (sc->counts), or if scales and zero point are not constant single numbers; b alone may have one
- * for each channel, along the last axis.
+ * ties from zero and `to` rounds them to zero, and the even one of both results counts; else f is
+ * that of best_factors(), and f->n_inexact says how many of its factors are not exact. f->count and
+ * to->count, 0 before, stay 0 if there are no factors, if sums are divided by a tensor (sc->counts),
+ * or if scales and zero point are not constant single numbers; b alone may have one for each
+ * channel, along the last axis.
  */
 static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
                          struct factors *to)
@@ -613,12 +614,12 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 }
 
 /*
- * Emits int32 sums x, at most `most` in magnitude, requantised as sc says to the type of sc->zp;
- * *flip says whether the result is int8 for uint8. Results equal ONNX's bit for bit, with --requant
- * runtime ONNX Runtime's; int16 ones, and all with --requant rescale, take the nearest factor.
- * Returns the graph tensor, 0 if only the host could do it and sc->device_only is set, -ENOTSUP for
- * int16 without a factor of 31 bits, or another negative errno (l->err for a negative x or a
- * missing scale).
+ * Emits int32 sums x (int48 for int16 codes), at most `most` in magnitude, requantised as sc says to
+ * the type of sc->zp; *flip says whether the result is int8 for uint8. Results equal ONNX's bit for
+ * bit, with --requant runtime ONNX Runtime's; int16 ones, and all with --requant rescale, take the
+ * nearest factor. Returns the graph tensor, 0 if only the host could do it and sc->device_only is
+ * set, -ENOTSUP for int16 without a factor of 31 bits, or another negative errno (l->err for a
+ * negative x or a missing scale).
  */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {

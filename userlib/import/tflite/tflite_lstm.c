@@ -146,10 +146,11 @@ static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip,
 }
 
 /*
- * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM: of float32 by tfl_lower_sequence(), of int8 by tfl_lower_lstm8(), or for TensorFlow
- * Lite for Microcontrollers to the host operator TFL_LSTM, with input, weights and biases of four gates as operands; hidden and cell state start at 0.
- * Returns the result's tensor, -ENOTSUP for forms that are not supported (uint8 among them), -EINVAL if input
- * or result is not of rank 3 or the weights have another shape, or another negative errno.
+ * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM: of float32 by tfl_lower_sequence(), of int8 by tfl_lower_lstm8(), or for
+ * TensorFlow Lite for Microcontrollers to the host operator TFL_LSTM, with input, weights and biases of four gates as
+ * operands; hidden and cell state start at 0. Returns the result's tensor, -ENOTSUP for forms that are not supported
+ * (uint8 among them), -EINVAL if input or result is not of rank 3 or the weights have another shape, or another
+ * negative errno.
  */
 int tfl_lower_sequence_lstm(struct tfl_lower *l)
 {

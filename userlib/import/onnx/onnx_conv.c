@@ -290,7 +290,8 @@ static int dilate(struct ox *l, int w, int axis, int64_t d)
  * Sets in *w, for a transposed convolution of x, how many elements are cut off the full result on each side of
  * each spatial dimension (before, after; negative: how many are added) and its length then (out). output_shape
  * says the length if it is there, else auto_pad SAME_UPPER and SAME_LOWER (stride times the length of x), else
- * the pads, which are in *w already; output_padding is added behind. Returns 0, or -EINVAL if a list has the
+ * the pads, which are in *w already; output_padding is added behind. If a length is said, each side loses half
+ * of what is too much; of an odd number, one more is cut off behind, with SAME_LOWER in front. Returns 0, or -EINVAL if a list has the
  * wrong length, a number in one is out of range, or a length is not 1..2^31 - 1.
  */
 static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_window *w)

@@ -73,9 +73,11 @@ static int operands(struct ox *l, int n, int *x, int8_t *perm)
 }
 
 /*
- * Emits op of a and b, which have to have one type and are broadcast; integers below 32 bits are
- * computed as int32 and cast back, and INTDIV of floats becomes ONNX_DIV. Returns the graph tensor,
- * -EINVAL if the types differ, or another negative errno; a negative operand is returned as it is.
+ * Emits op of a and b, which have to have one type and are broadcast. It is computed in the type
+ * that ox_widen() chooses (int32 for smaller integers and for constants of 64 bits) and cast back;
+ * INTDIV of float32, float16 and bfloat16 becomes ONNX_DIV. Returns the graph tensor, -EINVAL if the
+ * types differ, -ENOTSUP as ox_widen(), or another negative errno; a negative operand is returned as
+ * it is.
  */
 static int combine(struct ox *l, weft_opcode op, int a, int b)
 {
@@ -126,9 +128,9 @@ int ox_elementwise(struct ox *l)
 /*
  * Lowers Equal, Greater, GreaterOrEqual, Less and LessOrEqual to bool, with NumPy's broadcasting;
  * the last two exchange their operands. Small integers and bools are compared as int32, floats of 8
- * and 4 bits as float32. Returns 0, -EINVAL if types or shapes do not go together, -ENOTSUP for
- * float64 and for int64, uint64 and uint32 that are not constant or do not fit int32, or another
- * negative errno.
+ * and 4 bits as float32, also if the operands' types differ in the file. Returns 0, -EINVAL if the
+ * types in which they are compared differ or shapes do not go together, -ENOTSUP for float64 and for
+ * int64, uint64 and uint32 that are not constant or do not fit int32, or another negative errno.
  */
 int ox_compare(struct ox *l)
 {
@@ -287,7 +289,8 @@ static int negate(struct ox *l, int x)
 /*
  * Lowers the operators of one operand that need no attributes: Sqrt as x to the power 0.5, Neg,
  * Relu, and those of plain_unary(). The result keeps the operand's order of dimensions. Returns 0,
- * -ENOTSUP for an operator or type that is not taken, or another negative errno.
+ * -ENOTSUP for an operator or type that is not taken (the type of Sqrt is not checked here), or
+ * another negative errno.
  */
 int ox_unary_node(struct ox *l)
 {

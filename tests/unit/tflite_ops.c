@@ -622,6 +622,50 @@ static void floats(void **state)
 	}
 }
 
+/*
+ * Float32 by 8-bit weights, with rows whose largest value is 127, so that their scale is 1: kernels take the bytes of uint8
+ * weights, as old converters wrote them, as int8.
+ */
+static void hybrid(void **state)
+{
+	static const int types[2] = { TFL_INT8, TFL_UINT8 };
+	uint8_t w[4 * 6];
+	float x[3 * 6], y[3 * 4];
+
+	(void)state;
+	for (int i = 0; i < 24; i++)
+		w[i] = (uint8_t)draw(0, 255);
+	for (int i = 0; i < 18; i++)
+		x[i] = i % 6 == 2 ? 127 : (float)draw(-127, 127);
+	for (int i = 0; i < 12; i++) {
+		y[i] = 0;
+		for (int e = 0; e < 6; e++)
+			y[i] += x[i / 4 * 6 + e] * (float)(int8_t)w[i % 4 * 6 + e] * 0.5f;
+	}
+	for (int k = 0; k < 4; k++) {      /* dense, then a convolution of 1x1, each twice by the same weights */
+		struct tb *b = calloc(1, sizeof *b);
+		const bool conv = k & 2;
+		int in[2] = { tb_add(b, TFL_FLOAT32, conv ? 4 : 2, conv ? DIMS(1, 3, 1, 6) : DIMS(3, 6), 0, 0),
+		              tb_add(b, types[k & 1], conv ? 4 : 2, conv ? DIMS(4, 1, 1, 6) : DIMS(4, 6), 0.5f, 0) };
+		tb_constant(b, in[1], w, sizeof w);
+		b->in[b->n_in++] = in[0];
+		for (int twice = 0; twice < 2; twice++) {
+			struct tb_op *o = tb_op(b, conv ? TFL_CONV_2D : TFL_FULLY_CONNECTED, conv ? OPTIONS_CONV : OPTIONS_FULLY_CONNECTED);
+			tb_option(o, conv ? CONV_STRIDE_W : FC_ACTIVATION, conv ? 4 : 1, conv);
+			if (conv)
+				tb_option(o, CONV_STRIDE_H, 4, 1);
+			b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, conv ? 4 : 2, conv ? DIMS(1, 3, 1, 4) : DIMS(3, 4), 0, 0);
+			wire(o, 2, in, b->out[twice]);
+		}
+		expect_bytes(b, (const void *[]){ x }, y, k & 1 ? "hybrid, uint8" : "hybrid, int8");
+		int32_t first = b->out[0];
+		b->out[0] = b->out[1];
+		b->out[1] = first;
+		expect_bytes(b, (const void *[]){ x }, y, k & 1 ? "hybrid, uint8 again" : "hybrid, int8 again");
+		free(b);
+	}
+}
+
 /* ATAN2 in all quadrants and on the axes; each step is rounded to float32. */
 static void angles(void **state)
 {
@@ -1044,7 +1088,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
-		cmocka_unit_test(floats), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(floats), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),

@@ -225,7 +225,8 @@ static int ungrouped(struct tfl_lower *l, int w, int64_t ic)
 
 	if (!data)
 		return l->err;
-	memset(data, 0, (size_t)(oc * taps * ic) * elem);
+	/* 0 for the kernel: of uint8 weights, whose bytes it takes as int8, the graph has -128 (tfl_real_product()) */
+	memset(data, tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8 ? 0x80 : 0, (size_t)(oc * taps * ic) * elem);
 	for (int64_t o = 0; o < oc; o++)
 		for (int64_t k = 0; k < taps; k++)
 			memcpy(data + (size_t)((o * taps + k) * ic + o / per_group * each) * elem,

@@ -142,7 +142,8 @@ static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 /*
  * Emits product r of float32 x and integer weights w as float32: each row of x is quantised to 8 bits
  * with a scale of its own when the network runs, and the sums are scaled back before the bias, if there
- * is one, is added. Tensor w's type in the graph becomes int8. Returns the graph tensor, or a negative
+ * is one, is added. Tensor w's type in the graph becomes int8; weights that the file has as uint8, which add_const()
+ * made 128 less, get the file's bytes again. Returns the graph tensor, or a negative
  * errno.
  */
 static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
@@ -154,6 +155,10 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 		return err;
 	a.conv.acc = WEFT_INT48;
 	l->g->tensors[w].t.dtype = WEFT_INT8;      /* int4's elements have a byte each, too */
+	/* The kernels take the bytes of uint8 weights as int8; here they are 128 less. */
+	uint8_t *codes = l->g->tensors[w].t.data;
+	for (int64_t k = 0; tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8 && k < weft_tensor_elements(&l->g->tensors[w].t); k++)
+		codes[k] ^= 0x80;
 	int zero = tfl_number(l, "zero", WEFT_INT48, 1, 0);
 	if (zero < 0 || (y = tfl_step(l, r->op, &a, (int[]){ q[0], w, zero }, 3, WEFT_INT48, 4, r->dim, false)) < 0 ||
 	    (y = scale_back(l, r, y, q[1])) < 0)

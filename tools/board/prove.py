@@ -31,7 +31,7 @@ hierarchy -top top
 proc
 """
 BACK = """
-select -assert-min 6 t:CCU2C
+select -assert-min {least} t:{cell}
 read_verilog -overwrite +/ecp5/cells_sim.v
 hierarchy -top top
 proc
@@ -56,14 +56,23 @@ MAP_PRODUCT = """
 techmap -map tools/board/ecp5_mul.v t:$mul a:fabric %i
 select -assert-count 0 t:$mul
 """
+# Selectors: one of each of these numbers of bits.
+CHOICES = (4, 8, 16)
+MAP_CHOICE = """
+techmap
+opt -fast
+muxcover -nodecode -mux4=210 -mux8=430
+techmap -map tools/board/ecp5_mux.v
+select -assert-none t:$_MUX4_ t:$_MUX8_
+"""
 
 
-def prove(folder, name, verilog, commands):
-    """Run one case; True where nothing differs."""
+def prove(folder, name, verilog, commands, cell=("CCU2C", 6)):
+    """Run one case; True where nothing differs. cell: what the map has to make, and how many at least."""
     with open(f"{folder}/{name}.v", "w") as file:
         file.write(verilog)
     with open(f"{folder}/{name}.ys", "w") as file:
-        file.write(FRONT.format(dir=folder, name=name) + commands + BACK)
+        file.write(FRONT.format(dir=folder, name=name) + commands + BACK.format(cell=cell[0], least=cell[1]))
     run = subprocess.run(["yosys", "-q", f"{folder}/{name}.ys"], capture_output=True, text=True, check=False)
     print(f"  {'PROVED' if run.returncode == 0 else 'FAILED':7s} {name}", flush=True)
     if run.returncode:
@@ -88,6 +97,10 @@ def main():
         good &= prove(folder, f"product_{a}_{b}" + ("" if value is None else f"_{value % 2**b}"),
                       f"{inside}module top(input signed [{a - 1}:0] a, input signed [{b - 1}:0] b, output signed [17:0] y);\n"
                       f"  product p(.a(a), .b({at}), .y(y));\nendmodule\n", MAP_PRODUCT)
+    for ways in CHOICES:
+        bits = ways.bit_length() - 1
+        good &= prove(folder, f"select_{ways}", f"module top(input [{ways - 1}:0] a, input [{bits - 1}:0] s, output y);\n"
+                      f"  assign y = a[s];\nendmodule\n", MAP_CHOICE, ("PFUMX", ways // 4))
     return 0 if good else 1
 
 

@@ -187,10 +187,50 @@ static void test_ceil_mode(void **state)
 	}
 }
 
+/* y = ConvTranspose of a constant 1 to 3 by 1, 10, 100 in steps of 2, whose 7 elements lose one; ONNX Runtime's results. */
+static void test_output_shape(void **state)
+{
+	static const float x[3] = { 1, 2, 3 }, w[3] = { 1, 10, 100 };
+	static const int64_t from[3] = { 1, 1, 3 }, to[3] = { 1, 1, 6 }, stride = 2, length = 6;
+	static const struct { const char *pad; float y[6]; } want[] = {
+		{ "NOTSET", { 10, 102, 20, 203, 30, 300 } },
+		{ "SAME_LOWER", { 10, 102, 20, 203, 30, 300 } },
+		{ "SAME_UPPER", { 1, 10, 102, 20, 203, 30 } },
+	};
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		struct ob graph = { 0 }, model = { 0 }, v = { 0 };
+		char msg[WEFT_MSG] = "";
+		weft_graph *g = NULL;
+
+		ob_tensor(&graph, "x", FLOAT, 3, from, x, sizeof x);
+		ob_tensor(&graph, "w", FLOAT, 3, from, w, sizeof w);
+		ob_port(&graph, 12, "y", FLOAT, 3, to);
+		ob_text(&v, 1, "x");
+		ob_text(&v, 1, "w");
+		ob_text(&v, 2, "y");
+		ob_text(&v, 4, "ConvTranspose");
+		ob_attr_ints(&v, "strides", 1, &stride);
+		ob_attr_ints(&v, "output_shape", 1, &length);
+		ob_attr_text(&v, "auto_pad", want[k].pad);
+		ob_sub(&graph, 1, &v);
+		ob_model(&model, &graph, 19);
+		if (weft_import_onnx(model.p, model.n, "transpose", NULL, &g, msg))
+			fail_msg("%s", msg);
+		free(model.p);
+		assert_int_equal(g->n_ops, 1);
+		const weft_tensor *t = &g->tensors[g->ops[0].in[0]].t;
+		assert_non_null(t->data);
+		assert_memory_equal(t->data, want[k].y, sizeof want[k].y);
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_empty_list),
-		cmocka_unit_test(test_ceil_mode) };
+		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_output_shape) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

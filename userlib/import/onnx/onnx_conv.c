@@ -291,8 +291,9 @@ static int dilate(struct ox *l, int w, int axis, int64_t d)
  * each spatial dimension (before, after; negative: how many are added) and its length then (out). output_shape
  * says the length if it is there, else auto_pad SAME_UPPER and SAME_LOWER (stride times the length of x), else
  * the pads, which are in *w already; output_padding is added behind. If a length is said, each side loses half
- * of what is too much; of an odd number, one more is cut off behind, with SAME_LOWER in front. Returns 0, or -EINVAL if a list has the
- * wrong length, a number in one is out of range, or a length is not 1..2^31 - 1.
+ * of what is too much; of an odd number, one more is cut off in front, with SAME_UPPER behind. If the length is more than
+ * the full result's, the halves are added, of an odd number one more behind, with SAME_LOWER in front. Returns 0, or
+ * -EINVAL if a list has the wrong length, a number in one is out of range, or a length is not 1..2^31 - 1.
  */
 static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_window *w)
 {
@@ -313,7 +314,7 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 
 		if (want) {
 			int64_t total = full - want;
-			w->before[i] = lower ? total - total / 2 : total / 2;
+			w->before[i] = lower || (!same && total > 0) ? total - total / 2 : total / 2;
 			w->after[i] = total - w->before[i];
 		}
 		w->after[i] -= extra[i];   /* the result grows behind */

@@ -3,7 +3,7 @@
 
 usage: ort_floats.py WEFT FOLDER SEED
 
-Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, LayerNormalization and Erf, and products of int16 between
+Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf, and products of int16 between
 DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
@@ -69,6 +69,13 @@ def average_all():
     return one("GlobalAveragePool", floats(2, 9, of(1, 3, 4, 7), of(2, 5, 8)))
 
 
+def resize():
+    x, how = floats(1, of(1, 4), 9, 7), {"mode": "linear", "coordinate_transformation_mode": of("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")}
+    constants = of({"scales": np.array([1, 1, *of((2, 2), (1.5, 3), (0.5, 0.5), (4, 2))], np.float32)}, {"sizes": np.array([*x.shape[:2], 13, 20])})
+    node = helper.make_node("Resize", ["x", ""] + ([] if "scales" in constants else [""]) + list(constants), ["y"], **how)
+    return network([node], {"x": x}, constants, of(13, 19)), {"x": x}
+
+
 def layer_norm():
     n = of(3, 7, 8, 9, 13, 16, 22, 48, 100)
     return one("LayerNormalization", floats(2, 5, n), floats(n), *of((), (floats(n),)), axis=-1, epsilon=1e-5)
@@ -109,7 +116,7 @@ def golden(model, inputs):
 
 def main():
     wrong = 0
-    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (layer_norm, 20), (erf, 4), (int16, 20)):
+    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (int16, 20)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()

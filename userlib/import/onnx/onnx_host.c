@@ -266,15 +266,15 @@ int ox_host(struct ox *l)
 }
 
 /*
- * Says whether the node at hand has float32 operands, and no factors alpha and beta other than 1. Nodes that make
- * operands are lowered for that; a failure leaves l->err.
+ * Says whether the node at hand has float32 operands, but for sizes of int64, and no factors alpha and beta other than 1. Nodes
+ * that make operands are lowered for that; a failure leaves l->err.
  */
 static bool plain_floats(struct ox *l)
 {
 	for (int k = 0; k < (int)l->n->n_input; k++) {
 		struct ox_value *v = ox_has(l, k) ? ox_in(l, k) : NULL;
 
-		if (ox_has(l, k) && (!v || v->t.dtype != WEFT_FP32))
+		if (ox_has(l, k) && (!v || (v->t.dtype != WEFT_FP32 && (!k || v->t.dtype != WEFT_INT64))))
 			return false;
 	}
 	return ox_attr_f(l, "alpha", 1) == 1 && ox_attr_f(l, "beta", 1) == 1;

@@ -458,8 +458,8 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat,
  * product, average, Resize, Softmax or LayerNormalization by its own function, any other by
  * ox_fold_pair() as a product (Mul), difference (Sub) or else sum of two dequantised values, one of
- * which may be a constant. Returns 1 with *y set, 0 if it cannot be done so, or of int16 and of pools with
- * --requant runtime, or a negative errno.
+ * which may be a constant. Returns 1 with *y set, 0 if it cannot be done so, or of int16, pools and Resize
+ * with --requant runtime, or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -467,10 +467,10 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 
 	/*
 	 * Float32 holds neither the sums nor the steps of int16, so that the runtime's own order of additions counts; averages of
-	 * few elements are ties often.
+	 * few elements, also those between pixels, are ties often.
 	 */
 	if (l->o.requant == WEFT_ONNX_REQUANT_RUNTIME &&
-	    (q->zp->t.dtype == WEFT_INT16 || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool")))
+	    (q->zp->t.dtype == WEFT_INT16 || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize")))
 		return 0;
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, LayerNormalization and Erf of float32 with ONNX Runtime's own order of operations on x86-64 with
+ * MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf of float32 with ONNX Runtime's own order of operations on x86-64 with
  * fused multiplications and additions, for --requant runtime.
  *
  * Its matrix product y = a * b has three forms; the first that fits is taken:
@@ -343,6 +343,85 @@ int ref_chain_average_all(struct ref *r)
 		for (int64_t k = n / 4 * 4; k < n; k++)
 			sum += p[k];
 		((float *)r->y[0]->data)[i] = sum / (float)n;
+	}
+	return 0;
+}
+
+/* ---- Resize of images, mode linear ---- */
+
+enum { MODE, COORDINATES, ANTIALIAS, POLICY, SCALED_AXES };
+enum { HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, PYTORCH_HALF_PIXEL };
+
+/* Between which elements a result lies, and the weight of each: the distance from the other one. */
+struct between { int64_t at[2]; float weight[2]; };
+
+/* Place i of m results of a dimension of n elements, with that scale. */
+static struct between place(int64_t i, int64_t n, int64_t m, float scale, int coordinates)
+{
+	float v = ((float)i + 0.5f) / scale - 0.5f;
+
+	if (coordinates == ASYMMETRIC)
+		v = (float)i / scale;
+	if (coordinates == ALIGN_CORNERS)
+		v = m > 1 ? (float)i * (float)(n - 1) / (float)(m - 1) : 0;
+	if (coordinates == PYTORCH_HALF_PIXEL && m == 1)
+		v = 0;
+	v = fmaxf(0, fminf(v, (float)(n - 1)));
+	const int64_t from = (int64_t)v < n - 1 ? (int64_t)v : n - 1, to = from + 1 < n ? from + 1 : n - 1;
+	struct between b = { { from, to }, { fabsf(v - (float)to), fabsf(v - (float)from) } };
+	if (from == to)
+		b.weight[0] = b.weight[1] = 0.5f;
+	return b;
+}
+
+/* Sets the results' lengths and scales of the last two dimensions from operand 2, the scales, or 3, the sizes. */
+static int lengths(struct ref *r, int64_t *length, float *scale)
+{
+	const weft_tensor *x = r->x[0], *scales = r->n_x > 2 && r->x[2] && REF_N(r->x[2]) ? r->x[2] : NULL;
+	int64_t sizes[WEFT_MAX_RANK];
+	int err = scales ? ref_need_data(r, 2) : ref_ints(r, 3, x->rank, sizes);
+
+	if (err < 0 || (scales ? REF_N(scales) : err) != x->rank)
+		return err < 0 ? err : ref_fail(r, -EINVAL, "scales or sizes of another rank");
+	for (int d = 0; d < 4; d++) {
+		const float s = scales ? (float)ref_f(scales, d) : (float)sizes[d] / (float)x->dim[d];
+		const int64_t m = scales ? (int64_t)(s * (float)x->dim[d]) : sizes[d];
+		if (d < 2 && m != x->dim[d])
+			return ref_fail(r, -ENOTSUP, "dimension %d changes", d);
+		if (d >= 2 && (m < 1 || m > INT32_MAX || !(s > 0)))
+			return ref_fail(r, -EINVAL, "dimension %d of the result is %lld", d, (long long)m);
+		if (d >= 2) {
+			length[d - 2] = m;
+			scale[d - 2] = s;
+		}
+	}
+	return 0;
+}
+
+/* The four neighbours' products with their weights are rounded, and added row by row. */
+int ref_chain_resize(struct ref *r)
+{
+	const weft_tensor *x = r->x[0];
+	weft_tensor y = *x;
+	float scale[2];
+
+	if (x->dtype != WEFT_FP32 || x->rank != 4 || r->a->opset < 11 || r->a->i[MODE] != 1 || r->a->i[ANTIALIAS] || r->a->i[POLICY] ||
+	    r->a->i[SCALED_AXES] >= 0)
+		return ref_fail(r, -ENOTSUP, "type, rank or mode");
+	int err = lengths(r, y.dim + 2, scale);
+	err = err ? err : ref_y_like(r, 0, &y);
+	if (err || r->shapes)
+		return err;
+	for (int64_t i = 0; i < REF_N(&y); i++) {
+		const struct between v = place(i / y.dim[3] % y.dim[2], x->dim[2], y.dim[2], scale[0], r->a->i[COORDINATES]);
+		const struct between u = place(i % y.dim[3], x->dim[3], y.dim[3], scale[1], r->a->i[COORDINATES]);
+		const float *p = (const float *)x->data + i / (y.dim[2] * y.dim[3]) * x->dim[2] * x->dim[3];
+		float sum = 0;
+		for (int k = 0; k < 4; k++) {
+			const float weight = u.weight[k & 1] * v.weight[k >> 1], part = weight * p[v.at[k >> 1] * x->dim[3] + u.at[k & 1]];
+			sum = k ? sum + part : part;
+		}
+		((float *)r->y[0]->data)[i] = sum;
 	}
 	return 0;
 }

@@ -156,6 +156,8 @@ static const struct row {
 	{ ORT, "LayerNormalization", ref_chain_layer_norm, 2, 3, 3, "axis:i=-1 stash_type:i=1 epsilon:f=1e-5" }, { ORT, "Erf", ref_chain_erf, 1, 1, 1, "" },
 	{ TFL, "ReduceProd", tfl_reduce_prod, 1, 1, 1, "axes:I keepdims:i=0 x_zp:i=0 y_zp:i=0 multiplier:i=0 shift:i=31" },
 	{ ORT, "AveragePool", ref_chain_average, 1, 1, 1, WINDOW "ceil_mode:i=0 count_include_pad:i=0" }, { ORT, "GlobalAveragePool", ref_chain_average_all, 1, 1, 1, "" },
+	{ ORT, "Resize", ref_chain_resize, 1, 4, 1, "mode:e=nearest,linear,cubic coordinate_transformation_mode:e=half_pixel,asymmetric,align_corners,pytorch_half_pixel "
+	  "antialias:i=0 keep_aspect_ratio_policy:e=stretch,not_larger,not_smaller axes:I" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host says by USB/IP, on a port of the loopback that the process's number chooses. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/time.h>
 
@@ -34,11 +35,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_require(d && (s = listen_somewhere(d, &port)), "a server");
 	}
 	a.sin_port = htons((uint16_t)port);
-	int host = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	/* Closed at once, so that a million connections leave no ports waiting. */
 	const struct linger at_once = { 1, 0 };
-	setsockopt(host, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-	fuzz_require(!connect(host, (struct sockaddr *)&a, sizeof a), "a connection");
+	int host = -1;
+	/* The machine may be short of ports for a moment, and libFuzzer's clock interrupts: that is no finding. */
+	for (int tries = 0; host < 0 && tries < 1000; tries++) {
+		host = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		setsockopt(host, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+		if (!connect(host, (struct sockaddr *)&a, sizeof a))
+			break;
+		fuzz_require(errno == EADDRNOTAVAIL || errno == EINTR || errno == EAGAIN, strerror(errno));
+		close(host);
+		host = -1;
+		usleep(1000);
+	}
+	fuzz_require(host >= 0, "a connection");
 	fcntl(host, F_SETFL, O_NONBLOCK);
 	fuzz_server(s, d, host, data, size);
 	return 0;

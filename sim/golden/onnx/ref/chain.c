@@ -385,10 +385,12 @@ static int lengths(struct ref *r, int64_t *length, float *scale)
 		return err < 0 ? err : ref_fail(r, -EINVAL, "scales or sizes of another rank");
 	for (int d = 0; d < 4; d++) {
 		const float s = scales ? (float)ref_f(scales, d) : (float)sizes[d] / (float)x->dim[d];
+		if (x->dim[d] < 1 || !(s > 0 && s * (float)x->dim[d] < 0x1p31f))
+			return ref_fail(r, -EINVAL, "dimension %d of %lld elements, scale %g", d, (long long)x->dim[d], (double)s);
 		const int64_t m = scales ? (int64_t)(s * (float)x->dim[d]) : sizes[d];
 		if (d < 2 && m != x->dim[d])
 			return ref_fail(r, -ENOTSUP, "dimension %d changes", d);
-		if (d >= 2 && (m < 1 || m > INT32_MAX || !(s > 0)))
+		if (d >= 2 && (m < 1 || m > INT32_MAX))
 			return ref_fail(r, -EINVAL, "dimension %d of the result is %lld", d, (long long)m);
 		if (d >= 2) {
 			length[d - 2] = m;

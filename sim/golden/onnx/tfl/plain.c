@@ -132,7 +132,7 @@ static int32_t scaled(const struct ref *r, int64_t x)
 	const int32_t m = r->a->i[MULTIPLIER], cut = m < 0x7FFF0000 ? (m + (1 << 15)) >> 16 : 0x7FFF;
 	const int down = r->a->i[SHIFT] - 16;
 
-	return (int32_t)((x * cut + ((int64_t)1 << (down - 1))) >> down);
+	return (int32_t)((int64_t)((uint64_t)x * (uint64_t)cut + ((uint64_t)1 << (down - 1))) >> down);
 }
 
 /*

@@ -174,12 +174,7 @@ bool context_any(const struct node *n)
 	return !strcmp(n->op, "EPContext") && !strcmp(n->domain, "com.microsoft");
 }
 
-/*
- * Returns the value of node n's attribute of that name and type (ORT_ATTR_...), *len bytes from calloc
- * with a zero byte behind, which the caller frees. NULL: there is none, it cannot be read, or no memory;
- * *len does not count then.
- */
-static char *attr_of(const struct ort_api *api, const struct node *n, const char *name, int type, size_t *len)
+char *node_attr(const struct ort_api *api, const struct node *n, const char *name, int type, size_t *len)
 {
 	const struct ort_attr **list = NULL;
 	const char *its = "";
@@ -203,7 +198,7 @@ static char *attr_of(const struct ort_api *api, const struct node *n, const char
 bool context_ours(const struct ort_api *api, const struct node *n)
 {
 	size_t len;
-	char *source = context_any(n) ? attr_of(api, n, "source", ORT_ATTR_STRING, &len) : NULL;
+	char *source = context_any(n) ? node_attr(api, n, "source", ORT_ATTR_STRING, &len) : NULL;
 	const bool ours = source && !strcmp(source, ORT_PROVIDER);
 
 	free(source);
@@ -267,7 +262,7 @@ static int check_source(const struct provider *p, const struct node *n, const st
 {
 	uint8_t digest[SHA256_DIGEST_SIZE], *data = NULL;
 	size_t len = 0, unused;
-	char *file = hash->len && *folder ? attr_of(p->api, n, "onnx_model_filename", ORT_ATTR_STRING, &unused) : NULL;
+	char *file = hash->len && *folder ? node_attr(p->api, n, "onnx_model_filename", ORT_ATTR_STRING, &unused) : NULL;
 	int err = file && *file ? read_beneath(folder, file, &data, &len) : -ENOENT;
 
 	if (!err)
@@ -316,13 +311,13 @@ static int check(const struct provider *p, const struct node *n, const struct by
 static int read_context(const struct provider *p, const struct node *n, const char *folder, const char *name, uint8_t **data, size_t *len,
                         char *msg)
 {
-	char *mode = attr_of(p->api, n, "embed_mode", ORT_ATTR_INT, len);
+	char *mode = node_attr(p->api, n, "embed_mode", ORT_ATTR_INT, len);
 	int64_t embed = 1;
 
 	if (mode && *len == sizeof(embed))
 		memcpy(&embed, mode, sizeof(embed));
 	free(mode);
-	char *context = attr_of(p->api, n, "ep_cache_context", ORT_ATTR_STRING, len);
+	char *context = node_attr(p->api, n, "ep_cache_context", ORT_ATTR_STRING, len);
 	if (!context)
 		return fail(msg, -EINVAL, "it has no ep_cache_context", name);
 	*data = (uint8_t *)context;

@@ -92,12 +92,21 @@ void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, 
 /**
  * Return how many multiplications a node needs: of a convolution, the result's elements times the weights
  * of one output channel; of a transposed one, the input's elements times the weights of one input
- * channel; of a product of matrices, the result's elements times the inner dimension. 0 where a shape is
- * not known, open, or of more than 16 dimensions, and for all other operators. Which operators count says
- * the table in macs.c, by name in whatever domain: Conv, ConvTranspose, MatMul, Gemm and their forms on
- * integers, but for example neither FusedConv nor Einsum.
+ * channel; of a product of matrices, the result's elements times the inner dimension; of a recurrent layer, each
+ * weight once in each step; of ONNX's own Attention, queries by keys and weights by values; of Einsum, the lengths of
+ * all labels. 0 where a shape is not known, open, or of more than 16 dimensions, and for all other operators. Which
+ * operators count says the table in macs.c, by name and, but for Attention, in whatever domain. `weft info` counts the same
+ * (userlib/compile/program_tables.c, node_macs.c).
  */
 uint64_t macs_of(const struct ort_api *api, const struct node *n);
+
+/**
+ * Read an attribute of a node.
+ * @param type  ORT_ATTR_..., which the attribute has to have
+ * @param[out] len  bytes of the value; set only with one
+ * @return the value, from calloc with a zero byte behind, which the caller frees; NULL: there is none, it cannot be read, or no memory
+ */
+char *node_attr(const struct ort_api *api, const struct node *n, const char *name, int type, size_t *len);
 
 /**
  * Write a part as an ONNX model with its constants.

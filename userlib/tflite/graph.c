@@ -88,16 +88,31 @@ static uint64_t extent(const struct rt_tensor *t, int i)
 	return i >= 0 && i < n && t->dims->v[i] > 0 ? (uint64_t)t->dims->v[i] : 1;
 }
 
+/* Returns the multiplications of a recurrent layer, in one direction or both: in each step each constant matrix is used once. */
+static uint64_t recurrent(const struct graph *g, const struct op *op)
+{
+	const struct rt_ints *in = op->n.inputs;
+	const struct rt_tensor *x = &g->rt->tensors[in->v[0]];
+	uint64_t weights = 0;
+
+	for (int i = 1; i < in->n; i++) {
+		const struct rt_tensor *w = in->v[i] >= 0 ? &g->rt->tensors[in->v[i]] : NULL;
+		weights += w && is_constant(w) && w->dims && w->dims->n >= 2 ? elements(w) : 0;
+	}
+	return elements(x) / extent(x, -1) * weights;
+}
+
 /*
  * Returns the multiplications of a node: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
  * elements times the weights that each of them takes; of TRANSPOSE_CONV the input's elements (operand 2)
  * times the weights of one input channel; of BATCH_MATMUL the elements of operand 0 times the result's
- * last dimension; of SVDF the batch times the elements of both weights. 0 for other operators and where a
- * tensor is missing.
+ * last dimension; of SVDF the batch times the elements of both weights; of LSTM and RNN, also of sequences,
+ * recurrent()'s. 0 for other operators and where a tensor is missing.
  */
 uint64_t macs_of(const struct graph *g, const struct op *op)
 {
-	enum { CONV_2D = 3, DEPTHWISE_CONV_2D = 4, FULLY_CONNECTED = 9, SVDF = 27, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126 };
+	enum { CONV_2D = 3, DEPTHWISE_CONV_2D = 4, FULLY_CONNECTED = 9, LSTM = 16, RNN = 24, SVDF = 27, SEQUENCE_RNN = 35,
+		SEQUENCE_LSTM = 44, BI_RNN = 46, BI_LSTM = 52, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126 };
 	const struct rt_ints *in = op->n.inputs, *out = op->n.outputs;
 
 	if (in->n < 2 || out->n < 1 || in->v[0] < 0 || in->v[1] < 0 || out->v[0] < 0)
@@ -111,6 +126,7 @@ uint64_t macs_of(const struct graph *g, const struct op *op)
 	case BATCH_MATMUL: return extent(y, -1) ? elements(x) * extent(y, -1) : 0;
 	case TRANSPOSE_CONV:
 		return in->n < 3 || in->v[2] < 0 ? 0 : elements(&g->rt->tensors[in->v[2]]) * extent(w, 0) * extent(w, 1) * extent(w, 2);
+	case LSTM: case RNN: case SEQUENCE_RNN: case SEQUENCE_LSTM: case BI_RNN: case BI_LSTM: return recurrent(g, op);
 	default: return 0;
 	}
 }

@@ -18,7 +18,7 @@ FEW = ["coral_test_data/mobilenet_v1_0.25_128_quant", "coralnpu/mobilenet_v1_025
 
 # Operators whose results depend on earlier runs stay with the runtime, which keeps what they remember; `weft info` counts
 # them as if every run were the first.
-STATEFUL = "SVDF", "LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "RNN", "VAR_HANDLE"
+STATEFUL = "SVDF", "VAR_HANDLE"
 # Shares that differ for another reason.
 OTHER = {"zoo/models/gru_unrolled.dyn": "the library computes a product with the constant first state when it loads the network"}
 

@@ -989,6 +989,34 @@ static void odd_graphs_bad(void **state)
 }
 
 /* What the kernels would stop at, or read beside: refused with the number that is wrong. */
+/* The result's shape of CONV_3D_TRANSPOSE, an operand, has too few numbers or one that no dimension has. */
+static void conv_3d_shape_bad(void **state)
+{
+	static const int32_t shape[2][5] = { { 1, 2, 2 }, { 1, 2, INT32_MIN, 2, 1 } };
+	static const int n[2] = { 3, 5 };
+	static const char *const says[2] = { "operator 0 CONV_3D_TRANSPOSE: a result's shape of 3 numbers, not 5",
+		"operator 0 CONV_3D_TRANSPOSE: dimension 2 of the result is -2147483648" };
+	static const float one = 1;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct tb *b = calloc(1, sizeof *b);
+		int in[3] = { tb_add(b, TFL_INT32, 1, &n[i], 0, 0), tb_add(b, TFL_FLOAT32, 5, DIMS(1, 1, 1, 1, 1), 0, 0),
+		              tb_add(b, TFL_FLOAT32, 5, DIMS(1, 2, 2, 2, 1), 0, 0) };
+		tb_constant(b, in[0], shape[i], 4 * (size_t)n[i]);
+		tb_constant(b, in[1], &one, sizeof one);
+		b->in[b->n_in++] = in[2];
+		struct tb_op *o = tb_op(b, TFL_CONV_3D_TRANSPOSE, OPTIONS_CONV_3D);
+		tb_option(o, CONV_3D_STRIDE_D, 4, 1);
+		tb_option(o, CONV_3D_STRIDE_W, 4, 1);
+		tb_option(o, CONV_3D_STRIDE_H, 4, 1);
+		b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 5, DIMS(1, 2, 2, 2, 1), 0, 0);
+		wire(o, 3, in, b->out[0]);
+		assert_null(import(b, -EINVAL, says[i]));
+		free(b);
+	}
+}
+
 static void operators_bad(void **state)
 {
 	static const int32_t v[] = { 0, 4, 1, -1, 3, 2 };
@@ -1091,7 +1119,7 @@ int main(void)
 		cmocka_unit_test(floats), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
-		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),
+		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
 		cmocka_unit_test(no_memory),
 	};
 

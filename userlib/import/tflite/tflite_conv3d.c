@@ -76,6 +76,24 @@ static int set_pads(struct tfl_lower *l, const struct conv3d *c, const weft_tens
 }
 
 /*
+ * Reads operand 0 of CONV_3D_TRANSPOSE, the result's shape, to the first RANK of shape[]. Returns 0, -EINVAL if it has not RANK
+ * numbers of 1 to 2^31 - 1, or tfl_ints()'s errno.
+ */
+static int result_shape(struct tfl_lower *l, int64_t *shape)
+{
+	const int n = tfl_ints(l, 0, TFL_MAX_RANK, shape);
+
+	if (n < 0)
+		return n;
+	if (n != RANK)
+		return tfl_fail(l, -EINVAL, "a result's shape of %d numbers, not %d", n, RANK);
+	for (int i = 0; i < RANK; i++)
+		if (shape[i] < 1 || shape[i] > INT32_MAX)
+			return tfl_fail(l, -EINVAL, "dimension %d of the result is %lld", i, (long long)shape[i]);
+	return 0;
+}
+
+/*
  * Lowers CONV_3D and CONV_3D_TRANSPOSE of float32 to the host operators Conv and ConvTranspose of ONNX, with
  * input, weights and result transposed, and with a bias and the activation if there are any. Returns the
  * result's tensor; -ENOTSUP if input or weights are not float32 of rank 5, or their channels differ; or
@@ -86,11 +104,11 @@ int tfl_lower_conv_3d(struct tfl_lower *l)
 	static const int first[RANK] = { 0, 4, 1, 2, 3 }, last[RANK] = { 0, 2, 3, 4, 1 }, weights[RANK] = { 4, 3, 0, 1, 2 };
 	const bool back = l->op->code == TFL_CONV_3D_TRANSPOSE;
 	struct weft_attr_onnx_node a = tfl_node_attr(back ? "ConvTranspose" : "Conv");
-	int64_t shape[TFL_MAX_RANK];
+	int64_t shape[TFL_MAX_RANK] = { 0 };
 	struct conv3d c;
 	int err = read_options(l, &c), in[3], n = 2;
 
-	if (err || (back && (err = tfl_ints(l, 0, TFL_MAX_RANK, shape)) < 0) || (in[0] = err = tfl_value(l, back ? 2 : 0)) < 0 ||
+	if (err || (back && (err = result_shape(l, shape))) || (in[0] = err = tfl_value(l, back ? 2 : 0)) < 0 ||
 	    (in[1] = err = tfl_value(l, 1)) < 0)
 		return err;
 	const weft_tensor x = l->g->tensors[in[0]].t, w = l->g->tensors[in[1]].t;

@@ -19,12 +19,19 @@ WEFT_MUST_USE int weft_open_beneath(const char *folder, const char *name);
 
 /*
  * Opens the regular file that the relative path `name` leads to from `folder`, for reading, without
- * openat2 (Linux 5.6): it opens one folder after the other and reads and follows links by hand, so that
- * the path never leaves the folder. Returns a descriptor that the caller closes; -EXDEV if the path, or a
- * link on it, begins with a slash or ".." leaves the folder; -ELOOP for more than 40 links; -ENAMETOOLONG
- * if path and links take PATH_MAX bytes or more, the path is more than 63 folders deep, or one of its
- * names is too long; -ENOTDIR if a file is followed by a slash; -EISDIR if the path ends at a folder;
- * -EMEDIUMTYPE for a pipe, device or socket; -ENOENT for an empty name; or the negative errno of opening.
+ * openat2 (Linux 5.6). It opens one folder after the other, and reads and follows links itself, so that
+ * the path never leaves the folder. Returns a descriptor that the caller closes, or one of these:
+ *
+ *   -EXDEV         the path or a link on it begins with a slash, or a ".." leaves the folder
+ *   -ELOOP         there are more than 40 links on the path
+ *   -ENAMETOOLONG  path and links take PATH_MAX bytes or more, the path is more than 63 folders deep, or one of
+ *                  its names is longer than the folder allows
+ *   -ENOTDIR       a slash stands behind a file's name
+ *   -EISDIR        the path ends at a folder
+ *   -EMEDIUMTYPE   it ends at a pipe, a device or a socket
+ *   -ENOENT        `name` is empty, or there is no such file
+ *
+ * or the negative errno of opening a folder or the file.
  */
 WEFT_MUST_USE int weft_open_beneath_stepwise(const char *folder, const char *name);
 

@@ -372,10 +372,11 @@ void weft_report_free(struct weft_report *r)
 /* ---- strict ---- */
 
 /*
- * Says whether operator op, made of source operator src (not NULL), is of a kind that may run on the host
- * at either end of a network, between its inputs or outputs and the NPU, without breaking `strict`: TFL_
- * and ONNX_ QUANTIZE and DEQUANTIZE, RESCALE, RESHAPE, TRANSPOSE, IDENTITY, ARGMAX, TFL_SOFTMAX, and
- * whatever comes from a source operator called "Softmax". ends_network() admits more kinds at outputs.
+ * Says whether operator op is of a kind that the option `strict` lets run on the host at either end of a network, between
+ * its inputs or outputs and the NPU. These kinds are TFL_QUANTIZE, TFL_DEQUANTIZE, ONNX_QUANTIZE, ONNX_DEQUANTIZE, RESCALE,
+ * RESHAPE, TRANSPOSE, IDENTITY, ARGMAX and TFL_SOFTMAX, and every operator that the importer made of one called "Softmax" in
+ * the file. src is the file's operator of which op was made; it is not NULL. ends_network() names more kinds, which are
+ * allowed at outputs alone.
  */
 static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 {

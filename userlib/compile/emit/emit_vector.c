@@ -14,11 +14,11 @@
 
 /*
  * Complete vector command c for job j: note its second operand (a table's 256 bytes) and its output, share out its
- * accesses, set cost, latency and rows, add the debug record and call emit_done(). `cycles` are those in which it
- * reads its input. The cost is the start and the larger of two: the cycles of its rows through the post unit; and
- * `cycles`, or for a depthwise kernel of up to 3x3 those in which the weights of all its blocks but one come, if
- * they are more. Reading a table counts in both. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
- * count) or -ERANGE (a command cannot hold a value).
+ * accesses, set cost, latency and rows, add the debug record and call emit_done(). `cycles` is how long the command
+ * reads its input. For a depthwise kernel of up to 3x3 it is raised to the cycles in which the weights of all blocks
+ * but the first are read, if these are more. The cost is the command's start plus the larger of `cycles` and the cycles
+ * that its rows spend in the post unit. If the command reads a table, the cycles of reading it are part of both.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {

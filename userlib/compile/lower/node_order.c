@@ -136,12 +136,11 @@ static int vertex(const struct cc *cc, int op)
 }
 
 /*
- * Call add(gr, a, b) for every dependence, meaning that vertex a must be done before vertex b: from each
- * tensor's producer to its readers, and from each use of a variable to the next (gr->earlier). Of nodes
- * that copy an operand of a CONCAT, or have another node behind them (node.before), also from the producers
- * of what such a node reads to the node itself, and from it to the CONCAT or that other node. One
- * dependence may be named several times. each_edge() is called once to count edges and once to fill them
- * in.
+ * Call add(gr, a, b) for every dependence, which says that vertex a must be done before vertex b. A tensor's readers
+ * depend on its producer, and each use of a variable depends on the use before it (gr->earlier). A node that copies an
+ * operand of a CONCAT, or that has another node behind it (node.before), depends on the producers of what it reads;
+ * and the CONCAT, or the node behind it, depends on that node. add() may be called more than once for the same
+ * dependence. Its callers use each_edge() twice: count_edge() first, then fill_edge().
  */
 static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct graph *, int, int))
 {

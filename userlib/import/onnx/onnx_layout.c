@@ -437,12 +437,12 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 }
 
 /*
- * Lowers Pad of operand 0 by attribute mode: pads are operand 1 or, in older opsets, an attribute,
- * and operand 3 may name the axes to which they belong. Negative padding cuts off, before the rest
- * is added. Returns 0, -ENOTSUP if nothing would be left after cutting off, the pads or the value
- * are not constant, or an axis padded with its own elements would have more than 4096, -EINVAL if
- * the pads' number does not fit the rank, one is beyond INT32_MAX, or a single element would be
- * mirrored, or another negative errno.
+ * Lowers Pad of operand 0 by attribute mode. The pads are operand 1 or, in older opsets, an attribute, and
+ * operand 3 may name the axes to which they belong. Where a pad is negative, elements are cut off, before any
+ * are added. Returns 0. Returns -ENOTSUP if nothing would be left after cutting off, if the pads or the value are
+ * not constant, or if an axis that is padded with its own elements would have more than 4096 of them. Returns
+ * -EINVAL if the number of pads does not fit the rank, if a pad is beyond INT32_MAX in magnitude, or if a
+ * single element would be mirrored. Other negative errnos are possible.
  */
 int ox_pad_node(struct ox *l)
 {

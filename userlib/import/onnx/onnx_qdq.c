@@ -82,11 +82,11 @@ static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 }
 
 /*
- * Says whether the bias of product n, whose input has parameters x and whose weights come from dw,
- * folds: none; or constant int32 without a zero point whose scale is x's times the weights', up to
- * a millionth; or, with --requant rescale, a constant float vector. Deferred nodes that make these
- * constants are lowered. If the bias is a float constant that does not fold, a note about it is
- * left in l->note.
+ * Says whether the bias of product n, whose input has parameters x and whose weights come from dw, folds. It does
+ * if there is no bias; if it is a constant of int32 whose zero point is 0 and whose scale is x's times the weights',
+ * within a millionth; or, with --requant rescale, if it is a constant vector of float32. Deferred nodes that make
+ * these constants are lowered. If the bias is a constant of floats that does not fold, l->note says so and
+ * l->note_node is the node at hand.
  */
 static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
 {
@@ -181,10 +181,10 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 
 /*
  * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its
- * result is quantised: its input is dequantised, its weights and bias are constants that fold, and
- * its attributes are those that the fold knows (Gemm: transA 0, alpha and beta 1, a matrix as
- * input); or it is a MatMul of two such inputs, or a product of float8. Deferred nodes that make
- * the constants are lowered, and a note about a float bias may be left in l->note.
+ * result is quantised. It can if its input is dequantised, its weights and bias are constants that fold, and
+ * the fold knows its attributes (of Gemm: transA is 0, alpha and beta are 1, and the input is a matrix). So can a
+ * MatMul of two dequantised inputs, and a product of float8. Deferred nodes that make the constants are lowered, and
+ * l->note may be set to a note about a float bias.
  */
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {

@@ -615,11 +615,11 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 
 /*
  * Emits int32 sums x (int48 for int16 codes), at most `most` in magnitude, requantised as sc says to
- * the type of sc->zp; *flip says whether the result is int8 for uint8. Results equal ONNX's bit for
- * bit, with --requant runtime ONNX Runtime's; int16 ones, and all with --requant rescale, take the
- * nearest factor. Returns the graph tensor, 0 if only the host could do it and sc->device_only is
- * set, -ENOTSUP for int16 without a factor of 31 bits, or another negative errno (l->err for a
- * negative x or a missing scale).
+ * the type of sc->zp. *flip is set to whether the result is int8 and stands for uint8, 128 less. Results equal
+ * ONNX's bit for bit, or with --requant runtime ONNX Runtime's. For int16, and with --requant rescale for all
+ * types, the nearest factor is taken instead. Returns the graph tensor; 0 if only the host could do it
+ * and sc->device_only is set; -ENOTSUP for int16 if no factor of 31 bits fits; l->err if x is negative or a
+ * scale or the zero point is missing, since an earlier call has failed then; or another negative errno.
  */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {

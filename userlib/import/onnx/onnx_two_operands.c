@@ -45,9 +45,9 @@ static int32_t clip8(int64_t v)
 }
 
 /*
- * Computes op of every pair of codes of a and b (8 bits each) by the golden model, quantised with q
- * (less 128 for uint8): f[i * CODES + k] for a's i-th and b's k-th code in ascending order. Returns
- * false if that could not be computed; f is then unchanged and l->err may be set.
+ * Computes op by the golden model for every pair of an 8-bit code of a and one of b. f[i * CODES + k] becomes the
+ * result for the i-th code of a and the k-th of b, in ascending order, quantised with q; for uint8 it is 128 less.
+ * Returns true; or false if the model cannot compute it: f is unchanged then, and l->err may be set.
  */
 static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
 {

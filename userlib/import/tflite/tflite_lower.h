@@ -397,9 +397,10 @@ void tfl_free_tables(struct tfl_lower *l);
 WEFT_MUST_USE int tfl_lower_all(struct tfl_lower *l);
 
 /*
- * tflite_late.c: what TensorFlow's lists become, x[:i] + [item] + x[i + 1:] with i known only when the
- * network runs. tfl_defer_slice() leaves the results of such SLICEs without a value: it returns 1 if it did, 0 if
- * the operator at hand is none. tfl_is_put() says whether it is the CONCATENATION, which tfl_lower_put() lowers.
+ * tflite_late.c: writing an item into one of TensorFlow's lists, which the converter writes as x[:i] + [item] + x[i + 1:],
+ * two SLICEs and a CONCATENATION, where i is known only when the network runs. tfl_defer_slice() returns 1 if the operator
+ * at hand is such a SLICE, and leaves its result without a value; otherwise it returns 0. tfl_is_put() says whether
+ * the operator at hand is such a CONCATENATION, and tfl_lower_put() lowers it.
  */
 WEFT_MUST_USE int tfl_defer_slice(struct tfl_lower *l);
 bool tfl_is_put(const struct tfl_lower *l);

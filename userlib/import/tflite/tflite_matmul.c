@@ -36,10 +36,10 @@ static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int
 
 /*
  * Sets m, k, n and both batch counts (the products of all leading dimensions) in *p for the product of
- * a and b, whose transpositions are in p->adj. Returns 0; -EINVAL if a rank is below 2, the matrices do
- * not fit each other or the result, or the result has not as many batches as the factor that has more
- * of them, so also where both factors are broadcast; or -ENOTSUP if the batch counts differ otherwise
- * and neither is 1.
+ * a and b, whose transpositions are in p->adj. Returns 0. Returns -EINVAL if a rank is below 2, if the matrices do not
+ * fit each other or the result, or if the result's batch count is not the larger one of both factors, which is also so
+ * where each factor is broadcast along another dimension. Returns -ENOTSUP if the batch counts differ and
+ * neither of them is 1.
  */
 static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor *b, struct product *p)
 {

@@ -195,7 +195,8 @@ def missing(build, prefix):
             print(f"{n:6d}  {text[n - 1]}")
 
 
-def main():
+def main(run, table, missing):
+    """Does what the command line says: BUILD run TEST..., BUILD table or BUILD missing PATH. Returns the exit status."""
     build, what, rest = os.path.relpath(sys.argv[1]), sys.argv[2], sys.argv[3:]
     if what == "run":
         return min(run(build, rest), 1)
@@ -203,8 +204,8 @@ def main():
         return table(build)
     if what == "missing":
         return missing(build, rest[0])
-    sys.exit(f"coverage: no command {what}")
+    sys.exit(f"{os.path.basename(sys.argv[0])}: no command {what}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run, table, missing))

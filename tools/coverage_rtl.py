@@ -19,7 +19,6 @@ A row that excludes nothing is an error, as are exclusions of more than 3 % of t
 import collections
 import fnmatch
 import glob
-import hashlib
 import json
 import os
 import re
@@ -28,19 +27,14 @@ import subprocess
 import sys
 import time
 
+from coverage import main, sha
+
 BARS = {"line": 98, "toggle": 90}
 MOST_EXCLUDED = 3                        # percent of all points
 EXCLUDED = "tests/expected/coverage.tsv"
 # Programs that tests start, which look for the simulators beside themselves.
 PROGRAMS = ["weft", "weft-card", "weft-broker", "libweft.so", "libweft.so.0", "libweft_ort_ep.so", "libweft_delegate.so", "firmware"]
 FIELD = re.compile("\x01([^\x02]*)\x02([^\x01']*)")
-
-
-def sha(path, known={}):
-    """A hash of the file's text, None if it is gone."""
-    if path not in known:
-        known[path] = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16] if os.path.exists(path) else None
-    return known[path]
 
 
 def hooks_of(path, known={}):
@@ -69,10 +63,10 @@ def shadow(build):
     """BUILD/coverage-rtl has every program of BUILD, its own simulators, and the tests' links to those."""
     own = os.path.join(build, "coverage-rtl")
     for name in PROGRAMS:
-        if os.path.lexists(os.path.join(own, name)):
-            os.remove(os.path.join(own, name)) if not os.path.isdir(os.path.join(own, name)) else shutil.rmtree(os.path.join(own, name))
-        if os.path.exists(os.path.join(build, name)):
-            subprocess.run(["cp", "-rL", os.path.join(build, name), os.path.join(own, name)], check=True)
+        there, mine = os.path.join(build, name), os.path.join(own, name)
+        subprocess.run(["rm", "-rf", mine], check=True)
+        if os.path.exists(there):
+            subprocess.run(["cp", "-rL", there, mine], check=True)
     for kind in glob.glob(os.path.join(build, "tests", "*", "")):
         mine = os.path.join(own, "tests", os.path.basename(kind[:-1]))
         shutil.rmtree(mine, ignore_errors=True)
@@ -192,16 +186,5 @@ def missing(build, prefix):
             print(f"{line:6d}  {n} bits of {name}")
 
 
-def main():
-    build, what, rest = os.path.relpath(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    if what == "run":
-        return min(run(build, rest), 1)
-    if what == "table":
-        return table(build)
-    if what == "missing":
-        return missing(build, rest[0])
-    sys.exit(f"coverage-rtl: no command {what}")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run, table, missing))

@@ -435,24 +435,27 @@ static int write_beside(const struct provider *p, const struct part *part, const
 struct attrs { struct ort_attr *list[8]; size_t n; bool failed; };
 
 /*
- * Makes a text attribute with that name, of len characters, which may be any bytes, and puts it behind the
- * others in *a, which has to have room. If it cannot be made, a->failed is set, and it is not counted in a->n.
+ * Makes an attribute with that name and type (ORT_ATTR_...) of the len elements at data, and puts it behind the others
+ * in *a, which has to have room. If it cannot be made, a->failed is set, and it is not counted in a->n.
  */
-static void text_attr(const struct provider *p, struct attrs *a, const char *name, const char *text, size_t len)
+static void add_attr(const struct provider *p, struct attrs *a, const char *name, const void *data, size_t len, int type)
 {
-	const bool made = ort_ok(p->api, p->api->new_attr(name, text, (int)len, ORT_ATTR_STRING, &a->list[a->n]));
+	const bool made = ort_ok(p->api, p->api->new_attr(name, data, (int)len, type, &a->list[a->n]));
 
 	a->n += made;
 	a->failed |= !made;
 }
 
-/* Makes an attribute that is a number and puts it behind the others in *a, as text_attr() does. */
+/* Adds an attribute that is a text of len characters, which may be any bytes; see add_attr(). */
+static void text_attr(const struct provider *p, struct attrs *a, const char *name, const char *text, size_t len)
+{
+	add_attr(p, a, name, text, len, ORT_ATTR_STRING);
+}
+
+/* Adds an attribute that is a number; see add_attr(). */
 static void number_attr(const struct provider *p, struct attrs *a, const char *name, int64_t number)
 {
-	const bool made = ort_ok(p->api, p->api->new_attr(name, &number, 1, ORT_ATTR_INT, &a->list[a->n]));
-
-	a->n += made;
-	a->failed |= !made;
+	add_attr(p, a, name, &number, 1, ORT_ATTR_INT);
 }
 
 /*

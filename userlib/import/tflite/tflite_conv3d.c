@@ -104,7 +104,7 @@ int tfl_lower_conv_3d(struct tfl_lower *l)
 	static const int first[RANK] = { 0, 4, 1, 2, 3 }, last[RANK] = { 0, 2, 3, 4, 1 }, weights[RANK] = { 4, 3, 0, 1, 2 };
 	const bool back = l->op->code == TFL_CONV_3D_TRANSPOSE;
 	struct weft_attr_onnx_node a = tfl_node_attr(back ? "ConvTranspose" : "Conv");
-	int64_t shape[TFL_MAX_RANK] = { 0 };
+	int64_t shape[TFL_MAX_RANK];
 	struct conv3d c;
 	int err = read_options(l, &c), in[3], n = 2;
 

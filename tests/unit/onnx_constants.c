@@ -151,6 +151,25 @@ static void test_empty_list(void **state)
 	assert_int_equal(tfidf_operands(true), 4);
 }
 
+/* The graph's node, whose operands are constants, becomes a constant while the network is imported: these n floats. */
+static void expect_floats(struct ob *graph, struct ob *node, const char *name, const float *want, size_t n)
+{
+	struct ob model = { 0 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+
+	ob_sub(graph, 1, node);
+	ob_model(&model, graph, 19);
+	if (weft_import_onnx(model.p, model.n, name, NULL, &g, msg))
+		fail_msg("%s", msg);
+	free(model.p);
+	assert_int_equal(g->n_ops, 1);
+	const weft_tensor *t = &g->tensors[g->ops[0].in[0]].t;
+	assert_non_null(t->data);
+	assert_memory_equal(t->data, want, n * sizeof *want);
+	weft_graph_free(g);
+}
+
 /* y = AveragePool of a constant 1 to 6 by 3 in steps of 2, where the last window reaches one element beyond; ONNX Runtime's results. */
 static void test_ceil_mode(void **state)
 {
@@ -160,9 +179,7 @@ static void test_ceil_mode(void **state)
 
 	(void)state;
 	for (int k = 0; k < 2; k++) {
-		struct ob graph = { 0 }, model = { 0 }, v = { 0 };
-		char msg[WEFT_MSG] = "";
-		weft_graph *g = NULL;
+		struct ob graph = { 0 }, v = { 0 };
 
 		ob_tensor(&graph, "x", FLOAT, 3, from, x, sizeof x);
 		ob_port(&graph, 12, "y", FLOAT, 3, to);
@@ -174,16 +191,7 @@ static void test_ceil_mode(void **state)
 		ob_attr_text(&v, "auto_pad", pad[k]);
 		ob_attr_int(&v, "ceil_mode", 1);
 		ob_attr_int(&v, "count_include_pad", 1);
-		ob_sub(&graph, 1, &v);
-		ob_model(&model, &graph, 19);
-		if (weft_import_onnx(model.p, model.n, "pool", NULL, &g, msg))
-			fail_msg("%s", msg);
-		free(model.p);
-		assert_int_equal(g->n_ops, 1);
-		const weft_tensor *t = &g->tensors[g->ops[0].in[0]].t;
-		assert_non_null(t->data);
-		assert_memory_equal(t->data, want, sizeof want);
-		weft_graph_free(g);
+		expect_floats(&graph, &v, "pool", want, 3);
 	}
 }
 
@@ -200,9 +208,7 @@ static void test_output_shape(void **state)
 
 	(void)state;
 	for (int k = 0; k < 3; k++) {
-		struct ob graph = { 0 }, model = { 0 }, v = { 0 };
-		char msg[WEFT_MSG] = "";
-		weft_graph *g = NULL;
+		struct ob graph = { 0 }, v = { 0 };
 
 		ob_tensor(&graph, "x", FLOAT, 3, from, x, sizeof x);
 		ob_tensor(&graph, "w", FLOAT, 3, from, w, sizeof w);
@@ -214,16 +220,7 @@ static void test_output_shape(void **state)
 		ob_attr_ints(&v, "strides", 1, &stride);
 		ob_attr_ints(&v, "output_shape", 1, &length);
 		ob_attr_text(&v, "auto_pad", want[k].pad);
-		ob_sub(&graph, 1, &v);
-		ob_model(&model, &graph, 19);
-		if (weft_import_onnx(model.p, model.n, "transpose", NULL, &g, msg))
-			fail_msg("%s", msg);
-		free(model.p);
-		assert_int_equal(g->n_ops, 1);
-		const weft_tensor *t = &g->tensors[g->ops[0].in[0]].t;
-		assert_non_null(t->data);
-		assert_memory_equal(t->data, want[k].y, sizeof want[k].y);
-		weft_graph_free(g);
+		expect_floats(&graph, &v, "transpose", want[k].y, 6);
 	}
 }
 

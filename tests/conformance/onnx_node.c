@@ -9,28 +9,21 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <glob.h>
 #include <stdlib.h>
 
 #include <weft/weft.h>
 
+#include "../support/each_file.h"
 #include "../support/expected.h"
-#include "../support/level.h"
 #include "../support/onnx_case.h"
 
 static void node_tests(void **state)
 {
-	char pattern[512], says[512];
+	char says[512];
 	int passed = 0, refused = 0, wrong = 0;
-	glob_t g;
 
 	(void)state;
-	snprintf(pattern, sizeof pattern, "%s/onnx_node/*", test_data());
-	if (glob(pattern, 0, NULL, &g)) {
-		printf("no %s\n", pattern);
-		fflush(stdout);
-		skip();
-	}
+	glob_t g = test_files("onnx_node/*");
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		const char *name = strrchr(g.gl_pathv[i], '/') + 1;
 		char why[WEFT_MSG_LEN] = "";

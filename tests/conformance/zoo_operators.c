@@ -14,10 +14,9 @@
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
-#include <glob.h>
 
+#include "tests/support/each_file.h"
 #include "tests/support/file.h"
-#include "tests/support/level.h"
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
 
@@ -44,17 +43,11 @@ static int judge(const char *venv, const char *weft, const char *dir, const cJSO
 
 static void operators(void **state)
 {
-	char pattern[512], venv[512], weft[600];
+	char venv[512], weft[600];
 	int judged = 0, wrong = 0;
-	glob_t g;
 
 	(void)state;
-	snprintf(pattern, sizeof pattern, "%s/zoo/tflm_expected/*/*/io.json", test_data());
-	if (glob(pattern, 0, NULL, &g)) {
-		printf("no %s\n", pattern);
-		fflush(stdout);
-		skip();
-	}
+	glob_t g = test_files("zoo/tflm_expected/*/*/io.json");
 	test_venv(venv, sizeof venv, "litert", TEST_LITERT);
 	snprintf(weft, sizeof weft, "%s/weft", test_env("WEFT_BUILD", "build"));
 	for (size_t i = 0; i < g.gl_pathc; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A test for each file of the foreign data that fits a pattern. Include behind cmocka.h. */
+/* The files of the foreign data that fit a pattern, and a test for each of them. Include behind cmocka.h. */
 #ifndef WEFT_TESTS_EACH_FILE_H
 #define WEFT_TESTS_EACH_FILE_H
 
@@ -12,6 +12,21 @@ static inline void no_file(void **state)
 {
 	print_message("no %s in %s\n", (const char *)*state, test_data());
 	skip();
+}
+
+/* The files of the foreign data that fit a pattern; the caller's globfree() frees them. Without any the test is skipped. */
+static inline glob_t test_files(const char *pattern)
+{
+	char full[600];
+	glob_t found;
+
+	snprintf(full, sizeof full, "%s/%s", test_data(), pattern);
+	if (glob(full, 0, NULL, &found)) {
+		printf("no %s\n", full);
+		fflush(stdout);
+		skip();
+	}
+	return found;
 }
 
 /*

@@ -10,7 +10,7 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= $(if $(filter rtl,$(COV)),w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w8 w8b w16 w32,w16))
+CONFIGS      ?= $(if $(COUNTED),w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w8 w8b w16 w32,w16))
 LINT_CONFIGS ?= w8 w8b w16 w32
 # Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
 WAVES        ?= w16
@@ -30,7 +30,9 @@ endif
 ifeq ($(COV),1)
   override O := $(O)/coverage
 endif
-ifeq ($(COV),rtl)
+# The RTL counts lines and bits, in simulators of their own (tools/coverage_rtl.py).
+COUNTED := $(filter rtl,$(COV))
+ifneq ($(COUNTED),)
   override O := $(O)/coverage-rtl
 endif
 ifeq ($(SAN),thread)
@@ -184,7 +186,7 @@ card_needs   = $(if $(filter fuzz/corpora unit/failures,$(1)),$(FIRMWARE)) $(if 
 # Tests run on simulators that check the RTL's assertions, everything else on plain ones:
 # each goal builds only the kind that it runs, and $(RTL_DIR)/weft-rtl-<configuration>.so
 # is a link to the kind that was asked for last.
-SIM ?= $(if $(filter rtl,$(COV)),counted,$(if $(filter check test test-full tests,$(GOALS)),checked,plain))
+SIM ?= $(if $(COUNTED),counted,$(if $(filter check test test-full tests,$(GOALS)),checked,plain))
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
@@ -783,7 +785,7 @@ ASSERTIONS      = --assert -DWEFT_ASSERT --x-assign unique --x-initial unique
 QUICK           = --x-assign fast --x-initial fast
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
 	--output-split 20000 -DWEFT_FAULT_HOOK \
-	$(if $(ASSERT),--assert -DWEFT_ASSERT,$(if $(filter rtl,$(COV)),,"-GLazy=1'b1")) \
+	$(if $(ASSERT),--assert -DWEFT_ASSERT,$(if $(COUNTED),,"-GLazy=1'b1")) \
 	-CFLAGS "-fPIC -fvisibility=hidden -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
@@ -792,7 +794,7 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 config_of  = $(patsubst %-wave,%,$(notdir $(1)))
 top_of     = Vweft_npu_$(subst -,_,$(notdir $(1)))
 wave_flags = $(if $(filter %-wave,$(1)),--trace-fst --trace-structs -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
-OPT_SIM     = $(if $(filter rtl,$(COV)),-O1,-O2)
+OPT_SIM     = $(if $(COUNTED),-O1,-O2)
 OPT_WAVE    = -O1
 
 # The stem of the plain and the checked simulators has the kind in front: plain/w16.
@@ -853,7 +855,7 @@ $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(
 	$(call say,VERILOG,chip $*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) --trace-fst --trace-structs \
-		$(if $(filter rtl,$(COV)),$(QUICK) $(call COUNT_LINES,Vweft_chip_$*) $(COUNT_TOGGLES) sim/rtl/counted.vlt,$(ASSERTIONS)) \
+		$(if $(COUNTED),$(QUICK) $(call COUNT_LINES,Vweft_chip_$*) $(COUNT_TOGGLES) sim/rtl/counted.vlt,$(ASSERTIONS)) \
 		--prefix Vweft_chip_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
 		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \
@@ -865,7 +867,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="$(if $(filter rtl,$(COV)),-O1,-O3) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
+		OPT_FAST="$(if $(COUNTED),-O1,-O3) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
@@ -877,7 +879,7 @@ $(1): $(3) $(wildcard sim/rtl/$(2)/* include/sim/*) sim/rtl/bench.h include/weft
 	$$(call say,VERILOG,$$@)
 	@mkdir -p $$(@D)/$(2)
 	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --x-assign unique --x-initial unique \
-		$$(if $$(filter rtl,$$(COV)),$$(call COUNT_LINES,Vweft_$(2)_bench) $$(COUNT_TOGGLES),--assert -DWEFT_ASSERT) --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
+		$$(if $$(COUNTED),$$(call COUNT_LINES,Vweft_$(2)_bench) $$(COUNT_TOGGLES),--assert -DWEFT_ASSERT) --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
 		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR) -I$$(CURDIR)/include" -LDFLAGS "-shared" -o ../weft-$(2).so \
 		$(3) sim/rtl/$(2)/weft_$(2)_bench.sv $$(abspath sim/rtl/$(2)/$(2).cc)
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \

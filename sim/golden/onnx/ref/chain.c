@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf of float32 with ONNX Runtime's own order of operations on x86-64 with
- * fused multiplications and additions, for --requant runtime.
+ * MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf of float32 in the order of
+ * operations that ONNX Runtime has on x86-64 with fused multiplications and additions, for --requant runtime.
  *
  * Its matrix product y = a * b has three forms; the first that fits is taken:
  *

@@ -69,6 +69,25 @@ static void add_group(struct list *l, int node, struct striping how)
 		l->c[l->n++] = (struct move){ .node = node, .how = how, .own = true, .slots = -1, .storage = -1 };
 }
 
+/* List the move that changes only how many nodes group g may have. */
+static void add_nodes(struct list *l, const struct group *g, int nodes)
+{
+	struct striping how = g->how;
+
+	how.nodes = nodes;
+	add_group(l, g->first, how);
+}
+
+/* List the moves that give group g each share of room from `from` down to `to`, but for the one that it has. */
+static void add_shares(struct list *l, const struct group *g, int from, int to)
+{
+	struct striping how = g->how;
+
+	for (how.share = from; how.share >= to; how.share--)
+		if (how.share != g->how.share)
+			add_group(l, g->first, how);
+}
+
 /*
  * List the moves that change one thing of group g's striping and help most often: as many nodes as a group
  * can have, `full` the other way, `deep` the other way, each share of room from SHARES down to SHARES - 2
@@ -76,34 +95,33 @@ static void add_group(struct list *l, int node, struct striping how)
  */
 static void list_common_stripings(struct list *l, const struct group *g)
 {
-	struct striping how = g->how;
+	struct striping full = g->how, deep = g->how;
 
-	if (how.nodes < GROUP_NODES)
-		add_group(l, g->first, (struct striping){ GROUP_NODES, how.full, how.deep, how.share, how.pack });
-	add_group(l, g->first, (struct striping){ how.nodes, !how.full, how.deep, how.share, how.pack });
-	add_group(l, g->first, (struct striping){ how.nodes, how.full, !how.deep, how.share, how.pack });
-	for (int share = SHARES; share > SHARES - 3; share--)
-		if (share != how.share)
-			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share, how.pack });
-	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share, how.pack });
+	full.full = !full.full;
+	deep.deep = !deep.deep;
+	if (g->how.nodes < GROUP_NODES)
+		add_nodes(l, g, GROUP_NODES);
+	add_group(l, g->first, full);
+	add_group(l, g->first, deep);
+	add_shares(l, g, SHARES, SHARES - 2);
+	add_nodes(l, g, 0);
 }
 
 /*
  * List the other moves that change one thing of group g's striping: at most 2, 3, ... nodes, fewer than it
- * has; `pack` the other way where that can make a difference; and each share of room from SHARES - 3 down to LEAST_SHARE that is not the present one; as far as there
- * is room in the list.
+ * has; `pack` the other way where that can make a difference; and each share of room from SHARES - 3 down to
+ * LEAST_SHARE that is not the present one; as far as there is room in the list.
  */
 static void list_rare_stripings(struct list *l, const struct npu_step *s, const struct group *g)
 {
-	struct striping how = g->how;
+	struct striping packed = g->how;
 
+	packed.pack = !packed.pack;
 	for (int n = 2; n < g->n; n++)
-		add_group(l, g->first, (struct striping){ n, how.full, how.deep, how.share, how.pack });
+		add_nodes(l, g, n);
 	if (step_can_pack(s, g->first, g->n))
-		add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, how.share, !how.pack });
-	for (int share = SHARES - 3; share >= LEAST_SHARE; share--)
-		if (share != how.share)
-			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share, how.pack });
+		add_group(l, g->first, packed);
+	add_shares(l, g, SHARES - 3, LEAST_SHARE);
 }
 
 /*

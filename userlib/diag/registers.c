@@ -144,8 +144,10 @@ static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t v
 
 /*
  * Tests register k of group g: writes all zeros, all ones, a single one and a single zero in each
- * writable bit, and zeros again, reads each back and reports what is wrong (say). A register that the
- * firmware keeps to itself is left out. Returns 0 or a negative errno as diag_reg_write().
+ * writable bit, and zeros again, reads each back and reports what is wrong (say). Bits that software may not
+ * write are written as 0 and must read 0. A register that the firmware keeps to itself is left out. Returns 0
+ * whatever it found, or a negative errno of diag_reg_write() or diag_reg_read(); what was wrong until then is
+ * not reported.
  */
 static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
 {

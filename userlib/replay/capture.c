@@ -135,11 +135,11 @@ int weft_capture_write(const char *path, const struct weft_capture *c, char msg 
 /* ---- reading ---- */
 
 /*
- * Reads one section into *data, memory from malloc that the caller frees even after a failure, and its
- * length in bytes into *n; advances in->at behind it. Failures in in->err: -EINVAL if the section is
- * longer than what is left, longer than RAW_LIMIT, more than about 1040 times its stored length (zlib's
- * best ratio, so that a small file cannot ask for much memory), or does not unpack; -ENOMEM. After an
- * earlier one nothing is read.
+ * Reads one section into *data, memory from malloc, and its length in bytes into *n; advances in->at behind
+ * it. Failures in in->err: -EINVAL if the section is longer than what is left, longer than RAW_LIMIT, more
+ * than about 1040 times its stored length (zlib's best ratio, so that a small file cannot ask for much
+ * memory), or does not unpack; -ENOMEM. After an earlier one nothing is read. The caller sets *data to NULL
+ * before, since most failures leave it as it is, and frees it in each case; *n says nothing after a failure.
  */
 static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 {

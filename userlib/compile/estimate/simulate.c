@@ -315,7 +315,8 @@ static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint
 
 /*
  * Returns how much longer, in 1/ONE of a cycle for each cycle of work, unit k takes because the ports in
- * `before` are served before its port p; 0 if they share no region.
+ * `before` are served before its port p; 0 if they share no region, or if p's accesses, though delayed, still
+ * fit in the cycle.
  */
 static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
@@ -390,9 +391,9 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 #define ALL    ((1 << N_PORTS) - 1)
 
 /*
- * Returns the cycles, in 1/ONE, that the array takes for each cycle of undisturbed work: what delays its
- * input and its weights, and its own records if its input takes both banks. The records come while it works
- * on the tile before, so if their fetch takes longer than all this, it alone counts.
+ * Returns the cycles, in 1/ONE, that the array takes for each cycle of undisturbed work: ONE, what delays its
+ * input and its weights, and, if its input takes both banks, what the input takes from its records. The records
+ * come while it works on the tile before, so if their fetch takes longer than all this, it alone counts.
  */
 static uint64_t array_time(const struct sim *s)
 {
@@ -422,9 +423,10 @@ static uint64_t own_writes(const struct traffic *h)
 }
 
 /*
- * Returns the cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work: what the
- * array's accesses and its own writes and fetches delay its reads of input and second operand. Weights and
- * records come while it works, so if their fetch takes longer than all this, it alone counts.
+ * Returns the cycles, in 1/ONE, that the vector engine takes for each cycle of undisturbed work: ONE, what the
+ * array's accesses and its own writes delay its reads of input and second operand, and what its own reads of
+ * input and its writes take from its weights and records. These come while it works, so if their fetch takes
+ * longer than all this, it alone counts.
  */
 static uint64_t engine_time(const struct sim *s)
 {
@@ -438,9 +440,9 @@ static uint64_t engine_time(const struct sim *s)
 }
 
 /*
- * Returns the rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: the array
- * goes before the vector engine, this before loads, these before stores. ONE if the unit is idle or its
- * command accesses nothing.
+ * Returns the rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: writes of the
+ * engines go before the array's reads, these before the vector engine's, these before loads, these before stores
+ * (but see fetch() for parameters). ONE if the unit is idle or its command accesses nothing.
  */
 static uint64_t scratchpad_rate(const struct sim *s, int k)
 {
@@ -544,9 +546,9 @@ static int open_units(struct sim *s)
 
 /*
  * Put the commands whose words are decoded by now into their units' queues, in the stream's order, and find
- * when the next one is decoded (s->decoded): its words after they have arrived. Decoding makes room for
- * words, of which more are asked for. A full queue holds up all that follow. Nothing happens if no order is
- * given.
+ * when the next one is decoded (s->decoded): one cycle for each of its words, counted from now or, if that is
+ * later, from when its last word arrives. Decoding makes room for words, of which more are asked for. A full
+ * queue holds up all that follow. Nothing happens if no order is given.
  */
 static void dispatch(struct sim *s)
 {
@@ -572,9 +574,9 @@ static void dispatch(struct sim *s)
 }
 
 /*
- * Returns whether unit k may begin its next command. All that the command waits for must have retired, and
- * only so many of its unit may be under way: 2 of the array, 1 of the vector engine, COST_DMA_ISSUED of loads
- * and of stores.
+ * Returns whether unit k may begin its next command, which is in its queue. All that the command waits for must
+ * have retired, and only so many of its unit, with this one, may have begun and not retired: 2 of the array, 1
+ * of the vector engine, COST_DMA_ISSUED of loads and of stores.
  */
 static bool may_start(const struct sim *s, int k)
 {
@@ -627,8 +629,8 @@ static uint64_t rows_rate(const struct sim *s, int k)
 }
 
 /*
- * Returns the rate (of ONE) at which unit k, array or vector engine, works as far as the post unit takes its
- * rows. The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
+ * Returns the rate (of ONE) at which unit k, array or vector engine, which is busy, works as far as the post unit
+ * takes its rows. The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
  * (COST_POST_SHARE, with an addend COST_POST_SHARE_ADD). The vector engine waits where its rows meet the
  * array's, which come at the rate found for the array; a pooling command, if the stream's order is known,
  * only where both together are more than a row a cycle, since it reads on meanwhile.

@@ -75,8 +75,8 @@ static uint32_t writers(const struct npu_step *s, const struct group *g, int k, 
 }
 
 /*
- * Look up in *c what walks of the group need, whose rings are listed: its nodes, their heights and grains,
- * and who writes what the nodes read.
+ * Set *c to what walks of the group need, whose rings are listed: its nodes, their heights and grains, who
+ * writes what the nodes read, and who reads each ring. *c points to s and g.
  */
 void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g)
 {
@@ -244,9 +244,11 @@ static int walk_node(struct walk *w, int k, int64_t end)
 }
 
 /*
- * Walk all stripes of the group. In stripe t, each node k first loads what its rows for stripe t + ahead[k] +
- * 1 need, then makes its rows for stripe t + ahead[k]. Returns 0, or the first other result of a call, which
- * ends the walk.
+ * Walk all stripes of the group. t counts from -ahead[0] to the last stripe; below 0 only nodes that run ahead
+ * have rows to make. At each t, one node k after the other loads what all its rows up to the end of stripe t +
+ * ahead[k] + 1 need and its rings have not got yet (so node 0 loads two stripes first), and then makes its
+ * rows up to the end of stripe t + ahead[k]. Of *w, c is set, and w or room; the rest is zero, and w->stripes
+ * is set here. Returns 0; or the first other result of a call, or -ENOSPC (measuring), which ends the walk.
  */
 static int walk_stripes(struct walk *w)
 {

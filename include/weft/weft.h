@@ -156,6 +156,16 @@ WEFT_API weft_opcode weft_net_op(const weft_net *net, int i);
 WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
+ * Compile, verify and write as weft_net_save() does, to a file of this path, which gets the same bytes. They are
+ * not in memory as a whole, unless a device or a pipe has that path. After a failure an older file of that path is
+ * unchanged.
+ *
+ * @return 0; -EINVAL, -E2BIG or -ENOMEM as weft_net_save(), without the path in msg; or the negative errno of
+ *         writing the file, whose path msg begins with
+ */
+WEFT_API int weft_net_save_file(const weft_net *net, const char *config, const char *path, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/**
  * Write a network as a .tosa file (TOSA 1.0). Unsigned bytes become INT8. Operators that TOSA cannot
  * express exactly become CUSTOM of domain "weft", which only this library reads.
  *

@@ -8,8 +8,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include <weft/file.h>
+#include <weft/weft.h>
+
+#include "tests/support/fail_at.h"
+#include "tests/support/level.h"
 #include "tests/support/random_graph.h"
 
 #define HEAD 16
@@ -369,12 +375,91 @@ static void packing(void **state)
 	random_net_free(&r);
 }
 
+/* A file that takes so many pieces and then no more. */
+struct short_disk { int left; };
+
+static int put_some(void *user, uint64_t at, const void *bytes, size_t n)
+{
+	(void)at, (void)bytes, (void)n;
+	return ((struct short_disk *)user)->left-- > 0 ? 0 : -ENOSPC;
+}
+
+/* Whatever piece cannot be written, that is what the caller hears, and nothing more is written. */
+static void full_bad(void **state)
+{
+	struct random_net r;
+	weft_program *p;
+	char msg[WEFT_MSG] = "";
+	int all = 0, err = -ENOSPC;
+
+	(void)state;
+	random_net_make(&r, 1, 16, false, WEFT_INT8);
+	assert_int_equal(weft_compile(r.g, NULL, &p, msg), 0);
+	for (; err == -ENOSPC && all < 1000; all++) {
+		struct short_disk disk = { all };
+
+		err = weft_program_write_to(p, &(struct weft_program_out){ put_some, &disk }, msg);
+		assert_int_equal(disk.left, err ? -1 : 0);
+		assert_string_equal(msg, "");
+	}
+	assert_int_equal(err, 0);
+	assert_true(all > SECTIONS + 2);
+	weft_program_free(p);
+	random_net_free(&r);
+}
+
+/* What a file of this path has must be these bytes. */
+static void content(const char *path, const uint8_t *want, size_t n_want)
+{
+	uint8_t *data;
+	size_t n;
+
+	assert_int_equal(weft_file_read(path, 1 << 30, &data, &n), 0);
+	assert_int_equal(n, n_want);
+	assert_memory_equal(data, want, n);
+	free(data);
+}
+
+/* A file gets the bytes that memory gets, a pipe as well; what cannot be written leaves the old file. */
+static void to_file(void **state)
+{
+	char msg[WEFT_MSG_LEN] = "", path[400], none[500];
+	weft_net *net;
+	uint8_t *bytes;
+	size_t n;
+
+	(void)state;
+	test_path(path, sizeof path, "net.weft");
+	snprintf(none, sizeof none, "%s/x", path);
+	assert_int_equal(weft_net_load_file("tests/models/digits_int8.tflite", &net, msg), 0);
+	assert_int_equal(weft_net_save(net, "w8", &bytes, &n, msg), 0);
+	assert_int_equal(weft_net_save_file(net, "w8", path, msg), 0);
+	content(path, bytes, n);
+	assert_int_equal(weft_net_save_file(net, "w16", none, msg), -ENOTDIR);
+	assert_non_null(strstr(msg, none));
+	assert_int_equal(weft_net_save_file(net, "w17", path, msg), -EINVAL);
+	assert_non_null(strstr(msg, "w17"));
+	assert_int_equal(weft_net_save_file(net, "w16", "/dev/full", msg), -ENOSPC);
+	fail_begin(FAIL_WRITE, 2, true);
+	assert_int_equal(weft_net_save_file(net, "w16", path, msg), -ENOSPC);
+	fail_end();
+	assert_non_null(strstr(msg, path));
+	content(path, bytes, n);
+	assert_int_equal(weft_net_save_file(net, "w16", path, msg), 0);
+	free(bytes);
+	assert_int_equal(weft_net_save(net, "w16", &bytes, &n, msg), 0);
+	content(path, bytes, n);
+	unlink(path);
+	free(bytes);
+	weft_net_free(net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
 		cmocka_unit_test(no_source_bad), cmocka_unit_test(bomb_bad), cmocka_unit_test(memory_bad),
-		cmocka_unit_test(packing),
+		cmocka_unit_test(packing), cmocka_unit_test(full_bad), cmocka_unit_test(to_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

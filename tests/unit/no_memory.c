@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <weft/file.h>
@@ -88,6 +89,21 @@ static int convert(const struct subject *s, struct result *r, char *msg)
 static int compile(const struct subject *s, struct result *r, char *msg)
 {
 	return weft_net_save(s->net, "w16", &r->p, &r->n, msg);
+}
+
+static int compile_file(const struct subject *s, struct result *r, char *msg)
+{
+	char path[400];
+
+	test_path(path, sizeof path, "short.weft");
+	int err = weft_net_save_file(s->net, "w16", path, msg);
+	if (err)
+		return err;
+	fail_pause(true);
+	assert_int_equal(weft_file_read(path, 1 << 30, &r->p, &r->n), 0);
+	fail_pause(false);
+	unlink(path);
+	return 0;
 }
 
 static int sample(void *user, int i, weft_tensor *inputs, int n, char *msg)
@@ -359,13 +375,14 @@ static void one_file(operation *op, const char *what)
 }
 
 static void compiles(void **state) { (void)state; one_file(compile, "compile"); }
+static void compiles_file(void **state) { (void)state; one_file(compile_file, "compile to a file"); }
 static void runs_golden(void **state) { (void)state; one_file(run_golden, "run on golden"); }
 static void runs_model(void **state) { (void)state; one_file(run_model, "run on the model"); }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loads), cmocka_unit_test(loads_branch), cmocka_unit_test(loads_program), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles),
+		cmocka_unit_test(loads), cmocka_unit_test(loads_branch), cmocka_unit_test(loads_program), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles), cmocka_unit_test(compiles_file),
 		cmocka_unit_test(runs_golden), cmocka_unit_test(runs_model),
 	};
 

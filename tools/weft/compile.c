@@ -52,15 +52,15 @@ static int compile_main(int argc, char **argv)
 	char msg[WEFT_MSG_LEN] = "";
 	struct args a;
 	weft_net *net;
-	uint8_t *data = NULL;
-	size_t len;
 	int status = begin(argc, argv, "compile", compile_defs, &a, &net);
 
 	if (status)
 		return status;
-	int err = weft_net_save(net, a.config, &data, &len, msg);
-	status = err ? fail(status_of(err), "%s: %s", a.model, msg) : write_file(a.out, data, len);
-	free(data);
+	const int err = weft_net_save_file(net, a.config, a.out, msg);
+	if (err == -EINVAL || err == -E2BIG || err == -ENOMEM)
+		status = fail(status_of(err), "%s: %s", a.model, msg);
+	else if (err)
+		status = fail(output_status(err), "%s", msg);
 	weft_net_free(net);
 	return status;
 }

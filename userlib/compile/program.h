@@ -174,6 +174,19 @@ void weft_program_free(weft_program *p);
  */
 WEFT_MUST_USE int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
 
+/* Where a container goes that is not in memory as a whole. */
+struct weft_program_out {
+	/* Puts n bytes at offset `at`, which is at most the number of bytes put so far. Returns 0 or a negative errno. */
+	int (*put)(void *user, uint64_t at, const void *bytes, size_t n);
+	void *user;            /* the first argument of put */
+};
+
+/**
+ * Write the same container a piece at a time; after a failure parts of it have been put.
+ * @return as weft_program_write(), or what put() returned, then without a line in msg
+ */
+WEFT_MUST_USE int weft_program_write_to(const weft_program *p, const struct weft_program_out *out, char *msg);
+
 /**
  * Parse a .weft container; trusts nothing. Streams are checked by the driver's
  * verifier when they are submitted, not here; the graph passes weft_graph_check.

@@ -39,12 +39,16 @@ void io_reserve(struct io *io, size_t n)
 }
 
 /*
- * Writes n bytes from v, or reads n bytes to v and advances io->at. If fewer than n bytes are left to
- * be read, that is a failure (io_fail). After this or any earlier failure nothing is written, and
- * reading fills v with zeros.
+ * Writes n bytes from v, to io->take if that is set, or reads n bytes to v and advances io->at. If fewer than n
+ * bytes are left to be read, that is a failure (io_fail). After this or any earlier failure nothing is written,
+ * and reading fills v with zeros.
  */
 void io_raw(struct io *io, void *v, size_t n)
 {
+	if (io->write && !io->err && io->take) {
+		io->take(io->user, v, n);
+		return;
+	}
 	if (io->write && !io->err)
 		io_reserve(io, n);
 	else if (!io->write && !io->err && n > io->n - io->at)

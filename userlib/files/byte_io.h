@@ -21,6 +21,9 @@ struct io {
 	uint8_t *p;            /* the bytes; when writing they come from realloc, and the caller frees them */
 	size_t n, cap;         /* writing: bytes written, bytes allocated; reading: n is the number of all bytes */
 	size_t at;             /* reading: offset in bytes of what is read next */
+	/* Writing: gets the bytes in the place of p, in as many calls as there are values; NULL: p gets them. */
+	void (*take)(void *user, const uint8_t *bytes, size_t n);
+	void *user;            /* the first argument of take */
 };
 
 /* Notes that the data are bad, as -EINVAL in io->err, and why. An earlier failure stays what it is. */

@@ -185,6 +185,13 @@ int weft_file_create(const char *path, struct weft_file_out *o)
 	return err;
 }
 
+int weft_file_put(struct weft_file_out *o, uint64_t at, const void *bytes, size_t n)
+{
+	if (o->part && lseek(o->to->fd, (off_t)at, SEEK_SET) < 0)
+		return -errno;
+	return put(o->to, bytes, n) == (ssize_t)n ? 0 : -o->to->err;
+}
+
 /*
  * Ends the file that weft_file_create() opened; see file_out.h. What is still buffered is written in any
  * case. If err, the caller's own failure so far, is 0, a temporary file is forced to the disk and renamed

@@ -8,6 +8,7 @@
 #ifndef WEFT_FILES_FILE_OUT_H
 #define WEFT_FILES_FILE_OUT_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include <weft/api.h>
@@ -25,6 +26,12 @@ struct weft_file_out {
  * weft_file_finish() would do nothing.
  */
 WEFT_MUST_USE int weft_file_create(const char *path, struct weft_file_out *o);
+
+/*
+ * Writes n bytes to *o, to whose f nothing is written: at offset `at` of a temporary file, or if there is none (o->part
+ * is NULL) behind what was written before, whatever `at` is. Returns 0 or a negative errno.
+ */
+WEFT_MUST_USE int weft_file_put(struct weft_file_out *o, uint64_t at, const void *bytes, size_t n);
 
 /*
  * Ends the file that weft_file_create() opened. err is 0, or the caller's own failure so far. What is

@@ -17,6 +17,7 @@
 #include "userlib/graph/custom.h"
 #include "userlib/graph/level.h"
 #include "userlib/import/tosa/tosa.h"
+#include "userlib/files/file_out.h"
 #include <weft/file.h>
 #include "weft/gen/cmd.h"
 
@@ -350,6 +351,53 @@ int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t
 		err = verify_steps(p, msg);
 	if (!err)
 		err = weft_program_write(p, out, len_bytes, msg);
+	weft_program_free(own);
+	return err;
+}
+
+/* Puts bytes of a container into the file of user, a struct weft_file_out. Returns 0 or a negative errno. */
+static int put_file(void *user, uint64_t at, const void *bytes, size_t n)
+{
+	return weft_file_put(user, at, bytes, n);
+}
+
+/*
+ * Writes a program as a .weft file to path: to a temporary file that takes the path's place, a piece at a time, or if
+ * a device or a pipe has that path, to that, from memory. Returns 0, or a negative errno; then msg has the
+ * program's fault, or is "" where the file could not be written.
+ */
+static int write_program(const weft_program *p, const char *path, char *msg)
+{
+	struct weft_file_out o;
+	uint8_t *whole;
+	size_t n;
+	int err = weft_file_create(path, &o);
+
+	msg[0] = '\0';
+	if (err)
+		return err;
+	if (o.part)
+		return weft_file_finish(&o, weft_program_write_to(p, &(struct weft_program_out){ put_file, &o }, msg));
+	err = weft_program_write(p, &whole, &n, msg);
+	if (!err) {
+		err = weft_file_put(&o, 0, whole, n);
+		free(whole);
+	}
+	return weft_file_finish(&o, err);
+}
+
+int weft_net_save_file(const weft_net *net, const char *config, const char *path, char msg WEFT_ROOM(WEFT_MSG_LEN))
+{
+	const weft_program *p;
+	weft_program *own;
+	int err = program(net, config, &p, &own, msg);
+
+	if (!err)
+		err = verify_steps(p, msg);
+	if (!err && (err = write_program(p, path, msg)) && !msg[0]) {
+		snprintf(msg, WEFT_MSG_LEN, "%.150s: %s", path, weft_file_error(err));
+		weft_one_line(msg, WEFT_MSG_LEN);
+	}
 	weft_program_free(own);
 	return err;
 }

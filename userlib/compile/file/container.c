@@ -33,6 +33,8 @@ static const uint8_t magic[8] = { 'W', 'E', 'F', 'T', '\r', '\n', 0x1a, '\n' };
 #define PIECES     16
 #define PIECE      2048
 
+#define CHUNK      (1u << 16)  /* bytes that zlib is given, and gives, at a time */
+
 enum { SEC_HEAD, SEC_GRAPH, SEC_CONSTS, SEC_WORDS, SEC_STEPS, SEC_TENSORS, SEC_OPS, SEC_CMDS, SEC_RECS, SEC_LATE, N_SECTIONS };
 
 static const char section_name[N_SECTIONS][5] = {
@@ -145,6 +147,15 @@ static const struct packing thorough = { 6, Z_DEFAULT_STRATEGY }, quick = { 1, Z
 static const struct packing no_search = { 1, Z_RLE };      /* codes of bytes and runs of one byte; nothing else is looked for */
 static const struct packing no_packing = { 0, Z_DEFAULT_STRATEGY };
 
+/* A section that is being written: its table entry, and where its bytes go. */
+struct writer {
+	weft_program *p;       /* the program */
+	int which;             /* the section's number */
+	const struct weft_program_out *out;   /* gets the packed bytes */
+	uint64_t from;         /* offset of the section's first byte in the container */
+	struct section s;      /* what is known of it so far: bytes stored, and their checksum */
+};
+
 /*
  * Compress n bytes with zlib into *room bytes at `to`, and set *room to how many were written. `from` may be
  * NULL if n is 0. Returns 0, or -ENOMEM if zlib has no memory or the result does not fit; compressBound(n)
@@ -175,62 +186,192 @@ static int deflate_bytes(const uint8_t *from, size_t n, struct packing how, uint
 	return state == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
-/*
- * Compress the bytes of `raw` into room behind the bytes of `out`, of which they become no part yet. Returns how
- * many they are; without memory out->err is -ENOMEM.
- */
-static size_t compress_as(const struct io *raw, struct packing how, struct io *out)
+/* The io function that counts: adds n to *user, a uint64_t. */
+static void count_bytes(void *user, const uint8_t *bytes, size_t n)
 {
-	size_t n = compressBound(raw->n);
+	(void)bytes;
+	*(uint64_t *)user += n;
+}
 
-	io_reserve(out, n);
-	if (!out->err)
-		out->err = deflate_bytes(raw->p, raw->n, how, out->p + out->n, &n);
-	return n;
+/* Pieces of a section on their way into a probe: PIECES of PIECE bytes each, evenly spread. */
+struct prober {
+	uint8_t *to;           /* PIECES * PIECE bytes */
+	uint64_t step;         /* from the first byte of a piece to that of the next one, at least PIECE */
+	uint64_t at;           /* bytes of the section seen so far */
+	uint64_t i;            /* the piece that is not complete yet; PIECES: all are */
+};
+
+/* The io function that takes a probe (user, a struct prober) from a section's bytes. */
+static void probe_bytes(void *user, const uint8_t *bytes, size_t n)
+{
+	struct prober *k = user;
+	const uint64_t end = k->at + n;
+
+	for (; k->i < PIECES && k->i * k->step < end; k->i++) {
+		const uint64_t piece = k->i * k->step, lo = piece > k->at ? piece : k->at, hi = piece + PIECE < end ? piece + PIECE : end;
+		memcpy(k->to + k->i * PIECE + (lo - piece), bytes + (lo - k->at), hi - lo);
+		if (piece + PIECE > end)
+			break;
+	}
+	k->at = end;
 }
 
 /*
- * Chooses how to compress a section, in *how: thoroughly if it is small (less than twice PIECES * PIECE bytes),
- * or if a quick packing of pieces from all of it saves at least a quarter; else by codes alone, without a
- * search for repetitions, which with most networks' weights takes three times as long and saves less than 1 %
- * more. Returns 0 or -ENOMEM.
+ * Give the bytes of the writer's section to `take`, a function of struct io, with this user. Returns 0, or -EINVAL
+ * with msg: the container cannot hold a value.
  */
-static int choose_packing(const struct io *raw, struct packing *how)
+static int send_section(const struct writer *w, void (*take)(void *user, const uint8_t *bytes, size_t n), void *user, char *msg)
+{
+	struct io io = { .write = true, .take = take, .user = user };
+
+	section_io(&io, w->which, w->p, msg);
+	if (io.err == -EINVAL)
+		snprintf(msg, WEFT_MSG, "cannot save: %s", io.why);
+	return io.err;
+}
+
+/*
+ * Chooses how to compress the writer's section of n bytes, in *how: thoroughly if it is small (less than twice
+ * PIECES * PIECE bytes), or if a quick packing of pieces from all of it saves at least a quarter; else by codes
+ * alone, without a search for repetitions, which with most networks' weights takes three times as long and saves
+ * less than 1 % more. Returns 0, -ENOMEM or -EINVAL with msg.
+ */
+static int choose_packing(const struct writer *w, uint64_t n, struct packing *how, char *msg)
 {
 	uint8_t probe[PIECES * PIECE], packed[PIECES * PIECE + 4096];
-	size_t n = sizeof packed;
-	int err;
+	struct prober k = { .to = probe, .step = n >= 2 * sizeof probe ? (n - PIECE) / (PIECES - 1) : 0 };
+	size_t room = sizeof packed;
 
 	*how = thorough;
-	if (raw->n < 2 * sizeof probe)
+	if (!k.step)
 		return 0;
-	for (size_t i = 0; i < PIECES; i++)
-		memcpy(probe + i * PIECE, raw->p + (raw->n - PIECE) / (PIECES - 1) * i, PIECE);
-	err = deflate_bytes(probe, sizeof probe, quick, packed, &n);
-	if (!err && n > sizeof probe / 4 * 3)
+	int err = send_section(w, probe_bytes, &k, msg);
+	if (!err)
+		err = deflate_bytes(probe, sizeof probe, quick, packed, &room);
+	if (!err && room > sizeof probe / 4 * 3)
 		*how = no_search;
 	return err;
 }
 
-/*
- * Append a compressed section to `out`, and set *s to checksum and sizes. If it compresses better than a
- * reader accepts (RATIO_MAX, RATIO_FREE), it is stored uncompressed. Without memory out->err is -ENOMEM.
- */
-static void pack_section(const struct io *raw, struct io *out, struct section *s)
+/* Hand n packed bytes on behind those of the section so far. Returns 0 or the negative errno of w->out. */
+static int put_packed(struct writer *w, const uint8_t *bytes, size_t n)
 {
-	struct packing how = thorough;
+	w->s.crc = (uint32_t)crc32_z(w->s.stored ? w->s.crc : 0, bytes, n);
+	int err = w->out->put(w->out->user, w->from + w->s.stored, bytes, n);
+	w->s.stored += n;
+	return err;
+}
+
+/* Bytes on their way through zlib to a writer: short ones are gathered first. */
+struct packer {
+	struct writer *w;
+	z_stream z;
+	int err;               /* the first failure; nothing is done after it */
+	size_t n_in;           /* bytes gathered */
+	uint8_t in[CHUNK], packed[CHUNK];
+};
+
+/* Compress n bytes and hand on what zlib gives for them; flush is Z_FINISH for the last bytes, else Z_NO_FLUSH. */
+static void pack(struct packer *k, const uint8_t *bytes, size_t n, int flush)
+{
+	int state = Z_OK;
+
+	k->z.next_in = bytes;
+	while (!k->err && state == Z_OK) {                 /* zlib counts in 32 bits */
+		const uInt in = n < 1u << 30 ? (uInt)n : 1u << 30;
+
+		k->z.avail_in = in;
+		k->z.next_out = k->packed;
+		k->z.avail_out = CHUNK;
+		state = deflate(&k->z, in == n ? flush : Z_NO_FLUSH);
+		n -= in - k->z.avail_in;
+		k->err = put_packed(k->w, k->packed, CHUNK - k->z.avail_out);
+		if (flush == Z_NO_FLUSH && !n && k->z.avail_out)
+			return;
+	}
+	if (!k->err && state != Z_STREAM_END && state != Z_BUF_ERROR)
+		k->err = -ENOMEM;
+}
+
+/* The io function that packs (user, a struct packer). */
+static void pack_bytes(void *user, const uint8_t *bytes, size_t n)
+{
+	struct packer *k = user;
+
+	if (k->n_in + n > CHUNK) {
+		pack(k, k->in, k->n_in, Z_NO_FLUSH);
+		k->n_in = 0;
+	}
+	if (n > CHUNK) {
+		pack(k, bytes, n, Z_NO_FLUSH);
+	} else if (n) {
+		memcpy(k->in + k->n_in, bytes, n);
+		k->n_in += n;
+	}
+}
+
+/*
+ * Write the section compressed, from where its bytes are, a chunk at a time; w->s.stored and w->s.crc are what was
+ * written. Returns 0, -ENOMEM, -EINVAL with msg, or a negative errno of w->out.
+ */
+static int write_packed(struct writer *w, struct packing how, char *msg)
+{
+	struct packer *k = calloc(1, sizeof *k);
+
+	if (!k)
+		return -ENOMEM;
+	k->w = w;
+	if (deflateInit2(&k->z, how.level, Z_DEFLATED, MAX_WBITS, 8, how.strategy) != Z_OK) {
+		free(k);
+		return -ENOMEM;
+	}
+	int err = send_section(w, pack_bytes, k, msg);
+	if (!err) {
+		pack(k, k->in, k->n_in, Z_FINISH);
+		err = k->err;
+	}
+	deflateEnd(&k->z);
+	free(k);
+	return err;
+}
+
+/*
+ * Write the section uncompressed over the bytes that write_packed() has written, which are fewer. Returns as that
+ * one does. All of it is in memory at once meanwhile.
+ */
+static int write_stored(struct writer *w, char *msg)
+{
+	struct io raw = { .write = true };
 	size_t n = 0;
 
-	if (!out->err)
-		out->err = choose_packing(raw, &how);
-	if (!out->err)
-		n = compress_as(raw, how, out);
-	if (!out->err && raw->n > RATIO_MAX * (uint64_t)n + RATIO_FREE)
-		n = compress_as(raw, no_packing, out);
-	if (out->err)
-		return;
-	*s = (struct section){ (uint32_t)crc32_z(0, out->p + out->n, n), raw->n, n };
-	out->n += n;
+	section_io(&raw, w->which, w->p, msg);
+	uint8_t *stored = raw.err ? NULL : malloc(n = compressBound(raw.n));
+	int err = raw.err ? raw.err : stored ? deflate_bytes(raw.p, raw.n, no_packing, stored, &n) : -ENOMEM;
+	w->s.stored = 0;
+	if (!err)
+		err = put_packed(w, stored, n);
+	free(stored);
+	free(raw.p);
+	return err;
+}
+
+/*
+ * Write the writer's section at w->from and set w->s to checksum and sizes. If it compresses better than a reader
+ * accepts (RATIO_MAX, RATIO_FREE), it is stored uncompressed. Returns 0; -EINVAL with msg: the container cannot hold
+ * a value; -ENOMEM without; or a negative errno of w->out.
+ */
+static int write_section(struct writer *w, char *msg)
+{
+	struct packing how;
+	int err = send_section(w, count_bytes, &w->s.raw, msg);
+
+	if (!err)
+		err = choose_packing(w, w->s.raw, &how, msg);
+	if (!err)
+		err = write_packed(w, how, msg);
+	if (!err && w->s.raw > RATIO_MAX * w->s.stored + RATIO_FREE)
+		err = write_stored(w, msg);
+	return err;
 }
 
 /*
@@ -258,59 +399,64 @@ static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct sectio
 	}
 }
 
-/* Append the header with the table of sections and its checksum to `out`. A failure sets out->err. */
-static void write_head(struct section *s, struct io *out)
+/*
+ * Write the header with the table of sections and its checksum at the container's beginning; *n is set to its bytes.
+ * Returns 0, -ENOMEM or a negative errno of `out`.
+ */
+static int write_head(const struct weft_program_out *out, struct section *s, uint64_t *n)
 {
-	uint32_t version = WEFT_PROGRAM_VERSION, n = N_SECTIONS;
+	uint32_t version = WEFT_PROGRAM_VERSION, count = N_SECTIONS, crc;
+	struct io io = { .write = true };
 
-	head_io(out, &version, &n, s);
-	uint32_t crc = out->err ? 0 : (uint32_t)crc32_z(0, out->p, out->n);
-	io_u32(out, &crc);
+	head_io(&io, &version, &count, s);
+	crc = io.err ? 0 : (uint32_t)crc32_z(0, io.p, io.n);
+	io_u32(&io, &crc);
+	*n = io.n;
+	int err = io.err ? io.err : out->put(out->user, 0, io.p, io.n);
+	free(io.p);
+	return err;
 }
 
 /*
- * Append section i to `out`, and set *s. The constants are compressed from where they are, other sections from a
- * buffer that lives no longer than this. Returns 0; -EINVAL with msg: the container cannot hold a value; -ENOMEM
- * without msg.
+ * Write the program as a .weft container to `out`, a section after the other, each packed from where its bytes are.
+ * The header comes twice, since it states what compressing the sections gives. Returns 0; -EINVAL: a container
+ * cannot hold a value; -ENOMEM, both with a line in msg (WEFT_MSG bytes); or what out->put() returned.
  */
-static int write_section(weft_program *p, int i, struct io *out, struct section *s, char *msg)
-{
-	const struct io consts = { .p = p->consts, .n = (size_t)p->n_consts };
-	struct io raw = { .write = true };
-
-	if (i != SEC_CONSTS)
-		section_io(&raw, i, p, msg);
-	if (raw.err == -EINVAL)
-		snprintf(msg, WEFT_MSG, "cannot save: %s", raw.why);
-	if (!raw.err)
-		pack_section(i == SEC_CONSTS ? &consts : &raw, out, s);
-	free(raw.p);
-	return raw.err ? raw.err : out->err;
-}
-
-/*
- * Write the whole container to `out`, which is empty: header, checksum of the header, sections. The header comes
- * twice, since it states what compressing the sections gives. Returns 0; -EINVAL with msg: the container cannot
- * hold a value; -ENOMEM without msg.
- */
-static int write_all(const weft_program *p, struct io *out, char *msg)
+int weft_program_write_to(const weft_program *p, const struct weft_program_out *out, char *msg)
 {
 	struct section s[N_SECTIONS] = { { 0 } };
-	struct io head = { .write = true };
 	weft_program copy = *p;
-	int err;
+	uint64_t at, head;
+	int err = write_head(out, s, &at);
 
-	write_head(s, out);
-	err = out->err;
-	for (int i = 0; i < N_SECTIONS && !err; i++)
-		err = write_section(&copy, i, out, &s[i], msg);
-	if (err)
-		return err;
-	write_head(s, &head);
-	if (!head.err)
-		memcpy(out->p, head.p, head.n);
-	free(head.p);
-	return head.err;
+	for (int i = 0; i < N_SECTIONS && !err; i++) {
+		struct writer w = { .p = &copy, .which = i, .out = out, .from = at };
+
+		err = write_section(&w, msg);
+		s[i] = w.s;
+		at += w.s.stored;
+	}
+	if (!err)
+		err = write_head(out, s, &head);
+	if (err == -ENOMEM)
+		snprintf(msg, WEFT_MSG, "out of memory while saving");
+	return err;
+}
+
+/* Put n bytes at offset `at` of user, a struct io whose bytes reach to there at least. Returns 0 or -ENOMEM. */
+static int put_memory(void *user, uint64_t at, const void *bytes, size_t n)
+{
+	struct io *io = user;
+
+	if (at + n > io->n) {
+		io_reserve(io, at + n - io->n);
+		if (io->err)
+			return io->err;
+		io->n = at + n;
+	}
+	if (n)
+		memcpy(io->p + at, bytes, n);
+	return 0;
 }
 
 /*
@@ -321,12 +467,9 @@ static int write_all(const weft_program *p, struct io *out, char *msg)
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
 {
 	struct io io = { .write = true };
-
-	int err = write_all(p, &io, msg);
+	int err = weft_program_write_to(p, &(struct weft_program_out){ put_memory, &io }, msg);
 
 	if (err) {
-		if (err == -ENOMEM)
-			snprintf(msg, WEFT_MSG, "out of memory while saving");
 		free(io.p);
 		return err;
 	}

@@ -244,6 +244,69 @@ def fused_lstm_int8(kind):
     return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", code), 2: ("i", 3), 3: ("i", code)})]), 2: Tables([graph]), 4: Tables(n.buffers)}), b"TFL3")
 
 
+@net("plain", "limits", "wide", "narrow")
+def fused_lstm_products8(kind):
+    """LSTM of int8 whose products have 8 bits, with the scales of twelve tensors between its parts."""
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(60 + len(kind)), ops.Net()
+    batch, inputs, cells, outputs = (3, 40, 24, 9) if kind == "wide" else (2, 7, 8, 5)
+
+    def scale(lo, hi):
+        return float(np.float32(rng.uniform(lo, hi)))
+
+    def weights(rows, columns):
+        return n.add(ops.I8, [rows, columns], (scale(0.004, 0.02), 0), rng.integers(-127, 128, (rows, columns)))
+
+    def codes(t, q, most):
+        return n.add(t, [cells], (q, 0), rng.integers(-most, most + 1, cells))
+    x_scale, y_scale = scale(0.01, 0.03), scale(0.004, 0.009)
+    operands = [n.input(ops.I8, [batch, inputs], (x_scale, -7)), -1] + [weights(cells, inputs) for _ in range(3)]
+    operands += [-1] + [weights(cells, outputs) for _ in range(3)] + [-1] * 4
+    operands += [codes(ops.I32, scale(1e-5, 3e-5) / 1024, 40000) for _ in range(3)]
+    operands += [weights(outputs, cells), n.add(ops.I32, [outputs], (5e-7, 0), rng.integers(-200000, 200001, outputs))]
+    operands += [n.add(ops.I8, [batch, outputs], (y_scale, 11), variable=1), n.add(ops.I16, [batch, cells], (2.0 ** -15, 0), variable=1)]
+    operands += [-1] + [codes(ops.I16, scale(2e-5, 6e-5), 32767) for _ in range(3)]
+    small = 0.002 if kind == "narrow" else 0.03     # narrow: products beyond 8 bits
+    between = [n.add(ops.I8 if k % 3 else ops.I16, [1], (scale(small / 2, small) if k % 3 else scale(2e-4, 5e-4),
+                                                        int(rng.integers(-20, 21)) if k % 3 else 0)) for k in range(12)]
+    n.output(ops.I8, [batch, outputs], (y_scale, 11))
+    limits = kind == "limits"
+    op = Table({0: ("I", 0), 1: scalars("i", operands), 2: scalars("i", n.outputs), 3: ("B", 14),
+                4: Table({0: ("b", 4), 1: ("f", 0.3 if limits else 0.0), 2: ("f", 0.2 if limits else 0.0)}), 8: scalars("i", between)})
+    graph = Table({0: Tables(n.tensors), 1: scalars("i", [i for i, _, _ in n.inputs]), 2: scalars("i", n.outputs), 3: Tables([op])})
+    return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", 16), 2: ("i", 3), 3: ("i", 16)})]), 2: Tables([graph]), 4: Tables(n.buffers)}), b"TFL3")
+
+
+@net("lstm", "lstm_narrow", "lstm_hybrid", "lstm_major", "lstm_other", "rnn", "rnn_narrow", "rnn_major", "rnn_hybrid", "rnn_other", "rnn_other_major")
+def fused_auxiliary(kind):
+    """Both ways with an auxiliary input; in "other" it has no weights and is what the way back reads."""
+    import numpy as np
+    import record_ops as ops
+    rng, n, lstm = np.random.default_rng(80 + len(kind)), ops.Net(), kind.startswith("lstm")
+    hybrid, major, other, batch = "hybrid" in kind, "major" in kind, "other" in kind, 2
+    extra = 6 if other else 4 if "narrow" in kind else 9
+    dims = [5, batch] if major else [batch, 5]
+    x, aux = n.input(ops.F32, dims + [6]), n.input(ops.F32, dims + [extra])
+
+    def weights(*dims):
+        if hybrid and len(dims) == 2:
+            return n.add(ops.I8, list(dims), (float(np.float32(rng.uniform(0.004, 0.02))), 0), rng.integers(-127, 128, dims))
+        return n.add(ops.F32, list(dims), data=rng.normal(size=dims) * 0.4)
+    state = [n.add(ops.F32, [batch, 5], variable=1) for _ in range(4)]
+    if lstm:
+        operands = [x] + layer(n, rng, 5, 6, 5, hybrid)[0] + layer(n, rng, 5, 6, 5, hybrid)[0] + state + [aux]
+        operands += [-1] * 8 if other else [weights(5, extra) for _ in range(8)]
+        ops.OPS["AUX"], options = (52, 3, 69), {0: ("b", 4), 3: ("b", 0), 4: ("b", int(major))}
+    else:
+        operands = [x] + [weights(5, 6), weights(5, 5), weights(5), state[0]] + [weights(5, 6), weights(5, 5), weights(5), state[1], aux]
+        operands += [-1] * 2 if other else [weights(5, extra) for _ in range(2)]
+        ops.OPS["AUX"], options = (46, 3 if hybrid else 1, 70), {0: ("b", int(major)), 1: ("b", 4), 2: ("b", 0)}
+    for _ in range(2):
+        n.output(ops.F32, dims + [5])
+    return n.file("AUX", operands, options)
+
+
 @net("merged", "apart", "hybrid")
 def fused_lstm_both_ways(kind):
     import numpy as np

@@ -34,15 +34,15 @@ static uint64_t last(const weft_tensor *t)
 }
 
 /*
- * Returns the elements of o's constant or computed operands from `first` on that are matrices, of one direction
- * or several (rank 2 or 3): the weights of a recurrent layer, each of which is used once in each step.
+ * Returns the elements of o's constant or computed operands from `first` on that are matrices (rank 2): the weights of
+ * a recurrent layer, each of which is used once in each step. An auxiliary input, of rank 3, is none.
  */
 static uint64_t weights(const weft_graph *g, const struct weft_gop *o, int first, int end)
 {
 	uint64_t sum = 0;
 
 	for (int i = first; i < end && i < o->n_in; i++)
-		sum += g->tensors[o->in[i]].t.rank >= 2 ? elements(&g->tensors[o->in[i]].t) : 0;
+		sum += g->tensors[o->in[i]].t.rank == 2 ? elements(&g->tensors[o->in[i]].t) : 0;
 	return sum;
 }
 
@@ -96,7 +96,7 @@ uint64_t weft_node_macs(const weft_graph *g, const struct weft_gop *o)
 	static const char *const products[] = { "MatMul", "MatMulInteger", "QLinearMatMul", "MatMulNBits", NULL };
 	static const char *const convolutions[] = { "Conv", "ConvInteger", "DeformConv", NULL };
 	static const char *const recurrent[] = { "LSTM", "GRU", "RNN", NULL };
-	static const char *const sequences[] = { "SequenceLSTM", "SequenceRNN", "SequenceLSTM8", NULL };
+	static const char *const sequences[] = { "SequenceLSTM", "SequenceRNN", "SequenceLSTM8", "StepLSTM8", NULL };
 
 	if (o->op == WEFT_OP_TFL_LSTM) {
 		const int64_t *dim = g->tensors[o->in[0]].t.dim;

@@ -106,25 +106,27 @@ static double other_products(const weft_graph *g, const struct weft_gop *o)
 	return (double)dim[0] * (double)dim[1] * sum;
 }
 
-/* Says whether o is the LSTM of int8 that LiteRT has. */
+/* Says whether o is one of the two LSTMs of int8 that LiteRT has. */
 static bool is_lstm8(const struct weft_gop *o)
 {
-	return o->op == WEFT_OP_ONNX_NODE && !strcmp(weft_onnx_ref_name(o->attr.onnx_node.kind), "SequenceLSTM8");
+	const char *name = o->op == WEFT_OP_ONNX_NODE ? weft_onnx_ref_name(o->attr.onnx_node.kind) : "";
+
+	return !strcmp(name, "SequenceLSTM8") || !strcmp(name, "StepLSTM8");
 }
 
 /*
- * Returns the nanoseconds that the LSTM of int8 (is_lstm8()) takes: for each of its dim[0] * dim[1] steps, 1 for
- * each weight and bias, and 35 for each of the five functions of each cell. Operand 0 is the input and the last one
+ * Returns the nanoseconds that the LSTM of int8 (is_lstm8()) takes: for each of its dim[0] * dim[1] steps (dim[0] if its
+ * input has rank 2), 1 for each weight and bias, and 35 for each of the five functions of each cell. Operand 0 is the input and the last one
  * holds no weights; operand 1, the first gate's weights, has a row for each cell.
  */
 static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
 {
-	const int64_t *dim = g->tensors[o->in[0]].t.dim;
+	const weft_tensor *x = &g->tensors[o->in[0]].t;
 	double sum = 5 * 35 * (double)g->tensors[o->in[1]].t.dim[0];
 
 	for (int i = 1; i < o->n_in - 1; i++)
 		sum += elements(g, o->in[i]);
-	return (double)dim[0] * (double)dim[1] * sum;
+	return (double)x->dim[0] * (x->rank > 2 ? (double)x->dim[1] : 1) * sum;
 }
 
 /* Says whether t is one of the float types that networks compute with. */

@@ -6,6 +6,10 @@
  *
  * Operands are those of tflite_sequence.c. Five intermediate tensors, which no operator makes, have the scales of what lies
  * between the parts: the gates before they are normalised, and what is projected.
+ *
+ * With twelve intermediate tensors it is an LSTM whose products have 8 bits (StepLSTM8, sim/golden/onnx/tfl/lstm_step8.c): for each
+ * gate the scales of the sum and of its two products. LiteRT has it as LSTM only, without a first gate, always normalised and
+ * projected; since states are 0 when a run starts, the weights of the state are not looked at.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,10 +17,12 @@
 
 #include "sim/golden/fixed_point.h"
 #include "sim/golden/onnx/tfl/lstm8.h"
+#include "sim/golden/onnx/tfl/lstm_step8.h"
 #include "tflite_host.h"
 
 enum { W = 1, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, STATE, CELL, NORM, OPERANDS = 24 };
 enum { NUMBERS = 22, N_BETWEEN = 5, HIDDEN = 4 };
+enum { STEP_BETWEEN = 12, STEP_GATES = 3, STEP_OPERANDS = 12 };
 
 struct lstm {
 	struct tfl_quant x, h, c;
@@ -219,6 +225,108 @@ static int emit(struct tfl_lower *l, const struct lstm *s, int x, bool last)
 	return tfl_step(l, WEFT_OP_ONNX_NODE, &attr, in, n, y.dtype, y.rank, y.dim, last);
 }
 
+/* ---- the form whose products have 8 bits ---- */
+
+/*
+ * Sets *q to scale and zero point of the operator's intermediate tensor k, of any type of integers, as the file has them (also of a
+ * tensor that this importer sees as another one). Returns 0, or -EINVAL if it is out of range or has no scale above 0.
+ */
+static int between(struct tfl_lower *l, int k, struct tfl_quant *q)
+{
+	const int i = fb_i32_at(&l->m->b, &l->op->intermediates, (uint32_t)k);
+	const int err = i < 0 || i >= l->m->n_tensors ? tfl_fail(l, -EINVAL, "intermediate tensor %d of %d", i, l->m->n_tensors) :
+	                                                tfl_quant(l, i, TFL_Q8_16 | TFL_QZP, q);
+
+	return err || q->scale > 0 ? err : tfl_fail(l, -EINVAL, "intermediate tensor %d has a scale of 0", i);
+}
+
+/*
+ * Sets in p all that belongs to gate g (0 to 2: f, g and o): the zero point of its product, the factors to the product and to the gate,
+ * and that of its coefficients. x_scale is the input's. Scales are multiplied and divided in float32, as the kernel does.
+ * Returns 0 or a negative errno.
+ */
+static int step_gate(struct tfl_lower *l, struct lstm_step8 *p, int g, float x_scale)
+{
+	struct tfl_quant sum, product;
+	float scale;
+	int err = between(l, 3 * (g + 1), &sum);
+
+	if (err || (err = between(l, 3 * (g + 1) + 1, &product)) || (err = scale_of(l, W + 1 + g, &scale)))
+		return err;
+	p->product_zp[g] = product.zp;
+	if ((err = factor(l, (double)(scale * x_scale / product.scale), p->product[g])) ||
+	    (err = factor(l, (double)(product.scale / sum.scale), p->gate[g])) || (err = scale_of(l, NORM + 1 + g, &scale)))
+		return err;
+	return factor(l, (double)scale, p->norm[g]);
+}
+
+/*
+ * Sets in p what does not belong to a gate: zero points, limits and the projection's factor, and *x_scale to the input's scale.
+ * Returns 0; -ENOTSUP for what LiteRT has no kernel for, such as another scale of the cell state than 2^-15; or another
+ * negative errno.
+ */
+static int step_layer(struct tfl_lower *l, struct lstm_step8 *p, float *x_scale)
+{
+	struct tfl_quant x, h, c, y;
+	float cell, projection, scale;
+	int err;
+
+	if ((err = quant(l, tfl_operand(l, 0), TFL_Q8, &x)) || (err = quant(l, tfl_operand(l, STATE), TFL_Q8, &h)) ||
+	    (err = quant(l, tfl_operand(l, CELL), TFL_Q16, &c)) || (err = tfl_need_result(l, TFL_Q8, &y)) ||
+	    (err = tfl_option_float(l, OPTIONS_LSTM, LSTM_CELL_CLIP, 0, &cell)) ||
+	    (err = tfl_option_float(l, OPTIONS_LSTM, LSTM_PROJECTION_CLIP, 0, &projection)) || (err = scale_of(l, PROJECTION, &scale)))
+		return err;
+	if (c.scale != ldexpf(1, -15))
+		return tfl_fail(l, -ENOTSUP, "cell scale %g; with products of 8 bits 2^-15 wanted", (double)c.scale);
+	if (!(cell >= 0) || !(projection >= 0) || !(h.scale > 0) || !(y.scale > 0))
+		return tfl_fail(l, -EINVAL, "cell clip %g, projection clip %g, scales %g and %g", (double)cell, (double)projection, (double)h.scale,
+		                (double)y.scale);
+	p->x_zp = x.zp;
+	p->y_zp = h.zp;
+	p->cell_clip = cell < 1 ? (int32_t)(cell / c.scale) : 0;
+	p->projection_clip = (int32_t)fminf(projection / y.scale, 127);
+	*x_scale = x.scale;
+	return factor(l, (double)scale * ldexp(1, -15) / (double)h.scale, p->projection);
+}
+
+/*
+ * Lowers the LSTM of int8 at hand, with twelve intermediate tensors, to StepLSTM8. Returns the result's tensor; -ENOTSUP for
+ * what LiteRT has no kernel for, or if an operand is not constant; or another negative errno.
+ */
+static int lower_step8(struct tfl_lower *l)
+{
+	static const int operand[STEP_OPERANDS] = { 0, W + 1, W + 2, W + 3, NORM + 1, NORM + 2, NORM + 3, BIAS + 1, BIAS + 2, BIAS + 3,
+	                                            PROJECTION, PROJECTION_BIAS };
+	const struct weft_attr_onnx_node a = tfl_node_of("tflite", "StepLSTM8");
+	const int64_t n_numbers = sizeof(struct lstm_step8) / 4;
+	struct lstm_step8 p = { 0 };
+	int in[STEP_OPERANDS + 1], err;
+	float x_scale = 0;
+
+	if (tfl_has(l, W))
+		return tfl_fail(l, -ENOTSUP, "an LSTM of int8 with %d intermediate tensors has a kernel without gate i only", STEP_BETWEEN);
+	for (int k = 0; k < STEP_OPERANDS; k++) {
+		if (!tfl_has(l, operand[k]))
+			return tfl_fail(l, -ENOTSUP, "operand %d is absent; the LSTM of int8 with %d intermediate tensors is normalised and projected",
+			                operand[k], STEP_BETWEEN);
+		if (k && !tfl_is_const(l, operand[k]))
+			return tfl_fail(l, -ENOTSUP, "operand %d is not constant", operand[k]);
+		if ((in[k] = tfl_value(l, operand[k])) < 0)
+			return in[k];
+	}
+	if ((err = step_layer(l, &p, &x_scale)))
+		return err;
+	for (int g = 0; g < STEP_GATES; g++)
+		if ((err = step_gate(l, &p, g, x_scale)))
+			return err;
+	void *numbers = tfl_alloc(l, n_numbers, 4);
+	if (!numbers)
+		return l->err;
+	memcpy(numbers, &p, sizeof p);
+	in[STEP_OPERANDS] = tfl_data(l, "numbers", WEFT_INT32, 1, &n_numbers, numbers);
+	return tfl_node(l, &a, in, STEP_OPERANDS + 1, true);
+}
+
 int tfl_lower_lstm8(struct tfl_lower *l)
 {
 	const bool one_step = l->op->code == TFL_LSTM;
@@ -227,6 +335,8 @@ int tfl_lower_lstm8(struct tfl_lower *l)
 
 	if (l->op->in.n > OPERANDS)
 		return tfl_fail(l, -EINVAL, "%u operands > %d", (unsigned)l->op->in.n, OPERANDS);
+	if (one_step && l->op->intermediates.n == STEP_BETWEEN)
+		return lower_step8(l);
 	if ((err = read_quantisation(l, &s)) || (err = read_options(l, &s)) || (err = read_factors(l, &s)))
 		return err;
 	if ((x = tfl_value(l, 0)) < 0)

@@ -10,15 +10,18 @@
  * projection; 18, 19 the states; 20..23 normalisation. The bidirectional one has
  * 1..17 twice, then four states and an auxiliary input with weights. With merged
  * results and a batch of several that is not time-major, LiteRT 2.3 reads states
- * beyond their end; here each row of the batch has its own.
+ * beyond their end; here each row of the batch has its own. Operands of an RNN: 1 weights of the input, 2 of the
+ * state, 3 the bias, 4 the state; the bidirectional one has them twice, then an auxiliary input and its two weights.
+ * An auxiliary input without weights is what the backward direction reads in the place of the input; of an RNN only if
+ * it is time-major, as in the kernel.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "tflite_host.h"
 
-enum { LSTM_WEIGHTS = 17, LSTM_NORM = 20, LSTM_SCALES = 22, RNN_SCALES = 4, MAX_SCALES = LSTM_SCALES };
-enum { BI_LSTM_BACK = 18, BI_LSTM_AUX = 39, BI_RNN_BACK = 5, BI_RNN_AUX = 9 };
+enum { LSTM_WEIGHTS = 17, LSTM_NORM = 20, LSTM_GATES = 4, MAX_OPERANDS = 28 };
+enum { BI_LSTM_BACK = 18, BI_LSTM_AUX = 39, BI_LSTM_AUX_FORGET = 2, BI_RNN_BACK = 5, BI_RNN_AUX = 9 };
 
 /* Options that all these operators have; field numbers of one that an operator lacks are -1. */
 struct options { int type, activation, time_major, merge, asymmetric, cell_clip, projection_clip; };
@@ -56,9 +59,9 @@ static int byte_option(struct tfl_lower *l, const struct options *o, int field, 
 
 /*
  * A direction of the layer: graph tensors of the n operands in the kernel's order, -1 for an absent one; by the
- * same numbers the scales of those that are codes, else 0; and whether there are any such.
+ * same numbers the scales of those that are codes, else 0; whether there are any such; and which operand the scales are.
  */
-struct side { int in[MAX_SCALES + 1], n; float scale[MAX_SCALES]; bool codes; };
+struct side { int in[MAX_OPERANDS], n; float scale[MAX_OPERANDS]; bool codes; int scales; };
 
 /*
  * Adds operand k of the operator at hand to s as the next one of the kernel: its graph tensor, or -1 if k is
@@ -89,16 +92,16 @@ static int add(struct tfl_lower *l, struct side *s, int k)
 
 /*
  * Emits one direction as host operator `a` with the s->n operands s->in, of which -1 stands for an absent
- * one. If the layer has weights of integers (s->codes), the s->n numbers of s->scale become one more operand,
- * a constant behind the others, which s->n counts from then on. Sets in *a which operands are absent
+ * one. If the layer has weights of integers (s->codes), the s->n numbers of s->scale become operand s->scales,
+ * a constant, which s->n counts from then on. Sets in *a which operands are absent
  * (a->absent, which has to be 0 before) and how many there are, absent ones among them (a->n_in). `last` says
  * that the result is the result of the operator at hand. Returns the graph tensor; the errno of
  * weft_onnx_ref_shapes() if the operands do not fit; or another negative errno.
  */
 static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side *s, bool last)
 {
-	const weft_tensor *t[MAX_SCALES + 1];
-	int in[MAX_SCALES + 1], n = 0, which = -1;
+	const weft_tensor *t[MAX_OPERANDS];
+	int in[MAX_OPERANDS], n = 0, which = -1;
 	char line[WEFT_GOLDEN_MSG] = "";
 	weft_tensor y;
 
@@ -108,9 +111,9 @@ static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side 
 		if (!p)
 			return l->err;
 		memcpy(p, s->scale, (size_t)dim * sizeof *p);
-		if ((s->in[s->n] = tfl_data(l, "scales", WEFT_FP32, 1, &dim, p)) < 0)
-			return s->in[s->n];
-		s->n++;
+		if ((s->in[s->scales] = tfl_data(l, "scales", WEFT_FP32, 1, &dim, p)) < 0)
+			return s->in[s->scales];
+		s->n += s->scales == s->n;
 	}
 	for (int k = 0; k < s->n; k++)
 		if (s->in[k] < 0)
@@ -128,14 +131,30 @@ static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side 
 }
 
 /*
- * Emits one direction of the LSTM (is_lstm) or RNN at hand by operator `of`, with weights from operand `from`
- * on: forwards if `from` is 1, else backwards. x is the input with 3 dimensions; last: the result is the
- * operator's own. Returns the graph tensor, or a negative errno.
+ * Adds to s, behind the place of the scales, the auxiliary input, a graph tensor, and its weights: of the LSTM (is_lstm)
+ * those of its gates, of the RNN one, from operand `from` on. Returns 0 or a negative errno.
  */
-static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, int x, int from, bool is_lstm, bool last)
+static int add_auxiliary(struct tfl_lower *l, struct side *s, int aux, int from, bool is_lstm)
 {
+	int err = 0;
+
+	s->in[s->n++] = -1;
+	s->in[s->n++] = aux;
+	for (int k = 0; k < (is_lstm ? LSTM_GATES : 1) && !err; k++)
+		err = add(l, s, from + k);
+	return err;
+}
+
+/*
+ * Emits one direction of the LSTM (is_lstm) or RNN at hand by operator `of`, with weights from operand `from`
+ * on: forwards if `from` is 1, else backwards. x is the input with 3 dimensions, aux the auxiliary one, or -1 if there is
+ * none; last: the result is the operator's own. Returns the graph tensor, or a negative errno.
+ */
+static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int x[2], int from, bool last)
+{
+	const bool is_lstm = l->op->code == TFL_LSTM || l->op->code == TFL_SEQUENCE_LSTM || l->op->code == TFL_BI_LSTM;
 	struct weft_attr_onnx_node a = *of;
-	struct side s = { .in = { x }, .n = 1 };
+	struct side s = { .in = { x[0] }, .n = 1 };
 	int err = 0;
 
 	tfl_node_int(&a, "reverse", from > 1);
@@ -143,27 +162,40 @@ static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, 
 		err = add(l, &s, from + k);
 	for (int k = 0; is_lstm && k < 4 && !err; k++)
 		err = add(l, &s, l->op->code == TFL_BI_LSTM ? -1 : LSTM_NORM + k);
+	s.scales = s.n;
+	const int weights = is_lstm ? BI_LSTM_AUX + 1 + LSTM_GATES * (from > 1) : BI_RNN_AUX + 1 + (from > 1);
+	if (!err && x[1] >= 0)
+		err = add_auxiliary(l, &s, x[1], weights, is_lstm);
 	return err ? err : emit(l, &a, &s, last);
 }
 
 /*
  * Lowers the layer with two directions (is_lstm: LSTM, else RNN) on x by operator `a`, which has its options already;
  * the results of the directions are joined along the last axis if `merge` is set, else they are the operator's two
- * results, forwards first. Returns the first result's tensor; -ENOTSUP for an auxiliary input; -EINVAL for another
- * number of results than `merge` wants; or another negative errno.
+ * results, forwards first. Returns the first result's tensor; -EINVAL for another number of results than `merge` wants;
+ * or another negative errno.
  */
 static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, int x, bool is_lstm, bool merge)
 {
 	const int back = is_lstm ? BI_LSTM_BACK : BI_RNN_BACK, aux = is_lstm ? BI_LSTM_AUX : BI_RNN_AUX;
 	struct weft_attr_onnx_node join = tfl_node_attr("Concat");
-	int y[2], err;
+	int y[2], forth_x[2] = { x, -1 }, back_x[2] = { x, -1 }, major, err;
 
-	if (tfl_has(l, aux))
-		return tfl_fail(l, -ENOTSUP, "operand %d: an auxiliary input", aux);
+	if ((err = byte_option(l, options_of(l->op->code), options_of(l->op->code)->time_major, &major)))
+		return err;
+	if (tfl_has(l, aux)) {
+		const int v = tfl_value(l, aux);
+		if (v < 0)
+			return v;
+		if (tfl_has(l, aux + (is_lstm ? BI_LSTM_AUX_FORGET : 1)))
+			forth_x[1] = back_x[1] = v;
+		else if (is_lstm || major)
+			back_x[0] = v;
+	}
 	if (l->op->out.n != (merge ? 1u : 2u))
 		return tfl_fail(l, -EINVAL, "%u results", (unsigned)l->op->out.n);
-	if ((y[0] = direction(l, a, x, 1, is_lstm, !merge)) < 0 || (!merge && (err = tfl_result(l, 1)) && (y[0] = err)) ||
-	    (y[1] = direction(l, a, x, back, is_lstm, !merge)) < 0)
+	if ((y[0] = direction(l, a, forth_x, 1, !merge)) < 0 || (!merge && (err = tfl_result(l, 1)) && (y[0] = err)) ||
+	    (y[1] = direction(l, a, back_x, back, !merge)) < 0)
 		return y[0] < 0 ? y[0] : y[1];
 	tfl_node_int(&join, "axis", 2);
 	return merge ? tfl_node(l, &join, y, 2, true) : y[0];
@@ -208,7 +240,7 @@ int tfl_lower_sequence(struct tfl_lower *l)
 		return x;
 	if (code == TFL_BI_LSTM || code == TFL_BI_RNN)
 		return both_ways(l, &a, x, is_lstm, merge);
-	int y = direction(l, &a, x, 1, is_lstm, !one_step);
+	int y = direction(l, &a, (int[]){ x, -1 }, 1, !one_step);
 	if (y < 0 || !one_step)
 		return y;
 	const weft_tensor r = l->g->tensors[y].t;

@@ -142,8 +142,8 @@ static const struct row {
 	{ ML, "TreeEnsemble", ref_tree_ensemble, 1, 1, 1, "aggregate_function:i=1 n_targets:i=1 post_transform:i=0 leaf_targetids:t leaf_weights:t membership_values:t "
 	  "nodes_falseleafs:t nodes_falsenodeids:t nodes_featureids:t nodes_missing_value_tracks_true:t nodes_modes:t nodes_splits:t nodes_trueleafs:t nodes_truenodeids:t tree_roots:t" },
 	{ MS, "BiasGelu", ref_gelu, 2, 2, 1, "" }, { MS, "FastGelu", ref_gelu, 1, 2, 1, "" }, { MS, "QuickGelu", ref_gelu, 1, 1, 1, "alpha:f=1.702" },
-	{ TFL, "SequenceLSTM", tfl_sequence_lstm, 1, 23, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1 cell_clip:f=0 proj_clip:f=0" },
-	{ TFL, "SequenceRNN", tfl_sequence_rnn, 4, 5, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1" },
+	{ TFL, "SequenceLSTM", tfl_sequence_lstm, 1, 28, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1 cell_clip:f=0 proj_clip:f=0" },
+	{ TFL, "SequenceRNN", tfl_sequence_rnn, 4, 7, 1, "time_major:i=0 reverse:i=0 activation:i=4 symmetric:i=1" },
 	{ TFL, "NonMaxSuppression", tfl_non_max_suppression, 5, 6, 3, "scores:i=1" },
 	{ TFL, "Bitcast", tfl_bitcast, 1, 1, 1, "to:i=0 flip_x:i=0 flip_y:i=0" },
 	{ TFL, "EmbeddingSparse", tfl_embedding_sparse, 5, 5, 1, "combiner:i=0" },
@@ -158,6 +158,7 @@ static const struct row {
 	{ ORT, "AveragePool", ref_chain_average, 1, 1, 1, WINDOW "ceil_mode:i=0 count_include_pad:i=0" }, { ORT, "GlobalAveragePool", ref_chain_average_all, 1, 1, 1, "" },
 	{ ORT, "Resize", ref_chain_resize, 1, 4, 1, "mode:e=nearest,linear,cubic coordinate_transformation_mode:e=half_pixel,asymmetric,align_corners,pytorch_half_pixel "
 	  "antialias:i=0 keep_aspect_ratio_policy:e=stretch,not_larger,not_smaller axes:I" },
+	{ TFL, "StepLSTM8", tfl_step_lstm8, 13, 13, 1, "" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -5,7 +5,7 @@
 
 #include "sim/golden/onnx/ref/ref.h"
 
-ref_kernel tfl_sequence_lstm, tfl_sequence_lstm8, tfl_sequence_rnn, tfl_non_max_suppression;
+ref_kernel tfl_sequence_lstm, tfl_sequence_lstm8, tfl_step_lstm8, tfl_sequence_rnn, tfl_non_max_suppression;
 ref_kernel tfl_bitcast, tfl_embedding_sparse, tfl_gather, tfl_scatter, tfl_reduce_window, tfl_reduce_prod;
 
 #endif

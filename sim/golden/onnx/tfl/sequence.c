@@ -6,13 +6,16 @@
  *
  *   x [B,T,I], with time_major [T,B,I]   weights [C,I], recurrent weights [C,O]
  *   y [B,T,O] or [T,B,O]; C cells, O = C without a projection
+ *   an auxiliary input a [B,T,A] or [T,B,A] with weights V [C,A] adds V a to each sum
  *
- * LSTM, gates i (input), f (forget), g (cell), o (output), sums W x + R h + bias:
+ * LSTM, gates i (input), f (forget), g (cell), o (output), sums W x + V a + R h + bias:
  *   i, f and o also add p * c, peepholes of the cell state (o of the new one);
  *   with normalisation coefficients n a sum without its bias becomes
  *   (sum - mean) / sqrt(variance + 1e-8) * n + bias; without gate i it is 1 - f;
  *   c' = f c + i g, limited; h' = P (o activation(c')) + bias, limited.
- * RNN: h' = activation(W x + R h + bias).
+ * RNN: h' = activation(W x + V a + R h + bias). If it is time-major or has weights of 8 bits, the kernel takes the steps
+ * of a to be as far apart as those of x; an a with fewer elements than x in a step is then refused, since the kernel reads
+ * behind its end.
  *
  * States are 0 before the first step. reverse: steps go from the last to the first.
  * Sums are float32 in index order, each product of a matrix summed on its own
@@ -27,8 +30,8 @@
 
 enum { TIME_MAJOR, REVERSE, ACTIVATION, SYMMETRIC };
 enum { CELL_CLIP, PROJECTION_CLIP };
-enum { X, W, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, NORM, SCALES = 22 };
-enum { RNN_W = 1, RNN_R, RNN_BIAS, RNN_SCALES };
+enum { X, W, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, NORM, SCALES = 22, AUX, AUX_W };
+enum { RNN_W = 1, RNN_R, RNN_BIAS, RNN_SCALES, RNN_AUX, RNN_AUX_W };
 enum { GATE_I, GATE_F, GATE_G, GATE_O };
 
 /* A vector, and its codes if weights of 8 bits multiply it. */
@@ -38,7 +41,9 @@ struct layer {
 	struct ref *r;
 	int64_t batch, steps, in, cells, out;
 	const weft_tensor *scales;     /* float32, one for each operand of weights; or NULL */
-	struct vector x, h, z;         /* input, state, what is projected */
+	const weft_tensor *aux;        /* the auxiliary input, or NULL */
+	int64_t aux_row;               /* elements from one of its rows to the next one */
+	struct vector x, a, h, z;      /* input, auxiliary input, state, what is projected */
 	float *c, *gate[4];            /* the cell state, and a step's gates */
 };
 
@@ -129,6 +134,8 @@ static void compute_gate(const struct layer *s, int g)
 
 	start(s, norm ? SCALES + 1 : BIAS + g, v, s->cells);
 	add_product(s, W + g, &s->x, v, s->cells);
+	if (s->aux)
+		add_product(s, AUX_W + g, &s->a, v, s->cells);
 	add_product(s, R + g, &s->h, v, s->cells);
 	for (int64_t i = 0; p && i < s->cells; i++) {
 		const float w = p->dtype == WEFT_FP32 ? ((const float *)p->data)[i]
@@ -175,9 +182,21 @@ static void rnn_step(struct layer *s)
 
 	start(s, RNN_BIAS, v, s->out);
 	add_product(s, RNN_W, &s->x, v, s->out);
+	if (s->aux)
+		add_product(s, RNN_AUX_W, &s->a, v, s->out);
 	add_product(s, RNN_R, &s->h, v, s->out);
 	for (int64_t i = 0; i < s->out; i++)
 		s->h.v[i] = activated(s->r->a->i[ACTIVATION], v[i]);
+}
+
+/* Reads step t of row b of the auxiliary input, if there is one, into s->a. */
+static void read_auxiliary(struct layer *s, int64_t t, int64_t b)
+{
+	if (!s->aux)
+		return;
+	const int64_t at = s->r->a->i[TIME_MAJOR] ? t * s->batch * s->aux_row + b * s->a.n : (b * s->steps + t) * s->aux_row;
+	memcpy(s->a.v, (const float *)s->aux->data + at, (size_t)s->a.n * sizeof *s->a.v);
+	encode(s, &s->a);
 }
 
 /* Runs all steps of one row of the batch. */
@@ -194,6 +213,7 @@ static void run_row(struct layer *s, int64_t b, void (*step)(struct layer *))
 		memcpy(s->x.v, (const float *)x->data + row * s->in, (size_t)s->in * sizeof *s->x.v);
 		encode(s, &s->x);
 		encode(s, &s->h);
+		read_auxiliary(s, t, b);
 		step(s);
 		memcpy((float *)s->r->y[0]->data + row * s->out, s->h.v, (size_t)s->out * sizeof *s->h.v);
 	}
@@ -202,18 +222,20 @@ static void run_row(struct layer *s, int64_t b, void (*step)(struct layer *))
 /* Allocates one block for all vectors of the layer, and runs it. Returns 0 or -ENOMEM. */
 static int run(struct layer *s, void (*step)(struct layer *))
 {
-	const int64_t most = s->in > s->cells ? s->in : s->cells, n = most > s->out ? most : s->out;
-	float *room = ref_alloc(s->r, 11 * n, sizeof *room);
+	const int64_t aux = s->aux ? s->aux->dim[2] : 0, in = s->in > aux ? s->in : aux;
+	const int64_t most = in > s->cells ? in : s->cells, n = most > s->out ? most : s->out;
+	float *room = ref_alloc(s->r, 13 * n, sizeof *room);
 
 	if (!room)
 		return -ENOMEM;
-	float *codes = room + 8 * n;
+	float *codes = room + 9 * n;
 	s->x = (struct vector){ room, (int16_t *)codes, 0, s->in };
 	s->h = (struct vector){ room + n, (int16_t *)(codes + n), 0, s->out };
 	s->z = (struct vector){ room + 2 * n, (int16_t *)(codes + 2 * n), 0, s->cells };
-	s->c = room + 3 * n;
+	s->a = (struct vector){ room + 3 * n, (int16_t *)(codes + 3 * n), 0, aux };
+	s->c = room + 4 * n;
 	for (int g = 0; g < 4; g++)
-		s->gate[g] = room + (4 + g) * n;
+		s->gate[g] = room + (5 + g) * n;
 	for (int64_t b = 0; b < s->batch; b++)
 		run_row(s, b, step);
 	free(room);
@@ -253,6 +275,21 @@ static int begin(struct layer *s, int scales)
 	return 0;
 }
 
+/*
+ * Fills in what the auxiliary input, operand `k`, says of the layer, if it is there. Its first two dimensions are the
+ * input's. Returns 0 or -EINVAL.
+ */
+static int begin_auxiliary(struct layer *s, int k)
+{
+	const weft_tensor *x = s->r->x[X], *a = k < s->r->n_x ? s->r->x[k] : NULL;
+
+	if (a && (a->dtype != WEFT_FP32 || a->rank != 3 || a->dim[0] != x->dim[0] || a->dim[1] != x->dim[1]))
+		return ref_fail(s->r, -EINVAL, "auxiliary input of %s and rank %d does not fit", weft_dtype_name(a->dtype), a->rank);
+	s->aux = a;
+	s->aux_row = a ? a->dim[2] : 0;
+	return 0;
+}
+
 /* States the result, and computes it unless only shapes are asked for. */
 static int finish(struct layer *s, void (*step)(struct layer *))
 {
@@ -269,7 +306,7 @@ int tfl_sequence_lstm(struct ref *r)
 	struct layer s = { .r = r };
 	int err = begin(&s, SCALES);
 
-	if (err)
+	if (err || (err = begin_auxiliary(&s, AUX)))
 		return err;
 	const weft_tensor *w = r->x[W + GATE_F], *p = r->x[PROJECTION];
 	if (!w || w->rank != 2 || (p && p->rank != 2) || !r->x[W + GATE_I] != !r->x[R + GATE_I])
@@ -280,7 +317,8 @@ int tfl_sequence_lstm(struct ref *r)
 	for (int g = 0; g < 4 && !err; g++) {
 		const bool none = g == GATE_I && coupled;
 		if ((err = shaped(&s, W + g, SCALES, s.cells, s.in, none)) || (err = shaped(&s, R + g, SCALES, s.cells, s.out, none)) ||
-		    (err = shaped(&s, BIAS + g, SCALES, s.cells, 0, none)) || (err = shaped(&s, NORM + g, SCALES, s.cells, 0, none || !norm)))
+		    (err = shaped(&s, BIAS + g, SCALES, s.cells, 0, none)) || (err = shaped(&s, NORM + g, SCALES, s.cells, 0, none || !norm)) ||
+		    (s.aux && (err = shaped(&s, AUX_W + g, AUX_W + 4, s.cells, s.aux->dim[2], none))))
 			return err;
 	}
 	for (int k = PEEPHOLE; k < BIAS && !err; k++)
@@ -295,7 +333,7 @@ int tfl_sequence_rnn(struct ref *r)
 	struct layer s = { .r = r };
 	int err = begin(&s, RNN_SCALES);
 
-	if (err)
+	if (err || (err = begin_auxiliary(&s, RNN_AUX)))
 		return err;
 	const weft_tensor *w = r->x[RNN_W];
 	if (w->rank != 2)
@@ -306,5 +344,12 @@ int tfl_sequence_rnn(struct ref *r)
 		return err;
 	if (r->x[RNN_BIAS]->dtype != WEFT_FP32)
 		return ref_fail(r, -EINVAL, "the bias is %s", weft_dtype_name(r->x[RNN_BIAS]->dtype));
+	if (s.aux && (err = shaped(&s, RNN_AUX_W, RNN_AUX_W + 1, s.out, s.aux->dim[2], false)))
+		return err;
+	if (s.aux && (r->a->i[TIME_MAJOR] || s.scales))
+		s.aux_row = s.in;
+	if (s.aux && s.aux->dim[2] < s.aux_row)
+		return ref_fail(r, -ENOTSUP, "an auxiliary input of %lld elements beside an input of %lld: the kernel reads behind its end",
+		                (long long)s.aux->dim[2], (long long)s.in);
 	return finish(&s, rnn_step);
 }

@@ -21,10 +21,11 @@
 #define ALLOC_WORK 20000000
 
 /*
- * Returns the number of this root's storage in the step. map[root] has it, or -1 if the root has not been
- * seen yet: then the storage is added, with ext_in if an item before the step writes it first or it is there
- * from the start. `node` reads it, or writes it (write): it becomes the storage's last node, and a write sets
- * ext_out if the host reads the storage or an item behind the step uses it.
+ * Returns the number of this root's storage in the step, and notes that `node` reads it, or if `write` is
+ * set, writes it. map[root] is that number, or -1 if no node so far has touched the root: the storage is
+ * then added to s->storage, which has room, and to the map; its ext_in is set if it is there before the
+ * step's first item. `node`, which never decreases from call to call, becomes the storage's last node. A
+ * write sets ext_out if the host reads the storage or an item behind the step uses it.
  */
 static int storage_of(struct npu_step *s, int *map, int root, int node, bool write)
 {
@@ -52,11 +53,11 @@ static bool is_whole(const struct npu_step *s, const struct view *v, int storage
 
 /*
  * If the result of node i may be written over its second operand, note that in the result's storage
- * (may_replace). The node must be no loop nest and its second operand no table; both must be whole storages
- * of the same size that may be resident, other than the input's, the operand read for the last time, and
- * the result first touched here with nothing in memory before. An addend is read element by element, each
- * just before the result's element is written, so this is safe; a table is read at random until the node is
- * done, so its bytes must stay.
+ * (may_replace). These conditions must hold: the node is no loop nest, and its second operand no table;
+ * operand and result are whole storages of the same size that may be resident; the operand is not the input
+ * as well, and is read for the last time; the result is first touched here, with nothing in memory before.
+ * An addend is read element by element, each just before the result's element is written, so this is safe;
+ * a table is read at random until the node is done, so its bytes must stay.
  */
 static void note_takeover(struct npu_step *s, int i)
 {
@@ -72,9 +73,10 @@ static void note_takeover(struct npu_step *s, int i)
 }
 
 /*
- * Allocate and fill s->storage, the storages that the nodes of the step touch, and s->plan, with the storage
- * of each node's operands. Storages that can never be resident (computed weights, old values of a scatter)
- * are marked, and results that may replace second operands noted. Returns 0 or -ENOMEM.
+ * Allocate and fill s->storage, the storages that the nodes of the step touch, and s->plan, with the
+ * storage of each node's operands. Storages that can never be resident (computed weights; old values and
+ * result of a scatter) are marked in_memory, and results that may replace second operands noted. Returns 0
+ * or -ENOMEM.
  */
 static int list_storages(struct npu_step *s)
 {
@@ -110,8 +112,9 @@ static int list_storages(struct npu_step *s)
 
 /*
  * Returns the bytes that node i should find free beside the residents, so that it need not wait for its
- * weights: all its weights and records up to a quarter of the scratchpad, but at least two column tiles, as
- * far as the scratchpad holds them; 0 if it has no weights.
+ * weights: all its weights and records, but at most a quarter of the scratchpad; if that is less than twice
+ * the bytes of one column tile with its records, these, but at most the whole scratchpad. 0 if it has no
+ * weights.
  */
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
@@ -166,10 +169,11 @@ static void use(const struct npu_step *s, int64_t *used, const struct storage *t
 }
 
 /*
- * Make storages resident that replace each other, beginning with number `head` (which may be the only one),
- * as far as they fit and may be resident (in_memory): all of them, which have the same size, in one place if
- * there is room for that during all their nodes; otherwise the chain is dissolved and each is judged for
- * itself. Sets `resident` of each and adds to used[].
+ * Make storages resident that replace each other, in the order of replaced_by from number `head` on (which
+ * may be the only one). If there is room for one of them, which all have the same size, during all their
+ * nodes, they share one place; otherwise the chain is dissolved, and each of them becomes resident that
+ * fits by itself during its own nodes, whatever its size and hint. A storage with in_memory never does.
+ * Sets `resident` of each, and adds the bytes of those that are resident to used[].
  */
 static void place_chain(struct npu_step *s, int64_t *used, int head)
 {
@@ -193,10 +197,10 @@ static void place_chain(struct npu_step *s, int64_t *used, int head)
 
 /*
  * Choose which storages are resident, small ones first: those with a hint to stay, and those without a hint
- * of at most `largest` bytes, as long as they fit beside what reserve_of() asks for. With in_place, results
- * may take the bytes of second operands; of such a chain the first one's size and hint decide. With the
- * option no_fuse none is resident. Sets resident, replaces and replaced_by of all storages and adds to
- * used[]. Returns 0 or -ENOMEM.
+ * of at most `largest` bytes; of both only those that fit beside the bytes of reserve_of(). With in_place,
+ * results may take the bytes of second operands; of such a chain the first one's size and hint decide
+ * (place_chain()). With the option no_fuse none is resident. Sets resident, replaces and replaced_by of all
+ * storages, and adds the residents' bytes to used[]. Returns 0 or -ENOMEM.
  */
 static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, bool in_place)
 {
@@ -233,9 +237,9 @@ static int64_t node_cycles(const struct npu_step *s, int i)
 }
 
 /*
- * Add an area of so many bytes (at least 1), rounded up to whole words, that is needed and occupied during
- * nodes t0..t1 and has no address yet; `weights` says that it may be filled before t0, and its use then
- * counts from the node before. Returns its number or -ENOMEM.
+ * Append an area of `bytes` bytes, at least 1, rounded up to whole words. It is needed from node t0 on,
+ * occupied during nodes t0..t1, and has no address yet. `weights` says that it may be filled before t0; it
+ * then counts as used from node t0 - 1 on. Returns its number or -ENOMEM.
  */
 static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weights)
 {
@@ -291,9 +295,10 @@ static void add_use(struct npu_step *s, int area, int node, int64_t density)
 
 /*
  * Note in the uses of the area of group g's ring i, which must have its area, which nodes of the group read
- * and write the ring's rows, and how often (add_use()). A node that reads its input x from the ring accesses
- * it in all of 8 cycles. A node that writes its result y to it, or reads its second operand r from it, does so
- * in as many of 8 cycles as it makes words of its result, by node_cycles(): rounded up, and 8 at most.
+ * and write the ring's rows, and how often (add_use()). A node that reads its input x from the ring
+ * accesses it in 8 of 8 cycles. A node that writes its result y to it, or reads its second operand r from
+ * it, does so in as many of 8 cycles as it makes words of its result (N channels of a pixel) in 8 of its
+ * node_cycles(): rounded up, and 8 at most.
  */
 static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 {
@@ -365,7 +370,8 @@ static int list_group_areas(struct npu_step *s, struct group *g)
  * List all areas of the step anew, without addresses: one for each resident from its first node to its last
  * (those that replace each other share one), those of stripe groups, and the slots of each other node's
  * tiling, which are occupied during that node. A resident that a group's node touches is occupied during
- * the whole group. Sets the areas' numbers in storages, rings and plans. Returns 0 or -ENOMEM.
+ * the whole group. Sets the areas' numbers in storages (-1: not resident), rings and plans. Returns 0 or
+ * -ENOMEM.
  */
 static int list_areas(struct npu_step *s)
 {
@@ -415,8 +421,9 @@ static bool same_request(const struct plan_request *a, const struct plan_request
 }
 
 /*
- * Set p->tile to the tiling of node i within `budget` bytes: the one that the node got last if it was asked
- * for the same, else plan_node()'s, which is remembered. Returns 0 or -ERANGE: none fits.
+ * Set p->tile to the tiling of node i within `budget` bytes: the one that the node got last if that was for
+ * the same budget and request (same_request()), else plan_node()'s, which is remembered in s->tile_cache.
+ * Returns 0 or -ERANGE: none fits.
  */
 static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t budget)
 {
@@ -528,11 +535,11 @@ struct delays {
 };
 
 /*
- * After area `failed` found no address: let weights in its way come later, until the times of an area have
- * changed that was placed before it. Once d->most attempts have been made, no weights come early at all,
- * and addresses must be found from rank 0 on. Returns the rank (place in the order of size) of the area
- * from which on addresses must be found anew, or -1 if there is nothing left to delay. Counts the attempts
- * in d->k.
+ * After area `failed` found no address: let weights in its way come later, one after another, until the
+ * times of that area have changed, or of one that is placed before it. Each delay is an attempt that counts
+ * in d->k; after d->most of them no weights come early at all, and addresses must be found from rank 0 on.
+ * Returns the rank (place in the order of size) of the area from which on addresses must be found anew, or
+ * -1 if there is nothing left to delay.
  */
 static int make_room(struct npu_step *s, const struct alloc *al, struct delays *d, int failed)
 {
@@ -642,8 +649,9 @@ static bool only_in_ring(const struct npu_step *s, int storage)
 }
 
 /*
- * If a tensor is first written or last read inside a stripe group of the step, let it keep its bytes in
- * memory while the whole group runs, since the group's nodes run interleaved.
+ * If tensor *c is first written or last used inside a stripe group of the step, let it have its bytes in
+ * memory while the whole group runs, since the group's nodes run interleaved: sets c->src_item to the
+ * group's first item, c->last_item to its last.
  */
 static void widen_lifetime(const struct npu_step *s, struct cten *c)
 {

@@ -79,8 +79,9 @@ static int64_t both_run(const struct npu_step *s, const struct group *g, int i, 
 }
 
 /*
- * Returns the quarter cycles in which two areas of one stripe group are accessed at the same time, from the
- * uses that are noted of each.
+ * Returns the quarter cycles in which two areas of one stripe group are accessed at the same time: for each
+ * use that is noted of one and each of the other, the cycles in which both nodes run (both_run()) times the
+ * densities of both, in eighths.
  */
 static int64_t together_in_group(const struct npu_step *s, const struct area *a, const struct area *b)
 {
@@ -150,8 +151,9 @@ static void drop_placed(struct alloc *al, int n)
 }
 
 /*
- * Set al->busy[r] for each region r: how long the nodes that use this area also use placed areas there,
- * weighted by how much of these lies in r. Sets al->busy_known.
+ * Set al->busy[r] for each region r, from the area's rivals, which all have addresses: for how many quarter
+ * cycles each is in use together with this area, times how many 64ths of the rival lie in r. Sets
+ * al->busy_known.
  */
 static void find_busy(struct alloc *al, int area)
 {
@@ -218,8 +220,9 @@ static int list_rivals(struct alloc *al)
 struct choice { int64_t addr, conflicts; };
 
 /*
- * Round addr down to a whole word; if area a fits there into the gap [lo, hi) and has fewer conflicts than
- * *c, the best choice so far, it becomes the best. Nothing is computed once a choice has no conflicts.
+ * Round addr down to a whole word. If area a fits there into the gap [lo, hi) with fewer conflicts than *c,
+ * the best choice so far, that address becomes *c. A choice without conflicts stays as it is, since nothing
+ * is better.
  */
 static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
 {
@@ -262,8 +265,8 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 }
 
 /*
- * Set a->addr to the best address for area a among those placed that are occupied during the same nodes.
- * Returns false, with a->addr -1, if no gap is large enough.
+ * Set a->addr to an address in a gap between the placed areas that are occupied during one of a's nodes:
+ * the one that consider_gap() finds best. Returns false, with a->addr -1, if no gap is large enough.
  */
 static bool place_one(struct alloc *al, struct area *a)
 {

@@ -49,8 +49,8 @@ int64_t group_grain(const struct npu_step *s, const struct group *g, const struc
 }
 
 /*
- * Returns the number of input rows, from the first on, among which the node finds all that it reads for its
- * first `rows` output rows.
+ * Returns the end of the input rows that the node reads for its first `rows` output rows: all of them are
+ * below it. 0 if `rows` is 0.
  */
 static int64_t input_end(const struct node *nd, int64_t rows)
 {
@@ -99,8 +99,9 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 }
 
 /*
- * Raise target[j], the rows that node j must have made, to as many as make the first `rows` rows of what it writes, or to
- * the node's height, for each node j in the set.
+ * For each node j in the set, raise target[j], the rows that node j must have made, to as many as it takes
+ * for the first `rows` rows of what it writes (a ring, in which its rows may lie apart) to be there, but at
+ * most to the node's height.
  */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {
@@ -122,9 +123,10 @@ static int64_t *targets_of(struct walk *w, int64_t stripe)
 
 /*
  * Set the targets of stripe number `stripe` (targets_of()): how many rows each node must have made so that
- * the last node can finish that stripe. They are 0 before stripe 0 and all rows at the last stripe; else,
- * from the last node to the first, what later nodes read of a node's result, in whole grains. A result that
- * no node of the group reads keeps pace with the stripes.
+ * the last node can finish that stripe. They are 0 before stripe 0 and all rows at the last stripe. Else
+ * those of the last node are the rows of all stripes up to this one; from the last node to the first, each
+ * other node must have made what later nodes read of its result, or if none does, as large a part of its
+ * rows as this is of all stripes. All are rounded up to whole grains.
  */
 static void set_targets(struct walk *w, int64_t stripe)
 {
@@ -149,8 +151,8 @@ static void set_targets(struct walk *w, int64_t stripe)
 }
 
 /*
- * Returns the lowest row of ring i that a node of the group has still to read; the ring's height if nobody
- * reads it any more.
+ * Returns the lowest row of ring i that a node of the group needs for rows that it has not made yet; the
+ * ring's height if there is none.
  */
 static int64_t lowest_needed(const struct walk *w, int i)
 {

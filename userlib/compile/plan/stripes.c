@@ -24,8 +24,9 @@ static bool whole_rows(const struct npu_step *s, const struct view *v, int stora
 }
 
 /*
- * Returns whether the view is a part of each row of a storage, or of each of several rows: one image, with rows at equal distances,
- * that are no more than a row long. `whole` is the view of all of the storage.
+ * Returns whether the view sees one image and a part of each row of a storage, or of every k-th row, with
+ * the first part in one of the first k rows. No part may run on into the next row. `whole` is the view of
+ * all of the storage.
  */
 static bool part_of_rows(const struct view *v, const struct view *whole)
 {
@@ -54,12 +55,19 @@ static bool apart(const struct view *a, const struct view *b)
 	       end_b <= b->step[2] && (end_a <= at_b || end_b <= at_a);
 }
 
-/* Returns whether the view sees one image, so that a ring can hold its rows packed, as the members of a larger CONCAT. */
+/*
+ * Returns whether the view sees one image, and only some channels of each pixel of its storage, as views of
+ * the members of a CONCAT do. A ring can then hold its rows packed.
+ */
 static bool can_pack(const struct view *v)
 {
 	return v->dim[0] == 1 && v->dim[3] * v->step[3] < v->step[2];
 }
 
+/*
+ * Returns whether striping.pack can make a difference to nodes first ... of the step, n of them: whether
+ * one of them that is no loop nest has an input or a result that can_pack() with the node's own views.
+ */
 bool step_can_pack(const struct npu_step *s, int first, int n)
 {
 	for (int i = first; i < first + n; i++) {
@@ -71,9 +79,9 @@ bool step_can_pack(const struct npu_step *s, int first, int n)
 }
 
 /*
- * If node i copies its input to a part of a storage, find the first node behind it, up to node `last`, that reads
- * that whole storage as its input. Returns the view by which that node reads it, or NULL if node i is not
- * elementwise, there is no such reader, or the part is not as part_of_rows() asks.
+ * Returns the view by which a node behind node i, the first up to node `last`, reads the whole storage that
+ * node i writes as its input x. NULL if there is no such node, if node i is not elementwise, or if what it
+ * writes is no part of that view as part_of_rows() asks.
  */
 static const struct view *reader_of_part(const struct npu_step *s, int i, int last)
 {
@@ -90,10 +98,11 @@ static const struct view *reader_of_part(const struct npu_step *s, int i, int la
 }
 
 /*
- * Returns whether node i can be part of a stripe group. It must be no loop nest, have no third operand, not be split along
- * columns and make one image; and each operand must be resident or a whole storage of rows, or for input and result with
- * `pack` some channels of each pixel, or for a result that is copied a part of each row. Its own views count, not those
- * as one long row.
+ * Returns whether node i can be part of a stripe group. It must be no loop nest, have no third operand, not
+ * be split along columns and make one image. Each of its operands must be resident or a whole storage, or
+ * else: with `pack`, an input or a result may be some channels of each pixel (can_pack()), and a result may
+ * be a part that a later node reads as a whole (reader_of_part()). Its own views count, not those as one
+ * long row.
  */
 static bool groupable(const struct npu_step *s, int i, bool pack)
 {
@@ -117,8 +126,9 @@ static struct node *group_node(const struct npu_step *s, const struct group *g, 
 }
 
 /*
- * Returns the number of the group's ring for this storage, of which v is a view; a ring is added when its
- * storage is seen for the first time, or with `packed` this view of it. -1 if the storage is resident, or `storage` is -1.
+ * Returns the number of the group's ring for this storage, of which v is a view, or -1 if the storage is
+ * resident or `storage` is -1. A ring is added if there is none: a storage has one ring for all views that
+ * are not packed, and one for each different view that is.
  */
 static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v, bool packed)
 {
@@ -177,9 +187,11 @@ static bool residents_fit(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Let node k of the group write its ring, g->ry[k]: alone, or a part of it (`part`), as others may. Sets its rows' places
- * in the ring. Returns false if that does not work out: another node writes it whole, the node would read what it writes,
- * or its rows are of another size.
+ * Let node k of the group write its ring g->ry[k], with rows as view y sees them: as the ring's only writer
+ * or, with `part`, as one of several that each write a part. Sets the ring's writer and parts, and with
+ * `part` the times and phase of the node and the times of the ring. Returns false, with nothing changed, if
+ * another node writes the ring and not both write parts; if the node would read what it writes; or if a
+ * whole row has another size than the ring's.
  */
 static bool add_writer(struct group *g, int k, const struct view *y, bool part)
 {
@@ -200,13 +212,14 @@ static bool add_writer(struct group *g, int k, const struct view *y, bool part)
 }
 
 /*
- * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for each
- * ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched outside of
- * the group). Returns false if the group does not work: nodes see rows of different size or number in one tensor;
- * two write it, unless each copies a part of it that reader_of_part() finds read as a whole within the group, and
- * it need not be stored; a node would read what it writes; one writes what another sees by another view, unless
- * rings_apart() allows that; or a tensor that the group makes as a whole is touched before the group or comes from
- * memory. What it has set then is of no use.
+ * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for
+ * each ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched
+ * outside of the group). Returns false if the group does not work: nodes see rows of different size or
+ * number in one tensor; a node writes less than a whole storage, and neither striping.pack allows that nor
+ * does reader_of_part() find a reader in the group; two nodes write one ring, and are not such parts; a
+ * ring of parts must be stored; a node would read what it writes; one writes what another sees by another
+ * view, unless rings_apart() allows that; or a tensor that the group makes as a whole is touched before the
+ * group or comes from memory. What it has set then is of no use.
  */
 static bool list_rings(struct npu_step *s, struct group *g)
 {
@@ -263,12 +276,12 @@ static void set_ahead(const struct npu_step *s, struct group *g)
 }
 
 /*
- * Sets rows and wrap_rows of each ring. A window that begins near a ring's end reads on behind it, so wrap_rows
- * rows of the ring's beginning are stored there a second time: the height of the largest kernel that reads the
- * ring, dilation included, less one row, but at most the ring's rows. The number of rows of a ring that the
- * group writes is rounded up to a multiple of those that its writer makes together (group_grain()), or of
- * `times` if several nodes write parts of it. A ring that holds the whole tensor has exactly the tensor's rows
- * and never wraps.
+ * Complete the rings, whose rows are measured (group_deps_measure()): round up rows, and set wrap_rows. A
+ * window that begins near a ring's end reads on behind it, so wrap_rows rows of the ring's beginning are
+ * stored there a second time: the height of the largest kernel that reads the ring, dilation included, less
+ * one row, but at most the ring's rows. The rows of a ring that the group writes become a multiple of those
+ * that its writer makes together (group_grain()), or of `times` if several nodes write parts of it. A ring
+ * that would hold the whole tensor has exactly the tensor's rows and never wraps.
  */
 static void set_over(const struct npu_step *s, struct group *g)
 {

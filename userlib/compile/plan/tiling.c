@@ -268,8 +268,8 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 
 /*
  * Try plan p, whose width, channels and loop order are chosen, with the greatest tile height that fits
- * `budget` bytes and with halves of it (only the greatest if all operands are on chip). *best is replaced by
- * each tiling that is expected to take fewer cycles.
+ * `budget` bytes and with halves of it (only the greatest if all operands are on chip). Each tiling that is
+ * expected to take fewer cycles than *best replaces it, as does any if the cost of *best is -1.
  */
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
@@ -307,11 +307,12 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 }
 
 /*
- * For convolutions (NODE_CONV) of which not even one column tile of weights fits: try jobs of one column
- * tile and at most N pixels of a row, for which the weights come in parts of kq chunks of the sum. The
- * widest job for which `budget` bytes hold a part of at least one chunk replaces *best if that is worse or
- * there is none. float8 with several kernel columns that are not joined must take all chunks at once, since
- * its sums have an order. Other nodes are left alone.
+ * Try jobs of one column tile and at most N pixels of a row, for which the weights come in parts of kq
+ * chunks of the sum; for convolutions (NODE_CONV) of which not even one column tile of weights fits. Widths
+ * are halved from N, or from a row if that has fewer pixels; the widest job for which `budget` bytes hold
+ * parts of at least one chunk replaces *best if that costs more or its cost is -1. float8 with several
+ * kernel columns that are not joined must take all chunks at once, since its sums have an order. Nodes of
+ * other kinds are left alone.
  */
 static void try_split_k(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
@@ -371,18 +372,16 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 }
 
 /*
- * Choose how many column tiles of weights one load brings, and set piece, n_w, own_recs, w_recs and piece_bytes of
- * p->tile. All come in one load, with n_w and piece_bytes as they are and the records first (which says nothing of
- * weights that come in slots or parts), unless all weights stay on chip, are used as fast as they arrive
- * (few_pixels()) and are too many for one load of the sizes below. Then several loads bring them, so that work can
- * start: of PIECE bytes each, down to whole column tiles but at least one, in 2 areas in turn; where nothing but
- * loads counts (req.only_loads) of LARGE_PIECE bytes, or LAST_PIECE in the last LAST_NODES nodes of the step, in
- * PIECE_AREAS areas.
+ * Choose how many column tiles of weights one load brings: sets piece, own_recs, w_recs and, for several
+ * loads, n_w and piece_bytes of p->tile. There is one load, with the records first, unless all weights stay
+ * on chip, there are few pixels (few_pixels()) and the weights are more than one load shall have. That is
+ * PIECE bytes, in 2 areas in turn; if req.only_loads is set LARGE_PIECE bytes, or LAST_PIECE bytes in the
+ * last LAST_NODES nodes of the step, in PIECE_AREAS areas. Each is rounded down to whole column tiles, but
+ * at least one. What is set for weights in slots or in parts says nothing.
  *
- * The array catches up with loads only while something else is loaded. So where nothing but loads counts and there
- * are several, the records of a step's last node come with their weights (own_recs), and its loads get smaller
- * towards the end, since nothing hides the work on the last one; but not smaller than the array catches up, for
- * every load takes bus time for the words of its command.
+ * If there are several loads, req.only_loads is set and the node is the step's last, records come with
+ * their weights (own_recs), and the loads get smaller towards the end (piece_tiles()), since nothing hides
+ * the work on the last one.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -444,11 +443,12 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 }
 
 /*
- * Try tilings with t.tile.slots slots within `budget` bytes: first with all weights on chip; then with the
- * weights of a job's channels only, if the first do not fit, leave operands in memory, or take more than half
- * of the budget (all of it with few pixels); and if nothing fits, with parts of a sum. Returns the plan with
- * the fewest expected cycles, but if all operands are on chip and the second kind is tried, only plans of
- * that kind count; its tile.cost is -1 if none fits.
+ * Try tilings with t.tile.slots slots within `budget` bytes, and return the one with the fewest expected
+ * cycles; its tile.cost is -1 if none fits. First all weights stay on chip, if there are any. If that does
+ * not fit, leaves operands in memory, or takes more than half of the budget for weights (all of it with few
+ * pixels), tilings are tried with the weights of a job's channels only, at most a quarter of the budget or
+ * one column tile; if all operands are on chip, the first kind then no longer counts. If nothing fits, the
+ * weights come in parts of a sum (try_split_k()).
  */
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
@@ -517,10 +517,11 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 }
 
 /*
- * If a move asks for it (req.w_slots), cut a node that is otherwise all on chip along channels: all pixels of
- * a few channels in each job, with the weights in req.w_slots slots of about SLOT bytes, or fewer if `budget`
- * bytes have no room for them. The tiling stays as it is if all weights take less than 1/LEAST_WEIGHTS of the
- * scratchpad, if there are several images or tiles, or if not even two slots fit.
+ * If a move asks for it (req.w_slots), cut a node that is otherwise all on chip along channels: all pixels
+ * of a few channels in each job, with the weights in slots of about SLOT bytes. There are req.w_slots of
+ * them, but not more than jobs, MAX_W_SLOTS, or `budget` bytes have room for. The tiling stays as it is if
+ * all weights take less than 1/LEAST_WEIGHTS of the scratchpad, if there are several images or tiles of
+ * pixels, or if there would be fewer than two slots.
  */
 static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
@@ -539,10 +540,11 @@ static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p
 }
 
 /*
- * Choose the tiling of a node, as p->req asks, that should take the fewest cycles within `budget` bytes of
- * the scratchpad: with two slots for each operand, so that loads and work overlap, or with one if only that
- * fits. Sets p->tile, with can_split if all operands are on chip and the node is one job for each image
- * whose weights come in one load. Returns 0, or -ERANGE if no tiling fits; p->tile then means nothing.
+ * Choose the tiling of a node that should take the fewest cycles within `budget` bytes of the scratchpad,
+ * as p->req asks (but for req.split, see plan_split()): with two slots for each operand, so that loads and
+ * work overlap, or with one if only that fits. Sets p->tile, with can_split if all operands are on chip and
+ * the node is one job for each image whose weights come in one load. Returns 0, or -ERANGE if no tiling
+ * fits; p->tile then means nothing.
  */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {

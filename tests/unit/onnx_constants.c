@@ -4,9 +4,11 @@
  * hold them; float weights that two nodes share become integers for both; an attribute that is an empty list
  * is an absent one; what ceil_mode adds behind an image does not count in averages of constants.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -224,9 +226,51 @@ static void test_output_shape(void **state)
 	}
 }
 
+/* Imports y = op(c), c a constant of n numbers as [1,n,1], of which op makes [..] of that rank. Returns the errno; *g is the graph, or NULL. */
+static int of_constant(const char *op, int64_t n, int rank, const int64_t *dim, weft_graph **g, char msg[WEFT_MSG])
+{
+	struct ob graph = { 0 }, model = { 0 };
+	float *c = calloc((size_t)n, sizeof *c);
+
+	assert_non_null(c);
+	for (int64_t i = 0; i < n; i++)
+		c[i] = (float)i;
+	*g = NULL;
+	ob_tensor(&graph, "c", FLOAT, 3, (const int64_t[]){ 1, n, 1 }, c, (size_t)n * sizeof *c);
+	ob_port(&graph, 12, "y", FLOAT, rank, dim);
+	node(&graph, op, (const char *const[]){ "c" }, 1, "y");
+	ob_model(&model, &graph, 17);
+	int err = weft_import_onnx(model.p, model.n, "work", NULL, g, msg);
+	free(model.p);
+	free(c);
+	return err;
+}
+
+/*
+ * A Fourier transform of 64 numbers is computed by the import, one of 16384 (2^28 steps) is left to the run; comparing each of
+ * 16384 rows with each, without which the shape is not known, is refused.
+ */
+static void test_work(void **state)
+{
+	char msg[WEFT_MSG] = "";
+	weft_graph *g;
+
+	(void)state;
+	for (int64_t n = 64; n <= 16384; n *= 256) {
+		if (of_constant("DFT", n, 4, (const int64_t[]){ 1, n, 1, 2 }, &g, msg) && of_constant("DFT", n, 3, (const int64_t[]){ 1, n, 2 }, &g, msg))
+			fail_msg("%s", msg);
+		assert_int_equal(g->ops[g->n_ops - 1].op == WEFT_OP_ONNX_NODE, n > 64);
+		weft_graph_free(g);
+	}
+	assert_int_equal(of_constant("Unique", 64, 1, (const int64_t[]){ 64 }, &g, msg), 0);
+	weft_graph_free(g);
+	assert_int_equal(of_constant("Unique", 16384, 1, (const int64_t[]){ 16384 }, &g, msg), -ENOTSUP);
+	assert_non_null(strstr(msg, "comparisons"));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_empty_list),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_empty_list),
 		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_output_shape) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,15 +2,16 @@
 /*
  * ONNX's operators on the host with the operands and attributes that a hostile
  * file could give them: small tensors of any shape, attributes of awkward
- * numbers. A kernel that accepts the shapes has to compute, and may not read or
+ * numbers, elements at the ends of their types. A kernel that accepts the shapes has to compute, and may not read or
  * write beside its tensors. Most worth under SAN=1. WEFT_SEED and WEFT_N choose
- * the sequence and its length; 2 s.
+ * the sequence and its length; 4 s.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,21 +24,84 @@
 
 static const int32_t words[] = { 0, 1, 1, 1, 2, 2, 3, 4, -1, -2, 5, 7, 20, 100, INT32_MAX, INT32_MIN + 1, INT32_MIN };
 static const weft_dtype types[] = { WEFT_FP32, WEFT_FP32, WEFT_FP32, WEFT_INT64, WEFT_INT32, WEFT_UINT8, WEFT_INT8, WEFT_BOOL, WEFT_FP16, WEFT_FP64 };
+/* Elements that a quarter of the tensors have among small ones. */
+static const double floats[] = { INFINITY, -INFINITY, NAN, 1e308, -1e308, 1e18, 1e-320, -0.0, 0.5, 65504, 3e9 };
+static const int64_t integers[] = { INT64_MIN, INT64_MAX, INT64_MIN + 1, INT32_MIN, INT32_MAX, 1 << 20, 0x8080808080808080, 255, -128 };
 #define PICK(r, list) list[test_random(r) % (sizeof(list) / sizeof(list[0]))]
 
-/* Data of exactly the tensor's bytes, so that a sanitizer sees what lies beside. */
-static void make(weft_tensor *t, uint64_t *r, int likely_rank)
+/*
+ * Operands that fit together, for kernels that hardly ever accept others: of each the type (f float32, i int64,
+ * d int32, u uint8) and the dimensions.
+ */
+static const struct { const char *name, *x; } fits[] = {
+	{ "LSTM", "f3.2.2 f1.8.2 f1.8.2 f1.16 d2 f1.2.2 f1.2.2 f1.6" }, { "GRU", "f3.2.2 f1.6.2 f1.6.2 f1.12 d2 f1.2.2" },
+	{ "RNN", "f3.2.2 f1.2.2 f1.2.2 f1.4 d2 f1.2.2" }, { "DeformConv", "f1.2.3.3 f2.2.2.2 f1.8.2.2 f2 f1.4.2.2" },
+	{ "Conv", "f1.2.3.3 f2.2.2.2 f2" }, { "ConvTranspose", "f1.2.3.3 f2.2.2.2 f2" }, { "ConvInteger", "u1.2.3.3 u2.2.2.2 u u2" },
+	{ "AffineGrid", "f1.2.3 i4" }, { "RoiAlign", "f1.2.3.3 f2.4 i2" }, { "NonMaxSuppression", "f1.3.4 f1.2.3 i1 f1 f1" },
+	{ "NonMaxSuppression", "f3.4 f3 i f f f" }, { "Attention", "f1.2.2.4 f1.2.3.4 f1.2.3.4 f2.3 f1.2.1.4 f1.2.1.4" },
+	{ "TfIdfVectorizer", "i2.4 i2 i3 i4 f3" }, { "TreeEnsemble", "f2.2 i2 f2 f2 i1 i1 i1 i1 u1 f1 i1 i1 i1" },
+	{ "STFT", "f1.8.1 i f4 i" }, { "BatchNormalization", "f2.2.2 f2 f2 f2 f2" }, { "GroupNormalization", "f2.2.2 f2 f2" },
+	{ "MaxUnpool", "f1.1.2.2 i1.1.2.2 i4" }, { "Col2Im", "f1.4.4 i2 i2" }, { "EmbeddingSparse", "d2 d2.1 i1 f2 f3.2" },
+	{ "RotaryEmbedding", "f1.2.2.4 f4.2 f4.2 i1.2" }, { "MaxPool", "f1.1.3.3" }, { "AveragePool", "f1.1.3.3" }, { "LpPool", "f1.1.3.3" },
+	{ "MelWeightMatrix", "i i i f f" }, { "NegativeLogLikelihoodLoss", "f2.3.2 i2.2 f3" }, { "SoftmaxCrossEntropyLoss", "f2.3.2 i2.2 f3" },
+	{ "MatMulNBits", "f2.16 u4.1.8 f4 u4" }, { "SequenceRNN", "f2.2.2 f2.2 f2.2 f2 f2.2" }, { "QLinearMatMul", "u2.2 f u u2.2 f u f u" },
+};
+
+/* Returns the text of operands that fit kernel `name`, any of several, or NULL if the table has none. */
+static const char *fitting(const char *name, uint64_t *r)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof fits / sizeof fits[0]; i++)
+		if (!strcmp(fits[i].name, name) && (!found || test_random(r) % 2))
+			found = fits[i].x;
+	return found;
+}
+
+/* Returns the number of operands in the text. */
+static int words_of(const char *text)
+{
+	int n = 1;
+
+	for (; *text; text++)
+		n += *text == ' ';
+	return n;
+}
+
+/* Sets t's type and shape to those of the text, one dimension in sixteen off by one. Returns what follows it. */
+static const char *shape_of(weft_tensor *t, const char *x, uint64_t *r)
+{
+	char *end;
+
+	*t = (weft_tensor){ .dtype = *x == 'f' ? WEFT_FP32 : *x == 'i' ? WEFT_INT64 : *x == 'd' ? WEFT_INT32 : WEFT_UINT8, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
+	for (x++; *x && *x != ' '; x = *end == '.' ? end + 1 : end) {
+		t->dim[t->rank++] = strtol(x, &end, 10);
+		if (test_random(r) % 16 == 0)
+			t->dim[t->rank - 1] += test_random(r) % 2 ? 1 : -1;
+	}
+	return *x ? x + 1 : x;
+}
+
+/* Sets t's type and shape to any. */
+static void any_shape(weft_tensor *t, uint64_t *r, int likely_rank)
 {
 	*t = (weft_tensor){ .dtype = PICK(r, types), .rank = test_random(r) % 3 ? likely_rank : (int)(test_random(r) % 6), .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
 	for (int d = 0; d < t->rank; d++)
 		t->dim[d] = test_random(r) % 12 ? 1 + (int64_t)(test_random(r) % 3) : 0;
 	if (weft_tensor_elements(t) > MOST)
 		t->dim[0] = t->dim[1] = 1;
+}
+
+/* Data of exactly the tensor's bytes, so that a sanitizer sees what lies beside. */
+static void fill(weft_tensor *t, uint64_t *r)
+{
 	const size_t n = (size_t)weft_tensor_elements(t), size = weft_dtype_bytes(t->dtype);
+	const bool wild = test_random(r) % 4 == 0;
 	t->data = malloc(n * size);
 	for (size_t i = 0; i < n; i++) {
-		const double v = (double)(int)(test_random(r) % 7) - 2;
-		const int64_t w = t->dtype == WEFT_BOOL ? v > 0 : (int64_t)v;
+		const bool far = wild && test_random(r) % 3 == 0;
+		const double v = far ? PICK(r, floats) : (double)(int)(test_random(r) % 7) - 2;
+		const int64_t w = t->dtype == WEFT_BOOL ? v > 0 : far ? PICK(r, integers) : (int64_t)v;
 		uint64_t bits = 0;
 		const float f = (float)v;
 		if (t->dtype == WEFT_FP64)
@@ -71,6 +135,12 @@ static void attributes(struct weft_attr_onnx_node *a, uint64_t *r)
 	}
 }
 
+static void make(weft_tensor *t, uint64_t *r, int likely_rank)
+{
+	any_shape(t, r, likely_rank);
+	fill(t, r);
+}
+
 /* 1 if the kernel accepted the call. */
 static int one(int kind, uint64_t *r)
 {
@@ -84,7 +154,16 @@ static int one(int kind, uint64_t *r)
 	const int rank = 1 + (int)(test_random(r) % 4);
 	a.n_in = least + (int)(test_random(r) % 4);
 	a.n_in = a.n_in > most + 12 ? most : a.n_in;
+	const char *text = test_random(r) % 4 ? fitting(weft_onnx_ref_name(kind), r) : NULL;
+	if (text && test_random(r) % 4)
+		a.n_in = words_of(text);
 	for (int k = 0; k < a.n_in; k++) {
+		if (text && *text) {
+			text = shape_of(&t[k], text, r);
+			fill(&t[k], r);
+			x[k] = &t[k];
+			continue;
+		}
 		make(&t[k], r, rank);
 		if (k && test_random(r) % 3) {           /* of one type, often of one shape, too */
 			free(t[k].data);

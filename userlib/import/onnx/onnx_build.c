@@ -9,6 +9,7 @@
 #include <weft/convert.h>
 
 #include "sim/golden/golden.h"
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "onnx_lower.h"
 
 const weft_tensor *ox_t(const struct ox *l, int x)
@@ -277,9 +278,36 @@ static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int
 }
 
 /*
+ * Takes that many steps from l->work, what computing constants may still cost. Returns false, with nothing taken, if
+ * there are not as many left.
+ */
+bool ox_work(struct ox *l, double steps)
+{
+	if (steps > (double)l->work)
+		return false;
+	l->work -= (int64_t)steps;
+	return true;
+}
+
+/* Estimates the steps that operator op takes: weft_onnx_ref_work() for ONNX_NODE, else cost(), of all results. */
+static double work_of(const struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y)
+{
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	double all = 0;
+
+	for (int k = 0; k < n_in; k++)
+		x[k] = ox_t(l, in[k]);
+	if (op == WEFT_OP_ONNX_NODE)
+		return weft_onnx_ref_work(&a->onnx_node, x, n_in, y, n_y);
+	for (int k = 0; k < n_y; k++)
+		all += weft_tensor_elements(&y[k]) ? (double)cost(l, op, in, &y[k]) : 0;
+	return all;
+}
+
+/*
  * Makes operator op with attributes a (never NULL), n_in operands and n_y results, whose types and
- * shapes are y; results without elements are allowed. If all operands are constant and op is not
- * IDENTITY, the results are computed at once and added as constants, whatever the work; else the
+ * shapes are y; results without elements are allowed. If all operands are constant, op is not
+ * IDENTITY and ox_work() grants the work, the results are computed at once and added as constants; else the
  * operator is appended to the graph and its first result noted in the node's record. Writes the n_y
  * tensors' indices to out. No operand may be negative. Returns 0; or, after ox_fail(), -ENOTSUP for
  * more than 65 operands or 64 results or values of more than 2^30 bytes in all, or another negative
@@ -291,7 +319,7 @@ int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, 
 
 	if (n_in > WEFT_OP_MAX_INPUTS || n_y > WEFT_OP_MAX_OUTPUTS)
 		return ox_fail(l, -ENOTSUP, "%d inputs, %d results", n_in, n_y);
-	if (op != WEFT_OP_IDENTITY && all_const(l, in, n_in))
+	if (op != WEFT_OP_IDENTITY && all_const(l, in, n_in) && ox_work(l, work_of(l, op, a, in, n_in, y, n_y)))
 		return fold_many(l, op, a, in, n_in, y, n_y, out);
 	for (int k = 0; k < n_y; k++) {
 		out[k] = new_tensor(l, weft_op_name(op), y[k].dtype, y[k].rank, y[k].dim);

@@ -247,6 +247,8 @@ static int host_of(struct ox *l, const char *domain)
 		return l->err;
 	for (int k = 0; k < c.n_in; k++)
 		x[k] = ox_t(l, c.in[k]);
+	if (!ox_work(l, weft_onnx_ref_work(&c.a, x, c.n_in, NULL, 0)))
+		return ox_fail(l, -ENOTSUP, "finding the result's shape takes too many comparisons");
 	int err = weft_onnx_ref_shapes(&c.a, x, c.n_in, y, c.n_y, &which, line);
 	if (err == -EAGAIN && which >= 0 && c.from[which])
 		ox_want(l, c.from[which]);

@@ -85,7 +85,7 @@ struct ox {
 	int err;                   /* the errno of the last failure, negative; a success does not clear it */
 	int64_t room;              /* bytes that the graph and what the import allocates may still take */
 	int64_t activations;       /* bytes of computed values that may still be declared */
-	int64_t work;              /* multiplications that computing constants may still cost */
+	int64_t work;              /* multiplications, or elements, that computing constants may still cost */
 	int opset;                 /* version of ONNX's own operator set */
 	bool no_memory;            /* an allocation has failed somewhere: no graph comes of this import */
 	const char *note; int note_node;   /* a note for the record of node note_node in the graph, or NULL */
@@ -210,6 +210,8 @@ int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v);
 /* Returns the one result, of the given type and shape, of operator op with attributes a (NULL: none). */
 WEFT_MUST_USE int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim);
+/* Takes that many steps from what computing constants may still cost; false, with nothing taken, if it is not left. */
+WEFT_MUST_USE bool ox_work(struct ox *l, double steps);
 /*
  * Sets out to the n_y results of operator op, of types and shapes y, also without elements. Returns 0 or a
  * negative errno.

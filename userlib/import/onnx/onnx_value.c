@@ -6,6 +6,8 @@
 
 #include "onnx_lower.h"
 
+#define WORK_EACH 8            /* steps of computing constants that each element of a constant allows */
+
 static void identity(int8_t *perm)
 {
 	for (int i = 0; i < WEFT_MAX_RANK; i++)
@@ -82,7 +84,8 @@ struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 
 /*
  * Reads the elements of v, a constant of the file, adds them to the graph as a constant under v's
- * own name, and notes this tensor as v's form in the file's order. Returns the graph tensor, or a
+ * own name, and notes this tensor as v's form in the file's order; each element adds to the work that may be done on
+ * constants. Returns the graph tensor, or a
  * negative errno after ox_fail(), which onnx_tensor_data() gave or -ENOMEM.
  */
 static int from_init(struct ox *l, struct ox_value *v)
@@ -94,6 +97,7 @@ static int from_init(struct ox *l, struct ox_value *v)
 
 	if (err)
 		return ox_fail(l, err, "constant \"%.40s\": %s", v->name, why);
+	l->work += WORK_EACH * weft_tensor_elements(&t);
 	int i = ox_data(l, t.dtype, t.rank, t.dim, t.data);
 	if (i < 0)
 		return i;

@@ -61,7 +61,8 @@ static double masked(const struct ref *r, const struct attention *a, int64_t b, 
 		return -INFINITY;
 	if (!a->mask)
 		return 0;
-	if (k >= a->mask->dim[a->mask->rank - 1] && a->mask->dim[a->mask->rank - 1] != 1)
+	const int64_t columns = a->mask->rank ? a->mask->dim[a->mask->rank - 1] : 1;
+	if (k >= columns && columns != 1)
 		return -INFINITY;
 	const int64_t p = ref_at(a->mask, 4, at);
 	return a->mask->dtype == WEFT_BOOL ? (ref_i(a->mask, p) ? 0 : -INFINITY) : ref_f(a->mask, p);
@@ -193,8 +194,8 @@ int ref_rotary(struct ref *r)
 	memcpy(r->y[0]->data, x->data, weft_tensor_bytes(x));
 	for (int64_t i = 0, n = h.batch * h.heads * h.length * half; i < n; i++) {
 		const int64_t e = i % half, t = i / half % h.length, head = i / half / h.length % h.heads, b = i / half / h.length / h.heads;
-		const int64_t p = !positions ? b * h.length + t : REF_N(positions) == 1 ? ref_i(positions, 0) + t : ref_i(positions, b * h.length + t);
-		if (p < 0 || (p + 1) * width > REF_N(cosines))
+		const int64_t p = !positions ? b * h.length + t : REF_N(positions) == 1 ? ref_add(ref_i(positions, 0), t) : ref_i(positions, b * h.length + t);
+		if (p < 0 || p >= REF_N(cosines) / width)
 			return ref_fail(r, -EINVAL, "position %lld", (long long)p);
 		const int64_t base = place(&h, b, head, t), u = base + (r->a->i[0] ? 2 * e : e), v = r->a->i[0] ? u + 1 : u + half;
 		const double c = ref_f(cosines, p * width + e), s = ref_f(sines, p * width + e);

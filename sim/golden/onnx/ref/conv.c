@@ -42,7 +42,7 @@ static int convolve(struct ref *r, weft_dtype t, bool integers)
 			for (int64_t c = 0; at >= 0 && c < ic; c++) {
 				const int64_t px = (b * x->dim[1] + first + c) * in + at, pw = (o * ic + c) * taps + k;
 				if (integers)
-					s += (ref_i(x, px) - zero_point(r, 2, 0)) * (ref_i(w, pw) - zero_point(r, 3, o));
+					s = ref_add(s, ref_mul(ref_sub(ref_i(x, px), zero_point(r, 2, 0)), ref_sub(ref_i(w, pw), zero_point(r, 3, o))));
 				else
 					v += ref_f(x, px) * ref_f(w, pw);
 			}

@@ -81,9 +81,9 @@ static bool above(int64_t a, int64_t b, bool is_unsigned)
 static int64_t on_integers(const struct ref *r, enum op op, int64_t a, int64_t b, bool is_unsigned)
 {
 	switch (op) {
-	case ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
-	case SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
-	case MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+	case ADD: return ref_add(a, b);
+	case SUB: return ref_sub(a, b);
+	case MUL: return ref_mul(a, b);
 	case DIV: return divide(a, b, is_unsigned);
 	case POW: return power(a, b);
 	case MOD: return modulo(a, b, is_unsigned, r->a->i[0]);
@@ -243,7 +243,7 @@ int ref_prelu(struct ref *r)
 		if (ref_floats(x->dtype))
 			ref_put_f(r->y[0], i, ref_f(x, i) < 0 ? ref_f(x, i) * ref_f(slope, q) : ref_f(x, i));
 		else
-			ref_put_i(r->y[0], i, !ref_unsigned(x->dtype) && ref_i(x, i) < 0 ? ref_i(x, i) * ref_i(slope, q) : ref_i(x, i));
+			ref_put_i(r->y[0], i, !ref_unsigned(x->dtype) && ref_i(x, i) < 0 ? ref_mul(ref_i(x, i), ref_i(slope, q)) : ref_i(x, i));
 	}
 	return 0;
 }

@@ -145,7 +145,7 @@ static void merge(weft_tensor *y, int64_t p, const weft_tensor *u, int64_t i, in
 	} else {
 		const int64_t a = ref_i(y, p), b = ref_i(u, i);
 		const bool more = ref_unsigned(y->dtype) ? (uint64_t)a > (uint64_t)b : a > b;
-		ref_put_i(y, p, reduction == 1 ? a + b : reduction == 2 ? a * b : (reduction == 3) == more ? a : b);
+		ref_put_i(y, p, reduction == 1 ? ref_add(a, b) : reduction == 2 ? ref_mul(a, b) : (reduction == 3) == more ? a : b);
 	}
 }
 
@@ -197,7 +197,7 @@ int ref_tensor_scatter(struct ref *r)
 {
 	const weft_tensor *x = r->x[0], *u = r->x[1], *from = r->n_x > 2 ? r->x[2] : NULL;
 	const int axis = ref_axis(r, r->a->i[0], x->rank);
-	int err = axis < 0 ? axis : u->rank != x->rank || u->rank < 1 || u->dtype != x->dtype ? ref_fail(r, -EINVAL, "updates do not fit") : ref_y_like(r, 0, x);
+	int err = axis < 0 ? axis : !axis || u->rank != x->rank || u->dtype != x->dtype ? ref_fail(r, -EINVAL, "updates do not fit") : ref_y_like(r, 0, x);
 	int64_t at[WEFT_MAX_RANK];
 
 	for (int d = 0; d < x->rank && !err; d++)
@@ -210,7 +210,7 @@ int ref_tensor_scatter(struct ref *r)
 	memcpy(r->y[0]->data, x->data, weft_tensor_bytes(x));
 	for (int64_t i = 0, n = REF_N(u); i < n; i++) {
 		ref_split(i, u->rank, u->dim, at);
-		at[axis] += from ? ref_i(from, at[0]) : 0;
+		at[axis] = ref_add(at[axis], from ? ref_i(from, at[0]) : 0);
 		at[axis] = r->a->i[1] && x->dim[axis] ? at[axis] % x->dim[axis] : at[axis];
 		if (at[axis] < 0 || at[axis] >= x->dim[axis])
 			return ref_fail(r, -EINVAL, "place %lld of %lld", (long long)at[axis], (long long)x->dim[axis]);

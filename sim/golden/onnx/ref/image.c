@@ -182,6 +182,14 @@ static double roi_sample(const weft_tensor *x, int64_t plane, double y, double u
 	return v;
 }
 
+#define MOST_SAMPLES (1 << 22)  /* of one element */
+
+/* How many samples a bin of this length takes in one direction: ratio if that is above 0, else one for each begun pixel. */
+static double samples(int64_t ratio, double length)
+{
+	return ratio > 0 ? (double)ratio : length > 0 ? ceil(length) : 0;
+}
+
 /* Attributes: mode, transformation, height, width, sampling ratio; scale. */
 int ref_roi_align(struct ref *r)
 {
@@ -200,7 +208,10 @@ int ref_roi_align(struct ref *r)
 			at[k] = ref_f(rois, roi * 4 + k) * (double)r->a->f[0] - (half ? 0.5 : 0);
 		const double w = half ? at[2] - at[0] : fmax(1, at[2] - at[0]), h = half ? at[3] - at[1] : fmax(1, at[3] - at[1]);
 		const double bw = w / (double)ow, bh = h / (double)oh;
-		const int64_t nx = ratio > 0 ? ratio : (int64_t)ceil(bw), ny = ratio > 0 ? ratio : (int64_t)ceil(bh), b = ref_i(batch, roi);
+		if (samples(ratio, bw) * samples(ratio, bh) > MOST_SAMPLES)
+			return ref_fail(r, -EINVAL, "region %lld takes more than %d samples for an element", (long long)roi, MOST_SAMPLES);
+		const int64_t most = 2 * (int64_t)MOST_SAMPLES, b = ref_i(batch, roi);
+		const int64_t nx = (int64_t)fmin(samples(ratio, bw), (double)most), ny = (int64_t)fmin(samples(ratio, bh), (double)most);
 		if (b < 0 || b >= x->dim[0])
 			return ref_fail(r, -EINVAL, "batch index %lld", (long long)b);
 		for (int64_t k = 0; k < nx * ny; k++) {
@@ -256,7 +267,7 @@ static double number(const struct ref *r, int k, double otherwise)
 static int64_t suppress(struct ref *r, int64_t b, int64_t c, int64_t *keep)
 {
 	const weft_tensor *scores = r->x[1];
-	const int64_t n = r->x[0]->dim[1], most = (int64_t)number(r, 2, 0);
+	const int64_t n = r->x[0]->dim[1], most = r->n_x > 2 && r->x[2] && REF_N(r->x[2]) ? ref_i(r->x[2], 0) : 0;
 	const double iou = number(r, 3, 0), least = number(r, 4, -INFINITY);
 	int64_t count = 0;
 	bool *out = ref_alloc(r, n, sizeof *out);
@@ -293,6 +304,8 @@ int ref_nms(struct ref *r)
 	if (err || boxes->rank != 3 || boxes->dim[2] != 4 || scores->rank != 3 || scores->dim[0] != boxes->dim[0] || scores->dim[2] != boxes->dim[1])
 		return err ? err : ref_fail(r, -EINVAL, "boxes and scores do not fit");
 	const int64_t n = boxes->dim[1], classes = scores->dim[0] * scores->dim[1];
+	if ((double)n * (double)n * (double)classes > REF_MOST_PAIRS)
+		return ref_fail(r, -ENOTSUP, "%lld boxes of %lld classes are too many to compare", (long long)n, (long long)classes);
 	int64_t *keep = ref_alloc(r, n * (classes + 1), sizeof *keep), *count = keep ? ref_alloc(r, classes, sizeof *count) : NULL;
 	err = count ? 0 : -ENOMEM;
 	for (int64_t c = 0; c < classes && !err; c++) {

@@ -307,6 +307,8 @@ int ref_pad(struct ref *r)
 	int err = paddings(r, before, after);
 
 	err = err ? err : ref_count(r, 2, 1, true);
+	if (!err && value && value->dtype != x->dtype)
+		err = ref_fail(r, -EINVAL, "a value of %s for elements of %s", weft_dtype_name(value->dtype), weft_dtype_name(x->dtype));
 	for (int d = 0; d < x->rank && !err; d++)
 		dim[d] = x->dim[d] + before[d] + after[d];
 	err = err ? err : ref_y(r, 0, x->dtype, x->rank, dim);

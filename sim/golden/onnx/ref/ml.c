@@ -58,7 +58,7 @@ static int64_t occurrences(const struct ref *r, int64_t gram, int n, int64_t fro
 {
 	int64_t count = 0;
 
-	for (int64_t step = 1; step <= (n == 1 ? 1 : r->a->i[MAX_SKIP] + 1); step++)
+	for (int64_t step = 1; step - 1 <= (n == 1 ? 0 : r->a->i[MAX_SKIP]) && step <= end - from; step++)
 		for (int64_t i = from; i < end; i++)
 			count += found(r, gram, n, i, step, end);
 	return count;

@@ -80,6 +80,13 @@ int weft_onnx_ref_shapes(const struct weft_attr_onnx_node *a, const weft_tensor 
                          int *which, char *msg);
 
 /**
+ * Roughly how many steps it takes to compute the node, at least as many as any kernel takes: one for each element of
+ * operands and results, more for kernels that read an element several times. With n_y 0, what weft_onnx_ref_shapes()
+ * takes: 0 but for kernels that compare elements to know their result's shape.
+ */
+double weft_onnx_ref_work(const struct weft_attr_onnx_node *a, const weft_tensor *const *x, int n_x, const weft_tensor *y, int n_y);
+
+/**
  * Compute. y[k].data has room for the shapes that weft_onnx_ref_shapes() gives;
  * other shapes are refused with -EINVAL.
  */

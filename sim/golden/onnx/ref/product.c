@@ -87,8 +87,8 @@ static int products(struct ref *r, const struct matrix *a, const struct matrix *
 					if (floats)
 						v += ref_f(a->t, pa + i * a->columns + k) * ref_f(b->t, pb + k * b->columns + j);
 					else
-						w += (ref_i(a->t, pa + i * a->columns + k) - zero_of(za, i, a, pa)) *
-						     (ref_i(b->t, pb + k * b->columns + j) - zero_of(zb, j, b, pb));
+						w = ref_add(w, ref_mul(ref_sub(ref_i(a->t, pa + i * a->columns + k), zero_of(za, i, a, pa)),
+						                       ref_sub(ref_i(b->t, pb + k * b->columns + j), zero_of(zb, j, b, pb))));
 				}
 				write(r, (m * a->rows + i) * b->columns + j, i, j, v, w);
 			}
@@ -171,7 +171,7 @@ int ref_gemm(struct ref *r)
 		for (int64_t p = 0; p < k; p++) {
 			const int64_t ia = ta ? p * m + i / n : i / n * k + p, ib = tb ? i % n * k + p : p * n + i % n;
 			v += ref_floats(a->dtype) ? ref_f(a, ia) * ref_f(b, ib) : 0;
-			w += ref_floats(a->dtype) ? 0 : ref_i(a, ia) * ref_i(b, ib);
+			w = ref_floats(a->dtype) ? 0 : ref_add(w, ref_mul(ref_i(a, ia), ref_i(b, ib)));
 		}
 		const int64_t at[2] = { i / n, i % n };
 		const double alpha = (double)r->a->f[0], beta = (double)r->a->f[1];

@@ -78,12 +78,12 @@ static void add_integer(struct sum *s, enum kind k, int64_t v, bool u)
 	const bool more = u ? (uint64_t)v > (uint64_t)s->w : v > s->w;
 
 	switch (k) {
-	case L1: s->w += v < 0 && !u ? -v : v; break;
-	case L2: case SUM_SQUARE: s->w = (int64_t)((uint64_t)s->w + (uint64_t)v * (uint64_t)v); break;
+	case L1: s->w = v < 0 && !u ? ref_sub(s->w, v) : ref_add(s->w, v); break;
+	case L2: case SUM_SQUARE: s->w = ref_add(s->w, ref_mul(v, v)); break;
 	case MAX: s->w = more ? v : s->w; break;
 	case MIN: s->w = more ? s->w : v; break;
-	case PROD: s->w = (int64_t)((uint64_t)s->w * (uint64_t)v); break;
-	default: s->w = (int64_t)((uint64_t)s->w + (uint64_t)v); break;
+	case PROD: s->w = ref_mul(s->w, v); break;
+	default: s->w = ref_add(s->w, v); break;
 	}
 	s->n++;
 }
@@ -227,7 +227,7 @@ int ref_cumsum(struct ref *r)
 			else if (exclusive)
 				ref_put_i(r->y[0], at, w);
 			v = ref_floats(x->dtype) ? ref_round(x->dtype, product ? v * ref_f(x, at) : v + ref_f(x, at)) : 0;
-			w = ref_floats(x->dtype) ? 0 : product ? w * ref_i(x, at) : w + ref_i(x, at);
+			w = ref_floats(x->dtype) ? 0 : product ? ref_mul(w, ref_i(x, at)) : ref_add(w, ref_i(x, at));
 			if (!exclusive && ref_floats(x->dtype))
 				ref_put_f(r->y[0], at, v);
 			else if (!exclusive)

@@ -31,7 +31,7 @@ int ref_y(struct ref *r, int k, weft_dtype t, int rank, const int64_t *dim)
 	if (rank > WEFT_MAX_RANK)
 		return ref_fail(r, -ENOTSUP, "result %d has rank %d, at most %d", k, rank, WEFT_MAX_RANK);
 	for (int d = 0; d < rank; d++) {
-		if (dim[d] < 0 || (n && dim[d] > MAX_ELEMENTS / n))
+		if (dim[d] < 0 || dim[d] > MAX_ELEMENTS / (n ? n : 1))
 			return ref_fail(r, -EINVAL, "result %d: dimension %d is %lld", k, d, (long long)dim[d]);
 		y.dim[d] = dim[d];
 		n *= dim[d];

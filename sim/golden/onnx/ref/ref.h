@@ -54,9 +54,19 @@ int ref_ints(struct ref *r, int k, int most, int64_t *v);
 /* From a list among the attributes at slot i, else from operand k (k below 0: none); the count. */
 int ref_list(struct ref *r, int i, int k, int most, int64_t *v);
 
+/*
+ * Comparisons of two elements, or two boxes, that a kernel may take which compares each with each; these kernels
+ * also do so to know their result's shape.
+ */
+#define REF_MOST_PAIRS 0x1p26
+
 /* ---- elements ---- */
 
 static inline bool ref_floats(weft_dtype t) { return weft_is_float(t); }
+/* Sum, difference and product of integers; low bits. */
+static inline int64_t ref_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static inline int64_t ref_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static inline int64_t ref_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 bool ref_unsigned(weft_dtype t);                          /* uint2..uint64, bool */
 double ref_f(const weft_tensor *t, int64_t i);            /* any type as a number */
 int64_t ref_i(const weft_tensor *t, int64_t i);           /* integers as they are (uint64: its bits), floats cut */

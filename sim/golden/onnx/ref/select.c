@@ -126,6 +126,8 @@ int ref_unique(struct ref *r)
 	if (flat)
 		y = (weft_tensor){ .dtype = x->dtype, .rank = 1, .dim = { REF_N(x), 1, 1, 1, 1, 1, 1, 1 } };
 	const struct rows s = { x, y.dim[axis], ref_inner(&y, axis), ref_outer(&y, axis) };
+	if ((double)s.n * (double)REF_N(x) > REF_MOST_PAIRS)
+		return ref_fail(r, -ENOTSUP, "%lld rows of %lld elements in all are too many to compare", (long long)s.n, (long long)REF_N(x));
 	struct unique u = { ref_alloc(r, s.n, 8), ref_alloc(r, s.n, 8), ref_alloc(r, s.n, 8), 0 };
 	err = u.first && u.count && u.inverse ? 0 : -ENOMEM;
 	if (!err) {

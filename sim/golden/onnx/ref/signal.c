@@ -132,6 +132,8 @@ int ref_mel(struct ref *r)
 	const int64_t n = ref_i(r->x[0], 0), length = ref_i(r->x[1], 0);
 	for (int k = 0; k < 4; k++)
 		v[k] = ref_f(r->x[k + 1], 0);
+	if (n < 0 || length < 0)
+		return ref_fail(r, -EINVAL, "%lld bands, frames of %lld", (long long)n, (long long)length);
 	err = t ? ref_y(r, 0, t, 2, (int64_t[]){ length / 2 + 1, n }) : ref_fail(r, -ENOTSUP, "type %d", (int)r->a->i[0]);
 	if (err || r->shapes)
 		return err;

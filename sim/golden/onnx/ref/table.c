@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/golden/onnx/ref/ref.h"
+#include "sim/golden/onnx/ref/window.h"
 #include "sim/golden/onnx/tfl/ops.h"
 #include "sim/golden/ops.h"
 
@@ -269,6 +269,73 @@ int weft_onnx_ref_run(const struct weft_attr_onnx_node *a, const weft_tensor *co
 	for (int k = 0; k < n_y && k < WEFT_ONNX_MAX_OUT; k++)
 		r.y[k] = y[k];
 	return err ? err : table[a->kind].run(&r);
+}
+
+/* ---- work ---- */
+
+/* What a kernel reads more than once. */
+enum again {
+	NOTHING,
+	LINES,          /* for each element of the results a line of operand 0 */
+	ALL,            /* for each element of operands and results all of the largest operand, or a window */
+	PRODUCT,        /* each element of an operand with each of all others */
+	PAIRS,          /* each element with each, also to know the shape */
+};
+
+static enum again again_of(ref_kernel *run)
+{
+	static const struct { ref_kernel *run; enum again again; } list[] = {
+		{ ref_matmul, LINES }, { ref_gemm, LINES }, { ref_matmul_integer, LINES }, { ref_qlinear_matmul, LINES }, { ref_matmul_nbits, LINES },
+		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { ref_einsum, PRODUCT },
+		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ref_chain_conv, ALL }, { ref_pool, ALL },
+		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },
+		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
+		{ ref_tree_ensemble, ALL }, { tfl_sequence_lstm, ALL }, { tfl_sequence_rnn, ALL }, { tfl_sequence_lstm8, ALL }, { tfl_reduce_window, ALL },
+		{ tfl_non_max_suppression, ALL }, { ref_unique, PAIRS }, { ref_nms, PAIRS },
+	};
+
+	for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+		if (list[i].run == run)
+			return list[i].again;
+	return NOTHING;
+}
+
+/* Places of the window among the node's attributes, 1 if it has none. */
+static double window_places(const struct weft_attr_onnx_node *a)
+{
+	double n = 1;
+
+	if (strncmp(table[a->kind].attributes, WINDOW, sizeof WINDOW - 1))
+		return n;
+	for (int d = 0; d < a->i[KERNEL] && d < WEFT_ONNX_LIST; d++)
+		n *= (double)a->i[KERNEL + 1 + d];
+	return n;
+}
+
+double weft_onnx_ref_work(const struct weft_attr_onnx_node *a, const weft_tensor *const *x, int n_x, const weft_tensor *y, int n_y)
+{
+	const enum again again = a->kind < 0 || a->kind >= N_ROWS ? NOTHING : again_of(table[a->kind].run);
+	double in = 0, out = 0, most = 1, all = 1, line = 1;
+
+	for (int k = 0; k < n_x; k++) {
+		const double n = (double)REF_N(x[k]);
+		if (!n_y && (again != PAIRS || !x[k]->data))
+			return 0;
+		in += n;
+		all *= n;
+		most = fmax(most, n);
+	}
+	for (int k = 0; k < n_y; k++)
+		out += (double)REF_N(&y[k]);
+	for (int d = 0; n_x && d < x[0]->rank; d++)
+		line = fmax(line, (double)x[0]->dim[d]);
+	switch (again) {
+	case LINES: return in + out * line;
+	case ALL: return (in + out) * fmax(most, window_places(a));
+	case PRODUCT: return in + out + all;
+	case PAIRS: return out + in * most;
+	default: return in + out;
+	}
 }
 
 int weft_golden_onnx_node(const struct weft_call *c)

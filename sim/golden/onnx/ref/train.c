@@ -19,6 +19,8 @@ static int shapes(struct ref *r, int groups, int *n)
 	*n = (r->n_x - 2) / groups;
 	if (r->n_x != 2 + groups * *n || *n < 1)
 		return ref_fail(r, -EINVAL, "%d inputs", r->n_x);
+	if (r->n_y < *n)
+		return ref_fail(r, -EINVAL, "%d results for %d values", r->n_y, *n);
 	for (int g = 0; g < groups; g++)
 		for (int i = 0; i < *n && !err; i++) {
 			err = ref_need(r, 2 + g * *n + i);

@@ -550,6 +550,8 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 {
 	struct plan best = { .tile.cost = -1 };
 
+	/* What the node had before says nothing: threads plan it in different orders. */
+	p->tile = (struct tiling){ 0 };
 	for (p->tile.slots = 2; p->tile.slots >= 1 && best.tile.cost < 0; p->tile.slots--)
 		best = best_plan(cc, nd, *p, budget);
 	if (best.tile.cost < 0)

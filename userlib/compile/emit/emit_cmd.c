@@ -143,7 +143,10 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 	return ceil_div(aligned ? count : count * o->elem, cc->n);
 }
 
-/* Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o. */
+/*
+ * Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o: one range for
+ * each row, from the first pixel's first channel to the last pixel's last, with all that lies between them.
+ */
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	int64_t lo = o->addr + (ch - j->c) * o->elem;
@@ -272,9 +275,10 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 }
 
 /*
- * Complete the command of emit_new(): check its fields, find what it waits for, and count it. Returns 0;
- * -ENOMEM; -E2BIG: its unit has as many commands as one stream can count (MAX_PER_UNIT); -ERANGE: a field is
- * out of range, and cc->bad_node is the node at hand, cc->bad_why the reason.
+ * Complete the command of emit_new(): check its fields, find what it waits for, and count it. After a
+ * failure it does not count. Returns 0; -ENOMEM; -E2BIG: its unit has as many commands as one stream can
+ * count (MAX_PER_UNIT); -ERANGE: a field is out of range or an address not aligned, and cc->bad_node is the
+ * node at hand, cc->bad_why the reason.
  */
 int emit_done(struct emit *e, struct cmd *c)
 {

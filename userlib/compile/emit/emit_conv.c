@@ -186,9 +186,10 @@ int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const 
 }
 
 /*
- * Emit the command for part k of the sum of the job's column tile: chunks [k->q, +k->nq) of kernel row k->ky.
- * Sums stay in the array until the last part, which writes the results. Returns 0, -ENOMEM, -E2BIG (more
- * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit the command for part k of the sum of the job's column tile: chunks [k->q, +k->nq) of kernel row
+ * k->ky, whose weights alone lie at w->w. Sums stay in the array until the last part, which writes the
+ * results. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k)

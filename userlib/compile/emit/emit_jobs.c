@@ -59,10 +59,10 @@ static int load_parts(struct node_emit *m, const struct job *j, const struct box
 
 /*
  * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If no slot holds
- * this input yet, emit its load into the next one: in INPUT_PARTS parts if it is the node's only tile and
- * longer than LONG_LOAD, else at once; m->parts becomes the number of parts. It stays as it is if nothing
- * is loaded. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
- * cannot hold a value).
+ * this input yet, emit its load into the next one, and set m->parts to the number of loads: INPUT_PARTS if
+ * the input is longer than LONG_LOAD and the node has only one tile of pixels, else 1. m->parts stays as it
+ * is if nothing is loaded. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
  */
 static int set_x(struct node_emit *m, struct job *j)
 {
@@ -127,9 +127,9 @@ static void set_y(struct node_emit *m, struct job *j)
 }
 
 /*
- * Emit the store of the job's channels from m->stored up to c, unless the output stays on chip and is not
- * needed in memory; m->stored becomes c. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count)
- * or -ERANGE (a command cannot hold a value).
+ * Emit the store of the job's channels from m->stored up to c (not included), but none if the output stays
+ * on chip and is not needed in memory. In both cases m->stored becomes c. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 {
@@ -203,11 +203,11 @@ static int compute_parts_of_input(struct node_emit *m, const struct job *j, cons
 }
 
 /*
- * Emit the compute commands of job j, whose operands and weights w (NULL: none) are in the scratchpad. If the
- * input comes in m->parts parts, the job is cut accordingly. A command that would take more than half of the
- * operands that the verifier allows is cut into halves of its pixels, again and again, unless it has one row
- * of at most N pixels. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
- * command cannot hold a value).
+ * Emit the compute commands of job j, whose operands and weights w (NULL: none) are in the scratchpad. If
+ * m->parts is above 1, the job is cut into as many parts, and m->parts becomes 1. A command that would take
+ * more than half of the operands that the verifier allows is cut into halves of its pixels, again and
+ * again, unless it has one row of at most N pixels. Returns 0, -ENOMEM, -E2BIG (more commands than a stream
+ * can count) or -ERANGE (a command cannot hold a value).
  */
 int node_compute(struct node_emit *m, const struct job *j, const struct weights *w)
 {
@@ -247,10 +247,11 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 }
 
 /*
- * For plans with all_weights: emit the compute commands of job j piece after piece of the weights, each piece
- * loaded right before it is needed. In the last node of a step the channels that are done are stored before
- * the last piece's work, since nothing would hide that store behind it. Returns 0, -ENOMEM, -E2BIG (more
- * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * For plans with all_weights: emit the compute commands of job j piece after piece of the weights, each
+ * piece loaded right before it is needed, if it is not there. In the last node of a step the results of all
+ * other pieces are stored before the last piece's work, since nothing would hide that store behind it; the
+ * caller stores the rest. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
  */
 int node_compute_pieces(struct node_emit *m, const struct job *j)
 {
@@ -371,9 +372,10 @@ static int input_ahead(struct node_emit *m, int64_t tile)
 }
 
 /*
- * Emit all jobs of the node, pixels outermost: all ranges of channels of a tile, then the next tile. Behind a
- * tile's second range, the input of the next tile is loaded ahead. Returns 0, -ENOMEM, -E2BIG (more commands
- * than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit all jobs of the node, pixels outermost: all ranges of channels of a tile, then the next tile. If
+ * there are several ranges, the input of the next tile is loaded behind a tile's second range
+ * (input_ahead()). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int run_by_pixels(struct node_emit *m)
 {
@@ -409,9 +411,10 @@ static int weights_ahead(struct node_emit *m, int64_t c)
 }
 
 /*
- * Emit all jobs of the node, channels outermost: all tiles of a range of channels, then the next range.
- * Behind a range's second tile, the weights of the next range are loaded ahead. Returns 0, -ENOMEM, -E2BIG
- * (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit all jobs of the node, channels outermost: all tiles of a range of channels, then the next range. If
+ * there are several tiles, the weights of the next range are loaded behind a range's second tile
+ * (weights_ahead()). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
  */
 static int run_by_channels(struct node_emit *m)
 {

@@ -70,9 +70,10 @@ static bool on_chip(const struct nest_emit *m, int k)
 }
 
 /*
- * List in *r how the elements of operand k's piece lie in memory: offset of the lowest one, and each
- * dimension along which it moves, the smallest step first. The number of the dimension goes to `sp` for now;
- * n_dims stands for the index by which k is looked up or scattered into.
+ * List in *r how the elements of operand k's piece lie in memory: offset of the lowest one, bytes of an
+ * element as the row, and each dimension along which the operand moves, the smallest step first. r->d[].sp
+ * gets the number of the dimension, which place_of() replaces; n_dims stands for the index by which the
+ * operand is looked up or scattered into.
  */
 static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 {
@@ -372,11 +373,12 @@ static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 }
 
 /*
- * Returns the cycles that command c takes for this piece (hw/alu). It reads each operand once for each block
- * of dimension 0. A block is a word if bytes are only moved, a quarter of the lanes (an eighth with int48) if
- * all operands lie in blocks, else one element. Most reductions read words of what is dense along the axis,
- * for each element of the result. In a table, a block takes a cycle for its indices and one (two for
- * interpolation) for each entry, at least COST_ALU_LOOKUP; an index that stays the same is looked up once.
+ * Returns the cycles that command c takes for this piece (hw/alu). It reads each operand once for each
+ * block of dimension 0. A block is a word if bytes are only moved, a quarter of the lanes (an eighth with
+ * int48) if all operands lie in blocks, else one element. Reductions that takes_words() read words along
+ * the axis, for each element of the result. In a table, a block takes a cycle for its indices and one (two
+ * for interpolation) for each entry, at least COST_ALU_LOOKUP; where all of a block have the same index it
+ * is looked up once.
  */
 static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {

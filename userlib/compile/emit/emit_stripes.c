@@ -171,9 +171,9 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 }
 
 /*
- * Callback of group_walk(): node k makes output rows [from, end), in as many jobs as the passes of its rings
- * ask for. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
- * hold a value).
+ * Callback of group_walk(): node k makes output rows [from, end), in several jobs where one would not lie
+ * in one pass of each of its rings. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 {

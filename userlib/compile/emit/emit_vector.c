@@ -13,12 +13,14 @@
 #define MAX_REGIONS 4096       /* commands of one pooling job at most; not measured */
 
 /*
- * Complete vector command c for job j: note its second operand (a table's 256 bytes) and its output, share out its
- * accesses, set cost, latency and rows, add the debug record and call emit_done(). `cycles` is how long the command
- * reads its input. For a depthwise kernel of up to 3x3 it is raised to the cycles in which the weights of all blocks
- * but the first are read, if these are more. The cost is the command's start plus the larger of `cycles` and the cycles
- * that its rows spend in the post unit. If the command reads a table, the cycles of reading it are part of both.
- * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Complete vector command c for job j, whose fields are set and whose input is noted: note its second
+ * operand (a table's 256 bytes) and its output, share out its accesses, set cost, latency and rows, add the
+ * debug record and call emit_done(). `cycles` is how long the command reads its input. For a depthwise
+ * kernel of up to 3x3 it is raised to the cycles in which the weights of all blocks but the first are read,
+ * if these are more. The cost is the command's start plus the larger of `cycles` and the cycles that its
+ * rows spend in the post unit. If the command reads a table, the cycles of reading it are part of both.
+ * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * value).
  */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
@@ -328,11 +330,11 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 }
 
 /*
- * Emit a job of pooling (w NULL) or of an average on the depthwise engine, which has weights w: commands for each
- * combination of rows and of columns that see the same taps. Of an average on the depthwise engine that one makes
- * those that see all taps, and the pooling command the others, since each number of taps is divided by another
- * number. Returns 0, or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS combinations, or more commands than a
- * stream can count.
+ * Emit a job of pooling (w NULL) or of a depthwise node that computes an average of integers (with weights
+ * w): commands for each combination of rows and of columns that see the same taps. In the depthwise node,
+ * depthwise commands make the results that see all taps, and pooling commands the others, since each number
+ * of taps is divided by another number. Returns 0, or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS
+ * combinations, or more commands than a stream can count.
  */
 static int emit_regions(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -370,9 +372,10 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 }
 
 /*
- * Emit a depthwise job, whose input and weights w are in the scratchpad; a dilated kernel takes commands of
- * their own for each place within its dilation, an average (but in float8) those of emit_regions(). Returns 0,
- * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit a depthwise job, whose input and weights w are in the scratchpad. An average of integers takes the
+ * commands of emit_regions(); a dilated kernel takes commands of their own for each place within its
+ * dilation (emit_dw_phase()). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count, or
+ * emit_regions() allows) or -ERANGE (a command cannot hold a value).
  */
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {

@@ -59,9 +59,9 @@ static bool packed_here(const struct node *nd)
 }
 
 /*
- * Returns the offset in bytes of the node's weights in their storage: 0 if the host packs them, behind the
- * records if these are computed too, 0 if the weights alone are. Constant weights lie in the constants,
- * behind the node's records there.
+ * Returns the offset in bytes of the node's weights from where weights_root() says that they lie. In the
+ * constants they are behind the node's records. In a storage of their own they begin at 0, or if records
+ * are computed with them, behind these.
  */
 static int64_t weights_at(const struct node *nd)
 {
@@ -73,8 +73,9 @@ static int64_t weights_at(const struct node *nd)
 }
 
 /*
- * Emit the load of the weights of column tiles [tile, +n) to scratchpad address sp. Returns 0, -ENOMEM,
- * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit the load of the weights of column tiles [tile, +n), wherever they are in memory (weights_root()), to
+ * scratchpad address sp. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
  */
 static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
@@ -135,9 +136,10 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 
 /*
  * For plans with all_weights: emit the load of piece k's weights, and of the records that come with it: the
- * piece's own with own_recs, else all of them with the first piece. One load brings both if they lie in
- * memory as in the scratchpad. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE
- * (a command cannot hold a value).
+ * piece's own with own_recs, else all of the node's with the first piece. Where packed_here() they lie
+ * beside each other in memory (with own_recs once step_pack_weights() has been called), and one load brings
+ * both. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
+ * hold a value).
  */
 static int load_piece(struct node_emit *m, const struct piece *k)
 {

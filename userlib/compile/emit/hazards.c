@@ -228,13 +228,11 @@ static void raise_to(uint32_t *to, uint32_t v)
 }
 
 /*
- * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are the last
- * writer and, if a writes, all readers since then. With h->overlap a write of the array waits for nothing of its
- * own: its commands have their effects in order (driver/verify/verify_sp.c), and nobody puts them into another
- * one, as load_order.c and vector_order.c do with those of other units. So jobs of other channels follow each
- * other at once, though their rows, which are noted with the bytes between them, overlap. The load that wrote the
- * bytes, if one did and it is not the last one noted for c, is appended to h->load and counted in c->n_loads.
- * h->reading is set if a writes bytes that a load has read. Returns 0 or -ENOMEM.
+ * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are
+ * the last writer and, if a writes, all readers since then. With h->overlap a write of the array waits for
+ * nothing of its own unit, whose commands take effect in order. The load that wrote the bytes, if one did
+ * and it is not the last one noted for c, is appended to h->load and counted in c->n_loads. h->reading is
+ * set if a writes bytes that a load has read. Returns 0 or -ENOMEM.
  */
 static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {
@@ -330,10 +328,11 @@ static int cut(struct map *m, struct at *p, uint64_t end)
 }
 
 /*
- * Note access a of command number `count` of the unit (from 1 on) in all intervals of its bytes: intervals at
- * its borders are cut, bytes not touched before get an interval. If c is not NULL, command c also is made to
- * depend on what touched these bytes before. *near is where the search begins, and then where the bytes were
- * found. Returns 0 or -ENOMEM.
+ * Note access a, taken as the one range [a->lo, a->hi), of command number `count` of the unit (from 1 on)
+ * in all intervals of its bytes: intervals at its borders are cut, bytes not touched before get an
+ * interval, and intervals with the same history are joined. If c is not NULL, command c first is made to
+ * depend on what touched these bytes before. *near is where the search begins, and then where the bytes
+ * were found. Returns 0 or -ENOMEM.
  */
 static int record(struct hazards *h, const struct access *a, int unit, struct at *near, uint32_t count, struct cmd *c)
 {
@@ -443,9 +442,9 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 }
 
 /*
- * Returns the counts of loads whose bytes each command touches; a command's range is first_load and n_loads.
- * NULL if some command waits for a load for another reason, which is that it writes what the load reads, or
- * if there are no such loads.
+ * Returns the counts of loads whose bytes each command touches; a command's range is first_load and
+ * n_loads. NULL if some command waits for a load because it writes what the load reads, since waits then do
+ * not follow from these counts alone. May also be NULL if the counts are none.
  */
 const uint32_t *hazards_loads(const struct hazards *h)
 {

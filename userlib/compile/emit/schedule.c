@@ -129,8 +129,9 @@ static int append_recs(struct npu_step *s, uint32_t *base)
 }
 
 /*
- * Add to every node its share, in half cycles, of the step's estimated cycles with memory profile m. `order`
- * is the stream's order, end[] are the cycles in which commands retire. Returns 0 or -ENOMEM.
+ * Add to every node's halves[m] its share, in half cycles, of the cycles estimate[m] of the program's step,
+ * which must be set. `order` is the stream's order, end[] are the cycles in which commands retire. Returns
+ * 0 or -ENOMEM.
  */
 static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *end, int m)
 {

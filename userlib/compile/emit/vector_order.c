@@ -149,10 +149,10 @@ static void run_others(struct schedule *d)
 }
 
 /*
- * Returns the vector engine's next command, among those of the next `window` commands in the order of emission
- * that have no time yet and of which it is known when they can begin (known()): the first that can begin when the
- * engine is free, or, if none can, the one that can begin first. *t is the cycle in which what it waits for has
- * retired.
+ * Returns the vector engine's next command. It is one of those without a time, among the `window` commands
+ * from the first of them on in the order of emission, for which it is known() when they can begin: the
+ * first that can begin by the time that the engine is free, or, if none can, the one that can begin first.
+ * *t is the cycle in which what it waits for has retired.
  */
 static uint32_t choose(const struct schedule *d, uint32_t window, uint64_t *t)
 {
@@ -233,11 +233,10 @@ static int apply(struct npu_step *s, const struct schedule *d)
 }
 
 /*
- * Put the vector engine's commands into another order if that should let the step end sooner. A wait is a count:
- * that so many of a unit's commands must have retired, in the order in which they were emitted. So a command never
- * goes ahead of any of those, though it may need the last of them alone; finding waits in the new order and doing
- * all of this again gains 0.1 % for NASNetMobile and nothing for others. Nothing happens with less than two
- * commands of the vector engine. Returns 0 or -ENOMEM.
+ * Put the vector engine's commands into another order, in which each goes ahead of those that cannot begin
+ * yet, if by the schedule of these times the step then ends sooner; otherwise they stay as they are. A wait
+ * is a count of a unit's commands in the order of emission, so a command never goes ahead of any command
+ * that such a count includes. Waits are found anew for the new order. Returns 0 or -ENOMEM.
  */
 int order_vector(struct npu_step *s)
 {

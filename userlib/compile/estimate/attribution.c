@@ -23,9 +23,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns the cycle in which command c began: when the command before it on its unit and all commands that it
- * waits for had retired, but not after its own end. retire[u] are the retirements of the first n[u] commands
- * of each unit.
+ * Returns the cycle in which command c began: when the command before it on its unit, and all commands
+ * before it in the stream that it waits for, had retired, but not after its own end. retire[u] are the
+ * retirements of the n[u] commands of each unit that come before it.
  */
 static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_UNITS], const uint32_t n[WEFT_N_UNITS])
 {
@@ -38,9 +38,10 @@ static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_U
 }
 
 /*
- * List what array (e[0]) and vector engine (e[1]) did in the n commands of c: begin, end and for whom; fills
- * retire[] with the retirements of each unit. Commands for nobody (who -1) are left out. Returns for whom the
- * command worked that retired last, loads left out; -1 if no command worked for anyone.
+ * List what array (e[0]) and vector engine (e[1]) did in the n commands of c: begin, end and for whom;
+ * fills retire[] with the retirements of each unit. Commands for nobody (who -1) are left out of e. Of all
+ * commands that worked for someone, loads left out, returns for whom the one did that retired last, of
+ * equals the later in the stream; -1 if there is none.
  */
 static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire[WEFT_N_UNITS], struct engine e[2])
 {
@@ -66,10 +67,10 @@ static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire
 
 /*
  * Find for whom the cycles from t on count, half each: who[0] and who[1]. They are those for whom array and
- * vector engine work; if only one works, or both for the same, it is one of them twice; if neither works,
- * the one whose command begins next, and behind all commands `last`. *next is lowered to the cycle in which
- * that changes. Each engine's `at` moves past the commands that have ended by t, so t must not become less
- * from call to call.
+ * vector engine work; if only one works, it is twice the one for whom it does; if neither works, twice the
+ * one whose command begins next (of equals the array's), and behind all commands twice `last`. *next is
+ * lowered to the cycle in which that changes. Each engine's `at` moves past the commands that have ended by
+ * t, so t must not become less from call to call.
  */
 static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last, int32_t who[2])
 {
@@ -100,11 +101,11 @@ static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last,
 }
 
 /*
- * Share out the cycles of a stream of n commands, c in the stream's order, that took `total` cycles. A cycle
- * in which the array or the vector engine works counts for whom it does, half each if both work for different
- * ones; a cycle in which neither works counts for the one whose command begins next, at the end for the one
- * whose retired last. Adds half cycles to halves[who], 2 * total in all if there was anyone. Returns 0 or
- * -ENOMEM.
+ * Share out the cycles of a stream of n commands, c in the stream's order, that took `total` cycles. A
+ * cycle in which the array or the vector engine works counts for whom it does, half each if both work for
+ * different ones; a cycle in which neither works counts for the one whose command begins next, at the end
+ * for the one whose retired last. Adds half cycles to halves[who], 2 * total in all; nothing if all
+ * commands but loads are for nobody. Returns 0 or -ENOMEM.
  */
 int weft_share_cycles(const struct weft_ran *c, uint32_t n, uint64_t total, uint64_t *halves)
 {

@@ -74,9 +74,9 @@ struct sim {
 /* ---- what commands do to the scratchpad's regions ---- */
 
 /*
- * Returns how often command c goes through the bytes that it accesses at a port: once for each block of N
- * channels, but once for weights, parameters and DMA. More than COST_MOST_SWEEPS for commands whose order is
- * not modelled (loop nests).
+ * Returns how often command c goes through the bytes that it accesses at a port: once if these are weights
+ * or parameters, or if it is a load or store; else once for each block of N channels of its result; more
+ * than COST_MOST_SWEEPS for commands whose order is not modelled (loop nests).
  */
 static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 {
@@ -115,7 +115,7 @@ static bool walks(const struct sim *s, const struct cmd *c, const struct access 
 
 /*
  * Returns the address at which access a of command c is when `done` of `all` the command's work is done, if
- * it goes through its bytes evenly.
+ * it goes through its bytes evenly, sweeps_of() times from the first to the last.
  */
 static int64_t address_at(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
@@ -127,7 +127,7 @@ static int64_t address_at(const struct sim *s, const struct cmd *c, const struct
 
 /*
  * Returns how much more work, after `done` of `all`, command c does until its access a comes to another
- * region; at least 1.
+ * region or begins from its first byte again; at least 1.
  */
 static uint64_t until_next(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
@@ -140,10 +140,10 @@ static uint64_t until_next(const struct sim *s, const struct cmd *c, const struc
 }
 
 /*
- * Add access a of a command that costs `cost` cycles to the traffic h, as if its accesses were spread
- * evenly over the addresses [lo, hi): its density in each region to h->of (ONE - 1 at most), the region to
- * h->in, and how it takes banks, of several accesses of one port the way that disturbs most. `region` are
- * the bytes of a region.
+ * Add access a, of a command that costs `cost` cycles, to the traffic h, as if it were spread evenly over
+ * the addresses [lo, hi): its density in each region to h->of (ONE - 1 at most), the region to h->in, and
+ * how it takes banks to h->banks and h->both, which keep what disturbs most of several accesses of one
+ * port. `region` are the bytes of a region.
  */
 static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
 {
@@ -162,10 +162,11 @@ static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost
 }
 
 /*
- * Set h->bank_overlap, the part (of ONE) of the vector engine's writes in command c that meet its reads in
- * their bank, if both stay in one bank. A block of channels is written to the bank that it is read from or
- * to the other one, and the last rows of a block are written while the next block is read, from the other
- * bank. Nothing changes if the command has no counted read of input or no counted write.
+ * Set h->bank_overlap, the part (of ONE) of the vector engine's writes in command c that meet its reads of
+ * input in their bank, where reads and writes each stay in one bank for a block of channels. A block is
+ * written to the bank that it is read from or to the other one, as the addresses say; but its last
+ * COST_VECTOR_ROWS_LATE rows are written while the next block is read, from the other bank. Nothing changes
+ * if the command has no counted read of input or no counted write.
  */
 static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct traffic *h)
 {
@@ -332,9 +333,10 @@ static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WE
 }
 
 /*
- * Returns how much longer, in 1/ONE of a cycle for each cycle of work, the array takes because of port p, of
- * which it needs a word in every cycle and stalls without one. Its own rows come in bursts, during which it
- * stalls; the vector engine's writes go on meanwhile.
+ * Returns how much longer, in 1/ONE of a cycle for each cycle of work, the array takes because its reads at
+ * port p wait for its own writes and for the vector engine's: the mean of its accesses, since it needs a
+ * word in every cycle and stalls without one. Its own rows come in bursts, during which it stalls; the
+ * vector engine's writes go on meanwhile.
  */
 static uint64_t array_delay(const struct sim *s, int p)
 {
@@ -407,9 +409,9 @@ static uint64_t array_time(const struct sim *s)
 }
 
 /*
- * Returns the part of each cycle of work (of ONE) that the vector engine's writes take from its reads in
- * regions that both use: what shared() says, or if it reads from one bank and writes to one bank, the part
- * bank_overlap of the writes.
+ * Returns the part of each cycle of work (of ONE) that the vector engine's writes take from its reads of
+ * input in regions that both use: what shared() says, or if reads and writes each stay in one bank, the
+ * part bank_overlap of the writes.
  */
 static uint64_t own_writes(const struct traffic *h)
 {

@@ -77,8 +77,9 @@ static int busiest(const struct npu_step *s)
 }
 
 /*
- * Returns the cycle from which the next command of its unit no longer waits for command c: c's retirement
- * less its latency, of loads and stores with fast memory. The unit is free a little sooner than that.
+ * Returns the cycle from which command c no longer holds up the next one of its unit: c's retirement less
+ * its latency, in which that of fast memory counts for loads and stores. With slow memory their unit is
+ * free a little sooner.
  */
 static uint64_t leaves(const struct critical_path *l, uint32_t c)
 {

@@ -125,8 +125,8 @@ static int list_batch(struct state *t, int index)
 }
 
 /*
- * Compare two batches for qsort(): those not looked at before a move was kept come first, then those with
- * higher scores, then those with lower numbers.
+ * Compare two batches for qsort(): those come first that have not been looked at, or not since a move near
+ * them was kept; then those with higher scores, then those with lower numbers.
  */
 static int by_score(const void *pa, const void *pb)
 {
@@ -179,9 +179,9 @@ static void push_ahead(struct state *t)
 }
 
 /*
- * Make the best move of batch p on all replicas, which makes a new version of the plan. Evaluations under way
- * are dropped, batches at up to NEAR nodes on either side count as not looked at (batch p itself only with
- * c->again), and all batches are listed anew. Returns 0 or a negative errno.
+ * Make the best move of batch p on all replicas, which makes a new version of the plan. Evaluations under
+ * way are dropped, and batches at up to NEAR nodes on either side count as not looked at; batch p itself
+ * does so with c->again, else as looked at. All batches are listed anew. Returns 0 or a negative errno.
  */
 static int keep(struct state *t, const struct batch *p)
 {

@@ -139,10 +139,11 @@ static void list_storage(struct list *l, const struct npu_step *s, int i)
 }
 
 /*
- * List the moves that give the weights of a node another number of slots than now: 2 and 3 with `often`,
- * since they help most often, else 0 (tiling.c's choice), 4, 8, 16 and 24, as far as there is room in the
- * list. Nothing is listed unless the node is in no stripe group, has all operands on chip, its weights take
- * at least 1/LEAST_WEIGHTS of the scratchpad and do not come in parts of a sum (split_k).
+ * List the moves that give the weights of a node another number of slots than its request asks for now: 2
+ * and 3 with `often`, since they help most often, else 0 (tiling.c's choice), 4, 8, 16 and 24, as far as
+ * there is room in the list. Nothing is listed unless the node is in no stripe group, has all operands on
+ * chip, and has weights that take at least 1/LEAST_WEIGHTS of the scratchpad and do not come in parts of a
+ * sum (split_k).
  */
 static void list_slots(struct list *l, const struct npu_step *s, int node, bool often)
 {

@@ -302,14 +302,16 @@ static bool other_candidate(const struct search *b, int k, struct candidate *q)
 #define N_OTHERS (N_NODES + N_EIGHTHS + 4)
 
 /*
- * First stage of the search: find residents and stripe groups. If the first candidate works and nothing
- * passes through memory with it, or the option quick is set, that one is enough; else it is tried with packed rings
- * (striping.pack) where that can make a difference, all first candidates as the better of the two, then candidates
- * that differ from the best in one thing as long as that helps, until MAX_PLACEMENTS commands have been emitted for
- * the stage. Also sets known_order and overlap of all replicas: in
- * steps with fewer than FEW commands the stream is simulated in its order, and writes of the array wait for nothing
- * of its own unit; in others they do until everything has its place (step_search_splits()). Returns 0 or -ENOMEM;
- * b->cycles stays INT64_MAX if no candidate can be expressed.
+ * First stage of the search: find residents and stripe groups. The first candidate is enough if it works,
+ * and if nothing passes through memory with it or the option quick is set. Otherwise these follow until
+ * MAX_PLACEMENTS commands have been emitted for the stage: the first candidate with packed rings
+ * (striping.pack), where that can make a difference; all other first candidates, with packed rings if these
+ * were better; then candidates that differ from the best in one thing, as long as that helps.
+ *
+ * Also sets known_order and overlap of all replicas: in steps with fewer than FEW commands the stream is
+ * simulated in its order, and writes of the array wait for nothing of its own unit; in others they do until
+ * everything has its place (step_search_splits()). Returns 0 or -ENOMEM; b->cycles stays INT64_MAX if no
+ * candidate can be expressed.
  */
 static int search_plans(struct search *b)
 {
@@ -572,9 +574,10 @@ static int limit_fast(struct search *b)
 
 /*
  * Third stage of the search: climb from up to MAX_STARTS of the best candidates listed, the fastest first,
- * leaving out those that resemble an earlier one, until the budget for moves is used up. The best plan
- * that is found is left in b->best, *best and the replicas. No further starts are listed meanwhile. If the
- * step has many commands, the first start uses them up. Returns 0 or a negative errno.
+ * leaving out those that resemble an earlier one, until the budget for moves is used up (in a step of many
+ * commands the first start may do so). The best plan that is found is left in b->best, *best, which is
+ * allocated, and the replicas. No further starts are listed meanwhile or later. Returns 0 or a negative
+ * errno.
  */
 static int search_starts(struct search *b, struct snapshot *best)
 {
@@ -610,10 +613,11 @@ static int search_starts(struct search *b, struct snapshot *best)
 }
 
 /*
- * Last stage of the search: for the weights of the step's last node, if they come in slots, try more slots than
- * tiling.c chooses, which leaves room for weights of later nodes; the climb seldom comes to them. The stages before
- * do not: with them, they take other ways, by which InceptionV3 ends up 2.9 % slower. What is fastest is left in *best
- * and the replicas; at most LAST_TRIES commands are emitted but for the last try. Returns 0 or -ENOMEM.
+ * Last stage of the search: for the weights of the step's last node, if they come in slots, try up to three
+ * quarters more slots than they have in the best plan, until LAST_TRIES commands have been emitted.
+ * tiling.c leaves room for weights of later nodes, which are none here, and the climb seldom comes to so
+ * many. What is fastest is left in *best and the replicas, with its cycles in b->cycles. Returns 0 or
+ * -ENOMEM.
  */
 static int search_last_slots(struct search *b, struct snapshot *best)
 {

@@ -112,12 +112,11 @@ void pool_close(struct pool *q)
 }
 
 /*
- * Returns the slot, 0..POOL_SLOTS - 1, that the next evaluation shall use, or -1 if enough have been pushed and
- * not taken yet. Nothing changes before pool_push(). Enough is one for a pool of one thread, since evaluations
- * are made there when they are taken, so never in vain; else one more than there are threads, at most
- * POOL_SLOTS, so that few are made in vain if an outcome makes the rest worthless. MobileNetV2 on two threads
- * takes 0.25 s of processor time so, 0.27 s with more, 0.24 s on one. Only the thread that opened the pool may
- * call this, pool_push(), pool_take() and pool_drop().
+ * Returns the slot, 0..POOL_SLOTS - 1, that the next evaluation shall use, or -1 if enough have been pushed
+ * and not taken yet. Nothing changes before pool_push(). Enough is one for a pool of one thread, since
+ * evaluations are made there when they are taken, so never in vain; else one more than there are threads,
+ * at most POOL_SLOTS, so that few are made in vain if an outcome makes the rest worthless. Only the thread
+ * that opened the pool may call this, pool_push(), pool_take() and pool_drop().
  */
 int pool_slot(const struct pool *q)
 {

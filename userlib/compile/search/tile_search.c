@@ -29,8 +29,9 @@ int step_emit_split(struct npu_step *s)
 /*
  * Emit the plan with its splits and estimate it: sets o->cycles to the cycles with fast memory plus those
  * with slow memory, plus FAST_DEAR times the fast ones beyond s->fast_limit if there is a limit; and
- * o->emitted to the number of commands. A plan that cannot be expressed is no error: cycles then is
- * INT64_MAX. Other errors go to o->err. The outcome's other fields are left alone.
+ * o->emitted to the number of commands emitted, also in vain. If the plan cannot be expressed, cycles is
+ * INT64_MAX and o->err 0; after another failure cycles is INT64_MAX and o->err the negative errno. The
+ * outcome's other fields are left alone.
  */
 void step_measure(struct npu_step *s, struct outcome *o)
 {
@@ -95,10 +96,10 @@ static int search(struct npu_step *s, int64_t most)
 }
 
 /*
- * Emit the plan, whose splits are chosen, without and with s->overlap, simulated in the stream's order. s->overlap
- * stays set if with it the step takes no more cycles, neither with fast nor with slow memory; otherwise it is
- * cleared. The commands of that choice are the ones that stay emitted. Places were searched without: with it, the
- * search takes other ways, by which MobileNetV3Small ends up 1.7 % slower. Returns 0 or a negative errno.
+ * Emit the plan, whose splits are chosen, without and with s->overlap, simulated in the stream's order.
+ * s->overlap stays set if with it the step takes no more cycles, neither with fast nor with slow memory;
+ * otherwise it is cleared. The commands of that choice are the ones that stay emitted. Returns 0 or a
+ * negative errno.
  */
 static int try_overlap(struct npu_step *s)
 {
@@ -121,9 +122,10 @@ static int try_overlap(struct npu_step *s)
 }
 
 /*
- * Choose the splits of all nodes by a climb that emits at most `most` commands in all, then emit the best plan.
- * With the options no_fuse and quick the plan is emitted as it stands. Sets s->placed. Returns 0, -ENOMEM,
- * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Choose the splits of all nodes by a climb that emits at most `most` commands in all, and whether writes
+ * of the array overlap (try_overlap()), then emit that plan. With the options no_fuse and quick the plan is
+ * emitted as it stands. Sets s->placed before all that. Returns 0, -ENOMEM, -E2BIG (more commands than a
+ * stream can count) or -ERANGE (a command cannot hold a value).
  */
 int step_search_splits(struct npu_step *s, int64_t most)
 {

@@ -135,6 +135,19 @@ WEFT_API int weft_net_n_outputs(const weft_net *net);
 /** Describe input or output i in *p. @return 0; -ERANGE: there is no such one */
 WEFT_API int weft_net_input(const weft_net *net, int i, struct weft_port *p);
 WEFT_API int weft_net_output(const weft_net *net, int i, struct weft_port *p);
+/*
+ * A FULLY_CONNECTED of a .tflite file whose operands are known before the run is computed when the file is loaded if it has at
+ * most so many multiplications. They count nowhere, since no run does them.
+ */
+#define WEFT_MACS_AT_LOADING (1 << 20)
+
+/** Return the number of a network's variables: values that a session keeps from one run to the next. */
+WEFT_API int weft_net_n_variables(const weft_net *net);
+/**
+ * Describe variable i in *p, without a quantisation. Its name is the file's; of a .tflite operator's state (SVDF) it is the
+ * tensor's name, "@", and the numbers of subgraph and tensor with ":" between. @return 0; -ERANGE: there is no such one
+ */
+WEFT_API int weft_net_variable(const weft_net *net, int i, struct weft_port *p);
 
 /**
  * Returns the number of operators to which the file was lowered; they are in an order in which they
@@ -431,10 +444,22 @@ WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_t
 WEFT_API int weft_session_run_into(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs,
                                    struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
+/**
+ * Copy the value of variable i in a session, or set it. A session's variables begin with the network's values and keep theirs
+ * from run to run, in the order of the runs; a run that fails may leave some of them changed. Waits for a run that is under way.
+ *
+ * @param value  The variable's type and number of bytes, with data, which are read or written here.
+ * @return 0; -ERANGE: there is no variable i; -EINVAL: another type or size, or no data; -ENODATA (get): it has no value yet
+ */
+WEFT_API int weft_session_get_variable(weft_session *s, int i, const weft_tensor *value);
+WEFT_API int weft_session_set_variable(weft_session *s, int i, const weft_tensor *value);
+/** Give all variables the values that they had when the session was opened. Waits for a run that is under way. */
+WEFT_API void weft_session_reset_variables(weft_session *s);
+
 /*
  * Runs that go on by themselves. A thread of the session works through them in the order
- * in which they were submitted; over several cards (weft/cards.h) a thread for each card does. These functions, weft_session_run() and
- * weft_session_run_into() may be called on one session from several threads; all others,
+ * in which they were submitted; over several cards (weft/cards.h) a thread for each card does. These functions, those of variables,
+ * weft_session_run() and weft_session_run_into() may be called on one session from several threads; all others,
  * and weft_session_close(), only while no run is under way.
  */
 typedef uint64_t weft_run;

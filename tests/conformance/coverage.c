@@ -80,11 +80,16 @@ static weft_graph *load(const struct coverage_case *c)
 	return err ? NULL : g;
 }
 
-/* Does the operator only change between uint8 and int8 at a network's edge? That is where the host copies elements anyway. */
+/*
+ * Does the operator only change between uint8 and int8 at a network's edge, or move what an operator remembers between runs?
+ * That is where the host copies elements anyway.
+ */
 static bool is_edge(const weft_graph *g, const struct weft_gop *o)
 {
 	const struct weft_attr_rescale *a = &o->attr.rescale;
 
+	if ((o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE) && o->src >= 0 && !strcmp(g->srcs[o->src].name, "SVDF"))
+		return true;
 	return o->op == WEFT_OP_RESCALE && ((a->x_unsigned && g->tensors[o->in[0]].is_input) || (a->y_unsigned && g->tensors[o->out[0]].is_output));
 }
 

@@ -102,6 +102,77 @@ static void signatures(void **state)
 	free(r.p);
 }
 
+/* Reads and writes variables that are not there, or as something that they are not. */
+static void no_such_variable(weft_session *s, const weft_tensor *good)
+{
+	weft_tensor bad = *good;
+
+	assert_int_equal(weft_session_get_variable(s, -1, good), -ERANGE);
+	assert_int_equal(weft_session_set_variable(s, 1, good), -ERANGE);
+	bad.dtype = WEFT_FP16;
+	assert_int_equal(weft_session_set_variable(s, 0, &bad), -EINVAL);
+	bad = *good;
+	bad.dim[0]++;
+	assert_int_equal(weft_session_get_variable(s, 0, &bad), -EINVAL);
+	bad = *good;
+	bad.data = NULL;
+	assert_int_equal(weft_session_set_variable(s, 0, &bad), -EINVAL);
+}
+
+/*
+ * What SVDF remembers is a variable: it begins with zeros, can be read after a run and set before another, which gives what a
+ * run behind the first gave; and set back all variables are as they were in the beginning.
+ */
+static void variable(void **state)
+{
+	const enum weft_device device = *(const enum weft_device *)*state;
+	struct weft_session_options o = weft_session_options_default();
+	struct reader r = open_recorded("tests/models/litert_flow.gz", "TFLFLOW1");
+	static int16_t memory[2 * 12 * 5], zero[2 * 12 * 5];
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_port p;
+	struct values c;
+	struct reader at;
+	weft_session *s;
+	weft_net *net;
+
+	do
+		c = read_values(&r);
+	while (strcmp(c.name, "svdf.rank"));
+	assert_int_equal(weft_net_load(c.file, c.file_bytes, c.name, &net, msg), 0);
+	assert_int_equal(weft_net_n_variables(net), 1);
+	assert_int_equal(weft_net_variable(net, 0, &p), 0);
+	assert_int_equal(weft_net_variable(net, 1, &p), -ERANGE);
+	assert_string_equal(p.name, "t4@0:4");
+	weft_tensor v = { .dtype = WEFT_INT16, .rank = 2, .dim = { 2, 12 * 5, 1, 1, 1, 1, 1, 1 }, .data = memory };
+	assert_int_equal(p.dtype, WEFT_INT16);
+	o.device = device;
+	o.check = device != WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_get_variable(s, 0, &v), 0);
+	assert_memory_equal(memory, zero, sizeof memory);
+	at = r;
+	at.at = c.at;
+	assert_int_equal(run_values(s, net, &c, &at, agrees), 0);
+	assert_int_equal(weft_session_get_variable(s, 0, &v), 0);
+	assert_memory_not_equal(memory, zero, sizeof memory);
+	const size_t second = at.at;
+	for (int k = 1; k < c.n_runs; k++)
+		assert_int_equal(run_values(s, net, &c, &at, agrees), 0);
+	at.at = second;
+	assert_int_equal(run_values(s, net, &c, &at, agrees), 1);
+	assert_int_equal(weft_session_set_variable(s, 0, &v), 0);
+	at.at = second;
+	assert_int_equal(run_values(s, net, &c, &at, agrees), 0);
+	weft_session_reset_variables(s);
+	at.at = c.at;
+	assert_int_equal(run_values(s, net, &c, &at, agrees), 0);
+	no_such_variable(s, &v);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(r.p);
+}
+
 /* MACs of a loop are those of one round: an LSTM of 6 units reads 5 numbers and its 6 states, 4 gates; then a layer of 6 by 4. */
 static void loops_have_macs(void **state)
 {
@@ -134,7 +205,7 @@ static void loops_have_macs(void **state)
 static void one_byte_bad(void **state)
 {
 	static const char *const names[] = { "newton.f32", "counter.f32", "case_of.four", "densify.u8", "densify.blocks", "unique_constant.i64",
-	                                     "where_constant.open", "fused_lstm_int8.all" };
+	                                     "where_constant.open", "fused_lstm_int8.all", "svdf.rank" };
 	struct reader r = open_recorded("tests/models/litert_flow.gz", "TFLFLOW1");
 	int refused = 0, loaded = 0;
 	struct values c;
@@ -173,7 +244,9 @@ static void one_byte_bad(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reference_kernels), cmocka_unit_test(signatures), cmocka_unit_test(loops_have_macs), cmocka_unit_test(one_byte_bad) };
+	static enum weft_device golden = WEFT_DEVICE_GOLDEN, model = WEFT_DEVICE_MODEL;
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reference_kernels), cmocka_unit_test(signatures),
+	                                    cmocka_unit_test_prestate(variable, &golden), cmocka_unit_test_prestate(variable, &model), cmocka_unit_test(loops_have_macs), cmocka_unit_test(one_byte_bad) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

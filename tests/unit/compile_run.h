@@ -33,6 +33,7 @@ struct compile_run {
 	uint8_t *arena;
 	weft_tensor *all;          /* golden's */
 	weft_tensor *host;         /* the host's copies */
+	struct weft_vars vars;     /* the host's variables */
 	uint64_t checked;          /* elements compared at retirement */
 	uint64_t *checked_of;      /* the same by tensor */
 	char what[160];            /* for failures */
@@ -142,7 +143,7 @@ static void run_host(struct compile_run *c, const struct weft_step *s)
 		y[i] = host_tensor(c, o->out[i]);
 		py[i] = &y[i];
 	}
-	if (weft_golden_run(o->op, &o->attr, px, o->n_in, py, o->n_out, true, msg))
+	if (weft_golden_exec_op(c->g, &c->vars, s->op, px, py, true, msg))
 		fail_msg("%s: host operator %d: %s", c->what, s->op, msg);
 }
 
@@ -206,6 +207,7 @@ static inline uint64_t compile_run(const weft_graph *g, const struct weft_compil
 	c.all = calloc((size_t)g->n_tensors + 1, sizeof *c.all);
 	c.host = calloc((size_t)g->n_tensors + 1, sizeof *c.host);
 	c.checked_of = calloc((size_t)g->n_tensors + 1, sizeof *c.checked_of);
+	assert_int_equal(weft_vars_init(&c.vars, g), 0);
 	c.arena = malloc(c.p->arena_bytes + 1);
 	memset(c.arena, 0x5a, c.p->arena_bytes);
 	if (weft_golden_exec(g, inputs, c.all, true, msg))
@@ -232,6 +234,7 @@ static inline uint64_t compile_run(const weft_graph *g, const struct weft_compil
 	for (int t = 0; t < g->n_tensors; t++)
 		free(c.host[t].data);
 	weft_golden_release(g, c.all);
+	weft_vars_release(&c.vars);
 	weft_model_free(c.m);
 	free(c.all);
 	free(c.host);

@@ -501,21 +501,32 @@ def dequantize_channels(kind):
     return n.file("DEQUANTIZE", [x], {})
 
 
-@net("int8", "rank", runs=1)
-def micro_svdf(kind):
-    """SVDF with a memory of int8, which only TensorFlow Lite for Microcontrollers has."""
+def svdf_net(rank, batch, wide, memory=5):
+    """SVDF with a memory of int16 (wide), or of int8, which only TensorFlow Lite for Microcontrollers has."""
     import numpy as np
     import record_ops as ops
-    rng, n, rank = np.random.default_rng(9), ops.Net(), 2 if kind == "rank" else 1
-    units, inputs, memory, batch = 6, 10, 5, 2 if kind == "rank" else 1
+    rng, n = np.random.default_rng(9), ops.Net()
+    units, inputs = 6, 10
     x = n.input(ops.I8, [batch, inputs], (0.05, 11))
     w = n.add(ops.I8, [units * rank, inputs], (0.02, 0), rng.integers(-127, 128, (units * rank, inputs)))
-    t = n.add(ops.I8, [units * rank, memory], (0.01, 0), rng.integers(-127, 128, (units * rank, memory)))
-    b = n.add(ops.I32, [units], (0.0008, 0), rng.integers(-3000, 3000, units))
-    state = n.add(ops.I8, [batch, units * rank * memory], (0.08, 0), variable=1)
+    most, time, memory_type, scale = (32768, 0.01 / 256, ops.I16, 0.08 / 256) if wide else (128, 0.01, ops.I8, 0.08)
+    t = n.add(memory_type, [units * rank, memory], (time, 0), rng.integers(1 - most, most, (units * rank, memory)))
+    b = n.add(ops.I32, [units], (time * scale, 0), rng.integers(-3000, 3000, units) * (1 if not wide else 65536))
+    state = n.add(memory_type, [batch, units * rank * memory], (scale, 0), variable=1)
     n.output(ops.I8, [batch, units], (0.06, -20))
     ops.OPS["SVDF"] = (27, 3, 6)
     return n.file("SVDF", [x, w, t, b, state], {0: ("i", rank), 1: ("b", 1)})
+
+
+@net("int8", "rank", runs=8)
+def micro_svdf(kind):
+    return svdf_net(2 if kind == "rank" else 1, 2 if kind == "rank" else 1, False)
+
+
+@net("int8", "rank", "short", runs=8)
+def svdf(kind):
+    """Run after run, each beginning with the memory that the one before left."""
+    return svdf_net(2 if kind == "rank" else 1, 2 if kind == "rank" else 1, True, 1 if kind == "short" else 5)
 
 
 @net("L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION_0", "ATAN2")
@@ -923,22 +934,24 @@ import struct, sys
 import numpy as np
 from tflite_micro import runtime
 it = runtime.Interpreter.from_bytes(open(sys.argv[1], "rb").read())
-d, rng, out = it.get_input_details(0), np.random.default_rng(11), bytes([1, 1, 1])
-a = rng.integers(-128, 128, d["shape"]).astype(np.int8)
-it.set_input(a, 0)
-it.invoke()
-y = it.get_output(0)
-out += struct.pack("<I", a.nbytes) + a.tobytes() + struct.pack("<I", y.nbytes) + np.ascontiguousarray(y).tobytes()
+d, rng, runs = it.get_input_details(0), np.random.default_rng(11), int(sys.argv[2])
+out = bytes([1, runs, 1])
+for _ in range(runs):
+    a = rng.integers(-128, 128, d["shape"]).astype(np.int8)
+    it.set_input(a, 0)
+    it.invoke()
+    y = it.get_output(0)
+    out += struct.pack("<I", a.nbytes) + a.tobytes() + struct.pack("<I", y.nbytes) + np.ascontiguousarray(y).tobytes()
 sys.stdout.buffer.write(out)
 """
 
 
-def run_micro(file):
+def run_micro(file, runs):
     """As run(), by TensorFlow Lite for Microcontrollers, of the Python that MICRO_PYTHON names."""
     with tempfile.NamedTemporaryFile(suffix=".tflite") as f:
         f.write(file)
         f.flush()
-        return subprocess.run([os.environ["MICRO_PYTHON"], "-c", MICRO, f.name], capture_output=True, check=True).stdout
+        return subprocess.run([os.environ["MICRO_PYTHON"], "-c", MICRO, f.name, str(runs)], capture_output=True, check=True).stdout
 
 
 def run_signature(runner, runs):
@@ -961,7 +974,7 @@ def one(name, kind, path):
     file = make(kind) if make.__code__.co_argcount else convert(make(), kind)
     text = (name + "." + kind).encode()
     Path(path).write_bytes(struct.pack("<H", len(text)) + text + struct.pack("<I", len(file)) + file +
-                           (run_micro(file) if name.startswith("micro") else run(file, runs, name.partition("_at_")[2], name.startswith("fused"))))
+                           (run_micro(file, runs) if name.startswith("micro") else run(file, runs, name.partition("_at_")[2], name.startswith("fused"))))
 
 
 def stored(path):

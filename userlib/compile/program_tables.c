@@ -104,13 +104,15 @@ static const char *node_words(const struct node *nd, char text[96])
 
 /*
  * Why operator i, which no stage has taken, runs on the host, for people: the option host_only asked for it,
- * it rounds as no multiplier of the device does (ONNX_REQUANT), or the device has no such operation. Returns
+ * it moves a variable's value, it rounds as no multiplier of the device does (ONNX_REQUANT), or the device has no such operation. Returns
  * a constant string.
  */
 static const char *no_unit(const struct cc *cc, int i)
 {
 	if (cc->o->host_only)
 		return "as asked";
+	if (cc->g->ops[i].op == WEFT_OP_VARIABLE_READ || cc->g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+		return "the host has variables between runs";
 	return cc->g->ops[i].op == WEFT_OP_ONNX_REQUANT ? "no multiplier rounds as ONNX does; --requant rescale takes the nearest"
 	                                                : "no operation of the device";
 }

@@ -168,27 +168,6 @@ static int add_tensors(struct xout *x)
 }
 
 /*
- * Adds to the block, for each variable of the network, a tensor with its name and, if it has one,
- * its initial value, and a VARIABLE operator whose only result it is. Returns 0 or -ENOMEM.
- */
-static int add_variables(struct xout *x)
-{
-	int err = 0;
-
-	for (int i = 0; i < x->outer->n_vars && !err; i++) {
-		struct xop o = { .code = TOSA_VARIABLE };
-		err = x_tensor(x, x->outer->vars[i].name, &x->outer->vars[i].t, true);
-		if (!err)
-			err = x_out(&o, x->outer->vars[i].name);
-		if (!err)
-			err = x_op(x, &o);
-		else
-			x_drop(&o);
-	}
-	return err;
-}
-
-/*
  * Lists the names of the inputs and outputs of the graph at hand in its block. Returns 0 or
  * -ENOMEM.
  */
@@ -223,7 +202,7 @@ static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 	int err = name_tensors(x);
 
 	if (!err && g == x->outer)
-		err = add_variables(x);
+		err = x_variables(x);
 	if (!err)
 		err = add_tensors(x);
 	if (!err)

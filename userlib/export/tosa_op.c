@@ -93,7 +93,7 @@ static bool taken(const struct xout *x, const char *name)
  * Writes a new name "weft.<number>" to name, which has room for len bytes, and counts x->n_aux up.
  * If x->clash is set, numbers are skipped whose name a tensor of the graph at hand has.
  */
-static void fresh(struct xout *x, char *name, size_t len)
+void x_new_name(struct xout *x, char *name, size_t len)
 {
 	do
 		snprintf(name, len, "weft.%d", x->n_aux++);
@@ -152,7 +152,7 @@ static int add_scalar(struct xout *x, struct xop *o, weft_dtype type, int64_t v)
 	/* Already among the operator's operands. */
 	if (is_dynamic(gop(x)))
 		return 0;
-	fresh(x, name, sizeof name);
+	x_new_name(x, name, sizeof name);
 	int err = x_in(o, name);
 	return err ? err : x_const(x, name, &t);
 }
@@ -169,7 +169,7 @@ static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 
 	if (is_dynamic(gop(x)))
 		return 0;
-	fresh(x, name, sizeof name);
+	x_new_name(x, name, sizeof name);
 	int err = x_in(o, name);
 	/* The empty shape is written as one 0, as other writers do. */
 	return err ? err : x_const_shape(x, name, n ? v : &zero, n ? n : 1);
@@ -446,22 +446,14 @@ static int check_types(struct xout *x, bool any_sign, bool own)
 	return 0;
 }
 
-/*
- * Lists in o the names of the operands and results of the operator at hand. The variable, which in
- * the graph is an attribute, becomes the first operand of VARIABLE_READ and the only result of
- * VARIABLE_WRITE. Returns 0 or -ENOMEM.
- */
+/* Lists in o the names of the operands and results of the operator at hand. Returns 0 or -ENOMEM. */
 static int names(struct xout *x, struct xop *o)
 {
 	const struct weft_gop *op = gop(x);
 	int err = 0;
 
-	if (op->op == WEFT_OP_VARIABLE_READ)
-		err = x_in(o, x->outer->vars[op->attr.variable.id].name);
 	for (int k = 0; k < op->n_in && !err; k++)
 		err = x_in(o, x->names[op->in[k]]);
-	if (op->op == WEFT_OP_VARIABLE_WRITE)
-		return err ? err : x_out(o, x->outer->vars[op->attr.variable.id].name);
 	for (int k = 0; k < op->n_out && !err; k++)
 		err = x_out(o, x->names[op->out[k]]);
 	return err;
@@ -504,6 +496,8 @@ int x_convert_op(struct xout *x)
 	struct xop o = { .code = code_of_op(x) };
 	int err = check_types(x, !o.code || moves_bits(gop(x)->op), !o.code);
 
+	if (!err && (gop(x)->op == WEFT_OP_VARIABLE_READ || gop(x)->op == WEFT_OP_VARIABLE_WRITE))
+		return x_move_variable(x) ? x_fail(x, -ENOMEM, "out of memory") : 0;
 	if (!err)
 		err = names(x, &o);
 	if (!err)

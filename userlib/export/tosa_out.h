@@ -91,7 +91,12 @@ WEFT_MUST_USE int x_convert_op(struct xout *x);                   /* converts th
 WEFT_MUST_USE int x_const(struct xout *x, const char *name, const weft_tensor *t);   /* a constant tensor and its CONST */
 /* Adds a constant shape and its CONST_SHAPE. */
 WEFT_MUST_USE int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n);
+void x_new_name(struct xout *x, char *name, size_t len);          /* a name "weft.<number>" that nothing in the block has */
 int x_file_type(weft_dtype t);                      /* the type's code in the file; 0: TOSA has no such type */
+
+/* ---- tosa_variable.c; int: 0 or -ENOMEM ---- */
+WEFT_MUST_USE int x_variables(struct xout *x);      /* adds the network's variables to the block at hand */
+WEFT_MUST_USE int x_move_variable(struct xout *x);  /* converts the VARIABLE_READ or VARIABLE_WRITE at hand */
 
 /* ---- tosa.c ---- */
 /* Turns x->outer and its sub-graphs into blocks. Returns 0 or a negative errno with one line in msg. */

@@ -100,32 +100,47 @@ static char *join(char *old, const char *name)
 	return s;
 }
 
+/* Says whether an operator only moves a variable's value, which a session has between runs. */
+static bool moves_variable(const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE;
+}
+
 /*
- * Returns where the group that `lead` leads runs: on the host if one of its operators does, otherwise
- * on the NPU if the program has any NPU step, so that operators that are executed nowhere (aliases,
+ * Returns where the group that `lead` leads runs: on the host if one of its operators does that does more than
+ * move a variable beside others, otherwise on the NPU if the program has any NPU step, so that operators that are executed nowhere (aliases,
  * folded ones) count for it; otherwise on the host.
  */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
 	const weft_graph *g = p->graph;
-	bool any_npu = false;
+	bool any_npu = false, all_moves = true, any = false;
 
 	for (int i = 0; i < p->n_steps; i++)
 		any_npu = any_npu || p->steps[i].kind == WEFT_STEP_NPU;
-	for (int i = 0; i < g->n_ops; i++)
-		if (find((int *)(uintptr_t)group, g->ops[i].src) == lead && p->ops[i].unit == WEFT_ON_HOST)
+	for (int i = 0; i < g->n_ops; i++) {
+		if (find((int *)(uintptr_t)group, g->ops[i].src) != lead)
+			continue;
+		any = true;
+		all_moves = all_moves && moves_variable(&g->ops[i]);
+		if (p->ops[i].unit == WEFT_ON_HOST && !moves_variable(&g->ops[i]))
 			return WEFT_RUN_HOST;
-	return any_npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
+	}
+	return any_npu && !(any && all_moves) ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
 /*
- * Returns how well an operator's reason suits as the reason of its group; the highest is shown. 4: it
- * runs on the host; 3: it multiplies; 2: it runs on the NPU; 1: another reason; 0: it has none.
+ * Returns how well the reason of operator i suits as the reason of its group; the highest is shown. 4: it
+ * runs on the host; 3: it multiplies; 2: it runs on the NPU; 1: another reason, or it moves a variable; 0: it has none.
  */
-static int rank_reason(const struct weft_pop *o)
+static int rank_reason(const weft_program *p, int i)
 {
+	const struct weft_pop *o = &p->ops[i];
+
 	if (!o->reason || !*o->reason)
 		return 0;
+	if (moves_variable(&p->graph->ops[i]))
+		return 1;
 	return o->unit == WEFT_ON_HOST ? 4 : o->macs ? 3 : o->unit == WEFT_ON_NPU ? 2 : 1;
 }
 
@@ -206,8 +221,8 @@ static const char *add_operators(struct weft_op_report *r, const weft_session *s
 			r->dram_read_bytes += s->measure[i].rd_bytes;
 			r->dram_write_bytes += s->measure[i].wr_bytes;
 		}
-		if (rank_reason(&p->ops[i]) > best) {
-			best = rank_reason(&p->ops[i]);
+		if (rank_reason(p, i) > best) {
+			best = rank_reason(p, i);
 			reason = p->ops[i].reason;
 		}
 	}
@@ -374,7 +389,7 @@ void weft_report_free(struct weft_report *r)
 /*
  * Says whether operator op is of a kind that the option `strict` lets run on the host at either end of a network, between
  * its inputs or outputs and the NPU. These kinds are TFL_QUANTIZE, TFL_DEQUANTIZE, ONNX_QUANTIZE, ONNX_DEQUANTIZE, RESCALE,
- * RESHAPE, TRANSPOSE, IDENTITY, ARGMAX and TFL_SOFTMAX, and every operator that the importer made of one called "Softmax" in
+ * RESHAPE, TRANSPOSE, IDENTITY, ARGMAX and TFL_SOFTMAX, those that move a variable's value, and every operator that the importer made of one called "Softmax" in
  * the file. src is the file's operator of which op was made; it is not NULL. ends_network() names more kinds, which are
  * allowed at outputs alone.
  */
@@ -383,6 +398,7 @@ static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 	switch (op->op) {
 	case WEFT_OP_TFL_SOFTMAX: case WEFT_OP_TFL_QUANTIZE: case WEFT_OP_TFL_DEQUANTIZE: case WEFT_OP_ARGMAX: case WEFT_OP_RESCALE:
 	case WEFT_OP_RESHAPE: case WEFT_OP_ONNX_QUANTIZE: case WEFT_OP_ONNX_DEQUANTIZE: case WEFT_OP_TRANSPOSE: case WEFT_OP_IDENTITY:
+	case WEFT_OP_VARIABLE_READ: case WEFT_OP_VARIABLE_WRITE:
 		return true;
 	default:
 		return !strcmp(src->name, "Softmax");

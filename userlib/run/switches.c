@@ -5,7 +5,8 @@
  *
  * A switch is a tensor that one side makes and the other reads, counted from the
  * program, once for each tensor however many read it. The network's inputs are made by
- * neither side. QUANTIZE, DEQUANTIZE and SOFTMAX on the host between a network's input or
+ * neither side, nor is what a variable holds when a run begins; and a variable's new value leaves
+ * the network as an output does. QUANTIZE, DEQUANTIZE and SOFTMAX on the host between a network's input or
  * output and the NPU belong to that edge: tensors between them and the NPU do not count.
  */
 #include "userlib/run/internal.h"
@@ -48,7 +49,9 @@ static bool is_edge_kind(const weft_graph *g, const struct weft_gop *o)
 /* Says whether operator i runs on the host and is of a kind that belongs to an edge. */
 static bool may_be_edge(const weft_program *p, int i)
 {
-	return p->ops[i].unit == WEFT_ON_HOST && is_edge_kind(p->graph, &p->graph->ops[i]);
+	const struct weft_gop *o = &p->graph->ops[i];
+
+	return p->ops[i].unit == WEFT_ON_HOST && (o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE || is_edge_kind(p->graph, o));
 }
 
 /*

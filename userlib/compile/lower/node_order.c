@@ -297,9 +297,18 @@ static int class_of(const struct cc *cc, int v)
 }
 
 /*
+ * Returns the heap in which vertex v waits: that of its class, but READs of variables come as soon as they can, before
+ * everything else: most are the network's inputs, in effect, and would otherwise interrupt the device.
+ */
+static int heap_of(const struct cc *cc, int v)
+{
+	return v >= cc->n_nodes && cc->g->ops[v - cc->n_nodes].op == WEFT_OP_VARIABLE_READ ? 0 : class_of(cc, v);
+}
+
+/*
  * Append all nodes and host operators to cc->items in an order in which each comes behind what it depends on.
  * Among those that are ready, it stays on the device, or on the host, as long as anything is ready there, and
- * takes the first in the graph's order. ready[] are empty heaps for the three classes of class_of(), with
+ * takes the first in the graph's order. ready[] are empty heaps for the three values of heap_of(), with
  * room for all vertices; gr->missing is used up.
  */
 static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
@@ -308,15 +317,16 @@ static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 
 	for (int i = 0; i < gr->n; i++)
 		if (!gr->missing[i])
-			push(&ready[class_of(cc, i)], i);
+			push(&ready[heap_of(cc, i)], i);
 	while (ready[0].n || ready[1].n || ready[2].n) {
 		int c = ready[0].n ? 0 : ready[at].n ? at : (at = 3 - at);
 		int v = pop(&ready[c]);
-		if (c)
-			cc->items[cc->n_items++] = (struct item){ c == 2, c == 2 ? v - cc->n_nodes : v, -1 };
+		const int class = class_of(cc, v);
+		if (class)
+			cc->items[cc->n_items++] = (struct item){ class == 2, class == 2 ? v - cc->n_nodes : v, -1 };
 		for (int e = gr->first[v]; e < gr->first[v + 1]; e++)
 			if (!--gr->missing[gr->to[e]])
-				push(&ready[class_of(cc, gr->to[e])], gr->to[e]);
+				push(&ready[heap_of(cc, gr->to[e])], gr->to[e]);
 	}
 }
 

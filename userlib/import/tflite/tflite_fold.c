@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/weft.h>
+
 #include "sim/golden/golden.h"
 #include "userlib/graph/check.h"
 #include "tflite_lower.h"
@@ -330,16 +332,15 @@ static bool is_light(int code)
 }
 
 /*
- * Says whether the operator at hand is a FULLY_CONNECTED with a matrix of weights whose input's elements
- * times its results per row are at most 2^20, as an initial state of zeros gives.
+ * Says whether the operator at hand is a FULLY_CONNECTED with a matrix of weights of at most
+ * WEFT_MACS_AT_LOADING multiplications, as an initial state of zeros gives.
  */
 static bool is_small_product(struct tfl_lower *l)
 {
-	const int64_t most = 1 << 20;
 	weft_tensor x, w;
 
 	return l->op->code == TFL_FULLY_CONNECTED && !tfl_shape(l, tfl_operand(l, 0), &x) && !tfl_shape(l, tfl_operand(l, 1), &w) &&
-	       w.rank == 2 && weft_tensor_elements(&x) <= most / w.dim[0];
+	       w.rank == 2 && weft_tensor_elements(&x) <= WEFT_MACS_AT_LOADING / w.dim[0];
 }
 
 struct tfl_mark tfl_mark(const struct tfl_lower *l)

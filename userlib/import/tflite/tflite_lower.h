@@ -355,6 +355,13 @@ WEFT_MUST_USE int tfl_codes_finish(struct tfl_lower *l);
  * never changes. Returns 1 if that is done, 0 for other operators.
  */
 WEFT_MUST_USE int tfl_variable_op(struct tfl_lower *l, const char *name);
+/*
+ * Emits what operand k, a state that zeros begin with, holds when the operator at hand runs; *id becomes its variable, -1 if
+ * the file does not mark it as one: it is zero in each run then. Returns the tensor.
+ */
+WEFT_MUST_USE int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int *id);
+/* Emits that the state with this variable is x from now on; nothing for -1. Returns 0. */
+WEFT_MUST_USE int tfl_keep_state(struct tfl_lower *l, int id, int x);
 /* Removes variables that no operator of the network refers to. */
 void tfl_variables_finish(weft_graph *g);
 /* What VAR_HANDLE stands for a tensor of type RESOURCE: the operator and its subgraph; or op is NULL. */

@@ -9,8 +9,8 @@
  *
  * new = scale1 * sum w * (x - zx), clipped to the memory's type, is the memory's last
  * column; y = scale2 * (bias + sum over rank and memory) + zy. The scale
- * ratios are float32. The memory is zero at the start of every run: with
- * nothing kept between runs, its older columns are constant.
+ * ratios are float32. The memory is a variable of the graph, zero before the first
+ * run, if the file marks it as one, as all do; otherwise zero before each.
  */
 #include <errno.h>
 #include <math.h>
@@ -117,24 +117,24 @@ static int features(struct tfl_lower *l, const struct svdf *s, int x)
 }
 
 /*
- * Emits the memory [n,filters,memory]: the older columns, which are constant 0, and the new one, x; x itself
- * if the memory has one column. Returns the graph tensor, or a negative errno.
+ * Emits the memory [n,filters,memory] with its new column, x: what it held without its oldest column, and x; it is
+ * kept for the next run. Returns the graph tensor, or a negative errno.
  */
 static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 {
-	int64_t old = s->n * s->filters * (s->memory - 1);
-	weft_attr a = { .axis = { .axis = 2 } };
+	const weft_tensor t = { .dtype = s->type, .rank = 3, .dim = { s->n, s->filters, s->memory, 1, 1, 1, 1, 1 } };
+	weft_attr newer = { .slice = { .start = { 0, 0, 1 } } }, a = { .axis = { .axis = 2 } };
+	int id, old;
 
+	/* A memory of one column is the new one. */
 	if (s->memory == 1)
 		return x;
-	const size_t size = weft_dtype_bytes(s->type);
-	void *zero = tfl_alloc(l, old, size);
-	if (!zero)
-		return l->err;
-	memset(zero, 0, (size_t)old * size);
-	int c = tfl_data(l, "memory", s->type, 3, (int64_t[]){ s->n, s->filters, s->memory - 1 }, zero);
-	return c < 0 ? c : tfl_step(l, WEFT_OP_CONCAT, &a, (int[]){ c, x }, 2, s->type, 3,
-	                            (int64_t[]){ s->n, s->filters, s->memory }, false);
+	if ((old = tfl_find_state(l, 4, &t, &id)) < 0 ||
+	    (old = tfl_step(l, WEFT_OP_SLICE, &newer, &old, 1, s->type, 3, (int64_t[]){ s->n, s->filters, s->memory - 1 }, false)) < 0 ||
+	    (x = tfl_step(l, WEFT_OP_CONCAT, &a, (int[]){ old, x }, 2, s->type, 3, t.dim, false)) < 0)
+		return old < 0 ? old : x;
+	int err = tfl_keep_state(l, id, x);
+	return err ? err : x;
 }
 
 /*
@@ -151,7 +151,7 @@ static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 }
 
 /*
- * Lowers SVDF of 8 bits: features of the input, operand 0, join the memory, which is 0 at first, and its
+ * Lowers SVDF of 8 bits: features of the input, operand 0, join the memory, operand 4, and its
  * weighted sums over time and rank, plus the bias (operand 3, if it is there), give the result.
  * Activation RELU is accepted and does nothing beyond the limits of the type. Returns the result's
  * tensor, -ENOTSUP for types or another activation that are not supported, -EINVAL if extents do not fit,

@@ -2,7 +2,8 @@
 /*
  * Variables: what streaming networks keep from one run to the next. VAR_HANDLE
  * names one, READ_VARIABLE and ASSIGN_VARIABLE move its value; CALL_ONCE runs a
- * subgraph before the first run that assigns constants.
+ * subgraph before the first run that assigns constants. SVDF keeps its memory in a
+ * tensor that the file marks as a variable, which has no name but the tensor's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -375,6 +376,72 @@ static int variable(struct tfl_lower *l, const weft_tensor *t)
 		return err;
 	int i = find(l, name);
 	return i >= 0 ? i : declare(l, name, t, NULL);
+}
+
+/*
+ * Returns the index of the graph's variable for file tensor i of the subgraph at hand, which is marked as one:
+ * an operator keeps its state there from run to run. It is added with type and shape of *t, and zeros, if it
+ * does not exist. Returns -EINVAL if it exists with another type or shape, or another negative errno.
+ */
+static int state(struct tfl_lower *l, int i, const weft_tensor *t)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	char name[MAX_NAME + 1];
+	size_t n = 0;
+
+	for (size_t k = 0; k < f->name_len && n < MAX_NAME - 24; k++)
+		name[n++] = f->name[k] >= ' ' && f->name[k] <= '~' ? f->name[k] : '?';
+	/* Two tensors may have one name, and READ_VARIABLE's variables have names of their own. */
+	snprintf(name + n, sizeof name - n, "@%d:%d", l->i_sub, i);
+	int id = find(l, name);
+	if (id < 0) {
+		void *zero = tfl_alloc(l, (int64_t)weft_tensor_bytes(t), 1);
+		if (!zero)
+			return l->err;
+		memset(zero, 0, weft_tensor_bytes(t));
+		return declare(l, name, t, zero);
+	}
+	const weft_tensor *v = &tfl_outermost(l)->g->vars[id].t;
+	if (v->dtype != t->dtype || v->rank != t->rank || memcmp(v->dim, t->dim, sizeof v->dim))
+		return tfl_fail(l, -EINVAL, "tensor %d is the state of two operators that do not agree on it", i);
+	return id;
+}
+
+/*
+ * Emits what operand k of the operator at hand, its state, holds when it runs, as a tensor with type, rank and
+ * dimensions of *t: a variable, zeros at first, if the file marks the operand as one; constant zeros in
+ * all runs if it does not. *id becomes the variable for tfl_keep_state(), or -1. Returns the graph tensor or a
+ * negative errno.
+ */
+int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int *id)
+{
+	int i = tfl_operand(l, k);
+
+	*id = -1;
+	if (i < 0)
+		return i;
+	if (!tfl_file_tensor(l, i)->is_variable) {
+		void *zero = tfl_alloc(l, (int64_t)weft_tensor_bytes(t), 1);
+		if (!zero)
+			return l->err;
+		memset(zero, 0, weft_tensor_bytes(t));
+		return tfl_data(l, "state", t->dtype, t->rank, t->dim, zero);
+	}
+	*id = state(l, i, t);
+	weft_attr a = { .variable = { *id } };
+	return *id < 0 ? *id : tfl_step(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, t->dtype, t->rank, t->dim, false);
+}
+
+/* Emits that x is what variable `id` of tfl_find_state() holds from now on; nothing if id is -1. Returns 0 or a negative errno. */
+int tfl_keep_state(struct tfl_lower *l, int id, int x)
+{
+	weft_attr a = { .variable = { id } };
+	const weft_tensor t = l->g->tensors[x].t;
+
+	if (id < 0)
+		return 0;
+	int y = tfl_step(l, WEFT_OP_VARIABLE_WRITE, &a, &x, 1, t.dtype, t.rank, t.dim, false);
+	return y < 0 ? y : 0;
 }
 
 int tfl_lower_read_variable(struct tfl_lower *l)

@@ -26,6 +26,8 @@ struct graph {
 	struct rt_context *rt;
 	struct op *ops;
 	int n;
+	bool *fixed;               /* by tensor: computed, and the same in every run */
+	struct rt_ints **shapes;   /* by tensor: the shape that it has, if that follows from others and its file leaves it open; or NULL */
 };
 
 /* Nodes that became a network with a session: the kernel's data. */
@@ -37,6 +39,8 @@ struct part {
 	int n;
 	int *in, n_in;             /* the interpreter's tensors at the network's ports */
 	int *out, n_out;
+	int *state, n_state;       /* by variable of the network: the interpreter's tensor that has its value between runs */
+	struct rt_ints **shapes;   /* the graph's, while the part is loaded for the first time; NULL: as the tensors say */
 	uint64_t macs, npu_macs;   /* multiplications of all its operators, and those of operators on the NPU */
 };
 
@@ -69,6 +73,24 @@ const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LE
 WEFT_MUST_USE int graph_read(struct graph *g, struct rt_context *rt);
 void graph_free(struct graph *g);
 
+/**
+ * Find which tensors are the same in every run, and shapes that follow from others, in a graph whose nodes were read.
+ * @return 0; -ENOMEM
+ */
+WEFT_MUST_USE int graph_infer(struct graph *g);
+
+/** Return whether a tensor has the same value in every run: it is constant, or computed from what is. */
+bool is_fixed(const struct graph *g, int tensor);
+
+/** Return a tensor's shape as far as it is known before a run; NULL: it is not. */
+const struct rt_ints *dims_of(const struct graph *g, int tensor);
+
+/** Return the number of elements of a shape: 0 if a dimension is 0 or not known (negative), 1 if there is none. */
+uint64_t elements(const struct rt_ints *dims);
+
+/** Return dimension i of a shape, from the end if i is negative; 1 if there is no such one, or it is 0 or not known. */
+uint64_t extent(const struct rt_ints *dims, int i);
+
 /** Return whether a tensor's value comes with the network and can be read. */
 bool is_constant(const struct rt_tensor *t);
 
@@ -87,9 +109,9 @@ int file_type(int rt_type);
  * all its tensors must have a type, shape and quantisation that a file can state. QUANTIZE must have a
  * quantised result, DEQUANTIZE a quantised input. Products with constant int8 or int4 weights with scales
  * are taken on floats too; any other operator only if no computed input or result is float (SHAPE may
- * read floats).
+ * read floats). An operator that keeps a state is taken if it is SVDF and with_state is true.
  */
-bool may_take(const struct graph *g, const struct op *op);
+bool may_take(const struct graph *g, const struct op *op, bool with_state);
 
 /**
  * Return the name of an operator's kind: its own if it is custom, "CUSTOM", "DELEGATE", or "other" if
@@ -98,8 +120,9 @@ bool may_take(const struct graph *g, const struct op *op);
 const char *op_name(const struct op *op);
 
 /**
- * Return the multiplications of a node, as `weft info` counts them; 0 for operators other than
- * convolutions, products of matrices and SVDF.
+ * Return the multiplications of a node, as `weft info` counts them: 0 for operators other than
+ * convolutions, products of matrices, recurrent layers and SVDF, and for a small product of constants, which the library computes when
+ * it loads a network.
  */
 uint64_t macs_of(const struct graph *g, const struct op *op);
 

@@ -32,14 +32,17 @@ int graph_read(struct graph *g, struct rt_context *rt)
 		op->version = k->version;
 		op->custom = k->custom_name;
 	}
-	return 0;
+	return graph_infer(g);
 }
 
 void graph_free(struct graph *g)
 {
+	for (size_t i = 0; g->shapes && i < g->rt->n_tensors; i++)
+		free(g->shapes[i]);
+	free(g->shapes);
+	free(g->fixed);
 	free(g->ops);
-	g->ops = NULL;
-	g->n = 0;
+	*g = (struct graph){ .rt = g->rt };
 }
 
 bool is_constant(const struct rt_tensor *t)
@@ -63,51 +66,27 @@ int file_type(int t)
 	return dtype_of(t) ? types[t].file : -1;
 }
 
-/*
- * Returns the number of elements of a tensor: 0 if a dimension is 0 or not known (negative), 1 if it
- * has none.
- */
-static uint64_t elements(const struct rt_tensor *t)
-{
-	uint64_t n = 1;
-
-	for (int i = 0; t->dims && i < t->dims->n; i++)
-		n *= (uint64_t)(t->dims->v[i] > 0 ? t->dims->v[i] : 0);
-	return n;
-}
-
-/*
- * Returns dimension i of a tensor, counted from the end if i is negative; 1 if there is no such
- * dimension, or it is 0 or not known.
- */
-static uint64_t extent(const struct rt_tensor *t, int i)
-{
-	int n = t->dims ? t->dims->n : 0;
-
-	i = i < 0 ? n + i : i;
-	return i >= 0 && i < n && t->dims->v[i] > 0 ? (uint64_t)t->dims->v[i] : 1;
-}
-
 /* Returns the multiplications of a recurrent layer, in one direction or both: in each step each constant matrix is used once. */
 static uint64_t recurrent(const struct graph *g, const struct op *op)
 {
 	const struct rt_ints *in = op->n.inputs;
-	const struct rt_tensor *x = &g->rt->tensors[in->v[0]];
+	const struct rt_ints *x = dims_of(g, in->v[0]);
 	uint64_t weights = 0;
 
 	for (int i = 1; i < in->n; i++) {
 		const struct rt_tensor *w = in->v[i] >= 0 ? &g->rt->tensors[in->v[i]] : NULL;
-		weights += w && is_constant(w) && w->dims && w->dims->n >= 2 ? elements(w) : 0;
+		weights += w && is_constant(w) && w->dims && w->dims->n >= 2 ? elements(w->dims) : 0;
 	}
 	return elements(x) / extent(x, -1) * weights;
 }
 
 /*
- * Returns the multiplications of a node: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
+ * Returns the multiplications of a node that does the same in no two runs, as far as is known: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
  * elements times the weights that each of them takes; of TRANSPOSE_CONV the input's elements (operand 2)
  * times the weights of one input channel; of BATCH_MATMUL the elements of operand 0 times the result's
- * last dimension; of SVDF the batch times the elements of both weights; of LSTM and RNN, also of sequences,
- * recurrent()'s. 0 for other operators and where a tensor is missing.
+ * last dimension; of SVDF the batch times the elements of the features' weights; of LSTM and RNN, also of sequences,
+ * recurrent()'s. 0 for other operators, where a tensor is missing, and for a FULLY_CONNECTED that the library computes
+ * when it loads a network.
  */
 uint64_t macs_of(const struct graph *g, const struct op *op)
 {
@@ -117,15 +96,16 @@ uint64_t macs_of(const struct graph *g, const struct op *op)
 
 	if (in->n < 2 || out->n < 1 || in->v[0] < 0 || in->v[1] < 0 || out->v[0] < 0)
 		return 0;
-	const struct rt_tensor *x = &g->rt->tensors[in->v[0]], *w = &g->rt->tensors[in->v[1]], *y = &g->rt->tensors[out->v[0]];
+	const struct rt_ints *x = dims_of(g, in->v[0]), *w = dims_of(g, in->v[1]), *y = dims_of(g, out->v[0]);
 	switch (op->code) {
 	case CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2) * extent(w, 3);
 	case DEPTHWISE_CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2);
-	case FULLY_CONNECTED: return elements(y) * extent(w, -1);
-	case SVDF: return extent(x, 0) * elements(w) + extent(x, 0) * (in->n > 2 && in->v[2] >= 0 ? elements(&g->rt->tensors[in->v[2]]) : 0);
+	case FULLY_CONNECTED: return is_fixed(g, in->v[0]) && is_fixed(g, in->v[1]) && elements(y) * extent(w, -1) <= WEFT_MACS_AT_LOADING
+	                             ? 0 : elements(y) * extent(w, -1);
+	case SVDF: return extent(x, 0) * elements(w);
 	case BATCH_MATMUL: return extent(y, -1) ? elements(x) * extent(y, -1) : 0;
 	case TRANSPOSE_CONV:
-		return in->n < 3 || in->v[2] < 0 ? 0 : elements(&g->rt->tensors[in->v[2]]) * extent(w, 0) * extent(w, 1) * extent(w, 2);
+		return in->n < 3 || in->v[2] < 0 ? 0 : elements(dims_of(g, in->v[2])) * extent(w, 0) * extent(w, 1) * extent(w, 2);
 	case LSTM: case RNN: case SEQUENCE_RNN: case SEQUENCE_LSTM: case BI_RNN: case BI_LSTM: return recurrent(g, op);
 	default: return 0;
 	}
@@ -146,12 +126,11 @@ static bool is_code(int type)
 /*
  * Says whether a tensor can stand in a file and keep its meaning: its shape is known and has at most
  * MAX_RANK dimensions, the library has its type, it is dense, its quantisation is none or affine, and
- * it is of int4 only if constant. One that keeps state between runs cannot, nor one whose memory is
- * allocated while the network runs.
+ * it is of int4 only if constant. One whose memory is allocated while the network runs cannot.
  */
 static bool may_stand(const struct rt_tensor *t)
 {
-	return t->dims && t->dims->n <= MAX_RANK && file_type(t->type) >= 0 && !t->sparsity && !t->is_variable &&
+	return t->dims && t->dims->n <= MAX_RANK && file_type(t->type) >= 0 && !t->sparsity &&
 	       t->allocation != RT_DYNAMIC && t->quantization.type <= RT_AFFINE && (t->type != RT_INT4 || is_constant(t));
 }
 
@@ -160,11 +139,13 @@ struct side {
 	bool good;                 /* all may stand */
 	bool floats, codes;        /* some that are not constant are floats, or quantised */
 	bool any;                  /* there is one that is not constant */
+	bool state;                /* there is one that keeps its value from run to run */
 };
 
 /*
  * Returns what the listed tensors are; those left out (-1) do not count. `good` is whether all may stand in a
- * part (may_stand()), constants too; the other fields speak of those that are not constant.
+ * part (may_stand()), constants too; the other fields speak of those that are not constant, and all but `state` of
+ * those that are no state.
  */
 static struct side look_at(const struct graph *g, const struct rt_ints *list)
 {
@@ -175,7 +156,8 @@ static struct side look_at(const struct graph *g, const struct rt_ints *list)
 			continue;
 		const struct rt_tensor *t = &g->rt->tensors[list->v[i]];
 		s.good &= may_stand(t);
-		if (is_constant(t))
+		s.state |= t->is_variable;
+		if (is_constant(t) || t->is_variable)
 			continue;
 		s.any = true;
 		s.floats |= is_float(t->type);
@@ -184,7 +166,7 @@ static struct side look_at(const struct graph *g, const struct rt_ints *list)
 	return s;
 }
 
-enum { CODE_DEQUANTIZE = 6, CODE_SHAPE = 77, CODE_QUANTIZE = 114 };
+enum { CODE_DEQUANTIZE = 6, CODE_SVDF = 27, CODE_SHAPE = 77, CODE_QUANTIZE = 114 };
 
 /*
  * Says whether an operator with multiplications has constant weights of int8 or int4 with scales: if
@@ -197,12 +179,14 @@ static bool hybrid(const struct graph *g, const struct op *op)
 	return macs_of(g, op) && w && is_constant(w) && (w->type == RT_INT8 || w->type == RT_INT4) && w->quantization.type == RT_AFFINE;
 }
 
-bool may_take(const struct graph *g, const struct op *op)
+bool may_take(const struct graph *g, const struct op *op, bool with_state)
 {
 	struct side in = look_at(g, op->n.inputs), out = look_at(g, op->n.outputs);
 	struct file_options o;
 
 	if (op->custom || !in.good || !out.good || !in.any || !out.any || options_of(op, &o))
+		return false;
+	if (out.state || (in.state && (op->code != CODE_SVDF || !with_state)))
 		return false;
 	/* Floats stay with the interpreter; where numbers become quantised, or cease to be, is the part's edge. */
 	if (op->code == CODE_QUANTIZE)

@@ -141,6 +141,23 @@ static weft_tensor view(const struct rt_tensor *t)
 }
 
 /*
+ * Copies the part's state from the interpreter's tensors, which have it between runs, into the session's variables or, after
+ * a run (`back`), the other way. Returns 0, or a negative errno with one line in msg.
+ */
+static int move_state(const struct rt_context *rt, const struct part *p, bool back, char msg[static WEFT_MSG_LEN])
+{
+	for (int i = 0; i < p->n_state; i++) {
+		const weft_tensor v = view(&rt->tensors[p->state[i]]);
+		int err = back ? weft_session_get_variable(p->weft.session, i, &v) : weft_session_set_variable(p->weft.session, i, &v);
+		if (!err)
+			continue;
+		snprintf(msg, WEFT_MSG_LEN, "tensor %d, a state, is not what the network keeps", p->state[i]);
+		return err;
+	}
+	return 0;
+}
+
+/*
  * The kernel's invoke: runs the network once, in the interpreter's own tensors. Returns TFL_OK, or
  * TFL_DELEGATE_ERROR, which it has reported.
  */
@@ -158,7 +175,11 @@ static int invoke(struct rt_context *rt, struct rt_node *node)
 		t[i] = view(&rt->tensors[p->in[i]]);
 	for (int i = 0; i < p->n_out; i++)
 		t[p->n_in + i] = view(&rt->tensors[p->out[i]]);
-	int err = plugin_run(&p->weft, t, t + p->n_in, msg);
+	int err = move_state(rt, p, false, msg);
+	if (!err)
+		err = plugin_run(&p->weft, t, t + p->n_in, msg);
+	if (!err)
+		err = move_state(rt, p, true, msg);
 	free(t);
 	if (!err)
 		return TFL_OK;

@@ -60,7 +60,7 @@ static const struct row {
 	[25] = { "SOFTMAX", 9, ONE(F32, 0) },
 	[24] = { "RNN", STAYS, { { 0 } } },
 	[26] = { "SPACE_TO_DEPTH", 19, ONE(I32, 0) },
-	[27] = { "SVDF", STAYS, { { 0 } } },
+	[27] = { "SVDF", 6, { { I32, 0, 0 }, { ACTIVATION, 1, 4 }, { BOOLEAN, 2, 8 } } },
 	[28] = { "TANH", 0, { { 0 } } },
 	[34] = { "PAD", 0, { { 0 } } },
 	[36] = { "GATHER", 23, { { I32, 0, 0 }, { I32, 1, 4 } } },

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/cards.h>
+
 #include "delegate.h"
 
 #define LOADS_MOST 400         /* attempts for one graph: each loads a whole part */
@@ -34,6 +36,7 @@ void part_free(struct part *p)
 	free(p->ops);
 	free(p->in);
 	free(p->out);
+	free(p->state);
 	free(p);
 }
 
@@ -93,7 +96,7 @@ static bool in_list(const int *v, int n, int x)
 
 /*
  * Fills in p->in and p->out, the tensors at a part's edges. Inputs are what its nodes read and do not
- * make, without constants; outputs are those of its results that are in `wanted`, what the interpreter
+ * make, without constants and states; outputs are those of its results that are in `wanted`, what the interpreter
  * wants of the whole part, or that none of its nodes reads (a run that ends before the whole part has
  * some). Returns 0 or -ENOMEM.
  */
@@ -112,12 +115,36 @@ static int find_edges(struct finder *f, struct part *p, const struct rt_ints *wa
 	for (int i = 0; i < p->n; i++) {
 		const struct rt_ints *in = p->ops[i].n.inputs, *out = p->ops[i].n.outputs;
 		for (int k = 0; k < in->n; k++)
-			if (in->v[k] >= 0 && !is_constant(&f->g->rt->tensors[in->v[k]]) && !touched(p, in->v[k], true) &&
-			    !in_list(p->in, p->n_in, in->v[k]))
+			if (in->v[k] >= 0 && !is_constant(&f->g->rt->tensors[in->v[k]]) && !f->g->rt->tensors[in->v[k]].is_variable &&
+			    !touched(p, in->v[k], true) && !in_list(p->in, p->n_in, in->v[k]))
 				p->in[p->n_in++] = in->v[k];
 		for (int k = 0; k < out->n; k++)
 			if (out->v[k] >= 0 && (in_list(wanted->v, wanted->n, out->v[k]) || !touched(p, out->v[k], false)))
 				p->out[p->n_out++] = out->v[k];
+	}
+	return 0;
+}
+
+/*
+ * Fills in p->state by the names of the loaded network's variables, which part_write() has chosen. Returns 0, -ENOMEM, or
+ * -ENOTSUP if a variable is not one of the interpreter's tensors.
+ */
+static int find_state(struct finder *f, struct part *p)
+{
+	struct weft_port port;
+
+	p->n_state = weft_net_n_variables(p->weft.net);
+	p->state = calloc((size_t)p->n_state + 1, sizeof(*p->state));
+	if (!p->state)
+		return out_of_memory(f);
+	for (int i = 0; i < p->n_state; i++) {
+		char *end;
+		if (weft_net_variable(p->weft.net, i, &port))
+			return -ENOTSUP;
+		long t = strtol(port.name, &end, 10);
+		if (*end != '@' || t < 0 || (size_t)t >= f->g->rt->n_tensors || !f->g->rt->tensors[t].is_variable)
+			return -ENOTSUP;
+		p->state[i] = (int)t;
 	}
 	return 0;
 }
@@ -144,8 +171,12 @@ static int load(struct finder *f, int n, const struct rt_ints *wanted, struct pa
 	for (int i = 0; i < n; i++)
 		p->ops[i] = *f->list[i];
 	int err = find_edges(f, p, wanted);
+	p->shapes = f->g->shapes;
 	if (!err)
 		err = part_load(f->g->rt, p, false, &p->weft.net, f->msg);
+	p->shapes = NULL;
+	if (!err)
+		err = find_state(f, p);
 	if (err) {
 		part_free(p);
 		return err;
@@ -333,10 +364,13 @@ int find_parts(struct delegate *d, struct graph *g, struct rt_ints **nodes, char
 {
 	struct finder f = { .d = d, .g = g, .msg = msg, .list = calloc((size_t)g->n + 1, sizeof(*f.list)) };
 
+	/* Over several cards each run begins anywhere, and with no state. */
+	const bool with_state = d->options->device != WEFT_DEVICE_USB || !weft_cards_named(d->options->usb[0] ? d->options->usb : NULL);
+
 	if (!f.list)
 		return out_of_memory(&f);
 	for (int i = 0; i < g->n; i++)
-		g->ops[i].candidate = may_take(g, &g->ops[i]);
+		g->ops[i].candidate = may_take(g, &g->ops[i], with_state);
 	int err = settle(&f, nodes);
 	plugin_leave(f.device);
 	free(f.list);

@@ -42,15 +42,16 @@ static void list_left(const struct graph *g, const struct rt_ints *taken, char *
 			done[i] |= g->ops[i].i == taken->v[k];
 	for (int i = 0; done && i < g->n; i++) {
 		int count = 0;
+		if (done[i])
+			continue;
 		for (int k = i; k < g->n; k++) {
 			if (done[k] || strcmp(op_name(&g->ops[i]), op_name(&g->ops[k])))
 				continue;
 			count++;
-			done[k] = k != i;
+			done[k] = true;
 		}
-		if (!done[i] && len < room)
+		if (len < room)
 			len += (size_t)snprintf(text + len, room - len, "%s%d %s", len ? ", " : "; the runtime keeps ", count, op_name(&g->ops[i]));
-		done[i] = true;
 	}
 	free(done);
 }

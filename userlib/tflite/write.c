@@ -136,7 +136,8 @@ static int signature(const struct writer *x, const struct rt_tensor *t, int32_t 
 
 /*
  * Writes tensor i of the file, to which the offset at `slot` leads: shape, type, name, quantisation if it
- * has scales, and open dimensions (signature()) if it is computed and no input of the part. A constant's
+ * has scales, and open dimensions (signature()) if it is computed and no input of the part. The name of a state is the
+ * interpreter's number of the tensor, by which its variable is found. A constant's
  * buffer is number i + 1, that of others 0. Returns 0 or -ENOMEM.
  */
 static int tensor(struct writer *x, size_t slot, int i)
@@ -144,23 +145,28 @@ static int tensor(struct writer *x, size_t slot, int i)
 	const struct rt_tensor *t = &x->rt->tensors[x->tensors[i]];
 	const struct rt_affine *q = t->quantization.type == RT_AFFINE ? t->quantization.params : NULL;
 	bool quantised = q && q->scale && q->scale->n;
-	struct fbw_field f[6] = { { 0, 0, 0 }, { 1, 1, file_type(t->type) }, { 2, 4, is_constant(t) ? i + 1 : 0 }, { 3, 0, 0 } };
+	struct fbw_field f[7] = { { 0, 0, 0 }, { 1, 1, file_type(t->type) }, { 2, 4, is_constant(t) ? i + 1 : 0 }, { 3, 0, 0 } };
 	int n = 4, n_open = 0;
 	int32_t open[WEFT_MAX_RANK];
-	size_t slots[6];
+	const struct rt_ints *dims = x->p->shapes && x->p->shapes[x->tensors[i]] ? x->p->shapes[x->tensors[i]] : t->dims;
+	size_t slots[7];
+	char number[16];
 
 	/* The shapes of inputs and constants are what they are. */
-	if (!is_constant(t) && !is_input(x, x->tensors[i]))
+	if (!is_constant(t) && !t->is_variable && !is_input(x, x->tensors[i]))
 		n_open = signature(x, t, open);
 	if (n_open)
 		f[n++] = (struct fbw_field){ 7, 0, 0 };
+	if (t->is_variable)
+		f[n++] = (struct fbw_field){ 5, 1, 1 };
 	if (quantised)
 		f[n++] = (struct fbw_field){ 4, 0, 0 };
 	table(x, slot, f, n, slots);
 	if (n_open)
 		numbers(x, slots[4], open, n_open, 4);
-	numbers(x, slots[0], t->dims->v, t->dims->n, 4);
-	fbw_link(&x->w, slots[3], fbw_string(&x->w, t->name ? t->name : ""));
+	numbers(x, slots[0], dims->v, dims->n, 4);
+	snprintf(number, sizeof(number), "%d", x->tensors[i]);
+	fbw_link(&x->w, slots[3], fbw_string(&x->w, t->is_variable ? number : t->name ? t->name : ""));
 	return quantised ? quantization(x, slots[n - 1], t) : 0;
 }
 

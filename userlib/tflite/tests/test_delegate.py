@@ -5,7 +5,9 @@ WEFT_MODELS is the folder of the project's networks, WEFT_MADE one of networks t
 """
 import gc
 import glob
+import gzip
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -80,6 +82,37 @@ def test_float_network_stays_with_the_runtime(capfd):
     assert log["nodes"] == log["parts"] == log["share"] == 0
     x = [np.random.default_rng(1).random(d["shape"], dtype=np.float32) for d in i.get_input_details()]
     assert run(i, x)[0].tobytes() == run(ready(FLOATS), x)[0].tobytes()
+
+
+def recorded(name):
+    """A network of tests/models/litert_flow.gz, which tools/train/record_flow.py writes."""
+    data = gzip.open(os.path.join(MODELS, "litert_flow.gz")).read()
+    at = data.index(struct.pack("<H", len(name)) + name.encode()) + 2 + len(name)
+    return data[at + 4:at + 4 + struct.unpack_from("<I", data, at)[0]]
+
+
+@pytest.mark.parametrize("name, options", [("svdf.int8", {"check": "1"}), ("svdf.rank", {"device": "golden"}), ("svdf.rank", {"device": "rtl"}), ("svdf.short", {})])
+def test_state_is_the_interpreters(name, options, capfd):
+    """What SVDF remembers lies in the interpreter's tensor: runs follow one another, and reset_all_variables() begins anew."""
+    model = recorded(name)
+    i, plain = (tfl.Interpreter(model_content=model, experimental_delegates=d, experimental_op_resolver_type=tfl.OpResolverType.BUILTIN_REF)
+                for d in ([delegate(**options)], []))
+    log = line(capfd)
+    assert log["nodes"] == log["of"] == 1 and log["share"] == 100
+    for k in i, plain:
+        k.allocate_tensors()
+    first = codes(i, 1)
+    runs = []
+    for seed in list(range(2, 9)) + ["reset", 1, 5, "again", 3]:
+        if isinstance(seed, str):
+            for k in i, plain:
+                k.reset_all_variables() if seed == "reset" else k.allocate_tensors()
+            continue
+        x = first if seed == 1 else codes(i, seed)
+        runs.append(run(i, x)[0].tobytes())
+        assert runs[-1] == run(plain, x)[0].tobytes()
+    if name != "svdf.short":
+        assert runs[-2] != runs[3], "the same input, but behind another"
 
 
 @pytest.mark.parametrize("when", ["before", "behind"])

@@ -4,9 +4,11 @@
 WEFT_MODELS is tests/models of the tree, WEFT_COMMAND the command `weft`.
 """
 import asyncio
+import gzip
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -262,6 +264,26 @@ def test_several_cards(tmp_path):
         for p in processes:
             p.kill()
             p.wait()
+
+
+def recorded(name):
+    """A network of tests/models/litert_flow.gz, which tools/train/record_flow.py writes."""
+    data = gzip.open(MODELS / "litert_flow.gz").read()
+    at = data.index(struct.pack("<H", len(name)) + name.encode()) + 2 + len(name)
+    return data[at + 4:at + 4 + struct.unpack_from("<I", data, at)[0]]
+
+
+@pytest.mark.parametrize("device", ["golden", "model"])
+def test_variables_last_until_they_are_reset(tmp_path, device):
+    (tmp_path / "svdf.tflite").write_bytes(recorded("svdf.rank"))
+    with weft.Session(tmp_path / "svdf.tflite", device=device, check=device != "golden") as s:
+        x = np.arange(20, dtype=np.int8).reshape(s.network.inputs[0].shape) * 5
+        first, second = s.run(x), s.run(x)
+        assert not np.array_equal(first, second)
+        s.reset_variables()
+        assert np.array_equal(s.run(x), first) and np.array_equal(s.run(x), second)
+    with pytest.raises(weft.WeftError, match="closed"):
+        s.reset_variables()
 
 
 def test_interrupt_is_answered(tmp_path):

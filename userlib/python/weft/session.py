@@ -200,6 +200,14 @@ class Session:
                                       repeated=info.repeated, cycles=info.cycles))
         return out
 
+    def reset_variables(self) -> None:
+        """What runs have kept for later ones (SVDF's memory, resource variables) is as it was when the session was opened."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self._running)
+            if not self._s:
+                raise WeftError("the session is closed")
+            lib.weft_session_reset_variables(self._s)
+
     def plan(self) -> _report.Report:
         """Where each operator would run, and why, without running anything."""
         rep, msg = ffi.new("struct weft_report **"), message()

@@ -217,8 +217,8 @@ static void probe_bytes(void *user, const uint8_t *bytes, size_t n)
 }
 
 /*
- * Give the bytes of the writer's section to `take`, a function of struct io, with this user. Returns 0, or -EINVAL
- * with msg: the container cannot hold a value.
+ * Give the bytes of the writer's section to `take`, a function of struct io, with this user. Returns 0, or
+ * -EINVAL with a line in msg: the container cannot hold a value.
  */
 static int send_section(const struct writer *w, void (*take)(void *user, const uint8_t *bytes, size_t n), void *user, char *msg)
 {
@@ -336,8 +336,9 @@ static int write_packed(struct writer *w, struct packing how, char *msg)
 }
 
 /*
- * Write the section uncompressed over the bytes that write_packed() has written, which are fewer. Returns as that
- * one does. All of it is in memory at once meanwhile.
+ * Write the section uncompressed over the bytes that write_packed() has written, which are fewer;
+ * w->s.stored and w->s.crc are then those of the uncompressed bytes. Returns 0, -ENOMEM, -EINVAL with msg
+ * unset, or a negative errno of w->out. All of the section is in memory at once meanwhile.
  */
 static int write_stored(struct writer *w, char *msg)
 {
@@ -418,9 +419,11 @@ static int write_head(const struct weft_program_out *out, struct section *s, uin
 }
 
 /*
- * Write the program as a .weft container to `out`, a section after the other, each packed from where its bytes are.
- * The header comes twice, since it states what compressing the sections gives. Returns 0; -EINVAL: a container
- * cannot hold a value; -ENOMEM, both with a line in msg (WEFT_MSG bytes); or what out->put() returned.
+ * Write the program as a .weft container to `out`, a section after the other, each packed from where its
+ * bytes are. The header is put twice, at the beginning and the end, since it states what compressing the
+ * sections gives. Returns 0; -EINVAL: a container cannot hold a value; -ENOMEM, both with a line in msg
+ * (WEFT_MSG bytes); or what out->put() returned, with msg unset. After a failure `out` has got a part of
+ * the container.
  */
 int weft_program_write_to(const weft_program *p, const struct weft_program_out *out, char *msg)
 {
@@ -515,8 +518,9 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 }
 
 /*
- * Check and decompress section i from its stored bytes and read its contents into the program. Returns 0,
- * -EINVAL with msg, or -ENOMEM without. What was allocated in the program stays there in all cases.
+ * Check and decompress section i, described by *s, from its stored bytes and read its contents into the
+ * program. Returns 0, -EINVAL with msg, or -ENOMEM without. What was allocated in the program stays there
+ * in all cases.
  */
 static int read_section(const uint8_t *stored, const struct section *s, int i, weft_program *p, char *msg)
 {

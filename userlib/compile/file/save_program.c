@@ -27,8 +27,9 @@ static bool room(struct io *io, void **p, size_t n, size_t elem)
 }
 
 /*
- * Write or read section HEAD: the configuration's name and the bytes of the arena. A name that does not fit
- * in p->config, or an arena of more than 2^32 - 1 bytes, fails with io->err -EINVAL.
+ * Write or read section HEAD: the configuration's name and the bytes of the arena. When reading, a name
+ * that does not fit in p->config fails with io->err -EINVAL, and in both directions an arena of more than
+ * 2^32 - 1 bytes.
  */
 void save_head(struct io *io, weft_program *p)
 {
@@ -218,8 +219,8 @@ static bool within(uint64_t first, uint64_t n, uint64_t all)
 }
 
 /*
- * Fail (io->err -EINVAL) if a step is of no known kind, a host step names an operator that is not there, or
- * the words or commands of an NPU step lie outside the program's.
+ * Fail (io->err -EINVAL) if step s is of no known kind, if it is a host step and names an operator that is
+ * not there, or if it is an NPU step and its words or commands lie outside the program's.
  */
 static void check_step(struct io *io, const weft_program *p, const struct weft_step *s)
 {

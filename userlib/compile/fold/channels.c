@@ -198,8 +198,8 @@ static bool keep_one(struct channels *ch)
 
 /*
  * Keep `more` of the channels of tensor t that would go, the lowest first: only those that are known (they
- * need no inputs) if `known` is set, else only the others. Channels that are joined with them stay, too.
- * Returns how many are still to be found.
+ * need no inputs) if `known` is set, else only the others. Channels that are joined with them stay, too,
+ * and are not counted. Returns how many of `more` are still to be found.
  */
 static int keep_some(struct channels *ch, int t, int more, bool known)
 {

@@ -63,7 +63,10 @@ static void conv_channel(struct channels *ch, const struct weft_gop *o, int64_t 
 	ch->value[y] = wrap(sum, ch->g->tensors[o->out[0]].t.dtype);
 }
 
-/* Returns whether all weights of channel c of depthwise convolution o are the zero point, so that its input does not count. */
+/*
+ * Returns whether all weights of depthwise convolution o for its input channel c, for all results that are
+ * made of it, are the zero point, so that this input does not count.
+ */
 static bool no_weights(const weft_graph *g, const struct weft_gop *o, int64_t c)
 {
 	const weft_tensor *w = operand_of(g, o, 1);

@@ -35,7 +35,7 @@ static bool is_const(const weft_graph *g, const struct weft_gop *o, int k)
 	return k < o->n_in && operand_of(g, o, k)->data;
 }
 
-/* Returns whether o has one result and all its operands and that result are integers. */
+/* Returns whether o has one result, and that and all its operands are integers; bool is none. */
 static bool all_integers(const weft_graph *g, const struct weft_gop *o)
 {
 	for (int k = 0; k < o->n_in + o->n_out; k++) {
@@ -93,9 +93,9 @@ static enum role reshape_role(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Returns the role of o, of integers, a PAD, TRANSPOSE, CONCAT, SLICE or reduction: ROLE_PLACED for CONCAT
- * and SLICE, ROLE_CHANNELWISE for the others if they leave the last axis alone. ROLE_OPAQUE if they do not,
- * an operand is constant, or the first has rank 0.
+ * Returns the role of o, of integers, a PAD, TRANSPOSE, CONCAT, SLICE or reduction. It is ROLE_OPAQUE if an
+ * operand is constant or the first has rank 0. Otherwise CONCAT and SLICE, along any axis, are ROLE_PLACED;
+ * the others are ROLE_CHANNELWISE if they leave the last axis alone, else ROLE_OPAQUE.
  */
 static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 {
@@ -120,11 +120,11 @@ static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Returns the role of o, whose operands and results are integers and whose arguments are constant. CONV2D is
- * ROLE_CONV and DEPTHWISE_CONV2D ROLE_CHANNELWISE if is_plain_conv() holds. ROLE_CHANNELWISE are also RESCALE
- * and TABLE whose operands behind the first are constant; pools, resizing, CLAMP, CAST and functions of one
- * operand that is not constant; and operators of two operands for which is_elementwise() holds; operands of
- * rank 0 exclude it. axis_role() and reshape_role() decide on operators that move, join, cut or reduce
+ * Returns the role of o, whose operands and results are integers and whose arguments are constant. CONV2D
+ * is ROLE_CONV and DEPTHWISE_CONV2D ROLE_CHANNELWISE if is_plain_conv() holds. ROLE_CHANNELWISE are also,
+ * if the first operand is computed and not of rank 0, RESCALE and TABLE whose other operands are constant,
+ * and pools, resizing, CLAMP, CAST and functions of one operand; and operators of two operands for which
+ * is_elementwise() holds. axis_role() and reshape_role() decide on operators that move, join, cut or reduce
  * dimensions. All else is ROLE_OPAQUE.
  */
 static enum role integer_role(const weft_graph *g, const struct weft_gop *o)

@@ -31,9 +31,10 @@ struct im2col {
 
 /*
  * Returns whether the windows of this node can be copied side by side. It must be a whole convolution with
- * constant weights of a tensor, more than one kernel row, no dilation, one image of dense pixels at least as
- * wide as the kernel, no pixel groups, and counts that the copies' commands can hold (4096 rows and columns
- * of the result, 8192 input rows); and the copies must not take more than a sixth of the scratchpad.
+ * weights of a tensor that no node computes, more than one kernel row, no dilation, one image of dense
+ * pixels at least as wide as the kernel, no pixel groups, and counts that the copies' commands can hold
+ * (4096 rows and columns of the result, 8192 input rows); and the copies must not take more than a sixth of
+ * the scratchpad.
  */
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {
@@ -58,9 +59,9 @@ static void edges(const struct node *nd, int64_t *left, int64_t *right)
 }
 
 /*
- * Returns the cycles of this convolution without copies, and in *with those with its windows copied side by
- * side: the array's own, or that of the copies and the results, which pass the post unit a row a cycle, if
- * that is more.
+ * Returns the cycles of this convolution without copies. Sets *with to those with its windows copied side
+ * by side: the array's, or if they are more, those of the copies and the results, which pass the post unit
+ * a row a cycle.
  */
 static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t *with)
 {
@@ -93,7 +94,10 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	       20 * after < 17 * before;
 }
 
-/* Returns the cycles of a convolution if cc_im2col() does what it would with it. */
+/*
+ * Returns the cycles of a convolution (cycles()), with its windows copied if cc_im2col() would copy them,
+ * else without. Nothing is copied.
+ */
 int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd)
 {
 	int64_t with, without = cycles(cc, nd, &with);

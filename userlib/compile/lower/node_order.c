@@ -297,8 +297,9 @@ static int class_of(const struct cc *cc, int v)
 }
 
 /*
- * Returns the heap in which vertex v waits: that of its class, but READs of variables come as soon as they can, before
- * everything else: most are the network's inputs, in effect, and would otherwise interrupt the device.
+ * Returns the number of the heap in which vertex v waits: that of its class, but 0 for READs of variables,
+ * which so run before all else that is ready. Most are in effect inputs of the network, and would otherwise
+ * interrupt the device.
  */
 static int heap_of(const struct cc *cc, int v)
 {
@@ -306,10 +307,11 @@ static int heap_of(const struct cc *cc, int v)
 }
 
 /*
- * Append all nodes and host operators to cc->items in an order in which each comes behind what it depends on.
- * Among those that are ready, it stays on the device, or on the host, as long as anything is ready there, and
- * takes the first in the graph's order. ready[] are empty heaps for the three values of heap_of(), with
- * room for all vertices; gr->missing is used up.
+ * Append all nodes and host operators to cc->items in an order in which each comes behind what it depends
+ * on. What is ready in heap 0 (heap_of()) always comes first. Otherwise the order begins on the device, and
+ * stays there, or on the host, as long as anything is ready there; of what is ready in the same heap the
+ * first in the graph's order comes first. ready[] are three empty heaps with room for all vertices each;
+ * gr->missing is used up.
  */
 static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 {
@@ -361,8 +363,8 @@ static int list_items(struct cc *cc)
 }
 
 /*
- * Note that an item reads storage `root`, or with `write` writes it: it becomes the storage's last item, and
- * if it is the first that writes it, the storage's source.
+ * Note that an item reads storage `root`, or with `write` writes it. The item becomes the storage's
+ * last_item, and with `write` its src_item, if none was noted before. Items must come in their order.
  */
 static void note_use(struct cc *cc, int root, int item, bool write)
 {

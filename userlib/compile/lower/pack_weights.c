@@ -280,8 +280,8 @@ static uint8_t *changed_weights(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Pack n weights of 4 bits, each in a byte of its own, into the first n / 2 bytes: of two the first goes into
- * the low half of the byte. The other n / 2 bytes become 0.
+ * Pack n weights of 4 bits (n is even), each in a byte of its own, into the first n / 2 bytes: of two the
+ * first goes into the low half of the byte. The other n / 2 bytes become 0.
  */
 static void halve(uint8_t *to, int64_t n)
 {
@@ -319,10 +319,10 @@ static int late_weights(struct cc *cc, struct node *nd, int item)
 
 /*
  * Append the records and then the weights of a node to the constants, at the offset wt.blob; `item` is the
- * node's place in the order. If records are computed, nothing is appended and wt.blob stays, since nests make
- * records and weights; computed weights alone are left out behind their records. Weights that the host packs
- * get room in the arena instead. int4 weights are halved (w_int4). Returns 0 or a negative errno: -ENOMEM, or
- * -E2BIG for too many constants.
+ * node's place in the order. Of computed weights, and of those that the host packs, only the records are
+ * appended; the latter get room in the arena (wt.w_late). If records are computed too, nothing is appended
+ * and wt.blob stays. int4 weights are halved, and wt.w_int4 is set. Returns 0 or a negative errno: -ENOMEM,
+ * or -E2BIG for too many constants.
  */
 static int pack(struct cc *cc, struct node *nd, int item)
 {

@@ -111,11 +111,11 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * Returns whether p pixels may be taken as one. Without more ado if p divides the rows of the result and the
- * p pixels' channels fill at most N columns. Otherwise only for a NODE_CONV for which rows can be joined
- * where p does not divide them (rows_for()), and if it saves more than 15 % of what the convolution takes
- * otherwise, perhaps with its windows copied (im2col.c), and more than four times the cycles that the
- * additional weights take to come with slow memory.
+ * Returns whether p pixels may be taken as one. They may if p divides the rows of the result and the p
+ * pixels' channels fill at most N columns. Otherwise they may only in a NODE_CONV, if p divides its rows or
+ * joined ones (rows_for()), if that saves more than 15 % of what the convolution takes otherwise, perhaps
+ * with its windows copied (im2col.c), and if it saves more than four times the cycles that the additional
+ * weights take to come with slow memory.
  */
 static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 {

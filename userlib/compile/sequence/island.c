@@ -54,7 +54,10 @@ static bool on_elements(weft_opcode op)
 	}
 }
 
-/* Returns the first operand that is no element: the multiplier of RESCALE, the table of TABLE. */
+/*
+ * Returns the number of o's first operand that is not taken element by element: the multiplier of RESCALE,
+ * the table of TABLE; behind it come others like it. Of all other operators o->n_in, since there is none.
+ */
 static int first_constant(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;

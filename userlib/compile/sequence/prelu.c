@@ -140,9 +140,9 @@ static bool agrees(const struct prelu *f, const struct channel *c, const weft_te
 /* ---- the constants ---- */
 
 /*
- * Returns the number with which the count of shifts of a channel begins: minus the sum of the exponents of
- * x's scale, the slope and the reciprocal. The result is x * scale * slope / y_scale; in the steps u is x *
- * 2^up, and each product loses its own shift: what is left is 2^right too high.
+ * Returns the number with which the count of shifts of a channel begins, which says how many bits a value
+ * stands too high: minus the sum of the exponents of x's scale, the slope and the reciprocal. The steps add
+ * the bits by which u is shifted left and subtract those that each product loses.
  */
 static int first_shift(const struct prelu *f, int slope_exponent, int inverse_exponent)
 {

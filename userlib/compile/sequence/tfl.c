@@ -206,8 +206,8 @@ static int sigmoid16(struct cc *cc, int i, int bits)
 }
 
 /*
- * Returns whether a function of int16 is better looked up in a table of all its results, for which there is
- * room.
+ * Returns whether operator i, a function of int16, shall be looked up in a table of all its results: the
+ * result has at least WORTH_A_TABLE elements, and the usable scratchpad twice the table's bytes.
  */
 static bool worth_a_table(const struct cc *cc, int i)
 {

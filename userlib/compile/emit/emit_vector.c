@@ -232,10 +232,10 @@ static struct thinned thin(struct span has, int64_t first, int64_t stride, int64
 }
 
 /*
- * For a dilated depthwise kernel: emit the results py, py + dy, ... of each column and px, px + dx, ... of
- * each row of job j. They are those of a kernel without dilation on every dy-th row and dx-th column of the
- * input. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold
- * a value).
+ * For a dilated depthwise kernel: of job j, emit the results in rows py, py + dy, ... and columns px, px +
+ * dx, ..., counted from the job's first ones. They are those of a kernel without dilation on every dy-th
+ * row and dx-th column of the input. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w, int64_t py, int64_t px)
 {

@@ -186,7 +186,10 @@ static int deflate_bytes(const uint8_t *from, size_t n, struct packing how, uint
 	return state == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
-/* The io function that counts: adds n to *user, a uint64_t. */
+/*
+ * An io function (user is a uint64_t): takes the next n bytes of a section, which are not looked at, and
+ * adds n to *user.
+ */
 static void count_bytes(void *user, const uint8_t *bytes, size_t n)
 {
 	(void)bytes;
@@ -201,7 +204,10 @@ struct prober {
 	uint64_t i;            /* the piece that is not complete yet; PIECES: all are */
 };
 
-/* The io function that takes a probe (user, a struct prober) from a section's bytes. */
+/*
+ * An io function (user is a struct prober): takes the next n bytes of a section and copies those that
+ * belong to pieces of the probe to their places in k->to; k->at and k->i move on.
+ */
 static void probe_bytes(void *user, const uint8_t *bytes, size_t n)
 {
 	struct prober *k = user;
@@ -271,7 +277,10 @@ struct packer {
 	uint8_t in[CHUNK], packed[CHUNK];
 };
 
-/* Compress n bytes and hand on what zlib gives for them; flush is Z_FINISH for the last bytes, else Z_NO_FLUSH. */
+/*
+ * Compress n bytes behind those before and hand on to k->w what zlib gives for them; flush is Z_FINISH for
+ * the section's last bytes, else Z_NO_FLUSH. Nothing happens if k->err is set; a failure sets it.
+ */
 static void pack(struct packer *k, const uint8_t *bytes, size_t n, int flush)
 {
 	int state = Z_OK;
@@ -293,7 +302,11 @@ static void pack(struct packer *k, const uint8_t *bytes, size_t n, int flush)
 		k->err = -ENOMEM;
 }
 
-/* The io function that packs (user, a struct packer). */
+/*
+ * An io function (user is a struct packer): takes the next n bytes of a section. They are gathered in
+ * k->in, and compressed when more have come than it holds; the caller compresses what is left there at the
+ * end. A failure goes to k->err.
+ */
 static void pack_bytes(void *user, const uint8_t *bytes, size_t n)
 {
 	struct packer *k = user;

@@ -300,8 +300,8 @@ int alloc_rank(const struct alloc *al, int area);
  * striping of their own. Returns 0 or -ENOMEM. */
 WEFT_MUST_USE int step_find_groups(struct npu_step *s, const struct striping *how);
 
-/* Returns whether striping.pack can make a difference to nodes first ... of the step, n of them: one of them sees some
- * channels of each pixel of a storage that may be in memory. */
+/* Returns whether striping.pack can make a difference to nodes first ... of the step, n of them: one of them reads or
+ * writes only some channels of each pixel of a storage. */
 bool step_can_pack(const struct npu_step *s, int first, int n);
 
 /* ---- stripe_walk.c ---- */

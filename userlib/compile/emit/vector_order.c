@@ -63,8 +63,9 @@ static void schedule_close(struct schedule *d)
 }
 
 /*
- * Set d->behind of all commands: what a command waits for, and what the commands that it waits for and all before
- * those in their units wait for, as counts of the vector engine's commands. So many come before it in any order.
+ * Set d->behind of all commands: how many of the first commands of the vector engine come before each in
+ * any order. These are those that it waits for, and those that the commands that it waits for, and all
+ * before these in their units, wait for.
  */
 static void find_behind(struct schedule *d)
 {
@@ -132,7 +133,10 @@ static void give_time(struct schedule *d, uint32_t i, uint64_t t)
 	}
 }
 
-/* Give all commands of the other units their time, in their order, as far as that of what they wait for is known. */
+/*
+ * Give the commands of all units but the vector engine their time, in their order, as far as that of what
+ * they wait for is known.
+ */
 static void run_others(struct schedule *d)
 {
 	bool any = true;

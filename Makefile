@@ -95,7 +95,7 @@ OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
 ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -fvisibility=hidden -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
-LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
+LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lnettle -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all

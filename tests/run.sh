@@ -36,6 +36,7 @@ export WEFT_LEVEL=$goal
 export WEFT_BUILD=$build
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export WEFT_BROKER=none        # the machine's broker, if it has one, is no test's business
+export WEFT_CACHE=none         # what is tested is compiled, not found
 
 # Prints: passed failed skipped
 count() { # log status

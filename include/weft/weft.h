@@ -277,7 +277,13 @@ struct weft_session_options {
 	 * may run, be opened and be closed at the same time.
 	 */
 	struct weft_cards *on_cards;
-	uint64_t reserved[1];      /* zero */
+	/*
+	 * A folder in which compiled programs are kept, made if it is not there, which must belong to this user alone; NULL:
+	 * none are kept. What is there is taken instead of compiling, if network, options and library are the same, and is
+	 * replaced if it is damaged; above 2 GiB what was used longest ago goes. Several processes may use it at
+	 * once. A cache that cannot be used is no error; weft_session_cache() says what came of it.
+	 */
+	const char *cache;
 };
 
 /** Returns the defaults: the functional model, configuration w16, memory DDR, no checks. */
@@ -293,6 +299,19 @@ WEFT_API struct weft_session_options weft_session_options_default(void);
  */
 WEFT_API int weft_session_open(const weft_net *net, const struct weft_session_options *o,
                       weft_session **s, char msg WEFT_ROOM(WEFT_MSG_LEN));
+enum weft_cache_state {
+	WEFT_CACHE_OFF,            /* nothing was looked for: no folder is named, or nothing was compiled for a device */
+	WEFT_CACHE_HIT,            /* the program was there */
+	WEFT_CACHE_MADE,           /* it was compiled, and is there now */
+	WEFT_CACHE_FAILED,         /* it was compiled, but could not be kept */
+};
+
+/**
+ * Returns what came of the folder of compiled programs (struct weft_session_options) when the session was opened. With
+ * WEFT_CACHE_FAILED *why is one line, which names the folder and lives as long as the session; else "".
+ */
+WEFT_API enum weft_cache_state weft_session_cache(const weft_session *s, const char **why);
+
 /** Close a session: cancel its runs, close the device, free everything. NULL is fine. */
 WEFT_API void weft_session_close(weft_session *s);
 

@@ -398,7 +398,7 @@ static void full_bad(void **state)
 	for (; err == -ENOSPC && all < 1000; all++) {
 		struct short_disk disk = { all };
 
-		err = weft_program_write_to(p, &(struct weft_program_out){ put_some, &disk }, msg);
+		err = weft_program_write_to(p, &(struct weft_program_out){ .put = put_some, .user = &disk }, msg);
 		assert_int_equal(disk.left, err ? -1 : 0);
 		assert_string_equal(msg, "");
 	}

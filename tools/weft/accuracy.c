@@ -18,12 +18,14 @@ struct accuracy {
 	const char *files[3];      /* model, inputs, labels */
 	int n_files;
 	weft_tensor x, y;
+	bool no_cache;
+	char cache[CACHE_PATH];
 };
 
-enum { OPT_DEVICE, OPT_CONFIG, OPT_MEMORY, OPT_CHECK };
+enum { OPT_DEVICE, OPT_CONFIG, OPT_MEMORY, OPT_CHECK, OPT_NO_CACHE };
 
 static const struct option_def defs[] = {
-	{ "--device", true }, { "--config", true }, { "--memory", true }, { "--check", false }, { NULL, false },
+	{ "--device", true }, { "--config", true }, { "--memory", true }, { "--check", false }, { "--no-cache", false }, { NULL, false },
 };
 
 static int take(struct accuracy *a, int opt, const char *v)
@@ -33,6 +35,7 @@ static int take(struct accuracy *a, int opt, const char *v)
 	case OPT_CONFIG: a->o.config = v; return 0;
 	case OPT_MEMORY: return parse_memory(v, &a->o.memory);
 	case OPT_CHECK:  a->o.check = true; return 0;
+	case OPT_NO_CACHE: a->no_cache = true; return 0;
 	default:
 		if (a->n_files == 3)
 			return fail(-1, "accuracy: \"%s\" is one file too many", v);
@@ -157,9 +160,11 @@ static int with_net(struct accuracy *a, const weft_net *net)
 
 	if (status)
 		return status;
+	a->o.cache = a->no_cache ? NULL : cache_folder(a->cache);
 	int err = weft_session_open(net, &a->o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", a->files[0], msg);
+	say_cache(s);
 	status = count_right(a, s, &in, &right);
 	if (!status)
 		printf("%lld of %lld right, %.2f %%\n", (long long)right, (long long)n, 100.0 * (double)right / (double)n);
@@ -202,6 +207,6 @@ const struct subcommand cmd_accuracy = {
 	"  --device D          golden, model (default) or rtl\n"
 	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
 	"  --memory M          rtl: ddr (default) or sram\n"
-	"  --check             compare every tensor with golden\n",
+	"  --check             compare every tensor with golden\n" CACHE_USAGE,
 	accuracy_main,
 };

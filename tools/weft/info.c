@@ -10,10 +10,10 @@
 
 #include "weft_cmd.h"
 
-enum { CONFIG = N_LOAD, STRICT, MEMORY, JSON };
+enum { CONFIG = N_LOAD, STRICT, MEMORY, JSON, NO_CACHE };
 
 static const struct option_def defs[] = { LOAD_OPTIONS, { "--config", true }, { "--strict", false }, { "--memory", true },
-	{ "--json", false }, { NULL, false } };
+	{ "--json", false }, { "--no-cache", false }, { NULL, false } };
 
 /* The part of all MACs that the NPU does, 0 to 1; a network without any leaves none to the host. */
 static double share_of_macs(const struct weft_report *r)
@@ -133,7 +133,7 @@ static int print_plan_json(const weft_net *net, const struct weft_session_option
 	return print_tree(j);
 }
 
-struct args { struct weft_session_options o; struct load_args load; const char *model; bool json; };
+struct args { struct weft_session_options o; struct load_args load; const char *model; bool json; bool no_cache; };
 
 static int take(struct args *a, int opt, const char *v)
 {
@@ -143,6 +143,7 @@ static int take(struct args *a, int opt, const char *v)
 	case CONFIG: a->o.config = v; return 0;
 	case STRICT: a->o.strict = true; return 0;
 	case MEMORY: return parse_memory(v, &a->o.memory);
+	case NO_CACHE: a->no_cache = true; return 0;
 	case JSON: a->json = true; return 0;
 	default:
 		if (a->model)
@@ -179,6 +180,7 @@ static int show(const struct args *a, const weft_net *net)
 	int err = weft_session_open(net, &a->o, &s, msg), status = EXIT_DONE;
 	if (err)
 		return fail(status_of(err), "%s: %s", a->model, msg);
+	say_cache(s);
 	err = weft_session_plan(s, &r, msg);
 	if (!err && a->json)
 		status = print_plan_json(net, &a->o, a->model, r);
@@ -196,6 +198,7 @@ static int info_main(int argc, char **argv)
 	const char *v;
 	weft_net *net;
 	int at = 0, opt, bad = 0;
+	char cache[CACHE_PATH];
 
 	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
 		bad = opt == -3 ? -1 : take(&a, opt, v);
@@ -205,6 +208,7 @@ static int info_main(int argc, char **argv)
 	load_release(&a.load);
 	if (status)
 		return status;
+	a.o.cache = a.no_cache ? NULL : cache_folder(cache);
 	status = show(&a, net);
 	weft_net_free(net);
 	return status;
@@ -217,5 +221,5 @@ const struct subcommand cmd_info = {
 	"  --memory M          of the estimate: ddr (default) or sram\n"
 	"  --strict            refuse host operators in the middle of the network\n"
 	"  --json              all of it as one JSON object: also the tensors at which the\n"
-	"                      network switches between NPU and host\n" LOAD_USAGE, info_main,
+	"                      network switches between NPU and host\n" CACHE_USAGE LOAD_USAGE, info_main,
 };

@@ -30,11 +30,13 @@ struct run {
 	struct jobs jobs;
 	const char *segment, *regs;
 	uint64_t tokens;           /* that a run makes; 0: not said */
+	bool no_cache;
+	char cache[CACHE_PATH];
 };
 
 enum { OPT_INPUT = N_LOAD, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_PROFILE, OPT_GRAIN, OPT_REGS, OPT_TOKENS };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_PROFILE, OPT_GRAIN, OPT_REGS, OPT_TOKENS, OPT_NO_CACHE };
 
 static const struct option_def defs[] = {
 	LOAD_OPTIONS, { "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
@@ -42,7 +44,7 @@ static const struct option_def defs[] = {
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--profile", true }, { "--grain", true }, { "--regs", true }, { "--tokens", true }, { NULL, false },
+	{ "--profile", true }, { "--grain", true }, { "--regs", true }, { "--tokens", true }, { "--no-cache", false }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -123,6 +125,7 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_TOKENS: return parse_number("--tokens", v, UINT32_MAX, &r->tokens);
 	case OPT_CAPTURE: r->o.capture = v; return 0;
 	case OPT_NO_CAPTURE: r->no_capture = true; return 0;
+	case OPT_NO_CACHE: r->no_cache = true; return 0;
 	default:
 		if (r->model)
 			return fail(-1, "\"%s\": one model at a time", v);
@@ -399,6 +402,7 @@ static int with_net(struct run *r, const weft_net *net)
 		r->o.progress_user = &bar;
 	}
 	name_capture(r);
+	r->o.cache = r->no_cache ? NULL : cache_folder(r->cache);
 	struct weft_session_options o = r->o;
 	/* In segments the functional model runs first. */
 	if (r->jobs.n) {
@@ -411,6 +415,7 @@ static int with_net(struct run *r, const weft_net *net)
 	int err = weft_session_open(net, &o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
+	say_cache(s);
 	say_wave_size(r, s);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));
 	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
@@ -547,6 +552,6 @@ const struct subcommand cmd_run = {
 	"                      (<model>.wcap in this folder); --no-capture: nowhere\n"
 	"  --plant FAULT       rtl, for tests: pe:ROW,COL,BIT lane:LANE,BIT sp:ADDRESS,BIT\n"
 	"                      stuck at 1\n"
-	LOAD_USAGE,
+	CACHE_USAGE LOAD_USAGE,
 	run_main,
 };

@@ -116,6 +116,23 @@ void load_release(struct load_args *a);
 	"                      else the first subgraph\n" \
 	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n"
 
+/* ---- compiled programs ---- */
+
+#define CACHE_PATH 4096
+#define CACHE_USAGE \
+	"  --no-cache          compile anew and keep nothing; else compiled programs are kept, in the\n" \
+	"                      folder WEFT_CACHE (none: nowhere), or $XDG_CACHE_HOME/weft, or\n" \
+	"                      ~/.cache/weft\n"
+
+/**
+ * Returns the folder for struct weft_session_options.cache, written to `folder`: WEFT_CACHE, else weft in the folder
+ * XDG_CACHE_HOME if that is a path from the root, else .cache/weft in HOME if that is a folder. NULL: WEFT_CACHE is "none",
+ * none of them is set, or the path is too long.
+ */
+const char *cache_folder(char folder[CACHE_PATH]);
+/** A line on stderr if the session's compiled program could not be kept. */
+void say_cache(const weft_session *s);
+
 /* ---- inputs and outputs ---- */
 
 /** Fill with pseudo-random elements, full range of the type (float: [-1, 1)). */

@@ -179,6 +179,7 @@ struct weft_program_out {
 	/* Puts n bytes at offset `at`, which is at most the number of bytes put so far. Returns 0 or a negative errno. */
 	int (*put)(void *user, uint64_t at, const void *bytes, size_t n);
 	void *user;            /* the first argument of put */
+	bool bare;             /* the graph is left out and nothing is compressed: for weft_program_parse_for() */
 };
 
 /**
@@ -193,6 +194,12 @@ WEFT_MUST_USE int weft_program_write_to(const weft_program *p, const struct weft
  * @return 0, -EINVAL with one line in msg (WEFT_MSG bytes), -ENOMEM
  */
 WEFT_MUST_USE int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg);
+
+/**
+ * Parse a bare container (struct weft_program_out) as weft_program_parse() does; tables are checked against g, whose
+ * program it is and which the program then borrows.
+ */
+WEFT_MUST_USE int weft_program_parse_for(const uint8_t *data, size_t n, const weft_graph *g, weft_program **p, char *msg);
 
 /** True when data begins as a .weft container does. */
 bool weft_program_is(const uint8_t *data, size_t n);

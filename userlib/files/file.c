@@ -53,6 +53,19 @@ const char *weft_file_error(int err)
 	return err == -EMEDIUMTYPE ? "not a regular file" : err == -ENOMEM ? "out of memory" : strerror(-err);
 }
 
+int weft_file_read_open(int fd, uint64_t most, uint8_t **data, size_t *len)
+{
+	*data = NULL;
+	*len = 0;
+	const int err = read_open(fd, most, data, len);
+	if (err) {
+		free(*data);
+		*data = NULL;
+		*len = 0;
+	}
+	return err;
+}
+
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 {
 	/* O_NONBLOCK, because opening a named pipe would otherwise wait for a writer. */
@@ -62,13 +75,8 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 	*len = 0;
 	if (fd < 0)
 		return -errno;
-	int err = read_open(fd, most, data, len);
+	const int err = weft_file_read_open(fd, most, data, len);
 	close(fd);
-	if (err) {
-		free(*data);
-		*data = NULL;
-		*len = 0;
-	}
 	return err;
 }
 

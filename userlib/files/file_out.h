@@ -8,6 +8,7 @@
 #ifndef WEFT_FILES_FILE_OUT_H
 #define WEFT_FILES_FILE_OUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -42,5 +43,11 @@ WEFT_MUST_USE int weft_file_put(struct weft_file_out *o, uint64_t at, const void
  * returns err.
  */
 WEFT_MUST_USE int weft_file_finish(struct weft_file_out *o, int err);
+
+/*
+ * Reads an open file from its beginning to its end into *data, *len bytes from malloc, as weft_file_read() does with a
+ * path. The caller closes fd. Returns 0, or a negative errno; then *data is NULL and *len 0.
+ */
+WEFT_MUST_USE int weft_file_read_open(int fd, uint64_t most, uint8_t **data, size_t *len);
 
 #endif

@@ -17,6 +17,7 @@
 #include "userlib/graph/graph.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/run/golden_room.h"
+#include "userlib/run/program_cache.h"
 
 struct weft_net {
 	weft_graph *graph;         /* the imported graph, owned; NULL if loaded is set */
@@ -65,6 +66,7 @@ struct weft_session {
 	const struct weft_config *cfg;
 	const weft_program *p;     /* the program that runs: the net's, own_program or plan */
 	weft_program *own_program; /* compiled for this session, or NULL; owned */
+	struct weft_program_cache cache;   /* where own_program is kept, and what came of that */
 	weft_program *plan;        /* golden: what a device would run, compiled when it is asked for; owned */
 	weft_dev *dev;             /* NULL on golden and over several cards */
 	struct weft_cards *cards;  /* the cards over which the session runs; NULL: it runs on dev, or on golden */

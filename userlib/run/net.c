@@ -377,7 +377,7 @@ static int write_program(const weft_program *p, const char *path, char *msg)
 	if (err)
 		return err;
 	if (o.part)
-		return weft_file_finish(&o, weft_program_write_to(p, &(struct weft_program_out){ put_file, &o }, msg));
+		return weft_file_finish(&o, weft_program_write_to(p, &(struct weft_program_out){ .put = put_file, .user = &o }, msg));
 	err = weft_program_write(p, &whole, &n, msg);
 	if (!err) {
 		err = weft_file_put(&o, 0, whole, n);

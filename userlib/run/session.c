@@ -118,7 +118,8 @@ static int open_device(weft_session *s, char *msg)
 /*
  * Sets s->p to the net's loaded program if it is for the session's configuration; otherwise to one compiled now,
  * without folding channels if options.keep is set, which becomes s->own_program or, if there is one already,
- * s->plan (kept, not compiled twice). plan false: everything is put on the host, which is all that golden needs.
+ * s->plan (kept, not compiled twice), or taken from the folder that options.cache names. plan false: everything is put
+ * on the host, which is all that golden needs, and never kept in a folder.
  * Neither plan nor keep changes a loaded program. Returns 0, or a negative errno of the compiler with one line
  * in msg and s->p not usable.
  */
@@ -132,9 +133,22 @@ static int get_program(weft_session *s, bool plan, char *msg)
 	if (s->p && !strcmp(s->p->config, s->cfg->name))
 		return 0;
 	weft_program **own = s->own_program ? &s->plan : &s->own_program;
-	int err = *own ? 0 : weft_compile(s->net->g, &c, own, msg);
+	int err = 0;
+	if (!*own && plan && s->o.cache) {
+		s->cache.folder = s->o.cache;
+		s->cache.most = WEFT_CACHE_BYTES;
+		err = weft_program_cached(&s->cache, s->net->g, &c, own, msg);
+	} else if (!*own) {
+		err = weft_compile(s->net->g, &c, own, msg);
+	}
 	s->p = *own;
 	return err;
+}
+
+enum weft_cache_state weft_session_cache(const weft_session *s, const char **why)
+{
+	*why = s->cache.why;
+	return s->cache.state;
 }
 
 /* Says whether the current run of the session at `user` has been told to end. */

@@ -223,13 +223,15 @@ static void probe_bytes(void *user, const uint8_t *bytes, size_t n)
 }
 
 /*
- * Give the bytes of the writer's section to `take`, a function of struct io, with this user. Returns 0, or
- * -EINVAL with a line in msg: the container cannot hold a value.
+ * Give the bytes of the writer's section to `take`, a function of struct io, with this user; none of a graph that is
+ * left out (w->out->bare). Returns 0, or -EINVAL with a line in msg: the container cannot hold a value.
  */
 static int send_section(const struct writer *w, void (*take)(void *user, const uint8_t *bytes, size_t n), void *user, char *msg)
 {
 	struct io io = { .write = true, .take = take, .user = user };
 
+	if (w->out->bare && w->which == SEC_GRAPH)
+		return 0;
 	section_io(&io, w->which, w->p, msg);
 	if (io.err == -EINVAL)
 		snprintf(msg, WEFT_MSG, "cannot save: %s", io.why);
@@ -371,7 +373,7 @@ static int write_stored(struct writer *w, char *msg)
 
 /*
  * Write the writer's section at w->from and set w->s to checksum and sizes. If it compresses better than a reader
- * accepts (RATIO_MAX, RATIO_FREE), it is stored uncompressed. Returns 0; -EINVAL with msg: the container cannot hold
+ * accepts (RATIO_MAX, RATIO_FREE), or if w->out is bare, it is stored uncompressed. Returns 0; -EINVAL with msg: the container cannot hold
  * a value; -ENOMEM without; or a negative errno of w->out.
  */
 static int write_section(struct writer *w, char *msg)
@@ -379,6 +381,8 @@ static int write_section(struct writer *w, char *msg)
 	struct packing how;
 	int err = send_section(w, count_bytes, &w->s.raw, msg);
 
+	if (w->out->bare)
+		return err ? err : write_packed(w, no_packing, msg);
 	if (!err)
 		err = choose_packing(w, w->s.raw, &how, msg);
 	if (!err)
@@ -483,7 +487,7 @@ static int put_memory(void *user, uint64_t at, const void *bytes, size_t n)
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
 {
 	struct io io = { .write = true };
-	int err = weft_program_write_to(p, &(struct weft_program_out){ put_memory, &io }, msg);
+	int err = weft_program_write_to(p, &(struct weft_program_out){ .put = put_memory, .user = &io }, msg);
 
 	if (err) {
 		free(io.p);
@@ -532,15 +536,17 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 
 /*
  * Check and decompress section i, described by *s, from its stored bytes and read its contents into the
- * program. Returns 0, -EINVAL with msg, or -ENOMEM without. What was allocated in the program stays there
- * in all cases.
+ * program. If that has a graph already, the graph's section must be empty. Returns 0, -EINVAL with msg, or
+ * -ENOMEM without. What was allocated in the program stays there in all cases.
  */
 static int read_section(const uint8_t *stored, const struct section *s, int i, weft_program *p, char *msg)
 {
 	struct io raw = { .write = false };
 	int err = unpack(stored, s, section_name[i], &raw, msg);
 
-	if (!err) {
+	if (!err && i == SEC_GRAPH && p->graph) {
+		err = raw.n ? say(msg, section_name[i], "a graph that is not wanted") : 0;
+	} else if (!err) {
 		section_io(&raw, i, p, msg);
 		err = raw.err;
 		if (err == -EINVAL && raw.why)
@@ -615,7 +621,19 @@ static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
  */
 int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg)
 {
+	return weft_program_parse_for(data, n, NULL, p, msg);
+}
+
+/*
+ * Read a container of n bytes as weft_program_parse() does; if g is not NULL, one that was written bare, into a
+ * program that borrows g.
+ */
+int weft_program_parse_for(const uint8_t *data, size_t n, const weft_graph *g, weft_program **p, char *msg)
+{
 	weft_program *q = calloc(1, sizeof *q);
+
+	if (q)
+		q->graph = g;
 	int err = q ? read_all(data, n, q, msg) : -ENOMEM;
 
 	if (err) {

@@ -252,12 +252,31 @@ static void test_no_data(void **state)
 	weft_net_free(net);
 }
 
+/* An operator that comes from none of a file's is refused by its own name. */
+static void test_strict_without_source(void **state)
+{
+	struct weft_step step = { .kind = WEFT_STEP_HOST };
+	struct weft_pop pop = { 0 };
+	weft_graph *g = weft_graph_new("none");
+	weft_program p = { .graph = g, .steps = &step, .n_steps = 1, .ops = &pop };
+	char msg[WEFT_MSG_LEN] = "";
+	const int64_t n = 4;
+
+	(void)state;
+	const int x = weft_graph_tensor(g, "x", WEFT_INT8, 1, &n), y = weft_graph_tensor(g, "y", WEFT_INT8, 1, &n);
+	assert_int_equal(weft_graph_op(g, WEFT_OP_ABS, NULL, -1, &x, 1, &y, 1), 0);
+	assert_int_equal(weft_plan_breaks_strict(&p, msg), -EINVAL);
+	assert_string_equal(msg, "strict: operator -1 ? runs on the host: ABS");
+	weft_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden_compiles_nothing),
 		cmocka_unit_test(test_golden_plans_as_a_device),
 		cmocka_unit_test(test_golden_strict_bad),
+		cmocka_unit_test(test_strict_without_source),
 		cmocka_unit_test(test_strict_ends),
 		cmocka_unit_test(test_narrow_types),
 		cmocka_unit_test(test_no_data),

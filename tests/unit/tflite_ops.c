@@ -975,6 +975,10 @@ static void odd_graphs_bad(void **state)
 	assert_null(import(b, -ENOTSUP, NULL));
 
 	*b = *good;
+	b->op[1].code = 250;             /* which has no name */
+	assert_null(import(b, -ENOTSUP, "operator 1 code 250: not supported"));
+
+	*b = *good;
 	b->op[1].code = 30;
 	assert_null(import(b, -ENOTSUP, "operator 1 SKIP_GRAM: not supported"));
 
@@ -986,6 +990,34 @@ static void odd_graphs_bad(void **state)
 	free(x.p);
 	free(good);
 	free(b);
+}
+
+/* A part that is larger than what it is put into, and a beginning with too few numbers. */
+static void update_slice_bad(void **state)
+{
+	static const int32_t start[2];
+	static const struct { int32_t part[2], n; const char *says; } cases[] = {
+		{ { 5, 1 }, 2, "operator 0 DYNAMIC_UPDATE_SLICE: a part of 5 elements in dimension 0, which has 4" },
+		{ { 1, 3 }, 2, "operator 0 DYNAMIC_UPDATE_SLICE: a part of 3 elements in dimension 1, which has 2" },
+		{ { 1, 2 }, 1, "operator 0 DYNAMIC_UPDATE_SLICE: 1 numbers say where the part of rank 2 begins" },
+		{ { 4, 2 }, 2, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tb *b = calloc(1, sizeof *b);
+		struct values x = make((struct q){ false, 0.5f, 3 }, 2, DIMS(4, 2)), part = make(x.q, 2, cases[i].part);
+		int in[3] = { add_values(b, &x, false), add_values(b, &part, false), tb_add(b, TFL_INT32, 1, &cases[i].n, 0, 0) };
+
+		tb_constant(b, in[2], start, 4 * (size_t)cases[i].n);
+		wire(tb_op(b, TFL_DYNAMIC_UPDATE_SLICE, 0), 3, in, add_result(b, x.q, 2, x.dim));
+		weft_graph *g = import(b, cases[i].says ? -EINVAL : 0, cases[i].says);
+		if (g)
+			weft_graph_free(g);
+		free(x.p);
+		free(part.p);
+		free(b);
+	}
 }
 
 /* What the kernels would stop at, or read beside: refused with the number that is wrong. */
@@ -1119,7 +1151,7 @@ int main(void)
 		cmocka_unit_test(floats), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
-		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
+		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
 		cmocka_unit_test(no_memory),
 	};
 

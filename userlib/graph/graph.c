@@ -141,6 +141,18 @@ int weft_graph_src(weft_graph *g, int index, const char *name)
 }
 
 /*
+ * Returns the source entry of operator op of g, which g keeps; for op below 0, and for an operator without a source,
+ * an entry with index -1, name "?" and output -1.
+ */
+const struct weft_gsrc *weft_graph_src_of(const weft_graph *g, int op)
+{
+	static char unknown[] = "?";
+	static const struct weft_gsrc none = { .index = -1, .name = unknown, .out = -1 };
+
+	return op >= 0 && g->ops[op].src >= 0 ? &g->srcs[g->ops[op].src] : &none;
+}
+
+/*
  * Adds a sub-graph for control flow behind those that are there. It belongs to g from now on, or is
  * freed if the call fails. Returns its index or -ENOMEM.
  */

@@ -83,6 +83,8 @@ void weft_graph_free(weft_graph *g);
 WEFT_MUST_USE int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
 WEFT_MUST_USE int weft_graph_src(weft_graph *g, int index, const char *name);
+/* The source of operator op; of one that has none, and where op is below 0, a source with index -1 and name "?". */
+const struct weft_gsrc *weft_graph_src_of(const weft_graph *g, int op);
 WEFT_MUST_USE int weft_graph_sub(weft_graph *g, weft_graph *sub);
 WEFT_MUST_USE int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
 WEFT_MUST_USE int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,

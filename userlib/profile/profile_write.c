@@ -242,7 +242,7 @@ static int write_commands(struct out *o, const struct weft_profile *p)
 		int op = prog->cmds[whole].op;
 		weft_cmd_print(&c, line, sizeof line);
 		fprintf(o->f, ",\"args\":{\"step\":%d,\"cmd\":%u,\"op\":%d,\"issued\":%llu,\"fields\":", k->step, k->cmd,
-		        op >= 0 ? prog->graph->srcs[prog->graph->ops[op].src].index : -1, (unsigned long long)k->issued);
+		        weft_graph_src_of(prog->graph, op)->index, (unsigned long long)k->issued);
 		text(o->f, line);
 		fprintf(o->f, "}}");
 	}

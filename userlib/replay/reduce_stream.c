@@ -307,18 +307,23 @@ static int widen(struct search *x, struct weft_part_stream *s)
 
 /*
  * Leaves out runs of kept commands before the target: of half of them, a quarter and so on down to 1, once
- * through for each length, if the stream then still fails; otherwise they are kept. Of a run of more than 2048
- * commands only the first 2048 are left out together. *s is always the stream of what is kept (x->keep). Ends
- * early if the search itself fails (x->err).
+ * through for each length, if the stream then still fails; otherwise they are kept. *s is always the stream of what
+ * is kept (x->keep). Ends early if the search itself fails (x->err, also -ENOMEM).
  */
 static void narrow(struct search *x, struct weft_part_stream *s)
 {
-	for (uint32_t n = (x->k.target - x->k.from + 1) / 2; n; n /= 2) {
+	uint32_t n = (x->k.target - x->k.from + 1) / 2;
+	bool *had = malloc(n + 1);
+
+	if (!had) {
+		x->err = fail(x, -ENOMEM, "out of memory");
+		return;
+	}
+	for (; n; n /= 2) {
 		for (uint32_t i = x->k.from; i < x->k.target && !x->err; i += n) {
 			struct weft_part_stream t;
-			bool had[2048];
 			uint32_t m = 0, any = 0;
-			for (; m < n && m < 2048 && i + m < x->k.target; m++) {
+			for (; m < n && i + m < x->k.target; m++) {
 				had[m] = x->keep[i + m];
 				any += had[m];
 				x->keep[i + m] = false;
@@ -332,6 +337,7 @@ static void narrow(struct search *x, struct weft_part_stream *s)
 				x->keep[i + j] = had[j];
 		}
 	}
+	free(had);
 }
 
 /*

@@ -87,7 +87,7 @@ static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n
 		if (!memcmp(w, g, size))
 			continue;
 		if (!c->mismatches++) {
-			const struct weft_gsrc *src = t->producer >= 0 ? &c->g->srcs[c->g->ops[t->producer].src] : NULL;
+			const struct weft_gsrc *src = t->producer >= 0 ? weft_graph_src_of(c->g, t->producer) : NULL;
 			c->first = (struct weft_mismatch){ .found = true, .op = src ? src->index : -1,
 				.op_name = src ? src->name : "input", .tensor = t->name, .index = first + i,
 				.expected = weft_element_value(t->t.dtype, w), .got = weft_element_value(t->t.dtype, g), .cmd = cmd, .cycle = cycle };

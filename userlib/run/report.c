@@ -479,7 +479,7 @@ int weft_plan_breaks_strict(const weft_program *p, char *msg)
 		if (s->kind != WEFT_STEP_HOST || edge[s->op])
 			continue;
 		const struct weft_gop *op = &p->graph->ops[s->op];
-		const struct weft_gsrc *src = &p->graph->srcs[op->src];
+		const struct weft_gsrc *src = weft_graph_src_of(p->graph, s->op);
 		const char *reason = src->note ? src->note : p->ops[s->op].reason;
 		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
 		         reason ? reason : weft_op_name(op->op));

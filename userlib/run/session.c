@@ -443,7 +443,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 	for (int i = 0; i < op->n_out && !err; i++)
 		err = to_arena(s, op->out[i]);
 	if (!err && s->profile)
-		err = weft_profile_span(s->profile, WEFT_LANE_HOST, graph(s)->srcs[op->src].name, begin, 0);
+		err = weft_profile_span(s->profile, WEFT_LANE_HOST, weft_graph_src_of(graph(s), step->op)->name, begin, 0);
 	return err;
 }
 
@@ -1186,7 +1186,7 @@ int weft_session_kept(const weft_session *s, int i, struct weft_kept *k)
 		data = &s->check.seen[i];
 	else if (s->host && s->host[i].data)
 		data = &s->host[i];
-	int op = t->producer >= 0 ? g->srcs[g->ops[t->producer].src].index : -1;
+	const int op = weft_graph_src_of(g, t->producer)->index;
 	*k = (struct weft_kept){ .op = op, .name = t->name, .internal = t->internal, .tensor = data };
 	return 0;
 }

@@ -276,7 +276,7 @@ static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m
 	}
 	m->tensor = m->found ? g->tensors[tensor].name : NULL;
 	int producer = m->found ? g->tensors[tensor].producer : -1;
-	m->op_name = producer >= 0 ? g->srcs[g->ops[producer].src].name : "input";
+	m->op_name = producer >= 0 ? weft_graph_src_of(g, producer)->name : "input";
 }
 
 /*

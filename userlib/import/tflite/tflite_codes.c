@@ -58,19 +58,20 @@ static int compute(struct tfl_lower *l, weft_opcode op, const weft_attr *a, weft
 }
 
 /*
- * Returns a new entry of l->codes for float tensor y, a function of the codes of int8 tensor root;
- * the caller fills in its values. Returns NULL if MAX_FLOATS entries are in use (l->err is then
- * unchanged) or memory runs out (l->err is set). Pointers to entries do not hold over the call.
+ * Sets *c to a new entry of l->codes for float tensor y, a function of the codes of int8 tensor root;
+ * the caller fills in its values. *c is NULL if MAX_FLOATS entries are in use, and after a failure. Returns 0, or what
+ * tfl_alloc() gave. Pointers to entries do not hold over the call.
  */
-static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
+static int add(struct tfl_lower *l, int y, int root, struct tfl_codes **c)
 {
+	*c = NULL;
 	if (l->n_codes == MAX_FLOATS)
-		return NULL;
+		return 0;
 	if (l->n_codes == l->cap_codes) {
 		int cap = l->cap_codes ? 2 * l->cap_codes : 16;
 		struct tfl_codes *p = tfl_alloc(l, cap, sizeof *p);
 		if (!p)
-			return NULL;
+			return l->err;
 		if (l->codes)
 			memcpy(p, l->codes, (size_t)l->n_codes * sizeof *p);
 		free(l->codes);
@@ -78,7 +79,8 @@ static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
 		l->cap_codes = cap;
 	}
 	l->codes[l->n_codes] = (struct tfl_codes){ .tensor = y, .root = root };
-	return &l->codes[l->n_codes++];
+	*c = &l->codes[l->n_codes++];
+	return 0;
 }
 
 /*
@@ -92,10 +94,12 @@ int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 
 	if (y < 0 || l->g->tensors[x].t.dtype != WEFT_INT8)
 		return y;
-	struct tfl_codes *c = add(l, y, x);
+	struct tfl_codes *c;
+	int err = add(l, y, x, &c);
 	for (int i = 0; i < CODES; i++)
 		code[i] = (int8_t)(i - 128);
-	int err = c ? compute(l, WEFT_OP_TFL_DEQUANTIZE, a, WEFT_INT8, code, WEFT_FP32, c->v) : l->err;
+	if (c)
+		err = compute(l, WEFT_OP_TFL_DEQUANTIZE, a, WEFT_INT8, code, WEFT_FP32, c->v);
 	return err ? err : y;
 }
 
@@ -113,10 +117,12 @@ int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int 
 	if (!from)
 		return y;
 	int err = compute(l, op, a, WEFT_FP32, from->v, WEFT_FP32, v);
-	struct tfl_codes *c = err ? NULL : add(l, y, from->root);
+	struct tfl_codes *c = NULL;
+	if (!err)
+		err = add(l, y, from->root, &c);
 	if (c)
 		memcpy(c->v, v, sizeof v);
-	return err ? err : !c && l->err ? l->err : y;
+	return err ? err : y;
 }
 
 /*
@@ -162,10 +168,11 @@ int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 		v[i] = f(from->v[i]);
 	int root = from->root;
 	int y = looked_up(l, root, v);
-	struct tfl_codes *c = y < 0 ? NULL : add(l, y, root);
+	struct tfl_codes *c = NULL;
+	int err = y < 0 ? y : add(l, y, root, &c);
 	if (c)
 		memcpy(c->v, v, sizeof v);
-	return !c && l->err ? l->err : y;
+	return err ? err : y;
 }
 
 /*

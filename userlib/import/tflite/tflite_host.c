@@ -648,7 +648,8 @@ static int bucketize(struct tfl_lower *l)
  * as far as needed to lie within. The places of the part's elements, counted from its beginning, are a
  * constant; the beginning is added when the network runs. Operand 0 has to have the result's type and
  * quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if operands 0 and 1 differ in rank or type
- * or are scalars, or another negative errno.
+ * or are scalars, if the part is larger than operand 0 or its beginning has not one number for each dimension, or
+ * another negative errno.
  */
 static int update_slice(struct tfl_lower *l)
 {
@@ -659,7 +660,15 @@ static int update_slice(struct tfl_lower *l)
 	const weft_tensor t = l->g->tensors[x].t, part = l->g->tensors[u].t;
 	int64_t n = weft_tensor_elements(&part), rank = t.rank, most[WEFT_MAX_RANK], none[WEFT_MAX_RANK] = { 0 };
 	if (part.rank != t.rank || t.rank < 1 || part.dtype != t.dtype)
-		return tfl_fail(l, -EINVAL, "a part of rank %d into rank %d", part.rank, t.rank);
+		return tfl_fail(l, -EINVAL, "a part of %s of rank %d into %s of rank %d", weft_dtype_name(part.dtype), part.rank,
+		                weft_dtype_name(t.dtype), t.rank);
+	for (int d = 0; d < t.rank; d++)
+		if (part.dim[d] > t.dim[d])
+			return tfl_fail(l, -EINVAL, "a part of %lld elements in dimension %d, which has %lld", (long long)part.dim[d], d,
+			                (long long)t.dim[d]);
+	if (l->g->tensors[start].t.rank != 1 || l->g->tensors[start].t.dim[0] != t.rank)
+		return tfl_fail(l, -EINVAL, "%lld numbers say where the part of rank %d begins",
+		                (long long)weft_tensor_elements(&l->g->tensors[start].t), t.rank);
 	int64_t *at = tfl_alloc(l, n * rank, sizeof *at);
 	if (!at)
 		return l->err;

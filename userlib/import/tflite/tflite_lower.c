@@ -23,8 +23,11 @@ int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
 	l->err = err;
 	if (l->i_sub)
 		n = snprintf(l->msg, WEFT_MSG, "subgraph %d ", l->i_sub);
-	if (l->op)
-		n += snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", l->i_op, tfl_code_name(l->op->code));
+	const char *name = l->op ? tfl_code_name(l->op->code) : NULL;
+	if (name)
+		n += snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", l->i_op, name);
+	else if (l->op)
+		n += snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d code %d: ", l->i_op, l->op->code);
 	va_start(ap, format);
 	vsnprintf(l->msg + n, WEFT_MSG - (size_t)n, format, ap);
 	va_end(ap);

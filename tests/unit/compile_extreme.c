@@ -2,7 +2,8 @@
 /*
  * Single operators whose size or shape is awkward: wider than the line buffer,
  * sums that do not fit the scratchpad, strides beyond the kernel, many
- * channels per channel, several images. Of int8 and of int16.
+ * channels per channel, several images. Of int8 and of int16. And a chain of layers
+ * of few pixels, which overlap channel by channel.
  */
 #include "tests/unit/compile_run.h"
 
@@ -290,11 +291,64 @@ static void enormous(void **state)
 	}
 }
 
+/* Append a convolution of x without stride, of 1x1 to oc channels or depthwise of 3x3 with padding. Returns its int8 result. */
+static int append(weft_graph *g, int x, int64_t oc, bool depthwise)
+{
+	const int64_t *d = g->tensors[x].t.dim;
+	int pad = depthwise ? 1 : 0;
+	weft_attr a = { .conv = { .pad = { pad, pad, pad, pad }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
+	int w = depthwise ? random_const(g, WEFT_INT8, 4, DIMS(3, 3, d[3], 1), -127, 127) : random_const(g, WEFT_INT8, 4, DIMS(oc, 1, 1, d[3]), -127, 127);
+	int b = random_const(g, WEFT_INT32, 1, DIMS(oc), -100000, 100000);
+	int acc = weft_graph_tensor(g, "acc", WEFT_INT32, 4, DIMS(1, d[1], d[2], oc));
+
+	assert_true(weft_graph_op(g, depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, -1, (int[]){ x, w, b }, 3, &acc, 1) >= 0);
+	return rescale(g, acc, oc, 40, 5);
+}
+
+/* Returns how many depthwise commands the compiled graph has. */
+static int depthwise_commands(const weft_graph *g)
+{
+	char msg[WEFT_MSG];
+	weft_program *p;
+	int n = 0;
+
+	if (weft_compile(g, NULL, &p, msg))
+		fail_msg("%s", msg);
+	for (uint32_t at = 0; at < p->n_words; ) {
+		struct weft_cmd c;
+		assert_int_equal(weft_cmd_decode(p->words + at, p->n_words - at, &c), WEFT_FAULT_NONE);
+		at += (uint32_t)c.h.n_words;
+		n += c.h.op == WEFT_CMD_DW;
+	}
+	weft_program_free(p);
+	return n;
+}
+
+/*
+ * Of a 7x7 layer whose weights come in slots, channels are made one range after another. The depthwise layer behind it follows
+ * range by range, so it takes several commands, none of which waits for the whole layer.
+ */
+static void channel_by_channel(void **state)
+{
+	weft_graph *g = weft_graph_new("chain");
+	int x = input(g, WEFT_INT8, DIMS(1, 7, 7, 160));
+	char msg[WEFT_MSG];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		x = append(g, append(g, append(g, x, 960, false), 960, true), 160, false);
+	as_output(g, x);
+	assert_int_equal(weft_graph_check(g, msg), 0);
+	must_run(g, "chain", "w16", 0);
+	assert_true(depthwise_commands(g) > 3 * 2);
+	weft_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
-		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16),
+		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,10 @@ void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_
 struct ranges { int64_t lo, hi, n, step; };
 /* Note that the command reads or writes these ranges of bytes. */
 void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges r);
+/* `bytes` bytes of each of rows x cols pixels of an operand, those of the first one from address lo on. */
+struct block_of_pixels { int64_t lo, rows, cols, bytes; };
+/* Note that the command reads or writes these bytes of operand o. */
+void emit_pixels(struct cmd *c, bool write, const struct operand *o, struct block_of_pixels p);
 /* Share out `count` accesses at a port of the scratchpad among those noted accesses of c, from number `first` on, that
  * have no count yet. */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks);

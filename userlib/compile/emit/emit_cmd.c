@@ -29,7 +29,8 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 		return NULL;
 	const struct weft_cmd_info *info = weft_cmd_info(op);
 	struct cmd *c = &l->p[l->n];
-	*c = (struct cmd){ .c = e->fresh[info - weft_cmd_list()], .unit = info->unit, .node = e->node, .first_rec = l->n_rec };
+	*c = (struct cmd){ .c = e->fresh[info - weft_cmd_list()], .unit = info->unit, .node = e->node, .first_rec = l->n_rec,
+	                   .by_pixel = e->s->placed };
 	return c;
 }
 
@@ -144,14 +145,25 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 }
 
 /*
- * Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o: one range for
- * each row, from the first pixel's first channel to the last pixel's last, with all that lies between them.
+ * Note that command c reads or writes `bytes` bytes of each of rows x cols pixels of o, of which the first one's begin at
+ * address lo. If c->by_pixel is set, these are some of each pixel's bytes, and the pixels are at most MAX_RANGES and lie at equal
+ * distances, each pixel is a range of its own, so that commands for other channels do not count as if they touched the same
+ * bytes; else a row is.
  */
+void emit_pixels(struct cmd *c, bool write, const struct operand *o, struct block_of_pixels p)
+{
+	bool even = p.rows == 1 || o->ys == p.cols * o->xs;
+
+	if (c->by_pixel && even && p.bytes < o->xs && p.rows * p.cols <= MAX_RANGES)
+		emit_access_rows(c, SPACE_SP, write, (struct ranges){ p.lo, p.lo + p.bytes, p.rows * p.cols, o->xs });
+	else
+		emit_access_rows(c, SPACE_SP, write, (struct ranges){ p.lo, p.lo + (p.cols - 1) * o->xs + p.bytes, p.rows, o->ys });
+}
+
+/* Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o, as emit_pixels() does. */
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
-	int64_t lo = o->addr + (ch - j->c) * o->elem;
-
-	emit_access_rows(c, SPACE_SP, write, (struct ranges){ lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys });
+	emit_pixels(c, write, o, (struct block_of_pixels){ o->addr + (ch - j->c) * o->elem, j->oh, j->ow, n_ch * o->elem });
 }
 
 /*

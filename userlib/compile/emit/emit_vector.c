@@ -62,10 +62,10 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 {
 	int64_t r0 = max64(0, d->iy_start), r1 = min64(d->in_h - 1, (int64_t)d->iy_start + (d->post.oh - 1) * d->stride_y + ky - 1);
 	int64_t c0 = max64(0, d->ix_start), c1 = min64(d->in_w - 1, (int64_t)d->ix_start + (d->post.ow - 1) * d->stride_x + kx - 1);
-	int64_t ys = d->in_y_stride, xs = d->in_x_stride;
+	struct operand x = { .ys = d->in_y_stride, .xs = d->in_x_stride };
 
 	if (r0 <= r1 && c0 <= c1)
-		emit_access_rows(c, SPACE_SP, false, (struct ranges){ addr + r0 * ys + c0 * xs, addr + r0 * ys + c1 * xs + bytes, r1 - r0 + 1, ys });
+		emit_pixels(c, false, &x, (struct block_of_pixels){ addr + r0 * x.ys + c0 * x.xs, r1 - r0 + 1, c1 - c0 + 1, bytes });
 }
 
 /*
@@ -304,8 +304,7 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	struct weft_cmd_pool *p = &c->c.pool;
 	int64_t row = y->o * nd->win.sy - nd->win.pt + y->k - in->rows.lo, col = x->o * nd->win.sx - nd->win.pl + x->k - in->cols.lo;
 	int64_t base = in->addr + row * in->ys + col * in->xs;
-	int64_t end = base + ((y->n - 1) * nd->win.sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->win.sx + x->n_k - 1) * in->xs +
-	              j->cn * in->elem;
+	struct block_of_pixels read = { base, (y->n - 1) * nd->win.sy + y->n_k, (x->n - 1) * nd->win.sx + x->n_k, j->cn * in->elem };
 
 	emit_post(&p->post, nd, &part, j->c, j->cn);
 	if (nd->pool.average) {
@@ -325,7 +324,7 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	p->sum = nd->pool.sum;
 	p->n_ky = (int32_t)y->n_k;
 	p->n_kx = (int32_t)x->n_k;
-	emit_access(c, SPACE_SP, false, base, end);
+	emit_pixels(c, false, in, read);
 	return finish(e, c, nd, &part, emit_reads(e->s->cc, in, j->cn) * y->n * x->n * y->n_k * x->n_k);
 }
 

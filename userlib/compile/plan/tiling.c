@@ -421,10 +421,11 @@ static int64_t full_rows(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th and tw. Jobs are ranges of rows;
+ * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th, tw and tc. Jobs are ranges of rows;
  * on the array a range is made longer until it fills whole groups of the array's rows, if that leaves two jobs at
  * least. A node with one long row is cut into ranges of pixels in whole groups, and one that is split along
- * columns (split_columns) into ranges of columns. Other nodes are left alone.
+ * columns (split_columns) into ranges of columns. If k is negative, jobs are about -k ranges of channels instead, in whole
+ * blocks of N. Other nodes are left alone.
  */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
 {
@@ -432,6 +433,13 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 
 	if (!p->tile.can_split)
 		return;
+	p->tile.tc = nd->y.dim[3];
+	if (k < 0) {
+		p->tile.th = oh;
+		p->tile.tw = ow;
+		p->tile.tc = round_up(ceil_div(nd->y.dim[3], -k), cc->n);
+		return;
+	}
 	if (nd->split_columns) {
 		p->tile.tw = ceil_div(ow, min64(k, ow));
 		return;

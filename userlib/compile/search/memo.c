@@ -80,7 +80,7 @@ int memo_key_of(struct memo_key *k, const struct npu_step *s)
 	int err = memo_put(k, s->params.neighbours) | memo_put(k, s->params.halves_apart) | memo_put(k, s->known_order) | memo_put(k, s->fast_limit) | memo_put(k, s->params.only_loads);
 
 	for (int i = 0; i < s->n && !err; i++)
-		err = memo_put(k, s->plan[i].req.split | s->plan[i].req.w_slots << 8);
+		err = memo_put(k, (int64_t)s->plan[i].req.split * (MAX_W_SLOTS + 1) + s->plan[i].req.w_slots);
 	for (int i = 0; i < s->n_storages && !err; i++)
 		err = memo_put(k, s->storage[i].resident ? 1 + s->storage[i].replaces : -1);
 	for (uint32_t i = 0; i < s->n_group && !err; i++)

@@ -162,6 +162,12 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 			l->c[l->n++] = (struct move){ .node = node, .slots = slots[i].n, .storage = -1 };
 }
 
+/* Returns whether both tilings have tiles of the same size. */
+static bool same_tile(const struct tiling *a, const struct tiling *b)
+{
+	return a->th == b->th && a->tw == b->tw && a->tc == b->tc;
+}
+
 /*
  * Returns whether cutting the node into `split` jobs would give the same tiles as now, or as a split in the
  * list does. Only this node's tiles count, also if the listed moves cut the next one as well.
@@ -172,12 +178,32 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 
 	plan_split(s->cc, step_node(s, node), &p, split);
 	plan_split(s->cc, step_node(s, node), &q, q.req.split);
-	if (q.tile.th == p.tile.th && q.tile.tw == p.tile.tw)
+	if (same_tile(&q.tile, &p.tile))
 		return true;
 	for (int i = 0; i < l->n; i++) {
 		plan_split(s->cc, step_node(s, node), &q, l->c[i].split);
-		if (q.tile.th == p.tile.th && q.tile.tw == p.tile.tw)
+		if (same_tile(&q.tile, &p.tile))
 			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns whether cutting the node along channels may let it begin earlier: it treats channels apart, and the node that makes its
+ * input does so in several ranges of channels, each for all pixels.
+ */
+static bool follows_channels(const struct npu_step *s, int node)
+{
+	const struct plan *p = &s->plan[node];
+
+	if (!channelwise(step_node(s, node)) || step_node(s, node)->y.dim[3] <= s->cc->n)
+		return false;
+	for (int i = node - 1; i >= 0; i--) {
+		const struct tiling *t = &s->plan[i].tile;
+		const int64_t *y = step_node(s, i)->y.dim;
+		if (s->plan[i].y_storage == p->x_storage)
+			return !s->plan[i].group && step_node(s, i)->kind != NODE_LOOP_NEST && t->th >= y[1] && t->tw >= y[2] &&
+			       (t->tc < y[3] || t->piece < step_node(s, i)->wt.n_tiles);
 	}
 	return false;
 }
@@ -201,21 +227,23 @@ static void list_unequal(struct list *l)
 }
 
 /*
- * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, leaving out those that give this
- * node the same tiles as now or as another one listed. If with_next is set, each also cuts the next node, into the same
+ * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, or into 2 to 12 ranges of channels where
+ * follows_channels() says that this may help and everything has its place (placed), leaving out those that give this node the
+ * same tiles as now or as another one listed. If with_next is set, each also cuts the next node, into the same
  * number of jobs whatever tiles that gives it; and in steps of few commands (known_order) further moves cut it into 2, 3
  * and 4 (list_unequal()). Returns how many moves were listed; 0 if this node cannot be cut (tile.can_split), or if
  * with_next is set and there is no next node or that one cannot be cut.
  */
 static int list_cuts(const struct npu_step *s, int node, bool with_next, struct move *c, int most)
 {
-	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };
+	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12, -2, -3, -4, -6, -8, -12 };
 	struct list l = { c, 0, most };
 
 	if (!s->plan[node].tile.can_split || (with_next && (node + 1 == s->n || !s->plan[node + 1].tile.can_split)))
 		return 0;
+	bool channels = !with_next && s->placed && follows_channels(s, node);
 	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
-		if (!same_split(&l, s, node, choices[k]))
+		if ((channels || choices[k] > 0) && !same_split(&l, s, node, choices[k]))
 			c[l.n++] = (struct move){ .node = node, .split = choices[k], .next = with_next ? choices[k] : 0, .slots = -1, .storage = -1 };
 	if (with_next && s->known_order)
 		list_unequal(&l);

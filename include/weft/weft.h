@@ -572,7 +572,7 @@ WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, cha
 /**
  * Ask whether a run of this session, over several cards on any of them, has written options.capture,
  * which keeps the first failure.
- * @return 1: it has; 0: nothing failed; negative errno: the file could not be written
+ * @return 1: it has; 0: it has not tried, as nothing failed; negative errno: the file could not be written
  */
 WEFT_API int weft_session_captured(const weft_session *s);
 

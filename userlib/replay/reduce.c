@@ -280,7 +280,8 @@ static void minimise(struct reducer *x, int *some)
 /*
  * Hands the network of the operators that are left (x->r->net), their number and copies of its inputs
  * to the caller, who owns them from then on, and runs it once more for the message in x->r->why,
- * whatever comes of it but -ENOMEM; that run is not counted. Returns 0, or -ENOMEM.
+ * however that run ends; it is not counted. Returns 0; or -ENOMEM, also if that run had no memory, and
+ * then the caller gets nothing.
  */
 static int give(struct reducer *x)
 {

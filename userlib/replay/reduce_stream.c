@@ -208,7 +208,7 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
  * here and was NULL, becomes the arena that it leaves, and *res says how the job ended. Counts the run
  * in x->r->runs, also if it fails. Returns 0, also if the job ended with a fault, or a negative errno
  * with one line in x->msg; x->got is then room that means nothing, or NULL, and is freed before the next stream
- * or with the search, and *res does not count.
+ * or with the search, and *res means nothing either.
  */
 static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
 {
@@ -306,9 +306,10 @@ static int widen(struct search *x, struct weft_part_stream *s)
 }
 
 /*
- * Leaves out runs of kept commands before the target: of half of them, a quarter and so on down to 1, once
- * through for each length, if the stream then still fails; otherwise they are kept. *s is always the stream of what
- * is kept (x->keep). Ends early if the search itself fails (x->err, also -ENOMEM).
+ * Leaves out commands before the target that the failure does not need: goes through them in runs of n commands,
+ * where n is half the number of commands from x->k.from to the target, then a quarter and so on down to 1, and
+ * leaves out those of a run that are still kept, if the stream fails without them, too. *s is always the stream
+ * of what is kept (x->keep). Ends early if the search itself fails (x->err, also -ENOMEM).
  */
 static void narrow(struct search *x, struct weft_part_stream *s)
 {

@@ -354,11 +354,11 @@ static void element_values(struct replay *x, const struct write *w, uint64_t byt
 
 /*
  * The simulator's callback for a command that has retired: as long as no first difference is known,
- * compares every byte that the model says it writes with what the device has; bytes that a later
- * command of the model writes again do not count. A wrong byte sets simulation_differs; the first of a
- * tensor's element becomes the report's, one of no tensor, such as a load of wrong memory makes, is
- * only kept in x->harmless, and the search goes on to what it spoils. Returns 0, -EINVAL if the step
- * has no such command, or the errno of reading the device.
+ * compares every byte that the model says it writes with what the device has; of a byte that the command
+ * writes several times, only the last write counts. A wrong byte sets simulation_differs. The first that
+ * lies in an element of a tensor becomes the report's first difference. The first that does not, such as a
+ * load of wrong memory makes, is only kept in x->harmless, and the search goes on to what it spoils.
+ * Returns 0, -EINVAL if the step has no such command, or the errno of reading the device.
  */
 static int on_retire(void *user, const struct weft_retire *ret)
 {
@@ -397,7 +397,7 @@ static int on_retire(void *user, const struct weft_retire *ret)
  * Opens the simulator with the captured configuration, memory profile and, if the options want it,
  * fault, fills its memory with the captured constants and arena, and lets it record a wave of the
  * cycles wave_from..wave_to if wave is not NULL. Returns 0, or a negative errno with one line in
- * x->msg: -ENOTSUP if the fault cannot be planted; close_device() in each case.
+ * x->msg: -ENOTSUP if the fault cannot be planted. In each case the caller calls close_device().
  */
 static int open_device(struct replay *x, const char *wave, uint64_t wave_from, uint64_t wave_to)
 {

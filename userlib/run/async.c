@@ -28,8 +28,8 @@ static void free_queued(struct queued *q)
 }
 
 /*
- * Returns the run of queue a that was submitted first of those in that state, or NULL. Called with the
- * pool's lock held.
+ * Returns, of queue a's runs in that state, silent ones too, the one that was submitted first; NULL if
+ * there is none. Called with the pool's lock held.
  */
 static struct queued *first_in(const struct weft_async *a, enum run_state state)
 {

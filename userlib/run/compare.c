@@ -24,7 +24,8 @@ void weft_checker_wants(const weft_program *p, bool *want)
 /*
  * Prepares *c for the comparison of a run of program p on graph g with golden's tensors; golden may be
  * NULL if values are only kept. keep: the device's values are kept in c->seen. weft_checker_end() frees
- * everything, also after a failure. Returns 0 or -ENOMEM.
+ * everything, also after a failure. If golden's tensors are still being made, the caller sets c->room
+ * afterwards, which is NULL here. Returns 0 or -ENOMEM.
  */
 int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep)

@@ -165,8 +165,8 @@ static int cond_if(struct run *r, const struct weft_attr_flow *a, const weft_ten
 }
 
 /*
- * Runs WHILE_LOOP on n operands x: copies them into the n results y, then runs sub-graph 0 of a on y,
- * and as long as it gives true sub-graph 1 from y into y. Returns 0, or a negative errno of run_sub()
+ * Runs WHILE_LOOP on n operands x: copies them into the n results y, and then, as long as sub-graph 0 of
+ * a gives true for y, replaces y by what sub-graph 1 makes of it. Returns 0, or a negative errno of run_sub()
  * with one line in r->msg; a loop that does not end is -EINVAL once the whole run would
  * take more than WEFT_MAX_SUB_RUNS runs of sub-graphs, or -ETIMEDOUT.
  */
@@ -205,7 +205,7 @@ static bool was_input(const weft_graph *g, int i)
 
 /*
  * Copies `from` into the tensor of input i in all[], which gets memory from malloc if it has none. If
- * the same tensor is listed as an input before i, nothing is copied. Returns 0, or with one line in msg
+ * the same tensor is listed as an input before i, `from` is only checked. Returns 0, or with one line in msg
  * -EINVAL (no data, another type or number of elements than the graph's; the shape may differ) or
  * -ENOMEM.
  */

@@ -90,9 +90,9 @@ static double largest(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Returns the number of multiplications of operators that the compiler does not count. For an LSTM,
- * each weight and bias once in each of its dim[0] * dim[1] steps; for all others (Fourier transforms),
- * every element of operand 0 times its height times its width.
+ * Returns the number of multiplications of an operator for which the compiler gives none. For TFL_LSTM
+ * it is dim[0] * dim[1] of operand 0 (its steps) times the elements of all other operands (weights and
+ * biases); for all others (Fourier transforms) the elements of operand 0 times its dim[1] times its dim[2].
  */
 static double other_products(const weft_graph *g, const struct weft_gop *o)
 {

@@ -203,8 +203,8 @@ WEFT_MUST_USE int weft_checker_retire(struct weft_checker *c, weft_dev *dev, con
 
 /**
  * Note the elements of one record q as covered, compare them with golden if there is golden, and keep
- * them if values are kept. They lie in data, pixel after pixel without gaps. cmd is the command,
- * counted through the program, that made them.
+ * them if values are kept. `data` holds these elements, pixel after pixel without gaps. cmd is the
+ * command, counted through the program, that made them.
  * @return 0 or -ENOMEM; differences are counted in *c
  */
 WEFT_MUST_USE int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
@@ -232,7 +232,7 @@ void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
  * Returns how many of the tensors that the NPU makes were seen with at least as many elements as its
  * steps make (all but those of folded channels). Each other one adds 1 to c->mismatches; if there was
  * no difference before, c->first names it, with "never seen" as its operator and the number of elements
- * seen as its index.
+ * seen as its index. Call it once a run, since a second call would add the same differences again.
  */
 uint64_t weft_checker_tensors(struct weft_checker *c);
 
@@ -259,9 +259,9 @@ static inline const uint64_t *weft_session_words(const weft_session *s)
 
 /**
  * Compare a step that has run on a card with golden, by running its stream again with stores added, in
- * as many passes as the trace window needs, waiting for each as long as it takes. Commands that have
- * no debug records need no pass. The arena that a pass leaves has to be the session's, which is as the
- * step left it and is not changed; the first byte that differs counts as a difference, too.
+ * as many passes as the trace window needs, waiting for each as long as it takes. A step without debug
+ * records is not run again. The arena that a pass leaves has to be the session's, which is as the
+ * step left it and is not changed; the first byte that differs is noted (weft_trace_same()).
  * @param before  The arena as it was before the step.
  * @return 0 or the first negative errno; differences are counted in s->check
  */

@@ -292,9 +292,9 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p)
 
 /*
  * Finds the network's program for a configuration (NULL: the loaded one's, or else the compiler's
- * default): the program that was loaded if it is for this configuration, otherwise one compiled now,
- * which is also *own and the caller's to free. Returns 0 with the program in *p, or a negative errno
- * with one line in msg.
+ * default): the program that was loaded if it is for this configuration, and then *own becomes NULL;
+ * otherwise one compiled now, which is also *own and the caller's to free. Returns 0 with the program
+ * in *p, or a negative errno with one line in msg and nothing to free.
  */
 static int program(const weft_net *net, const char *config, const weft_program **p, weft_program **own, char *msg)
 {

@@ -28,7 +28,10 @@ struct key { uint8_t digest[SHA256_DIGEST_SIZE]; char name[WEFT_CACHE_HEX + size
 /* The build ID of the file that an address belongs to; n 0: none was found. */
 struct build_id { uintptr_t address; uint8_t id[64]; size_t n; };
 
-/* Copies the GNU build ID among the notes of `bytes` bytes to *b, if there is one of at most sizeof b->id bytes. */
+/*
+ * Copies the first GNU build ID of at most sizeof b->id bytes among these notes, which are `bytes` bytes long
+ * together, to b->id, and sets b->n to its length in bytes. If there is none, *b is untouched.
+ */
 static void find_note(struct build_id *b, const uint8_t *notes, size_t bytes)
 {
 	ElfW(Nhdr) h;
@@ -47,7 +50,10 @@ static void find_note(struct build_id *b, const uint8_t *notes, size_t bytes)
 	}
 }
 
-/* For dl_iterate_phdr(): looks for user's build ID (struct build_id) if its address lies in this file. Returns 1 if it does. */
+/*
+ * For dl_iterate_phdr(); user is a struct build_id. If its address lies in this loaded file, puts the file's build ID
+ * there (find_note()) and returns 1, which ends the search, also if the file has none. Otherwise returns 0.
+ */
 static int visit(struct dl_phdr_info *file, size_t size, void *user)
 {
 	struct build_id *b = user;
@@ -138,8 +144,9 @@ static int put_entry(void *user, uint64_t at, const void *bytes, size_t n)
 }
 
 /*
- * Writes program p as the entry of key k, and then removes what is too much. Returns 0; -EFBIG if the entry alone is more
- * than the cache may hold; or the negative errno of writing.
+ * Writes program p as the entry of key k, which replaces an older one when it is complete, and then removes entries until
+ * all together have at most c->most bytes (weft_cache_trim()). Returns 0; -EFBIG, with nothing written, if the entry alone
+ * has more; or the negative errno of writing or removing.
  */
 static int store(const struct weft_program_cache *c, const struct key *k, const weft_program *p)
 {
@@ -160,7 +167,7 @@ static int store(const struct weft_program_cache *c, const struct key *k, const 
 	return err ? err : weft_cache_trim(c->folder, c->most);
 }
 
-/* Notes that the cache could not be used, and why. */
+/* Sets c->state to WEFT_CACHE_FAILED, and c->why to one line with the folder and what err, a negative errno, means. */
 static void note_failure(struct weft_program_cache *c, int err)
 {
 	const char *why = err == -EPERM ? "it is another user's, or others may write to it" :

@@ -24,8 +24,10 @@ struct weft_program_cache {
 
 /*
  * Takes the program of graph g with options o (NULL: defaults) from the cache, or compiles it (weft_compile()) and puts it there.
- * A damaged entry is as good as none, and is replaced. If the cache cannot be used, c->state and c->why say so, and the
- * program is compiled all the same. Sets c->state and c->why. The program borrows g. Returns 0 or as weft_compile().
+ * A damaged entry is as good as none, and is replaced. If the cache cannot be used, the program is compiled all the same.
+ * c->state becomes WEFT_CACHE_HIT (taken from the cache), WEFT_CACHE_MADE (compiled and put there) or WEFT_CACHE_FAILED
+ * (compiled; c->why says why it is not in the cache, and is "" otherwise). The program borrows g. Returns 0, or as
+ * weft_compile(), and then c->state stays as it was.
  */
 WEFT_MUST_USE int weft_program_cached(struct weft_program_cache *c, const weft_graph *g, const struct weft_compile_options *o,
                                       weft_program **p, char *msg);

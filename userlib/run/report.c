@@ -107,9 +107,9 @@ static bool moves_variable(const struct weft_gop *o)
 }
 
 /*
- * Returns where the group that `lead` leads runs: on the host if one of its operators does that does more than
- * move a variable beside others, otherwise on the NPU if the program has any NPU step, so that operators that are executed nowhere (aliases,
- * folded ones) count for it; otherwise on the host.
+ * Returns where the group that `lead` leads runs: on the host if one of its operators that are no VARIABLE_READ or
+ * VARIABLE_WRITE runs there, if all its operators are such, or if the program has no NPU step; otherwise on the
+ * NPU, which also gets operators that are executed nowhere (aliases, folded ones) and groups without operators.
  */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
@@ -130,8 +130,9 @@ static enum weft_run_unit unit_of(const weft_program *p, const int *group, int l
 }
 
 /*
- * Returns how well the reason of operator i suits as the reason of its group; the highest is shown. 4: it
- * runs on the host; 3: it multiplies; 2: it runs on the NPU; 1: another reason, or it moves a variable; 0: it has none.
+ * Returns how well the reason of operator i suits as the reason of its group; the highest is shown. 0: it has
+ * no reason; otherwise 1: it moves a variable; otherwise 4: it runs on the host; 3: it has multiplications; 2: it
+ * runs on the NPU without any; 1: it runs nowhere.
  */
 static int rank_reason(const weft_program *p, int i)
 {
@@ -200,8 +201,8 @@ static int join_names(const weft_graph *g, int *group, int lead, char **names, i
 
 /*
  * Adds to entry *r what the graph's operators of the group that `lead` leads take: multiplications, folded
- * ones, host time (-1 from the first operator on whose time depends on the data), and, after a run, the bytes
- * that its commands moved. Returns the reason that rank_reason() ranks highest, of equal ones the first; "" if
+ * ones, host time (which becomes -1 if that of any operator depends on the data), and, after a run, the bytes
+ * that commands moved for them. Returns the reason that rank_reason() ranks highest, of equal ones the first; "" if
  * no operator has one, and NULL if the group has no operator in the graph.
  */
 static const char *add_operators(struct weft_op_report *r, const weft_session *s, int *group, int lead)
@@ -238,10 +239,10 @@ static bool was_left_out(const struct weft_gsrc *src)
 /*
  * Fills entry *r, all zeros before, of the group that `lead` leads: the leader's index; the names
  * (join_names()); the name of the last operator's output ("" if it has none); the unit (unit_of(), but the host
- * for an operator that was left out); and what its operators take (add_operators()). The reason is that of
- * add_operators(), or the leader's note if the group is the host's and the leader has one; a group without
- * operators in the graph was computed when loading, and an operator that was left out says so, whatever else
- * holds. Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
+ * for an operator that was left out); and what its operators take (add_operators()). The reason says that the
+ * operator was left out, if it was; otherwise that the group was computed when loading, if it has no operators
+ * in the graph; otherwise it is the leader's note, if the group is the host's and the leader has one; otherwise
+ * that of add_operators(). Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
  */
 static int fill_entry(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {

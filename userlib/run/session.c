@@ -116,12 +116,12 @@ static int open_device(weft_session *s, char *msg)
 }
 
 /*
- * Sets s->p to the net's loaded program if it is for the session's configuration; otherwise to one compiled now,
- * without folding channels if options.keep is set, which becomes s->own_program or, if there is one already,
- * s->plan (kept, not compiled twice), or taken from the folder that options.cache names. plan false: everything is put
- * on the host, which is all that golden needs, and never kept in a folder.
- * Neither plan nor keep changes a loaded program. Returns 0, or a negative errno of the compiler with one line
- * in msg and s->p not usable.
+ * Sets s->p to the net's loaded program if it is for the session's configuration, whatever plan and the options
+ * say; otherwise to one compiled for the session, without folding channels if options.keep is set. The first such
+ * program becomes s->own_program; when one is asked for again, s->plan is made, and kept for later calls. plan false:
+ * the program puts everything on the host, which is all that golden needs. plan true: it comes from the folder that
+ * options.cache names, if it is there, and is left there. Returns 0, or a negative errno of the compiler with
+ * one line in msg and s->p not usable.
  */
 static int get_program(weft_session *s, bool plan, char *msg)
 {
@@ -623,9 +623,9 @@ void weft_session_stop(weft_session *s, atomic_bool *cancel)
 
 /*
  * Adds a job that has ended, with or without success, to the run's profile: the span since `begin`
- * (weft_now_ns) as "step N", and closes the step's part of the profile; on a card (`before`, the arena
- * before the step, is not NULL) whose job succeeded, what each unit did is measured instead by running
- * it again. Returns 0 or a negative errno.
+ * (weft_now_ns) as "step N", and closes the step's part of the profile. If the job succeeded on a card
+ * (`before`, the arena before the step, is not NULL), the step is run again first to measure what each
+ * unit did (weft_profile_card()). Returns 0 or a negative errno.
  */
 static int profile_step(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_job_result *r,
                         uint64_t begin)

@@ -114,8 +114,9 @@ static void find_end(const weft_program *p, bool *end, bool *inner)
 }
 
 /*
- * Notes in is_switch each tensor that operator i reads and the other side makes (NPU for the host, the
- * host for the NPU), by the tensor whose bytes it is. Nothing for an operator that does not run.
+ * Sets is_switch of each tensor that operator i reads and the other side makes: NPU for an operator of the
+ * host, HOST (not EDGE_BEGIN) for one of the NPU. It is set for the tensor whose bytes it is (same). Nothing
+ * for an operator that does not run.
  */
 static void note_reads(const weft_program *p, int i, const uint8_t *side, const int *same, bool *is_switch)
 {

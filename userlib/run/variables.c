@@ -65,7 +65,10 @@ int weft_session_set_variable(weft_session *s, int i, const weft_tensor *value)
 	return 0;
 }
 
-/* Gives all variables in *v the values that network g begins with; those that have none become unwritten. */
+/*
+ * Gives all variables in *v the values that network g begins with. One for which g has none becomes unwritten, and
+ * its bytes stay.
+ */
 static void reset(struct weft_vars *v, const weft_graph *g)
 {
 	for (int i = 0; i < g->n_vars; i++) {

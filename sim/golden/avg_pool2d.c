@@ -10,6 +10,7 @@
  * reciprocal; for int8 that equals rounding half away from zero up to counts
  * of two million. The sum wraps at 32 bits, as the accumulator does.
  */
+#include "fast/fast.h"
 #include "float/ops.h"
 
 static bool acc_fits(weft_dtype t, weft_dtype acc)
@@ -86,6 +87,8 @@ int weft_golden_avg_pool2d(const struct weft_call *c)
 		return err;
 	if (weft_is_float(c->y[0]->dtype))
 		return weft_float_avg_pool2d(c);
+	if (c->fast && weft_fast_avg_pool2d(c) == 0)
+		return 0;
 	weft_put_each(c, average_at);
 	return 0;
 }

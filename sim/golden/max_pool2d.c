@@ -8,6 +8,7 @@
  * Padding takes no part. Every window holds an element of the image, because
  * padding is smaller than the kernel.
  */
+#include "fast/fast.h"
 #include "float/ops.h"
 
 /* o: n, oy, ox, channel */
@@ -43,6 +44,8 @@ int weft_golden_max_pool2d(const struct weft_call *c)
 		return err;
 	if (weft_is_float(c->y[0]->dtype))
 		return weft_float_max_pool2d(c);
+	if (c->fast && weft_fast_max_pool2d(c) == 0)
+		return 0;
 	weft_put_each(c, max_at);
 	return 0;
 }

@@ -7,6 +7,7 @@
  *
  * The sum wraps at 32 bits. Floats, and PRODUCT: float/reduce.c.
  */
+#include "fast/fast.h"
 #include "float/ops.h"
 
 static int check(const struct weft_call *c)
@@ -67,6 +68,8 @@ int weft_golden_reduce(const struct weft_call *c)
 		return err;
 	if (weft_is_float(x->dtype))
 		return weft_float_reduce(c);
+	if (c->fast && weft_fast_reduce_sum(c) == 0)
+		return 0;
 	n = x->dim[axis];
 	for (int d = 0; d < axis; d++)
 		left *= x->dim[d];

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "fast/fast.h"
 #include "float/ops.h"
 #include "resize.h"
 
@@ -122,6 +123,8 @@ int weft_golden_resize(const struct weft_call *c)
 		return err;
 	if (smooth && weft_is_float(x->dtype))
 		return weft_float_resize(c);
+	if (c->fast && !smooth && weft_fast_resize_nearest(c) == 0)
+		return 0;
 	for (int64_t n = 0; n < y->dim[0]; n++)
 		for (int64_t oy = 0; oy < y->dim[1]; oy++)
 			for (int64_t ox = 0; ox < y->dim[2]; ox++, o += y->dim[3]) {

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "fast/fast.h"
 #include "ops.h"
 
 static int check(const struct weft_call *c)
@@ -41,6 +42,8 @@ int weft_golden_transpose(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (c->fast && weft_fast_transpose(c) == 0)
+		return 0;
 	weft_strides(x, stride);
 	for (int d = 0; d < y->rank; d++) {
 		w.dim[d] = y->dim[d];

@@ -124,6 +124,139 @@ static bool one_clamp(uint64_t *r)
 	return both(WEFT_OP_CLAMP, &a, TENSOR(t, n), tensor_random(TENSOR(t, n), r), NULL, NULL);
 }
 
+/* Any order of up to six dimensions, some of them 1, some larger than a block; elements of all sizes. */
+static bool one_transpose(uint64_t *r)
+{
+	static const weft_dtype types[] = { WEFT_INT8, WEFT_INT8, WEFT_INT16, WEFT_FP32, WEFT_INT48, WEFT_BOOL };
+	const weft_dtype t = types[test_random(r) % 6];
+	const int rank = upto(r, 6);
+	int64_t from[WEFT_MAX_RANK], to[WEFT_MAX_RANK];
+	weft_attr a = { 0 };
+
+	for (int d = 0; d < rank; d++) {
+		a.perm.perm[d] = d;
+		from[d] = upto(r, rank < 3 ? 60 : rank < 4 ? 40 : 7);
+	}
+	if (rank == 4 && test_random(r) & 1)
+		from[test_random(r) % 4] = 33;
+	for (int d = rank - 1; d > 0; d--) {
+		const int k = (int)(test_random(r) % (uint64_t)(d + 1)), kept = a.perm.perm[d];
+		a.perm.perm[d] = a.perm.perm[k];
+		a.perm.perm[k] = kept;
+	}
+	for (int d = 0; d < rank; d++)
+		to[d] = from[a.perm.perm[d]];
+	return both(WEFT_OP_TRANSPOSE, &a, tensor_new(t, rank, to), tensor_random(tensor_new(t, rank, from), r), NULL, NULL);
+}
+
+/* Windows of any shape, at all borders; images of extremes alone. */
+static bool one_pool(uint64_t *r, weft_opcode op)
+{
+	const weft_dtype t = test_random(r) % 8 ? WEFT_INT8 : WEFT_INT16;
+	const int32_t kh = upto(r, 6), kw = upto(r, 6), sy = upto(r, 3), sx = upto(r, 3);
+	const int64_t ch = upto(r, test_random(r) & 1 ? 200 : 9), oh = upto(r, 7), ow = upto(r, 7), n = upto(r, 2);
+	weft_attr a = { .pool = { .kernel = { kh, kw }, .stride = { sy, sx }, .acc = WEFT_INT32, .pad = { upto(r, kh) - 1, upto(r, kh) - 1, upto(r, kw) - 1, upto(r, kw) - 1 } } };
+	const int64_t ih = (oh - 1) * sy + kh - a.pool.pad[0] - a.pool.pad[1], iw = (ow - 1) * sx + kw - a.pool.pad[2] - a.pool.pad[3];
+
+	if (op == WEFT_OP_AVG_POOL2D && t == WEFT_INT8) {
+		a.pool.x_zp = (int8_t)test_random(r);
+		a.pool.y_zp = (int8_t)test_random(r);
+	}
+	if (ih < 1 || iw < 1)
+		return true;
+	weft_tensor *x = tensor_random(TENSOR(t, n, ih, iw, ch), r);
+	for (int64_t i = 0; test_random(r) % 3 == 0 && i < n * ih * iw * ch; i++)
+		tensor_set(x, i, test_random(r) & 1 ? -128 : 127);
+	return both(op, &a, TENSOR(t, n, oh, ow, ch), x, NULL, NULL);
+}
+
+static bool one_max_pool(uint64_t *r) { return one_pool(r, WEFT_OP_MAX_POOL2D); }
+static bool one_avg_pool(uint64_t *r) { return one_pool(r, WEFT_OP_AVG_POOL2D); }
+
+/* Any axis; other reductions and types are the plain loop's. */
+static bool one_reduce(uint64_t *r)
+{
+	static const weft_opcode ops[] = { WEFT_OP_REDUCE_SUM, WEFT_OP_REDUCE_SUM, WEFT_OP_REDUCE_MAX, WEFT_OP_REDUCE_MIN };
+	const weft_opcode op = ops[test_random(r) % 4];
+	const weft_dtype t = op != WEFT_OP_REDUCE_SUM && test_random(r) & 1 ? WEFT_INT8 : WEFT_INT32;
+	int64_t from[4], to[4];
+	weft_attr a = { .axis = { .axis = (int32_t)(test_random(r) % 4) } };
+
+	for (int d = 0; d < 4; d++) {
+		from[d] = upto(r, test_random(r) % 4 ? 9 : 40);
+		to[d] = d == a.axis.axis ? 1 : from[d];
+	}
+	return both(op, &a, tensor_new(t, 4, to), tensor_random(tensor_new(t, 4, from), r), NULL, NULL);
+}
+
+/* Larger and smaller, coarse scales that overshoot too, both kinds of corners; uint8 and int16 are the plain loop's. */
+static bool one_bilinear(uint64_t *r)
+{
+	const weft_dtype t = test_random(r) % 8 ? WEFT_INT8 : WEFT_INT16;
+	const int64_t ch = upto(r, 70), n = upto(r, 2), coarse = test_random(r) % 8 ? 12 : 700;
+	weft_attr a = { .tfl_resize = { .align_corners = test_random(r) & 1, .half_pixel = test_random(r) & 1, .raw_uint8 = t == WEFT_INT8 && test_random(r) % 8 == 0 } };
+	weft_tensor *x = tensor_random(TENSOR(t, n, upto(r, 12), upto(r, 12), ch), r);
+
+	for (int64_t i = 0; test_random(r) % 3 == 0 && i < weft_tensor_elements(x); i++)
+		tensor_set(x, i, test_random(r) & 1 ? -128 : 127);
+	return both(WEFT_OP_TFL_RESIZE_BILINEAR, &a, TENSOR(t, n, upto(r, (int32_t)coarse), upto(r, 12), ch), x, NULL, NULL);
+}
+
+/* Larger and smaller by fractions, at any offset; all sizes of elements. */
+static bool one_nearest(uint64_t *r)
+{
+	static const weft_dtype types[] = { WEFT_INT8, WEFT_INT8, WEFT_INT16, WEFT_FP32 };
+	const weft_dtype t = types[test_random(r) % 4];
+	weft_attr a = { .resize = { .mode = WEFT_RESIZE_NEAREST, .scale_y_n = upto(r, 9), .scale_x_n = upto(r, 9), .scale_y_d = upto(r, 6), .scale_x_d = upto(r, 6) } };
+	const int64_t ih = upto(r, 9), iw = upto(r, 9), ch = upto(r, 40), n = upto(r, 3);
+
+	a.resize.offset_y = upto(r, 2 * a.resize.scale_y_n) - 1 - a.resize.scale_y_n;
+	a.resize.offset_x = upto(r, 2 * a.resize.scale_x_n) - 1 - a.resize.scale_x_n;
+	const int64_t sy = (ih - 1) * a.resize.scale_y_n - a.resize.offset_y, sx = (iw - 1) * a.resize.scale_x_n - a.resize.offset_x;
+	/* The border rounds the span down to a multiple of the denominator. */
+	if (sy < 0 || sx < 0 || a.resize.scale_y_d >= 16 * a.resize.scale_y_n || a.resize.scale_x_d >= 16 * a.resize.scale_x_n)
+		return true;
+	a.resize.border_y = -(int32_t)(sy % a.resize.scale_y_d);
+	a.resize.border_x = -(int32_t)(sx % a.resize.scale_x_d);
+	return both(WEFT_OP_RESIZE, &a, TENSOR(t, n, sy / a.resize.scale_y_d + 1, sx / a.resize.scale_x_d + 1, ch),
+	            tensor_random(TENSOR(t, n, ih, iw, ch), r), NULL, NULL);
+}
+
+static bool one_table(uint64_t *r)
+{
+	const int64_t n = upto(r, 1500);
+
+	return both(WEFT_OP_TABLE, NULL, TENSOR(WEFT_INT8, n), tensor_random(TENSOR(WEFT_INT8, n), r), tensor_random(TENSOR(WEFT_INT8, 256), r), NULL);
+}
+
+/* Rows of any length, flat ones and steep ones; scales whose exponentials all count, and such that few do. */
+static bool one_softmax(uint64_t *r)
+{
+	const int64_t n = upto(r, test_random(r) & 1 ? 1300 : 20), rows = 1 + 1024 / n;
+	const float scales[] = { 1e-9f, 1.0f / 256, 0.05f, 0.3f, 4.0f, 0.0f };
+	weft_attr a = { .tfl_softmax = { .beta = 1.0f, .x_scale = scales[test_random(r) % 6] } };
+	const int type = (int)(test_random(r) % 4);
+	weft_tensor *x = tensor_random(TENSOR(WEFT_INT8, rows, n), r);
+
+	for (int64_t i = 0; type && i < rows * n; i++)
+		tensor_set(x, i, type == 1 ? 5 : type == 2 ? (test_random(r) % 9 ? -128 : 127) : (int64_t)(test_random(r) % 30));
+	return both(WEFT_OP_TFL_SOFTMAX, &a, TENSOR(WEFT_INT8, rows, n), x, NULL, NULL);
+}
+
+/* More ones in a row than the sum has bits for: it wraps. */
+static void softmax_wraps(void **state)
+{
+	weft_attr a = { .tfl_softmax = { .beta = 1.0f, .x_scale = 0.05f } };
+
+	(void)state;
+	for (int64_t n = 4090; n < 8200; n += n == 4100 ? 4080 : 1) {
+		weft_tensor *x = TENSOR(WEFT_INT8, 1, n);
+		for (int64_t i = 0; i < n; i++)
+			tensor_set(x, i, 7);
+		assert_true(both(WEFT_OP_TFL_SOFTMAX, &a, TENSOR(WEFT_INT8, 1, n), x, NULL, NULL));
+	}
+}
+
 static void many(bool (*check)(uint64_t *r))
 {
 	const uint64_t seed = number("WEFT_SEED", 5), n = number("WEFT_N", 300);
@@ -137,6 +270,14 @@ static void many(bool (*check)(uint64_t *r))
 }
 
 static void rescale(void **state) { (void)state; many(one_rescale); }
+static void transpose(void **state) { (void)state; many(one_transpose); }
+static void max_pool(void **state) { (void)state; many(one_max_pool); }
+static void avg_pool(void **state) { (void)state; many(one_avg_pool); }
+static void reduce(void **state) { (void)state; many(one_reduce); }
+static void bilinear(void **state) { (void)state; many(one_bilinear); }
+static void nearest(void **state) { (void)state; many(one_nearest); }
+static void table(void **state) { (void)state; many(one_table); }
+static void softmax(void **state) { (void)state; many(one_softmax); }
 static void elementwise(void **state) { (void)state; many(one_elementwise); }
 static void clamp(void **state) { (void)state; many(one_clamp); }
 
@@ -345,6 +486,15 @@ int main(void)
 		cmocka_unit_test(rescale),
 		cmocka_unit_test(rescale_kernels),
 		cmocka_unit_test(elementwise),
+		cmocka_unit_test(transpose),
+		cmocka_unit_test(max_pool),
+		cmocka_unit_test(avg_pool),
+		cmocka_unit_test(reduce),
+		cmocka_unit_test(bilinear),
+		cmocka_unit_test(nearest),
+		cmocka_unit_test(table),
+		cmocka_unit_test(softmax),
+		cmocka_unit_test(softmax_wraps),
 		cmocka_unit_test(clamp),
 	};
 

@@ -37,6 +37,14 @@ int weft_fast_matmul(const struct weft_call *c);            /* int8 only */
 int weft_fast_rescale(const struct weft_call *c);
 int weft_fast_elementwise(const struct weft_call *c);
 int weft_fast_clamp(const struct weft_call *c);
+int weft_fast_transpose(const struct weft_call *c);
+int weft_fast_max_pool2d(const struct weft_call *c);        /* int8 only */
+int weft_fast_avg_pool2d(const struct weft_call *c);        /* int8 only */
+int weft_fast_reduce_sum(const struct weft_call *c);        /* int32 only */
+int weft_fast_tfl_resize_bilinear(const struct weft_call *c);   /* int8 by integers, usual weights */
+int weft_fast_resize_nearest(const struct weft_call *c);
+int weft_fast_tfl_softmax(const struct weft_call *c);       /* int8 to int8, of many elements */
+int weft_fast_table(const struct weft_call *c);             /* int8 only */
 
 /* Runs RESCALE with the 32-bit multiplier by these kernels (rescale_lanes.h); -ENOTSUP for the 16-bit one. */
 struct weft_rescale_kernels;

@@ -17,6 +17,7 @@
  */
 #include <math.h>
 
+#include "../fast/fast.h"
 #include "tfl_resize.h"
 
 #define ONE 1024
@@ -119,6 +120,8 @@ int weft_golden_tfl_resize_bilinear(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (c->fast && weft_fast_tfl_resize_bilinear(c) == 0)
+		return 0;
 	for (int64_t n = 0; n < y->dim[0]; n++)
 		for (int64_t oy = 0; oy < ay.out; oy++)
 			for (int64_t ox = 0; ox < ax.out; ox++, out += y->dim[3]) {

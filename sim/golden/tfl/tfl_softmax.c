@@ -15,6 +15,7 @@
  */
 #include <math.h>
 
+#include "../fast/fast.h"
 #include "fixed_exp.h"
 #include "tfl_softmax.h"
 #include "tfl_softmax16.h"
@@ -109,6 +110,8 @@ int weft_golden_tfl_softmax(const struct weft_call *c)
 		return weft_call_fail(c, -EINVAL, "beta %g * scale %g must not be negative",
 		                      (double)c->attr->tfl_softmax.beta,
 		                      (double)c->attr->tfl_softmax.x_scale);
+	if (c->fast && weft_fast_tfl_softmax(c) == 0)
+		return 0;
 	n = x->dim[x->rank - 1];
 	total = weft_tensor_elements(x);
 	for (int64_t i = 0; i < total; i += n)

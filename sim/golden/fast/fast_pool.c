@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MAX_POOL2D and AVG_POOL2D of int8: first the rows of a window become one, then its columns, all channels side by
+ * side. Plain loops: ../max_pool2d.c, ../avg_pool2d.c
+ */
+#include <stdlib.h>
+
+#include "fast.h"
+
+/* The largest of three. */
+static inline int8_t max3(int8_t a, int8_t b, int8_t c)
+{
+	const int8_t m = a > b ? a : b;
+
+	return m > c ? m : c;
+}
+
+/* max[i] = the largest of x[i + k * step], k below rows, for i below n. Three rows at a time: the last ones may repeat. */
+static FAST void max_rows(const int8_t *restrict x, int64_t rows, int64_t step, int64_t n, int8_t *restrict max)
+{
+	const int8_t *b = x + (rows > 1 ? step : 0), *c = x + (rows > 2 ? 2 * step : 0);
+
+	for (int64_t i = 0; i < n; i++)
+		max[i] = max3(x[i], b[i], c[i]);
+	for (int64_t k = 3; k < rows; k += 2) {
+		b = x + k * step;
+		c = x + (k + 1 < rows ? k + 1 : k) * step;
+		for (int64_t i = 0; i < n; i++)
+			max[i] = max3(max[i], b[i], c[i]);
+	}
+}
+
+/* sum[i] = the sum of x[i + k * step], k below rows, modulo 2^32, for i below n. */
+static FAST void add_rows(const int8_t *x, int64_t rows, int64_t step, int64_t n, uint32_t *sum)
+{
+	for (int64_t i = 0; i < n; i++)
+		sum[i] = (uint32_t)x[i];
+	for (int64_t k = 1; k < rows; k++)
+		for (int64_t i = 0; i < n; i++)
+			sum[i] += (uint32_t)x[k * step + i];
+}
+
+/* The same of sums. */
+static FAST void add_sums(const uint32_t *x, int64_t rows, int64_t step, int64_t n, uint32_t *sum)
+{
+	for (int64_t i = 0; i < n; i++)
+		sum[i] = x[i];
+	for (int64_t k = 1; k < rows; k++)
+		for (int64_t i = 0; i < n; i++)
+			sum[i] += x[k * step + i];
+}
+
+/* A division by a count as TOSA has it: multiplier and shift, and what the count's zero points come to. */
+struct divisor { int64_t count, multiplier; int shift; uint32_t zero; };
+
+/* y[i] = sums less the zero points, divided, plus the output's zero point, within int8; shift is 30 to 61. */
+static FAST void scale(const uint32_t *sum, int64_t n, const struct divisor *d, int64_t y_zp, int8_t *y)
+{
+	const int64_t half = (int64_t)1 << (d->shift - 1), multiplier = d->multiplier;
+	const uint32_t zero = d->zero;
+	const int shift = d->shift;
+
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t v = (int32_t)(((int32_t)(sum[i] - zero) * multiplier + half) >> shift) + y_zp;
+		y[i] = (int8_t)(v < INT8_MIN ? INT8_MIN : v > INT8_MAX ? INT8_MAX : v);
+	}
+}
+
+/* Sets *d for a window of `count` elements inside the image with input zero point x_zp, unless it is that already. */
+static void divide_by(struct divisor *d, int64_t count, int64_t x_zp)
+{
+	int k = 0;
+
+	if (d->count == count)
+		return;
+	while ((int64_t)1 << k < count)
+		k++;
+	*d = (struct divisor){ count, (((((int64_t)1 << 30) + 1) << k) / count), 30 + k, (uint32_t)count * (uint32_t)x_zp };
+}
+
+int weft_fast_max_pool2d(const struct weft_call *c)
+{
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
+	int8_t *out = y->data, *max = x->dtype == WEFT_INT8 ? malloc((size_t)line) : NULL;
+
+	if (!max)
+		return x->dtype == WEFT_INT8 ? -ENOMEM : -ENOTSUP;
+	for (int64_t n = 0; n < y->dim[0]; n++)
+		for (int64_t oy = 0; oy < y->dim[1]; oy++)
+			for (int64_t ox = 0; ox < y->dim[2]; ox++, out += ch) {
+				const struct weft_pool_window w = weft_pool_window_of(c, (int64_t[]){ n, oy, ox, 0 });
+
+				if (!ox)
+					max_rows((const int8_t *)x->data + (n * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
+				max_rows(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
+			}
+	free(max);
+	return 0;
+}
+
+int weft_fast_avg_pool2d(const struct weft_call *c)
+{
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
+	uint32_t *sum = x->dtype == WEFT_INT8 ? malloc((size_t)(line + ch) * sizeof *sum) : NULL;
+	struct divisor d = { 0 };
+	int8_t *out = y->data;
+
+	if (!sum)
+		return x->dtype == WEFT_INT8 ? -ENOMEM : -ENOTSUP;
+	for (int64_t n = 0; n < y->dim[0]; n++)
+		for (int64_t oy = 0; oy < y->dim[1]; oy++)
+			for (int64_t ox = 0; ox < y->dim[2]; ox++, out += ch) {
+				const struct weft_pool_window w = weft_pool_window_of(c, (int64_t[]){ n, oy, ox, 0 });
+
+				if (!ox)
+					add_rows((const int8_t *)x->data + (n * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, sum);
+				divide_by(&d, (w.y1 - w.y0) * (w.x1 - w.x0), c->attr->pool.x_zp);
+				add_sums(sum + w.x0 * ch, w.x1 - w.x0, ch, ch, sum + line);
+				scale(sum + line, ch, &d, c->attr->pool.y_zp, out);
+			}
+	free(sum);
+	return 0;
+}

@@ -141,13 +141,16 @@ static int add_values(struct tb *b, const struct values *v, bool constant)
 
 static struct short_of_memory shortage = { .every = 1 };
 
+/* How import() reads files. */
+static struct weft_tflite_options as;
+
 static weft_graph *import(struct tb *b, int want_err, const char *says)
 {
 	char msg[WEFT_MSG] = "";
 	weft_graph *g = NULL;
 	size_t n;
 	uint8_t *file = tb_file(b, &n);
-	int err = weft_import_tflite(file, n, "built", &g, msg);
+	int err = weft_import_tflite_with(file, n, "built", &as, &g, msg);
 
 	short_of_memory(&shortage, file, n, "built", NULL);
 	free(file);
@@ -992,6 +995,100 @@ static void odd_graphs_bad(void **state)
 	free(b);
 }
 
+/*
+ * LiteRT 2.3's SUM over the columns of int8 or int16: bytes that count 0..255, of int16 the first as many as there are
+ * elements; the sums are bytes, too, of int16 in the first half of the result, whose other half is 0.
+ */
+static void sums_of_bytes(void **state)
+{
+	(void)state;
+	as.runtime = WEFT_RUNTIME_LITERT_2_3;
+	for (int i = 0; i < 60; i++) {
+		const int wide = i & 1, rows = draw(1, 7), columns = draw(1, 9), n = rows * columns, keep = i & 2;
+		const struct q xq = { false, draw_scale(), wide ? 0 : draw(-128, 127) }, yq = { false, draw_scale(), wide ? 0 : draw(-128, 127) };
+		const struct mult f = quantize_multiplier((double)xq.scale / (double)yq.scale);
+		struct tb *b = calloc(1, sizeof *b);
+		int in[2] = { tb_add(b, wide ? TFL_INT16 : TFL_INT8, 2, DIMS(rows, columns), xq.scale, xq.zp), tb_add(b, TFL_INT32, 1, DIMS(1), 0, 0) };
+		const int y = tb_add(b, wide ? TFL_INT16 : TFL_INT8, 1 + !!keep, DIMS(rows, 1), yq.scale, yq.zp);
+		uint8_t x[2 * 63], want[2 * 7] = { 0 };
+
+		for (int k = 0; k < 2 * n; k++)
+			x[k] = (uint8_t)draw(0, 255);
+		for (int r = 0; r < rows; r++) {
+			int32_t sum = 0;
+			for (int c = 0; c < columns; c++)
+				sum += x[r * columns + c];
+			const int64_t v = (int64_t)scaled(sum - columns * xq.zp, f) + yq.zp;
+			want[r] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+		}
+		b->in[b->n_in++] = in[0];
+		tb_constant(b, in[1], DIMS(1), 4);
+		struct tb_op *o = tb_op(b, TFL_SUM, OPTIONS_REDUCE);
+		tb_option(o, REDUCE_KEEP_DIMS, 1, !!keep);
+		wire(o, 2, in, b->out[b->n_out++] = y);
+		expect_bytes(b, (const void *[]){ x }, want, wide ? "sum of int16" : "sum of int8");
+		free(b);
+	}
+	as.runtime = WEFT_RUNTIME_ANY;
+}
+
+/* A result's dimension 1 that the file leaves open follows from the operands. */
+static void open_results(void **state)
+{
+	static const int32_t numbers[] = { 0, 2, 4, 3, 2, -1, 0, 1 };
+	static const struct {
+		int code, options, option, value;
+		struct { int rank; int32_t dim[4]; int type, from; } x[3];   /* type INT32: numbers[from] and the following; 0: none */
+		int list, n_list;                                           /* the options' list, of numbers */
+		int rank;
+		int32_t y[4];
+	} cases[] = {
+		{ TFL_SQUEEZE, OPTIONS_SQUEEZE, 0, 0, { { 4, { 1, 4, 1, 3 }, TFL_INT8, 0 } }, 0, 0, 2, { 4, 3 } },
+		{ TFL_SQUEEZE, OPTIONS_SQUEEZE, 0, 0, { { 4, { 1, 4, 1, 3 }, TFL_INT8, 0 } }, 1, 1, 3, { 1, 4, 3 } },
+		{ TFL_RESHAPE, OPTIONS_RESHAPE, 0, 0, { { 2, { 4, 5 }, TFL_INT8, 0 } }, 4, 2, 2, { 2, 10 } },
+		{ TFL_GATHER, OPTIONS_GATHER, GATHER_AXIS, 1, { { 3, { 5, 3, 2 }, TFL_INT8, 0 }, { 1, { 2 }, TFL_INT32, 6 } }, 0, 0, 3, { 5, 2, 2 } },
+		{ TFL_GATHER_ND, 0, 0, 0, { { 2, { 5, 3 }, TFL_INT8, 0 }, { 2, { 2, 1 }, TFL_INT32, 1 } }, 0, 0, 2, { 2, 3 } },
+		{ TFL_PACK, OPTIONS_PACK, PACK_AXIS, 1, { { 2, { 3, 2 }, TFL_INT8, 0 }, { 2, { 3, 2 }, TFL_INT8, 0 } }, 0, 0, 3, { 3, 2, 2 } },
+		{ TFL_BROADCAST_TO, 0, 0, 0, { { 2, { 1, 3 }, TFL_INT8, 0 }, { 1, { 2 }, TFL_INT32, 2 } }, 0, 0, 2, { 4, 3 } },
+		{ TFL_SELECT_V2, 0, 0, 0, { { 2, { 1, 3 }, TFL_BOOL, 0 }, { 2, { 2, 1 }, TFL_INT8, 0 }, { 2, { 2, 3 }, TFL_INT8, 0 } }, 0, 0, 2, { 2, 3 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tb *b = calloc(1, sizeof *b);
+		int in[3], n_in = 0;
+
+		for (; n_in < 3 && cases[i].x[n_in].rank; n_in++) {
+			const int type = cases[i].x[n_in].type;
+			in[n_in] = tb_add(b, type, cases[i].x[n_in].rank, cases[i].x[n_in].dim, type == TFL_INT8 ? 0.5f : 0, 0);
+			if (type == TFL_INT32)
+				tb_constant(b, in[n_in], numbers + cases[i].x[n_in].from, 8);
+			else
+				b->in[b->n_in++] = in[n_in];
+		}
+		struct tb_op *o = tb_op(b, cases[i].code, cases[i].options);
+		if (cases[i].n_list) {
+			tb_option(o, 0, 0, 0);
+			o->list = numbers + cases[i].list;
+			o->n_list = (uint32_t)cases[i].n_list;
+		} else if (cases[i].value) {
+			tb_option(o, cases[i].option, 4, cases[i].value);
+		}
+		const int y = tb_add(b, TFL_INT8, cases[i].rank, cases[i].y, 0.5f, 0);
+		b->tensor[y].dim[1] = 1;
+		b->tensor[y].open = true;
+		wire(o, n_in, in, b->out[b->n_out++] = y);
+		weft_graph *g = import(b, 0, NULL);
+		const weft_tensor *t = &g->tensors[g->outputs[0]].t;
+		assert_int_equal(t->rank, cases[i].rank);
+		for (int d = 0; d < t->rank; d++)
+			if (t->dim[d] != cases[i].y[d])
+				fail_msg("case %zu: dimension %d is %lld, not %d", i, d, (long long)t->dim[d], (int)cases[i].y[d]);
+		weft_graph_free(g);
+		free(b);
+	}
+}
+
 /* A part that is larger than what it is put into, and a beginning with too few numbers. */
 static void update_slice_bad(void **state)
 {
@@ -1151,7 +1248,7 @@ int main(void)
 		cmocka_unit_test(floats), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
-		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
+		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
 		cmocka_unit_test(no_memory),
 	};
 

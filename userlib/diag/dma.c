@@ -74,10 +74,11 @@ static void surroundings(struct weft_diag *d, const struct diag_out *out)
 /*
  * Compares the n_copies copies with what they should have brought. If all are right, surroundings()
  * looks at the bytes beside them. If the wrong bytes lie in one bank and the scratchpad's own test
- * finds it at fault, that test's findings are all. Otherwise one finding: exactly one data line of bus
- * reads (DIAG-DMA-1), of bus writes (DIAG-DMA-2), or one bit of words on the way to the scratchpad
- * (DIAG-DMA-3) is wrong in all wrong bytes, stuck at 0, at 1 or at a wrong value; or else, also if a line of
- * reads and one of writes would each explain it, how many bytes are wrong, and the first (DIAG-DMA-4).
+ * finds it at fault, that test's findings are all. Otherwise one finding: if all wrong bits lie on one data line
+ * of bus reads, that line (DIAG-DMA-1); if on one of bus writes, that one (DIAG-DMA-2); if on one bit of words on
+ * the way to the scratchpad, but on no one line of the bus, that bit (DIAG-DMA-3), each stuck at 0, at 1 or at a
+ * wrong value. In all other cases, also if a line of reads and one of writes would each explain it, how many
+ * bytes are wrong, and the first (DIAG-DMA-4).
  */
 static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
 {

@@ -222,8 +222,9 @@ static void rows_of_all(struct weft_cmd *c, const struct weft_config *cfg, unsig
 
 /*
  * Compares the first n bytes of each row that was read (got) with those of every other row that
- * was written (data); rows lie `set` bytes apart in both. Returns how many pairs are equal, and
- * sets same[i] for both rows of each such pair. n_rows is at most LINES.
+ * was written (data); rows lie `set` bytes apart in both. Returns how many pairs are equal. same[],
+ * LINES entries, becomes true for both rows of each such pair and false for all others. n_rows is at
+ * most LINES.
  */
 static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_rows, uint32_t set, uint32_t n, bool *same)
 {
@@ -437,8 +438,8 @@ static void judge_cells(struct weft_diag *d, const struct bank *banks)
 }
 
 /*
- * Fills a chunk with the march's pattern: words of n bytes, all bytes 0x55 in some and 0xaa in others,
- * alternating with the parity of the word's number; `turn` is XORed to every byte.
+ * Fills a chunk with the march's pattern: words of n bytes, which are all 0xaa in words whose number (from
+ * 0) has an odd count of ones in binary, and 0x55 in all others; `turn` is XORed to every byte.
  */
 static void background(uint8_t *p, uint32_t n, uint32_t chunk, uint8_t turn)
 {

@@ -186,9 +186,9 @@ static int limiter(struct qz *z, int i)
 /*
  * Sets `paired` in the values behind which a QuantizeLinear and a DequantizeLinear are needed. For each
  * node that is taken these are its operands (all of PAIR and CONCAT, otherwise the first), traced back by
- * root(), and its first result, or that of its limiter() if it is no FUNCTION. The operand is left out if
- * the node is itself the limiter of a taken node, no FUNCTION, before it. Constants and values of which
- * nothing was seen are never marked.
+ * root(), and its first result, or that of its limiter() if it is no FUNCTION. If the node is itself the
+ * limiter() of a taken node other than a FUNCTION, its operand is not marked. Constants and values of
+ * which nothing was seen are never marked.
  */
 static void mark(struct qz *z, struct plan *p)
 {

@@ -139,8 +139,8 @@ static int pass(const struct observer *w, bool bins)
 }
 
 /*
- * Returns, by its histogram, the number below which the share p of an entry's elements lies: the lower
- * edge of the bin in which that is reached for p up to 0.5, otherwise its upper edge.
+ * Returns, by its histogram, the number below which the share p (0 to 1) of an entry's elements lies: the
+ * first bin up to whose end that share lies gives its lower edge for p up to 0.5, otherwise its upper edge.
  */
 static double quantile(const struct observed *v, double p)
 {

@@ -159,7 +159,7 @@ static int upsample(struct qz *z, onnx_node *n)
 /*
  * Turns Resize of opset 10 into that of opset 11: the scales, operand 1, become operand 2, operand 1
  * becomes empty, and attributes state what opset 10 always did (asymmetric coordinates, nearest element
- * rounded down). Returns 0, or -ENOMEM also if there are no scales.
+ * rounded down). Returns 0; or -ENOMEM, also if there are no scales.
  */
 static int resize_10(struct qz *z, onnx_node *n)
 {

@@ -157,8 +157,9 @@ static bool masks(const struct qt_value *v, double *least)
  * to what a softmax must not see, or selects such a number in its place; a scale that reached so far
  * would leave nothing of the other values. If m is a constant with an element of at most MASKED, and x is
  * computed and its range known, the result's lo is raised to `least`: x's lo, plus for ADD the least
- * element of m above MASKED (0 if none is negative), minus NEGLIGIBLE. m's lo becomes the same, for ADD
- * minus x's hi, or stays if another operator of the mask has raised it less. Otherwise nothing changes.
+ * element of m above MASKED (0 if none is negative), minus NEGLIGIBLE. m's lo is raised to `least`, too, for
+ * ADD to `least` minus x's hi; of several operators that raise it, the one that asks for the lowest lo counts.
+ * Otherwise nothing changes.
  */
 static void bound_mask(struct qt *q, const struct tfl_op *o, int m, int x)
 {

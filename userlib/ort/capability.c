@@ -171,10 +171,10 @@ static bool all_dequantised(const struct finder *f, const struct node *n)
 }
 
 /*
- * Makes candidates of the float nodes between DequantizeLinear and QuantizeLinear: sets in_group for
- * all nodes, clears feeds_group (which find_readers() has set) of those that do not belong, and makes
- * candidates of those with both whose results are read, but neither by a subgraph nor as outputs of the
- * graph.
+ * Makes candidates of the float nodes between DequantizeLinear and QuantizeLinear. Sets in_group of all
+ * nodes. Then feeds_group, which find_readers() has set, stays set only of float nodes with in_group whose
+ * results are read, by nothing but QuantizeLinear and nodes of this kind, and are neither outputs of the
+ * graph nor read by a subgraph. These nodes become candidates.
  */
 static void find_groups(struct finder *f)
 {

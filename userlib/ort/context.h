@@ -32,8 +32,9 @@ bool context_ours(const struct ort_api *api, const struct node *n);
  * this library, to the provider's options, to this node, and, if the source model lies beside the model,
  * to that. Files are looked for in the folder of the graph's model, or without one in that of
  * ep.context_file_path.
- * @return 0 with the network in *net; -EINVAL: it does not; -ENOTDIR: the context is in a file and no
- *         folder is known; another negative errno of reading or loading it; with one line in msg
+ * @return 0 with the network in *net; -EINVAL: the context is damaged or belongs to something else;
+ *         -ENOTDIR: the context is in a file and no folder is known; another negative errno of reading or
+ *         loading it; with one line in msg
  */
 WEFT_MUST_USE int context_load(const struct provider *p, const struct ort_graph *graph, const struct node *n, weft_net **net,
                  char msg WEFT_ROOM(WEFT_MSG_LEN));

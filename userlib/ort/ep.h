@@ -85,7 +85,7 @@ void nodes_free(struct node *nodes, size_t n);
 /**
  * Returns the bytes of an attribute of that type, as ONNX Runtime gives them, and their number in *len;
  * from calloc, with a zero byte behind, and the caller frees them. NULL: no memory, or they cannot be
- * read.
+ * read. If ONNX Runtime says no length, as for an attribute of another type, there are 0 bytes.
  */
 void *attr_bytes(const struct ort_api *api, const struct ort_attr *a, int type, size_t *len);
 

@@ -73,7 +73,11 @@ static uint64_t attention(const struct ort_api *api, const struct node *n, const
 	return *n->domain ? 0 : (q->elements + y->elements) * (from_end(k, 2) + before);
 }
 
-/* Multiplications of Einsum: the lengths of all labels of its operands, multiplied; 0 for an equation with an ellipsis. */
+/*
+ * Returns the multiplications of Einsum: the lengths of all labels of its operands, multiplied. 0 for an equation
+ * with an ellipsis, with a single operand, or with more labels than an operand has dimensions, and if a shape is
+ * not known or open.
+ */
 static uint64_t einsum(const struct ort_api *api, const struct node *n)
 {
 	size_t len = 0, k = 0, d = 0;

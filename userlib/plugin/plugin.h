@@ -99,9 +99,9 @@ void plugin_close(struct plugin_part *part);
 
 /**
  * Run the part, whose session is open, with weft_session_run_into(), after waiting for other parts on its
- * device, if that is one. A device that turns out to be unplugged (-ENODEV) is marked as lost, so that no more parts
- * are opened on it. If the options ask for a check and results differ (-EBADMSG), msg says how many
- * elements do, and which is the first.
+ * device, unless that is several cards. If it ends with -ENODEV (unplugged), the device is marked as lost, so
+ * that whoever next opens these cards without a *device of his own opens them anew. If the options ask for a
+ * check and results differ (-EBADMSG), msg says how many elements do, and which is the first.
  * @return as weft_session_run_into()
  */
 WEFT_MUST_USE int plugin_run(const struct plugin_part *part, const weft_tensor *inputs, const weft_tensor *outputs, char msg WEFT_ROOM(WEFT_MSG_LEN));

@@ -86,10 +86,10 @@ static int give_host(weft_session *s, const struct weft_state *st)
 }
 
 /*
- * If the next point at which a state is wanted (s->i_point) lies before command cmd of the step, copies
- * scratchpad, arena and the host's tensors into its state, advances s->i_point, and starts the segment
- * that begins there if segments run as processes. Returns 0, also if nothing is wanted here; -ENOMEM;
- * or a negative errno of the device or of weft_jobs_at().
+ * If the next point at which a state is wanted (s->i_point) is the one right before command cmd of the
+ * step, copies scratchpad, arena and the host's tensors into its state, advances s->i_point, and starts the
+ * segment that begins there if segments run as processes. Returns 0, also if nothing is wanted here;
+ * -ENOMEM; or a negative errno of the device or of weft_jobs_at().
  */
 int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 {

@@ -124,7 +124,7 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
  * @param golden  All of golden is made before any but the first part begins.
  * @param points  Room for n + 1: points[0] is the program's start, the one behind the last part its
  *                end.
- * @return how many parts, at least 1, or -ENOMEM
+ * @return how many parts, at least 1; points then has one more entry. Or -ENOMEM
  */
 WEFT_MUST_USE int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
                     struct weft_point *points);

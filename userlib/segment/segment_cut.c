@@ -81,10 +81,10 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 }
 
 /*
- * Returns the work that command c causes beside its cycles, in sixteenths of the time for a cycle, as
- * above. For the device: beats of loads and stores, and ELEMENT for each element to make and compare.
- * For the model: a quarter of such a unit for each element, and a third of one for each cycle of the
- * array for a conv. `at` is c's debug entry, which has the elements.
+ * Returns the work that command c causes beside its cycles, in units of a sixteenth of the time for a cycle.
+ * For the device: LOADED or STORED units for each beat on the bus, and ELEMENT for each element to make and
+ * compare. For the model: a quarter of a unit for each element, and, for a conv, a third of one for each
+ * cycle of the array. `at` is c's debug entry, which has the elements.
  */
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {

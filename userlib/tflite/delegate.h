@@ -67,15 +67,15 @@ const char *layout_wrong(struct rt_context *rt, char words WEFT_ROOM(WEFT_MSG_LE
 
 /**
  * Read the interpreter's nodes, in the order in which it runs them, into g->ops (g->n of them): number,
- * copy of the node, operator code, version and custom name. @return 0; -ENOMEM; -EINVAL: the interpreter
- * does not give them; graph_free() in each case
+ * copy of the node, operator code, version and custom name; and fill in g->fixed and g->shapes
+ * (graph_infer()). @return 0; -ENOMEM; -EINVAL: the interpreter does not give them; graph_free() in each case
  */
 WEFT_MUST_USE int graph_read(struct graph *g, struct rt_context *rt);
 void graph_free(struct graph *g);
 
 /**
- * Find which tensors are the same in every run, and shapes that follow from others, in a graph whose nodes were read.
- * @return 0; -ENOMEM
+ * Find which tensors are the same in every run (g->fixed), and shapes that follow from others (g->shapes), in a
+ * graph whose nodes were read; graph_read() calls it. @return 0; -ENOMEM; graph_free() in each case
  */
 WEFT_MUST_USE int graph_infer(struct graph *g);
 
@@ -114,8 +114,8 @@ int file_type(int rt_type);
 bool may_take(const struct graph *g, const struct op *op, bool with_state);
 
 /**
- * Return the name of an operator's kind: its own if it is custom, "CUSTOM", "DELEGATE", or "other" if
- * it is not known.
+ * Return the name of an operator's kind: a custom operator's own name; otherwise its name in the format
+ * (such as "ADD") if the delegate's table has it; "CUSTOM" or "DELEGATE" for these two codes; else "other".
  */
 const char *op_name(const struct op *op);
 

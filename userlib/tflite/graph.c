@@ -66,7 +66,10 @@ int file_type(int t)
 	return dtype_of(t) ? types[t].file : -1;
 }
 
-/* Returns the multiplications of a recurrent layer, in one direction or both: in each step each constant matrix is used once. */
+/*
+ * Returns the multiplications of a recurrent layer, in one direction or both: the elements of all its constant
+ * operands of two or more dimensions, once for each row (all dimensions but the last) of its input, operand 0.
+ */
 static uint64_t recurrent(const struct graph *g, const struct op *op)
 {
 	const struct rt_ints *in = op->n.inputs;
@@ -81,12 +84,13 @@ static uint64_t recurrent(const struct graph *g, const struct op *op)
 }
 
 /*
- * Returns the multiplications of a node that does the same in no two runs, as far as is known: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
+ * Returns the multiplications of a node: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
  * elements times the weights that each of them takes; of TRANSPOSE_CONV the input's elements (operand 2)
  * times the weights of one input channel; of BATCH_MATMUL the elements of operand 0 times the result's
- * last dimension; of SVDF the batch times the elements of the features' weights; of LSTM and RNN, also of sequences,
- * recurrent()'s. 0 for other operators, where a tensor is missing, and for a FULLY_CONNECTED that the library computes
- * when it loads a network.
+ * last dimension; of SVDF the batch times the elements of the features' weights; of LSTM and RNN, also of
+ * sequences, recurrent()'s. 0 for other operators, and where a tensor is missing; also for a FULLY_CONNECTED
+ * whose input and weights are the same in every run (is_fixed()) and which needs no more than
+ * WEFT_MACS_AT_LOADING, since the library computes it when it loads a network.
  */
 uint64_t macs_of(const struct graph *g, const struct op *op)
 {

@@ -38,8 +38,9 @@ bool is_fixed(const struct graph *g, int tensor)
 }
 
 /*
- * Says whether an operator gives the same in every run: it is SHAPE, or all that it reads is, and it is one whose options can be
- * stated in a file, which leaves out those that draw numbers, run other graphs or name variables.
+ * Says whether an operator gives the same in every run: it has operands, it is SHAPE or all of them are the same in every
+ * run, and options_of() can state its options, which it cannot for those that draw numbers, run other graphs or name
+ * variables.
  */
 static bool gives_the_same(const struct graph *g, const struct op *op)
 {

@@ -299,8 +299,8 @@ fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET))
 	$(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
 		$(addprefix -dict=,$(wildcard tests/fuzz/dict/$(TARGET).dict)) -artifact_prefix=$(O)/fuzz/found/$(TARGET)- $(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
 
-## coverage: which lines do unit, model, conformance and card tests reach? In build/coverage; T=kind/name counts those anew
-COVERED := $(or $(T),unit/% model/% conformance/% card/%)
+## coverage: which lines do unit, model, conformance, fuzz and card tests reach? In build/coverage; T=kind/name counts those anew
+COVERED := $(or $(T),unit/% model/% conformance/% fuzz/% card/%)
 coverage:
 	$(Q)+$(MAKE) --no-print-directory COV=1 CCACHE='$(CCACHE)' T='$(subst %,*,$(COVERED))' run-coverage
 	$(Q)$(PYTHON) tools/coverage.py $(O)/coverage table

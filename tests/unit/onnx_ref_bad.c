@@ -4,13 +4,14 @@
  * file could give them: small tensors of any shape, attributes of awkward
  * numbers, elements at the ends of their types. A kernel that accepts the shapes has to compute, and may not read or
  * write beside its tensors. Most worth under SAN=1. WEFT_SEED and WEFT_N choose
- * the sequence and its length; 4 s.
+ * the sequence and its length; 4 s. And what a file of some bytes could make it compute for ever.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,9 +218,50 @@ static void awkward(void **state)
 	assert_true(taken > kinds * n / 50);
 }
 
+/* Calls kernel `name` of ONNX with operands x and the attributes in a. Returns what the shapes, or else the computation, gave. */
+static int call(const char *name, struct weft_attr_onnx_node *a, const weft_tensor *const *x, int n_x)
+{
+	weft_tensor y[1], *py = y;
+	char msg[WEFT_GOLDEN_MSG] = "";
+	int which;
+
+	a->kind = weft_onnx_ref_find("", name);
+	a->opset = 22;
+	a->n_in = n_x;
+	int err = weft_onnx_ref_shapes(a, x, n_x, y, 1, &which, msg);
+	if (err)
+		return err;
+	y[0].data = calloc(1, weft_tensor_bytes(&y[0]) + 1);
+	err = weft_onnx_ref_run(a, x, n_x, &py, 1, msg);
+	free(y[0].data);
+	return err;
+}
+
+/* What would take years for some bytes of a file is refused. */
+static void endless(void **state)
+{
+	static float image[4] = { 1, 2, 3, 4 }, region[4] = { 0, 0, 1e30f, 1e30f };
+	static int64_t batch, row[6] = { 1, 2, 3, 4, 5, 6 }, zero, grams[2] = { 1, 2 }, none, huge[2] = { INT64_MAX, -2 };
+	static float f[2] = { 0, 1 };
+	const weft_tensor x = { WEFT_FP32, 4, { 1, 1, 2, 2, 1, 1, 1, 1 }, image }, rois = { WEFT_FP32, 2, { 1, 4, 1, 1, 1, 1, 1, 1 }, region };
+	const weft_tensor b = { WEFT_INT64, 1, { 1, 1, 1, 1, 1, 1, 1, 1 }, &batch }, t = { WEFT_INT64, 1, { 6, 1, 1, 1, 1, 1, 1, 1 }, row };
+	const weft_tensor counts = { WEFT_INT64, 1, { 2, 1, 1, 1, 1, 1, 1, 1 }, (int64_t[]){ 0, 0 } }, indexes = { WEFT_INT64, 1, { 1, 1, 1, 1, 1, 1, 1, 1 }, &zero };
+	const weft_tensor pool = { WEFT_INT64, 1, { 2, 1, 1, 1, 1, 1, 1, 1 }, grams }, n = { WEFT_INT64, 0, { 1, 1, 1, 1, 1, 1, 1, 1 }, &huge[0] };
+	const weft_tensor length = { WEFT_INT64, 0, { 1, 1, 1, 1, 1, 1, 1, 1 }, &huge[1] }, rate = { WEFT_INT64, 0, { 1, 1, 1, 1, 1, 1, 1, 1 }, &none };
+	const weft_tensor edge = { WEFT_FP32, 0, { 1, 1, 1, 1, 1, 1, 1, 1 }, f };
+	struct weft_attr_onnx_node roi = { .i = { 0, 0, 1, 1, 0 }, .f = { 1 } }, skips = { .i = { 0, 2, INT32_MAX, 1 } }, mel = { .i = { 1 } };
+	struct weft_attr_onnx_node average = { .i = { [1] = 2, 32768, 32768, [10] = WEFT_ONNX_ABSENT, [19] = WEFT_ONNX_ABSENT, [28] = 4, 32767, 32767, 32767, 32767 } };
+
+	(void)state;
+	assert_int_equal(call("RoiAlign", &roi, (const weft_tensor *[]){ &x, &rois, &b }, 3), -EINVAL);
+	assert_int_equal(call("AveragePool", &average, (const weft_tensor *[]){ &x }, 1), -ENOTSUP);
+	assert_int_equal(call("TfIdfVectorizer", &skips, (const weft_tensor *[]){ &t, &counts, &indexes, &pool }, 4), 0);
+	assert_int_equal(call("MelWeightMatrix", &mel, (const weft_tensor *[]){ &n, &length, &rate, &edge, &edge }, 5), -EINVAL);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(awkward) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(awkward), cmocka_unit_test(endless) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 
 #include "sim/golden/onnx/ref/window.h"
 
+#define MOST_TAPS (1 << 22)     /* of a pool's window, of which most may lie in the padding */
+
 int64_t ref_places(const int64_t *dim, int n)
 {
 	int64_t v = 1;
@@ -69,6 +71,8 @@ int ref_window_of(struct ref *r, const weft_tensor *x, const int64_t *kernel, bo
 		if (w->out[d] < 1)
 			return ref_fail(r, -EINVAL, "no window fits dimension %d", d);
 	}
+	if (!kernel && ref_taps(w) > MOST_TAPS)
+		return ref_fail(r, -ENOTSUP, "a window of %lld places, at most %d", (long long)ref_taps(w), MOST_TAPS);
 	return 0;
 }
 

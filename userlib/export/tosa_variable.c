@@ -38,7 +38,8 @@ static int add_as_float(struct xout *x, const struct weft_gvar *v)
 
 /*
  * Adds to the block, for each variable of the network, a tensor with its name and, if it has one,
- * its initial value, and a VARIABLE operator whose only result it is. Returns 0 or -ENOMEM.
+ * its initial value (of float32 if the variable is int16), and a VARIABLE operator whose only result it is.
+ * Returns 0 or -ENOMEM.
  */
 int x_variables(struct xout *x)
 {
@@ -74,7 +75,8 @@ static int append(struct xout *x, int code, const char *in, const char *out)
 
 /*
  * Converts the VARIABLE_READ or VARIABLE_WRITE at hand. The variable, which in the graph is an attribute, is the operand of
- * the first and the result of the second. Returns 0 or -ENOMEM.
+ * the first and the result of the second. For an int16 variable, which is float32 in the file, a CAST with a tensor of its
+ * own follows the read or precedes the write. Returns 0 or -ENOMEM.
  */
 int x_move_variable(struct xout *x)
 {

@@ -131,8 +131,8 @@ static int by_use(const void *pa, const void *pb)
 }
 
 /*
- * Lists the finished files of an open folder, and removes temporary ones of PART_SECONDS and more. Returns 0, -ENOMEM,
- * or the negative errno of reading the folder; the caller frees l->e in each case.
+ * Lists the finished files of an open folder, and removes temporary ones that are PART_SECONDS old or older. Returns 0,
+ * -ENOMEM, or the negative errno of reading the folder; the caller frees l->e in each case.
  */
 static int list(DIR *d, struct listing *l)
 {

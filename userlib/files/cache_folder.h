@@ -23,21 +23,24 @@
 WEFT_MUST_USE int weft_cache_folder(const char *folder);
 
 /*
- * Reads the file `name` of the folder into *data, *len bytes from malloc, and notes that it was used. Returns 0;
- * -ENOENT if there is none; -ELOOP for a link; or as weft_file_read(). After a failure *data is NULL.
+ * Reads the file `name` of the folder, of at most `most` bytes, into *data, *len bytes from malloc, and notes that it
+ * was used, if that can be noted. Returns 0; -ENOENT if there is none; -ELOOP for a link; -ENAMETOOLONG; or as
+ * weft_file_read(). After a failure *data is NULL and *len 0.
  */
 WEFT_MUST_USE int weft_cache_read(const char *folder, const char *name, uint64_t most, uint8_t **data, size_t *len);
 
 /*
  * Opens the file `name` of the folder to be written anew; weft_file_finish() must follow. What has this name and is no
- * regular file, such as a link, is removed first. Returns 0 or as weft_file_create().
+ * regular file, such as a link, is removed first. Returns 0; -ENAMETOOLONG or the negative errno of removing it, with *o
+ * untouched; or as weft_file_create().
  */
 WEFT_MUST_USE int weft_cache_create(const char *folder, const char *name, struct weft_file_out *o);
 
 /*
- * Removes the files that were used longest ago until those that are left have `limit` bytes at most, and temporary
- * files that are an hour old, whose process must have been killed. Returns 0, or the negative errno of reading the
- * folder, -ENOMEM among them; what another process has just removed, or what cannot be removed, is no error.
+ * Removes the finished files that were used longest ago until those that are left have `limit` bytes at most, and
+ * all temporary files that are an hour old or older, whose process must have been killed. A file that cannot be
+ * removed, or that another process has just removed, is no error and counts as removed. Returns 0, or the negative
+ * errno of opening or reading the folder, -ENOMEM among them; then no finished file is removed.
  */
 WEFT_MUST_USE int weft_cache_trim(const char *folder, uint64_t limit);
 

@@ -119,8 +119,9 @@ WEFT_MUST_USE int weft_profile_end(struct weft_profile *p, const struct weft_cou
 
 /**
  * Add one window by its counters, which begins where the last one ended: what each of the four units
- * did (the array's stalls apart from its work), and, if entry is not -1, the entry's work; p->cycles
- * becomes its end. entry is the entry of the report whose end it is, or -1: the stream's end.
+ * did (the array's stalls apart from its work). p->cycles becomes its end. entry is the entry of the report
+ * whose end it is, to whose work the bytes and the busy cycles of array and vector engine are then added;
+ * or -1: the stream's end.
  * @return 0, or -ENOMEM if memory ran out here or since the run began
  */
 WEFT_MUST_USE int weft_profile_window(struct weft_profile *p, int entry, const struct weft_counters *c);

@@ -119,8 +119,8 @@ static void print_losses(FILE *f, const struct weft_profile *p, const struct wef
 /*
  * Returns the profile as a table: a line for each operator with cycles or work (cycles, the least that it
  * could take and by which unit, and why that unit was not busy), one for the streams' ends if they took
- * cycles, then, if the run took any, one for each measured unit, and where the cycles went (print_losses()). From malloc; the caller frees it. NULL: out
- * of memory.
+ * cycles; then, if the run took any, one for each measured unit and, if the array is one, where the cycles
+ * went (print_losses()). From malloc; the caller frees it. NULL: out of memory.
  */
 char *weft_profile_text(const struct weft_profile *p)
 {

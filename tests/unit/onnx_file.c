@@ -518,6 +518,104 @@ static void zero_length(void **state)
 	gives(&model, &load, &in, want, sizeof want);
 }
 
+/* Loads y = Identity(c) with a constant c of a type and rank numbers dim, whose field has n numbers; the result is [4] of that type. */
+static int load_constant(int type, int rank, const int64_t *dim, int field, int n, char *msg)
+{
+	static const char *const in[] = { "c" };
+	struct ob g = { 0 }, t = { 0 }, model = { 0 };
+	weft_net *net = NULL;
+
+	for (int i = 0; i < rank; i++)
+		ob_int(&t, 1, dim[i]);
+	ob_int(&t, 2, type);
+	for (int i = 0; i < n; i++)
+		ob_int(&t, field, i);
+	ob_text(&t, 8, "c");
+	ob_sub(&g, 5, &t);
+	node(&g, "Identity", "", 1, in, "y");
+	ob_port(&g, 12, "y", type, 1, four);
+	ob_model(&model, &g, 25);
+	int err = weft_net_load(model.p, model.n, "constant", &net, msg);
+	weft_net_free(net);
+	free(model.p);
+	return err;
+}
+
+/* Numbers in the field that their type has, too few and too many of them, and shapes that no tensor has. */
+static void numbers_bad(void **state)
+{
+	enum { INT32_DATA = 5, INT64_DATA = 7, UINT64_DATA = 11 };
+	enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, INT64 = 7, BOOL = 9, FLOAT16 = 10, UINT32 = 12, UINT64 = 13, UINT4 = 21, INT4 = 22, UINT2 = 25 };
+	static const struct { int type, field, n; } good[] = {
+		{ UINT8, INT32_DATA, 4 }, { INT8, INT32_DATA, 4 }, { INT16, INT32_DATA, 4 }, { INT32, INT32_DATA, 4 }, { INT64, INT64_DATA, 4 },
+		{ BOOL, INT32_DATA, 4 }, { FLOAT16, INT32_DATA, 4 }, { UINT32, UINT64_DATA, 4 }, { UINT64, UINT64_DATA, 4 },
+		{ UINT4, INT32_DATA, 2 }, { INT4, INT32_DATA, 2 }, { UINT2, INT32_DATA, 1 },
+	};
+	static const int64_t many[] = { 1, 1, 1, 1, 1, 1, 1, 1, 4 }, large[] = { 1 << 16, 1 << 16 }, below[] = { -4 };
+	char msg[WEFT_MSG_LEN] = "";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		if (load_constant(good[i].type, 1, four, good[i].field, good[i].n, msg))
+			fail_msg("type %d: %s", good[i].type, msg);
+		for (int more = -1; more <= 1; more += 2) {
+			assert_int_equal(load_constant(good[i].type, 1, four, good[i].field, good[i].n + more, msg), -EINVAL);
+			if (!strstr(msg, "constant \"c\": ") || !strstr(msg, "data"))
+				fail_msg("type %d: %s", good[i].type, msg);
+		}
+	}
+	assert_int_equal(load_constant(INT32, 9, many, INT32_DATA, 4, msg), -ENOTSUP);
+	assert_non_null(strstr(msg, "rank 9 > 8"));
+	assert_int_equal(load_constant(INT32, 2, large, INT32_DATA, 4, msg), -EINVAL);
+	assert_non_null(strstr(msg, "more than 2^31 elements"));
+	assert_int_equal(load_constant(INT32, 1, below, INT32_DATA, 4, msg), -EINVAL);
+	assert_non_null(strstr(msg, "dimension 0 is -4"));
+	assert_int_equal(load_constant(99, 1, four, INT32_DATA, 4, msg), -ENOTSUP);
+}
+
+/* Where in a file a constant of four floats is: what is no number, and what reaches beyond the file or is another number of bytes. */
+static void external_places(void **state)
+{
+	static const struct { const char *key, *value; int err; const char *says; } cases[] = {
+		{ "offset", "0", 0, NULL }, { "offset", "16", 0, NULL }, { "length", "16", 0, NULL }, { "checksum", "none", 0, NULL },
+		{ "offset", "20", -EINVAL, "32 bytes, no 16 at 20" }, { "offset", "-4", -EINVAL, "" }, { "offset", "9223372036854775807", -EINVAL, "" },
+		{ "offset", "four", -EINVAL, "offset is no number" }, { "length", "", -EINVAL, "length is no number" },
+		{ "length", "12", -EINVAL, "12 bytes, not 16" },
+	};
+	static const char *const in[] = { "x", "c" };
+	static const float c[4] = { 1, 2, 3, 4 };
+	char folder[128], path[160], msg[WEFT_MSG_LEN] = "";
+	float twice[8];
+
+	(void)state;
+	test_path(folder, sizeof folder, "onnx-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/c.bin", folder);
+	memcpy(twice, c, sizeof c);
+	memcpy(twice + 4, c, sizeof c);
+	assert_int_equal(weft_file_write(path, (const uint8_t *)twice, sizeof twice), 0);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ob g = { 0 }, t = { 0 }, location = { 0 }, pair = { 0 };
+		node(&g, "Add", "", 2, in, "y");
+		ob_int(&t, 1, 4);
+		ob_int(&t, 2, 1);
+		ob_text(&t, 8, "c");
+		ob_text(&location, 1, "location");
+		ob_text(&location, 2, "c.bin");
+		ob_sub(&t, 13, &location);
+		ob_text(&pair, 1, cases[i].key);
+		ob_text(&pair, 2, cases[i].value);
+		ob_sub(&t, 13, &pair);
+		ob_int(&t, 14, 1);
+		ob_sub(&g, 5, &t);
+		int err = load_graph(&g, folder, msg);
+		if (err != cases[i].err || (err && !strstr(msg, cases[i].says)))
+			fail_msg("%s %s: %d %s", cases[i].key, cases[i].value, err, msg);
+	}
+	unlink(path);
+	rmdir(folder);
+}
+
 /* What the networks of the tests above gave while memory ended. */
 static void no_memory(void **state)
 {
@@ -533,7 +631,7 @@ int main(void)
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume),
-		cmocka_unit_test(float8_volume),
+		cmocka_unit_test(float8_volume), cmocka_unit_test(numbers_bad), cmocka_unit_test(external_places),
 		cmocka_unit_test(no_memory),
 	};
 

@@ -126,56 +126,6 @@ int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int 
 }
 
 /*
- * Emits the operator's result as floats, for readers other than QUANTIZE: an element is v[code + 128],
- * where code is that of int8 tensor root at the same place, found by GATHER in a table. Returns the
- * result's tensor, or a negative errno.
- */
-static int looked_up(struct tfl_lower *l, int root, const float *v)
-{
-	weft_tensor t = l->g->tensors[root].t;
-	int64_t n = weft_tensor_elements(&t), codes[3] = { 1, CODES, 1 };
-	float *p = tfl_alloc(l, CODES, sizeof *p);
-
-	if (!p)
-		return l->err;
-	memcpy(p, v, CODES * sizeof *p);
-	int values = tfl_data(l, "values", WEFT_FP32, 3, codes, p), at = values < 0 ? values : tfl_widen(l, root, -128, 0);
-	if (at >= 0)
-		at = tfl_step(l, WEFT_OP_RESHAPE, NULL, &at, 1, WEFT_INT32, 2, (int64_t[]){ 1, n }, false);
-	int y = at < 0 ? at : tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ values, at }, 2, WEFT_FP32, 3, (int64_t[]){ 1, n, 1 }, false);
-	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_FP32, t.rank, t.dim, true);
-}
-
-bool tfl_codes_followed(const struct tfl_lower *l, int x)
-{
-	return find(l, x) != NULL;
-}
-
-/*
- * Emits function f of float tensor x as the operator's result, for a function that no operator of
- * the graph computes with TFLite's bits: x has to be a function of the codes of an 8-bit tensor,
- * and a table holds the results. The result is noted as such a function. Returns the result's
- * tensor, -ENOTSUP if x is no such function, or another negative errno.
- */
-int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
-{
-	const struct tfl_codes *from = find(l, x);
-	float v[CODES];
-
-	if (!from)
-		return tfl_fail(l, -ENOTSUP, "float32 that is not 8 bits dequantised");
-	for (int i = 0; i < CODES; i++)
-		v[i] = f(from->v[i]);
-	int root = from->root;
-	int y = looked_up(l, root, v);
-	struct tfl_codes *c = NULL;
-	int err = y < 0 ? y : add(l, y, root, &c);
-	if (c)
-		memcpy(c->v, v, sizeof v);
-	return err ? err : y;
-}
-
-/*
  * Emits the quantisation (TFL_QUANTIZE with attributes a) of float tensor x as a TABLE of the 8-bit
  * tensor of whose codes x is a function, as the operator's result. Returns 1 if it did, 0 if x is
  * no such function, or a negative errno.

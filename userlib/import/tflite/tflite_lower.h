@@ -338,10 +338,6 @@ void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor);
 WEFT_MUST_USE int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
 /* Notes that y is operator op, with attributes a, of x. Returns y. */
 WEFT_MUST_USE int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
-/* Says whether x has been noted as such a function. */
-WEFT_MUST_USE bool tfl_codes_followed(const struct tfl_lower *l, int x);
-/* Emits f of x, by a table alone, as the operator's result. */
-WEFT_MUST_USE int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
 /*
  * Emits x quantised with attributes a by a TABLE as the operator's result. Returns 1, or 0 if x is no such
  * function.

@@ -144,7 +144,7 @@ WEFT_API int weft_net_output(const weft_net *net, int i, struct weft_port *p);
 /** Return the number of a network's variables: values that a session keeps from one run to the next. */
 WEFT_API int weft_net_n_variables(const weft_net *net);
 /**
- * Describe variable i in *p, without a quantisation. Its name is the file's; of a .tflite operator's state (SVDF) it is the
+ * Describe variable i in *p, without a quantisation. Its name is the file's; of a .tflite operator's state (SVDF, LSTM, RNN) it is the
  * tensor's name, "@", and the numbers of subgraph and tensor with ":" between. @return 0; -ERANGE: there is no such one
  */
 WEFT_API int weft_net_variable(const weft_net *net, int i, struct weft_port *p);

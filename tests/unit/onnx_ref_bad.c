@@ -45,7 +45,8 @@ static const struct { const char *name, *x; } fits[] = {
 	{ "MaxUnpool", "f1.1.2.2 i1.1.2.2 i4" }, { "Col2Im", "f1.4.4 i2 i2" }, { "EmbeddingSparse", "d2 d2.1 i1 f2 f3.2" },
 	{ "RotaryEmbedding", "f1.2.2.4 f4.2 f4.2 i1.2" }, { "MaxPool", "f1.1.3.3" }, { "AveragePool", "f1.1.3.3" }, { "LpPool", "f1.1.3.3" },
 	{ "MelWeightMatrix", "i i i f f" }, { "NegativeLogLikelihoodLoss", "f2.3.2 i2.2 f3" }, { "SoftmaxCrossEntropyLoss", "f2.3.2 i2.2 f3" },
-	{ "MatMulNBits", "f2.16 u4.1.8 f4 u4" }, { "SequenceRNN", "f2.2.2 f2.2 f2.2 f2 f2.2" }, { "QLinearMatMul", "u2.2 f u u2.2 f u f u" },
+	{ "MatMulNBits", "f2.16 u4.1.8 f4 u4" }, { "SequenceRNN", "f2.2.2 f2.2 f2.2 f2 f2.2" },
+	{ "SequenceRNN", "f2.2.2 f2.2 f2.2 f2 f7 f2.2.2 f2.2 f1.2.2" }, { "QLinearMatMul", "u2.2 f u u2.2 f u f u" },
 };
 
 /* Returns the text of operands that fit kernel `name`, any of several, or NULL if the table has none. */

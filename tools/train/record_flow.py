@@ -974,7 +974,7 @@ def one(name, kind, path):
     file = make(kind) if make.__code__.co_argcount else convert(make(), kind)
     text = (name + "." + kind).encode()
     Path(path).write_bytes(struct.pack("<H", len(text)) + text + struct.pack("<I", len(file)) + file +
-                           (run_micro(file, runs) if name.startswith("micro") else run(file, runs, name.partition("_at_")[2], name.startswith("fused"))))
+                           (run_micro(file, runs) if name.startswith("micro") else run(file, runs, name.partition("_at_")[2], name.startswith("fused_lstm_products8"))))
 
 
 def stored(path):

@@ -116,7 +116,7 @@ static bool is_lstm8(const struct weft_gop *o)
 
 /*
  * Returns the nanoseconds that the LSTM of int8 (is_lstm8()) takes: for each of its dim[0] * dim[1] steps (dim[0] if its
- * input has rank 2), 1 for each weight and bias, and 35 for each of the five functions of each cell. Operand 0 is the input and the last one
+ * input has rank 2), 1 for each weight and bias, and 35 for each of the five functions of each cell. Operand 0 is the input and the last constant one
  * holds no weights; operand 1, the first gate's weights, has a row for each cell.
  */
 static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
@@ -124,7 +124,8 @@ static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
 	const weft_tensor *x = &g->tensors[o->in[0]].t;
 	double sum = 5 * 35 * (double)g->tensors[o->in[1]].t.dim[0];
 
-	for (int i = 1; i < o->n_in - 1; i++)
+	/* Behind the numbers there may be states, which are no constants. */
+	for (int i = 1; i < o->n_in - 1 && g->tensors[o->in[i + 1]].t.data; i++)
 		sum += elements(g, o->in[i]);
 	return (double)x->dim[0] * (x->rank > 2 ? (double)x->dim[1] : 1) * sum;
 }

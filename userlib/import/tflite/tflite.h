@@ -6,8 +6,9 @@
  * reference kernels: their two-stage rounding is RESCALE with DOUBLE_ROUND.
  * Networks are int8, uint8 or int16 (with int8 weights), with float32 and int32
  * around them. uint8 tensors inside the network are held as int8, 128 less, zero
- * point likewise; inputs and outputs keep the file's type. What SVDF
- * remembers is a variable; LSTM and RNN start each run from zero, as a new interpreter does.
+ * point likewise; inputs and outputs keep the file's type. What SVDF,
+ * LSTM and RNN remember is a variable; an LSTM of int8 with products of 8 bits, or in the form of TensorFlow Lite for
+ * Microcontrollers, starts each run from zero.
  */
 #ifndef WEFT_IMPORT_TFLITE_H
 #define WEFT_IMPORT_TFLITE_H

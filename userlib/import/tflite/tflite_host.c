@@ -461,7 +461,7 @@ static int top_k(struct tfl_lower *l)
 		                (unsigned)l->op->out.n);
 	tfl_node_int(&a.onnx_node, "k", (int)k);
 	a.onnx_node.n_in = 1;
-	struct tfl_two two = { { t.dtype, WEFT_INT64 }, { t.rank, t.rank }, { { 0 } } };
+	struct tfl_two two = { { t.dtype, WEFT_INT64 }, { t.rank, t.rank }, { { 0 } }, NULL, 0 };
 	for (int i = 0; i < t.rank; i++)
 		two.dim[0][i] = two.dim[1][i] = i == t.rank - 1 ? k : t.dim[i];
 	int err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &a, x, &two, y);

@@ -52,6 +52,24 @@ void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const
  */
 WEFT_MUST_USE int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last);
 
+/* The states of a recurrent layer that the file marks as variables; those that it has not got, or has as something else, are -1. */
+struct tfl_states {
+	int in[2], id[2];          /* graph tensors of the state and the cell state before the run, and their variables */
+	bool time_major, reverse;  /* where in the result the last step is */
+};
+/*
+ * tflite_sequence.c: emits what operand `state`, and of an LSTM `cell` (else -1), of the operator at hand hold when it runs: of type[0]
+ * and [1,batch,out], of type[1] and [1,batch,cells]; the state's first bytes are `first`. *s gets them. Returns 0.
+ */
+struct tfl_state_shape { weft_dtype type[2]; int64_t batch, n[2]; int first; };
+WEFT_MUST_USE int tfl_find_states(struct tfl_lower *l, const int operand[2], const struct tfl_state_shape *shape, struct tfl_states *s);
+/*
+ * Emits the recurrent layer `a` on n operands, which keeps its states for the next run. With last the result is the operator's
+ * own. Returns the result's tensor.
+ */
+WEFT_MUST_USE int tfl_node_recurrent(struct tfl_lower *l, const struct weft_attr_onnx_node *a, const int *in, int n, const struct tfl_states *s,
+                                     bool last);
+
 /* Emits operator `name` with its attributes at their defaults, otherwise as tfl_node(). */
 WEFT_MUST_USE int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last);
 

@@ -153,7 +153,7 @@ WEFT_MUST_USE int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr 
  * Emits operator op of x with two intermediate results of the types and shapes in *t, which y receives.
  * Returns 0.
  */
-struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; };
+struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; const int *in; int n_in; /* operands instead of x, or NULL */ };
 WEFT_MUST_USE int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
 
 /*
@@ -352,10 +352,10 @@ WEFT_MUST_USE int tfl_codes_finish(struct tfl_lower *l);
  */
 WEFT_MUST_USE int tfl_variable_op(struct tfl_lower *l, const char *name);
 /*
- * Emits what operand k, a state that zeros begin with, holds when the operator at hand runs; *id becomes its variable, -1 if
- * the file does not mark it as one: it is zero in each run then. Returns the tensor.
+ * Emits what operand k, a state whose bytes are `first` at first, holds when the operator at hand runs; *id becomes its variable,
+ * -1 if the file does not mark it as one: it begins each run so then. Returns the tensor.
  */
-WEFT_MUST_USE int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int *id);
+WEFT_MUST_USE int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int first, int *id);
 /* Emits that the state with this variable is x from now on; nothing for -1. Returns 0. */
 WEFT_MUST_USE int tfl_keep_state(struct tfl_lower *l, int id, int x);
 /* Removes variables that no operator of the network refers to. */

@@ -181,19 +181,35 @@ static int read_factors(struct tfl_lower *l, struct lstm *s)
 }
 
 /*
+ * Emits what the layer's states hold when the operator at hand runs on x, into *states. Weights that are no matrices are left to the
+ * kernel to refuse. Returns 0 or a negative errno.
+ */
+static int find_states(struct tfl_lower *l, const struct lstm *s, int x, struct tfl_states *states)
+{
+	const int i = tfl_operand(l, W + 1), k = tfl_has(l, PROJECTION) ? tfl_operand(l, PROJECTION) : i;
+	weft_tensor w, p;
+	int err;
+
+	if (i < 0 || k < 0)
+		return i < 0 ? i : k;
+	if ((err = tfl_shape(l, i, &w)) || (err = tfl_shape(l, k, &p)))
+		return err;
+	const struct tfl_state_shape shape = { { WEFT_INT8, WEFT_INT16 }, l->g->tensors[x].t.dim[s->time_major], { p.dim[0], w.dim[0] }, s->h.zp };
+	return tfl_find_states(l, (int[]){ STATE, CELL }, &shape, states);
+}
+
+/*
  * Emits SequenceLSTM8 of input x, [batch,time,..] or the other way round, the operator's other operands, which must be
- * constant (states are left out: they start at 0), and behind them a constant with the numbers s->p; last: it is the
+ * constant, behind them a constant with the numbers s->p, and its states; last: it is the
  * operator's own result. Returns the graph tensor, -ENOTSUP if an operand is not constant, the errno with which the
  * kernel refuses the operands, or another negative errno.
  */
 static int emit(struct tfl_lower *l, const struct lstm *s, int x, bool last)
 {
 	struct weft_attr_onnx_node a = tfl_node_of("tflite", "SequenceLSTM8");
-	const weft_tensor *t[NUMBERS + 1];
 	const int64_t n_numbers = sizeof s->p / 4;
-	int in[NUMBERS + 1] = { x }, n = 1, which = -1;
-	char line[WEFT_GOLDEN_MSG] = "";
-	weft_tensor y;
+	struct tfl_states states = { { -1, -1 }, { -1, -1 }, s->time_major, false };
+	int in[NUMBERS + 3] = { x }, n = 1;
 
 	for (int k = 1; k < NUMBERS; k++) {
 		const int operand = k <= PROJECTION_BIAS ? k : k + NORM - STATE;
@@ -216,13 +232,16 @@ static int emit(struct tfl_lower *l, const struct lstm *s, int x, bool last)
 	n++;
 	a.n_in = NUMBERS + 1;
 	tfl_node_int(&a, "time_major", s->time_major);
-	for (int k = 0; k < n; k++)
-		t[k] = &l->g->tensors[in[k]].t;
-	int err = weft_onnx_ref_shapes(&a, t, n, &y, 1, &which, line);
+	int err = find_states(l, s, x, &states);
 	if (err)
-		return tfl_fail(l, err, "%.150s", line);
-	const weft_attr attr = { .onnx_node = a };
-	return tfl_step(l, WEFT_OP_ONNX_NODE, &attr, in, n, y.dtype, y.rank, y.dim, last);
+		return err;
+	for (int k = 0; k < 2; k++)
+		if (states.in[k] >= 0) {
+			a.absent |= k && states.in[0] < 0 ? (int64_t)1 << (NUMBERS + 1) : 0;
+			a.n_in = NUMBERS + 2 + k;
+			in[n++] = states.in[k];
+		}
+	return tfl_node_recurrent(l, &a, in, n, &states, last);
 }
 
 /* ---- the form whose products have 8 bits ---- */

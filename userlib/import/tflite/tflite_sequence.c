@@ -3,7 +3,8 @@
  * Recurrent layers of float32, whose weights may have 8 bits ("hybrid"): LSTM,
  * UNIDIRECTIONAL_SEQUENCE_LSTM, BIDIRECTIONAL_SEQUENCE_LSTM, and the same of RNN. They
  * run on the host as SequenceLSTM and SequenceRNN (sim/golden/onnx/tfl/sequence.c);
- * tflite_lstm8.c and tflite_lstm.c have the LSTM of int8. States are 0 when a run starts.
+ * tflite_lstm8.c and tflite_lstm.c have the LSTM of int8. States are variables, 0 before the
+ * first run, and each run begins with what the one before left.
  *
  * Operands of an LSTM: 0 the input; 1..4 its weights for the gates input, forget,
  * cell, output; 5..8 those of the state; 9..11 peepholes; 12..15 biases; 16, 17
@@ -20,8 +21,8 @@
 
 #include "tflite_host.h"
 
-enum { LSTM_WEIGHTS = 17, LSTM_NORM = 20, LSTM_GATES = 4, MAX_OPERANDS = 28 };
-enum { BI_LSTM_BACK = 18, BI_LSTM_AUX = 39, BI_LSTM_AUX_FORGET = 2, BI_RNN_BACK = 5, BI_RNN_AUX = 9 };
+enum { LSTM_WEIGHTS = 17, LSTM_STATE = 18, LSTM_NORM = 20, LSTM_GATES = 4, LSTM_AT_STATE = 28, RNN_AT_STATE = 7, MAX_OPERANDS = 30 };
+enum { BI_LSTM_BACK = 18, BI_LSTM_STATE = 35, BI_LSTM_AUX = 39, BI_LSTM_AUX_FORGET = 2, BI_RNN_BACK = 5, BI_RNN_AUX = 9 };
 
 /* Options that all these operators have; field numbers of one that an operator lacks are -1. */
 struct options { int type, activation, time_major, merge, asymmetric, cell_clip, projection_clip; };
@@ -90,20 +91,86 @@ static int add(struct tfl_lower *l, struct side *s, int k)
 	return 0;
 }
 
+int tfl_find_states(struct tfl_lower *l, const int operand[2], const struct tfl_state_shape *shape, struct tfl_states *s)
+{
+	for (int k = 0; k < 2; k++) {
+		weft_tensor t = { .dtype = shape->type[k], .rank = 3, .dim = { 1, shape->batch, shape->n[k], 1, 1, 1, 1, 1 } };
+
+		s->in[k] = s->id[k] = -1;
+		if (operand[k] < 0 || !tfl_has(l, operand[k]))
+			continue;
+		const int i = tfl_operand(l, operand[k]);
+		if (i < 0)
+			return i;
+		if (!tfl_file_tensor(l, i)->is_variable)
+			continue;
+		if (t.dim[1] < 1 || t.dim[2] < 1 || t.dim[1] > INT32_MAX / t.dim[2])
+			return tfl_fail(l, -EINVAL, "a state of %lldx%lld", (long long)t.dim[1], (long long)t.dim[2]);
+		if ((s->in[k] = tfl_find_state(l, operand[k], &t, k ? 0 : shape->first, &s->id[k])) < 0)
+			return s->in[k];
+	}
+	return 0;
+}
+
+/*
+ * Emits that the state with variable `id` is the last step of y, [batch,time,..], or the other way round with s->time_major; nothing if
+ * id is -1. Returns 0 or a negative errno.
+ */
+static int keep_last(struct tfl_lower *l, const struct tfl_states *s, int id, int y)
+{
+	const weft_tensor t = l->g->tensors[y].t;
+	const int time = s->time_major ? 0 : 1;
+	int64_t dim[3] = { t.dim[0], t.dim[1], t.dim[2] };
+	weft_attr at = { .slice = { .start = { 0 } } };
+
+	if (id < 0)
+		return 0;
+	at.slice.start[time] = s->reverse ? 0 : t.dim[time] - 1;
+	dim[time] = 1;
+	y = tfl_step(l, WEFT_OP_SLICE, &at, &y, 1, t.dtype, 3, dim, false);
+	if (y >= 0)
+		y = tfl_reshape(l, y, 3, (int64_t[]){ 1, t.dim[!time], t.dim[2] });
+	return y < 0 ? y : tfl_keep_state(l, id, y);
+}
+
+int tfl_node_recurrent(struct tfl_lower *l, const struct weft_attr_onnx_node *a, const int *in, int n, const struct tfl_states *s, bool last)
+{
+	const int n_out = s->id[1] >= 0 ? 2 : 1;
+	const weft_attr attr = { .onnx_node = *a };
+	const weft_tensor *x[MAX_OPERANDS];
+	char line[WEFT_GOLDEN_MSG] = "";
+	int y[2], which = -1, err;
+	weft_tensor t[2];
+
+	for (int k = 0; k < n; k++)
+		x[k] = &l->g->tensors[in[k]].t;
+	if ((err = weft_onnx_ref_shapes(a, x, n, t, n_out, &which, line)))
+		return tfl_fail(l, err, "%.150s", line);
+	if (n_out == 1) {
+		y[0] = tfl_step(l, WEFT_OP_ONNX_NODE, &attr, in, n, t[0].dtype, 3, t[0].dim, last);
+		err = y[0] < 0 ? y[0] : keep_last(l, s, s->id[0], y[0]);
+		return err ? err : y[0];
+	}
+	struct tfl_two two = { .type = { t[0].dtype, t[1].dtype }, .rank = { 3, 3 }, .in = in, .n_in = n };
+	memcpy(two.dim[0], t[0].dim, sizeof two.dim[0]);
+	memcpy(two.dim[1], t[1].dim, sizeof two.dim[1]);
+	if ((err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &attr, -1, &two, y)) || (err = keep_last(l, s, s->id[0], y[0])) ||
+	    (err = tfl_keep_state(l, s->id[1], y[1])))
+		return err;
+	return last ? tfl_node_own(l, y[0]) : y[0];
+}
+
 /*
  * Emits one direction as host operator `a` with the s->n operands s->in, of which -1 stands for an absent
  * one. If the layer has weights of integers (s->codes), the s->n numbers of s->scale become operand s->scales,
  * a constant, which s->n counts from then on. Sets in *a which operands are absent
- * (a->absent, which has to be 0 before) and how many there are, absent ones among them (a->n_in). `last` says
- * that the result is the result of the operator at hand. Returns the graph tensor; the errno of
+ * (a->absent, which has to be 0 before) and how many there are, absent ones among them (a->n_in). *states are the
+ * layer's; `last` says that the result is the result of the operator at hand. Returns the graph tensor; the errno of
  * weft_onnx_ref_shapes() if the operands do not fit; or another negative errno.
  */
-static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side *s, bool last)
+static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side *s, const struct tfl_states *states, bool last)
 {
-	const weft_tensor *t[MAX_OPERANDS];
-	int in[MAX_OPERANDS], n = 0, which = -1;
-	char line[WEFT_GOLDEN_MSG] = "";
-	weft_tensor y;
+	int in[MAX_OPERANDS], n = 0;
 
 	if (s->codes) {
 		int64_t dim = s->n;
@@ -120,14 +187,8 @@ static int emit(struct tfl_lower *l, struct weft_attr_onnx_node *a, struct side 
 			a->absent |= (int64_t)1 << k;
 		else
 			in[n++] = s->in[k];
-	for (int k = 0; k < n; k++)
-		t[k] = &l->g->tensors[in[k]].t;
 	a->n_in = s->n;
-	int err = weft_onnx_ref_shapes(a, t, n, &y, 1, &which, line);
-	if (err)
-		return tfl_fail(l, err, "%.150s", line);
-	const weft_attr attr = { .onnx_node = *a };
-	return tfl_step(l, WEFT_OP_ONNX_NODE, &attr, in, n, y.dtype, y.rank, y.dim, last);
+	return tfl_node_recurrent(l, a, in, n, states, last);
 }
 
 /*
@@ -146,15 +207,45 @@ static int add_auxiliary(struct tfl_lower *l, struct side *s, int aux, int from,
 }
 
 /*
+ * Adds the states of the direction at hand to s, the operands `state` and, of an LSTM, the one behind it, and notes them in *states.
+ * Operands that are no matrices are left to the kernel to refuse. Returns 0 or a negative errno.
+ */
+static int add_states(struct tfl_lower *l, struct side *s, int state, bool is_lstm, struct tfl_states *states)
+{
+	enum { FORGET = 2, PROJECTION = 16 };
+	const weft_tensor *x = &l->g->tensors[s->in[0]].t, *w = s->in[is_lstm ? FORGET : 1] < 0 ? NULL : &l->g->tensors[s->in[is_lstm ? FORGET : 1]].t;
+	const weft_tensor *p = is_lstm && s->in[PROJECTION] >= 0 ? &l->g->tensors[s->in[PROJECTION]].t : w;
+
+	if (!w)
+		return 0;
+	const struct tfl_state_shape shape = { { WEFT_FP32, WEFT_FP32 }, x->dim[states->time_major], { p->dim[0], w->dim[0] }, 0 };
+	int err = tfl_find_states(l, (int[]){ state, is_lstm ? state + 1 : -1 }, &shape, states);
+	if (err || (states->in[0] < 0 && states->in[1] < 0))
+		return err;
+	while (s->n < (is_lstm ? LSTM_AT_STATE : RNN_AT_STATE))
+		s->in[s->n++] = -1;
+	s->in[s->n++] = states->in[0];
+	if (is_lstm)
+		s->in[s->n++] = states->in[1];
+	return 0;
+}
+
+/*
  * Emits one direction of the LSTM (is_lstm) or RNN at hand by operator `of`, with weights from operand `from`
  * on: forwards if `from` is 1, else backwards. x is the input with 3 dimensions, aux the auxiliary one, or -1 if there is
  * none; last: the result is the operator's own. Returns the graph tensor, or a negative errno.
  */
 static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int x[2], int from, bool last)
 {
+	int major;
+	const int bad = byte_option(l, options_of(l->op->code), options_of(l->op->code)->time_major, &major);
+
+	if (bad)
+		return bad;
 	const bool is_lstm = l->op->code == TFL_LSTM || l->op->code == TFL_SEQUENCE_LSTM || l->op->code == TFL_BI_LSTM;
 	struct weft_attr_onnx_node a = *of;
 	struct side s = { .in = { x[0] }, .n = 1 };
+	struct tfl_states states = { { -1, -1 }, { -1, -1 }, major, from > 1 };
 	int err = 0;
 
 	tfl_node_int(&a, "reverse", from > 1);
@@ -166,7 +257,10 @@ static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, 
 	const int weights = is_lstm ? BI_LSTM_AUX + 1 + LSTM_GATES * (from > 1) : BI_RNN_AUX + 1 + (from > 1);
 	if (!err && x[1] >= 0)
 		err = add_auxiliary(l, &s, x[1], weights, is_lstm);
-	return err ? err : emit(l, &a, &s, last);
+	const int state = !is_lstm ? from + 3 : l->op->code == TFL_BI_LSTM ? BI_LSTM_STATE + 2 * (from > 1) : LSTM_STATE;
+	if (!err)
+		err = add_states(l, &s, state, is_lstm, &states);
+	return err ? err : emit(l, &a, &s, &states, last);
 }
 
 /*

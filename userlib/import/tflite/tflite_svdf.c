@@ -129,7 +129,7 @@ static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 	/* A memory of one column is the new one. */
 	if (s->memory == 1)
 		return x;
-	if ((old = tfl_find_state(l, 4, &t, &id)) < 0 ||
+	if ((old = tfl_find_state(l, 4, &t, 0, &id)) < 0 ||
 	    (old = tfl_step(l, WEFT_OP_SLICE, &newer, &old, 1, s->type, 3, (int64_t[]){ s->n, s->filters, s->memory - 1 }, false)) < 0 ||
 	    (x = tfl_step(l, WEFT_OP_CONCAT, &a, (int[]){ old, x }, 2, s->type, 3, t.dim, false)) < 0)
 		return old < 0 ? old : x;

@@ -380,10 +380,10 @@ static int variable(struct tfl_lower *l, const weft_tensor *t)
 
 /*
  * Returns the index of the graph's variable for file tensor i of the subgraph at hand, which is marked as one:
- * an operator keeps its state there from run to run. It is added with type and shape of *t, and zeros, if it
- * does not exist. Returns -EINVAL if it exists with another type or shape, or another negative errno.
+ * an operator keeps its state there from run to run. It is added with type and shape of *t, and bytes of that
+ * value, if it does not exist. Returns -EINVAL if it exists with another type or shape, or another negative errno.
  */
-static int state(struct tfl_lower *l, int i, const weft_tensor *t)
+static int state(struct tfl_lower *l, int i, const weft_tensor *t, int first)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
 	char name[MAX_NAME + 1];
@@ -398,7 +398,7 @@ static int state(struct tfl_lower *l, int i, const weft_tensor *t)
 		void *zero = tfl_alloc(l, (int64_t)weft_tensor_bytes(t), 1);
 		if (!zero)
 			return l->err;
-		memset(zero, 0, weft_tensor_bytes(t));
+		memset(zero, first, weft_tensor_bytes(t));
 		return declare(l, name, t, zero);
 	}
 	const weft_tensor *v = &tfl_outermost(l)->g->vars[id].t;
@@ -409,11 +409,11 @@ static int state(struct tfl_lower *l, int i, const weft_tensor *t)
 
 /*
  * Emits what operand k of the operator at hand, its state, holds when it runs, as a tensor with type, rank and
- * dimensions of *t: a variable, zeros at first, if the file marks the operand as one; constant zeros in
+ * dimensions of *t: a variable, bytes of the value `first` at first, if the file marks the operand as one; constant in
  * all runs if it does not. *id becomes the variable for tfl_keep_state(), or -1. Returns the graph tensor or a
  * negative errno.
  */
-int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int *id)
+int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int first, int *id)
 {
 	int i = tfl_operand(l, k);
 
@@ -424,10 +424,10 @@ int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int *id)
 		void *zero = tfl_alloc(l, (int64_t)weft_tensor_bytes(t), 1);
 		if (!zero)
 			return l->err;
-		memset(zero, 0, weft_tensor_bytes(t));
+		memset(zero, first, weft_tensor_bytes(t));
 		return tfl_data(l, "state", t->dtype, t->rank, t->dim, zero);
 	}
-	*id = state(l, i, t);
+	*id = state(l, i, t, first);
 	weft_attr a = { .variable = { *id } };
 	return *id < 0 ? *id : tfl_step(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, t->dtype, t->rank, t->dim, false);
 }

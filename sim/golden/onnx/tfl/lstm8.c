@@ -15,7 +15,8 @@
  *
  * With a projection the zero of z is the file's with the other sign, as their kernel has it.
  *
- * Sums of products wrap as theirs do. States are 0 and h's zero point before the first step.
+ * Sums of products wrap as theirs do. States are 0 and h's zero point before the first step, or operands h [1,B,O] int8 and c [1,B,C]
+ * int16; result 1, if it is wanted, is c behind the last step (h is the result's last step).
  *
  * Source: LiteRT, lstm_eval.cc (integer 8x8_16) and portable_tensor_utils.cc.
  */
@@ -28,7 +29,7 @@
 #include "sim/golden/ops.h"
 #include "sim/golden/tfl/inverse_root.h"
 
-enum { X, W, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, NORM, NUMBERS = 22 };
+enum { X, W, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, NORM, NUMBERS = 22, STATE, CELL };
 enum { TIME_MAJOR };
 enum { GATE_I, GATE_F, GATE_G, GATE_O };
 
@@ -39,6 +40,7 @@ struct layer {
 	int8_t *h, *next, *z;          /* the state, its successor, what is projected */
 	int16_t *c, *gate[4];
 	int64_t row;                   /* of the batch, at hand */
+	const weft_tensor *first_h, *first_c;  /* the states before the first step, or NULL */
 };
 
 static int16_t clip16(int64_t v) { return (int16_t)weft_clip(v, INT16_MIN, INT16_MAX); }
@@ -156,6 +158,18 @@ static void step(struct layer *s, const int8_t *x)
 	memcpy(s->h, s->next, (size_t)s->out);
 }
 
+/* Sets the states of row b to those before the first step. */
+static void begin_row(struct layer *s, int64_t b)
+{
+	s->row = b;
+	memset(s->h, s->p.h_zp, (size_t)s->out);
+	memset(s->c, 0, (size_t)s->cells * sizeof *s->c);
+	if (s->first_h)
+		memcpy(s->h, (const int8_t *)s->first_h->data + b * s->out, (size_t)s->out);
+	if (s->first_c)
+		memcpy(s->c, (const int16_t *)s->first_c->data + b * s->cells, (size_t)s->cells * sizeof *s->c);
+}
+
 /* Allocates the states and runs all steps of all rows. Returns 0 or -ENOMEM. */
 static int run(struct layer *s)
 {
@@ -173,15 +187,15 @@ static int run(struct layer *s)
 	s->next = bytes + s->out;
 	s->z = bytes + 2 * s->out;
 	for (int64_t b = 0; b < s->batch; b++) {
-		s->row = b;
-		memset(s->h, s->p.h_zp, (size_t)s->out);
-		memset(s->c, 0, (size_t)s->cells * sizeof *s->c);
+		begin_row(s, b);
 		for (int64_t t = 0; t < s->steps; t++) {
 			const int64_t row = s->r->a->i[TIME_MAJOR] ? t * s->batch + b : b * s->steps + t;
 
 			step(s, (const int8_t *)s->r->x[X]->data + row * s->in);
 			memcpy((int8_t *)s->r->y[0]->data + row * s->out, s->h, (size_t)s->out);
 		}
+		if (s->r->n_y > 1)
+			memcpy((int16_t *)s->r->y[1]->data + b * s->cells, s->c, (size_t)s->cells * sizeof *s->c);
 	}
 	free(bytes);
 	free(room);
@@ -250,6 +264,18 @@ static int check_operands(const struct layer *s)
 	return err ? err : shaped(s, PROJECTION_BIAS, WEFT_INT32, s->out, 0, true);
 }
 
+/* Sets *first to operand k, a state of type t with n numbers for each row, or to NULL if it is not there. Returns 0 or -EINVAL. */
+static int find_state(const struct layer *s, int k, weft_dtype t, int64_t n, const weft_tensor **first)
+{
+	const weft_tensor *x = k < s->r->n_x ? s->r->x[k] : NULL;
+
+	if (x && (x->dtype != t || x->rank != 3 || x->dim[0] != 1 || x->dim[1] != s->batch || x->dim[2] != n))
+		return ref_fail(s->r, -EINVAL, "input %d: a state of %s and %lldx%lldx%lld does not fit", k, weft_dtype_name(x->dtype),
+		                (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2]);
+	*first = x;
+	return 0;
+}
+
 int tfl_sequence_lstm8(struct ref *r)
 {
 	struct layer s = { .r = r };
@@ -265,7 +291,10 @@ int tfl_sequence_lstm8(struct ref *r)
 	s.cells = w->dim[0];
 	s.out = p ? p->dim[0] : s.cells;
 	int err = check_operands(&s);
-	err = err ? err : ref_y(r, 0, WEFT_INT8, 3, (int64_t[]){ x->dim[0], x->dim[1], s.out });
+	if (!err && !(err = find_state(&s, STATE, WEFT_INT8, s.out, &s.first_h)) && !(err = find_state(&s, CELL, WEFT_INT16, s.cells, &s.first_c)))
+		err = ref_y(r, 0, WEFT_INT8, 3, (int64_t[]){ x->dim[0], x->dim[1], s.out });
+	if (!err && r->n_y > 1)
+		err = ref_y(r, 1, WEFT_INT16, 3, (int64_t[]){ 1, s.batch, s.cells });
 	for (int k = 0; k < r->n_x && !err && !r->shapes; k++)
 		err = r->x[k] ? ref_need_data(r, k) : 0;
 	if (err || r->shapes)

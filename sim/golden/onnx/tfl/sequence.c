@@ -17,7 +17,8 @@
  * of a to be as far apart as those of x; an a with fewer elements than x in a step is then refused, since the kernel reads
  * behind its end.
  *
- * States are 0 before the first step. reverse: steps go from the last to the first.
+ * States are 0 before the first step, or operands [1,B,O] and, of an LSTM, [1,B,C]; result 1 of an LSTM, if it is wanted, is its cell
+ * state behind the last step, [1,B,C] (the other state is the result's last step). reverse: steps go from the last to the first.
  * Sums are float32 in index order, each product of a matrix summed on its own
  * before it is added.
  *
@@ -30,8 +31,8 @@
 
 enum { TIME_MAJOR, REVERSE, ACTIVATION, SYMMETRIC };
 enum { CELL_CLIP, PROJECTION_CLIP };
-enum { X, W, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, NORM, SCALES = 22, AUX, AUX_W };
-enum { RNN_W = 1, RNN_R, RNN_BIAS, RNN_SCALES, RNN_AUX, RNN_AUX_W };
+enum { X, W, R = 5, PEEPHOLE = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, NORM, SCALES = 22, AUX, AUX_W, STATE = 28, CELL };
+enum { RNN_W = 1, RNN_R, RNN_BIAS, RNN_SCALES, RNN_AUX, RNN_AUX_W, RNN_STATE };
 enum { GATE_I, GATE_F, GATE_G, GATE_O };
 
 /* A vector, and its codes if weights of 8 bits multiply it. */
@@ -43,6 +44,7 @@ struct layer {
 	const weft_tensor *scales;     /* float32, one for each operand of weights; or NULL */
 	const weft_tensor *aux;        /* the auxiliary input, or NULL */
 	int64_t aux_row;               /* elements from one of its rows to the next one */
+	const weft_tensor *first[2];   /* state and cell state before the first step, or NULL: 0 */
 	struct vector x, a, h, z;      /* input, auxiliary input, state, what is projected */
 	float *c, *gate[4];            /* the cell state, and a step's gates */
 };
@@ -199,13 +201,22 @@ static void read_auxiliary(struct layer *s, int64_t t, int64_t b)
 	encode(s, &s->a);
 }
 
+/* Copies row b of n numbers of a state before the first step, first[k], to v, or zeros if there is none. */
+static void begin_state(const struct layer *s, int k, int64_t b, float *v, int64_t n)
+{
+	if (s->first[k])
+		memcpy(v, (const float *)s->first[k]->data + b * n, (size_t)n * sizeof *v);
+	else
+		memset(v, 0, (size_t)n * sizeof *v);
+}
+
 /* Runs all steps of one row of the batch. */
 static void run_row(struct layer *s, int64_t b, void (*step)(struct layer *))
 {
 	const weft_tensor *x = s->r->x[X];
 
-	memset(s->h.v, 0, (size_t)s->out * sizeof *s->h.v);
-	memset(s->c, 0, (size_t)s->cells * sizeof *s->c);
+	begin_state(s, 0, b, s->h.v, s->out);
+	begin_state(s, 1, b, s->c, s->cells);
 	for (int64_t k = 0; k < s->steps; k++) {
 		const int64_t t = s->r->a->i[REVERSE] ? s->steps - 1 - k : k;
 		const int64_t row = s->r->a->i[TIME_MAJOR] ? t * s->batch + b : b * s->steps + t;
@@ -217,6 +228,8 @@ static void run_row(struct layer *s, int64_t b, void (*step)(struct layer *))
 		step(s);
 		memcpy((float *)s->r->y[0]->data + row * s->out, s->h.v, (size_t)s->out * sizeof *s->h.v);
 	}
+	if (s->r->n_y > 1)
+		memcpy((float *)s->r->y[1]->data + b * s->cells, s->c, (size_t)s->cells * sizeof *s->c);
 }
 
 /* Allocates one block for all vectors of the layer, and runs it. Returns 0 or -ENOMEM. */
@@ -290,11 +303,26 @@ static int begin_auxiliary(struct layer *s, int k)
 	return 0;
 }
 
-/* States the result, and computes it unless only shapes are asked for. */
+/* Notes operand k as the state number `which` before the first step, of n numbers for each row, if it is there. Returns 0 or -EINVAL. */
+static int find_state(struct layer *s, int k, int which, int64_t n)
+{
+	const weft_tensor *t = k < s->r->n_x ? s->r->x[k] : NULL;
+
+	if (t && (t->dtype != WEFT_FP32 || t->rank != 3 || t->dim[0] != 1 || t->dim[1] != s->batch || t->dim[2] != n))
+		return ref_fail(s->r, -EINVAL, "state of %s and %lldx%lldx%lld does not fit", weft_dtype_name(t->dtype), (long long)t->dim[0],
+		                (long long)t->dim[1], (long long)t->dim[2]);
+	s->first[which] = t;
+	return 0;
+}
+
+/* States the results, and computes them unless only shapes are asked for. */
 static int finish(struct layer *s, void (*step)(struct layer *))
 {
 	const weft_tensor *x = s->r->x[X];
 	int err = ref_y(s->r, 0, WEFT_FP32, 3, (int64_t[]){ x->dim[0], x->dim[1], s->out });
+
+	if (!err && s->r->n_y > 1)
+		err = ref_y(s->r, 1, WEFT_FP32, 3, (int64_t[]){ 1, s->batch, s->cells });
 
 	for (int k = 0; k < s->r->n_x && !err && !s->r->shapes; k++)
 		err = s->r->x[k] ? ref_need_data(s->r, k) : 0;
@@ -323,7 +351,8 @@ int tfl_sequence_lstm(struct ref *r)
 	}
 	for (int k = PEEPHOLE; k < BIAS && !err; k++)
 		err = shaped(&s, k, SCALES, s.cells, 0, true);
-	if (err || (err = shaped(&s, PROJECTION, SCALES, s.out, s.cells, true)) || (err = shaped(&s, PROJECTION_BIAS, SCALES, s.out, 0, true)))
+	if (err || (err = shaped(&s, PROJECTION, SCALES, s.out, s.cells, true)) || (err = shaped(&s, PROJECTION_BIAS, SCALES, s.out, 0, true)) ||
+	    (err = find_state(&s, STATE, 0, s.out)) || (err = find_state(&s, CELL, 1, s.cells)))
 		return err;
 	return finish(&s, lstm_step);
 }
@@ -341,6 +370,8 @@ int tfl_sequence_rnn(struct ref *r)
 	s.cells = s.out = w->dim[0];
 	if ((err = shaped(&s, RNN_W, RNN_SCALES, s.out, s.in, false)) || (err = shaped(&s, RNN_R, RNN_SCALES, s.out, s.out, false)) ||
 	    (err = shaped(&s, RNN_BIAS, RNN_SCALES, s.out, 0, false)))
+		return err;
+	if ((err = find_state(&s, RNN_STATE, 0, s.out)))
 		return err;
 	if (r->x[RNN_BIAS]->dtype != WEFT_FP32)
 		return ref_fail(r, -EINVAL, "the bias is %s", weft_dtype_name(r->x[RNN_BIAS]->dtype));

@@ -239,6 +239,11 @@ static void texts(void **state)
 		assert_string_equal(text + i * each, all[i]);
 	free(text);
 	assert_true(weft_npy_read(path, &back, msg) < 0);
+	assert_int_equal(weft_npy_write_text(path, &t, "7\0\0\0x", 2, msg), 0);       /* one character: <U1 */
+	assert_int_equal(weft_npy_read_text(path, &back, &text, &each, msg), 0);
+	assert_int_equal(each, 2);
+	assert_memory_equal(text, "7\0\0\0x", 6);
+	free(text);
 	for (int i = 0; i < 20000; i++) {
 		size_t n = make(file, 1 + i % 3, i & 1 ? "{'descr': '|S4', 'fortran_order': False, 'shape': (2, 3), }\n"
 		                                       : "{'descr': '<U2', 'fortran_order': False, 'shape': (3,), }\n", 24);

@@ -166,7 +166,7 @@ static int descr(struct text *s, struct head *h, char *msg)
 
 	if (!string(s, name, sizeof name))
 		return complain(msg, -ENOTSUP, "npy: descr is no plain type");
-	if (strlen(name) == 3 && name[2] == '1')        /* one byte has no order */
+	if (strlen(name) == 3 && name[2] == '1' && name[1] != 'U')      /* one byte has no order */
 		name[0] = '|';
 	if (name[0] == '=')
 		name[0] = '<';

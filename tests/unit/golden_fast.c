@@ -124,6 +124,69 @@ static bool one_clamp(uint64_t *r)
 	return both(WEFT_OP_CLAMP, &a, TENSOR(t, n), tensor_random(TENSOR(t, n), r), NULL, NULL);
 }
 
+/* fp32 of any kind: all bits at random, numbers of about the same size, or those that are treated apart. */
+static weft_tensor *floats(weft_tensor *t, uint64_t *r)
+{
+	static const uint32_t special[] = { 0, 0x80000000, 1, 0x807fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x3f800000, 0x33800000 };
+	const int kind = (int)(test_random(r) % 4);
+
+	tensor_random(t, r);
+	for (int64_t i = 0; kind && i < weft_tensor_elements(t); i++) {
+		const uint32_t bits = special[test_random(r) % (kind == 1 ? 11 : 7)];
+		if (kind == 3 || test_random(r) % 3)
+			((float *)t->data)[i] = (float)((double)(int64_t)test_random(r) * 0x1p-62);
+		else
+			memcpy((float *)t->data + i, &bits, sizeof bits);
+		if (kind == 1 && test_random(r) % 200 == 0)
+			((uint32_t *)t->data)[i] = 0xffc12345;
+	}
+	return t;
+}
+
+/* Two operands that are spread in any of their dimensions. */
+static bool one_float_binary(uint64_t *r)
+{
+	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MUL, WEFT_OP_MAXIMUM };
+	const int rank = upto(r, 5);
+	const uint64_t whole = test_random(r);
+	int64_t dim[2][5], to[5];
+
+	for (int d = 0; d < rank; d++) {
+		to[d] = upto(r, test_random(r) % 4 ? 5 : 50);
+		for (int k = 0; k < 2; k++)
+			dim[k][d] = (k == (int)(whole & 1) || whole % 3 == 0) && whole % 5 ? to[d] : test_random(r) & 1 ? to[d] : 1;
+		to[d] = dim[0][d] > dim[1][d] ? dim[0][d] : dim[1][d];
+	}
+	weft_attr a = { 0 };
+	return both(ops[test_random(r) % 4], &a, tensor_new(WEFT_FP32, rank, to), floats(tensor_new(WEFT_FP32, rank, dim[0]), r),
+	            floats(tensor_new(WEFT_FP32, rank, dim[1]), r), NULL);
+}
+
+static bool one_float_pool(uint64_t *r)
+{
+	const int32_t kh = upto(r, 5), kw = upto(r, 5), sy = upto(r, 3), sx = upto(r, 3);
+	const int64_t ch = upto(r, test_random(r) % 4 ? 20 : 600), oh = upto(r, 5), ow = upto(r, 5);
+	weft_attr a = { .pool = { .kernel = { kh, kw }, .stride = { sy, sx }, .acc = WEFT_FP32, .pad = { upto(r, kh) - 1, upto(r, kh) - 1, upto(r, kw) - 1, upto(r, kw) - 1 },
+		.nan = test_random(r) & 1 ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE } };
+	const int64_t ih = (oh - 1) * sy + kh - a.pool.pad[0] - a.pool.pad[1], iw = (ow - 1) * sx + kw - a.pool.pad[2] - a.pool.pad[3];
+
+	if (ih < 1 || iw < 1)
+		return true;
+	return both(test_random(r) & 1 ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &a, TENSOR(WEFT_FP32, 1, oh, ow, ch), floats(TENSOR(WEFT_FP32, 1, ih, iw, ch), r), NULL, NULL);
+}
+
+static bool one_float_sum(uint64_t *r)
+{
+	int64_t from[3], to[3];
+	weft_attr a = { .axis = { .axis = (int32_t)(test_random(r) % 3), .chain = test_random(r) & 1 } };
+
+	for (int d = 0; d < 3; d++) {
+		from[d] = upto(r, test_random(r) % 4 ? 12 : 400 / (d + 1));
+		to[d] = d == a.axis.axis ? 1 : from[d];
+	}
+	return both(WEFT_OP_REDUCE_SUM, &a, tensor_new(WEFT_FP32, 3, to), floats(tensor_new(WEFT_FP32, 3, from), r), NULL, NULL);
+}
+
 /* Any order of up to six dimensions, some of them 1, some larger than a block; elements of all sizes. */
 static bool one_transpose(uint64_t *r)
 {
@@ -270,6 +333,9 @@ static void many(bool (*check)(uint64_t *r))
 }
 
 static void rescale(void **state) { (void)state; many(one_rescale); }
+static void float_binary(void **state) { (void)state; many(one_float_binary); }
+static void float_pool(void **state) { (void)state; many(one_float_pool); }
+static void float_sum(void **state) { (void)state; many(one_float_sum); }
 static void transpose(void **state) { (void)state; many(one_transpose); }
 static void max_pool(void **state) { (void)state; many(one_max_pool); }
 static void avg_pool(void **state) { (void)state; many(one_avg_pool); }
@@ -486,6 +552,9 @@ int main(void)
 		cmocka_unit_test(rescale),
 		cmocka_unit_test(rescale_kernels),
 		cmocka_unit_test(elementwise),
+		cmocka_unit_test(float_binary),
+		cmocka_unit_test(float_pool),
+		cmocka_unit_test(float_sum),
 		cmocka_unit_test(transpose),
 		cmocka_unit_test(max_pool),
 		cmocka_unit_test(avg_pool),

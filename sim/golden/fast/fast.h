@@ -13,7 +13,8 @@
 /*
  * A function with this word is compiled once for the baseline and again for processors with
  * AVX2 and with AVX-512; the dynamic linker takes the version that the machine has. All versions
- * compute integers, so that they have the same bits. Sanitizers do not run before that choice.
+ * compute integers, or floats without a product and a sum in one expression, which a processor might join: so they
+ * have the same bits. Sanitizers do not run before that choice.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)    /* clang's way to say so */
@@ -45,6 +46,10 @@ int weft_fast_tfl_resize_bilinear(const struct weft_call *c);   /* int8 by integ
 int weft_fast_resize_nearest(const struct weft_call *c);
 int weft_fast_tfl_softmax(const struct weft_call *c);       /* int8 to int8, of many elements */
 int weft_fast_table(const struct weft_call *c);             /* int8 only */
+int weft_fast_float_binary(const struct weft_call *c);      /* these four: fp32 only; ADD, SUB, MUL */
+int weft_fast_float_max_pool2d(const struct weft_call *c);  /* without NaN */
+int weft_fast_float_avg_pool2d(const struct weft_call *c);
+int weft_fast_float_sum(const struct weft_call *c);         /* REDUCE_SUM; -ENOTSUP also after writing, if a sum is a NaN */
 
 /* Runs RESCALE with the 32-bit multiplier by these kernels (rescale_lanes.h); -ENOTSUP for the 16-bit one. */
 struct weft_rescale_kernels;

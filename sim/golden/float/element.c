@@ -17,7 +17,7 @@ struct weft_real weft_real_of_double(double v)
 	return weft_real_decode(fp64(), weft_bits_of_double(v));
 }
 
-double weft_get_f(const weft_tensor *t, int64_t i)
+double weft_get_any_f(const weft_tensor *t, int64_t i)
 {
 	float v;
 
@@ -34,14 +34,9 @@ uint64_t weft_round_bits(weft_dtype t, double v)
 	return weft_real_encode(weft_float_format_of(t), weft_real_of_double(v), 0);
 }
 
-double weft_round_f(weft_dtype t, double v)
+double weft_round_any_f(weft_dtype t, double v)
 {
 	const struct weft_float_format *f = weft_float_format_of(t);
 
 	return weft_real_to_double(weft_real_decode(f, weft_real_encode(f, weft_real_of_double(v), 0)));
-}
-
-void weft_put_f(const weft_tensor *t, int64_t i, double v)
-{
-	weft_store_bits(t, i, weft_round_bits(t->dtype, v));
 }

@@ -10,6 +10,8 @@
 #ifndef WEFT_GOLDEN_FLOAT_ELEMENT_H
 #define WEFT_GOLDEN_FLOAT_ELEMENT_H
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "format.h"
@@ -54,12 +56,45 @@ static inline uint64_t weft_bits_of_double(double v)
 double weft_real_to_double(struct weft_real r);
 struct weft_real weft_real_of_double(double v);
 
-/* Element i as fp64, exact. */
-double weft_get_f(const weft_tensor *t, int64_t i);
+/* Element i of any type as fp64, exact. */
+double weft_get_any_f(const weft_tensor *t, int64_t i);
 
 /* v rounded to the type: nearest even, float8 non-saturating (TOSA). */
 uint64_t weft_round_bits(weft_dtype t, double v);
-double weft_round_f(weft_dtype t, double v);
-void weft_put_f(const weft_tensor *t, int64_t i, double v);
+double weft_round_any_f(weft_dtype t, double v);
+
+/* Returns whether v is a normal number of fp32, or zero, so that C's conversion has weft_round_bits()'s bits. */
+static inline bool weft_is_normal_fp32(double v)
+{
+	const double size = fabs(v);
+
+	return (size >= (double)FLT_MIN && size <= (double)FLT_MAX) || size == 0;
+}
+
+/* The same as weft_get_any_f(), weft_round_any_f() and a store of weft_round_bits(), with a short way for fp32. */
+static inline double weft_get_f(const weft_tensor *t, int64_t i)
+{
+	float v;
+
+	if (t->dtype != WEFT_FP32)
+		return weft_get_any_f(t, i);
+	memcpy(&v, (const float *)t->data + i, sizeof(v));
+	return (double)v;
+}
+
+static inline double weft_round_f(weft_dtype t, double v)
+{
+	return t == WEFT_FP32 && weft_is_normal_fp32(v) ? (double)(float)v : weft_round_any_f(t, v);
+}
+
+static inline void weft_put_f(const weft_tensor *t, int64_t i, double v)
+{
+	const float rounded = t->dtype == WEFT_FP32 && weft_is_normal_fp32(v) ? (float)v : 0;
+
+	if (t->dtype == WEFT_FP32 && weft_is_normal_fp32(v))
+		memcpy((float *)t->data + i, &rounded, sizeof(rounded));
+	else
+		weft_store_bits(t, i, weft_round_bits(t->dtype, v));
+}
 
 #endif

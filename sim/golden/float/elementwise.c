@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "../elementwise.h"
+#include "../fast/fast.h"
 #include "element.h"
 #include "ops.h"
 
@@ -39,6 +40,8 @@ int weft_float_binary(const struct weft_call *c)
 	struct weft_walk w = weft_broadcast_walk(c);
 	int64_t o = 0;
 
+	if (c->fast && weft_fast_float_binary(c) == 0)
+		return 0;
 	do {
 		double v = binary(c, weft_get_f(c->x[0], w.off[0]), weft_get_f(c->x[1], w.off[1]));
 

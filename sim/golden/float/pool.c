@@ -20,6 +20,7 @@
 
 #include <weft/convert.h>
 
+#include "../fast/fast.h"
 #include "average.h"
 #include "element.h"
 #include "ops.h"
@@ -111,6 +112,8 @@ int weft_float_avg_pool2d(const struct weft_call *c)
 	const int32_t *kernel = c->attr->pool.kernel;
 	const int k = weft_average_log2((int64_t)kernel[0] * kernel[1]);
 
+	if (c->fast && weft_fast_float_avg_pool2d(c) == 0)
+		return 0;
 	if (weft_dtype_bytes(c->x[0]->dtype) == 1 && k <= WEFT_AVERAGE_MAX_LOG2)
 		return average_float8(c, k);
 	return run(c, average);
@@ -118,5 +121,7 @@ int weft_float_avg_pool2d(const struct weft_call *c)
 
 int weft_float_max_pool2d(const struct weft_call *c)
 {
+	if (c->fast && weft_fast_float_max_pool2d(c) == 0)
+		return 0;
 	return run(c, maximum);
 }

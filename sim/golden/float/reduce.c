@@ -11,6 +11,7 @@
  */
 #include <math.h>
 
+#include "../fast/fast.h"
 #include "element.h"
 #include "ops.h"
 
@@ -64,6 +65,8 @@ int weft_float_reduce(const struct weft_call *c)
 	const int axis = c->attr->axis.axis;
 	int64_t left = 1, right = 1;
 
+	if (c->fast && weft_fast_float_sum(c) == 0)
+		return 0;
 	for (int d = 0; d < axis; d++)
 		left *= x->dim[d];
 	for (int d = axis + 1; d < x->rank; d++)

@@ -2,8 +2,8 @@
 /*
  * A rough estimate of what operators cost on the host: golden's time for a multiplication or for an
  * element, as measured on one core of an AMD EPYC (gcc -O2) over the operators of 90 networks.
- * Golden has fast implementations of products and of common conversions of integers, and plain
- * loops for the rest. tests/conformance/host_cost compares the estimate with the machine on which
+ * Golden has fast implementations of products, of common conversions, sums, pools and moves of integers and
+ * fp32, and plain loops for the rest. tests/conformance/host_cost compares the estimate with the machine on which
  * it runs and prints what it measures; the figures of L2_NORMALIZATION and LOG_SOFTMAX, which those
  * networks do not have, come from there.
  */
@@ -14,61 +14,64 @@
 
 #define CALL_NS 500.0          /* nanoseconds for each run of an operator, whatever it is */
 #define INTEGER_NS 3.0         /* nanoseconds for an element, if the tables do not have the operator: integers */
-#define FLOAT_NS 20.0          /* and floats */
+#define FLOAT_NS 10.0          /* and fp32 */
+#define OTHER_FLOAT_NS 20.0    /* and other floats */
 
-/* Nanoseconds with integer and with float operands; 0: not known. */
-struct cost { float integer, real; };
+/* Nanoseconds with integer and with float operands, and with floats other than fp32 where that differs; 0: not known. */
+struct cost { float integer, real, other; };
 
 /* Nanoseconds for one multiplication. */
 static const struct cost per_product[WEFT_N_OPS] = {
-	[WEFT_OP_CONV2D] = { 0.04f, 4 },
-	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 5 },
-	[WEFT_OP_MATMUL] = { 1, 5 },
-	[WEFT_OP_CONV3D] = { 1, 5 },
-	[WEFT_OP_TRANSPOSE_CONV2D] = { 1, 5 },
-	[WEFT_OP_POPXL_CONV_POW2SCALED] = { 5, 5 },
-	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { 5, 5 },
-	[WEFT_OP_TFL_LSTM] = { 0.8f, 0 },
-	[WEFT_OP_FFT2D] = { 0, 20 },
-	[WEFT_OP_RFFT2D] = { 0, 20 },
+	[WEFT_OP_CONV2D] = { 0.04f, 4, 0 },
+	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 5, 0 },
+	[WEFT_OP_MATMUL] = { 1, 5, 0 },
+	[WEFT_OP_CONV3D] = { 1, 5, 0 },
+	[WEFT_OP_TRANSPOSE_CONV2D] = { 1, 5, 0 },
+	[WEFT_OP_POPXL_CONV_POW2SCALED] = { 5, 5, 0 },
+	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { 5, 5, 0 },
+	[WEFT_OP_TFL_LSTM] = { 0.8f, 0, 0 },
+	[WEFT_OP_FFT2D] = { 0, 20, 0 },
+	[WEFT_OP_RFFT2D] = { 0, 20, 0 },
 };
 
 /* Nanoseconds for one element of the largest operand or result. */
 static const struct cost per_element[WEFT_N_OPS] = {
-	[WEFT_OP_ADD] = { 0.5f, 20 },
-	[WEFT_OP_MUL] = { 1.5f, 20 },
-	[WEFT_OP_ARGMAX] = { 2, 10 },
-	[WEFT_OP_AVG_POOL2D] = { 1.5f, 10 },
-	[WEFT_OP_MAX_POOL2D] = { 1.5f, 8 },
-	[WEFT_OP_CLAMP] = { 0.5f, 15 },
-	[WEFT_OP_TABLE] = { 1.3f, 0 },
-	[WEFT_OP_REDUCE_SUM] = { 1.2f, 20 },
-	[WEFT_OP_CONCAT] = { 0.2f, 0.2f },
-	[WEFT_OP_PAD] = { 0.1f, 0.2f },
-	[WEFT_OP_RESHAPE] = { 0.2f, 0.2f },
-	[WEFT_OP_IDENTITY] = { 0.1f, 0.1f },
-	[WEFT_OP_REVERSE] = { 0.5f, 0.6f },
-	[WEFT_OP_SLICE] = { 0.3f, 0.1f },
-	[WEFT_OP_TILE] = { 7, 7 },
-	[WEFT_OP_TRANSPOSE] = { 2.4f, 2.2f },
-	[WEFT_OP_GATHER] = { 0.1f, 0.1f },
-	[WEFT_OP_RESCALE] = { 0.8f, 0 },
-	[WEFT_OP_CAST] = { 5, 20 },
-	[WEFT_OP_TFL_SOFTMAX] = { 42, 0 },
-	[WEFT_OP_TFL_L2_NORMALIZATION] = { 3.5f, 0 },  /* and 55 a row: rows of 64 to 512 */
-	[WEFT_OP_TFL_LOG_SOFTMAX] = { 43, 0 },
-	[WEFT_OP_TFL_QUANTIZE] = { 5, 5 },
-	[WEFT_OP_TFL_DEQUANTIZE] = { 0.8f, 1 },
-	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 5.5f, 0 },
-	[WEFT_OP_TFL_CAST] = { 1, 1 },
-	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f },
-	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f },
-	[WEFT_OP_TFL_REQUANTIZE] = { 5, 5 },
-	[WEFT_OP_TFL_HYBRID] = { 6, 6 },
-	[WEFT_OP_TFL_QUOTIENT] = { 12, 12 },
-	[WEFT_OP_TFL_FUNCTION] = { 5, 5 },
-	[WEFT_OP_ONNX_QUANTIZE] = { 50, 50 },
-	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37 },
+	[WEFT_OP_ADD] = { 0.5f, 0.5f, 20 },
+	[WEFT_OP_SUB] = { 0.5f, 0.5f, 20 },
+	[WEFT_OP_MUL] = { 1.5f, 0.5f, 20 },
+	[WEFT_OP_ARGMAX] = { 2, 10, 0 },
+	[WEFT_OP_AVG_POOL2D] = { 0.7f, 1.8f, 10 },
+	[WEFT_OP_MAX_POOL2D] = { 0.1f, 0.5f, 8 },
+	[WEFT_OP_CLAMP] = { 0.5f, 3, 15 },
+	[WEFT_OP_TABLE] = { 0.1f, 0, 0 },
+	[WEFT_OP_REDUCE_SUM] = { 0.2f, 0.5f, 20 },
+	[WEFT_OP_CONCAT] = { 0.2f, 0.2f, 0 },
+	[WEFT_OP_PAD] = { 0.1f, 0.2f, 0 },
+	[WEFT_OP_RESHAPE] = { 0.2f, 0.2f, 0 },
+	[WEFT_OP_IDENTITY] = { 0.1f, 0.1f, 0 },
+	[WEFT_OP_REVERSE] = { 0.5f, 0.6f, 0 },
+	[WEFT_OP_SLICE] = { 0.3f, 0.1f, 0 },
+	[WEFT_OP_TILE] = { 7, 7, 0 },
+	[WEFT_OP_RESIZE] = { 1, 2, 0 },
+	[WEFT_OP_TRANSPOSE] = { 0.15f, 0.4f, 0 },
+	[WEFT_OP_GATHER] = { 0.1f, 0.1f, 0 },
+	[WEFT_OP_RESCALE] = { 0.8f, 0, 0 },
+	[WEFT_OP_CAST] = { 5, 20, 0 },
+	[WEFT_OP_TFL_SOFTMAX] = { 1.7f, 0, 0 },
+	[WEFT_OP_TFL_L2_NORMALIZATION] = { 3.5f, 0, 0 },  /* and 55 a row: rows of 64 to 512 */
+	[WEFT_OP_TFL_LOG_SOFTMAX] = { 43, 0, 0 },
+	[WEFT_OP_TFL_QUANTIZE] = { 5, 5, 0 },
+	[WEFT_OP_TFL_DEQUANTIZE] = { 0.8f, 1, 0 },
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 2.5f, 0, 0 },   /* int8 1, uint8 7 */
+	[WEFT_OP_TFL_CAST] = { 1, 1, 0 },
+	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f, 0 },
+	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f, 0 },
+	[WEFT_OP_TFL_REQUANTIZE] = { 5, 5, 0 },
+	[WEFT_OP_TFL_HYBRID] = { 6, 6, 0 },
+	[WEFT_OP_TFL_QUOTIENT] = { 12, 12, 0 },
+	[WEFT_OP_TFL_FUNCTION] = { 5, 5, 0 },
+	[WEFT_OP_ONNX_QUANTIZE] = { 50, 50, 0 },
+	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37, 0 },
 };
 
 /* Returns the number of elements of tensor t. */
@@ -136,10 +139,21 @@ static bool is_float(weft_dtype t)
 	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16 || t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2;
 }
 
-/* Returns the nanoseconds of c for floats (real) or integers; `otherwise` if they are not known. */
-static double of(const struct cost *c, bool real, double otherwise)
+/* What kind of numbers an operator computes with. */
+enum numbers { INTEGERS, SINGLES, OTHER_FLOATS };
+
+/* Returns the kind of an operator's numbers: that of operand 0; integers if it has none. */
+static enum numbers numbers_of(const weft_graph *g, const struct weft_gop *o)
 {
-	double ns = real ? (double)c->real : (double)c->integer;
+	const weft_dtype t = o->n_in ? g->tensors[o->in[0]].t.dtype : WEFT_INT8;
+
+	return t == WEFT_FP32 ? SINGLES : is_float(t) ? OTHER_FLOATS : INTEGERS;
+}
+
+/* Returns the nanoseconds of c for numbers of this kind; `otherwise` if they are not known. */
+static double of(const struct cost *c, enum numbers kind, double otherwise)
+{
+	double ns = kind == INTEGERS ? (double)c->integer : kind == OTHER_FLOATS && c->other > 0 ? (double)c->other : (double)c->real;
 
 	return ns > 0 ? ns : otherwise;
 }
@@ -149,12 +163,13 @@ static double of(const struct cost *c, bool real, double otherwise)
  * call, plus the time of the work. If the table per_product has the operator, that is its time for each
  * multiplication (macs, or other_products() if macs is 0), or 5 ns if the table has it for the other kind of
  * numbers alone. Otherwise it is the time in per_element for each element of the operator's largest tensor,
- * or 3 ns (integers) or 20 ns (floats) if that has none. The LSTM of int8 takes lstm8_ns(). Operand 0's type
+ * or 3 ns (integers), 10 ns (fp32) or 20 ns (other floats) if that has none. The LSTM of int8 takes lstm8_ns(). Operand 0's type
  * decides between integers and floats. Returns -1 for COND_IF and WHILE_LOOP, whose cost depends on the data.
  */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
 {
-	bool real = o->n_in && is_float(g->tensors[o->in[0]].t.dtype);
+	const double unknown[] = { [INTEGERS] = INTEGER_NS, [SINGLES] = FLOAT_NS, [OTHER_FLOATS] = OTHER_FLOAT_NS };
+	const enum numbers kind = numbers_of(g, o);
 	const struct cost *product = &per_product[o->op];
 
 	if (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP)
@@ -162,6 +177,6 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 	if (is_lstm8(o))
 		return (CALL_NS + lstm8_ns(g, o)) * 1e-6;
 	if (product->integer > 0 || product->real > 0)
-		return (CALL_NS + of(product, real, 5) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
-	return (CALL_NS + of(&per_element[o->op], real, real ? FLOAT_NS : INTEGER_NS) * largest(g, o)) * 1e-6;
+		return (CALL_NS + of(product, kind, 5) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
+	return (CALL_NS + of(&per_element[o->op], kind, unknown[kind]) * largest(g, o)) * 1e-6;
 }

@@ -268,7 +268,8 @@ static bool stored_by(const struct replay *x, int tensor, int op)
 
 /*
  * Finds the element at the wrong arena offset f->addr by the tensors' places in the arena, among those
- * that a store of operator op brings there, and notes it in *f. Leaves *f as it is if there is none.
+ * that a store of operator op brings there (of several tensors the first), and notes it in *f. Leaves *f
+ * as it is if there is none.
  */
 static void name_by_offset(struct replay *x, struct weft_replay_place *f, int op)
 {

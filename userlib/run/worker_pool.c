@@ -143,8 +143,8 @@ static void blame(struct weft_worker_pool *c, const struct queued *q)
 }
 
 /*
- * Adds the cycles of run q, which has just ended on thread w, to w->cycles, if it has a report. If it
- * ended well, counts it in w->runs and raises the pool's longest_ns to the time since w->since_ns.
+ * Adds the cycles of run q, which has just ended on thread w, to w->cycles, if it has a report. If its
+ * status is 0, counts it in w->runs and raises the pool's longest_ns to the time since w->since_ns.
  * Called with the lock held.
  */
 static void count(struct weft_worker *w, const struct queued *q)

@@ -73,7 +73,7 @@ static int open_dimension(const struct rt_tensor *t, bool *several)
 	return *several ? -1 : at;
 }
 
-/* Returns how many numbers a row of a tensor has if a FULLY_CONNECTED reads it: its weights say it. 0: none does. */
+/* Returns how many numbers a row of a tensor has if a FULLY_CONNECTED reads it: the first one's weights say it. 0: none does. */
 static uint64_t row_of_reader(const struct graph *g, int tensor)
 {
 	for (int i = 0; i < g->n; i++) {
@@ -87,7 +87,7 @@ static uint64_t row_of_reader(const struct graph *g, int tensor)
 /*
  * Notes that a tensor has n elements, 1 to 2^31 - 1, if its shape does not say so and the file leaves some of it open: the one
  * open dimension follows from the others, and of two dimensions that are both open the last one from row_of_reader().
- * Nothing is noted if that does not come out even. Returns 0 or -ENOMEM.
+ * Nothing is noted if that does not come out even, or if a shape was noted before. Returns 0 or -ENOMEM.
  */
 static int has_elements(struct graph *g, int tensor, uint64_t n)
 {

@@ -1089,6 +1089,42 @@ static void open_results(void **state)
 	}
 }
 
+/* NEG of the greatest of n numbers in order, all of them: computed by the import where that takes no 2^26 steps. */
+static void work(void **state)
+{
+	(void)state;
+	for (int n = 64; n <= 16384; n *= 256) {
+		struct tb *b = calloc(1, sizeof *b);
+		float *v = calloc((size_t)n, sizeof *v);
+		int nodes = 0;
+
+		for (int i = 0; i < n; i++)
+			v[i] = (float)((i * 7919) % n);
+		int in[2] = { tb_add(b, TFL_FLOAT32, 1, DIMS(n), 0, 0), tb_add(b, TFL_INT32, 0, DIMS(1), 0, 0) };
+		tb_constant(b, in[0], v, 4 * (size_t)n);
+		tb_constant(b, in[1], &n, 4);
+		const int most = tb_add(b, TFL_FLOAT32, 1, DIMS(n), 0, 0), where = tb_add(b, TFL_INT32, 1, DIMS(n), 0, 0);
+		struct tb_op *o = tb_op(b, TFL_TOPK, 0);
+		wire(o, 2, in, most);
+		o->out[o->n_out++] = where;
+		wire(tb_op(b, TFL_NEG, 0), 1, &most, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 1, DIMS(n), 0, 0));
+		char msg[WEFT_MSG] = "";
+		weft_graph *g = NULL;
+		size_t len;
+		uint8_t *file = tb_file(b, &len);
+		if (weft_import_tflite(file, len, "built", &g, msg))
+			fail_msg("%s", msg);
+		for (int i = 0; i < g->n_ops; i++)
+			nodes += g->ops[i].op == WEFT_OP_ONNX_NODE;
+		if ((nodes > 0) != (n > 64))
+			fail_msg("%d numbers: %d operators left to the run", n, nodes);
+		weft_graph_free(g);
+		free(file);
+		free(v);
+		free(b);
+	}
+}
+
 /* A part that is larger than what it is put into, and a beginning with too few numbers. */
 static void update_slice_bad(void **state)
 {
@@ -1248,7 +1284,7 @@ int main(void)
 		cmocka_unit_test(floats), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
-		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
+		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(work), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
 		cmocka_unit_test(no_memory),
 	};
 

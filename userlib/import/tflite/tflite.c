@@ -16,6 +16,8 @@
  */
 #define ROOM_FIXED  ((int64_t)32 << 20)
 #define ROOM_FACTOR 5
+#define WORK_FIXED  0x1p26                 /* steps of all operators computed during import, and of these for each byte */
+#define WORK_FACTOR 8
 #define MAX_DECLARED ((int64_t)1 << 30)   /* bytes of all computed values together */
 #define MAX_PORTS 1024                    /* inputs, and outputs */
 
@@ -553,7 +555,7 @@ int weft_import_tflite_with(const void *data, size_t len, const char *name, cons
 	if (err)
 		return err;
 	struct tfl_lower l = { .m = &m, .tensors = m.tensors, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
-	                       .activations = MAX_DECLARED, .o = o ? *o : none, .g = weft_graph_new(name) };
+	                       .activations = MAX_DECLARED, .work = WORK_FIXED + WORK_FACTOR * (double)len, .o = o ? *o : none, .g = weft_graph_new(name) };
 	if (!l.o.runtime)
 		l.o.runtime = WEFT_RUNTIME_LITERT_2_3;
 	if (!l.g) {

@@ -12,6 +12,7 @@
 #include <weft/weft.h>
 
 #include "sim/golden/golden.h"
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "userlib/graph/check.h"
 #include "tflite_lower.h"
 
@@ -469,9 +470,47 @@ static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
 	return 0;
 }
 
+/* Estimates the steps that operator o of the graph takes: weft_onnx_ref_work(), or the elements read and written. */
+static double work_of(const struct tfl_lower *l, const struct weft_gop *o)
+{
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	weft_tensor y[WEFT_OP_MAX_OUTPUTS];
+	double in = 0, out = 0;
+
+	for (int k = 0; k < o->n_in; k++) {
+		x[k] = &l->g->tensors[o->in[k]].t;
+		in += (double)weft_tensor_elements(x[k]);
+	}
+	for (int k = 0; k < o->n_out; k++) {
+		y[k] = l->g->tensors[o->out[k]].t;
+		out += (double)weft_tensor_elements(&y[k]);
+	}
+	if (o->op == WEFT_OP_ONNX_NODE)
+		return weft_onnx_ref_work(&o->attr.onnx_node, x, o->n_in, y, o->n_out);
+	if (o->op == WEFT_OP_FFT2D || o->op == WEFT_OP_RFFT2D)
+		return out * in;
+	return in + out;
+}
+
 /*
- * If all operands of the operator at hand are constant, it is light or a small product, and no result is
- * an output: computes the operators emitted since mark *before, makes the results constants of the file,
+ * Takes the steps of the operators emitted since mark *before from those that computing constants may still cost. Returns
+ * false, with nothing taken, if there are not as many left.
+ */
+static bool take_work(struct tfl_lower *l, const struct tfl_mark *before)
+{
+	double steps = 0, *left = &tfl_outermost(l)->work;
+
+	for (int i = before->n_ops; i < l->g->n_ops; i++)
+		steps += work_of(l, &l->g->ops[i]);
+	if (steps > *left)
+		return false;
+	*left -= steps;
+	return true;
+}
+
+/*
+ * If all operands of the operator at hand are constant, it is light or a small product, no result is
+ * an output and take_work() grants the steps: computes the operators emitted since mark *before, makes the results constants of the file,
  * and removes these operators with their tensors and sources. Otherwise only those of them that read
  * constants alone (is_part()) are computed. Returns 1 if the results are constants now, 0 if not, or a
  * negative errno.
@@ -485,6 +524,8 @@ int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
 	for (uint32_t k = 0; k < l->op->out.n; k++)
 		if (l->is_output[fb_i32_at(&l->m->b, &l->op->out, k)])
 			return fold_parts(l, before);
+	if (!take_work(l, before))
+		return fold_parts(l, before);
 	for (int i = before->n_ops; !err && i < l->g->n_ops; i++)
 		err = compute(l, i);
 	for (uint32_t k = 0; !err && k < l->op->out.n; k++)

@@ -40,6 +40,7 @@ struct tfl_lower {
 	bool *late;                /* for each file tensor: whether it has no value because only the run knows its shape */
 	int64_t room;              /* bytes that the graph may still take */
 	int64_t activations;       /* bytes of computed values that may still be declared */
+	double work;               /* steps that computing constants may still cost; the outermost's counts */
 
 	struct weft_tflite_options o;
 	int n_open;                /* number of inputs with open dimensions of which the caller says nothing */

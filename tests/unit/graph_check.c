@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "userlib/graph/graph.h"
 #include "userlib/run/golden_exec.h"
 
@@ -253,12 +254,36 @@ static void accepted_by_golden(void **state)
 	assert_in_range(passed, 400, 20000);    /* neither all nor nothing */
 }
 
+/* Unique of 8192 numbers compares each with each to know its shape: four may be in a graph, which are 2^28 comparisons. */
+static void comparisons(void **state)
+{
+	(void)state;
+	for (int n = 4; n <= 5; n++) {
+		weft_graph *g = weft_graph_new("unique");
+		weft_attr a = { .onnx_node = { .kind = weft_onnx_ref_find("", "Unique"), .opset = 11, .n_in = 1, .i = { WEFT_ONNX_ABSENT, 1 } } };
+		char msg[WEFT_MSG] = "";
+		const int x = weft_graph_const(g, "x", WEFT_FP32, SHAPE(8192), bytes(4 * 8192, 0));
+
+		for (int i = 0; i < n; i++) {
+			const int y = weft_graph_tensor(g, "y", WEFT_FP32, SHAPE(1));
+			assert_int_equal(weft_graph_op(g, WEFT_OP_ONNX_NODE, &a, -1, &x, 1, &y, 1), i);
+		}
+		const int err = weft_graph_check(g, msg);
+		if (err != (n > 4 ? -EINVAL : 0))
+			fail_msg("%d of them: %d %s", n, err, msg);
+		if (err)
+			assert_non_null(strstr(msg, "operator 4 ONNX_NODE: finding the shapes of results takes too many comparisons"));
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good),
 		cmocka_unit_test(broken_bad),
 		cmocka_unit_test(empty_variable_bad),
+		cmocka_unit_test(comparisons),
 		cmocka_unit_test(accepted_by_golden),
 	};
 

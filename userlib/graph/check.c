@@ -9,6 +9,8 @@
 
 #include "check.h"
 
+#define MOST_WORK 0x1p28          /* comparisons to find shapes in a graph */
+
 /*
  * Returns the number, in the source file, of the operator that the check is at; its number in the graph
  * if it comes from no operator of the file.
@@ -224,12 +226,13 @@ static int check_variables(const struct weft_check *c)
  */
 int weft_graph_check(const weft_graph *g, char *msg)
 {
-	struct weft_check c = { .g = g, .outer = g, .i_sub = -1, .i_op = -1, .msg = msg };
+	double work = MOST_WORK;
+	struct weft_check c = { .g = g, .outer = g, .i_sub = -1, .i_op = -1, .msg = msg, .work = &work };
 	int err = check_variables(&c);
 
 	/* Sub-graphs come first, so that checks of operators that refer to one can rely on it. */
 	for (int i = 0; !err && i < g->n_subs; i++) {
-		struct weft_check s = { .g = g->subs[i], .outer = g, .i_sub = i, .i_op = -1, .msg = msg };
+		struct weft_check s = { .g = g->subs[i], .outer = g, .i_sub = i, .i_op = -1, .msg = msg, .work = &work };
 		err = check_graph(s);
 	}
 	return err ? err : check_graph(c);

@@ -15,6 +15,7 @@ struct weft_check {
 	int i_op;                  /* the number of the operator that is being checked, or -1: none yet */
 	const struct weft_gop *op; /* an operator to check instead of g->ops[i_op], or NULL */
 	char *msg;                 /* the caller's room of WEFT_MSG bytes for one line */
+	double *work;              /* steps that finding shapes may still take (weft_onnx_ref_work()), or NULL: any number */
 };
 
 /*

@@ -209,7 +209,7 @@ int weft_check_onnx_op(const struct weft_check *c)
  * Checks ONNX_NODE: the attributes' limits hold, the operator's reference function accepts the operands
  * (what it says against them becomes the message), and types and shapes that it computes for the
  * results are those of the graph. Returns 0, -ENOMEM, or -EINVAL, with one line in c->msg; -EINVAL is
- * also what comes of a kernel that is not there and of a result's shape that depends on an operand
+ * also what comes of a kernel that is not there, of more comparisons than *c->work allows, from which they are taken, and of a result's shape that depends on an operand
  * without data (weft_onnx_ref_shapes()).
  */
 int weft_check_onnx_node(const struct weft_check *c)
@@ -226,6 +226,11 @@ int weft_check_onnx_node(const struct weft_check *c)
 		return err;
 	for (int k = 0; k < o->n_in; k++)
 		x[k] = operand(c, k);
+	const double steps = weft_onnx_ref_work(&o->attr.onnx_node, x, o->n_in, NULL, 0);
+	if (c->work && steps > *c->work)
+		return weft_check_fail(c, "finding the shapes of results takes too many comparisons");
+	if (c->work)
+		*c->work -= steps;
 	err = weft_onnx_ref_shapes(&o->attr.onnx_node, x, o->n_in, y, o->n_out, &which, line);
 	if (err) {
 		weft_check_fail(c, "%s", err == -ENOMEM ? "out of memory" : line);

@@ -162,6 +162,16 @@ static bool one_float_binary(uint64_t *r)
 	            floats(tensor_new(WEFT_FP32, rank, dim[1]), r), NULL);
 }
 
+static bool one_float_clamp(uint64_t *r)
+{
+	static const double limits[] = { 0, -0.0, 1, 6, -1, 0.1, 1e-46, -1e-46, 1e39, -1e39, 0x1.000001p0, 3.5e38 };
+	const double p = limits[test_random(r) % 12], q = limits[test_random(r) % 12];
+	weft_attr a = { .clamp = { .fmin = p < q ? p : q, .fmax = p < q ? q : p, .nan = test_random(r) & 1 ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE } };
+	const int64_t n = upto(r, 700);
+
+	return both(WEFT_OP_CLAMP, &a, TENSOR(WEFT_FP32, n), floats(TENSOR(WEFT_FP32, n), r), NULL, NULL);
+}
+
 static bool one_float_pool(uint64_t *r)
 {
 	const int32_t kh = upto(r, 5), kw = upto(r, 5), sy = upto(r, 3), sx = upto(r, 3);
@@ -334,6 +344,7 @@ static void many(bool (*check)(uint64_t *r))
 
 static void rescale(void **state) { (void)state; many(one_rescale); }
 static void float_binary(void **state) { (void)state; many(one_float_binary); }
+static void float_clamp(void **state) { (void)state; many(one_float_clamp); }
 static void float_pool(void **state) { (void)state; many(one_float_pool); }
 static void float_sum(void **state) { (void)state; many(one_float_sum); }
 static void transpose(void **state) { (void)state; many(one_transpose); }
@@ -554,6 +565,7 @@ int main(void)
 		cmocka_unit_test(elementwise),
 		cmocka_unit_test(float_binary),
 		cmocka_unit_test(float_pool),
+		cmocka_unit_test(float_clamp),
 		cmocka_unit_test(float_sum),
 		cmocka_unit_test(transpose),
 		cmocka_unit_test(max_pool),

@@ -46,8 +46,9 @@ int weft_fast_tfl_resize_bilinear(const struct weft_call *c);   /* int8 by integ
 int weft_fast_resize_nearest(const struct weft_call *c);
 int weft_fast_tfl_softmax(const struct weft_call *c);       /* int8 to int8, of many elements */
 int weft_fast_table(const struct weft_call *c);             /* int8 only */
-int weft_fast_float_binary(const struct weft_call *c);      /* these four: fp32 only; ADD, SUB, MUL */
-int weft_fast_float_max_pool2d(const struct weft_call *c);  /* without NaN */
+int weft_fast_float_binary(const struct weft_call *c);      /* these five: fp32 only; ADD, SUB, MUL */
+int weft_fast_float_max_pool2d(const struct weft_call *c);  /* without NaN, as the next one */
+int weft_fast_float_clamp(const struct weft_call *c);
 int weft_fast_float_avg_pool2d(const struct weft_call *c);
 int weft_fast_float_sum(const struct weft_call *c);         /* REDUCE_SUM; -ENOTSUP also after writing, if a sum is a NaN */
 

@@ -72,7 +72,7 @@ int weft_fast_float_binary(const struct weft_call *c)
 	return 0;
 }
 
-/* ---- pools ---- */
+/* ---- maxima ---- */
 
 /* Floats in their order as integers, -0 before +0; the same function brings them back. */
 static inline int32_t ordered(int32_t bits)
@@ -93,6 +93,37 @@ static FAST bool has_nan(const int32_t *x, int64_t n)
 	for (int64_t i = 0; i < n; i++)
 		any |= (x[i] & INT32_MAX) > 0x7f800000;
 	return any;
+}
+
+/* y[i] = the larger of x[i] and lo, and of these the smaller one and hi, of fp32 in their order; for i below n. */
+static FAST void limit(const int32_t *x, int64_t n, int32_t lo, int32_t hi, int32_t *y)
+{
+	for (int64_t i = 0; i < n; i++) {
+		const int32_t v = larger(ordered(x[i]), lo);
+		y[i] = ordered(v < hi ? v : hi);
+	}
+}
+
+/* Returns where a limit stands in the order of fp32; it is no NaN. */
+static int32_t order_of(double limit)
+{
+	const float v = (float)limit;
+	int32_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return ordered(bits);
+}
+
+int weft_fast_float_clamp(const struct weft_call *c)
+{
+	const struct weft_attr_clamp *a = &c->attr->clamp;
+	const int64_t n = weft_tensor_elements(c->x[0]);
+
+	if (c->x[0]->dtype != WEFT_FP32 || isnan(a->fmin) || isnan(a->fmax) || has_nan(c->x[0]->data, n))
+		return -ENOTSUP;
+	/* A limit that is no fp32 is rounded when it is stored, and lies on the same side of each fp32 as before. */
+	limit(c->x[0]->data, n, order_of(a->fmin), order_of(a->fmax), c->y[0]->data);
+	return 0;
 }
 
 /* max[i] = the largest of x[i + k * step], k below rows, of fp32 in their order as integers, for i below n. */

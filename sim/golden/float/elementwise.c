@@ -88,6 +88,8 @@ int weft_float_clamp(const struct weft_call *c)
 	const struct weft_attr_clamp *a = &c->attr->clamp;
 	const int64_t n = weft_tensor_elements(c->x[0]);
 
+	if (c->fast && weft_fast_float_clamp(c) == 0)
+		return 0;
 	for (int64_t i = 0; i < n; i++) {
 		double v = weft_get_f(c->x[0], i);
 

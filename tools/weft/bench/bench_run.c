@@ -17,19 +17,17 @@ struct timing {
 	uint64_t macs;             /* of all operators */
 };
 
-/* Run the session until enough time is spent, once at least. in, out: room for all inputs and outputs. */
-static int run_often(weft_session *s, weft_tensor *in, weft_tensor *out, int n_out, struct timing *t, char *msg)
+/* Run the session until enough time is spent, once at least. in, out: all inputs and outputs, with memory. */
+static int run_often(weft_session *s, const weft_tensor *in, const weft_tensor *out, struct timing *t, char *msg)
 {
 	double start = cpu_seconds();
 
 	do {
 		struct weft_report *r = NULL;
 		double before = cpu_seconds();
-		int err = weft_session_run(s, in, out, &r, msg);
+		int err = weft_session_run_into(s, in, out, &r, msg);
 		double spent = cpu_seconds() - before;
 
-		for (int i = 0; i < n_out; i++)
-			weft_tensor_release(&out[i]);
 		if (err)
 			return err;
 		t->run = t->run <= 0 || spent < t->run ? spent : t->run;
@@ -37,6 +35,17 @@ static int run_often(weft_session *s, weft_tensor *in, weft_tensor *out, int n_o
 		weft_report_free(r);
 	} while (cpu_seconds() - start < ENOUGH_SECONDS);
 	return 0;
+}
+
+/* Gives *t the type and shape of output i, and memory. Returns 0 or -ENOMEM. */
+static int room_for(const weft_net *net, int i, weft_tensor *t)
+{
+	struct weft_port p;
+
+	weft_net_output(net, i, &p);
+	*t = tensor_for(&p);
+	t->data = malloc(weft_tensor_bytes(t) + 1);
+	return t->data ? 0 : -ENOMEM;
 }
 
 static int measure(const char *path, const struct weft_session_options *o, struct timing *t, char *msg)
@@ -55,15 +64,17 @@ static int measure(const char *path, const struct weft_session_options *o, struc
 		err = weft_session_open(net, o, &s, msg);
 		t->open = cpu_seconds() - before;
 	}
-	for (int i = 0; i < n_in && !err; i++)
-		if (!in || !out || random_input(net, i, 0, &in[i])) {
+	for (int i = 0; i < n_in + n_out && !err; i++)
+		if (!in || !out || (i < n_in ? random_input(net, i, 0, &in[i]) : room_for(net, i - n_in, &out[i - n_in]))) {
 			snprintf(msg, WEFT_MSG_LEN, "out of memory");
 			err = -ENOMEM;
 		}
 	if (!err)
-		err = run_often(s, in, out, n_out, t, msg);
+		err = run_often(s, in, out, t, msg);
 	for (int i = 0; in && i < n_in; i++)
 		weft_tensor_release(&in[i]);
+	for (int i = 0; out && i < n_out; i++)
+		weft_tensor_release(&out[i]);
 	free(in);
 	free(out);
 	weft_session_close(s);

@@ -523,9 +523,30 @@ def micro_svdf(kind):
     return svdf_net(2 if kind == "rank" else 1, 2 if kind == "rank" else 1, False)
 
 
-@net("int8", "rank", "short", runs=8)
+def real_svdf(kind):
+    """SVDF of float32, with weights of float32, or of int8 ("hybrid")."""
+    import numpy as np
+    import record_ops as ops
+    rng, n, rank, batch = np.random.default_rng(10), ops.Net(), 2, 3
+    units, inputs, memory = 6, 10, 5
+
+    def weights(*dims):
+        if kind == "f32":
+            return n.add(ops.F32, list(dims), data=rng.normal(size=dims) * 0.4)
+        return n.add(ops.I8, list(dims), (0.008, 0), rng.integers(-127, 128, dims))
+    x = n.input(ops.F32, [batch, inputs])
+    operands = [x, weights(units * rank, inputs), weights(units * rank, memory), n.add(ops.F32, [units], data=rng.normal(size=units)),
+                n.add(ops.F32, [batch, units * rank * memory], variable=1)]
+    n.output(ops.F32, [batch, units])
+    ops.OPS["SVDF"] = (27, 3, 6)
+    return n.file("SVDF", operands, {0: ("i", rank), 1: ("b", int(kind != "hybrid")), 2: ("b", int(kind == "asymmetric"))})
+
+
+@net("int8", "rank", "short", "f32", "hybrid", "asymmetric", runs=8)
 def svdf(kind):
     """Run after run, each beginning with the memory that the one before left."""
+    if kind in ("f32", "hybrid", "asymmetric"):
+        return real_svdf(kind)
     return svdf_net(2 if kind == "rank" else 1, 2 if kind == "rank" else 1, True, 1 if kind == "short" else 5)
 
 

@@ -75,23 +75,39 @@ static void random_float8(void **state)
 	run_all(WEFT_DEVICE_RTL, WEFT_FP8E4M3);
 }
 
-/* Images made smaller and larger again, and dense blocks, in stripes. */
-static void random_unets(void **state)
+/* n graphs from seed `first` on, of the kind that *kind says, in scratchpads of two sizes. */
+static void run_kind(const struct compare_case *kind, const uint32_t limit[2], uint64_t first, long n)
 {
 	struct compare_total total = { 0 };
-	uint64_t first = test_seed(1000);
-	long n = test_count(3, 20, 300);
 
-	(void)state;
-	if (!test_have_rtl("w16"))
-		skip();
 	for (long i = 0; i < n; i++) {
-		struct compare_case c = { .seed = first + (uint64_t)i, .type = i % 4 == 3 ? WEFT_INT16 : WEFT_INT8, .unet = true,
-			.sp_limit = i % 2 ? 80 << 10 : 48 << 10, .memory = i % 3 ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM };
+		struct compare_case c = *kind;
+		c.seed = first + (uint64_t)i;
+		c.type = i % 4 == 3 ? WEFT_INT16 : WEFT_INT8;
+		c.sp_limit = limit[i % 2];
+		c.memory = i % 3 ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM;
 		compare_net(&c, WEFT_DEVICE_RTL, &total);
 	}
 	compare_print(&total, n);
 	assert_true(n == 0 || total.elements > 0);
+}
+
+/* Images made smaller and larger again, and dense blocks, in stripes. */
+static void random_unets(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_kind(&(struct compare_case){ .unet = true }, (uint32_t[]){ 48 << 10, 80 << 10 }, test_seed(1000), test_count(3, 20, 300));
+}
+
+/* Blocks of mobile networks, in slices of channels. */
+static void random_mobile(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_kind(&(struct compare_case){ .mobile = true }, (uint32_t[]){ 0, 128 << 10 }, test_seed(1000), test_count(4, 30, 500));
 }
 
 int main(void)
@@ -100,7 +116,7 @@ int main(void)
 		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl),
 		cmocka_unit_test(test_int16_model), cmocka_unit_test(random_int16),
 		cmocka_unit_test(float8_model), cmocka_unit_test(random_float8),
-		cmocka_unit_test(random_unets),
+		cmocka_unit_test(random_unets), cmocka_unit_test(random_mobile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -632,12 +632,9 @@ static int make_pool(struct maker *m, int x)
 	return end(m, chance(m, 25) ? clamp(m, y) : y);
 }
 
-static int make_mean(struct maker *m, int x)
+/* Mean over these axes, a bit each. */
+static int mean_over(struct maker *m, int x, unsigned axes)
 {
-	if (is_float(m))
-		return make_float_average(m, x);
-	int kind = (int)draw(m, 0, 9);
-	unsigned axes = kind < 6 ? 6 : kind == 6 ? 2 : kind == 7 ? 4 : kind == 8 ? 8 : 14;
 	weft_tensor t = *tensor(m, x);
 	int64_t n = 1;
 
@@ -658,6 +655,14 @@ static int make_mean(struct maker *m, int x)
 		y = reshape(m, end(m, y), 4, t.dim);
 	}
 	return end(m, y);
+}
+
+static int make_mean(struct maker *m, int x)
+{
+	if (is_float(m))
+		return make_float_average(m, x);
+	int kind = (int)draw(m, 0, 9);
+	return mean_over(m, x, kind < 6 ? 6 : kind == 6 ? 2 : kind == 7 ? 4 : kind == 8 ? 8 : 14);
 }
 
 /* ---- sums of two ---- */
@@ -1148,6 +1153,38 @@ static int make_unet(struct maker *m, int x)
 	return y < 0 ? both : y;
 }
 
+/* A function of one byte of x, or a swish, or x as it is. */
+static int activation(struct maker *m, int x)
+{
+	int y = chance(m, 30) ? -1 : chance(m, 70) ? make_byte_function(m, x) : make_swish(m, x);
+
+	return y < 0 ? x : y;
+}
+
+/*
+ * A block of a mobile network: more channels, a depthwise layer, activations, often the mean of the map by
+ * which it is then scaled (squeeze-excite), fewer channels, perhaps beside x. -1: too much work.
+ */
+static int make_mobile(struct maker *m, int x)
+{
+	weft_tensor t = *tensor(m, x);
+	int64_t c = m->n * draw(m, 2, 9) + (chance(m, 25) ? draw(m, 1, m->n - 1) : 0);
+	int y = same_size(m, x, chance(m, 85) ? 1 : 3, c, false);
+
+	y = y < 0 ? -1 : same_size(m, activation(m, y), 2 * draw(m, 1, 3) + 1, c, true);
+	if (y < 0)
+		return -1;
+	y = activation(m, y);
+	if (chance(m, 70)) {
+		int s = mean_over(m, y, 6);
+		s = same_size(m, s, 1, draw_count(m, 2 * m->n), false);
+		s = s < 0 ? -1 : same_size(m, activation(m, s), 1, c, false);
+		y = s < 0 ? y : product(m, y, activation(m, s));
+	}
+	y = same_size(m, y, 1, t.dim[3], false);
+	return y < 0 || chance(m, 50) ? y : add(m, x, y);
+}
+
 /* Channels that come apart, as in NCHW, mostly an image, or go apart. */
 static int make_apart(struct maker *m, int x)
 {
@@ -1266,6 +1303,21 @@ void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_d
 	while (m.x < 0);
 	for (int i = (int)draw(&m, 0, 2); i; i--)
 		m.x = one_operator(&m, true);
+	output(&m, m.x);
+	r->g = m.g;
+	fill_inputs(&m, r);
+}
+
+void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
+{
+	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 3, .n = lanes, .type = type,
+		.max_elements = 200000, .max_macs = 30000000 };
+
+	m.x = new_input(&m, (int64_t[]){ chance(&m, 95) ? 1 : 2, draw(&m, 3, 24), draw(&m, 3, 24), draw_count(&m, 4 * lanes) });
+	for (int i = (int)draw(&m, 1, 3); i; i--) {
+		int y = make_mobile(&m, m.x);
+		m.x = y < 0 ? one_operator(&m, true) : y;
+	}
 	output(&m, m.x);
 	r->g = m.g;
 	fill_inputs(&m, r);

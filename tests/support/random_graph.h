@@ -31,6 +31,9 @@ void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool la
  * that come beside all that was before them, as in a DenseNet; of up to 200000 bytes, and perhaps more behind it. int8 or
  * int16. */
 void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
+/* One to three blocks as in mobile networks: more channels, depthwise, activations, squeeze-excite, fewer channels. int8 or
+ * int16. */
+void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 void random_net_free(struct random_net *r);
 
 /* One line per operator: what a person needs to see why it failed. */

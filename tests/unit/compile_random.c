@@ -83,22 +83,21 @@ static void random_alu_int16(void **state)
 	run_all(WEFT_INT16, true);
 }
 
-/* Images that are made smaller and larger again, in so little that they run in stripes. */
-static void random_unets(void **state)
+/* A tenth of the graphs of another kind that `make` makes, for configurations and scratchpads of several sizes. */
+static void run_kind(void (*make)(struct random_net *r, uint64_t seed, int lanes, weft_dtype type))
 {
 	static const struct { const char *name; int lanes; uint32_t limit; } config[] = {
 		{ "w16", 16, 48 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 80 << 10 }, { "w8", 8, 0 }, { "w8b", 8, 40 << 10 },
 	};
 	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / 10;
 
-	(void)state;
 	for (uint64_t i = 0; i < n; i++) {
 		int k = (int)((seed + i) % 5);
 		struct weft_compile_options o = { .config = config[k].name, .sp_limit = config[k].limit };
 		struct random_net r;
 		char what[80];
 		snprintf(what, sizeof what, "seed %llu, %s, %u bytes", (unsigned long long)(seed + i), config[k].name, config[k].limit);
-		random_net_make_unet(&r, seed + i, config[k].lanes, k < 4 && i % 4 == 3 ? WEFT_INT16 : WEFT_INT8);
+		make(&r, seed + i, config[k].lanes, k < 4 && i % 4 == 3 ? WEFT_INT16 : WEFT_INT8);
 		if (getenv("WEFT_PRINT"))
 			random_net_print(&r, stderr);
 		assert_true(compile_run(r.g, &o, r.inputs, what) > 0);
@@ -106,10 +105,25 @@ static void random_unets(void **state)
 	}
 }
 
+/* Images that are made smaller and larger again, in so little that they run in stripes. */
+static void random_unets(void **state)
+{
+	(void)state;
+	run_kind(random_net_make_unet);
+}
+
+/* Blocks of mobile networks, which run in slices of channels. */
+static void random_mobile(void **state)
+{
+	(void)state;
+	run_kind(random_net_make_mobile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16), cmocka_unit_test(random_float8),
-		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16), cmocka_unit_test(random_unets) };
+		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16), cmocka_unit_test(random_unets),
+		cmocka_unit_test(random_mobile) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

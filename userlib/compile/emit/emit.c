@@ -47,7 +47,7 @@ static int emit_node(struct emit *e, int i)
 
 /*
  * Emit the commands of the step's plan into s->cmds, replacing those of an earlier emission: node by node,
- * stripe groups as a whole, each command with what it waits for; then let order_loads() move the loads, and once
+ * stripe and slice groups as a whole, each command with what it waits for; then let order_loads() move the loads, and once
  * everything has its place (s->placed) order_vector() commands of the vector engine.
  * Returns 0, -ENOMEM, -ERANGE with cc->bad_node and cc->bad_why (a command of that node cannot be expressed),
  * or -E2BIG (more commands than one stream can count). After a failure s->cmds is of no use.
@@ -71,7 +71,7 @@ int step_emit(struct npu_step *s)
 		if (!g)
 			err = emit_node(&e, i);
 		else if (g->first == i)
-			err = emit_stripes(&e, g);
+			err = g->how.slices ? emit_slices(&e, g) : emit_stripes(&e, g);
 	}
 	if (!err)
 		err = order_loads(s);

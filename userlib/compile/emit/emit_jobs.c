@@ -281,7 +281,7 @@ int node_compute_pieces(struct node_emit *m, const struct job *j)
  * channels. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
  * hold a value).
  */
-static int compute_slot(struct node_emit *m, const struct job *j)
+int node_compute_slot(struct node_emit *m, const struct job *j)
 {
 	int64_t n = m->e->s->cc->n, tile = j->c / n, tiles = ceil_div(j->cn, n);
 	bool fresh;
@@ -352,7 +352,7 @@ static int run_job(struct node_emit *m, struct job j)
 	else if (m->p->tile.split_k)
 		err = compute_parts(m, &j);
 	else
-		err = m->p->tile.all_weights ? node_compute_pieces(m, &j) : compute_slot(m, &j);
+		err = m->p->tile.all_weights ? node_compute_pieces(m, &j) : node_compute_slot(m, &j);
 	return err ? err : store_y(m, &j, j.c + j.cn);
 }
 

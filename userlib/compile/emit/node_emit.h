@@ -77,7 +77,11 @@ WEFT_MUST_USE int node_compute(struct node_emit *m, const struct job *j, const s
 /* plan.all_weights: the same, piece after piece of the weights, each loaded right before it is needed. */
 WEFT_MUST_USE int node_compute_pieces(struct node_emit *m, const struct job *j);
 
-/* emit_stripes.c: emit all nodes of a stripe group. */
+/* The same with the job's weights in a slot, which is loaded first if it holds other channels. */
+WEFT_MUST_USE int node_compute_slot(struct node_emit *m, const struct job *j);
+
+/* emit_stripes.c, emit_slices.c: emit all nodes of a stripe group, of a slice group. */
 WEFT_MUST_USE int emit_stripes(struct emit *e, struct group *g);
+WEFT_MUST_USE int emit_slices(struct emit *e, struct group *g);
 
 #endif

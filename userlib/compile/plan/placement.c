@@ -348,20 +348,24 @@ static int list_group_areas(struct npu_step *s, struct group *g)
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = step_node(s, g->first + k);
 		struct plan *p = &s->plan[g->first + k];
+		struct span slots = group_slots(s, g, k);
 		if (nd->wt.w < 0)
 			continue;
-		p->tile.all_weights = true;
-		p->tile.n_w = 1;
+		p->tile.all_weights = slots.lo == 1;
+		p->tile.split_k = false;
+		p->tile.n_w = (int)slots.lo;
 		p->tile.piece = nd->wt.n_tiles;
 		p->tile.own_recs = false;
 		p->tile.w_recs[0] = nd->wt.rec_bytes;
-		p->tile.w_bytes = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
-		p->tile.w[0] = add_area(s, p->tile.w_bytes, t0, t1, true);
-		if (p->tile.w[0] < 0)
-			return p->tile.w[0];
-		s->area[p->tile.w[0]].use0 = t0;
-		s->area[p->tile.w[0]].group = number;
-		add_use(s, p->tile.w[0], g->first + k, on_array(nd) ? 8 : 4);
+		p->tile.w_bytes = slots.n;
+		for (int i = 0; i < p->tile.n_w; i++) {
+			int a = p->tile.w[i] = add_area(s, p->tile.w_bytes, t0, t1, true);
+			if (a < 0)
+				return a;
+			s->area[a].use0 = t0;
+			s->area[a].group = number;
+			add_use(s, a, g->first + k, on_array(nd) ? 8 : 4);
+		}
 	}
 	return 0;
 }

@@ -73,12 +73,17 @@ struct striping {
 	                        * on, at the price of more rows in rings; else only at changes back to the array */
 	int share;             /* rings and weights may take that many SHARES of what residents leave free */
 	bool pack;             /* rings may hold some channels of each pixel of a storage in memory */
+	int slices;            /* 0: the group runs stripe by stripe; else slice by slice, in so many slices of its channels */
 };
 
-/* A stripe group: nodes [first, +n) of the step, run stripe by stripe. */
+/*
+ * A stripe group: nodes [first, +n) of the step, run stripe by stripe; or with how.slices a slice group, run slice by
+ * slice: the first is on the array, the others treat channels apart. Each ring of a slice group holds slices of
+ * channels, with all their pixels: `rows` slices of row_bytes bytes.
+ */
 struct group {
 	int first, n;
-	int64_t step;          /* rows of the last node in one stripe */
+	int64_t step;          /* rows of the last node in one stripe; channels of a slice */
 	struct striping how;
 	int64_t cycles;        /* rough cycles of the engine that has more to do */
 	int n_ring;            /* rings in ring[] */
@@ -179,6 +184,7 @@ struct npu_step {
 	                        * that they need (cmd.by_pixel) wait for this, too: with the ranges MobileNetV2 would be 0.8 % slower
 	                        * in ddr and 1.3 % in sram than without while places are searched */
 	bool overlap;          /* writes of the array wait for nothing of its own unit */
+	bool may_slice;        /* moves may form slice groups */
 	bool known_order;      /* cycles are estimated for the stream in its order, not for each unit for itself */
 	struct cmds cmds;      /* commands of the last emission */
 	struct hazards *hazards;      /* who touched which bytes in the last emission */
@@ -305,6 +311,31 @@ WEFT_MUST_USE int step_find_groups(struct npu_step *s, const struct striping *ho
 /* Returns whether striping.pack can make a difference to nodes first ... of the step, n of them: one of them reads or
  * writes only some channels of each pixel of a storage. */
 bool step_can_pack(const struct npu_step *s, int first, int n);
+
+/* ---- slices.c ---- */
+
+/* How many nodes from node i on, at most `most`, a slice group can have, wherever its tensors lie; 0 if none can begin
+ * there. */
+int slices_extent(const struct npu_step *s, int i, int most);
+
+/* The channels of a slice if node i's result is cut into so many slices: whole words. */
+int64_t slice_channels(const struct npu_step *s, int i, int slices);
+
+/* Find rings for slice group *g, whose nodes and striping are set. Returns whether it works out. */
+bool plan_slices(struct npu_step *s, struct group *g);
+
+/* The slots in which the weights of node k of group g come: their number (lo) and the bytes of one (n); 0 and 0 without
+ * weights. */
+struct span group_slots(const struct npu_step *s, const struct group *g, int k);
+
+/* Bytes of the residents that occupy the scratchpad while the group runs (stripes.c). */
+int64_t group_residents(const struct npu_step *s, const struct group *g);
+
+/* Bytes of rings and weights of the group (stripes.c). */
+int64_t group_bytes(const struct npu_step *s, const struct group *g);
+
+/* Returns whether the view is all of the storage: one image, dense from its first byte (stripes.c). */
+bool view_is_storage(const struct npu_step *s, const struct view *v, int storage);
 
 /* ---- stripe_walk.c ---- */
 

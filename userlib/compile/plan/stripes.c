@@ -18,7 +18,7 @@
 #include "plan.h"
 
 /* Returns whether the view is all of the storage: one image, dense from its first byte. */
-static bool whole_rows(const struct npu_step *s, const struct view *v, int storage)
+bool view_is_storage(const struct npu_step *s, const struct view *v, int storage)
 {
 	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
@@ -91,7 +91,7 @@ static const struct view *reader_of_part(const struct npu_step *s, int i, int la
 		return NULL;
 	for (int k = i + 1; k <= last && k < s->n; k++) {
 		const struct view *x = &step_node(s, k)->own.x;
-		if (s->plan[k].x_storage == p->y_storage && whole_rows(s, x, p->y_storage))
+		if (s->plan[k].x_storage == p->y_storage && view_is_storage(s, x, p->y_storage))
 			return part_of_rows(&step_node(s, i)->own.y, x) ? x : NULL;
 	}
 	return NULL;
@@ -111,12 +111,12 @@ static bool groupable(const struct npu_step *s, int i, bool pack)
 
 	if (nd->kind == NODE_LOOP_NEST || nd->third || nd->split_columns || nd->own.y.dim[0] != 1)
 		return false;
-	if (!s->storage[p->x_storage].resident && !whole_rows(s, &nd->own.x, p->x_storage) && !(pack && can_pack(&nd->own.x)))
+	if (!s->storage[p->x_storage].resident && !view_is_storage(s, &nd->own.x, p->x_storage) && !(pack && can_pack(&nd->own.x)))
 		return false;
-	if (!s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage) && !(pack && can_pack(&nd->own.y)) &&
+	if (!s->storage[p->y_storage].resident && !view_is_storage(s, &nd->own.y, p->y_storage) && !(pack && can_pack(&nd->own.y)) &&
 	    !reader_of_part(s, i, i + GROUP_NODES))
 		return false;
-	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
+	return p->r_storage < 0 || s->storage[p->r_storage].resident || view_is_storage(s, &nd->own.r, p->r_storage);
 }
 
 /* Returns node k of the group, counted from the group's first node. */
@@ -227,9 +227,9 @@ static bool list_rings(struct npu_step *s, struct group *g)
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = group_node(s, g, k);
 		struct plan *p = &s->plan[g->first + k];
-		g->rx[k] = ring_of(s, g, p->x_storage, &nd->own.x, !whole_rows(s, &nd->own.x, p->x_storage));
+		g->rx[k] = ring_of(s, g, p->x_storage, &nd->own.x, !view_is_storage(s, &nd->own.x, p->x_storage));
 		g->rr[k] = nd->add ? ring_of(s, g, p->r_storage, &nd->own.r, false) : -1;
-		bool all = s->storage[p->y_storage].resident || whole_rows(s, &nd->own.y, p->y_storage);
+		bool all = s->storage[p->y_storage].resident || view_is_storage(s, &nd->own.y, p->y_storage);
 		const struct view *whole = all ? NULL : reader_of_part(s, g->first + k, g->first + g->n - 1);
 		if (!whole && !all && !(g->how.pack && can_pack(&nd->own.y)))
 			return false;
@@ -310,8 +310,8 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 	int64_t sum = 0;
 
 	for (int k = 0; k < g->n; k++) {
-		const struct node *nd = group_node(s, g, k);
-		sum += nd->wt.w < 0 ? 0 : nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
+		struct span w = group_slots(s, g, k);
+		sum += w.lo * w.n;
 	}
 	return sum;
 }
@@ -320,7 +320,7 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
  * Returns the bytes of the scratchpad that the group's rings, with the rows that they keep twice and rounded
  * up to whole words, and its nodes' weights and records take.
  */
-static int64_t group_bytes(const struct npu_step *s, const struct group *g)
+int64_t group_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = group_weights(s, g), n = s->cc->n;
 
@@ -396,7 +396,7 @@ static void use_views(struct node *nd, const struct views *v)
  * Returns the bytes of the residents that occupy the scratchpad while the group runs, whether its nodes touch
  * them or not.
  */
-static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
+int64_t group_residents(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
 
@@ -430,21 +430,17 @@ static bool overwrites(const struct npu_step *s, const struct group *g)
 /*
  * Find rings and stripes for a group whose nodes and striping are set, within how.share eighths of what
  * residents leave free of the scratchpad. Returns whether that works out; it does not if overwrites(), or
- * residents_fit(), list_rings() or choose_step() refuses. The nodes' own views are then in force, and may
- * be so after a failure.
+ * residents_fit(), list_rings() or choose_step() refuses. The nodes' own views are in force.
  */
 static bool plan_group(struct npu_step *s, struct group *g)
 {
 	if (overwrites(s, g))
 		return false;
-	for (int k = 0; k < g->n; k++)
-		use_views(group_node(s, g, k), &group_node(s, g, k)->own);
-
 	if (!residents_fit(s, g) || !list_rings(s, g))
 		return false;
 	mark_read(g);
 	set_ahead(s, g);
-	return choose_step(s, g, (s->cc->sp_bytes - resident_bytes(s, g)) * g->how.share / SHARES);
+	return choose_step(s, g, (s->cc->sp_bytes - group_residents(s, g)) * g->how.share / SHARES);
 }
 
 /*
@@ -480,10 +476,37 @@ static int keep_group(struct npu_step *s, const struct group *g)
 }
 
 /*
+ * Returns how many nodes a group that begins at node i should have at most: with how->slices as many as a slice group
+ * can have, else those that closure() finds if the node's result does not stay on chip.
+ */
+static int most_nodes(const struct npu_step *s, int i, const struct striping *how)
+{
+	if (how->slices)
+		return slices_extent(s, i, how->nodes);
+	return s->storage[s->plan[i].y_storage].resident ? 0 : closure(s, i, how);
+}
+
+/*
+ * Plan group *g, whose nodes and striping are set, with the nodes' own views in force, which they stay if that works out.
+ * Returns whether it does; if not, the flat views are in force again.
+ */
+static bool try_group(struct npu_step *s, struct group *g)
+{
+	for (int k = 0; k < g->n; k++)
+		use_views(group_node(s, g, k), &group_node(s, g, k)->own);
+	if (g->how.slices ? plan_slices(s, g) : plan_group(s, g))
+		return true;
+	for (int k = 0; k < g->n; k++)
+		use_views(group_node(s, g, k), &group_node(s, g, k)->flat);
+	return false;
+}
+
+/*
  * Form the stripe groups of the step anew, from the first node to the last, in s->group and plan.group. At
  * each node whose result does not stay on chip, the longest group of two or more nodes that works out
  * (closure(), plan_group()) begins there; *all says how, unless the node's request has a striping of its
- * own. Nodes of groups have their own views in force, all others the flat ones. Returns 0 or -ENOMEM.
+ * own, which may ask for a slice group instead (plan_slices()). Nodes of groups have their own views in force,
+ * all others the flat ones. Returns 0 or -ENOMEM.
  */
 int step_find_groups(struct npu_step *s, const struct striping *all)
 {
@@ -496,17 +519,12 @@ int step_find_groups(struct npu_step *s, const struct striping *all)
 		use_views(step_node(s, i), &step_node(s, i)->flat);
 	}
 	for (int i = 0; i < s->n && !err; ) {
-		const struct storage *y = &s->storage[s->plan[i].y_storage];
 		const struct striping *how = s->plan[i].req.has_own_striping ? &s->plan[i].req.striping : all;
-		int n = y->resident ? 0 : closure(s, i, how);
+		int n = most_nodes(s, i, how);
 		bool found = false;
-		for (; n >= 2 && !found; n--) {
+		for (; n >= 2 && !found; n -= !found) {
 			*g = (struct group){ .first = i, .n = n, .how = *how };
-			found = plan_group(s, g);
-			if (found)
-				break;
-			for (int k = 0; k < n; k++)
-				use_views(step_node(s, i + k), &step_node(s, i + k)->flat);
+			found = try_group(s, g);
 		}
 		if (found)
 			err = keep_group(s, g);

@@ -89,6 +89,8 @@ static int64_t score_of(const struct state *t, const struct npu_step *s, const s
 		last = (int)min64(s->n - 1, node + NEAR);
 	} else if (c->storage >= 0)
 		last = s->storage[c->storage].last;
+	else if (c->own && c->how.slices)
+		last = node + slices_extent(s, node, c->how.nodes) - 1;
 	else if (s->plan[node].group && !c->split)
 		last = node + s->group[s->plan[node].group - 1].n - 1;
 	for (int i = first; i <= last; i++)

@@ -60,7 +60,7 @@ int memo_put(struct memo_key *k, int64_t v)
  */
 static int put_group(struct memo_key *k, const struct npu_step *s, const struct group *g)
 {
-	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step);
+	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step) | memo_put(k, g->how.slices);
 
 	for (int i = 0; i < g->n && !err; i++)
 		err = memo_put(k, g->ahead[i]) | memo_put(k, group_grain(s, g, step_node(s, g->first + i)));

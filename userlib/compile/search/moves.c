@@ -125,6 +125,26 @@ static void list_rare_stripings(struct list *l, const struct npu_step *s, const 
 }
 
 /*
+ * List the moves by which a slice group begins at this node: with `often` in as many slices as help most often, else in
+ * others, leaving out those with slices of the size that it has now, as far as there is room in the list. Nothing is
+ * listed if no slice group can begin there.
+ */
+static void list_slices(struct list *l, const struct npu_step *s, int node, bool often)
+{
+	static const struct { int n; bool often; } slices[] = {
+		{ 3, true }, { 6, true }, { 2, false }, { 4, false }, { 8, false }, { 12, false },
+	};
+	const struct plan *p = &s->plan[node];
+	const struct group *g = p->group ? &s->group[p->group - 1] : NULL;
+
+	if (!s->may_slice || (g && g->first != node) || slices_extent(s, node, GROUP_NODES) < 2)
+		return;
+	for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
+		if (slices[i].often == often && !(g && g->how.slices && g->step == slice_channels(s, node, slices[i].n)))
+			add_group(l, node, (struct striping){ .nodes = GROUP_NODES, .share = SHARES, .slices = slices[i].n });
+}
+
+/*
  * List the move that takes storage i out of the scratchpad if it is resident, or else into it. Nothing is
  * listed for storages of less than 1/LARGE of the scratchpad, larger than the scratchpad, or that can never
  * be resident, nor if there is no room in the list.
@@ -275,8 +295,12 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
 	for (int i = 0; i < s->n_storages && !tier; i++)
 		if (s->storage[i].first == node)
 			list_storage(&l, s, i);
-	if (p->group && s->group[p->group - 1].first == node)
-		tier ? list_rare_stripings(&l, s, &s->group[p->group - 1]) : list_common_stripings(&l, &s->group[p->group - 1]);
+	const struct group *g = p->group ? &s->group[p->group - 1] : NULL;
+	if (g && g->first == node && g->how.slices)
+		tier ? add_nodes(&l, g, 2) : add_group(&l, node, (struct striping){ 0 });
+	else if (g && g->first == node)
+		tier ? list_rare_stripings(&l, s, g) : list_common_stripings(&l, g);
+	list_slices(&l, s, node, !tier);
 	list_slots(&l, s, node, !tier);
 	return l.n;
 }

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slice groups: a convolution and the nodes behind it that treat channels apart
+ * (depthwise, activations by table, means) run a slice of channels at a time. While the
+ * vector engine works on one slice, the array makes the next. Between them only slices
+ * are kept, with all their pixels; what is needed behind the group stays as a whole.
+ *
+ * Stripes of rows would not do here: a small map has few rows, windows overlap, and a
+ * mean wants them all.
+ */
+#include "plan.h"
+
+/* Slices of a ring that the array writes: one is read while the other is made. The vector engine works on one slice at a
+ * time, so its own rings hold one. */
+#define ARRAY_SLICES 2
+
+/* Slots of weights of the group's convolution, where all of them would take more than 1/LARGE_WEIGHTS of the scratchpad.
+ * Not measured. */
+#define WEIGHT_SLOTS  3
+#define LARGE_WEIGHTS 8
+
+/* Rows and columns of a command at most: numbers of input rows have a sign and 15 bits. */
+#define MOST_PIXELS 16384
+
+/* Returns whether node i makes one image with tensors that a command can take as a whole, and has no third operand. */
+static bool plain(const struct npu_step *s, int i)
+{
+	const struct node *nd = step_node(s, i);
+
+	if (nd->kind == NODE_LOOP_NEST || nd->third || nd->split_columns || nd->own.y.dim[0] != 1 || nd->win.pt < 0 || nd->win.pl < 0)
+		return false;
+	return nd->own.x.dim[1] <= MOST_PIXELS && nd->own.x.dim[2] <= MOST_PIXELS && nd->own.y.dim[1] <= MOST_PIXELS && nd->own.y.dim[2] <= MOST_PIXELS;
+}
+
+/* Returns whether nothing but nodes [first, +n) touches storage t, the first of them to touch it being number `writer`. */
+static bool inside(const struct storage *t, int writer, int first, int n)
+{
+	return t->first == writer && t->last < first + n && !t->ext_in && !t->ext_out;
+}
+
+/*
+ * Returns the channels of a slice if the result of node i of the step is cut into so many slices of equal size: whole words
+ * of N, so that there may be fewer slices.
+ */
+int64_t slice_channels(const struct npu_step *s, int i, int slices)
+{
+	return round_up(ceil_div(step_node(s, i)->own.y.dim[3], slices), s->cc->n);
+}
+
+/*
+ * Returns how many nodes from node i on, at most `most`, a slice group can have, wherever its tensors lie; 0 if none can
+ * begin there. The first node is a convolution on the array, each other one reads as its input all channels of what the one before it
+ * makes. What the array makes nothing behind the group may read: slices of a resident lie among each other, and whoever
+ * reads one would wait for writes of the next.
+ */
+int slices_extent(const struct npu_step *s, int i, int most)
+{
+	const struct node *head = step_node(s, i);
+	int found = 0;
+
+	if (head->kind != NODE_CONV || head->wt.w < 0 || !plain(s, i) || !view_is_storage(s, &head->own.y, s->plan[i].y_storage))
+		return 0;
+	for (int k = i + 1; k < s->n && k - i < most; k++) {
+		const struct node *nd = step_node(s, k);
+		int x = s->plan[k].x_storage;
+		if (!channelwise(nd) || !plain(s, k) || x != s->plan[k - 1].y_storage || !view_is_storage(s, &nd->own.x, x) ||
+		    nd->own.x.dim[3] != head->own.y.dim[3] || nd->own.y.dim[3] != head->own.y.dim[3])
+			break;
+		if (inside(&s->storage[s->plan[i].y_storage], i, i, k + 1 - i))
+			found = k + 1 - i;
+	}
+	return found;
+}
+
+/*
+ * Returns the slots in which the weights of node k of stripe or slice group g come: their number as lo and the bytes of one
+ * as n, records included; 0 and 0 if the node has no weights. One slot holds all of them, but the large weights of a slice
+ * group's convolution come slice by slice.
+ */
+struct span group_slots(const struct npu_step *s, const struct group *g, int k)
+{
+	const struct node *nd = step_node(s, g->first + k);
+	int64_t all = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
+
+	if (nd->wt.w < 0)
+		return (struct span){ 0, 0 };
+	if (!g->how.slices || !on_array(nd) || all * LARGE_WEIGHTS <= s->cc->sp_bytes)
+		return (struct span){ 1, all };
+	return (struct span){ min64(WEIGHT_SLOTS, ceil_div(nd->y.dim[3], g->step)), g->step / s->cc->n * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * s->cc->n) };
+}
+
+/* Returns the number of the group's ring for this storage, or -1 if it has none or `storage` is -1. */
+static int ring_of(const struct group *g, int storage)
+{
+	for (int i = 0; i < g->n_ring && storage >= 0; i++)
+		if (g->ring[i].storage == storage)
+			return i;
+	return -1;
+}
+
+/*
+ * Returns whether the operand `storage`, of which v is the view, is there for a node that takes a slice at a time: in a
+ * ring, and then v sees all of it, or resident. -1 is there.
+ */
+static bool is_there(const struct npu_step *s, const struct group *g, int storage, const struct view *v)
+{
+	if (ring_of(g, storage) >= 0)
+		return view_is_storage(s, v, storage);
+	return storage < 0 || s->storage[storage].resident;
+}
+
+/*
+ * List the rings of the group: of each tensor that only its nodes touch, as a whole and by dense views, one that holds
+ * slices of it. Sets each node's rings. Returns false if another operand is not resident, a result takes the place
+ * of something else, or the array's result has no ring.
+ */
+static bool list_rings(const struct npu_step *s, struct group *g)
+{
+	g->n_ring = 0;
+	for (int k = 0; k < g->n; k++) {
+		int i = g->first + k;
+		const struct node *nd = step_node(s, i);
+		const struct plan *p = &s->plan[i];
+		const struct storage *y = &s->storage[p->y_storage];
+		bool own = inside(y, i, g->first, g->n) && view_is_storage(s, &nd->y, p->y_storage);
+
+		if (y->replaces >= 0 || (own && y->replaced_by >= 0) || (!own && (!y->resident || !k)))
+			return false;
+		g->rx[k] = ring_of(g, p->x_storage);
+		g->rr[k] = nd->add ? ring_of(g, p->r_storage) : -1;
+		if (!is_there(s, g, p->x_storage, &nd->x) || (nd->add && !is_there(s, g, p->r_storage, &nd->r)))
+			return false;
+		g->ry[k] = own ? g->n_ring : -1;
+		if (own)
+			g->ring[g->n_ring++] = (struct ring){ .storage = p->y_storage, .rows = k ? 1 : ARRAY_SLICES, .height = 1, .writer = k, .times = 1, .area = -1,
+			                                      .row_bytes = round_up(view_bytes(&nd->y) / nd->y.dim[3] * g->step, s->cc->n) };
+		g->times[k] = 1;
+	}
+	return true;
+}
+
+/* Take the tensors that have rings out of the residents, or with `back` put those of `was` back. */
+static void set_residents(struct npu_step *s, const struct group *g, uint64_t *was, bool back)
+{
+	for (int i = 0; i < g->n_ring; i++) {
+		struct storage *t = &s->storage[g->ring[i].storage];
+		if (!back)
+			*was |= (uint64_t)t->resident << i;
+		if (!(*was >> i & 1))
+			continue;
+		t->resident = back;
+		for (int k = t->first; k <= t->last; k++)
+			s->used[k] += (back ? 1 : -1) * round_up(t->bytes, s->cc->n);
+	}
+}
+
+/*
+ * Plan slice group *g, whose nodes and striping are set: the channels of a slice, the rings and each node's rings. Tensors that have rings are no residents any more. Returns
+ * whether it works out; not if a slice has all channels, if list_rings() refuses, or if rings and weights find no room beside the
+ * residents; these then stay what they were. The nodes' own views are in force.
+ */
+bool plan_slices(struct npu_step *s, struct group *g)
+{
+	uint64_t was = 0;
+
+	g->step = slice_channels(s, g->first, g->how.slices);
+	if (g->step >= step_node(s, g->first)->y.dim[3] || !list_rings(s, g))
+		return false;
+	set_residents(s, g, &was, false);
+	if (group_bytes(s, g) <= s->cc->sp_bytes - group_residents(s, g))
+		return true;
+	set_residents(s, g, &was, true);
+	return false;
+}

@@ -40,10 +40,10 @@ static int list_uses(struct cc *cc)
 }
 
 /*
- * Set the bytes of every tensor's storage, and give each tensor whose type the device knows a dense view of
- * its own storage. These types are int8 and int16; float8 and fp16 if the array has float8 (cfg->has_fp8);
- * with the alu all types of up to 4 bytes, int48 and int64; with raw sums int32 and int48. Tensors of other
- * types get root -1, which means that they have no view.
+ * Set the size in bytes of every tensor's storage, and give each tensor whose type the device knows a dense
+ * view of its own storage. These types are int8 and int16; float8 and fp16 if the array has float8
+ * (cfg->has_fp8); with the alu all types of up to 4 bytes, int48 and int64; with raw sums int32 and int48.
+ * Tensors of other types get root -1, which means that they have no view.
  */
 static void own_views(struct cc *cc)
 {
@@ -64,9 +64,9 @@ static void own_views(struct cc *cc)
 }
 
 /*
- * Returns whether operator o only gives its operand another shape (RESHAPE, IDENTITY), so that its result can
- * be a view of the operand's bytes. Both must have views. A constant operand does not count, because the
- * runtime keeps the graph's own copy of constants.
+ * Returns whether operator o only gives its operand another shape (RESHAPE, IDENTITY with constant arguments),
+ * so that its result can be a view of the operand's bytes. Both must have views. False if the operand is a
+ * constant or lies in one, because the runtime keeps the graph's own copy of constants.
  */
 static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 {
@@ -77,9 +77,9 @@ static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 }
 
 /*
- * First stage: list who reads each tensor (cc->uses), give every tensor of a type that the device knows a
- * view, and make operators that only give another shape aliases: their result's view then lies in the storage
- * of their operand. Constants get the state OP_NONE. Returns 0 or -ENOMEM.
+ * First stage: list who reads each tensor (cc->uses), give every tensor of a type that the device knows a view
+ * (own_views()), and make each RESHAPE and IDENTITY that is_alias() accepts an OP_ALIAS, whose result's view
+ * then lies in the storage of its operand. Constants get the state OP_NONE. Returns 0 or -ENOMEM.
  */
 int cc_fold_views(struct cc *cc)
 {

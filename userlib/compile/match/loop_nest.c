@@ -63,7 +63,10 @@ static void swap_dims(struct loop_nest *s, int i, int j)
 		s->axis = s->axis == i ? j : i;
 }
 
-/* Remove dimension i, which has one element; the dimensions behind it move up by one. */
+/*
+ * Remove dimension i and its steps; the dimensions behind it move up by one, and the axis with them. Its size,
+ * if it is not 1, must have been multiplied into another dimension before.
+ */
 static void drop_dim(struct loop_nest *s, int i)
 {
 	for (; i + 1 < s->n_dims; i++)
@@ -91,9 +94,9 @@ static bool joins(struct loop_nest *s, int i)
 }
 
 /*
- * If dimension i is longer than a command counts (MAX_COUNT), make two of it, the inner one as long as
- * possible within 64..4096. The dimension stays as it is if it is the axis, if no such length divides it, or
- * if the nest already has NEST_DIMS dimensions.
+ * If dimension i is longer than a command counts (MAX_COUNT), make two of it, the inner one of the largest
+ * size within 64..4096 that divides it. The dimension stays as it is if it is the axis, if no such size
+ * divides it, or if the nest already has NEST_DIMS dimensions.
  */
 static void split_long(struct loop_nest *s, int i)
 {
@@ -229,12 +232,13 @@ static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool a
 }
 
 /*
- * Find sizes n of pieces into which a simplified nest can be cut: 65535 elements along each dimension and
- * 2^24 in all, so that one command can take a piece, and at most `bytes` bytes for the operands in the mask
- * `packed` together, each rounded up to `align`. Only the four innermost dimensions are above 1, or the
- * axis and the three innermost others. It starts with the largest such piece, equal parts of each
- * dimension, and halves dimensions (halve()). Returns false if not even the smallest piece fits, a folded
- * axis is longer than a command counts, or idx_last or idx_step is 2^20 or more; n then means nothing.
+ * Find sizes n of pieces into which a simplified nest can be cut: at most 65535 elements along each dimension
+ * and 2^24 in all, so that one command can take a piece, and at most `bytes` bytes for the operands in the
+ * mask `packed` together, each operand rounded up to `align`. Only the four innermost dimensions, or the axis
+ * and the three innermost others, may have sizes above 1. From the largest such sizes on, dimensions are
+ * halved one after the other (halve()) until the piece fits. Returns false if not even the smallest piece
+ * fits, a folded axis is longer than a command counts, or idx_last or idx_step is 2^20 or more; n then means
+ * nothing.
  */
 bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS])
 {

@@ -92,12 +92,11 @@ static int32_t mul_at(const weft_tensor *t, int64_t i)
 }
 
 /*
- * Read RESCALE i into *r: its tensors of multipliers and shifts, zero points, whether scales differ by
- * channel (more than one of them), and in r->s the first channel's multiplier, shift and rounding
- * (DOUBLE_ROUND counts only with scale32). Returns false, with *r unchanged, if the post unit cannot do it:
- * it must be signed on both sides, multipliers (int16 or int32) and shifts (int8) must be constants of the
- * same number, multipliers not negative, shifts within 2..62, and rounding to even needs the feature
- * has_even.
+ * Read RESCALE i into *r: its tensors of multipliers and shifts, zero points, whether it has more than one
+ * scale (per_channel), and in r->s the first scale's multiplier, shift and rounding (DOUBLE_ROUND counts only
+ * with scale32). Returns false, with *r unchanged, if the post unit cannot do it: it must be signed on both
+ * sides, multipliers (int16 or int32) and shifts (int8) must be constants of the same number, multipliers not
+ * negative, shifts within 2..62, and rounding to even needs the feature has_even.
  */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 {
@@ -132,8 +131,8 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 
 /*
  * Returns whether r is one scale for all channels whose multiplier is a power of two, 2^(shift + k) with k >=
- * 0, so that it shifts (x - x_zp) left by k bits. If so, *left is k, 0..30. The output's zero point r->y_zp
- * is not looked at. If the answer is false, *left is undefined.
+ * 0, so that it shifts (x - x_zp) left by k bits. If so, *left is k, 0..28. The output's zero point r->y_zp is
+ * not looked at. If the answer is false, *left is undefined.
  */
 bool is_left_shift(const struct rescale *r, int *left)
 {
@@ -301,10 +300,11 @@ static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int
 }
 
 /*
- * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, and begins behind the padding:
- * set *v to the view of the PAD's operand that begins there and has what the SLICE keeps of the operand; what
- * it keeps of the padding behind is missing. *t becomes that operand. Returns false, with nothing changed,
- * otherwise, or if the operand is a constant.
+ * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, and begins behind the
+ * padding above and to the left: set *v to the view of the PAD's operand that begins there and ends with the
+ * SLICE or with the operand, whichever is first, so that padding below and to the right that the SLICE keeps
+ * is not in *v. *t becomes that operand. Returns false, with nothing changed, otherwise, or if the operand is
+ * a constant.
  */
 static bool view_behind_pad(const struct cc *cc, int i, int value, int *t, struct view *v)
 {
@@ -329,10 +329,12 @@ static bool view_behind_pad(const struct cc *cc, int i, int value, int *t, struc
 }
 
 /*
- * If a pool of one pixel that is no node (pool_is_stride()) makes tensor *t, or a SLICE behind a PAD with this
- * value, or the pool behind them: set *v to the view by which a node reads what they keep of their first operand,
- * with rows and columns missing behind it that are padding, and *t to that operand. Returns false, with nothing
- * changed, if there is no such operator or the operand is a constant.
+ * Find the view by which a node can read tensor *t through what makes it. That is one of: a pool that only
+ * leaves out rows and columns (pool_is_stride()) and is in no node; a SLICE behind a PAD with this value
+ * (view_behind_pad()); or such a pool behind such a SLICE. A plain SLICE in front of the pool is read through
+ * as well. *t becomes the operand of the first of these operators, and *v its view, without rows and columns
+ * at the end that would be padding. Returns false, with nothing changed, if nothing of this kind makes *t, or
+ * if the operand has no view or is a constant.
  */
 static bool strided_view(const struct cc *cc, int value, int *t, struct view *v)
 {
@@ -463,9 +465,10 @@ static int match_one(struct cc *cc, int i)
 }
 
 /*
- * Second pass, for what larger patterns have left: a function of one byte that can join the node before it;
- * then CLAMP, RESCALE, RESIZE or TILE on its own; then, but not for RESIZE and TILE, any function of one byte.
- * Returns 1 if operator i has become a node, 0 if not, or a negative errno.
+ * Second pass, for what larger patterns have left: a function of one byte that can join the node that makes
+ * its operand (match_function() with `behind`); then CLAMP, RESCALE, RESIZE or TILE on its own; then, but not
+ * for RESIZE and TILE, any function of one byte. Returns 1 if operator i has become a node, 0 if not, or a
+ * negative errno.
  */
 static int match_rest(struct cc *cc, int i)
 {
@@ -491,8 +494,8 @@ static int match_rest(struct cc *cc, int i)
 }
 
 /*
- * Third pass: a CAST of floats that no node reads through becomes a node of its own. Returns 1 if operator i
- * has become a node, 0 if not (with a reason if it is a CAST), or a negative errno.
+ * Third pass: a CAST from or to floats that no earlier pass has taken becomes a node of its own. Returns 1 if
+ * operator i has become a node, 0 if not (with a reason if it is a CAST), or a negative errno.
  */
 static int match_casts(struct cc *cc, int i)
 {
@@ -532,8 +535,9 @@ static int match_islands(struct cc *cc)
 }
 
 /*
- * Returns the tensor that operator i needs as its operand k: of a CONCAT that match_concat() will take, and
- * whose operand a SLICE makes that can be read in place, the SLICE's operand; else the operand.
+ * Returns the tensor that must be there for operator i to read its operand k. That is the operand itself,
+ * unless i is a CONCAT that match_concat() will take and the operand is made by a SLICE that can be read in
+ * place: then it is the SLICE's operand.
  */
 static int read_in_place(const struct cc *cc, int i, int k)
 {

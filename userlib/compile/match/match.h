@@ -38,7 +38,7 @@ int only_reader(const struct cc *cc, int t, weft_opcode op);
  * range. */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r);
 
-/* Returns whether r does nothing but shift (x - x_zp) left. If so, *left is by how many bits, 0..30. */
+/* Returns whether r does nothing but shift (x - x_zp) left. If so, *left is by how many bits, 0..28. */
 bool is_left_shift(const struct rescale *r, int *left);
 
 /* Returns whether no operator but i reads t, and t is no output of the graph. */

@@ -181,10 +181,10 @@ static int choose_conv(const struct cc *cc, int i, struct sum *m)
 }
 
 /*
- * Match operator i, an ADD or SUB of two int8 or int16 tensors between RESCALEs, with the CLAMP behind it if
- * there is one. It joins the node of a convolution that makes one operand if possible, else it becomes an
- * elementwise node. Returns 1 if it was matched, 0 if not (the reason then is set, unless one operand is a
- * number), or -ENOMEM.
+ * Match operator i, an ADD or SUB of two int8 or int16 tensors between RESCALEs (read_sum()), with the CLAMP
+ * behind it if there is one. It joins the node of a convolution that makes one operand if choose_conv() finds
+ * one, else it becomes an elementwise node. Returns 1 if it was matched; 0 if not (the reason then is set,
+ * unless one int8 operand is a single number and the device has tables); or -ENOMEM.
  */
 int match_add(struct cc *cc, int i)
 {

@@ -16,8 +16,8 @@
 
 /*
  * Returns the type by which the command alu names elements of graph type t, or -1 if it has none. Types that
- * are only moved, such as floats, go as integers of their size. is_unsigned chooses the unsigned one of two
- * where t does not say.
+ * are only moved, such as floats, go as integers of their size. If is_unsigned is set, integers of up to 32
+ * bits that are signed otherwise are taken as unsigned.
  */
 int alu_type(weft_dtype t, bool is_unsigned)
 {
@@ -346,8 +346,8 @@ static void limits_of(struct loop_nest *s)
 /*
  * Returns the nest y = func(a, b) of operator i over its result, with both operands broadcast. A constant
  * second operand of one element becomes a number, and the int32 form of an int8 or int16 tensor is read as
- * that tensor (number()). The shift of MUL and the rounding of ARITHMETIC_RIGHT_SHIFT are set as well.
- * is_unsigned: the first operand is read as unsigned, and then always as it is.
+ * that tensor (number()). If is_unsigned is set, the first operand is read as unsigned, and its int32 form as
+ * it is. The shift of MUL and the rounding of ARITHMETIC_RIGHT_SHIFT are set as well.
  */
 static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
@@ -501,9 +501,10 @@ static bool same_along(const weft_tensor *t, int d)
 }
 
 /*
- * If operand o of s reads a constant tensor of the graph from the tensor's own storage, set o's step to 0
- * along each dimension of s that is the constant's own one at that place, counted from the last, and in which
- * the constant only repeats itself. One that is read through a TRANSPOSE or REVERSE keeps its other steps.
+ * If operand o of nest s reads a constant tensor of the graph from the tensor's own storage, set its step to 0
+ * along each dimension in which the constant only repeats itself (same_along()). The constant's dimensions are
+ * the nest's last ones; one of them counts only if o's step there is that of the dense constant, so that a
+ * constant read through a TRANSPOSE or REVERSE keeps its other steps.
  */
 static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_operand *o)
 {
@@ -660,9 +661,10 @@ static int rescale(struct cc *cc, int i, int last)
 }
 
 /*
- * Returns the number of the RESCALE in front of operator i, if that is a CLAMP, that one nest can compute
- * together with it: no node has it, it is not forbidden and not better left to the host (alu_at_edge()), i
- * alone reads it, its result is signed and its operand of a type that the command has. Otherwise -1.
+ * If operator i is a CLAMP: returns the number of the RESCALE that makes its operand, if one nest can compute
+ * both. No stage has taken that RESCALE, it is not forbidden and not better left to the host (alu_at_edge()),
+ * only i reads it, its result is signed, and its operand has a view and a type that the command has.
+ * Otherwise, and for other operators, returns -1.
  */
 static int rescale_before(const struct cc *cc, int i)
 {
@@ -725,9 +727,9 @@ int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 }
 
 /*
- * Match operator i, a reduction along one axis or an ARGMAX, as a nest of func. ARGMAX of floats goes to
- * match_float_argmax(). Returns 1 if it was matched, 0 if its type is a float or unknown to the command (the
- * reason then is set), or a negative errno.
+ * Match operator i, a reduction along one axis or an ARGMAX, as a nest of func. An ARGMAX of floats, or of a
+ * type unknown to the command, goes to match_float_argmax(). Returns 1 if it was matched, 0 if its type is a
+ * float or unknown to the command (the reason then is set), or a negative errno.
  */
 static int reduce(struct cc *cc, int i, int func)
 {

@@ -49,13 +49,13 @@ const char *conv_limit(const struct node *nd)
 #define PHASE_PIXELS 4
 
 /*
- * Returns whether the depthwise engine can do a kernel above 3x3 row by row, in less time than the array.
- * It needs the feature has_dwk, and takes up to 15 kernel rows of up to nine taps, or with rows and columns
- * exchanged likewise; if neither is so, it returns false and changes nothing. Else it sets
- * nd->conv.transposed to whether rows and columns should be exchanged, which is the faster of both where
- * both are possible, whatever it returns then. For each pixel the engine takes a cycle for each kernel row
- * and each column of the stride, the array one for each tap; so the engine is faster, and the result true,
- * if the stride along x is less than the kernel's columns (exchanged: along y, than its rows).
+ * Returns whether the depthwise engine can do a kernel above 3x3 row by row, and in less time than the array.
+ * It can with the feature has_dwk if the kernel has at most 15 rows of at most nine taps, or with rows and
+ * columns exchanged likewise; if not, nd does not change. If it can, nd->conv.transposed is set, also when the
+ * result is false: to the way that is possible, or to the faster one of both. For each pixel the engine takes
+ * a cycle for each kernel row and each column of the stride, the array one for each tap; so the engine is
+ * faster, and the result true, if the stride along x is less than the kernel's columns (exchanged: the stride
+ * along y less than its rows).
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -71,8 +71,8 @@ static bool takes_rows(const struct cc *cc, struct node *nd)
  * Returns whether the depthwise engine can do this depthwise convolution, whose result has so many pixels. It
  * needs one output channel for each input channel, strides of at most 15, and a kernel of at most 3x3 or,
  * unless is_float is set, one that takes_rows() accepts (which sets nd->conv.transposed). A dilated kernel
- * takes one command for each place within the dilation: there may be MAX_PHASES of them, each with at least
- * PHASE_PIXELS pixels.
+ * takes one command for each place within the dilation: there may be at most MAX_PHASES of them, with at least
+ * PHASE_PIXELS pixels of the result for each.
  */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)
 {
@@ -335,8 +335,8 @@ static const char *note_float(const struct cc *cc, int i, struct node *s, int lo
 }
 
 /*
- * Returns where dense weights [oc][ky][kx][ic] of a kernel with kh rows, kw columns and ic channels lie:
- * steps in elements.
+ * Returns where dense weights [oc][ky][kx][ic] of a kernel with kh rows, kw columns and ic channels lie: steps
+ * in elements. `on` is left false.
  */
 static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 {
@@ -361,12 +361,12 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 }
 
 /*
- * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
- * CLAMP behind it, or with raw sums where find_tail() says so; a PAD of rows and columns with the input's zero
- * point, a SLICE or a pool that only leaves out pixels in front is read through (set_input()), and not claimed. Computed weights are laid out by loop
- * nests in front of it. Returns 1 if it was matched; 0 if the array does not take its types, int16 has a zero
- * point, a field of the command is too small for the operator (conv_limit(); what a PAD adds to its padding is
- * judged only when the command is emitted) or there is no tail (find_tail()), with the reason set; -ENOMEM; or
+ * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and CLAMP
+ * behind it, or with raw sums where find_tail() says so. What set_input() reads through in front of it, such
+ * as a PAD with the input's zero point, is not claimed. Computed weights are laid out by loop nests in front
+ * of the node. Returns 1 if it was matched; 0, with the reason set, if the array does not take its types,
+ * int16 has a zero point, a field of the command is too small for the operator (conv_limit(); what a PAD adds
+ * to its padding is judged only when the command is emitted) or there is no tail (find_tail()); -ENOMEM; or
  * -E2BIG (too many constants).
  */
 int match_conv(struct cc *cc, int i)
@@ -491,10 +491,10 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 
 /*
  * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides at
- * which it has results. Returns 1 if it was matched; 0 if the array does not take its types, there are more
- * than 256 such places, its kernel or padding is too large (4095, 8192), float8 weights have no format
- * (note_float()) or there is no tail (find_tail()), with the reason set; -ENOMEM; or -E2BIG (too many
- * constants).
+ * which it has results. Returns 1 if it was matched; 0, with the reason set, if the array does not take its
+ * types, there are more than 256 such places, its kernel is above 4095, its padding above or to the left
+ * beyond -8192..8192, float8 weights have no format (note_float()) or there is no tail (find_tail()); -ENOMEM;
+ * or -E2BIG (too many constants).
  */
 int match_transpose_conv(struct cc *cc, int i)
 {

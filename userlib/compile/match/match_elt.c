@@ -115,12 +115,16 @@ static bool in_cone(const struct cone *c, int i)
 static bool take_operator(const struct cc *cc, struct cone *c, int i);
 
 /*
- * Take tensor t as an operand of the cone. It may be a constant whose elements are all the same, or an
- * integer tensor of exactly `elements` elements: an 8-bit tensor with a view is the one that the function
- * reads (c->x, set by the first one met, or c->from; a second one is refused and noted in c->other), unless
- * node c->through makes it; the operator of any other tensor, with c->from also of other 8-bit tensors, is
- * taken into the cone too. Returns false if t is none of these, or if it has no operator or one that take_operator()
- * refuses; the cone then is undefined but for x and other.
+ * Take tensor t as an operand of one of the cone's operators. It must be a constant whose elements are all the
+ * same, or an integer tensor of exactly `elements` elements, of which there are two kinds:
+ *
+ * - The tensor that the function reads: an 8-bit one with a view that is c->from, or any such one if c->from
+ *   is -1, unless a node c->through makes it. c->x is set to the first one met; another one is refused and
+ *   noted in c->other.
+ * - Any other one: the operator that makes it is taken into the cone (take_operator()).
+ *
+ * Returns false if t is refused or take_operator() refuses its operator; the cone then is undefined but for x
+ * and other.
  */
 static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
 {
@@ -252,9 +256,10 @@ static void as_it_comes(struct node *nd)
 }
 
 /*
- * Lists in *c the function that ends with operator i as list_cone() does, with `from` as c->from. Says
- * whether it has elements of a tensor as operand and nothing outside reads what is made within it; otherwise
- * *c is of no use.
+ * List in *c the operators of the function of one byte that ends with operator i. `through` and `from` become
+ * the cone's fields of these names. Returns false, with *c of no use but for x and other, if an operator or
+ * operand is refused (take_operator()), the function reads no tensor, or something outside reads a result made
+ * within it, other than operator i's.
  */
 static bool list_from(const struct cc *cc, struct cone *c, int i, int through, int from)
 {
@@ -264,9 +269,10 @@ static bool list_from(const struct cc *cc, struct cone *c, int i, int through, i
 
 /*
  * List in *c the operators of the function of one byte that ends with operator i. `through` is a node whose
- * operators may be part of it although they are matched already, or -1. Where two 8-bit tensors meet, one may be a
- * function of the other, as in x * sigmoid(x); with the option no_fuse that is not looked for. Returns false, with
- * *c of no use, if there is no such function, or something outside needs a value from inside.
+ * operators may be part of it although they are matched already, or -1. Where two 8-bit tensors meet, one may
+ * be a function of the other, as in x * sigmoid(x): both are tried as the tensor that the function reads, but
+ * not with the option no_fuse. Returns false, with *c of no use, if there is no such function, or something
+ * outside needs a value from inside.
  */
 static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 {
@@ -407,11 +413,11 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
  * node. Each operand must be a RESCALE to int32 that only subtracts the zero point, and one RESCALE back to
  * their type, with one scale, must alone read the product; the CLAMP behind it is taken along. The operand
  * with more elements (the first if both have as many) must have the result's dimensions; the other may be
- * repeated over its pixels. It needs the feature has_mul. Where there are tables (has_table), int8 products
- * of a tensor with itself or with a number are left to them, and a product of which one factor is a function
- * of the other becomes one at once. The RESCALEs in front are claimed where nothing else reads them. Returns
- * 1 if it was matched, 0 if not (no reason is set), -ENOMEM, or -E2BIG from match_function() (too many
- * constants).
+ * repeated over its pixels. It needs the feature has_mul. Where there are tables (has_table), an int8 product
+ * of a tensor with itself or with a number is left to later passes, and one in which one factor is a function
+ * of the other becomes a table's node here (match_function()). The RESCALEs in front are claimed where nothing
+ * else reads them. Returns 1 if it was matched, 0 if not (no reason is set), -ENOMEM, or -E2BIG from
+ * match_function() (too many constants).
  */
 int match_product(struct cc *cc, int i)
 {

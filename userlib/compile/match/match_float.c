@@ -62,8 +62,8 @@ static int fp16_bits(double v)
 }
 
 /*
- * Returns the number of the CLAMP that alone reads tensor t, if it treats NaN as the hardware does (it does
- * not ignore NaN, and its limits are ordered numbers); else -1.
+ * Returns the number of the CLAMP that alone reads tensor t, if it treats NaN as the hardware does: it must
+ * not ignore NaN, and its limits must be numbers, the lower one not above the upper one. Else returns -1.
  */
 static int clamp_behind(const struct cc *cc, int t)
 {
@@ -88,9 +88,9 @@ static int cast_behind(const struct cc *cc, int t)
 }
 
 /*
- * If the tail's result so far is fp16 and a CAST to float8 alone reads it, let the tail end with that CAST
- * (t->last) and set t->saturate: values too large saturate only if it is an ONNX_CAST that says so.
- * Otherwise nothing changes.
+ * If the result of t->last is fp16 and a CAST to float8 alone reads it, let the tail end with that CAST
+ * (t->last) and set t->saturate: values too large saturate only if it is an ONNX_CAST that says so. Otherwise
+ * nothing changes. Nothing is claimed.
  */
 static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 {
@@ -111,9 +111,10 @@ static void set_limits(struct float_tail *t, const struct weft_attr_clamp *a)
 }
 
 /*
- * Returns what becomes of operator i's result before it is written: if the result is fp16, a CLAMP that
- * alone reads it (clamp_behind()) and the CAST to float8 that alone reads what comes of that are taken
- * along. Without them the tail ends with i itself and has no limits. Nothing is claimed.
+ * Returns what becomes of operator i's result before it is written. If the result is fp16, a CLAMP that alone
+ * reads it (clamp_behind()) and a CAST to float8 that alone reads what then is the result are taken along, or
+ * one of the two. Without a CLAMP the limits are the infinities; without both the tail ends with i itself.
+ * Nothing is claimed.
  */
 struct float_tail float_tail_of(const struct cc *cc, int i)
 {
@@ -130,7 +131,7 @@ struct float_tail float_tail_of(const struct cc *cc, int i)
 
 /*
  * Set the float formats of the node's input, second operand (0 if there is none) and output from the types of
- * the tensors x_t, r_t and y_tensor, which must not be -1 yet.
+ * the tensors x_t, r_t and y_tensor, none of which may be -1.
  */
 static void set_format(const struct cc *cc, struct node *nd)
 {
@@ -484,12 +485,11 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 
 /*
  * Match AVG_POOL2D i of float8 as a scaled sum of each window; nothing behind it is taken along, and a SLICE
- * in front is read through. If the kernel has a power of two of elements and all windows lie in the image as
- * a whole, that sum is the average; else the sums go as fp16 to a storage of their own, and tables of the alu
- * turn them into averages. Returns 1 if it was matched; 0 if
- * its type is not float8, its window has more than 2^WEFT_AVERAGE_MAX_LOG2 elements, exceeds conv_limit()
- * or has more than MAX_RUNS runs of sizes along an axis, or tables are needed and there is no alu, with the
- * reason set; or a negative errno.
+ * in front is read through. If the kernel has a power of two of elements and all windows lie in the image as a
+ * whole, that sum is the average; else the sums go as fp16 to a storage of their own, and tables of the alu
+ * turn them into averages. Returns 1 if it was matched; 0, with the reason set, if its type is not float8, its
+ * window has more than 2^WEFT_AVERAGE_MAX_LOG2 elements, exceeds conv_limit() or has more than MAX_RUNS runs
+ * of sizes along an axis, or tables are needed and there is no alu; or a negative errno.
  */
 static int match_average(struct cc *cc, int i)
 {
@@ -528,11 +528,11 @@ static int match_average(struct cc *cc, int i)
 }
 
 /*
- * Match AVG_POOL2D or MAX_POOL2D i of float8 or fp16. Averages go to match_average(), a maximum that
- * ignores NaN to match_pool_by_keys(); any other maximum becomes a pooling node that takes along a CAST in
- * front of it and the CLAMP and CAST behind it, and reads through a SLICE, but not through a PAD. Returns 1 if it was matched, 0 if its type is no mode of
- * the engine, a maximum's kernel is above 65535 or these two refuse it (the reason then is set), or a
- * negative errno.
+ * Match AVG_POOL2D or MAX_POOL2D i of float8 or fp16. Averages go to match_average(), a maximum that ignores
+ * NaN to match_pool_by_keys(). Any other maximum becomes a pooling node that takes along a CAST from float8 in
+ * front of it and the CLAMP and CAST behind it, and reads through a SLICE, but not through a PAD. Returns 1 if
+ * it was matched; 0, with the reason set, if its type is no mode of the engine, a maximum's kernel is above
+ * 65535 or the function that it went to refuses it; or a negative errno.
  */
 int match_float_pool(struct cc *cc, int i)
 {

@@ -23,9 +23,9 @@ static const weft_tensor *tensor(const struct cc *cc, int t)
 }
 
 /*
- * Returns the start of a nest that copies elements of operator i's first operand to all of its result: all but the
- * steps of its operand a, which may be read through other operators (nest_view()). The operand's step in bytes
- * along each of its dimensions goes to x[]; the caller sets a's steps from it.
+ * Returns a nest that copies elements of operator i's first operand to all of its result, and to which the
+ * caller must add the steps of operand a. x[] is set to the operand's step in bytes along each of its
+ * dimensions, from which they follow. The operand may be read through other operators (nest_view()).
  */
 static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
@@ -63,9 +63,10 @@ static int slice(struct cc *cc, int i)
 struct turn { int64_t n, rows, columns; };
 
 /*
- * Returns whether TRANSPOSE i does nothing but turn matrices of two neighbouring (joint) dimensions, the innermost
- * ones. If so, *t says how many matrices there are and how many rows and columns each has in the operand; if not,
- * *t is undefined.
+ * Returns whether TRANSPOSE i does nothing but turn matrices that lie one behind the other: dimensions of one
+ * element left out, it keeps the outer ones and exchanges two groups of neighbouring inner ones, the rows and
+ * the columns of a matrix. If so, *t says how many matrices there are and how many rows and columns each has
+ * in the operand; if not, *t is undefined.
  */
 static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
 {
@@ -103,8 +104,8 @@ static bool turns_matrices(const struct cc *cc, int i, struct turn *t)
 }
 
 /*
- * Returns the cycles of the array for a transposition of which each job of it turns `m` columns of all rows
- * at once.
+ * Returns the cycles that the array takes for this transposition if `m` columns of all rows of a matrix are
+ * one pixel.
  */
 static int64_t turn_cycles(const struct cc *cc, const struct turn *t, int64_t m)
 {
@@ -112,9 +113,10 @@ static int64_t turn_cycles(const struct cc *cc, const struct turn *t, int64_t m)
 }
 
 /*
- * Add the convolution that turns columns [first, first + m * count) of all matrices *t of TRANSPOSE i. Rows of a matrix are
- * rows of the input, its kernel and its stride are t->rows of them, and m columns are a pixel. Operand and result lie
- * dense, and of several matrices these are all columns: only a single one can be turned in parts. Returns 1 or -ENOMEM.
+ * Add the convolution that turns columns [first, first + m * count) of all matrices *t of TRANSPOSE i. Rows of
+ * a matrix are rows of the input, its kernel and its stride are t->rows of them, and m columns are a pixel.
+ * Operand and result must be dense. If there are several matrices, the range must be all of their columns.
+ * Returns 1 or -ENOMEM.
  */
 static int add_turn(struct cc *cc, int i, const struct turn *t, int64_t first, int64_t count, int64_t m)
 {
@@ -234,7 +236,10 @@ static int tile(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Let nest s make only the results from index lo on, n of them, along dimension d. */
+/*
+ * Let nest s make only the results with indices lo to lo + n - 1 along dimension d. Where its operands begin
+ * does not change: that is left to the caller.
+ */
 static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 {
 	s->y.off += lo * s->y.step[d];
@@ -340,10 +345,11 @@ static int gather_strip(struct cc *cc, int i, const struct loop_nest *s, const s
 }
 
 /*
- * Match GATHER i as a look-up of rows by indices. Rows of a reversed operand are read from the original tensor,
- * since a look-up counts forwards. A constant table for which wants_strips() holds, one larger than half of the
- * scratchpad, is looked up strip by strip, each from a constant of its own (gather_strip()): cut as it lies, each
- * row of each piece would be a burst of its own. Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * Match GATHER i as a look-up of rows by indices. A REVERSE of the rows in front is not read through, since a
+ * look-up counts forwards; other operators are, as nest_view() says. A constant table for which wants_strips()
+ * holds, one larger than half of the scratchpad, is looked up strip by strip, each from a constant of its own
+ * (gather_strip()): cut as it lies, each row of each piece would be a burst of its own. Returns 1, -ENOMEM or
+ * -E2BIG (too many constants).
  */
 static int gather(struct cc *cc, int i)
 {
@@ -712,9 +718,10 @@ static bool copied_by_words(const struct cc *cc, int x, int y)
 }
 
 /*
- * Match RESIZE i of int8 or int16 as copies (copied_by_words()): nearest neighbours, each repeated regularly and at
- * most MAX_COPIES times, of an operand that the device computes. Returns 1 if it was matched, 0 if not (no
- * reason is set), or -ENOMEM.
+ * Match RESIZE i of int8 or int16 as copies (copied_by_words()). It must choose nearest neighbours that repeat
+ * regularly along both axes (find_period()), with at most MAX_COPIES results for each, and the device must
+ * compute the operand; a SLICE in front is read through. Returns 1 if it was matched, 0 if not (no reason is
+ * set), or -ENOMEM.
  */
 int match_resize(struct cc *cc, int i)
 {
@@ -745,8 +752,8 @@ int match_resize(struct cc *cc, int i)
 struct repeated { int64_t outer, times, inner; };
 
 /*
- * Returns whether TILE i repeats exactly one dimension, of which its operand has one element, and if so sets *r
- * to how many times and to the elements before and behind that dimension.
+ * Returns whether TILE i repeats exactly one dimension, of which its operand has one element. If so, *r says
+ * how often, and how many elements the dimensions before it and those behind it have; if not, *r is unchanged.
  */
 static bool repeats(const struct cc *cc, int i, struct repeated *r)
 {
@@ -769,7 +776,10 @@ static bool repeats(const struct cc *cc, int i, struct repeated *r)
 	return true;
 }
 
-/* Returns the operator RESHAPE that alone reads the result of operator i and whose result is a view of it, or -1. */
+/*
+ * Returns the number of the RESHAPE that alone reads the result of operator i and whose own result is a view
+ * of it (OP_ALIAS); -1 if there is none.
+ */
 static int reshape_behind(const struct cc *cc, int i)
 {
 	int r = only_reader(cc, cc->g->ops[i].out[0], WEFT_OP_RESHAPE);
@@ -777,7 +787,7 @@ static int reshape_behind(const struct cc *cc, int i)
 	return r >= 0 && cc->ops[r].state == OP_ALIAS ? r : -1;
 }
 
-/* Returns whether another tensor than `a` and `b` lies in the storage of tensor a. */
+/* Returns whether some tensor of the graph other than `a` and `b` lies in the storage of tensor a. */
 static bool others_lie_in(const struct cc *cc, int a, int b)
 {
 	for (int t = 0; t < cc->g->n_tensors; t++)
@@ -935,9 +945,9 @@ int match_tfl_resize(struct cc *cc, int i)
 }
 
 /*
- * Match operator i, which only gives its operand another shape, as a copy: its result gets a dense view of
- * a storage of its own, even if it was an alias. Returns 1 if it was matched, 0 if its state is OP_NONE (a
- * constant, or unread) or its type is one that the command does not have (no reason is set), or -ENOMEM.
+ * Match operator i, which only gives its operand another shape, as a copy: its result gets a dense view of a
+ * storage of its own, even if it was an alias. Returns 1 if it was matched, 0 if its state is OP_NONE or its
+ * type is one that the command does not have (no reason is set), or -ENOMEM.
  */
 int match_same(struct cc *cc, int i)
 {

@@ -47,11 +47,11 @@ bool pool_is_stride(const struct cc *cc, int i)
 }
 
 /*
- * Lets pooling node nd be a depthwise convolution with ones (NODE_DW with conv.average) if it averages over
- * windows that overlap along both axes, since the depthwise engine reads each element once where pooling reads it
- * once for each window: if that leaves at most AVERAGE_PART - 1 of AVERAGE_PART of the reads, conv_is_dw() allows
- * it, and the input is int8 or has zero point 0. When it is emitted, windows that the image cuts stay with pooling
- * (emit_vector.c). Other nodes are left alone.
+ * Make pooling node nd a depthwise convolution with ones (NODE_DW with conv.average) if it averages over
+ * windows that overlap along both axes and that saves reads, since the depthwise engine reads each element
+ * once where pooling reads it once for each window: it must leave at most AVERAGE_PART - 1 of AVERAGE_PART of
+ * the reads. conv_is_dw() must allow it, and the input be int8 or have zero point 0. When it is emitted,
+ * windows that the image cuts stay with pooling (emit_vector.c). Other nodes are left alone.
  */
 static void sum_on_dw(const struct cc *cc, struct node *nd)
 {
@@ -76,7 +76,10 @@ static void sum_on_dw(const struct cc *cc, struct node *nd)
 	*nd = dw;
 }
 
-/* Returns the PAD that makes tensor t, or what a SLICE makes t of; -1 if there is none. */
+/*
+ * Returns the number of the PAD that makes tensor t or, if a SLICE makes t, the SLICE's operand; -1 if there
+ * is none.
+ */
 static int pad_before(const struct cc *cc, int t)
 {
 	int slice = made_by(cc, t, WEFT_OP_SLICE);

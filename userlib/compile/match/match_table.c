@@ -156,8 +156,9 @@ static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 }
 
 /*
- * Puts the data of y, which are freed, into the constants and returns them as a table of y->dim[0] entries of
- * this type of the command. If err is not 0, or there is no room, the table's root is that negative errno.
+ * Returns y's data, moved into the program's constants, as a table of y->dim[0] entries of this type of the
+ * command. If err is not 0, the table's root is err; if there is no room, it is -ENOMEM or -E2BIG (too many
+ * constants). y->data are freed in any case.
  */
 static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 {
@@ -350,8 +351,9 @@ int match_cast_by_table(struct cc *cc, int i)
 /* ---- in the order of integers ---- */
 
 /*
- * Returns whether the float type has an integer key of as many bits as a code, in the order of the values,
- * with room for NaN at either end. Types without FNUZ of 8 and 16 bits have.
+ * Returns whether float type t has integer keys: integers of a code's size, in the order of the values, of
+ * which the lowest and the highest are free for NaN. E4M3, E5M2, fp16 and bf16 have; FNUZ types and wider ones
+ * have not.
  */
 static bool has_keys(weft_dtype t)
 {
@@ -396,9 +398,9 @@ static void set(weft_tensor *y, int64_t k, int64_t v)
 }
 
 /*
- * Makes a constant table from the codes of float type t, which has_keys(), to their keys (key_of()); NaN has
- * the lowest key (nan_low) or the highest. two_zeros: -0 and +0 have different keys. If the table could not
- * be made, its root is a negative errno.
+ * Make a constant table from the codes of float type t, which has_keys(), to their keys (key_of()). NaN has
+ * the lowest key if nan_low is set, else the highest; two_zeros says that -0 and +0 have different keys. If
+ * the table could not be made, its root is a negative errno.
  */
 static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zeros)
 {
@@ -411,9 +413,9 @@ static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zer
 }
 
 /*
- * Makes a constant table from keys back to the codes of float type t, which has_keys(), where the lowest key
- * means NaN and -0 has a key of its own. Keys are taken modulo the table's size. If the table could not be
- * made, its root is a negative errno.
+ * Make a constant table from keys back to the codes of float type t, which has_keys(), where the lowest key
+ * means NaN and -0 has a key of its own. The code of a key stands in the entry with the key's low 8 or 16 bits
+ * as number. If the table could not be made, its root is a negative errno.
  */
 static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 {

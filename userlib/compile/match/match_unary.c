@@ -149,9 +149,10 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 }
 
 /*
- * Returns whether tensor t can live inside another storage at `to`, as an operand of CONCAT operator
- * `concat`. It can if a node makes it, or another CONCAT in place, only nodes and this CONCAT (once) read it, it
- * has its storage for itself, is no output and not pinned, and all views of it in nodes can be expressed in `to`. With the option no_fuse it cannot.
+ * Returns whether tensor t, an operand of CONCAT operator `concat`, can live inside another storage at `to`.
+ * It can if a node makes it, or another CONCAT in place; only nodes and this CONCAT, which has it as one
+ * operand only, read it; it has its storage for itself, is no output and not pinned; and all views of it in
+ * nodes can be expressed in `to` (keeps_shape()). With the option no_fuse it cannot.
  */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
@@ -181,9 +182,11 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 }
 
 /*
- * Returns whether tensor t, which others read as well, had better stay dense than lie at `to`, among the channels of
- * CONCAT's result: so it had if all of it passes through memory, where rows of few bytes take long. A copy runs in stripes
- * with what reads the result. Not so what a CONCAT makes: a dense block would be copied at each of its layers.
+ * Returns whether tensor t, an operand of a CONCAT along channels that makes tensor `result`, had better stay
+ * dense, and be copied, than lie at `to` among the result's channels. That is so if others read it as well, it
+ * has one image whose pixels are whole words, and it is larger than the scratchpad: then all of it passes
+ * through memory, where rows of few bytes take long, while a copy runs in stripes with what reads the result.
+ * It is never so if a CONCAT makes t, since a dense block would be copied at each of its layers.
  */
 static bool better_dense(const struct cc *cc, int t, int result, const struct view *to)
 {

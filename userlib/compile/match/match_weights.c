@@ -52,8 +52,8 @@ static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 }
 
 /*
- * Add a nest that sets `bytes` bytes of storage `root`, from offset `base` on, to the zero point w_zp; later
- * nests overwrite what has weights. Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * Add a nest that sets `bytes` bytes of storage `root`, from offset `base` on, to the low byte of w_zp.
+ * Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t bytes)
 {

@@ -33,9 +33,9 @@ static int fitted(struct tfl_lower *l, int x, int64_t h, int64_t w)
 }
 
 /*
- * Makes the only result of the operator at hand, a complex64 without a value, the result at hand in so far as
- * l->i_y is its file tensor; l->y stays, since the graph has no such type. Returns that file tensor, -ENOTSUP
- * for another type, or -EINVAL if there are more results, or it is out of range or has a value.
+ * Sets l->i_y to the file tensor that is the only result of the operator at hand, a complex64 without a value;
+ * l->y stays, since the graph has no such type. Returns that file tensor, -ENOTSUP if it has another type, or
+ * -EINVAL if there is not exactly one result, or it is out of range, constant or has a value.
  */
 static int own_result(struct tfl_lower *l)
 {

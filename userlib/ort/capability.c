@@ -415,13 +415,15 @@ static struct ort_status *worth(struct finder *f, weft_net *net, size_t n, bool 
 /*
  * Writes to cuts[] the places (numbers of nodes before them) at which parts of a group may begin and end,
  * in ascending order: not between two nodes of the list that a float value joins. Place 0 is always the
- * first. cuts has room for n + 1; info.last of nodes whose float results the list reads is overwritten.
- * Returns how many places there are.
+ * first. cuts has room for n + 1; info.last of the list's nodes, and of others whose float results it reads, is
+ * overwritten. Returns how many places there are.
  */
 static size_t find_cuts(struct finder *f, const struct node *const *list, size_t n, size_t *cuts)
 {
 	size_t n_cuts = 0, reach = 0;
 
+	for (size_t i = 0; i < n; i++)
+		f->info[list[i] - f->nodes].last = 0;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < list[i]->n_in; k++) {
 			size_t m = maker(f, list[i]->in[k]);

@@ -178,7 +178,7 @@ int ref_gemm(struct ref *r)
 		if (ref_floats(a->dtype))
 			ref_put_f(r->y[0], i, alpha * v + (c ? beta * ref_f(c, ref_at(c, 2, at)) : 0));
 		else
-			ref_put_i(r->y[0], i, (int64_t)(alpha * (double)w) + (c ? (int64_t)(beta * (double)ref_i(c, ref_at(c, 2, at))) : 0));
+			ref_put_i(r->y[0], i, ref_add(ref_cut(alpha * (double)w), c ? ref_cut(beta * (double)ref_i(c, ref_at(c, 2, at))) : 0));
 	}
 	return err;
 }

@@ -102,7 +102,7 @@ static double end_float(const struct sum *s, enum kind k)
 static int64_t end_integer(const struct sum *s, enum kind k)
 {
 	switch (k) {
-	case L2: return (int64_t)sqrt((double)s->w);
+	case L2: return ref_cut(sqrt((double)s->w));
 	case MEAN: return s->n ? s->w / s->n : 0;
 	default: return s->w;
 	}

@@ -146,10 +146,7 @@ int64_t ref_i(const weft_tensor *t, int64_t i)
 	case WEFT_INT32: return ((const int32_t *)t->data)[i];
 	case WEFT_UINT32: return ((const uint32_t *)t->data)[i];
 	case WEFT_INT48: case WEFT_INT64: case WEFT_UINT64: return ((const int64_t *)t->data)[i];
-	default: {
-		double v = ref_f(t, i);
-		return v != v ? 0 : v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
-	}
+	default: return ref_cut(ref_f(t, i));
 	}
 }
 

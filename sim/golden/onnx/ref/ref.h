@@ -63,6 +63,8 @@ int ref_list(struct ref *r, int i, int k, int most, int64_t *v);
 /* ---- elements ---- */
 
 static inline bool ref_floats(weft_dtype t) { return weft_is_float(t); }
+/* v cut to an integer, at the ends of int64 where it is beyond them; 0 for NaN. */
+static inline int64_t ref_cut(double v) { return v != v ? 0 : v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v; }
 /* Sum, difference and product of integers; low bits. */
 static inline int64_t ref_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static inline int64_t ref_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }

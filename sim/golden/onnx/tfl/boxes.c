@@ -83,7 +83,7 @@ static bool meets(const struct ref *r, struct waiting *w, const int32_t *taken, 
 	w->begin = n;
 	if (w->score == before)
 		return true;
-	w->gone = false;
+	w->gone = !(w->score > least);           /* also a score that is no number any more */
 	return false;
 }
 

@@ -410,13 +410,13 @@ static void start(struct ox *l, int i)
 }
 
 /*
- * Lowers the node at hand with fn, or with --requant runtime in the runtime's own form if there is one and nothing of the
- * node is replaced. If fn is NULL or returns -ENOTSUP, which means that the node is
- * legal but has no form in the graph's operators, it becomes a host operator by ox_host() instead;
- * but where operands or results of the node are replaced (l->subst, l->results, l->zero), fn's
- * -ENOTSUP is returned at once. -EINVAL means that the node is illegal. If ox_host() fails, the
- * message and the errno are fn's -ENOTSUP, or ox_host()'s own if fn is NULL or memory is out.
- * Returns 0, a positive value of fn, or a negative errno.
+ * Lowers the node at hand by the first of these that takes it: ox_runtime_form(), which gives it the runtime's
+ * own form if the options ask for that; fn, if it is not NULL; ox_host(), which makes it a host operator. fn
+ * does not take it if it returns -ENOTSUP: the node is legal but has no form in the graph's operators; -EINVAL
+ * means that it is illegal. Where operands or results of the node are replaced (l->subst, l->results,
+ * l->zero), ox_runtime_form() is left out, and so is ox_host() unless fn is NULL. If ox_host() fails too, the
+ * message and the errno are fn's -ENOTSUP, or ox_host()'s own if fn is NULL or memory is out. Returns 0, a
+ * positive value of fn, or a negative errno.
  */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
 {
@@ -550,9 +550,9 @@ static int nodes(struct ox *l)
 }
 
 /*
- * Fills the empty graph l->g (NULL: -ENOMEM) from the parsed file: constants, inputs, float weights
- * that become integers (ox_float_weights()), nodes, outputs; then removes what no output needs and checks the graph. Returns 0 or a negative errno
- * with the reason in l->msg; the caller frees everything, also the graph.
+ * Fills the empty graph l->g (NULL: -ENOMEM) from the parsed file: constants, inputs, float weights that
+ * become integers (ox_float_weights()), nodes, outputs; then removes what no output needs and checks the
+ * graph. Returns 0 or a negative errno with the reason in l->msg; the caller frees everything, also the graph.
  */
 static int import(struct ox *l)
 {

@@ -237,12 +237,11 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 }
 
 /*
- * Computes n, an AveragePool, GlobalAveragePool or ReduceMean that stands between a
- * DequantizeLinear and a QuantizeLinear with parameters q, in integers. Returns 1 with *y set; 0 if
- * the operand was not dequantised with one constant scale and zero point, has fewer than 3
- * dimensions (a pool only), or the averages cannot be made in integers; or a negative errno. The
- * node at hand is the same afterwards; l->subst[0] is NULL unless 0 is returned because of the
- * operand.
+ * Computes n, an AveragePool, GlobalAveragePool or ReduceMean that stands between a DequantizeLinear and a
+ * QuantizeLinear with parameters q, in integers. Returns 1 with *y set; 0 if the operand was not dequantised
+ * with one constant scale and zero point, has fewer than 3 dimensions (a pool only), or the averages cannot be
+ * made in integers; or a negative errno. The node at hand is the same afterwards; nothing stands for its
+ * operand 0 then (l->subst[0] is NULL), unless the operand was refused, which changes nothing.
  */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

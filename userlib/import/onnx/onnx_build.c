@@ -361,10 +361,10 @@ int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 }
 
 /*
- * Emits a tensor that is x with its dimensions permuted: dimension i of the result is x's dimension
- * perm[i]. The result is a TRANSPOSE if two dimensions above 1 change their order, else what
- * ox_reshape() makes of x: x itself if its shape stays, or a RESHAPE. Returns the graph tensor, or a negative errno; a negative x
- * is returned as it is.
+ * Emits a tensor that is x with its dimensions permuted: dimension i of the result is x's dimension perm[i].
+ * The result is a TRANSPOSE if two dimensions above 1 change their order, else what ox_reshape() makes of x: x
+ * itself if its shape stays, or a RESHAPE. Returns the graph tensor, or a negative errno; a negative x is
+ * returned as it is.
  */
 int ox_transpose(struct ox *l, int x, const int8_t *perm)
 {
@@ -587,11 +587,11 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 }
 
 /*
- * Emits x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST if
- * tosa_cast() is true: between int8, int16 and int32, from bool to these three, from these three to
- * float32, float16 or bfloat16, and between these floats. All other pairs of types get the host
- * operator ONNX_CAST, by which a float8 saturates and an integer keeps the low bits. Returns the graph tensor, or a negative errno; a negative x
- * is returned as it is.
+ * Emits x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST if tosa_cast()
+ * is true: between int8, int16 and int32, from bool to these three, from these three to float32, float16 or
+ * bfloat16, and between these floats. All other pairs of types get the host operator ONNX_CAST, by which a
+ * float8 saturates and an integer keeps the low bits. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
  */
 int ox_cast(struct ox *l, int x, weft_dtype to)
 {

@@ -373,8 +373,8 @@ static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, 
 
 /*
  * Emits one group of the transposed convolution with windows w: x [N,spatial...,C/g] with weights
- * [OC,spatial...,C/g], with w->before and w->after cut off the border, or zeros added where they
- * are negative, so that the tensor bias has to be 0. One spatial dimension gives [N,1,W,OC].
+ * [OC,spatial...,C/g] and bias, with w->before and w->after cut off the border. Where these are negative,
+ * zeros are added there instead; so the tensor `bias` must hold 0. One spatial dimension gives [N,1,W,OC].
  * Returns the graph tensor, or a negative errno.
  */
 static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)

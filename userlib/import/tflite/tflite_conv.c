@@ -257,11 +257,11 @@ static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const wef
 }
 
 /*
- * Lowers CONV_2D of operand 0 (integers or float32) by the weights in operand 1, also with groups, with
- * bias (operand 2) and activation: as CONV2D; as DEPTHWISE_CONV2D if each group has one channel; otherwise of
- * integers as a convolution for each group, of float32 as one with zeros for the other groups. Returns the result's tensor, -EINVAL if channels do not fit
- * each other or ranks are not 4, -ENOTSUP for types or groups that are not supported, or another negative
- * errno.
+ * Lowers CONV_2D of operand 0 (integers or float32) by the weights in operand 1, also with groups, with bias
+ * (operand 2) and activation. It becomes CONV2D; DEPTHWISE_CONV2D if each group has one channel; otherwise
+ * with groups of integers a convolution for each group, of float32 one with zeros for the other groups.
+ * Returns the result's tensor, -EINVAL if channels do not fit each other or ranks are not 4, -ENOTSUP for
+ * types or groups that are not supported, or another negative errno.
  */
 int tfl_lower_conv(struct tfl_lower *l)
 {

@@ -14,8 +14,7 @@ struct root {
 };
 
 /*
- * Sets what messages about the file name from here on: `what`, such as "tensor", and its index (-1:
- * none).
+ * Says what part of the file messages name from now on: `what`, such as "tensor", and its index; -1: no index.
  */
 static void enter(struct fb *b, const char *what, long index)
 {

@@ -98,9 +98,8 @@ static int square(struct tfl_lower *l)
 }
 
 /*
- * Sets *lo and *hi to the limits of a fused activation: 0 and infinity for RELU, -1 and 1 for
- * RELU_N1_TO_1, 0 and 6 for RELU6. Returns 0, or -ENOTSUP for every other activation (with 0 and
- * infinity).
+ * Sets *lo and *hi to the limits of a fused activation: 0 and infinity for RELU, -1 and 1 for RELU_N1_TO_1, 0
+ * and 6 for RELU6. Returns 0, or -ENOTSUP for every other activation, TFL_NONE among them.
  */
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 {

@@ -307,7 +307,6 @@ static int reduce(struct tfl_lower *l)
 	return finished(l, code == TFL_MEAN ? with(l, WEFT_OP_TFL_DIV, x, (float)n) : x);
 }
 
-/* Returns the function that lowers the operator with that code on float32, or NULL if it is none of this file. */
 /*
  * Lowers FAKE_QUANT: each element becomes the nearest of the 2^bits numbers that divide the range min..max
  * evenly, halves up; the range is moved first so that 0 is one of them, and elements outside of it become its
@@ -341,6 +340,7 @@ static int fake_quant(struct tfl_lower *l)
 	return tfl_real_result(l, with(l, WEFT_OP_ADD, with(l, WEFT_OP_MUL, x, scale), low), TFL_NONE);
 }
 
+/* Returns the function that lowers the operator with that code on float32, or NULL if it is none of this file. */
 int (*tfl_float_more(int code))(struct tfl_lower *)
 {
 	switch (code) {

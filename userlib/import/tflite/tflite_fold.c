@@ -81,9 +81,9 @@ int tfl_bind_const(struct tfl_lower *l, int i, struct tfl_lower *of, int from)
 /* ---- operators that have no other form ---- */
 
 /*
- * Makes result 0 of the operator at hand a constant of the given shape with the integers v,
- * converted to its type, int32 or int64. Returns 1, -ENOTSUP for another type or dimension than the
- * file says, -EINVAL for another rank, or another negative errno.
+ * Makes result 0 of the operator at hand a constant of the given shape with the integers v, converted to its
+ * type. Returns 1; -ENOTSUP if that type is neither int32 nor int64, or a dimension is another than the file
+ * says; -EINVAL if the file says another rank; or another negative errno.
  */
 static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const int64_t *v)
 {
@@ -175,9 +175,10 @@ int tfl_need_shape_const(struct tfl_lower *l, int k)
 }
 
 /*
- * Makes the result of the RANGE of float32 at hand a constant vector; each element is the one before plus the
- * step, rounded to float32, as the kernel adds. Returns 1, -ENOTSUP if the vector is empty, endless or has more than
- * MAX_INTS elements, -EINVAL if the operands or the file's result are not such, or another negative errno.
+ * Makes the result of the RANGE of float32 at hand, whose operands are constant, a constant vector; each
+ * element is the one before plus the step, rounded to float32, as the kernel adds. Returns 1; -ENOTSUP if the
+ * vector is empty, endless or has more than MAX_INTS elements; -EINVAL if an operand is not one float32 or the
+ * file gives the result another type or shape; or another negative errno.
  */
 static int fold_float_range(struct tfl_lower *l)
 {
@@ -333,8 +334,9 @@ static bool is_light(int code)
 }
 
 /*
- * Says whether the operator at hand is a FULLY_CONNECTED with a matrix of weights of at most
- * WEFT_MACS_AT_LOADING multiplications, as an initial state of zeros gives.
+ * Says whether the operator at hand is a FULLY_CONNECTED of at most WEFT_MACS_AT_LOADING multiplications by
+ * weights of rank 2. Where its operands are constant, such as an initial state of zeros, it is computed on
+ * import.
  */
 static bool is_small_product(struct tfl_lower *l)
 {
@@ -509,11 +511,11 @@ static bool take_work(struct tfl_lower *l, const struct tfl_mark *before)
 }
 
 /*
- * If all operands of the operator at hand are constant, it is light or a small product, no result is
- * an output and take_work() grants the steps: computes the operators emitted since mark *before, makes the results constants of the file,
- * and removes these operators with their tensors and sources. Otherwise only those of them that read
- * constants alone (is_part()) are computed. Returns 1 if the results are constants now, 0 if not, or a
- * negative errno.
+ * If all operands of the operator at hand are constant, it is light (is_light()) or a small product, no result
+ * is an output and take_work() grants the steps: computes the operators emitted since mark *before, makes the
+ * results constants of the file, and removes these operators with their tensors and sources. Otherwise, of
+ * these operators only those for which is_part() is true are computed. Returns 1 if the results are constants
+ * now, 0 if not, or a negative errno.
  */
 int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
 {

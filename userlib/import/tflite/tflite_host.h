@@ -57,15 +57,18 @@ struct tfl_states {
 	int in[2], id[2];          /* graph tensors of the state and the cell state before the run, and their variables */
 	bool time_major, reverse;  /* where in the result the last step is */
 };
-/*
- * tflite_sequence.c: emits what operand `state`, and of an LSTM `cell` (else -1), of the operator at hand hold when it runs: of type[0]
- * and [1,batch,out], of type[1] and [1,batch,cells]; the state's first bytes are `first`. *s gets them. Returns 0.
- */
+/* What the states are: their types, dimensions [1,batch,n[k]], and the value of the state's bytes at first; the cell state begins as 0. */
 struct tfl_state_shape { weft_dtype type[2]; int64_t batch, n[2]; int first; };
+/*
+ * tflite_sequence.c: emits what the states of the recurrent layer at hand hold when it runs. operand[0] is the operand that is its
+ * state, operand[1] its cell state, or -1. Sets s->in to their tensors and s->id to their variables; both are -1 for an operand that
+ * is absent or that the file does not mark as a variable. The other fields of *s stay as they are. Returns 0, -EINVAL if a dimension
+ * is out of range, or another negative errno.
+ */
 WEFT_MUST_USE int tfl_find_states(struct tfl_lower *l, const int operand[2], const struct tfl_state_shape *shape, struct tfl_states *s);
 /*
- * Emits the recurrent layer `a` on n operands, which keeps its states for the next run. With last the result is the operator's
- * own. Returns the result's tensor.
+ * Emits the recurrent layer `a` on n operands, and that its states' variables, s->id, keep what it leaves in them for the next run.
+ * With last the result is the operator's own. Returns the result's tensor, or a negative errno.
  */
 WEFT_MUST_USE int tfl_node_recurrent(struct tfl_lower *l, const struct weft_attr_onnx_node *a, const int *in, int n, const struct tfl_states *s,
                                      bool last);

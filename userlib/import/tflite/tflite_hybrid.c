@@ -140,11 +140,11 @@ static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 }
 
 /*
- * Emits product r of float32 x and integer weights w as float32: each row of x is quantised to 8 bits
- * with a scale of its own when the network runs, and the sums are scaled back before the bias, if there
- * is one, is added. Tensor w's type in the graph becomes int8; weights that the file has as uint8, which add_const()
- * made 128 less, get the file's bytes again. Returns the graph tensor, or a negative
- * errno.
+ * Emits product r of float32 x and integer weights w as float32: each row of x is quantised to 8 bits with a
+ * scale of its own when the network runs, and the sums are scaled back before the bias, if there is one, is
+ * added. Tensor w itself changes: its type in the graph becomes int8, and weights that the file has as uint8,
+ * which are 128 less in the graph (add_const()), get the file's bytes again. Returns the graph tensor, or a
+ * negative errno.
  */
 static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {

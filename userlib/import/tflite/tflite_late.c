@@ -103,9 +103,10 @@ bool tfl_is_put(const struct tfl_lower *l)
 struct parts { int first, rest; };
 
 /*
- * Finds how the operators before the one at hand put file tensor `vector` together: by a RESHAPE, EXPAND_DIMS or
- * PACK of one element, which is first then, with nothing else; or by a CONCATENATION of such a vector and another one,
- * the rest. first is -1 if it was made otherwise; what rest holds is not looked at.
+ * Finds how the operators before the one at hand put file tensor `vector` together. If a RESHAPE, EXPAND_DIMS
+ * or PACK made it of one element, `first` is that element and `rest` is -1. If a CONCATENATION made it of such
+ * a vector and another one, `first` is the former's element and `rest` the other vector. If it was made
+ * otherwise, `first` is -1 and `rest` says nothing.
  */
 static struct parts parts_of(const struct tfl_lower *l, int vector)
 {

@@ -113,8 +113,9 @@ int tfl_find_states(struct tfl_lower *l, const int operand[2], const struct tfl_
 }
 
 /*
- * Emits that the state with variable `id` is the last step of y, [batch,time,..], or the other way round with s->time_major; nothing if
- * id is -1. Returns 0 or a negative errno.
+ * Emits that variable `id` takes the last step of result y of a recurrent layer, [batch,time,..], or with
+ * s->time_major [time,batch,..]; with s->reverse the last step is the first one in y. Nothing if id is -1.
+ * Returns 0 or a negative errno.
  */
 static int keep_last(struct tfl_lower *l, const struct tfl_states *s, int id, int y)
 {
@@ -207,8 +208,10 @@ static int add_auxiliary(struct tfl_lower *l, struct side *s, int aux, int from,
 }
 
 /*
- * Adds the states of the direction at hand to s, the operands `state` and, of an LSTM, the one behind it, and notes them in *states.
- * Operands that are no matrices are left to the kernel to refuse. Returns 0 or a negative errno.
+ * Adds to s, at the kernel's places for them, the tensors of the direction's states that the file marks as
+ * variables: operand `state` and, of an LSTM, the operand behind it; and notes them in *states. If there is
+ * none, s stays as it is. Weights that are no matrices are left to the kernel to refuse. Returns 0 or a
+ * negative errno.
  */
 static int add_states(struct tfl_lower *l, struct side *s, int state, bool is_lstm, struct tfl_states *states)
 {

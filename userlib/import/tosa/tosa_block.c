@@ -839,8 +839,8 @@ static int import_sub(struct tosa_lower *l, int block)
  * Sets *sub to the sub-graph of the block with that name or, if there is none, of the first block of the
  * region with that name. The block is imported at the first use, l->sub notes its sub-graph. Returns 0,
  * -EINVAL if there is no such block, if it is being imported at the moment (it contains itself), or if
- * sub-graphs nest deeper than WEFT_GRAPH_MAX_NESTING (256), or what importing it gives; after a failure the
- * block counts as open, so that the whole import has to end.
+ * sub-graphs nest deeper than WEFT_GRAPH_MAX_NESTING (256), or what importing it gives. After a failure it
+ * cannot be asked for again: the whole import has to end.
  */
 int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub)
 {

@@ -72,11 +72,11 @@ int tosa_custom_known(struct tosa_lower *l)
 }
 
 /*
- * Reads the CUSTOM operator at hand, which tosa_custom_known() has accepted: *op receives its
- * opcode, types the types of its operands, then of its results, one byte each in the file, and *a
- * its attributes. types has room for all operands and results. Returns 0, or -EINVAL with a line in
- * l->msg if a type is unknown or the bytes of its attributes are too few, too many or not valid;
- * the three outputs then do not count.
+ * Reads the CUSTOM operator at hand, which tosa_custom_known() has accepted: *op receives its opcode, types[]
+ * the types of its operands, then of its results, one byte each in the file, and *a its attributes. The caller
+ * gives types[] room for all operands and results. Returns 0, or -EINVAL with a line in l->msg if a type is
+ * unknown or the bytes of its attributes are too few, too many or not valid; the three outputs then do not
+ * count.
  */
 int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a)
 {

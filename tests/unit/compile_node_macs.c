@@ -53,11 +53,14 @@ static void recurrent(void **state)
 {
 	const weft_tensor onnx[] = { SHAPE(9, 2, 5), SHAPE(1, 12, 5), SHAPE(1, 12, 3), SHAPE(1, 2, 3) };
 	const weft_tensor lite[] = { SHAPE(9, 2, 5), SHAPE(3, 5), SHAPE(3, 3), SHAPE(3) };
+	const weft_tensor coupled[] = { SHAPE(9, 2, 5), SHAPE(4, 5), SHAPE(4, 5), SHAPE(4, 5), SHAPE(4, 4), SHAPE(4, 4), SHAPE(4, 4) };
 
 	(void)state;
 	/* operand 3, the bias, and 4, the lengths, are absent; 5 is a state, which multiplies nothing */
 	assert_int_equal(count("", "LSTM", 4, onnx, 1 << 3 | 1 << 4, (weft_tensor)SHAPE(9, 1, 2, 3)), 9 * 2 * (12 * 5 + 12 * 3));
 	assert_int_equal(count("tflite", "SequenceRNN", 4, lite, 0, (weft_tensor)SHAPE(9, 2, 3)), 9 * 2 * (3 * 5 + 3 * 3));
+	/* without the first gate */
+	assert_int_equal(count("tflite", "SequenceLSTM", 7, coupled, 1 << 1 | 1 << 5, (weft_tensor)SHAPE(9, 2, 4)), 9 * 2 * 3 * (4 * 5 + 4 * 4));
 }
 
 static void attention(void **state)

@@ -106,6 +106,9 @@ uint64_t weft_node_macs(const weft_graph *g, const struct weft_gop *o)
 		return 0;
 	const char *name = weft_onnx_ref_name(o->attr.onnx_node.kind);
 	const weft_tensor *x = operand(g, o, 0), *w = operand(g, o, 1), *y = &g->tensors[o->out[0]].t;
+	/* An LSTM may have no first gate, and no weights there. */
+	if (x && is_one_of(name, sequences))
+		return last(x) ? elements(x) / last(x) * weights(g, o, 1, o->n_in) : 0;
 	if (!x || !w)
 		return 0;
 	if (is_one_of(name, products))
@@ -118,7 +121,5 @@ uint64_t weft_node_macs(const weft_graph *g, const struct weft_gop *o)
 		return w->dim[0] ? elements(x) * (elements(w) / (uint64_t)w->dim[0]) : 0;
 	if (is_one_of(name, recurrent))
 		return last(x) ? elements(x) / last(x) * (elements(w) + elements(operand(g, o, 2))) : 0;
-	if (is_one_of(name, sequences))
-		return last(x) ? elements(x) / last(x) * weights(g, o, 1, o->n_in) : 0;
 	return !strcmp(name, "Attention") ? attention(g, o) : !strcmp(name, "Einsum") ? einsum(g, o) : 0;
 }

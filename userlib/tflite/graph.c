@@ -86,7 +86,8 @@ static uint64_t recurrent(const struct graph *g, const struct op *op)
 /*
  * Returns the multiplications of a node: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
  * elements times the weights that each of them takes; of TRANSPOSE_CONV the input's elements (operand 2)
- * times the weights of one input channel; of BATCH_MATMUL the elements of operand 0 times the result's
+ * times the weights of one input channel; of CONV_3D and CONV_3D_TRANSPOSE likewise, whose last dimension of the weights is the
+ * channel of result and input; of BATCH_MATMUL the elements of operand 0 times the result's
  * last dimension; of SVDF the batch times the elements of the features' weights; of LSTM and RNN, also of
  * sequences, recurrent()'s. 0 for other operators, and where a tensor is missing; also for a FULLY_CONNECTED
  * whose input and weights are the same in every run (is_fixed()) and which needs no more than
@@ -95,10 +96,15 @@ static uint64_t recurrent(const struct graph *g, const struct op *op)
 uint64_t macs_of(const struct graph *g, const struct op *op)
 {
 	enum { CONV_2D = 3, DEPTHWISE_CONV_2D = 4, FULLY_CONNECTED = 9, LSTM = 16, RNN = 24, SVDF = 27, SEQUENCE_RNN = 35,
-		SEQUENCE_LSTM = 44, BI_RNN = 46, BI_LSTM = 52, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126 };
+		SEQUENCE_LSTM = 44, BI_RNN = 46, BI_LSTM = 52, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126, CONV_3D = 132, CONV_3D_TRANSPOSE = 141 };
 	const struct rt_ints *in = op->n.inputs, *out = op->n.outputs;
 
-	if (in->n < 2 || out->n < 1 || in->v[0] < 0 || in->v[1] < 0 || out->v[0] < 0)
+	if (in->n < 2 || out->n < 1 || in->v[0] < 0 || out->v[0] < 0)
+		return 0;
+	/* An LSTM may have no first gate, and no weights there. */
+	if (op->code == LSTM || op->code == RNN || op->code == SEQUENCE_RNN || op->code == SEQUENCE_LSTM || op->code == BI_RNN || op->code == BI_LSTM)
+		return recurrent(g, op);
+	if (in->v[1] < 0)
 		return 0;
 	const struct rt_ints *x = dims_of(g, in->v[0]), *w = dims_of(g, in->v[1]), *y = dims_of(g, out->v[0]);
 	switch (op->code) {
@@ -110,7 +116,9 @@ uint64_t macs_of(const struct graph *g, const struct op *op)
 	case BATCH_MATMUL: return extent(y, -1) ? elements(x) * extent(y, -1) : 0;
 	case TRANSPOSE_CONV:
 		return in->n < 3 || in->v[2] < 0 ? 0 : elements(dims_of(g, in->v[2])) * extent(w, 0) * extent(w, 1) * extent(w, 2);
-	case LSTM: case RNN: case SEQUENCE_RNN: case SEQUENCE_LSTM: case BI_RNN: case BI_LSTM: return recurrent(g, op);
+	case CONV_3D: return elements(y) * (elements(w) / extent(w, -1));
+	case CONV_3D_TRANSPOSE:
+		return in->n < 3 || in->v[2] < 0 ? 0 : elements(dims_of(g, in->v[2])) * (elements(w) / extent(w, -1));
 	default: return 0;
 	}
 }

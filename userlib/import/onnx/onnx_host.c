@@ -268,8 +268,9 @@ int ox_host(struct ox *l)
 }
 
 /*
- * Says whether the node at hand has float32 operands, but for sizes of int64, and no factors alpha and beta other than 1. Nodes
- * that make operands are lowered for that; a failure leaves l->err.
+ * Says whether each operand that the node at hand has is float32, or int64 (sizes) if it is not operand 0, and
+ * its attributes alpha and beta are absent or 1. Deferred nodes that make operands are lowered for that; if
+ * that fails, returns false and leaves l->err set.
  */
 static bool plain_floats(struct ox *l)
 {

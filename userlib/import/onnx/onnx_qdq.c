@@ -455,11 +455,11 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 }
 
 /*
- * Computes node n, which waits and whose result is quantised with q, in integers: a Concat,
- * product, average, Resize, Softmax or LayerNormalization by its own function, any other by
- * ox_fold_pair() as a product (Mul), difference (Sub) or else sum of two dequantised values, one of
- * which may be a constant. Returns 1 with *y set, 0 if it cannot be done so, or of int16, pools and Resize
- * with --requant runtime, or a negative errno.
+ * Computes node n, which waits and whose result is quantised with q, in integers: a Concat, product, average,
+ * Resize, Softmax or LayerNormalization by its own function, any other by ox_fold_pair() as a product (Mul),
+ * difference (Sub) or else sum of two dequantised values, one of which may be a constant. Returns 1 with *y
+ * set; 0 if it cannot be done so, and with --requant runtime always for AveragePool, GlobalAveragePool, Resize
+ * and results of int16; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

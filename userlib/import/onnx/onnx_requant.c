@@ -407,9 +407,10 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 }
 
 /*
- * Emits int32 sums x requantised as sc says by the host operator ONNX_REQUANT, with float32 steps
- * if --requant runtime is set, the sums are not divided and sc->exact is not set; b is the tensor of the second factor's
- * scale, with x's rank. Returns the graph tensor, in the type of sc->zp, or a negative errno.
+ * Emits int32 sums x requantised as sc says by the host operator ONNX_REQUANT, with float32 steps if --requant
+ * runtime is set, the sums are not divided and sc->exact is not set; b is the graph tensor of the second
+ * factor's scale (of ones if it has none), with x's rank. Returns the graph tensor, in the type of sc->zp, or
+ * a negative errno.
  */
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 {

@@ -478,12 +478,12 @@ int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const str
 /* ---- linear, between DequantizeLinear and QuantizeLinear ---- */
 
 /*
- * Computes linear Resize node n of a dequantised 8-bit value, whose result is quantised with q, by
- * RESIZE and a requantisation of its sums. Returns 1 with *y set, channels last; 0 if q is int16,
- * the operand was not dequantised from 8 bits with one constant scale, or RESIZE cannot do it
- * (other than height and width, coordinates or steps beyond its limits, more than 65535 sums to
- * one); or a negative errno. The node at hand is the same afterwards; l->subst[0] is NULL unless 0
- * is returned because of q or the operand.
+ * Computes linear Resize node n of a dequantised 8-bit value, whose result is quantised with q, by RESIZE and
+ * a requantisation of its sums. Returns 1 with *y set, channels last; 0 if q is int16, the operand was not
+ * dequantised from 8 bits with one constant scale, or RESIZE cannot do it (other than height and width,
+ * coordinates or steps beyond its limits, more than 65535 sums to one); or a negative errno. The node at hand
+ * is the same afterwards; nothing stands for its operand 0 then (l->subst[0] is NULL), unless q or the operand
+ * was refused, which changes nothing.
  */
 int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

@@ -83,10 +83,10 @@ struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 }
 
 /*
- * Reads the elements of v, a constant of the file, adds them to the graph as a constant under v's
- * own name, and notes this tensor as v's form in the file's order; each element adds to the work that may be done on
- * constants. Returns the graph tensor, or a
- * negative errno after ox_fail(), which onnx_tensor_data() gave or -ENOMEM.
+ * Reads the elements of v, a constant of the file, adds them to the graph as a constant under v's own name,
+ * and notes this tensor as v's form in the file's order. Each element adds WORK_EACH to l->work, the work that
+ * may be done on constants. Returns the graph tensor, or a negative errno after ox_fail(): what
+ * onnx_tensor_data() gave, or -ENOMEM.
  */
 static int from_init(struct ox *l, struct ox_value *v)
 {

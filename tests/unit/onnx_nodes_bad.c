@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single ONNX nodes whose operands or attributes no tensor has: refused with one line that names the node. The
+ * lowering to integer operators and the kernel on the host each refuse in their own words, so the words are not compared.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/onnx_build.h"
+#include "userlib/import/onnx/onnx.h"
+
+enum { FLOAT = 1, INT8 = 3, INT64 = 7 };
+
+/*
+ * Imports y = op(x, a, b): x of a type as [2,3], a and b constants of int64 with n numbers (none: the operand is absent), an
+ * attribute that is one number. Returns the errno.
+ */
+struct one {
+	const char *op;
+	int opset;
+	const char *attr;
+	int64_t value;
+	int n[2];
+	int64_t v[2][9];
+};
+
+static int import(const struct one *c, int type, char msg[WEFT_MSG])
+{
+	static const int64_t shape[2] = { 2, 3 };
+	static const char *const names[] = { "a", "b" };
+	struct ob graph = { 0 }, model = { 0 }, node = { 0 };
+	weft_graph *g = NULL;
+
+	ob_text(&node, 1, "x");
+	for (int k = 0; k < 2; k++)
+		if (c->n[k]) {
+			const int64_t n = c->n[k];
+			ob_tensor(&graph, names[k], INT64, 1, &n, c->v[k], (size_t)n * sizeof(int64_t));
+			ob_text(&node, 1, names[k]);
+		}
+	ob_text(&node, 2, "y");
+	ob_text(&node, 4, c->op);
+	if (c->attr)
+		ob_attr_int(&node, c->attr, c->value);
+	ob_sub(&graph, 1, &node);
+	ob_port(&graph, 11, "x", type, 2, shape);
+	ob_port(&graph, 12, "y", type, 2, shape);
+	ob_model(&model, &graph, c->opset);
+	int err = weft_import_onnx(model.p, model.n, "one", NULL, &g, msg);
+	free(model.p);
+	if (!err)
+		weft_graph_free(g);
+	return err;
+}
+
+static void refused(void **state)
+{
+	static const struct one cases[] = {
+		{ .op = "Concat", .opset = 13, .attr = "axis", .value = 5 }, { .op = "Concat", .opset = 13, .attr = "axis", .value = -3 },
+		{ .op = "Flatten", .opset = 13, .attr = "axis", .value = 3 }, { .op = "Split", .opset = 13, .attr = "axis", .value = 2 },
+		{ .op = "Slice", .opset = 13, .n = { 1 }, .v = { { 0 } } },
+		{ .op = "Slice", .opset = 13, .n = { 2, 1 }, .v = { { 0, 0 }, { 1 } } },
+		{ .op = "Tile", .opset = 13, .n = { 3 }, .v = { { 1, 1, 1 } } }, { .op = "Tile", .opset = 13, .n = { 2 }, .v = { { -1, 1 } } },
+		{ .op = "Pad", .opset = 13, .n = { 3 }, .v = { { 1, 1, 1 } } }, { .op = "Pad", .opset = 13, .n = { 4 }, .v = { { -9, 0, 0, 0 } } },
+		{ .op = "Pad", .opset = 13, .n = { 4 }, .v = { { INT64_C(1) << 40, 0, 0, 0 } } },
+		{ .op = "Expand", .opset = 13, .n = { 1 }, .v = { { 4 } } }, { .op = "Expand", .opset = 13, .n = { 9 }, .v = { { 1, 1, 1, 1, 1, 1, 1, 2, 3 } } },
+		{ .op = "Reshape", .opset = 13, .n = { 1 }, .v = { { 5 } } }, { .op = "Reshape", .opset = 13, .n = { 2 }, .v = { { -1, -1 } } },
+		{ .op = "Reshape", .opset = 13, .n = { 2 }, .v = { { -1, 4 } } }, { .op = "Squeeze", .opset = 13, .n = { 1 }, .v = { { 0 } } },
+		{ .op = "Unsqueeze", .opset = 13, .n = { 1 }, .v = { { 4 } } }, { .op = "Unsqueeze", .opset = 13, .n = { 2 }, .v = { { 0, 0 } } },
+		{ .op = "Gather", .opset = 13, .attr = "axis", .value = 2, .n = { 1 }, .v = { { 0 } } },
+		{ .op = "ReduceSum", .opset = 13, .n = { 1 }, .v = { { 2 } } }, { .op = "ReduceMax", .opset = 18, .n = { 1 }, .v = { { -3 } } },
+		{ .op = "Softmax", .opset = 13, .attr = "axis", .value = 2 }, { .op = "ArgMax", .opset = 13, .attr = "axis", .value = -3 },
+		{ .op = "DepthToSpace", .opset = 13, .attr = "blocksize", .value = 2 }, { .op = "SpaceToDepth", .opset = 13, .attr = "blocksize", .value = 0 },
+		{ .op = "GlobalAveragePool", .opset = 13 }, { .op = "InstanceNormalization", .opset = 13 }, { .op = "Constant", .opset = 13 },
+		{ .op = "Add", .opset = 13 }, { .op = "Where", .opset = 13 }, { .op = "Clip", .opset = 13, .n = { 2 }, .v = { { 0, 1 } } },
+		{ .op = "TopK", .opset = 13, .n = { 1 }, .v = { { 4 } } }, { .op = "TopK", .opset = 13, .n = { 1 }, .v = { { -1 } } },
+		{ .op = "NoSuchOperator", .opset = 13 },
+	};
+	int n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (int type = FLOAT; type <= INT8; type += INT8 - FLOAT, n++) {
+			char msg[WEFT_MSG] = "", head[64];
+			const int err = import(&cases[i], type, msg);
+
+			snprintf(head, sizeof head, "node 0 %s: ", cases[i].op);
+			if ((err != -EINVAL && err != -ENOTSUP) || strncmp(msg, head, strlen(head)) || !msg[strlen(head)] || strchr(msg, '\n'))
+				fail_msg("%s (%zu) of type %d: %d '%s'", cases[i].op, i, type, err, msg);
+		}
+	printf("%d nodes refused\n", n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(refused) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

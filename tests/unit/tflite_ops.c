@@ -625,6 +625,70 @@ static void floats(void **state)
 	}
 }
 
+/* One row of SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION or GELU by tanh, as TensorFlow Lite's reference kernels compute it. */
+static void float_row(int code, const float *x, int n, float *y)
+{
+	float most = x[0], sum = 0, squares = 0;
+
+	for (int i = 0; i < n; i++) {
+		most = x[i] > most ? x[i] : most;
+		squares += x[i] * x[i];
+	}
+	for (int i = 0; i < n; i++)
+		sum += expf(x[i] - most);
+	for (int i = 0; i < n; i++)
+		y[i] = code == TFL_SOFTMAX ? expf(x[i] - most) / sum : code == TFL_LOG_SOFTMAX ? x[i] - most - logf(sum) :
+		       code == TFL_L2_NORMALIZATION ? x[i] / fmaxf(sqrtf(squares), 1e-6f) :
+		       0.5f * x[i] * (1.0f + tanhf(0.7978845608f * (x[i] + 0.044715f * x[i] * x[i] * x[i])));
+}
+
+/* Rows of floats, and products of matrices of them, of which the second may be given transposed. */
+static void float_rows(void **state)
+{
+	static const int codes[] = { TFL_SOFTMAX, TFL_LOG_SOFTMAX, TFL_L2_NORMALIZATION, TFL_GELU };
+	float x[4 * 7], y[4 * 7], w[7 * 5], z[4 * 5];
+
+	(void)state;
+	for (int k = 0; k < 5; k++) {
+		struct tb *b = calloc(1, sizeof *b);
+		int in[2] = { tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0) };
+
+		for (int i = 0; i < 4 * 7; i++)
+			x[i] = (float)draw(-3000, 3000) / 1000.0f;
+		b->in[b->n_in++] = in[0];
+		if (k < 4) {
+			struct tb_op *o = tb_op(b, codes[k], k == 0 ? OPTIONS_SOFTMAX : k == 3 ? OPTIONS_GELU : 0);
+			if (k == 0)
+				tb_option(o, SOFTMAX_BETA, 4, 0x3f800000);
+			if (k == 3)
+				tb_option(o, GELU_APPROXIMATE, 1, 1);
+			wire(o, 1, in, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0));
+			for (int r = 0; r < 4; r++)
+				float_row(codes[k], x + 7 * r, 7, y + 7 * r);
+			expect_bytes(b, (const void *[]){ x }, y, "rows of floats");
+			free(b);
+			continue;
+		}
+		for (int i = 0; i < 7 * 5; i++)
+			w[i] = (float)draw(-3000, 3000) / 1000.0f;
+		for (int adjoint = 0; adjoint < 2; adjoint++) {
+			memset(b, 0, sizeof *b);
+			b->in[b->n_in++] = in[0] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0);
+			b->in[b->n_in++] = in[1] = tb_add(b, TFL_FLOAT32, 2, adjoint ? DIMS(5, 7) : DIMS(7, 5), 0, 0);
+			struct tb_op *o = tb_op(b, TFL_BATCH_MATMUL, OPTIONS_BATCH_MATMUL);
+			tb_option(o, MATMUL_ADJ_Y, 1, adjoint);
+			wire(o, 2, in, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 5), 0, 0));
+			for (int i = 0; i < 4 * 5; i++) {
+				z[i] = 0;
+				for (int e = 0; e < 7; e++)
+					z[i] += x[i / 5 * 7 + e] * w[adjoint ? i % 5 * 7 + e : e * 5 + i % 5];
+			}
+			expect_bytes(b, (const void *[]){ x, w }, z, "products of floats");
+		}
+		free(b);
+	}
+}
+
 /*
  * Float32 by 8-bit weights, with rows whose largest value is 127, so that their scale is 1: kernels take the bytes of uint8
  * weights, as old converters wrote them, as int8.
@@ -1281,7 +1345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
-		cmocka_unit_test(floats), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(work), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),

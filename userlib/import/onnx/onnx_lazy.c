@@ -224,12 +224,12 @@ static void unsigned_value(struct ox_value *v)
  */
 static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double zero)
 {
-	struct place p = leave(l);
 	struct ox_value x;
 	int node = l->i_node, err;
 
 	if (l->n->n_input > 1 && ox_raw(l, 1) == from)
 		return 0;
+	struct place p = leave(l);
 	if (signed_value(l, from, &x) < 0)
 		return l->err;
 	l->subst[0] = &x;

@@ -307,6 +307,28 @@ def fused_auxiliary(kind):
     return n.file("AUX", operands, options)
 
 
+@net("float32", "int8", "int64")
+def fused_rank_seven(kind):
+    """A dimension more than TOSA's tensors have."""
+    import record_ops as ops
+    n, t = ops.Net(), {"float32": ops.F32, "int8": ops.I8, "int64": ops.I64}[kind]
+    x, k = n.input(t, [2, 1, 3, 2, 2, 3]), n.ints(3, [])
+    n.output(t, [2, 1, 3, 1, 2, 2, 3])
+    ops.OPS["MORE"] = (70, 1, 52)
+    return n.file("MORE", [x, k], {})
+
+
+@net("float32", "int32", "int64")
+def fused_float64(kind):
+    """float64, which TOSA does not have."""
+    import record_ops as ops
+    n, t = ops.Net(), {"float32": ops.F32, "int32": ops.I32, "int64": ops.I64}[kind]
+    x = n.input(t, [3, 7])
+    n.output(ops.F64, [3, 7])
+    ops.OPS["WIDER"] = (53, 1, 37)
+    return n.file("WIDER", [x], {0: ("b", t), 1: ("b", ops.F64)})
+
+
 @net("merged", "apart", "hybrid")
 def fused_lstm_both_ways(kind):
     import numpy as np

@@ -35,7 +35,7 @@ ops.OPS.update({
     "STABLEHLO_SHIFT_LEFT": (207, 1, 0), "STABLEHLO_PAD": (195, 1, 1010), "STABLEHLO_MULTIPLY": (165, 1, 0),
     "STABLEHLO_MAXIMUM": (166, 1, 0), "STABLEHLO_MINIMUM": (181, 1, 0), "FAKE_QUANT": (80, 2, 58),
     "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15), "BITCAST": (159, 1, 124), "STABLEHLO_GATHER": (201, 1, 1016),
-    "STABLEHLO_SCATTER": (190, 1, 1007), "REDUCE_WINDOW": (205, 1, 1020), "STABLEHLO_REDUCE_WINDOW": (198, 1, 1013), "EMBEDDING_LOOKUP_SPARSE": (33, 1, 20),
+    "STABLEHLO_SCATTER": (190, 1, 1007), "REDUCE_WINDOW": (205, 1, 1020), "STABLEHLO_REDUCE_WINDOW": (198, 1, 1013), "EMBEDDING_LOOKUP_SPARSE": (33, 1, 20), "NEG": (59, 1, 42),
 })
 ROUNDS = 12
 OPTIMISED = ops.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -451,6 +451,126 @@ def all_of_them():
     update_slice(I8)
 
 
+def broadcast(op, t, q=None, y=None, options=None, modulus=0, out=None):
+    """Two operands, one of which broadcasts now and then."""
+    net, dims = Net(), shape(rank=draw(1, 5))
+    other = [1 if draw(0, 3) == 0 else d for d in dims][draw(0, len(dims) - 1):]
+    operands = [net.input(t, dims, q, 2 if t == BOOL else 0), net.input(t, other, q, modulus)]
+    net.output(t if out is None else out, dims, y)
+    ops.record(op, net, operands, options, tag="any")
+
+
+def choice(op, t):
+    net, dims = Net(), shape(rank=draw(1, 4))
+    operands = [net.input(BOOL, dims if op == "SELECT" else [1 if draw(0, 2) == 0 else d for d in dims], modulus=2)]
+    operands += [net.input(t, dims), net.input(t, dims)]
+    net.output(t, dims)
+    ops.record(op, net, operands, tag="any")
+
+
+def reduced(op, t):
+    net, dims = Net(), shape(1, 4)
+    axes = [i for i in range(len(dims)) if draw(0, 1)] or [0]
+    keep = draw(0, 1)
+    operands = [net.input(t, dims, modulus=2 if t == BOOL else 0), net.ints(axes + axes[:draw(0, 1)])]
+    net.output(t, [1 if i in axes else d for i, d in enumerate(dims) if keep or i not in axes])
+    ops.record(op, net, operands, {0: ("b", keep)}, tag="any")
+
+
+def padded(t, by):
+    net, dims = Net(), shape(rank=draw(1, 4))
+    p = [[draw(0, 2), draw(0, 2)] for _ in dims]
+    operands = [net.input(t, dims, modulus=2 if t == BOOL else 0), net.add(by, [len(dims), 2], data=np.array(p)), net.add(t, [1], data=np.array([1]))]
+    net.output(t, [d + a + b for d, (a, b) in zip(dims, p)])
+    ops.record("PADV2", net, operands, {}, tag="any")
+
+
+def taken(t, index, computed):
+    net, dims, n = Net(), shape(1, 5), draw(1, 6)
+    axis = draw(0, len(dims) - 1)
+    operands = [net.input(t, dims)]
+    operands += [net.input(index, [n], modulus=dims[axis]) if computed else net.add(index, [n], data=rng.integers(0, dims[axis], n))]
+    net.output(t, dims[:axis] + [n] + dims[axis + 1:])
+    ops.record("GATHER", net, operands, {0: ("i", axis)}, tag="any")
+    net, n = Net(), draw(1, 5)
+    operands = [net.input(t, dims), net.input(index, [n, 1], modulus=dims[0])]
+    net.output(t, [n] + dims[1:])
+    ops.record("GATHER_ND", net, operands, {}, tag="any")
+
+
+def sliced(t):
+    """An ellipsis and a new axis, in any order, and one or two plain entries."""
+    dims, net = shape(2, 4, rank=draw(3, 4)), Net()
+    spec = ["ellipsis", "new"] + ["plain"] * draw(1, 2)
+    spec = [spec[i] for i in rng.permutation(len(spec))]
+    left, out, begin, end, shrink = len(dims) - spec.count("plain"), [], [], [], 0
+    at = 0
+    for k, what in enumerate(spec):
+        b = draw(0, 1) if what == "plain" else 0
+        begin.append(b)
+        end.append(b + 1)
+        if what == "ellipsis":
+            out += dims[at:at + left]
+            at += left
+        elif what == "new":
+            out.append(1)
+        else:
+            at += 1
+            if draw(0, 1):
+                shrink |= 1 << k
+            else:
+                out.append(1)
+    operands = [net.input(t, dims), net.ints(begin), net.ints(end), net.ints([1] * len(spec))]
+    net.output(t, out)
+    ops.record("STRIDED_SLICE", net, operands, {2: ("i", 1 << spec.index("ellipsis")), 3: ("i", 1 << spec.index("new")), 4: ("i", shrink)}, tag="axes")
+
+
+def rare_ones():
+    """Operators on types that most networks do not have there."""
+    for t in (I64, BOOL, I16):
+        for op in ("EQUAL",) + (() if t == I16 else ("NOT_EQUAL",)) + (() if t == BOOL else ("GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")):
+            broadcast(op, t, modulus=2 if t == BOOL else 0, out=BOOL)
+    for op in ("EQUAL", "NOT_EQUAL"):
+        broadcast(op, I16, (0.001, 0), out=BOOL)
+    for op in ("SELECT", "SELECT_V2"):
+        choice(op, I64)
+    for op in ("ADD", "SUB", "MUL"):
+        for t in (I32, I64):
+            broadcast(op, t, options={0: ("b", draw(0, 3))})
+    for op in ("MAXIMUM", "MINIMUM"):
+        broadcast(op, I64)
+        for t in (I8, ops.U8, I16):
+            broadcast(op, t, quant(t), quant(t))
+    broadcast("SQUARED_DIFFERENCE", I32)
+    for t in (BOOL, I64):
+        reduced("REDUCE_MAX", t)
+        reduced("REDUCE_MIN", t)
+    for t in (I32, I64):
+        reduced("SUM", t)
+        reduced("MEAN", t)
+        plain("NEG", t)
+    plain("ABS", I32)
+    for t in (I64, BOOL):
+        padded(t, I32)
+    for by in (I8, I16, I64):
+        padded(I32, by)
+    for index in (I16, I64):
+        taken(F32, index, draw(0, 1))
+        taken(I8, index, draw(0, 1))
+    for t in (F32, I8, I64):
+        sliced(t)
+    net, dims = Net(), shape(rank=draw(1, 4))
+    axis = draw(0, len(dims) - 1)
+    operands = [net.input(I32, dims), net.ints(axis, [])]
+    net.output(I64, dims[:axis] + dims[axis + 1:])
+    ops.record("ARG_MAX", net, operands, {0: ("b", I64)}, tag="any")
+    for a, b in ((I64, ops.U32), (F32, ops.U32), (F32, ops.F16), (I16, ops.U16), (F32, ops.U16)):
+        net, dims = Net(), shape()
+        operands = [net.input(a, dims)]
+        net.output(b, dims)
+        ops.record("CAST", net, operands, {0: ("b", a), 1: ("b", b)}, tag="to %d" % b)
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
@@ -463,6 +583,8 @@ def main():
         whole_ones()
     for k in range(200):
         quantised_product((I8, I16)[k % 2])
+    for _ in range(ROUNDS):
+        rare_ones()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

@@ -35,6 +35,7 @@ except ImportError:      # tools/train/record_litert.py
 from flatbuffer import Table, Tables, flatbuffer, scalars, string
 
 F32, I32, U8, I64, BOOL, I16, I8 = 0, 2, 3, 4, 6, 7, 9
+F16, F64, U32, U16 = 1, 10, 15, 16      # of results only
 DTYPE = {F32: np.float32, I32: np.int32, U8: np.uint8, I64: np.int64, BOOL: np.bool_, I16: np.int16, I8: np.int8}
 NAME = {F32: "float32", I32: "int32", U8: "uint8", I64: "int64", BOOL: "bool", I16: "int16", I8: "int8"}
 Q = (I8, U8, I16)

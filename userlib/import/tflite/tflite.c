@@ -205,13 +205,15 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 /*
  * Returns the function that lowers the operator at hand, for an operator that nothing before has lowered, or NULL if it
  * is not supported. The first of these that there is: tfl_lower_put() for a CONCATENATION that puts a row in place;
- * that for float32 operands; that on the host, or of a custom operator the caller's; that in `lowerings`.
+ * that for float32 operands; that for operands of unusual types; that on the host, or of a custom operator the caller's; that in `lowerings`.
  */
-static int (*find_lowering(const struct tfl_lower *l))(struct tfl_lower *)
+static int (*find_lowering(struct tfl_lower *l))(struct tfl_lower *)
 {
 	const int n_known = sizeof lowerings / sizeof lowerings[0], code = l->op->code;
 	int (*lower)(struct tfl_lower *) = tfl_is_put(l) ? tfl_lower_put : tfl_float_lowering(l);
 
+	if (!lower)
+		lower = tfl_any_lowering(l);
 	if (!lower)
 		lower = code == TFL_CUSTOM ? tfl_custom_lowering(l) : tfl_host_lowering(code);
 	return lower || code < 0 || code >= n_known ? lower : lowerings[code];
@@ -382,7 +384,7 @@ static int add_input(struct tfl_lower *l, uint32_t i)
 }
 
 /*
- * Returns the graph tensor for output i: g itself, or, if g is an input or an output already, a new one
+ * Returns the graph tensor for output i: g itself, or, if g is an input, a constant or an output already, a new one
  * that an IDENTITY of g gives, recorded in the graph as source "OUTPUT", since each output needs a tensor
  * of its own. Returns a negative errno after a failure.
  */
@@ -390,7 +392,7 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 {
 	const struct weft_gtensor *t = &l->g->tensors[g];
 
-	if (!t->is_input && !t->is_output)
+	if (!t->is_input && !t->is_output && !t->t.data)
 		return g;
 	l->src = weft_graph_src(l->g, l->m->n_ops + (int)i, "OUTPUT");
 	if (l->src < 0)
@@ -403,8 +405,8 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 
 /*
  * Makes the file tensor that element i of list `of` names an output of the graph: its tensor, or a copy of it
- * if that is an input or output already, is marked and appended to the graph's outputs. Returns 0; -EINVAL if
- * the index is out of range, the tensor is constant or complex64, or nothing computes it; or another negative
+ * if that is a constant, an input or an output already, is marked and appended to the graph's outputs. Returns 0; -EINVAL if
+ * the index is out of range, the tensor is complex64 or a constant of uint8, or nothing computes it; or another negative
  * errno.
  */
 static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
@@ -414,8 +416,10 @@ static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 	if (t < 0)
 		return t;
 	int g = l->raw[t] >= 0 ? l->raw[t] : l->seen[t];
-	if (tfl_file_tensor(l, t)->data)
-		return refuse_port(l, "output", i, t, "is constant");
+	if (tfl_file_tensor(l, t)->data && tfl_file_tensor(l, t)->type == TFL_UINT8)
+		return refuse_port(l, "output", i, t, "is constant and uint8");
+	if (tfl_file_tensor(l, t)->data && (g = tfl_value_of(l, t)) < 0)
+		return g;
 	if (tfl_file_tensor(l, t)->type == TFL_COMPLEX64)
 		return refuse_port(l, "output", i, t, "is complex64; REAL, IMAG and COMPLEX_ABS make float32 of it");
 	if (g < 0)

@@ -15,7 +15,7 @@
 /* More than any real network has; bounds memory for files that repeat one table. */
 #define TFL_MAX_TENSORS   65536
 #define TFL_MAX_OPERATORS 32768
-#define TFL_MAX_RANK      6           /* dimensions of a tensor that an operator uses */
+#define TFL_MAX_RANK      8           /* dimensions of a tensor that an operator uses */
 #define TFL_MAX_PARTS     1024        /* results of one operator */
 
 struct tfl_tensor {

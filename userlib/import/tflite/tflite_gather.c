@@ -36,9 +36,28 @@ static int check_indices(struct tfl_lower *l, const int64_t *limit, int n)
 	return err < 0 ? err : 0;
 }
 
+/* Adds the constant indices of operand 1, of any integers, as int32 in the shape of *t. Returns the graph tensor, or a negative errno. */
+static int constant_indices(struct tfl_lower *l, const weft_tensor *t)
+{
+	const int64_t n = weft_tensor_elements(t);
+	int64_t *v = n <= MAX_INDICES ? tfl_alloc(l, n, sizeof *v) : NULL;
+	int32_t *p = v ? tfl_alloc(l, n, sizeof *p) : NULL;
+	int err = n <= MAX_INDICES ? l->err : tfl_fail(l, -ENOTSUP, "%lld constant indices", (long long)n);
+
+	if (p && (err = tfl_ints(l, 1, MAX_INDICES, v)) >= 0)
+		for (int64_t k = 0; k < n; k++)
+			p[k] = (int32_t)v[k];
+	free(v);
+	if (!p || err < 0) {
+		free(p);
+		return err;
+	}
+	return tfl_data(l, "indices", WEFT_INT32, t->rank, t->dim, p);
+}
+
 /*
- * Returns the graph tensor of operand 1 and sets *t to its type and shape. Returns -ENOTSUP if it
- * is not int32, or another negative errno.
+ * Returns the graph tensor of operand 1 as int32, made from int16 or int64 where it is such, and sets *t to its type and shape. Returns
+ * -ENOTSUP for other types, or another negative errno.
  */
 static int indices(struct tfl_lower *l, weft_tensor *t)
 {
@@ -47,9 +66,15 @@ static int indices(struct tfl_lower *l, weft_tensor *t)
 	if (x < 0)
 		return x;
 	*t = l->g->tensors[x].t;
-	if (t->dtype != WEFT_INT32)
-		return tfl_fail(l, -ENOTSUP, "indices are %s, not int32", weft_dtype_name(t->dtype));
-	return x;
+	if (t->dtype != WEFT_INT32 && t->dtype != WEFT_INT16 && t->dtype != WEFT_INT64)
+		return tfl_fail(l, -ENOTSUP, "indices are %s; int16, int32 and int64 are supported", weft_dtype_name(t->dtype));
+	if (t->dtype == WEFT_INT32)
+		return x;
+	const bool wide = t->dtype == WEFT_INT64;
+	t->dtype = WEFT_INT32;
+	if (tfl_is_const(l, 1))
+		return constant_indices(l, t);
+	return tfl_step(l, wide ? WEFT_OP_TFL_CAST : WEFT_OP_CAST, NULL, &x, 1, WEFT_INT32, t->rank, t->dim, false);
 }
 
 /*

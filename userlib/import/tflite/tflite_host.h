@@ -79,6 +79,12 @@ WEFT_MUST_USE int tfl_plain(struct tfl_lower *l, const char *name, const int *in
 /* Emits x as int64, int32, int16 or float32; integers keep only the low bits. */
 WEFT_MUST_USE int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last);
 
+/*
+ * tflite_any.c: the function that lowers the operator at hand if its operands are of a type that its own lowering does not take, but
+ * ONNX's operator on the host does; else NULL.
+ */
+int (*tfl_any_lowering(struct tfl_lower *l))(struct tfl_lower *);
+
 /* tflite_conv3d.c: lowers CONV_3D and CONV_3D_TRANSPOSE of float32. */
 WEFT_MUST_USE int tfl_lower_conv_3d(struct tfl_lower *l);
 

@@ -102,6 +102,14 @@ static weft_dtype type_of(int tfl)
 		return WEFT_INT4;
 	case TFL_BOOL:
 		return WEFT_BOOL;
+	case TFL_FLOAT64:
+		return WEFT_FP64;
+	case TFL_UINT16:
+		return WEFT_UINT16;
+	case TFL_UINT32:
+		return WEFT_UINT32;
+	case TFL_UINT64:
+		return WEFT_UINT64;
 	default:
 		return 0;
 	}
@@ -500,11 +508,11 @@ int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 
 	for (size_t i = 0; i < elem; i++)
 		v |= (uint64_t)f->data[(size_t)k * elem + i] << (8 * i);
-	return elem == 4 ? (int32_t)(uint32_t)v : (int64_t)v;
+	return elem == 1 ? (int8_t)(uint8_t)v : elem == 2 ? (int16_t)(uint16_t)v : elem == 4 ? (int32_t)(uint32_t)v : (int64_t)v;
 }
 
 /*
- * Writes the elements of constant operand k, int32 or int64 of any shape, to v, which has room for max.
+ * Writes the elements of constant operand k, int8, int16, int32 or int64 of any shape, to v, which has room for max.
  * Returns their count, which is at least 1. Returns -EINVAL if the operand is absent, its type is another
  * that is supported, it has more elements, or its data have another size; -ENOTSUP if it is not constant; or
  * what tfl_shape() gives, which is -ENOTSUP for a type or tensor that is not supported.
@@ -521,8 +529,8 @@ int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 	if (!f->data)
 		return tfl_fail(l, -ENOTSUP, "operand %d is not constant", k);
 	int64_t n = weft_tensor_elements(&t);
-	if ((t.dtype != WEFT_INT32 && t.dtype != WEFT_INT64) || n > max)
-		return tfl_fail(l, -EINVAL, "operand %d: %lld elements of %s; at most %d of int32 or int64", k, (long long)n,
+	if ((t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16 && t.dtype != WEFT_INT32 && t.dtype != WEFT_INT64) || f->type == TFL_UINT8 || n > max)
+		return tfl_fail(l, -EINVAL, "operand %d: %lld elements of %s; at most %d of int8, int16, int32 or int64", k, (long long)n,
 		                weft_dtype_name(t.dtype), max);
 	if (f->data_len != (size_t)n * weft_dtype_bytes(t.dtype))
 		return tfl_fail(l, -EINVAL, "tensor %d: %zu bytes of data for %lld elements, at byte %zu", i, f->data_len,

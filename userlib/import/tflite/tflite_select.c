@@ -13,7 +13,7 @@
 #define LEFT 8                     /* bits by which operands are shifted left before they are scaled */
 
 /*
- * Emits operand k with the result's rank in a form that compares as TFLite does: 8 bits as int32,
+ * Emits operand k with the result's rank in a form that compares as TFLite does: 8 and 16 bits as int32,
  * (x - zero point) << 8 times the scale; int32 and float32 as they are. Returns the graph tensor,
  * -ENOTSUP for other types, or another negative errno.
  */
@@ -28,9 +28,9 @@ static int compared(struct tfl_lower *l, int k)
 	weft_dtype t = l->g->tensors[x].t.dtype;
 	if (t == WEFT_FP32 || t == WEFT_INT32)
 		return tfl_match_rank(l, x, l->y.rank);
-	if (t != WEFT_INT8)
-		return tfl_fail(l, -ENOTSUP, "operand %d is %s; int8, uint8, int32 and float32 are compared", k, weft_dtype_name(t));
-	if ((x = tfl_quant_value(l, k, TFL_Q8, &q)) < 0 || (x = tfl_match_rank(l, x, l->y.rank)) < 0)
+	if (t != WEFT_INT8 && t != WEFT_INT16)
+		return tfl_fail(l, -ENOTSUP, "operand %d is %s; int8, uint8, int16, int32 and float32 are compared", k, weft_dtype_name(t));
+	if ((x = tfl_quant_value(l, k, TFL_Q8_16, &q)) < 0 || (x = tfl_match_rank(l, x, l->y.rank)) < 0)
 		return x;
 	if ((err = tfl_factor(l, (double)q.scale, &f)))
 		return err;

@@ -12,6 +12,8 @@
 
 #include "tflite_host.h"
 
+#define MAX_STARTS (2 * TFL_MAX_RANK)   /* of STRIDED_SLICE, new axes among them */
+
 /*
  * What a slice takes of one axis: n elements from index begin on, stride apart; a negative stride goes
  * backwards.
@@ -183,33 +185,69 @@ int tfl_lower_slice(struct tfl_lower *l)
 
 /* STRIDED_SLICE's n starts, ends and strides, and its options; bit i of a mask is for dimension i. */
 struct strided {
-	int64_t begin[TFL_MAX_RANK], end[TFL_MAX_RANK], stride[TFL_MAX_RANK];
-	int n, begin_mask, end_mask, ellipsis, new_axis, shrink, offset;
+	int64_t begin[MAX_STARTS], end[MAX_STARTS], stride[MAX_STARTS];
+	int n, begin_mask, end_mask, shrink, offset;
 };
 
 /*
- * Sets *s to the masks and the constant starts, ends and strides (operands 1 to 3) of the
- * STRIDED_SLICE at hand. Returns 0, -ENOTSUP for an ellipsis or new axes, -EINVAL if their counts
- * differ, or another negative errno.
+ * Changes s, whose entries at the bits of new_axis are axes that the operand of that rank does not have, so that there is one entry for
+ * each of its dimensions: these entries go, and the one at the lowest bit of `ellipsis`, unless it is 0, becomes as many whole
+ * dimensions as are left, but one at least, as in the kernel, where what no dimension is left for has no effect. The result's shape
+ * is the file's, so that new axes need no more. Returns 0 or -EINVAL if there are more entries than dimensions without an ellipsis.
  */
-static int read_strided(struct tfl_lower *l, struct strided *s)
+static int without_axes(struct tfl_lower *l, struct strided *s, int ellipsis, int new_axis, int rank)
 {
-	int err, n;
+	const struct strided from = *s;
+	int whole = rank - from.n, at = -1;
+
+	for (int k = from.n; k-- > 0;)
+		at = ellipsis >> k & 1 ? k : at;
+	for (int k = 0; k < from.n; k++)
+		whole += k == at || (new_axis >> k & 1);
+	s->n = s->begin_mask = s->end_mask = s->shrink = 0;
+	if (whole < (at < 0 ? 0 : -1))
+		return tfl_fail(l, -EINVAL, "%d starts for rank %d", from.n, rank);
+	whole = whole < 1 ? 1 : whole;
+	for (int k = 0; k < from.n && s->n < rank; k++) {
+		for (int j = 0; k == at && j < whole && s->n < rank; j++) {
+			s->begin[s->n] = s->end[s->n] = 0;
+			s->stride[s->n] = 1;
+			s->begin_mask |= 1 << s->n;
+			s->end_mask |= 1 << s->n++;
+		}
+		if (k == at || (new_axis >> k & 1))
+			continue;
+		s->begin[s->n] = from.begin[k];
+		s->end[s->n] = from.end[k];
+		s->stride[s->n] = from.stride[k];
+		s->begin_mask |= (from.begin_mask >> k & 1) << s->n;
+		s->end_mask |= (from.end_mask >> k & 1) << s->n;
+		s->shrink |= (from.shrink >> k & 1) << s->n++;
+	}
+	return 0;
+}
+
+/*
+ * Sets *s to the masks and the constant starts, ends and strides (operands 1 to 3) of the
+ * STRIDED_SLICE at hand of an operand of that rank; an ellipsis and new axes are resolved. Returns 0, -EINVAL if their counts
+ * differ or there are too many, or another negative errno.
+ */
+static int read_strided(struct tfl_lower *l, struct strided *s, int rank)
+{
+	int err, n, ellipsis = 0, new_axis = 0;
 
 	if ((err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_BEGIN_MASK, 4, 0, &s->begin_mask)) ||
 	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_END_MASK, 4, 0, &s->end_mask)) ||
-	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_ELLIPSIS_MASK, 4, 0, &s->ellipsis)) ||
-	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_NEW_AXIS_MASK, 4, 0, &s->new_axis)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_ELLIPSIS_MASK, 4, 0, &ellipsis)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_NEW_AXIS_MASK, 4, 0, &new_axis)) ||
 	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_SHRINK_MASK, 4, 0, &s->shrink)) ||
 	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_OFFSET, 1, 0, &s->offset)))
 		return err;
-	if (s->ellipsis || s->new_axis)
-		return tfl_fail(l, -ENOTSUP, "ellipsis and new axes are not supported");
-	if ((s->n = tfl_ints(l, 1, TFL_MAX_RANK, s->begin)) < 0)
+	if ((s->n = tfl_ints(l, 1, MAX_STARTS, s->begin)) < 0)
 		return s->n;
-	if ((n = tfl_ints(l, 2, TFL_MAX_RANK, s->end)) != s->n || (n = tfl_ints(l, 3, TFL_MAX_RANK, s->stride)) != s->n)
+	if ((n = tfl_ints(l, 2, MAX_STARTS, s->end)) != s->n || (n = tfl_ints(l, 3, MAX_STARTS, s->stride)) != s->n)
 		return n < 0 ? n : tfl_fail(l, -EINVAL, "%d starts, %d ends or strides", s->n, n);
-	return 0;
+	return ellipsis || new_axis ? without_axes(l, s, ellipsis, new_axis, rank) : 0;
 }
 
 /* Returns v limited to lo..hi. */
@@ -252,7 +290,7 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 /*
  * Lowers STRIDED_SLICE of operand 0 with constant starts, ends and strides; if the starts are not constant, but the
  * strides are, as tfl_lower_strided_slice_at(). Operand 0 has to have the result's type and quantisation (tfl_moved()).
- * Returns the result's tensor, -ENOTSUP for an ellipsis, new axes or an empty result, -EINVAL if the numbers
+ * Returns the result's tensor, -ENOTSUP for an empty result, -EINVAL if the numbers
  * do not fit operand or result, or another negative errno.
  */
 int tfl_lower_strided_slice(struct tfl_lower *l)
@@ -265,9 +303,9 @@ int tfl_lower_strided_slice(struct tfl_lower *l)
 		return x;
 	if (!tfl_is_const(l, 1) && tfl_is_const(l, 3))
 		return tfl_lower_strided_slice_at(l);
-	if ((err = read_strided(l, &s)))
-		return err;
 	weft_tensor t = l->g->tensors[x].t;
+	if ((err = read_strided(l, &s, t.rank)))
+		return err;
 	if (s.n > t.rank)
 		return tfl_fail(l, -EINVAL, "%d starts for rank %d", s.n, t.rank);
 	for (int i = 0; i < t.rank && !err; i++)

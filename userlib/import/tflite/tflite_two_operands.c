@@ -27,8 +27,8 @@ static int wide_operand(struct tfl_lower *l, int k, int32_t zp, int left)
 }
 
 /*
- * Lowers MAXIMUM and MINIMUM of 8-bit, int16 or int32 operands that are quantised like the result;
- * 8 and 16 bits are compared as int32. Returns the result's tensor, -ENOTSUP if they are not, or
+ * Lowers MAXIMUM and MINIMUM of 8-bit, int16 or int32 operands, whose codes are compared as int32, whatever
+ * their scales, as the kernel does. Returns the result's tensor, -ENOTSUP for other types, or
  * another negative errno.
  */
 int tfl_lower_extremum(struct tfl_lower *l)
@@ -41,10 +41,10 @@ int tfl_lower_extremum(struct tfl_lower *l)
 	int x[2];
 
 	for (int k = 0; k < 2; k++) {
-		if ((x[k] = tfl_moved(l, k)) < 0)
+		if ((x[k] = tfl_value(l, k)) < 0)
 			return x[k];
-		if (l->y.dtype != WEFT_INT8 && l->y.dtype != WEFT_INT16 && !plain)
-			return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(l->y.dtype));
+		if ((l->y.dtype != WEFT_INT8 && l->y.dtype != WEFT_INT16 && !plain) || l->g->tensors[x[k]].t.dtype != l->y.dtype)
+			return tfl_fail(l, -ENOTSUP, "%s into %s is not supported", weft_dtype_name(l->g->tensors[x[k]].t.dtype), weft_dtype_name(l->y.dtype));
 		if ((x[k] = wide_operand(l, k, 0, 0)) < 0)
 			return x[k];
 	}

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "tests/support/onnx_build.h"
 #include "userlib/import/onnx/onnx.h"
 
@@ -268,9 +269,68 @@ static void test_work(void **state)
 	assert_non_null(strstr(msg, "comparisons"));
 }
 
+/*
+ * Imports y = op(x, w) of floats [2,3] by [3,2] as ONNX Runtime computes it, with a text attribute if that is not NULL, and
+ * attribute alpha if that is not 0. Returns the kernel of the one operator that runs on the host, or -1.
+ */
+static int runtime_kernel(const char *op, const char *name, const char *text, int alpha)
+{
+	static const int64_t a[2] = { 2, 3 }, w[2] = { 3, 2 }, y[2] = { 2, 2 };
+	struct weft_onnx_options o = { .requant = WEFT_ONNX_REQUANT_RUNTIME };
+	struct ob graph = { 0 }, model = { 0 }, v = { 0 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+	int kind = -1;
+
+	ob_port(&graph, 11, "x", FLOAT, 2, a);
+	ob_port(&graph, 11, "w", FLOAT, 2, w);
+	ob_port(&graph, 12, "y", FLOAT, 2, y);
+	ob_text(&v, 1, "x");
+	ob_text(&v, 1, "w");
+	ob_text(&v, 2, "y");
+	ob_text(&v, 4, op);
+	if (text)
+		ob_attr_text(&v, name, text);
+	if (alpha) {
+		struct ob attr = { 0 };
+		const float f = (float)alpha;
+		uint32_t bits;
+		memcpy(&bits, &f, 4);
+		ob_text(&attr, 1, "alpha");
+		ob_varint(&attr, 2 << 3 | 5);
+		ob_bytes(&attr, &bits, 4);
+		ob_varint(&attr, 20 << 3);
+		ob_varint(&attr, 1);
+		ob_sub(&v, 5, &attr);
+	}
+	ob_sub(&graph, 1, &v);
+	ob_model(&model, &graph, 17);
+	if (weft_import_onnx(model.p, model.n, "runtime", &o, &g, msg))
+		fail_msg("%s: %s", op, msg);
+	free(model.p);
+	for (int i = 0; i < g->n_ops; i++)
+		if (g->ops[i].op == WEFT_OP_ONNX_NODE)
+			kind = g->ops[i].attr.onnx_node.kind;
+	weft_graph_free(g);
+	return kind;
+}
+
+/* Products of floats in ONNX Runtime's order of additions, unless a factor other than 1 is in the way; an equation is an operand. */
+static void test_runtime(void **state)
+{
+	const int matmul = weft_onnx_ref_find("onnxruntime", "MatMul"), gemm = weft_onnx_ref_find("onnxruntime", "Gemm");
+
+	(void)state;
+	assert_int_equal(runtime_kernel("MatMul", NULL, NULL, 0), matmul);
+	assert_int_equal(runtime_kernel("Gemm", NULL, NULL, 0), gemm);
+	assert_int_equal(runtime_kernel("Gemm", NULL, NULL, 1), gemm);
+	assert_int_not_equal(runtime_kernel("Gemm", NULL, NULL, 2), gemm);
+	assert_int_equal(runtime_kernel("Einsum", "equation", "ij,jk->ik", 0), weft_onnx_ref_find("", "Einsum"));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_empty_list),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_runtime), cmocka_unit_test(test_empty_list),
 		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_output_shape) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /*
  * Single ONNX nodes whose operands or attributes no tensor has: refused with one line that names the node. The
  * lowering to integer operators and the kernel on the host each refuse in their own words, so the words are not compared.
+ * And whole graphs with something that no graph may have.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -97,9 +98,98 @@ static void refused(void **state)
 	printf("%d nodes refused\n", n);
 }
 
+/* Adds y = op(x, ..), x n times. */
+static void add_node(struct ob *graph, const char *op, int n, const char *y, struct ob *attribute)
+{
+	struct ob node = { 0 };
+
+	for (int i = 0; i < n; i++)
+		ob_text(&node, 1, "x");
+	ob_text(&node, 2, y);
+	ob_text(&node, 4, op);
+	if (attribute)
+		ob_sub(&node, 5, attribute);
+	ob_sub(graph, 1, &node);
+}
+
+/* Imports a graph of x and y, and more of the model if `model` has it already. Returns the errno. */
+static int whole(struct ob *graph, struct ob *model, int rank, const int64_t *dim, char msg[WEFT_MSG])
+{
+	weft_graph *g = NULL;
+
+	ob_port(graph, 11, "x", FLOAT, rank, dim);
+	ob_port(graph, 12, "y", FLOAT, rank, dim);
+	ob_model(model, graph, 17);
+	int err = weft_import_onnx(model->p, model->n, "whole", NULL, &g, msg);
+	free(model->p);
+	if (!err)
+		weft_graph_free(g);
+	return err;
+}
+
+/* What is wrong with a whole graph, not with a node's operands. */
+static void graphs(void **state)
+{
+	static const int64_t two[2] = { 2, 3 }, nine[9] = { 1, 1, 1, 1, 1, 1, 1, 2, 3 }, large[2] = { 1 << 15, 1 << 15 };
+	static const char *const wants[] = { "listed twice", "computed twice", "functions of the model's own", "sparse constants", "rank 9",
+		"more than 2^30 bytes", "attributes by reference" };
+
+	(void)state;
+	for (int k = 0; k < 7; k++) {
+		struct ob graph = { 0 }, model = { 0 }, part = { 0 };
+		char msg[WEFT_MSG] = "";
+
+		if (k == 6) {
+			ob_text(&part, 1, "alpha");
+			ob_text(&part, 21, "other");
+		}
+		add_node(&graph, k == 6 ? "LeakyRelu" : "Neg", 1, "y", k == 6 ? &part : NULL);
+		if (k == 0)
+			ob_port(&graph, 11, "x", FLOAT, 2, two);
+		if (k == 1)
+			add_node(&graph, "Abs", 1, "y", NULL);
+		if (k == 2) {
+			ob_text(&part, 1, "own");
+			ob_sub(&model, 25, &part);
+		}
+		if (k == 3) {
+			ob_int(&part, 3, 4);
+			ob_sub(&graph, 15, &part);
+		}
+		const int err = whole(&graph, &model, k == 4 ? 9 : 2, k == 4 ? nine : k == 5 ? large : two, msg);
+		if ((err != -EINVAL && err != -ENOTSUP) || !strstr(msg, wants[k]))
+			fail_msg("%s: %d '%s'", wants[k], err, msg);
+	}
+}
+
+/* More operands than an operator of the graph takes become several. */
+static void many_operands(void **state)
+{
+	static const int64_t two[2] = { 2, 3 }, all[2] = { 2 * 130, 3 };
+	struct ob graph = { 0 }, model = { 0 }, axis = { 0 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+
+	(void)state;
+	ob_text(&axis, 1, "axis");
+	ob_int(&axis, 3, 0);
+	ob_int(&axis, 20, 2);
+	add_node(&graph, "Concat", 130, "y", &axis);
+	ob_port(&graph, 11, "x", FLOAT, 2, two);
+	ob_port(&graph, 12, "y", FLOAT, 2, all);
+	ob_model(&model, &graph, 17);
+	if (weft_import_onnx(model.p, model.n, "many", NULL, &g, msg))
+		fail_msg("%s", msg);
+	free(model.p);
+	const weft_tensor *y = &g->tensors[g->outputs[0]].t;
+	assert_int_equal(y->dim[0], 2 * 130);
+	assert_int_equal(y->dim[1], 3);
+	weft_graph_free(g);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(refused), cmocka_unit_test(graphs), cmocka_unit_test(many_operands) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

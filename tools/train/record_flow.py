@@ -307,6 +307,26 @@ def fused_auxiliary(kind):
     return n.file("AUX", operands, options)
 
 
+@net("ties", "flat", "soft")
+def fused_boxes(kind):
+    """NON_MAX_SUPPRESSION of scores many of which are equal, or of boxes without an area; the file has another rank of the indices."""
+    import numpy as np
+    import record_ops as ops
+    rng, n, count, most = np.random.default_rng(90 + len(kind)), ops.Net(), 60, 14
+    corners = rng.normal(size=(count, 4))
+    if kind == "flat":
+        corners[::5, 2:] = corners[::5, :2]
+    boxes = n.add(ops.F32, [count, 4], data=corners) if kind == "flat" else n.input(ops.F32, [count, 4])
+    scores = n.input(ops.F32, [count]) if kind == "flat" else n.add(ops.F32, [count], data=rng.integers(-2, 6, count) / 4)
+    numbers = [n.ints(most, [])] + [n.add(ops.F32, [], data=np.array(v)) for v in (0.4, 0.1) + ((0.5,) if kind == "soft" else ())]
+    n.output(ops.I32, [most] if kind == "soft" else [1, most])
+    if kind == "soft":
+        n.output(ops.F32, [most])
+    n.output(ops.I32, [])
+    ops.OPS["BOXES"] = (121, 1, 93) if kind == "soft" else (120, 1, 92)
+    return n.file("BOXES", [boxes, scores] + numbers, {})
+
+
 @net("float32", "int8", "int64")
 def fused_rank_seven(kind):
     """A dimension more than TOSA's tensors have."""

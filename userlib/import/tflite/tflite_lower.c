@@ -796,6 +796,24 @@ int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int
 struct results { int y[WEFT_OP_MAX_OUTPUTS]; bool back[WEFT_OP_MAX_OUTPUTS]; };
 
 /*
+ * Gives the result at hand the shape of *t if the file has the same one behind leading dimensions of 1: the runtime gives results the
+ * operator's own shape, and the converter writes such of NON_MAX_SUPPRESSION_V4 of one image.
+ */
+static void drop_leading_ones(struct tfl_lower *l, const weft_tensor *t)
+{
+	const int more = l->y.rank - t->rank;
+	bool same = more > 0;
+
+	for (int i = 0; i < l->y.rank && same; i++)
+		same = l->y.dim[i] == (i < more ? 1 : t->dim[i - more]);
+	if (!same)
+		return;
+	l->y.rank = t->rank;
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		l->y.dim[i] = i < t->rank ? t->dim[i] : 1;
+}
+
+/*
  * Adds the tensors to the graph that operator op makes for those results of the operator at hand that `many` lists,
  * notes them as these file tensors' values (l->seen) and in *r. The result at hand is one of them afterwards.
  * Returns 0; -EINVAL if the file gives a result another type or shape, or it has a value already; or another negative
@@ -807,6 +825,8 @@ static int new_results(struct tfl_lower *l, weft_opcode op, const struct tfl_man
 		const weft_tensor *t = &many->t[k];
 		int err = tfl_result(l, many->result[k]);
 
+		if (!err)
+			drop_leading_ones(l, t);
 		if (err || (err = need_result_shape(l, t->dtype, t->rank, t->dim)))
 			return err;
 		r->back[k] = tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];

@@ -10,9 +10,12 @@
  *
  *   indices [most] int32, scores [most] float32, count [] int32; 0 behind the count
  *
- * Of equal scores the lower index comes first. A box is dropped if its IoU with a
- * taken one reaches the threshold, or its score falls to or below the score
+ * A box is dropped if its IoU with a taken one reaches the threshold, or its score falls to or below the score
  * threshold. Without attribute `scores` the results are indices and count.
+ *
+ * Boxes wait in a heap, whose order of equal scores is part of the result (scores of 8 bits are equal often): the one that the
+ * C++ library of GCC keeps in its priority_queue. As in the kernel, a box that was taken waits again; it then meets itself and is
+ * dropped, but one without an area, whose IoU is 0, is taken anew until there are enough.
  *
  * Source: LiteRT, reference/non_max_suppression.h.
  */
@@ -24,7 +27,10 @@ enum { BOXES, SCORES, MOST, IOU, SCORE, SIGMA };
 enum { WITH_SCORES };              /* the attribute */
 
 /* A box that waits: its score now, and how many of the taken boxes it has been compared with. */
-struct waiting { int64_t i, begin; float score; bool gone; };
+struct waiting { int64_t i, begin; float score; };
+
+/* The boxes that wait: w[0] has the greatest score, and w[k] none below those of w[2 * k + 1] and w[2 * k + 2]. */
+struct heap { struct waiting *w; int64_t n; };
 
 /* The intersection of boxes a and b over their union, 0 if either has no area. */
 static float overlap(const float *boxes, int64_t a, int64_t b)
@@ -49,42 +55,96 @@ static float overlap(const float *boxes, int64_t a, int64_t b)
 	return both / (area[0] + area[1] - both);
 }
 
-/* The waiting box of the greatest score, or NULL; of equal ones the first. */
-static struct waiting *next(struct waiting *w, int64_t n)
+/* Puts v into the empty place `at` of h, or as far above it as its score is greater than what is there. */
+static void put_up(struct heap *h, int64_t at, struct waiting v)
 {
-	struct waiting *best = NULL;
-
-	for (int64_t k = 0; k < n; k++)
-		if (!w[k].gone && (!best || w[k].score > best->score))
-			best = &w[k];
-	return best;
+	for (int64_t above = (at - 1) / 2; at > 0 && h->w[above].score < v.score; above = (at - 1) / 2) {
+		h->w[at] = h->w[above];
+		at = above;
+	}
+	h->w[at] = v;
 }
 
+/* Adds v to h, which has room for it. */
+static void push(struct heap *h, struct waiting v)
+{
+	put_up(h, h->n++, v);
+}
+
+/* Takes the box of the greatest score out of h, which is not empty: the place goes down to a leaf, where the last box is put up from. */
+static struct waiting pop(struct heap *h)
+{
+	const struct waiting top = h->w[0], last = h->w[--h->n];
+	const int64_t n = h->n;
+	int64_t at = 0;
+
+	while (2 * at + 2 < n) {
+		const int64_t below = 2 * at + 2 - (h->w[2 * at + 2].score < h->w[2 * at + 1].score);
+		h->w[at] = h->w[below];
+		at = below;
+	}
+	if (2 * at + 2 == n) {
+		h->w[at] = h->w[2 * at + 1];
+		at = 2 * at + 1;
+	}
+	if (n)
+		put_up(h, at, last);
+	return top;
+}
+
+/* What becomes of a box that was compared with the taken ones. */
+enum fate { TAKEN, WAITS, DROPPED };
+
 /*
- * Compares w with the taken boxes that it has not met yet, the last first. Returns whether it may be
- * taken or, with its score lowered, has to wait again (w->gone is then false).
+ * Compares w with the taken boxes that it has not met yet, the last first, and lowers its score. Returns whether it is
+ * taken, waits for its turn again, or is dropped.
  */
-static bool meets(const struct ref *r, struct waiting *w, const int32_t *taken, int64_t n)
+static enum fate meets(const struct ref *r, struct waiting *w, const int32_t *taken, int64_t n)
 {
 	const float *boxes = r->x[BOXES]->data, most = *(const float *)r->x[IOU]->data, least = *(const float *)r->x[SCORE]->data;
 	const float sigma = r->n_x > SIGMA && r->x[SIGMA] ? *(const float *)r->x[SIGMA]->data : 0, before = w->score;
 
-	w->gone = true;
 	for (int64_t k = n; k-- > w->begin;) {
 		const float u = overlap(boxes, w->i, taken[k]);
 
 		if (u >= most)
-			return false;
+			return DROPPED;
 		if (sigma > 0)
 			w->score *= expf(-0.5f / sigma * u * u);
 		if (w->score <= least)
-			return false;
+			return DROPPED;
 	}
 	w->begin = n;
 	if (w->score == before)
-		return true;
-	w->gone = !(w->score > least);           /* also a score that is no number any more */
-	return false;
+		return TAKEN;
+	return w->score > least ? WAITS : DROPPED;           /* dropped also if the score is no number any more */
+}
+
+/* Chooses at most `most` boxes of the n: their indices and scores. Returns how many. w has room for n. */
+static int32_t suppress(const struct ref *r, int64_t n, int64_t most, struct waiting *w, int32_t *taken, float *score)
+{
+	const float least = *(const float *)r->x[SCORE]->data;
+	struct heap h = { w, 0 };
+	int32_t count = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		const float s = ((const float *)r->x[SCORES]->data)[i];
+		if (s > least)
+			push(&h, (struct waiting){ i, 0, s });
+	}
+	most = most < h.n ? most : h.n;
+	while (count < most && h.n) {
+		struct waiting next = pop(&h);
+		const enum fate fate = meets(r, &next, taken, count);
+		if (fate == DROPPED)
+			continue;
+		if (fate == TAKEN) {
+			taken[count] = (int32_t)next.i;
+			score[count++] = next.score;
+		}
+		push(&h, next);
+	}
+	return count;
 }
 
 int tfl_non_max_suppression(struct ref *r)
@@ -105,19 +165,11 @@ int tfl_non_max_suppression(struct ref *r)
 	for (int k = 0; k < r->n_x && !err; k++)
 		err = r->x[k] ? ref_need_data(r, k) : 0;
 	const int64_t n = boxes->dim[0];
-	struct waiting *w = err ? NULL : ref_alloc(r, n, sizeof *w), *p;
+	struct waiting *w = err ? NULL : ref_alloc(r, n, sizeof *w);
 	int32_t *taken = w ? ref_alloc(r, most, sizeof *taken) : NULL, count = 0;
 	float *score = taken ? ref_alloc(r, most, sizeof *score) : NULL;
-	const float least = err ? 0 : *(const float *)r->x[SCORE]->data;
-	for (int64_t i = 0; score && i < n; i++) {
-		const float s = ((const float *)scores->data)[i];
-		w[i] = (struct waiting){ i, 0, s, !(s > least) };
-	}
-	while (score && count < most && (p = next(w, n)))
-		if (meets(r, p, taken, count)) {
-			taken[count] = (int32_t)p->i;
-			score[count++] = p->score;
-		}
+	if (score)
+		count = suppress(r, n, most, w, taken, score);
 	for (int64_t k = 0; score && k < most; k++) {
 		ref_put_i(r->y[0], k, k < count ? taken[k] : 0);
 		if (with && r->n_y > 1)

@@ -43,8 +43,9 @@ static int32_t whole(int64_t v)
 /*
  * Stores attribute n, a list of integers, floats or names of slot s, in a: the count, or
  * WEFT_ONNX_ABSENT if n is NULL, at a->i[s->i], then the elements behind it (floats at a->f[s->f]).
- * A name is stored as its index in the slot's choices. Returns 0, or -ENOTSUP if the list is too
- * long or a name unknown.
+ * An integer is limited to +-INT32_MAX, and a name stored as its index in the slot's choices.
+ * Returns 0, or -ENOTSUP if the list is longer than WEFT_ONNX_LIST (of floats
+ * WEFT_ONNX_FLOAT_LIST) or a name is not among the choices; a is then written in part.
  */
 static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s, const onnx_attribute *n)
 {
@@ -70,8 +71,9 @@ static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const str
 /*
  * Stores the attribute of the node at hand that slot s describes, or its default, in a: an integer,
  * limited to +-INT32_MAX, at a->i[s->i], a float at a->f[s->f], a name as its index in the slot's
- * choices (0 if absent), or a list. Strings and tensors are ignored. Returns 0, or -ENOTSUP if an
- * integer is given as a string, a name is not among the choices or a list is too long.
+ * choices (0 if absent), or a list (list_attribute()), for which the default is to be absent.
+ * Strings and tensors are ignored. Returns 0, or -ENOTSUP if an integer is given as a string, a name
+ * is not among the choices or a list is too long.
  */
 static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s)
 {
@@ -228,8 +230,9 @@ static int results(const struct ox *l)
  * with constants computed at once, and sets its results in the file's order of dimensions. If the
  * shape of a result depends on an operand that is not constant, that operand's inputs are noted by
  * ox_want(). Returns 0; or, after ox_fail(), -ENOTSUP if there is no kernel for type and domain, an
- * attribute cannot be stored, there are too many operands or results, or a shape depends on such an
- * operand, -EINVAL if the number of operands is wrong, or what the kernel's check of shapes gives.
+ * attribute cannot be stored, there are too many operands or results, a shape depends on such an
+ * operand, or finding a shape takes more steps than l->work has left, -EINVAL if the number of
+ * operands is wrong, or what the kernel's check of shapes gives, or another negative errno.
  */
 static int host_of(struct ox *l, const char *domain)
 {

@@ -445,8 +445,8 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 /*
  * Lowers QLinearConv, an integer convolution of int8 or uint8 operands with an optional int32 bias
  * (operand 8), whose sums are requantised by ox_requant() to the type of the result's zero point
- * (operand 7). Returns 0, -ENOTSUP if a type is not of 8 bits, -EINVAL if zero points, shapes or
- * the bias do not fit, or another negative errno.
+ * (operand 7). Returns 0, -ENOTSUP if a type is not of 8 bits (but -EINVAL if that of x, operand 0,
+ * is float32), -EINVAL if zero points, shapes or the bias do not fit, or another negative errno.
  */
 int ox_qlinear_conv(struct ox *l)
 {
@@ -470,8 +470,8 @@ int ox_qlinear_conv(struct ox *l)
 /*
  * Lowers QLinearMatMul, a matrix product of int8 or uint8 operands, whose sums are requantised by
  * ox_requant() to the type of the result's zero point (operand 7). Returns 0, -ENOTSUP if a type is
- * not of 8 bits or a factor is a vector, -EINVAL if zero points or shapes do not fit, or another
- * negative errno.
+ * not of 8 bits (but -EINVAL if that of the first factor is float32) or a factor is a vector,
+ * -EINVAL if zero points or shapes do not fit, or another negative errno.
  */
 int ox_qlinear_matmul(struct ox *l)
 {
@@ -594,9 +594,10 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 /*
  * Lowers com.microsoft's QGemm: an integer matrix product with transA, transB, alpha and a bias,
  * whose sums are requantised by ox_requant() to 8 bits. Returns 0, -ENOTSUP if the result's scale
- * or zero point is absent or of other than 8 bits, the factors are not of 8 bits, the bias has
- * several rows or alpha cannot be taken (times_alpha()), -EINVAL if the first factor is float32, a
- * factor is no matrix or types or shapes do not fit, or another negative errno.
+ * is absent, its zero point is absent or not of 8 bits, the factors are not of 8 bits, one has a
+ * rank above 2, the bias has several rows or alpha cannot be taken (times_alpha()), -EINVAL if the
+ * first factor is float32, a factor has a rank below 2, another operand is missing or types or
+ * shapes do not fit, or another negative errno.
  */
 int ox_qgemm(struct ox *l)
 {

@@ -366,9 +366,10 @@ void ox_release_made(struct ox *l);                                     /* undoe
 WEFT_MUST_USE int ox_host(struct ox *l);
 /*
  * Lowers the node at hand to a host operator that computes float32 in ONNX Runtime's own order, if --requant runtime is set,
- * the node is one of ONNX's own for which golden has such a form (MatMul, Gemm, Conv, LayerNormalization, Erf), all its
- * operands are float32, and its attributes alpha and beta, if it has them, are 1. Returns 0 if it was lowered; 1 if
- * one of these conditions does not hold, so that it is to be lowered otherwise; or a negative errno.
+ * the node is one of ONNX's own for which golden has such a form (MatMul, Gemm, Conv, LayerNormalization, Erf, AveragePool,
+ * GlobalAveragePool, Resize), all its operands are float32, those behind the first perhaps int64, and its attributes alpha
+ * and beta, if it has them, are 1. Returns 0 if it was lowered; 1 if one of these conditions does not hold or ox_host() with
+ * that form would give -ENOTSUP, so that it is to be lowered otherwise; or another negative errno.
  */
 WEFT_MUST_USE int ox_runtime_form(struct ox *l);
 /* Notes in l->wanted the given inputs from which v is computed, because v has to be constant. */

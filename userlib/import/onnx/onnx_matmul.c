@@ -78,8 +78,9 @@ int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 /*
  * Emits the product of int32 matrices a [...,M,K] and b [...,K,N], both of rank 2 or more, modulo
  * 2^32: all products of elements in one tensor of one dimension more, then their sums; leading
- * dimensions broadcast. Returns the graph tensor, -EINVAL if the shapes do not fit or the rank is
- * above 7, or another negative errno.
+ * dimensions broadcast. Returns the graph tensor, -EINVAL if the shapes do not fit or a rank is
+ * above 7, or another negative errno. Unlike with other functions that build operators, neither a
+ * nor b may be negative.
  */
 static int wide_sums(struct ox *l, int a, int b)
 {
@@ -109,8 +110,8 @@ static int wide_sums(struct ox *l, int a, int b)
  * Emits the product of a and b, which have one type, as NumPy's matmul: a vector counts as a row
  * (a) or column (b), and the result does not have that dimension. The result has the operands'
  * type. Returns the graph tensor, -ENOTSUP for types other than int32, float32, float16, bfloat16
- * and float8, -EINVAL if types or shapes do not fit or an operand has rank 0, or another negative
- * errno; a negative operand is returned as it is.
+ * and float8, -EINVAL if types or shapes do not fit, an operand has rank 0 or one of int32 a rank
+ * above 7, or another negative errno; a negative operand is returned as it is.
  */
 static int matmul(struct ox *l, int a, int b)
 {

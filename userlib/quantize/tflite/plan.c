@@ -3,7 +3,7 @@
  * Which operators become integer ones, and which scale each tensor has.
  *
  * An operator becomes one if it has an integer kernel, all its computed operands and results are
- * float32 and took finite values, and the weights and bias of a product are constant. Tensors that have
+ * float32 and had finite elements, and the weights and bias of a product are constant. Tensors that have
  * to share a scale form a group, whose range is that of all its tensors.
  */
 #include <errno.h>
@@ -54,8 +54,8 @@ static bool is_same(const struct qt_rule *r, int k)
 }
 
 /*
- * Says whether tensor t can hold integers in place of float32: a constant, or a value that was finite
- * in all samples.
+ * Says whether tensor t can hold integers in place of float32: it is float32, and a constant or a value
+ * that had finite elements in the samples (others do not count).
  */
 static bool can_be_integer(const struct qt *q, int t)
 {
@@ -63,11 +63,12 @@ static bool can_be_integer(const struct qt *q, int t)
 }
 
 /*
- * Says whether operand k, tensor t, of an operator suits its integer kernel (rule r). A product's input
- * must be float32, computed and with finite values; its weights and bias must be constant; any other
- * float32 operand a constant or with finite values. Operands that are no float32, such as axes and
- * extents, stay as they are: they must be constant, no weights, and not share the results' scale (unless
- * all operands do).
+ * Says whether operand k, tensor t, of an operator suits its integer kernel (rule r). If it is float32: a
+ * product's input must be computed and have had finite elements in the samples, its weights and bias
+ * must be constant, and an operand of any other kernel must be constant or have had finite elements.
+ * Operands that are no float32, such as axes and extents, stay as they are: they must be constant, no
+ * weights, and not share the results' scale (unless all operands do). So a product's input passes here
+ * if it is a constant of integers; becomes_integer() refuses the product, since no operand is computed.
  */
 static bool operand_suits(const struct qt *q, const struct qt_rule *r, int k, int t)
 {
@@ -83,7 +84,7 @@ static bool operand_suits(const struct qt *q, const struct qt_rule *r, int k, in
 /*
  * Says whether operator o of the file becomes an integer one: there is a kernel for the type of
  * activations, all operands that are present suit it (operand_suits), at least one of them is computed
- * float32, and all results are float32 and were finite in the samples.
+ * float32, and all results are present, float32, computed, and had finite elements in the samples.
  */
 static bool becomes_integer(const struct qt *q, const struct tfl_op *o)
 {

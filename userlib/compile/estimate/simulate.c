@@ -31,7 +31,7 @@ struct traffic {
 	uint8_t of[N_PORTS][WEFT_SP_REGIONS];   /* accesses a cycle (of ONE) of each port in each region */
 	uint8_t banks[N_PORTS];      /* which banks the accesses of each port take: enum banks */
 	uint8_t both[N_PORTS]; /* part (of ONE) of each port's accesses that take both banks of a region */
-	uint8_t in[N_PORTS];   /* regions that each port accesses, as bits */
+	uint8_t in[N_PORTS];   /* regions that each port accesses, as bits: those where `of` is not 0 */
 	uint8_t bank_overlap;         /* part (of ONE) of the vector engine's writes that meet its reads in their bank */
 	bool any;              /* it accesses anything at all */
 };
@@ -261,9 +261,8 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
 		const struct traffic *other = before[u] ? traffic_of(s, u) : NULL;
-		for (int q = 0; other && q < N_PORTS; q++)
-			if (before[u] >> q & 1)
-				in |= other->in[q];
+		for (unsigned left = other ? before[u] : 0; left; left &= left - 1)
+			in |= other->in[__builtin_ctz(left)];
 	}
 	return in;
 }
@@ -280,9 +279,11 @@ static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uin
 
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
 		const struct traffic *other = before[u] ? traffic_of(s, u) : NULL;
-		for (int q = 0; other && q < N_PORTS; q++)
-			if (before[u] >> q & 1 && other->in[q] >> r & 1)
+		for (unsigned left = other ? before[u] : 0; left; left &= left - 1) {
+			const int q = __builtin_ctz(left);
+			if (other->in[q] >> r & 1)
 				lost += taken(other, q, r, w, u == WEFT_UNIT_CV && q == PORT_X && s->asks ? ONE : s->rate[u]);
+		}
 	}
 	return lost;
 }
@@ -326,9 +327,10 @@ static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WE
 
 	if (!h->in[p] || !(h->in[p] & used(s, before)))
 		return 0;
-	for (int r = 0; r < WEFT_SP_REGIONS; r++)
-		if (h->of[p][r])
-			sum += h->of[p][r] * access_time(s, k, p, r, before) / ONE;
+	for (unsigned left = h->in[p]; left; left &= left - 1) {
+		const int r = __builtin_ctz(left);
+		sum += h->of[p][r] * access_time(s, k, p, r, before) / ONE;
+	}
 	return sum > ONE ? sum - ONE : 0;
 }
 
@@ -346,10 +348,9 @@ static uint64_t array_delay(const struct sim *s, int p)
 
 	if (!(h->in[p] & (h->in[PORT_WRITE] | used(s, ve))))
 		return 0;
-	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
+	for (unsigned left = h->in[p]; left; left &= left - 1) {
+		const int r = __builtin_ctz(left);
 		uint64_t d = h->of[p][r];
-		if (!d)
-			continue;
 		sum += d * (taken(h, PORT_WRITE, r, bank_use_of(h, p), ONE) + access_time(s, WEFT_UNIT_CV, p, r, ve) - ONE);
 		all += d;
 	}
@@ -368,9 +369,8 @@ static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WE
 
 	if (!h->in[p] || !(h->in[p] & used(s, before)))
 		return 0;
-	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
-		if (!h->of[p][r])
-			continue;
+	for (unsigned left = h->in[p]; left; left &= left - 1) {
+		const int r = __builtin_ctz(left);
 		uint64_t lost = lost_in(s, r, bank_use_of(h, p), before);
 		uint64_t room = lost + ONE / COST_PARAMETER_WAIT < ONE ? ONE - lost : ONE / COST_PARAMETER_WAIT;
 		sum += (uint64_t)h->of[p][r] * ONE / room;
@@ -383,9 +383,10 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 {
 	uint64_t sum = 0;
 
-	for (int r = 0; (h->in[p] & h->in[q]) >> r; r++)
-		if (h->of[p][r] && h->of[q][r])
-			sum += taken(h, q, r, bank_use_of(h, p), ONE) * h->of[p][r] / ONE;
+	for (unsigned left = h->in[p] & h->in[q]; left; left &= left - 1) {
+		const int r = __builtin_ctz(left);
+		sum += taken(h, q, r, bank_use_of(h, p), ONE) * h->of[p][r] / ONE;
+	}
 	return sum;
 }
 

@@ -12,7 +12,8 @@
 struct alloc {
 	struct npu_step *s;
 	int64_t compact;       /* areas above so many bytes take the lowest free address, whatever the regions */
-	int64_t sp_bytes, align, region;   /* bytes of the scratchpad, of a word, of a region */
+	int64_t sp_bytes, align, region;   /* bytes of the scratchpad, of a word, of a region; the last two are powers of two */
+	int region_log2;       /* the logarithm of `region` */
 	int *order, *rank;     /* the areas, largest first; where each area stands among them */
 	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* areas that have an address, by address, with their
 	                        * first and last nodes when they got it */
@@ -59,7 +60,7 @@ static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int6
 /* Returns the regions that an area of `bytes` bytes at this address touches: the first one and how many. */
 static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 {
-	int64_t first = (uint32_t)addr / (uint32_t)al->region, last = (uint32_t)(addr + bytes - 1) / (uint32_t)al->region;
+	int64_t first = addr >> al->region_log2, last = (addr + bytes - 1) >> al->region_log2;
 
 	return (struct span){ first, min64(last, WEFT_SP_REGIONS - 1) + 1 - first };
 }
@@ -116,14 +117,14 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
  * Returns how much area a at this address and the areas placed so far would be in each other's way: a number
  * that grows with the time in which they are used together and with how much of both lies in one region. 0 is
  * best. With params.halves_apart, an area that lies mostly in one region counts as well, unless it is for
- * weights. al->busy must be known.
+ * weights. From `enough` on any number of at least that much is returned. al->busy must be known.
  */
-static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
+static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr, int64_t enough)
 {
 	int64_t sum = a->weights || !al->s->params.halves_apart ? 0 : lopsided(al, a, addr);
 	struct span in = touched(al, addr, a->bytes);
 
-	for (int64_t r = in.lo; r < in.lo + in.n; r++)
+	for (int64_t r = in.lo; r < in.lo + in.n && sum < enough; r++)
 		sum += al->busy[r] ? al->busy[r] * part_of(al, addr, a->bytes, r) : 0;
 	return sum;
 }
@@ -226,13 +227,13 @@ struct choice { int64_t addr, conflicts; };
  */
 static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
 {
-	addr = (int64_t)((uint32_t)addr / (uint32_t)al->align * (uint32_t)al->align);
+	addr &= -al->align;
 	/* An address without conflicts cannot be improved upon. */
 	if (addr < lo || addr + a->bytes > hi || !c->conflicts)
 		return;
 	if (!al->busy_known)
 		find_busy(al, (int)(a - al->s->area));
-	int64_t n = conflicts(al, a, addr);
+	int64_t n = conflicts(al, a, addr, c->conflicts);
 	if (n < c->conflicts)
 		*c = (struct choice){ addr, n };
 }
@@ -245,9 +246,7 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
  */
 static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
 {
-	if (hi - lo < a->bytes)
-		return;
-	lo = (int64_t)(((uint32_t)lo + (uint32_t)al->align - 1) / (uint32_t)al->align * (uint32_t)al->align);
+	lo = (lo + al->align - 1) & -al->align;
 	if (hi - lo < a->bytes)
 		return;
 	if (a->bytes > al->compact) {
@@ -256,7 +255,7 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 		return;
 	}
 	consider(al, a, lo, hi, lo, c);
-	for (int64_t r = ((uint32_t)lo + (uint32_t)al->region - 1) / (uint32_t)al->region * (uint32_t)al->region; r < hi; r += al->region) {
+	for (int64_t r = (lo + al->region - 1) & -al->region; r < hi && c->conflicts; r += al->region) {
 		consider(al, a, lo, hi, r, c);
 		consider(al, a, lo, hi, r - a->bytes, c);
 		consider(al, a, lo, hi, r - a->bytes / 2, c);
@@ -278,10 +277,15 @@ static bool place_one(struct alloc *al, struct area *a)
 		const struct placed *p = &al->placed[i];
 		if (!overlap(a->t0, a->t1, p->t0, p->t1))
 			continue;
-		consider_gap(al, a, at, p->lo, &c);
+		if (p->lo - at >= a->bytes)
+			consider_gap(al, a, at, p->lo, &c);
+		/* What lies behind cannot be better. */
+		if (!c.conflicts || (c.addr >= 0 && a->bytes > al->compact))
+			break;
 		at = max64(at, p->hi);
 	}
-	consider_gap(al, a, at, al->sp_bytes, &c);
+	if (c.conflicts && (c.addr < 0 || a->bytes <= al->compact))
+		consider_gap(al, a, at, al->sp_bytes, &c);
 	a->addr = c.addr;
 	return c.addr >= 0;
 }
@@ -346,6 +350,7 @@ struct alloc *alloc_new(struct npu_step *s)
 	if (!al)
 		return NULL;
 	*al = (struct alloc){ .s = s, .sp_bytes = s->cc->sp_bytes, .align = s->cc->n, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	al->region_log2 = __builtin_ctzll((uint64_t)al->region);
 	al->order = malloc(n * sizeof *al->order);
 	al->rank = malloc(n * sizeof *al->rank);
 	al->placed = malloc(n * sizeof *al->placed);

@@ -322,7 +322,7 @@ int slices_extent(const struct npu_step *s, int i, int most);
 int64_t slice_channels(const struct npu_step *s, int i, int slices);
 
 /* Find rings for slice group *g, whose nodes and striping are set. Returns whether it works out. */
-bool plan_slices(struct npu_step *s, struct group *g);
+WEFT_MUST_USE bool plan_slices(struct npu_step *s, struct group *g);
 
 /* The slots in which the weights of node k of group g come: their number (lo) and the bytes of one (n); 0 and 0 without
  * weights. */

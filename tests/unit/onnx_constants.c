@@ -2,7 +2,8 @@
 /*
  * Constants of ONNX files: nodes on wide integers are computed before the run, also where int32 does not
  * hold them; float weights that two nodes share become integers for both; an attribute that is an empty list
- * is an absent one; what ceil_mode adds behind an image does not count in averages of constants.
+ * is an absent one; what ceil_mode adds behind an image does not count in averages of constants. Root and PRelu of
+ * float64, with a constant slope, are the host's.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #include "tests/support/onnx_build.h"
 #include "userlib/import/onnx/onnx.h"
 
-enum { FLOAT = 1, INT8 = 3, UINT32 = 12, UINT64 = 13, INT64 = 7 };
+enum { FLOAT = 1, INT8 = 3, INT64 = 7, DOUBLE = 11, UINT32 = 12, UINT64 = 13 };
 
 static void node(struct ob *graph, const char *op, const char *const *in, int n, const char *out)
 {
@@ -328,9 +329,37 @@ static void test_runtime(void **state)
 	assert_int_equal(runtime_kernel("Einsum", "equation", "ij,jk->ik", 0), weft_onnx_ref_find("", "Einsum"));
 }
 
+/* Imports y = op(x) or op(x, s) of float64 with a constant s: one operator, ONNX's own. */
+static void test_float64(void **state)
+{
+	static const double slope[2] = { 0.25, -3 };
+	static const int64_t n = 2;
+	static const char *const ops[] = { "Sqrt", "PRelu" };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct ob graph = { 0 }, model = { 0 };
+		char msg[WEFT_MSG] = "";
+		weft_graph *g = NULL;
+
+		if (k)
+			ob_tensor(&graph, "s", DOUBLE, 1, &n, slope, sizeof slope);
+		ob_port(&graph, 11, "x", DOUBLE, 1, &n);
+		ob_port(&graph, 12, "y", DOUBLE, 1, &n);
+		node(&graph, ops[k], (const char *const[]){ "x", "s" }, 1 + k, "y");
+		ob_model(&model, &graph, 16);
+		if (weft_import_onnx(model.p, model.n, "float64", NULL, &g, msg))
+			fail_msg("%s: %s", ops[k], msg);
+		free(model.p);
+		assert_int_equal(g->n_ops, 1);
+		assert_int_equal(g->ops[0].op, WEFT_OP_ONNX_NODE);
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_runtime), cmocka_unit_test(test_empty_list),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_float64), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_runtime), cmocka_unit_test(test_empty_list),
 		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_output_shape) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

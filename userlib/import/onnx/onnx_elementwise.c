@@ -185,17 +185,28 @@ int ox_where(struct ox *l)
 	return rank < 0 ? rank : ox_result(l, 0, ox_select(l, x[0], x[1], x[2]), perm, false);
 }
 
+/* Returns 0 if TOSA computes with the type of graph tensor x, else -ENOTSUP after ox_fail(): the host then takes the operator. */
+static int need_computed(struct ox *l, int x)
+{
+	const weft_dtype t = ox_t(l, x)->dtype;
+	const bool wide = t == WEFT_FP64 || t == WEFT_INT64 || t == WEFT_UINT64 || t == WEFT_UINT32;
+
+	return wide ? ox_fail(l, -ENOTSUP, "arithmetic on %s", weft_dtype_name(t)) : 0;
+}
+
 /*
  * Lowers PRelu: operand 0 times operand 1 (the slope) where operand 0 is below 0, else operand 0.
- * Returns 0 or a negative errno.
+ * Returns 0, -ENOTSUP for float64 and integers of 64 bits or uint32, or another negative errno.
  */
 int ox_prelu(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
 	int x[2], rank = operands(l, 2, x, perm);
 
-	if (rank < 0)
-		return rank;
+	const int err = rank < 0 ? rank : need_computed(l, x[0]);
+
+	if (err)
+		return err;
 	int zero = ox_ramp(l, ox_t(l, x[0])->dtype, rank, 0), less = ox_binary(l, WEFT_OP_GREATER, zero, x[0]);
 	return ox_result(l, 0, ox_select(l, less, ox_binary(l, WEFT_OP_MUL, x[0], x[1]), x[0]), perm, false);
 }
@@ -289,8 +300,7 @@ static int negate(struct ox *l, int x)
 /*
  * Lowers the operators of one operand that need no attributes: Sqrt as x to the power 0.5, Neg,
  * Relu, and those of plain_unary(). The result keeps the operand's order of dimensions. Returns 0,
- * -ENOTSUP for an operator or type that is not taken (the type of Sqrt is not checked here), or
- * another negative errno.
+ * -ENOTSUP for an operator or type that is not taken, or another negative errno.
  */
 int ox_unary_node(struct ox *l)
 {
@@ -299,6 +309,8 @@ int ox_unary_node(struct ox *l)
 
 	if (rank < 0)
 		return rank;
+	if (ox_is(l, "Sqrt") && (y = need_computed(l, x[0])))
+		return y;
 	if (ox_is(l, "Sqrt"))       /* POW's 0 ^ 0.5 and RSQRT's 0 both have an end; x ^ 0.5 is the plain one */
 		y = ox_binary(l, WEFT_OP_POW, x[0], ox_ramp(l, ox_t(l, x[0])->dtype, rank, 0.5));
 	else if (ox_is(l, "Neg"))

@@ -30,19 +30,19 @@ static FAST void quotients(const int32_t *e, int64_t n, int32_t reciprocal, int 
 /* One row of n elements; exps: weft_softmax8_exps(). */
 static void one_row(const int32_t exps[256], const int8_t *x, int8_t *y, int64_t n)
 {
-	const int32_t *exp = exps + 255 - largest(x, n);
+	const int zero = 255 - largest(x, n);          /* where the exponential of an element of 0 is */
 	int32_t e[BLOCK];
 	uint32_t sum = 0;
 
 	for (int64_t i = 0; i < n; i++)
-		sum += (uint32_t)weft_shift_right(exp[x[i]], 12);
+		sum += (uint32_t)weft_shift_right(exps[zero + x[i]], 12);
 	const int up = sum == 0 ? 0 : __builtin_clz(sum);
 	const int32_t reciprocal = weft_reciprocal_1p((int32_t)((sum << up) - 0x80000000u));
 	for (int64_t i = 0; i < n; i += BLOCK) {
 		const int64_t count = n - i < BLOCK ? n - i : BLOCK;
 
 		for (int64_t k = 0; k < count; k++)
-			e[k] = exp[x[i + k]];
+			e[k] = exps[zero + x[i + k]];
 		quotients(e, count, reciprocal, (int)weft_clip(12 - up + 23, 0, 31), y + i);
 	}
 }

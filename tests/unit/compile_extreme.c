@@ -305,6 +305,45 @@ static int append(weft_graph *g, int x, int64_t oc, bool depthwise)
 	return rescale(g, acc, oc, 40, 5);
 }
 
+/* Append a convolution of x of 3x3 with strides 2 to oc channels. Returns its int8 result. */
+static int append_stem(weft_graph *g, int x, int64_t oc)
+{
+	const int64_t *d = g->tensors[x].t.dim;
+	weft_attr a = { .conv = { .pad = { 0, 1, 0, 1 }, .stride = { 2, 2 }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
+	int w = random_const(g, WEFT_INT8, 4, DIMS(oc, 3, 3, d[3]), -127, 127);
+	int b = random_const(g, WEFT_INT32, 1, DIMS(oc), -100000, 100000);
+	int acc = weft_graph_tensor(g, "acc", WEFT_INT32, 4, DIMS(1, d[1] / 2, d[2] / 2, oc));
+
+	assert_true(weft_graph_op(g, WEFT_OP_CONV2D, &a, -1, (int[]){ x, w, b }, 3, &acc, 1) >= 0);
+	return rescale(g, acc, oc, 40, 5);
+}
+
+/* Returns the bytes of the loads that the first convolution of the compiled graph waits for, those before them included. */
+static int64_t loaded_first(const weft_graph *g)
+{
+	int64_t sum = 0, bytes[64] = { 0 };
+	uint32_t loads = 0;
+	char msg[WEFT_MSG];
+	weft_program *p;
+
+	if (weft_compile(g, NULL, &p, msg))
+		fail_msg("%s", msg);
+	for (uint32_t at = 0; at < p->n_words; ) {
+		struct weft_cmd c;
+		assert_int_equal(weft_cmd_decode(p->words + at, p->n_words - at, &c), WEFT_FAULT_NONE);
+		at += (uint32_t)c.h.n_words;
+		if (c.h.op == WEFT_CMD_LOAD && loads < 64)
+			bytes[loads++] = (int64_t)c.load.row_bytes * c.load.n1 * c.load.n2 * c.load.n3;
+		if (c.h.op != WEFT_CMD_CONV)
+			continue;
+		for (int i = 0; i < c.h.wait[WEFT_UNIT_LD] && i < 64; i++)
+			sum += bytes[i];
+		break;
+	}
+	weft_program_free(p);
+	return sum;
+}
+
 /* Returns how many depthwise commands the compiled graph has. */
 static int depthwise_commands(const weft_graph *g)
 {
@@ -344,11 +383,31 @@ static void channel_by_channel(void **state)
 	weft_graph_free(g);
 }
 
+/*
+ * Layers of large tensors run stripe by stripe. The first one begins with its weights and a few rows of the input, before the
+ * weights of the others, which are needed later, and the rest of the first stripe.
+ */
+static void first_rows_first(void **state)
+{
+	weft_graph *g = weft_graph_new("stem");
+	int x = append_stem(g, input(g, WEFT_INT8, DIMS(1, 224, 224, 3)), 32);
+	char msg[WEFT_MSG];
+
+	(void)state;
+	x = append(g, append(g, x, 32, true), 96, false);
+	as_output(g, append(g, append(g, x, 96, true), 24, false));
+	assert_int_equal(weft_graph_check(g, msg), 0);
+	must_run(g, "stem", "w16", 0);
+	assert_true(loaded_first(g) < 3 * 32 * 3 * 16 + 16 * 32 + 8 * 224 * 3);
+	weft_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
+		cmocka_unit_test(first_rows_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

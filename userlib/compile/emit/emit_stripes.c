@@ -9,6 +9,10 @@
 
 #include "node_emit.h"
 
+/* The first load of a ring comes in FIRST_LOADS parts, and the first rows of the node that reads it in FIRST_JOBS jobs. */
+#define FIRST_LOADS 8
+#define FIRST_JOBS 4
+
 struct group_emit {
 	struct group_walker w; /* first: group_walk() hands a pointer to it to the callbacks below */
 	struct emit *e;        /* the state of the step */
@@ -171,6 +175,24 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 }
 
 /*
+ * Returns how many rows a job of node k has at most among its first `end` rows: with everything in its place, and if its input is
+ * loaded, a part in FIRST_JOBS of them, so that work begins before all rows for the first stripe are there, but on the array such
+ * that jobs fill whole groups of its rows.
+ */
+static int64_t first_rows(const struct group_emit *m, int k, int64_t end)
+{
+	const struct npu_step *s = m->e->s;
+	const struct node *nd = m->node[k].nd;
+	int64_t q = 1;
+
+	if (!s->placed || m->g->rx[k] < 0 || !m->g->ring[m->g->rx[k]].load)
+		return end;
+	while (on_array(nd) && q * nd->y.dim[2] % s->cc->n)
+		q++;
+	return round_up(ceil_div(end, FIRST_JOBS), q);
+}
+
+/*
  * Callback of group_walk(): node k makes output rows [from, end), in several jobs where one would not lie
  * in one pass of each of its rings. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
  * -ERANGE (a command cannot hold a value).
@@ -178,10 +200,11 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 {
 	struct group_emit *m = (struct group_emit *)w;
+	int64_t most = from ? end : first_rows(m, k, end);
 
 	for (int64_t oy = from; oy < end; ) {
 		int64_t e = output_end(m, k, oy, pass_end(m, m->g->rr[k], oy, end));
-		e = window_end(m, k, oy, e);
+		e = min64(window_end(m, k, oy, e), oy + most);
 		int err = group_job(m, k, oy, e - oy);
 		if (err)
 			return err;
@@ -215,9 +238,10 @@ static int group_load(struct group_walker *w, int ring, int64_t from, int64_t en
 	const struct ring *r = &m->g->ring[ring];
 	int root = m->e->s->storage[r->storage].root;
 	int64_t base = emit_area_addr(m->e->s, r->area);
+	int64_t most = from || !m->e->s->placed ? end : ceil_div(end, FIRST_LOADS);
 
 	for (int64_t y = from; y < end; ) {
-		int64_t e = pass_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->wrap_rows - at);
+		int64_t e = min64(pass_end(m, ring, y, end), y + most), at = y % r->rows, again = min64(e - y, r->wrap_rows - at);
 		struct dma d = { .root = root, .off = y * r->row_bytes, .sp = base + at * r->row_bytes,
 		                 .row = (e - y) * r->row_bytes, .n = { 1, 1, 1 } };
 		int err = r->packed ? load_packed(m, r, y, e - y, d.sp) : emit_dma(m->e, d);

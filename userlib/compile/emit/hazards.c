@@ -243,6 +243,8 @@ static int depend(struct hazards *h, const struct interval *v, const struct acce
 		if (a->write)
 			raise_to(&c->wait[u], v->rd[u]);
 	}
+	if (a->write)
+		raise_to(&c->n_read, v->rd[WEFT_UNIT_LD]);
 	h->reading |= a->write && v->rd[WEFT_UNIT_LD];
 	uint32_t load = v->wr[WEFT_UNIT_LD];
 	if (!load || (c->n_loads && h->load[h->n_load - 1] == load))
@@ -424,7 +426,7 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 
 	memset(c->wait, 0, sizeof c->wait);
 	c->first_load = h->n_load;
-	c->n_loads = 0;
+	c->n_loads = c->n_read = 0;
 	if (!meets_itself(c)) {
 		for (int k = 0; k < c->n_acc && !err; k++)
 			err = account(h, c, k, unit_index + 1, DEPEND | RECORD);
@@ -449,4 +451,10 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 const uint32_t *hazards_loads(const struct hazards *h)
 {
 	return h->reading ? NULL : h->load;
+}
+
+/* Returns the same counts also where hazards_loads() is NULL for another reason than that there are none. */
+const uint32_t *hazards_touched(const struct hazards *h)
+{
+	return h->load;
 }

@@ -86,6 +86,29 @@ static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others
 }
 
 /*
+ * Command number i, no load, has been given its times: bound the places of the loads that it waits for (need, before). With
+ * s->urgent these are those whose bytes it touches, and those that must come before it because it writes what they read; else
+ * they are all loads up to the count that it waits for, of which the first *waited have been bounded.
+ */
+static void bound_loads(struct order *o, uint32_t i, uint32_t *waited)
+{
+	const struct cmd *k = &o->s->cmds.p[i];
+	const uint32_t *touched = hazards_touched(o->s->hazards);
+	uint32_t upto = o->s->urgent ? k->n_read : k->wait[WEFT_UNIT_LD];
+
+	for (; *waited < upto; (*waited)++) {
+		struct load *l = &o->l[*waited];
+		l->before = l->before < i ? l->before : i;
+		l->need = o->s->urgent ? l->need : o->start[i];
+	}
+	for (uint32_t j = 0; o->s->urgent && j < k->n_loads; j++) {
+		struct load *l = &o->l[touched[k->first_load + j] - 1];
+		l->before = l->before < i ? l->before : i;
+		l->need = l->need < o->start[i] ? l->need : o->start[i];
+	}
+}
+
+/*
  * Find when every command would begin and retire with slow memory if units ran at full speed, and for each
  * load what bounds its place in the order: when it can begin, when it should be done, and which commands it
  * comes behind and before. Sets o->l, n, unit, start and end.
@@ -104,10 +127,8 @@ static void list_times(struct order *o)
 		o->start[i] = t > free_at[k->unit] ? t : free_at[k->unit];
 		free_at[k->unit] = o->start[i] + cost;
 		o->end[i] = o->start[i] + cost + k->latency + (dma ? COST_MEMORY_FAR : 0);
-		for (; k->unit != WEFT_UNIT_LD && waited < k->wait[WEFT_UNIT_LD]; waited++) {
-			o->l[waited].before = i;
-			o->l[waited].need = o->start[i];
-		}
+		if (k->unit != WEFT_UNIT_LD)
+			bound_loads(o, i, &waited);
 		o->unit[k->unit][o->n_unit[k->unit]++] = i;
 		if (k->unit != WEFT_UNIT_LD)
 			continue;
@@ -136,7 +157,31 @@ static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t
 }
 
 /*
- * Returns the load to begin at cycle t. It is the first that is left, number `first`, if that can begin.
+ * Returns the load to begin at cycle t where the first that is left, number `first`, can begin: of those of the next WINDOW loads
+ * that can begin, may go (may_go()) and let the first still be done COST_LOAD_SPARE cycles before it is needed, the one that is
+ * needed before the first and before all others; the first if there is none. `after` is where the load before it stands at the
+ * earliest.
+ */
+static uint32_t most_urgent(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
+{
+	uint32_t end = first + WINDOW < o->n ? first + WINDOW : o->n, best = first;
+	const struct load *u = &o->l[first];
+
+	for (uint32_t j = first + 1; j < end; j++) {
+		const struct load *l = &o->l[j];
+		if (l->done || l->ready > t || l->need >= o->l[best].need)
+			continue;
+		if (u->need != NEVER && t + l->cycles + u->cycles + COST_LOAD_SPARE > u->need)
+			continue;
+		if (may_go(o, first, end, j, l->after > after ? l->after : after))
+			best = j;
+	}
+	return best;
+}
+
+/*
+ * Returns the load to begin at cycle t. It is the first that is left, number `first`, if that can begin (or with s->urgent
+ * most_urgent()).
  * Otherwise it is another of the next WINDOW loads that can begin and may go (may_go()), of several the one
  * that is needed first; but only one that is done before the first can begin, or that lets the first still be
  * done COST_LOAD_SPARE cycles before it is needed. If there is none, it is the first. `after` is where the
@@ -148,7 +193,7 @@ static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, ui
 	const struct load *u = &o->l[first];
 
 	if (u->ready <= t)
-		return first;
+		return o->s->urgent ? most_urgent(o, first, after, t) : first;
 	/* It cannot begin yet: another that can, and is done in time. */
 	for (uint32_t j = first + 1; j < end; j++) {
 		const struct load *l = &o->l[j];

@@ -185,6 +185,7 @@ struct npu_step {
 	                        * in ddr and 1.3 % in sram than without while places are searched */
 	bool overlap;          /* writes of the array wait for nothing of its own unit */
 	bool may_slice;        /* moves may form slice groups */
+	bool urgent;           /* loads that are needed sooner go ahead of others that could begin (order_loads()) */
 	bool known_order;      /* cycles are estimated for the stream in its order, not for each unit for itself */
 	struct cmds cmds;      /* commands of the last emission */
 	struct hazards *hazards;      /* who touched which bytes in the last emission */
@@ -430,6 +431,9 @@ WEFT_MUST_USE int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_in
 /* The counts of loads whose bytes each command touches; cmd.first_load and n_loads are its range. NULL: a command waits
  * for loads for other reasons as well, or there are none. */
 const uint32_t *hazards_loads(const struct hazards *h);
+
+/* The same counts in any case: the loads that a command needs, though it may have to wait for others as well. */
+const uint32_t *hazards_touched(const struct hazards *h);
 
 /* schedule.c: set *fast and *slow to the cycles that the emitted commands should take with fast and with slow memory.
  * Returns 0 or -ENOMEM. */

@@ -96,12 +96,12 @@ static int search(struct npu_step *s, int64_t most)
 }
 
 /*
- * Emit the plan, whose splits are chosen, without and with s->overlap, simulated in the stream's order.
- * s->overlap stays set if with it the step takes no more cycles, neither with fast nor with slow memory;
- * otherwise it is cleared. The commands of that choice are the ones that stay emitted. Returns 0 or a
- * negative errno.
+ * Emit the plan, whose splits are chosen, without and with a switch of the step's, s->overlap or s->urgent,
+ * simulated in the stream's order. *on stays set if with it the step takes no more cycles, neither with fast
+ * nor with slow memory; otherwise it is cleared. The commands of that choice are the ones that stay emitted.
+ * Returns 0 or a negative errno.
  */
-static int try_overlap(struct npu_step *s)
+static int try_switch(struct npu_step *s, bool *on)
 {
 	uint64_t with[2], without[2];
 	bool known = s->known_order;
@@ -109,7 +109,7 @@ static int try_overlap(struct npu_step *s)
 
 	s->known_order = true;
 	for (int k = 0; k < 2 && !err; k++) {
-		s->overlap = k == 1;
+		*on = k == 1;
 		err = step_emit_split(s);
 		if (!err)
 			err = step_cycles(s, k ? &with[0] : &without[0], k ? &with[1] : &without[1]);
@@ -117,15 +117,15 @@ static int try_overlap(struct npu_step *s)
 	s->known_order = known;
 	if (err || (with[0] <= without[0] && with[1] <= without[1]))
 		return err;
-	s->overlap = false;
+	*on = false;
 	return step_emit_split(s);
 }
 
 /*
- * Choose the splits of all nodes by a climb that emits at most `most` commands in all, and whether writes
- * of the array overlap (try_overlap()), then emit that plan. With the options no_fuse and quick the plan is
- * emitted as it stands. Sets s->placed before all that. Returns 0, -ENOMEM, -E2BIG (more commands than a
- * stream can count) or -ERANGE (a command cannot hold a value).
+ * Choose the splits of all nodes by a climb that emits at most `most` commands in all, whether writes of the
+ * array overlap and whether urgent loads go first (try_switch()), then emit that plan. With the options no_fuse
+ * and quick the plan is emitted as it stands. Sets s->placed before all that. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int step_search_splits(struct npu_step *s, int64_t most)
 {
@@ -135,6 +135,10 @@ int step_search_splits(struct npu_step *s, int64_t most)
 	if (s->cc->o->no_fuse || s->cc->o->quick)
 		return step_emit_split(s);
 	s->overlap = true;
-	err = search(s, most);
-	return err ? err : try_overlap(s);
+	err = try_switch(s, &s->urgent);
+	if (!err)
+		err = search(s, most);
+	if (!err)
+		err = try_switch(s, &s->overlap);
+	return err ? err : try_switch(s, &s->urgent);
 }

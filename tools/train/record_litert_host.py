@@ -542,6 +542,9 @@ def rare_ones():
         for t in (I8, ops.U8, I16):
             broadcast(op, t, quant(t), quant(t))
     broadcast("SQUARED_DIFFERENCE", I32)
+    bits("BITWISE_XOR", ops.U8)
+    bits("RIGHT_SHIFT", ops.U8)
+    reduce("REDUCE_PROD", ops.U8)
     for t in (BOOL, I64):
         reduced("REDUCE_MAX", t)
         reduced("REDUCE_MIN", t)

@@ -245,16 +245,45 @@ static int add_n(struct tfl_lower *l)
 	return tfl_plain(l, "Sum", in, n, true);
 }
 
+/* Says whether the result at hand is uint8, which the graph has as int8, 128 less. */
+static bool is_uint8(const struct tfl_lower *l)
+{
+	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8;
+}
+
+/* Emits uint8 x, which the graph has as int8, as int32 of the file's numbers. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
+static int file_numbers(struct tfl_lower *l, int x)
+{
+	const int wide = tfl_node_cast(l, x, WEFT_INT32, false);
+
+	return wide < 0 ? wide : tfl_plain(l, "Add", (int[]){ wide, tfl_number(l, "128", WEFT_INT32, 0, 128) }, 2, false);
+}
+
+/* Emits int32 x, of which the low 8 bits count, as the operator's uint8 result. Returns its tensor, or a negative errno; a negative x is returned as it is. */
+static int as_uint8(struct tfl_lower *l, int x)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
+
+	if (x < 0)
+		return x;
+	x = tfl_plain(l, "Sub", (int[]){ x, tfl_number(l, "128", WEFT_INT32, 0, 128) }, 2, false);
+	tfl_node_int(&a, "to", 3);      /* TensorProto's int8 */
+	return tfl_node(l, &a, &x, 1, true);
+}
+
 /*
- * Lowers POW and BITWISE_XOR, whose two operands broadcast, to ONNX's operators. Returns the
- * result's tensor, or a negative errno.
+ * Lowers POW and BITWISE_XOR, whose two operands broadcast, to ONNX's operators; of uint8 the highest bit of the result is
+ * exchanged again, since both operands have it exchanged. Returns the result's tensor, or a negative errno.
  */
 static int two_operands(struct tfl_lower *l)
 {
 	int in[2] = { tfl_value(l, 0), -1 };
 
 	in[1] = in[0] < 0 ? in[0] : tfl_value(l, 1);
-	return tfl_plain(l, l->op->code == TFL_POW ? "Pow" : "BitwiseXor", in, 2, true);
+	if (l->op->code == TFL_POW || !is_uint8(l))
+		return tfl_plain(l, l->op->code == TFL_POW ? "Pow" : "BitwiseXor", in, 2, true);
+	const int y = tfl_plain(l, "BitwiseXor", in, 2, false);
+	return y < 0 ? y : tfl_plain(l, "BitwiseXor", (int[]){ y, tfl_number(l, "sign", WEFT_INT8, 0, -128) }, 2, true);
 }
 
 /*
@@ -285,7 +314,7 @@ static int stablehlo(struct tfl_lower *l)
 
 /*
  * Lowers RIGHT_SHIFT of signed integers to ARITHMETIC_RIGHT_SHIFT, which fills with the sign and
- * does not round. Returns the result's tensor, or a negative errno.
+ * does not round; uint8 is shifted as int32. Returns the result's tensor, or a negative errno.
  */
 static int right_shift(struct tfl_lower *l)
 {
@@ -294,9 +323,13 @@ static int right_shift(struct tfl_lower *l)
 
 	for (int k = 0; k < 2; k++) {
 		in[k] = k ? tfl_value(l, k) : in[k];
+		if (in[k] >= 0 && is_uint8(l))
+			in[k] = file_numbers(l, in[k]);
 		if (in[k] < 0 || (in[k] = tfl_match_rank(l, in[k], l->y.rank)) < 0)
 			return in[k];
 	}
+	if (is_uint8(l))
+		return as_uint8(l, tfl_step(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, in, 2, WEFT_INT32, l->y.rank, l->y.dim, false));
 	return tfl_step(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, in, 2, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
@@ -347,6 +380,10 @@ static int reduce(struct tfl_lower *l)
 		return quantised_product(l, n, axis, keep);
 	tfl_node_ints(&a, "axes", n, axis);
 	tfl_node_int(&a, "keepdims", keep);
+	if (n && is_uint8(l)) {
+		x = file_numbers(l, x);
+		return as_uint8(l, tfl_node(l, &a, &x, 1, false));
+	}
 	return n ? tfl_node(l, &a, &x, 1, true) : tfl_node_own(l, x);
 }
 

@@ -66,7 +66,7 @@ static void wheel(void **state)
 		assert_int_equal(shell("p=$(cat $TMPDIR/python); rm $TMPDIR/python; d=$TMPDIR; export TMPDIR=$d/pip; mkdir $TMPDIR; v=%s/venv/python3.%d; PYTHON=$p tools/venv.sh $v cffi pytest pandas '%s' && "
 		                       "$v/bin/python -m pip install -q --no-deps --force-reinstall --disable-pip-version-check %s/dist/weft-[0-9]*-py3-none-manylinux_2_36_x86_64.whl && "
 		                       "t=$(realpath userlib/python/tests) m=$(realpath tests/models) w=$(realpath %s/weft) v=$(realpath $v) && rm -r $TMPDIR && export TMPDIR=$d && cd $TMPDIR && "
-		                       "env -i PATH=$v/bin HOME=$TMPDIR TMPDIR=$TMPDIR WEFT_BROKER=none WEFT_MODELS=$m WEFT_COMMAND=$w PYTHONDONTWRITEBYTECODE=1 "
+		                       "env -i PATH=$v/bin HOME=$TMPDIR TMPDIR=$TMPDIR WEFT_BROKER=none WEFT_CACHE=none WEFT_MODELS=$m WEFT_COMMAND=$w PYTHONDONTWRITEBYTECODE=1 "
 		                       "$v/bin/python -m pytest -q -p no:cacheprovider --basetemp=$TMPDIR/pytest $t; s=$?; rm -rf $TMPDIR/pytest; exit $s",
 		                       build, minor, minor < 12 ? "numpy<2" : "numpy>=2", build, build), 0);
 		printf("Python 3.%d: all\n", minor);

@@ -16,7 +16,7 @@
 #include "tests/support/onnx_build.h"
 #include "userlib/import/onnx/onnx.h"
 
-enum { FLOAT = 1, INT8 = 3, INT64 = 7 };
+enum { FLOAT = 1, INT8 = 3, INT16 = 5, INT32 = 6, INT64 = 7 };
 
 /*
  * Imports y = op(x, a, b): x of a type as [2,3], a and b constants of int64 with n numbers (none: the operand is absent), an
@@ -187,9 +187,173 @@ static void many_operands(void **state)
 	weft_graph_free(g);
 }
 
+/* Adds a node whose operands' names stand in a text with one space between; attributes: a message of one, or NULL. */
+static void wire(struct ob *graph, const char *op, const char *in, const char *out, struct ob *attribute)
+{
+	struct ob node = { 0 };
+
+	for (size_t n; *in; in += n + (in[n] == ' ')) {
+		n = strcspn(in, " ");
+		ob_blob(&node, 1, in, n);
+	}
+	ob_text(&node, 2, out);
+	ob_text(&node, 4, op);
+	if (attribute)
+		ob_sub(&node, 5, attribute);
+	ob_sub(graph, 1, &node);
+}
+
+/* Imports a graph as it is. Returns the errno. */
+static int import_graph(struct ob *graph, char msg[WEFT_MSG])
+{
+	struct ob model = { 0 };
+	weft_graph *g = NULL;
+
+	ob_model(&model, graph, 21);
+	int err = weft_import_onnx(model.p, model.n, "graph", NULL, &g, msg);
+	free(model.p);
+	if (!err)
+		weft_graph_free(g);
+	return err;
+}
+
+/* Names in a file have no end but their length: a message shows just them. */
+static void names_end(void **state)
+{
+	static const char *const name[] = { "zzzzzzzz", "", "a name of sixty characters, of which forty are to be in the line" };
+	static const char *const shown[] = { "\"zzzzzzzz\"", "\"\"", "\"a name of sixty characters, of which for\"" };
+	static const int64_t four[1] = { 4 }, two[1] = { 2 }, index[2] = { 0, 1 }, index_dim[2] = { 2, 1 };
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		struct ob graph = { 0 }, a = { 0 };
+		char msg[WEFT_MSG] = "";
+
+		ob_text(&a, 1, "reduction");
+		ob_text(&a, 4, name[k]);
+		ob_int(&a, 20, 3);
+		ob_tensor(&graph, "i", INT64, 2, index_dim, index, sizeof index);
+		wire(&graph, "ScatterND", "x i u", "y", &a);
+		ob_port(&graph, 11, "x", FLOAT, 1, four);
+		ob_port(&graph, 11, "u", FLOAT, 1, two);
+		ob_port(&graph, 12, "y", FLOAT, 1, four);
+		assert_int_equal(import_graph(&graph, msg), -ENOTSUP);
+		if (!strstr(msg, shown[k]))
+			fail_msg("%s", msg);
+	}
+}
+
+/* Lists of names likewise. */
+static void lists_of_names_end(void **state)
+{
+	static const char *const name[] = { "Foofoofo", "" };
+	static const char *const shown[] = { "\"Foofoofo\"", "\"\"" };
+	static const int64_t x[3] = { 3, 1, 2 }, w[3] = { 1, 12, 2 }, r[3] = { 1, 12, 4 }, y[4] = { 3, 1, 1, 4 };
+	static const float weights[48];
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct ob graph = { 0 }, a = { 0 };
+		char msg[WEFT_MSG] = "";
+
+		ob_text(&a, 1, "activations");
+		ob_text(&a, 9, name[k]);
+		ob_text(&a, 9, "Tanh");
+		ob_int(&a, 20, 8);
+		ob_tensor(&graph, "w", FLOAT, 3, w, weights, 24 * sizeof(float));
+		ob_tensor(&graph, "r", FLOAT, 3, r, weights, 48 * sizeof(float));
+		wire(&graph, "GRU", "x w r", "y", &a);
+		ob_port(&graph, 11, "x", FLOAT, 3, x);
+		ob_port(&graph, 12, "y", FLOAT, 4, y);
+		assert_int_equal(import_graph(&graph, msg), -ENOTSUP);
+		if (!strstr(msg, shown[k]))
+			fail_msg("%s", msg);
+	}
+}
+
+/* A product of int16 with three sums to add to its 500 columns. */
+static void bias_of_another_length(void **state)
+{
+	static const int64_t x[2] = { 5, 64 }, w[2] = { 64, 500 }, y[2] = { 5, 500 }, three[1] = { 3 };
+	static const float scale = 0.01f, small = 0.0001f;
+	static const int32_t bias[3] = { 1, 2, 3 }, zero;
+	static int8_t weights[64 * 500];
+	struct ob graph = { 0 };
+	char msg[WEFT_MSG] = "";
+
+	(void)state;
+	memset(weights, 1, sizeof weights);
+	ob_tensor(&graph, "s", FLOAT, 0, NULL, &scale, sizeof scale);
+	ob_tensor(&graph, "bs", FLOAT, 0, NULL, &small, sizeof small);
+	ob_tensor(&graph, "z16", INT16, 0, NULL, &zero, 2);
+	ob_tensor(&graph, "z8", INT8, 0, NULL, &zero, 1);
+	ob_tensor(&graph, "z32", INT32, 0, NULL, &zero, 4);
+	ob_tensor(&graph, "wq", INT8, 2, w, weights, sizeof weights);
+	ob_tensor(&graph, "bq", INT32, 1, three, bias, sizeof bias);
+	wire(&graph, "QuantizeLinear", "x s z16", "xq", NULL);
+	wire(&graph, "DequantizeLinear", "xq s z16", "xd", NULL);
+	wire(&graph, "DequantizeLinear", "wq s z8", "wd", NULL);
+	wire(&graph, "DequantizeLinear", "bq bs z32", "bd", NULL);
+	wire(&graph, "Gemm", "xd wd bd", "m", NULL);
+	wire(&graph, "QuantizeLinear", "m s z16", "mq", NULL);
+	wire(&graph, "DequantizeLinear", "mq s z16", "y", NULL);
+	ob_port(&graph, 11, "x", FLOAT, 2, x);
+	ob_port(&graph, 12, "y", FLOAT, 2, y);
+	const int err = import_graph(&graph, msg);
+	if ((err != -EINVAL && err != -ENOTSUP) || !*msg)
+		fail_msg("%d '%s'", err, msg);
+}
+
+/*
+ * Constants whose computing takes all the work that an import may do, and behind them products whose zero points are
+ * constants too, so that they would have to be computed: the network loads, or is refused with a line.
+ */
+static void no_work_left(void **state)
+{
+	static const struct { int n, times; } chain[] = { { 65536, 560 }, { 4096, 48 }, { 256, 48 }, { 16, 48 }, { 1, 48 } };
+	static const int64_t x[2] = { 2, 4 }, w[2] = { 4, 4 };
+	static const float scale = 0.01f;
+	static const int8_t weights[16] = { 1, 1 }, three = 3;
+	static float ones[65536];
+	struct ob graph = { 0 };
+	char msg[WEFT_MSG] = "";
+
+	(void)state;
+	for (size_t c = 0; c < sizeof chain / sizeof *chain; c++) {
+		const int64_t dim = chain[c].n;
+		char from[40], to[40];
+
+		snprintf(from, sizeof from, "c%zu", c);
+		ob_tensor(&graph, from, FLOAT, 1, &dim, ones, (size_t)dim * sizeof *ones);
+		for (int i = 0; i < chain[c].times; i++) {
+			snprintf(to, sizeof to, "c%zu_%d", c, i);
+			wire(&graph, "Abs", from, to, NULL);
+			memcpy(from, to, sizeof from);
+		}
+		ob_port(&graph, 12, from, FLOAT, 1, &dim);
+	}
+	ob_tensor(&graph, "s", FLOAT, 0, NULL, &scale, sizeof scale);
+	ob_tensor(&graph, "z", INT8, 0, NULL, &three, 1);
+	ob_tensor(&graph, "w", INT8, 2, w, weights, sizeof weights);
+	for (int i = 0; i < 40; i++) {
+		char in[60], out[20], port[20];
+
+		snprintf(port, sizeof port, "x%d", i);
+		snprintf(in, sizeof in, "x%d s z w s z s z", i);
+		snprintf(out, sizeof out, "y%d", i);
+		ob_port(&graph, 11, port, INT8, 2, x);
+		wire(&graph, "QLinearMatMul", in, out, NULL);
+		ob_port(&graph, 12, out, INT8, 2, x);
+	}
+	const int err = import_graph(&graph, msg);
+	assert_true(!err == !*msg);
+	assert_true(err == 0 || err == -ENOTSUP || err == -EINVAL);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(refused), cmocka_unit_test(graphs), cmocka_unit_test(many_operands) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(refused), cmocka_unit_test(graphs), cmocka_unit_test(many_operands),
+		cmocka_unit_test(names_end), cmocka_unit_test(lists_of_names_end), cmocka_unit_test(bias_of_another_length), cmocka_unit_test(no_work_left) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,12 @@ static int32_t whole(int64_t v)
 	return (int32_t)(v < -INT32_MAX ? -INT32_MAX : v > INT32_MAX ? INT32_MAX : v);
 }
 
+/* Returns how many of the len bytes of a name, which nothing terminates, a message shows. */
+static int shown(size_t len)
+{
+	return len < 40 ? (int)len : 40;
+}
+
 /*
  * Stores attribute n, a list of integers, floats or names of slot s, in a: the count, or
  * WEFT_ONNX_ABSENT if n is NULL, at a->i[s->i], then the elements behind it (floats at a->f[s->f]).
@@ -63,7 +69,7 @@ static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const str
 		if (s->type == WEFT_ONNX_FLOATS)
 			a->f[s->f + (int)k] = n->floats[k];
 		if (s->type == WEFT_ONNX_ENUMS && (*to = choice(s->choices, (const char *)n->strings[k].data, n->strings[k].len)) < 0)
-			return ox_fail(l, -ENOTSUP, "attribute %s: \"%.40s\"", s->name, (const char *)n->strings[k].data);
+			return ox_fail(l, -ENOTSUP, "attribute %s: \"%.*s\"", s->name, shown(n->strings[k].len), (const char *)n->strings[k].data);
 	}
 	return 0;
 }
@@ -88,7 +94,7 @@ static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct w
 		return 0;
 	case WEFT_ONNX_ENUM:
 		a->i[s->i] = n && n->has_s ? choice(s->choices, (const char *)n->s.data, n->s.len) : 0;
-		return a->i[s->i] >= 0 ? 0 : ox_fail(l, -ENOTSUP, "attribute %s: \"%.40s\"", s->name, (const char *)n->s.data);
+		return a->i[s->i] >= 0 ? 0 : ox_fail(l, -ENOTSUP, "attribute %s: \"%.*s\"", s->name, shown(n->s.len), (const char *)n->s.data);
 	case WEFT_ONNX_INTS: case WEFT_ONNX_FLOATS: case WEFT_ONNX_ENUMS:
 		return list_attribute(l, a, s, n);
 	default:

@@ -38,6 +38,8 @@ static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, 
 	if (x < 0)
 		return false;
 	const int32_t *z = ox_t(l, x)->data;
+	if (!z)
+		return false;            /* l->work is used up */
 	for (int64_t i = 1, n = weft_tensor_elements(ox_t(l, x)); i < n; i++)
 		if (z[i] != z[0])
 			return false;
@@ -164,7 +166,7 @@ static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 	const weft_tensor *t = ox_t(l, w), *b = ox_t(l, bias);
 	int64_t n = t->dim[0], taps = weft_tensor_elements(t) / n;
 
-	if (!t->data || !b->data)
+	if (!t->data || !b->data || (weft_tensor_elements(b) != 1 && weft_tensor_elements(b) != n))
 		return sums;
 	for (int64_t c = 0; c < n; c++) {
 		int64_t top = llabs(((const int64_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c]);

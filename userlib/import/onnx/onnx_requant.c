@@ -25,7 +25,7 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 		return false;
 	int x = ox_get(l, v, NULL);
 	int y = x < 0 ? x : ox_cast(l, x, WEFT_FP64);
-	if (y < 0)
+	if (y < 0 || !ox_t(l, y)->data)   /* no data: l->work is used up */
 		return false;
 	*out = *(const double *)ox_t(l, y)->data;
 	return true;

@@ -222,6 +222,8 @@ USB_SO := $(RTL_DIR)/weft-usb.so
 # The NPU with AXI ports for another SoC, for its own test.
 SOC_SV := hw/gen/w8b/weft_cfg_pkg.sv $(HW_PKG) $(shell cat hw/files.f hw/soc.f)
 SOC_SO := $(RTL_DIR)/weft-soc.so
+# The same with check bits in its memories.
+ECC_SO := $(RTL_DIR)/weft-ecc.so
 
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
@@ -414,7 +416,7 @@ firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
 ## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core, USB device and board parts as shared objects
-sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO) $(BLOCKS_SO) $(USB_SO) $(SOC_SO)
+sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO) $(BLOCKS_SO) $(USB_SO) $(SOC_SO) $(ECC_SO)
 	@for config in $(if $(RTL_SO),$(CONFIGS)); do ln -sfn $(SIM)/weft-rtl-$$config.so $(RTL_DIR)/weft-rtl-$$config.so; done
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
@@ -896,7 +898,8 @@ $(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 $(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
 $(eval $(call bench_rule,$(USB_SO),usb,$(USB_SV)))
 $(eval $(call bench_rule,$(SOC_SO),soc,$(SOC_SV)))
-$(SOC_SO): sim/rtl/memory.h sim/rtl/axi_check.h sim/rtl/power_up.h
+$(eval $(call bench_rule,$(ECC_SO),ecc,$(SOC_SV)))
+$(SOC_SO) $(ECC_SO): $(wildcard sim/rtl/soc/*.h) sim/rtl/memory.h sim/rtl/axi_check.h sim/rtl/power_up.h
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d

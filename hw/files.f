@@ -1,9 +1,12 @@
 hw/prim/weft_float_pkg.sv
+hw/prim/weft_secded_pkg.sv
 hw/gen/weft_cmd_check.sv
 hw/prim/weft_fifo.sv
 hw/prim/weft_ram.sv
 hw/prim/weft_rest.sv
 hw/prim/weft_rotate.sv
+hw/prim/weft_secded_enc.sv
+hw/prim/weft_secded_dec.sv
 hw/sp/weft_sp.sv
 hw/dma/weft_dma_rows.sv
 hw/dma/weft_dma_split.sv

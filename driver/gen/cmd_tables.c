@@ -792,6 +792,7 @@ const char *weft_fault_name(unsigned code)
 	case WEFT_FAULT_DEADLOCK: return "DEADLOCK";
 	case WEFT_FAULT_STREAM_END: return "STREAM_END";
 	case WEFT_FAULT_BAD_MODE: return "BAD_MODE";
+	case WEFT_FAULT_ECC: return "ECC";
 	}
 	return "?";
 }
@@ -809,6 +810,7 @@ const char *weft_fault_brief(unsigned code)
 	case WEFT_FAULT_DEADLOCK: return "every unit idle and every waiting command unsatisfied";
 	case WEFT_FAULT_STREAM_END: return "the stream ended without END";
 	case WEFT_FAULT_BAD_MODE: return "arithmetic mode not in this configuration";
+	case WEFT_FAULT_ECC: return "two wrong bits in a word of the scratchpad, or of a command in its queue";
 	}
 	return "unknown fault";
 }

@@ -128,6 +128,8 @@ static const struct weft_reg_info regs[WEFT_N_REGS] = {
 		"Bytes that ST moved"},
 	{"cnt_cmds", 0x22c, 0x0, 1, 0, "ro", 0x0, "hw", 0x0, NULL,
 		"Commands retired"},
+	{"cnt_ecc", 0x230, 0x0, 1, 0, "ro", 0x0, "hw", 0x0, NULL,
+		"Words of scratchpad and commands in which a wrong bit was put right when they were read; 0 where the memories have no check bits (hw/top, parameter Ecc)"},
 };
 
 const struct weft_reg_info *weft_reg_list(void)

@@ -15,7 +15,9 @@
 // same way.
 //
 // Theory: hw/cmd/README.md
-module weft_cmd (
+module weft_cmd #(
+  parameter bit Ecc = 1'b0        // memories have check bits
+) (
   input  logic clk_i,
   input  logic rst_ni,
   output logic need_o,            // clk_i's next edge is needed; comes from registers
@@ -59,6 +61,12 @@ module weft_cmd (
   input  weft_cfg_pkg::unit_state_t cv_i,
   input  weft_cfg_pkg::unit_state_t ve_i,
   output logic                      abort_o,
+
+  // With Ecc: a word of the scratchpad was read in which two bits were wrong, and where; of how
+  // many words of commands a bit was put right.
+  input  logic                   ecc_bad_i,
+  input  weft_cfg_pkg::sp_addr_t ecc_addr_i,
+  output logic [2:0]             ecc_fixed_o,
 
   output logic [3:0]      active_o,      // unit has a command under way
   output logic [3:0]      retire_o,
@@ -203,8 +211,12 @@ module weft_cmd (
   logic [4*24-1:0] oldest_index;
   logic [4*32-1:0] head_header, oldest_tag;
   logic [3:0]      valid;
-  assign u_cmd_valid_o = running_o ? valid : '0;
+  assign u_cmd_valid_o = running_o && !ecc_bad ? valid : '0;
   assign unit_done     = running_o ? u_done : '0;
+
+  logic [3:0] ecc_fixed, queue_bad, queue_bad_q;   // of each queue
+  logic       ecc_bad;                             // some memory holds what nobody can put right
+  assign ecc_bad = Ecc && (ecc_bad_i || queue_bad_q != '0);
   assign retire_o      = unit_done;
 
   for (genvar u = 0; u < 4; u++) begin : g_queue
@@ -214,7 +226,8 @@ module weft_cmd (
                                     u == 3 ? 32'(weft_cmd_pkg::DW_WORDS) : 32'(weft_cmd_pkg::LOAD_WORDS);
     weft_cmd_pkg::cmd_t cmd;
     weft_cmd_queue #(
-      .Words(Words)
+      .Words(Words),
+      .Ecc  (Ecc)
     ) u_queue (
       .clk_i,
       .rst_ni,
@@ -230,7 +243,7 @@ module weft_cmd (
       .index_i       (index_q),
       .retired_i     (retired_o),
       .cmd_valid_o   (valid[u]),
-      .cmd_ready_i   (u_cmd_ready_i[u] && running_o),
+      .cmd_ready_i   (u_cmd_ready_i[u] && running_o && !ecc_bad),
       .cmd_o         (cmd),
       .done_i        (unit_done[u]),
       .waiting_o     (waiting[u]),
@@ -240,7 +253,9 @@ module weft_cmd (
       .active_o      (active_o[u]),
       .head_header_o (head_header[32*u +: 32]),
       .oldest_index_o(oldest_index[24*u +: 24]),
-      .oldest_tag_o  (oldest_tag[32*u +: 32])
+      .oldest_tag_o  (oldest_tag[32*u +: 32]),
+      .ecc_fixed_o   (ecc_fixed[u]),
+      .ecc_bad_o     (queue_bad[u])
     );
 
     always_ff @(posedge clk_i) begin
@@ -248,6 +263,23 @@ module weft_cmd (
       else if (started_o || cleared_o) retired_o[32*u +: 32] <= '0;
       else if (unit_done[u]) retired_o[32*u +: 32] <= retired_o[32*u +: 32] + 32'd1;
     end
+  end
+
+  if (Ecc) begin : g_ecc
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        ecc_fixed_o <= '0;
+        queue_bad_q <= '0;
+      end else begin
+        ecc_fixed_o <= 3'(ecc_fixed[0]) + 3'(ecc_fixed[1]) + 3'(ecc_fixed[2]) + 3'(ecc_fixed[3]);
+        queue_bad_q <= queue_bad;
+      end
+    end
+  end else begin : g_no_ecc
+    logic unused_ecc;
+    assign unused_ecc  = ^{ecc_fixed, queue_bad, ecc_bad_i, ecc_addr_i, queue_bad_q};
+    assign ecc_fixed_o = '0;
+    assign queue_bad_q = '0;
   end
 
   assign ld_cmd_o = g_queue[0].cmd;
@@ -262,7 +294,7 @@ module weft_cmd (
   assign finished  = running_o && ended_q && empty == '1 && quiet;
   assign bad_now   = bad && empty == '1 && quiet;
   assign deadlock  = running_o && quiet && valid == '0 && waiting != '0 && reading == '0 && (ended_q || bad || blocked);
-  assign fault_now = running_o && (u_fault != '0 || bad_now || deadlock);
+  assign fault_now = running_o && (u_fault != '0 || bad_now || deadlock || ecc_bad);
 
   logic [7:0]  new_code, new_unit;
   logic [23:0] new_index;
@@ -301,6 +333,21 @@ module weft_cmd (
       end else if (n_q != '0) begin
         new_tag  = asm_q[weft_cmd_pkg::HEADER_TAG_LSB +: 32];
         new_info = asm_q[31:0];
+      end
+      // What a unit finds in bytes that are wrong does not count. The command at hand says
+      // how far the stream has come.
+      if (ecc_bad) begin
+        new_code  = weft_cmd_pkg::FAULT_ECC;
+        new_unit  = weft_cmd_pkg::UNIT_CP;
+        new_index = index_q;
+        new_tag   = '0;
+        new_info  = 32'(ecc_addr_i);
+        for (int unsigned i = 0; i < 4; i++) begin
+          if (!ecc_bad_i && queue_bad_q[i]) begin
+            new_unit = 8'(i);
+            new_info = '0;
+          end
+        end
       end
     end
   end

@@ -12,7 +12,8 @@
 // cmd_ready_i. oldest_* belong to the oldest command issued and not retired, or where
 // there is none to the head. A command pushed in one cycle can be issued two cycles later.
 module weft_cmd_queue #(
-  parameter int unsigned Words = weft_cfg_pkg::CMD_MAX_WORDS  // of the unit's longest command
+  parameter int unsigned Words = weft_cfg_pkg::CMD_MAX_WORDS, // of the unit's longest command
+  parameter bit          Ecc   = 1'b0                         // words have check bits in the queue
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -43,7 +44,9 @@ module weft_cmd_queue #(
   output logic        active_o,        // something is issued and not retired
   output logic [31:0] head_header_o,
   output logic [23:0] oldest_index_o,
-  output logic [31:0] oldest_tag_o
+  output logic [31:0] oldest_tag_o,
+  output logic        ecc_fixed_o,     // a bit of a word that was read back is put right
+  output logic        ecc_bad_o        // two were wrong
 );
 
   localparam int unsigned CmdBits = 64 * weft_cfg_pkg::CMD_MAX_WORDS;
@@ -82,8 +85,9 @@ module weft_cmd_queue #(
   assign restart = issue || clr_i || (drop_i && !some);
 
   /* verilator lint_off UNUSEDSIGNAL */  // of the last row, words that no command has
-  logic [64*Banks-1:0] got;
+  logic [64*Banks-1:0] got, right;
   /* verilator lint_on UNUSEDSIGNAL */
+  logic [Banks-1:0]    fixed, bad;
   for (genvar b = 0; b < Banks; b++) begin : g_bank
     // What is read has not been written in the same cycle.
     (* ram_style = "block", no_rw_check *)
@@ -92,11 +96,48 @@ module weft_cmd_queue #(
       if (word_we_i && word_n_i[1:0] == 2'(b)) body[{wslot, word_n_i[3:2]}] <= word_i;
       if (read) got[64*b +: 64] <= body[{iptr_q[SlotBits-1:0], row_q[RowBits-1:0]}];
     end
+
+    if (Ecc) begin : g_ecc
+      // Of each byte, as in the scratchpad.
+      localparam int unsigned Check = weft_secded_pkg::n_check(8) + 1;
+      (* ram_style = "block", no_rw_check *)
+      logic [8*Check-1:0] check [1 << (SlotBits + RowBits)];
+      logic [8*Check-1:0] check_in, check_got;
+      logic [7:0]         byte_fixed, byte_bad;
+      logic               is_word;
+      for (genvar i = 0; i < 8; i++) begin : g_byte
+        weft_secded_enc u_enc (
+          .data_i (word_i[8*i +: 8]),
+          .check_o(check_in[Check*i +: Check])
+        );
+        weft_secded_dec u_dec (
+          .data_i (got[64*b + 8*i +: 8]),
+          .check_i(check_got[Check*i +: Check]),
+          .data_o (right[64*b + 8*i +: 8]),
+          .fixed_o(byte_fixed[i]),
+          .bad_o  (byte_bad[i])
+        );
+      end
+      always_ff @(posedge clk_i) begin
+        if (word_we_i && word_n_i[1:0] == 2'(b)) check[{wslot, word_n_i[3:2]}] <= check_in;
+        if (read) check_got <= check[{iptr_q[SlotBits-1:0], row_q[RowBits-1:0]}];
+      end
+      // The last row may hold words that the command does not have.
+      assign is_word  = got_q && (got_row_q == '0 || {1'b0, got_row_q, 2'(b)} < head_q[weft_cmd_pkg::HEADER_N_WORDS_LSB +: 5]);
+      assign fixed[b] = is_word && byte_fixed != '0;
+      assign bad[b]   = is_word && byte_bad != '0;
+    end else begin : g_plain
+      assign right[64*b +: 64] = got[64*b +: 64];
+      assign fixed[b]          = 1'b0;
+      assign bad[b]            = 1'b0;
+    end
   end
+  assign ecc_fixed_o = fixed != '0;
+  assign ecc_bad_o   = bad != '0;
 
   always_ff @(posedge clk_i) begin
     for (int unsigned w = 0; w < Words; w++) begin
-      if (got_q && 32'(got_row_q) == w / Banks) head_q[64*w +: 64] <= got[64*(w % Banks) +: 64];
+      if (got_q && 32'(got_row_q) == w / Banks) head_q[64*w +: 64] <= right[64*(w % Banks) +: 64];
     end
     got_row_q <= row_q[RowBits-1:0];
   end

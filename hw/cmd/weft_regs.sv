@@ -6,7 +6,9 @@
 // effect in the next cycle; start_o and reset_o pulse in the cycle after the
 // write. Unknown addresses read 0. The base of a window is
 // a multiple of 64: its low bits read 0.
-module weft_regs (
+module weft_regs #(
+  parameter bit Ecc = 1'b0
+) (
   input  logic clk_i,
   input  logic rst_ni,
 
@@ -34,7 +36,8 @@ module weft_regs (
   output logic [31:0]            stream_words_o,
   output weft_cfg_pkg::windows_t win_o,
 
-  input  weft_cfg_pkg::events_t events_i  // what the counters count
+  input  weft_cfg_pkg::events_t events_i, // what the counters count
+  input  logic [5:0]            ecc_fixed_i // with Ecc: words of which a bit was put right
 );
 
   localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
@@ -175,6 +178,18 @@ module weft_regs (
     end
   end
 
+  logic [31:0] ecc_q;
+  if (Ecc) begin : g_ecc
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || clear_i) ecc_q <= '0;
+      else if (running_i) ecc_q <= ecc_q + 32'(ecc_fixed_i);
+    end
+  end else begin : g_no_ecc
+    logic unused_fixed;
+    assign unused_fixed = ^{ecc_fixed_i, ecc_q};
+    assign ecc_q = '0;
+  end
+
   // ---- reads -----------------------------------------------------------------------------
 
   always_comb begin
@@ -240,6 +255,9 @@ module weft_regs (
           end
         end
       endcase
+      if (Ecc) begin
+        if (addr == weft_regs_pkg::CNT_ECC_ADDR) reg_rdata_o = ecc_q;
+      end
     end
   end
 

@@ -42,6 +42,7 @@ package weft_cmd_pkg;
   localparam logic [7:0] FAULT_DEADLOCK = 8'd7;  // every unit idle and every waiting command unsatisfied
   localparam logic [7:0] FAULT_STREAM_END = 8'd8;  // the stream ended without END
   localparam logic [7:0] FAULT_BAD_MODE = 8'd9;  // arithmetic mode not in this configuration
+  localparam logic [7:0] FAULT_ECC = 8'd10;  // two wrong bits in a word of the scratchpad, or of a command in its queue
 
   // Opcode
   localparam int unsigned HEADER_OP_LSB = 0;

@@ -181,6 +181,9 @@ package weft_regs_pkg;
   // Commands retired (ro)
   localparam logic [9:0] CNT_CMDS_ADDR = 10'h22c;
 
+  // Words of scratchpad and commands in which a wrong bit was put right when they were read; 0 where the memories have no check bits (hw/top, parameter Ecc) (ro)
+  localparam logic [9:0] CNT_ECC_ADDR = 10'h230;
+
   // What the constant registers read; the others of that kind are in weft_cfg_pkg.
   localparam logic [31:0] ID_VALUE = 32'h57454654;
   localparam logic [31:0] VERSION_VALUE = 32'h00010001;

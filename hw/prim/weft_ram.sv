@@ -13,7 +13,8 @@
 // cycle.
 module weft_ram #(
   parameter int unsigned Bytes = 16,   // of a word
-  parameter int unsigned Depth = 1024  // words, a power of two
+  parameter int unsigned Depth = 1024, // words, a power of two
+  parameter int unsigned Lane  = 8     // bits of a byte
 ) (
   input  logic clk_i,
 
@@ -21,18 +22,18 @@ module weft_ram #(
   input  logic [$clog2(Depth)-1:0] addr_i,
   input  logic                     write_i,
   input  logic [Bytes-1:0]         mask_i,
-  input  logic [8*Bytes-1:0]       wdata_i,
-  output logic [8*Bytes-1:0]       rdata_o,
+  input  logic [Lane*Bytes-1:0]       wdata_i,
+  output logic [Lane*Bytes-1:0]       rdata_o,
 
   input  logic                     b_write_i,
   input  logic [$clog2(Depth)-1:0] b_addr_i,
   input  logic [Bytes-1:0]         b_mask_i,
-  input  logic [8*Bytes-1:0]       b_wdata_i
+  input  logic [Lane*Bytes-1:0]       b_wdata_i
 );
 
   // Both ports are never used in the same cycle.
   (* no_rw_check *)
-  logic [8*Bytes-1:0] mem [Depth] /*verilator public_flat_rw*/;
+  logic [Lane*Bytes-1:0] mem [Depth] /*verilator public_flat_rw*/;
 
   /* verilator lint_off BLKSEQ */  // see above
   always @(posedge clk_i) begin
@@ -42,7 +43,7 @@ module weft_ram #(
       if (p == 0 ? b_write_i : en_i && write_i && !b_write_i) begin
         for (int unsigned i = 0; i < Bytes; i++) begin
           if (p == 0 ? b_mask_i[i] : mask_i[i]) begin
-            mem[p == 0 ? b_addr_i : addr_i][8*i+:8] = p == 0 ? b_wdata_i[8*i+:8] : wdata_i[8*i+:8];
+            mem[p == 0 ? b_addr_i : addr_i][Lane*i+:Lane] = p == 0 ? b_wdata_i[Lane*i+:Lane] : wdata_i[Lane*i+:Lane];
           end
         end
       end

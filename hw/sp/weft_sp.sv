@@ -18,8 +18,14 @@
 // Addresses are below SP_BYTES (the clients check); the word behind the last
 // one is word 0.
 //
+// With Ecc each byte has check bits of its own (weft_secded_enc): one wrong bit is put right where it
+// is read, and counted; of a word with a byte with two, the address comes out in the next cycle but one. Behind a reset
+// all is cleared first, a row of every bank in a cycle, and nobody is granted anything.
+//
 // Theory: hw/sp/README.md
-module weft_sp (
+module weft_sp #(
+  parameter bit Ecc = 1'b0
+) (
   input  logic clk_i,
   input  logic rst_ni,
 
@@ -59,7 +65,11 @@ module weft_sp (
   output weft_cfg_pkg::sp_pair_t str_rdata_o,
   /* verilator lint_on UNUSEDSIGNAL */
 
-  output logic [3:0]                    conflicts_o  // requests that lost this cycle
+  output logic [3:0]             conflicts_o,  // requests that lost this cycle
+
+  output logic [4:0]             ecc_fixed_o,  // words read two cycles ago of which bits were put right
+  output logic                   ecc_bad_o,    // two bits of a byte of one were wrong
+  output weft_cfg_pkg::sp_addr_t ecc_addr_o    // it is the word there
 );
 
   localparam int unsigned N        = weft_cfg_pkg::N;
@@ -77,6 +87,9 @@ module weft_sp (
   localparam int unsigned NClients = 9;
   localparam int unsigned Patience = 4;
   localparam int unsigned Pst = 0, Act = 1, Wgt = 2, Vec = 3, Res = 4, Parc = 5, Parv = 6, Ldw = 7, Str = 8;
+
+  logic               clearing;   // this row of every bank
+  logic [RowBits-1:0] clear_row;
 
   // ---- what each client wants -------------------------------------------------
   // Two neighbouring words are one even and one odd word. A pair is the part of
@@ -108,6 +121,7 @@ module weft_sp (
     heard = req;
     if (parc_i.req && parc_wait_q == 3'(Patience)) heard[Parc-1:0] = '0;
     else if (parv_i.req && parv_wait_q == 3'(Patience)) heard[Parv-1:0] = '0;
+    if (clearing) heard = '0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -268,7 +282,14 @@ module weft_sp (
 
   // ---- banks --------------------------------------------------------------------------
 
-  weft_cfg_pkg::sp_word_t bank_rdata [Banks];
+  weft_cfg_pkg::sp_word_t bank_rdata [Banks];  // as it comes out
+  weft_cfg_pkg::sp_word_t bank_word  [Banks];  // put right
+
+  // Check bits of what is written, a byte's in a slice; of each bank, how what is read is.
+  localparam int unsigned Check = weft_secded_pkg::n_check(8) + 1;
+  logic [Check*N-1:0] pst_check, ldw_check;
+  logic [Banks-1:0]   fixed, bad;
+  logic [RowBits-1:0] bad_row [Banks];
 
   for (genvar b = 0; b < Banks; b++) begin : g_bank
     localparam bit Odd = b % 2 == 1;
@@ -283,11 +304,113 @@ module weft_sp (
       .mask_i   (Odd ? pst_mask_odd : pst_mask_even),
       .wdata_i  (pst_rot),
       .rdata_o  (bank_rdata[b]),
-      .b_write_i(Odd ? ldw_odd[b/2] : ldw_even[b/2]),
-      .b_addr_i (Odd ? ldw_row_odd : ldw_row_even),
-      .b_mask_i (Odd ? ldw_mask_odd : ldw_mask_even),
-      .b_wdata_i(ldw_rot)
+      .b_write_i(clearing || (Odd ? ldw_odd[b/2] : ldw_even[b/2])),
+      .b_addr_i (clearing ? clear_row : Odd ? ldw_row_odd : ldw_row_even),
+      .b_mask_i (clearing ? '1 : Odd ? ldw_mask_odd : ldw_mask_even),
+      .b_wdata_i(clearing ? '0 : ldw_rot)
     );
+
+    if (Ecc) begin : g_ecc
+      logic [Check*N-1:0] check;
+      weft_ram #(
+        .Bytes(N),
+        .Depth(Rows),
+        .Lane (Check)
+      ) u_check (
+        .clk_i,
+        .en_i     (Odd ? en_odd[b/2] : en_even[b/2]),
+        .addr_i   (Odd ? row_odd[b/2] : row_even[b/2]),
+        .write_i  (Odd ? pst_odd[b/2] : pst_even[b/2]),
+        .mask_i   (Odd ? pst_mask_odd : pst_mask_even),
+        .wdata_i  (pst_check),
+        .rdata_o  (check),
+        .b_write_i(clearing || (Odd ? ldw_odd[b/2] : ldw_even[b/2])),
+        .b_addr_i (clearing ? clear_row : Odd ? ldw_row_odd : ldw_row_even),
+        .b_mask_i (clearing ? '1 : Odd ? ldw_mask_odd : ldw_mask_even),
+        .b_wdata_i(clearing ? '0 : ldw_check)
+      );
+
+      logic [N-1:0] lane_fixed, lane_bad;
+      for (genvar i = 0; i < N; i++) begin : g_lane
+        weft_secded_dec u_dec (
+          .data_i (bank_rdata[b][8*i +: 8]),
+          .check_i(check[Check*i +: Check]),
+          .data_o (bank_word[b][8*i +: 8]),
+          .fixed_o(lane_fixed[i]),
+          .bad_o  (lane_bad[i])
+        );
+      end
+
+      logic               read_q;
+      logic [RowBits-1:0] row_q;
+      always_ff @(posedge clk_i) begin
+        read_q <= rst_ni && (Odd ? en_odd[b/2] && !pst_odd[b/2] : en_even[b/2] && !pst_even[b/2]);
+        row_q  <= Odd ? row_odd[b/2] : row_even[b/2];
+      end
+      assign fixed[b]   = read_q && lane_fixed != '0;
+      assign bad[b]     = read_q && lane_bad != '0;
+      assign bad_row[b] = row_q;
+    end else begin : g_plain
+      assign bank_word[b] = '0;
+      assign fixed[b]     = 1'b0;
+      assign bad[b]       = 1'b0;
+      assign bad_row[b]   = '0;
+    end
+  end
+
+  if (Ecc) begin : g_check
+    for (genvar i = 0; i < N; i++) begin : g_lane
+      weft_secded_enc u_pst (
+        .data_i (pst_rot[8*i +: 8]),
+        .check_o(pst_check[Check*i +: Check])
+      );
+      weft_secded_enc u_ldw (
+        .data_i (ldw_rot[8*i +: 8]),
+        .check_o(ldw_check[Check*i +: Check])
+      );
+    end
+
+    logic [RowBits:0] clear_q;
+    assign clearing  = !clear_q[RowBits];
+    assign clear_row = clear_q[RowBits-1:0];
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) clear_q <= '0;
+      else if (clearing) clear_q <= clear_q + 1'b1;
+    end
+
+    logic [4:0]             n_fixed;
+    weft_cfg_pkg::sp_addr_t bad_addr;
+    always_comb begin
+      n_fixed = '0;
+      bad_addr = '0;
+      for (int unsigned b = 0; b < Banks; b++) begin
+        n_fixed = n_fixed + 5'(fixed[b]);
+        if (bad[b]) bad_addr = AddrW'({RegBits'(b / 2), bad_row[b], 1'(b % 2), Log2N'(0)});
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        ecc_fixed_o <= '0;
+        ecc_bad_o   <= 1'b0;
+      end else begin
+        ecc_fixed_o <= n_fixed;
+        ecc_bad_o   <= bad != '0;
+      end
+      ecc_addr_o <= bad_addr;
+    end
+  end else begin : g_no_check
+    assign pst_check   = '0;
+    assign ldw_check   = '0;
+    assign clearing    = 1'b0;
+    assign clear_row   = '0;
+    assign ecc_fixed_o = '0;
+    assign ecc_bad_o   = 1'b0;
+    assign ecc_addr_o  = '0;
+    logic unused_check;
+    always_comb begin
+      unused_check = ^{pst_check, ldw_check, fixed, bad, clear_row};
+      for (int unsigned b = 0; b < Banks; b++) unused_check = unused_check ^ ^bad_row[b] ^ ^bank_word[b];
+    end
   end
 
   // ---- read data ----------------------------------------------------------------------
@@ -318,7 +441,10 @@ module weft_sp (
 
       always_comb begin
         ring = '0;
-        if (got_q) ring = {bank_rdata[{odd_q[k], 1'b1}], bank_rdata[{even_q[k], 1'b0}]};
+        if (got_q) begin
+          if (Ecc) ring = {bank_word[{odd_q[k], 1'b1}], bank_word[{even_q[k], 1'b0}]};
+          else ring = {bank_rdata[{odd_q[k], 1'b1}], bank_rdata[{even_q[k], 1'b0}]};
+        end
       end
 
       weft_rotate #(

@@ -10,7 +10,8 @@
 // to the bus. retire_o pulses once per retired command, bit = unit index, in a
 // cycle in which all its writes are in the scratchpad or acknowledged.
 module weft_npu #(
-  parameter bit Lazy = 1'b0   // see hw/array; 1 to simulate
+  parameter bit Lazy = 1'b0,  // see hw/array; 1 to simulate
+  parameter bit Ecc  = 1'b0   // scratchpad and queues of commands have check bits (hw/sp)
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -90,7 +91,14 @@ module weft_npu #(
   assign events.rd_bytes   = rd_bytes;
   assign events.wr_bytes   = wr_bytes;
 
-  weft_regs u_regs (
+  logic [4:0]             sp_fixed;
+  logic [2:0]             cmd_fixed;
+  logic                   ecc_bad;
+  weft_cfg_pkg::sp_addr_t ecc_addr;
+
+  weft_regs #(
+    .Ecc(Ecc)
+  ) u_regs (
     .clk_i,
     .rst_ni,
     .reg_req_i,
@@ -113,7 +121,8 @@ module weft_npu #(
     .stream_off_o  (stream_off),
     .stream_words_o(stream_words),
     .win_o         (windows),
-    .events_i      (events)
+    .events_i      (events),
+    .ecc_fixed_i   (6'(sp_fixed) + 6'(cmd_fixed))
   );
 
   logic                      fetch_arvalid, fetch_arready, fetch_next, fetch_rvalid, fetch_rready;
@@ -127,7 +136,9 @@ module weft_npu #(
   assign r.last  = m_rlast_i;
   assign r.data  = m_rdata_i;
 
-  weft_cmd u_cmd (
+  weft_cmd #(
+    .Ecc(Ecc)
+  ) u_cmd (
     .clk_i         (clk_cp_i),
     .need_o        (need_cp_o),
     .rst_ni,
@@ -165,6 +176,9 @@ module weft_npu #(
     .cv_i          (cv_state),
     .ve_i          (ve_state),
     .abort_o       (abort),
+    .ecc_bad_i     (ecc_bad),
+    .ecc_addr_i    (ecc_addr),
+    .ecc_fixed_o   (cmd_fixed),
     .active_o      (active),
     .retire_o,
     .retired_o     (retired)
@@ -284,7 +298,9 @@ module weft_npu #(
   logic unused_wide;
   assign unused_wide = ^str_rdata[16*N-1:8*N];
 
-  weft_sp u_sp (
+  weft_sp #(
+    .Ecc(Ecc)
+  ) u_sp (
     .clk_i,
     .rst_ni,
     .pst_i       (out),
@@ -312,7 +328,10 @@ module weft_npu #(
     .str_i       (str),
     .str_gnt_o   (str_gnt),
     .str_rdata_o (str_rdata),
-    .conflicts_o (conflicts)
+    .conflicts_o (conflicts),
+    .ecc_fixed_o (sp_fixed),
+    .ecc_bad_o   (ecc_bad),
+    .ecc_addr_o  (ecc_addr)
   );
 
   // ---- compute -----------------------------------------------------------------------

@@ -11,6 +11,7 @@
 // answers, unless the memory is reset, too: registers.md's ctrl.reset waits for them.
 module weft_npu_axi #(
   parameter bit                Lazy   = 1'b0,     // see hw/array; 1 to simulate
+  parameter bit                Ecc    = 1'b0,     // scratchpad and queues of commands have check bits
   parameter int unsigned       IdBits = 4,
   parameter logic [IdBits-1:0] Id     = '0,       // of every burst
   parameter logic [3:0]        Cache  = 4'b0010,  // normal, neither cached nor answered before it is where it goes
@@ -133,7 +134,8 @@ module weft_npu_axi #(
 
   /* verilator lint_off PINCONNECTEMPTY */  // need_*_o: no clock rests; busy_o and retire_o: registers say the same
   weft_npu #(
-    .Lazy(Lazy)
+    .Lazy(Lazy),
+    .Ecc (Ecc)
   ) u_npu (
     .clk_i,
     .rst_ni,

@@ -18,13 +18,14 @@ static const char *const channels[WEFT_SOC_CHANNELS] = { "AW", "W", "B", "AR", "
 static const char *const events[WEFT_SOC_EVENTS] = { "streams that ended", "read errors", "write errors", "resets by register",
 	"resets" };
 
-static const struct weft_soc_bench_api *api;
+static const struct weft_soc_bench_api *api, *ecc;
 
 static int setup(void **state)
 {
 	(void)state;
 	api = bench_api("soc");
-	return api ? 0 : -1;
+	ecc = bench_api("ecc");
+	return api && ecc ? 0 : -1;
 }
 
 /* The event of a seed: any kind, early or late. */
@@ -37,7 +38,8 @@ static void choose_event(struct weft_soc_job *job, uint64_t seed)
 	job->response = seed / WEFT_SOC_EVENTS % 2 ? 3 : 2;
 }
 
-static void run_one(uint64_t seed, weft_dev *model, struct weft_soc_counts *counts)
+static void run_one(const struct weft_soc_bench_api *bench, unsigned flips, uint64_t seed, weft_dev *model,
+                    struct weft_soc_counts *counts)
 {
 	struct random_stream s;
 	char msg[WEFT_SOC_MSG];
@@ -49,8 +51,10 @@ static void run_one(uint64_t seed, weft_dev *model, struct weft_soc_counts *coun
 	stream_run(seed, model, "model", &s, want);
 	struct weft_soc_job job = { .seed = seed, .words = s.words, .n_words = s.n_words,
 		.data = { (uint8_t *)s.words, s.consts, got }, .len_bytes = { 8 * s.n_words, s.n_consts, s.n_arena } };
-	choose_event(&job, seed);
-	if (api->run(&job, counts, msg))
+	job.flips = flips;
+	if (!flips)
+		choose_event(&job, seed);
+	if (bench->run(&job, counts, msg))
 		fail_msg("seed %" PRIu64 ": %s", seed, msg);
 	for (uint64_t i = 0; i < s.n_arena; i++)
 		if (want[i] != got[i])
@@ -69,7 +73,7 @@ static void random_traffic(void **state)
 
 	(void)state;
 	for (long i = 0; i < n; i++)
-		run_one(first + (uint64_t)i, model, &counts);
+		run_one(api, 0, first + (uint64_t)i, model, &counts);
 	weft_dev_close(model);
 	print_message("%ld streams, %" PRIu64 " cycles, %" PRIu64 " bursts read, %" PRIu64 " written, %" PRIu64
 	              " register accesses, %" PRIu64 " refused\n", n, counts.cycles, counts.reads, counts.writes, counts.accesses,
@@ -90,19 +94,41 @@ static void random_traffic(void **state)
 	assert_true(counts.refused > 0);
 }
 
+/* With check bits: nothing is put right that was not wrong, also behind power-up; each wrong bit is; of two in a byte
+ * each run either says so or leaves the model's bytes. */
+static void wrong_bits(void **state)
+{
+	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w8b");
+	struct weft_soc_counts counts = { 0 };
+	uint64_t first = test_seed(1);
+	long n = test_count(24, 160, 4000);
+
+	(void)state;
+	for (long i = 0; i < n; i++)
+		run_one(ecc, (unsigned)(i % 4), first + (uint64_t)i, model, &counts);
+	weft_dev_close(model);
+	print_message("%ld streams, %" PRIu64 " words put right, %" PRIu64 " runs stopped by two wrong bits in the scratchpad, %" PRIu64
+	              " in a command\n", n, counts.fixed, counts.found[0], counts.found[1]);
+	if (test_count_given())
+		return;
+	assert_true(counts.fixed > 0);
+	assert_true(counts.found[0] > 0);
+	assert_true(counts.found[1] > 0);
+}
+
 static void bring_up(void **state)
 {
 	char msg[WEFT_SOC_MSG];
 
 	(void)state;
-	if (api->bring_up(test_seed(1), msg))
+	if (api->bring_up(test_seed(1), msg) || ecc->bring_up(test_seed(1), msg))
 		fail_msg("%s", msg);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bring_up), cmocka_unit_test(random_traffic),
+		cmocka_unit_test(bring_up), cmocka_unit_test(random_traffic), cmocka_unit_test(wrong_bits),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -46,6 +46,7 @@ enum weft_fault {
 	WEFT_FAULT_DEADLOCK   = 7, /* every unit idle and every waiting command unsatisfied */
 	WEFT_FAULT_STREAM_END = 8, /* the stream ended without END */
 	WEFT_FAULT_BAD_MODE   = 9, /* arithmetic mode not in this configuration */
+	WEFT_FAULT_ECC        = 10, /* two wrong bits in a word of the scratchpad, or of a command in its queue */
 };
 
 /* Kinds of elements that a command works on; they may differ in size. */

@@ -204,12 +204,15 @@ extern "C" {
 /* Commands retired (ro) */
 #define WEFT_REG_CNT_CMDS 0x22c
 
+/* Words of scratchpad and commands in which a wrong bit was put right when they were read; 0 where the memories have no check bits (hw/top, parameter Ecc) (ro) */
+#define WEFT_REG_CNT_ECC 0x230
+
 /* Values that hardware reports and the driver compares. */
 #define WEFT_REG_ID_VALUE 0x57454654u
 #define WEFT_REG_VERSION_VALUE 0x00010001u
 
 #define WEFT_REG_SPACE 0x400 /* bytes of addresses */
-#define WEFT_N_REGS 34
+#define WEFT_N_REGS 35
 
 struct weft_reg_field_info {
 	const char *name;

@@ -146,7 +146,8 @@ module weft_blocks_bench (
     .stream_off_o  (),
     .stream_words_o(),
     .win_o         (),
-    .events_i      (events)
+    .events_i      (events),
+    .ecc_fixed_i   ('0)
   );
 
   weft_reset u_reset (

@@ -36,6 +36,9 @@ struct weft_soc_job {
 	enum weft_soc_event event;
 	uint32_t at;             /* errors: number of the beat or burst; resets: cycles behind the start */
 	unsigned response;       /* errors: 2 SLVERR, 3 DECERR */
+	/* With check bits: bits of memories are changed all the while. 1: one of a byte, of which none is
+	 * changed twice; 2: two of a byte in the scratchpad; 3: of a command in a queue. */
+	unsigned flips;
 };
 
 /* Sums over runs: the caller clears them. */
@@ -45,6 +48,8 @@ struct weft_soc_counts {
 	uint64_t waits[WEFT_SOC_CHANNELS];       /* cycles in which something was offered and not taken */
 	uint64_t before[WEFT_SOC_CHANNELS];      /* transfers that were taken when they were first offered */
 	uint64_t events[WEFT_SOC_EVENTS];        /* that came, each of which the registers told */
+	uint64_t fixed;                          /* words that were put right */
+	uint64_t found[2];                       /* runs that two wrong bits stopped: in the scratchpad, in a queue */
 };
 
 struct weft_soc_bench_api {
@@ -59,6 +64,8 @@ struct weft_soc_bench_api {
 };
 
 const struct weft_soc_bench_api *weft_soc_bench_api(void);
+/* Of another shared object, weft-ecc.so: the same with check bits in its memories (Ecc = 1). */
+const struct weft_soc_bench_api *weft_ecc_bench_api(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A SoC around the NPU: it programs the registers, plays the memory, and looks at both ports in
+// every cycle. Between what a run needs it reads and writes registers at random.
+// Top is the Verilated bench, with ports as weft_soc_bench.sv has them. One that can also change bits in memories
+// says so: Flips is a class as the one of sim/rtl/ecc/ecc.cc.
+#ifndef WEFT_SIM_RTL_SOC_RUN_H
+#define WEFT_SIM_RTL_SOC_RUN_H
+
+#include <array>
+#include <cstring>
+
+#include "sim/rtl/soc/soc.h"
+
+#include "include/weft/gen/cmd.h"
+#include "include/weft/gen/regs.h"
+#include "sim/rtl/axi_check.h"
+#include "sim/rtl/bench.h"
+#include "sim/rtl/counted.h"
+#include "sim/rtl/power_up.h"
+#include "sim/rtl/soc/bus.h"
+#include "verilated.h"
+
+static_assert(WEFT_SOC_MSG >= kBenchMsg, "room for a message");
+
+constexpr uint64_t kLimit = 4000000;            // cycles of a run that is taken for hung
+constexpr uint32_t kId = 5, kCache = 3, kProt = 1; // as in weft_soc_bench.sv
+constexpr unsigned kIncr = 1, kSize = 3;        // bursts of beats of 8 bytes
+constexpr uint32_t kFirstFree = 3;              // windows that no stream uses
+
+// Nothing is changed.
+struct NoFlips {
+	NoFlips(Random &, unsigned) {}
+	template <class Top> void show(Top &) {}
+	bool made_at(uint32_t) const { return false; }
+	void stop() {}
+};
+
+template <class Top, class Flips = NoFlips> class Soc {
+public:
+	Soc(const weft_soc_job &job, weft_soc_counts &counts, char *msg)
+		: job_(job), counts_(counts), fail_{ msg }, random_(job.seed), t_(&ctx_, "soc"), memory_(random_, fail_),
+		  master_(random_, fail_), check_(8, true), flips_(random_, job.flips)
+	{
+		power_up_at_random(ctx_);
+		for (unsigned i = 0; i < 3; i++) {
+			base_[i] = (uint64_t(i + 1) << 32) + 64 * random_.below(1 << 12);
+			memory_.ranges.push_back({ base_[i], job.len_bytes[i], job.data[i] });
+		}
+		memory_.event = job.event;
+		memory_.at = job.at;
+		memory_.response = job.response;
+	}
+	~Soc()
+	{
+		t_.final();
+		keep_counts(ctx_, t_, "soc");
+	}
+
+	int run()
+	{
+		hard_reset();
+		constants();
+		program();
+		start();
+		if (wait()) {
+			counts_.events[job_.event] += job_.event != WEFT_SOC_NOTHING;
+			std::memset(job_.data[2], 0, job_.len_bytes[2]);
+			memory_.event = WEFT_SOC_NOTHING;
+			start();
+			wait();
+		}
+		counts_.events[WEFT_SOC_NOTHING]++;
+		counts_.cycles += cycle_;
+		counts_.reads += memory_.n_reads;
+		counts_.writes += memory_.n_writes;
+		counts_.accesses += master_.n_accesses;
+		counts_.refused += master_.n_refused;
+		return fail_.failed ? -1 : 0;
+	}
+
+	int bring_up()
+	{
+		hard_reset();
+		constants();
+		write(WEFT_REG_WIN_BASE_LO(7), ~0u);
+		expect("win_base_lo[7]", read(WEFT_REG_WIN_BASE_LO(7)), 0xffffffc0);
+		master_.ask({ true, WEFT_REG_WIN_BASE_LO(7), 0, 0, 4, nullptr });
+		settle();
+		expect("writes that were refused", static_cast<uint32_t>(master_.n_refused), 1);
+		expect("win_base_lo[7] behind a write of one byte", read(WEFT_REG_WIN_BASE_LO(7)), 0xffffffc0);
+		write(WEFT_REG_IRQ_ENABLE, 3);
+		write(WEFT_REG_WIN_CTRL(0), WEFT_REG_WIN_CTRL_READ_MASK);
+		start();
+		for (unsigned i = 0; i < 100 && !t_.irq_o; i++)
+			cycle();
+		expect("the interrupt of an empty stream", t_.irq_o, 1);
+		expect("status behind it", read(WEFT_REG_STATUS), 4);
+		expect("the fault", read(WEFT_REG_FAULT), WEFT_UNIT_CP << WEFT_REG_FAULT_UNIT_LSB | WEFT_FAULT_STREAM_END);
+		clear_interrupt(2);
+		reset_by_register();
+		return fail_.failed ? -1 : 0;
+	}
+
+private:
+	const weft_soc_job &job_;
+	weft_soc_counts &counts_;
+	Failure fail_;
+	Random random_;
+	VerilatedContext ctx_;
+	Top t_;
+	SocMemory memory_;
+	SocMaster master_;
+	AxiCheck check_;
+	Flips flips_;
+	uint64_t base_[3], cycle_ = 0;
+	bool chatter_ = false;              // registers are accessed at random
+	bool irq_ = false, irq_cleared_ = true;
+	uint32_t shadow_[5][4] = {};        // windows that no stream uses
+	bool offered_[WEFT_SOC_CHANNELS] = {};
+
+	// ---- a cycle ----
+
+	using Outputs = std::array<uint64_t, 28>;
+	Outputs outputs() const
+	{
+		return { t_.irq_o, t_.s_awready_o, t_.s_wready_o, t_.s_bvalid_o, t_.s_bresp_o, t_.s_arready_o, t_.s_rvalid_o,
+			t_.s_rdata_o, t_.s_rresp_o, t_.m_awvalid_o, t_.m_awid_o, t_.m_awaddr_o, t_.m_awlen_o, t_.m_awsize_o,
+			t_.m_awburst_o, t_.m_wvalid_o, t_.m_wdata_o, t_.m_wstrb_o, t_.m_wlast_o, t_.m_bready_o, t_.m_arvalid_o,
+			t_.m_arid_o, t_.m_araddr_o, t_.m_arlen_o, t_.m_arsize_o, t_.m_arburst_o, t_.m_rready_o };
+	}
+
+	Memory::FromChip from_chip() const
+	{
+		Memory::FromChip c;
+		c.arvalid = t_.m_arvalid_o;
+		c.araddr = t_.m_araddr_o;
+		c.arlen = t_.m_arlen_o;
+		c.rready = t_.m_rready_o;
+		c.awvalid = t_.m_awvalid_o;
+		c.awaddr = t_.m_awaddr_o;
+		c.awlen = t_.m_awlen_o;
+		c.wvalid = t_.m_wvalid_o;
+		c.wlast = t_.m_wlast_o;
+		c.wdata = reinterpret_cast<const uint8_t *>(&t_.m_wdata_o);
+		c.wstrb = t_.m_wstrb_o;
+		c.bready = t_.m_bready_o;
+		return c;
+	}
+
+	SocMaster::Answers answers() const
+	{
+		return { t_.s_awready_o != 0, t_.s_wready_o != 0, t_.s_bvalid_o != 0, t_.s_arready_o != 0, t_.s_rvalid_o != 0,
+			t_.s_bresp_o, t_.s_rresp_o, t_.s_rdata_o };
+	}
+
+	void drive()
+	{
+		const Memory::ToChip &m = memory_.out;
+		const SocMaster::Port &s = master_.out;
+
+		t_.m_arready_i = m.arready;
+		t_.m_awready_i = m.awready;
+		t_.m_wready_i = m.wready;
+		t_.m_rvalid_i = m.rvalid;
+		t_.m_bvalid_i = m.bvalid;
+		// What is not valid is anything.
+		t_.m_rid_i = m.rvalid ? kId : random_.below(8);
+		t_.m_rresp_i = m.rvalid ? m.rresp : random_.below(4);
+		t_.m_rlast_i = m.rvalid ? m.rlast : random_.below(2);
+		for (unsigned i = 0; i < 8; i++)
+			reinterpret_cast<uint8_t *>(&t_.m_rdata_i)[i] = m.rvalid ? m.rdata[i] : static_cast<uint8_t>(random_.below(256));
+		t_.m_bid_i = m.bvalid ? kId : random_.below(8);
+		t_.m_bresp_i = m.bvalid ? m.bresp : random_.below(4);
+		t_.s_awvalid_i = s.awvalid;
+		t_.s_awaddr_i = s.awvalid ? s.awaddr : random_.below(4096);
+		t_.s_wvalid_i = s.wvalid;
+		t_.s_wdata_i = s.wvalid ? s.wdata : random_.below(~0u);
+		t_.s_wstrb_i = s.wvalid ? s.wstrb : random_.below(16);
+		t_.s_arvalid_i = s.arvalid;
+		t_.s_araddr_i = s.arvalid ? s.araddr : random_.below(4096);
+		t_.s_bready_i = s.bready;
+		t_.s_rready_i = s.rready;
+	}
+
+	void look()
+	{
+		check_.look(from_chip(), memory_.out);
+		if (check_.broken())
+			fail_("cycle %llu: %s", static_cast<unsigned long long>(cycle_), check_.broken());
+		if (t_.m_arvalid_o && (t_.m_arid_o != kId || t_.m_arcache_o != kCache || t_.m_arprot_o != kProt ||
+		                       t_.m_arburst_o != kIncr || t_.m_arsize_o != kSize || t_.m_arlen_o > 15 || t_.m_araddr_o % 8))
+			fail_("a read burst has another ID, size, kind, cache or protection than it should, or too many beats");
+		if (t_.m_awvalid_o && (t_.m_awid_o != kId || t_.m_awcache_o != kCache || t_.m_awprot_o != kProt ||
+		                       t_.m_awburst_o != kIncr || t_.m_awsize_o != kSize || t_.m_awlen_o > 15 || t_.m_awaddr_o % 8))
+			fail_("a write burst has another ID, size, kind, cache or protection than it should, or too many beats");
+		if (irq_ && !t_.irq_o && !irq_cleared_)
+			fail_("the interrupt is withdrawn before it is cleared");
+		irq_ = t_.irq_o;
+		count();
+	}
+
+	void count()
+	{
+		const bool valid[WEFT_SOC_CHANNELS] = { t_.m_awvalid_o != 0, t_.m_wvalid_o != 0, t_.m_bvalid_i != 0, t_.m_arvalid_o != 0,
+			t_.m_rvalid_i != 0, t_.s_awvalid_i != 0, t_.s_wvalid_i != 0, t_.s_bvalid_o != 0, t_.s_arvalid_i != 0, t_.s_rvalid_o != 0 };
+		const bool ready[WEFT_SOC_CHANNELS] = { t_.m_awready_i != 0, t_.m_wready_i != 0, t_.m_bready_o != 0, t_.m_arready_i != 0,
+			t_.m_rready_o != 0, t_.s_awready_o != 0, t_.s_wready_o != 0, t_.s_bready_i != 0, t_.s_arready_o != 0, t_.s_rready_i != 0 };
+
+		for (unsigned i = 0; i < WEFT_SOC_CHANNELS; i++) {
+			counts_.waits[i] += valid[i] && !ready[i];
+			counts_.before[i] += valid[i] && ready[i] && !offered_[i];
+			offered_[i] = valid[i] && !ready[i];
+		}
+	}
+
+	void edge()
+	{
+		flips_.show(t_);
+		t_.clk_i = 1;
+		t_.eval();
+		t_.clk_i = 0;
+		t_.eval();
+		cycle_++;
+	}
+
+	void cycle()
+	{
+		if (chatter_ && !random_.below(12) && master_.n_waiting() < 6)
+			access_at_random();
+		const Outputs before = outputs();
+		memory_.show(from_chip());
+		master_.show(answers());
+		drive();
+		t_.eval();
+		if (outputs() != before)
+			fail_("cycle %llu: an output depends on an input of the same cycle", static_cast<unsigned long long>(cycle_));
+		look();
+		const Memory::FromChip c = from_chip();
+		const SocMaster::Answers s = answers();
+		memory_.move(c);
+		master_.move(s);
+		edge();
+		if (cycle_ > kLimit)
+			fail_("hung: %llu cycles", static_cast<unsigned long long>(kLimit));
+	}
+
+	// ---- registers ----
+
+	void write(uint32_t addr, uint32_t data)
+	{
+		master_.ask({ true, addr, data, 0, 15, nullptr });
+		settle();
+	}
+
+	uint32_t read(uint32_t addr)
+	{
+		uint32_t value = 0;
+		master_.ask({ false, addr, 0, 0, 0, &value });
+		settle();
+		return value;
+	}
+
+	void settle()
+	{
+		const bool chatter = chatter_;
+		chatter_ = false;
+		while (!master_.idle() && !fail_.failed)
+			cycle();
+		chatter_ = chatter;
+	}
+
+	void expect(const char *what, uint32_t got, uint32_t want)
+	{
+		if (got != want)
+			fail_("%s is 0x%x, not 0x%x", what, got, want);
+	}
+
+	void access_at_random()
+	{
+		static const uint32_t holes[] = { 0x028, 0x02c, 0x050, 0x0fc, 0x180, 0x234, 0x3fc, 0x400, 0x800, 0xffc };
+		const uint32_t w = random_.below(5), field = random_.below(4);
+		const uint32_t addr = WEFT_REG_WIN_BASE_LO(kFirstFree + w) + 4 * field;
+		const uint32_t hole = holes[random_.below(sizeof(holes) / sizeof(*holes))];
+
+		if (master_.uses(addr) || master_.uses(hole))
+			return;
+		switch (random_.below(5)) {
+		case 0:
+			master_.ask({ false, addr, shadow_[w][field], ~0u, 0, nullptr });
+			break;
+		case 1:
+		case 2:
+			write_window(w, field, addr);
+			break;
+		case 3:
+			if (random_.below(2))
+				master_.ask({ false, hole, 0, ~0u, 0, nullptr });
+			else
+				master_.ask({ true, hole, random_.below(~0u), 0, 15, nullptr });
+			break;
+		default:               // any value: a counter, or who has retired what
+			master_.ask({ false, random_.below(2) ? WEFT_REG_CNT_CYCLES + 4 * random_.below(12) : WEFT_REG_STATUS, 0, 0, 0, nullptr });
+		}
+	}
+
+	void write_window(uint32_t w, uint32_t field, uint32_t addr)
+	{
+		static const uint32_t kept[] = { 0xffffffc0, 0xff, 0xffffffff, 3 };
+		const uint32_t data = random_.below(~0u);
+		const unsigned strb = random_.below(4) ? 15 : random_.below(16);
+
+		master_.ask({ true, addr, data, 0, strb, nullptr });
+		if (strb == 15)
+			shadow_[w][field] = data & kept[field];
+	}
+
+	// ---- a run ----
+
+	void hard_reset()
+	{
+		const unsigned n = 1 + random_.below(4);
+
+		memory_.reset();
+		master_.reset();
+		check_.reset();
+		std::memset(shadow_, 0, sizeof(shadow_));
+		std::memset(offered_, 0, sizeof(offered_));
+		t_.rst_ni = 0;
+		for (unsigned i = 0; i < n; i++) {
+			drive();
+			t_.eval();
+			if (t_.m_arvalid_o || t_.m_awvalid_o || t_.m_wvalid_o || t_.s_bvalid_o || t_.s_rvalid_o)
+				fail_("something is offered in cycle %u of the reset", i);
+			edge();
+		}
+		reset_is_over(ctx_);
+		t_.rst_ni = 1;
+		t_.eval();
+		irq_ = false;
+		irq_cleared_ = true;
+	}
+
+	void constants()
+	{
+		expect("id", read(WEFT_REG_ID), 0x57454654);
+		expect("axi_bytes", read(WEFT_REG_CONFIG) >> WEFT_REG_CONFIG_AXI_BYTES_LSB & 0xff, 8);
+		expect("status", read(WEFT_REG_STATUS), 0);
+	}
+
+	void program()
+	{
+		for (uint32_t i = 0; i < 3; i++) {
+			write(WEFT_REG_WIN_BASE_LO(i), static_cast<uint32_t>(base_[i]));
+			write(WEFT_REG_WIN_BASE_HI(i), static_cast<uint32_t>(base_[i] >> 32));
+			write(WEFT_REG_WIN_SIZE(i), static_cast<uint32_t>(job_.len_bytes[i]));
+			write(WEFT_REG_WIN_CTRL(i), WEFT_REG_WIN_CTRL_READ_MASK | (i == 2 ? WEFT_REG_WIN_CTRL_WRITE_MASK : 0));
+		}
+		write(WEFT_REG_STREAM_OFF, 0);
+		write(WEFT_REG_STREAM_WORDS, static_cast<uint32_t>(job_.n_words));
+		write(WEFT_REG_IRQ_ENABLE, WEFT_REG_IRQ_ENABLE_DONE_MASK | WEFT_REG_IRQ_ENABLE_FAULT_MASK);
+	}
+
+	void start()
+	{
+		if (t_.irq_o)
+			fail_("there is an interrupt before the start");
+		irq_cleared_ = false;
+		write(WEFT_REG_CTRL, WEFT_REG_CTRL_START_MASK);
+	}
+
+	// Until the interrupt, or until what is to happen has happened and was undone: true.
+	bool wait()
+	{
+		const uint64_t begin = cycle_;
+
+		chatter_ = true;
+		while (!t_.irq_o && !fail_.failed) {
+			if (memory_.event == WEFT_SOC_RESET && cycle_ - begin >= job_.at) {
+				chatter_ = false;
+				return reset_by_register();
+			}
+			if (memory_.event == WEFT_SOC_HARD_RESET && cycle_ - begin >= job_.at) {
+				chatter_ = false;
+				hard_reset();
+				constants();
+				program();
+				return true;
+			}
+			cycle();
+		}
+		chatter_ = false;
+		settle();
+		if (job_.flips > 1 && read(WEFT_REG_FAULT))
+			return judge_flips();
+		return memory_.came && memory_.event ? judge_fault() : judge_end();
+	}
+
+	// Two bits of a byte are found only where they were changed; what nobody can put right goes with a hard reset.
+	bool judge_flips()
+	{
+		const uint32_t fault = read(WEFT_REG_FAULT), unit = fault >> WEFT_REG_FAULT_UNIT_LSB & 0xff;
+		const uint32_t info = read(WEFT_REG_FAULT_INFO);
+
+		expect("the fault's code", fault >> WEFT_REG_FAULT_CODE_LSB & 0xff, WEFT_FAULT_ECC);
+		if (unit == WEFT_UNIT_CP && !flips_.made_at(info))
+			fail_("the fault is at 0x%x, where no bits were changed", info);
+		if ((unit == WEFT_UNIT_CP) != (job_.flips == 2))
+			fail_("the fault is unit %u's", unit);
+		clear_interrupt(WEFT_REG_IRQ_STATUS_FAULT_MASK);
+		counts_.found[job_.flips - 2]++;
+		flips_.stop();
+		hard_reset();
+		constants();
+		program();
+		return true;
+	}
+
+	void clear_interrupt(uint32_t cause)
+	{
+		expect("irq_status", read(WEFT_REG_IRQ_STATUS), cause);
+		irq_cleared_ = true;
+		write(WEFT_REG_IRQ_STATUS, cause);
+		if (t_.irq_o)
+			fail_("the interrupt stays when its cause is cleared");
+	}
+
+	bool judge_end()
+	{
+		expect("status of a stream that has ended", read(WEFT_REG_STATUS), WEFT_REG_STATUS_DONE_MASK);
+		clear_interrupt(WEFT_REG_IRQ_STATUS_DONE_MASK);
+		const uint32_t n_fixed = read(WEFT_REG_CNT_ECC);
+		if (n_fixed && job_.flips != 1)
+			fail_("%u words were put right of which no bit was changed", n_fixed);
+		counts_.fixed += n_fixed;
+		if (!memory_.idle())
+			fail_("a stream has ended, and the memory still owes answers");
+		return false;
+	}
+
+	// Who asked for the burst with the error says so, and one reset makes all well.
+	bool judge_fault()
+	{
+		const bool wrote = memory_.event == WEFT_SOC_WRITE_ERROR;
+		const bool fetch = memory_.came_addr >> 32 == base_[0] >> 32;
+		const uint32_t unit = wrote ? WEFT_UNIT_ST : fetch ? WEFT_UNIT_CP : WEFT_UNIT_LD;
+		const uint32_t fault = read(WEFT_REG_FAULT), info = read(WEFT_REG_FAULT_INFO);
+
+		expect("status behind an error of the bus", read(WEFT_REG_STATUS), WEFT_REG_STATUS_FAULT_MASK);
+		expect("the fault's code", fault >> WEFT_REG_FAULT_CODE_LSB & 0xff, WEFT_FAULT_BUS);
+		expect("the fault's unit", fault >> WEFT_REG_FAULT_UNIT_LSB & 0xff, unit);
+		if (!fetch && info / 8 != static_cast<uint32_t>(memory_.came_addr) / 8)
+			fail_("the fault is at 0x%x, not at 0x%x", info, static_cast<uint32_t>(memory_.came_addr));
+		clear_interrupt(WEFT_REG_IRQ_STATUS_FAULT_MASK);
+		return reset_by_register();
+	}
+
+	bool reset_by_register()
+	{
+		write(WEFT_REG_CTRL, WEFT_REG_CTRL_RESET_MASK);
+		while (!fail_.failed && read(WEFT_REG_STATUS) & WEFT_REG_STATUS_BUSY_MASK)
+			cycle();
+		expect("status behind a reset", read(WEFT_REG_STATUS), 0);
+		if (!memory_.idle())
+			fail_("the reset is over, and the memory still owes answers");
+		// The stream may have ended while the reset was on its way.
+		irq_cleared_ = true;
+		write(WEFT_REG_IRQ_STATUS, WEFT_REG_IRQ_STATUS_DONE_MASK | WEFT_REG_IRQ_STATUS_FAULT_MASK);
+		return true;
+	}
+};
+
+#endif

@@ -249,7 +249,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card $(O)/weft-broker
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: bitstream fuzz formal mutants coverage coverage-rtl run-coverage mutate firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
+.PHONY: bitstream fuzz formal mutants coverage coverage-rtl run-coverage mutate firmware chip fault all help demo check test test-full bench bench-zoo bench-speed conformance lint lint-layers lint-verilator lint-yosys lint-xilinx lint-soc area \
         gen check-gen figures sim install man wheel dist deb deb-check clean deps tests compile_commands.json FORCE
 
 ## all: library, commands, plugins of ONNX Runtime and LiteRT, RTL simulator of CONFIGS (the default)
@@ -377,6 +377,10 @@ lint-yosys: lint-verilator
 ## lint-xilinx: synthesise the NPU at w8 for Xilinx 7-series too, which takes long
 lint-xilinx:
 	$(Q)tools/lint/lint.sh xilinx
+
+## lint-soc: synthesise the NPU with AXI ports at w8b for Xilinx 7-series, and print what it takes
+lint-soc:
+	$(Q)tools/lint/lint.sh soc
 
 ## formal: prove the theorems of hw/*/formal (minutes); T=block/name for one, PLANT=1 refutes them with bugs in
 formal:

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Static checks of the RTL. Arguments select steps; without, all of them. ecp5 and
-# xilinx take Yosys some minutes each.
+# Static checks of the RTL. Arguments select steps; without, all of them. ecp5, xilinx
+# and soc take Yosys some minutes each.
 #
 #   verilator  -Wall is clean in every configuration, plain and with assertions
 #              and fault hook
@@ -13,6 +13,8 @@
 #   ecp5       LUT, FF, DSP and BRAM of the NPU on the board after synth_ecp5, mapped for
 #              the number of LUTs (the board's clock has 40 ns)
 #   xilinx     the same of the NPU at w8 after synth_xilinx
+#   soc        the NPU with AXI ports (hw/top/weft_npu_axi.sv) at w8b: no latch, no driver conflict, no
+#              combinational loop; its figures after synth_xilinx
 #   chip       what stands around the NPU, which is a black box: no latch, no
 #              driver conflict, no combinational loop; the same figures
 #   usb        the USB device, in the same way
@@ -96,17 +98,41 @@ tee -o $out/ecp5.txt stat -top weft_npu"
 	ecp5_figures "$out/ecp5.txt"
 }
 
+xilinx_figures() { # stat
+	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E/ { ff += $2 } $1 ~ /^DSP48/ { dsp += $2 }
+		$1 ~ /^RAMB36/ { b36 += $2 } $1 ~ /^RAMB18/ { b18 += $2 } $1 ~ /^RAM(32|64|128|256)/ { lr += $2 }
+		$1 == "CARRY4" { c += $2 } END {
+		printf "          LUT %d  CARRY4 %d  FF %d  DSP48E1 %d  RAMB36 %d  RAMB18 %d  LUT RAM %d\n",
+		lut, c, ff, dsp, b36, b18, lr }' "$1"
+}
+
 step_xilinx() {
 	say YOSYS 'w8: synth_xilinx'
 	run_yosys xilinx "$(npu xilinx w8)
 $(xilinx_front weft_npu)
 $(xilinx_back)
 tee -o $out/xilinx.txt stat -top weft_npu"
-	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E/ { ff += $2 } $1 ~ /^DSP48/ { dsp += $2 }
-		$1 ~ /^RAMB36/ { b36 += $2 } $1 ~ /^RAMB18/ { b18 += $2 } $1 ~ /^RAM(32|64|128|256)/ { lr += $2 }
-		$1 == "CARRY4" { c += $2 } END {
-		printf "          LUT %d  CARRY4 %d  FF %d  DSP48E1 %d  RAMB36 %d  RAMB18 %d  LUT RAM %d\n",
-		lut, c, ff, dsp, b36, b18, lr }' "$out/xilinx.txt"
+	xilinx_figures "$out/xilinx.txt"
+}
+
+step_soc() {
+	say YOSYS 'w8b: synth_xilinx of the NPU with AXI ports'
+	# shellcheck disable=SC2046,SC2086
+	run_yosys soc "$(read_design soc weft_npu_axi $(pkgs w8b) $files $(tr '\n' ' ' < hw/soc.f))
+design -save read
+proc
+select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
+opt_expr
+opt_clean
+check -assert
+flatten
+opt_clean
+scc -expect 0
+design -load read
+$(xilinx_front weft_npu_axi)
+$(xilinx_back)
+tee -o $out/soc.txt stat -top weft_npu_axi"
+	xilinx_figures "$out/soc.txt"
 }
 
 # A part of the design for ECP5: neither latches nor loops of gates, and its figures.
@@ -198,9 +224,9 @@ step_pack() {
 	fi
 }
 
-for step in ${*:-verilator yosys operands ecp5 xilinx chip usb board maps pack}; do
+for step in ${*:-verilator yosys operands ecp5 xilinx soc chip usb board maps pack}; do
 	case $step in
-	verilator|yosys|operands|ecp5|xilinx|chip|usb|board|maps|pack) "step_$step" ;;
-	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, chip, usb, board, maps, pack)" >&2; exit 2 ;;
+	verilator|yosys|operands|ecp5|xilinx|soc|chip|usb|board|maps|pack) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, soc, chip, usb, board, maps, pack)" >&2; exit 2 ;;
 	esac
 done

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the compiler makes of fixed networks, as tests/expected/programs.tsv has it: how many commands and bytes of constants, how
+ * many cycles it expects with far and with near memory, and a checksum of the programs. A change of the compiler that is meant to
+ * leave programs alone leaves this file alone; of another one its lines show what became more and what became less.
+ * WEFT_PROGRAMS=FILE writes the lines of this compiler there: `cp` it over the file if they are meant.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <zlib.h>
+
+#include <weft/file.h>
+#include <weft/weft.h>
+
+#include "tests/support/level.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/recorded_nets.h"
+#include "tests/support/recorded_values.h"
+#include "userlib/compile/program.h"
+#include "userlib/run/internal.h"
+
+#define EXPECTED "tests/expected/programs.tsv"
+#define CONFIGS 4
+
+static const struct { const char *name; int lanes; uint32_t small; } configs[CONFIGS] = {
+	{ "w8b", 8, 24 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 48 << 10 }, { "w32", 32, 96 << 10 },
+};
+
+static FILE *written;              /* WEFT_PROGRAMS, or NULL */
+static char *expected;             /* all of the file */
+
+/* What the programs of a line have together. */
+struct sum {
+	uint64_t networks, commands, const_bytes, cycles[WEFT_N_MEMORIES];
+	uint32_t crc;
+};
+
+static int add_bytes(void *user, uint64_t at, const void *bytes, size_t n)
+{
+	struct sum *s = user;
+
+	(void)at;
+	s->crc = (uint32_t)crc32(s->crc, bytes, (uInt)n);
+	return 0;
+}
+
+/* Compiles g for a configuration with at most so many bytes of scratchpad (0: all), and adds the program. */
+static void add(struct sum *s, const weft_graph *g, const char *config, uint32_t sp_limit)
+{
+	const struct weft_compile_options o = { .config = config, .sp_limit = sp_limit };
+	char msg[WEFT_MSG] = "";
+	weft_program *p;
+
+	if (weft_compile(g, &o, &p, msg))
+		fail_msg("%s: %s", config, msg);
+	s->networks++;
+	s->commands += p->n_cmds;
+	s->const_bytes += p->n_consts;
+	for (int i = 0; i < p->n_steps; i++)
+		for (int m = 0; m < WEFT_N_MEMORIES; m++)
+			s->cycles[m] += p->steps[i].estimate[m];
+	assert_int_equal(weft_program_write_to(p, &(struct weft_program_out){ add_bytes, s, .bare = true }, msg), 0);
+	weft_program_free(p);
+}
+
+/* Compares a line with the file's of that name and configuration. Returns 1 with both lines printed if they differ, else 0. */
+static int judge(const char *name, const char *config, const struct sum *s)
+{
+	char line[256], key[64];
+
+	snprintf(key, sizeof key, "\n%s\t%s\t", name, config);
+	int n = snprintf(line, sizeof line, "%s%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%08" PRIx32 "\n", key,
+	                 s->networks, s->commands, s->const_bytes, s->cycles[0], s->cycles[1], s->crc);
+	if (written)
+		fputs(line + 1, written);
+	const char *was = strstr(expected, key);
+	if (was && !strncmp(was, line, (size_t)n))
+		return 0;
+	print_error("%s has: %.*s\nnow it is:%s", EXPECTED, was ? (int)strcspn(was + 1, "\n") + 1 : 4, was ? was : "none", line);
+	return 1;
+}
+
+enum kind { PLAIN, ALU, UNET };
+
+/* Random graphs, some with little scratchpad and some that are large. */
+static int graphs(const char *name, enum kind kind, weft_dtype type, int n)
+{
+	int bad = 0;
+
+	for (int k = type == WEFT_INT8 && kind != ALU ? 0 : 1; k < CONFIGS; k++) {
+		struct sum s = { 0 };
+		for (int i = 0; i < n; i++) {
+			const uint64_t seed = 9000 + (uint64_t)i;
+			struct random_net r;
+
+			if (kind == UNET)
+				random_net_make_unet(&r, seed, configs[k].lanes, type);
+			else
+				(kind == ALU ? random_net_make_alu : random_net_make)(&r, seed, configs[k].lanes, i % 8 == 0, type);
+			add(&s, r.g, configs[k].name, i % 8 && i % 2 ? configs[k].small : 0);
+			random_net_free(&r);
+		}
+		bad += judge(name, configs[k].name, &s);
+	}
+	return bad;
+}
+
+static void random_graphs(void **state)
+{
+	int bad = 0;
+
+	(void)state;
+	bad += graphs("graphs of int8", PLAIN, WEFT_INT8, 32);
+	bad += graphs("graphs of int16", PLAIN, WEFT_INT16, 24);
+	bad += graphs("graphs of float8", PLAIN, WEFT_FP8E4M3, 24);
+	bad += graphs("alu graphs of int8", ALU, WEFT_INT8, 24);
+	bad += graphs("alu graphs of int16", ALU, WEFT_INT16, 24);
+	bad += graphs("U-Nets of int8", UNET, WEFT_INT8, 12);
+	bad += graphs("U-Nets of int16", UNET, WEFT_INT16, 10);
+	assert_int_equal(bad, 0);
+}
+
+/* Adds a model's program for each configuration to its sum. */
+static void add_model(struct sum s[CONFIGS], const void *p, size_t n, const char *name, enum weft_runtime runtime)
+{
+	struct weft_load_options o = weft_load_options_default();
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+
+	o.runtime = runtime;
+	if (weft_net_load_with(p, n, name, &o, &net, msg))
+		fail_msg("%s: %s", name, msg);
+	for (int k = 0; k < CONFIGS; k++)
+		add(&s[k], net->g, configs[k].name, 0);
+	weft_net_free(net);
+}
+
+static int judge_all(const char *name, const struct sum s[CONFIGS])
+{
+	int bad = 0;
+
+	for (int k = 0; k < CONFIGS; k++)
+		bad += judge(name, configs[k].name, &s[k]);
+	return bad;
+}
+
+/* Recorded networks of one operator; those are taken that `step` divides. */
+static int operators(const char *path, enum weft_runtime runtime, int step)
+{
+	struct reader r = open_recorded(path, "TFLOPS1\n");
+	struct sum s[CONFIGS] = { 0 };
+
+	for (int i = 0; r.at < r.n; i++) {
+		char name[CASE_NAME] = "";
+		uint32_t n;
+		const uint8_t *p = read_file(&r, name, &n);
+
+		take(&r, 4 * (size_t)number(&r, 1));
+		take(&r, 4 * (size_t)number(&r, 1));
+		if (i % step == 0)
+			add_model(s, p, n, name, runtime);
+	}
+	free(r.p);
+	return judge_all(strrchr(path, '/') + 1, s);
+}
+
+static int networks(const char *path, const char *magic)
+{
+	struct reader r = open_recorded(path, magic);
+	struct sum s[CONFIGS] = { 0 };
+
+	while (r.at < r.n) {
+		const struct one c = read_one(&r);
+
+		add_model(s, c.file, c.file_bytes, c.name, WEFT_RUNTIME_ANY);
+	}
+	free(r.p);
+	return judge_all(strrchr(path, '/') + 1, s);
+}
+
+static void recorded(void **state)
+{
+	int bad = 0;
+
+	(void)state;
+	bad += operators("tests/models/tflite_ops.gz", WEFT_RUNTIME_TFLITE_2_14, 1);
+	bad += operators("tests/models/litert_ops.gz", WEFT_RUNTIME_LITERT_2_3, 7);
+	bad += networks("tests/models/tflite_nets.gz", "TFLNETS1");
+	bad += networks("tests/models/onnx_resize.gz", "ONXRSIZE");
+	assert_int_equal(bad, 0);
+}
+
+static void models(void **state)
+{
+	static const char *const file[] = { "digits_int8.tflite", "digits_int16x8.tflite", "digits_fp8.tosa", "digits_qdq.onnx", "digits_qlinear.onnx" };
+	int bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+		struct sum s[CONFIGS] = { 0 };
+		char path[100];
+		uint8_t *p;
+		size_t n;
+
+		snprintf(path, sizeof path, "tests/models/%s", file[i]);
+		assert_int_equal(weft_file_read(path, 1 << 24, &p, &n), 0);
+		add_model(s, p, n, path, WEFT_RUNTIME_ANY);
+		free(p);
+		bad += judge_all(file[i], s);
+	}
+	assert_int_equal(bad, 0);
+}
+
+static int begin(void **state)
+{
+	uint8_t *p;
+	size_t n;
+
+	(void)state;
+	if (weft_file_read(EXPECTED, 1 << 20, &p, &n))
+		return 1;
+	expected = malloc(n + 1);
+	if (!expected)
+		return 1;
+	memcpy(expected, p, n);
+	expected[n] = '\0';
+	free(p);
+	const char *path = getenv("WEFT_PROGRAMS");
+	if (!path || !*path)
+		return 0;
+	written = fopen(path, "w");
+	if (written)
+		fprintf(written, "%.*s\n", (int)strcspn(expected, "\n"), expected);
+	return written ? 0 : 1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(expected);
+	return written && fclose(written) ? 1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(recorded), cmocka_unit_test(models) };
+	const struct CMUnitTest quick[] = { cmocka_unit_test(models) };     /* unit/compile_random shows the rest to sanitizers */
+
+	return test_sanitized() ? cmocka_run_group_tests(quick, begin, end) : cmocka_run_group_tests(tests, begin, end);
+}

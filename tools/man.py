@@ -16,7 +16,14 @@ import sys
 HEADERS = {"weft": "weft.h", "weft_dev": "dev.h", "weft_convert": "convert.h",
            "weft_diag": "diag.h", "weft_admin": "admin.h", "weft_chip": "chip.h", "weft_popxl": "popxl.h", "weft_file": "file.h",
            "weft_npy": "npy.h", "weft_image": "image.h", "weft_golden": "golden.h", "weft_capture": "capture.h",
-           "weft_replay": "replay.h", "weft_reduce": "reduce.h", "weft_conform": "conform.h"}
+           "weft_replay": "replay.h", "weft_reduce": "reduce.h", "weft_conform": "conform.h", "weft_cards": "cards.h", "weft_custom": "custom.h"}
+
+ENVIRONMENT = """\
+WEFT_BROKER     the socket of the broker through which usb without a name goes, or none (weft_dev(3));
+                default /run/weft/broker.sock where there is one
+WEFT_CACHE      the folder in which run, info and accuracy keep compiled programs, or none;
+                default $XDG_CACHE_HOME/weft, else ~/.cache/weft
+TMPDIR          where bench --compile writes; default /tmp"""
 
 
 def roff(text):
@@ -55,16 +62,19 @@ def section_1(build, out, version):
     names = ", ".join(f"weft-{n}(1)" for n, _ in commands)
     usage, rest = weft.split("\n", 1)
     write(out, "weft", 1, page("weft", 1, "compile and run quantised networks on the Weft NPU", [
-        ("SYNOPSIS", usage.removeprefix("usage: "), False), ("COMMANDS", rest.strip("\n"), True),
-        ("SEE ALSO", f"{names}, weft-card(1), weft(3), weft-card(7)", False)], version))
+        ("SYNOPSIS", usage.removeprefix("usage: "), False), ("COMMANDS", rest.strip("\n"), True), ("ENVIRONMENT", ENVIRONMENT, True),
+        ("SEE ALSO", f"{names}, weft-broker(1), weft(3), weft-card(7)", False)], version))
     for name, brief in commands:
+        if name == "card":          # its page is that of weft-card, below
+            continue
         usage, rest = ask(f"{build}/weft", name).split("\n", 1)
         write(out, f"weft-{name}", 1, page(f"weft-{name}", 1, brief, [
             ("SYNOPSIS", usage.removeprefix("usage: "), False), ("DESCRIPTION", rest.strip("\n"), True),
             ("SEE ALSO", "weft(1)", False)], version))
     usage, rest = ask(f"{build}/weft-card").split("\n", 1)
-    write(out, "weft-card", 1, page("weft-card", 1, "a simulated Weft card on USB", [
+    write(out, "weft-card", 1, page("weft-card", 1, "a simulated Weft card on USB; the command weft card", [
         ("SYNOPSIS", usage.removeprefix("usage: "), False), ("DESCRIPTION", rest.strip("\n"), True),
+        ('"THE COMMAND WEFT CARD"', ask(f"{build}/weft", "card").removeprefix("usage: ").strip("\n"), True),
         ("SEE ALSO", "weft(1), weft-card(7)", False)], version))
     usage, rest = ask(f"{build}/weft-broker").split("\n", 1)
     write(out, "weft-broker", 1, page("weft-broker", 1, "many processes use Weft cards at once", [

@@ -12,8 +12,8 @@
  *	weft_report_free(report);  weft_tensor_release(&out);
  *	weft_session_close(s);  weft_net_free(net);
  *
- * Errors are negative errno with one line in msg. Nothing prints or exits, and
- * no environment is read, also not by the simulators that a session loads. A net is
+ * Errors are negative errno with one line in msg. Nothing prints or exits. Of the environment
+ * nothing is read but WEFT_BROKER (weft/dev.h), also by the simulators that a session loads. A net is
  * immutable once loaded and may be shared by threads; a session belongs to one thread
  * at a time, but for the functions that run it (see weft_session_submit()). Different nets and sessions do not disturb each other.
  */

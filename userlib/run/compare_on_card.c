@@ -35,10 +35,11 @@ struct pass {
 };
 
 /*
- * Fills in the fields of a store for the elements of one debug record; size is the bytes of one
- * element. If the pixels of a line lie side by side and the line is shorter than 1 MiB, a row of
- * the store is the whole line; otherwise it is the channels of one pixel. In memory the rows
- * follow each other without gaps.
+ * Fills in the scratchpad address, counts and steps of a store for the elements of one debug record;
+ * size is the bytes of one element. If the pixels of a line lie side by side and the line is shorter
+ * than 1 MiB, a row of the store is the whole line; otherwise it is the channels of one pixel. In
+ * memory the rows follow each other without gaps. Where they go there (window, dram_off) is the
+ * caller's to set.
  */
 static void shape(const struct weft_prec *q, uint32_t size, struct weft_cmd_load *l)
 {

@@ -86,9 +86,10 @@ static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others
 }
 
 /*
- * Command number i, no load, has been given its times: bound the places of the loads that it waits for (need, before). With
- * s->urgent these are those whose bytes it touches, and those that must come before it because it writes what they read; else
- * they are all loads up to the count that it waits for, of which the first *waited have been bounded.
+ * Command number i, no load, has been given its times: bound the loads that it waits for. They must come before it (before), and
+ * should be done when it begins (need). With s->urgent these are the loads whose bytes it touches; besides, all loads up to the
+ * last one that reads what it writes must come before it, but their need stays as it is. Without s->urgent they are all loads up
+ * to the count that it waits for. The first *waited loads have been bounded by such a count already; *waited grows accordingly.
  */
 static void bound_loads(struct order *o, uint32_t i, uint32_t *waited)
 {

@@ -46,7 +46,7 @@ static bool all_integers(const weft_graph *g, const struct weft_gop *o)
 	return o->n_out == 1;
 }
 
-/* Returns whether convolution o reads int8 or int16, has constant weights and biases, and sums in int32 or int48. */
+/* Returns whether convolution o reads computed int8 or int16, has constant weights and biases, and sums in int32 or int48. */
 static bool is_plain_conv(const weft_graph *g, const struct weft_gop *o)
 {
 	weft_dtype x = operand_of(g, o, 0)->dtype, y = g->tensors[o->out[0]].t.dtype;
@@ -123,9 +123,9 @@ static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
  * Returns the role of o, whose operands and results are integers and whose arguments are constant. CONV2D
  * is ROLE_CONV and DEPTHWISE_CONV2D ROLE_CHANNELWISE if is_plain_conv() holds. ROLE_CHANNELWISE are also,
  * if the first operand is computed and not of rank 0, RESCALE and TABLE whose other operands are constant,
- * and pools, resizing, CLAMP, CAST and functions of one operand; and operators of two operands for which
- * is_elementwise() holds. axis_role() and reshape_role() decide on operators that move, join, cut or reduce
- * dimensions. All else is ROLE_OPAQUE.
+ * and both pools, both ways of resizing, CLAMP, CAST, ABS, NEGATE, IDENTITY and TFLite's LOGISTIC and TANH; and ADD, SUB,
+ * MUL, MAXIMUM, MINIMUM and ARITHMETIC_RIGHT_SHIFT for which is_elementwise() holds. axis_role() decides on PAD, TRANSPOSE,
+ * CONCAT, SLICE and reductions to a sum, maximum or minimum, reshape_role() on RESHAPE. All else is ROLE_OPAQUE.
  */
 static enum role integer_role(const weft_graph *g, const struct weft_gop *o)
 {
@@ -208,8 +208,8 @@ int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Set *t to constant `from` with only those elements along `axis` that belong to the channels in k, of each
- * channel m elements side by side, and with memory of its own. Returns 1, or -ENOMEM with *t unchanged.
+ * Set *t to constant `from` with only those elements along `axis` that belong to the channels in k, a list (k->c must not be
+ * NULL), of each channel m elements side by side, and with memory of its own. Returns 1, or -ENOMEM with *t unchanged.
  */
 static int gather(const weft_tensor *from, int axis, const struct kept *k, int64_t m, weft_tensor *t)
 {

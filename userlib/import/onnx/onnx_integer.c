@@ -23,7 +23,7 @@ bool ox_is_8_bit(const struct ox_value *v)
 /*
  * Sets *out to the zero point zp of v as the int8 form of v has it (128 less for uint8); a NULL zp
  * means 0. Returns true; or false, with *out of no use, if zp is not constant, has no elements,
- * they are not all equal, or they cannot be read (l->err is set then).
+ * they are not all equal, or they cannot be read (l->err is set then, unless l->work is used up).
  */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
@@ -248,10 +248,11 @@ int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
 }
 
 /*
- * Emits the int32 sums [N,H,W,OC] of the ConvTranspose at hand, of one group in two dimensions
- * without dilation, with 8-bit operands p. Returns the graph tensor, -ENOTSUP if zero points differ
- * or are not constant (those of the weights only if int8 cannot hold the weights less their zero
- * points), -EINVAL for a bias that conv_bias() refuses, or another negative errno.
+ * Emits the int32 sums [N,H,W,OC] of the ConvTranspose at hand with 8-bit operands p. That it has
+ * one group, two dimensions and no dilation is for the caller to check. Returns the graph tensor,
+ * -ENOTSUP if zero points differ or are not constant (those of constant weights that differ only if
+ * int8 cannot hold the weights less their zero points), -EINVAL for a bias that conv_bias() refuses,
+ * or another negative errno.
  */
 int ox_transpose_product(struct ox *l, const struct ox_product *p)
 {
@@ -279,10 +280,10 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
 /*
  * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this
  * function sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ
- * between channels or be computed as the network runs. An int16 x, whose zero points count as 0,
- * gives int48, or int32 if weights are constant and no sum can exceed it. Returns the graph tensor,
- * -EINVAL if the bias is no int32 vector of one element or one for each channel, -ENOTSUP if it is
- * not constant and x is int16, or another negative errno.
+ * between channels or be computed as the network runs. An int16 x gives int48, or int32 if weights
+ * are constant and no sum can exceed it; its zero points and those of the weights then count as 0.
+ * Returns the graph tensor, -EINVAL if the bias is no int32 vector of one element or one for each
+ * channel, -ENOTSUP if it is not constant and x is int16, or another negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c)
 {
@@ -366,10 +367,11 @@ int64_t ox_matmul_most(const struct ox_product *p)
 
 /*
  * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N] with leading dimensions
- * broadcast, with zero points and bias: int32, but int48 if x is int16, w has rank 2 and they may
- * not fit. If x is int16 and w has a higher rank, that they fit int32 is not checked. Returns the
- * graph tensor, -ENOTSUP for vectors and for an int16 x with a bias that is not constant, -EINVAL for
- * scalars or if the shapes do not fit, or another negative errno.
+ * broadcast, with zero points and bias, as int32. An int16 x by a w of rank 2 is computed as if both
+ * zero points were 0, and gives int48 if the sums may not fit int32; by a w of higher rank, that they
+ * fit is not checked. Returns the graph tensor, -ENOTSUP for vectors and for an int16 x by a w of
+ * rank 2 with a bias that is not constant, -EINVAL for scalars or if the shapes do not fit, or
+ * another negative errno.
  */
 int ox_matmul_product(struct ox *l, const struct ox_product *p)
 {
@@ -411,6 +413,7 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p)
 
 /* ---- operators ---- */
 
+/* Returns operand k of the node at hand; NULL if it is absent or, after ox_fail(), if it cannot be read. */
 static struct ox_value *optional(struct ox *l, int k)
 {
 	return ox_has(l, k) ? ox_in(l, k) : NULL;

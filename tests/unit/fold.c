@@ -73,7 +73,7 @@ struct kernel {
 static int conv(struct net *n, int x, struct kernel k)
 {
 	weft_dtype sum = n->type == WEFT_INT8 ? WEFT_INT32 : WEFT_INT48;
-	int64_t ic = shape(n, x)->dim[3], oc = k.depthwise ? ic : k.oc, side = shape(n, x)->dim[1] + 2 * k.pad - k.k + 1;
+	int64_t ic = shape(n, x)->dim[3], oc = k.depthwise ? ic : k.oc, more = 2 * k.pad - k.k + 1;
 	int64_t dim[4] = { oc, k.k, k.k, ic }, dw[4] = { k.k, k.k, ic, 1 }, n_w = k.k * k.k * ic * (k.depthwise ? 1 : oc);
 	int8_t *w = malloc((size_t)n_w);
 	weft_attr a = { .conv = { .pad = { k.pad, k.pad, k.pad, k.pad }, .stride = { 1, 1 }, .dilation = { 1, 1 },
@@ -95,7 +95,7 @@ static int conv(struct net *n, int x, struct kernel k)
 	}
 	int iw = constant(n, WEFT_INT8, 4, k.depthwise ? dw : dim, w), ib = constant(n, sum, 1, &n_b, b);
 	return rescale(n, op(n, k.depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, (int[]){ x, iw, ib }, 3, sum, 4,
-	                     (int64_t[]){ 1, side, side, oc }));
+	                     (int64_t[]){ 1, shape(n, x)->dim[1] + more, shape(n, x)->dim[2] + more, oc }));
 }
 
 /* The sum of two tensors as networks are lowered: in int32, times 64, then half of it. */
@@ -204,6 +204,29 @@ static int by_concat(struct net *n)
 	return by_1x1(n);
 }
 
+/* Rows of two tensors below each other, so that a channel of the result is made of that channel of both. */
+static int rows(struct net *n, int64_t no_out)
+{
+	int y = conv(n, n->g->inputs[0], (struct kernel){ .oc = MID, .k = 1, .no_out = no_out });
+
+	n->x = op(n, WEFT_OP_CONCAT, &(weft_attr){ .axis = { .axis = 1 } }, (int[]){ n->x, y }, 2, n->type, 4, (int64_t[]){ 1, 2 * SIDE, SIDE, MID });
+	return n->x;
+}
+
+static int by_rows(struct net *n)
+{
+	rows(n, MID - DEAD);
+	return by_1x1(n);
+}
+
+static int by_rows_of_one(struct net *n)
+{
+	rows(n, 0);
+	return by_1x1(n);
+}
+
+static int by_no_rows(struct net *n) { return rows(n, 0); }
+
 static int by_slice(struct net *n)
 {
 	weft_attr a = { .slice = { .start = { 0, 0, 0, 8 } } };
@@ -249,7 +272,8 @@ static const struct reader {
 	{ "maximum", by_max_pool, DEAD, DEAD, NULL }, { "average", by_average, DEAD, DEAD, NULL },
 	{ "of two tensors", by_sum, DEAD, DEAD, NULL }, { "of two tensors, one constant", by_sum_of_one, 0, 0, NULL },
 	{ "PAD", by_pad, DEAD, 0, NULL }, { "flattened", by_flatten, DEAD, DEAD, NULL }, { "CONCAT", by_concat, DEAD, DEAD, NULL },
-	{ "SLICE", by_slice, DEAD, DEAD, NULL }, { "REVERSE", by_reverse, 0, 0, NULL }, { "output", by_nobody, 0, 0, NULL },
+	{ "CONCAT of rows", by_rows, DEAD, DEAD, NULL }, { "CONCAT of rows, one constant", by_rows_of_one, 0, 0, NULL },
+	{ "CONCAT of rows, output", by_no_rows, 0, 0, NULL }, { "SLICE", by_slice, DEAD, DEAD, NULL }, { "REVERSE", by_reverse, 0, 0, NULL }, { "output", by_nobody, 0, 0, NULL },
 	{ "host", by_host, 0, 0, "w8b" }, { "1x1 on w8", by_1x1, DEAD, DEAD, "w8" }, { "1x1 on w32", by_1x1, 0, 0, "w32" },
 };
 

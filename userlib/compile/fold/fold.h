@@ -17,7 +17,7 @@ enum role {
 	ROLE_NONE,             /* it has none: a constant */
 	ROLE_CONV,             /* each output channel is a sum over all input channels */
 	ROLE_CHANNELWISE,      /* output channel c * m + i is made of channel c of all operands, m a depth multiplier */
-	ROLE_PLACED,           /* each output channel is a channel of one operand, moved: RESHAPE, CONCAT, SLICE */
+	ROLE_PLACED,           /* each output channel is a channel of one operand, moved: RESHAPE, CONCAT along channels, SLICE */
 };
 
 /*

@@ -94,8 +94,9 @@ static enum role reshape_role(const weft_graph *g, const struct weft_gop *o)
 
 /*
  * Returns the role of o, of integers, a PAD, TRANSPOSE, CONCAT, SLICE or reduction. It is ROLE_OPAQUE if an
- * operand is constant or the first has rank 0. Otherwise CONCAT and SLICE, along any axis, are ROLE_PLACED;
- * the others are ROLE_CHANNELWISE if they leave the last axis alone, else ROLE_OPAQUE.
+ * operand is constant or the first has rank 0. Otherwise SLICE along any axis and CONCAT along the last are ROLE_PLACED;
+ * CONCAT along another axis is ROLE_CHANNELWISE; the others are ROLE_CHANNELWISE if they leave the last axis alone, else
+ * ROLE_OPAQUE.
  */
 static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 {
@@ -112,6 +113,7 @@ static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 	case WEFT_OP_TRANSPOSE:
 		return o->attr.perm.perm[last] != last ? ROLE_OPAQUE : ROLE_CHANNELWISE;
 	case WEFT_OP_CONCAT:
+		return o->attr.axis.axis == last ? ROLE_PLACED : ROLE_CHANNELWISE;
 	case WEFT_OP_SLICE:
 		return ROLE_PLACED;
 	default:
@@ -193,7 +195,7 @@ int fold_source(const weft_graph *g, const struct weft_gop *o, int64_t c, int *o
 		return (int)(c + o->attr.slice.start[x->rank - 1]);
 	if (o->op == WEFT_OP_RESHAPE)
 		return (int)(c % last_dim(x));
-	while (o->attr.axis.axis == x->rank - 1 && c >= last_dim(operand_of(g, o, *operand)))
+	while (c >= last_dim(operand_of(g, o, *operand)))
 		c -= last_dim(operand_of(g, o, (*operand)++));
 	return (int)c;
 }

@@ -88,15 +88,17 @@ static const char *string(const cJSON *o, const char *key)
 	return v->valuestring;
 }
 
-/* The lines that say where the run's cycles went sum up to them. */
-static void check_losses(const char *text, uint64_t cycles)
+/* The lines that say where the run's cycles went sum up to them; slots are compared with the run's products, 256 a slot. */
+static void check_losses(const char *text, const struct weft_report *r)
 {
 	const char *at = strstr(text, "where ");
-	unsigned long long all, sum = 0;
+	unsigned long long all, products, sum = 0;
 
 	assert_non_null(at);
 	assert_int_equal(sscanf(at, "where %llu cycles went", &all), 1);
-	assert_int_equal(all, cycles);
+	assert_int_equal(all, r->cycles);
+	assert_int_equal(sscanf(strchr(at, '\n'), "%*u %*f%% slots; products would fill %llu", &products), 1);
+	assert_int_equal(products, (r->macs - r->macs_folded) / 256);
 	for (int i = 0; i < 4; i++) {
 		unsigned long long n;
 		at = strchr(at, '\n') + 1;
@@ -294,7 +296,7 @@ static void by_cycle(const char *model, uint64_t grain, enum weft_memory memory)
 	assert_int_equal(count_commands(j), c->cmds);
 	check_operators(j, r->cycles);
 	assert_true(strstr(text, "at least") && strstr(text, "CONV_2D"));
-	check_losses(text, r->cycles);
+	check_losses(text, r);
 	cJSON_Delete(j);
 	weft_report_free(r);
 	free(text);
@@ -310,15 +312,17 @@ static void rtl(void **state)
 	by_cycle("tests/models/digits_int16x8.tflite", 0, WEFT_MEMORY_SRAM);
 }
 
-/* Depthwise, pooling, several streams with host operators between them. */
+/* Depthwise, pooling, several streams with host operators between them; operators that take uint8 from the host. */
 static void networks(void **state)
 {
-	static const char *const nets[] = { "vww_96_int8", "pretrainedResnet_quant" };
+	static const char *const nets[] = {
+		"mlperf_tiny/vww_96_int8", "mlperf_tiny/pretrainedResnet_quant", "coral_test_data/mobilenet_v1_0.25_128_quant",
+	};
 	char path[512];
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "%s/mlperf_tiny/%s.tflite", test_data(), nets[i]);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "%s/%s.tflite", test_data(), nets[i]);
 		if (!test_have_rtl("w16") || access(path, R_OK)) {
 			print_message("no RTL, or no %s\n", path);
 			skip();

@@ -91,7 +91,7 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 
 /*
  * Prints where the run's p->cycles went, which is not 0, by what the array did, in lines of cycles that sum up to them:
- * slots in which it took a word (and how many would do for the products of all operators, if every one of
+ * slots in which it took a word (and how many would do for the products of all operators on the NPU, if every one of
  * them were used); waits for the vector engine and, within a convolution, for operands and the post unit;
  * the bus, which is waits for loads, stores and memory; and overhead, which is all the rest: words on their
  * way through the array, and cycles without a command.
@@ -99,14 +99,12 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 static void print_losses(FILE *f, const struct weft_profile *p, const struct weft_report *r)
 {
 	const uint64_t *n = p->track[WEFT_TRACK_CV].total;
-	uint64_t slots = n[WEFT_DOES_BUSY], left = p->cycles, products = 0;
+	const uint64_t products = (r->macs - r->macs_folded) / ((uint64_t)p->s->cfg->n * (uint64_t)p->s->cfg->n);
+	uint64_t slots = n[WEFT_DOES_BUSY], left = p->cycles;
 	uint64_t bus = n[WEFT_DOES_WAIT_MEMORY] + n[WEFT_PROF_WAIT_UNIT + WEFT_UNIT_LD] + n[WEFT_PROF_WAIT_UNIT + WEFT_UNIT_ST];
 	uint64_t waits = n[WEFT_PROF_WAIT_UNIT + WEFT_UNIT_VE] + n[WEFT_DOES_WAIT_SP] + n[WEFT_DOES_WAIT_POST] + n[WEFT_DOES_WAIT_ACT] +
 	                 n[WEFT_DOES_WAIT_WGT];
 
-	for (int e = 0; e < r->n_ops; e++)
-		products += r->ops[e].unit == WEFT_RUN_NPU ? r->ops[e].macs - r->ops[e].macs_folded : 0;
-	products /= (uint64_t)p->s->cfg->n * (uint64_t)p->s->cfg->n;
 	left -= slots + waits + bus;
 	fprintf(f, "where %llu cycles went, by the array:\n", (unsigned long long)p->cycles);
 	fprintf(f, "%15llu %5.1f%%  slots; products would fill %llu\n", (unsigned long long)slots, 100.0 * (double)slots / (double)p->cycles,

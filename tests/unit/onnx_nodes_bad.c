@@ -304,6 +304,41 @@ static void bias_of_another_length(void **state)
 		fail_msg("%d '%s'", err, msg);
 }
 
+/* Operands that need not be there, but whose names nothing has: they do not count as absent. */
+static void unknown_names(void **state)
+{
+	static const struct { const char *op, *in; } cases[] = {
+		{ "QLinearConv", "x s z w s z s z nosuch" }, { "ConvInteger", "x w nosuch" }, { "ConvInteger", "x w z nosuch" },
+		{ "MatMulInteger", "x m nosuch" }, { "MatMulInteger", "x m z nosuch" }, { "QuantizeLinear", "f s nosuch" },
+		{ "DequantizeLinear", "x s nosuch" }, { "Conv", "f fw nosuch" }, { "Clip", "f nosuch" }, { "Resize", "f nosuch s4" },
+	};
+	static const int64_t x[4] = { 1, 2, 4, 4 }, w[4] = { 3, 2, 1, 1 }, m[2] = { 4, 4 }, four[1] = { 4 };
+	static const float scale = 0.01f, floats[6], scales[4] = { 1, 1, 2, 2 };
+	static const int8_t weights[16] = { 1, 2, 3 }, zero;
+	char known[WEFT_MSG];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ob graph = { 0 };
+		char msg[WEFT_MSG] = "";
+
+		ob_tensor(&graph, "s", FLOAT, 0, NULL, &scale, sizeof scale);
+		ob_tensor(&graph, "z", INT8, 0, NULL, &zero, 1);
+		ob_tensor(&graph, "w", INT8, 4, w, weights, 6);
+		ob_tensor(&graph, "m", INT8, 2, m, weights, 16);
+		ob_tensor(&graph, "fw", FLOAT, 4, w, floats, sizeof floats);
+		ob_tensor(&graph, "s4", FLOAT, 1, four, scales, sizeof scales);
+		ob_port(&graph, 11, "x", INT8, 4, x);
+		ob_port(&graph, 11, "f", FLOAT, 4, x);
+		wire(&graph, cases[i].op, cases[i].in, "y", NULL);
+		ob_port(&graph, 12, "y", FLOAT, 4, x);
+		const int err = import_graph(&graph, msg);
+		snprintf(known, sizeof known, "node 0 %s: input ", cases[i].op);
+		if (err != -EINVAL || strncmp(msg, known, strlen(known)) || !strstr(msg, "\"nosuch\", is not known here"))
+			fail_msg("%s %s: %d '%s'", cases[i].op, cases[i].in, err, msg);
+	}
+}
+
 /*
  * Constants whose computing takes all the work that an import may do, and behind them products whose zero points are
  * constants too, so that they would have to be computed: the network loads, or is refused with a line.
@@ -353,7 +388,8 @@ static void no_work_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(refused), cmocka_unit_test(graphs), cmocka_unit_test(many_operands),
-		cmocka_unit_test(names_end), cmocka_unit_test(lists_of_names_end), cmocka_unit_test(bias_of_another_length), cmocka_unit_test(no_work_left) };
+		cmocka_unit_test(names_end), cmocka_unit_test(lists_of_names_end), cmocka_unit_test(bias_of_another_length), cmocka_unit_test(no_work_left),
+		cmocka_unit_test(unknown_names) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -458,18 +458,35 @@ int ox_lower_now(struct ox *l, int i)
 		if (l->n->attribute[k]->ref_attr_name && *l->n->attribute[k]->ref_attr_name)
 			return ox_fail(l, -ENOTSUP, "attributes by reference");
 	int err = lower_or_host(l, fn);
-	return err < 0 ? err : 0;
+	if (err < 0)
+		return err;
+	if (l->err == -ENOTSUP)          /* of a form that was tried before the one that holds */
+		l->err = 0;
+	return l->err;                   /* whoever went on behind another failure, as if an operand were absent, has failed */
+}
+
+/* Returns 0, or -EINVAL after ox_fail() if an operand of the node at hand has a name that nothing in the file has. */
+static int check_names(struct ox *l)
+{
+	for (int k = 0; (size_t)k < l->n->n_input; k++) {
+		const struct ox_value *v = ox_raw(l, k);
+		if (ox_has(l, k) && (!v || (!v->t.dtype && v->maker < 0 && !ox_is_text(v))))
+			return ox_fail(l, -EINVAL, "input %d, \"%.60s\", is not known here", k, l->n->input[k]);
+	}
+	return 0;
 }
 
 /*
- * Makes node i the node at hand and checks its constant scales; then defers it until a reader asks
- * for its result if ox_defer() does so, else lowers it. Returns 0, -EINVAL if a scale is not finite
- * and above 0, or another negative errno.
+ * Makes node i the node at hand and checks its operands' names and its constant scales; then defers it until a
+ * reader asks for its result if ox_defer() does so, else lowers it. Returns 0, -EINVAL if a name is not known
+ * or a scale is not finite and above 0, or another negative errno.
  */
 int ox_lower_node(struct ox *l, int i)
 {
 	start(l, i);
-	int deferred = ox_check_scales(l);
+	int deferred = check_names(l);
+	if (!deferred)
+		deferred = ox_check_scales(l);
 	if (!deferred)
 		deferred = ox_defer(l);
 	return deferred ? (deferred < 0 ? deferred : 0) : ox_lower_now(l, i);

@@ -294,7 +294,8 @@ static void enormous(void **state)
 /* Append a convolution of x without stride, of 1x1 to oc channels or depthwise of 3x3 with padding. Returns its int8 result. */
 static int append(weft_graph *g, int x, int64_t oc, bool depthwise)
 {
-	const int64_t *d = g->tensors[x].t.dim;
+	const weft_tensor of = g->tensors[x].t;        /* a copy: the graph's tensors move as it grows */
+	const int64_t *d = of.dim;
 	int pad = depthwise ? 1 : 0;
 	weft_attr a = { .conv = { .pad = { pad, pad, pad, pad }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
 	int w = depthwise ? random_const(g, WEFT_INT8, 4, DIMS(3, 3, d[3], 1), -127, 127) : random_const(g, WEFT_INT8, 4, DIMS(oc, 1, 1, d[3]), -127, 127);
@@ -308,7 +309,8 @@ static int append(weft_graph *g, int x, int64_t oc, bool depthwise)
 /* Append a convolution of x of 3x3 with strides 2 to oc channels. Returns its int8 result. */
 static int append_stem(weft_graph *g, int x, int64_t oc)
 {
-	const int64_t *d = g->tensors[x].t.dim;
+	const weft_tensor of = g->tensors[x].t;        /* a copy: the graph's tensors move as it grows */
+	const int64_t *d = of.dim;
 	weft_attr a = { .conv = { .pad = { 0, 1, 0, 1 }, .stride = { 2, 2 }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
 	int w = random_const(g, WEFT_INT8, 4, DIMS(oc, 3, 3, d[3]), -127, 127);
 	int b = random_const(g, WEFT_INT32, 1, DIMS(oc), -100000, 100000);

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/compile_run.h"
 
+#include "tests/support/level.h"
 #include "tests/support/random_graph.h"
 
 static uint64_t number(const char *name, uint64_t otherwise)
@@ -12,6 +13,12 @@ static uint64_t number(const char *name, uint64_t otherwise)
 	const char *v = getenv(name);
 
 	return v && *v ? strtoull(v, NULL, 0) : otherwise;
+}
+
+/* How many graphs of a kind, if WEFT_N does not say; sanitizers make each ten times as slow. */
+static uint64_t graphs(void)
+{
+	return test_sanitized() ? 100 : 300;
 }
 
 static uint64_t on_device;
@@ -38,7 +45,7 @@ static void run_all(weft_dtype type, bool alu)
 	};
 	/* Of int8 alone, and without the alu. */
 	uint64_t n_config = type == WEFT_INT8 && !alu ? 4 : 3;
-	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / (alu ? 6 : type == WEFT_FP8E4M3 ? 3 : 1);
+	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", graphs()) / (alu ? 6 : type == WEFT_FP8E4M3 ? 3 : 1);
 
 	on_device = compile_run_folded = 0;
 	for (uint64_t i = 0; i < n; i++) {
@@ -89,7 +96,7 @@ static void run_kind(void (*make)(struct random_net *r, uint64_t seed, int lanes
 	static const struct { const char *name; int lanes; uint32_t limit; } config[] = {
 		{ "w16", 16, 48 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 80 << 10 }, { "w8", 8, 0 }, { "w8b", 8, 40 << 10 },
 	};
-	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / 10;
+	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", graphs()) / 10;
 
 	for (uint64_t i = 0; i < n; i++) {
 		int k = (int)((seed + i) % 5);

@@ -12,6 +12,7 @@
 #include "onnx_integer.h"
 #include "onnx_qdq.h"
 
+/* Returns the graph's node number i; NULL if i is below 0. */
 static const onnx_node *node(const struct ox *l, int i)
 {
 	return i < 0 ? NULL : l->f.m->graph->node[i];
@@ -70,7 +71,7 @@ static bool weights(struct ox *l, const onnx_node *d, int axis)
 
 /*
  * Returns element i of constant float32 value v, or its only element if it has just one. Returns 0
- * if there is no such element.
+ * if there is no such element, and after a failure.
  */
 static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 {
@@ -83,9 +84,9 @@ static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 
 /*
  * Says whether the bias of product n, whose input has parameters x and whose weights come from dw, folds. It does
- * if there is no bias; if it is a constant of int32 whose zero point is 0 and whose scale is x's times the weights',
- * within a millionth; or, with --requant rescale, if it is a constant vector of float32. Deferred nodes that make
- * these constants are lowered. If the bias is a constant of floats that does not fold, l->note says so and
+ * if there is no bias; if it is a constant vector of int32 whose zero point is 0 and whose scale is x's times the
+ * weights', within a millionth; or, with --requant rescale, if it is a constant vector of float32. Deferred nodes
+ * that make these constants are lowered. If the bias is a constant of floats that does not fold, l->note says so and
  * l->note_node is the node at hand.
  */
 static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
@@ -119,9 +120,11 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 }
 
 /*
- * Says whether product n, whose weights come from dw, has float8 weights and dequantised float8
- * input, --requant rescale is set, and it is a Conv, or a MatMul or Gemm of a matrix without
- * transA, alpha and beta. Whether it then folds is decided at the QuantizeLinear behind it.
+ * Says whether product n, whose weights come from dw, has constant float8 weights and an input dequantised
+ * from float8 (elements may have been moved since), --requant rescale is set, and it is a Conv, or a MatMul or
+ * Gemm whose weights are a matrix and whose input has rank 2 or more, Gemm with transA 0 and alpha and beta 1.
+ * Whether it then folds is decided at the QuantizeLinear behind it. A deferred node that makes the weights is
+ * lowered.
  */
 static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw)
 {
@@ -181,9 +184,10 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 
 /*
  * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its
- * result is quantised. It can if its input is dequantised, its weights and bias are constants that fold, and
- * the fold knows its attributes (of Gemm: transA is 0, alpha and beta are 1, and the input is a matrix). So can a
- * MatMul of two dequantised inputs, and a product of float8. Deferred nodes that make the constants are lowered, and
+ * result is quantised. It can if its input is dequantised, its weights() and bias() fold, and: of Conv always; of
+ * ConvTranspose if plain_transpose() holds; of MatMul if the weights are a matrix and the input has rank 2 or more;
+ * of Gemm if both are matrices, transA is 0, and alpha and beta are 1. So can a MatMul without constants if
+ * tensor_pair() holds, and what float8_product() takes. Deferred nodes that make the constants are lowered, and
  * l->note may be set to a note about a float bias.
  */
 bool ox_foldable(struct ox *l, const onnx_node *n)

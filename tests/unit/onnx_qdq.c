@@ -843,11 +843,69 @@ static void no_memory(void **state)
 	short_of_memory_judge(&shortage, 500);
 }
 
+/*
+ * A bias of 5 with one scale or one element, where each output channel's weights have a scale of their own: 5, -3.5 by
+ * 0.3, 0.8 and 5 more, in steps of 0.13. A fold that takes the first channel's scale for all adds 10 to the second.
+ */
+static void bias_of_one_scale(void **state)
+{
+	static const struct { const char *what; bool gemm, floats; int64_t n; } cases[] = {
+		{ "Conv, one scale", false, false, 2 }, { "Gemm, one element", true, false, 1 }, { "Gemm, one float", true, true, 1 },
+	};
+	static const int64_t image[4] = { 1, 1, 1, 2 }, kernel[4] = { 2, 1, 1, 1 }, rows[2] = { 2, 1 }, columns[2] = { 1, 2 }, two = 2;
+	static const int64_t made[4] = { 1, 2, 1, 2 }, product[2] = { 2, 2 };
+	static const int8_t w[2] = { 3, 4 }, by_channel[4] = { 50, 30, 69, 17 }, by_row[4] = { 50, 69, 30, 17 };
+	static const float w_scale[2] = { 0.1f, 0.2f }, bias_scale = 0.05f, five = 5;
+	static const int32_t bias[2] = { 100, 100 };
+	int8_t x[2] = { 10, -7 };
+	uint8_t *in[1] = { (uint8_t *)x };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const bool gemm = cases[i].gemm;
+		struct weft_load_options o = weft_load_options_default();
+		struct ob g = { 0 }, a = { 0 }, model = { 0 };
+		weft_tensor y[1] = { 0 };
+		char msg[WEFT_MSG_LEN] = "";
+		weft_net *net;
+
+		o.requant_rescale = cases[i].floats;
+		ob_port(&g, 11, "a", 3, gemm ? 2 : 4, gemm ? rows : image);
+		parameters(&g, "sa", "za", &(struct q){ .s = 0.5f, .type = 3 });
+		parameters(&g, "sy", "zy", &(struct q){ .s = 0.13f, .type = 3 });
+		ob_tensor(&g, "w", 3, gemm ? 2 : 4, gemm ? columns : kernel, w, sizeof w);
+		ob_tensor(&g, "sw", 1, 1, &two, w_scale, sizeof w_scale);
+		number(&g, "sb", bias_scale);
+		if (cases[i].floats)
+			ob_tensor(&g, "fb", 1, 1, &cases[i].n, &five, sizeof five);
+		else
+			ob_tensor(&g, "b", 6, 1, &cases[i].n, bias, (size_t)cases[i].n * 4);
+		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+		ob_attr_int(&a, "axis", gemm ? 1 : 0);
+		node(&g, "DequantizeLinear", "w", "sw", NULL, "fw", &a);
+		if (!cases[i].floats)
+			node(&g, "DequantizeLinear", "b", "sb", NULL, "fb", NULL);
+		node(&g, gemm ? "Gemm" : "Conv", "fa", "fw", "fb", "f", NULL);
+		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+		ob_port(&g, 12, "y", 3, gemm ? 2 : 4, gemm ? product : made);
+		ob_model(&model, &g, 19);
+		if (weft_net_load_with(model.p, model.n, "bias", &o, &net, msg))
+			fail_msg("%s: %s", cases[i].what, msg);
+		run(net, WEFT_DEVICE_GOLDEN, in, y, (long)i);
+		if (memcmp(y[0].data, gemm ? by_row : by_channel, 4))
+			fail_msg("%s: %d %d %d %d", cases[i].what, ((int8_t *)y[0].data)[0], ((int8_t *)y[0].data)[1], ((int8_t *)y[0].data)[2],
+			         ((int8_t *)y[0].data)[3]);
+		weft_tensor_release(&y[0]);
+		weft_net_free(net);
+		free(model.p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
 	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range),
-	                                    cmocka_unit_test(names_the_scale_that_fails),
+	                                    cmocka_unit_test(names_the_scale_that_fails), cmocka_unit_test(bias_of_one_scale),
 	                                    cmocka_unit_test(strict_edges), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,9 +85,9 @@ static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 /*
  * Says whether the bias of product n, whose input has parameters x and whose weights come from dw, folds. It does
  * if there is no bias; if it is a constant vector of int32 whose zero point is 0 and whose scale is x's times the
- * weights', within a millionth; or, with --requant rescale, if it is a constant vector of float32. Deferred nodes
- * that make these constants are lowered. If the bias is a constant of floats that does not fold, l->note says so and
- * l->note_node is the node at hand.
+ * weights', within a millionth and for each channel for which these have one; or, with --requant rescale, if it is a
+ * constant vector of float32. Deferred nodes that make these constants are lowered. If the bias is a constant of floats
+ * that does not fold, l->note says so and l->note_node is the node at hand.
  */
 static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
 {
@@ -107,7 +107,8 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 	}
 	if (!s || b->dtype != WEFT_INT32 || b->rank != 1 || s->dtype != WEFT_FP32)
 		return false;
-	for (int64_t i = 0, k = weft_tensor_elements(s); i < k; i++) {
+	const int64_t n_s = weft_tensor_elements(s), n_sw = sw ? weft_tensor_elements(&sw->t) : 1;
+	for (int64_t i = 0, k = n_s > n_sw ? n_s : n_sw; i < k; i++) {
 		float want = (float)x->s * real_at(l, sw, i), have = real_at(l, ox_operand(l, d, 1), i);
 		if (!(have >= want * 0.999999f && have <= want * 1.000001f))
 			return false;
@@ -215,12 +216,12 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 
 /*
  * Sets *to to float bias b rounded to int32 (ties to even) in units of the sums, x's scale times the weights'
- * scale, and limited to +-2^30; NaN gives 0. This changes results slightly, so only --requant rescale allows
- * it. Returns false after a failure.
+ * scale, and limited to +-2^30; NaN gives 0. A bias of one element becomes one for each of several scales. This changes
+ * results slightly, so only --requant rescale allows it. Returns false after a failure.
  */
 static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, struct ox_value *scale, struct ox_value *to)
 {
-	int64_t n = weft_tensor_elements(&b->t);
+	const int64_t n_b = weft_tensor_elements(&b->t), n_s = weft_tensor_elements(&scale->t), n = n_b > n_s ? n_b : n_s;
 	int32_t *p = ox_alloc(l, n, sizeof *p);
 
 	for (int64_t i = 0; p && i < n; i++) {

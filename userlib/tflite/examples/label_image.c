@@ -255,7 +255,7 @@ static bool read_picture(const struct port *in)
 		return true;
 	}
 	png.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-	uint8_t *pixels = malloc(PNG_IMAGE_SIZE(png));
+	uint8_t *pixels = calloc(1, PNG_IMAGE_SIZE(png));       /* what is behind transparent pixels: black */
 	if (!pixels || !png_image_finish_read(&png, NULL, pixels, 0, NULL)) {
 		fprintf(stderr, "label_image: %s: %s\n", given->picture, pixels ? png.message : "out of memory");
 		png_image_free(&png);

@@ -304,7 +304,10 @@ static void set_over(const struct npu_step *s, struct group *g)
 	}
 }
 
-/* Returns the bytes of the packed weights and records of all nodes of the group. */
+/*
+ * Returns the bytes of the scratchpad that the packed weights and records of the group's nodes take: all of
+ * them, or where a slice group loads a node's weights slice by slice, its slots (group_slots()).
+ */
 static int64_t group_weights(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;

@@ -500,7 +500,7 @@ int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q)
 }
 
 /*
- * Returns element k of a constant file tensor of little-endian integers of elem bytes each, 4 or 8.
+ * Returns element k of a constant file tensor of little-endian signed integers of elem bytes each: 1, 2, 4 or 8.
  */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 {

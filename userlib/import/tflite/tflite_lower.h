@@ -110,9 +110,9 @@ WEFT_MUST_USE int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, st
  */
 WEFT_MUST_USE int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
 int64_t tfl_type_min(weft_dtype t);                              /* the least number of int8, int16 or else int32 */
-/* Copies constant operand k, int32 or int64 with at most max elements, to v. Returns their count. */
+/* Copies constant operand k, int8, int16, int32 or int64 with at most max elements, to v. Returns their count. */
 WEFT_MUST_USE int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
-/* Returns element k of a constant of integers of elem bytes each, 4 or 8. */
+/* Returns element k of a constant of signed integers of elem bytes each: 1, 2, 4 or 8. */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);
 /* Returns constant operand k in that shape, of as many elements. */
 WEFT_MUST_USE int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);

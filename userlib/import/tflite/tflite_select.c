@@ -46,7 +46,7 @@ static int need_bool(struct tfl_lower *l, weft_dtype t)
 }
 
 /*
- * Lowers EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL of 8-bit, int32 or float32
+ * Lowers EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL of 8-bit, int16, int32 or float32
  * operands, which broadcast; the last two exchange their operands. Returns the result's tensor, -ENOTSUP
  * for other types, -EINVAL if one operand is float32 and the other is not or the result is not bool, or
  * another negative errno.
@@ -106,9 +106,10 @@ static int condition(struct tfl_lower *l)
 
 /*
  * Lowers SELECT and SELECT_V2: operand 1 where the condition, operand 0, is true, else operand 2,
- * broadcast to the result; integers are moved as they are, whatever the scales. Returns the result's
- * tensor, -ENOTSUP if an operand has another type than the result or is int64, -EINVAL if the condition
- * is not bool, or another negative errno.
+ * broadcast to the result, but a vector as SELECT's condition chooses along the result's first dimension;
+ * integers are moved as they are, whatever the scales. Returns the result's tensor, -ENOTSUP if operand 1
+ * or 2 has another type than the result or is int64, -EINVAL if the condition is not bool, or another
+ * negative errno.
  */
 int tfl_lower_select(struct tfl_lower *l)
 {

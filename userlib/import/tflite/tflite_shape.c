@@ -118,7 +118,8 @@ static bool pool(struct tfl_lower *l, weft_tensor *y)
 /*
  * Sets y's dimensions to the shape that RESHAPE has as constant operand 1 or as an option; one -1
  * stands for what the others leave of the operand's elements. Returns false if it is not known, has
- * another rank, or does not fit.
+ * another rank, or its numbers do not divide the operand's elements; that a shape without -1 has as
+ * many of them is not checked here.
  */
 static bool reshape(struct tfl_lower *l, weft_tensor *y)
 {

@@ -199,6 +199,22 @@ static void test_ceil_mode(void **state)
 	}
 }
 
+/* y = Softplus of a constant where exp(x) is more than a float holds, or nearly; ONNX Runtime's results. */
+static void test_softplus(void **state)
+{
+	static const float x[3] = { 100, 89, 88 }, want[3] = { 100, 89, 88 };
+	static const int64_t three = 3;
+	struct ob graph = { 0 }, v = { 0 };
+
+	(void)state;
+	ob_tensor(&graph, "x", FLOAT, 1, &three, x, sizeof x);
+	ob_port(&graph, 12, "y", FLOAT, 1, &three);
+	ob_text(&v, 1, "x");
+	ob_text(&v, 2, "y");
+	ob_text(&v, 4, "Softplus");
+	expect_floats(&graph, &v, "softplus", want, 3);
+}
+
 /* y = ConvTranspose of a constant 1 to 3 by 1, 10, 100 in steps of 2, whose 7 elements lose one; ONNX Runtime's results. */
 static void test_output_shape(void **state)
 {
@@ -360,7 +376,7 @@ static void test_float64(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_float64), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_runtime), cmocka_unit_test(test_empty_list),
-		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_output_shape) };
+		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_softplus), cmocka_unit_test(test_output_shape) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -334,6 +334,17 @@ static int elu(struct ox *l, int x, double alpha, double gamma)
 }
 
 /*
+ * Emits log(exp(x) + 1) of float x as max(x, 0) + log(exp(-|x|) + 1), which does not overflow where x is large.
+ * Returns the graph tensor, or a negative errno.
+ */
+static int softplus(struct ox *l, int x)
+{
+	int size = ox_unary(l, WEFT_OP_ABS, x), part = size < 0 ? size : negate(l, size);
+
+	return ox_binary(l, WEFT_OP_ADD, at_least_zero(l, x), ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, part), 1)));
+}
+
+/*
  * Emits GELU of float x: x / 2 * (1 + erf(x / sqrt(2))), or the approximation with tanh if the
  * node's attribute approximate is "tanh". Returns the graph tensor, or a negative errno.
  */
@@ -370,7 +381,7 @@ static int activation(struct ox *l, int x)
 	if (ox_is(l, "Swish"))
 		return ox_binary(l, WEFT_OP_MUL, x, ox_unary(l, WEFT_OP_SIGMOID, ox_scale(l, x, ox_attr_f(l, "alpha", 1))));
 	if (ox_is(l, "Softplus"))
-		return ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, x), 1));
+		return softplus(l, x);
 	if (ox_is(l, "Softsign"))
 		return ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_shift(l, ox_unary(l, WEFT_OP_ABS, x), 1));
 	if (ox_is(l, "Mish"))

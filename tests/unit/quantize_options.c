@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What weft_quantize() writes of operators of a .tflite file that stay as they are: their options, as numbers, as a list
- * or in the format's second field, and state. What it cannot write is refused before anything is run.
+ * or in the format's second field, and state. What it cannot write is refused before anything is run, and so is an .onnx
+ * file with operators that would have to be rewritten in a branch.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include <weft/weft.h>
 
+#include "tests/support/onnx_build.h"
 #include "tflite_build.h"
 #include "userlib/import/tflite/tflite_file.h"
 
@@ -168,9 +170,63 @@ static void refused_bad(void **state)
 	}
 }
 
+/* A branch of If, called by its attribute's name: Softmax of what the network has computed. */
+static void add_branch(struct ob *node, const char *name)
+{
+	static const int64_t dim[2] = { 1, WIDE };
+	struct ob graph = { 0 }, softmax = { 0 }, a = { 0 };
+
+	ob_text(&softmax, 1, "m");
+	ob_text(&softmax, 2, name);
+	ob_text(&softmax, 4, "Softmax");
+	ob_sub(&graph, 1, &softmax);
+	ob_text(&graph, 2, name);
+	ob_port(&graph, 12, name, 1, 2, dim);
+	ob_text(&a, 1, name);
+	ob_sub(&a, 6, &graph);
+	ob_int(&a, 20, 5);
+	ob_sub(node, 5, &a);
+}
+
+/* Of an .onnx file below opset 13, whose operators are rewritten, those in a branch are not: the file is refused. */
+static void branches_bad(void **state)
+{
+	static const int64_t dim[2] = { 1, WIDE }, square[2] = { WIDE, WIDE };
+	static const uint8_t yes = 1;
+	struct weft_quantize_options o = weft_quantize_options_default();
+	struct ob graph = { 0 }, model = { 0 }, product = { 0 }, choice = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	uint8_t *out;
+	size_t len;
+
+	(void)state;
+	ob_port(&graph, 11, "x", 1, 2, dim);
+	ob_tensor(&graph, "w", 1, 2, square, weights, sizeof weights);
+	ob_tensor(&graph, "c", 9, 0, NULL, &yes, 1);
+	ob_text(&product, 1, "x");
+	ob_text(&product, 1, "w");
+	ob_text(&product, 2, "m");
+	ob_text(&product, 4, "MatMul");
+	ob_sub(&graph, 1, &product);
+	ob_text(&choice, 1, "c");
+	ob_text(&choice, 2, "y");
+	ob_text(&choice, 4, "If");
+	add_branch(&choice, "then_branch");
+	add_branch(&choice, "else_branch");
+	ob_sub(&graph, 1, &choice);
+	ob_port(&graph, 12, "y", 1, 2, dim);
+	ob_model(&model, &graph, 11);
+	o.sample = two_samples;
+	assert_int_equal(weft_quantize(model.p, model.n, &o, &out, &len, msg), -ENOTSUP);
+	if (!strstr(msg, "If \"y\": what is in its graphs cannot be raised from opset 11 to 13"))
+		fail_msg("%s", msg);
+	free(model.p);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(a_list), cmocka_unit_test(second_field), cmocka_unit_test(variables), cmocka_unit_test(refused_bad) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_list), cmocka_unit_test(second_field), cmocka_unit_test(variables), cmocka_unit_test(refused_bad),
+		cmocka_unit_test(branches_bad) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

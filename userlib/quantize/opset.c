@@ -270,6 +270,19 @@ static int set_version(struct qz *z, int to)
 	return list ? 0 : -ENOMEM;
 }
 
+/*
+ * Returns 0, or -ENOTSUP with one line in the message if the node has graphs of its own, such as If's branches: what is in
+ * them is not rewritten, and would mean another thing in the newer opset.
+ */
+static int without_graphs(struct qz *z, const onnx_node *n, int to)
+{
+	for (size_t i = 0; i < n->n_attribute; i++)
+		if (n->attribute[i]->has_g)
+			return qz_fail(z, -ENOTSUP, "%.20s \"%.60s\": what is in its graphs cannot be raised from opset %d to %d; raise the model before", n->op_type,
+			               n->n_output ? n->output[0] : "", z->opset, to);
+	return 0;
+}
+
 int qz_raise(struct qz *z)
 {
 	const int to = wanted_opset(z);
@@ -280,8 +293,10 @@ int qz_raise(struct qz *z)
 		return qz_fail(z, -ENOTSUP, "opset %d: QuantizeLinear needs %d, and operators changed too much before opset %d to raise it", z->opset, to, LEAST);
 	for (int i = 0; i < z->n_node; i++) {
 		onnx_node *n = z->node[i];
-		int err = n && (!n->domain || !*n->domain || !strcmp(n->domain, "ai.onnx")) ? from_7_to_12(z, n) : 0;
+		int err = n ? without_graphs(z, n, to) : 0;
 
+		if (!err && n && (!n->domain || !*n->domain || !strcmp(n->domain, "ai.onnx")))
+			err = from_7_to_12(z, n);
 		err = err || !n ? err : from_13(z, n, to);
 		if (err)
 			return err;

@@ -92,7 +92,7 @@ WEFT_MUST_USE int qz_pack(struct qz *z, uint8_t **data, size_t *len);
  * opset.c: if the model's opset is below the one that has the quantisers (13 for int8, 19 for float8, 21
  * for int16x8), rewrites the nodes whose operators changed and sets the opset to it; z->g must be its
  * graph. Returns 0, also without a change if it is high enough, or a negative errno with one line in the
- * message: -ENOTSUP if an operator cannot be raised or the opset is below 7, -ENOMEM. After a failure
+ * message: -ENOTSUP if an operator cannot be raised, a node has graphs of its own or the opset is below 7, -ENOMEM. After a failure
  * some nodes may be rewritten.
  */
 WEFT_MUST_USE int qz_raise(struct qz *z);

@@ -3,9 +3,9 @@
  * A rough estimate of what operators cost on the host: golden's time for a multiplication or for an
  * element, as measured on one core of an AMD EPYC (gcc -O2) over the operators of 90 networks.
  * Golden has fast implementations of products, of common conversions, sums, pools and moves of integers and
- * fp32, and plain loops for the rest. tests/conformance/host_cost compares the estimate with the machine on which
- * it runs and prints what it measures; the figures of L2_NORMALIZATION and LOG_SOFTMAX, which those
- * networks do not have, come from there.
+ * fp32, and plain loops for the rest. tests/conformance/host_cost prints the estimate beside the time measured on the
+ * machine on which it runs. The figures of L2_NORMALIZATION and LOG_SOFTMAX, which those networks do not have, were
+ * measured by it.
  */
 #include <string.h>
 
@@ -62,7 +62,7 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { 43, 0, 0 },
 	[WEFT_OP_TFL_QUANTIZE] = { 5, 5, 0 },
 	[WEFT_OP_TFL_DEQUANTIZE] = { 0.8f, 1, 0 },
-	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 2.5f, 0, 0 },   /* int8 1, uint8 7 */
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 4, 0, 0 },      /* int8 2, uint8 7.5 */
 	[WEFT_OP_TFL_CAST] = { 1, 1, 0 },
 	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f, 0 },
 	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f, 0 },

@@ -46,6 +46,17 @@ npu() { # name config
 	read_design "$1" weft_npu $(pkgs "$2") $files
 }
 
+# Commands that fail if the design has a latch or a driver conflict.
+no_latches='proc
+select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr
+opt_expr
+opt_clean
+check -assert'
+# Commands to follow these: they flatten the design and fail if it has a combinational loop.
+no_loops='flatten
+opt_clean
+scc -expect 0'
+
 step_verilator() {
 	for config in $configs; do
 		for defines in '' '--assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK'; do
@@ -59,14 +70,8 @@ step_verilator() {
 step_yosys() {
 	say YOSYS 'w8: latches, drivers, loops, banks'
 	run_yosys check "$(npu check w8)
-proc
-select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
-opt_expr
-opt_clean
-check -assert
-flatten
-opt_clean
-scc -expect 0
+$no_latches
+$no_loops
 memory_share
 memory_collect
 select -assert-count 16 c:u_sp.g_bank*.u_ram.mem t:\$mem_v2 %i"
@@ -120,14 +125,8 @@ step_soc() {
 	# shellcheck disable=SC2046,SC2086
 	run_yosys soc "$(read_design soc weft_npu_axi $(pkgs w8b) $files $(tr '\n' ' ' < hw/soc.f))
 design -save read
-proc
-select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
-opt_expr
-opt_clean
-check -assert
-flatten
-opt_clean
-scc -expect 0
+$no_latches
+$no_loops
 design -load read
 $(xilinx_front weft_npu_axi)
 $(xilinx_back)
@@ -139,15 +138,9 @@ tee -o $out/soc.txt stat -top weft_npu_axi"
 ecp5_alone() {   # name of the step, top module, commands that read it
 	run_yosys "$1" "$3
 hierarchy -check -top $2
-proc
-select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
-opt_expr
-opt_clean
-check -assert
+$no_latches
 design -save read
-flatten
-opt_clean
-scc -expect 0
+$no_loops
 design -load read
 synth_ecp5 -top $2 -run begin:check
 tee -o $out/$1.txt stat -top $2"

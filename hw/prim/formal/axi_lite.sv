@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// weft_axi_lite between a master that may ask and take at will and registers that answer
-// anything. One write and one read are picked at will when their address comes; what holds of
-// these holds of all.
+// weft_axi_lite between a master that may ask and take in any cycle and registers that answer
+// any value. One write address, one write's data and one read are picked in any cycle in which
+// they are taken; what holds for these holds for all.
 module axi_lite #(
   parameter int unsigned AddrBits = 4
 ) (
@@ -40,66 +40,67 @@ module axi_lite #(
     .rdata_o(rdata), .rresp_o(rresp), .reg_req_o(req), .reg_we_o(we), .reg_addr_o(addr), .reg_wdata_o(wdata), .reg_rdata_i
   );
 
-  logic aw, w, b, ar, r;
-  assign aw = awvalid_i && awready;
-  assign w  = wvalid_i && wready;
-  assign b  = bvalid && bready_i;
-  assign ar = arvalid_i && arready;
-  assign r  = rvalid && rready_i;
+  // A write address, write data, and a read address are three kinds of requests.
+  localparam int unsigned Aw = 0, W = 1, Ar = 2;
+  logic [2:0] taken, pick, answered;          // of each kind, in this cycle
+  assign taken    = {arvalid_i && arready, wvalid_i && wready, awvalid_i && awready};
+  assign pick     = {pick_r_i, pick_d_i, pick_w_i};
+  assign answered = {rvalid && rready_i, {2{bvalid && bready_i}}};
 
-  // Taken and not yet answered. Done: the registers were asked, or need not be, and the answer waits.
-  logic [1:0] aw_n_q, w_n_q, ar_n_q;
-  // The picked write's address and data: how many are in front of it, and what it was.
-  logic                at_aw_q, at_w_q, at_ar_q;
-  logic [1:0]          aw_ahead_q, w_ahead_q, ar_ahead_q;
+  logic [2:0] picked_now;                     // the picked request is taken in this cycle
+  logic [2:0] picked_q;                       // it was taken and is not answered
+  logic [2:0] oldest;                         // and no other is answered before it
+  for (genvar i = 0; i < 3; i++) begin : g_request
+    logic [1:0] n_q;                          // requests that were taken and are not answered
+    logic [1:0] ahead_q;                      // those of them that are answered before the picked one
+    assign picked_now[i] = taken[i] && pick[i] && !picked_q[i];
+    assign oldest[i]     = picked_q[i] && ahead_q == '0;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        n_q         <= '0;
+        picked_q[i] <= 1'b0;
+      end else begin
+        n_q <= n_q + 2'(taken[i]) - 2'(answered[i]);
+        if (picked_now[i]) begin
+          picked_q[i] <= 1'b1;
+          ahead_q     <= n_q - 2'(answered[i]);
+        end else if (answered[i]) begin
+          picked_q[i] <= picked_q[i] && ahead_q != '0;
+          ahead_q     <= ahead_q - 2'd1;
+        end
+      end
+    end
+  end
+  logic [1:0] aw_n, w_n, ar_n;
+  assign aw_n = g_request[Aw].n_q;
+  assign w_n  = g_request[W].n_q;
+  assign ar_n = g_request[Ar].n_q;
+
+  // What the picked requests were.
   logic [AddrBits-1:0] awaddr_q, araddr_q;
-  logic [31:0]         wdata_q, seen_q;
+  logic [31:0]         wdata_q;
   logic [3:0]          wstrb_q;
-  logic                wrote_q, read_q;       // the registers have seen the oldest write, the oldest read
-  logic [1:0]          late_w_q, late_r_q;    // cycles in which the oldest could have been answered and was not
+  always_ff @(posedge clk_i) begin
+    if (picked_now[Aw]) awaddr_q <= awaddr_i;
+    if (picked_now[W]) {wdata_q, wstrb_q} <= {wdata_i, wstrb_i};
+    if (picked_now[Ar]) araddr_q <= araddr_i;
+  end
 
+  logic        wrote_q, read_q;       // the registers have seen the oldest write, the oldest read
+  logic [31:0] seen_q;                // what the registers said to the latest read
+  logic [1:0]  late_w_q, late_r_q;    // cycles in which the oldest could have been answered and was not
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      {aw_n_q, w_n_q, ar_n_q}   <= '0;
-      {at_aw_q, at_w_q, at_ar_q} <= '0;
-      {wrote_q, read_q}         <= '0;
-      {late_w_q, late_r_q}      <= '0;
+      {wrote_q, read_q}    <= '0;
+      {late_w_q, late_r_q} <= '0;
     end else begin
-      aw_n_q <= aw_n_q + 2'(aw) - 2'(b);
-      w_n_q  <= w_n_q + 2'(w) - 2'(b);
-      ar_n_q <= ar_n_q + 2'(ar) - 2'(r);
-      if (aw && pick_w_i && !at_aw_q) begin
-        at_aw_q    <= 1'b1;
-        aw_ahead_q <= aw_n_q - 2'(b);
-        awaddr_q   <= awaddr_i;
-      end else if (b) begin
-        at_aw_q    <= at_aw_q && aw_ahead_q != '0;
-        aw_ahead_q <= aw_ahead_q - 2'd1;
-      end
-      if (w && pick_d_i && !at_w_q) begin
-        at_w_q    <= 1'b1;
-        w_ahead_q <= w_n_q - 2'(b);
-        wdata_q   <= wdata_i;
-        wstrb_q   <= wstrb_i;
-      end else if (b) begin
-        at_w_q    <= at_w_q && w_ahead_q != '0;
-        w_ahead_q <= w_ahead_q - 2'd1;
-      end
-      if (ar && pick_r_i && !at_ar_q) begin
-        at_ar_q    <= 1'b1;
-        ar_ahead_q <= ar_n_q - 2'(r);
-        araddr_q   <= araddr_i;
-      end else if (r) begin
-        at_ar_q    <= at_ar_q && ar_ahead_q != '0;
-        ar_ahead_q <= ar_ahead_q - 2'd1;
-      end
-      if (b) wrote_q <= 1'b0;
+      if (answered[W]) wrote_q <= 1'b0;
       if (req && we) wrote_q <= 1'b1;
-      if (r) read_q <= 1'b0;
+      if (answered[Ar]) read_q <= 1'b0;
       if (req && !we) read_q <= 1'b1;
       if (req && !we) seen_q <= reg_rdata_i;
-      late_w_q <= aw_n_q != '0 && w_n_q != '0 && !bvalid ? late_w_q + 2'd1 : '0;
-      late_r_q <= ar_n_q != '0 && !rvalid ? late_r_q + 2'd1 : '0;
+      late_w_q <= aw_n != '0 && w_n != '0 && !bvalid ? late_w_q + 2'd1 : '0;
+      late_r_q <= ar_n != '0 && !rvalid ? late_r_q + 2'd1 : '0;
     end
   end
 
@@ -119,25 +120,25 @@ module axi_lite #(
     if (started_q && rst_ni) begin
       b_stays:  assert (!b_stood_q || (bvalid && bresp == bresp_q));
       r_stays:  assert (!r_stood_q || (rvalid && rdata == rdata_q && rresp == 2'b00));
-      // An answer for a request that was taken and not answered, and there are never more than two.
-      b_owed:   assert (!bvalid || (aw_n_q != '0 && w_n_q != '0));
-      r_owed:   assert (!rvalid || ar_n_q != '0);
-      few:      assert (aw_n_q != 2'd3 && w_n_q != 2'd3 && ar_n_q != 2'd3);
-      // None is forgotten: the oldest is answered at most two cycles after it could be.
+      // Each answer belongs to a request that was taken and not answered. There are never more than two of a kind.
+      b_owed:   assert (!bvalid || (aw_n != '0 && w_n != '0));
+      r_owed:   assert (!rvalid || ar_n != '0);
+      few:      assert (aw_n != 2'd3 && w_n != 2'd3 && ar_n != 2'd3);
+      // No request is forgotten: the oldest is answered at most two cycles after it could be.
       b_comes:  assert (late_w_q != 2'd3);
       r_comes:  assert (late_r_q != 2'd3);
-      // The registers see each write once, as it was sent, before its answer; with all strobes only.
+      // The registers see each write with all strobes once, as it was sent, before its answer, and no other write.
       w_once:   assert (!(req && we && wrote_q));
-      if (at_aw_q && aw_ahead_q == '0 && req && we) w_addr: assert (addr == awaddr_q);
-      if (at_w_q && w_ahead_q == '0 && req && we) w_data: assert (wdata == wdata_q && wstrb_q == 4'hf);
-      if (at_w_q && w_ahead_q == '0 && bvalid) begin
+      if (oldest[Aw] && req && we) w_addr: assert (addr == awaddr_q);
+      if (oldest[W] && req && we) w_data: assert (wdata == wdata_q && wstrb_q == 4'hf);
+      if (oldest[W] && bvalid) begin
         w_done: assert (wrote_q == (wstrb_q == 4'hf) && bresp == (wstrb_q == 4'hf || wstrb_q == 4'h0 ? 2'b00 : 2'b10));
       end
-      // And each read; its answer is what they said.
+      // The registers see each read once, before its answer, and the answer is what they said.
       r_once:   assert (!(req && !we && read_q));
       r_seen:   assert (!rvalid || (read_q && rdata == seen_q));
-      if (at_ar_q && ar_ahead_q == '0 && req && !we) r_addr: assert (addr == araddr_q);
-      reached: cover (at_aw_q && at_w_q && at_ar_q && b_stood_q && bresp == 2'b10 && r_stood_q && aw_n_q == 2'd2);
+      if (oldest[Ar] && req && !we) r_addr: assert (addr == araddr_q);
+      reached: cover (picked_q == '1 && b_stood_q && bresp == 2'b10 && r_stood_q && aw_n == 2'd2);
     end
   end
 

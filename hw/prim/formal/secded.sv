@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// weft_secded_enc and weft_secded_dec behind each other, for a byte, with any bits in between changed, two
-// at most.
+// weft_secded_enc followed by weft_secded_dec, for a byte. Between the two, none, one, or two bits change of the
+// byte and its check bits, any of them.
 module secded (
   input logic        clk_i,
   input logic        rst_ni,
   input logic [7:0]  byte_i,
-  input logic [3:0]  byte_a_i,   // the bits that are changed, of data and check bits
+  input logic [3:0]  byte_a_i,   // numbers of the two bits that change; from 8 on check bits
   input logic [3:0]  byte_b_i,
-  input logic        one_i,      // the first of them alone
-  input logic        none_i
+  input logic        one_i,      // only the first of them changes
+  input logic        none_i      // neither changes
 );
 
   logic started_q;
@@ -18,7 +18,7 @@ module secded (
 
   logic [4:0]  byte_check;
   logic [12:0] byte_flip;
-  logic [7:0]  byte_data, byte_zero;
+  logic [7:0]  byte_data;
   logic        byte_fixed, byte_bad;
 
   assign byte_flip = none_i ? '0 : (13'd1 << byte_a_i) ^ (one_i ? '0 : 13'd1 << byte_b_i);
@@ -34,7 +34,6 @@ module secded (
     .fixed_o(byte_fixed),
     .bad_o  (byte_bad)
   );
-  assign byte_zero = 8'(byte_check);
 
   logic two;
   assign two = !none_i && !one_i;
@@ -44,7 +43,7 @@ module secded (
     if (started_q && byte_a_i < 4'd13 && byte_b_i < 4'd13 && byte_a_i != byte_b_i) begin
       byte_right: assert (two || byte_data == byte_i);
       byte_said:  assert (byte_fixed == (!none_i && one_i) && byte_bad == two);
-      byte_clear: assert (byte_i != '0 || byte_zero == '0);
+      byte_clear: assert (byte_i != '0 || byte_check == '0);
       reached:    cover (two && byte_bad && byte_i == 8'h5a);
     end
   end

@@ -390,9 +390,9 @@ formal:
 mutants:
 	$(Q)$(PYTHON) tests/mutants/run.py $(O) $(if $(T),'$(T)')
 
-## mutate: seeded faults of one line in C: do the tests that reach the line notice? PART=golden|compiler|driver|firmware SEEDS=1-60; after make coverage
-mutate: $(INSIDE) $(FIRMWARE) $(CMD) $(SUPPORT_OBJ) $(CARD_PARTS)
-	$(Q)$(PYTHON) tools/mutate.py $(O) $(or $(PART),golden) $(or $(SEEDS),1-60)
+## mutate: seeded faults of one line in C: do the tests that reach the line notice? PART=golden|compiler|driver|firmware SEEDS=1-60; after make coverage, or with T='unit/NAME ...'
+mutate: $(INSIDE) $(FIRMWARE) $(CMD) $(SUPPORT_OBJ) $(CARD_PARTS) $(T:%=$(O)/obj/tests/%.o)
+	$(Q)$(PYTHON) tools/mutate.py $(O) $(or $(PART),golden) $(or $(SEEDS),1-60) $(T)
 
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:

@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Would the tests notice a wrong line of C? `make mutate` is the way to run it.
 
-mutate.py BUILD PART [SEEDS]   PART: golden, compiler, driver or firmware; SEEDS: 1-60, or 3,17
+mutate.py BUILD PART [SEEDS [TEST...]]   PART: golden, compiler, driver or firmware; SEEDS: 1-60, or 3,17
 
 Each seed draws one fault of one line of the part: an operator swapped for its neighbour, a constant off by one,
 a condition negated, or a statement left out; each of these four kinds is as likely. A draw that does not compile is
 drawn again. The changed file is compiled beside the build in BUILD and linked into the tests that reach the line,
 as `make coverage` found them; they run one at a time, the quickest first, until one fails, crashes or does not end.
-For firmware, ROM and image are made again, and the tests that run them. A line for each fault:
+For firmware, ROM and image are made again, and the tests that run them. Where tests are named, only these run, in
+their order, but for those of which `make coverage` knows that they do not come to the file. A line for each fault:
 
-  killed      the test that noticed it
+  killed      the test that noticed it; "under sanitizers": as sanitize/c runs it
   survived    how many tests reach the line, and none fails
-  unreached   no test that `make coverage` ran comes to the line
+  unreached   no test that `make coverage` ran, or none that was named, comes to the line
   same        the compiler makes the same code of it as without the fault
   equivalent  tests/expected/mutants.tsv has it, and says why no input shows a difference
 
@@ -29,6 +30,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 
@@ -44,6 +46,8 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+"
          "&&": "||", "||": "&&", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|", "+=": "-=", "-=": "+="}
 KINDS = ("swap", "constant", "negate", "drop")
 EXPECTED = "tests/expected/mutants.tsv"
+SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
+UNKNOWN_SECONDS = 60    # what a test may take that `make coverage` did not run
 
 
 def blank(text):
@@ -113,34 +117,69 @@ def make_says(build, *goals):
     """The commands that make would run for goals that are to be made again, one string."""
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         os.environ.pop(name, None)
-    return subprocess.run(["make", "-n", "V=1", "CCACHE=", f"O={build}", *goals], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(["make", "-n", "V=1", "CCACHE=", f"O={build}", *goals], capture_output=True, text=True, check=True).stdout.replace("\\\n", "")
+
+
+def export(path):
+    """Makes the hidden symbols of an object of x86-64 visible, in place, so that a shared library has them."""
+    data = bytearray(open(path, "rb").read())
+    table, entry, number = (struct.unpack_from(f, data, at)[0] for f, at in (("<Q", 40), ("<H", 58), ("<H", 60)))
+    for k in range(number):
+        kind, = struct.unpack_from("<I", data, table + k * entry + 4)
+        start, size = struct.unpack_from("<QQ", data, table + k * entry + 24)
+        for at in range(start, start + size, 24) if kind == 2 else ():
+            data[at + 5] &= 0xfc
+    with open(path, "wb") as f:
+        f.write(data)
 
 
 class Host:
-    """Faults in what runs on the host: one object in place of one of the library's, in the tests that reach it."""
+    """
+    Faults in what runs on the host: one object in place of one of the library's. Tests are linked once, with a library that
+    shows all of its functions; each fault makes that library anew. The command `weft` takes it, too.
+    """
 
     kinds = ("unit/", "model/", "conformance/", "card/")
 
     def __init__(self, build, out):
-        self.build, self.out, self.commands = build, out, {}
-        self.inside = os.path.join(build, "mutate", "inside.a")       # without what debuggers need: it is linked often
-        self.flags, self.plain = {}, {}
-        objects = [f for f in subprocess.run(["ar", "t", f"{build}/obj/inside.a"], capture_output=True, text=True, check=True).stdout.split()]
-        objects = [f if os.path.exists(f) else os.path.join(build, "obj", f) for f in objects]
-        if not os.path.exists(self.inside) or any(os.path.getmtime(o) > os.path.getmtime(self.inside) for o in objects):
-            store = os.path.join(build, "mutate", "obj")
-            shutil.rmtree(store, ignore_errors=True)
-            copies = []
-            for o in objects:
-                copies.append(os.path.join(store, os.path.relpath(o, build)))
-                os.makedirs(os.path.dirname(copies[-1]), exist_ok=True)
-                subprocess.run(["objcopy", "--strip-debug", o, copies[-1]], check=True)
-            if os.path.exists(self.inside):
-                os.remove(self.inside)
-            subprocess.run(["ar", "rcsP", self.inside] + copies, check=True)
+        self.build, self.out, self.linked = build, out, {}
+        self.flags, self.plain, self.inside, self.made = {}, {}, None, ""
+        self.map = os.path.join(out, "all.map")
+        with open(self.map, "w") as f:
+            f.write("WEFT_0 { global: *; };\n")
+        shutil.rmtree(os.path.join(out, "build"), ignore_errors=True)
 
-    def compile(self, path, text, name):
-        """The object of a file with this text: its path, None if it does not compile."""
+    def inside_objects(self):
+        """{the library's object: its copy in which all is visible, without what debuggers need, for it is linked often}."""
+        if self.inside is None:
+            said = make_says(self.build, "-W", f"{self.build}/obj/inside.a", f"{self.build}/libweft.so", "-W", "userlib/libweft.map")
+            line = next(l for l in said.split("\n") if f" -o {self.build}/libweft.so" in l)
+            self.inside, self.lib_line = {}, line.lstrip()
+            for o in re.findall(r"\S+\.o(?= )", line):
+                copy = self.inside[o] = os.path.join(self.build, "mutate", os.path.relpath(o, self.build))
+                if not os.path.exists(copy) or os.path.getmtime(copy) < os.path.getmtime(o):
+                    os.makedirs(os.path.dirname(copy), exist_ok=True)
+                    subprocess.run(["objcopy", "--strip-debug", o, copy], check=True)
+                    export(copy)
+        return self.inside
+
+    def library(self, object_file):
+        """Makes the library of the shadow build with that object (None: as it is)."""
+        if self.made == object_file:
+            return
+        objects = dict(self.inside_objects())
+        if object_file:
+            objects[self.object_of] = object_file
+        said = " ".join(objects.get(word, word) for word in self.lib_line.split())
+        target = os.path.join(self.out, "build", "libweft.so.0")
+        said = re.sub(r"--version-script=\S+", f"--version-script={self.map} -Wl,-Bsymbolic -fuse-ld=gold", said)
+        said = re.sub(r" -o \S+", f" -o {target}.new", said)
+        subprocess.run(said, shell=True, check=True, capture_output=True)
+        os.replace(target + ".new", target)
+        self.made = object_file
+
+    def compile(self, path, text, name, more=""):
+        """The object of a file with this text, with `more` for the compiler: its path, None if it does not compile."""
         made = os.path.join(self.build, "obj", path[:-2] + ".o")
         if path not in self.flags:
             said = make_says(self.build, "-W", path, made)
@@ -149,8 +188,12 @@ class Host:
         source, out = os.path.join(self.out, name + ".c"), os.path.join(self.out, name + ".o")
         with open(source, "w") as f:
             f.write(f'#line 1 "{path}"\n' + text)
-        done = subprocess.run(f"{self.flags[path].lstrip()} -c {source} -o {out}", shell=True, capture_output=True)
-        return out if done.returncode == 0 else None
+        done = subprocess.run(f"{self.flags[path].lstrip()} {more} -c {source} -o {out}", shell=True, capture_output=True)
+        if done.returncode:
+            return None
+        export(out)
+        self.object_of, self.made = made, ""
+        return out
 
     def same(self, path, object_file):
         if path not in self.plain:
@@ -158,22 +201,30 @@ class Host:
         return self.plain[path] == open(object_file, "rb").read()
 
     def link(self, test, object_file):
-        """The test's program with that object (None: as it is) in the library's place. Its path."""
-        if test not in self.commands:
+        """The test's program, for which the library has that object (None: as it is). Its path."""
+        self.library(object_file)
+        if test not in self.linked:
             said = make_says(self.build, "-W", f"{self.build}/obj/tests/{test}.o", f"{self.build}/tests/{test}")
-            self.commands[test] = next(l for l in said.split("\n") if f" -o {self.build}/tests/{test}" in l)
-        program = os.path.join(self.out, "build", "tests", test)
-        os.makedirs(os.path.dirname(program), exist_ok=True)
-        line = self.commands[test].replace(f"-o {self.build}/tests/{test}", f"-o {program}").replace(f"{self.build}/obj/inside.a", self.inside)
-        line = line.lstrip().replace(" ", f" -fuse-ld=gold -Wl,--strip-all {object_file or ''} ", 1)
-        subprocess.run(line, shell=True, check=True, capture_output=True)
-        return program
+            program = os.path.join(self.out, "build", "tests", test)
+            line = next(l for l in said.split("\n") if f" -o {self.build}/tests/{test}" in l)
+            line = line.replace(f"-o {self.build}/tests/{test}", f"-o {program}").lstrip()
+            shadow = os.path.abspath(os.path.join(self.out, "build"))
+            line = line.replace(f"{self.build}/obj/inside.a", f"-Wl,-rpath,{shadow} {shadow}/libweft.so.0")
+            os.makedirs(os.path.dirname(program), exist_ok=True)
+            subprocess.run(line.replace(" ", " -fuse-ld=gold -Wl,--strip-all,--allow-shlib-undefined ", 1), shell=True, check=True, capture_output=True)
+            self.linked[test] = program
+        return self.linked[test]
 
     def shadow(self):
         """The build that tests see: links to BUILD's, but for tests."""
         shadow = os.path.join(self.out, "build")
         os.makedirs(shadow, exist_ok=True)
+        for name in ("weft", "libweft.so.0"):      # the library is where the command is
+            if os.path.exists(f"{self.build}/{name}") and not os.path.exists(f"{shadow}/{name}"):
+                shutil.copy(f"{self.build}/{name}", f"{shadow}/{name}")
         for entry in os.listdir(self.build):
+            if entry == "libweft.so" and not os.path.lexists(f"{shadow}/{entry}"):
+                os.symlink("libweft.so.0", f"{shadow}/{entry}")
             if entry not in ("tests", "obj", "mutate", "coverage", "san", "san-clang", "tsan", "fuzz") and not os.path.lexists(f"{shadow}/{entry}"):
                 os.symlink(os.path.abspath(f"{self.build}/{entry}"), f"{shadow}/{entry}")
         for kind in ("unit", "model", "card", "conformance", "cosim"):
@@ -220,26 +271,31 @@ class Core(Host):
         return program
 
 
-def passes(program, shadow, seconds):
+def passes(program, shadow, seconds, sanitized=False):
     """
     Does a test's program end with 0? `seconds`: how long it took with coverage. More than that and 5 of processor
-    time is too long; the clock has five times as much, for a machine that has other work.
+    time is too long; the clock has twenty times as much, for a machine that has other work. `sanitized`: the library
+    has an object with instructions of the address sanitizer.
     """
-    limit = int(seconds) + 5
+    limit = (int(seconds) + 5) * (3 if sanitized else 1)
 
     def limits():
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+        if not sanitized:
+            resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     temp = os.path.join(os.path.abspath(shadow), "tmp")
     shutil.rmtree(temp, ignore_errors=True)
     os.makedirs(temp)
     env = dict(os.environ, TMPDIR=temp, WEFT_BUILD=shadow, WEFT_LEVEL="check", CMOCKA_MESSAGE_OUTPUT="TAP")
+    if sanitized:
+        env["LD_PRELOAD"] = " ".join(subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+                                     for name in ("libasan.so", "libubsan.so"))
     with open(os.path.join(shadow, "log"), "w") as log:
         child = subprocess.Popen([program], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=limits)
         try:
-            status = child.wait(timeout=5 * limit + 20)
+            status = child.wait(timeout=20 * limit + 60)
         except subprocess.TimeoutExpired:
             status = -1
         try:    # what it started is in its group
@@ -278,29 +334,58 @@ def comes_to(place, fault, tests, code):
     return [(seconds, test) for seconds, test, lines in tests if fault.path in lines], "file"
 
 
-def is_sound(place, test, shadow, seconds):
-    """Does the test pass without a fault? One that cannot be linked, for what else it needs was not built, does not."""
+def is_sound(place, test, shadow, seconds, plain=None):
+    """
+    Does the test pass without a fault? One that cannot be linked, for what else it needs was not built, does not. `plain`: the
+    object of the faultless file with sanitizers.
+    """
     try:
-        good = passes(place.link(test, None), shadow, seconds)
+        good = passes(place.link(test, plain), shadow, seconds, plain is not None)
     except subprocess.CalledProcessError:
         good = False
     if not good:
-        print(f"mutate: {test} does not pass without a fault; it judges none", file=sys.stderr, flush=True)
+        print(f"mutate: {test} does not pass without a fault{' under sanitizers' if plain else ''}; it judges none", file=sys.stderr, flush=True)
     return good
 
 
-def judge(place, fault, made, tests, sound, code):
-    """(word, why) for a fault that compiles. `sound` and `code` remember which tests pass without a fault, and which lines have code."""
+def sanitizers_notice(place, fault, mine, sound, shadow):
+    """
+    The test of `unit` that fails if the fault's file is compiled with the sanitizers of addresses and undefined behaviour, as all
+    files are for sanitize/c, which runs these tests. None if none does.
+    """
+    plain = place.compile(fault.path, open(fault.path).read(), "plain_san", SANITIZE)
+    made = place.compile(fault.path, fault.text, "fault_san", SANITIZE)
+    for seconds, test in mine:
+        if not test.startswith("unit/") or not sound.get(test):
+            continue
+        place.made = ""         # the same names hold other objects than for the fault before
+        if not passes(place.link(test, made), shadow, seconds, True) and is_sound(place, test, shadow, seconds, plain):
+            return test
+    return None
+
+
+def named_for(fault, tests, named):
+    """[(seconds, test)] of the tests that were named but for those known not to come to the fault's file, and what to call that."""
+    known = {test: (seconds, lines) for seconds, test, lines in tests}
+    mine = [(known.get(test, (UNKNOWN_SECONDS, None)), test) for test in named]
+    return [(seconds, test) for (seconds, lines), test in mine if lines is None or fault.path in lines], "file"
+
+
+def judge(place, fault, made, tests, sound, code, named):
+    """
+    (word, why) for a fault that compiles. `sound` and `code` remember which tests pass without a fault, and which lines have
+    code. `named`: the tests to run, empty for those of `make coverage`.
+    """
     known = equivalents().get(fault.key())
     if known:
         return "equivalent", known
     if place.same(fault.path, made):
         return "same", "the compiler makes the same code"
     shadow = place.shadow()
-    mine, place_name = comes_to(place, fault, tests, code)
+    mine, place_name = named_for(fault, tests, named) if named else comes_to(place, fault, tests, code)
     n_run = 0
     for seconds, test in mine:
-        if not test.startswith(place.kinds) or not os.path.exists(f"{place.build}/obj/tests/{test}.o"):
+        if not named and not test.startswith(place.kinds) or not os.path.exists(f"{place.build}/obj/tests/{test}.o"):
             continue
         if test not in sound:
             sound[test] = is_sound(place, test, shadow, seconds)
@@ -309,6 +394,9 @@ def judge(place, fault, made, tests, sound, code):
         n_run += 1
         if not passes(place.link(test, made), shadow, seconds):
             return "killed", test
+    noticed = sanitizers_notice(place, fault, mine, sound, shadow) if n_run and type(place) is Host else None
+    if noticed:
+        return "killed", f"{noticed} under sanitizers"
     return ("survived", f"{n_run} tests reach the {place_name}") if n_run else ("unreached", "")
 
 
@@ -320,8 +408,8 @@ def main():
         seeds += range(int(first), int(last or first) + 1)
     out = os.path.join(build, "mutate", part)
     os.makedirs(out, exist_ok=True)
-    tests = reaching(build)
-    if not tests:
+    tests, named = reaching(build), sys.argv[4:]
+    if not tests and not named:
         sys.exit("mutate: no test's lines are known; run make coverage")
     place = (Core if part == "firmware" else Host)(build, out)
     place.shadow()
@@ -331,7 +419,7 @@ def main():
             made = place.compile(fault.path, fault.text, "fault")
             if made:
                 break
-        word, why = judge(place, fault, made, tests, sound, code)
+        word, why = judge(place, fault, made, tests, sound, code, named)
         counts[word] = counts.get(word, 0) + 1
         print(f"{word:10s} {part} {seed}: {fault}{'  (' + why + ')' if why else ''}", flush=True)
     real = sum(counts.get(w, 0) for w in ("killed", "survived", "unreached"))

@@ -218,7 +218,7 @@ static int64_t code_of(const weft_tensor *t, int64_t i)
 	const double v = ref_f(t, i), m = frexp(v, &e);
 	if (v != v || fabs(v) == INFINITY)
 		return v != v ? 1 : v < 0 ? 2 : 3;
-	return e < -19 ? 0 : (int64_t)rint(m * 4096) << 12 | (e & 0xfff);
+	return e < -19 ? 0 : (int64_t)rint(m * 4096) * 4096 + (e & 0xfff);
 }
 
 static void add_results(struct sum *s, int err, weft_tensor *const *y, int n_y)

@@ -24,28 +24,11 @@
 
 enum { T_FLOAT = 1, T_UINT8 = 2, T_INT8 = 3, T_STRING = 8, T_FLOAT16 = 10, T_COMPLEX64 = 14, T_E4M3 = 17, T_E4M3Z, T_E5M2, T_E5M2Z, T_E8M0 = 24 };
 
-static void node(struct ob *g, const char *type, int n_in, const char *const *in, const char *y, struct ob *attributes)
-{
-	struct ob n = { 0 };
-
-	for (int i = 0; i < n_in; i++)
-		ob_text(&n, 1, in[i]);
-	ob_text(&n, 2, y);
-	ob_text(&n, 4, type);
-	if (attributes) {
-		ob_bytes(&n, attributes->p, attributes->n);
-		free(attributes->p);
-		*attributes = (struct ob){ 0 };
-	}
-	ob_sub(g, 1, &n);
-}
-
 /* ---- the option ---- */
 
 /* y = x / 2 of all int8: of 128 odd x, every other rounds down to even and up otherwise. */
 static void halves(struct ob *model)
 {
-	static const char *const in[] = { "x", "xs", "z", "w", "ws", "z", "ys", "z" };
 	const float half = 0.5f, one = 1;
 	const int8_t zero = 0, w = 1;
 	struct ob g = { 0 };
@@ -56,7 +39,7 @@ static void halves(struct ob *model)
 	ob_tensor(&g, "ys", T_FLOAT, 0, NULL, &one, 4);
 	ob_tensor(&g, "z", T_INT8, 0, NULL, &zero, 1);
 	ob_tensor(&g, "w", T_INT8, 4, (int64_t[]){ 1, 1, 1, 1 }, &w, 1);
-	node(&g, "QLinearConv", 8, in, "y", NULL);
+	ob_node(&g, "QLinearConv", "x xs z w ws z ys z", "y", NULL);
 	ob_port(&g, 12, "y", T_INT8, 4, (int64_t[]){ 1, 1, 16, 16 });
 	ob_model(model, &g, 13);
 }
@@ -149,11 +132,11 @@ static void biased(struct ob *model)
 	ob_tensor(&g, "z", T_INT8, 0, NULL, &zero, 1);
 	ob_tensor(&g, "w", T_INT8, 4, (int64_t[]){ 2, 1, 1, 1 }, w, 2);
 	ob_tensor(&g, "b", T_FLOAT, 1, (int64_t[]){ 2 }, bias, sizeof bias);
-	node(&g, "DequantizeLinear", 3, (const char *const[]){ "x", "sx", "z" }, "xr", NULL);
-	node(&g, "DequantizeLinear", 3, (const char *const[]){ "w", "sw", "z" }, "wr", NULL);
-	node(&g, "Conv", 3, (const char *const[]){ "xr", "wr", "b" }, "c", NULL);
-	node(&g, "Relu", 1, (const char *const[]){ "c" }, "r", NULL);
-	node(&g, "QuantizeLinear", 3, (const char *const[]){ "r", "sy", "z" }, "y", NULL);
+	ob_node(&g, "DequantizeLinear", "x sx z", "xr", NULL);
+	ob_node(&g, "DequantizeLinear", "w sw z", "wr", NULL);
+	ob_node(&g, "Conv", "xr wr b", "c", NULL);
+	ob_node(&g, "Relu", "c", "r", NULL);
+	ob_node(&g, "QuantizeLinear", "r sy z", "y", NULL);
 	ob_port(&g, 12, "y", T_INT8, 4, (int64_t[]){ 1, 2, 16, 16 });
 	ob_model(model, &g, 13);
 }
@@ -253,7 +236,7 @@ static void float8_crcs(void **state)
 			ob_port(&g, 11, "x", T_FLOAT16, 1, (int64_t[]){ 65536 });
 			ob_attr_int(&a, "to", rows[r].type);
 			ob_attr_int(&a, "saturate", saturate);
-			node(&g, "Cast", 1, (const char *const[]){ "x" }, "y", &a);
+			ob_node(&g, "Cast", "x", "y", &a);
 			ob_port(&g, 12, "y", rows[r].type, 1, (int64_t[]){ 65536 });
 			ob_model(&model, &g, 23);
 			weft_net *net = load(&model, msg);
@@ -285,7 +268,7 @@ static void scale_rounds(void **state)
 		ob_attr_int(&a, "to", T_E8M0);
 		if (modes[i])
 			ob_attr_text(&a, "round_mode", modes[i]);
-		node(&g, "Cast", 1, (const char *const[]){ "x" }, "y", &a);
+		ob_node(&g, "Cast", "x", "y", &a);
 		ob_port(&g, 12, "y", T_E8M0, 1, (int64_t[]){ 4 });
 		ob_model(&model, &g, 25);
 		weft_net *net = load(&model, msg);
@@ -319,7 +302,7 @@ static void cast_to(struct ob *g, const char *x, const char *y, int type)
 	struct ob a = { 0 };
 
 	ob_attr_int(&a, "to", type);
-	node(g, "Cast", 1, &x, y, &a);
+	ob_node(g, "Cast", x, y, &a);
 }
 
 /* x + constants that were strings; then x + constants that became strings and numbers again. */
@@ -344,7 +327,7 @@ static void strings(void **state)
 			texts(&g, "s", 4, v);
 		}
 		cast_to(&g, "s", "f", T_FLOAT);
-		node(&g, "Add", 2, (const char *const[]){ "x", "f" }, "y", NULL);
+		ob_node(&g, "Add", "x f", "y", NULL);
 		ob_port(&g, 12, "y", T_FLOAT, 1, (int64_t[]){ 4 });
 		ob_model(&model, &g, 13);
 		weft_net *net = load(&model, msg);
@@ -381,7 +364,7 @@ static void refused(void **state)
 		else if (i == 3)
 			texts(&g, "y", 2, words);
 		else if (i == 4)
-			node(&g, "Add", 2, (const char *const[]){ "x", "s" }, "y", NULL);
+			ob_node(&g, "Add", "x s", "y", NULL);
 		else
 			cast_to(&g, "x", "y", T_COMPLEX64);
 		ob_port(&g, 12, "y", T_FLOAT, 1, (int64_t[]){ 2 });

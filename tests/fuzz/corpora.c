@@ -157,33 +157,25 @@ static void seed_program(const char *path)
 static void seed_float(void)
 {
 	static const int64_t x[] = { 1, 4 }, w[] = { 4, 4 };
-	static const char *const types[] = { "MatMul", "Relu", "Add", "Gemm", "Sigmoid" };
+	static const struct { const char *type, *in; } types[] = { { "MatMul", "v w" }, { "Relu", "v" }, { "Add", "v v" }, { "Gemm", "v w" }, { "Sigmoid", "v" } };
 	float values[16];
 
 	for (int i = 0; i < 16; i++)
 		values[i] = (float)(i % 5) - 2;
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		struct ob g = { 0 }, a = { 0 }, b = { 0 }, model = { 0 };
-		ob_text(&a, 1, "x");
-		ob_text(&a, 1, "w");
-		ob_text(&a, 2, "v");
-		ob_text(&a, 4, "MatMul");
-		ob_sub(&g, 1, &a);
-		ob_text(&b, 1, "v");
-		if (strcmp(types[i], "Relu") && strcmp(types[i], "Sigmoid"))
-			ob_text(&b, 1, strcmp(types[i], "Add") ? "w" : "v");
-		ob_text(&b, 2, "y");
-		ob_text(&b, 4, types[i]);
-		ob_sub(&g, 1, &b);
+		const char *const type = types[i].type;
+		struct ob g = { 0 }, model = { 0 };
+		ob_node(&g, "MatMul", "x w", "v", NULL);
+		ob_node(&g, type, types[i].in, "y", NULL);
 		ob_tensor(&g, "w", 1, 2, w, values, sizeof values);
 		ob_port(&g, 11, "x", 1, 2, x);
 		ob_port(&g, 12, "y", 1, 2, x);
 		ob_model(&model, &g, 13);
-		seed("onnx", types[i], -1, model.p, model.n);
-		for (int type = 0; type < 3; type++) {
+		seed("onnx", type, -1, model.p, model.n);
+		for (int to = 0; to < 3; to++) {
 			char name[32];
-			snprintf(name, sizeof name, "%s.%d", types[i], type);
-			seed("quantize", name, type, model.p, model.n);
+			snprintf(name, sizeof name, "%s.%d", type, to);
+			seed("quantize", name, to, model.p, model.n);
 		}
 		free(model.p);
 	}

@@ -113,6 +113,17 @@ static inline void ob_attr_int(struct ob *node, const char *name, int64_t v)
 	ob_sub(node, 5, &a);
 }
 
+static inline void ob_attr_float(struct ob *node, const char *name, float v)
+{
+	struct ob a = { 0 };
+
+	ob_text(&a, 1, name);
+	ob_varint(&a, 2 << 3 | 5);
+	ob_bytes(&a, &v, sizeof v);
+	ob_int(&a, 20, 1);
+	ob_sub(node, 5, &a);
+}
+
 static inline void ob_attr_text(struct ob *node, const char *name, const char *v)
 {
 	struct ob a = { 0 };
@@ -121,6 +132,28 @@ static inline void ob_attr_text(struct ob *node, const char *name, const char *v
 	ob_text(&a, 4, v);
 	ob_int(&a, 20, 3);
 	ob_sub(node, 5, &a);
+}
+
+/*
+ * Adds the node out = type(in) to the graph. `in` names its operands, with one space between two; two spaces side by side stand
+ * for an absent operand between them. `more` has the node's other fields, such as attributes, and is empty afterwards, or is NULL.
+ */
+static inline void ob_node(struct ob *graph, const char *type, const char *in, const char *out, struct ob *more)
+{
+	struct ob node = { 0 };
+
+	for (size_t n; *in; in += n + (in[n] == ' ')) {
+		n = strcspn(in, " ");
+		ob_blob(&node, 1, in, n);
+	}
+	ob_text(&node, 2, out);
+	ob_text(&node, 4, type);
+	if (more) {
+		ob_bytes(&node, more->p, more->n);
+		free(more->p);
+		*more = (struct ob){ 0 };
+	}
+	ob_sub(graph, 1, &node);
 }
 
 /* The whole: graph goes into *model. */

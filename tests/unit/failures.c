@@ -364,14 +364,11 @@ static void make_onnx(void)
 
 	for (int i = 0; i < 20; i++) {
 		const char *type = types[i % 10];
-		struct ob b = { 0 };
+		const bool two = strlen(type) == 3 && strchr("AMS", *type) && strcmp(type, "Abs");
+		char in[20];
 		snprintf(to, sizeof to, i == 19 ? "y" : "v%d", i);
-		ob_text(&b, 1, from);
-		if (strlen(type) == 3 && strchr("AMS", *type) && strcmp(type, "Abs"))
-			ob_text(&b, 1, "x");
-		ob_text(&b, 2, to);
-		ob_text(&b, 4, type);
-		ob_sub(&g, 1, &b);
+		snprintf(in, sizeof in, two ? "%s x" : "%s", from);
+		ob_node(&g, type, in, to, NULL);
 		strcpy(from, to);
 	}
 	ob_port(&g, 11, "x", 1, 2, dim);

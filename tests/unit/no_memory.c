@@ -266,25 +266,19 @@ static void loads_branch(void **state)
 {
 	static const int64_t four = 4;
 	static const uint8_t yes = 1;
-	struct ob graph = { 0 }, branch = { 0 }, n = { 0 }, a = { 0 }, port = { 0 }, model = { 0 };
+	struct ob graph = { 0 }, branch = { 0 }, more = { 0 }, a = { 0 }, port = { 0 }, model = { 0 };
 	struct subject s = { 0 };
 	char msg[WEFT_MSG_LEN];
 
 	(void)state;
-	ob_text(&n, 1, "x");
-	ob_text(&n, 2, "b");
-	ob_text(&n, 4, "Neg");
-	ob_sub(&branch, 1, &n);
+	ob_node(&branch, "Neg", "x", "b", NULL);
 	ob_text(&port, 1, "b");
 	ob_sub(&branch, 12, &port);
 	ob_text(&a, 1, "then_branch");
 	ob_sub(&a, 6, &branch);
 	ob_int(&a, 20, 5);
-	ob_text(&n, 1, "c");
-	ob_text(&n, 2, "y");
-	ob_text(&n, 4, "If");
-	ob_sub(&n, 5, &a);
-	ob_sub(&graph, 1, &n);
+	ob_sub(&more, 5, &a);
+	ob_node(&graph, "If", "c", "y", &more);
 	ob_tensor(&graph, "c", 9, 0, NULL, &yes, 1);
 	ob_port(&graph, 11, "x", 1, 1, &four);
 	ob_port(&graph, 12, "y", 1, 1, &four);
@@ -302,16 +296,13 @@ static void loads_branch(void **state)
 static void loads_program(void **state)
 {
 	static const int64_t two[2] = { 2, 2 };
-	struct ob graph = { 0 }, n = { 0 }, model = { 0 };
+	struct ob graph = { 0 }, model = { 0 };
 	struct subject s = { 0 };
 	char msg[WEFT_MSG_LEN];
 	weft_net *net;
 
 	(void)state;
-	ob_text(&n, 1, "x");
-	ob_text(&n, 2, "y");
-	ob_text(&n, 4, "Det");
-	ob_sub(&graph, 1, &n);
+	ob_node(&graph, "Det", "x", "y", NULL);
 	ob_port(&graph, 11, "x", 1, 2, two);
 	ob_port(&graph, 12, "y", 1, 0, NULL);
 	ob_model(&model, &graph, 13);
@@ -332,20 +323,13 @@ static struct subject old_opset(void)
 {
 	const int64_t in[2] = { 1, 4 }, weights[2] = { 2, 3 }, out[2] = { 1, 3 }, starts = 1, ends = 3, axes = 1;
 	const float w[6] = { 1, -2, 3, 4, 5, -6 };
-	struct ob graph = { 0 }, slice = { 0 }, product = { 0 }, model = { 0 };
+	struct ob graph = { 0 }, slice = { 0 }, model = { 0 };
 
-	ob_text(&slice, 1, "x");
-	ob_text(&slice, 2, "part");
-	ob_text(&slice, 4, "Slice");
 	ob_attr_ints(&slice, "starts", 1, &starts);
 	ob_attr_ints(&slice, "ends", 1, &ends);
 	ob_attr_ints(&slice, "axes", 1, &axes);
-	ob_sub(&graph, 1, &slice);
-	ob_text(&product, 1, "part");
-	ob_text(&product, 1, "w");
-	ob_text(&product, 2, "y");
-	ob_text(&product, 4, "MatMul");
-	ob_sub(&graph, 1, &product);
+	ob_node(&graph, "Slice", "x", "part", &slice);
+	ob_node(&graph, "MatMul", "part w", "y", NULL);
 	ob_tensor(&graph, "w", 1, 2, weights, w, sizeof w);
 	ob_port(&graph, 11, "x", 1, 2, in);
 	ob_port(&graph, 12, "y", 1, 2, out);

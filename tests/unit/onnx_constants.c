@@ -20,15 +20,21 @@
 
 enum { FLOAT = 1, INT8 = 3, INT64 = 7, DOUBLE = 11, UINT32 = 12, UINT64 = 13 };
 
-static void node(struct ob *graph, const char *op, const char *const *in, int n, const char *out)
+/*
+ * Imports the model of a graph, which is empty afterwards, with options *o (NULL: none). Returns the network; if the import
+ * fails, so does the test, with `name` in its message.
+ */
+static weft_graph *imported(struct ob *graph, int opset, const struct weft_onnx_options *o, const char *name)
 {
-	struct ob b = { 0 };
+	struct ob model = { 0 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
 
-	for (int i = 0; i < n; i++)
-		ob_text(&b, 1, in[i]);
-	ob_text(&b, 2, out);
-	ob_text(&b, 4, op);
-	ob_sub(graph, 1, &b);
+	ob_model(&model, graph, opset);
+	if (weft_import_onnx(model.p, model.n, name, o, &g, msg))
+		fail_msg("%s: %s", name, msg);
+	free(model.p);
+	return g;
 }
 
 /* Imports y = Where(c > 1, x, x) with a constant c of that type. Returns what the condition has become. */
@@ -36,20 +42,15 @@ static bool greater_than_one(int type, const void *c, size_t bytes)
 {
 	static const uint64_t one = 1;
 	static const int64_t n = 2;
-	struct ob graph = { 0 }, model = { 0 };
-	char msg[WEFT_MSG] = "";
-	weft_graph *g = NULL;
+	struct ob graph = { 0 };
 
 	ob_tensor(&graph, "c", type, 0, NULL, c, bytes);
 	ob_tensor(&graph, "one", type, 0, NULL, &one, bytes);
 	ob_port(&graph, 11, "x", FLOAT, 1, &n);
 	ob_port(&graph, 12, "y", FLOAT, 1, &n);
-	node(&graph, "Greater", (const char *const[]){ "c", "one" }, 2, "greater");
-	node(&graph, "Where", (const char *const[]){ "greater", "x", "x" }, 3, "y");
-	ob_model(&model, &graph, 16);
-	if (weft_import_onnx(model.p, model.n, "constants", NULL, &g, msg))
-		fail_msg("%s", msg);
-	free(model.p);
+	ob_node(&graph, "Greater", "c one", "greater", NULL);
+	ob_node(&graph, "Where", "greater x x", "y", NULL);
+	weft_graph *g = imported(&graph, 16, NULL, "constants");
 	assert_int_equal(g->n_ops, 1);
 	assert_int_equal(g->ops[0].op, WEFT_OP_SELECT);
 	const weft_tensor *t = &g->tensors[g->ops[0].in[0]].t;
@@ -80,9 +81,7 @@ static void test_shared_weights(void **state)
 	static const float scale = 0.125f, w[4] = { 1, -0.5f, 0.25f, 2 }, b[2] = { 0.5f, -1 };
 	static const int64_t image[4] = { 1, 2, 3, 3 }, kernel[4] = { 2, 2, 1, 1 }, two = 2;
 	static const int8_t zero;
-	struct ob graph = { 0 }, model = { 0 };
-	char msg[WEFT_MSG] = "";
-	weft_graph *g = NULL;
+	struct ob graph = { 0 };
 	int convs = 0;
 
 	(void)state;
@@ -92,16 +91,13 @@ static void test_shared_weights(void **state)
 	ob_tensor(&graph, "z", INT8, 0, NULL, &zero, 1);
 	ob_port(&graph, 11, "x", INT8, 4, image);
 	ob_port(&graph, 12, "y", INT8, 4, image);
-	node(&graph, "DequantizeLinear", (const char *const[]){ "x", "s", "z" }, 3, "x1");
-	node(&graph, "Conv", (const char *const[]){ "x1", "w", "b" }, 3, "c1");
-	node(&graph, "QuantizeLinear", (const char *const[]){ "c1", "s", "z" }, 3, "q1");
-	node(&graph, "DequantizeLinear", (const char *const[]){ "q1", "s", "z" }, 3, "x2");
-	node(&graph, "Conv", (const char *const[]){ "x2", "w", "b" }, 3, "c2");
-	node(&graph, "QuantizeLinear", (const char *const[]){ "c2", "s", "z" }, 3, "y");
-	ob_model(&model, &graph, 13);
-	if (weft_import_onnx(model.p, model.n, "shared", NULL, &g, msg))
-		fail_msg("%s", msg);
-	free(model.p);
+	ob_node(&graph, "DequantizeLinear", "x s z", "x1", NULL);
+	ob_node(&graph, "Conv", "x1 w b", "c1", NULL);
+	ob_node(&graph, "QuantizeLinear", "c1 s z", "q1", NULL);
+	ob_node(&graph, "DequantizeLinear", "q1 s z", "x2", NULL);
+	ob_node(&graph, "Conv", "x2 w b", "c2", NULL);
+	ob_node(&graph, "QuantizeLinear", "c2 s z", "y", NULL);
+	weft_graph *g = imported(&graph, 13, NULL, "shared");
 	for (int i = 0; i < g->n_ops; i++) {
 		if (g->ops[i].op != WEFT_OP_CONV2D)
 			continue;
@@ -119,15 +115,10 @@ static void test_shared_weights(void **state)
 static int tfidf_operands(bool empty)
 {
 	static const int64_t zero, three[3] = { 0, 1, 2 }, pool[3] = { 2, 3, 5 }, six = 6, n = 3;
-	struct ob graph = { 0 }, model = { 0 }, v = { 0 };
-	char msg[WEFT_MSG] = "";
-	weft_graph *g = NULL;
+	struct ob graph = { 0 }, v = { 0 };
 
 	ob_port(&graph, 11, "x", INT64, 1, &six);
 	ob_port(&graph, 12, "y", FLOAT, 1, &n);
-	ob_text(&v, 1, "x");
-	ob_text(&v, 2, "y");
-	ob_text(&v, 4, "TfIdfVectorizer");
 	ob_attr_text(&v, "mode", "TF");
 	ob_attr_int(&v, "max_gram_length", 1);
 	ob_attr_int(&v, "min_gram_length", 1);
@@ -137,11 +128,8 @@ static int tfidf_operands(bool empty)
 	ob_attr_ints(&v, "pool_int64s", 3, pool);
 	if (empty)
 		ob_attr_ints(&v, "weights", 0, NULL);
-	ob_sub(&graph, 1, &v);
-	ob_model(&model, &graph, 13);
-	if (weft_import_onnx(model.p, model.n, "tfidf", NULL, &g, msg))
-		fail_msg("%s", msg);
-	free(model.p);
+	ob_node(&graph, "TfIdfVectorizer", "x", "y", &v);
+	weft_graph *g = imported(&graph, 13, NULL, "tfidf");
 	assert_int_equal(g->n_ops, 1);
 	int operands = g->ops[0].n_in;
 	weft_graph_free(g);
@@ -155,18 +143,11 @@ static void test_empty_list(void **state)
 	assert_int_equal(tfidf_operands(true), 4);
 }
 
-/* The graph's node, whose operands are constants, becomes a constant while the network is imported: these n floats. */
-static void expect_floats(struct ob *graph, struct ob *node, const char *name, const float *want, size_t n)
+/* The import computes the graph's node, whose operands are constants: its result is a constant of these n floats. */
+static void expect_floats(struct ob *graph, const char *name, const float *want, size_t n)
 {
-	struct ob model = { 0 };
-	char msg[WEFT_MSG] = "";
-	weft_graph *g = NULL;
+	weft_graph *g = imported(graph, 19, NULL, name);
 
-	ob_sub(graph, 1, node);
-	ob_model(&model, graph, 19);
-	if (weft_import_onnx(model.p, model.n, name, NULL, &g, msg))
-		fail_msg("%s", msg);
-	free(model.p);
 	assert_int_equal(g->n_ops, 1);
 	const weft_tensor *t = &g->tensors[g->ops[0].in[0]].t;
 	assert_non_null(t->data);
@@ -187,15 +168,13 @@ static void test_ceil_mode(void **state)
 
 		ob_tensor(&graph, "x", FLOAT, 3, from, x, sizeof x);
 		ob_port(&graph, 12, "y", FLOAT, 3, to);
-		ob_text(&v, 1, "x");
-		ob_text(&v, 2, "y");
-		ob_text(&v, 4, "AveragePool");
 		ob_attr_ints(&v, "kernel_shape", 1, &kernel);
 		ob_attr_ints(&v, "strides", 1, &stride);
 		ob_attr_text(&v, "auto_pad", pad[k]);
 		ob_attr_int(&v, "ceil_mode", 1);
 		ob_attr_int(&v, "count_include_pad", 1);
-		expect_floats(&graph, &v, "pool", want, 3);
+		ob_node(&graph, "AveragePool", "x", "y", &v);
+		expect_floats(&graph, pad[k], want, 3);
 	}
 }
 
@@ -204,15 +183,13 @@ static void test_softplus(void **state)
 {
 	static const float x[3] = { 100, 89, 88 }, want[3] = { 100, 89, 88 };
 	static const int64_t three = 3;
-	struct ob graph = { 0 }, v = { 0 };
+	struct ob graph = { 0 };
 
 	(void)state;
 	ob_tensor(&graph, "x", FLOAT, 1, &three, x, sizeof x);
 	ob_port(&graph, 12, "y", FLOAT, 1, &three);
-	ob_text(&v, 1, "x");
-	ob_text(&v, 2, "y");
-	ob_text(&v, 4, "Softplus");
-	expect_floats(&graph, &v, "softplus", want, 3);
+	ob_node(&graph, "Softplus", "x", "y", NULL);
+	expect_floats(&graph, "softplus", want, 3);
 }
 
 /* y = ConvTranspose of a constant 1 to 3 by 1, 10, 100 in steps of 2, whose 7 elements lose one; ONNX Runtime's results. */
@@ -233,18 +210,15 @@ static void test_output_shape(void **state)
 		ob_tensor(&graph, "x", FLOAT, 3, from, x, sizeof x);
 		ob_tensor(&graph, "w", FLOAT, 3, from, w, sizeof w);
 		ob_port(&graph, 12, "y", FLOAT, 3, to);
-		ob_text(&v, 1, "x");
-		ob_text(&v, 1, "w");
-		ob_text(&v, 2, "y");
-		ob_text(&v, 4, "ConvTranspose");
 		ob_attr_ints(&v, "strides", 1, &stride);
 		ob_attr_ints(&v, "output_shape", 1, &length);
 		ob_attr_text(&v, "auto_pad", want[k].pad);
-		expect_floats(&graph, &v, "transpose", want[k].y, 6);
+		ob_node(&graph, "ConvTranspose", "x w", "y", &v);
+		expect_floats(&graph, want[k].pad, want[k].y, 6);
 	}
 }
 
-/* Imports y = op(c), c a constant of n numbers as [1,n,1], of which op makes [..] of that rank. Returns the errno; *g is the graph, or NULL. */
+/* Imports y = op(c), where c is a constant [1,n,1] and y has these dimensions. Returns the errno; *g is the network, or NULL. */
 static int of_constant(const char *op, int64_t n, int rank, const int64_t *dim, weft_graph **g, char msg[WEFT_MSG])
 {
 	struct ob graph = { 0 }, model = { 0 };
@@ -256,7 +230,7 @@ static int of_constant(const char *op, int64_t n, int rank, const int64_t *dim, 
 	*g = NULL;
 	ob_tensor(&graph, "c", FLOAT, 3, (const int64_t[]){ 1, n, 1 }, c, (size_t)n * sizeof *c);
 	ob_port(&graph, 12, "y", FLOAT, rank, dim);
-	node(&graph, op, (const char *const[]){ "c" }, 1, "y");
+	ob_node(&graph, op, "c", "y", NULL);
 	ob_model(&model, &graph, 17);
 	int err = weft_import_onnx(model.p, model.n, "work", NULL, g, msg);
 	free(model.p);
@@ -275,7 +249,7 @@ static void test_work(void **state)
 
 	(void)state;
 	for (int64_t n = 64; n <= 16384; n *= 256) {
-		if (of_constant("DFT", n, 4, (const int64_t[]){ 1, n, 1, 2 }, &g, msg) && of_constant("DFT", n, 3, (const int64_t[]){ 1, n, 2 }, &g, msg))
+		if (of_constant("DFT", n, 3, (const int64_t[]){ 1, n, 2 }, &g, msg))
 			fail_msg("%s", msg);
 		assert_int_equal(g->ops[g->n_ops - 1].op == WEFT_OP_ONNX_NODE, n > 64);
 		weft_graph_free(g);
@@ -287,44 +261,21 @@ static void test_work(void **state)
 }
 
 /*
- * Imports y = op(x, w) of floats [2,3] by [3,2] as ONNX Runtime computes it, with a text attribute if that is not NULL, and
- * attribute alpha if that is not 0. Returns the kernel of the one operator that runs on the host, or -1.
+ * Imports y = op(x, w) of floats [2,3] by [3,2] as ONNX Runtime computes it, with the attributes in *v, which is empty
+ * afterwards. Returns the kernel of the one operator that runs on the host, or -1.
  */
-static int runtime_kernel(const char *op, const char *name, const char *text, int alpha)
+static int runtime_kernel(const char *op, struct ob *v)
 {
 	static const int64_t a[2] = { 2, 3 }, w[2] = { 3, 2 }, y[2] = { 2, 2 };
 	struct weft_onnx_options o = { .requant = WEFT_ONNX_REQUANT_RUNTIME };
-	struct ob graph = { 0 }, model = { 0 }, v = { 0 };
-	char msg[WEFT_MSG] = "";
-	weft_graph *g = NULL;
+	struct ob graph = { 0 };
 	int kind = -1;
 
 	ob_port(&graph, 11, "x", FLOAT, 2, a);
 	ob_port(&graph, 11, "w", FLOAT, 2, w);
 	ob_port(&graph, 12, "y", FLOAT, 2, y);
-	ob_text(&v, 1, "x");
-	ob_text(&v, 1, "w");
-	ob_text(&v, 2, "y");
-	ob_text(&v, 4, op);
-	if (text)
-		ob_attr_text(&v, name, text);
-	if (alpha) {
-		struct ob attr = { 0 };
-		const float f = (float)alpha;
-		uint32_t bits;
-		memcpy(&bits, &f, 4);
-		ob_text(&attr, 1, "alpha");
-		ob_varint(&attr, 2 << 3 | 5);
-		ob_bytes(&attr, &bits, 4);
-		ob_varint(&attr, 20 << 3);
-		ob_varint(&attr, 1);
-		ob_sub(&v, 5, &attr);
-	}
-	ob_sub(&graph, 1, &v);
-	ob_model(&model, &graph, 17);
-	if (weft_import_onnx(model.p, model.n, "runtime", &o, &g, msg))
-		fail_msg("%s: %s", op, msg);
-	free(model.p);
+	ob_node(&graph, op, "x w", "y", v);
+	weft_graph *g = imported(&graph, 17, &o, op);
 	for (int i = 0; i < g->n_ops; i++)
 		if (g->ops[i].op == WEFT_OP_ONNX_NODE)
 			kind = g->ops[i].attr.onnx_node.kind;
@@ -337,12 +288,17 @@ static void test_runtime(void **state)
 {
 	const int matmul = weft_onnx_ref_find("onnxruntime", "MatMul"), gemm = weft_onnx_ref_find("onnxruntime", "Gemm");
 
+	struct ob v = { 0 };
+
 	(void)state;
-	assert_int_equal(runtime_kernel("MatMul", NULL, NULL, 0), matmul);
-	assert_int_equal(runtime_kernel("Gemm", NULL, NULL, 0), gemm);
-	assert_int_equal(runtime_kernel("Gemm", NULL, NULL, 1), gemm);
-	assert_int_not_equal(runtime_kernel("Gemm", NULL, NULL, 2), gemm);
-	assert_int_equal(runtime_kernel("Einsum", "equation", "ij,jk->ik", 0), weft_onnx_ref_find("", "Einsum"));
+	assert_int_equal(runtime_kernel("MatMul", NULL), matmul);
+	assert_int_equal(runtime_kernel("Gemm", NULL), gemm);
+	ob_attr_float(&v, "alpha", 1);
+	assert_int_equal(runtime_kernel("Gemm", &v), gemm);
+	ob_attr_float(&v, "alpha", 2);
+	assert_int_not_equal(runtime_kernel("Gemm", &v), gemm);
+	ob_attr_text(&v, "equation", "ij,jk->ik");
+	assert_int_equal(runtime_kernel("Einsum", &v), weft_onnx_ref_find("", "Einsum"));
 }
 
 /* Imports y = op(x) or op(x, s) of float64 with a constant s: one operator, ONNX's own. */
@@ -354,19 +310,14 @@ static void test_float64(void **state)
 
 	(void)state;
 	for (int k = 0; k < 2; k++) {
-		struct ob graph = { 0 }, model = { 0 };
-		char msg[WEFT_MSG] = "";
-		weft_graph *g = NULL;
+		struct ob graph = { 0 };
 
 		if (k)
 			ob_tensor(&graph, "s", DOUBLE, 1, &n, slope, sizeof slope);
 		ob_port(&graph, 11, "x", DOUBLE, 1, &n);
 		ob_port(&graph, 12, "y", DOUBLE, 1, &n);
-		node(&graph, ops[k], (const char *const[]){ "x", "s" }, 1 + k, "y");
-		ob_model(&model, &graph, 16);
-		if (weft_import_onnx(model.p, model.n, "float64", NULL, &g, msg))
-			fail_msg("%s: %s", ops[k], msg);
-		free(model.p);
+		ob_node(&graph, ops[k], k ? "x s" : "x", "y", NULL);
+		weft_graph *g = imported(&graph, 16, NULL, ops[k]);
 		assert_int_equal(g->n_ops, 1);
 		assert_int_equal(g->ops[0].op, WEFT_OP_ONNX_NODE);
 		weft_graph_free(g);
@@ -375,8 +326,11 @@ static void test_float64(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits), cmocka_unit_test(test_float64), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work), cmocka_unit_test(test_runtime), cmocka_unit_test(test_empty_list),
-		cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_softplus), cmocka_unit_test(test_output_shape) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_float64), cmocka_unit_test(test_shared_weights), cmocka_unit_test(test_work),
+		cmocka_unit_test(test_runtime), cmocka_unit_test(test_empty_list), cmocka_unit_test(test_ceil_mode), cmocka_unit_test(test_softplus),
+		cmocka_unit_test(test_output_shape),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,30 +26,15 @@
 
 static const int64_t four[] = { 4 };
 
-static void node(struct ob *g, const char *type, const char *domain, int n, const char *const *in, const char *out)
-{
-	struct ob b = { 0 };
-
-	for (int i = 0; i < n; i++)
-		ob_text(&b, 1, in[i]);
-	ob_text(&b, 2, out);
-	ob_text(&b, 4, type);
-	ob_text(&b, 7, domain);
-	if (!strcmp(type, "FakeConvert"))
-		ob_attr_text(&b, "destination_type", "f8e4m3");
-	ob_sub(g, 1, &b);
-}
-
 static struct short_of_memory shortage = { .every = 1 };
 
 /* y = op(x, c), c a constant of four floats in a file. */
 static int load_external(const char *folder, const char *location, weft_net **net, char *msg)
 {
-	static const char *const in[] = { "x", "c" };
 	struct weft_load_options o = weft_load_options_default();
 	struct ob g = { 0 }, t = { 0 }, pair = { 0 }, model = { 0 };
 
-	node(&g, "Add", "", 2, in, "y");
+	ob_node(&g, "Add", "x c", "y", NULL);
 	ob_int(&t, 1, 4);
 	ob_int(&t, 2, 1);
 	ob_text(&t, 8, "c");
@@ -219,14 +204,12 @@ static void shared_region_bad(void **state)
 	assert_int_equal(weft_file_write(path, zeros, (size_t)n * 4), 0);
 	free(zeros);
 	for (int i = 0; i < 200; i++) {
-		const char *in[] = { name };
 		snprintf(name, sizeof name, "w%d", i);
 		snprintf(y, sizeof y, "y%d", i);
 		constant(&g, name, "w.bin", n, NULL);
-		node(&g, "Neg", "", 1, in, y);
+		ob_node(&g, "Neg", name, y, NULL);
 	}
-	static const char *const x[] = { "x" };
-	node(&g, "Neg", "", 1, x, "y");
+	ob_node(&g, "Neg", "x", "y", NULL);
 	heap_peak(1);
 	assert_int_equal(load_graph(&g, folder, msg), -EINVAL);
 	assert_non_null(strstr(msg, "times the 1048576 bytes of its files"));
@@ -238,13 +221,12 @@ static void shared_region_bad(void **state)
 /* Which of two constants of one name holds would be a guess. */
 static void duplicate_bad(void **state)
 {
-	static const char *const in[] = { "x", "w" };
 	const float a[4] = { 1, 2, 3, 4 }, b[4] = { 5, 6, 7, 8 };
 	char msg[WEFT_MSG_LEN] = "";
 	struct ob g = { 0 };
 
 	(void)state;
-	node(&g, "Add", "", 2, in, "y");
+	ob_node(&g, "Add", "x w", "y", NULL);
 	constant(&g, "w", NULL, 4, a);
 	constant(&g, "w", NULL, 4, b);
 	assert_int_equal(load_graph(&g, NULL, msg), -EINVAL);
@@ -254,7 +236,6 @@ static void duplicate_bad(void **state)
 /* Scales that are no scales, of one number and in the middle of several. */
 static void scales_bad(void **state)
 {
-	static const char *const in[] = { "x", "s" }, *const q[] = { "q", "s" };
 	const float bad[] = { 0, -0.0f, -1, NAN, INFINITY, -INFINITY }, good[4] = { 1, 0x1p-149f, 3e38f, 1 };
 
 	(void)state;
@@ -266,8 +247,8 @@ static void scales_bad(void **state)
 		memcpy(s, good, sizeof s);
 		if (i)
 			s[(i - 1) % 2] = bad[(i - 1) / 2];
-		node(&g, "QuantizeLinear", "", 2, in, "q");
-		node(&g, "DequantizeLinear", "", 2, q, "y");
+		ob_node(&g, "QuantizeLinear", "x s", "q", NULL);
+		ob_node(&g, "DequantizeLinear", "q s", "y", NULL);
 		constant(&g, "s", NULL, i % 2 ? -1 : 4, s);
 		const int err = load_graph(&g, NULL, msg);
 		if (i && (err != -EINVAL || !strstr(msg, "finite and above 0")))
@@ -285,9 +266,8 @@ static void long_chain(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20000; i++) {
-		const char *in[] = { from };
 		snprintf(to, sizeof to, i == 19999 ? "y" : "%d", i);
-		node(&g, "Abs", "", 1, in, to);
+		ob_node(&g, "Abs", from, to, NULL);
 		strcpy(from, to);
 	}
 	assert_true(g.n < 448000);
@@ -301,7 +281,6 @@ static void long_chain(void **state)
 /* z = Neg(y), y = Abs(x), the wrong way round in the file; and a circle. */
 static void order_of_nodes(void **state)
 {
-	static const char *const x[] = { "x" }, *const y[] = { "y" }, *const z[] = { "z" };
 	const float in[4] = { -1, 2, -3, 0.5f };
 	char msg[WEFT_MSG_LEN] = "";
 	weft_net *net = NULL;
@@ -311,8 +290,8 @@ static void order_of_nodes(void **state)
 	for (int circle = 0; circle < 2; circle++) {
 		struct ob g = { 0 }, model = { 0 };
 
-		node(&g, "Neg", "", 1, y, "z");
-		node(&g, "Abs", "", 1, circle ? z : x, "y");
+		ob_node(&g, "Neg", "y", "z", NULL);
+		ob_node(&g, "Abs", circle ? "z" : "x", "y", NULL);
 		ob_port(&g, 11, "x", 1, 1, four);
 		ob_port(&g, 12, "z", 1, 1, four);
 		ob_model(&model, &g, 13);
@@ -349,18 +328,19 @@ static void memory_bad(void **state)
 
 static void fake_convert(void **state)
 {
-	static const char *const in[] = { "x", "s", "z" };
 	const float scale[1] = { 3.3f }, shift[1] = { 0.7f }, x[4] = { 0.1f, -250, 7.77f, 1e-3f };
 	weft_tensor tx = { .dtype = WEFT_FP32, .rank = 1, .dim = { 4 }, .data = (void *)(uintptr_t)x };
 	weft_tensor ts = { .dtype = WEFT_FP32, .rank = 1, .dim = { 1 }, .data = (void *)(uintptr_t)scale }, tz = ts, ty = tx;
 	char msg[WEFT_MSG_LEN] = "";
-	struct ob g = { 0 }, model = { 0 };
+	struct ob g = { 0 }, more = { 0 }, model = { 0 };
 	weft_net *net = NULL;
 	float y[4], want[4];
 	int64_t one = 1;
 
 	(void)state;
-	node(&g, "FakeConvert", "org.openvinotoolkit", 3, in, "y");
+	ob_text(&more, 7, "org.openvinotoolkit");
+	ob_attr_text(&more, "destination_type", "f8e4m3");
+	ob_node(&g, "FakeConvert", "x s z", "y", &more);
 	ob_tensor(&g, "s", 1, 1, &one, scale, 4);
 	ob_tensor(&g, "z", 1, 1, &one, shift, 4);
 	ob_port(&g, 11, "x", 1, 1, four);
@@ -378,16 +358,15 @@ static void fake_convert(void **state)
 }
 
 /* An operator on x of no elements: its type, its operands, x's and y's types and shapes. */
-struct empty { const char *type; int n_in, type_x, rank_x; int64_t x[3]; int type_y, rank_y; int64_t y[3]; };
+struct empty { const char *type, *in; int type_x, rank_x; int64_t x[3]; int type_y, rank_y; int64_t y[3]; };
 
 /* Tensors with a dimension of 0 are legal: each operator is done, or refused with a line; and compiled. */
 static void no_elements(void **state)
 {
 	static const struct empty all[] = {
-		{ "Tile", 2, 1, 2, { 0, 2 }, 1, 2, { 0, 4 } }, { "Expand", 2, 1, 2, { 0, 2 }, 1, 2, { 0, 3 } },
-		{ "MatMulInteger", 2, 3, 2, { 2, 0 }, 6, 2, { 2, 3 } }, { "InstanceNormalization", 3, 1, 3, { 0, 2, 4 }, 1, 3, { 0, 2, 4 } },
+		{ "Tile", "x c", 1, 2, { 0, 2 }, 1, 2, { 0, 4 } }, { "Expand", "e c", 1, 2, { 0, 2 }, 1, 2, { 0, 3 } },
+		{ "MatMulInteger", "x c", 3, 2, { 2, 0 }, 6, 2, { 2, 3 } }, { "InstanceNormalization", "x c c", 1, 3, { 0, 2, 4 }, 1, 3, { 0, 2, 4 } },
 	};
-	static const char *const in[] = { "x", "c", "c" }, *const constants[] = { "e", "c" };
 	static const int64_t two = 2, shapes[][2] = { { 1, 2 }, { 1, 3 } }, none[2] = { 0, 3 };
 	static const float ones[2] = { 1, 1 };
 
@@ -399,7 +378,7 @@ static void no_elements(void **state)
 		weft_net *net = NULL;
 		weft_session *s;
 
-		node(&g, all[i].type, "", all[i].n_in, i == 1 ? constants : in, "y");
+		ob_node(&g, all[i].type, all[i].in, "y", NULL);
 		ob_tensor(&g, "e", 1, 2, none, "", 0);
 		if (i < 2)
 			ob_tensor(&g, "c", 7, 1, &two, shapes[i], sizeof shapes[i]);
@@ -457,14 +436,9 @@ static void resize_volume(void **state)
 	struct ob g = { 0 }, n = { 0 }, model = { 0 };
 
 	(void)state;
-	ob_text(&n, 1, "x");
-	ob_text(&n, 1, "");
-	ob_text(&n, 1, "s");
-	ob_text(&n, 2, "y");
-	ob_text(&n, 4, "Resize");
 	ob_attr_text(&n, "coordinate_transformation_mode", "asymmetric");
 	ob_attr_text(&n, "nearest_mode", "floor");
-	ob_sub(&g, 1, &n);
+	ob_node(&g, "Resize", "x  s", "y", &n);
 	ob_tensor(&g, "s", 1, 1, &five, scales, sizeof scales);
 	ob_port(&g, 11, "x", 3, 5, from);
 	ob_port(&g, 12, "y", 3, 5, to);
@@ -476,7 +450,6 @@ static void resize_volume(void **state)
 static void float8_volume(void **state)
 {
 	static const int64_t cube[5] = { 1, 1, 2, 2, 2 }, one[5] = { 1, 1, 1, 1, 1 };
-	static const char *const x[] = { "x", "sx", "z" }, *const w[] = { "w", "sw", "z" }, *const c[] = { "dx", "dw" }, *const q[] = { "c", "sy", "z" };
 	static const float scale[3] = { 0.5f, 0.25f, 1 };
 	const uint8_t zero = 0, product = 0x48, ones[8] = { 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38 }, fours[8] = { 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48, 0x48 };
 	weft_tensor in = { .dtype = WEFT_FP8E4M3, .rank = 5, .dim = { 1, 1, 2, 2, 2, 1, 1, 1 }, .data = (void *)(uintptr_t)ones };
@@ -484,10 +457,10 @@ static void float8_volume(void **state)
 	struct ob g = { 0 }, model = { 0 };
 
 	(void)state;
-	node(&g, "DequantizeLinear", "", 3, x, "dx");
-	node(&g, "DequantizeLinear", "", 3, w, "dw");
-	node(&g, "Conv", "", 2, c, "c");
-	node(&g, "QuantizeLinear", "", 3, q, "y");
+	ob_node(&g, "DequantizeLinear", "x sx z", "dx", NULL);
+	ob_node(&g, "DequantizeLinear", "w sw z", "dw", NULL);
+	ob_node(&g, "Conv", "dx dw", "c", NULL);
+	ob_node(&g, "QuantizeLinear", "c sy z", "y", NULL);
 	ob_tensor(&g, "sx", 1, 0, NULL, &scale[0], 4);
 	ob_tensor(&g, "sw", 1, 0, NULL, &scale[1], 4);
 	ob_tensor(&g, "sy", 1, 0, NULL, &scale[2], 4);
@@ -504,14 +477,13 @@ static void float8_volume(void **state)
 static void zero_length(void **state)
 {
 	static const int64_t two[2] = { 2, 2 };
-	static const char *const x[] = { "x" };
 	static const uint16_t from[4] = { 0, 0, 0x4200, 0x4400 }, want[4] = { 0, 0, 0x38cd, 0x3a66 };
 	weft_tensor in = { .dtype = WEFT_FP16, .rank = 2, .dim = { 2, 2, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)from };
 	struct weft_load_options load = weft_load_options_default();
 	struct ob g = { 0 }, model = { 0 };
 
 	(void)state;
-	node(&g, "LpNormalization", "", 1, x, "y");
+	ob_node(&g, "LpNormalization", "x", "y", NULL);
 	ob_port(&g, 11, "x", 10, 2, two);
 	ob_port(&g, 12, "y", 10, 2, two);
 	ob_model(&model, &g, 22);
@@ -521,7 +493,6 @@ static void zero_length(void **state)
 /* Loads y = Identity(c) with a constant c of a type and rank numbers dim, whose field has n numbers; the result is [4] of that type. */
 static int load_constant(int type, int rank, const int64_t *dim, int field, int n, char *msg)
 {
-	static const char *const in[] = { "c" };
 	struct ob g = { 0 }, t = { 0 }, model = { 0 };
 	weft_net *net = NULL;
 
@@ -532,7 +503,7 @@ static int load_constant(int type, int rank, const int64_t *dim, int field, int 
 		ob_int(&t, field, i);
 	ob_text(&t, 8, "c");
 	ob_sub(&g, 5, &t);
-	node(&g, "Identity", "", 1, in, "y");
+	ob_node(&g, "Identity", "c", "y", NULL);
 	ob_port(&g, 12, "y", type, 1, four);
 	ob_model(&model, &g, 25);
 	int err = weft_net_load(model.p, model.n, "constant", &net, msg);
@@ -582,7 +553,6 @@ static void external_places(void **state)
 		{ "offset", "four", -EINVAL, "offset is no number" }, { "length", "", -EINVAL, "length is no number" },
 		{ "length", "12", -EINVAL, "12 bytes, not 16" },
 	};
-	static const char *const in[] = { "x", "c" };
 	static const float c[4] = { 1, 2, 3, 4 };
 	char folder[128], path[160], msg[WEFT_MSG_LEN] = "";
 	float twice[8];
@@ -596,7 +566,7 @@ static void external_places(void **state)
 	assert_int_equal(weft_file_write(path, (const uint8_t *)twice, sizeof twice), 0);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ob g = { 0 }, t = { 0 }, location = { 0 }, pair = { 0 };
-		node(&g, "Add", "", 2, in, "y");
+		ob_node(&g, "Add", "x c", "y", NULL);
 		ob_int(&t, 1, 4);
 		ob_int(&t, 2, 1);
 		ob_text(&t, 8, "c");

@@ -19,8 +19,8 @@
 enum { FLOAT = 1, INT8 = 3, INT16 = 5, INT32 = 6, INT64 = 7 };
 
 /*
- * Imports y = op(x, a, b): x of a type as [2,3], a and b constants of int64 with n numbers (none: the operand is absent), an
- * attribute that is one number. Returns the errno.
+ * A node y = op(x, a, b): x is [2,3], a and b are constants of int64 with n numbers (0: the node has no such operand), and
+ * `attr` is an attribute that is one integer, or NULL.
  */
 struct one {
 	const char *op;
@@ -31,33 +31,38 @@ struct one {
 	int64_t v[2][9];
 };
 
-static int import(const struct one *c, int type, char msg[WEFT_MSG])
+/* Imports the graph as a model of that opset, which has other fields, too, if `more` is not NULL. Returns the errno. */
+static int import_graph(struct ob *graph, const struct ob *more, int opset, char msg[WEFT_MSG])
 {
-	static const int64_t shape[2] = { 2, 3 };
-	static const char *const names[] = { "a", "b" };
-	struct ob graph = { 0 }, model = { 0 }, node = { 0 };
+	struct ob model = more ? *more : (struct ob){ 0 };
 	weft_graph *g = NULL;
 
-	ob_text(&node, 1, "x");
-	for (int k = 0; k < 2; k++)
-		if (c->n[k]) {
-			const int64_t n = c->n[k];
-			ob_tensor(&graph, names[k], INT64, 1, &n, c->v[k], (size_t)n * sizeof(int64_t));
-			ob_text(&node, 1, names[k]);
-		}
-	ob_text(&node, 2, "y");
-	ob_text(&node, 4, c->op);
-	if (c->attr)
-		ob_attr_int(&node, c->attr, c->value);
-	ob_sub(&graph, 1, &node);
-	ob_port(&graph, 11, "x", type, 2, shape);
-	ob_port(&graph, 12, "y", type, 2, shape);
-	ob_model(&model, &graph, c->opset);
-	int err = weft_import_onnx(model.p, model.n, "one", NULL, &g, msg);
+	ob_model(&model, graph, opset);
+	int err = weft_import_onnx(model.p, model.n, "graph", NULL, &g, msg);
 	free(model.p);
 	if (!err)
 		weft_graph_free(g);
 	return err;
+}
+
+/* Imports one such node, whose x and y have this type. Returns the errno. */
+static int import(const struct one *c, int type, char msg[WEFT_MSG])
+{
+	static const int64_t shape[2] = { 2, 3 };
+	static const char *const names[] = { "a", "b" };
+	struct ob graph = { 0 }, more = { 0 };
+
+	for (int k = 0; k < 2; k++)
+		if (c->n[k]) {
+			const int64_t n = c->n[k];
+			ob_tensor(&graph, names[k], INT64, 1, &n, c->v[k], (size_t)n * sizeof(int64_t));
+		}
+	if (c->attr)
+		ob_attr_int(&more, c->attr, c->value);
+	ob_node(&graph, c->op, c->n[1] ? "x a b" : c->n[0] ? "x a" : "x", "y", &more);
+	ob_port(&graph, 11, "x", type, 2, shape);
+	ob_port(&graph, 12, "y", type, 2, shape);
+	return import_graph(&graph, NULL, c->opset, msg);
 }
 
 static void refused(void **state)
@@ -98,35 +103,6 @@ static void refused(void **state)
 	printf("%d nodes refused\n", n);
 }
 
-/* Adds y = op(x, ..), x n times. */
-static void add_node(struct ob *graph, const char *op, int n, const char *y, struct ob *attribute)
-{
-	struct ob node = { 0 };
-
-	for (int i = 0; i < n; i++)
-		ob_text(&node, 1, "x");
-	ob_text(&node, 2, y);
-	ob_text(&node, 4, op);
-	if (attribute)
-		ob_sub(&node, 5, attribute);
-	ob_sub(graph, 1, &node);
-}
-
-/* Imports a graph of x and y, and more of the model if `model` has it already. Returns the errno. */
-static int whole(struct ob *graph, struct ob *model, int rank, const int64_t *dim, char msg[WEFT_MSG])
-{
-	weft_graph *g = NULL;
-
-	ob_port(graph, 11, "x", FLOAT, rank, dim);
-	ob_port(graph, 12, "y", FLOAT, rank, dim);
-	ob_model(model, graph, 17);
-	int err = weft_import_onnx(model->p, model->n, "whole", NULL, &g, msg);
-	free(model->p);
-	if (!err)
-		weft_graph_free(g);
-	return err;
-}
-
 /* What is wrong with a whole graph, not with a node's operands. */
 static void graphs(void **state)
 {
@@ -136,18 +112,23 @@ static void graphs(void **state)
 
 	(void)state;
 	for (int k = 0; k < 7; k++) {
-		struct ob graph = { 0 }, model = { 0 }, part = { 0 };
+		struct ob graph = { 0 }, attributes = { 0 }, model = { 0 }, part = { 0 };
+		const int rank = k == 4 ? 9 : 2;
+		const int64_t *dim = k == 4 ? nine : k == 5 ? large : two;
 		char msg[WEFT_MSG] = "";
 
 		if (k == 6) {
 			ob_text(&part, 1, "alpha");
 			ob_text(&part, 21, "other");
+			ob_sub(&attributes, 5, &part);
 		}
-		add_node(&graph, k == 6 ? "LeakyRelu" : "Neg", 1, "y", k == 6 ? &part : NULL);
+		ob_node(&graph, k == 6 ? "LeakyRelu" : "Neg", "x", "y", &attributes);
+		ob_port(&graph, 11, "x", FLOAT, rank, dim);
+		ob_port(&graph, 12, "y", FLOAT, rank, dim);
 		if (k == 0)
-			ob_port(&graph, 11, "x", FLOAT, 2, two);
+			ob_port(&graph, 11, "x", FLOAT, rank, dim);
 		if (k == 1)
-			add_node(&graph, "Abs", 1, "y", NULL);
+			ob_node(&graph, "Abs", "x", "y", NULL);
 		if (k == 2) {
 			ob_text(&part, 1, "own");
 			ob_sub(&model, 25, &part);
@@ -156,7 +137,7 @@ static void graphs(void **state)
 			ob_int(&part, 3, 4);
 			ob_sub(&graph, 15, &part);
 		}
-		const int err = whole(&graph, &model, k == 4 ? 9 : 2, k == 4 ? nine : k == 5 ? large : two, msg);
+		const int err = import_graph(&graph, &model, 17, msg);
 		if ((err != -EINVAL && err != -ENOTSUP) || !strstr(msg, wants[k]))
 			fail_msg("%s: %d '%s'", wants[k], err, msg);
 	}
@@ -167,14 +148,14 @@ static void many_operands(void **state)
 {
 	static const int64_t two[2] = { 2, 3 }, all[2] = { 2 * 130, 3 };
 	struct ob graph = { 0 }, model = { 0 }, axis = { 0 };
-	char msg[WEFT_MSG] = "";
+	char msg[WEFT_MSG] = "", in[2 * 130] = "x";
 	weft_graph *g = NULL;
 
 	(void)state;
-	ob_text(&axis, 1, "axis");
-	ob_int(&axis, 3, 0);
-	ob_int(&axis, 20, 2);
-	add_node(&graph, "Concat", 130, "y", &axis);
+	for (int i = 1; i < 130; i++)
+		strcat(in, " x");
+	ob_attr_int(&axis, "axis", 0);
+	ob_node(&graph, "Concat", in, "y", &axis);
 	ob_port(&graph, 11, "x", FLOAT, 2, two);
 	ob_port(&graph, 12, "y", FLOAT, 2, all);
 	ob_model(&model, &graph, 17);
@@ -185,36 +166,6 @@ static void many_operands(void **state)
 	assert_int_equal(y->dim[0], 2 * 130);
 	assert_int_equal(y->dim[1], 3);
 	weft_graph_free(g);
-}
-
-/* Adds a node whose operands' names stand in a text with one space between; attributes: a message of one, or NULL. */
-static void wire(struct ob *graph, const char *op, const char *in, const char *out, struct ob *attribute)
-{
-	struct ob node = { 0 };
-
-	for (size_t n; *in; in += n + (in[n] == ' ')) {
-		n = strcspn(in, " ");
-		ob_blob(&node, 1, in, n);
-	}
-	ob_text(&node, 2, out);
-	ob_text(&node, 4, op);
-	if (attribute)
-		ob_sub(&node, 5, attribute);
-	ob_sub(graph, 1, &node);
-}
-
-/* Imports a graph as it is. Returns the errno. */
-static int import_graph(struct ob *graph, char msg[WEFT_MSG])
-{
-	struct ob model = { 0 };
-	weft_graph *g = NULL;
-
-	ob_model(&model, graph, 21);
-	int err = weft_import_onnx(model.p, model.n, "graph", NULL, &g, msg);
-	free(model.p);
-	if (!err)
-		weft_graph_free(g);
-	return err;
 }
 
 /* Names in a file have no end but their length: a message shows just them. */
@@ -229,15 +180,13 @@ static void names_end(void **state)
 		struct ob graph = { 0 }, a = { 0 };
 		char msg[WEFT_MSG] = "";
 
-		ob_text(&a, 1, "reduction");
-		ob_text(&a, 4, name[k]);
-		ob_int(&a, 20, 3);
+		ob_attr_text(&a, "reduction", name[k]);
 		ob_tensor(&graph, "i", INT64, 2, index_dim, index, sizeof index);
-		wire(&graph, "ScatterND", "x i u", "y", &a);
+		ob_node(&graph, "ScatterND", "x i u", "y", &a);
 		ob_port(&graph, 11, "x", FLOAT, 1, four);
 		ob_port(&graph, 11, "u", FLOAT, 1, two);
 		ob_port(&graph, 12, "y", FLOAT, 1, four);
-		assert_int_equal(import_graph(&graph, msg), -ENOTSUP);
+		assert_int_equal(import_graph(&graph, NULL, 21, msg), -ENOTSUP);
 		if (!strstr(msg, shown[k]))
 			fail_msg("%s", msg);
 	}
@@ -253,19 +202,20 @@ static void lists_of_names_end(void **state)
 
 	(void)state;
 	for (int k = 0; k < 2; k++) {
-		struct ob graph = { 0 }, a = { 0 };
+		struct ob graph = { 0 }, attributes = { 0 }, a = { 0 };
 		char msg[WEFT_MSG] = "";
 
 		ob_text(&a, 1, "activations");
 		ob_text(&a, 9, name[k]);
 		ob_text(&a, 9, "Tanh");
 		ob_int(&a, 20, 8);
+		ob_sub(&attributes, 5, &a);
 		ob_tensor(&graph, "w", FLOAT, 3, w, weights, 24 * sizeof(float));
 		ob_tensor(&graph, "r", FLOAT, 3, r, weights, 48 * sizeof(float));
-		wire(&graph, "GRU", "x w r", "y", &a);
+		ob_node(&graph, "GRU", "x w r", "y", &attributes);
 		ob_port(&graph, 11, "x", FLOAT, 3, x);
 		ob_port(&graph, 12, "y", FLOAT, 4, y);
-		assert_int_equal(import_graph(&graph, msg), -ENOTSUP);
+		assert_int_equal(import_graph(&graph, NULL, 21, msg), -ENOTSUP);
 		if (!strstr(msg, shown[k]))
 			fail_msg("%s", msg);
 	}
@@ -290,16 +240,16 @@ static void bias_of_another_length(void **state)
 	ob_tensor(&graph, "z32", INT32, 0, NULL, &zero, 4);
 	ob_tensor(&graph, "wq", INT8, 2, w, weights, sizeof weights);
 	ob_tensor(&graph, "bq", INT32, 1, three, bias, sizeof bias);
-	wire(&graph, "QuantizeLinear", "x s z16", "xq", NULL);
-	wire(&graph, "DequantizeLinear", "xq s z16", "xd", NULL);
-	wire(&graph, "DequantizeLinear", "wq s z8", "wd", NULL);
-	wire(&graph, "DequantizeLinear", "bq bs z32", "bd", NULL);
-	wire(&graph, "Gemm", "xd wd bd", "m", NULL);
-	wire(&graph, "QuantizeLinear", "m s z16", "mq", NULL);
-	wire(&graph, "DequantizeLinear", "mq s z16", "y", NULL);
+	ob_node(&graph, "QuantizeLinear", "x s z16", "xq", NULL);
+	ob_node(&graph, "DequantizeLinear", "xq s z16", "xd", NULL);
+	ob_node(&graph, "DequantizeLinear", "wq s z8", "wd", NULL);
+	ob_node(&graph, "DequantizeLinear", "bq bs z32", "bd", NULL);
+	ob_node(&graph, "Gemm", "xd wd bd", "m", NULL);
+	ob_node(&graph, "QuantizeLinear", "m s z16", "mq", NULL);
+	ob_node(&graph, "DequantizeLinear", "mq s z16", "y", NULL);
 	ob_port(&graph, 11, "x", FLOAT, 2, x);
 	ob_port(&graph, 12, "y", FLOAT, 2, y);
-	const int err = import_graph(&graph, msg);
+	const int err = import_graph(&graph, NULL, 21, msg);
 	if ((err != -EINVAL && err != -ENOTSUP) || !*msg)
 		fail_msg("%d '%s'", err, msg);
 }
@@ -330,9 +280,9 @@ static void unknown_names(void **state)
 		ob_tensor(&graph, "s4", FLOAT, 1, four, scales, sizeof scales);
 		ob_port(&graph, 11, "x", INT8, 4, x);
 		ob_port(&graph, 11, "f", FLOAT, 4, x);
-		wire(&graph, cases[i].op, cases[i].in, "y", NULL);
+		ob_node(&graph, cases[i].op, cases[i].in, "y", NULL);
 		ob_port(&graph, 12, "y", FLOAT, 4, x);
-		const int err = import_graph(&graph, msg);
+		const int err = import_graph(&graph, NULL, 21, msg);
 		snprintf(known, sizeof known, "node 0 %s: input ", cases[i].op);
 		if (err != -EINVAL || strncmp(msg, known, strlen(known)) || !strstr(msg, "\"nosuch\", is not known here"))
 			fail_msg("%s %s: %d '%s'", cases[i].op, cases[i].in, err, msg);
@@ -362,7 +312,7 @@ static void no_work_left(void **state)
 		ob_tensor(&graph, from, FLOAT, 1, &dim, ones, (size_t)dim * sizeof *ones);
 		for (int i = 0; i < chain[c].times; i++) {
 			snprintf(to, sizeof to, "c%zu_%d", c, i);
-			wire(&graph, "Abs", from, to, NULL);
+			ob_node(&graph, "Abs", from, to, NULL);
 			memcpy(from, to, sizeof from);
 		}
 		ob_port(&graph, 12, from, FLOAT, 1, &dim);
@@ -377,10 +327,10 @@ static void no_work_left(void **state)
 		snprintf(in, sizeof in, "x%d s z w s z s z", i);
 		snprintf(out, sizeof out, "y%d", i);
 		ob_port(&graph, 11, port, INT8, 2, x);
-		wire(&graph, "QLinearMatMul", in, out, NULL);
+		ob_node(&graph, "QLinearMatMul", in, out, NULL);
 		ob_port(&graph, 12, out, INT8, 2, x);
 	}
-	const int err = import_graph(&graph, msg);
+	const int err = import_graph(&graph, NULL, 21, msg);
 	assert_true(!err == !*msg);
 	assert_true(err == 0 || err == -ENOTSUP || err == -EINVAL);
 }

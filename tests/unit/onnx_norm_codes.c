@@ -41,23 +41,6 @@ static struct q quantisation(uint64_t *r, double range)
 
 /* ---- models ---- */
 
-static void node(struct ob *g, const char *type, const char *const *in, const char *y, struct ob *attributes)
-{
-	struct ob n = { 0 };
-
-	for (; *in; in++)
-		ob_text(&n, 1, *in);
-	ob_text(&n, 2, y);
-	ob_text(&n, 4, type);
-	if (attributes) {
-		ob_bytes(&n, attributes->p, attributes->n);
-		free(attributes->p);
-	}
-	ob_sub(g, 1, &n);
-}
-
-#define NODE(g, type, y, attributes, ...) node(g, type, (const char *const[]){ __VA_ARGS__, NULL }, y, attributes)
-
 static void parameters(struct ob *g, const char *s, const char *z, const struct q *q)
 {
 	const int8_t byte = (int8_t)q->z;
@@ -74,7 +57,7 @@ static struct ob begin(const struct q *x, const struct q *y, int rank, const int
 	parameters(&g, "sx", "zx", x);
 	parameters(&g, "sy", "zy", y);
 	ob_port(&g, 11, "x", x->type, rank, dim);
-	NODE(&g, "DequantizeLinear", "fx", NULL, "x", "sx", "zx");
+	ob_node(&g, "DequantizeLinear", "x sx zx", "fx", NULL);
 	return g;
 }
 
@@ -88,7 +71,7 @@ static weft_net *end(struct ob *g, const struct q *y, int rank, const int64_t *d
 	char msg[WEFT_MSG_LEN] = "";
 	weft_net *net;
 
-	NODE(g, "QuantizeLinear", "y", NULL, "f", "sy", "zy");
+	ob_node(g, "QuantizeLinear", "f sy zy", "y", NULL);
 	ob_port(g, 12, "y", y->type, rank, dim);
 	if (also_float)
 		ob_port(g, 12, "f", 1, rank, dim);
@@ -197,7 +180,7 @@ static void softmax(void **state)
 		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .s = (float)(between(&r, 0.3, 1) / 255), .type = 2 + (int)(k & 1) };
 		y.z = lowest(&y);
 		struct ob g = begin(&x, &y, 3, dim);
-		NODE(&g, "Softmax", "f", NULL, "fx");
+		ob_node(&g, "Softmax", "fx", "f", NULL);
 		weft_net *net = end(&g, &y, 3, dim, true, false);
 		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3);
 		for (int64_t i = 0; i < ROWS; i++)
@@ -219,7 +202,7 @@ static int64_t layer_norm_once(int64_t n, size_t k, double *exact, uint64_t *r)
 	const int64_t dim[] = { 2, ROWS / 2, n };
 	struct q x = quantisation(r, between(r, 0.5, 30)), y = quantisation(r, between(r, 4, 9));
 	float gamma[MOST_ROW], beta[MOST_ROW], epsilon = epsilons[k % 3];
-	struct ob a = { 0 }, e = { 0 };
+	struct ob a = { 0 };
 
 	for (int64_t i = 0; i < n; i++) {
 		gamma[i] = (float)between(r, k % 5 ? 0.5 : -1, 1.5);
@@ -228,12 +211,8 @@ static int64_t layer_norm_once(int64_t n, size_t k, double *exact, uint64_t *r)
 	struct ob g = begin(&x, &y, 3, dim);
 	ob_tensor(&g, "gamma", 1, 1, &n, gamma, (size_t)n * 4);
 	ob_tensor(&g, "beta", 1, 1, &n, beta, (size_t)n * 4);
-	ob_text(&e, 1, "epsilon");
-	ob_varint(&e, 2 << 3 | 5);
-	ob_bytes(&e, &epsilon, 4);
-	ob_int(&e, 20, 1);
-	ob_sub(&a, 5, &e);
-	NODE(&g, "LayerNormalization", "f", &a, "fx", "gamma", "beta");
+	ob_attr_float(&a, "epsilon", epsilon);
+	ob_node(&g, "LayerNormalization", "fx gamma beta", "f", &a);
 	weft_net *net = end(&g, &y, 3, dim, true, false);
 	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3);
 	for (int64_t i = 0; i < ROWS; i++) {
@@ -278,18 +257,18 @@ static void exact_nodes(struct ob *g, int kind, const struct q *w, const int8_t 
 	if (kind == MEAN) {
 		const int which = (int)(test_random(r) % 4);
 		ob_attr_ints(&a, "axes", which == 3 ? 2 : 1, axes[which]);
-		NODE(g, "ReduceMean", "f", &a, "fx");
+		ob_node(g, "ReduceMean", "fx", "f", &a);
 		return;
 	}
 	parameters(g, "sw", "zw", w);
 	ob_tensor(g, "w", w->type, 3, dim, codes, (size_t)(dim[0] * dim[1] * dim[2]));
-	NODE(g, "DequantizeLinear", "fw", NULL, "w", "sw", "zw");
+	ob_node(g, "DequantizeLinear", "w sw zw", "fw", NULL);
 	if (kind == CONCAT)
 		ob_attr_int(&a, "axis", 1);
 	if (test_random(r) & 1)
-		NODE(g, names[kind], "f", kind == CONCAT ? &a : NULL, "fw", "fx");
+		ob_node(g, names[kind], "fw fx", "f", kind == CONCAT ? &a : NULL);
 	else
-		NODE(g, names[kind], "f", kind == CONCAT ? &a : NULL, "fx", "fw");
+		ob_node(g, names[kind], "fx fw", "f", kind == CONCAT ? &a : NULL);
 }
 
 static void exact_kind(int kind, uint64_t seed)

@@ -43,25 +43,6 @@ static struct q scale(uint64_t *r)
 
 /* ---- models ---- */
 
-static void node(struct ob *g, const char *type, const char *a, const char *b, const char *c, const char *y, struct ob *attributes)
-{
-	struct ob n = { 0 };
-
-	ob_text(&n, 1, a);
-	if (b)
-		ob_text(&n, 1, b);
-	if (c)
-		ob_text(&n, 1, c);
-	ob_text(&n, 2, y);
-	ob_text(&n, 4, type);
-	if (attributes) {
-		ob_bytes(&n, attributes->p, attributes->n);
-		free(attributes->p);
-		*attributes = (struct ob){ 0 };
-	}
-	ob_sub(g, 1, &n);
-}
-
 static void parameters(struct ob *g, const char *s, const char *z, const struct q *q)
 {
 	int8_t byte = (int8_t)q->z;
@@ -96,32 +77,32 @@ static int operators(struct ob *g, const char *kind, const int64_t *shape, int64
 	memcpy(out, shape, 4 * sizeof *out);
 	*rank = 4;
 	if (!strcmp(kind, "same")) {
-		node(g, "Identity", "fa", NULL, NULL, "f", NULL);
+		ob_node(g, "Identity", "fa", "f", NULL);
 	} else if (!strcmp(kind, "Clip")) {
 		number(g, "lo", -0.3f);
 		number(g, "hi", 1.1f);
-		node(g, "Clip", "fa", "lo", "hi", "f", NULL);
+		ob_node(g, "Clip", "fa lo hi", "f", NULL);
 	} else if (!strcmp(kind, "silu")) {
-		node(g, "Sigmoid", "fa", NULL, NULL, "m", NULL);
-		node(g, "Mul", "fa", "m", NULL, "f", NULL);
+		ob_node(g, "Sigmoid", "fa", "m", NULL);
+		ob_node(g, "Mul", "fa m", "f", NULL);
 	} else if (!strcmp(kind, "add1")) {
 		number(g, "one", 0.37f);
-		node(g, "Add", "one", "fa", NULL, "f", NULL);
+		ob_node(g, "Add", "one fa", "f", NULL);
 	} else if (!strcmp(kind, "Reshape")) {
 		int64s(g, "to", 2, (int64_t[]){ C, H * W });
-		node(g, "Reshape", "fa", "to", NULL, "f", NULL);
+		ob_node(g, "Reshape", "fa to", "f", NULL);
 		*rank = 2;
 		out[0] = C;
 		out[1] = H * W;
 	} else if (!strcmp(kind, "Transpose")) {
 		ob_attr_ints(&a, "perm", 4, (int64_t[]){ 0, 2, 3, 1 });
-		node(g, "Transpose", "fa", NULL, NULL, "f", &a);
+		ob_node(g, "Transpose", "fa", "f", &a);
 		memcpy(out, (int64_t[]){ 1, H, W, C }, 4 * sizeof *out);
 	} else if (!strcmp(kind, "MaxPool")) {
 		ob_attr_ints(&a, "kernel_shape", 2, (int64_t[]){ 3, 2 });
 		ob_attr_ints(&a, "strides", 2, (int64_t[]){ 2, 1 });
 		ob_attr_ints(&a, "pads", 4, (int64_t[]){ 1, 0, 1, 1 });
-		node(g, "MaxPool", "fa", NULL, NULL, "f", &a);
+		ob_node(g, "MaxPool", "fa", "f", &a);
 		out[2] = 3;
 		out[3] = W;
 	} else if (!strcmp(kind, "Slice")) {
@@ -129,33 +110,27 @@ static int operators(struct ob *g, const char *kind, const int64_t *shape, int64
 		int64s(g, "to", 2, (int64_t[]){ 4, -8 });
 		int64s(g, "axes", 2, (int64_t[]){ 1, 2 });
 		int64s(g, "steps", 2, (int64_t[]){ 2, -2 });
-		struct ob n = { 0 };
-		const char *in[] = { "fa", "from", "to", "axes", "steps" };
-		for (int i = 0; i < 5; i++)
-			ob_text(&n, 1, in[i]);
-		ob_text(&n, 2, "f");
-		ob_text(&n, 4, "Slice");
-		ob_sub(g, 1, &n);
+		ob_node(g, "Slice", "fa from to axes steps", "f", NULL);
 		out[1] = 2;
 		out[2] = 3;
 	} else if (!strcmp(kind, "Pad")) {
 		int64s(g, "pads", 8, (int64_t[]){ 0, 1, 2, 0, 0, 0, 1, 1 });
-		node(g, "Pad", "fa", "pads", NULL, "f", NULL);
+		ob_node(g, "Pad", "fa pads", "f", NULL);
 		out[1] = C + 1;
 		out[2] = H + 3;
 		out[3] = W + 1;
 	} else if (!strcmp(kind, "Flatten")) {
-		node(g, "Flatten", "fa", NULL, NULL, "f", NULL);
+		ob_node(g, "Flatten", "fa", "f", NULL);
 		*rank = 2;
 		out[1] = N;
 	} else if (!strcmp(kind, "Gather")) {
 		int64s(g, "rows", 3, (int64_t[]){ 2, 0, 2 });
 		ob_attr_int(&a, "axis", 2);
-		node(g, "Gather", "fa", "rows", NULL, "f", &a);
+		ob_node(g, "Gather", "fa rows", "f", &a);
 		out[2] = 3;
 	} else if (!strcmp(kind, "Unsqueeze")) {
 		int64s(g, "axes", 1, (int64_t[]){ 2 });
-		node(g, "Unsqueeze", "fa", "axes", NULL, "f", NULL);
+		ob_node(g, "Unsqueeze", "fa axes", "f", NULL);
 		*rank = 5;
 		memcpy(out, (int64_t[]){ 1, C, 1, H, W }, 5 * sizeof *out);
 	} else if (!strcmp(kind, "Split")) {
@@ -173,25 +148,25 @@ static int operators(struct ob *g, const char *kind, const int64_t *shape, int64
 		out[2] = 4;
 	} else if (!strcmp(kind, "Expand")) {
 		int64s(g, "to", 4, (int64_t[]){ 2, C, H, W });
-		node(g, "Expand", "fa", "to", NULL, "f", NULL);
+		ob_node(g, "Expand", "fa to", "f", NULL);
 		out[0] = 2;
 	} else if (!strcmp(kind, "Concat")) {
 		ob_attr_int(&a, "axis", 1);
-		node(g, upto(r, 2) ? "Relu" : "Identity", "fb", NULL, NULL, "m", NULL);
-		node(g, "Concat", "fa", "m", NULL, "f", &a);
+		ob_node(g, upto(r, 2) ? "Relu" : "Identity", "fb", "m", NULL);
+		ob_node(g, "Concat", "fa m", "f", &a);
 		out[1] = 2 * C;
 	} else if (!strcmp(kind, "AddRelu")) {
-		node(g, "Add", "fa", "fb", NULL, "m", NULL);
-		node(g, "Relu", "m", NULL, NULL, "f", NULL);
+		ob_node(g, "Add", "fa fb", "m", NULL);
+		ob_node(g, "Relu", "m", "f", NULL);
 	} else if (!strcmp(kind, "AddClip")) {
 		number(g, "lo", 0);
 		number(g, "hi", 6);
-		node(g, "Add", "fa", "fb", NULL, "m", NULL);
-		node(g, "Clip", "m", "lo", "hi", "f", NULL);
+		ob_node(g, "Add", "fa fb", "m", NULL);
+		ob_node(g, "Clip", "m lo hi", "f", NULL);
 	} else if (!strcmp(kind, "Add") || !strcmp(kind, "Sub") || !strcmp(kind, "Mul")) {
-		node(g, kind, "fa", "fb", NULL, "f", NULL);
+		ob_node(g, kind, "fa fb", "f", NULL);
 	} else {
-		node(g, kind, "fa", NULL, NULL, "f", NULL);
+		ob_node(g, kind, "fa", "f", NULL);
 	}
 	return 0;
 }
@@ -209,10 +184,10 @@ static void build(struct ob *model, const char *kind, const struct q *a, const s
 	parameters(&g, "sa", "za", a);
 	parameters(&g, "sb", "zb", b);
 	parameters(&g, "sy", "zy", y);
-	node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
-	node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
+	ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
+	ob_node(&g, "DequantizeLinear", "b sb zb", "fb", NULL);
 	operators(&g, kind, shape, out, &rank, &r);
-	node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
 	ob_port(&g, 12, "y", y->type, rank, out);
 	if (kept) {
 		ob_port(&g, 12, "f", 1, rank, out);
@@ -364,20 +339,12 @@ static void build_pool(struct ob *model, const struct pool *p, const struct q *a
 		ob_attr_int(&at, "count_include_pad", p->padding);
 	}
 	if (qlinear) {
-		static const char *const in[] = { "a", "sa", "za", "sy", "zy" };
-		struct ob n = { 0 };
-		for (int i = 0; i < 5; i++)
-			ob_text(&n, 1, in[i]);
-		ob_text(&n, 2, "y");
-		ob_text(&n, 4, p->global ? "QLinearGlobalAveragePool" : "QLinearAveragePool");
-		ob_bytes(&n, at.p, at.n);
-		free(at.p);
-		ob_text(&n, 7, "com.microsoft");
-		ob_sub(&g, 1, &n);
+		ob_text(&at, 7, "com.microsoft");
+		ob_node(&g, p->global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", "a sa za sy zy", "y", &at);
 	} else {
-		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
-		node(&g, p->global ? "GlobalAveragePool" : "AveragePool", "fa", NULL, NULL, "f", &at);
-		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+		ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
+		ob_node(&g, p->global ? "GlobalAveragePool" : "AveragePool", "fa", "f", &at);
+		ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
 	}
 	ob_port(&g, 12, "y", y->type, 4, out);
 	ob_model(model, &g, 19);
@@ -463,7 +430,6 @@ static const char *const made_of[] = { "Sigmoid", "LeakyRelu", "Softmax", "Conca
 static void build_twin(struct ob *model, int kind, const struct q *a, const struct q *b, const struct q *y, bool apart)
 {
 	static const int64_t shape[4] = { 1, C, H, W };
-	const char *const concat[] = { "sy", "zy", "a", "sa", "za", "b", "sb", "zb" }, *const unary[] = { "a", "sa", "za", "sy", "zy" };
 	int64_t out[4] = { 1, kind == 3 ? 2 * C : C, H, W };
 	struct ob g = { 0 }, n = { 0 };
 	char name[32];
@@ -474,24 +440,20 @@ static void build_twin(struct ob *model, int kind, const struct q *a, const stru
 	parameters(&g, "sb", "zb", b);
 	parameters(&g, "sy", "zy", y);
 	if (apart) {
-		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
-		node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
+		ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
+		ob_node(&g, "DequantizeLinear", "b sb zb", "fb", NULL);
 		if (kind > 1)
 			ob_attr_int(&n, "axis", 1);
-		node(&g, made_of[kind], "fa", kind == 3 ? "fb" : NULL, NULL, "f", kind > 1 ? &n : NULL);
-		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+		ob_node(&g, made_of[kind], kind == 3 ? "fa fb" : "fa", "f", kind > 1 ? &n : NULL);
+		ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
 		ob_port(&g, 12, "y", y->type, 4, out);
 		ob_port(&g, 12, "f", 1, 4, out);
 	} else {
-		for (int i = 0; i < (kind == 3 ? 8 : 5); i++)
-			ob_text(&n, 1, (kind == 3 ? concat : unary)[i]);
-		ob_text(&n, 2, "y");
 		snprintf(name, sizeof name, "QLinear%s", made_of[kind]);
-		ob_text(&n, 4, name);
 		ob_text(&n, 7, "com.microsoft");
 		if (kind > 1)
 			ob_attr_int(&n, "axis", 1);
-		ob_sub(&g, 1, &n);
+		ob_node(&g, name, kind == 3 ? "sy zy a sa za b sb zb" : "a sa za sy zy", "y", &n);
 		ob_port(&g, 12, "y", y->type, 4, out);
 	}
 	ob_model(model, &g, 19);
@@ -587,16 +549,16 @@ static void build_transposed(struct ob *model, const struct transposed *t)
 	product_parameters(&g, t);
 	ob_tensor(&g, "w", 3, 4, dim, t->w, (size_t)(C * OC * t->k[0] * t->k[1]));
 	ob_tensor(&g, "sb", 1, t->by_channel, &oc, t->bias_scale, t->by_channel ? sizeof t->bias_scale : 4);
-	node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+	ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
 	ob_attr_int(&a, "axis", 1);
-	node(&g, "DequantizeLinear", "w", "sw", NULL, "fw", &a);
+	ob_node(&g, "DequantizeLinear", "w sw", "fw", &a);
 	ob_attr_int(&a, "axis", 0);
-	node(&g, "DequantizeLinear", "bias", "sb", NULL, "fb", &a);
+	ob_node(&g, "DequantizeLinear", "bias sb", "fb", &a);
 	ob_attr_ints(&a, "strides", 2, t->stride);
 	ob_attr_ints(&a, "pads", 4, t->pads);
 	ob_attr_ints(&a, "output_padding", 2, t->grow);
-	node(&g, "ConvTranspose", "fa", "fw", "fb", "f", &a);
-	node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	ob_node(&g, "ConvTranspose", "fa fw fb", "f", &a);
+	ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
 	ob_port(&g, 12, "y", t->y.type, 4, out);
 	ob_model(model, &g, 19);
 }
@@ -604,7 +566,6 @@ static void build_transposed(struct ob *model, const struct transposed *t)
 /* The kernel backwards, channels exchanged. */
 static void build_stuffed(struct ob *model, const struct transposed *t, const int64_t in[2])
 {
-	static const char *const operands[] = { "a", "sa", "za", "w", "sw", "zw", "sy", "zy", "bias" };
 	const int64_t shape[4] = { 1, C, in[0], in[1] }, out[4] = { 1, OC, t->out[0], t->out[1] }, dim[4] = { OC, C, t->k[0], t->k[1] };
 	const int64_t pads[4] = { t->k[0] - 1 - t->pads[0], t->k[1] - 1 - t->pads[1], t->k[0] - 1 - t->pads[2] + t->grow[0],
 	                          t->k[1] - 1 - t->pads[3] + t->grow[1] }, taps = t->k[0] * t->k[1];
@@ -618,12 +579,8 @@ static void build_stuffed(struct ob *model, const struct transposed *t, const in
 	ob_port(&g, 11, "a", t->x.type, 4, shape);
 	product_parameters(&g, t);
 	ob_tensor(&g, "w", 3, 4, dim, w, (size_t)(C * OC * taps));
-	for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
-		ob_text(&n, 1, operands[i]);
-	ob_text(&n, 2, "y");
-	ob_text(&n, 4, "QLinearConv");
 	ob_attr_ints(&n, "pads", 4, pads);
-	ob_sub(&g, 1, &n);
+	ob_node(&g, "QLinearConv", "a sa za w sw zw sy zy bias", "y", &n);
 	ob_port(&g, 12, "y", t->y.type, 4, out);
 	ob_model(model, &g, 19);
 }
@@ -673,9 +630,8 @@ static void conv_transpose(void **state)
 
 static void build_matmul(struct ob *model, const struct q *a, const struct q *b, const struct q *y, bool qdq)
 {
-	static const char *const operands[] = { "a", "sa", "za", "t", "sb", "zb", "sy", "zy" };
 	static const int64_t shape[4] = { 1, C, H, W }, out[4] = { 1, C, H, H }, perm[4] = { 0, 1, 3, 2 };
-	struct ob g = { 0 }, at = { 0 }, n = { 0 };
+	struct ob g = { 0 }, at = { 0 };
 
 	ob_port(&g, 11, "a", a->type, 4, shape);
 	ob_port(&g, 11, "b", b->type, 4, shape);
@@ -684,18 +640,14 @@ static void build_matmul(struct ob *model, const struct q *a, const struct q *b,
 	parameters(&g, "sy", "zy", y);
 	ob_attr_ints(&at, "perm", 4, perm);
 	if (qdq) {
-		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
-		node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
-		node(&g, "Transpose", "fb", NULL, NULL, "ft", &at);
-		node(&g, "MatMul", "fa", "ft", NULL, "f", NULL);
-		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+		ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
+		ob_node(&g, "DequantizeLinear", "b sb zb", "fb", NULL);
+		ob_node(&g, "Transpose", "fb", "ft", &at);
+		ob_node(&g, "MatMul", "fa ft", "f", NULL);
+		ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
 	} else {
-		node(&g, "Transpose", "b", NULL, NULL, "t", &at);
-		for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
-			ob_text(&n, 1, operands[i]);
-		ob_text(&n, 2, "y");
-		ob_text(&n, 4, "QLinearMatMul");
-		ob_sub(&g, 1, &n);
+		ob_node(&g, "Transpose", "b", "t", &at);
+		ob_node(&g, "QLinearMatMul", "a sa za t sb zb sy zy", "y", NULL);
 	}
 	ob_port(&g, 12, "y", y->type, 4, out);
 	ob_model(model, &g, 19);
@@ -760,10 +712,10 @@ static void open_batch_and_range(void **state)
 	ob_tensor(&g, "zero", 7, 0, NULL, &zero, 8);
 	ob_tensor(&g, "four", 7, 0, NULL, &four, 8);
 	ob_tensor(&g, "one", 7, 0, NULL, &one, 8);
-	node(&g, "Range", "zero", "four", "one", "r", NULL);
+	ob_node(&g, "Range", "zero four one", "r", NULL);
 	ob_attr_int(&a, "to", 1);
-	node(&g, "Cast", "r", NULL, NULL, "f", &a);
-	node(&g, "Add", "a", "f", NULL, "y", NULL);
+	ob_node(&g, "Cast", "r", "f", &a);
+	ob_node(&g, "Add", "a f", "y", NULL);
 	ob_port(&g, 12, "y", 1, 2, out);
 	ob_model(&m, &g, 19);
 	weft_net *net = load(&m, 0);
@@ -792,11 +744,11 @@ static void strict_edges(void **state)
 	ob_attr_ints(&at, "kernel_shape", 2, (int64_t[]){ 2, 2 });
 	ob_port(&g, 11, "a", 1, 4, shape);
 	parameters(&g, "s", "z", &q);
-	node(&g, "QuantizeLinear", "a", "s", "z", "qa", NULL);
-	node(&g, "DequantizeLinear", "qa", "s", "z", "fa", NULL);
-	node(&g, "AveragePool", "fa", NULL, NULL, "f", &at);
-	node(&g, "QuantizeLinear", "f", "s", "z", "qf", NULL);
-	node(&g, "DequantizeLinear", "qf", "s", "z", "y", NULL);
+	ob_node(&g, "QuantizeLinear", "a s z", "qa", NULL);
+	ob_node(&g, "DequantizeLinear", "qa s z", "fa", NULL);
+	ob_node(&g, "AveragePool", "fa", "f", &at);
+	ob_node(&g, "QuantizeLinear", "f s z", "qf", NULL);
+	ob_node(&g, "DequantizeLinear", "qf s z", "y", NULL);
 	ob_port(&g, 12, "y", 1, 4, out);
 	ob_model(&m, &g, 19);
 	weft_net *net = load(&m, 0);
@@ -825,9 +777,9 @@ static void names_the_scale_that_fails(void **state)
 	ob_tensor(&g, "c", 3, 1, &one, (int8_t[]){ 3 }, 1);
 	ob_tensor(&g, "cs", 1, 1, &two, (float[]){ 0.5f, 0.25f }, 8);
 	ob_tensor(&g, "cz", 3, 1, &two, (int8_t[]){ 0, 0 }, 2);
-	node(&g, "DequantizeLinear", "c", "cs", "cz", "s", &at);
-	node(&g, "DequantizeLinear", "x", "s", NULL, "d", NULL);
-	node(&g, "Relu", "d", NULL, NULL, "y", NULL);
+	ob_node(&g, "DequantizeLinear", "c cs cz", "s", &at);
+	ob_node(&g, "DequantizeLinear", "x s", "d", NULL);
+	ob_node(&g, "Relu", "d", "y", NULL);
 	ob_port(&g, 12, "y", 1, 2, shape);
 	ob_model(&m, &g, 19);
 	assert_true(weft_net_load(m.p, m.n, "qdq", &net, msg) < 0);
@@ -880,13 +832,13 @@ static void bias_of_one_scale(void **state)
 			ob_tensor(&g, "fb", 1, 1, &cases[i].n, &five, sizeof five);
 		else
 			ob_tensor(&g, "b", 6, 1, &cases[i].n, bias, (size_t)cases[i].n * 4);
-		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+		ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
 		ob_attr_int(&a, "axis", gemm ? 1 : 0);
-		node(&g, "DequantizeLinear", "w", "sw", NULL, "fw", &a);
+		ob_node(&g, "DequantizeLinear", "w sw", "fw", &a);
 		if (!cases[i].floats)
-			node(&g, "DequantizeLinear", "b", "sb", NULL, "fb", NULL);
-		node(&g, gemm ? "Gemm" : "Conv", "fa", "fw", "fb", "f", NULL);
-		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+			ob_node(&g, "DequantizeLinear", "b sb", "fb", NULL);
+		ob_node(&g, gemm ? "Gemm" : "Conv", "fa fw fb", "f", NULL);
+		ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
 		ob_port(&g, 12, "y", 3, gemm ? 2 : 4, gemm ? product : made);
 		ob_model(&model, &g, 19);
 		if (weft_net_load_with(model.p, model.n, "bias", &o, &net, msg))

@@ -212,17 +212,12 @@ static void attributes(struct ob *node, const struct conv *c)
 
 static void build(struct ob *model, const struct conv *c, const struct params *p)
 {
-	static const char *const in[] = { "x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b" };
-	struct ob g = { 0 }, node = { 0 };
+	struct ob g = { 0 }, more = { 0 };
 	int64_t dim[5] = { c->batch, c->group * c->icg, c->in[0], c->in[1], c->in[2] };
 	int64_t y[5] = { c->batch, p->oc, c->out[0], c->out[1], c->out[2] };
 
-	for (int i = 0; i < 8 + c->bias; i++)
-		ob_text(&node, 1, in[i]);
-	ob_text(&node, 2, "y");
-	ob_text(&node, 4, "QLinearConv");
-	attributes(&node, c);
-	ob_sub(&g, 1, &node);
+	attributes(&more, c);
+	ob_node(&g, "QLinearConv", c->bias ? "x xs xz w ws wz ys yz b" : "x xs xz w ws wz ys yz", "y", &more);
 	ob_port(&g, 11, "x", c->x_type, 2 + c->n, dim);
 	param(&g, c, "xs", 1, 0, NULL, &c->xs, 4);
 	param(&g, c, "xz", c->x_type, 0, NULL, &p->xz, 1);

@@ -170,22 +170,19 @@ static void refused_bad(void **state)
 	}
 }
 
-/* A branch of If, called by its attribute's name: Softmax of what the network has computed. */
-static void add_branch(struct ob *node, const char *name)
+/* Adds a branch of If, called by its attribute's name, to the node's further fields: Softmax of what the network has computed. */
+static void add_branch(struct ob *more, const char *name)
 {
 	static const int64_t dim[2] = { 1, WIDE };
-	struct ob graph = { 0 }, softmax = { 0 }, a = { 0 };
+	struct ob graph = { 0 }, a = { 0 };
 
-	ob_text(&softmax, 1, "m");
-	ob_text(&softmax, 2, name);
-	ob_text(&softmax, 4, "Softmax");
-	ob_sub(&graph, 1, &softmax);
+	ob_node(&graph, "Softmax", "m", name, NULL);
 	ob_text(&graph, 2, name);
 	ob_port(&graph, 12, name, 1, 2, dim);
 	ob_text(&a, 1, name);
 	ob_sub(&a, 6, &graph);
 	ob_int(&a, 20, 5);
-	ob_sub(node, 5, &a);
+	ob_sub(more, 5, &a);
 }
 
 /* Of an .onnx file below opset 13, whose operators are rewritten, those in a branch are not: the file is refused. */
@@ -194,7 +191,7 @@ static void branches_bad(void **state)
 	static const int64_t dim[2] = { 1, WIDE }, square[2] = { WIDE, WIDE };
 	static const uint8_t yes = 1;
 	struct weft_quantize_options o = weft_quantize_options_default();
-	struct ob graph = { 0 }, model = { 0 }, product = { 0 }, choice = { 0 };
+	struct ob graph = { 0 }, branches = { 0 }, model = { 0 };
 	char msg[WEFT_MSG_LEN] = "";
 	uint8_t *out;
 	size_t len;
@@ -203,17 +200,10 @@ static void branches_bad(void **state)
 	ob_port(&graph, 11, "x", 1, 2, dim);
 	ob_tensor(&graph, "w", 1, 2, square, weights, sizeof weights);
 	ob_tensor(&graph, "c", 9, 0, NULL, &yes, 1);
-	ob_text(&product, 1, "x");
-	ob_text(&product, 1, "w");
-	ob_text(&product, 2, "m");
-	ob_text(&product, 4, "MatMul");
-	ob_sub(&graph, 1, &product);
-	ob_text(&choice, 1, "c");
-	ob_text(&choice, 2, "y");
-	ob_text(&choice, 4, "If");
-	add_branch(&choice, "then_branch");
-	add_branch(&choice, "else_branch");
-	ob_sub(&graph, 1, &choice);
+	ob_node(&graph, "MatMul", "x w", "m", NULL);
+	add_branch(&branches, "then_branch");
+	add_branch(&branches, "else_branch");
+	ob_node(&graph, "If", "c", "y", &branches);
 	ob_port(&graph, 12, "y", 1, 2, dim);
 	ob_model(&model, &graph, 11);
 	o.sample = two_samples;

@@ -68,7 +68,7 @@ module weft_vec (
   /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
   weft_cmd_pkg::cmd_t cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic is_dw, is_pool, is_elt, is_alu, add, two, pool_sum;
+  logic is_dw, is_pool, is_elt, is_alu, add, two, once, pool_sum;
   logic mul, lookup;                // elt: product, table
   logic int16, fp;                  // mode 1, mode 2
   logic x_two, b_two, out_two;      // elements of two bytes
@@ -86,6 +86,9 @@ module weft_vec (
   assign mul      = weft_cfg_pkg::HAS_MUL && is_elt && cmd_q[weft_cmd_pkg::ELT_MUL_LSB];
   assign lookup   = weft_cfg_pkg::HAS_TABLE && is_elt && cmd_q[weft_cmd_pkg::ELT_TABLE_LSB];
   assign two      = is_elt && (add || mul);
+  // The second factor is one word for all pixels of a block.
+  assign once     = mul && cmd_q[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: weft_cmd_pkg::POST_B_X_STRIDE_W] == '0
+                    && cmd_q[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: weft_cmd_pkg::POST_B_Y_STRIDE_W] == '0;
   assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] ==
                     weft_cmd_pkg::POST_MODE_V_INT16;
   assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] ==
@@ -231,7 +234,7 @@ module weft_vec (
     .kx_step_i(cmd_q[weft_cmd_pkg::POOL_KX_STEP_LSB +: weft_cmd_pkg::POOL_KX_STEP_W]),
     .n_ky_i(is_elt ? 16'd1 : cmd_q[weft_cmd_pkg::POOL_N_KY_LSB +: weft_cmd_pkg::POOL_N_KY_W]),
     .n_kx_i(is_elt ? 16'd1 : cmd_q[weft_cmd_pkg::POOL_N_KX_LSB +: weft_cmd_pkg::POOL_N_KX_W]),
-    .two_i(two),
+    .two_i(two), .once_i(once),
     .b_base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]),
     .b_oy_step_i(cmd_q[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: weft_cmd_pkg::POST_B_Y_STRIDE_W]),
     .b_ox_step_i(cmd_q[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: weft_cmd_pkg::POST_B_X_STRIDE_W]),
@@ -377,7 +380,7 @@ module weft_vec (
     .row_valid_o(pool_row_valid), .row_ready_i(out_next), .row_o(pool_row));
 
   weft_vec_elt u_elt (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .mul_i(mul), .int16_i(x_two), .fp_i(fp), .x_fmt_i(x_fmt),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .mul_i(mul), .once_i(once), .int16_i(x_two), .fp_i(fp), .x_fmt_i(x_fmt),
     .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]),
     .b_zp_i(cmd_q[weft_cmd_pkg::POST_B_ZP_LSB +: 8]),
     .pre_shift_i(cmd_q[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W]),

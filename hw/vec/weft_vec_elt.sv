@@ -4,7 +4,8 @@
 //
 // two_i: words q and r alternate; a row holds q in each lane, sign-extended,
 // and r as it came in b_o; with mul_i (q - a_zp) * (r - b_zp), of which the low
-// bytes count, of int16 q * r. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
+// bytes count, of int16 q * r. With once_i (only with mul_i) one word r comes first,
+// and each word q behind it makes a row, until the next first word. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
 // Float elements (fp_i) become fp16 in the low bits of a lane, r does not.
 // One word a cycle; the row is there in the cycle behind its last word.
 //
@@ -16,6 +17,7 @@ module weft_vec_elt (
 
   input  logic        two_i,
   input  logic        mul_i,     // with two_i
+  input  logic        once_i,    // with mul_i
   input  logic        int16_i,   // two bytes an element of q, else one, in the low half of the word
   input  logic        fp_i,
   input  logic [2:0]  x_fmt_i,
@@ -52,10 +54,14 @@ module weft_vec_elt (
   end
 
   logic [31:0] v [N];
-  // Differences of bytes, or int16 as they came.
+  // Differences of bytes, or int16 as they came: qz of the first word, rz of the last one.
+  logic [7:0]         first_zp, last_zp;
   logic signed [15:0] qz [N];
   logic signed [15:0] rz;
   logic signed [31:0] p;
+
+  assign first_zp = once_i ? b_zp_i : a_zp_i[7:0];
+  assign last_zp  = once_i ? a_zp_i[7:0] : b_zp_i;
 
   /* verilator lint_off BLKSEQ */  // v, qz, rz, p only
   always @(posedge clk_i) begin
@@ -76,12 +82,12 @@ module weft_vec_elt (
         row_o[48*c +: 48] <= {16'd0, v[c]};
       end
       if (weft_cfg_pkg::HAS_MUL && mul_i) begin
-        for (int c = 0; c < N; c++) qz[c] = v[c][15:0] - (int16_i ? '0 : 16'($signed(a_zp_i[7:0])));
+        for (int c = 0; c < N; c++) qz[c] = v[c][15:0] - (int16_i ? '0 : 16'($signed(first_zp)));
       end
     end
     if (weft_cfg_pkg::HAS_MUL && mul_i && go && last_i) begin
       for (int c = 0; c < N; c++) begin
-        rz = int16_i ? word_i[16*c +: 16] : 16'($signed(word_i[8*c +: 8])) - 16'($signed(b_zp_i));
+        rz = int16_i ? word_i[16*c +: 16] : 16'($signed(word_i[8*c +: 8])) - 16'($signed(last_zp));
         p = qz[c] * rz;
         row_o[48*c +: 48] <= 48'(p);
       end

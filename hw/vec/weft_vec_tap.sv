@@ -2,11 +2,13 @@
 //
 // Input addresses of pool and elt: per block of N channels, output row and
 // column, every tap of the window; with two_i, behind each tap the word of a
-// second tensor at the same pixel (used with windows of one tap).
+// second tensor at the same pixel (used with windows of one tap). With once_i as
+// well, the second tensor has the same word for all pixels, and its address comes
+// once a block, in front of the taps.
 //
 // The first address is valid in the cycle after start_i; one a cycle; valid_o
 // falls behind the last. first_o and last_o mark the window's first and last
-// word. The command's fields are stable from start_i until then.
+// word; with once_i the second tensor's word is first_o, all others are last_o. The command's fields are stable from start_i until then.
 module weft_vec_tap (
   input  logic clk_i,
   input  logic rst_ni,
@@ -21,6 +23,7 @@ module weft_vec_tap (
   input  logic [15:0]            n_ky_i,
   input  logic [15:0]            n_kx_i,
   input  logic                   two_i,
+  input  logic                   once_i,   // only with two_i
   input  logic                   x_two_i,  // channels are two bytes apart, else one
   input  logic                   b_two_i,  // the same of the second tensor
   input  weft_cfg_pkg::sp_addr_t b_base_i,
@@ -55,14 +58,14 @@ module weft_vec_tap (
   assign end_x      = ox_q + 16'd1 == ow_i;
   assign end_y      = oy_q + 16'd1 == oh_i;
   assign last_block = chans_q <= 16'(N);
-  assign step       = run_q && ready_i && (second_q || !two_i);
+  assign step       = run_q && ready_i && (once_i ? !second_q : second_q || !two_i);
 
   assign valid_o = run_q;
   assign addr_o  = second_q ? b_pixel_q : tap_q;
   assign lanes_o = last_block ? chans_q[6:0] : 7'(N);
   assign second_o = second_q;
-  assign first_o = !second_q && kx_q == '0 && ky_q == '0;
-  assign last_o  = second_q == two_i && end_kx && end_ky;
+  assign first_o = once_i ? second_q : !second_q && kx_q == '0 && ky_q == '0;
+  assign last_o  = second_q == (two_i && !once_i) && end_kx && end_ky;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) run_q <= 1'b0;
@@ -85,7 +88,7 @@ module weft_vec_tap (
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      second_q  <= 1'b0;
+      second_q  <= once_i;
       chans_q   <= oc_i;
       oy_q      <= '0;
       ox_q      <= '0;
@@ -100,7 +103,7 @@ module weft_vec_tap (
       b_line_q  <= b_base_i;
       b_pixel_q <= b_base_i;
     end else if (run_q && ready_i) begin
-      second_q <= two_i && !second_q;
+      second_q <= once_i ? step && end_x && end_y : two_i && !second_q;
       if (step) begin
         kx_q  <= end_kx ? '0 : kx_q + 16'd1;
         tap_q <= tap_q + kx_step_i;
@@ -148,6 +151,7 @@ module weft_vec_tap (
       assert (!(start_i && run_q));
       if (run_q) assert (chans_q != '0 && lanes_o != '0 && lanes_o <= 7'(N));
       if (run_q && two_i) assert (n_ky_i == 16'd1 && n_kx_i == 16'd1);
+      if (run_q && once_i) assert (two_i && b_oy_step_i == '0 && b_ox_step_i == '0 && first_o != last_o);
     end
   end
 `endif

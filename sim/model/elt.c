@@ -39,10 +39,14 @@ static int elt_pixel(struct weft_model *m, const struct weft_cmd_elt *c, const i
 	uint32_t at = sp_at(c->in_base, c->in_y_stride, oy, c->in_x_stride, ox);
 	int16_t q[LANES_MAX];
 	enum elem e = x_elem(p);
-	int ret = model_read_elems(m, e, at + c0 * elem_bytes(e), q, lanes);
+	uint32_t b_at = sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0 * elem_bytes(e);
+	/* A second factor that all pixels have in common is read before them. */
+	int ret = c->mul && !p->b_x_stride && !p->b_y_stride ? model_read_elems(m, e, b_at, q, lanes) : 0;
 
+	if (!ret)
+		ret = model_read_elems(m, e, at + c0 * elem_bytes(e), q, lanes);
 	if (!ret && c->mul)
-		ret = elt_product(m, p, sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0 * elem_bytes(e), q, lanes);
+		ret = elt_product(m, p, b_at, q, lanes);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < lanes && !p->add && !c->mul; i++)

@@ -13,6 +13,15 @@
 #define MAX_REGIONS 4096       /* commands of one pooling job at most; not measured */
 
 /*
+ * Returns whether command c is a product whose second factor is the same for all pixels, which the engine
+ * reads once for each block of N channels.
+ */
+static bool reads_once(const struct cmd *c)
+{
+	return c->c.h.op == WEFT_CMD_ELT && c->c.elt.mul && !c->c.elt.post.b_x_stride && !c->c.elt.post.b_y_stride;
+}
+
+/*
  * Complete vector command c for job j, whose fields are set and whose input is noted: note its second
  * operand (a table's 256 bytes) and its output, share out its accesses, set cost, latency and rows, add the
  * debug record and call emit_done(). `cycles` is how long the command reads its input. For a depthwise
@@ -38,7 +47,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 		cycles += TABLE_BYTES / (2 * n) + COST_TABLE_START;
 	} else if (nd->add) {
 		emit_rows(c, false, &j->r, j, j->c, j->cn);
-		emit_traffic(c, first, PORT_R, words, emit_read_banks(e->s->cc, &j->r));
+		emit_traffic(c, first, PORT_R, reads_once(c) ? ceil_div(j->cn * j->r.elem, n) : words, emit_read_banks(e->s->cc, &j->r));
 	}
 	first = c->n_acc;
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
@@ -437,6 +446,8 @@ int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 	k->table = nd->elt.table;
 	k->mul = nd->elt.product;
 	emit_rows(c, false, x, j, j->c, j->cn);
-	int64_t reads = emit_reads(e->s->cc, x, j->cn) + (nd->elt.product ? emit_reads(e->s->cc, &j->r, j->cn) : 0);
-	return finish(e, c, nd, j, reads * j->oh * j->ow);
+	int64_t pixels = j->oh * j->ow, reads = emit_reads(e->s->cc, x, j->cn) * pixels;
+	if (nd->elt.product)
+		reads += emit_reads(e->s->cc, &j->r, j->cn) * (reads_once(c) ? 1 : pixels);
+	return finish(e, c, nd, j, reads);
 }

@@ -288,9 +288,14 @@ static void casts(void **state)
 	assert_int_equal(golden(WEFT_OP_TFL_CAST, NULL, z, y, NULL, NULL), 0);
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(tensor_get(z, i), low[i]);
-	z->dtype = WEFT_INT48;
+	z->dtype = WEFT_INT4;
 	assert_int_equal(golden(WEFT_OP_TFL_CAST, NULL, z, y, NULL, NULL), -EINVAL);
 	z->dtype = WEFT_INT8;
+	weft_tensor *wide = TENSOR(WEFT_INT48, 6);
+	assert_int_equal(golden(WEFT_OP_TFL_CAST, NULL, wide, y, NULL, NULL), 0);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(tensor_get(wide, i), want[i]);
+	tensor_free(wide);
 	tensor_free(x);
 	tensor_free(y);
 	tensor_free(z);

@@ -830,6 +830,44 @@ def sparse_weights(kind):
     return several(n, [(9, 8, [x, w, b], [n.output(ops.I8, [3, rows], (0.12, -9))], 8, {})])
 
 
+@net("f32", "int8", "uint8", "one_scale")
+def computed_weights(kind):
+    """Convolutions and dense products of float32 by computed weights and biases; int8 ones have a scale for each channel."""
+    import record_ops as ops
+    n, t = ops.Net(), {"f32": ops.F32, "uint8": ops.U8}.get(kind, ops.I8)
+
+    def weights(dims, axis=0):
+        scales = 0.02 if kind in ("uint8", "one_scale") else [0.01 + 0.004 * k for k in range(dims[axis])]
+        return n.input(t, dims, None if t == ops.F32 else (scales, 0), axis=axis)
+
+    b, dense = [n.input(ops.F32, [c]) for c in ((4, 6, 5) if kind in ("f32", "int8") else (4, 1, 5))], n.input(ops.F32, [3, 12])
+    image = n.input(ops.F32, [2, 5, 6, 4])
+    steps = [(3, 5, [image, weights([4, 1, 3, 4]), b[0]], [n.output(ops.F32, [2, 3, 2, 4])], 1, {0: ("b", 1), 1: ("i", 2), 2: ("i", 2)}),
+             (9, 5 if kind == "f32" else 7, [dense, weights([5, 12]), b[2]], [n.output(ops.F32, [3, 5])], 8, {})]
+    if t != ops.U8:
+        steps.append((67, 3, [n.ints([2, 10, 12, 4]), weights([4, 3, 3, 4]), image], [n.output(ops.F32, [2, 10, 12, 4])], 49,
+                      {0: ("b", 0), 1: ("i", 2), 2: ("i", 2)}))
+    if kind in ("f32", "int8"):
+        steps.append((3, 5, [image, weights([6, 2, 2, 2]), b[1]], [n.output(ops.F32, [2, 5, 6, 6])], 1, {0: ("b", 0), 1: ("i", 1), 2: ("i", 1)}))
+        steps.append((4, 6, [image, weights([1, 2, 2, 8], 3)], [n.output(ops.F32, [2, 2, 3, 8])], 2,
+                      {0: ("b", 1), 1: ("i", 2), 2: ("i", 2), 3: ("i", 2)}))
+    return several(n, steps)
+
+
+@net("int8")
+def trimmed_images(kind):
+    """Dynamic range: the whole image decides on the scale, also what no window reaches, which the largest number is in."""
+    import numpy as np
+    import record_ops as ops
+    n, rng = ops.Net(), np.random.default_rng(5)
+    image = n.input(ops.F32, [4, 6, 6, 3])
+    w = [n.add(ops.I8, dims, ([0.01 + 0.003 * k for k in range(6)], 0), rng.integers(-127, 128, dims), axis)
+         for dims, axis in (([6, 2, 3, 3], 0), ([1, 2, 3, 6], 3))]
+    b = n.add(ops.F32, [6], data=rng.normal(size=6))
+    return several(n, [(3, 5, [image, w[0], b], [n.output(ops.F32, [4, 2, 2, 6])], 1, {0: ("b", 1), 1: ("i", 3), 2: ("i", 3)}),
+                       (4, 6, [image, w[1], b], [n.output(ops.F32, [4, 2, 2, 6])], 2, {0: ("b", 1), 1: ("i", 3), 2: ("i", 3), 3: ("i", 2)})])
+
+
 @net("two", "four", "one", "constant")
 def case_of(kind):
     """STABLEHLO_CASE: an index chooses one of several subgraphs, the last one if it is none of them."""

@@ -574,6 +574,57 @@ def rare_ones():
         ops.record("CAST", net, operands, {0: ("b", a), 1: ("b", b)}, tag="to %d" % b)
 
 
+def computed_weights(op, t, bias, groups=1, per_channel=True):
+    """Weights that an operator before computes, and perhaps the bias."""
+    net, kh, kw, each, oc = Net(), draw(1, 3), draw(1, 3), draw(1, 3), groups * draw(1, 3)
+    ic, stride, same = each * groups, draw(1, 2), draw(0, 1)
+    wt, h, w = ops.U8 if t == ops.U8 else I8, draw(4, 7), draw(4, 7)
+    qx, n = quant(t, -7, -3), oc if op != "DEPTHWISE_CONV_2D" else ic * 2
+    scales = [float(np.float32(s)) for s in 2.0 ** rng.uniform(-9, -5, size=n if per_channel and wt == I8 else 1)]
+    zero = draw(0, 255) if wt == ops.U8 else draw(-20, 20) if op == "FULLY_CONNECTED" and len(scales) == 1 and t == I8 else 0
+    x, wd = [draw(1, 2), h, w, ic], [oc, kh, kw, each]
+    y = [x[0]] + [ops.window(d, k, stride, same) for d, k in ((h, kh), (w, kw))] + [n]
+    if op == "DEPTHWISE_CONV_2D":
+        wd = [1, kh, kw, n]
+    elif op == "FULLY_CONNECTED":
+        x, wd, y = [draw(1, 4), ic * kh], [n, ic * kh], None
+        y = [x[0], n]
+    elif op == "TRANSPOSE_CONV":
+        x, y = [1, h, w, ic], [1, h * stride, w * stride, oc] if same else [1, (h - 1) * stride + kh, (w - 1) * stride + kw, oc]
+    operands = [net.input(t, x, qx), net.input(wt, wd, (scales, zero), axis=3 if op == "DEPTHWISE_CONV_2D" else 0)]
+    if bias is not None:
+        q = ([float(np.float32(qx[0] * s)) for s in scales], 0)
+        operands.append(net.input(bias, [n], q) if draw(0, 1) else net.add(bias, [n], q, rng.integers(-3000, 3000, n)))
+    elif op == "FULLY_CONNECTED":
+        operands.append(-1)
+    if op == "TRANSPOSE_CONV":
+        operands = [net.ints(y), operands[1], operands[0]] + operands[2:]
+    net.output(t, y, quant(t, -4, -1))
+    activation = ("b", int(rng.choice([0, 0, 1, 3])))
+    options = {0: ("b", 1 - same), 1: ("i", stride), 2: ("i", stride), 3: activation}
+    if op == "DEPTHWISE_CONV_2D":
+        options.update({3: ("i", 2), 4: activation})
+    elif op == "FULLY_CONNECTED":
+        options = {0: activation}
+        if t == I16 and bias is not None:
+            options[4] = ("b", bias)
+    elif op == "CONV_2D" and t == I16:
+        options[6] = ("b", bias)
+    ops.record(op, net, operands, options, tag="computed weights")
+
+
+def all_computed_weights():
+    for t in (I8, ops.U8, I16):
+        for bias in (I32, None) if t != I16 else (I64, I32):
+            computed_weights("FULLY_CONNECTED", t, bias)
+            computed_weights("FULLY_CONNECTED", t, bias, per_channel=False)
+            if t != I16 or bias == I64:
+                computed_weights("TRANSPOSE_CONV", t, bias)
+        for groups in (1, 2, 3):
+            computed_weights("CONV_2D", t, I64 if t == I16 else I32, groups)
+        computed_weights("DEPTHWISE_CONV_2D", t, I64 if t == I16 else I32)
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
@@ -588,6 +639,8 @@ def main():
         quantised_product((I8, I16)[k % 2])
     for _ in range(ROUNDS):
         rare_ones()
+    for _ in range(ROUNDS):
+        all_computed_weights()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

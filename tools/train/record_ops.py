@@ -110,8 +110,8 @@ class Net:
                                    3: string("t%d" % len(self.tensors)), 4: quantization, 5: ("b", variable)}))
         return len(self.tensors) - 1
 
-    def input(self, t, dims, q=None, modulus=0):
-        self.inputs.append((self.add(t, dims, q), t, dims))
+    def input(self, t, dims, q=None, modulus=0, axis=0):
+        self.inputs.append((self.add(t, dims, q, axis=axis), t, dims))
         self.moduli.append(modulus)
         return self.inputs[-1][0]
 

@@ -168,12 +168,12 @@ static int check_lstm(const struct weft_check *c)
 }
 
 /*
- * Checks the types of TFL_CAST: bool, int8, uint8, int16, int32, int64 or fp32 on each side. Returns 0,
+ * Checks the types of TFL_CAST: bool, int8, uint8, int16, int32, int48, int64 or fp32 on each side. Returns 0,
  * or -EINVAL with one line in c->msg.
  */
 static int check_cast(const struct weft_check *c)
 {
-	uint32_t any = T(WEFT_BOOL) | T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_INT32) | T(WEFT_INT64) | T(WEFT_FP32);
+	uint32_t any = T(WEFT_BOOL) | T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_INT32) | T(WEFT_INT48) | T(WEFT_INT64) | T(WEFT_FP32);
 
 	return need_types(c, any, any);
 }

@@ -2,7 +2,7 @@
 /*
  * TFL_CAST, TFL_SQRT and TFL_DIV: what TOSA has not, or not with these bits.
  *
- *   CAST  between bool, int8, uint8, int16, int32, int64 and float32, as C
+ *   CAST  between bool, int8, uint8, int16, int32, int48, int64 and float32, as C
  *         converts: integers wrap, to bool is != 0, float32 to an integer cuts
  *         off the fraction; what does not fit saturates, NaN gives 0
  *   SQRT  float32, correctly rounded
@@ -15,7 +15,7 @@
 static bool castable(weft_dtype t)
 {
 	return t == WEFT_BOOL || t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16 || t == WEFT_INT32 ||
-	       t == WEFT_INT64 || t == WEFT_FP32;
+	       t == WEFT_INT48 || t == WEFT_INT64 || t == WEFT_FP32;
 }
 
 static int64_t cut(float v, weft_dtype t)

@@ -88,12 +88,18 @@ static weft_attr attributes(const struct conv *c)
 }
 
 /*
- * Adds a constant with the n elements of constant tensor `whole` from index `from` on along its
- * first dimension, named with suffix. Returns the graph tensor, or a negative errno.
+ * Returns the n elements of tensor `whole` from index `from` on along its first dimension: a new constant named with
+ * suffix if it is constant, else a SLICE. Returns the graph tensor, or a negative errno.
  */
 static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from, int64_t n)
 {
+	weft_attr slice = { .slice = { { from } } };
 	weft_tensor t = l->g->tensors[whole].t;
+
+	if (!t.data) {
+		t.dim[0] = n;
+		return tfl_step(l, WEFT_OP_SLICE, &slice, &whole, 1, t.dtype, t.rank, t.dim, false);
+	}
 	size_t row = weft_tensor_bytes(&t) / (size_t)t.dim[0];
 	char *data = tfl_alloc(l, n, row);
 
@@ -160,14 +166,22 @@ static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int 
 }
 
 /*
- * Adds a constant with weights w, [OC,KH,KW,1], in the order that a depthwise operator on that many
- * channels takes, [KH,KW,channels,OC/channels]. Returns the graph tensor, or a negative errno.
+ * Returns weights w, [OC,KH,KW,1], in the order that a depthwise operator on that many channels takes,
+ * [KH,KW,channels,OC/channels]: a new constant, or a TRANSPOSE of computed ones. Returns the graph tensor, or a
+ * negative errno.
  */
 static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
 {
+	weft_attr perm = { .perm = { { 2, 3, 0, 1 } } };
 	weft_tensor t = l->g->tensors[w].t;
 	int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2];
 	const size_t elem = weft_dtype_bytes(t.dtype);
+
+	if (!t.data) {
+		w = tfl_reshape(l, w, 4, (int64_t[]){ channels, oc / channels, t.dim[1], t.dim[2] });
+		return w < 0 ? w : tfl_step(l, WEFT_OP_TRANSPOSE, &perm, &w, 1, t.dtype, 4,
+		                            (int64_t[]){ t.dim[1], t.dim[2], channels, oc / channels }, false);
+	}
 	uint8_t *data = tfl_alloc(l, oc * taps, elem);
 
 	if (!data)
@@ -198,14 +212,16 @@ static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
  * Emits convolution c of float32 x with weights w by operator op (CONV2D or DEPTHWISE_CONV2D), with
  * bias (operand 2) and activation, as the operator's result of oc channels. If the weights are
  * integers, each image is quantised by itself, symmetrically if op is CONV2D and the weights have a
- * single scale. Returns the result's tensor, or a negative errno.
+ * single scale, or are uint8, of which the kernel knows the first scale alone. Returns the result's tensor, or a negative errno.
  */
 static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int64_t oc)
 {
 	const weft_tensor t = l->g->tensors[x].t;
+	const struct tfl_tensor *f = tfl_file_tensor(l, tfl_operand(l, 1));
 	struct tfl_real r = { .op = op, .attr = attributes(c), .dim = { t.dim[0], c->window[0].out, c->window[1].out, oc },
-	                      .rows = t.dim[0], .columns = oc, .k_bias = 2,
-	                      .symmetric = op == WEFT_OP_CONV2D && tfl_file_tensor(l, tfl_operand(l, 1))->scale.n == 1 };
+	                      .rows = t.dim[0], .columns = oc, .k_bias = 2, .window = c->window,
+	                      .one_scale = op == WEFT_OP_CONV2D && f->type == TFL_UINT8,
+	                      .symmetric = op == WEFT_OP_CONV2D && (f->scale.n == 1 || f->type == TFL_UINT8) };
 
 	r.dense = r.symmetric;
 
@@ -213,12 +229,44 @@ static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 }
 
 /*
- * Adds a constant with weights w, [OC,KH,KW,IC of a group], for all ic input channels: 0 for those of
- * other groups, which leaves every sum as it is. Returns the graph tensor, or a negative errno.
+ * Emits computed weights w, [OC,KH,KW,IC of a group], for all ic input channels, with the weight `zero` for those of
+ * other groups: a PAD of each group's, joined. Returns the graph tensor, -ENOTSUP if there are more than
+ * WEFT_OP_MAX_INPUTS groups, or another negative errno.
+ */
+static int ungrouped_computed(struct tfl_lower *l, int w, int64_t ic, int zero)
+{
+	weft_tensor t = l->g->tensors[w].t;
+	const int64_t each = t.dim[3], n = ic / each, oc = t.dim[0];
+	weft_attr concat = { .axis = { .axis = 0 } };
+	int one[WEFT_OP_MAX_INPUTS];
+
+	if (n > WEFT_OP_MAX_INPUTS)
+		return tfl_fail(l, -ENOTSUP, "%lld groups of computed weights > %d", (long long)n, WEFT_OP_MAX_INPUTS);
+	t.dim[0] = oc / n;
+	t.dim[3] = ic;
+	for (int64_t g = 0; g < n; g++) {
+		weft_attr pad = { .pad = { .before = { 0, 0, 0, (int32_t)(g * each) }, .after = { 0, 0, 0, (int32_t)(ic - (g + 1) * each) },
+		                           .value = zero } };
+		one[g] = part(l, w, "weights", g * t.dim[0], t.dim[0]);
+		if (one[g] < 0 || (one[g] = tfl_step(l, WEFT_OP_PAD, &pad, &one[g], 1, t.dtype, 4, t.dim, false)) < 0)
+			return one[g];
+	}
+	t.dim[0] = oc;
+	return tfl_step(l, WEFT_OP_CONCAT, &concat, one, (int)n, t.dtype, 4, t.dim, false);
+}
+
+/*
+ * Returns weights w, [OC,KH,KW,IC of a group], for all ic input channels: 0 for those of other groups, which leaves
+ * every sum as it is; a new constant, or a tensor computed from computed ones. Returns the graph tensor, or a negative
+ * errno, among them those of ungrouped_computed().
  */
 static int ungrouped(struct tfl_lower *l, int w, int64_t ic)
 {
 	const weft_tensor t = l->g->tensors[w].t;
+	const bool is_uint8 = tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8;
+
+	if (!t.data)
+		return ungrouped_computed(l, w, ic, is_uint8 ? INT8_MIN : 0);
 	const int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2], each = t.dim[3], per_group = oc / (ic / each);
 	const size_t elem = weft_dtype_bytes(t.dtype);
 	uint8_t *data = tfl_alloc(l, oc * taps * ic, elem);
@@ -226,7 +274,7 @@ static int ungrouped(struct tfl_lower *l, int w, int64_t ic)
 	if (!data)
 		return l->err;
 	/* 0 for the kernel: of uint8 weights, whose bytes it takes as int8, the graph has -128 (tfl_real_product()) */
-	memset(data, tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8 ? 0x80 : 0, (size_t)(oc * taps * ic) * elem);
+	memset(data, is_uint8 ? 0x80 : 0, (size_t)(oc * taps * ic) * elem);
 	for (int64_t o = 0; o < oc; o++)
 		for (int64_t k = 0; k < taps; k++)
 			memcpy(data + (size_t)((o * taps + k) * ic + o / per_group * each) * elem,
@@ -242,10 +290,10 @@ static int ungrouped(struct tfl_lower *l, int w, int64_t ic)
 static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const weft_tensor *w)
 {
 	int64_t ic = l->g->tensors[x].t.dim[3], oc = w->dim[0];
-	int iw = tfl_const_as(l, 1, 4, w->dim);
+	int iw = tfl_weights_as(l, 1, 4, w->dim);
 
-	if (iw < 0 || (x = tfl_trim(l, x, c->window)) < 0)
-		return iw < 0 ? iw : x;
+	if (iw < 0)
+		return iw;
 	if (w->dim[3] == ic)
 		return real_operator(l, c, WEFT_OP_CONV2D, x, iw, oc);
 	if (w->dim[3] != 1) {
@@ -285,7 +333,7 @@ int tfl_lower_conv(struct tfl_lower *l)
 		return real_conv(l, &c, x, &w);
 	if ((err = tfl_weight_factors(l, 0, oc, c.x.scale, c.y.scale, false, &c.w)))
 		return err;
-	int iw = tfl_const_as(l, 1, 4, w.dim);
+	int iw = tfl_weights_as(l, 1, 4, w.dim);
 	int ib = iw < 0 ? iw : tfl_bias(l, 2, oc, c.acc, &c.narrow);
 	int y = ib < 0 ? ib : tfl_trim(l, x, c.window);
 	if (y >= 0 && w.dim[3] == ic) {
@@ -326,13 +374,12 @@ int tfl_lower_depthwise(struct tfl_lower *l)
 		return tfl_fail(l, -EINVAL, "weights %lldx..x%lld for %lld channels with multiplier %d", (long long)w.dim[0],
 		                (long long)oc, (long long)ic, multiplier);
 	if (c.real) {
-		int dw = tfl_const_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
-		x = dw < 0 ? dw : tfl_trim(l, x, c.window);
-		return x < 0 ? x : real_operator(l, &c, WEFT_OP_DEPTHWISE_CONV2D, x, dw, oc);
+		int dw = tfl_weights_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
+		return dw < 0 ? dw : real_operator(l, &c, WEFT_OP_DEPTHWISE_CONV2D, x, dw, oc);
 	}
 	if ((err = tfl_weight_factors(l, 3, oc, c.x.scale, c.y.scale, false, &c.w)))
 		return err;
-	int iw = tfl_const_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
+	int iw = tfl_weights_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
 	int ib = iw < 0 ? iw : tfl_bias(l, 2, oc, c.acc, &c.narrow);
 	int y = ib < 0 ? ib : tfl_trim(l, x, c.window);
 	if (y >= 0)

@@ -19,20 +19,33 @@ struct dense {
 	int activation;            /* the fused activation */
 };
 
+/* Adds the least and the greatest product of a weight v, less its zero point, and any of low..high, a range with 0, n times to *from and *to. */
+static void add_products(int64_t v, int64_t low, int64_t high, int64_t n, int64_t *from, int64_t *to)
+{
+	*from += n * (v > 0 ? v * low : v * high);
+	*to += n * (v > 0 ? v * high : v * low);
+}
+
 /*
  * Sets *from and *to to the least and the greatest sum that weights w, one row of d->w.dim[1]
- * elements, can give with any input, plus the bias. If narrow is set, sums have 32 bits; if these
- * can wrap, the range is that of int32.
+ * elements, or NULL for any such row, can give with any input, plus a bias of bias[0] to bias[1].
+ * If narrow is set, sums have 32 bits; if these can wrap, the range is that of int32.
  */
-static void row_sums(const struct dense *d, const int8_t *w, int64_t bias, bool narrow, int64_t *from, int64_t *to)
+static void row_sums(const struct dense *d, const int8_t *w, const int64_t bias[2], bool narrow, int64_t *from, int64_t *to)
 {
-	const int64_t low = tfl_type_min(d->x.t) - d->x.zp, high = -1 - tfl_type_min(d->x.t) - d->x.zp;
+	const int64_t low = tfl_type_min(d->x.t) - d->x.zp, high = -1 - tfl_type_min(d->x.t) - d->x.zp, n = d->w.dim[1];
+	int64_t ends[2][2] = { { 0 } };
 
-	*from = *to = bias;
-	for (int64_t k = 0; k < d->w.dim[1]; k++) {
-		const int64_t v = w[k] - d->f.zp;
-		*from += v > 0 ? v * low : v * high;
-		*to += v > 0 ? v * high : v * low;
+	*from = bias[0];
+	*to = bias[1];
+	for (int64_t k = 0; w && k < n; k++)
+		add_products(w[k] - d->f.zp, low, high, 1, from, to);
+	/* Of any weights the least sum has one end of their range throughout, and the greatest one, too. */
+	for (int i = 0; i < 2; i++)
+		add_products((i ? INT8_MAX : INT8_MIN) - d->f.zp, low, high, n, &ends[i][0], &ends[i][1]);
+	if (!w) {
+		*from += ends[0][0] < ends[1][0] ? ends[0][0] : ends[1][0];
+		*to += ends[0][1] > ends[1][1] ? ends[0][1] : ends[1][1];
 	}
 	if (narrow && (*from < INT32_MIN || *to > INT32_MAX)) {
 		*from = INT32_MIN;
@@ -41,14 +54,15 @@ static void row_sums(const struct dense *d, const int8_t *w, int64_t bias, bool 
 }
 
 /*
- * Returns the bias of channel c from constant b of int48 or int32, which has one element for each channel
- * or one for all.
+ * Sets range to the least and the greatest bias of channel c: twice the one in constant b of int48 or int32, which has
+ * one element for each channel or one for all; all that the type holds if b is computed.
  */
-static int64_t bias_of(const weft_tensor *b, int64_t c)
+static void bias_range(const weft_tensor *b, int64_t c, int64_t range[2])
 {
-	const int64_t i = weft_tensor_elements(b) > 1 ? c : 0;
+	const int64_t i = weft_tensor_elements(b) > 1 ? c : 0, top = INT64_C(1) << (b->dtype == WEFT_INT48 ? 47 : 31);
 
-	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[i] : ((const int32_t *)b->data)[i];
+	range[0] = !b->data ? -top : b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[i] : ((const int32_t *)b->data)[i];
+	range[1] = b->data ? range[0] : top - 1;
 }
 
 /*
@@ -64,9 +78,12 @@ static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int
 	int64_t *from = scale ? tfl_alloc(l, 2 * oc, sizeof *from) : NULL;
 	int r = l->err;
 
-	for (int64_t c = 0; from && c < oc; c++)
-		row_sums(d, (const int8_t *)l->g->tensors[w].t.data + c * d->w.dim[1], bias_of(&l->g->tensors[b].t, c), narrow,
-		         &from[c], &from[oc + c]);
+	const int8_t *codes = l->g->tensors[w].t.data;
+	for (int64_t c = 0; from && c < oc; c++) {
+		int64_t bias[2];
+		bias_range(&l->g->tensors[b].t, c, bias);
+		row_sums(d, codes ? codes + c * d->w.dim[1] : NULL, bias, narrow, &from[c], &from[oc + c]);
+	}
 	for (int64_t c = 0; from && c < d->f.n; c++)
 		scale[c] = fb_f32_at(&l->m->b, &ft->scale, (uint32_t)c);
 	if (from) {
@@ -94,7 +111,7 @@ static int dense(struct tfl_lower *l, const struct dense *d, int x)
 	bool narrow;
 	int iw, ib, y;
 
-	if ((iw = tfl_const_as(l, 1, 4, (int64_t[]){ w->dim[0], 1, 1, w->dim[1] })) < 0)
+	if ((iw = tfl_weights_as(l, 1, 4, (int64_t[]){ w->dim[0], 1, 1, w->dim[1] })) < 0)
 		return iw;
 	if ((ib = tfl_bias(l, 2, w->dim[0], acc, &narrow)) < 0)
 		return ib;
@@ -131,7 +148,7 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 		                (long long)t.dim[0], (long long)t.dim[1], (long long)weft_tensor_elements(&l->y));
 	struct tfl_real r = { .op = WEFT_OP_CONV2D, .attr = a, .dim = { m, 1, 1, t.dim[0] }, .rows = m, .columns = t.dim[0],
 	                      .symmetric = !asymmetric, .dense = true, .k_bias = 2 };
-	if ((w = tfl_const_as(l, 1, 4, (int64_t[]){ t.dim[0], 1, 1, t.dim[1] })) < 0 ||
+	if ((w = tfl_weights_as(l, 1, 4, (int64_t[]){ t.dim[0], 1, 1, t.dim[1] })) < 0 ||
 	    (x = tfl_reshape(l, x, 4, (int64_t[]){ m, 1, 1, t.dim[1] })) < 0)
 		return w < 0 ? w : x;
 	return tfl_real_result(l, tfl_real_product(l, &r, x, w), activation);
@@ -141,8 +158,8 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
  * Lowers FULLY_CONNECTED of 8-bit, int16 or float32 input, with bias and activation. Returns the result's
  * tensor or a negative errno, among others -ENOTSUP if the input has another type; if for an input of
  * integers the result is not of as many bits, or the weights are neither int8 nor uint8 (nor int4 for an
- * 8-bit input) or not of rank 2; if for float32 the weights are none of float32, int8, uint8 and int4; if
- * the weights are not constant; or if the option names another format of weights than the plain one; and
+ * 8-bit input) or not of rank 2; if for float32 the weights are none of float32, int8, uint8 and int4;
+ * or if the option names another format of weights than the plain one; and
  * -EINVAL if the shapes do not fit, or for float32 if the weights are not of rank 2 or the result is not
  * float32.
  */

@@ -42,14 +42,14 @@ static int times(struct tfl_lower *l, int a, int b)
 
 /*
  * Adds a new float32 constant of the scales of the weights, operand 1, along the last of `rank`
- * dimensions: one, or one for each of r->columns columns. Returns the graph tensor, -EINVAL if the
+ * dimensions: one (the first if r->one_scale is set), or one for each of r->columns columns. Returns the graph tensor, -EINVAL if the
  * weights have another number of scales, -ENOTSUP if they have a zero point, or another negative
  * errno.
  */
 static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank)
 {
 	const struct tfl_tensor *w = tfl_file_tensor(l, tfl_operand(l, 1));
-	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 }, n = w->scale.n;
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 }, n = r->one_scale && w->scale.n ? 1 : w->scale.n;
 
 	if (n != 1 && n != r->columns)
 		return tfl_fail(l, -EINVAL, "weights have %lld scales; 1 or %lld wanted", (long long)n, (long long)r->columns);
@@ -104,9 +104,8 @@ static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int 
 }
 
 /*
- * Sets *b to a new constant with operand k as float32 [1,...,n] of the given rank, or to -1 if the
- * operand is absent. Returns 0, -ENOTSUP if the operand is not constant or not float32, or another
- * negative errno.
+ * Sets *b to operand k, constant or computed, as float32 [1,...,n] of the given rank, or to -1 if the
+ * operand is absent. Returns 0, -ENOTSUP if the operand is not float32, or another negative errno.
  */
 static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 {
@@ -116,7 +115,7 @@ static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 	if (!tfl_has(l, k))
 		return 0;
 	dim[rank - 1] = n;
-	*b = tfl_const_as(l, k, rank, dim);
+	*b = tfl_weights_as(l, k, rank, dim);
 	if (*b < 0)
 		return *b;
 	if (l->g->tensors[*b].t.dtype != WEFT_FP32)
@@ -134,16 +133,36 @@ static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 	int err, b;
 
 	a.conv.chain = true;
+	if (r->window && (x = tfl_trim(l, x, r->window)) < 0)
+		return x;
 	if ((err = float_bias(l, r->k_bias, 1, r->columns, &b)) || (b < 0 && (b = tfl_number(l, "bias", WEFT_FP32, 1, 0)) < 0))
 		return err ? err : b;
 	return tfl_step(l, r->op, &a, (int[]){ x, w, b }, 3, WEFT_FP32, 4, r->dim, false);
 }
 
 /*
+ * Returns int8 weights w, which the file has as uint8 and the graph 128 less, with the file's bytes, since the kernels
+ * take these as int8: a constant itself changes. Returns the graph tensor, or a negative errno.
+ */
+static int plain_bytes(struct tfl_lower *l, int w)
+{
+	const weft_tensor t = l->g->tensors[w].t;
+	uint8_t *codes = t.data;
+
+	if (!codes) {
+		const int top = tfl_number(l, "top", WEFT_INT8, t.rank, INT8_MIN);
+		return top < 0 ? top : tfl_step(l, WEFT_OP_BITWISE_XOR, NULL, (int[]){ w, top }, 2, WEFT_INT8, t.rank, t.dim, false);
+	}
+	for (int64_t k = 0; k < weft_tensor_elements(&t); k++)
+		codes[k] ^= 0x80;
+	return w;
+}
+
+/*
  * Emits product r of float32 x and integer weights w as float32: each row of x is quantised to 8 bits with a
  * scale of its own when the network runs, and the sums are scaled back before the bias, if there is one, is
- * added. Tensor w itself changes: its type in the graph becomes int8, and weights that the file has as uint8,
- * which are 128 less in the graph (add_const()), get the file's bytes again. Returns the graph tensor, or a
+ * added. A constant w itself changes: its type in the graph becomes int8, and weights that the file has as uint8,
+ * which are 128 less in the graph (add_const()), get the file's bytes again; computed ones get them by an operator. Returns the graph tensor, or a
  * negative errno.
  */
 static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
@@ -154,11 +173,12 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 	if (err)
 		return err;
 	a.conv.acc = WEFT_INT48;
-	l->g->tensors[w].t.dtype = WEFT_INT8;      /* int4's elements have a byte each, too */
-	/* The kernels take the bytes of uint8 weights as int8; here they are 128 less. */
-	uint8_t *codes = l->g->tensors[w].t.data;
-	for (int64_t k = 0; tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8 && k < weft_tensor_elements(&l->g->tensors[w].t); k++)
-		codes[k] ^= 0x80;
+	if (l->g->tensors[w].t.data)
+		l->g->tensors[w].t.dtype = WEFT_INT8;      /* int4's elements have a byte each, too */
+	if (tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8 && (w = plain_bytes(l, w)) < 0)
+		return w;
+	if (r->window && (q[0] = tfl_trim(l, q[0], r->window)) < 0)
+		return q[0];
 	int zero = tfl_number(l, "zero", WEFT_INT48, 1, 0);
 	if (zero < 0 || (y = tfl_step(l, r->op, &a, (int[]){ q[0], w, zero }, 3, WEFT_INT48, 4, r->dim, false)) < 0 ||
 	    (y = scale_back(l, r, y, q[1])) < 0)

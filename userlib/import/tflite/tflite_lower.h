@@ -116,6 +116,8 @@ WEFT_MUST_USE int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);
 /* Returns constant operand k in that shape, of as many elements. */
 WEFT_MUST_USE int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);
+/* tflite_weights.c: returns operand k, a constant or a computed value, in that shape, of as many elements. A constant is another tensor each time. */
+WEFT_MUST_USE int tfl_weights_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);
 
 /*
  * ---- options of the operator at hand ----
@@ -297,6 +299,12 @@ WEFT_MUST_USE int tfl_float_clamp(struct tfl_lower *l, int x, int activation);
 WEFT_MUST_USE int tfl_float_limits(struct tfl_lower *l, int x, int activation);
 
 /*
+ * A sliding window along one axis, in elements: out is the number of windows, before and after the
+ * padding on both sides, trim what no window reaches at the end.
+ */
+struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };
+
+/*
  * tflite_hybrid.c: a convolution, transposed or not, of float32 x [N,H,W,C] by weights w of float32, or
  * of 8 bits or fewer, which the graph has in the order that the operator takes.
  */
@@ -309,6 +317,8 @@ struct tfl_real {
 	bool symmetric;            /* rows are quantised without a zero point */
 	bool dense;                /* the row's and the weights' scales are multiplied with each other first, then with the sums */
 	int k_bias;                /* the operand that is the bias */
+	bool one_scale;            /* the first scale of the weights counts for all columns */
+	const struct tfl_window *window;   /* two windows: what they do not reach is cut off behind the quantisation, which sees the whole image; or NULL */
 };
 /* Returns the product, with the bias, as float32. */
 WEFT_MUST_USE int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w);
@@ -508,11 +518,6 @@ WEFT_MUST_USE int tfl_lower_sqrt(struct tfl_lower *l);
 WEFT_MUST_USE int tfl_lower_div(struct tfl_lower *l);
 WEFT_MUST_USE int tfl_lower_read_variable(struct tfl_lower *l);
 
-/*
- * A sliding window along one axis, in elements: out is the number of windows, before and after the
- * padding on both sides, trim what no window reaches at the end.
- */
-struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };
 /* Fills *w for an axis of `in` elements; padding is TFL_SAME or TFL_VALID. Returns 0. */
 WEFT_MUST_USE int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                struct tfl_window *w);

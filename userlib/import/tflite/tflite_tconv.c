@@ -103,7 +103,7 @@ static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, cons
 	                      .attr = { .conv = { .pad = { pad[0], pad[1], pad[2], pad[3] }, .stride = { c->stride[0], c->stride[1] },
 	                                          .dilation = { 1, 1 }, .acc = WEFT_FP32 } },
 	                      .rows = t.dim[0], .columns = c->wt.dim[0], .k_bias = 3 };
-	int w = tfl_const_as(l, 1, 4, c->wt.dim);
+	int w = tfl_weights_as(l, 1, 4, c->wt.dim);
 
 	return w < 0 ? w : tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation);
 }
@@ -119,7 +119,7 @@ static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, con
 	weft_attr a = { .conv = { .pad = { pad[0], pad[1], pad[2], pad[3] }, .stride = { c->stride[0], c->stride[1] },
 	                          .dilation = { 1, 1 }, .x_zp = c->x.zp, .w_zp = c->w.zp, .acc = c->acc } };
 	bool narrow;
-	int w = tfl_const_as(l, 1, 4, c->wt.dim), b = w < 0 ? w : tfl_bias(l, 3, oc, c->acc, &narrow);
+	int w = tfl_weights_as(l, 1, 4, c->wt.dim), b = w < 0 ? w : tfl_bias(l, 3, oc, c->acc, &narrow);
 
 	if (b < 0)
 		return b;

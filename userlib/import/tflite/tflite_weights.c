@@ -69,8 +69,22 @@ int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale,
 }
 
 /*
- * Adds the bias of a 16-bit operator, file tensor i of int32 or int64 with type and shape *t, as an
- * int48 constant of oc elements. Returns the graph tensor, -ENOTSUP if it is not constant or
+ * Emits a computed bias x, int32 or int64, as oc elements for sums of type acc. Returns the graph tensor, -EINVAL if
+ * it has not oc elements, or another negative errno; a negative x is returned as it is.
+ */
+static int computed_bias(struct tfl_lower *l, int x, int64_t oc, weft_dtype acc)
+{
+	if (x >= 0 && weft_tensor_elements(&l->g->tensors[x].t) != oc)
+		return tfl_fail(l, -EINVAL, "a bias of %lld elements, not %lld", (long long)weft_tensor_elements(&l->g->tensors[x].t),
+		                (long long)oc);
+	if ((x = tfl_reshape(l, x, 1, &oc)) < 0 || acc == WEFT_INT32)
+		return x;
+	return tfl_step(l, WEFT_OP_TFL_CAST, NULL, &x, 1, WEFT_INT48, 1, &oc, false);
+}
+
+/*
+ * Adds the bias of a 16-bit operator, constant file tensor i of int32 or int64 with type and shape *t, as an
+ * int48 constant of oc elements. Returns the graph tensor, -ENOTSUP if it
  * exceeds 48 bits, -EINVAL if it does not have oc elements, or another negative errno.
  */
 static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t oc)
@@ -79,8 +93,6 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 	const int64_t top = INT64_C(1) << 47;
 	size_t elem = weft_dtype_bytes(t->dtype);
 
-	if (!f->data)
-		return tfl_fail(l, -ENOTSUP, "tensor %d: a bias that is not constant", i);
 	if (weft_tensor_elements(t) != oc || f->data_len != (size_t)oc * elem)
 		return tfl_fail(l, -EINVAL, "tensor %d: bias of %zu bytes, not %lld elements of %zu, at byte %zu", i, f->data_len,
 		                (long long)oc, elem, f->at);
@@ -99,11 +111,11 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 }
 
 /*
- * Adds operand k as a constant bias of oc elements for sums of type acc (int32 or int48), or a single 0
+ * Returns operand k, constant or computed, as a bias of oc elements for sums of type acc (int32 or int48), or a single 0
  * if it is absent. *narrow says whether TFLite's sums have 32 bits although acc has 48: the bias is
  * int32; or there is none, the operator is CONV_2D or FULLY_CONNECTED, and the runtime is not LiteRT.
- * Returns the graph tensor, -ENOTSUP if the bias is not constant, has another type than int32 (or int64
- * with int48) or exceeds 48 bits, -EINVAL if it has not oc elements, or another negative errno.
+ * Returns the graph tensor, -ENOTSUP if the bias has another type than int32 (or int64
+ * with int48) or, constant, exceeds 48 bits, -EINVAL if it has not oc elements, or another negative errno.
  */
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow)
 {
@@ -120,6 +132,8 @@ int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narro
 	if (t.dtype != WEFT_INT32 && !(t.dtype == WEFT_INT64 && acc == WEFT_INT48))
 		return tfl_fail(l, -ENOTSUP, "bias is %s, not int32", weft_dtype_name(t.dtype));
 	*narrow = acc == WEFT_INT48 && t.dtype == WEFT_INT32;
+	if (!tfl_is_const(l, k))
+		return computed_bias(l, tfl_value(l, k), oc, acc);
 	if (acc == WEFT_INT32)
 		return tfl_const_as(l, k, 1, &oc);
 	return wide_bias(l, i, &t, oc);
@@ -131,4 +145,19 @@ int tfl_narrow(struct tfl_lower *l, int x)
 	struct tfl_rescale r = { .to = WEFT_INT32, .n = 1, .f = &one };
 
 	return tfl_rescale(l, x, &r, false);
+}
+
+int tfl_weights_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
+{
+	weft_tensor t;
+	int64_t n = 1;
+	int i = tfl_operand(l, k), x, err = i < 0 ? i : tfl_shape(l, i, &t);
+
+	if (err || tfl_is_const(l, k))
+		return err ? err : tfl_const_as(l, k, rank, dim);
+	for (int d = 0; d < rank; d++)
+		n *= dim[d];
+	if (n != weft_tensor_elements(&t))
+		return tfl_fail(l, -EINVAL, "operand %d has %lld elements, not %lld", k, (long long)weft_tensor_elements(&t), (long long)n);
+	return (x = tfl_value(l, k)) < 0 ? x : tfl_reshape(l, x, rank, dim);
 }

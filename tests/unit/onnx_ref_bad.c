@@ -78,6 +78,7 @@ static const struct { const char *name, *x; } fits[] = {
 	{ "NonMaxSuppression", "f2.3.4 f2.2.3 i1 f1 f1" }, { "TopK", "f3.4 i1" }, { "Det", "f2.3.3" }, { "Unique", "f6" }, { "Unique", "i3.2;axis=0" },
 	{ "Where", "f2.3 f2.3 f3" }, { "Slice", "f3.4 i2 i2 i2 i2" }, { "CumSum", "f2.3 i" }, { "CumProd", "f2.3 i" }, { "DFT", "f1.4.1 i i" },
 	{ "GatherElements", "f3.3 i2.3" }, { "GatherND", "f2.2.2 i2.1" }, { "Split", "f4.3;num_outputs=2" }, { "Trilu", "f3.4 i" },
+	{ "DynamicQuantizeLSTM", "f3.2.2 u1.2.8 u1.2.8 f1.16 d2 f1.2.2 f1.2.2 f1.6 f1 u1 f1 u1" },
 };
 
 /* Returns the text of operands that fit kernel `name`, any of several, or NULL if the table has none. */

@@ -49,7 +49,7 @@ def tensor(v):
 def record(name, m, inputs):
     o = ort.SessionOptions()
     o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    o.log_severity_level = 4
+    o.log_severity_level, o.intra_op_num_threads = 4, 1      # threads each find a range of the states of their own
     file = m.SerializeToString()
     y = ort.InferenceSession(file, o, providers=["CPUExecutionProvider"]).run(None, inputs)
     return (struct.pack("<H", len(name)) + name.encode() + struct.pack("<I", len(file)) + file + bytes([len(inputs), len(y)]) +
@@ -132,6 +132,33 @@ def int4():
         yield "int4 " + op, h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10), {"x": x}
 
 
+def lstms():
+    """DynamicQuantizeLSTM: weights of both types, scales for all or for each column, both directions, what may be absent."""
+    steps, batch, size, hidden = 7, 3, 6, 5
+    forms = (("forward", np.int8, False, {}), ("reverse", np.uint8, True, {}), ("bidirectional", np.int8, True, {"clip": 0.8}),
+             ("bidirectional", np.uint8, False, {"input_forget": 1}), ("forward", np.uint8, False, {"activations": ["HardSigmoid", "Relu", "Softsign"]}))
+    for k, (direction, t, columns, attrs) in enumerate(forms):
+        n = 2 if direction == "bidirectional" else 1
+        shape = (n, 4 * hidden) if columns else (n,)
+        c = {"w": codes(t, n, size, 4 * hidden), "r": codes(t, n, hidden, 4 * hidden)}
+        if k % 2 == 0:
+            c["b"] = RNG.normal(size=(n, 8 * hidden)).astype("f4")
+        if k > 1:
+            c["lens"] = np.array([7, 0, 4], "i4")
+            c["h0"], c["c0"] = (RNG.normal(size=(n, batch, hidden)).astype("f4") for _ in range(2))
+        if k == 2:
+            c["p"] = RNG.normal(size=(n, 3 * hidden)).astype("f4")
+        for name in ("w", "r"):
+            c[name + "s"] = RNG.uniform(0.004, 0.01, shape).astype("f4")
+            c[name + "z"] = np.full(shape, 0 if t is np.int8 else 131, t)
+        order = ["x"] + [name if name in c else "" for name in ("w", "r", "b", "lens", "h0", "c0", "p", "ws", "wz", "rs", "rz")]
+        node = h.make_node("DynamicQuantizeLSTM", order, ["y", "yh", "yc"], domain="com.microsoft", direction=direction, hidden_size=hidden, **attrs)
+        graph = h.make_graph([node], "g", [h.make_tensor_value_info("x", T.FLOAT, (steps, batch, size))],
+                             [h.make_tensor_value_info(y, T.FLOAT, None) for y in ("y", "yh", "yc")], [nh.from_array(v, name) for name, v in c.items()])
+        m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8)
+        yield "DynamicQuantizeLSTM %d" % k, m, {"x": RNG.normal(size=(steps, batch, size)).astype("f4")}
+
+
 def main():
     default = Path(__file__).resolve().parents[2] / "tests" / "models" / "onnx_ops.gz"
     out, n = b"ONNXOPS1", 0
@@ -142,9 +169,10 @@ def main():
         for op, ins, constants, attrs, order in generate():
             out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
             n += 1
-    for name, m, ins in int4():
-        out += record(name, m, ins)
-        n += 1
+    for generate in (int4, lstms):
+        for name, m, ins in generate():
+            out += record(name, m, ins)
+            n += 1
     with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:
         z.write(out)
     print(n, "cases")

@@ -95,7 +95,7 @@ uint64_t weft_node_macs(const weft_graph *g, const struct weft_gop *o)
 {
 	static const char *const products[] = { "MatMul", "MatMulInteger", "QLinearMatMul", "MatMulNBits", NULL };
 	static const char *const convolutions[] = { "Conv", "ConvInteger", "DeformConv", NULL };
-	static const char *const recurrent[] = { "LSTM", "GRU", "RNN", NULL };
+	static const char *const recurrent[] = { "LSTM", "GRU", "RNN", "DynamicQuantizeLSTM", NULL };
 	static const char *const sequences[] = { "SequenceLSTM", "SequenceRNN", "SequenceLSTM8", "StepLSTM8", NULL };
 
 	if (o->op == WEFT_OP_TFL_LSTM) {

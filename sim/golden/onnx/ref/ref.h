@@ -108,6 +108,7 @@ ref_kernel ref_matmul, ref_gemm, ref_einsum, ref_conv, ref_conv_transpose, ref_d
 ref_kernel ref_chain_matmul, ref_chain_gemm, ref_chain_conv, ref_chain_layer_norm, ref_chain_erf, ref_chain_average,
 	ref_chain_average_all, ref_chain_resize;
 ref_kernel ref_lstm, ref_gru, ref_rnn;
+double ref_activation(const struct ref *r, int which, double v);   /* number `which` of LSTM's, GRU's and RNN's attribute activations, of v */
 ref_kernel ref_attention, ref_rotary;
 ref_kernel ref_nll_loss, ref_softmax_loss;
 ref_kernel ref_grid_sample, ref_affine_grid, ref_roi_align, ref_nms;

@@ -25,7 +25,7 @@ struct rnn {
 	double *hs, *cs, *sum, *rec;  /* states [H], sums and recurrent sums [G*H] */
 };
 
-static double activation(const struct ref *r, int which, double v)
+double ref_activation(const struct ref *r, int which, double v)
 {
 	const int n = r->a->i[ACTIVATIONS];
 	const int f = n > which ? r->a->i[ACTIVATIONS + 1 + which] : -1;
@@ -58,7 +58,7 @@ static double gate(const struct ref *r, const struct rnn *s, int d, int k, doubl
 		v = fmax(-clip, fmin(clip, v));
 	if (r->a->i[ACTIVATIONS] <= 0)
 		return s->gates == 1 || k > 0 ? tanh(v) : 1 / (1 + exp(-v));
-	return activation(r, d * each + k, v);
+	return ref_activation(r, d * each + k, v);
 }
 
 static int64_t x_at(const struct rnn *s, int64_t t, int64_t b)

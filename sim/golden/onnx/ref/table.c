@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sim/golden/onnx/ref/window.h"
+#include "sim/golden/onnx/ort/ops.h"
 #include "sim/golden/onnx/tfl/ops.h"
 #include "sim/golden/ops.h"
 
@@ -159,6 +160,7 @@ static const struct row {
 	{ ORT, "Resize", ref_chain_resize, 1, 4, 1, "mode:e=nearest,linear,cubic coordinate_transformation_mode:e=half_pixel,asymmetric,align_corners,pytorch_half_pixel "
 	  "antialias:i=0 keep_aspect_ratio_policy:e=stretch,not_larger,not_smaller axes:I" },
 	{ TFL, "StepLSTM8", tfl_step_lstm8, 13, 13, 1, "" },
+	{ MS, "DynamicQuantizeLSTM", ort_dynamic_lstm, 3, 12, 3, RNN },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 
@@ -289,7 +291,7 @@ static enum again again_of(ref_kernel *run)
 		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { ref_einsum, PRODUCT },
 		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ref_chain_conv, ALL }, { ref_pool, ALL },
 		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },
-		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
+		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
 		{ ref_tree_ensemble, ALL }, { tfl_sequence_lstm, ALL }, { tfl_sequence_rnn, ALL }, { tfl_sequence_lstm8, ALL }, { tfl_reduce_window, ALL },
 		{ tfl_non_max_suppression, ALL }, { ref_unique, PAIRS }, { ref_nms, PAIRS },
 	};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels with ONNX Runtime's own arithmetic, for the table of ONNX_NODE (sim/golden/onnx/ref/table.c). */
+#ifndef WEFT_GOLDEN_ONNX_ORT_OPS_H
+#define WEFT_GOLDEN_ONNX_ORT_OPS_H
+
+#include "sim/golden/onnx/ref/ref.h"
+
+ref_kernel ort_dynamic_lstm;
+
+#endif

@@ -3,7 +3,7 @@
 
 usage: ort_floats.py WEFT FOLDER SEED
 
-Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf, and products of int16 between
+Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, Erf, Sigmoid and Tanh, and products of int16 between
 DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
@@ -85,6 +85,14 @@ def erf():
     return one("Erf", floats(300) * 2)
 
 
+def sigmoid():
+    return one("Sigmoid", np.concatenate([floats(300) * of(1, 8), np.array([-100, -18, -17.33, 0, 18, 40, np.nan, -np.inf, np.inf], np.float32)]))
+
+
+def tanh():
+    return one("Tanh", np.concatenate([floats(300) * of(1, 4), np.array([-100, -9, -0.0, 9, 40, np.nan, -np.inf, np.inf], np.float32)]))
+
+
 def int16():
     """x, quantised, times weights of int8; the product is quantised, and leaves as floats."""
     m, k, n = of(1, 4, 20), of(16, 48, 200), of(5, 48, 130)
@@ -116,12 +124,12 @@ def golden(model, inputs):
 
 def main():
     wrong = 0
-    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (int16, 20)):
+    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (int16, 20)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()
             want = runtime(model, inputs)
-            bad = int((golden(model, inputs).ravel() != want.ravel()).sum())
+            bad = int((golden(model, inputs).ravel().view(np.int32) != want.ravel().view(np.int32)).sum())
             if bad:
                 print(kind.__name__, [x.shape for x in inputs.values()], str(model.graph.node[0].attribute)[:400].replace("\n", " "), bad, "of", want.size, "differ")
             differ, elements = differ + bad, elements + want.size

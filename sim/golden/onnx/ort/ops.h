@@ -6,5 +6,6 @@
 #include "sim/golden/onnx/ref/ref.h"
 
 ref_kernel ort_dynamic_lstm;
+ref_kernel ort_sigmoid, ort_tanh_node;
 
 #endif

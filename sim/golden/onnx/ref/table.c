@@ -17,7 +17,7 @@
 #define MS "com.microsoft"
 #define ML "ai.onnx.ml"
 #define TFL "tflite"           /* TensorFlow Lite's, sim/golden/onnx/tfl */
-#define ORT "onnxruntime"      /* its own order of additions, chain.c */
+#define ORT "onnxruntime"      /* its own order of additions, chain.c and sim/golden/onnx/ort */
 #define TRAIN "ai.onnx.preview.training"
 #define MANY WEFT_ONNX_MAX_IN
 #define WINDOW "auto_pad:e=NOTSET,SAME_UPPER,SAME_LOWER,VALID kernel_shape:I strides:I dilations:I pads:I "
@@ -161,6 +161,7 @@ static const struct row {
 	  "antialias:i=0 keep_aspect_ratio_policy:e=stretch,not_larger,not_smaller axes:I" },
 	{ TFL, "StepLSTM8", tfl_step_lstm8, 13, 13, 1, "" },
 	{ MS, "DynamicQuantizeLSTM", ort_dynamic_lstm, 3, 12, 3, RNN },
+	{ ORT, "Sigmoid", ort_sigmoid, 1, 1, 1, "" }, { ORT, "Tanh", ort_tanh_node, 1, 1, 1, "" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

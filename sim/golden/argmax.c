@@ -39,17 +39,13 @@ int weft_golden_argmax(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int axis = c->attr->axis.axis;
-	int64_t left = 1, right = 1;
 	int err = check(c);
 
 	if (err)
 		return err;
 	if (weft_is_float(x->dtype))
 		return weft_float_reduce(c);
-	for (int d = 0; d < axis; d++)
-		left *= x->dim[d];
-	for (int d = axis + 1; d < x->rank; d++)
-		right *= x->dim[d];
+	const int64_t left = weft_elements_before(x, axis), right = weft_elements_behind(x, axis);
 	for (int64_t l = 0; l < left; l++)
 		for (int64_t r = 0; r < right; r++) {
 			const int64_t first = l * x->dim[axis] * right + r;

@@ -45,15 +45,12 @@ int weft_golden_concat(const struct weft_call *c)
 {
 	const weft_tensor *y = c->y[0];
 	const int axis = c->attr->axis.axis;
-	size_t left = 1, right = weft_dtype_bytes(y->dtype), at = 0;
+	size_t at = 0;
 	int err = check(c);
 
 	if (err)
 		return err;
-	for (int d = 0; d < axis; d++)
-		left *= (size_t)y->dim[d];
-	for (int d = axis + 1; d < y->rank; d++)
-		right *= (size_t)y->dim[d];
+	const size_t left = (size_t)weft_elements_before(y, axis), right = weft_dtype_bytes(y->dtype) * (size_t)weft_elements_behind(y, axis);
 	for (int i = 0; i < c->n_x; i++) {
 		const size_t run = (size_t)c->x[i]->dim[axis] * right;
 		const size_t row = (size_t)y->dim[axis] * right;

@@ -307,6 +307,34 @@ static inline struct weft_pool_window weft_pool_window_of(const struct weft_call
 	                             weft_clip(x0, 0, x->dim[2]), weft_clip(x0 + a->kernel[1], 0, x->dim[2]) };
 }
 
+/* Returns a walk over the pixels of a pool's output: image, row and column, as weft_pool_window_of() takes them. */
+static inline struct weft_walk weft_pool_pixels(const struct weft_call *c)
+{
+	const int64_t *dim = c->y[0]->dim;
+
+	return (struct weft_walk){ .rank = 3, .dim = { dim[0], dim[1], dim[2] } };
+}
+
+/* Returns how many elements the dimensions of t before this axis have together; 1 if the axis is the first. */
+static inline int64_t weft_elements_before(const weft_tensor *t, int axis)
+{
+	int64_t n = 1;
+
+	for (int d = 0; d < axis; d++)
+		n *= t->dim[d];
+	return n;
+}
+
+/* Returns how many elements the dimensions of t behind this axis have together; 1 if the axis is the last. */
+static inline int64_t weft_elements_behind(const weft_tensor *t, int axis)
+{
+	int64_t n = 1;
+
+	for (int d = axis + 1; d < t->rank; d++)
+		n *= t->dim[d];
+	return n;
+}
+
 /* Row-major strides in elements. */
 static inline void weft_strides(const weft_tensor *t, int64_t *stride)
 {

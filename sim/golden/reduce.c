@@ -61,7 +61,6 @@ int weft_golden_reduce(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int axis = c->attr->axis.axis;
-	int64_t left = 1, right = 1, n;
 	int err = check(c);
 
 	if (err)
@@ -70,11 +69,7 @@ int weft_golden_reduce(const struct weft_call *c)
 		return weft_float_reduce(c);
 	if (c->fast && weft_fast_reduce_sum(c) == 0)
 		return 0;
-	n = x->dim[axis];
-	for (int d = 0; d < axis; d++)
-		left *= x->dim[d];
-	for (int d = axis + 1; d < x->rank; d++)
-		right *= x->dim[d];
+	const int64_t n = x->dim[axis], left = weft_elements_before(x, axis), right = weft_elements_behind(x, axis);
 	/* n < 2^31 terms below 2^31: the sum stays below 2^62. */
 	for (int64_t l = 0; l < left; l++)
 		for (int64_t r = 0; r < right; r++) {

@@ -13,16 +13,12 @@ int weft_golden_reverse(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int axis = c->attr->axis.axis;
-	size_t left = 1, right = weft_dtype_bytes(x->dtype);
 	int err;
 
 	if ((err = weft_check_axis(c)) || (err = weft_check_same(c, true)))
 		return err;
-	const size_t n = (size_t)x->dim[axis];
-	for (int d = 0; d < axis; d++)
-		left *= (size_t)x->dim[d];
-	for (int d = axis + 1; d < x->rank; d++)
-		right *= (size_t)x->dim[d];
+	const size_t n = (size_t)x->dim[axis], left = (size_t)weft_elements_before(x, axis);
+	const size_t right = weft_dtype_bytes(x->dtype) * (size_t)weft_elements_behind(x, axis);
 	for (size_t l = 0; l < left; l++)
 		for (size_t i = 0; i < n; i++)
 			memcpy((char *)y->data + (l * n + i) * right,

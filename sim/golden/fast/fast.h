@@ -2,8 +2,8 @@
 /*
  * Fast twins of the plain loops: same calls, same bits.
  *
- * Each is called after the plain operator's checks. -ENOTSUP (a case left to
- * the plain loops) and -ENOMEM mean that nothing was written.
+ * Each is called after the plain operator's checks. After -ENOTSUP (a case left to
+ * the plain loops) and -ENOMEM the plain loops compute the whole result.
  */
 #ifndef WEFT_GOLDEN_FAST_H
 #define WEFT_GOLDEN_FAST_H
@@ -46,11 +46,11 @@ int weft_fast_tfl_resize_bilinear(const struct weft_call *c);   /* int8 by integ
 int weft_fast_resize_nearest(const struct weft_call *c);
 int weft_fast_tfl_softmax(const struct weft_call *c);       /* int8 to int8, of many elements */
 int weft_fast_table(const struct weft_call *c);             /* int8 only */
-int weft_fast_float_binary(const struct weft_call *c);      /* these five: fp32 only; ADD, SUB, MUL */
-int weft_fast_float_max_pool2d(const struct weft_call *c);  /* without NaN, as the next one */
-int weft_fast_float_clamp(const struct weft_call *c);
-int weft_fast_float_avg_pool2d(const struct weft_call *c);
-int weft_fast_float_sum(const struct weft_call *c);         /* REDUCE_SUM; -ENOTSUP also after writing, if a sum is a NaN */
+int weft_fast_float_binary(const struct weft_call *c);      /* fp32 only: ADD, SUB, MUL */
+int weft_fast_float_max_pool2d(const struct weft_call *c);  /* fp32 only, without a NaN */
+int weft_fast_float_clamp(const struct weft_call *c);       /* fp32 only, without a NaN */
+int weft_fast_float_avg_pool2d(const struct weft_call *c);  /* fp32 only */
+int weft_fast_float_sum(const struct weft_call *c);         /* fp32 only: REDUCE_SUM; if a sum is a NaN, -ENOTSUP comes after writing */
 
 /* Runs RESCALE with the 32-bit multiplier by these kernels (rescale_lanes.h); -ENOTSUP for the 16-bit one. */
 struct weft_rescale_kernels;

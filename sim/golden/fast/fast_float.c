@@ -17,7 +17,10 @@
 
 /* ---- two operands ---- */
 
-/* y[i] = a[i * a_step] op b[i * b_step] for i below n; steps are 0 or 1. There is one NaN, whatever the machine makes. */
+/*
+ * LOOP writes `expression` to y[i] for i below n, but NAN for every NaN, whichever the processor computes. STEPS(op) is the
+ * body of a function that computes y[i] = a[i * a_step] op b[i * b_step]; the steps are 0 or 1.
+ */
 #define LOOP(expression) \
 	for (int64_t i = 0; i < n; i++) { \
 		const float v = expression; \
@@ -39,7 +42,10 @@ static FAST void add(const float *a, const float *b, int64_t a_step, int64_t b_s
 static FAST void sub(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y) { STEPS(-) }
 static FAST void mul(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y) { STEPS(*) }
 
-/* Joins the last two dimensions of a walk as long as both operands go on through them alike. */
+/*
+ * Joins the last two dimensions of walk w, again and again, as long as each operand goes through both with one stride, so
+ * that one run of the inner loop does as many elements as possible.
+ */
 static void join_last(struct weft_walk *w)
 {
 	for (int d = w->rank - 1; d > 0; d = w->rank - 1) {
@@ -74,7 +80,10 @@ int weft_fast_float_binary(const struct weft_call *c)
 
 /* ---- maxima ---- */
 
-/* Floats in their order as integers, -0 before +0; the same function brings them back. */
+/*
+ * Maps the bits of fp32 to integers that are in the order of the numbers, -0 below +0. The function is its own inverse, so that
+ * it also maps such an integer back to the bits.
+ */
 static inline int32_t ordered(int32_t bits)
 {
 	return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
@@ -85,7 +94,7 @@ static inline int32_t larger(int32_t a, int32_t b)
 	return a > b ? a : b;
 }
 
-/* Returns whether n bits of fp32 have a NaN among them. */
+/* Says whether there is a NaN among n numbers of fp32, given as their bits. */
 static FAST bool has_nan(const int32_t *x, int64_t n)
 {
 	int any = 0;
@@ -95,7 +104,7 @@ static FAST bool has_nan(const int32_t *x, int64_t n)
 	return any;
 }
 
-/* y[i] = the larger of x[i] and lo, and of these the smaller one and hi, of fp32 in their order; for i below n. */
+/* y[i] = x[i] limited to lo..hi, for i below n. x and y are bits of fp32, lo and hi what ordered() makes of such. */
 static FAST void limit(const int32_t *x, int64_t n, int32_t lo, int32_t hi, int32_t *y)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -104,7 +113,7 @@ static FAST void limit(const int32_t *x, int64_t n, int32_t lo, int32_t hi, int3
 	}
 }
 
-/* Returns where a limit stands in the order of fp32; it is no NaN. */
+/* Returns what ordered() makes of a limit, rounded to fp32. The limit is no NaN. */
 static int32_t order_of(double limit)
 {
 	const float v = (float)limit;
@@ -121,7 +130,7 @@ int weft_fast_float_clamp(const struct weft_call *c)
 
 	if (c->x[0]->dtype != WEFT_FP32 || isnan(a->fmin) || isnan(a->fmax) || has_nan(c->x[0]->data, n))
 		return -ENOTSUP;
-	/* A limit that is no fp32 is rounded when it is stored, and lies on the same side of each fp32 as before. */
+	/* Rounding to fp32 keeps the order, so it makes no difference whether a limit is rounded here or, as in the plain loop, when it is stored. */
 	limit(c->x[0]->data, n, order_of(a->fmin), order_of(a->fmax), c->y[0]->data);
 	return 0;
 }
@@ -150,42 +159,43 @@ static FAST void largest_of(const int32_t *restrict x, int64_t rows, int64_t ste
 
 int weft_fast_float_max_pool2d(const struct weft_call *c)
 {
-	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const weft_tensor *x = c->x[0];
 	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
-	int32_t *out = y->data;
+	struct weft_walk at = weft_pool_pixels(c);
+	int32_t *out = c->y[0]->data;
 
 	if (x->dtype != WEFT_FP32 || has_nan(x->data, weft_tensor_elements(x)))
 		return -ENOTSUP;
 	int32_t *max = malloc((size_t)line * sizeof *max);
 	if (!max)
 		return -ENOMEM;
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++, out += ch) {
-				const struct weft_pool_window w = weft_pool_window_of(c, (int64_t[]){ n, oy, ox, 0 });
+	do {
+		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
 
-				if (!ox)
-					order_rows((const int32_t *)x->data + (n * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
-				largest_of(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
-			}
+		if (!at.idx[2])
+			order_rows((const int32_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
+		largest_of(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
+		out += ch;
+	} while (weft_walk_next(&at));
 	free(max);
 	return 0;
 }
 
-/* Sets sum[i] to x[i] as fp64, or adds it, for i below n. */
+/* sum[i] = x[i] for i below n. */
 static FAST void set_doubles(const float *x, int64_t n, double *sum)
 {
 	for (int64_t i = 0; i < n; i++)
 		sum[i] = (double)x[i];
 }
 
+/* sum[i] += x[i], as fp64, for i below n. */
 static FAST void add_doubles(const float *x, int64_t n, double *sum)
 {
 	for (int64_t i = 0; i < n; i++)
 		sum[i] += (double)x[i];
 }
 
-/* y[i] = sum[i] rounded to fp32, divided by count, and rounded again, for i below n. */
+/* y[i] = sum[i] rounded to fp32, divided by count, and rounded again, for i below n; NAN for every NaN. */
 static FAST void averages(const double *sum, int64_t n, double count, float *y)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -196,48 +206,51 @@ static FAST void averages(const double *sum, int64_t n, double count, float *y)
 
 int weft_fast_float_avg_pool2d(const struct weft_call *c)
 {
-	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const weft_tensor *x = c->x[0];
 	const int64_t ch = x->dim[3];
-	float *out = y->data;
+	struct weft_walk pixel = weft_pool_pixels(c);
+	float *out = c->y[0]->data;
 	double sum[BLOCK];
 
 	if (x->dtype != WEFT_FP32)
 		return -ENOTSUP;
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++, out += ch) {
-				const struct weft_pool_window w = weft_pool_window_of(c, (int64_t[]){ n, oy, ox, 0 });
+	do {
+		const struct weft_pool_window w = weft_pool_window_of(c, pixel.idx);
 
-				for (int64_t at = 0; at < ch; at += BLOCK) {
-					const int64_t count = ch - at < BLOCK ? ch - at : BLOCK;
+		for (int64_t at = 0; at < ch; at += BLOCK) {
+			const int64_t count = ch - at < BLOCK ? ch - at : BLOCK;
 
-					memset(sum, 0, (size_t)count * sizeof *sum);
-					for (int64_t py = w.y0; py < w.y1; py++)
-						for (int64_t px = w.x0; px < w.x1; px++)
-							add_doubles((const float *)x->data + ((n * x->dim[1] + py) * x->dim[2] + px) * ch + at, count, sum);
-					averages(sum, count, (double)((w.y1 - w.y0) * (w.x1 - w.x0)), out + at);
-				}
-			}
+			memset(sum, 0, (size_t)count * sizeof *sum);
+			for (int64_t py = w.y0; py < w.y1; py++)
+				for (int64_t px = w.x0; px < w.x1; px++)
+					add_doubles((const float *)x->data + ((pixel.idx[0] * x->dim[1] + py) * x->dim[2] + px) * ch + at, count, sum);
+			averages(sum, count, (double)((w.y1 - w.y0) * (w.x1 - w.x0)), out + at);
+		}
+		out += ch;
+	} while (weft_walk_next(&pixel));
 	return 0;
 }
 
 /* ---- sums ---- */
 
-/* Adds as fp32: sum[i] becomes (float)sum[i] + x[i]. */
+/* sum[i] += x[i], as fp32, for i below n. */
 static FAST void add_floats(const float *x, int64_t n, double *sum)
 {
 	for (int64_t i = 0; i < n; i++)
 		sum[i] = (double)((float)sum[i] + x[i]);
 }
 
-/* y[i] = sum[i] rounded to fp32; there is one NaN for each sign. */
+/* y[i] = sum[i] rounded to fp32, for i below n. */
 static FAST void round_all(const double *sum, int64_t n, float *y)
 {
 	for (int64_t i = 0; i < n; i++)
 		y[i] = (float)sum[i];
 }
 
-/* Sets sum[k] to the sum of x[k * n .. k * n + n - 1] for k below lines, which is 1 or LINES. */
+/*
+ * Sets sum[k] to the sum of the n elements from x[k * n] on, for k below lines, which is 1 or LINES. chain: each partial sum is
+ * rounded to fp32.
+ */
 static inline void sum_lines(const float *x, int64_t n, int lines, bool chain, double *sum)
 {
 	for (int k = 0; k < lines; k++)
@@ -250,7 +263,10 @@ static inline void sum_lines(const float *x, int64_t n, int lines, bool chain, d
 			sum[k] = (double)((float)sum[k] + x[k * n + i]);
 }
 
-/* Sums along the axis of n elements with `right` elements between neighbours: y[right] = the sums of x[n][right]. */
+/*
+ * Sums along an axis of n elements that is not the last: y[i] = the sum of x[k * right + i] over k below n, for i below `right`.
+ * chain: each partial sum is rounded to fp32.
+ */
 static void sum_across(const float *x, int64_t n, int64_t right, bool chain, float *y)
 {
 	double sum[BLOCK];
@@ -275,17 +291,14 @@ int weft_fast_float_sum(const struct weft_call *c)
 	const int axis = c->attr->axis.axis;
 	const int64_t n = t->dim[axis];
 	const bool chain = c->attr->axis.chain;
-	int64_t left = 1, right = 1, l = 0;
+	const int64_t left = weft_elements_before(t, axis), right = weft_elements_behind(t, axis);
+	int64_t l = 0;
 	const float *x = t->data;
 	float *y = c->y[0]->data;
 	double sum[LINES];
 
 	if (c->op != WEFT_OP_REDUCE_SUM || t->dtype != WEFT_FP32)
 		return -ENOTSUP;
-	for (int d = 0; d < axis; d++)
-		left *= t->dim[d];
-	for (int d = axis + 1; d < t->rank; d++)
-		right *= t->dim[d];
 	for (; right == 1 && l + LINES <= left; l += LINES) {
 		sum_lines(x + l * n, n, LINES, chain, sum);
 		round_all(sum, LINES, y + l);
@@ -296,6 +309,6 @@ int weft_fast_float_sum(const struct weft_call *c)
 	}
 	for (; l < left; l++)
 		sum_across(x + l * n * right, n, right, chain, y + l * right);
-	/* A NaN's payload is not kept, its sign is: left to the plain loop. */
+	/* Of a NaN the plain loop keeps the sign but not the payload, so sums with a NaN are left to it. */
 	return has_nan(c->y[0]->data, left * right) ? -ENOTSUP : 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MAX_POOL2D and AVG_POOL2D of int8: first the rows of a window become one, then its columns, all channels side by
- * side. Plain loops: ../max_pool2d.c, ../avg_pool2d.c
+ * MAX_POOL2D and AVG_POOL2D of int8. For each row of the output, the rows of its windows become one line, of the whole
+ * image's width; then, for each pixel, the columns of its window in that line become one, all channels side by side. Plain
+ * loops: ../max_pool2d.c, ../avg_pool2d.c
  */
 #include <stdlib.h>
 
 #include "fast.h"
 
-/* The largest of three. */
+/* Returns the largest of three. */
 static inline int8_t max3(int8_t a, int8_t b, int8_t c)
 {
 	const int8_t m = a > b ? a : b;
@@ -15,7 +16,7 @@ static inline int8_t max3(int8_t a, int8_t b, int8_t c)
 	return m > c ? m : c;
 }
 
-/* max[i] = the largest of x[i + k * step], k below rows, for i below n. Three rows at a time: the last ones may repeat. */
+/* max[i] = the largest of x[i + k * step], k below rows, for i below n. Three rows are compared at a time; where fewer are left, one repeats. */
 static FAST void max_rows(const int8_t *restrict x, int64_t rows, int64_t step, int64_t n, int8_t *restrict max)
 {
 	const int8_t *b = x + (rows > 1 ? step : 0), *c = x + (rows > 2 ? 2 * step : 0);
@@ -40,7 +41,7 @@ static FAST void add_rows(const int8_t *x, int64_t rows, int64_t step, int64_t n
 			sum[i] += (uint32_t)x[k * step + i];
 }
 
-/* The same of sums. */
+/* As add_rows(), of sums instead of int8. */
 static FAST void add_sums(const uint32_t *x, int64_t rows, int64_t step, int64_t n, uint32_t *sum)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -50,10 +51,14 @@ static FAST void add_sums(const uint32_t *x, int64_t rows, int64_t step, int64_t
 			sum[i] += x[k * step + i];
 }
 
-/* A division by a count as TOSA has it: multiplier and shift, and what the count's zero points come to. */
-struct divisor { int64_t count, multiplier; int shift; uint32_t zero; };
+/* The division of a window's sum by the count of its elements, as TOSA does it: multiplied, and shifted right. */
+struct divisor {
+	int64_t count, multiplier;
+	int shift;                 /* 30 to 61 */
+	uint32_t zero;             /* count times the input's zero point, modulo 2^32 */
+};
 
-/* y[i] = sums less the zero points, divided, plus the output's zero point, within int8; shift is 30 to 61. */
+/* y[i] = sum[i] less d->zero, divided, plus the output's zero point y_zp, limited to int8; for i below n. */
 static FAST void scale(const uint32_t *sum, int64_t n, const struct divisor *d, int64_t y_zp, int8_t *y)
 {
 	const int64_t half = (int64_t)1 << (d->shift - 1), multiplier = d->multiplier;
@@ -66,7 +71,7 @@ static FAST void scale(const uint32_t *sum, int64_t n, const struct divisor *d, 
 	}
 }
 
-/* Sets *d for a window of `count` elements inside the image with input zero point x_zp, unless it is that already. */
+/* Sets *d for a window of which `count` elements lie inside the image, unless it is set for that count already. x_zp: the input's zero point. */
 static void divide_by(struct divisor *d, int64_t count, int64_t x_zp)
 {
 	int k = 0;
@@ -80,46 +85,46 @@ static void divide_by(struct divisor *d, int64_t count, int64_t x_zp)
 
 int weft_fast_max_pool2d(const struct weft_call *c)
 {
-	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const weft_tensor *x = c->x[0];
 	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
-	int8_t *out = y->data, *max = x->dtype == WEFT_INT8 ? malloc((size_t)line) : NULL;
+	struct weft_walk at = weft_pool_pixels(c);
+	int8_t *out = c->y[0]->data, *max = x->dtype == WEFT_INT8 ? malloc((size_t)line) : NULL;
 
 	if (!max)
 		return x->dtype == WEFT_INT8 ? -ENOMEM : -ENOTSUP;
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++, out += ch) {
-				const struct weft_pool_window w = weft_pool_window_of(c, (int64_t[]){ n, oy, ox, 0 });
+	do {
+		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
 
-				if (!ox)
-					max_rows((const int8_t *)x->data + (n * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
-				max_rows(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
-			}
+		if (!at.idx[2])
+			max_rows((const int8_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
+		max_rows(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
+		out += ch;
+	} while (weft_walk_next(&at));
 	free(max);
 	return 0;
 }
 
 int weft_fast_avg_pool2d(const struct weft_call *c)
 {
-	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const weft_tensor *x = c->x[0];
 	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
+	struct weft_walk at = weft_pool_pixels(c);
 	uint32_t *sum = x->dtype == WEFT_INT8 ? malloc((size_t)(line + ch) * sizeof *sum) : NULL;
 	struct divisor d = { 0 };
-	int8_t *out = y->data;
+	int8_t *out = c->y[0]->data;
 
 	if (!sum)
 		return x->dtype == WEFT_INT8 ? -ENOMEM : -ENOTSUP;
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++, out += ch) {
-				const struct weft_pool_window w = weft_pool_window_of(c, (int64_t[]){ n, oy, ox, 0 });
+	do {
+		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
 
-				if (!ox)
-					add_rows((const int8_t *)x->data + (n * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, sum);
-				divide_by(&d, (w.y1 - w.y0) * (w.x1 - w.x0), c->attr->pool.x_zp);
-				add_sums(sum + w.x0 * ch, w.x1 - w.x0, ch, ch, sum + line);
-				scale(sum + line, ch, &d, c->attr->pool.y_zp, out);
-			}
+		if (!at.idx[2])
+			add_rows((const int8_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, sum);
+		divide_by(&d, (w.y1 - w.y0) * (w.x1 - w.x0), c->attr->pool.x_zp);
+		add_sums(sum + w.x0 * ch, w.x1 - w.x0, ch, ch, sum + line);
+		scale(sum + line, ch, &d, c->attr->pool.y_zp, out);
+		out += ch;
+	} while (weft_walk_next(&at));
 	free(sum);
 	return 0;
 }

@@ -33,16 +33,12 @@ int weft_fast_reduce_sum(const struct weft_call *c)
 	const weft_tensor *t = c->x[0];
 	const int axis = c->attr->axis.axis;
 	const int64_t n = t->dim[axis];
-	int64_t left = 1, right = 1;
+	const int64_t left = weft_elements_before(t, axis), right = weft_elements_behind(t, axis);
 	const uint32_t *x = t->data;
 	uint32_t *y = c->y[0]->data;
 
 	if (c->op != WEFT_OP_REDUCE_SUM || t->dtype != WEFT_INT32)
 		return -ENOTSUP;
-	for (int d = 0; d < axis; d++)
-		left *= t->dim[d];
-	for (int d = axis + 1; d < t->rank; d++)
-		right *= t->dim[d];
 	for (int64_t l = 0; l < left; l++) {
 		if (right == 1)
 			y[l] = sum_of(x + l * n, n);
@@ -52,12 +48,22 @@ int weft_fast_reduce_sum(const struct weft_call *c)
 	return 0;
 }
 
+/* Writes y[i] = table[x[i]], all of them unsigned bytes, for i below n. */
+typedef void look_up_fn(const uint8_t *x, const uint8_t table[256], int64_t n, uint8_t *y);
+
+/* look_up_fn on any processor. */
+static void look_up(const uint8_t *x, const uint8_t table[256], int64_t n, uint8_t *y)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = table[x[i]];
+}
+
 #if defined(__x86_64__)
 
 #define VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
-/* y[i] = table[x[i]] as unsigned bytes for i below n: two halves of the table, each by one instruction. */
-static VBMI void look_up(const uint8_t *x, const uint8_t table[256], int64_t n, uint8_t *y)
+/* look_up_fn with AVX-512 VBMI, 64 bytes at a time: each half of the table is one instruction. */
+static VBMI void look_up_vbmi(const uint8_t *x, const uint8_t table[256], int64_t n, uint8_t *y)
 {
 	__m512i t[4];
 
@@ -71,39 +77,27 @@ static VBMI void look_up(const uint8_t *x, const uint8_t table[256], int64_t n, 
 		_mm512_mask_storeu_epi8(y + i, there, _mm512_mask_blend_epi8(_mm512_movepi8_mask(v), lower, upper));
 	}
 }
-
-/* Returns whether this processor has the instructions of look_up(). */
-static bool has_look_up(void)
-{
-	return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
-}
-#else
-static void look_up(const uint8_t *x, const uint8_t table[256], int64_t n, uint8_t *y)
-{
-	for (int64_t i = 0; i < n; i++)
-		y[i] = table[x[i]];
-}
-
-static bool has_look_up(void)
-{
-	return true;
-}
 #endif
+
+/* Returns the fastest look_up_fn that this processor has. */
+static look_up_fn *fastest(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw"))
+		return look_up_vbmi;
+#endif
+	return look_up;
+}
 
 int weft_fast_table(const struct weft_call *c)
 {
-	const int64_t n = weft_tensor_elements(c->x[0]);
-	const uint8_t *x = c->x[0]->data, *table = c->x[1]->data;
-	uint8_t *y = c->y[0]->data, turned[256];
+	const uint8_t *table = c->x[1]->data;
+	uint8_t turned[256];
 
 	if (c->x[0]->dtype != WEFT_INT8)
 		return -ENOTSUP;
 	for (int i = 0; i < 256; i++)
 		turned[i ^ 128] = table[i];
-	if (has_look_up())
-		look_up(x, turned, n, y);
-	else
-		for (int64_t i = 0; i < n; i++)
-			y[i] = turned[x[i]];
+	fastest()(c->x[0]->data, turned, weft_tensor_elements(c->x[0]), c->y[0]->data);
 	return 0;
 }

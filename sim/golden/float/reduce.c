@@ -63,14 +63,10 @@ int weft_float_reduce(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int axis = c->attr->axis.axis;
-	int64_t left = 1, right = 1;
+	const int64_t left = weft_elements_before(x, axis), right = weft_elements_behind(x, axis);
 
 	if (c->fast && weft_fast_float_sum(c) == 0)
 		return 0;
-	for (int d = 0; d < axis; d++)
-		left *= x->dim[d];
-	for (int d = axis + 1; d < x->rank; d++)
-		right *= x->dim[d];
 	for (int64_t l = 0; l < left; l++)
 		for (int64_t r = 0; r < right; r++) {
 			struct line line = { l * x->dim[axis] * right + r, right, x->dim[axis] };

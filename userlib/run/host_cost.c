@@ -12,15 +12,27 @@
 #include "sim/golden/onnx/ref/onnx_ref.h"
 #include "userlib/run/internal.h"
 
-#define CALL_NS 500.0          /* nanoseconds for each run of an operator, whatever it is */
-#define INTEGER_NS 3.0         /* nanoseconds for an element, if the tables do not have the operator: integers */
-#define FLOAT_NS 10.0          /* and fp32 */
-#define OTHER_FLOAT_NS 20.0    /* and other floats */
+/* Each run of any operator takes this many nanoseconds beside its work. */
+#define CALL_NS 500.0
 
-/* Nanoseconds with integer and with float operands, and with floats other than fp32 where that differs; 0: not known. */
+/* A multiplication takes this many nanoseconds if the table per_product has its operator, but not for the numbers at hand. */
+#define PRODUCT_NS 5.0
+
+/*
+ * An element takes this many nanoseconds if neither table has its operator for the numbers at hand. INTEGER_NS is for integers,
+ * FLOAT_NS is for fp32, and OTHER_FLOAT_NS is for all other floats.
+ */
+#define INTEGER_NS 3.0
+#define FLOAT_NS 10.0
+#define OTHER_FLOAT_NS 20.0
+
+/*
+ * Holds the nanoseconds that a multiplication or an element takes: `integer` with integers, `real` with fp32, and `other` with
+ * all other floats. `integer` and `real` are 0 if the time is not known. `other` is 0 if it is the same as `real`.
+ */
 struct cost { float integer, real, other; };
 
-/* Nanoseconds for one multiplication. */
+/* For each operator, the nanoseconds that one multiplication takes; all zeros if the operator has no multiplications. */
 static const struct cost per_product[WEFT_N_OPS] = {
 	[WEFT_OP_CONV2D] = { 0.04f, 4, 0 },
 	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 5, 0 },
@@ -34,7 +46,7 @@ static const struct cost per_product[WEFT_N_OPS] = {
 	[WEFT_OP_RFFT2D] = { 0, 20, 0 },
 };
 
-/* Nanoseconds for one element of the largest operand or result. */
+/* For each operator, the nanoseconds that one element of its largest operand or result takes. */
 static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_ADD] = { 0.5f, 0.5f, 20 },
 	[WEFT_OP_SUB] = { 0.5f, 0.5f, 20 },
@@ -58,11 +70,11 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_RESCALE] = { 0.8f, 0, 0 },
 	[WEFT_OP_CAST] = { 5, 20, 0 },
 	[WEFT_OP_TFL_SOFTMAX] = { 1.7f, 0, 0 },
-	[WEFT_OP_TFL_L2_NORMALIZATION] = { 3.5f, 0, 0 },  /* and 55 a row: rows of 64 to 512 */
+	[WEFT_OP_TFL_L2_NORMALIZATION] = { 3.5f, 0, 0 },  /* An element takes 3 ns and a row 55 ns more; this is for rows of 64 to 512. */
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { 43, 0, 0 },
 	[WEFT_OP_TFL_QUANTIZE] = { 5, 5, 0 },
 	[WEFT_OP_TFL_DEQUANTIZE] = { 0.8f, 1, 0 },
-	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 4, 0, 0 },      /* int8 2, uint8 7.5 */
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 4, 0, 0 },      /* int8 takes 2 ns and uint8 7.5 ns. */
 	[WEFT_OP_TFL_CAST] = { 1, 1, 0 },
 	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f, 0 },
 	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f, 0 },
@@ -139,7 +151,7 @@ static bool is_float(weft_dtype t)
 	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16 || t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2;
 }
 
-/* What kind of numbers an operator computes with. */
+/* The kind of numbers that an operator computes with. */
 enum numbers { INTEGERS, SINGLES, OTHER_FLOATS };
 
 /* Returns the kind of an operator's numbers: that of operand 0; integers if it has none. */
@@ -159,12 +171,12 @@ static double of(const struct cost *c, enum numbers kind, double otherwise)
 }
 
 /*
- * Returns roughly the processor time, in ms of one core, that operator o takes on the host: 500 ns for the
- * call, plus the time of the work. If the table per_product has the operator, that is its time for each
- * multiplication (macs, or other_products() if macs is 0), or 5 ns if the table has it for the other kind of
- * numbers alone. Otherwise it is the time in per_element for each element of the operator's largest tensor,
- * or 3 ns (integers), 10 ns (fp32) or 20 ns (other floats) if that has none. The LSTM of int8 takes lstm8_ns(). Operand 0's type
- * decides between integers and floats. Returns -1 for COND_IF and WHILE_LOOP, whose cost depends on the data.
+ * Returns roughly the processor time, in ms of one core, that operator o takes on the host: CALL_NS plus the time of the
+ * work. If the table per_product has the operator, the work takes the table's time for each multiplication (macs of
+ * them, or other_products() if macs is 0). If it does not, the work takes the time in per_element for each element of the
+ * operator's largest tensor. The constants above stand for times that the tables do not have. The LSTM of int8 takes
+ * lstm8_ns() instead. Operand 0's type decides between integers, fp32 and other floats. Returns -1 for COND_IF and
+ * WHILE_LOOP, whose cost depends on the data.
  */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
 {
@@ -177,6 +189,6 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 	if (is_lstm8(o))
 		return (CALL_NS + lstm8_ns(g, o)) * 1e-6;
 	if (product->integer > 0 || product->real > 0)
-		return (CALL_NS + of(product, kind, 5) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
+		return (CALL_NS + of(product, kind, PRODUCT_NS) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
 	return (CALL_NS + of(&per_element[o->op], kind, unknown[kind]) * largest(g, o)) * 1e-6;
 }

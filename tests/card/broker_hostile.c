@@ -107,11 +107,11 @@ static void no_descriptors(void **state)
 	assert_int_equal(prlimit(broker.pid, RLIMIT_NOFILE, NULL, &was), 0);
 	none.rlim_max = was.rlim_max;
 	assert_int_equal(prlimit(broker.pid, RLIMIT_NOFILE, &none, NULL), 0);
+	const unsigned long idle = process_ms_of_second(broker.pid);
 	int fd = connect_unix(broker.path);
-	const unsigned long before = process_ms(broker.pid);
-	usleep(1000000);
-	const unsigned long used = process_ms(broker.pid) - before;
-	assert_in_range(used, 0, 100);
+	const unsigned long used = process_ms_of_second(broker.pid);
+	/* A loop that does not wait takes the whole second. The broker's own time depends on the machine. */
+	assert_in_range(used, 0, 100 + 2 * idle);
 	/* It is served when there are some again. */
 	assert_int_equal(prlimit(broker.pid, RLIMIT_NOFILE, &was, NULL), 0);
 	digits_run();
@@ -377,7 +377,7 @@ static void rights_are_dropped(void **state)
 	start(NULL, (char *[]){ "--user", "nobody", NULL });
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)broker.pid);
 	/* The socket is there a moment earlier. */
-	for (int i = 0; i < 500 && !strstr(text, "Uid:\t65534\t65534\t65534\t65534"); i++) {
+	for (int i = 0; i < 12000 && !strstr(text, "Uid:\t65534\t65534\t65534\t65534"); i++) {
 		text[0] = '\0';
 		FILE *f = fopen(path, "r");
 		assert_non_null(f);

@@ -54,17 +54,17 @@ static void no_descriptors(void **state)
 	unsigned port = start(&c, "NOFDS");
 
 	(void)state;
+	const unsigned long idle = process_ms_of_second(c.pid);
 	assert_int_equal(prlimit(c.pid, RLIMIT_NOFILE, &none, NULL), 0);
 	int a = connect_unix(c.path), b = connect_port(port);
-	unsigned long before = process_ms(c.pid);
-	usleep(1000000);
-	unsigned long used = process_ms(c.pid) - before;
-	printf("%lu ms of processor time in a second with two connections that cannot be taken\n", used);
+	const unsigned long used = process_ms_of_second(c.pid);
+	printf("%lu ms of processor time in a second with two connections that cannot be taken, %lu ms without\n", used, idle);
 	fflush(stdout);
 	close(a);
 	close(b);
 	card_process_stop(&c);
-	assert_true(used < 100);
+	/* A loop that does not wait takes the whole second. The card's own time depends on the machine. */
+	assert_true(used < 100 + 2 * idle);
 }
 
 /* As much as the other side takes within a second. @return bytes */

@@ -36,6 +36,7 @@ int main(void)
 
 #include <linux/usbdevice_fs.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -558,10 +559,9 @@ static void test_unplug(void **state)
 	assert_int_equal(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0);
 	assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), 0);
 	unplug(CARD);
-	uint64_t begin = weft_now_ns();
-	assert_int_equal(weft_wait(dev, job, 2000, &r), 0);
+	/* Less than the driver takes to give up a card that is silent: libusb has told it. */
+	assert_int_equal(weft_wait(dev, job, 4000, &r), 0);
 	assert_int_equal(r.status, -ENODEV);
-	assert_true(weft_now_ns() - begin < 1000000000);
 	assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), -ENODEV);
 	weft_buf_free(win[0].buf);
 	weft_buf_free(win[1].buf);
@@ -691,7 +691,8 @@ static void test_several(void **state)
 
 /* ---- coming and going ---- */
 
-struct news { char text[256]; int stop_at; };
+/* What a watch has told so far, and after how many of these it stops; `told`, if not NULL, is posted at each. */
+struct news { char text[256]; int stop_at; sem_t *told; };
 
 static int on_news(void *user, const struct weft_dev_info *i, bool here)
 {
@@ -699,32 +700,37 @@ static int on_news(void *user, const struct weft_dev_info *i, bool here)
 	size_t n = strlen(news->text);
 
 	snprintf(news->text + n, sizeof(news->text) - n, "%c%s ", here ? '+' : '-', i->serial);
+	if (news->told)
+		sem_post(news->told);
 	return --news->stop_at ? 0 : 42;
 }
 
-static void *later(void *arg)
+/* Plugs the other card in when the watch has told of the first one, and pulls it when the watch has told of it. */
+static void *come_and_go(void *told)
 {
-	(void)arg;
-	usleep(50000);
+	sem_wait(told);
 	plug(&bus.slot[1], 8);
-	usleep(50000);
+	sem_wait(told);
 	unplug(&bus.slot[1]);
 	return NULL;
 }
 
-/* Milliseconds that it takes to see the other card come and go within a tenth of a second. */
+/* Returns the milliseconds that it takes to see the other card come and go. */
 static int watch_once(void)
 {
-	struct news news = { .stop_at = 3 };
+	sem_t told;
+	struct news news = { .stop_at = 3, .told = &told };
 	char msg[WEFT_DEV_MSG] = "";
 	pthread_t thread;
 
+	assert_int_equal(sem_init(&told, 0, 0), 0);
 	usbdev_attach(bus.slot[1].d, true);
 	uint64_t begin = weft_now_ns();
-	pthread_create(&thread, NULL, later, NULL);
-	assert_int_equal(weft_dev_watch(on_news, &news, 5000, msg), 42);
+	pthread_create(&thread, NULL, come_and_go, &told);
+	assert_int_equal(weft_dev_watch(on_news, &news, 60000, msg), 42);
 	uint64_t took = weft_now_ns() - begin;
 	pthread_join(thread, NULL);
+	sem_destroy(&told);
 	assert_string_equal(news.text, "+" SERIAL " +" OTHER " -" OTHER " ");
 	return (int)(took / 1000000);
 }
@@ -736,14 +742,17 @@ static void test_watch(void **state)
 	int best = 10000;
 
 	(void)state;
-	/* Less than the half second after which the driver looks by itself: libusb has told it. */
-	for (int i = 0; i < 10 && best >= 450; i++) {
+	/*
+	 * The driver looks by itself half a second after its last look, so coming and going take it a second at least. If they once
+	 * take less, libusb has told it.
+	 */
+	for (int i = 0; i < 10 && best >= 900; i++) {
 		int ms = watch_once();
 		best = ms < best ? ms : best;
 	}
 	printf("seen after %d ms\n", best);
 	fflush(stdout);
-	assert_true(best < 450);
+	assert_true(best < 900);
 	/* Nothing happens: the time is over. */
 	assert_int_equal(weft_dev_watch(on_news, &news, 20, msg), 0);
 	assert_string_equal(news.text, "+" SERIAL " ");

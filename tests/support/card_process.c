@@ -129,7 +129,7 @@ void broker_process_start(struct card_process *b, const struct card_process *con
 		_exit(127);
 	}
 	assert_true(b->pid > 0);
-	for (int i = 0; i < 500 && !listens(b->path); i++)
+	for (int i = 0; i < 12000 && !listens(b->path); i++)
 		usleep(10000);
 }
 

@@ -64,6 +64,8 @@ static void drop(struct bytes *b, size_t n)
 	b->n -= n;
 }
 
+unsigned fake_card_interval_ms = 1;
+
 static void pause_ms(unsigned ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
@@ -634,7 +636,7 @@ static void serve(struct fake *f)
 		if (n > 0)
 			add(&f->rx, room, (size_t)n);
 		if (f->b == FAKE_interval) {
-			pause_ms(1);
+			pause_ms(fake_card_interval_ms);
 			f->n_intervals++;
 			n = recv(f->fd, room, sizeof(room), MSG_DONTWAIT);
 			add(&f->rx, room, n > 0 ? (size_t)n : 0);

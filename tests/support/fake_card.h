@@ -12,7 +12,7 @@
 /* Each one: its name, and whether the results of jobs may be wrong without that the driver can know. */
 #define FAKE_BEHAVIOURS(X) \
 	X(none, false) \
-	/* right, but it looks at what came every millisecond only; any register counts how often it did */ \
+	/* right, but it looks at what came every fake_card_interval_ms only; any register counts how often it did */ \
 	X(interval, false) \
 	/* HELLO and ABORT_ALL */ \
 	X(hello_never, false) X(hello_short, false) X(hello_error, false) X(hello_major, false) X(hello_rescue, false) \
@@ -49,6 +49,9 @@ enum fake_behaviour {
 
 struct fake_info { const char *name; bool lies; };
 extern const struct fake_info fake_infos[FAKE_N];
+
+/** Milliseconds between two looks of FAKE_interval; cards that are started later take it. 1 at first. */
+extern unsigned fake_card_interval_ms;
 
 /** A process that serves one host after another at that path. @return its pid; end it with SIGKILL */
 pid_t fake_card_start(const char *path, enum fake_behaviour b);

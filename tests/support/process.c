@@ -43,6 +43,14 @@ unsigned long process_ms(pid_t pid)
 	return (user + sys) * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
 }
 
+unsigned long process_ms_of_second(pid_t pid)
+{
+	const unsigned long before = process_ms(pid);
+
+	sleep(1);
+	return process_ms(pid) - before;
+}
+
 int connect_unix(const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };

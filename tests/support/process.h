@@ -11,6 +11,9 @@ unsigned long process_kib(pid_t pid, const char *line);
 /* Processor time of all its threads so far, user and system, in milliseconds. */
 unsigned long process_ms(pid_t pid);
 
+/* Processor time that it takes in the next second, in milliseconds. */
+unsigned long process_ms_of_second(pid_t pid);
+
 /* A descriptor that is connected to the stream socket at path; the caller closes it. */
 int connect_unix(const char *path);
 

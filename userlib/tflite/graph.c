@@ -83,42 +83,56 @@ static uint64_t recurrent(const struct graph *g, const struct op *op)
 	return elements(x) / extent(x, -1) * weights;
 }
 
+/* Says whether recurrent() counts the multiplications of operators with this code. */
+static bool is_recurrent(int code)
+{
+	return code == RT_LSTM || code == RT_RNN || code == RT_SEQUENCE_RNN || code == RT_SEQUENCE_LSTM || code == RT_BI_RNN || code == RT_BI_LSTM;
+}
+
 /*
- * Returns the multiplications of a node: of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED the result's
- * elements times the weights that each of them takes; of TRANSPOSE_CONV the input's elements (operand 2)
- * times the weights of one input channel; of CONV_3D and CONV_3D_TRANSPOSE likewise, whose last dimension of the weights is the
- * channel of result and input; of BATCH_MATMUL the elements of operand 0 times the result's
- * last dimension; of SVDF the batch times the elements of the features' weights; of LSTM and RNN, also of
- * sequences, recurrent()'s. 0 for other operators, and where a tensor is missing; also for a FULLY_CONNECTED
- * whose input and weights are the same in every run (is_fixed()) and which needs no more than
- * WEFT_MACS_AT_LOADING, since the library computes it when it loads a network.
+ * Returns the multiplications of a FULLY_CONNECTED whose result has n elements: n times the weights that each of them
+ * takes. But it is 0 if the library computes the operator when it loads a network: if input and weights are the same in every
+ * run, and there are at most WEFT_MACS_AT_LOADING multiplications.
+ */
+static uint64_t fully_connected(const struct graph *g, const struct rt_ints *in, uint64_t n)
+{
+	const uint64_t macs = n * extent(dims_of(g, in->v[1]), -1);
+
+	return is_fixed(g, in->v[0]) && is_fixed(g, in->v[1]) && macs <= WEFT_MACS_AT_LOADING ? 0 : macs;
+}
+
+/*
+ * Returns the multiplications of a node; 0 for operators that are not named here, and if a tensor is missing.
+ *
+ *   CONV_2D, DEPTHWISE_CONV_2D, CONV_3D  the result's elements times the weights that each of them takes
+ *   TRANSPOSE_CONV, CONV_3D_TRANSPOSE    the input's elements times the weights that each of them meets
+ *   FULLY_CONNECTED                      fully_connected()
+ *   BATCH_MATMUL                         the elements of operand 0 times the result's last dimension
+ *   SVDF                                 the batch times the elements of the features' weights
+ *   LSTM and RNN, also of sequences      recurrent()
  */
 uint64_t macs_of(const struct graph *g, const struct op *op)
 {
-	enum { CONV_2D = 3, DEPTHWISE_CONV_2D = 4, FULLY_CONNECTED = 9, LSTM = 16, RNN = 24, SVDF = 27, SEQUENCE_RNN = 35,
-		SEQUENCE_LSTM = 44, BI_RNN = 46, BI_LSTM = 52, TRANSPOSE_CONV = 67, BATCH_MATMUL = 126, CONV_3D = 132, CONV_3D_TRANSPOSE = 141 };
 	const struct rt_ints *in = op->n.inputs, *out = op->n.outputs;
+	const int input = op->code == RT_TRANSPOSE_CONV || op->code == RT_CONV_3D_TRANSPOSE ? 2 : 0;   /* operand 0 of these is the result's shape */
 
 	if (in->n < 2 || out->n < 1 || in->v[0] < 0 || out->v[0] < 0)
 		return 0;
 	/* An LSTM may have no first gate, and no weights there. */
-	if (op->code == LSTM || op->code == RNN || op->code == SEQUENCE_RNN || op->code == SEQUENCE_LSTM || op->code == BI_RNN || op->code == BI_LSTM)
+	if (is_recurrent(op->code))
 		return recurrent(g, op);
-	if (in->v[1] < 0)
+	if (in->v[1] < 0 || in->n <= input || in->v[input] < 0)
 		return 0;
-	const struct rt_ints *x = dims_of(g, in->v[0]), *w = dims_of(g, in->v[1]), *y = dims_of(g, out->v[0]);
+	const struct rt_ints *x = dims_of(g, in->v[input]), *w = dims_of(g, in->v[1]), *y = dims_of(g, out->v[0]);
 	switch (op->code) {
-	case CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2) * extent(w, 3);
-	case DEPTHWISE_CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2);
-	case FULLY_CONNECTED: return is_fixed(g, in->v[0]) && is_fixed(g, in->v[1]) && elements(y) * extent(w, -1) <= WEFT_MACS_AT_LOADING
-	                             ? 0 : elements(y) * extent(w, -1);
-	case SVDF: return extent(x, 0) * elements(w);
-	case BATCH_MATMUL: return extent(y, -1) ? elements(x) * extent(y, -1) : 0;
-	case TRANSPOSE_CONV:
-		return in->n < 3 || in->v[2] < 0 ? 0 : elements(dims_of(g, in->v[2])) * extent(w, 0) * extent(w, 1) * extent(w, 2);
-	case CONV_3D: return elements(y) * (elements(w) / extent(w, -1));
-	case CONV_3D_TRANSPOSE:
-		return in->n < 3 || in->v[2] < 0 ? 0 : elements(dims_of(g, in->v[2])) * (elements(w) / extent(w, -1));
+	case RT_CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2) * extent(w, 3);
+	case RT_DEPTHWISE_CONV_2D: return elements(y) * extent(w, 1) * extent(w, 2);
+	case RT_CONV_3D: return elements(y) * (elements(w) / extent(w, -1));
+	case RT_TRANSPOSE_CONV: return elements(x) * extent(w, 0) * extent(w, 1) * extent(w, 2);
+	case RT_CONV_3D_TRANSPOSE: return elements(x) * (elements(w) / extent(w, -1));
+	case RT_FULLY_CONNECTED: return fully_connected(g, in, elements(y));
+	case RT_BATCH_MATMUL: return elements(x) * extent(y, -1);
+	case RT_SVDF: return extent(x, 0) * elements(w);
 	default: return 0;
 	}
 }
@@ -178,8 +192,6 @@ static struct side look_at(const struct graph *g, const struct rt_ints *list)
 	return s;
 }
 
-enum { CODE_DEQUANTIZE = 6, CODE_SVDF = 27, CODE_SHAPE = 77, CODE_QUANTIZE = 114 };
-
 /*
  * Says whether an operator with multiplications has constant weights of int8 or int4 with scales: if
  * its input is floats, the interpreter's kernel quantises them as it runs, and so does the library.
@@ -198,14 +210,14 @@ bool may_take(const struct graph *g, const struct op *op, bool with_state)
 
 	if (op->custom || !in.good || !out.good || !in.any || !out.any || options_of(op, &o))
 		return false;
-	if (out.state || (in.state && (op->code != CODE_SVDF || !with_state)))
+	if (out.state || (in.state && (op->code != RT_SVDF || !with_state)))
 		return false;
 	/* Floats stay with the interpreter; where numbers become quantised, or cease to be, is the part's edge. */
-	if (op->code == CODE_QUANTIZE)
+	if (op->code == RT_QUANTIZE)
 		return out.codes;
-	if (op->code == CODE_DEQUANTIZE)
+	if (op->code == RT_DEQUANTIZE)
 		return in.codes;
 	if (hybrid(g, op))
 		return true;
-	return (!in.floats || op->code == CODE_SHAPE) && !out.floats;
+	return (!in.floats || op->code == RT_SHAPE) && !out.floats;
 }

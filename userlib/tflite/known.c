@@ -8,8 +8,6 @@
 
 #include "delegate.h"
 
-enum { CODE_FULLY_CONNECTED = 9, CODE_RESHAPE = 22, CODE_SHAPE = 77 };
-
 const struct rt_ints *dims_of(const struct graph *g, int tensor)
 {
 	return g->shapes[tensor] ? g->shapes[tensor] : g->rt->tensors[tensor].dims;
@@ -49,7 +47,7 @@ static bool gives_the_same(const struct graph *g, const struct op *op)
 
 	if (options_of(op, &o))
 		return false;
-	for (int k = 0; k < in->n && op->code != CODE_SHAPE; k++)
+	for (int k = 0; k < in->n && op->code != RT_SHAPE; k++)
 		if (in->v[k] >= 0 && !is_fixed(g, in->v[k]))
 			return false;
 	return in->n > 0;
@@ -78,7 +76,7 @@ static uint64_t row_of_reader(const struct graph *g, int tensor)
 {
 	for (int i = 0; i < g->n; i++) {
 		const struct rt_ints *in = g->ops[i].n.inputs;
-		if (g->ops[i].code == CODE_FULLY_CONNECTED && in->n > 1 && in->v[0] == tensor && in->v[1] >= 0)
+		if (g->ops[i].code == RT_FULLY_CONNECTED && in->n > 1 && in->v[0] == tensor && in->v[1] >= 0)
 			return extent(dims_of(g, in->v[1]), -1);
 	}
 	return 0;
@@ -127,9 +125,9 @@ static int infer_shape(struct graph *g, const struct op *op)
 	if (in->n < 2 || in->v[0] < 0 || in->v[1] < 0 || out->n < 1 || out->v[0] < 0)
 		return 0;
 	const struct rt_ints *x = dims_of(g, in->v[0]), *w = dims_of(g, in->v[1]);
-	if (op->code == CODE_RESHAPE)
+	if (op->code == RT_RESHAPE)
 		return has_elements(g, out->v[0], elements(x));
-	if (op->code == CODE_FULLY_CONNECTED && elements(x) % extent(w, -1) == 0)
+	if (op->code == RT_FULLY_CONNECTED && elements(x) % extent(w, -1) == 0)
 		return has_elements(g, out->v[0], elements(x) / extent(w, -1) * extent(w, 0));
 	return 0;
 }

@@ -30,8 +30,12 @@ enum rt_allocation { RT_NONE, RT_CONSTANT, RT_ARENA, RT_ARENA_KEPT, RT_DYNAMIC, 
 
 enum { RT_NO_QUANTIZATION, RT_AFFINE, RT_QUANTIZATIONS_MOST = 16 };
 
-/* builtin_code of what has no code of its own. */
-enum { RT_CUSTOM = 32, RT_DELEGATE = 51 };
+/* builtin_code: the operators that the delegate's code names. Custom operators and delegates have one code each. */
+enum {
+	RT_CONV_2D = 3, RT_DEPTHWISE_CONV_2D = 4, RT_DEQUANTIZE = 6, RT_FULLY_CONNECTED = 9, RT_LSTM = 16, RT_RESHAPE = 22, RT_RNN = 24,
+	RT_SVDF = 27, RT_CUSTOM = 32, RT_SEQUENCE_RNN = 35, RT_SEQUENCE_LSTM = 44, RT_BI_RNN = 46, RT_DELEGATE = 51, RT_BI_LSTM = 52,
+	RT_TRANSPOSE_CONV = 67, RT_SHAPE = 77, RT_QUANTIZE = 114, RT_BATCH_MATMUL = 126, RT_CONV_3D = 132, RT_CONV_3D_TRANSPOSE = 141,
+};
 
 struct rt_ints {
 	int n;

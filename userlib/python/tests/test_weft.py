@@ -4,11 +4,9 @@
 WEFT_MODELS is tests/models of the tree, WEFT_COMMAND the command `weft`.
 """
 import asyncio
-import gzip
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
 import time
@@ -16,6 +14,9 @@ import time
 import numpy as np
 import pytest
 import weft
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../plugin/tests"))
+from recorded import recorded
 
 MODELS = pathlib.Path(os.environ["WEFT_MODELS"])
 COMMAND = os.environ["WEFT_COMMAND"]
@@ -240,9 +241,8 @@ def test_several_cards(tmp_path):
     for i in range(3):
         path = tmp_path / ("card%d.sock" % i)
         processes.append(subprocess.Popen([COMMAND + "-card", "--listen", str(path), "--serial", "PY%d" % i]))
-        for _ in range(500):
-            if path.exists():
-                break
+        while not path.exists():
+            assert processes[-1].poll() is None, "weft-card has ended"
             time.sleep(0.02)
         names.append("@%s" % path)
     try:
@@ -264,13 +264,6 @@ def test_several_cards(tmp_path):
         for p in processes:
             p.kill()
             p.wait()
-
-
-def recorded(name):
-    """A network of tests/models/litert_flow.gz, which tools/train/record_flow.py writes."""
-    data = gzip.open(MODELS / "litert_flow.gz").read()
-    at = data.index(struct.pack("<H", len(name)) + name.encode()) + 2 + len(name)
-    return data[at + 4:at + 4 + struct.unpack_from("<I", data, at)[0]]
 
 
 @pytest.mark.parametrize("device", ["golden", "model"])

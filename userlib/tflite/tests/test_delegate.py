@@ -5,9 +5,7 @@ WEFT_MODELS is the folder of the project's networks, WEFT_MADE one of networks t
 """
 import gc
 import glob
-import gzip
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +19,7 @@ from alone import alone, last_line
 from card import broker, card, cards, pull
 from command import weft_run, weft_share
 from readme import program
+from recorded import recorded
 from network import delegate, interpreter, run, said, tfl
 
 MODELS, MADE = os.environ["WEFT_MODELS"], os.environ["WEFT_MADE"]
@@ -82,13 +81,6 @@ def test_float_network_stays_with_the_runtime(capfd):
     assert log["nodes"] == log["parts"] == log["share"] == 0
     x = [np.random.default_rng(1).random(d["shape"], dtype=np.float32) for d in i.get_input_details()]
     assert run(i, x)[0].tobytes() == run(ready(FLOATS), x)[0].tobytes()
-
-
-def recorded(name):
-    """A network of tests/models/litert_flow.gz, which tools/train/record_flow.py writes."""
-    data = gzip.open(os.path.join(MODELS, "litert_flow.gz")).read()
-    at = data.index(struct.pack("<H", len(name)) + name.encode()) + 2 + len(name)
-    return data[at + 4:at + 4 + struct.unpack_from("<I", data, at)[0]]
 
 
 @pytest.mark.parametrize("name, options", [("svdf.int8", {"check": "1"}), ("svdf.rank", {"device": "golden"}), ("svdf.rank", {"device": "rtl"}), ("svdf.short", {}), ("svdf.hybrid", {})])

@@ -88,16 +88,19 @@ struct entry { char name[NAME_MAX + 1]; uint64_t bytes; struct timespec used; };
 /* The files of a folder. */
 struct listing { struct entry *e; size_t n, cap; };
 
-/* Returns whether a name is that of a file that this module made: 1, a finished one; 2, a temporary one; 0, neither. */
-static int kind_of(const char *name)
+/* What a file of the folder is: one that this module has finished, a temporary one of it, or somebody else's. */
+enum kind { FINISHED, TEMPORARY, FOREIGN };
+
+/* Returns what a file is, by its name. */
+static enum kind kind_of(const char *name)
 {
 	const size_t ending = strlen(WEFT_CACHE_ENDING), n = strlen(name);
 
 	if (strspn(name, "0123456789abcdef") != WEFT_CACHE_HEX || strncmp(name + WEFT_CACHE_HEX, WEFT_CACHE_ENDING, ending))
-		return 0;
+		return FOREIGN;
 	if (!name[WEFT_CACHE_HEX + ending])
-		return 1;
-	return n == WEFT_CACHE_HEX + ending + strlen(".0123456789abcdef.part") && !strcmp(name + n - 5, ".part") ? 2 : 0;
+		return FINISHED;
+	return n == WEFT_CACHE_HEX + ending + strlen(".0123456789abcdef.part") && !strcmp(name + n - 5, ".part") ? TEMPORARY : FOREIGN;
 }
 
 /* Appends a file to the listing. Returns 0 or -ENOMEM. */
@@ -141,10 +144,10 @@ static int list(DIR *d, struct listing *l)
 	int err = 0;
 
 	for (struct dirent *f; !err && (errno = 0, f = readdir(d)); ) {
-		const int kind = kind_of(f->d_name);
-		if (!kind || fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		const enum kind kind = kind_of(f->d_name);
+		if (kind == FOREIGN || fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		if (kind == 1)
+		if (kind == FINISHED)
 			err = add(l, f->d_name, &st);
 		else if (now - st.st_mtim.tv_sec >= PART_SECONDS)
 			unlinkat(dirfd(d), f->d_name, 0);

@@ -223,7 +223,7 @@ USB_SO := $(RTL_DIR)/weft-usb.so
 SOC_SV := hw/gen/w8b/weft_cfg_pkg.sv $(HW_PKG) $(shell cat hw/files.f hw/soc.f)
 SOC_SO := $(RTL_DIR)/weft-soc.so
 # The same with check bits in its memories.
-ECC_SO := $(RTL_DIR)/weft-ecc.so
+ECC_SO := $(RTL_DIR)/weft-soc_ecc.so
 
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
@@ -883,27 +883,28 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 
 .SECONDARY: $(CHIP_CONFIGS:%=$(RTL_DIR)/chip-%/verilated.stamp)
 
-# Small: Verilator's makefile and ours in one step. Target, name, modules.
+# Small: Verilator's makefile and ours in one step. Target, name, modules, folder; options for Verilator. Its
+# top is sim/rtl/FOLDER/weft_FOLDER_bench.sv, its harness sim/rtl/FOLDER/NAME.cc.
 define bench_rule
-$(1): $(3) $(wildcard sim/rtl/$(2)/* include/sim/*) sim/rtl/bench.h include/weft/chip.h Makefile
+$(1): $(3) $(wildcard sim/rtl/$(4)/* include/sim/*) sim/rtl/bench.h include/weft/chip.h Makefile
 	$$(call say,VERILOG,$$@)
 	@mkdir -p $$(@D)/$(2)
-	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --x-assign unique --x-initial unique \
+	$$(Q)verilator --cc --exe --top-module weft_$(4)_bench $(5) -Wall -Wno-fatal --no-timing --x-assign unique --x-initial unique \
 		$$(if $$(COUNTED),$$(call COUNT_LINES,Vweft_$(2)_bench) $$(COUNT_TOGGLES),--assert -DWEFT_ASSERT) --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
 		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR) -I$$(CURDIR)/include" -LDFLAGS "-shared" -o ../weft-$(2).so \
-		$(3) sim/rtl/$(2)/weft_$(2)_bench.sv $$(abspath sim/rtl/$(2)/$(2).cc)
+		$(3) sim/rtl/$(4)/weft_$(4)_bench.sv $$(abspath sim/rtl/$(4)/$(2).cc)
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \
 		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="-O2" \
 		$$(if $$(Q),>$$(abspath $$(@D))/$(2)/build.log 2>&1 || { tail -40 $$(abspath $$(@D))/$(2)/build.log; exit 1; })
 	@touch $$@
 endef
-$(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV)))
-$(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
-$(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV)))
-$(eval $(call bench_rule,$(USB_SO),usb,$(USB_SV)))
-$(eval $(call bench_rule,$(SOC_SO),soc,$(SOC_SV)))
-$(eval $(call bench_rule,$(ECC_SO),ecc,$(SOC_SV)))
-$(SOC_SO) $(ECC_SO): $(wildcard sim/rtl/soc/*.h) sim/rtl/memory.h sim/rtl/axi_check.h sim/rtl/power_up.h
+$(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV),rv32))
+$(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV),board))
+$(eval $(call bench_rule,$(BLOCKS_SO),blocks,$(BLOCKS_SV),blocks))
+$(eval $(call bench_rule,$(USB_SO),usb,$(USB_SV),usb))
+$(eval $(call bench_rule,$(SOC_SO),soc,$(SOC_SV),soc))
+$(eval $(call bench_rule,$(ECC_SO),soc_ecc,$(SOC_SV),soc,"-GEcc=1'b1"))
+$(SOC_SO) $(ECC_SO): sim/rtl/memory.h sim/rtl/axi_check.h sim/rtl/power_up.h
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d

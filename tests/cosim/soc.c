@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NPU with AXI ports (hw/top/weft_npu_axi.sv), as it is in somebody's SoC: random streams
- * between a memory and a bus master that are slow at random on every channel, registers read
- * and written meanwhile, beside the functional model. In most runs something happens
- * in the middle: the memory answers a read or a write with SLVERR or DECERR, or a reset comes. Then
- * the registers must say so, and the stream runs again. WEFT_SEED is the first seed, WEFT_N the count.
+ * The NPU with AXI ports (hw/top/weft_npu_axi.sv) runs random streams, and its memory is compared with that of the
+ * functional model. The bench around the NPU is a memory and a master of the registers, which are slow at random on
+ * every channel; the master reads and writes registers while the stream runs. In most runs of the NPU without check
+ * bits an event interrupts the stream: the memory answers a read or a write with SLVERR or DECERR, or a reset comes.
+ * The registers must then report the event, and the stream must run once more to its end.
+ * WEFT_SEED is the first seed, WEFT_N the number of streams.
  */
 #include <inttypes.h>
 
@@ -24,11 +25,11 @@ static int setup(void **state)
 {
 	(void)state;
 	api = bench_api("soc");
-	ecc = bench_api("ecc");
+	ecc = bench_api("soc_ecc");
 	return api && ecc ? 0 : -1;
 }
 
-/* The event of a seed: any kind, early or late. */
+/* Chooses the event of a seed, and how early or late in the stream the event comes. */
 static void choose_event(struct weft_soc_job *job, uint64_t seed)
 {
 	static const uint32_t most[WEFT_SOC_EVENTS] = { 1, 400, 40, 4000, 4000 };
@@ -38,6 +39,10 @@ static void choose_event(struct weft_soc_job *job, uint64_t seed)
 	job->response = seed / WEFT_SOC_EVENTS % 2 ? 3 : 2;
 }
 
+/*
+ * Runs the stream of a seed on the functional model and on a bench, and fails the test if the bench complains, or leaves
+ * other bytes in window 2 than the model does. flips is weft_soc_job.flips; without any, the seed's event comes.
+ */
 static void run_one(const struct weft_soc_bench_api *bench, unsigned flips, uint64_t seed, weft_dev *model,
                     struct weft_soc_counts *counts)
 {
@@ -64,17 +69,25 @@ static void run_one(const struct weft_soc_bench_api *bench, unsigned flips, uint
 	random_stream_free(&s);
 }
 
-static void random_traffic(void **state)
+/* n runs on a bench, of the seeds from WEFT_SEED on; weft_soc_job.flips is 0 to n_flips - 1 in turn. Returns their sums. */
+static struct weft_soc_counts run_many(const struct weft_soc_bench_api *bench, unsigned n_flips, long n)
 {
 	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w8b");
 	struct weft_soc_counts counts = { 0 };
 	uint64_t first = test_seed(1);
+
+	for (long i = 0; i < n; i++)
+		run_one(bench, (unsigned)(i % n_flips), first + (uint64_t)i, model, &counts);
+	weft_dev_close(model);
+	return counts;
+}
+
+static void random_traffic(void **state)
+{
 	long n = test_count(20, 150, 5000);
+	const struct weft_soc_counts counts = run_many(api, 1, n);
 
 	(void)state;
-	for (long i = 0; i < n; i++)
-		run_one(api, 0, first + (uint64_t)i, model, &counts);
-	weft_dev_close(model);
 	print_message("%ld streams, %" PRIu64 " cycles, %" PRIu64 " bursts read, %" PRIu64 " written, %" PRIu64
 	              " register accesses, %" PRIu64 " refused\n", n, counts.cycles, counts.reads, counts.writes, counts.accesses,
 	              counts.refused);
@@ -82,11 +95,11 @@ static void random_traffic(void **state)
 		print_message("%" PRIu64 " %s%s", counts.events[i], events[i], i == WEFT_SOC_EVENTS - 1 ? "\n" : ", ");
 	if (test_count_given())
 		return;
-	/* Each channel has moved at once and, but for the memory's answers, which the NPU is always ready for, has waited;
-	 * everything has happened. */
+	/* Each channel has transferred at once, and each has waited except the memory's write answers (channel 2), for which
+	 * the NPU is always ready. Each event has come. */
 	for (int i = 0; i < WEFT_SOC_CHANNELS; i++)
-		if ((!counts.waits[i] && i != 2) || !counts.before[i])
-			fail_msg("%s: waited in %" PRIu64 " cycles, moved at once in %" PRIu64, channels[i], counts.waits[i], counts.before[i]);
+		if ((!counts.waits[i] && i != 2) || !counts.at_once[i])
+			fail_msg("%s: waited in %" PRIu64 " cycles, moved at once in %" PRIu64, channels[i], counts.waits[i], counts.at_once[i]);
 	for (int i = 0; i < WEFT_SOC_EVENTS; i++)
 		if (!counts.events[i])
 			fail_msg("%s: none", events[i]);
@@ -94,20 +107,18 @@ static void random_traffic(void **state)
 	assert_true(counts.refused > 0);
 }
 
-/* With check bits: nothing is put right that was not wrong, also behind power-up; each wrong bit is; of two in a byte
- * each run either says so or leaves the model's bytes. */
+/*
+ * With check bits. In a run in which no bits change, no bit is corrected: after power-up too all check bits fit their
+ * bytes. If one bit of a byte changes, the bench leaves the model's bytes. If two bits of a byte change, the stream
+ * stops with the fault ECC, or the bench leaves the model's bytes.
+ */
 static void wrong_bits(void **state)
 {
-	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w8b");
-	struct weft_soc_counts counts = { 0 };
-	uint64_t first = test_seed(1);
 	long n = test_count(24, 160, 4000);
+	const struct weft_soc_counts counts = run_many(ecc, 4, n);
 
 	(void)state;
-	for (long i = 0; i < n; i++)
-		run_one(ecc, (unsigned)(i % 4), first + (uint64_t)i, model, &counts);
-	weft_dev_close(model);
-	print_message("%ld streams, %" PRIu64 " words put right, %" PRIu64 " runs stopped by two wrong bits in the scratchpad, %" PRIu64
+	print_message("%ld streams, %" PRIu64 " words corrected, %" PRIu64 " runs stopped by two wrong bits in the scratchpad, %" PRIu64
 	              " in a command\n", n, counts.fixed, counts.found[0], counts.found[1]);
 	if (test_count_given())
 		return;
@@ -116,6 +127,7 @@ static void wrong_bits(void **state)
 	assert_true(counts.found[1] > 0);
 }
 
+/* The first steps of the bring-up list of docs/soc.md, on both benches. */
 static void bring_up(void **state)
 {
 	char msg[WEFT_SOC_MSG];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is around the NPU's two AXI ports: a memory and a master of registers. Both keep to AXI and are
-// otherwise as slow as chance has it.
+// What the NPU's two AXI ports are connected to: a memory and a master of the NPU's registers. Both keep the rules of
+// AXI. Each of their channels is slow at random.
 #ifndef WEFT_SIM_RTL_SOC_BUS_H
 #define WEFT_SIM_RTL_SOC_BUS_H
 
@@ -15,10 +15,11 @@
 #include "sim/rtl/memory.h"
 #include "sim/rtl/soc/soc.h"
 
-// Whether a channel moves in this cycle: always, now and then, or with long pauses.
+// The speed of a channel: always ready, ready in some cycles at random, or in addition with long pauses.
 class Pace {
 public:
 	explicit Pace(Random &random) : random_(random), one_in_(1u << random.below(4)), pause_(random.below(3) ? 0 : 60) {}
+	// To be called once in each cycle: may the channel move in this one?
 	bool go()
 	{
 		if (left_) {
@@ -33,10 +34,10 @@ public:
 private:
 	Random &random_;
 	const uint32_t one_in_, pause_;
-	uint32_t left_ = 0;
+	uint32_t left_ = 0;            // cycles of the pause that are still to come
 };
 
-// The memory: bursts in order, each beat and answer when its channel moves.
+// The memory. It serves bursts in order, a beat or an answer in a cycle in which the channel may move.
 class SocMemory {
 public:
 	struct Range {
@@ -44,9 +45,9 @@ public:
 		uint8_t *data;
 	};
 	struct Burst {
-		uint64_t first, addr;      // address of the burst, of its next beat
-		unsigned left;
-		bool bad;
+		uint64_t first, addr;      // address of the burst, address of its next beat
+		unsigned left;             // beats that are still to come
+		bool bad;                  // the memory answers with an error
 	};
 
 	SocMemory(Random &random, Failure &fail) : random_(random), fail_(fail), ar_(random), r_(random), aw_(random), w_(random), b_(random)
@@ -54,15 +55,16 @@ public:
 		std::memset(&out, 0, sizeof(out));
 	}
 
-	std::vector<Range> ranges;
-	Memory::ToChip out;                // of this cycle
-	weft_soc_event event = WEFT_SOC_NOTHING;
+	std::vector<Range> ranges;         // what lies at which addresses; no other address may be accessed
+	Memory::ToChip out;                // outputs in this cycle
+	weft_soc_event event = WEFT_SOC_NOTHING;   // event, at, response: as in weft_soc_job
 	uint32_t at = 0;
 	unsigned response = 2;
-	bool came = false;                 // an error was answered
-	uint64_t came_addr = 0;            // to the burst at that address
-	uint64_t n_reads = 0, n_writes = 0;
+	bool came = false;                 // the memory has answered a burst with an error
+	uint64_t came_addr = 0;            // address of that burst
+	uint64_t n_reads = 0, n_writes = 0;    // bursts
 
+	// Has every burst been answered?
 	bool idle() const { return reads_.empty() && writes_.empty() && answers_.empty(); }
 	void reset()
 	{
@@ -72,10 +74,10 @@ public:
 		std::memset(&out, 0, sizeof(out));
 	}
 
-	// Before the clock edge: what it shows in this cycle. What was offered and not taken stays.
+	// Before the clock edge: sets the outputs of this cycle. What was offered and not taken stays.
 	void show(const Memory::FromChip &c)
 	{
-		// Half of the time ready waits for valid.
+		// In half of the cycles ready is high only if valid is.
 		out.arready = ar_.go() && (c.arvalid || random_.below(2)) && reads_.size() < 24;
 		out.awready = aw_.go() && (c.awvalid || random_.below(2)) && writes_.size() < 24;
 		out.wready = w_.go() && (c.wvalid || random_.below(2));
@@ -87,7 +89,7 @@ public:
 		}
 	}
 
-	// At the clock edge.
+	// At the clock edge: takes what both sides have agreed on in this cycle.
 	void move(const Memory::FromChip &c)
 	{
 		if (out.rvalid && c.rready) {
@@ -123,12 +125,14 @@ private:
 	std::deque<unsigned> answers_;
 	uint64_t n_beats_ = 0;
 
+	// Remembers that the burst at addr is answered with an error.
 	void keep(uint64_t addr)
 	{
 		came = true;
 		came_addr = addr;
 	}
 
+	// The byte at addr, or null if no range has it.
 	uint8_t *find(uint64_t addr)
 	{
 		for (const Range &r : ranges)
@@ -137,7 +141,8 @@ private:
 		return nullptr;
 	}
 
-	// A window may end inside of a bus word; a word wholly outside is nobody's.
+	// Offers the next beat of the oldest read. A window may end inside of a bus word: the bytes of that word behind
+	// the end have any value. A word of which no byte is in a window must not be read.
 	void offer_read()
 	{
 		Burst &b = reads_.front();
@@ -156,11 +161,12 @@ private:
 		n_beats_++;
 		out.rvalid = true;
 		out.rresp = b.bad ? response : 0;
-		if (b.bad)                // data of a beat with an error is anything
+		if (b.bad)                // the data of a beat with an error has any value
 			std::memset(out.rdata, static_cast<int>(random_.below(256)), 8);
 		out.rlast = b.left == 1;
 	}
 
+	// Writes a beat to the oldest write burst.
 	void write(const Memory::FromChip &c)
 	{
 		if (writes_.empty()) {
@@ -185,20 +191,20 @@ private:
 	}
 
 public:
-	static constexpr uint64_t kWritable = uint64_t(3) << 32;   // window 2 is the last
+	static constexpr uint64_t kWritable = uint64_t(3) << 32;   // window 2 and no other lies from this address on
 };
 
-// A master of the registers: writes and reads at once, address and data of a write in any order.
+// A master of the registers. It writes and reads at the same time, and sends a write's address and data in any order.
 class SocMaster {
 public:
 	struct Access {
-		bool write;
-		uint32_t addr, data;     // a read: what must come, under mask
-		uint32_t mask;
-		unsigned strb;
-		uint32_t *to;            // a read: where it goes, or null
+		bool write;              // else a read
+		uint32_t addr, data;     // data of a write; a read must return data in the bits that mask has
+		uint32_t mask;           // of a read
+		unsigned strb;           // of a write
+		uint32_t *to;            // where the data of a read is stored, or null
 	};
-	struct Port {                // of this cycle
+	struct Port {                // outputs in this cycle
 		bool awvalid, wvalid, bready, arvalid, rready;
 		uint32_t awaddr, wdata, araddr;
 		unsigned wstrb;
@@ -218,6 +224,7 @@ public:
 	uint64_t n_accesses = 0, n_refused = 0;
 
 	bool idle() const { return writes_.empty() && reads_.empty(); }
+	// Does an access wait that has this address?
 	bool uses(uint32_t addr) const
 	{
 		for (const auto *list : { &writes_, &reads_ })
@@ -227,6 +234,7 @@ public:
 		return false;
 	}
 	size_t n_waiting() const { return writes_.size() + reads_.size(); }
+	// Begins an access behind those of the same kind that wait.
 	void ask(const Access &a)
 	{
 		(a.write ? writes_ : reads_).push_back(a);
@@ -241,6 +249,7 @@ public:
 		std::memset(&out, 0, sizeof(out));
 	}
 
+	// Before the clock edge: sets the outputs of this cycle. What was offered and not taken stays.
 	void show(const Answers &s)
 	{
 		if (!out.awvalid && aw_done_ < writes_.size() && aw_.go()) {
@@ -260,6 +269,7 @@ public:
 		out.rready = r_.go() && (s.rvalid || random_.below(2));
 	}
 
+	// At the clock edge: takes what both sides have agreed on in this cycle.
 	void move(const Answers &s)
 	{
 		if (out.awvalid && s.awready) {
@@ -285,11 +295,11 @@ private:
 	Random &random_;
 	Failure &fail_;
 	Pace aw_, w_, b_, ar_, r_;
-	std::deque<Access> writes_, reads_;    // not yet answered
-	size_t aw_done_ = 0, w_done_ = 0, ar_done_ = 0;
-	Answers held_ = {};
+	std::deque<Access> writes_, reads_;    // not yet answered, the oldest in front
+	size_t aw_done_ = 0, w_done_ = 0, ar_done_ = 0;   // how many of these have been taken on each channel
+	Answers held_ = {};                    // the answers that were offered in the cycle before and not taken
 
-	// An answer stays until it is taken.
+	// Checks that an answer stays as it is until it is taken.
 	void look(const Answers &s)
 	{
 		if (held_.bvalid && (!s.bvalid || s.bresp != held_.bresp))
@@ -301,6 +311,7 @@ private:
 		held_.rvalid = s.rvalid && !out.rready;
 	}
 
+	// Takes the answer to the oldest write and checks it.
 	void end_write(const Answers &s)
 	{
 		if (!aw_done_ || !w_done_) {
@@ -317,6 +328,7 @@ private:
 		w_done_--;
 	}
 
+	// Takes the answer to the oldest read and checks it.
 	void end_read(const Answers &s)
 	{
 		if (!ar_done_) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A SoC around the NPU: it programs the registers, plays the memory, and looks at both ports in
-// every cycle. Between what a run needs it reads and writes registers at random.
-// Top is the Verilated bench, with ports as weft_soc_bench.sv has them. One that can also change bits in memories
-// says so: Flips is a class as the one of sim/rtl/ecc/ecc.cc.
+// every cycle. While a stream runs, it also reads and writes registers that the stream does not need, at random.
 #ifndef WEFT_SIM_RTL_SOC_RUN_H
 #define WEFT_SIM_RTL_SOC_RUN_H
 
@@ -19,24 +17,18 @@
 #include "sim/rtl/counted.h"
 #include "sim/rtl/power_up.h"
 #include "sim/rtl/soc/bus.h"
+#include "sim/rtl/soc/flips.h"
 #include "verilated.h"
 
 static_assert(WEFT_SOC_MSG >= kBenchMsg, "room for a message");
 
-constexpr uint64_t kLimit = 4000000;            // cycles of a run that is taken for hung
+constexpr uint64_t kLimit = 4000000;            // a run of more cycles is taken for hung
 constexpr uint32_t kId = 5, kCache = 3, kProt = 1; // as in weft_soc_bench.sv
-constexpr unsigned kIncr = 1, kSize = 3;        // bursts of beats of 8 bytes
-constexpr uint32_t kFirstFree = 3;              // windows that no stream uses
+constexpr unsigned kIncr = 1, kSize = 3;        // bursts are of kind INCR, their beats have 8 bytes
+constexpr uint32_t kFirstFree = 3;              // windows 3 to 7 are used by no stream
 
-// Nothing is changed.
-struct NoFlips {
-	NoFlips(Random &, unsigned) {}
-	template <class Top> void show(Top &) {}
-	bool made_at(uint32_t) const { return false; }
-	void stop() {}
-};
-
-template <class Top, class Flips = NoFlips> class Soc {
+// Top is the Verilated weft_soc_bench.sv. An object does one run or one bring-up.
+template <class Top> class Soc {
 public:
 	Soc(const weft_soc_job &job, weft_soc_counts &counts, char *msg)
 		: job_(job), counts_(counts), fail_{ msg }, random_(job.seed), t_(&ctx_, "soc"), memory_(random_, fail_),
@@ -54,7 +46,7 @@ public:
 	~Soc()
 	{
 		t_.final();
-		keep_counts(ctx_, t_, "soc");
+		keep_counts(ctx_, t_, t_.modelName());
 	}
 
 	int run()
@@ -114,14 +106,16 @@ private:
 	AxiCheck check_;
 	Flips flips_;
 	uint64_t base_[3], cycle_ = 0;
-	bool chatter_ = false;              // registers are accessed at random
-	bool irq_ = false, irq_cleared_ = true;
-	uint32_t shadow_[5][4] = {};        // windows that no stream uses
-	bool offered_[WEFT_SOC_CHANNELS] = {};
+	bool chatter_ = false;              // registers that the stream does not need are accessed at random
+	bool irq_ = false;                  // irq_o in the cycle before
+	bool irq_cleared_ = true;           // irq_o may fall
+	uint32_t shadow_[5][4] = {};        // what the registers of the windows from kFirstFree on must read
+	bool offered_[WEFT_SOC_CHANNELS] = {};   // the channel's valid was high in the cycle before, its ready was not
 
 	// ---- a cycle ----
 
-	using Outputs = std::array<uint64_t, 28>;
+	// Every output of the NPU that may change; Cache and Prot are constants, which look() checks.
+	using Outputs = std::array<uint64_t, 27>;
 	Outputs outputs() const
 	{
 		return { t_.irq_o, t_.s_awready_o, t_.s_wready_o, t_.s_bvalid_o, t_.s_bresp_o, t_.s_arready_o, t_.s_rvalid_o,
@@ -130,48 +124,32 @@ private:
 			t_.m_arid_o, t_.m_araddr_o, t_.m_arlen_o, t_.m_arsize_o, t_.m_arburst_o, t_.m_rready_o };
 	}
 
-	Memory::FromChip from_chip() const
-	{
-		Memory::FromChip c;
-		c.arvalid = t_.m_arvalid_o;
-		c.araddr = t_.m_araddr_o;
-		c.arlen = t_.m_arlen_o;
-		c.rready = t_.m_rready_o;
-		c.awvalid = t_.m_awvalid_o;
-		c.awaddr = t_.m_awaddr_o;
-		c.awlen = t_.m_awlen_o;
-		c.wvalid = t_.m_wvalid_o;
-		c.wlast = t_.m_wlast_o;
-		c.wdata = reinterpret_cast<const uint8_t *>(&t_.m_wdata_o);
-		c.wstrb = t_.m_wstrb_o;
-		c.bready = t_.m_bready_o;
-		return c;
-	}
-
 	SocMaster::Answers answers() const
 	{
 		return { t_.s_awready_o != 0, t_.s_wready_o != 0, t_.s_bvalid_o != 0, t_.s_arready_o != 0, t_.s_rvalid_o != 0,
 			t_.s_bresp_o, t_.s_rresp_o, t_.s_rdata_o };
 	}
 
+	// Sets the NPU's inputs to the outputs of the memory and of the master.
 	void drive()
 	{
-		const Memory::ToChip &m = memory_.out;
 		const SocMaster::Port &s = master_.out;
 
-		t_.m_arready_i = m.arready;
-		t_.m_awready_i = m.awready;
-		t_.m_wready_i = m.wready;
-		t_.m_rvalid_i = m.rvalid;
-		t_.m_bvalid_i = m.bvalid;
-		// What is not valid is anything.
-		t_.m_rid_i = m.rvalid ? kId : random_.below(8);
-		t_.m_rresp_i = m.rvalid ? m.rresp : random_.below(4);
-		t_.m_rlast_i = m.rvalid ? m.rlast : random_.below(2);
-		for (unsigned i = 0; i < 8; i++)
-			reinterpret_cast<uint8_t *>(&t_.m_rdata_i)[i] = m.rvalid ? m.rdata[i] : static_cast<uint8_t>(random_.below(256));
-		t_.m_bid_i = m.bvalid ? kId : random_.below(8);
-		t_.m_bresp_i = m.bvalid ? m.bresp : random_.below(4);
+		drive_memory_port(t_, memory_.out);
+		t_.m_rid_i = kId;
+		t_.m_bid_i = kId;
+		// Signals of a channel that is not valid have any value.
+		if (!t_.m_rvalid_i) {
+			t_.m_rid_i = random_.below(8);
+			t_.m_rresp_i = random_.below(4);
+			t_.m_rlast_i = random_.below(2);
+			for (unsigned i = 0; i < 8; i++)
+				reinterpret_cast<uint8_t *>(&t_.m_rdata_i)[i] = static_cast<uint8_t>(random_.below(256));
+		}
+		if (!t_.m_bvalid_i) {
+			t_.m_bid_i = random_.below(8);
+			t_.m_bresp_i = random_.below(4);
+		}
 		t_.s_awvalid_i = s.awvalid;
 		t_.s_awaddr_i = s.awvalid ? s.awaddr : random_.below(4096);
 		t_.s_wvalid_i = s.wvalid;
@@ -183,9 +161,10 @@ private:
 		t_.s_rready_i = s.rready;
 	}
 
+	// Checks the NPU's outputs in this cycle.
 	void look()
 	{
-		check_.look(from_chip(), memory_.out);
+		check_.look(see_memory_port(t_), memory_.out);
 		if (check_.broken())
 			fail_("cycle %llu: %s", static_cast<unsigned long long>(cycle_), check_.broken());
 		if (t_.m_arvalid_o && (t_.m_arid_o != kId || t_.m_arcache_o != kCache || t_.m_arprot_o != kProt ||
@@ -200,6 +179,7 @@ private:
 		count();
 	}
 
+	// Counts how the channels wait and move in this cycle.
 	void count()
 	{
 		const bool valid[WEFT_SOC_CHANNELS] = { t_.m_awvalid_o != 0, t_.m_wvalid_o != 0, t_.m_bvalid_i != 0, t_.m_arvalid_o != 0,
@@ -209,11 +189,12 @@ private:
 
 		for (unsigned i = 0; i < WEFT_SOC_CHANNELS; i++) {
 			counts_.waits[i] += valid[i] && !ready[i];
-			counts_.before[i] += valid[i] && ready[i] && !offered_[i];
+			counts_.at_once[i] += valid[i] && ready[i] && !offered_[i];
 			offered_[i] = valid[i] && !ready[i];
 		}
 	}
 
+	// The clock rises and falls.
 	void edge()
 	{
 		flips_.show(t_);
@@ -224,19 +205,20 @@ private:
 		cycle_++;
 	}
 
+	// One cycle of the SoC.
 	void cycle()
 	{
 		if (chatter_ && !random_.below(12) && master_.n_waiting() < 6)
 			access_at_random();
 		const Outputs before = outputs();
-		memory_.show(from_chip());
+		memory_.show(see_memory_port(t_));
 		master_.show(answers());
 		drive();
 		t_.eval();
 		if (outputs() != before)
 			fail_("cycle %llu: an output depends on an input of the same cycle", static_cast<unsigned long long>(cycle_));
 		look();
-		const Memory::FromChip c = from_chip();
+		const Memory::FromChip c = see_memory_port(t_);
 		const SocMaster::Answers s = answers();
 		memory_.move(c);
 		master_.move(s);
@@ -261,6 +243,7 @@ private:
 		return value;
 	}
 
+	// Lets cycles pass until every access is answered.
 	void settle()
 	{
 		const bool chatter = chatter_;
@@ -276,6 +259,8 @@ private:
 			fail_("%s is 0x%x, not 0x%x", what, got, want);
 	}
 
+	// Begins an access that changes nothing for the stream: of a window that the stream does not use, of an address
+	// without a register, or of a counter or the status.
 	void access_at_random()
 	{
 		static const uint32_t holes[] = { 0x028, 0x02c, 0x050, 0x0fc, 0x180, 0x234, 0x3fc, 0x400, 0x800, 0xffc };
@@ -299,11 +284,12 @@ private:
 			else
 				master_.ask({ true, hole, random_.below(~0u), 0, 15, nullptr });
 			break;
-		default:               // any value: a counter, or who has retired what
+		default:               // a counter or the status, which may have any value
 			master_.ask({ false, random_.below(2) ? WEFT_REG_CNT_CYCLES + 4 * random_.below(12) : WEFT_REG_STATUS, 0, 0, 0, nullptr });
 		}
 	}
 
+	// Writes a register of a window that no stream uses. Only a write with all strobes changes it.
 	void write_window(uint32_t w, uint32_t field, uint32_t addr)
 	{
 		static const uint32_t kept[] = { 0xffffffc0, 0xff, 0xffffffff, 3 };
@@ -317,6 +303,7 @@ private:
 
 	// ---- a run ----
 
+	// Resets the NPU, the memory and the master for one to four cycles.
 	void hard_reset()
 	{
 		const unsigned n = 1 + random_.below(4);
@@ -341,6 +328,7 @@ private:
 		irq_cleared_ = true;
 	}
 
+	// Checks registers whose values are known after a reset.
 	void constants()
 	{
 		expect("id", read(WEFT_REG_ID), 0x57454654);
@@ -348,6 +336,7 @@ private:
 		expect("status", read(WEFT_REG_STATUS), 0);
 	}
 
+	// Writes the registers that a stream needs.
 	void program()
 	{
 		for (uint32_t i = 0; i < 3; i++) {
@@ -369,7 +358,8 @@ private:
 		write(WEFT_REG_CTRL, WEFT_REG_CTRL_START_MASK);
 	}
 
-	// Until the interrupt, or until what is to happen has happened and was undone: true.
+	// Lets cycles pass until the interrupt, or until the reset that the job asks for is over, and judges what the
+	// registers report. Returns whether the stream did not end and must run again.
 	bool wait()
 	{
 		const uint64_t begin = cycle_;
@@ -396,7 +386,8 @@ private:
 		return memory_.came && memory_.event ? judge_fault() : judge_end();
 	}
 
-	// Two bits of a byte are found only where they were changed; what nobody can put right goes with a hard reset.
+	// The stream has stopped while two bits of a byte change: the fault must be ECC, at a place where bits were changed.
+	// Bytes that cannot be corrected stay wrong until they are written, so a hard reset follows, which clears the scratchpad.
 	bool judge_flips()
 	{
 		const uint32_t fault = read(WEFT_REG_FAULT), unit = fault >> WEFT_REG_FAULT_UNIT_LSB & 0xff;
@@ -416,6 +407,7 @@ private:
 		return true;
 	}
 
+	// Clears the interrupt, whose cause must be the only one.
 	void clear_interrupt(uint32_t cause)
 	{
 		expect("irq_status", read(WEFT_REG_IRQ_STATUS), cause);
@@ -425,20 +417,22 @@ private:
 			fail_("the interrupt stays when its cause is cleared");
 	}
 
+	// The stream has ended without a fault.
 	bool judge_end()
 	{
 		expect("status of a stream that has ended", read(WEFT_REG_STATUS), WEFT_REG_STATUS_DONE_MASK);
 		clear_interrupt(WEFT_REG_IRQ_STATUS_DONE_MASK);
 		const uint32_t n_fixed = read(WEFT_REG_CNT_ECC);
 		if (n_fixed && job_.flips != 1)
-			fail_("%u words were put right of which no bit was changed", n_fixed);
+			fail_("%u words were corrected of which no bit was changed", n_fixed);
 		counts_.fixed += n_fixed;
 		if (!memory_.idle())
 			fail_("a stream has ended, and the memory still owes answers");
 		return false;
 	}
 
-	// Who asked for the burst with the error says so, and one reset makes all well.
+	// The memory has answered a burst with an error: the fault must name the unit that asked for the burst, and its address.
+	// ctrl.reset must then be enough for the stream to run again.
 	bool judge_fault()
 	{
 		const bool wrote = memory_.event == WEFT_SOC_WRITE_ERROR;
@@ -455,6 +449,7 @@ private:
 		return reset_by_register();
 	}
 
+	// Sets ctrl.reset and waits until the reset is over. The memory must then owe no answer.
 	bool reset_by_register()
 	{
 		write(WEFT_REG_CTRL, WEFT_REG_CTRL_RESET_MASK);
@@ -463,11 +458,28 @@ private:
 		expect("status behind a reset", read(WEFT_REG_STATUS), 0);
 		if (!memory_.idle())
 			fail_("the reset is over, and the memory still owes answers");
-		// The stream may have ended while the reset was on its way.
+		// The stream may have ended, and raised the interrupt, before the write of ctrl.reset arrived.
 		irq_cleared_ = true;
 		write(WEFT_REG_IRQ_STATUS, WEFT_REG_IRQ_STATUS_DONE_MASK | WEFT_REG_IRQ_STATUS_FAULT_MASK);
 		return true;
 	}
 };
+
+// The functions that a bench's shared object hands out.
+template <class Top> const struct weft_soc_bench_api *bench_of()
+{
+	static const struct weft_soc_bench_api api = {
+		[](const weft_soc_job *job, weft_soc_counts *counts, char *msg) { return Soc<Top>(*job, *counts, msg).run(); },
+		[](uint64_t seed, char *msg) {
+			weft_soc_counts counts = {};
+			weft_soc_job job = {};
+
+			job.seed = seed;
+			return Soc<Top>(job, counts, msg).bring_up();
+		},
+	};
+
+	return &api;
+}
 
 #endif

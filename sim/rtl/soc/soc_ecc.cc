@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bench of the NPU with AXI ports and check bits in its memories (Ecc = 1): weft-soc_ecc.so.
+#include "Vweft_soc_ecc_bench.h"
+#include "sim/rtl/soc/run.h"
+
+extern "C" __attribute__((visibility("default"))) const struct weft_soc_bench_api *weft_soc_ecc_bench_api(void)
+{
+	return bench_of<Vweft_soc_ecc_bench>();
+}

@@ -261,8 +261,8 @@ struct cmd {
 	bool multi_pass;       /* a row takes several passes, of which all but the first take turns with other units' rows */
 	bool by_pixel;         /* emission: if it takes some channels of each pixel, each pixel may be a range (emit_pixels()) */
 	uint32_t wait[WEFT_N_UNITS];   /* how many commands of each unit must have retired before it begins */
-	uint32_t first_load, n_loads;  /* loads that it needs: a range of hazards_touched() */
-	uint32_t n_read;       /* the last of the first n_read loads reads bytes that it writes */
+	uint32_t first_load, n_loads;  /* loads that it needs: a range of hazards_loads() */
+	uint32_t n_read;       /* the count of the last load that reads bytes that it writes; 0: no load does */
 	uint32_t first_rec, n_recs;    /* debug records: a range of cmds.rec */
 	int n_acc;
 	struct access acc[CMD_MAX_ACCESSES];

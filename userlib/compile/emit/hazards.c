@@ -37,7 +37,6 @@ struct at { uint32_t c, i; };
 struct hazards {
 	struct map space[2];   /* the histories of scratchpad and arena */
 	uint32_t *load, n_load, cap_load;   /* for one command after another, the numbers of the loads that wrote its bytes */
-	bool reading;          /* some command waits for a load because it writes what that load reads */
 	bool overlap;          /* a write of the array waits for nothing of its own unit */
 	/* Where the last command of each unit found its accesses: those of the next one are often near. */
 	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
@@ -73,7 +72,6 @@ void hazards_clear(struct hazards *h, bool overlap)
 	}
 	memset(h->near, 0, sizeof h->near);
 	h->n_load = 0;
-	h->reading = false;
 }
 
 /* Free the history; NULL is allowed. */
@@ -231,8 +229,8 @@ static void raise_to(uint32_t *to, uint32_t v)
  * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are
  * the last writer and, if a writes, all readers since then. With h->overlap a write of the array waits for
  * nothing of its own unit, whose commands take effect in order. The load that wrote the bytes, if one did
- * and it is not the last one noted for c, is appended to h->load and counted in c->n_loads. h->reading is
- * set if a writes bytes that a load has read. Returns 0 or -ENOMEM.
+ * and it is not the last one noted for c, is appended to h->load and counted in c->n_loads. If a writes
+ * bytes that a load has read, c->n_read is raised to that load's count. Returns 0 or -ENOMEM.
  */
 static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {
@@ -245,7 +243,6 @@ static int depend(struct hazards *h, const struct interval *v, const struct acce
 	}
 	if (a->write)
 		raise_to(&c->n_read, v->rd[WEFT_UNIT_LD]);
-	h->reading |= a->write && v->rd[WEFT_UNIT_LD];
 	uint32_t load = v->wr[WEFT_UNIT_LD];
 	if (!load || (c->n_loads && h->load[h->n_load - 1] == load))
 		return 0;
@@ -444,17 +441,10 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 }
 
 /*
- * Returns the counts of loads whose bytes each command touches; a command's range is first_load and
- * n_loads. NULL if some command waits for a load because it writes what the load reads, since waits then do
- * not follow from these counts alone. May also be NULL if the counts are none.
+ * Returns the counts of loads whose bytes each command touches; a command's range is first_load and n_loads. May
+ * be NULL if there are none.
  */
 const uint32_t *hazards_loads(const struct hazards *h)
-{
-	return h->reading ? NULL : h->load;
-}
-
-/* Returns the same counts also where hazards_loads() is NULL for another reason than that there are none. */
-const uint32_t *hazards_touched(const struct hazards *h)
 {
 	return h->load;
 }

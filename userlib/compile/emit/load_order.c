@@ -94,7 +94,7 @@ static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others
 static void bound_loads(struct order *o, uint32_t i, uint32_t *waited)
 {
 	const struct cmd *k = &o->s->cmds.p[i];
-	const uint32_t *touched = hazards_touched(o->s->hazards);
+	const uint32_t *touched = hazards_loads(o->s->hazards);
 	uint32_t upto = o->s->urgent ? k->n_read : k->wait[WEFT_UNIT_LD];
 
 	for (; *waited < upto; (*waited)++) {
@@ -158,53 +158,29 @@ static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t
 }
 
 /*
- * Returns the load to begin at cycle t where the first that is left, number `first`, can begin: of those of the next WINDOW loads
- * that can begin, may go (may_go()) and let the first still be done COST_LOAD_SPARE cycles before it is needed, the one that is
- * needed before the first and before all others; the first if there is none. `after` is where the load before it stands at the
- * earliest.
- */
-static uint32_t most_urgent(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
-{
-	uint32_t end = first + WINDOW < o->n ? first + WINDOW : o->n, best = first;
-	const struct load *u = &o->l[first];
-
-	for (uint32_t j = first + 1; j < end; j++) {
-		const struct load *l = &o->l[j];
-		if (l->done || l->ready > t || l->need >= o->l[best].need)
-			continue;
-		if (u->need != NEVER && t + l->cycles + u->cycles + COST_LOAD_SPARE > u->need)
-			continue;
-		if (may_go(o, first, end, j, l->after > after ? l->after : after))
-			best = j;
-	}
-	return best;
-}
-
-/*
- * Returns the load to begin at cycle t. It is the first that is left, number `first`, if that can begin (or with s->urgent
- * most_urgent()).
- * Otherwise it is another of the next WINDOW loads that can begin and may go (may_go()), of several the one
- * that is needed first; but only one that is done before the first can begin, or that lets the first still be
- * done COST_LOAD_SPARE cycles before it is needed. If there is none, it is the first. `after` is where the
+ * Returns the load to begin at cycle t: the first that is left, number `first`, or another of the next WINDOW loads
+ * that can begin and may go (may_go()), of several the one that is needed first. Another one must be done before the
+ * first can begin, or let the first still be done COST_LOAD_SPARE cycles before it is needed. If the first can begin,
+ * another one goes ahead of it only with s->urgent, and only if it is needed before the first. `after` is where the
  * load before it stands at the earliest.
  */
 static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
 {
 	uint32_t end = first + WINDOW < o->n ? first + WINDOW : o->n, best = first;
 	const struct load *u = &o->l[first];
+	bool can_begin = u->ready <= t;
 
-	if (u->ready <= t)
-		return o->s->urgent ? most_urgent(o, first, after, t) : first;
-	/* It cannot begin yet: another that can, and is done in time. */
+	if (can_begin && !o->s->urgent)
+		return first;
 	for (uint32_t j = first + 1; j < end; j++) {
 		const struct load *l = &o->l[j];
 		if (l->done || l->ready > t)
 			continue;
 		if (t + l->cycles > u->ready && t + l->cycles + u->cycles + COST_LOAD_SPARE > u->need)
 			continue;
-		if (!may_go(o, first, end, j, l->after > after ? l->after : after))
+		if ((can_begin || best != first) && l->need >= o->l[best].need)
 			continue;
-		if (best == first || l->need < o->l[best].need)
+		if (may_go(o, first, end, j, l->after > after ? l->after : after))
 			best = j;
 	}
 	return best;
@@ -244,6 +220,18 @@ static void list_counts(struct order *o, uint32_t *count)
 {
 	for (uint32_t i = 0; i < o->n; i++)
 		count[o->next[i]] = i + 1;
+}
+
+/*
+ * Returns whether a command waits for a load because it writes what the load reads. Waits for loads then do not
+ * follow from the loads whose bytes a command touches alone.
+ */
+static bool writes_behind_loads(const struct cmds *c)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->p[i].n_read)
+			return true;
+	return false;
 }
 
 /*
@@ -306,14 +294,13 @@ void cmds_exchange(struct cmds *c)
 
 /*
  * Put the step's commands into the new order, all but loads in the order that they had. Then the counts of
- * loads that commands wait for are set for the new order; if hazards_loads() is NULL, all waits are found
- * anew. Uses up o->at. Returns 0 or -ENOMEM.
+ * loads that commands wait for are set for the new order; if writes_behind_loads(), all waits are found anew.
+ * Uses up o->at. Returns 0 or -ENOMEM.
  */
 static int apply(struct order *o)
 {
 	struct cmds *c = &o->s->cmds;
 	const struct cmd *was = c->p;
-	const uint32_t *loads = hazards_loads(o->s->hazards);
 	uint32_t n = 0, next = 0;
 
 	if (cmds_spare(c))
@@ -325,10 +312,10 @@ static int apply(struct order *o)
 			c->spare[n++] = was[i];
 	}
 	cmds_exchange(c);
-	if (!loads)
+	if (writes_behind_loads(c))
 		return hazards_again(o->s);
 	list_counts(o, o->at);
-	renumber(c, loads, o->at);
+	renumber(c, hazards_loads(o->s->hazards), o->at);
 	return 0;
 }
 

@@ -428,12 +428,9 @@ void hazards_free(struct hazards *h);
  * 0 or -ENOMEM. */
 WEFT_MUST_USE int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 
-/* The counts of loads whose bytes each command touches; cmd.first_load and n_loads are its range. NULL: a command waits
- * for loads for other reasons as well, or there are none. */
+/* The counts of loads whose bytes each command touches; cmd.first_load and n_loads are its range. A command with n_read
+ * waits for other loads as well. */
 const uint32_t *hazards_loads(const struct hazards *h);
-
-/* The same counts in any case: the loads that a command needs, though it may have to wait for others as well. */
-const uint32_t *hazards_touched(const struct hazards *h);
 
 /* schedule.c: set *fast and *slow to the cycles that the emitted commands should take with fast and with slow memory.
  * Returns 0 or -ENOMEM. */

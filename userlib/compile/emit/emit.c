@@ -37,8 +37,7 @@ static int emit_node(struct emit *e, int i)
 	if (m.nd->wt.w >= 0 && m.p->tile.all_weights && loads_input(&m) &&
 	    (err = weights_load_up_to(&m, m.p->tile.piece)))
 		return err;
-	if ((err = emit_load_resident(e, m.p->x_storage)) || (m.p->r_storage >= 0 && (err = emit_load_resident(e, m.p->r_storage))) ||
-	    (m.p->z_storage >= 0 && (err = emit_load_resident(e, m.p->z_storage))) || (err = emit_load_resident(e, m.p->y_storage)))
+	if ((err = node_load_residents(&m)))
 		return err;
 	if (m.nd->kind == NODE_LOOP_NEST)
 		return emit_loop_nest(e, m.nd, m.p);
@@ -47,8 +46,8 @@ static int emit_node(struct emit *e, int i)
 
 /*
  * Emit the commands of the step's plan into s->cmds, replacing those of an earlier emission: node by node,
- * stripe and slice groups as a whole, each command with what it waits for; then let order_loads() move the loads, and once
- * everything has its place (s->placed) order_vector() commands of the vector engine.
+ * stripe and slice groups as a whole, each command with what it waits for. Then order_loads() moves loads, and
+ * once everything has its place (s->placed) order_vector() moves commands of the vector engine.
  * Returns 0, -ENOMEM, -ERANGE with cc->bad_node and cc->bad_why (a command of that node cannot be expressed),
  * or -E2BIG (more commands than one stream can count). After a failure s->cmds is of no use.
  */

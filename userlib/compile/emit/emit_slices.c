@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slice groups: every node makes its results of one slice of channels before any
- * makes those of the next. Slices between nodes lie packed in their rings, other
- * operands in their residents.
+ * Slice groups: every node makes its results of one slice of channels before any node
+ * makes those of the next slice. Results that only the group reads lie slice by slice
+ * in rings; all other operands are resident.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 struct slice { int64_t c, cn; };
 
 /*
- * Returns where channels [c, +cn) of view v lie, of all its pixels: in the ring of this number in the group, or if that is
- * -1 in resident `storage`.
+ * Returns where slice c of all pixels of view v lies: in ring number `ring` of the group, or if that is -1, in the
+ * resident storage with this number in the step.
  */
 static struct operand operand_of(const struct npu_step *s, const struct group *g, int ring, int storage, const struct view *v, struct slice c)
 {
@@ -27,8 +27,9 @@ static struct operand operand_of(const struct npu_step *s, const struct group *g
 }
 
 /*
- * Emit node k of the group for one slice, with the loads of its weights that are not there yet. Returns 0, -ENOMEM,
- * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit the job by which node k of the group makes slice c of its result, and the loads of weights that it needs and
+ * that are not there yet. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
+ * cannot hold a value).
  */
 static int emit_slice(struct node_emit *m, const struct group *g, int k, struct slice c)
 {
@@ -49,23 +50,7 @@ static int emit_slice(struct node_emit *m, const struct group *g, int k, struct 
 }
 
 /*
- * Prepare node k of the group: the loads of its resident operands, and of its weights if they stay. Returns 0, -ENOMEM,
- * -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
- */
-static int start(struct node_emit *m)
-{
-	struct emit *e = m->e;
-	int err;
-
-	e->node = (int)(m->nd - e->s->cc->nodes);
-	if ((err = emit_load_resident(e, m->p->x_storage)) || (m->p->r_storage >= 0 && (err = emit_load_resident(e, m->p->r_storage))) ||
-	    (err = emit_load_resident(e, m->p->y_storage)))
-		return err;
-	return m->nd->wt.w >= 0 && m->p->tile.all_weights ? weights_load_up_to(m, m->nd->wt.n_tiles) : 0;
-}
-
-/*
- * Emit the store of a node's result if it is needed in memory. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
+ * Emit the store of a node's result if it is resident and needed in memory. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
  * count) or -ERANGE (a command cannot hold a value).
  */
 static int store(struct node_emit *m)
@@ -87,15 +72,10 @@ static int store(struct node_emit *m)
  */
 int emit_slices(struct emit *e, struct group *g)
 {
-	struct npu_step *s = e->s;
 	struct node_emit *m = calloc((size_t)g->n, sizeof *m);
-	int64_t channels = step_node(s, g->first)->y.dim[3];
-	int err = m ? 0 : -ENOMEM;
+	int64_t channels = step_node(e->s, g->first)->y.dim[3];
+	int err = m ? group_start(e, g, m) : -ENOMEM;
 
-	for (int k = 0; k < g->n && !err; k++) {
-		m[k] = (struct node_emit){ .e = e, .nd = step_node(s, g->first + k), .p = &s->plan[g->first + k], .parts = 1 };
-		err = start(&m[k]);
-	}
 	for (int64_t c = 0; c < channels && !err; c += g->step)
 		for (int k = 0; k < g->n && !err; k++)
 			err = emit_slice(&m[k], g, k, (struct slice){ c, min64(g->step, channels - c) });

@@ -9,7 +9,7 @@
 
 #include "node_emit.h"
 
-/* The first load of a ring comes in FIRST_LOADS parts, and the first rows of the node that reads it in FIRST_JOBS jobs. */
+/* The first load of a ring comes in FIRST_LOADS parts, and the node that reads it makes its first rows in FIRST_JOBS jobs. */
 #define FIRST_LOADS 8
 #define FIRST_JOBS 4
 
@@ -175,9 +175,10 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 }
 
 /*
- * Returns how many rows a job of node k has at most among its first `end` rows: with everything in its place, and if its input is
- * loaded, a part in FIRST_JOBS of them, so that work begins before all rows for the first stripe are there, but on the array such
- * that jobs fill whole groups of its rows.
+ * Returns how many rows a job of node k may have among the node's first `end` rows, which it makes for the first
+ * stripe. That is one part in FIRST_JOBS of them if everything has its place and the node's input is loaded into a
+ * ring, so that work begins before all rows of the input are there; on the array it is rounded up until a job fills
+ * whole groups of the array's rows. Otherwise it is `end`.
  */
 static int64_t first_rows(const struct group_emit *m, int k, int64_t end)
 {
@@ -258,24 +259,23 @@ static int group_load(struct group_walker *w, int ring, int64_t from, int64_t en
 }
 
 /*
- * Prepare the nodes of the group: set m->node[], and emit the loads of their resident operands and of all
- * their weights. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command
- * cannot hold a value).
+ * Prepare the nodes of stripe or slice group g: set m[k] for node k, and emit the loads of its resident operands, and
+ * of its weights if all of them stay on chip (all_weights). Returns 0, -ENOMEM, -E2BIG (more commands than a stream
+ * can count) or -ERANGE (a command cannot hold a value).
  */
-static int group_start(struct group_emit *m)
+int group_start(struct emit *e, const struct group *g, struct node_emit *m)
 {
+	const struct npu_step *s = e->s;
 	int err = 0;
 
-	for (int k = 0; k < m->g->n && !err; k++) {
-		struct npu_step *s = m->e->s;
-		const struct plan *p = &s->plan[m->g->first + k];
-		m->node[k] = (struct node_emit){ .e = m->e, .nd = step_node(s, m->g->first + k), .p = p, .parts = 1 };
-		m->e->node = (int)(m->node[k].nd - s->cc->nodes);
-		if ((err = emit_load_resident(m->e, p->x_storage)) || (p->r_storage >= 0 && (err = emit_load_resident(m->e, p->r_storage))) ||
-		    (err = emit_load_resident(m->e, p->y_storage)))
-			return err;
-		if (m->node[k].nd->wt.w >= 0)
-			err = weights_load_up_to(&m->node[k], m->node[k].nd->wt.n_tiles);
+	for (int k = 0; k < g->n && !err; k++) {
+		const struct node *nd = step_node(s, g->first + k);
+		const struct plan *p = &s->plan[g->first + k];
+		m[k] = (struct node_emit){ .e = e, .nd = nd, .p = p, .parts = 1 };
+		e->node = (int)(nd - s->cc->nodes);
+		err = node_load_residents(&m[k]);
+		if (!err && nd->wt.w >= 0 && p->tile.all_weights)
+			err = weights_load_up_to(&m[k], nd->wt.n_tiles);
 	}
 	return err;
 }
@@ -291,7 +291,7 @@ int emit_stripes(struct emit *e, struct group *g)
 	m.node = calloc((size_t)g->n, sizeof *m.node);
 	if (!m.node)
 		return -ENOMEM;
-	int err = group_start(&m);
+	int err = group_start(e, g, m.node);
 	if (!err)
 		err = group_walk(e->s, g, &m.w);
 	free(m.node);

@@ -47,8 +47,9 @@ struct operand slot_operand(int64_t addr, const struct view *v, const struct box
  * below that emit commands return 0 or a negative errno, as emit_done() does. */
 WEFT_MUST_USE int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o);
 
-/* Load a resident storage that comes from memory, as a whole, before its first use; nothing if that is done. */
-WEFT_MUST_USE int emit_load_resident(struct emit *e, int storage);
+/* Load the node's resident operands that come from memory, each as a whole, before their first use; nothing of those that
+ * have been loaded. */
+WEFT_MUST_USE int node_load_residents(struct node_emit *m);
 
 /* emit_weights.c */
 
@@ -79,6 +80,9 @@ WEFT_MUST_USE int node_compute_pieces(struct node_emit *m, const struct job *j);
 
 /* The same with the job's weights in a slot, which is loaded first if it holds other channels. */
 WEFT_MUST_USE int node_compute_slot(struct node_emit *m, const struct job *j);
+
+/* emit_stripes.c: set m[] for the nodes of a stripe or slice group, and load what they need from the beginning on. */
+WEFT_MUST_USE int group_start(struct emit *e, const struct group *g, struct node_emit *m);
 
 /* emit_stripes.c, emit_slices.c: emit all nodes of a stripe group, of a slice group. */
 WEFT_MUST_USE int emit_stripes(struct emit *e, struct group *g);

@@ -81,7 +81,7 @@ struct operand slot_operand(int64_t addr, const struct view *v, const struct box
  * emit the loads of all its bytes, in at most MAX_LOAD_PARTS parts, and note that it is loaded. Returns 0,
  * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
-int emit_load_resident(struct emit *e, int storage)
+static int load_resident(struct emit *e, int storage)
 {
 	struct storage *t = &e->s->storage[storage];
 
@@ -97,4 +97,20 @@ int emit_load_resident(struct emit *e, int storage)
 			return err;
 	}
 	return 0;
+}
+
+/*
+ * Emit the loads of the node's operands that are resident, come from memory and have not been loaded yet, its result
+ * included (load_resident()). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a
+ * command cannot hold a value).
+ */
+int node_load_residents(struct node_emit *m)
+{
+	const int storage[] = { m->p->x_storage, m->p->r_storage, m->p->z_storage, m->p->y_storage };
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof storage / sizeof *storage && !err; k++)
+		if (storage[k] >= 0)
+			err = load_resident(m->e, storage[k]);
+	return err;
 }

@@ -264,6 +264,15 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 }
 
 /*
+ * Returns whether no address behind *c, the best choice so far for area a, can be better: it is without conflicts, or
+ * a takes the first gap that is large enough.
+ */
+static bool is_settled(const struct alloc *al, const struct area *a, const struct choice *c)
+{
+	return !c->conflicts || (c->addr >= 0 && a->bytes > al->compact);
+}
+
+/*
  * Set a->addr to an address in a gap between the placed areas that are occupied during one of a's nodes:
  * the one that consider_gap() finds best. Returns false, with a->addr -1, if no gap is large enough.
  */
@@ -279,12 +288,11 @@ static bool place_one(struct alloc *al, struct area *a)
 			continue;
 		if (p->lo - at >= a->bytes)
 			consider_gap(al, a, at, p->lo, &c);
-		/* What lies behind cannot be better. */
-		if (!c.conflicts || (c.addr >= 0 && a->bytes > al->compact))
+		if (is_settled(al, a, &c))
 			break;
 		at = max64(at, p->hi);
 	}
-	if (c.conflicts && (c.addr < 0 || a->bytes <= al->compact))
+	if (!is_settled(al, a, &c))
 		consider_gap(al, a, at, al->sp_bytes, &c);
 	a->addr = c.addr;
 	return c.addr >= 0;

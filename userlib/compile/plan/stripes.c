@@ -480,7 +480,7 @@ static int keep_group(struct npu_step *s, const struct group *g)
 
 /*
  * Returns how many nodes a group that begins at node i should have at most: with how->slices as many as a slice group
- * can have, else those that closure() finds if the node's result does not stay on chip.
+ * can have (slices_extent()), else 0 if the node's result is resident, else as many as closure() finds.
  */
 static int most_nodes(const struct npu_step *s, int i, const struct striping *how)
 {
@@ -490,8 +490,8 @@ static int most_nodes(const struct npu_step *s, int i, const struct striping *ho
 }
 
 /*
- * Plan group *g, whose nodes and striping are set, with the nodes' own views in force, which they stay if that works out.
- * Returns whether it does; if not, the flat views are in force again.
+ * Put the own views of the nodes of group *g in force, and plan the group, whose nodes and striping are set. Returns
+ * whether that works out; if it does not, the nodes' flat views are in force.
  */
 static bool try_group(struct npu_step *s, struct group *g)
 {
@@ -524,14 +524,14 @@ int step_find_groups(struct npu_step *s, const struct striping *all)
 	for (int i = 0; i < s->n && !err; ) {
 		const struct striping *how = s->plan[i].req.has_own_striping ? &s->plan[i].req.striping : all;
 		int n = most_nodes(s, i, how);
-		bool found = false;
-		for (; n >= 2 && !found; n -= !found) {
+		for (; n >= 2; n--) {
 			*g = (struct group){ .first = i, .n = n, .how = *how };
-			found = try_group(s, g);
+			if (try_group(s, g))
+				break;
 		}
-		if (found)
+		if (n >= 2)
 			err = keep_group(s, g);
-		i += found ? n : 1;
+		i += n >= 2 ? n : 1;
 	}
 	free(g);
 	return err;

@@ -24,7 +24,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/page.h"
-#include "tests/support/recorded.h"
+#include "tests/support/recorded_case.h"
 #include "userlib/compile/program.h"
 #include "userlib/import/onnx/onnx.h"
 #include "userlib/import/tflite/tflite.h"
@@ -217,12 +217,9 @@ static struct coverage_case *new_case(void)
 /* ---- where cases come from ---- */
 
 /* "CONV_2D int8 ..." becomes operator and type. */
-static void set_names(struct coverage_case *c, const char *name, size_t n)
+static void set_names(struct coverage_case *c, const char *name)
 {
-	char all[256] = "";
-
-	snprintf(all, sizeof all, "%.*s", (int)n, name);
-	if (sscanf(all, "%63s %23s", c->op, c->type) < 2)
+	if (sscanf(name, "%63s %23s", c->op, c->type) < 2)
 		snprintf(c->type, sizeof c->type, "-");
 }
 
@@ -232,13 +229,12 @@ static struct reader list_tflite(const char *file, enum weft_runtime runtime)
 
 	while (r.at < r.n) {
 		struct coverage_case *c = new_case();
-		uint32_t n = number(&r, 2);
-		set_names(c, (const char *)take(&r, n), n);
+		const struct one_operator o = read_operator(&r);
+
+		set_names(c, o.name);
 		c->runtime = runtime;
-		c->bytes = number(&r, 4);
-		c->data = take(&r, c->bytes);
-		take(&r, 4 * (size_t)number(&r, 1));
-		take(&r, 4 * (size_t)number(&r, 1));
+		c->bytes = o.file_bytes;
+		c->data = o.file;
 	}
 	return r;
 }

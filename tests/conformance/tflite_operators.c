@@ -77,11 +77,9 @@ static void count_ops(const char *path)
 	struct reader r = open_recorded(path, "TFLOPS1\n");
 
 	while (r.at < r.n) {
-		take(&r, number(&r, 2));
-		const uint32_t n = number(&r, 4);
-		count_file(take(&r, n), n, true);
-		take(&r, 4 * (size_t)number(&r, 1));
-		take(&r, 4 * (size_t)number(&r, 1));
+		const struct one_operator c = read_operator(&r);
+
+		count_file(c.file, c.file_bytes, true);
 	}
 	free(r.p);
 }

@@ -23,6 +23,25 @@ static inline const uint8_t *read_file(struct reader *r, char *name, uint32_t *n
 	return take(r, *n_file);
 }
 
+/* A recorded network of one operator, whatever is known of its outputs. */
+struct one_operator {
+	char name[CASE_NAME];
+	const uint8_t *file;
+	uint32_t file_bytes;
+};
+
+/* Reads a network of a TFLOPS1 file, as tools/train/record_ops.py describes it, and steps over what is known of its inputs
+ * and outputs. */
+static inline struct one_operator read_operator(struct reader *r)
+{
+	struct one_operator c = { .name = "" };
+
+	c.file = read_file(r, c.name, &c.file_bytes);
+	take(r, 4 * (size_t)number(r, 1));
+	take(r, 4 * (size_t)number(r, 1));
+	return c;
+}
+
 /* The network as it comes out of a .weft file, in place of itself. */
 static inline weft_net *saved(weft_net *net, const char *name)
 {

@@ -156,14 +156,10 @@ static int operators(const char *path, enum weft_runtime runtime, int step)
 	struct sum s[CONFIGS] = { 0 };
 
 	for (int i = 0; r.at < r.n; i++) {
-		char name[CASE_NAME] = "";
-		uint32_t n;
-		const uint8_t *p = read_file(&r, name, &n);
+		const struct one_operator c = read_operator(&r);
 
-		take(&r, 4 * (size_t)number(&r, 1));
-		take(&r, 4 * (size_t)number(&r, 1));
 		if (i % step == 0)
-			add_model(s, p, n, name, runtime);
+			add_model(s, c.file, c.file_bytes, c.name, runtime);
 	}
 	free(r.p);
 	return judge_all(strrchr(path, '/') + 1, s);

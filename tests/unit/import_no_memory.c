@@ -60,18 +60,14 @@ static void operators(const char *path, enum weft_runtime runtime, long step, st
 	o.runtime = runtime;
 
 	for (long i = 0; r.at < r.n; i++) {
-		char name[CASE_NAME] = "";
-		uint32_t n;
-		const uint8_t *p = read_file(&r, name, &n);
-
-		take(&r, 4 * (size_t)number(&r, 1));
-		take(&r, 4 * (size_t)number(&r, 1));
+		const struct one_operator c = read_operator(&r);
 		weft_net *net = NULL;
-		if (weft_net_load_with(p, n, name, &o, &net, msg))
-			fail_msg("%s: %s", name, msg);
+
+		if (weft_net_load_with(c.file, c.file_bytes, c.name, &o, &net, msg))
+			fail_msg("%s: %s", c.name, msg);
 		weft_net_free(net);
 		if (i % step == 0)
-			both(&file, &tosa, p, n, name, runtime);
+			both(&file, &tosa, c.file, c.file_bytes, c.name, runtime);
 	}
 	free(r.p);
 	short_of_memory_judge(&file, least);

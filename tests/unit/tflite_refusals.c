@@ -186,29 +186,23 @@ static void judge(const struct odd_file *f, int n_names)
 static void changes_of(const char *path, enum weft_runtime runtime)
 {
 	struct reader r = open_recorded(path, "TFLOPS1\n");
-	static char names[MAX_NAMES][128];
+	static char names[MAX_NAMES][CASE_NAME];
 	struct odd_file f = { .how = (int)runtime, .load = load, .every = (uint64_t)test_count(17, 7, 1), .first = (uint64_t)test_seed(0) };
 	int n_names = 0;
 
 	f.first %= f.every;
 	while (r.at < r.n) {
-		uint32_t n = number(&r, 2);
+		const struct one_operator c = read_operator(&r);
 		bool known = false;
 
-		assert_true(n < sizeof f.name);
-		memcpy(f.name, take(&r, n), n);
-		f.name[n] = '\0';
-		n = number(&r, 4);
-		const uint8_t *file = take(&r, n);
-		take(&r, 4 * (size_t)number(&r, 1));
-		take(&r, 4 * (size_t)number(&r, 1));
 		for (int i = 0; i < n_names && !known; i++)
-			known = !strcmp(names[i], f.name);
+			known = !strcmp(names[i], c.name);
 		if (known)
 			continue;
 		assert_in_range(n_names, 0, MAX_NAMES - 1);
-		memcpy(names[n_names++], f.name, sizeof f.name);
-		change_copy(&f, file, n);
+		memcpy(names[n_names++], c.name, sizeof c.name);
+		memcpy(f.name, c.name, sizeof c.name);
+		change_copy(&f, c.file, c.file_bytes);
 	}
 	free(r.p);
 	judge(&f, n_names);

@@ -190,21 +190,17 @@ static void operators(void **state)
 {
 	struct odd_file f = { .load = load, .every = (uint64_t)test_count(61, 31, 1), .first = (uint64_t)test_seed(0) };
 	struct reader r = open_recorded("tests/models/litert_host_ops.gz", "TFLOPS1\n");
-	char name[CASE_NAME] = "", last[CASE_NAME] = "";
+	char last[CASE_NAME] = "";
 	int n = 0;
 
 	(void)state;
 	f.first %= f.every;
 	while (r.at < r.n) {
-		uint32_t bytes;
-		memset(name, 0, sizeof name);
-		const uint8_t *file = read_file(&r, name, &bytes);
+		const struct one_operator c = read_operator(&r);
 
-		take(&r, 4 * (size_t)number(&r, 1));
-		take(&r, 4 * (size_t)number(&r, 1));
-		if (strcmp(name, last))            /* one of each name */
-			n += converted(&f, file, bytes, name);
-		memcpy(last, name, sizeof last);
+		if (strcmp(c.name, last))          /* one of each name */
+			n += converted(&f, c.file, c.file_bytes, c.name);
+		memcpy(last, c.name, sizeof last);
 	}
 	free(r.p);
 	judge(&f, n);

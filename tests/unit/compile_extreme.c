@@ -291,49 +291,56 @@ static void enormous(void **state)
 	}
 }
 
-/* Append a convolution of x without stride, of 1x1 to oc channels or depthwise of 3x3 with padding. Returns its int8 result. */
-static int append(weft_graph *g, int x, int64_t oc, bool depthwise)
+enum layer { POINTWISE, DEPTHWISE, STEM };
+
+/*
+ * Append a convolution of x to oc channels: of 1x1; depthwise of 3x3 with padding; or of 3x3 with strides 2, which halve even
+ * rows and columns. Returns its int8 result.
+ */
+static int append(weft_graph *g, int x, int64_t oc, enum layer layer)
 {
 	const weft_tensor of = g->tensors[x].t;        /* a copy: the graph's tensors move as it grows */
 	const int64_t *d = of.dim;
-	int pad = depthwise ? 1 : 0;
-	weft_attr a = { .conv = { .pad = { pad, pad, pad, pad }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
-	int w = depthwise ? random_const(g, WEFT_INT8, 4, DIMS(3, 3, d[3], 1), -127, 127) : random_const(g, WEFT_INT8, 4, DIMS(oc, 1, 1, d[3]), -127, 127);
+	int before = layer == DEPTHWISE ? 1 : 0, behind = layer == POINTWISE ? 0 : 1, stride = layer == STEM ? 2 : 1, k = layer == POINTWISE ? 1 : 3;
+	weft_attr a = { .conv = { .pad = { before, behind, before, behind }, .stride = { stride, stride }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
+	int w = random_const(g, WEFT_INT8, 4, layer == DEPTHWISE ? DIMS(k, k, d[3], 1) : DIMS(oc, k, k, d[3]), -127, 127);
 	int b = random_const(g, WEFT_INT32, 1, DIMS(oc), -100000, 100000);
-	int acc = weft_graph_tensor(g, "acc", WEFT_INT32, 4, DIMS(1, d[1], d[2], oc));
+	int acc = weft_graph_tensor(g, "acc", WEFT_INT32, 4, DIMS(1, d[1] / stride, d[2] / stride, oc));
 
-	assert_true(weft_graph_op(g, depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, -1, (int[]){ x, w, b }, 3, &acc, 1) >= 0);
+	assert_true(weft_graph_op(g, layer == DEPTHWISE ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, -1, (int[]){ x, w, b }, 3, &acc, 1) >= 0);
 	return rescale(g, acc, oc, 40, 5);
 }
 
-/* Append a convolution of x of 3x3 with strides 2 to oc channels. Returns its int8 result. */
-static int append_stem(weft_graph *g, int x, int64_t oc)
+/* Returns the program of the graph, which must compile. */
+static weft_program *compiled(const weft_graph *g)
 {
-	const weft_tensor of = g->tensors[x].t;        /* a copy: the graph's tensors move as it grows */
-	const int64_t *d = of.dim;
-	weft_attr a = { .conv = { .pad = { 0, 1, 0, 1 }, .stride = { 2, 2 }, .dilation = { 1, 1 }, .x_zp = 5, .acc = WEFT_INT32 } };
-	int w = random_const(g, WEFT_INT8, 4, DIMS(oc, 3, 3, d[3]), -127, 127);
-	int b = random_const(g, WEFT_INT32, 1, DIMS(oc), -100000, 100000);
-	int acc = weft_graph_tensor(g, "acc", WEFT_INT32, 4, DIMS(1, d[1] / 2, d[2] / 2, oc));
+	char msg[WEFT_MSG];
+	weft_program *p;
 
-	assert_true(weft_graph_op(g, WEFT_OP_CONV2D, &a, -1, (int[]){ x, w, b }, 3, &acc, 1) >= 0);
-	return rescale(g, acc, oc, 40, 5);
+	if (weft_compile(g, NULL, &p, msg))
+		fail_msg("%s", msg);
+	return p;
+}
+
+/* Returns the program's command that begins at word *at; *at becomes where the next one begins. */
+static struct weft_cmd next_command(const weft_program *p, uint32_t *at)
+{
+	struct weft_cmd c;
+
+	assert_int_equal(weft_cmd_decode(p->words + *at, p->n_words - *at, &c), WEFT_FAULT_NONE);
+	*at += (uint32_t)c.h.n_words;
+	return c;
 }
 
 /* Returns the bytes of the loads that the first convolution of the compiled graph waits for, those before them included. */
 static int64_t loaded_first(const weft_graph *g)
 {
 	int64_t sum = 0, bytes[64] = { 0 };
+	weft_program *p = compiled(g);
 	uint32_t loads = 0;
-	char msg[WEFT_MSG];
-	weft_program *p;
 
-	if (weft_compile(g, NULL, &p, msg))
-		fail_msg("%s", msg);
 	for (uint32_t at = 0; at < p->n_words; ) {
-		struct weft_cmd c;
-		assert_int_equal(weft_cmd_decode(p->words + at, p->n_words - at, &c), WEFT_FAULT_NONE);
-		at += (uint32_t)c.h.n_words;
+		const struct weft_cmd c = next_command(p, &at);
 		if (c.h.op == WEFT_CMD_LOAD && loads < 64)
 			bytes[loads++] = (int64_t)c.load.row_bytes * c.load.n1 * c.load.n2 * c.load.n3;
 		if (c.h.op != WEFT_CMD_CONV)
@@ -349,18 +356,11 @@ static int64_t loaded_first(const weft_graph *g)
 /* Returns how many depthwise commands the compiled graph has. */
 static int depthwise_commands(const weft_graph *g)
 {
-	char msg[WEFT_MSG];
-	weft_program *p;
+	weft_program *p = compiled(g);
 	int n = 0;
 
-	if (weft_compile(g, NULL, &p, msg))
-		fail_msg("%s", msg);
-	for (uint32_t at = 0; at < p->n_words; ) {
-		struct weft_cmd c;
-		assert_int_equal(weft_cmd_decode(p->words + at, p->n_words - at, &c), WEFT_FAULT_NONE);
-		at += (uint32_t)c.h.n_words;
-		n += c.h.op == WEFT_CMD_DW;
-	}
+	for (uint32_t at = 0; at < p->n_words; )
+		n += next_command(p, &at).h.op == WEFT_CMD_DW;
 	weft_program_free(p);
 	return n;
 }
@@ -377,7 +377,7 @@ static void channel_by_channel(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		x = append(g, append(g, append(g, x, 960, false), 960, true), 160, false);
+		x = append(g, append(g, append(g, x, 960, POINTWISE), 960, DEPTHWISE), 160, POINTWISE);
 	as_output(g, x);
 	assert_int_equal(weft_graph_check(g, msg), 0);
 	must_run(g, "chain", "w16", 0);
@@ -392,12 +392,12 @@ static void channel_by_channel(void **state)
 static void first_rows_first(void **state)
 {
 	weft_graph *g = weft_graph_new("stem");
-	int x = append_stem(g, input(g, WEFT_INT8, DIMS(1, 224, 224, 3)), 32);
+	int x = append(g, input(g, WEFT_INT8, DIMS(1, 224, 224, 3)), 32, STEM);
 	char msg[WEFT_MSG];
 
 	(void)state;
-	x = append(g, append(g, x, 32, true), 96, false);
-	as_output(g, append(g, append(g, x, 96, true), 24, false));
+	x = append(g, append(g, x, 32, DEPTHWISE), 96, POINTWISE);
+	as_output(g, append(g, append(g, x, 96, DEPTHWISE), 24, POINTWISE));
 	assert_int_equal(weft_graph_check(g, msg), 0);
 	must_run(g, "stem", "w16", 0);
 	assert_true(loaded_first(g) < 3 * 32 * 3 * 16 + 16 * 32 + 8 * 224 * 3);

@@ -126,6 +126,17 @@ static void hit_and_miss(void **state)
 	remove_folder(folder);
 }
 
+/* Makes the entry of network `seed`, the first one in the folder, and returns its bytes, *n of them; path becomes its path. */
+static uint8_t *first_entry(const char *folder, uint64_t seed, char path[2 * FOLDER], size_t *n)
+{
+	uint8_t *bytes;
+
+	expect(folder, seed, WEFT_CACHE_MADE);
+	assert_int_equal(files(folder, path), 1);
+	assert_int_equal(weft_file_read(path, 1 << 30, &bytes, n), 0);
+	return bytes;
+}
+
 /* Two networks that differ in one bit of one constant. */
 static void content(void **state)
 {
@@ -168,14 +179,11 @@ static void damaged_bad(void **state)
 {
 	char folder[FOLDER], path[2 * FOLDER];
 	uint64_t rng = 7;
-	uint8_t *bytes;
 	size_t n;
 
 	(void)state;
 	name_folder(folder, "damaged");
-	expect(folder, 3, WEFT_CACHE_MADE);
-	assert_int_equal(files(folder, path), 1);
-	assert_int_equal(weft_file_read(path, 1 << 30, &bytes, &n), 0);
+	uint8_t *bytes = first_entry(folder, 3, path, &n);
 	for (int i = 0; i < 60; i++) {
 		const size_t at = i < 30 ? (size_t)i * 2 : test_random(&rng) % n;
 
@@ -192,14 +200,11 @@ static void damaged_bad(void **state)
 static void other_key_bad(void **state)
 {
 	char folder[FOLDER], first[2 * FOLDER], both[2 * FOLDER];
-	uint8_t *bytes;
 	size_t n;
 
 	(void)state;
 	name_folder(folder, "key");
-	expect(folder, 4, WEFT_CACHE_MADE);
-	assert_int_equal(files(folder, first), 1);
-	assert_int_equal(weft_file_read(first, 1 << 30, &bytes, &n), 0);
+	uint8_t *bytes = first_entry(folder, 4, first, &n);
 	assert_int_equal(unlink(first), 0);
 	expect_of(folder, WEFT_CACHE_BYTES, 4, &(struct weft_compile_options){ .config = "w8" }, WEFT_CACHE_MADE);
 	assert_int_equal(files(folder, both), 1);
@@ -304,16 +309,14 @@ static void folder_bad(void **state)
 static void links_bad(void **state)
 {
 	char folder[FOLDER], path[2 * FOLDER], other[FOLDER];
-	uint8_t *bytes, *after;
 	size_t n, n_after;
 	struct stat st;
+	uint8_t *after;
 
 	(void)state;
 	name_folder(folder, "links");
 	name_folder(other, "target");
-	expect(folder, 8, WEFT_CACHE_MADE);
-	assert_int_equal(files(folder, path), 1);
-	assert_int_equal(weft_file_read(path, 1 << 30, &bytes, &n), 0);
+	uint8_t *bytes = first_entry(folder, 8, path, &n);
 	assert_int_equal(rename(path, other), 0);
 	assert_int_equal(symlink(other, path), 0);
 	expect(folder, 8, WEFT_CACHE_MADE);

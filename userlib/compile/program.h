@@ -174,16 +174,17 @@ void weft_program_free(weft_program *p);
  */
 WEFT_MUST_USE int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
 
-/* Where a container goes that is not in memory as a whole. */
+/* Where weft_program_write_to() writes a container, which need not be in memory as a whole. */
 struct weft_program_out {
 	/* Puts n bytes at offset `at`, which is at most the number of bytes put so far. Returns 0 or a negative errno. */
 	int (*put)(void *user, uint64_t at, const void *bytes, size_t n);
 	void *user;            /* the first argument of put */
-	bool bare;             /* the graph is left out and nothing is compressed: for weft_program_parse_for() */
+	bool bare;             /* if set, the graph is left out and nothing is compressed: for weft_program_parse_for() */
 };
 
 /**
- * Write the same container a piece at a time; after a failure parts of it have been put.
+ * Write the container of weft_program_write(), or a bare one, a piece at a time. After a failure a part of it has been
+ * put.
  * @return as weft_program_write(), or what put() returned, then without a line in msg
  */
 WEFT_MUST_USE int weft_program_write_to(const weft_program *p, const struct weft_program_out *out, char *msg);
@@ -196,8 +197,8 @@ WEFT_MUST_USE int weft_program_write_to(const weft_program *p, const struct weft
 WEFT_MUST_USE int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg);
 
 /**
- * Parse a bare container (struct weft_program_out) as weft_program_parse() does; tables are checked against g, whose
- * program it is and which the program then borrows.
+ * Parse a bare container (struct weft_program_out) as weft_program_parse() does. g is the graph whose program it holds:
+ * tables are checked against g, and the program borrows g, which must live as long.
  */
 WEFT_MUST_USE int weft_program_parse_for(const uint8_t *data, size_t n, const weft_graph *g, weft_program **p, char *msg);
 

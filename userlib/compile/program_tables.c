@@ -103,9 +103,9 @@ static const char *node_words(const struct node *nd, char text[96])
 }
 
 /*
- * Why operator i, which no stage has taken, runs on the host, for people: the option host_only asked for it,
- * it moves a variable's value, it rounds as no multiplier of the device does (ONNX_REQUANT), or the device has no such operation. Returns
- * a constant string.
+ * Why operator i, which no stage has taken, runs on the host, for people: the option host_only asked for it, it reads or
+ * writes a variable, it rounds as no multiplier of the device does (ONNX_REQUANT), or the device has no such operation.
+ * Returns a constant string.
  */
 static const char *no_unit(const struct cc *cc, int i)
 {

@@ -206,11 +206,11 @@ int weft_check_onnx_op(const struct weft_check *c)
 }
 
 /*
- * Checks ONNX_NODE: the attributes' limits hold, the operator's reference function accepts the operands
- * (what it says against them becomes the message), and types and shapes that it computes for the
- * results are those of the graph. Returns 0, -ENOMEM, or -EINVAL, with one line in c->msg; -EINVAL is
- * also what comes of a kernel that is not there, of more comparisons than *c->work allows, from which they are taken, and of a result's shape that depends on an operand
- * without data (weft_onnx_ref_shapes()).
+ * Checks ONNX_NODE: the attributes' limits hold, the operator's reference function accepts the operands (what it says
+ * against them becomes the message), and the types and shapes that it computes for the results are those of the graph.
+ * The comparisons that finding the shapes takes are subtracted from *c->work. Returns 0, -ENOMEM, or -EINVAL with one
+ * line in c->msg: one of these checks fails, there is no such kernel, there are more comparisons than *c->work, or the
+ * shape of a result depends on an operand without data (weft_onnx_ref_shapes()).
  */
 int weft_check_onnx_node(const struct weft_check *c)
 {

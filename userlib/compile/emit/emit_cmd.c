@@ -145,10 +145,10 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 }
 
 /*
- * Note that command c reads or writes `bytes` bytes of each of rows x cols pixels of o, of which the first one's begin at
- * address lo. If c->by_pixel is set, these are some of each pixel's bytes, and the pixels are at most MAX_RANGES and lie at equal
- * distances, each pixel is a range of its own, so that commands for other channels do not count as if they touched the same
- * bytes; else a row is.
+ * Note that command c reads or writes `bytes` bytes of each of rows x cols pixels of o; those of the first pixel begin at
+ * address lo. Each row is noted as a range, with what lies between its pixels. But each pixel is noted as a range of its
+ * own if c->by_pixel is set, these are not all bytes of a pixel, and the pixels lie at equal distances and are at most
+ * MAX_RANGES. Commands for other channels then do not count as touching the same bytes.
  */
 void emit_pixels(struct cmd *c, bool write, const struct operand *o, struct block_of_pixels p)
 {
@@ -160,7 +160,7 @@ void emit_pixels(struct cmd *c, bool write, const struct operand *o, struct bloc
 		emit_access_rows(c, SPACE_SP, write, (struct ranges){ p.lo, p.lo + (p.cols - 1) * o->xs + p.bytes, p.rows, o->ys });
 }
 
-/* Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o, as emit_pixels() does. */
+/* Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o (emit_pixels()). */
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	emit_pixels(c, write, o, (struct block_of_pixels){ o->addr + (ch - j->c) * o->elem, j->oh, j->ow, n_ch * o->elem });

@@ -50,8 +50,8 @@ static int emit_slice(struct node_emit *m, const struct group *g, int k, struct 
 }
 
 /*
- * Emit the store of a node's result if it is resident and needed in memory. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
- * count) or -ERANGE (a command cannot hold a value).
+ * Emit the store of a node's result if it is resident and needed in memory. Returns 0, -ENOMEM, -E2BIG (more commands than
+ * a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int store(struct node_emit *m)
 {

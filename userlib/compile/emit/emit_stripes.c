@@ -194,9 +194,9 @@ static int64_t first_rows(const struct group_emit *m, int k, int64_t end)
 }
 
 /*
- * Callback of group_walk(): node k makes output rows [from, end), in several jobs where one would not lie
- * in one pass of each of its rings. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
- * -ERANGE (a command cannot hold a value).
+ * Callback of group_walk(): node k makes output rows [from, end). One job makes them if they lie in one pass of each of
+ * the node's rings, and else several; and the node's first rows are made in jobs of at most first_rows(). Returns 0,
+ * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 {
@@ -228,10 +228,10 @@ static int load_packed(struct group_emit *m, const struct ring *r, int64_t y, in
 }
 
 /*
- * Callback of group_walk(): emit the loads of rows [from, end) of a ring, one for each pass through the ring. Rows
- * that belong to the ring's beginning are loaded once more behind its end, but not in the first pass, in which no
- * window wraps. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
- * hold a value).
+ * Callback of group_walk(): emit the loads of rows [from, end) of a ring, one for each pass through the ring; but if
+ * everything has its place, the ring's first rows come in FIRST_LOADS parts. Rows that belong to the ring's beginning are
+ * loaded once more behind its end, but not in the first pass, in which no window wraps. Returns 0, -ENOMEM, -E2BIG (more
+ * commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
 {

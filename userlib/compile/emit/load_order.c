@@ -86,10 +86,11 @@ static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others
 }
 
 /*
- * Command number i, no load, has been given its times: bound the loads that it waits for. They must come before it (before), and
- * should be done when it begins (need). With s->urgent these are the loads whose bytes it touches; besides, all loads up to the
- * last one that reads what it writes must come before it, but their need stays as it is. Without s->urgent they are all loads up
- * to the count that it waits for. The first *waited loads have been bounded by such a count already; *waited grows accordingly.
+ * Bound the loads that command number i waits for, which is no load and has been given its times. They must come before
+ * it (before), and those that it needs should be done when it begins (need). Without s->urgent it waits for all loads up
+ * to a count, and needs them all. With s->urgent it needs the loads whose bytes it touches, and besides waits for all
+ * loads up to the last one that reads what it writes (n_read). The first *waited loads have been bounded by such counts
+ * of earlier commands; *waited grows with the count of this one.
  */
 static void bound_loads(struct order *o, uint32_t i, uint32_t *waited)
 {

@@ -74,9 +74,10 @@ struct sim {
 /* ---- what commands do to the scratchpad's regions ---- */
 
 /*
- * Returns how often command c goes through the bytes that it accesses at a port: once if these are weights
- * or parameters, or if it is a load or store; else once for each block of N channels of its result; more
- * than COST_MOST_SWEEPS for commands whose order is not modelled (loop nests).
+ * Returns how many times command c goes through the bytes that it accesses at a port. Weights and parameters are
+ * gone through once, and so is what loads and stores access. All else is gone through once for each block of N
+ * channels of the command's result. For commands whose order is not modelled (loop nests) the number is above
+ * COST_MOST_SWEEPS.
  */
 static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 {
@@ -103,9 +104,9 @@ static int64_t last_of(const struct access *a)
 }
 
 /*
- * Returns whether access a of command c goes through several regions of the scratchpad one after the other,
- * so that it matters where it is at a time. False also if the stream's order is not given, or if the command
- * goes through the access more than COST_MOST_SWEEPS times.
+ * Returns whether the simulation must know at which address command c is in its access a: a must be a counted
+ * access to several regions of the scratchpad, through which the command goes at most COST_MOST_SWEEPS times. It
+ * is false, too, if the stream's order is not given.
  */
 static bool walks(const struct sim *s, const struct cmd *c, const struct access *a)
 {
@@ -114,8 +115,8 @@ static bool walks(const struct sim *s, const struct cmd *c, const struct access 
 }
 
 /*
- * Returns the address at which access a of command c is when `done` of `all` the command's work is done, if
- * it goes through its bytes evenly, sweeps_of() times from the first to the last.
+ * Returns the address at which command c is in its access a when it has done `done` of the work `all`. The command
+ * is taken to go through the bytes evenly, from the first to the last, sweeps_of() times.
  */
 static int64_t address_at(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
@@ -126,8 +127,8 @@ static int64_t address_at(const struct sim *s, const struct cmd *c, const struct
 }
 
 /*
- * Returns how much more work, after `done` of `all`, command c does until its access a comes to another
- * region or begins from its first byte again; at least 1.
+ * Returns how much more work command c does, after `done` of `all`, before its access a comes to another region or
+ * has reached the last byte and begins with the first one again; at least 1.
  */
 static uint64_t until_next(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
@@ -140,10 +141,10 @@ static uint64_t until_next(const struct sim *s, const struct cmd *c, const struc
 }
 
 /*
- * Add access a, of a command that costs `cost` cycles, to the traffic h, as if it were spread evenly over
- * the addresses [lo, hi): its density in each region to h->of (ONE - 1 at most), the region to h->in, and
- * how it takes banks to h->banks and h->both, which keep what disturbs most of several accesses of one
- * port. `region` are the bytes of a region.
+ * Add access a, of a command that costs `cost` cycles, to the traffic h, as if it were spread evenly over the
+ * addresses [lo, hi). For each region, h->of gets the density there (ONE - 1 at most), and h->in the region's bit.
+ * h->banks and h->both get how the access takes banks; if a port has several accesses, the one that disturbs most
+ * counts. `region` is the size of a region in bytes.
  */
 static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
 {
@@ -162,11 +163,11 @@ static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost
 }
 
 /*
- * Set h->bank_overlap, the part (of ONE) of the vector engine's writes in command c that meet its reads of
- * input in their bank, where reads and writes each stay in one bank for a block of channels. A block is
- * written to the bank that it is read from or to the other one, as the addresses say; but its last
- * COST_VECTOR_ROWS_LATE rows are written while the next block is read, from the other bank. Nothing changes
- * if the command has no counted read of input or no counted write.
+ * Set h->bank_overlap for vector command c, whose reads of input stay in one bank while it works on a block of
+ * channels, and whose writes do so as well: the part (of ONE) of the writes that meet the reads in their bank. Whether
+ * a block is written to the bank that it is read from follows from the addresses; but its last COST_VECTOR_ROWS_LATE
+ * rows are written while the next block is read, from the other bank. Nothing changes if the command has no counted
+ * read of input or no counted write.
  */
 static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct traffic *h)
 {

@@ -153,7 +153,7 @@ struct writer {
 	int which;             /* the section's number */
 	const struct weft_program_out *out;   /* gets the packed bytes */
 	uint64_t from;         /* offset of the section's first byte in the container */
-	struct section s;      /* what is known of it so far: bytes stored, and their checksum */
+	struct section s;      /* what is known of it so far: its uncompressed bytes; those stored, and their checksum */
 };
 
 /*
@@ -261,7 +261,10 @@ static int choose_packing(const struct writer *w, uint64_t n, struct packing *ho
 	return err;
 }
 
-/* Hand n packed bytes on behind those of the section so far. Returns 0 or the negative errno of w->out. */
+/*
+ * Put n packed bytes behind those of the section that have been put, and count them in w->s.stored and w->s.crc. Returns
+ * 0 or the negative errno of w->out.
+ */
 static int put_packed(struct writer *w, const uint8_t *bytes, size_t n)
 {
 	w->s.crc = (uint32_t)crc32_z(w->s.stored ? w->s.crc : 0, bytes, n);
@@ -270,7 +273,7 @@ static int put_packed(struct writer *w, const uint8_t *bytes, size_t n)
 	return err;
 }
 
-/* Bytes on their way through zlib to a writer: short ones are gathered first. */
+/* A section's bytes on their way through zlib to a writer. Short pieces are gathered before zlib gets them. */
 struct packer {
 	struct writer *w;
 	z_stream z;
@@ -280,7 +283,7 @@ struct packer {
 };
 
 /*
- * Compress n bytes behind those before and hand on to k->w what zlib gives for them; flush is Z_FINISH for
+ * Give the next n bytes of the section to zlib, and put what zlib has packed by then (put_packed()). flush is Z_FINISH for
  * the section's last bytes, else Z_NO_FLUSH. Nothing happens if k->err is set; a failure sets it.
  */
 static void pack(struct packer *k, const uint8_t *bytes, size_t n, int flush)
@@ -372,9 +375,9 @@ static int write_stored(struct writer *w, char *msg)
 }
 
 /*
- * Write the writer's section at w->from and set w->s to checksum and sizes. If it compresses better than a reader
- * accepts (RATIO_MAX, RATIO_FREE), or if w->out is bare, it is stored uncompressed. Returns 0; -EINVAL with msg: the container cannot hold
- * a value; -ENOMEM without; or a negative errno of w->out.
+ * Write the writer's section at w->from, and set w->s to its checksum and sizes. The section is stored uncompressed if
+ * w->out is bare, or if it compresses better than a reader accepts (RATIO_MAX, RATIO_FREE). Returns 0; -EINVAL with msg:
+ * the container cannot hold a value; -ENOMEM without; or a negative errno of w->out.
  */
 static int write_section(struct writer *w, char *msg)
 {
@@ -535,9 +538,9 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 }
 
 /*
- * Check and decompress section i, described by *s, from its stored bytes and read its contents into the
- * program. If that has a graph already, the graph's section must be empty. Returns 0, -EINVAL with msg, or
- * -ENOMEM without. What was allocated in the program stays there in all cases.
+ * Check and decompress section i, described by *s, from its stored bytes and read its contents into the program. The
+ * graph's section must be empty if the program has a graph already (weft_program_parse_for()). Returns 0, -EINVAL with
+ * msg, or -ENOMEM without. What was allocated in the program stays there in all cases.
  */
 static int read_section(const uint8_t *stored, const struct section *s, int i, weft_program *p, char *msg)
 {
@@ -625,8 +628,8 @@ int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *ms
 }
 
 /*
- * Read a container of n bytes as weft_program_parse() does; if g is not NULL, one that was written bare, into a
- * program that borrows g.
+ * Read a container of n bytes as weft_program_parse() does. If g is not NULL, the container must have been written bare,
+ * without a graph, and the program borrows g as its graph.
  */
 int weft_program_parse_for(const uint8_t *data, size_t n, const weft_graph *g, weft_program **p, char *msg)
 {

@@ -88,10 +88,10 @@ static int64_t weight_bytes(const struct cc *cc, const struct node *nd, int64_t 
 }
 
 /*
- * Returns how many rows of the result must become one so that p pixels divide it: 1; more only for a 1x1
- * convolution of small tensors, which does not care where a row ends. 0: no number of rows does, or input or
- * result takes more than an eighth of the scratchpad: large tensors keep their rows, by which they run in
- * stripes.
+ * Returns how many rows of the result must become one so that p divides the pixels of that row: 1 if p divides those
+ * of one row. More rows become one only in a 1x1 convolution of dense tensors without stride and padding, which
+ * does not care where a row ends. Returns 0 if no number of rows will do, or if input or result takes more than an eighth of the
+ * scratchpad: large tensors keep their rows, by which they run in stripes.
  */
 static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 {
@@ -111,11 +111,11 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * Returns whether p pixels may be taken as one. They may if p divides the rows of the result and the p
- * pixels' channels fill at most N columns. Otherwise they may only in a NODE_CONV, if p divides its rows or
- * joined ones (rows_for()), if that saves more than 15 % of what the convolution takes otherwise, perhaps
- * with its windows copied (im2col.c), and if it saves more than four times the cycles that the additional
- * weights take to come with slow memory.
+ * Returns whether p pixels side by side may be taken as one. They may if p divides the pixels of a row of the result,
+ * and the channels of p pixels fill at most N columns of the array. Otherwise all of this must hold: the node is a
+ * NODE_CONV; p divides the pixels of a row, or of several rows that become one (rows_for()); the convolution then
+ * takes less than 85 % of the cycles that it takes without, perhaps with its windows copied (im2col.c); and it saves
+ * more than four times the cycles in which slow memory brings the additional weights.
  */
 static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 {
@@ -128,9 +128,10 @@ static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * Returns how many pixels side by side should be taken as one: the number for which the convolution takes the
- * fewest cycles, of equals the smallest, among those that may be (may_group()) and whose channels fill at most
- * MOST_TILES column tiles. 1 if that saves less than 15 %, which is not worth another order (not measured).
+ * Returns how many pixels side by side should be taken as one: the number with which the convolution takes the fewest
+ * cycles, of equals the smallest. Only numbers count that may_group() allows and whose channels fill at most
+ * MOST_TILES column tiles. Returns 1 if the best number saves less than 15 %, which is not worth another order (not
+ * measured).
  */
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 {

@@ -206,10 +206,9 @@ static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 }
 
 /*
- * Halve (rounded up) the size n[d] of one dimension of a piece. It is the one along which the operands' parts
- * lie farthest apart by worth(), of equals the longest. Dimensions of one element and a folded axis are never
- * cut; dimensions that make no packed operand smaller only if `any` is set. Returns false, with n unchanged,
- * if no dimension can be cut.
+ * Halve (rounded up) one of the sizes n of a piece: that of the dimension with the largest worth(), of equals the
+ * longest one. Dimensions of one element and a folded axis are never cut. Dimensions that make no packed operand
+ * smaller are cut only if `any` is set. Returns false, with n unchanged, if no dimension can be cut.
  */
 static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool any)
 {
@@ -232,13 +231,13 @@ static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool a
 }
 
 /*
- * Find sizes n of pieces into which a simplified nest can be cut: at most 65535 elements along each dimension
- * and 2^24 in all, so that one command can take a piece, and at most `bytes` bytes for the operands in the
- * mask `packed` together, each operand rounded up to `align`. Only the four innermost dimensions, or the axis
- * and the three innermost others, may have sizes above 1. From the largest such sizes on, dimensions are
- * halved one after the other (halve()) until the piece fits. Returns false if not even the smallest piece
- * fits, a folded axis is longer than a command counts, or idx_last or idx_step is 2^20 or more; n then means
- * nothing.
+ * Find sizes n of pieces into which a simplified nest can be cut, so that one command can take each piece. A piece has
+ * at most 65535 elements along each dimension and 2^24 in all, and the operands in the mask `packed`, each rounded up
+ * to `align` bytes, take at most `bytes` bytes of it together. Only the four innermost dimensions of a piece may have
+ * more than one element; in a nest with an axis these are the axis and the three innermost others. The search begins
+ * with the longest dimensions that a command counts, equal parts of the nest's own, and halves one dimension after
+ * another (halve()) until the piece fits. Returns false, and n means nothing, if not even the smallest piece fits, if
+ * a folded axis is longer than a command counts (MAX_COUNT), or if idx_last or idx_step is 2^20 or more.
  */
 bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS])
 {

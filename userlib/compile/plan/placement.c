@@ -111,10 +111,10 @@ static int list_storages(struct npu_step *s)
 }
 
 /*
- * Returns the bytes that node i should find free beside the residents, so that it need not wait for its
- * weights: all its weights and records, but at most a quarter of the scratchpad; if that is less than twice
- * the bytes of one column tile with its records, these, but at most the whole scratchpad. 0 if it has no
- * weights.
+ * Returns how many bytes the residents should leave free while node i runs, so that it need not wait for its weights.
+ * These are the bytes of all its weights and records, but at most a quarter of the scratchpad. The number is raised
+ * to twice the bytes of one column tile with its records if it is less, but at most to the whole scratchpad. It is 0
+ * if the node has no weights.
  */
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
@@ -326,11 +326,11 @@ static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Add the areas of a stripe group: one for each ring, with the rows that it keeps twice, and one for the
- * weights and records of each node that has them; all are occupied while any node of the group runs. Sets
- * g->cycles, the rings' areas and the nodes' tilings as far as weights go (all_weights in one load), and
- * notes in the areas which nodes use them how often: weights in 8 of 8 cycles on the array, else in 4
- * (add_use()). Returns 0 or -ENOMEM.
+ * Add the areas of a stripe or slice group: one for each ring, with the rows that it keeps twice, and for each node
+ * with weights one for each of their slots (group_slots()); all are occupied while any node of the group runs. Sets
+ * g->cycles, the rings' areas, and of the nodes' tilings what they say of weights: with one slot, all weights come in
+ * one load (all_weights). Notes in the areas which nodes use them how often: weights in 8 of 8 cycles on the array,
+ * else in 4 (add_use()). Returns 0 or -ENOMEM.
  */
 static int list_group_areas(struct npu_step *s, struct group *g)
 {
@@ -415,8 +415,8 @@ static int list_areas(struct npu_step *s)
 struct cached_tiles { bool is; struct plan_request req; int64_t budget; struct tiling tile; };
 
 /*
- * Returns whether plan_node() would choose the same tiling of one node for both requests. Striping and splits
- * do not matter to it.
+ * Returns whether plan_node() would choose the same tiling for both requests of one node. The function does not look
+ * at what they say of striping and splits.
  */
 static bool same_request(const struct plan_request *a, const struct plan_request *b)
 {
@@ -425,9 +425,10 @@ static bool same_request(const struct plan_request *a, const struct plan_request
 }
 
 /*
- * Set p->tile to the tiling of node i within `budget` bytes: the one that the node got last if that was for
- * the same budget and request (same_request()), else plan_node()'s, which is remembered in s->tile_cache.
- * Returns 0 or -ERANGE: none fits.
+ * Set p->tile to the tiling of node i within `budget` bytes. If the last tiling of the node, which s->tile_cache holds,
+ * was chosen for the same budget and the same request (same_request()), p->tile becomes that one. Otherwise plan_node()
+ * chooses a tiling, which replaces the one in s->tile_cache. Returns 0, or -ERANGE if no tiling fits; p->tile then
+ * means nothing.
  */
 static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t budget)
 {

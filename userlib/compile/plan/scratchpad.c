@@ -114,10 +114,10 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 }
 
 /*
- * Returns how much area a at this address and the areas placed so far would be in each other's way: a number
- * that grows with the time in which they are used together and with how much of both lies in one region. 0 is
- * best. With params.halves_apart, an area that lies mostly in one region counts as well, unless it is for
- * weights. From `enough` on any number of at least that much is returned. al->busy must be known.
+ * Returns how much area a at this address and the areas placed so far would be in each other's way: a number that grows
+ * with the time in which they are used together and with how much of both lies in one region. 0 is best. With
+ * params.halves_apart, an area that lies mostly in one region counts as well, unless it is for weights. If the number
+ * is `enough` or more, any number from `enough` on may be returned. al->busy must be known.
  */
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr, int64_t enough)
 {

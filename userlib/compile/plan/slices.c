@@ -5,24 +5,28 @@
  * vector engine works on one slice, the array makes the next. Between them only slices
  * are kept, with all their pixels; what is needed behind the group stays as a whole.
  *
- * Stripes of rows would not do here: a small map has few rows, windows overlap, and a
- * mean wants them all.
+ * Stripes of rows would not help here: a small map has few rows, windows overlap, and a
+ * mean needs all rows.
  */
 #include "plan.h"
 
-/* Slices of a ring that the array writes: one is read while the other is made. The vector engine works on one slice at a
- * time, so its own rings hold one. */
+/* Slices in a ring that the array writes: one is read while the next is made. The vector engine works on one slice at a
+ * time, so a ring that it writes holds one slice. */
 #define ARRAY_SLICES 2
 
-/* Slots of weights of the group's convolution, where all of them would take more than 1/LARGE_WEIGHTS of the scratchpad.
- * Not measured. */
+/* If the weights of the group's convolution take more than 1/LARGE_WEIGHTS of the scratchpad, they come slice by slice, in
+ * at most WEIGHT_SLOTS slots. Not measured. */
 #define WEIGHT_SLOTS  3
 #define LARGE_WEIGHTS 8
 
-/* Rows and columns of a command at most: numbers of input rows have a sign and 15 bits. */
+/* The most rows, and the most columns, of an operand: a command counts them with a sign and 15 bits. */
 #define MOST_PIXELS 16384
 
-/* Returns whether node i makes one image with tensors that a command can take as a whole, and has no third operand. */
+/*
+ * Returns whether one command can take all pixels of node i of the step: it is no loop nest, makes one image, has no
+ * third operand, is not split along columns, has a window that begins at the input's first row and column or before,
+ * and no tensor with more than MOST_PIXELS rows or columns.
+ */
 static bool plain(const struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
@@ -32,15 +36,18 @@ static bool plain(const struct npu_step *s, int i)
 	return nd->own.x.dim[1] <= MOST_PIXELS && nd->own.x.dim[2] <= MOST_PIXELS && nd->own.y.dim[1] <= MOST_PIXELS && nd->own.y.dim[2] <= MOST_PIXELS;
 }
 
-/* Returns whether nothing but nodes [first, +n) touches storage t, the first of them to touch it being number `writer`. */
+/*
+ * Returns whether storage t is touched only by nodes [first, +n) of the step, first of all by node `writer`, and is not
+ * needed in memory before or after the step.
+ */
 static bool inside(const struct storage *t, int writer, int first, int n)
 {
 	return t->first == writer && t->last < first + n && !t->ext_in && !t->ext_out;
 }
 
 /*
- * Returns the channels of a slice if the result of node i of the step is cut into so many slices of equal size: whole words
- * of N, so that there may be fewer slices.
+ * Returns how many channels a slice has if the result of node i of the step is cut into so many slices of equal size.
+ * The number is rounded up to a multiple of N, so there may be fewer slices, and the last one may be smaller.
  */
 int64_t slice_channels(const struct npu_step *s, int i, int slices)
 {
@@ -49,9 +56,10 @@ int64_t slice_channels(const struct npu_step *s, int i, int slices)
 
 /*
  * Returns how many nodes from node i on, at most `most`, a slice group can have, wherever its tensors lie; 0 if none can
- * begin there. The first node is a convolution on the array, each other one reads as its input all channels of what the one before it
- * makes. What the array makes nothing behind the group may read: slices of a resident lie among each other, and whoever
- * reads one would wait for writes of the next.
+ * begin there. The first node is a convolution on the array. Each other node treats channels apart and reads, as its
+ * input, all that the node before it makes. Only nodes of the group may read what the first node makes. If other nodes
+ * read it, it would have to be resident, with the channels of all slices side by side in each pixel, and whoever reads
+ * one slice would wait for writes of the next.
  */
 int slices_extent(const struct npu_step *s, int i, int most)
 {
@@ -99,8 +107,8 @@ static int ring_of(const struct group *g, int storage)
 }
 
 /*
- * Returns whether the operand `storage`, of which v is the view, is there for a node that takes a slice at a time: in a
- * ring, and then v sees all of it, or resident. -1 is there.
+ * Returns whether a node of the group can read view v of this storage slice by slice: the storage has a ring and v sees
+ * all of it, or it has none and is resident. -1 stands for no operand, for which the answer is true.
  */
 static bool is_there(const struct npu_step *s, const struct group *g, int storage, const struct view *v)
 {
@@ -110,9 +118,10 @@ static bool is_there(const struct npu_step *s, const struct group *g, int storag
 }
 
 /*
- * List the rings of the group: of each tensor that only its nodes touch, as a whole and by dense views, one that holds
- * slices of it. Sets each node's rings. Returns false if another operand is not resident, a result takes the place
- * of something else, or the array's result has no ring.
+ * List the rings of the group: one for each result that only the group's nodes touch, if its node's view is all of the
+ * storage. Such a ring holds slices of the result. Sets each node's rings. Returns false if an operand or a result is
+ * neither in a ring nor resident (is_there()); if a result shares its place with a storage that it replaces, or one in
+ * a ring with a storage that replaces it; or if the array's result has no ring.
  */
 static bool list_rings(const struct npu_step *s, struct group *g)
 {
@@ -139,7 +148,10 @@ static bool list_rings(const struct npu_step *s, struct group *g)
 	return true;
 }
 
-/* Take the tensors that have rings out of the residents, or with `back` put those of `was` back. */
+/*
+ * Make the storages that have rings no residents, and note in *was, bit i for ring i, which of them were; or with `back`
+ * make those that are noted there residents again. s->used follows.
+ */
 static void set_residents(struct npu_step *s, const struct group *g, uint64_t *was, bool back)
 {
 	for (int i = 0; i < g->n_ring; i++) {
@@ -155,9 +167,10 @@ static void set_residents(struct npu_step *s, const struct group *g, uint64_t *w
 }
 
 /*
- * Plan slice group *g, whose nodes and striping are set: the channels of a slice, the rings and each node's rings. Tensors that have rings are no residents any more. Returns
- * whether it works out; not if a slice has all channels, if list_rings() refuses, or if rings and weights find no room beside the
- * residents; these then stay what they were. The nodes' own views are in force.
+ * Plan slice group *g, whose nodes and striping are set, with the nodes' own views in force: set the channels of a slice
+ * (g->step), the rings and each node's rings. Storages that have rings then are no residents any more. Returns whether
+ * it works out. It does not if one slice would have all channels, if list_rings() refuses, or if rings and weights find
+ * no room beside the residents; all storages are then resident as before.
  */
 bool plan_slices(struct npu_step *s, struct group *g)
 {

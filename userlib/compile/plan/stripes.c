@@ -126,9 +126,9 @@ static struct node *group_node(const struct npu_step *s, const struct group *g, 
 }
 
 /*
- * Returns the number of the group's ring for this storage, of which v is a view, or -1 if the storage is
- * resident or `storage` is -1. A ring is added if there is none: a storage has one ring for all views that
- * are not packed, and one for each different view that is.
+ * Returns the number of the group's ring for view v of this storage, or -1 if the storage is resident or `storage` is
+ * -1. All views that are not packed share one ring of their storage; each packed view has a ring of its own. If there
+ * is no such ring yet, it is added.
  */
 static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v, bool packed)
 {
@@ -143,8 +143,8 @@ static int ring_of(struct npu_step *s, struct group *g, int storage, const struc
 }
 
 /*
- * Returns whether the rings of the group do not depend on each other: of two of one storage both are loaded, or they are
- * packed and their views apart().
+ * Returns whether no two rings of the group depend on each other. Two rings of one storage do if a node of the group
+ * writes one of them, unless both are packed and their views are apart().
  */
 static bool rings_apart(const struct group *g)
 {
@@ -165,8 +165,8 @@ static bool same_rows(const struct view *a, const struct view *b)
 }
 
 /*
- * Returns whether each resident tensor that a node of the group makes and a later one reads has the same rows
- * for both, so that the second can follow the first row by row.
+ * Returns whether each resident tensor that a node of the group makes, and a later one reads, has the same rows for
+ * both nodes (same_rows()), so that the later one can follow the other row by row.
  */
 static bool residents_fit(const struct npu_step *s, const struct group *g)
 {
@@ -187,11 +187,11 @@ static bool residents_fit(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Let node k of the group write its ring g->ry[k], with rows as view y sees them: as the ring's only writer
- * or, with `part`, as one of several that each write a part. Sets the ring's writer and parts, and with
- * `part` the times and phase of the node and the times of the ring. Returns false, with nothing changed, if
- * another node writes the ring and not both write parts; if the node would read what it writes; or if a
- * whole row has another size than the ring's.
+ * Note that node k of the group writes its ring g->ry[k], by view y: as the ring's only writer or, with `part`, as one
+ * of several nodes of which each writes a part of the ring's rows. Sets the ring's writer and parts. With `part` it
+ * also sets the node's times and phase, and makes the ring's times a multiple of the node's. Returns false, with
+ * nothing changed, if another node writes the ring and not both write parts; if the node reads the ring that it would
+ * write; or if, without `part` and in a ring that is not packed, the rows of y are not as far apart as the ring's.
  */
 static bool add_writer(struct group *g, int k, const struct view *y, bool part)
 {
@@ -212,14 +212,16 @@ static bool add_writer(struct group *g, int k, const struct view *y, bool part)
 }
 
 /*
- * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for
- * each ring its writer, load (nobody in the group writes it) and store (it is needed in memory, or touched
- * outside of the group). Returns false if the group does not work: nodes see rows of different size or
- * number in one tensor; a node writes less than a whole storage, and neither striping.pack allows that nor
- * does reader_of_part() find a reader in the group; two nodes write one ring, and are not such parts; a
- * ring of parts must be stored; a node would read what it writes; one writes what another sees by another
- * view, unless rings_apart() allows that; or a tensor that the group makes as a whole is touched before the
- * group or comes from memory. What it has set then is of no use.
+ * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for each ring
+ * its writer, load (no node of the group writes it) and store (it is needed in memory, or touched outside of the
+ * group). Returns false, and what it has set is of no use, if the group does not work:
+ * - Nodes see rows of different size or number in one tensor.
+ * - A node writes less than a whole storage, striping.pack does not allow that, and no node of the group reads the
+ *   whole (reader_of_part()).
+ * - Two nodes write one ring, unless both write such parts, or a node would read what it writes (add_writer()).
+ * - A ring of such parts would have to be stored.
+ * - A node writes what another one sees by another view, and rings_apart() does not allow that.
+ * - A tensor that the group makes as a whole is touched before the group, or comes from memory.
  */
 static bool list_rings(struct npu_step *s, struct group *g)
 {
@@ -305,8 +307,8 @@ static void set_over(const struct npu_step *s, struct group *g)
 }
 
 /*
- * Returns the bytes of the scratchpad that the packed weights and records of the group's nodes take: all of
- * them, or where a slice group loads a node's weights slice by slice, its slots (group_slots()).
+ * Returns the bytes of the scratchpad that the packed weights and records of the group's nodes take: those of all
+ * slots of all nodes (group_slots()).
  */
 static int64_t group_weights(const struct npu_step *s, const struct group *g)
 {
@@ -505,11 +507,10 @@ static bool try_group(struct npu_step *s, struct group *g)
 }
 
 /*
- * Form the stripe groups of the step anew, from the first node to the last, in s->group and plan.group. At
- * each node whose result does not stay on chip, the longest group of two or more nodes that works out
- * (closure(), plan_group()) begins there; *all says how, unless the node's request has a striping of its
- * own, which may ask for a slice group instead (plan_slices()). Nodes of groups have their own views in force,
- * all others the flat ones. Returns 0 or -ENOMEM.
+ * Form the stripe and slice groups of the step anew, from the first node to the last, in s->group and plan.group. At
+ * each node that is in no earlier group, the longest group of two or more nodes begins that works out (most_nodes(),
+ * try_group()). It is formed as the node's request asks, if that has a striping of its own, else as *all says. Nodes of
+ * groups have their own views in force, all others the flat ones. Returns 0 or -ENOMEM.
  */
 int step_find_groups(struct npu_step *s, const struct striping *all)
 {

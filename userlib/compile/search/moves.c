@@ -125,10 +125,10 @@ static void list_rare_stripings(struct list *l, const struct npu_step *s, const 
 }
 
 /*
- * List the moves by which a slice group begins at this node: with `often` in as many slices as help most often, else in
- * others, leaving out those with slices of the size that it has now, as far as there is room in the list. Nothing is
- * listed if moves may not form slice groups (may_slice), the node is in a group that begins before it, or no slice group of
- * two nodes or more can begin there.
+ * List the moves that form a slice group which begins at this node, as far as there is room in the list: with `often`
+ * those for the numbers of slices that help most often, else those for the others. A number that would give slices the
+ * size that they have now is left out. Nothing is listed if moves may not form slice groups (may_slice), if the node
+ * is in a group that begins before it, or if no slice group of two or more nodes can begin there.
  */
 static void list_slices(struct list *l, const struct npu_step *s, int node, bool often)
 {
@@ -210,9 +210,9 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 }
 
 /*
- * Returns whether cutting the node along channels may let it begin earlier: it treats channels apart and has more than one block
- * of them, and the node of the step that makes its input, no loop nest and in no group, does so in several ranges of channels
- * (jobs, or pieces of weights), each for all pixels.
+ * Returns whether the node may begin earlier if it is cut along channels. It must treat channels apart and have more
+ * than one block of them. The node of the step that makes its input must be no loop nest and in no group, and must
+ * make all pixels of one range of channels after those of another: in several jobs, or with several pieces of weights.
  */
 static bool follows_channels(const struct npu_step *s, int node)
 {
@@ -249,12 +249,13 @@ static void list_unequal(struct list *l)
 }
 
 /*
- * List in c[] at most `most` moves that cut this node into 1, 2, 3, 4, 6, 8 or 12 jobs, or (not if with_next is set) into 2 to 12
- * ranges of channels where follows_channels() says that this may help and everything has its place (placed), leaving out those
- * that give this node the same tiles as now or as another one listed. If with_next is set, each also cuts the next node, into
- * the same number of jobs whatever tiles that gives it; and in steps of few commands (known_order) further moves cut it into
- * 2, 3 and 4 (list_unequal()). Returns how many moves were listed; 0 if this node cannot be cut (tile.can_split), or if
- * with_next is set and there is no next node or that one cannot be cut.
+ * List in c[] at most `most` moves that cut this node in another way. Without with_next these are cuts into 1, 2, 3, 4,
+ * 6, 8 or 12 jobs; and, if everything has its place (s->placed) and follows_channels() says that it may help, cuts into
+ * 2, 3, 4, 6, 8 or 12 ranges of channels. With with_next each move cuts this node into one of these numbers of jobs,
+ * and the next node into as many, whatever tiles that gives it; and in steps of few commands (known_order) further
+ * moves cut the next node into 2, 3 and 4 jobs (list_unequal()). Moves that give this node the same tiles as now, or as
+ * a move that is listed already, are left out. Returns how many moves were listed. None are if this node cannot be cut
+ * (tile.can_split), or if with_next is set and there is no next node or it cannot be cut.
  */
 static int list_cuts(const struct npu_step *s, int node, bool with_next, struct move *c, int most)
 {
@@ -282,11 +283,13 @@ int list_splits(const struct npu_step *s, int node, int tier, struct move *c, in
 }
 
 /*
- * List in c[] at most `most` moves at this node. Even tiers change placements: 0 residency of storages that
- * are first touched here, common stripings of a group that begins here (of a slice group: to have none), the common numbers of
- * slices (list_slices()), and few weight slots; 2 the rarer stripings (of a slice group: at most 2 nodes), numbers of slices and
- * of slots. Odd tiers are splits (list_cuts()): 1 of this node, 3 of this node and the next one. Returns how many moves were
- * listed.
+ * List in c[] at most `most` moves at this node, and return how many there are. `tier` says of what kind they are:
+ * - 0: residency of storages that are first touched here; of a stripe group that begins here its common stripings, of a
+ *   slice group that it is no group; the common numbers of slices (list_slices()) and of slots (list_slots()).
+ * - 1: splits of this node (list_cuts()).
+ * - 2: of a stripe group that begins here its rarer stripings, of a slice group that it has at most 2 nodes; the rarer
+ *   numbers of slices and of slots.
+ * - 3: splits of this node and the next one (list_cuts()).
  */
 int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {

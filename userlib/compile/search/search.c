@@ -619,8 +619,8 @@ static int search_starts(struct search *b, int n, int most, struct snapshot *bes
 }
 
 /*
- * Returns whether a slice group with a depthwise node can begin anywhere in the step. Others gain too little for the time
- * that the search takes: the mean behind ResNet-50's last convolution, for one.
+ * Returns whether a slice group with a depthwise node can begin anywhere in the step. Slice groups without one, such as
+ * ResNet-50's last convolution with the mean behind it, gain too little for the time that the search takes.
  */
 static bool can_slice(const struct npu_step *s)
 {
@@ -632,11 +632,11 @@ static bool can_slice(const struct npu_step *s)
 }
 
 /*
- * Fourth stage of the search, for steps with room for slice groups (can_slice()): moves that form such groups
- * (may_slice) are tried as well, first in a climb from the best plan, then once more from the fastest of the n candidates
- * listed. The fastest outcome is left in b->best, *best and the replicas. From the start alone MobileNetV1 0.25/128 and
- * DeepLab would be 3 % slower than without slices, from the best plan alone EfficientNetB0 7 % slower than now. Returns
- * 0 or a negative errno.
+ * Fourth stage of the search, for steps in which slice groups can begin (can_slice()): climb with moves that form such
+ * groups (may_slice), once from the best plan and once from the fastest of the n candidates listed. The fastest outcome
+ * is left in b->best, *best and the replicas. With the second climb alone MobileNetV1 0.25/128 and DeepLab would be 3 %
+ * slower than without slices, with the first one alone EfficientNetB0 7 % slower than with both. Returns 0 or a
+ * negative errno.
  */
 static int search_slices(struct search *b, int n, struct snapshot *best)
 {

@@ -96,10 +96,10 @@ static int search(struct npu_step *s, int64_t most)
 }
 
 /*
- * Emit the plan, whose splits are chosen, without and with a switch of the step's, s->overlap or s->urgent,
- * simulated in the stream's order. *on stays set if with it the step takes no more cycles, neither with fast
- * nor with slow memory; otherwise it is cleared. The commands of that choice are the ones that stay emitted.
- * Returns 0 or a negative errno.
+ * Emit the plan, whose splits are chosen, without and with a switch of the step, and simulate both in the stream's
+ * order. `on` points to the switch: s->overlap or s->urgent. It stays set if with it the step takes no more cycles,
+ * neither with fast nor with slow memory; otherwise it is cleared. The commands of that choice are the ones that stay
+ * emitted. Returns 0 or a negative errno.
  */
 static int try_switch(struct npu_step *s, bool *on)
 {
@@ -122,10 +122,11 @@ static int try_switch(struct npu_step *s, bool *on)
 }
 
 /*
- * Choose the splits of all nodes by a climb that emits at most `most` commands in all, whether writes of the
- * array overlap and whether urgent loads go first (try_switch()), then emit that plan. With the options no_fuse
- * and quick the plan is emitted as it stands. Sets s->placed before all that. Returns 0, -ENOMEM, -E2BIG (more
- * commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Say that everything has its place (s->placed), choose what is left to choose, and emit the plan. First try_switch()
+ * says whether urgent loads go first (s->urgent). Then a climb that emits at most `most` commands in all chooses the
+ * splits of all nodes. Then try_switch() says whether writes of the array overlap (s->overlap), and once more whether
+ * urgent loads go first. With the options no_fuse and quick the plan is emitted as it stands. Returns 0, -ENOMEM, -E2BIG
+ * (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
  */
 int step_search_splits(struct npu_step *s, int64_t most)
 {

@@ -34,8 +34,8 @@ static uint64_t last(const weft_tensor *t)
 }
 
 /*
- * Returns the elements of o's constant or computed operands from `first` on that are matrices (rank 2): the weights of
- * a recurrent layer, each of which is used once in each step. An auxiliary input, of rank 3, is none.
+ * Returns how many elements those of o's operands `first` to end - 1 have that are matrices (rank 2). They are the weights
+ * of a recurrent layer, each of which is used once in each step. An auxiliary input has rank 3 and does not count.
  */
 static uint64_t weights(const weft_graph *g, const struct weft_gop *o, int first, int end)
 {

@@ -35,7 +35,7 @@ static bool is_const(const weft_graph *g, const struct weft_gop *o, int k)
 	return k < o->n_in && operand_of(g, o, k)->data;
 }
 
-/* Returns whether o has one result, and that and all its operands are integers; bool is none. */
+/* Returns whether o has one result, and the types of the result and of all operands are integers (not bool). */
 static bool all_integers(const weft_graph *g, const struct weft_gop *o)
 {
 	for (int k = 0; k < o->n_in + o->n_out; k++) {
@@ -46,7 +46,10 @@ static bool all_integers(const weft_graph *g, const struct weft_gop *o)
 	return o->n_out == 1;
 }
 
-/* Returns whether convolution o reads computed int8 or int16, has constant weights and biases, and sums in int32 or int48. */
+/*
+ * Returns whether convolution o reads computed int8 or int16, has constant weights and biases, and sums in int32 or
+ * int48.
+ */
 static bool is_plain_conv(const weft_graph *g, const struct weft_gop *o)
 {
 	weft_dtype x = operand_of(g, o, 0)->dtype, y = g->tensors[o->out[0]].t.dtype;
@@ -93,10 +96,10 @@ static enum role reshape_role(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Returns the role of o, of integers, a PAD, TRANSPOSE, CONCAT, SLICE or reduction. It is ROLE_OPAQUE if an
- * operand is constant or the first has rank 0. Otherwise SLICE along any axis and CONCAT along the last are ROLE_PLACED;
- * CONCAT along another axis is ROLE_CHANNELWISE; the others are ROLE_CHANNELWISE if they leave the last axis alone, else
- * ROLE_OPAQUE.
+ * Returns the role of o, of integers, which is a PAD, TRANSPOSE, CONCAT, SLICE or reduction. It is ROLE_OPAQUE if an
+ * operand is constant or the first one has rank 0. Otherwise it is ROLE_PLACED for SLICE along any axis and CONCAT along
+ * the last one, and ROLE_CHANNELWISE for CONCAT along another axis. It is ROLE_CHANNELWISE for the others if they leave
+ * the last axis alone, else ROLE_OPAQUE.
  */
 static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 {
@@ -122,12 +125,15 @@ static enum role axis_role(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Returns the role of o, whose operands and results are integers and whose arguments are constant. CONV2D
- * is ROLE_CONV and DEPTHWISE_CONV2D ROLE_CHANNELWISE if is_plain_conv() holds. ROLE_CHANNELWISE are also,
- * if the first operand is computed and not of rank 0, RESCALE and TABLE whose other operands are constant,
- * and both pools, both ways of resizing, CLAMP, CAST, ABS, NEGATE, IDENTITY and TFLite's LOGISTIC and TANH; and ADD, SUB,
- * MUL, MAXIMUM, MINIMUM and ARITHMETIC_RIGHT_SHIFT for which is_elementwise() holds. axis_role() decides on PAD, TRANSPOSE,
- * CONCAT, SLICE and reductions to a sum, maximum or minimum, reshape_role() on RESHAPE. All else is ROLE_OPAQUE.
+ * Returns the role of o, whose operands and results are integers and whose arguments are constant:
+ * - ROLE_CONV: CONV2D for which is_plain_conv() holds.
+ * - ROLE_CHANNELWISE: DEPTHWISE_CONV2D for which is_plain_conv() holds. If the first operand is computed and not of rank
+ *   0, also RESCALE and TABLE whose other operands are constant, both pools, both ways of resizing, CLAMP, CAST, ABS,
+ *   NEGATE, IDENTITY, and TFLite's LOGISTIC and TANH. ADD, SUB, MUL, MAXIMUM, MINIMUM and ARITHMETIC_RIGHT_SHIFT for
+ *   which is_elementwise() holds.
+ * - PAD, TRANSPOSE, CONCAT, SLICE, and reductions to a sum, maximum or minimum: what axis_role() says.
+ * - RESHAPE: what reshape_role() says.
+ * - All others: ROLE_OPAQUE.
  */
 static enum role integer_role(const weft_graph *g, const struct weft_gop *o)
 {
@@ -210,8 +216,8 @@ int64_t fold_multiplier(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Set *t to constant `from` with only those elements along `axis` that belong to the channels in k, a list (k->c must not be
- * NULL), of each channel m elements side by side, and with memory of its own. Returns 1, or -ENOMEM with *t unchanged.
+ * Set *t to a copy of constant `from` that has, along `axis`, only the elements of the channels in k: m elements side by
+ * side for each channel. k must be a list (k->c not NULL). Returns 1, or -ENOMEM with *t unchanged.
  */
 static int gather(const weft_tensor *from, int axis, const struct kept *k, int64_t m, weft_tensor *t)
 {

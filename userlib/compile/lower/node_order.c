@@ -297,9 +297,9 @@ static int class_of(const struct cc *cc, int v)
 }
 
 /*
- * Returns the number of the heap in which vertex v waits: that of its class, but 0 for READs of variables,
- * which so run before all else that is ready. Most are in effect inputs of the network, and would otherwise
- * interrupt the device.
+ * Returns the number of the heap in which vertex v waits until it is taken: that of its class, but 0 for VARIABLE_READ,
+ * which is then taken before all else that is ready. Most reads of variables depend on nothing, as inputs of the network
+ * do, and would otherwise interrupt the device.
  */
 static int heap_of(const struct cc *cc, int v)
 {
@@ -363,8 +363,8 @@ static int list_items(struct cc *cc)
 }
 
 /*
- * Note that an item reads storage `root`, or with `write` writes it. The item becomes the storage's
- * last_item, and with `write` its src_item, if none was noted before. Items must come in their order.
+ * Note that an item reads storage `root`, or with `write` writes it. The item becomes the storage's last_item; with
+ * `write` it also becomes its src_item if the storage has none yet. Items must come in their order.
  */
 static void note_use(struct cc *cc, int root, int item, bool write)
 {

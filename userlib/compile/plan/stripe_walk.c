@@ -99,9 +99,9 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 }
 
 /*
- * For each node j in the set, raise target[j], the rows that node j must have made, to as many as it takes
- * for the first `rows` rows of what it writes (a ring, in which its rows may lie apart) to be there, but at
- * most to the node's height.
+ * Raise target[j], how many rows node j must have made, for each node j in the set, so that the first `rows` rows of the
+ * ring that the nodes write are there; but at most to the node's height. A node that writes a part of the ring makes
+ * only every times[j]-th row of it, from row phase[j] on.
  */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {
@@ -122,11 +122,11 @@ static int64_t *targets_of(struct walk *w, int64_t stripe)
 }
 
 /*
- * Set the targets of stripe number `stripe` (targets_of()): how many rows each node must have made so that
- * the last node can finish that stripe. They are 0 before stripe 0 and all rows at the last stripe. Else
- * those of the last node are the rows of all stripes up to this one; from the last node to the first, each
- * other node must have made what later nodes read of its result, or if none does, as large a part of its
- * rows as this is of all stripes. All are rounded up to whole grains.
+ * Set the targets of stripe number `stripe` (targets_of()): how many rows each node must have made so that the last node
+ * can finish that stripe. Before stripe 0 they are 0, and at the last stripe all rows. In between, the last node must
+ * have made the rows of all stripes up to this one. Each node before it must have made what later nodes then read of its
+ * result; if none reads it, the same part of its rows as this stripe is of all stripes. All numbers are rounded up to
+ * whole grains.
  */
 static void set_targets(struct walk *w, int64_t stripe)
 {
@@ -151,8 +151,8 @@ static void set_targets(struct walk *w, int64_t stripe)
 }
 
 /*
- * Returns the lowest row of ring i that a node of the group needs for rows that it has not made yet; the
- * ring's height if there is none.
+ * Returns the lowest row of ring i that any node of the group reads for rows that it has not made yet; the ring's height
+ * if no node does.
  */
 static int64_t lowest_needed(const struct walk *w, int i)
 {
@@ -172,8 +172,8 @@ static int64_t lowest_needed(const struct walk *w, int i)
 }
 
 /*
- * Raise the number of rows of ring i, if necessary, so that it holds all rows below `end` that a node has
- * still to read, and those from `from` on, which are being made. Returns 0, or -ENOSPC if all rings together
+ * Raise the number of rows of ring i, if necessary, so that it holds all rows below `end` that are in use: those that a
+ * node has still to read, and those from `from` on, which are being made. Returns 0, or -ENOSPC if all rings together
  * then take more than w->room bytes.
  */
 static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
@@ -191,8 +191,8 @@ static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
 }
 
 /*
- * Returns how many rows of an input the node needs, from the first on, to make its first `rows` rows: as many
- * of its second operand, more or fewer of its first.
+ * Returns how many rows of its input, or with `second` of its second operand, must be there so that the node can make its
+ * first `rows` rows.
  */
 static int64_t load_target(const struct node *nd, bool second, int64_t rows)
 {
@@ -246,11 +246,12 @@ static int walk_node(struct walk *w, int k, int64_t end)
 }
 
 /*
- * Walk all stripes of the group. t counts from -ahead[0] to the last stripe; below 0 only nodes that run ahead
- * have rows to make. At each t, one node k after the other loads what all its rows up to the end of stripe t +
- * ahead[k] + 1 need and its rings have not got yet (so node 0 loads two stripes first), and then makes its
- * rows up to the end of stripe t + ahead[k]. Of *w, c is set, and w or room; the rest is zero, and w->stripes
- * is set here. Returns 0; or the first other result of a call, or -ENOSPC (measuring), which ends the walk.
+ * Walk all stripes of the group. t counts from -ahead[0] to the last stripe; below 0 only nodes that run ahead have rows
+ * to make. At each t the nodes take turns, the first one first. Node k loads what it needs, and its rings have not got
+ * yet, for its rows up to the end of stripe t + ahead[k] + 1, which is one stripe more than it makes next; then it makes
+ * its rows up to the end of stripe t + ahead[k]. The caller has set w->c and either w->w or w->room, and all else to
+ * zero; w->stripes is set here. Returns 0. The first other result of a call ends the walk and is returned, as is -ENOSPC
+ * in a walk that measures.
  */
 static int walk_stripes(struct walk *w)
 {

@@ -854,6 +854,28 @@ def computed_weights(kind):
     return several(n, steps)
 
 
+@net("tanh", "sign_bit", "none", "volume")
+def other_activations(kind):
+    """Fused activations beyond the limits: products by 8 bits and recurrent layers compute them, convolutions of volumes and pools do not."""
+    import numpy as np
+    import record_ops as ops
+    n, rng, which = ops.Net(), np.random.default_rng(5), {"tanh": 4, "sign_bit": 5, "none": 9, "volume": 4}[kind]
+    if kind == "volume":
+        x, w = n.input(ops.F32, [1, 4, 5, 6, 2]), n.add(ops.F32, [2, 2, 2, 2, 3], data=rng.normal(size=[2, 2, 2, 2, 3]))
+        image, pool = n.input(ops.F32, [1, 4, 6, 3]), {0: ("b", 1), 1: ("i", 1), 2: ("i", 2), 3: ("i", 2), 4: ("i", 2), 5: ("b", 4)}
+        return several(n, [(132, 1, [x, w], [n.output(ops.F32, [1, 3, 4, 5, 3])], 106, {0: ("b", 1), 1: ("i", 1), 2: ("i", 1), 3: ("i", 1), 4: ("b", 4)}),
+                           (1, 1, [image], [n.output(ops.F32, [1, 2, 5, 3])], 5, pool), (12, 1, [image], [n.output(ops.F32, [1, 2, 5, 3])], 5, pool)])
+    x, image = n.input(ops.F32, [3, 12]), n.input(ops.F32, [3, 4, 12])
+    w = n.add(ops.I8, [5, 12], (0.01, 0), rng.integers(-127, 128, [5, 12]))
+    cell = [n.add(ops.F32, d, data=rng.normal(size=d)) for d in ([5, 12], [5, 5], [5])]
+    memory = [n.add(ops.F32, d, data=rng.normal(size=d)) for d in ([10, 12], [10, 3], [5])]
+    states = [n.add(ops.F32, d, variable=1) for d in ([3, 5], [3, 5], [3, 30])]
+    return several(n, [(9, 4, [x, w, cell[2]], [n.output(ops.F32, [3, 5])], 8, {0: ("b", which)}),
+                       (24, 1, [x] + cell + [states[0]], [n.output(ops.F32, [3, 5])], 7, {0: ("b", which)}),
+                       (35, 1, [image] + cell + [states[1]], [n.output(ops.F32, [3, 4, 5])], 31, {1: ("b", which)}),
+                       (27, 1, [x] + memory + [states[2]], [n.output(ops.F32, [3, 5])], 6, {0: ("i", 2), 1: ("b", which)})])
+
+
 @net("int8")
 def trimmed_images(kind):
     """Dynamic range: the whole image decides on the scale, also what no window reaches, which the largest number is in."""

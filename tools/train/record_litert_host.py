@@ -625,6 +625,66 @@ def all_computed_weights():
         computed_weights("DEPTHWISE_CONV_2D", t, I64 if t == I16 else I32)
 
 
+def other_activation(op, t, activation):
+    """A fused activation that limits nothing, TANH, SIGN_BIT or no number of the format, of operators whose kernels only limit."""
+    net, tag, y = Net(), "activation %d" % activation, {I8: (.3, 1), ops.U8: (.3, 128), I16: (.01, 0)}.get(t)
+    x, field, weights = quant(t, -7, -3), ("b", activation), t if t in (F32, ops.U8) else I8
+    options = {0: ("b", 1), 1: ("i", 1), 2: ("i", 2), 3: field}
+
+    def filters(dims):
+        return net.add(weights, dims, None if t == F32 else (.01, 128 if t == ops.U8 else 0), ops.random_data(weights, dims))
+
+    if op in ("ADD", "SUB", "MUL"):
+        operands = [net.input(t, [2, 3, 4], x), net.input(t, [2, 3, 4], x)]
+        net.output(t, [2, 3, 4], y)
+        options = {0: field}
+    elif op == "DIV":
+        operands = [net.input(t, [2, 3, 4], x), net.add(t, [], x and (x[0], 0), [7])]
+        net.output(t, [2, 3, 4], y)
+        options = {0: field}
+    elif op in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        operands = [net.input(t, [1, 4, 6, 3], x)]
+        net.output(t, [1, 2, 5, 3], x)
+        options.update({3: ("i", 2), 4: ("i", 2), 5: field})
+    elif op == "DEPTHWISE_CONV_2D":
+        operands = [net.input(t, [1, 5, 6, 3], x), filters([1, 2, 3, 3])]
+        net.output(t, [1, 2, 4, 3], y)
+        options = {0: ("b", 1), 1: ("i", 1), 2: ("i", 2), 3: ("i", 1), 4: field}
+    elif op == "TRANSPOSE_CONV":
+        operands = [net.ints([1, 11, 6, 2]), filters([2, 3, 3, 4]), net.input(t, [1, 5, 4, 4], x)]
+        net.output(t, [1, 11, 6, 2], y)
+    elif op == "CONV_2D":
+        operands = [net.input(t, [1, 5, 6, 3], x), filters([4, 2, 3, 3])]
+        bias = F32 if t == F32 else I64 if t == I16 else I32
+        operands.append(net.add(bias, [4], x and (x[0] * .01, 0), [5, -70, 300, 2]))
+        net.output(t, [1, 2, 4, 4], y)
+        options.update({6: ("b", bias)} if t == I16 else {})
+    elif op == "FULLY_CONNECTED":
+        operands = [net.input(t, [3, 5], x), filters([4, 5]), -1]
+        net.output(t, [3, 4], y)
+        options = {0: field}
+    else:
+        operands = [net.input(t, [2, 3], x), net.input(t, [2, 3], x)]
+        net.output(t, [4, 3], x)
+        options = {0: ("i", 0), 1: field}
+    ops.record(op, net, operands, options, tag=tag)
+
+
+def other_activations():
+    for activation in (4, 5, 9):
+        for t in (F32, I8, ops.U8, I16):
+            for op in ("ADD", "SUB", "MUL", "DIV", "AVERAGE_POOL_2D", "MAX_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"):
+                if t != F32 or op != "AVERAGE_POOL_2D":     # whose last bits are not the kernel's
+                    other_activation(op, t, activation)
+            if activation == 9:
+                other_activation("FULLY_CONNECTED", t, activation)
+                other_activation("CONCATENATION", t, activation)
+        for op in ("ADD", "SUB", "MUL"):
+            for t in (I32, I64):
+                other_activation(op, t, activation)
+        other_activation("DIV", I32, activation)
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
@@ -641,6 +701,7 @@ def main():
         rare_ones()
     for _ in range(ROUNDS):
         all_computed_weights()
+    other_activations()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

@@ -60,13 +60,13 @@ static int two_operands(struct tfl_lower *l)
 	int activation = TFL_NONE, err = 0, in[2];
 
 	if (code == TFL_ADD)
-		err = tfl_option(l, OPTIONS_ADD, ADD_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation);
 	else if (code == TFL_SUB)
-		err = tfl_option(l, OPTIONS_SUB, SUB_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation);
 	else if (code == TFL_MUL)
-		err = tfl_option(l, OPTIONS_MUL, MUL_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &activation);
 	else if (code == TFL_DIV)
-		err = tfl_option(l, OPTIONS_DIV, DIV_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_DIV, DIV_ACTIVATION, &activation);
 	if (err || (in[0] = tfl_value(l, 0)) < 0 || (in[1] = tfl_value(l, 1)) < 0)
 		return err ? err : in[0] < 0 ? in[0] : in[1];
 	const int y = tfl_plain(l, name, in, 2, activation == TFL_NONE);
@@ -296,9 +296,9 @@ static bool has_activation(struct tfl_lower *l)
 
 	if (type_of(l, 0) != TFL_INT32 || tfl_file_tensor(l, fb_i32_at(&l->m->b, &l->op->in, 0))->scale.n)
 		return false;
-	const int err = code == TFL_ADD ? tfl_option(l, OPTIONS_ADD, ADD_ACTIVATION, 1, 0, &activation) :
-	                code == TFL_SUB ? tfl_option(l, OPTIONS_SUB, SUB_ACTIVATION, 1, 0, &activation) :
-	                                  tfl_option(l, OPTIONS_MUL, MUL_ACTIVATION, 1, 0, &activation);
+	const int err = code == TFL_ADD ? tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation) :
+	                code == TFL_SUB ? tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation) :
+	                                  tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &activation);
 	return !err && activation != TFL_NONE;
 }
 

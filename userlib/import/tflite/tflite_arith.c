@@ -184,7 +184,7 @@ int tfl_lower_add(struct tfl_lower *l)
 {
 	int activation, powers, err;
 
-	if ((err = tfl_option(l, OPTIONS_ADD, ADD_ACTIVATION, 1, 0, &activation)) ||
+	if ((err = tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation)) ||
 	    (err = tfl_option(l, OPTIONS_ADD, ADD_POWERS_OF_TWO, 1, 1, &powers)))
 		return err;
 	return add_or_sub(l, WEFT_OP_ADD, activation, powers);
@@ -200,7 +200,7 @@ int tfl_lower_sub(struct tfl_lower *l)
 {
 	int activation, powers, err;
 
-	if ((err = tfl_option(l, OPTIONS_SUB, SUB_ACTIVATION, 1, 0, &activation)) ||
+	if ((err = tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation)) ||
 	    (err = tfl_option(l, OPTIONS_SUB, SUB_POWERS_OF_TWO, 1, 1, &powers)))
 		return err;
 	return add_or_sub(l, WEFT_OP_SUB, activation, powers);
@@ -231,7 +231,7 @@ int tfl_lower_mul(struct tfl_lower *l)
 	weft_attr a = { .mul = { 0 } };
 	int wide[2], err;
 
-	if ((err = tfl_option(l, OPTIONS_MUL, MUL_ACTIVATION, 1, 0, &p.activation)))
+	if ((err = tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &p.activation)))
 		return err;
 	if (l->y.dtype == WEFT_INT32)
 		return plain(l, WEFT_OP_MUL, p.activation);

@@ -322,7 +322,7 @@ int tfl_lower_conv(struct tfl_lower *l)
 	    (err = tfl_option(l, OPTIONS_CONV, CONV_STRIDE_W, 4, 0, &c.stride[1])) ||
 	    (err = tfl_option(l, OPTIONS_CONV, CONV_DILATION_H, 4, 1, &c.dilation[0])) ||
 	    (err = tfl_option(l, OPTIONS_CONV, CONV_DILATION_W, 4, 1, &c.dilation[1])) ||
-	    (err = tfl_option(l, OPTIONS_CONV, CONV_ACTIVATION, 1, 0, &c.activation)) ||
+	    (err = tfl_limiting(l, OPTIONS_CONV, CONV_ACTIVATION, &c.activation)) ||
 	    (err = operands(l, &c, &x, &w)) || (err = windows(l, &c, x)))
 		return err;
 	int64_t ic = l->g->tensors[x].t.dim[3], oc = w.dim[0];
@@ -366,7 +366,7 @@ int tfl_lower_depthwise(struct tfl_lower *l)
 	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_DILATION_H, 4, 1, &c.dilation[0])) ||
 	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_DILATION_W, 4, 1, &c.dilation[1])) ||
 	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_MULTIPLIER, 4, 0, &multiplier)) ||
-	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_ACTIVATION, 1, 0, &c.activation)) ||
+	    (err = tfl_limiting(l, OPTIONS_DEPTHWISE, DW_ACTIVATION, &c.activation)) ||
 	    (err = operands(l, &c, &x, &w)) || (err = windows(l, &c, x)))
 		return err;
 	int64_t ic = l->g->tensors[x].t.dim[3], oc = w.dim[3];

@@ -26,7 +26,7 @@ static int read_options(struct tfl_lower *l, struct conv3d *c)
 	int err, v;
 
 	if ((err = tfl_option(l, OPTIONS_CONV_3D, CONV_3D_PADDING, 1, 0, &c->padding)) ||
-	    (err = tfl_option(l, OPTIONS_CONV_3D, CONV_3D_ACTIVATION, 1, 0, &c->activation)))
+	    (err = tfl_limiting(l, OPTIONS_CONV_3D, CONV_3D_ACTIVATION, &c->activation)))
 		return err;
 	for (int i = 0; i < AXES; i++) {
 		if ((err = tfl_option(l, OPTIONS_CONV_3D, stride[i], 4, 0, &v)))

@@ -132,7 +132,8 @@ static int dense(struct tfl_lower *l, const struct dense *d, int x)
  * Emits the FULLY_CONNECTED at hand of float32 by weights of float32, int8 or int4, with the activation,
  * as its result; each row of the input is quantised with a zero point if asymmetric, the operator's
  * option, is not 0. Returns the result's tensor, -EINVAL if the shapes do not fit or the result is not
- * float32 in the file, -ENOTSUP for other weights, or another negative errno.
+ * float32 in the file, -ENOTSUP for other weights, or for TANH or SIGN_BIT with weights
+ * of float32, of which LiteRT has no kernel, or another negative errno.
  */
 static int real(struct tfl_lower *l, int activation, int asymmetric)
 {
@@ -146,6 +147,8 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 	if (t.rank != 2 || n % t.dim[1] || m * t.dim[0] != weft_tensor_elements(&l->y))
 		return tfl_fail(l, -EINVAL, "%lld elements by weights of rank %d, %lld x %lld, into %lld", (long long)n, t.rank,
 		                (long long)t.dim[0], (long long)t.dim[1], (long long)weft_tensor_elements(&l->y));
+	if (t.dtype == WEFT_FP32 && activation > TFL_RELU6)
+		return tfl_fail(l, -ENOTSUP, "activation %d with weights of float32; LiteRT has no kernel", activation);
 	struct tfl_real r = { .op = WEFT_OP_CONV2D, .attr = a, .dim = { m, 1, 1, t.dim[0] }, .rows = m, .columns = t.dim[0],
 	                      .symmetric = !asymmetric, .dense = true, .k_bias = 2 };
 	if ((w = tfl_weights_as(l, 1, 4, (int64_t[]){ t.dim[0], 1, 1, t.dim[1] })) < 0 ||
@@ -168,7 +171,7 @@ int tfl_lower_fully_connected(struct tfl_lower *l)
 	struct dense d = { .activation = 0 };
 	int format, asymmetric, x, i_w, err;
 
-	if ((err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_ACTIVATION, 1, 0, &d.activation)) ||
+	if ((err = tfl_activation(l, OPTIONS_FULLY_CONNECTED, FC_ACTIVATION, &d.activation)) ||
 	    (err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_FORMAT, 1, 0, &format)) ||
 	    (err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_ASYMMETRIC, 1, 0, &asymmetric)))
 		return err;

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 /* Returns 0 if graph tensor x and the result at hand are float32, else -ENOTSUP. */
 static int need_float(struct tfl_lower *l, int x)
@@ -113,8 +113,24 @@ static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 	}
 }
 
+/* Emits 1 where float32 x has its sign bit set (-0 and NaN, too) and 0 elsewhere, as float32. Returns the graph tensor, or a negative errno. */
+static int sign_bits(struct tfl_lower *l, int x)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "Bitcast");
+	const weft_tensor t = l->g->tensors[x].t;
+	const int by = tfl_number(l, "shift", WEFT_INT32, t.rank, 31);
+
+	tfl_node_int(&a, "to", WEFT_INT32);
+	tfl_node_int(&a, "flip_x", 0);
+	tfl_node_int(&a, "flip_y", 0);
+	x = by < 0 ? by : tfl_node(l, &a, &x, 1, false);
+	if (x >= 0)
+		x = tfl_step(l, WEFT_OP_LOGICAL_RIGHT_SHIFT, NULL, (int[]){ x, by }, 2, WEFT_INT32, t.rank, t.dim, false);
+	return x < 0 ? x : tfl_step(l, WEFT_OP_TFL_CAST, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, false);
+}
+
 /*
- * Emits float32 x with a fused activation (a clamp or TANH) as an intermediate tensor. Returns the
+ * Emits float32 x with a fused activation (a clamp, TANH or SIGN_BIT) as an intermediate tensor. Returns the
  * graph tensor, -ENOTSUP for another activation, or another negative errno.
  */
 int tfl_float_limits(struct tfl_lower *l, int x, int activation)
@@ -126,6 +142,8 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 		a.tfl_function.function = WEFT_TFL_TANH;
 		return tfl_step(l, WEFT_OP_TFL_FUNCTION, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
 	}
+	if (activation == TFL_SIGN_BIT)
+		return sign_bits(l, x);
 	int err = limits(l, activation, &a.clamp.fmin, &a.clamp.fmax);
 	return err ? err : tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
 }
@@ -167,11 +185,11 @@ static int two_operands(struct tfl_lower *l)
 	weft_attr a = { .mul = { 0 } };
 
 	if (code == TFL_ADD)
-		err = tfl_option(l, OPTIONS_ADD, ADD_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation);
 	else if (code == TFL_SUB)
-		err = tfl_option(l, OPTIONS_SUB, SUB_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation);
 	else if (code == TFL_MUL)
-		err = tfl_option(l, OPTIONS_MUL, MUL_ACTIVATION, 1, 0, &activation);
+		err = tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &activation);
 	for (int k = 0; !err && k < 2; k++)
 		if ((x[k] = tfl_value(l, k)) < 0 || (err = need_float(l, x[k])) || (x[k] = tfl_match_rank(l, x[k], l->y.rank)) < 0)
 			return err ? err : x[k];

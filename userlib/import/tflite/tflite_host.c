@@ -792,7 +792,7 @@ static int l2_pool(struct tfl_lower *l)
 	struct tfl_window w[2];
 
 	for (int k = 0; k < 6 && !err; k++)
-		err = tfl_option(l, OPTIONS_POOL, k, k == POOL_PADDING || k == POOL_ACTIVATION ? 1 : 4, 0, &o[k]);
+		err = k == POOL_ACTIVATION ? tfl_limiting(l, OPTIONS_POOL, k, &o[k]) : tfl_option(l, OPTIONS_POOL, k, k == POOL_PADDING ? 1 : 4, 0, &o[k]);
 	if (x < 0 || err)
 		return x < 0 ? x : err;
 	const weft_tensor t = l->g->tensors[x].t;

@@ -172,7 +172,7 @@ int tfl_lower_concat(struct tfl_lower *l)
 	int64_t total = 0;
 
 	if ((err = tfl_option(l, OPTIONS_CONCAT, CONCAT_AXIS, 4, 0, &axis)) ||
-	    (err = tfl_option(l, OPTIONS_CONCAT, CONCAT_ACTIVATION, 1, 0, &activation)))
+	    (err = tfl_activation(l, OPTIONS_CONCAT, CONCAT_ACTIVATION, &activation)))
 		return err;
 	if (activation)
 		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);

@@ -127,6 +127,12 @@ int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_v
 /* Copies a list of at most max int32 to v. Returns their count, 0 if it is absent. */
 WEFT_MUST_USE int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);
 int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
+/*
+ * tflite_scale.c: sets *activation to the fused activation in that field of the options of that type, TFL_NONE for numbers that the format does
+ * not have. The second is for operators whose kernels can only limit: TANH and SIGN_BIT are TFL_NONE to them. Returns 0.
+ */
+WEFT_MUST_USE int tfl_activation(struct tfl_lower *l, int type, int field, int *activation);
+WEFT_MUST_USE int tfl_limiting(struct tfl_lower *l, int type, int field, int *activation);
 
 /* ---- building the graph ---- */
 /* Their memory is taken from l->room. Constants are named after the result at hand, a slash and the suffix. */
@@ -295,7 +301,7 @@ void tfl_fold_release(struct tfl_lower *l);                         /* frees the
 
 /* Emits the fused activation of float32 x, a clamp, as the operator's result. */
 WEFT_MUST_USE int tfl_float_clamp(struct tfl_lower *l, int x, int activation);
-/* Returns float32 x with the fused activation, a clamp or TANH, as an intermediate tensor. */
+/* Returns float32 x with the fused activation, a clamp, TANH or SIGN_BIT, as an intermediate tensor. */
 WEFT_MUST_USE int tfl_float_limits(struct tfl_lower *l, int x, int activation);
 
 /*

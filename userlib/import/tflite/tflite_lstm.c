@@ -103,7 +103,7 @@ static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float
 	int activation, major, err;
 	float projection;
 
-	if ((err = tfl_option(l, OPTIONS_SEQUENCE_LSTM, LSTM_ACTIVATION, 1, 0, &activation)) ||
+	if ((err = tfl_activation(l, OPTIONS_SEQUENCE_LSTM, LSTM_ACTIVATION, &activation)) ||
 	    (err = tfl_option(l, OPTIONS_SEQUENCE_LSTM, LSTM_TIME_MAJOR, 1, 0, &major)) ||
 	    (err = tfl_option_float(l, OPTIONS_SEQUENCE_LSTM, LSTM_CELL_CLIP, 0, clip)) ||
 	    (err = tfl_option_float(l, OPTIONS_SEQUENCE_LSTM, LSTM_PROJECTION_CLIP, 0, &projection)))

@@ -74,7 +74,7 @@ static int read_options(struct tfl_lower *l, struct lstm *s)
 	int activation, err;
 	float cell, projection;
 
-	if ((err = tfl_option(l, type, LSTM_ACTIVATION, 1, 0, &activation)) || (err = tfl_option_float(l, type, LSTM_CELL_CLIP, 0, &cell)) ||
+	if ((err = tfl_activation(l, type, LSTM_ACTIVATION, &activation)) || (err = tfl_option_float(l, type, LSTM_CELL_CLIP, 0, &cell)) ||
 	    (err = tfl_option_float(l, type, LSTM_PROJECTION_CLIP, 0, &projection)) ||
 	    (type == OPTIONS_SEQUENCE_LSTM && (err = tfl_option(l, type, LSTM_TIME_MAJOR, 1, 0, &s->time_major))))
 		return err;

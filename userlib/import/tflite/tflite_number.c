@@ -247,7 +247,7 @@ static int quotient(struct tfl_lower *l, int activation)
  */
 int tfl_lower_div(struct tfl_lower *l)
 {
-	int x[2], activation, err = tfl_option(l, OPTIONS_DIV, DIV_ACTIVATION, 1, 0, &activation);
+	int x[2], activation, err = tfl_limiting(l, OPTIONS_DIV, DIV_ACTIVATION, &activation);
 
 	if (err)
 		return err;

@@ -29,7 +29,7 @@ static int read_options(struct tfl_lower *l, struct options *o)
 	    (err = tfl_option(l, OPTIONS_POOL, POOL_FILTER_H, 4, 0, &o->filter[0])) ||
 	    (err = tfl_option(l, OPTIONS_POOL, POOL_FILTER_W, 4, 0, &o->filter[1])))
 		return err;
-	return tfl_option(l, OPTIONS_POOL, POOL_ACTIVATION, 1, 0, &o->activation);
+	return tfl_limiting(l, OPTIONS_POOL, POOL_ACTIVATION, &o->activation);
 }
 
 /*

@@ -126,7 +126,7 @@ int tfl_lower_l2_norm(struct tfl_lower *l)
 
 	if (x < 0)
 		return x;
-	if ((err = tfl_option(l, OPTIONS_L2_NORM, L2_NORM_ACTIVATION, 1, TFL_NONE, &activation)) ||
+	if ((err = tfl_activation(l, OPTIONS_L2_NORM, L2_NORM_ACTIVATION, &activation)) ||
 	    (err = tfl_need_range(l, &yq, 1.0f / 128, 0)))
 		return err;
 	if (activation != TFL_NONE)

@@ -111,6 +111,24 @@ static int32_t quantised(float real, const struct tfl_quant *y)
 	return (int32_t)(q < low ? low : q > high ? high : q);
 }
 
+int tfl_activation(struct tfl_lower *l, int type, int field, int *activation)
+{
+	const int err = tfl_option(l, type, field, 1, TFL_NONE, activation);
+
+	if (*activation < 0 || *activation > TFL_SIGN_BIT)
+		*activation = TFL_NONE;
+	return err;
+}
+
+int tfl_limiting(struct tfl_lower *l, int type, int field, int *activation)
+{
+	const int err = tfl_activation(l, type, field, activation);
+
+	if (*activation > TFL_RELU6)
+		*activation = TFL_NONE;
+	return err;
+}
+
 /*
  * Sets *lo and *hi to the limits of a fused activation (TFL_NONE, TFL_RELU, TFL_RELU6 or
  * TFL_RELU_N1_TO_1) in quantisation y, within its type. Returns 0, or -ENOTSUP for another

@@ -302,8 +302,7 @@ static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, i
  * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to
  * the host operators "SequenceLSTM" and "SequenceRNN"; an LSTM over one step of anything else goes to
  * tfl_lower_lstm8(). For a layer over one step the time dimension is added and taken away again. Returns the graph
- * tensor of the layer's result (with both directions, of the first one), -ENOTSUP for another activation than those
- * up to TANH, -EINVAL if the input's rank is not 2 for one step or 3 for a sequence, or another negative errno.
+ * tensor of the layer's result (with both directions, of the first one), -EINVAL if the input's rank is not 2 for one step or 3 for a sequence, or another negative errno.
  */
 int tfl_lower_sequence(struct tfl_lower *l)
 {
@@ -316,13 +315,11 @@ int tfl_lower_sequence(struct tfl_lower *l)
 
 	if (code == TFL_LSTM && !tfl_is_float(l, 0))
 		return tfl_lower_lstm8(l);
-	if ((err = byte_option(l, o, o->activation, &activation)) || (err = byte_option(l, o, o->time_major, &major)) ||
+	if ((err = tfl_activation(l, o->type, o->activation, &activation)) || (err = byte_option(l, o, o->time_major, &major)) ||
 	    (err = byte_option(l, o, o->merge, &merge)) || (err = byte_option(l, o, o->asymmetric, &asymmetric)) ||
 	    (o->cell_clip >= 0 && ((err = tfl_option_float(l, o->type, o->cell_clip, 0, &cell)) ||
 	                           (err = tfl_option_float(l, o->type, o->projection_clip, 0, &projection)))))
 		return err;
-	if (activation > TFL_TANH)
-		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
 	if ((x = tfl_value(l, 0)) < 0)
 		return x;
 	const weft_tensor t = l->g->tensors[x].t;

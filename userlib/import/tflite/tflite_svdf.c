@@ -66,7 +66,7 @@ static int extents(struct tfl_lower *l, int x, struct svdf *s)
 	int rank, err;
 
 	if ((err = tfl_option(l, OPTIONS_SVDF, SVDF_RANK, 4, 0, &rank)) ||
-	    (err = tfl_option(l, OPTIONS_SVDF, SVDF_ACTIVATION, 1, 0, &s->activation)))
+	    (err = tfl_activation(l, OPTIONS_SVDF, SVDF_ACTIVATION, &s->activation)))
 		return err;
 	int i = tfl_operand(l, 1), k = i < 0 ? i : tfl_operand(l, 2);
 	if (k < 0 || (err = tfl_shape(l, i, &w)) || (err = tfl_shape(l, k, &t)))

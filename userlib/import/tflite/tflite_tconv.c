@@ -144,7 +144,7 @@ int tfl_lower_transpose_conv(struct tfl_lower *l)
 	if ((err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_PADDING, 1, 0, &c.padding)) ||
 	    (err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_STRIDE_H, 4, 0, &c.stride[0])) ||
 	    (err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_STRIDE_W, 4, 0, &c.stride[1])) ||
-	    (err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_ACTIVATION, 1, 0, &c.activation)))
+	    (err = tfl_limiting(l, OPTIONS_TRANSPOSE_CONV, TCONV_ACTIVATION, &c.activation)))
 		return err;
 	if ((x = operands(l, &c)) < 0)
 		return x;

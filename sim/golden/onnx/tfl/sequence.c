@@ -102,6 +102,7 @@ static float activated(int which, float v)
 	case 2: return v < -1 ? -1 : v > 1 ? 1 : v;
 	case 3: return v < 0 ? 0 : v > 6 ? 6 : v;
 	case 4: return tanhf(v);
+	case 5: return signbit(v) ? 1 : 0;
 	default: return v;
 	}
 }

@@ -132,6 +132,35 @@ def int4():
         yield "int4 " + op, h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10), {"x": x}
 
 
+def sums():
+    """QLinearAdd of pairs of codes whose result depends on the order of additions: as vectors, and with one number for many first or second."""
+    def fused(a, ra, b, rb, az, bz, yz):
+        wide = np.longdouble
+        rest = np.float32(wide(yz) - wide(np.float32(wide(ra) * az + wide(np.float32(rb * np.float32(bz))))))
+        return (a * wide(ra) + (b * wide(rb) + rest).astype("f4")).astype("f4")
+
+    for n in range(2):
+        t = (np.uint8, np.int8)[n]
+        a, b = (v.ravel() for v in np.meshgrid(np.arange(256), np.arange(256), indexing="ij"))
+        a, b = a + np.iinfo(t).min, b + np.iinfo(t).min
+        for _ in range(60):
+            sa, sb, sy = RNG.uniform(0.005, 0.05, 3).astype("f4")
+            az, bz, yz = (int(codes(t)) for _ in range(3))
+            ra, rb = sa / sy, sb / sy
+            way = [fused(a, ra, b, rb, az, bz, yz), fused(b, rb, a, ra, bz, az, yz),
+                   ((a - az).astype("f4") * ra + (b - bz).astype("f4") * rb) + np.float32(yz)]
+            way = [np.clip(np.rint(v), np.iinfo(t).min, np.iinfo(t).max) for v in way]
+            hard = np.flatnonzero((way[0] != way[1]) | (way[0] != way[2]) | (way[1] != way[2]))
+            if not hard.size:
+                continue
+            x, y = a[hard].astype(t), b[hard].astype(t)
+            c = {"as": sa, "az": t(az), "bs": sb, "bz": t(bz), "ys": sy, "yz": t(yz)}
+            c = {k: np.asarray(v) for k, v in c.items()}
+            many = np.ones((1, 3), t)
+            for ins in ({"a": x, "b": y}, {"a": x[:, None], "b": y[:, None] * many}, {"a": x[:, None] * many, "b": y[:, None]}):
+                yield "QLinearAdd", ins, c, {}, ["a", "as", "az", "b", "bs", "bz", "ys", "yz"]
+
+
 def lstms():
     """DynamicQuantizeLSTM: weights of both types, scales for all or for each column, both directions, what may be absent."""
     steps, batch, size, hidden = 7, 3, 6, 5
@@ -173,6 +202,9 @@ def main():
         for name, m, ins in generate():
             out += record(name, m, ins)
             n += 1
+    for op, ins, constants, attrs, order in sums():
+        out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
+        n += 1
     with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:
         z.write(out)
     print(n, "cases")

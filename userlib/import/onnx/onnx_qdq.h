@@ -26,8 +26,8 @@ struct ox_q {
 	bool flip;                     /* the integers are uint8, and taken as int8, 128 less */
 };
 
-/* Integers, and the parameters by which they are dequantised. */
-struct ox_side { struct ox_value *v; struct ox_q q; };
+/* Integers, and the parameters by which they are dequantised; last: QLinearAdd adds this operand after the other one. */
+struct ox_side { struct ox_value *v; struct ox_q q; bool last; };
 
 /*
  * Sets *q to a scale and a zero point of type t (NULL: 0). Returns false if they are not constant or not one number

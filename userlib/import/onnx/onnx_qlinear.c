@@ -168,9 +168,21 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 }
 
 /*
+ * Says whether ONNX Runtime's broadcasting takes a as one number for many elements of b: in the last dimension that is not 1 in
+ * both a is 1. If there is no such dimension among those that both have, it takes both as numbers, which counts as well.
+ */
+static bool is_one_for_many(const weft_tensor *a, const weft_tensor *b)
+{
+	for (int d = 1; d <= a->rank && d <= b->rank; d++)
+		if (a->dim[a->rank - d] != 1 || b->dim[b->rank - d] != 1)
+			return a->dim[a->rank - d] == 1;
+	return a->rank == 0 || b->rank > 0 || a->dim[a->rank - 1] == 1;
+}
+
+/*
  * Lowers QLinearAdd and QLinearMul: in integers if both operands are of 8 bits, not both constant,
  * with constant parameters, the result is not int16, and an integer form gives the exact result for
- * every pair of codes (with --requant rescale or runtime also an inexact one), else in floats on the
+ * every pair of codes (with --requant rescale also an inexact one), else in floats on the
  * host. Returns 0, -ENOTSUP for scales other than one float, -EINVAL if shapes do not broadcast, or
  * another negative errno.
  */
@@ -180,13 +192,14 @@ int ox_qlinear_binary(struct ox *l)
 	struct ox_value held[2];
 	int8_t perm[WEFT_MAX_RANK];
 	struct ox_coded coded;
-	struct ox_side s[2];
+	struct ox_side s[2] = { 0 };
 	struct ox_q q;
 
 	if (!sides(l, &s[0], &s[1], &q)) {
 		int a = dequantised(l, 0), b = a < 0 ? a : dequantised(l, 3);
 		return ox_result(l, 0, quantised(l, ox_binary(l, op, a, b), 6), NULL, false);
 	}
+	s[is_one_for_many(&s[0].v->t, &s[1].v->t)].last = true;
 	for (int c = 0; c < 2; c++) {
 		int y = by_one_code(l, op, s, c, &q, perm);
 		if (y)

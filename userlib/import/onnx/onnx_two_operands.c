@@ -15,10 +15,10 @@
  * QLinearAdd and QLinearMul are ONNX Runtime's, which adds the result's zero point before it rounds,
  * so that ties go the other way if the zero point is odd:
  *
- *   y = clip(rint((a_scale / y_scale * (a - a_zp) + b_scale / y_scale * (b - b_zp)) + y_zp))
+ *   y = clip(rint(fma(a, ra, fma(b, rb, y_zp - fma(ra, a_zp, rb * b_zp)))))     ra = a_scale / y_scale, rb = b_scale / y_scale
  *   y = clip(rint((a - a_zp) * (b - b_zp) * (a_scale * b_scale / y_scale) + y_zp))
  *
- * in float32. If necessary, ADD's form adds the zero point before the last RESCALE, too.
+ * in float32; of ADD, a and b change places if a is broadcast along the last dimension. If necessary, ADD's form adds the zero point before the last RESCALE, too.
  *
  * int16 has too many pairs. The form of ADD is taken without a proof there: float32
  * holds 24 bits of a sum, and the form keeps more.
@@ -58,6 +58,15 @@ static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, co
 	return ox_quantised(l, ox_binary(l, op, x, y), q, f, CODES * CODES);
 }
 
+/* Returns the sum of QLinearAdd, not rounded yet, of code x of a, which is added last, and code y of b. */
+static float sum_of(const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
+{
+	const float ra = (float)a->q.s / (float)q->s, rb = (float)b->q.s / (float)q->s;
+	const float rest = (float)q->z - fmaf(ra, (float)a->q.z, rb * (float)b->q.z);
+
+	return fmaf((float)x, ra, fmaf((float)y, rb, rest));
+}
+
 /*
  * Returns what QLinearMul (op MUL) or QLinearAdd (any other op) gives for code x of a and code y of
  * b, each in its own type (0 to 255 for uint8), quantised with q, in 32-bit floats as ONNX Runtime
@@ -65,9 +74,9 @@ static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, co
  */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
 {
-	const float sa = (float)a->q.s, sb = (float)b->q.s, sy = (float)q->s, da = (float)(x - a->q.z), db = (float)(y - b->q.z);
-	const float pa = da * (sa / sy), pb = db * (sb / sy), p = da * db * (sa * sb / sy);
-	const float v = rintf((op == WEFT_OP_MUL ? p : pa + pb) + (float)q->z), low = q->flip ? 0 : -128;
+	const float sa = (float)a->q.s, sb = (float)b->q.s, sy = (float)q->s, low = q->flip ? 0 : -128;
+	const float product = (float)(x - a->q.z) * (float)(y - b->q.z) * (sa * sb / sy) + (float)q->z;
+	const float v = rintf(op == WEFT_OP_MUL ? product : b->last ? sum_of(b, a, q, y, x) : sum_of(a, b, q, x, y));
 
 	return (int32_t)(v < low ? low : v > low + 255 ? low + 255 : v) - (q->flip ? 128 : 0);
 }
@@ -167,8 +176,8 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 
 /*
  * Makes the codes of the integer sum or difference (op) of quantised a and b, in order y->perm,
- * which the caller has set. With --requant exact the first form is taken that gives f, the exact
- * results of all pairs of codes. With rescale or runtime the first form with ties half up whose
+ * which the caller has set. The first form is taken that gives f, the exact (or the runtime's)
+ * results of all pairs of codes. With --requant rescale the first form with ties half up whose
  * powers fit is taken, whatever it gives; f is asked only if there is no such form. Returns 1 with
  * y->tensor set, 0 if no form is found, or a negative errno.
  */
@@ -183,7 +192,7 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 		for (int i = 0; i < 9; i++) {
 			if (!sum_form(ra, rb, left, nudge[i][0] * 64, nudge[i][1] * 64, &t))
 				continue;
-			if (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1))
+			if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && !is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1))
 				continue;
 			return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 		}
@@ -216,8 +225,8 @@ static bool is_product(const int32_t *f, struct ox_factor r, bool even, const st
 
 /*
  * Makes the codes of the product of the integers of a and b less their zero points, in order
- * y->perm, which the caller has set, rescaled by the nearest factor. Ties go up. With --requant
- * exact that is done only if it gives f, the exact results of all pairs of codes, with ties up or
+ * y->perm, which the caller has set, rescaled by the nearest factor. Ties go up. Without --requant
+ * rescale that is done only if it gives f, the exact results of all pairs of codes, with ties up or
  * else to even. Returns 1 with y->tensor set; 0 if the scales have no factor, or none that gives f;
  * or a negative errno.
  */
@@ -229,7 +238,7 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 
 	if (!ox_nearest(a->q.s * b->q.s / q->s, 65536, &r))
 		return 0;
-	if (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_product(f, r, false, a, b, q)) {
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && !is_product(f, r, false, a, b, q)) {
 		even = true;
 		if (!is_product(f, r, true, a, b, q))
 			return 0;
@@ -265,7 +274,7 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
  * Computes the sum, difference or product (op) of two quantised operands of one rank, whose shapes
  * are broadcast, quantised again with q, in integers; qlinear chooses the rounding of QLinearAdd
  * and QLinearMul. Operands of 8 bits need a form that gives the exact results of all pairs of
- * codes; with --requant exact a table of all pairs is the last resort, with the other choices
+ * codes, and a table of all pairs is the last resort; with --requant rescale
  * fold_sum() and fold_product() take inexact forms. Returns 1 with *y set, in an order of
  * dimensions in which a is held; 0 if the ranks differ, int16 comes with 8 bits, as a product or
  * with zero points, no form is found, or, with l->err cleared, the exact results cannot be
@@ -297,7 +306,7 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
 		l->err = 0;
 	else
 		done = op == WEFT_OP_MUL ? fold_product(l, a, b, q, f, y) : fold_sum(l, op, a, b, q, f, y);
-	if (!l->err && !done && l->o.requant == WEFT_ONNX_REQUANT_EXACT && known)
+	if (!l->err && !done && l->o.requant != WEFT_ONNX_REQUANT_RESCALE && known)
 		done = ox_coded_as(y, by_table(l, a, b, y->perm, f));
 	l->room += CODES * CODES * (int64_t)sizeof *f;
 	free(f);

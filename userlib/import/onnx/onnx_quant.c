@@ -24,7 +24,7 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 		return l->err;
 	if (weft_tensor_elements(&v->t) == 1 && v->t.rank <= 1)
 		return ox_along(l, v, x->rank, x->rank > 0);
-	if (v->t.rank == 1)
+	if (v->t.rank == 1 && (block <= 0 || x->rank > 1))
 		return ox_along(l, v, x->rank, x->rank - axis);
 	if (v->t.rank != x->rank || x->rank + 1 > WEFT_MAX_RANK)
 		return ox_fail(l, -EINVAL, "input %d has rank %d, input 0 has %d", k, v->t.rank, x->rank);

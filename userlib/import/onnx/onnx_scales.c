@@ -47,7 +47,16 @@ static bool is_float(weft_dtype t)
 }
 
 /*
- * Checks that all elements of t, the data of operand k of the node at hand, are finite and above 0,
+ * Says whether the node at hand has scales that may be 0 or below it: those of blocks, for which ONNX Runtime's quantiser of 4 bits
+ * gives the element that is farthest from 0 the code -8.
+ */
+static bool any_sign(const struct ox *l)
+{
+	return ox_node_is(l->n, "DequantizeLinear") && ox_attr_of(l->n, "block_size", 0) > 0;
+}
+
+/*
+ * Checks that all elements of t, the data of operand k of the node at hand, are finite and, but for any_sign(), above 0,
  * if t is float64, float32, float16, bfloat16 or float8e8m0; tensors of other types pass. Returns
  * 0, or -EINVAL after ox_fail() with the first element that is not.
  */
@@ -55,7 +64,9 @@ static int check(struct ox *l, int k, const weft_tensor *t)
 {
 	for (int64_t i = 0, n = is_float(t->dtype) ? weft_tensor_elements(t) : 0; i < n; i++) {
 		const double v = element(t, i);
-		if (!(v > 0) || isinf(v))
+		if (any_sign(l) && !isfinite(v))
+			return ox_fail(l, -EINVAL, "scale \"%.60s\": element %lld is %g, finite wanted", l->n->input[k], (long long)i, v);
+		if (!any_sign(l) && (!(v > 0) || isinf(v)))
 			return ox_fail(l, -EINVAL, "scale \"%.60s\": element %lld is %g, finite and above 0 wanted", l->n->input[k], (long long)i, v);
 	}
 	return 0;
@@ -65,7 +76,7 @@ static int check(struct ox *l, int k, const weft_tensor *t)
  * Checks the elements of operand k of the node at hand if it is present and constant, in the file
  * or in the graph; else, and for types that are no floats, nothing is checked. The file's constant
  * is read into a copy that is freed again. Returns 0; or, after ox_fail(), -EINVAL if an element is
- * not finite and above 0, or what reading the constant gives.
+ * not as check() wants it, or what reading the constant gives.
  */
 static int check_operand(struct ox *l, int k)
 {
@@ -92,7 +103,7 @@ static int check_operand(struct ox *l, int k)
 /*
  * Checks the constant scales of the node at hand: the operands that `rules` lists for its operator
  * type, whatever its domain; other types have none. Returns 0; or, after ox_fail(), -EINVAL if an
- * element of one is not finite and above 0, or what reading a constant gives, such as -ENOMEM.
+ * element of one is not as check() wants it, or what reading a constant gives, such as -ENOMEM.
  */
 int ox_check_scales(struct ox *l)
 {

@@ -161,6 +161,19 @@ def sums():
                 yield "QLinearAdd", ins, c, {}, ["a", "as", "az", "b", "bs", "bz", "ys", "yz"]
 
 
+def small_weights():
+    """MatMulNBits: bits, blocks, and whether x gets codes of 8 bits, too (accuracy_level 4)."""
+    rows, k, n = 3, 72, 10
+    for bits, block, level in ((4, 16, 0), (4, 32, 4), (4, 16, 4), (8, 32, 4), (8, 64, 0), (2, 16, 4), (2, 32, 4)):
+        blocks = -(-k // block)
+        c = {"b": RNG.integers(0, 256, (n, blocks, block * bits // 8)).astype("u1"), "s": RNG.normal(size=n * blocks).astype("f4") * np.float32(0.02)}
+        if block == 16:
+            c["z"] = RNG.integers(0, 256, n * -(-blocks * bits // 8)).astype("u1")
+        x = RNG.normal(size=(rows, k)).astype("f4")
+        x[1, 16:32] = 0
+        yield "MatMulNBits", {"x": x}, c, {"K": k, "N": n, "bits": bits, "block_size": block, "accuracy_level": level}, ["x", *c]
+
+
 def lstms():
     """DynamicQuantizeLSTM: weights of both types, scales for all or for each column, both directions, what may be absent."""
     steps, batch, size, hidden = 7, 3, 6, 5
@@ -202,7 +215,7 @@ def main():
         for name, m, ins in generate():
             out += record(name, m, ins)
             n += 1
-    for op, ins, constants, attrs, order in sums():
+    for op, ins, constants, attrs, order in (*sums(), *small_weights()):
         out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
         n += 1
     with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:

@@ -208,6 +208,35 @@ static double weight(const struct ref *r, int64_t n, int64_t k, int64_t blocks)
 	return ref_round(r->x[2]->dtype, ((double)code - z) * ref_f(r->x[2], n * blocks + at));
 }
 
+/*
+ * Does ONNX Runtime multiply codes of 8 bits of x by those of the weights? It does with accuracy_level 4, for float32; not by weights of
+ * 2 bits in blocks of 16.
+ */
+static bool input_has_codes(const struct ref *r)
+{
+	return r->a->i[4] == 4 && r->x[0]->dtype == WEFT_FP32 && (r->a->i[2] != 2 || r->a->i[3] > 16);
+}
+
+/* x [rows][k] as it is multiplied: as it is, or as the numbers of int8 codes, -127 to 127, with a scale for each block of a row. */
+static void input(const struct ref *r, int64_t rows, int64_t k, double *to)
+{
+	const int64_t block = input_has_codes(r) ? r->a->i[3] : k;
+
+	for (int64_t i = 0; i < rows * k; i++)
+		to[i] = ref_f(r->x[0], i);
+	for (int64_t row = 0; input_has_codes(r) && row < rows; row++)
+		for (int64_t from = 0; from < k; from += block) {
+			double *p = to + row * k + from;
+			const int64_t n = from + block < k ? block : k - from;
+			float most = 0;
+			for (int64_t i = 0; i < n; i++)
+				most = fmaxf(most, fabsf((float)p[i]));
+			const float scale = most / 127, inverse = scale > 0 ? 1 / scale : 0;
+			for (int64_t i = 0; i < n; i++)
+				p[i] = (double)rintf((float)p[i] * inverse) * (double)scale;
+		}
+}
+
 int ref_matmul_nbits(struct ref *r)
 {
 	const weft_tensor *x = r->x[0];
@@ -226,16 +255,18 @@ int ref_matmul_nbits(struct ref *r)
 	err = err ? err : ref_y_like(r, 0, &y);
 	if (err || r->shapes)
 		return err;
-	double *row = ref_alloc(r, k, sizeof *row);
+	const int64_t m = REF_N(x) / k;
+	double *row = ref_alloc(r, (1 + m) * k, sizeof *row), *a = row + k;
 	if (!row)
 		return -ENOMEM;
+	input(r, m, k, a);
 	for (int64_t j = 0; j < n; j++) {
 		for (int64_t p = 0; p < k; p++)
 			row[p] = weight(r, j, p, blocks);
-		for (int64_t i = 0, m = REF_N(x) / k; i < m; i++) {
+		for (int64_t i = 0; i < m; i++) {
 			double v = r->n_x > 5 && r->x[5] ? ref_f(r->x[5], j) : 0;
 			for (int64_t p = 0; p < k; p++)
-				v += ref_f(x, i * k + p) * row[p];
+				v += a[i * k + p] * row[p];
 			ref_put_f(r->y[0], i * n + j, v);
 		}
 	}

@@ -348,16 +348,16 @@ static int list_group_areas(struct npu_step *s, struct group *g)
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = step_node(s, g->first + k);
 		struct plan *p = &s->plan[g->first + k];
-		struct span slots = group_slots(s, g, k);
+		struct weight_slots slots = group_slots(s, g, k);
 		if (nd->wt.w < 0)
 			continue;
-		p->tile.all_weights = slots.lo == 1;
+		p->tile.all_weights = slots.n == 1;
 		p->tile.split_k = false;
-		p->tile.n_w = (int)slots.lo;
+		p->tile.n_w = (int)slots.n;
 		p->tile.piece = nd->wt.n_tiles;
 		p->tile.own_recs = false;
 		p->tile.w_recs[0] = nd->wt.rec_bytes;
-		p->tile.w_bytes = slots.n;
+		p->tile.w_bytes = slots.bytes;
 		for (int i = 0; i < p->tile.n_w; i++) {
 			int a = p->tile.w[i] = add_area(s, p->tile.w_bytes, t0, t1, true);
 			if (a < 0)

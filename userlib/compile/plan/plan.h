@@ -325,9 +325,9 @@ int64_t slice_channels(const struct npu_step *s, int i, int slices);
 /* Find rings for slice group *g, whose nodes and striping are set. Returns whether it works out. */
 WEFT_MUST_USE bool plan_slices(struct npu_step *s, struct group *g);
 
-/* The slots in which the weights of node k of group g come: their number (lo) and the bytes of one (n); 0 and 0 without
- * weights. */
-struct span group_slots(const struct npu_step *s, const struct group *g, int k);
+/* The slots in which the weights of node k of group g come: how many, and the bytes of one; 0 and 0 without weights. */
+struct weight_slots { int64_t n, bytes; };
+struct weight_slots group_slots(const struct npu_step *s, const struct group *g, int k);
 
 /* Bytes of the residents that occupy the scratchpad while the group runs (stripes.c). */
 int64_t group_residents(const struct npu_step *s, const struct group *g);

@@ -81,20 +81,20 @@ int slices_extent(const struct npu_step *s, int i, int most)
 }
 
 /*
- * Returns the slots in which the weights of node k of stripe or slice group g come: their number as lo and the bytes of one
- * as n, records included; 0 and 0 if the node has no weights. One slot holds all of them, but the large weights of a slice
- * group's convolution come slice by slice.
+ * Returns the slots in which the weights of node k of stripe or slice group g come: how many, and the bytes of one, records
+ * included; 0 and 0 if the node has no weights. One slot holds all of them, but the large weights of a slice group's
+ * convolution come slice by slice.
  */
-struct span group_slots(const struct npu_step *s, const struct group *g, int k)
+struct weight_slots group_slots(const struct npu_step *s, const struct group *g, int k)
 {
 	const struct node *nd = step_node(s, g->first + k);
 	int64_t all = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
 
 	if (nd->wt.w < 0)
-		return (struct span){ 0, 0 };
+		return (struct weight_slots){ 0, 0 };
 	if (!g->how.slices || !on_array(nd) || all * LARGE_WEIGHTS <= s->cc->sp_bytes)
-		return (struct span){ 1, all };
-	return (struct span){ min64(WEIGHT_SLOTS, ceil_div(nd->y.dim[3], g->step)), g->step / s->cc->n * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * s->cc->n) };
+		return (struct weight_slots){ 1, all };
+	return (struct weight_slots){ min64(WEIGHT_SLOTS, ceil_div(nd->y.dim[3], g->step)), g->step / s->cc->n * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * s->cc->n) };
 }
 
 /* Returns the number of the group's ring for this storage, or -1 if it has none or `storage` is -1. */

@@ -315,8 +315,8 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 	int64_t sum = 0;
 
 	for (int k = 0; k < g->n; k++) {
-		struct span w = group_slots(s, g, k);
-		sum += w.lo * w.n;
+		struct weight_slots w = group_slots(s, g, k);
+		sum += w.n * w.bytes;
 	}
 	return sum;
 }

@@ -408,7 +408,7 @@ static void full_bad(void **state)
 	random_net_free(&r);
 }
 
-/* What a file of this path has must be these bytes. */
+/* The file of this path must have these bytes. */
 static void content(const char *path, const uint8_t *want, size_t n_want)
 {
 	uint8_t *data;

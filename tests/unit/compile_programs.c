@@ -34,7 +34,7 @@ static const struct { const char *name; int lanes; uint32_t small; } configs[CON
 static FILE *written;              /* WEFT_PROGRAMS, or NULL */
 static char *expected;             /* all of the file */
 
-/* What the programs of a line have together. */
+/* What the programs of one line of the file have in sum. */
 struct sum {
 	uint64_t networks, commands, const_bytes, cycles[WEFT_N_MEMORIES];
 	uint32_t crc;

@@ -90,7 +90,7 @@ static void random_alu_int16(void **state)
 	run_all(WEFT_INT16, true);
 }
 
-/* A tenth of the graphs of another kind that `make` makes, for configurations and scratchpads of several sizes. */
+/* Runs graphs that `make` makes, a tenth as many as of other kinds, for configurations and scratchpads of several sizes. */
 static void run_kind(void (*make)(struct random_net *r, uint64_t seed, int lanes, weft_dtype type))
 {
 	static const struct { const char *name; int lanes; uint32_t limit; } config[] = {

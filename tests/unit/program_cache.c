@@ -102,7 +102,7 @@ static void expect(const char *folder, uint64_t seed, enum weft_cache_state stat
 	expect_of(folder, WEFT_CACHE_BYTES, seed, &(struct weft_compile_options){ .config = "w16" }, state);
 }
 
-/* Found again, but not with another network, configuration or option. */
+/* A program is found again, but not for another network, configuration or option. */
 static void hit_and_miss(void **state)
 {
 	const struct weft_compile_options other[] = { { .config = "w8" }, { .config = "w16", .of_model = true }, { .config = "w16", .no_fold = true },
@@ -196,7 +196,7 @@ static void damaged_bad(void **state)
 	remove_folder(folder);
 }
 
-/* What another library, or another network, has put under this name. */
+/* An entry that another library, or another network, has put under this name is made anew. */
 static void other_key_bad(void **state)
 {
 	char folder[FOLDER], first[2 * FOLDER], both[2 * FOLDER];
@@ -279,7 +279,7 @@ static void full_bad(void **state)
 	remove_folder(folder);
 }
 
-/* No folder can be there; it is another user's; others may write to it. */
+/* The folder cannot be made, it is another user's, or others may write to it. */
 static void folder_bad(void **state)
 {
 	char folder[FOLDER], inner[FOLDER + 20];
@@ -305,7 +305,7 @@ static void folder_bad(void **state)
 	remove_folder(folder);
 }
 
-/* A link, a pipe or a folder with an entry's name: the link's target is neither read nor written. */
+/* If a link, a pipe or a folder has an entry's name, the link's target is neither read nor written. */
 static void links_bad(void **state)
 {
 	char folder[FOLDER], path[2 * FOLDER], other[FOLDER];
@@ -481,7 +481,7 @@ static long said(void)
 	return (long)st.st_size;
 }
 
-/* Where commands keep programs: what is set decides, and --no-cache. */
+/* In which folder commands keep programs follows from variables and --no-cache. */
 static void commands(void **state)
 {
 	static const char run[] = "run tests/models/digits_int8.tflite --no-capture", info[] = "info tests/models/digits_int8.tflite";

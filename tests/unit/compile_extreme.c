@@ -129,7 +129,7 @@ static const char *why_not(const weft_graph *g, const struct weft_compile_option
 	weft_program *p;
 
 	assert_int_equal(weft_compile(g, o, &p, msg), 0);
-	snprintf(text, sizeof text, "%s", p->ops[0].reason);
+	snprintf(text, sizeof text, "%s", p->ops[0].reason ? p->ops[0].reason : "runs on the device");
 	weft_program_free(p);
 	return text;
 }
@@ -205,6 +205,41 @@ static void convolutions_int16(void **state)
 {
 	(void)state;
 	convolve_all(WEFT_INT16);
+}
+
+/* A window whose one large number is the most that a command's field takes runs on the device, with one more it is the host's work, which says why. */
+static void windows_at_limits(void **state)
+{
+	static const struct { struct shape most, more; const char *why; } limit[] = {
+		{ { "kernel of 4095 rows", 1, 4095, 1, 1, 1, 4095, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+		  { "kernel of 4096 rows", 1, 4096, 1, 1, 1, 4096, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false }, "kernel above 4095" },
+		{ { "kernel of 4095 columns", 1, 1, 4095, 1, 1, 1, 4095, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+		  { "kernel of 4096 columns", 1, 1, 4096, 1, 1, 1, 4096, 1, 1, 1, 1, { 0, 0, 0, 0 }, false }, "kernel above 4095" },
+		{ { "stride of 8192 rows", 1, 8193, 1, 1, 1, 1, 1, 8192, 1, 1, 1, { 0, 0, 0, 0 }, false },
+		  { "stride of 8193 rows", 1, 8194, 1, 1, 1, 1, 1, 8193, 1, 1, 1, { 0, 0, 0, 0 }, false }, "stride or dilation above 8192" },
+		{ { "stride of 8192 columns", 1, 1, 8193, 1, 1, 1, 1, 1, 8192, 1, 1, { 0, 0, 0, 0 }, false },
+		  { "stride of 8193 columns", 1, 1, 8194, 1, 1, 1, 1, 1, 8193, 1, 1, { 0, 0, 0, 0 }, false }, "stride or dilation above 8192" },
+		{ { "dilation of 8192 rows", 1, 8193, 1, 1, 1, 2, 1, 1, 1, 8192, 1, { 0, 0, 0, 0 }, false },
+		  { "dilation of 8193 rows", 1, 8194, 1, 1, 1, 2, 1, 1, 1, 8193, 1, { 0, 0, 0, 0 }, false }, "stride or dilation above 8192" },
+		{ { "dilation of 8192 columns", 1, 1, 8193, 1, 1, 1, 2, 1, 1, 1, 8192, { 0, 0, 0, 0 }, false },
+		  { "dilation of 8193 columns", 1, 1, 8194, 1, 1, 1, 2, 1, 1, 1, 8193, { 0, 0, 0, 0 }, false }, "stride or dilation above 8192" },
+		{ { "padding of 16384 rows", 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, 1, { 16384, 0, 0, 0 }, false },
+		  { "padding of 16385 rows", 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, 1, { 16385, 0, 0, 0 }, false }, "padding above 16384" },
+		{ { "padding of 16384 columns", 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, { 0, 0, 16384, 0 }, false },
+		  { "padding of 16385 columns", 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, { 0, 0, 16385, 0 }, false }, "padding above 16384" },
+	};
+	const struct weft_compile_options w8 = { .config = "w8" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
+		weft_graph *g = conv_graph(&limit[i].most, WEFT_INT8);
+		must_run(g, limit[i].most.name, "w8", 0);
+		weft_graph_free(g);
+		g = conv_graph(&limit[i].more, WEFT_INT8);
+		if (!strstr(why_not(g, &w8), limit[i].why))
+			fail_msg("%s: \"%s\" instead of \"%s\"", limit[i].more.name, why_not(g, &w8), limit[i].why);
+		weft_graph_free(g);
+	}
 }
 
 static weft_graph *pool_graph(weft_dtype type, bool average, int64_t n, int64_t h, int64_t w, int64_t c, int kh, int kw, int sy, int sx, const int pad[4])
@@ -407,7 +442,7 @@ static void first_rows_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
+		cmocka_unit_test(windows_at_limits), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 		cmocka_unit_test(first_rows_first),
 	};

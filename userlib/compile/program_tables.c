@@ -111,7 +111,7 @@ static const char *no_unit(const struct cc *cc, int i)
 {
 	if (cc->o->host_only)
 		return "as asked";
-	if (cc->g->ops[i].op == WEFT_OP_VARIABLE_READ || cc->g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+	if (weft_moves_variable(&cc->g->ops[i]))
 		return "the host has variables between runs";
 	return cc->g->ops[i].op == WEFT_OP_ONNX_REQUANT ? "no multiplier rounds as ONNX does; --requant rescale takes the nearest"
 	                                                : "no operation of the device";

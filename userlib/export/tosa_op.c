@@ -496,7 +496,7 @@ int x_convert_op(struct xout *x)
 	struct xop o = { .code = code_of_op(x) };
 	int err = check_types(x, !o.code || moves_bits(gop(x)->op), !o.code);
 
-	if (!err && (gop(x)->op == WEFT_OP_VARIABLE_READ || gop(x)->op == WEFT_OP_VARIABLE_WRITE))
+	if (!err && weft_moves_variable(gop(x)))
 		return x_move_variable(x) ? x_fail(x, -ENOMEM, "out of memory") : 0;
 	if (!err)
 		err = names(x, &o);

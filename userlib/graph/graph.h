@@ -40,6 +40,12 @@ struct weft_gop {
 	int *out;                  /* indices of the results' tensors; in the same allocation as in */
 };
 
+/* Says whether an operator only moves a variable's value, which a session has between runs: its attribute id names the variable. */
+static inline bool weft_moves_variable(const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE;
+}
+
 struct weft_gsrc {             /* one operator of the source file */
 	int index;                 /* its number there */
 	char *name;                /* its operator's name, for example "CONV_2D"; owned */

@@ -100,12 +100,6 @@ static char *join(char *old, const char *name)
 	return s;
 }
 
-/* Says whether an operator only moves a variable's value, which a session has between runs. */
-static bool moves_variable(const struct weft_gop *o)
-{
-	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE;
-}
-
 /*
  * Returns where the group that `lead` leads runs: on the host if one of its operators that are no VARIABLE_READ or
  * VARIABLE_WRITE runs there, if all its operators are such, or if the program has no NPU step; otherwise on the
@@ -114,19 +108,22 @@ static bool moves_variable(const struct weft_gop *o)
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
 	const weft_graph *g = p->graph;
-	bool any_npu = false, all_moves = true, any = false;
+	bool any_npu = false, moves = false, others = false;
 
 	for (int i = 0; i < p->n_steps; i++)
 		any_npu = any_npu || p->steps[i].kind == WEFT_STEP_NPU;
 	for (int i = 0; i < g->n_ops; i++) {
 		if (find((int *)(uintptr_t)group, g->ops[i].src) != lead)
 			continue;
-		any = true;
-		all_moves = all_moves && moves_variable(&g->ops[i]);
-		if (p->ops[i].unit == WEFT_ON_HOST && !moves_variable(&g->ops[i]))
+		if (weft_moves_variable(&g->ops[i])) {
+			moves = true;
+			continue;
+		}
+		others = true;
+		if (p->ops[i].unit == WEFT_ON_HOST)
 			return WEFT_RUN_HOST;
 	}
-	return any_npu && !(any && all_moves) ? WEFT_RUN_NPU : WEFT_RUN_HOST;
+	return any_npu && (others || !moves) ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
 /*
@@ -140,7 +137,7 @@ static int rank_reason(const weft_program *p, int i)
 
 	if (!o->reason || !*o->reason)
 		return 0;
-	if (moves_variable(&p->graph->ops[i]))
+	if (weft_moves_variable(&p->graph->ops[i]))
 		return 1;
 	return o->unit == WEFT_ON_HOST ? 4 : o->macs ? 3 : o->unit == WEFT_ON_NPU ? 2 : 1;
 }

@@ -51,7 +51,7 @@ static bool may_be_edge(const weft_program *p, int i)
 {
 	const struct weft_gop *o = &p->graph->ops[i];
 
-	return p->ops[i].unit == WEFT_ON_HOST && (o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE || is_edge_kind(p->graph, o));
+	return p->ops[i].unit == WEFT_ON_HOST && (weft_moves_variable(o) || is_edge_kind(p->graph, o));
 }
 
 /*

@@ -44,8 +44,7 @@ static void drop_host_aliases(struct cc *cc)
  */
 static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
 {
-	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE ||
-	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
+	return weft_moves_variable(o) || (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
 }
 
 /* Set needed[t] for each tensor t of the graph that a node from number `from` on reads. */

@@ -314,7 +314,7 @@ static int fold_read(struct tfl_lower *l)
 static void note_used(const weft_graph *g, bool *used)
 {
 	for (int i = 0; i < g->n_ops; i++)
-		if (g->ops[i].op == WEFT_OP_VARIABLE_READ || g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+		if (weft_moves_variable(&g->ops[i]))
 			used[g->ops[i].attr.variable.id] = true;
 }
 
@@ -322,7 +322,7 @@ static void note_used(const weft_graph *g, bool *used)
 static void renumber(weft_graph *g, const int *to)
 {
 	for (int i = 0; i < g->n_ops; i++)
-		if (g->ops[i].op == WEFT_OP_VARIABLE_READ || g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+		if (weft_moves_variable(&g->ops[i]))
 			g->ops[i].attr.variable.id = to[g->ops[i].attr.variable.id];
 }
 

@@ -4,9 +4,7 @@
  * memory for answers that it does not read, or for transfers without number. Some 4 s.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,15 +23,6 @@
 #include "tests/support/level.h"
 #include "tests/support/process.h"
 
-static int connect_port(unsigned port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	return fd;
-}
-
 static unsigned start(struct card_process *c, const char *serial)
 {
 	static char port[16];
@@ -42,7 +31,6 @@ static unsigned start(struct card_process *c, const char *serial)
 
 	snprintf(port, sizeof(port), "%u", number);
 	card_process_start(c, serial, extra);
-	usleep(200000);
 	return number;
 }
 
@@ -54,6 +42,7 @@ static void no_descriptors(void **state)
 	unsigned port = start(&c, "NOFDS");
 
 	(void)state;
+	close(connect_port(port));            /* it listens */
 	const unsigned long idle = process_ms_of_second(c.pid);
 	assert_int_equal(prlimit(c.pid, RLIMIT_NOFILE, &none, NULL), 0);
 	int a = connect_unix(c.path), b = connect_port(port);

@@ -173,9 +173,6 @@ static void simulated_card(const char *chip)
 
 	card_process_start(&c, "REGS", extra);
 	snprintf(at, sizeof at, "%s", c.device);
-	/* It takes a moment until the socket is there. */
-	for (int i = 0; i < 100 && access(c.path, F_OK); i++)
-		usleep(50000);
 	check_names(at);
 	assert_int_equal(run_line(text, TEXT, "regs %s --diff RESET", at), 0);
 	assert_int_equal(run_line(text, TEXT, "regs %s -o %s", at, before), 0);

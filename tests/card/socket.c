@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 
 #include "../support/card_process.h"
 #include "../support/level.h"
+#include "../support/process.h"
 #include "../support/random_stream.h"
 #include "driver/clock.h"
 #include "weft/gen/cmd.h"
@@ -551,22 +551,6 @@ static void all(int fd, void *p, size_t n, bool out)
 	}
 }
 
-static int usbip_connect(unsigned port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-	for (int i = 0; i < 100; i++) {
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
-		if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
-			return fd;
-		close(fd);
-		usleep(50000);
-	}
-	fail_msg("USB/IP: nobody listens on port %u", port);
-	return -1;
-}
-
 static void submit_urb(int fd, uint32_t seq, uint32_t ep, bool in, uint32_t len, const uint8_t *setup, void *data)
 {
 	uint32_t h[12] = { htonl(1), htonl(seq), htonl(1 << 16 | 1), htonl(in), htonl(ep), 0, htonl(len) };
@@ -609,7 +593,7 @@ static void usbip(bool usb_phy)
 
 	snprintf(text, sizeof(text), "%u", port);
 	card_process_start(&c, "IP", extra);
-	int fd = usbip_connect(port);
+	int fd = connect_port(port);
 	all(fd, (uint8_t[]){ 1, 0x11, 0x80, 5, 0, 0, 0, 0 }, 8, true);
 	all(fd, list, sizeof(list), false);
 	assert_int_equal(list[11], 1);

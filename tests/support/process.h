@@ -17,4 +17,7 @@ unsigned long process_ms_of_second(pid_t pid);
 /* A descriptor that is connected to the stream socket at path; the caller closes it. */
 int connect_unix(const char *path);
 
+/* A descriptor that is connected to that port of this machine, on which somebody listens within two minutes; the caller closes it. */
+int connect_port(unsigned port);
+
 #endif

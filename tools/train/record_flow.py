@@ -244,6 +244,29 @@ def fused_lstm_int8(kind):
     return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", code), 2: ("i", 3), 3: ("i", code)})]), 2: Tables([graph]), 4: Tables(n.buffers)}), b"TFL3")
 
 
+@net("f32", "f32_inputs", "u8", "u8_inputs")
+def fused_lstm_basic(kind):
+    """LSTM of kernel type BASIC: states are variables, or inputs with all four results read."""
+    import numpy as np
+    import record_ops as ops
+    rng, n = np.random.default_rng(70 + len(kind)), ops.Net()
+    batch, inputs, cells, real, plain = 3, 7, 6, kind.startswith("f32"), kind.endswith("inputs")
+    t, q = (ops.F32, None) if real else (ops.U8, (1 / 128, 128))
+    states = [(ops.F32 if real else ops.I16, None if real else (2.0 ** -11, 0)), (t, q)]
+
+    def state(which, quantised):
+        return n.input(which, [batch, cells], quantised) if plain else n.add(which, [batch, cells], quantised, variable=1)
+
+    dims = [4 * cells, inputs + cells]
+    w = n.add(t, dims, None if real else (0.006, 117), rng.normal(size=dims) if real else rng.integers(0, 256, dims))
+    bias = n.add(ops.F32 if real else ops.I32, [4 * cells], None if real else (0.006 / 128, 0), rng.normal(size=4 * cells) * (1 if real else 9000))
+    operands = [n.input(t, [batch, inputs], q), state(t, q), w, bias, state(*states[0])]
+    scratch = ((t, [batch, inputs + cells], q), (ops.F32 if real else ops.I16, [batch, 4 * cells], None if real else (2.0 ** -12, 0)))
+    results = [n.output(t, [batch, cells], q), n.output(states[0][0], [batch, cells], states[0][1])]
+    results += [n.output(*s) if plain else n.add(*s) for s in scratch]
+    return several(n, [(16, 2, operands, results, 14, {0: ("b", 4), 3: ("b", 1)})])
+
+
 @net("plain", "limits", "wide", "narrow")
 def fused_lstm_products8(kind):
     """LSTM of int8 whose products have 8 bits, with the scales of twelve tensors between its parts."""

@@ -150,7 +150,7 @@ int tfl_result(struct tfl_lower *l, int k)
 
 /*
  * Checks that the operator at hand has one result, or 1 to TFL_MAX_PARTS if it is SPLIT, SPLIT_V or UNPACK, 1 to
- * WEFT_CUSTOM_MAX_OUT if it is custom, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, or 1 or 2 if it is TOPK_V2,
+ * WEFT_CUSTOM_MAX_OUT if it is custom, 1 to 3 if it is NON_MAX_SUPPRESSION_V5, 1 to 4 if it is LSTM, or 1 or 2 if it is TOPK_V2,
  * NON_MAX_SUPPRESSION_V4 or a bidirectional LSTM or RNN, and makes the first the result at hand. Returns 0, -ENOTSUP
  * for another number, or the errno of tfl_result().
  */
@@ -165,6 +165,8 @@ static int check_results(struct tfl_lower *l)
 		most = WEFT_CUSTOM_MAX_OUT;
 	else if (code == TFL_NMS_V5)
 		most = 3;
+	else if (code == TFL_LSTM)
+		most = 4;
 	else if (code == TFL_TOPK || code == TFL_NMS_V4 || code == TFL_BI_LSTM || code == TFL_BI_RNN)
 		most = 2;
 	if (l->op->out.n >= 1 && l->op->out.n <= most)

@@ -105,6 +105,12 @@ WEFT_MUST_USE int tfl_lower_sequence(struct tfl_lower *l);
  */
 WEFT_MUST_USE int tfl_lower_lstm8(struct tfl_lower *l);
 
+/*
+ * tflite_lstm_cell.c: lowers LSTM of kernel type BASIC. Returns the first result's tensor, -ENOTSUP for a scale of the cell state without a
+ * kernel, -EINVAL for operands that do not fit, or another negative errno.
+ */
+WEFT_MUST_USE int tfl_lower_lstm_cell(struct tfl_lower *l);
+
 /* Emits x, by an IDENTITY, as the result of the operator at hand. */
 WEFT_MUST_USE int tfl_node_own(struct tfl_lower *l, int x);
 

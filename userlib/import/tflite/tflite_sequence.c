@@ -300,8 +300,8 @@ static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, i
 
 /*
  * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to
- * the host operators "SequenceLSTM" and "SequenceRNN"; an LSTM over one step of anything else goes to
- * tfl_lower_lstm8(). For a layer over one step the time dimension is added and taken away again. Returns the graph
+ * the host operators "SequenceLSTM" and "SequenceRNN"; an LSTM over one step goes to tfl_lower_lstm_cell() if it is a
+ * basic one, of anything else to tfl_lower_lstm8(). For a layer over one step the time dimension is added and taken away again. Returns the graph
  * tensor of the layer's result (with both directions, of the first one), -EINVAL if the input's rank is not 2 for one step or 3 for a sequence, or another negative errno.
  */
 int tfl_lower_sequence(struct tfl_lower *l)
@@ -310,8 +310,15 @@ int tfl_lower_sequence(struct tfl_lower *l)
 	const struct options *o = options_of(code);
 	const bool is_lstm = code == TFL_LSTM || code == TFL_SEQUENCE_LSTM || code == TFL_BI_LSTM, one_step = code == TFL_LSTM || code == TFL_RNN;
 	struct weft_attr_onnx_node a = tfl_node_of("tflite", is_lstm ? "SequenceLSTM" : "SequenceRNN");
-	int activation, major, merge, asymmetric, err, x;
+	int activation, major, merge, asymmetric, kernel, err, x;
 	float cell = 0, projection = 0;
+
+	if ((err = tfl_option(l, OPTIONS_LSTM, LSTM_KERNEL, 1, 0, &kernel)))
+		return err;
+	if (code == TFL_LSTM && kernel == LSTM_KERNEL_BASIC)
+		return tfl_lower_lstm_cell(l);
+	if (code == TFL_LSTM && l->op->out.n != 1)
+		return tfl_fail(l, -ENOTSUP, "%u results, not 1, at byte %zu", (unsigned)l->op->out.n, l->op->at);
 
 	if (code == TFL_LSTM && !tfl_is_float(l, 0))
 		return tfl_lower_lstm8(l);

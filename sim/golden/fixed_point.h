@@ -32,6 +32,15 @@ static inline int32_t weft_shift_left(int32_t x, int n)
 	return (int32_t)weft_clip((int64_t)x * ((int64_t)1 << n), INT32_MIN, INT32_MAX);
 }
 
+/*
+ * v * multiplier * 2^(left - 31), left -31..30: rounded after the product, and if left is below 0 once more after the shift to the
+ * right; a shift to the left comes first and wraps.
+ */
+static inline int32_t weft_scale_q31(int32_t v, int32_t multiplier, int left)
+{
+	return left > 0 ? weft_mul_q31((int32_t)((uint32_t)v << left), multiplier) : weft_shift_right(weft_mul_q31(v, multiplier), -left);
+}
+
 /* real = multiplier * 2^(shift - 31) with a multiplier of 31 bits; real above 0. */
 void weft_quantize_multiplier(double real, int32_t *multiplier, int *shift);
 

@@ -33,9 +33,7 @@ struct sizes { int64_t n, t, i, s; };
 
 static int32_t scale(int32_t v, const struct weft_tfl_factor *f)
 {
-	int left = f->shift > 0 ? f->shift : 0, right = f->shift > 0 ? 0 : -f->shift;
-
-	return weft_shift_right(weft_mul_q31((int32_t)((uint32_t)v << left), f->multiplier), right);
+	return weft_scale_q31(v, f->multiplier, f->shift);
 }
 
 static int16_t clip16(int64_t v)

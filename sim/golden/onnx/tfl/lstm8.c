@@ -45,12 +45,10 @@ struct layer {
 
 static int16_t clip16(int64_t v) { return (int16_t)weft_clip(v, INT16_MIN, INT16_MAX); }
 
-/* v * factor, rounded after the product and after the shift to the right; a shift to the left wraps. */
+/* v * factor * 2^more, as weft_scale_q31() rounds it. */
 static int32_t scaled(int32_t v, const int32_t factor[2], int more)
 {
-	const int left = factor[1] + more;
-
-	return left > 0 ? weft_mul_q31((int32_t)((uint32_t)v << left), factor[0]) : weft_shift_right(weft_mul_q31(v, factor[0]), -left);
+	return weft_scale_q31(v, factor[0], factor[1] + more);
 }
 
 /* bias + sum of w * (x - zero), which wraps; the bias is element k of operand b, or 0. */
@@ -202,20 +200,22 @@ static int run(struct layer *s)
 	return 0;
 }
 
-/*
- * Checks that operand k is absent, if that is allowed, or of type t with dimensions a and b (0: a vector of a). Returns 0 or
- * -EINVAL.
- */
-static int shaped(const struct layer *s, int k, weft_dtype t, int64_t a, int64_t b, bool may_miss)
+int tfl_need(struct ref *r, int k, weft_dtype t, int64_t a, int64_t b)
 {
-	const weft_tensor *x = s->r->x[k];
+	const weft_tensor *x = r->x[k];
 
 	if (!x)
-		return may_miss ? 0 : ref_fail(s->r, -EINVAL, "input %d is missing", k);
+		return ref_fail(r, -EINVAL, "input %d is missing", k);
 	if (x->dtype != t || x->rank != 1 + (b > 0) || x->dim[0] != a || (b && x->dim[1] != b))
-		return ref_fail(s->r, -EINVAL, "input %d: %s of %lldx%lld does not fit", k, weft_dtype_name(x->dtype), (long long)x->dim[0],
+		return ref_fail(r, -EINVAL, "input %d: %s of %lldx%lld does not fit", k, weft_dtype_name(x->dtype), (long long)x->dim[0],
 		                (long long)x->dim[1]);
 	return 0;
+}
+
+/* Returns 0 if operand k is absent and that is allowed, otherwise what tfl_need() gives. */
+static int shaped(const struct layer *s, int k, weft_dtype t, int64_t a, int64_t b, bool may_miss)
+{
+	return may_miss && !s->r->x[k] ? 0 : tfl_need(s->r, k, t, a, b);
 }
 
 static bool is_zero_point(int32_t v) { return v >= INT8_MIN && v <= INT8_MAX; }

@@ -32,11 +32,8 @@ struct layer {
 	int16_t *gate[3];              /* of the row at hand */
 };
 
-/* v * factor, rounded after the product and after the shift to the right; a shift to the left wraps. */
-static int32_t scaled(int32_t v, const int32_t factor[2])
-{
-	return factor[1] > 0 ? weft_mul_q31((int32_t)((uint32_t)v << factor[1]), factor[0]) : weft_shift_right(weft_mul_q31(v, factor[0]), -factor[1]);
-}
+/* v * factor, as weft_scale_q31() rounds it. */
+static int32_t scaled(int32_t v, const int32_t factor[2]) { return weft_scale_q31(v, factor[0], factor[1]); }
 
 /* Returns v, a real number of 2^-15, cut off and limited to int16. */
 static int16_t to_q15(float v) { return (int16_t)weft_clip((int32_t)(v * 32768.0f), INT16_MIN, INT16_MAX); }
@@ -122,17 +119,6 @@ static void step(const struct layer *s, const int8_t *x, int8_t *y)
 	project(s, y);
 }
 
-/* Checks that operand k is of type t with dimensions a and b (0: a vector of a). Returns 0 or -EINVAL. */
-static int shaped(const struct layer *s, int k, weft_dtype t, int64_t a, int64_t b)
-{
-	const weft_tensor *x = s->r->x[k];
-
-	if (x->dtype != t || x->rank != 1 + (b > 0) || x->dim[0] != a || (b && x->dim[1] != b))
-		return ref_fail(s->r, -EINVAL, "input %d: %s of %lldx%lld does not fit", k, weft_dtype_name(x->dtype), (long long)x->dim[0],
-		                (long long)x->dim[1]);
-	return 0;
-}
-
 /* Copies the layer's numbers from operand NUMBERS, and checks them. Returns 0 or -EINVAL. */
 static int read_numbers(struct layer *s)
 {
@@ -179,12 +165,12 @@ int tfl_step_lstm8(struct ref *r)
 	s.in = r->x[X]->dim[1];
 	s.cells = r->x[W]->dim[0];
 	s.out = r->x[PROJECTION]->dim[0];
-	err = shaped(&s, X, WEFT_INT8, r->x[X]->dim[0], s.in);
+	err = tfl_need(r, X, WEFT_INT8, r->x[X]->dim[0], s.in);
 	for (int g = 0; g < 3 && !err; g++)
-		if (!(err = shaped(&s, W + g, WEFT_INT8, s.cells, s.in)) && !(err = shaped(&s, NORM + g, WEFT_INT16, s.cells, 0)))
-			err = shaped(&s, BIAS + g, WEFT_INT32, s.cells, 0);
-	if (err || (err = shaped(&s, PROJECTION, WEFT_INT8, s.out, s.cells)) || (err = shaped(&s, PROJECTION_BIAS, WEFT_INT32, s.out, 0)) ||
-	    (err = shaped(&s, NUMBERS, WEFT_INT32, (int64_t)sizeof s.p / 4, 0)) ||
+		if (!(err = tfl_need(r, W + g, WEFT_INT8, s.cells, s.in)) && !(err = tfl_need(r, NORM + g, WEFT_INT16, s.cells, 0)))
+			err = tfl_need(r, BIAS + g, WEFT_INT32, s.cells, 0);
+	if (err || (err = tfl_need(r, PROJECTION, WEFT_INT8, s.out, s.cells)) || (err = tfl_need(r, PROJECTION_BIAS, WEFT_INT32, s.out, 0)) ||
+	    (err = tfl_need(r, NUMBERS, WEFT_INT32, (int64_t)sizeof s.p / 4, 0)) ||
 	    (err = ref_y(r, 0, WEFT_INT8, 2, (int64_t[]){ r->x[X]->dim[0], s.out })))
 		return err;
 	for (int k = 0; k < r->n_x && !err && !r->shapes; k++)

@@ -63,7 +63,10 @@ double weft_get_any_f(const weft_tensor *t, int64_t i);
 uint64_t weft_round_bits(weft_dtype t, double v);
 double weft_round_any_f(weft_dtype t, double v);
 
-/* Returns whether v is a normal number of fp32, or zero, so that C's conversion has weft_round_bits()'s bits. */
+/*
+ * Says whether v lies in the range of fp32's normal numbers or is zero: then C's conversion to float gives the bits of
+ * weft_round_bits().
+ */
 static inline bool weft_is_normal_fp32(double v)
 {
 	const double size = fabs(v);
@@ -71,7 +74,10 @@ static inline bool weft_is_normal_fp32(double v)
 	return (size >= (double)FLT_MIN && size <= (double)FLT_MAX) || size == 0;
 }
 
-/* The same as weft_get_any_f(), weft_round_any_f() and a store of weft_round_bits(), with a short way for fp32. */
+/*
+ * weft_get_f() gives what weft_get_any_f() gives, weft_round_f() what weft_round_any_f() gives, and weft_put_f() stores
+ * weft_round_bits(); for fp32 they need no call.
+ */
 static inline double weft_get_f(const weft_tensor *t, int64_t i)
 {
 	float v;
@@ -89,12 +95,12 @@ static inline double weft_round_f(weft_dtype t, double v)
 
 static inline void weft_put_f(const weft_tensor *t, int64_t i, double v)
 {
-	const float rounded = t->dtype == WEFT_FP32 && weft_is_normal_fp32(v) ? (float)v : 0;
-
-	if (t->dtype == WEFT_FP32 && weft_is_normal_fp32(v))
+	if (t->dtype == WEFT_FP32 && weft_is_normal_fp32(v)) {
+		const float rounded = (float)v;
 		memcpy((float *)t->data + i, &rounded, sizeof(rounded));
-	else
+	} else {
 		weft_store_bits(t, i, weft_round_bits(t->dtype, v));
+	}
 }
 
 #endif

@@ -162,7 +162,10 @@ int ref_affine_grid(struct ref *r)
 
 /* ---- RoiAlign ---- */
 
-/* Bilinear at a place; whole: weighted products apart, of which the greatest is wanted. */
+/*
+ * Returns a plane's element at row y and column u, between elements: the sum of the four around it, each times its weight, or with max
+ * the greatest of these products; 0 if the place is more than 1 outside.
+ */
 static double roi_sample(const weft_tensor *x, int64_t plane, double y, double u, bool max)
 {
 	const int64_t h = x->dim[2], w = x->dim[3];
@@ -208,10 +211,11 @@ int ref_roi_align(struct ref *r)
 			at[k] = ref_f(rois, roi * 4 + k) * (double)r->a->f[0] - (half ? 0.5 : 0);
 		const double w = half ? at[2] - at[0] : fmax(1, at[2] - at[0]), h = half ? at[3] - at[1] : fmax(1, at[3] - at[1]);
 		const double bw = w / (double)ow, bh = h / (double)oh;
-		if (samples(ratio, bw) * samples(ratio, bh) > MOST_SAMPLES)
+		const double across = samples(ratio, bw), down = samples(ratio, bh);
+		if (across * down > MOST_SAMPLES)
 			return ref_fail(r, -EINVAL, "region %lld takes more than %d samples for an element", (long long)roi, MOST_SAMPLES);
-		const int64_t most = 2 * (int64_t)MOST_SAMPLES, b = ref_i(batch, roi);
-		const int64_t nx = (int64_t)fmin(samples(ratio, bw), (double)most), ny = (int64_t)fmin(samples(ratio, bh), (double)most);
+		/* One of both may be 0 and the other one beyond every integer. */
+		const int64_t nx = ref_cut(across), ny = ref_cut(down), b = ref_i(batch, roi);
 		if (b < 0 || b >= x->dim[0])
 			return ref_fail(r, -EINVAL, "batch index %lld", (long long)b);
 		for (int64_t k = 0; k < nx * ny; k++) {

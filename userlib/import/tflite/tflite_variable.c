@@ -378,12 +378,22 @@ static int variable(struct tfl_lower *l, const weft_tensor *t)
 	return i >= 0 ? i : declare(l, name, t, NULL);
 }
 
+/* Returns new elements for a tensor like *t, each byte of which is `byte`; the caller owns them. Returns NULL after tfl_fail(). */
+static void *filled(struct tfl_lower *l, const weft_tensor *t, int byte)
+{
+	const size_t bytes = weft_tensor_bytes(t);
+	void *p = tfl_alloc(l, (int64_t)bytes, 1);
+
+	return p ? memset(p, byte, bytes) : NULL;
+}
+
 /*
  * Returns the index of the graph's variable for file tensor i of the subgraph at hand, which is marked as one:
- * an operator keeps its state there from run to run. It is added with type and shape of *t, and bytes of that
- * value, if it does not exist. Returns -EINVAL if it exists with another type or shape, or another negative errno.
+ * an operator keeps its state there from run to run. If the variable does not exist, it is added with type and shape of
+ * *t, and before the first run each of its bytes is `first`. Returns -EINVAL if it exists with another type or shape, or
+ * another negative errno.
  */
-static int state(struct tfl_lower *l, int i, const weft_tensor *t, int first)
+static int state_variable(struct tfl_lower *l, int i, const weft_tensor *t, int first)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
 	char name[MAX_NAME + 1];
@@ -395,11 +405,8 @@ static int state(struct tfl_lower *l, int i, const weft_tensor *t, int first)
 	snprintf(name + n, sizeof name - n, "@%d:%d", l->i_sub, i);
 	int id = find(l, name);
 	if (id < 0) {
-		void *zero = tfl_alloc(l, (int64_t)weft_tensor_bytes(t), 1);
-		if (!zero)
-			return l->err;
-		memset(zero, first, weft_tensor_bytes(t));
-		return declare(l, name, t, zero);
+		void *begin = filled(l, t, first);
+		return begin ? declare(l, name, t, begin) : l->err;
 	}
 	const weft_tensor *v = &tfl_outermost(l)->g->vars[id].t;
 	if (v->dtype != t->dtype || v->rank != t->rank || memcmp(v->dim, t->dim, sizeof v->dim))
@@ -408,10 +415,10 @@ static int state(struct tfl_lower *l, int i, const weft_tensor *t, int first)
 }
 
 /*
- * Emits what operand k of the operator at hand, its state, holds when it runs, as a tensor with type, rank and
- * dimensions of *t: a variable, bytes of the value `first` at first, if the file marks the operand as one; constant in
- * all runs if it does not. *id becomes the variable for tfl_keep_state(), or -1. Returns the graph tensor or a
- * negative errno.
+ * Emits what the state of the operator at hand, its operand k, holds when the operator runs, as a tensor with type and shape
+ * of *t. If the file marks the operand as a variable, it is read from one of the graph, whose bytes are `first` before the
+ * first run, and *id becomes that variable's index, for tfl_keep_state(). Otherwise each run begins with such bytes: the tensor is
+ * constant, and *id becomes -1. Returns the graph tensor, or a negative errno.
  */
 int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int first, int *id)
 {
@@ -421,15 +428,15 @@ int tfl_find_state(struct tfl_lower *l, int k, const weft_tensor *t, int first, 
 	if (i < 0)
 		return i;
 	if (!tfl_file_tensor(l, i)->is_variable) {
-		void *zero = tfl_alloc(l, (int64_t)weft_tensor_bytes(t), 1);
-		if (!zero)
-			return l->err;
-		memset(zero, first, weft_tensor_bytes(t));
-		return tfl_data(l, "state", t->dtype, t->rank, t->dim, zero);
+		void *begin = filled(l, t, first);
+		return begin ? tfl_data(l, "state", t->dtype, t->rank, t->dim, begin) : l->err;
 	}
-	*id = state(l, i, t, first);
-	weft_attr a = { .variable = { *id } };
-	return *id < 0 ? *id : tfl_step(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, t->dtype, t->rank, t->dim, false);
+	const int v = state_variable(l, i, t, first);
+	if (v < 0)
+		return v;
+	weft_attr a = { .variable = { v } };
+	*id = v;
+	return tfl_step(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, t->dtype, t->rank, t->dim, false);
 }
 
 /* Emits that x is what variable `id` of tfl_find_state() holds from now on; nothing if id is -1. Returns 0 or a negative errno. */

@@ -189,50 +189,108 @@ struct strided {
 	int n, begin_mask, end_mask, shrink, offset;
 };
 
+/* What the kernel makes of dimension i of its operand with new axes: a new one, all of one, or what entry k says. */
+struct reading { unsigned whole, fresh; int begin, expanded; };
+
 /*
- * Changes s, whose entries at the bits of new_axis are axes that the operand of that rank does not have, so that there is one entry for
- * each of its dimensions: these entries go, and the one at the lowest bit of `ellipsis`, unless it is 0, becomes as many whole
- * dimensions as are left, but one at least, as in the kernel, where what no dimension is left for has no effect. The result's shape
- * is the file's, so that new axes need no more. Returns 0 or -EINVAL if there are more entries than dimensions without an ellipsis.
+ * Fills *r for `dims` dimensions of an operand of that rank, of which `added` are new axes, with n entries: an entry at a bit of
+ * `ellipsis`, also where new_axis has it, stands for what no other entry is for, but for one at least. The kernel looks at bits up to
+ * `dims`, also where there are no entries, and of several ellipses the last one decides how later entries are counted.
  */
-static int without_axes(struct tfl_lower *l, struct strided *s, int ellipsis, int new_axis, int rank)
+static void read_masks(struct reading *r, int ellipsis, int new_axis, int dims, int left)
+{
+	*r = (struct reading){ .begin = dims };
+	for (int i = 0; i < dims;) {
+		if (ellipsis >> i & 1) {
+			const int end = i + 1 + left < dims ? i + 1 + left : dims;
+			r->begin = i;
+			r->expanded = end > i ? end - i - 1 : 0;
+			for (int k = i; k <= r->begin + r->expanded; k++)
+				r->whole |= 1u << k;
+			i += 1 + r->expanded;
+			continue;
+		}
+		if (new_axis >> (i - r->expanded) & 1)
+			r->fresh |= 1u << i;
+		i++;
+	}
+}
+
+/* Sets what s takes of dimension i: element 0 alone, or all of it if `whole` is set. */
+static void take_plain(struct strided *s, int i, bool whole)
+{
+	s->begin[i] = 0;
+	s->end[i] = s->stride[i] = 1;
+	s->begin_mask |= whole << i;
+	s->end_mask |= whole << i;
+}
+
+/*
+ * Changes s so that there is one entry for each dimension of the operand with new axes, whose shape *t, the operand's, becomes; bits of
+ * both masks say which entries are an ellipsis, which new axes. Returns 0, -EINVAL if the kernel would read a dimension or an entry
+ * that is not there, or -ENOTSUP if there are more than WEFT_MAX_RANK dimensions.
+ */
+static int resolve(struct tfl_lower *l, struct strided *s, int ellipsis, int new_axis, weft_tensor *t)
 {
 	const struct strided from = *s;
-	int whole = rank - from.n, at = -1;
+	const weft_tensor x = *t;
+	int added = 0, axes = 0, skipped = 0;
+	struct reading r;
 
-	for (int k = from.n; k-- > 0;)
-		at = ellipsis >> k & 1 ? k : at;
 	for (int k = 0; k < from.n; k++)
-		whole += k == at || (new_axis >> k & 1);
-	s->n = s->begin_mask = s->end_mask = s->shrink = 0;
-	if (whole < (at < 0 ? 0 : -1))
-		return tfl_fail(l, -EINVAL, "%d starts for rank %d", from.n, rank);
-	whole = whole < 1 ? 1 : whole;
-	for (int k = 0; k < from.n && s->n < rank; k++) {
-		for (int j = 0; k == at && j < whole && s->n < rank; j++) {
-			s->begin[s->n] = s->end[s->n] = 0;
-			s->stride[s->n] = 1;
-			s->begin_mask |= 1 << s->n;
-			s->end_mask |= 1 << s->n++;
-		}
-		if (k == at || (new_axis >> k & 1))
+		added += new_axis >> k & 1 && !(ellipsis >> k & 1);
+	const int dims = x.rank + added;
+	if (dims > WEFT_MAX_RANK)
+		return tfl_fail(l, -ENOTSUP, "%d dimensions with new axes > %d", dims, WEFT_MAX_RANK);
+	read_masks(&r, ellipsis, new_axis, dims, dims - from.n);
+	s->n = t->rank = dims;
+	s->begin_mask = s->end_mask = s->shrink = 0;
+	for (int i = 0; i < dims; i++) {
+		const bool fresh = !(r.whole >> i & 1) && (r.fresh >> i & 1);
+		if (r.whole >> i & 1)
+			skipped = i > r.begin ? i - r.begin : 0;
+		const int k = i - skipped, at = i - axes;
+		const bool whole = !fresh && (r.whole >> i & 1 || i >= from.n + r.expanded);
+		if (!fresh && (at >= x.rank || (!whole && (k < 0 || k >= from.n))))
+			return tfl_fail(l, -EINVAL, "%d starts for rank %d, ellipsis at bits %d and new axes at bits %d", from.n, x.rank, ellipsis, new_axis);
+		t->dim[i] = fresh ? 1 : x.dim[at];
+		axes += fresh;
+		if (fresh || whole) {
+			take_plain(s, i, whole);
 			continue;
-		s->begin[s->n] = from.begin[k];
-		s->end[s->n] = from.end[k];
-		s->stride[s->n] = from.stride[k];
-		s->begin_mask |= (from.begin_mask >> k & 1) << s->n;
-		s->end_mask |= (from.end_mask >> k & 1) << s->n;
-		s->shrink |= (from.shrink >> k & 1) << s->n++;
+		}
+		s->begin[i] = from.begin[k];
+		s->end[i] = from.end[k];
+		s->stride[i] = from.stride[k];
+		s->begin_mask |= (from.begin_mask >> k & 1) << i;
+		s->end_mask |= (from.end_mask >> k & 1) << i;
+		s->shrink |= (from.shrink >> k & 1) << i;
 	}
 	return 0;
 }
 
 /*
- * Sets *s to the masks and the constant starts, ends and strides (operands 1 to 3) of the
- * STRIDED_SLICE at hand of an operand of that rank; an ellipsis and new axes are resolved. Returns 0, -EINVAL if their counts
- * differ or there are too many, or another negative errno.
+ * Emits x in shape *t, which an ellipsis and new axes gave it; of fewer elements only the first ones, as the kernel, which knows
+ * nothing of the others. Returns the graph tensor, -EINVAL if x has fewer elements, or another negative errno.
  */
-static int read_strided(struct tfl_lower *l, struct strided *s, int rank)
+static int with_axes(struct tfl_lower *l, int x, const weft_tensor *t)
+{
+	weft_attr a = { .slice = { { 0 } } };
+	const int64_t have = weft_tensor_elements(&l->g->tensors[x].t), want = weft_tensor_elements(t);
+
+	if (want > have)
+		return tfl_fail(l, -EINVAL, "%lld elements with new axes of %lld", (long long)want, (long long)have);
+	if (want < have && (x = tfl_reshape(l, x, 1, &have)) >= 0)
+		x = tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t->dtype, 1, &want, false);
+	return tfl_reshape(l, x, t->rank, t->dim);
+}
+
+/*
+ * Sets *s to the masks and the constant starts, ends and strides (operands 1 to 3) of the
+ * STRIDED_SLICE at hand of an operand of shape *t, which gets the new axes; an ellipsis and these are resolved. Returns 0, -EINVAL
+ * if their counts differ or there are too many, or another negative errno.
+ */
+static int read_strided(struct tfl_lower *l, struct strided *s, weft_tensor *t)
 {
 	int err, n, ellipsis = 0, new_axis = 0;
 
@@ -247,7 +305,7 @@ static int read_strided(struct tfl_lower *l, struct strided *s, int rank)
 		return s->n;
 	if ((n = tfl_ints(l, 2, MAX_STARTS, s->end)) != s->n || (n = tfl_ints(l, 3, MAX_STARTS, s->stride)) != s->n)
 		return n < 0 ? n : tfl_fail(l, -EINVAL, "%d starts, %d ends or strides", s->n, n);
-	return ellipsis || new_axis ? without_axes(l, s, ellipsis, new_axis, rank) : 0;
+	return ellipsis || new_axis ? resolve(l, s, ellipsis, new_axis, t) : 0;
 }
 
 /* Returns v limited to lo..hi. */
@@ -304,11 +362,11 @@ int tfl_lower_strided_slice(struct tfl_lower *l)
 	if (!tfl_is_const(l, 1) && tfl_is_const(l, 3))
 		return tfl_lower_strided_slice_at(l);
 	weft_tensor t = l->g->tensors[x].t;
-	if ((err = read_strided(l, &s, t.rank)))
+	if ((err = read_strided(l, &s, &t)))
 		return err;
-	if (s.n > t.rank)
-		return tfl_fail(l, -EINVAL, "%d starts for rank %d", s.n, t.rank);
-	for (int i = 0; i < t.rank && !err; i++)
+	if ((x = with_axes(l, x, &t)) < 0)
+		return x;
+	for (int i = 0; i < t.rank && !err; i++)    /* the kernel does not look at more entries, either */
 		err = strided_axis(l, &s, i, t.dim[i], &r[i]);
 	x = err ? err : take(l, x, r);
 	return x < 0 ? x : finish(l, x);

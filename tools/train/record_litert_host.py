@@ -685,6 +685,55 @@ def other_activations():
         other_activation("DIV", I32, activation)
 
 
+def no_axes(op, t, q=None, y=None):
+    """A reduction over an empty constant of axes, which leaves what it is given but for the scale."""
+    net, dims = Net(), shape(rank=draw(1, 4))
+    operands = [net.input(t, dims, q, modulus=2 if t == BOOL else 0), net.ints([], [0])]
+    net.output(t, dims, y)
+    ops.record(op, net, operands, {0: ("b", draw(0, 1))}, tag="no axes")
+
+
+def all_no_axes():
+    for op in ("SUM", "MEAN", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
+        for t in (F32, I32, I64):
+            no_axes(op, t)
+        for t in (I8, ops.U8, I16):
+            q = quant(t, -7, -3)
+            if op != "SUM" or t == ops.U8:
+                no_axes(op, t, q, q)
+            if op == "MEAN" or op == "REDUCE_PROD" and t != ops.U8:
+                no_axes(op, t, q, quant(t, -7, -3))
+    for op in ("REDUCE_ANY", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN"):
+        no_axes(op, BOOL)
+
+
+def sliced_anyhow(t):
+    """An ellipsis and new axes at any entries, also at the same one, and more entries than dimensions. The kernel says the result's shape."""
+    dims, n = shape(2, 4, rank=draw(1, 4)), draw(1, 4)
+    ellipsis, new = int(rng.choice([0, 1, 2, 4])), int(rng.choice([0, 1, 2, 4, 3, 5]))
+    new |= ellipsis if draw(0, 1) else 0
+    ellipsis, new, shrink = (m & (1 << n) - 1 for m in (ellipsis, new, int(rng.choice([0, 0, 1, 2]))))
+    entries = [[draw(-2, 1) for _ in range(n)], [int(rng.choice([3, -1, 4, 2])) for _ in range(n)],
+               [1 if shrink >> k & 1 else int(rng.choice([1, 1, 2, -1])) for k in range(n)]]
+    masks = {0: ("i", draw(0, (1 << n) - 1)), 1: ("i", draw(0, (1 << n) - 1)), 2: ("i", ellipsis), 3: ("i", new), 4: ("i", shrink)}
+    added = bin(new & ~ellipsis).count("1")
+    if n > len(dims) + added and (ellipsis or new):     # the kernel reads dimensions that are not there
+        return
+    out = [1]
+    for _ in range(2):
+        net = Net()
+        operands = [net.input(t, dims)] + [net.ints(e) for e in entries]
+        net.output(t, out)
+        try:
+            it = ops.Interpreter(model_content=net.file("STRIDED_SLICE", operands, masks), experimental_op_resolver_type=ops.OpResolverType.BUILTIN_REF)
+            it.allocate_tensors()
+        except (RuntimeError, ValueError):
+            return
+        out = it.get_output_details()[0]["shape"].tolist()
+    if 0 not in out:
+        ops.record("STRIDED_SLICE", net, operands, masks, tag="anyhow")
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
@@ -702,6 +751,11 @@ def main():
     for _ in range(ROUNDS):
         all_computed_weights()
     other_activations()
+    for _ in range(3):
+        all_no_axes()
+    for _ in range(40):
+        sliced_anyhow(F32)
+        sliced_anyhow(I8)
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

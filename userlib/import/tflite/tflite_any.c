@@ -233,7 +233,7 @@ static int one_operand(struct tfl_lower *l)
 }
 
 /*
- * Lowers SUM, MEAN, REDUCE_MAX and REDUCE_MIN along constant axes, 1 to WEFT_ONNX_LIST of them; each counts once. Returns the result's
+ * Lowers SUM, MEAN, REDUCE_MAX and REDUCE_MIN along constant axes, up to WEFT_ONNX_LIST of them; each counts once. Returns the result's
  * tensor, or a negative errno.
  */
 static int reduce(struct tfl_lower *l)
@@ -242,7 +242,7 @@ static int reduce(struct tfl_lower *l)
 	struct weft_attr_onnx_node a = tfl_node_attr(code == TFL_SUM ? "ReduceSum" : code == TFL_MEAN ? "ReduceMean" :
 	                                             code == TFL_REDUCE_MAX ? "ReduceMax" : "ReduceMin");
 	int64_t axis[WEFT_ONNX_LIST], once[WEFT_ONNX_LIST];
-	int keep, m = 0, x = tfl_value(l, 0), n = x < 0 ? x : tfl_ints(l, 1, WEFT_ONNX_LIST, axis);
+	int keep, m = 0, x = tfl_value(l, 0), n = x < 0 ? x : tfl_axes(l, 1, WEFT_ONNX_LIST, axis);
 	int err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep);
 	unsigned seen = 0;
 

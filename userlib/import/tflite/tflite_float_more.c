@@ -293,7 +293,7 @@ static int reduce(struct tfl_lower *l)
 	               : code == TFL_REDUCE_PROD ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM;
 	int64_t axis[16], n;
 	unsigned set = 0;
-	int x = tfl_value(l, 0), count = x < 0 ? x : tfl_ints(l, 1, 16, axis);
+	int x = tfl_value(l, 0), count = x < 0 ? x : tfl_axes(l, 1, 16, axis);
 
 	for (int i = 0; i < count; i++) {
 		const int rank = l->g->tensors[x].t.rank;

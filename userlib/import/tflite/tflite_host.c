@@ -363,15 +363,15 @@ static int quantised_product(struct tfl_lower *l, int n, const int64_t *axis, in
 
 /*
  * Lowers REDUCE_ANY and REDUCE_ALL of bool to ONNX's ReduceMax and ReduceMin, and REDUCE_PROD to its ReduceProd,
- * but of an operand with a scale by quantised_product(). The axes, operand 1, are constant, 1 to WEFT_ONNX_LIST of
- * them (tfl_ints()). Returns the result's tensor, or a negative errno.
+ * but of an operand with a scale by quantised_product(). The axes, operand 1, are constant, up to WEFT_ONNX_LIST of
+ * them (tfl_axes()). Returns the result's tensor, or a negative errno.
  */
 static int reduce(struct tfl_lower *l)
 {
 	const int code = l->op->code;
 	struct weft_attr_onnx_node a = tfl_node_attr(code == TFL_REDUCE_ANY ? "ReduceMax" : code == TFL_REDUCE_ALL ? "ReduceMin" : "ReduceProd");
 	int64_t axis[WEFT_ONNX_LIST];
-	int keep, x = tfl_value(l, 0), n = x < 0 ? x : tfl_ints(l, 1, WEFT_ONNX_LIST, axis);
+	int keep, x = tfl_value(l, 0), n = x < 0 ? x : tfl_axes(l, 1, WEFT_ONNX_LIST, axis);
 	int err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep);
 
 	if (n < 0 || err)

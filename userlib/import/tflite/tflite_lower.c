@@ -540,6 +540,21 @@ int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 	return (int)n;
 }
 
+bool tfl_is_empty(const struct tfl_lower *l, int k)
+{
+	const int i = tfl_has(l, k) ? fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) : -1;
+
+	if (i < 0 || i >= l->m->n_tensors || l->raw[i] >= 0 || l->seen[i] >= 0)
+		return false;
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	return !f->data_len && f->shape.n == 1 && fb_i32_at(&l->m->b, &f->shape, 0) == 0;
+}
+
+int tfl_axes(struct tfl_lower *l, int k, int max, int64_t *v)
+{
+	return tfl_is_empty(l, k) ? 0 : tfl_ints(l, k, max, v);
+}
+
 /*
  * Sets *b to a reader of the options of the operator at hand. Returns whether the operator has
  * options of that type.

@@ -112,6 +112,9 @@ WEFT_MUST_USE int tfl_need_result(struct tfl_lower *l, unsigned types, struct tf
 int64_t tfl_type_min(weft_dtype t);                              /* the least number of int8, int16 or else int32 */
 /* Copies constant operand k, int8, int16, int32 or int64 with at most max elements, to v. Returns their count. */
 WEFT_MUST_USE int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
+/* Says whether operand k is an empty constant; tfl_axes() copies axes as tfl_ints() does, of which there may be none then. */
+bool tfl_is_empty(const struct tfl_lower *l, int k);
+WEFT_MUST_USE int tfl_axes(struct tfl_lower *l, int k, int max, int64_t *v);
 /* Returns element k of a constant of signed integers of elem bytes each: 1, 2, 4 or 8. */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);
 /* Returns constant operand k in that shape, of as many elements. */

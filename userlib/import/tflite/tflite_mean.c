@@ -18,7 +18,7 @@
 static int axes(struct tfl_lower *l, int rank, unsigned *set)
 {
 	int64_t v[16];
-	int n = tfl_ints(l, 1, 16, v);
+	int n = tfl_axes(l, 1, 16, v);
 
 	*set = 0;
 	for (int i = 0; i < n; i++) {

@@ -213,7 +213,7 @@ static bool reduce(struct tfl_lower *l, weft_tensor *y)
 	int64_t v[TFL_MAX_RANK];
 	unsigned gone;
 	weft_tensor x;
-	int keep, k = 0, n = tfl_is_const(l, 1) ? tfl_ints(l, 1, TFL_MAX_RANK, v) : -1;
+	int keep, k = 0, n = tfl_is_empty(l, 1) || tfl_is_const(l, 1) ? tfl_axes(l, 1, TFL_MAX_RANK, v) : -1;
 
 	if (n < 0 || !extents(l, 0, &x) || tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep) ||
 	    !axes_of(v, n, x.rank, &gone))

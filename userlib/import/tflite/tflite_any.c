@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on numbers of types for which TOSA's operators and this importer's own do not serve: integers of 64 bits, unsigned ones of
- * 16 to 64 bits, int16 without regard to its scale, bool, float16 and float64. They become ONNX's operators on the host, whose kernels
- * take any type.
+ * Operators on numbers of types that neither TOSA's operators nor the importer's other lowerings take: integers of 64 bits,
+ * unsigned integers of 16 to 64 bits, int16 whose scale does not matter, bool, float16 and float64; and int32 in operators that
+ * TOSA does not have for it. They become ONNX's operators on the host, whose kernels take any type.
  *
- * Sums of int32 and int64 wrap, quotients are cut off; a fused activation of them limits to 0 or -1 and to 1 or 6. MEAN of integers cuts off the fraction.
+ * Sums, differences and products of integers wrap; their quotients and MEAN lose the fraction. A fused activation limits the result
+ * to the numbers from 0 on (RELU), from -1 to 1 or from 0 to 6.
  */
 #include <errno.h>
 #include <math.h>
@@ -57,16 +58,8 @@ static int two_operands(struct tfl_lower *l)
 	const int code = l->op->code;
 	const char *name = code == TFL_ADD ? "Add" : code == TFL_SUB ? "Sub" : code == TFL_MUL ? "Mul" : code == TFL_DIV ? "Div" :
 	                   code == TFL_MAXIMUM ? "Max" : "Min";
-	int activation = TFL_NONE, err = 0, in[2];
+	int activation, err = tfl_fused_activation(l, &activation), in[2];
 
-	if (code == TFL_ADD)
-		err = tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation);
-	else if (code == TFL_SUB)
-		err = tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation);
-	else if (code == TFL_MUL)
-		err = tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &activation);
-	else if (code == TFL_DIV)
-		err = tfl_limiting(l, OPTIONS_DIV, DIV_ACTIVATION, &activation);
 	if (err || (in[0] = tfl_value(l, 0)) < 0 || (in[1] = tfl_value(l, 1)) < 0)
 		return err ? err : in[0] < 0 ? in[0] : in[1];
 	const int y = tfl_plain(l, name, in, 2, activation == TFL_NONE);
@@ -126,15 +119,6 @@ static int pad(struct tfl_lower *l)
 /* Says whether a type of the file is one of unsigned integers. */
 static bool is_unsigned(int type) { return type == TFL_UINT8 || type == TFL_UINT16 || type == TFL_UINT32 || type == TFL_UINT64; }
 
-/* Emits x converted to the type with that number in TensorProto. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
-static int converted(struct tfl_lower *l, int x, int number, bool last)
-{
-	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
-
-	tfl_node_int(&a, "to", number);
-	return tfl_node(l, &a, &x, 1, last);
-}
-
 /* Emits int64 x with 128 added, or subtracted if `less`, as the graph holds uint8. Returns the graph tensor, or a negative errno. */
 static int moved_by_128(struct tfl_lower *l, int x, bool less)
 {
@@ -161,31 +145,30 @@ static int saturated(struct tfl_lower *l, int x, int bits, bool has_sign)
 static bool is_real(weft_dtype t) { return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_FP64; }
 
 /*
- * Lowers CAST to ONNX's. What becomes an integer goes through int64, whose low bits count; floats saturate first. Returns the result's tensor, -ENOTSUP for other types than numbers, or another negative errno.
+ * Lowers CAST to ONNX's. What becomes an integer is converted to int64 first, whose low bits count then; a float is limited to the
+ * range of the result's type before. Returns the result's tensor, -ENOTSUP if the result is int4, or another negative errno.
  */
 static int cast(struct tfl_lower *l)
 {
-	static const int8_t number[] = { [WEFT_FP32] = 1, [WEFT_INT8] = 3, [WEFT_UINT16] = 4, [WEFT_INT16] = 5, [WEFT_INT32] = 6, [WEFT_INT64] = 7,
-	                                 [WEFT_BOOL] = 9, [WEFT_FP16] = 10, [WEFT_FP64] = 11, [WEFT_UINT32] = 12, [WEFT_UINT64] = 13 };
 	const weft_dtype to = l->y.dtype;
 	const bool to_unsigned = is_unsigned(tfl_file_tensor(l, l->i_y)->type), whole = !is_real(to) && to != WEFT_BOOL;
 	int x = tfl_value(l, 0);
 
 	if (x < 0)
 		return x;
-	if (to >= sizeof number || !number[to])
+	if (to == WEFT_INT4)
 		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(l->g->tensors[x].t.dtype), weft_dtype_name(to));
 	if (whole && is_real(l->g->tensors[x].t.dtype)) {
-		x = converted(l, x, number[WEFT_FP64], false);
+		x = tfl_node_cast(l, x, WEFT_FP64, false);
 		x = saturated(l, x, 8 * (int)weft_dtype_bytes(to), !to_unsigned);
 	}
 	if (x >= 0 && (whole || type_of(l, 0) == TFL_UINT8))
-		x = converted(l, x, number[WEFT_INT64], false);
+		x = tfl_node_cast(l, x, WEFT_INT64, false);
 	if (type_of(l, 0) == TFL_UINT8)
 		x = moved_by_128(l, x, false);
 	if (tfl_file_tensor(l, l->i_y)->type == TFL_UINT8)
 		x = moved_by_128(l, x, true);
-	return converted(l, x, number[to], true);
+	return tfl_node_cast(l, x, to, true);
 }
 
 /* Lowers EQUAL and the other comparisons. Returns the result's tensor, or a negative errno. */
@@ -261,19 +244,19 @@ static int reduce(struct tfl_lower *l)
 	return m ? tfl_node(l, &a, &x, 1, true) : tfl_node_own(l, x);
 }
 
-/* Says whether a type is one of those that most own lowerings take: int8, uint8, int32 and float32. */
+/* Says whether a type of the file is one that most operators' lowerings in other files take: int8, uint8, int32 or float32; or -1, none. */
 static bool is_usual(int type)
 {
 	return type < 0 || type == TFL_INT8 || type == TFL_UINT8 || type == TFL_INT32 || type == TFL_FLOAT32;
 }
 
-/* Says whether a type is one that the own lowering of CAST does not take: unsigned ones of 16 to 64 bits, float16 and float64. */
+/* Says whether a type of the file is one that tfl_lower_cast() does not take: unsigned integers of 16 to 64 bits, float16 and float64. */
 static bool is_rare(int type)
 {
 	return type == TFL_FLOAT16 || type == TFL_UINT16 || type == TFL_UINT32 || type == TFL_UINT64 || type == TFL_FLOAT64;
 }
 
-/* Says whether the first result of the operator at hand is of such a type. */
+/* Says whether the first result of the operator at hand is of a type for which is_rare() is true. */
 static bool has_rare_result(const struct tfl_lower *l)
 {
 	const int i = l->op->out.n ? fb_i32_at(&l->m->b, &l->op->out, 0) : -1;
@@ -281,25 +264,27 @@ static bool has_rare_result(const struct tfl_lower *l)
 	return i >= 0 && i < l->m->n_tensors && is_rare(tfl_file_tensor(l, i)->type);
 }
 
+/* Says whether operand 0 of the operator at hand, which type_of() has found, has a scale. */
+static bool has_scale(const struct tfl_lower *l)
+{
+	return tfl_file_tensor(l, fb_i32_at(&l->m->b, &l->op->in, 0))->scale.n > 0;
+}
+
 /* Says whether the comparison at hand is EQUAL or NOT_EQUAL of an operand with a scale: then its kernel compares real numbers. */
 static bool compares_reals(const struct tfl_lower *l)
 {
-	return (l->op->code == TFL_EQUAL || l->op->code == TFL_NOT_EQUAL) &&
-	       tfl_file_tensor(l, fb_i32_at(&l->m->b, &l->op->in, 0))->scale.n;
+	return (l->op->code == TFL_EQUAL || l->op->code == TFL_NOT_EQUAL) && has_scale(l);
 }
 
-/* Says whether ADD, SUB or MUL of int32, whose own lowering takes none, has a fused activation. */
+/*
+ * Says whether the ADD, SUB or MUL at hand is one of int32 without a scale and has a fused activation, which these operators'
+ * lowering in tflite_arith.c does not take.
+ */
 static bool has_activation(struct tfl_lower *l)
 {
-	const int code = l->op->code;
-	int activation = TFL_NONE;
+	int activation;
 
-	if (type_of(l, 0) != TFL_INT32 || tfl_file_tensor(l, fb_i32_at(&l->m->b, &l->op->in, 0))->scale.n)
-		return false;
-	const int err = code == TFL_ADD ? tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation) :
-	                code == TFL_SUB ? tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation) :
-	                                  tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &activation);
-	return !err && activation != TFL_NONE;
+	return type_of(l, 0) == TFL_INT32 && !has_scale(l) && !tfl_fused_activation(l, &activation) && activation != TFL_NONE;
 }
 
 int (*tfl_any_lowering(struct tfl_lower *l))(struct tfl_lower *)

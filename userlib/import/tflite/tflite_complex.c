@@ -76,8 +76,8 @@ static int transform(struct tfl_lower *l)
 	for (int k = 0; k < t.rank - 2; k++)
 		n *= t.dim[k];
 	x = fitted(l, tfl_reshape(l, x, 3, (int64_t[]){ n, t.dim[t.rank - 2], t.dim[t.rank - 1] }), size[0], size[1]);
-	struct tfl_two two = { { WEFT_FP32, WEFT_FP32 }, { 3, 3 }, { { n, size[0], size[1] / 2 + 1 }, { n, size[0], size[1] / 2 + 1 } }, NULL, 0 };
-	int err = x < 0 ? x : tfl_step_two(l, WEFT_OP_RFFT2D, &a, x, &two, y);
+	struct tfl_two two = { &x, 1, { WEFT_FP32, WEFT_FP32 }, { 3, 3 }, { { n, size[0], size[1] / 2 + 1 }, { n, size[0], size[1] / 2 + 1 } } };
+	int err = x < 0 ? x : tfl_step_two(l, WEFT_OP_RFFT2D, &a, &two, y);
 	t.dim[t.rank - 2] = size[0];
 	t.dim[t.rank - 1] = size[1] / 2 + 1;
 	for (int k = 0; !err && k < 2; k++)

@@ -181,15 +181,9 @@ int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
  */
 static int two_operands(struct tfl_lower *l)
 {
-	int code = l->op->code, activation = 0, x[2], err = 0;
+	int code = l->op->code, activation, x[2], err = tfl_fused_activation(l, &activation);
 	weft_attr a = { .mul = { 0 } };
 
-	if (code == TFL_ADD)
-		err = tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, &activation);
-	else if (code == TFL_SUB)
-		err = tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, &activation);
-	else if (code == TFL_MUL)
-		err = tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, &activation);
 	for (int k = 0; !err && k < 2; k++)
 		if ((x[k] = tfl_value(l, k)) < 0 || (err = need_float(l, x[k])) || (x[k] = tfl_match_rank(l, x[k], l->y.rank)) < 0)
 			return err ? err : x[k];

@@ -148,15 +148,14 @@ int tfl_node_own(struct tfl_lower *l, int x)
 }
 
 /*
- * Emits x converted to type t, which is int64, int32, int16 or float32; integers keep only the low
- * bits. With last it is the operator's result. Returns the graph tensor, or a negative errno; a
+ * Emits x converted to type t by ONNX's Cast; integers keep only the low bits. With last it is the operator's result. Returns the graph tensor, or a negative errno; a
  * negative x is returned as it is.
  */
 int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
 
-	tfl_node_int(&a, "to", t == WEFT_INT64 ? 7 : t == WEFT_INT32 ? 6 : t == WEFT_INT16 ? 5 : 1);   /* numbers of TensorProto */
+	tfl_node_int(&a, "to", weft_onnx_ref_type_number(t));
 	return tfl_node(l, &a, &x, 1, last);
 }
 
@@ -262,13 +261,10 @@ static int file_numbers(struct tfl_lower *l, int x)
 /* Emits int32 x, of which the low 8 bits count, as the operator's uint8 result. Returns its tensor, or a negative errno; a negative x is returned as it is. */
 static int as_uint8(struct tfl_lower *l, int x)
 {
-	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
-
 	if (x < 0)
 		return x;
 	x = tfl_plain(l, "Sub", (int[]){ x, tfl_number(l, "128", WEFT_INT32, 0, 128) }, 2, false);
-	tfl_node_int(&a, "to", 3);      /* TensorProto's int8 */
-	return tfl_node(l, &a, &x, 1, true);
+	return tfl_node_cast(l, x, WEFT_INT8, true);
 }
 
 /*
@@ -498,10 +494,10 @@ static int top_k(struct tfl_lower *l)
 		                (unsigned)l->op->out.n);
 	tfl_node_int(&a.onnx_node, "k", (int)k);
 	a.onnx_node.n_in = 1;
-	struct tfl_two two = { { t.dtype, WEFT_INT64 }, { t.rank, t.rank }, { { 0 } }, NULL, 0 };
+	struct tfl_two two = { &x, 1, { t.dtype, WEFT_INT64 }, { t.rank, t.rank }, { { 0 } } };
 	for (int i = 0; i < t.rank; i++)
 		two.dim[0][i] = two.dim[1][i] = i == t.rank - 1 ? k : t.dim[i];
-	int err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &a, x, &two, y);
+	int err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &a, &two, y);
 	if (err < 0 || (y[0] = tfl_node_own(l, y[0])) < 0 || (err = tfl_result(l, 1)) < 0)
 		return err < 0 ? err : y[0];
 	y[1] = tfl_node_cast(l, y[1], l->y.dtype, true);

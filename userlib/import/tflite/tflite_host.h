@@ -52,12 +52,12 @@ void tfl_node_ints(struct weft_attr_onnx_node *a, const char *name, int n, const
  */
 WEFT_MUST_USE int tfl_node(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int *in, int n, bool last);
 
-/* The states of a recurrent layer that the file marks as variables; those that it has not got, or has as something else, are -1. */
+/* The state and the cell state of a recurrent layer. */
 struct tfl_states {
-	int in[2], id[2];          /* graph tensors of the state and the cell state before the run, and their variables */
-	bool time_major, reverse;  /* where in the result the last step is */
+	int in[2], id[2];          /* their graph tensors before the run, and their variables; -1: the file marks no such operand as a variable */
+	bool time_major, reverse;  /* where in the result the last step is: along which dimension, and first instead of last */
 };
-/* What the states are: their types, dimensions [1,batch,n[k]], and the value of the state's bytes at first; the cell state begins as 0. */
+/* Their types and dimensions, [1,batch,n[k]], and each byte of the state before the first run; the cell state is 0 then. */
 struct tfl_state_shape { weft_dtype type[2]; int64_t batch, n[2]; int first; };
 /*
  * tflite_sequence.c: emits what the states of the recurrent layer at hand hold when it runs. operand[0] is the operand that is its
@@ -76,7 +76,7 @@ WEFT_MUST_USE int tfl_node_recurrent(struct tfl_lower *l, const struct weft_attr
 /* Emits operator `name` with its attributes at their defaults, otherwise as tfl_node(). */
 WEFT_MUST_USE int tfl_plain(struct tfl_lower *l, const char *name, const int *in, int n, bool last);
 
-/* Emits x as int64, int32, int16 or float32; integers keep only the low bits. */
+/* Emits x converted to type t, a type of numbers or bool; integers keep only the low bits. */
 WEFT_MUST_USE int tfl_node_cast(struct tfl_lower *l, int x, weft_dtype t, bool last);
 
 /*

@@ -19,11 +19,12 @@ static int quantise_rows(struct tfl_lower *l, int x, const struct tfl_real *r, i
 	weft_attr a = { .tfl_hybrid = { .symmetric = r->symmetric } };
 	weft_tensor t = l->g->tensors[x].t;
 	int64_t n = weft_tensor_elements(&t) / r->rows;
-	struct tfl_two two = { .type = { WEFT_INT16, WEFT_FP32 }, .rank = { 2, 2 }, .dim = { { r->rows, n }, { r->rows, 1 } } };
+	struct tfl_two two = { .in = &x, .n_in = 1, .type = { WEFT_INT16, WEFT_FP32 }, .rank = { 2, 2 }, .dim = { { r->rows, n }, { r->rows, 1 } } };
 
-	if ((x = tfl_reshape(l, x, 2, (int64_t[]){ r->rows, n })) < 0 ||
-	    (x = tfl_step_two(l, WEFT_OP_TFL_HYBRID, &a, x, &two, out)) < 0)
-		return x;
+	x = tfl_reshape(l, x, 2, (int64_t[]){ r->rows, n });
+	int err = x < 0 ? x : tfl_step_two(l, WEFT_OP_TFL_HYBRID, &a, &two, out);
+	if (err)
+		return err;
 	out[0] = tfl_reshape(l, out[0], t.rank, t.dim);
 	return out[0] < 0 ? out[0] : 0;
 }

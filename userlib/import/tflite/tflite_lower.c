@@ -791,11 +791,11 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 }
 
 /*
- * Emits operator op of x, or of the operands that *t lists, with attributes attr and two intermediate results of the types and
- * shapes in *t, whose graph tensors y receives. Returns 0, -EINVAL if the graph outgrows l->room, or another negative
+ * Emits operator op with attributes attr, the operands in *t and two intermediate results of the types and shapes in *t,
+ * whose graph tensors y receives. Returns 0, -EINVAL if the graph outgrows l->room, or another negative
  * errno; y may then be written in part.
  */
-int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2])
+int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const struct tfl_two *t, int y[2])
 {
 	for (int k = 0; k < 2; k++)
 		if ((y[k] = new_internal(l, op, t->type[k], t->rank[k], t->dim[k])) < 0)
@@ -803,7 +803,7 @@ int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int
 	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 80 + 4 * t->n_in;
 	if (l->room < 0)
 		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
-	int i = t->in ? weft_graph_op(l->g, op, attr, l->src, t->in, t->n_in, y, 2) : weft_graph_op(l->g, op, attr, l->src, &x, 1, y, 2);
+	int i = weft_graph_op(l->g, op, attr, l->src, t->in, t->n_in, y, 2);
 	return i < 0 ? no_memory(l) : 0;
 }
 

@@ -136,6 +136,8 @@ int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_valu
  */
 WEFT_MUST_USE int tfl_activation(struct tfl_lower *l, int type, int field, int *activation);
 WEFT_MUST_USE int tfl_limiting(struct tfl_lower *l, int type, int field, int *activation);
+/* Sets *activation to what tfl_limiting() gives for the ADD, SUB, MUL or DIV at hand, or to TFL_NONE for another operator. Returns 0. */
+WEFT_MUST_USE int tfl_fused_activation(struct tfl_lower *l, int *activation);
 
 /* ---- building the graph ---- */
 /* Their memory is taken from l->room. Constants are named after the result at hand, a slash and the suffix. */
@@ -161,12 +163,10 @@ WEFT_MUST_USE int tfl_copy(struct tfl_lower *l, int x);  /* an IDENTITY of x und
 WEFT_MUST_USE int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
              weft_dtype t, int rank, const int64_t *dim, bool last);
 
-/*
- * Emits operator op of x with two intermediate results of the types and shapes in *t, which y receives.
- * Returns 0.
- */
-struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; const int *in; int n_in; /* operands instead of x, or NULL */ };
-WEFT_MUST_USE int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
+/* The n_in operands of an operator with two results, and the types and shapes of these. */
+struct tfl_two { const int *in; int n_in; weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; };
+/* Emits operator op with the operands in *t and two intermediate results as *t says, which y receives. Returns 0. */
+WEFT_MUST_USE int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const struct tfl_two *t, int y[2]);
 
 /*
  * Emits operator op of n_in operands, whose results are results result[0..n-1] of the operator at hand, of

@@ -129,6 +129,18 @@ int tfl_limiting(struct tfl_lower *l, int type, int field, int *activation)
 	return err;
 }
 
+int tfl_fused_activation(struct tfl_lower *l, int *activation)
+{
+	*activation = TFL_NONE;
+	switch (l->op->code) {
+	case TFL_ADD: return tfl_limiting(l, OPTIONS_ADD, ADD_ACTIVATION, activation);
+	case TFL_SUB: return tfl_limiting(l, OPTIONS_SUB, SUB_ACTIVATION, activation);
+	case TFL_MUL: return tfl_limiting(l, OPTIONS_MUL, MUL_ACTIVATION, activation);
+	case TFL_DIV: return tfl_limiting(l, OPTIONS_DIV, DIV_ACTIVATION, activation);
+	default: return 0;
+	}
+}
+
 /*
  * Sets *lo and *hi to the limits of a fused activation (TFL_NONE, TFL_RELU, TFL_RELU6 or
  * TFL_RELU_N1_TO_1) in quantisation y, within its type. Returns 0, or -ENOTSUP for another

@@ -8,13 +8,16 @@
  *
  * Operands of an LSTM: 0 the input; 1..4 its weights for the gates input, forget,
  * cell, output; 5..8 those of the state; 9..11 peepholes; 12..15 biases; 16, 17
- * projection; 18, 19 the states; 20..23 normalisation. The bidirectional one has
+ * projection; 18, 19 the states; 20..23 normalisation. The bidirectional LSTM has
  * 1..17 twice, then four states and an auxiliary input with weights. With merged
  * results and a batch of several that is not time-major, LiteRT 2.3 reads states
- * beyond their end; here each row of the batch has its own. Operands of an RNN: 1 weights of the input, 2 of the
- * state, 3 the bias, 4 the state; the bidirectional one has them twice, then an auxiliary input and its two weights.
- * An auxiliary input without weights is what the backward direction reads in the place of the input; of an RNN only if
- * it is time-major, as in the kernel.
+ * beyond their end; here each row of the batch has its own.
+ *
+ * Operands of an RNN: 0 the input; 1 its weights; 2 those of the state; 3 the bias; 4 the
+ * state. The bidirectional RNN has 1..4 twice, then an auxiliary input with two weights.
+ *
+ * If an auxiliary input has no weights, the backward direction reads it in the place of the
+ * input; that of an RNN does so only if it is time-major, as in the kernel.
  */
 #include <errno.h>
 #include <string.h>
@@ -152,10 +155,10 @@ int tfl_node_recurrent(struct tfl_lower *l, const struct weft_attr_onnx_node *a,
 		err = y[0] < 0 ? y[0] : keep_last(l, s, s->id[0], y[0]);
 		return err ? err : y[0];
 	}
-	struct tfl_two two = { .type = { t[0].dtype, t[1].dtype }, .rank = { 3, 3 }, .in = in, .n_in = n };
+	struct tfl_two two = { .in = in, .n_in = n, .type = { t[0].dtype, t[1].dtype }, .rank = { 3, 3 } };
 	memcpy(two.dim[0], t[0].dim, sizeof two.dim[0]);
 	memcpy(two.dim[1], t[1].dim, sizeof two.dim[1]);
-	if ((err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &attr, -1, &two, y)) || (err = keep_last(l, s, s->id[0], y[0])) ||
+	if ((err = tfl_step_two(l, WEFT_OP_ONNX_NODE, &attr, &two, y)) || (err = keep_last(l, s, s->id[0], y[0])) ||
 	    (err = tfl_keep_state(l, s->id[1], y[1])))
 		return err;
 	return last ? tfl_node_own(l, y[0]) : y[0];
@@ -234,21 +237,22 @@ static int add_states(struct tfl_lower *l, struct side *s, int state, bool is_ls
 }
 
 /*
- * Emits one direction of the LSTM (is_lstm) or RNN at hand by operator `of`, with weights from operand `from`
- * on: forwards if `from` is 1, else backwards. x is the input with 3 dimensions, aux the auxiliary one, or -1 if there is
- * none; last: the result is the operator's own. Returns the graph tensor, or a negative errno.
+ * The layer at hand: the host operator of each of its directions, which has the layer's options already; whether it is an LSTM or an
+ * RNN; and whether the input's first dimension is time.
  */
-static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, const int x[2], int from, bool last)
-{
-	int major;
-	const int bad = byte_option(l, options_of(l->op->code), options_of(l->op->code)->time_major, &major);
+struct recurrent { struct weft_attr_onnx_node node; bool is_lstm, time_major; };
 
-	if (bad)
-		return bad;
-	const bool is_lstm = l->op->code == TFL_LSTM || l->op->code == TFL_SEQUENCE_LSTM || l->op->code == TFL_BI_LSTM;
-	struct weft_attr_onnx_node a = *of;
+/*
+ * Emits one direction of layer r with weights from operand `from` on: forwards if `from` is 1, else backwards. x[0] is the input
+ * with 3 dimensions, x[1] the auxiliary input, or -1 if the direction has none; last: the result is the operator's own. Returns
+ * the graph tensor, or a negative errno.
+ */
+static int direction(struct tfl_lower *l, const struct recurrent *r, const int x[2], int from, bool last)
+{
+	const bool is_lstm = r->is_lstm;
+	struct weft_attr_onnx_node a = r->node;
 	struct side s = { .in = { x[0] }, .n = 1 };
-	struct tfl_states states = { { -1, -1 }, { -1, -1 }, major, from > 1 };
+	struct tfl_states states = { { -1, -1 }, { -1, -1 }, r->time_major, from > 1 };
 	int err = 0;
 
 	tfl_node_int(&a, "reverse", from > 1);
@@ -267,49 +271,47 @@ static int direction(struct tfl_lower *l, const struct weft_attr_onnx_node *of, 
 }
 
 /*
- * Lowers the layer with two directions (is_lstm: LSTM, else RNN) on x by operator `a`, which has its options already;
- * the results of the directions are joined along the last axis if `merge` is set, else they are the operator's two
- * results, forwards first. Returns the first result's tensor; -EINVAL for another number of results than `merge` wants;
- * or another negative errno.
+ * Lowers layer r, which has two directions, on input x. The results of the directions are joined along the last axis if `merge`
+ * is set, else they are the operator's two results, forwards first. Returns the first result's tensor; -EINVAL for another number
+ * of results than `merge` wants; or another negative errno.
  */
-static int both_ways(struct tfl_lower *l, const struct weft_attr_onnx_node *a, int x, bool is_lstm, bool merge)
+static int both_ways(struct tfl_lower *l, const struct recurrent *r, int x, bool merge)
 {
-	const int back = is_lstm ? BI_LSTM_BACK : BI_RNN_BACK, aux = is_lstm ? BI_LSTM_AUX : BI_RNN_AUX;
+	const int back = r->is_lstm ? BI_LSTM_BACK : BI_RNN_BACK, aux = r->is_lstm ? BI_LSTM_AUX : BI_RNN_AUX;
 	struct weft_attr_onnx_node join = tfl_node_attr("Concat");
-	int y[2], forth_x[2] = { x, -1 }, back_x[2] = { x, -1 }, major, err;
+	int y[2], forth_x[2] = { x, -1 }, back_x[2] = { x, -1 }, err;
 
-	if ((err = byte_option(l, options_of(l->op->code), options_of(l->op->code)->time_major, &major)))
-		return err;
 	if (tfl_has(l, aux)) {
 		const int v = tfl_value(l, aux);
 		if (v < 0)
 			return v;
-		if (tfl_has(l, aux + (is_lstm ? BI_LSTM_AUX_FORGET : 1)))
+		if (tfl_has(l, aux + (r->is_lstm ? BI_LSTM_AUX_FORGET : 1)))
 			forth_x[1] = back_x[1] = v;
-		else if (is_lstm || major)
+		else if (r->is_lstm || r->time_major)
 			back_x[0] = v;
 	}
 	if (l->op->out.n != (merge ? 1u : 2u))
 		return tfl_fail(l, -EINVAL, "%u results", (unsigned)l->op->out.n);
-	if ((y[0] = direction(l, a, forth_x, 1, !merge)) < 0 || (!merge && (err = tfl_result(l, 1)) && (y[0] = err)) ||
-	    (y[1] = direction(l, a, back_x, back, !merge)) < 0)
+	if ((y[0] = direction(l, r, forth_x, 1, !merge)) < 0 || (!merge && (err = tfl_result(l, 1)) && (y[0] = err)) ||
+	    (y[1] = direction(l, r, back_x, back, !merge)) < 0)
 		return y[0] < 0 ? y[0] : y[1];
 	tfl_node_int(&join, "axis", 2);
 	return merge ? tfl_node(l, &join, y, 2, true) : y[0];
 }
 
 /*
- * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to
- * the host operators "SequenceLSTM" and "SequenceRNN"; an LSTM over one step goes to tfl_lower_lstm_cell() if it is a
- * basic one, of anything else to tfl_lower_lstm8(). For a layer over one step the time dimension is added and taken away again. Returns the graph
- * tensor of the layer's result (with both directions, of the first one), -EINVAL if the input's rank is not 2 for one step or 3 for a sequence, or another negative errno.
+ * Lowers recurrent layers of float32 (LSTM and RNN over one step or a sequence, also in both directions) to the host operators
+ * "SequenceLSTM" and "SequenceRNN". An LSTM over one step goes to tfl_lower_lstm_cell() if it is a basic one, otherwise to
+ * tfl_lower_lstm8() if its input is not float32. For a layer over one step the time dimension is added and taken away again.
+ * Returns the graph tensor of the layer's result (with both directions, of the first one), -EINVAL if the input's rank is not 2
+ * for one step or 3 for a sequence, or another negative errno.
  */
 int tfl_lower_sequence(struct tfl_lower *l)
 {
 	const int code = l->op->code;
 	const struct options *o = options_of(code);
 	const bool is_lstm = code == TFL_LSTM || code == TFL_SEQUENCE_LSTM || code == TFL_BI_LSTM, one_step = code == TFL_LSTM || code == TFL_RNN;
-	struct weft_attr_onnx_node a = tfl_node_of("tflite", is_lstm ? "SequenceLSTM" : "SequenceRNN");
+	struct recurrent r = { tfl_node_of("tflite", is_lstm ? "SequenceLSTM" : "SequenceRNN"), is_lstm, false };
 	int activation, major, merge, asymmetric, kernel, err, x;
 	float cell = 0, projection = 0;
 
@@ -332,18 +334,19 @@ int tfl_lower_sequence(struct tfl_lower *l)
 	const weft_tensor t = l->g->tensors[x].t;
 	if (t.rank != (one_step ? 2 : 3))
 		return tfl_fail(l, -EINVAL, "an input of rank %d", t.rank);
-	tfl_node_int(&a, "activation", activation);
-	tfl_node_int(&a, "time_major", major);
-	tfl_node_int(&a, "symmetric", !asymmetric);
-	tfl_node_float(&a, "cell_clip", cell);
-	tfl_node_float(&a, "proj_clip", projection);
+	r.time_major = major;
+	tfl_node_int(&r.node, "activation", activation);
+	tfl_node_int(&r.node, "time_major", major);
+	tfl_node_int(&r.node, "symmetric", !asymmetric);
+	tfl_node_float(&r.node, "cell_clip", cell);
+	tfl_node_float(&r.node, "proj_clip", projection);
 	if (one_step && (x = tfl_reshape(l, x, 3, (int64_t[]){ t.dim[0], 1, t.dim[1] })) < 0)
 		return x;
 	if (code == TFL_BI_LSTM || code == TFL_BI_RNN)
-		return both_ways(l, &a, x, is_lstm, merge);
-	int y = direction(l, &a, (int[]){ x, -1 }, 1, !one_step);
+		return both_ways(l, &r, x, merge);
+	int y = direction(l, &r, (int[]){ x, -1 }, 1, !one_step);
 	if (y < 0 || !one_step)
 		return y;
-	const weft_tensor r = l->g->tensors[y].t;
-	return tfl_node_own(l, tfl_reshape(l, y, 2, (int64_t[]){ r.dim[0], r.dim[2] }));
+	const weft_tensor h = l->g->tensors[y].t;
+	return tfl_node_own(l, tfl_reshape(l, y, 2, (int64_t[]){ h.dim[0], h.dim[2] }));
 }

@@ -2,22 +2,10 @@
 /* Operators that make tensors of shapes and numbers, and Cast. */
 #include "sim/golden/onnx/ref/ref.h"
 
-/* ONNX's numbers of types. */
-static weft_dtype type_of(int64_t number)
-{
-	static const weft_dtype types[] = {
-		0, WEFT_FP32, WEFT_UINT8, WEFT_INT8, WEFT_UINT16, WEFT_INT16, WEFT_INT32, WEFT_INT64, 0, WEFT_BOOL, WEFT_FP16, WEFT_FP64,
-		WEFT_UINT32, WEFT_UINT64, 0, 0, WEFT_BF16, WEFT_FP8E4M3, WEFT_FP8E4M3FNUZ, WEFT_FP8E5M2, WEFT_FP8E5M2FNUZ, WEFT_UINT4,
-		WEFT_INT4, WEFT_FP4E2M1, WEFT_FP8E8M0, WEFT_UINT2, WEFT_INT2,
-	};
-
-	return number > 0 && number < (int64_t)(sizeof types / sizeof types[0]) ? types[number] : 0;
-}
-
 int ref_cast(struct ref *r)
 {
 	const weft_tensor *x = r->x[0];
-	const weft_dtype t = r->n_x > 1 ? r->x[1]->dtype : type_of(r->a->i[0]);
+	const weft_dtype t = r->n_x > 1 ? r->x[1]->dtype : ref_type(r->a->i[0]);
 	struct weft_cast_options o = weft_cast_options_default(WEFT_CAST_ONNX);
 	char msg[WEFT_CONVERT_MSG] = "";
 	int err = t ? ref_y(r, 0, t, x->rank, x->dim) : ref_fail(r, -ENOTSUP, "to type %d", (int)r->a->i[0]);
@@ -78,7 +66,7 @@ int ref_range(struct ref *r)
 int ref_eye_like(struct ref *r)
 {
 	const weft_tensor *x = r->x[0];
-	const weft_dtype t = r->a->i[0] == WEFT_ONNX_ABSENT ? x->dtype : type_of(r->a->i[0]);
+	const weft_dtype t = r->a->i[0] == WEFT_ONNX_ABSENT ? x->dtype : ref_type(r->a->i[0]);
 	int err = x->rank == 2 && t ? ref_y(r, 0, t, 2, x->dim) : ref_fail(r, -EINVAL, "rank %d, type %d", x->rank, (int)r->a->i[0]);
 
 	for (int64_t i = 0, n = REF_N(x); !err && !r->shapes && i < n; i++)

@@ -57,6 +57,9 @@ int weft_onnx_ref_find(const char *domain, const char *name);
 /** Its name, "?" for a bad number. */
 const char *weft_onnx_ref_name(int kind);
 
+/** ONNX's number of a type (TensorProto.DataType), as attribute "to" of Cast has it; 0 if ONNX has no such type. */
+int weft_onnx_ref_type_number(weft_dtype t);
+
 /** Least and greatest count of operands that a node has, and the count of results. */
 void weft_onnx_ref_arity(int kind, int *least, int *most, int *n_out);
 

@@ -7,17 +7,6 @@
 
 enum { AXIS, BLOCK, SATURATE, TO, PRECISION };
 
-static weft_dtype type_of(int64_t number)
-{
-	static const weft_dtype types[] = {
-		0, WEFT_FP32, WEFT_UINT8, WEFT_INT8, WEFT_UINT16, WEFT_INT16, WEFT_INT32, WEFT_INT64, 0, WEFT_BOOL, WEFT_FP16, WEFT_FP64,
-		WEFT_UINT32, WEFT_UINT64, 0, 0, WEFT_BF16, WEFT_FP8E4M3, WEFT_FP8E4M3FNUZ, WEFT_FP8E5M2, WEFT_FP8E5M2FNUZ, WEFT_UINT4,
-		WEFT_INT4, WEFT_FP4E2M1, WEFT_FP8E8M0, WEFT_UINT2, WEFT_INT2,
-	};
-
-	return number > 0 && number < (int64_t)(sizeof types / sizeof types[0]) ? types[number] : 0;
-}
-
 /* Where the scale of element i lies: one, one for each place of the axis, or one for each block of it. */
 static int64_t scale_at(const struct ref *r, const weft_tensor *x, int axis, int64_t i)
 {
@@ -55,7 +44,7 @@ static int check_scale(struct ref *r, const weft_tensor *x, int *axis)
 int ref_quantize(struct ref *r)
 {
 	const weft_tensor *x = r->x[0], *s = r->x[1], *zp = r->n_x > 2 ? r->x[2] : NULL;
-	const weft_dtype t = zp ? zp->dtype : r->a->i[TO] ? type_of(r->a->i[TO]) : WEFT_UINT8, in = type_of(r->a->i[PRECISION]) ? type_of(r->a->i[PRECISION]) : s->dtype;
+	const weft_dtype t = zp ? zp->dtype : r->a->i[TO] ? ref_type(r->a->i[TO]) : WEFT_UINT8, in = ref_type(r->a->i[PRECISION]) ? ref_type(r->a->i[PRECISION]) : s->dtype;
 	int axis, err = check_scale(r, x, &axis);
 
 	err = err ? err : t ? ref_y(r, 0, t, x->rank, x->dim) : ref_fail(r, -ENOTSUP, "type %d", (int)r->a->i[TO]);
@@ -73,7 +62,7 @@ int ref_quantize(struct ref *r)
 int ref_dequantize(struct ref *r)
 {
 	const weft_tensor *x = r->x[0], *s = r->x[1], *zp = r->n_x > 2 ? r->x[2] : NULL;
-	const weft_dtype t = r->a->i[2] && type_of(r->a->i[2]) ? type_of(r->a->i[2]) : s->dtype;
+	const weft_dtype t = r->a->i[2] && ref_type(r->a->i[2]) ? ref_type(r->a->i[2]) : s->dtype;
 	int axis, err = check_scale(r, x, &axis);
 
 	err = err ? err : ref_y(r, 0, t, x->rank, x->dim);

@@ -131,6 +131,27 @@ int ref_list(struct ref *r, int i, int k, int most, int64_t *v)
 
 /* ---- elements ---- */
 
+/* Types by ONNX's numbers of them; 0 for what is none of ours. */
+static const weft_dtype types[] = {
+	0, WEFT_FP32, WEFT_UINT8, WEFT_INT8, WEFT_UINT16, WEFT_INT16, WEFT_INT32, WEFT_INT64, 0, WEFT_BOOL, WEFT_FP16, WEFT_FP64,
+	WEFT_UINT32, WEFT_UINT64, 0, 0, WEFT_BF16, WEFT_FP8E4M3, WEFT_FP8E4M3FNUZ, WEFT_FP8E5M2, WEFT_FP8E5M2FNUZ, WEFT_UINT4,
+	WEFT_INT4, WEFT_FP4E2M1, WEFT_FP8E8M0, WEFT_UINT2, WEFT_INT2,
+};
+#define N_TYPES ((int)(sizeof types / sizeof types[0]))
+
+weft_dtype ref_type(int64_t number)
+{
+	return number > 0 && number < N_TYPES ? types[number] : 0;
+}
+
+int weft_onnx_ref_type_number(weft_dtype t)
+{
+	for (int number = 1; number < N_TYPES; number++)
+		if (t && types[number] == t)
+			return number;
+	return 0;
+}
+
 bool ref_unsigned(weft_dtype t)
 {
 	return t == WEFT_BOOL || t == WEFT_UINT8 || t == WEFT_UINT16 || t == WEFT_UINT32 || t == WEFT_UINT64 || t == WEFT_UINT4 || t == WEFT_UINT2;

@@ -69,6 +69,7 @@ static inline int64_t ref_cut(double v) { return v != v ? 0 : v >= 0x1p63 ? INT6
 static inline int64_t ref_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static inline int64_t ref_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static inline int64_t ref_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+weft_dtype ref_type(int64_t number);                      /* by ONNX's number of the type; 0 if it is none of ours */
 bool ref_unsigned(weft_dtype t);                          /* uint2..uint64, bool */
 double ref_f(const weft_tensor *t, int64_t i);            /* any type as a number */
 int64_t ref_i(const weft_tensor *t, int64_t i);           /* integers as they are (uint64: its bits), floats cut */

@@ -264,18 +264,6 @@ static int check_operands(const struct layer *s)
 	return err ? err : shaped(s, PROJECTION_BIAS, WEFT_INT32, s->out, 0, true);
 }
 
-/* Sets *first to operand k, a state of type t with n numbers for each row, or to NULL if it is not there. Returns 0 or -EINVAL. */
-static int find_state(const struct layer *s, int k, weft_dtype t, int64_t n, const weft_tensor **first)
-{
-	const weft_tensor *x = k < s->r->n_x ? s->r->x[k] : NULL;
-
-	if (x && (x->dtype != t || x->rank != 3 || x->dim[0] != 1 || x->dim[1] != s->batch || x->dim[2] != n))
-		return ref_fail(s->r, -EINVAL, "input %d: a state of %s and %lldx%lldx%lld does not fit", k, weft_dtype_name(x->dtype),
-		                (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2]);
-	*first = x;
-	return 0;
-}
-
 int tfl_sequence_lstm8(struct ref *r)
 {
 	struct layer s = { .r = r };
@@ -291,7 +279,8 @@ int tfl_sequence_lstm8(struct ref *r)
 	s.cells = w->dim[0];
 	s.out = p ? p->dim[0] : s.cells;
 	int err = check_operands(&s);
-	if (!err && !(err = find_state(&s, STATE, WEFT_INT8, s.out, &s.first_h)) && !(err = find_state(&s, CELL, WEFT_INT16, s.cells, &s.first_c)))
+	if (!err && !(err = tfl_find_state_operand(r, STATE, WEFT_INT8, s.batch, s.out, &s.first_h)) &&
+	    !(err = tfl_find_state_operand(r, CELL, WEFT_INT16, s.batch, s.cells, &s.first_c)))
 		err = ref_y(r, 0, WEFT_INT8, 3, (int64_t[]){ x->dim[0], x->dim[1], s.out });
 	if (!err && r->n_y > 1)
 		err = ref_y(r, 1, WEFT_INT16, 3, (int64_t[]){ 1, s.batch, s.cells });

@@ -13,4 +13,10 @@ ref_kernel tfl_bitcast, tfl_embedding_sparse, tfl_gather, tfl_scatter, tfl_reduc
  */
 int tfl_need(struct ref *r, int k, weft_dtype t, int64_t a, int64_t b);
 
+/*
+ * Sets *first to operand k, the state of a recurrent layer before its first step, of type t and dimensions [1,batch,n]; to NULL if
+ * the call does not have it. Returns 0 or -EINVAL.
+ */
+int tfl_find_state_operand(struct ref *r, int k, weft_dtype t, int64_t batch, int64_t n, const weft_tensor **first);
+
 #endif

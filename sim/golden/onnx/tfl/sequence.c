@@ -304,15 +304,14 @@ static int begin_auxiliary(struct layer *s, int k)
 	return 0;
 }
 
-/* Notes operand k as the state number `which` before the first step, of n numbers for each row, if it is there. Returns 0 or -EINVAL. */
-static int find_state(struct layer *s, int k, int which, int64_t n)
+int tfl_find_state_operand(struct ref *r, int k, weft_dtype t, int64_t batch, int64_t n, const weft_tensor **first)
 {
-	const weft_tensor *t = k < s->r->n_x ? s->r->x[k] : NULL;
+	const weft_tensor *x = k < r->n_x ? r->x[k] : NULL;
 
-	if (t && (t->dtype != WEFT_FP32 || t->rank != 3 || t->dim[0] != 1 || t->dim[1] != s->batch || t->dim[2] != n))
-		return ref_fail(s->r, -EINVAL, "state of %s and %lldx%lldx%lld does not fit", weft_dtype_name(t->dtype), (long long)t->dim[0],
-		                (long long)t->dim[1], (long long)t->dim[2]);
-	s->first[which] = t;
+	if (x && (x->dtype != t || x->rank != 3 || x->dim[0] != 1 || x->dim[1] != batch || x->dim[2] != n))
+		return ref_fail(r, -EINVAL, "input %d: a state of %s and %lldx%lldx%lld does not fit", k, weft_dtype_name(x->dtype),
+		                (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2]);
+	*first = x;
 	return 0;
 }
 
@@ -353,7 +352,8 @@ int tfl_sequence_lstm(struct ref *r)
 	for (int k = PEEPHOLE; k < BIAS && !err; k++)
 		err = shaped(&s, k, SCALES, s.cells, 0, true);
 	if (err || (err = shaped(&s, PROJECTION, SCALES, s.out, s.cells, true)) || (err = shaped(&s, PROJECTION_BIAS, SCALES, s.out, 0, true)) ||
-	    (err = find_state(&s, STATE, 0, s.out)) || (err = find_state(&s, CELL, 1, s.cells)))
+	    (err = tfl_find_state_operand(r, STATE, WEFT_FP32, s.batch, s.out, &s.first[0])) ||
+	    (err = tfl_find_state_operand(r, CELL, WEFT_FP32, s.batch, s.cells, &s.first[1])))
 		return err;
 	return finish(&s, lstm_step);
 }
@@ -372,7 +372,7 @@ int tfl_sequence_rnn(struct ref *r)
 	if ((err = shaped(&s, RNN_W, RNN_SCALES, s.out, s.in, false)) || (err = shaped(&s, RNN_R, RNN_SCALES, s.out, s.out, false)) ||
 	    (err = shaped(&s, RNN_BIAS, RNN_SCALES, s.out, 0, false)))
 		return err;
-	if ((err = find_state(&s, RNN_STATE, 0, s.out)))
+	if ((err = tfl_find_state_operand(r, RNN_STATE, WEFT_FP32, s.batch, s.out, &s.first[0])))
 		return err;
 	if (r->x[RNN_BIAS]->dtype != WEFT_FP32)
 		return ref_fail(r, -EINVAL, "the bias is %s", weft_dtype_name(r->x[RNN_BIAS]->dtype));

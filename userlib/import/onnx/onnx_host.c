@@ -180,7 +180,7 @@ static int operands(struct ox *l, struct call *c)
 	if (n < least || n > most)
 		return ox_fail(l, -EINVAL, "%d inputs, %d to %d expected", n, least, most);
 	for (int k = 0; k < n; k++) {
-		struct ox_value *v = ox_has(l, k) ? ox_in(l, k) : NULL;
+		struct ox_value *v = ox_optional(l, k);
 
 		if (!v && ox_has(l, k))
 			return l->err;
@@ -284,7 +284,7 @@ int ox_host(struct ox *l)
 static bool plain_floats(struct ox *l)
 {
 	for (int k = 0; k < (int)l->n->n_input; k++) {
-		struct ox_value *v = ox_has(l, k) ? ox_in(l, k) : NULL;
+		struct ox_value *v = ox_optional(l, k);
 
 		if (ox_has(l, k) && (!v || (v->t.dtype != WEFT_FP32 && (!k || v->t.dtype != WEFT_INT64))))
 			return false;

@@ -413,12 +413,6 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p)
 
 /* ---- operators ---- */
 
-/* Returns operand k of the node at hand; NULL if it is absent or, after ox_fail(), if it cannot be read. */
-static struct ox_value *optional(struct ox *l, int k)
-{
-	return ox_has(l, k) ? ox_in(l, k) : NULL;
-}
-
 /*
  * Checks that both operands of product p are int8 or uint8 and that each zero point has its
  * operand's type. Returns 0; -EINVAL if x is float32 or a zero point has another type; -ENOTSUP for
@@ -455,7 +449,7 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
  */
 int ox_qlinear_conv(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 8) };
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = ox_optional(l, 8) };
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .b_axis = 1 };
 	struct ox_conv_call c = { 0 };
 	int8_t last[WEFT_MAX_RANK];
@@ -502,7 +496,7 @@ int ox_qlinear_matmul(struct ox *l)
  */
 int ox_conv_integer(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3) };
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 2), .w_zp = ox_optional(l, 3) };
 	struct ox_conv_call c = { 0 };
 	int8_t last[WEFT_MAX_RANK];
 	int err = need_8_bit(l, &p);
@@ -520,7 +514,7 @@ int ox_conv_integer(struct ox *l)
  */
 int ox_matmul_integer(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3), .x_axis = 2 };
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 2), .w_zp = ox_optional(l, 3), .x_axis = 2 };
 	int err = need_8_bit(l, &p);
 
 	return err ? err : ox_result(l, 0, ox_matmul_product(l, &p), NULL, false);
@@ -534,7 +528,7 @@ int ox_matmul_integer(struct ox *l)
  */
 int ox_matmul_to_float(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 4), .w_zp = optional(l, 5), .x_axis = 2 };
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 4), .w_zp = ox_optional(l, 5), .x_axis = 2 };
 	int err = need_8_bit(l, &p), y = err ? err : ox_matmul_product(l, &p);
 
 	if (y < 0)
@@ -606,9 +600,9 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
  */
 int ox_qgemm(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 6),
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = ox_optional(l, 6),
 	                        .x_axis = 2 };
-	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = optional(l, 7), .zp = optional(l, 8), .a_axis = 2, .b_axis = 1,
+	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_optional(l, 7), .zp = ox_optional(l, 8), .a_axis = 2, .b_axis = 1,
 	                        .y_axis = 1 };
 	struct ox_value turned, turned_x, scaled, row;
 	bool flip = false;

@@ -142,6 +142,8 @@ bool ox_is(const struct ox *l, const char *type);               /* whether that 
 bool ox_has(const struct ox *l, int k);                         /* whether operand k is present */
 /* Returns operand k, lowered if it was deferred, or NULL after a failure. */
 struct ox_value *ox_in(struct ox *l, int k);
+/* Returns NULL if operand k is absent, otherwise what ox_in() gives: also NULL after a failure, which l->err tells. */
+struct ox_value *ox_optional(struct ox *l, int k);
 /*
  * Says whether operand k is present and constant. A deferred node that makes it is lowered, unless it has
  * a carrier.

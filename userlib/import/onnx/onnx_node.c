@@ -37,6 +37,11 @@ struct ox_value *ox_in(struct ox *l, int k)
 	return &l->values[i];
 }
 
+struct ox_value *ox_optional(struct ox *l, int k)
+{
+	return ox_has(l, k) ? ox_in(l, k) : NULL;
+}
+
 bool ox_is_const(struct ox *l, int k)
 {
 	struct ox_value *v = k < 2 && l->subst[k] ? l->subst[k] : ox_raw(l, k);

@@ -18,7 +18,7 @@
 static int dequantised(struct ox *l, int k)
 {
 	int x = ox_x(l, k), rank = x < 0 ? 0 : ox_t(l, x)->rank;
-	struct ox_value *s = ox_in(l, k + 1), *z = ox_has(l, k + 2) ? ox_in(l, k + 2) : NULL;
+	struct ox_value *s = ox_in(l, k + 1), *z = ox_optional(l, k + 2);
 
 	if (x < 0 || !s)
 		return l->err;
@@ -58,7 +58,7 @@ static bool side(struct ox *l, int k, struct ox_side *s)
 {
 	s->v = ox_in(l, k);
 	return s->v && ox_is_8_bit(s->v) && !ox_is_const_value(l, s->v) &&
-	       ox_q_read(l, ox_in(l, k + 1), ox_has(l, k + 2) ? ox_in(l, k + 2) : NULL, s->v->t.dtype, &s->q);
+	       ox_q_read(l, ox_in(l, k + 1), ox_optional(l, k + 2), s->v->t.dtype, &s->q);
 }
 
 /*
@@ -68,7 +68,7 @@ static bool side(struct ox *l, int k, struct ox_side *s)
  */
 static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 {
-	struct ox_value *zp = ox_has(l, k + 1) ? ox_in(l, k + 1) : NULL;
+	struct ox_value *zp = ox_optional(l, k + 1);
 
 	return ox_q_read(l, ox_in(l, k), zp, zp ? zp->t.dtype : t, q);
 }
@@ -87,7 +87,7 @@ static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_
 	for (int k = 0; k < 2; k++) {
 		s[k]->v = ox_in(l, 3 * k);
 		if (!s[k]->v || !ox_is_8_bit(s[k]->v) ||
-		    !ox_q_read(l, ox_in(l, 3 * k + 1), ox_has(l, 3 * k + 2) ? ox_in(l, 3 * k + 2) : NULL, s[k]->v->t.dtype, &s[k]->q))
+		    !ox_q_read(l, ox_in(l, 3 * k + 1), ox_optional(l, 3 * k + 2), s[k]->v->t.dtype, &s[k]->q))
 			return false;
 		n_const += ox_is_const_value(l, s[k]->v);
 	}

@@ -431,8 +431,6 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 		return err;
 	memcpy(why, l->msg, sizeof why);
 	int host = ox_host(l);
-	if (!host)
-		l->err = 0;            /* the lowering's refusal is no failure any more */
 	if (!host || !fn || host == -ENOMEM)
 		return host;
 	memcpy(l->msg, why, sizeof why);

@@ -16,13 +16,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/each_file.h"
 #include "tests/support/file.h"
-#include "tests/support/level.h"
 #include "tests/support/page.h"
 #include "tests/support/recorded_case.h"
 #include "userlib/compile/program.h"
@@ -81,8 +80,9 @@ static weft_graph *load(const struct coverage_case *c)
 }
 
 /*
- * Does the operator only change between uint8 and int8 at a network's edge, or move what an operator remembers between runs?
- * That is where the host copies elements anyway.
+ * Says whether the operator only changes between uint8 and int8 at a network's edge, or reads or writes the variable in which SVDF
+ * keeps its memory: there the host copies the elements anyway. READ_VARIABLE and ASSIGN_VARIABLE of a file do nothing else, so
+ * they count as the host's.
  */
 static bool is_edge(const weft_graph *g, const struct weft_gop *o)
 {
@@ -271,15 +271,8 @@ static bool name_by_graph(struct coverage_case *c)
 
 static void list_files(const char *pattern)
 {
-	char path[600];
-	glob_t g;
+	glob_t g = test_files(pattern);
 
-	snprintf(path, sizeof path, "%s/%s", test_data(), pattern);
-	if (glob(path, 0, NULL, &g)) {
-		printf("no %s\n", path);
-		fflush(stdout);
-		skip();
-	}
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		struct coverage_case *c = new_case();
 		snprintf(c->path, sizeof c->path, "%s", g.gl_pathv[i]);

@@ -8,24 +8,31 @@
 
 #include "level.h"
 
+/* Skips the test: no file fits the pattern that is its state. */
 static inline void no_file(void **state)
 {
-	print_message("no %s in %s\n", (const char *)*state, test_data());
+	printf("no %s in %s\n", (const char *)*state, test_data());
+	fflush(stdout);
 	skip();
 }
 
-/* The files of the foreign data that fit a pattern; the caller's globfree() frees them. Without any the test is skipped. */
-static inline glob_t test_files(const char *pattern)
+/* Sets *found to the files of the foreign data that fit a pattern; globfree() frees them. Returns false, with nothing to free, if none does. */
+static inline bool find_files(const char *pattern, glob_t *found)
 {
 	char full[600];
-	glob_t found;
 
 	snprintf(full, sizeof full, "%s/%s", test_data(), pattern);
-	if (glob(full, 0, NULL, &found)) {
-		printf("no %s\n", full);
-		fflush(stdout);
-		skip();
-	}
+	return !glob(full, 0, NULL, found);
+}
+
+/* Returns the files of the foreign data that fit a pattern; the caller's globfree() frees them. If there are none, the test is skipped. */
+static inline glob_t test_files(const char *pattern)
+{
+	void *state = (void *)(uintptr_t)pattern;
+	glob_t found;
+
+	if (!find_files(pattern, &found))
+		no_file(&state);
 	return found;
 }
 
@@ -36,11 +43,9 @@ static inline glob_t test_files(const char *pattern)
 static inline int test_each_file(const char *group, const char *pattern, CMUnitTestFunction f, CMFixtureFunction teardown)
 {
 	const size_t root = strlen(test_data()) + 1;
-	char full[600];
 	glob_t found;
 
-	snprintf(full, sizeof full, "%s/%s", test_data(), pattern);
-	if (glob(full, 0, NULL, &found)) {
+	if (!find_files(pattern, &found)) {
 		const struct CMUnitTest none[] = { { .name = "no_file", .test_func = no_file, .initial_state = (void *)(uintptr_t)pattern } };
 		return _cmocka_run_group_tests(group, none, 1, NULL, NULL);
 	}

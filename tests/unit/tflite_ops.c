@@ -642,49 +642,62 @@ static void float_row(int code, const float *x, int n, float *y)
 		       0.5f * x[i] * (1.0f + tanhf(0.7978845608f * (x[i] + 0.044715f * x[i] * x[i] * x[i])));
 }
 
-/* Rows of floats, and products of matrices of them, of which the second may be given transposed. */
+/* Sets n floats to numbers of -3 to 3. */
+static void draw_floats(float *x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x[i] = (float)draw(-3000, 3000) / 1000.0f;
+}
+
+/* Rows of floats. */
 static void float_rows(void **state)
 {
 	static const int codes[] = { TFL_SOFTMAX, TFL_LOG_SOFTMAX, TFL_L2_NORMALIZATION, TFL_GELU };
-	float x[4 * 7], y[4 * 7], w[7 * 5], z[4 * 5];
+	float x[4 * 7], y[4 * 7];
 
 	(void)state;
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < 4; k++) {
 		struct tb *b = calloc(1, sizeof *b);
-		int in[2] = { tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0) };
+		const int in = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0);
+		struct tb_op *o = tb_op(b, codes[k], codes[k] == TFL_SOFTMAX ? OPTIONS_SOFTMAX : codes[k] == TFL_GELU ? OPTIONS_GELU : 0);
 
-		for (int i = 0; i < 4 * 7; i++)
-			x[i] = (float)draw(-3000, 3000) / 1000.0f;
-		b->in[b->n_in++] = in[0];
-		if (k < 4) {
-			struct tb_op *o = tb_op(b, codes[k], k == 0 ? OPTIONS_SOFTMAX : k == 3 ? OPTIONS_GELU : 0);
-			if (k == 0)
-				tb_option(o, SOFTMAX_BETA, 4, 0x3f800000);
-			if (k == 3)
-				tb_option(o, GELU_APPROXIMATE, 1, 1);
-			wire(o, 1, in, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0));
-			for (int r = 0; r < 4; r++)
-				float_row(codes[k], x + 7 * r, 7, y + 7 * r);
-			expect_bytes(b, (const void *[]){ x }, y, "rows of floats");
-			free(b);
-			continue;
+		if (codes[k] == TFL_SOFTMAX)
+			tb_option(o, SOFTMAX_BETA, 4, 0x3f800000);
+		if (codes[k] == TFL_GELU)
+			tb_option(o, GELU_APPROXIMATE, 1, 1);
+		b->in[b->n_in++] = in;
+		wire(o, 1, &in, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0));
+		draw_floats(x, 4 * 7);
+		for (int r = 0; r < 4; r++)
+			float_row(codes[k], x + 7 * r, 7, y + 7 * r);
+		expect_bytes(b, (const void *[]){ x }, y, "rows of floats");
+		free(b);
+	}
+}
+
+/* Products of matrices of floats, of which the second may be given transposed. */
+static void float_products(void **state)
+{
+	float x[4 * 7], w[7 * 5], y[4 * 5];
+
+	(void)state;
+	draw_floats(x, 4 * 7);
+	draw_floats(w, 7 * 5);
+	for (int adjoint = 0; adjoint < 2; adjoint++) {
+		struct tb *b = calloc(1, sizeof *b);
+		const int in[2] = { tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0), tb_add(b, TFL_FLOAT32, 2, adjoint ? DIMS(5, 7) : DIMS(7, 5), 0, 0) };
+		struct tb_op *o = tb_op(b, TFL_BATCH_MATMUL, OPTIONS_BATCH_MATMUL);
+
+		tb_option(o, MATMUL_ADJ_Y, 1, adjoint);
+		for (int k = 0; k < 2; k++)
+			b->in[b->n_in++] = in[k];
+		wire(o, 2, in, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 5), 0, 0));
+		for (int i = 0; i < 4 * 5; i++) {
+			y[i] = 0;
+			for (int e = 0; e < 7; e++)
+				y[i] += x[i / 5 * 7 + e] * w[adjoint ? i % 5 * 7 + e : e * 5 + i % 5];
 		}
-		for (int i = 0; i < 7 * 5; i++)
-			w[i] = (float)draw(-3000, 3000) / 1000.0f;
-		for (int adjoint = 0; adjoint < 2; adjoint++) {
-			memset(b, 0, sizeof *b);
-			b->in[b->n_in++] = in[0] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 7), 0, 0);
-			b->in[b->n_in++] = in[1] = tb_add(b, TFL_FLOAT32, 2, adjoint ? DIMS(5, 7) : DIMS(7, 5), 0, 0);
-			struct tb_op *o = tb_op(b, TFL_BATCH_MATMUL, OPTIONS_BATCH_MATMUL);
-			tb_option(o, MATMUL_ADJ_Y, 1, adjoint);
-			wire(o, 2, in, b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 2, DIMS(4, 5), 0, 0));
-			for (int i = 0; i < 4 * 5; i++) {
-				z[i] = 0;
-				for (int e = 0; e < 7; e++)
-					z[i] += x[i / 5 * 7 + e] * w[adjoint ? i % 5 * 7 + e : e * 5 + i % 5];
-			}
-			expect_bytes(b, (const void *[]){ x, w }, z, "products of floats");
-		}
+		expect_bytes(b, (const void *[]){ x, w }, y, "products of floats");
 		free(b);
 	}
 }
@@ -1217,7 +1230,6 @@ static void update_slice_bad(void **state)
 	}
 }
 
-/* What the kernels would stop at, or read beside: refused with the number that is wrong. */
 /* The result's shape of CONV_3D_TRANSPOSE, an operand, has too few numbers or one that no dimension has. */
 static void conv_3d_shape_bad(void **state)
 {
@@ -1246,6 +1258,7 @@ static void conv_3d_shape_bad(void **state)
 	}
 }
 
+/* Operators at which the kernels would stop, or read beside their operands: refused with the number that is wrong. */
 static void operators_bad(void **state)
 {
 	static const int32_t v[] = { 0, 4, 1, -1, 3, 2 };
@@ -1345,7 +1358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
-		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(float_products), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(work), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),

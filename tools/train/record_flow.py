@@ -170,6 +170,22 @@ def layer(net, rng, cells, inputs, outputs, hybrid, coupled=False, peephole=Fals
     return w, each(lambda: weights(cells, of=0.9)) if norm else []
 
 
+def draws(rng, n, cells):
+    """For an LSTM of int8 in n: what draws a scale, adds a matrix of weights, and adds a vector of codes for the cells."""
+    import numpy as np
+    import record_ops as ops
+
+    def scale(lo, hi):
+        return float(np.float32(rng.uniform(lo, hi)))
+
+    def weights(rows, columns):
+        return n.add(ops.I8, [rows, columns], (scale(0.004, 0.02), 0), rng.integers(-127, 128, (rows, columns)))
+
+    def codes(t, q, most):
+        return n.add(t, [cells], (q, 0), rng.integers(-most, most + 1, cells))
+    return scale, weights, codes
+
+
 @net("plain", "coupled", "peephole", "projection", "normalised", "all", "hybrid", "hybrid_all", "asymmetric")
 def fused_lstm(kind):
     import numpy as np
@@ -213,14 +229,7 @@ def fused_lstm_int8(kind):
     peephole, project, norm = (every or kind in names for names in (("peephole",), ("projection", "limits"), ("normalised",)))
     batch, steps, inputs, cells, outputs = 2, 6, 7, 8, 8 if not project else 5
 
-    def scale(lo, hi):
-        return float(np.float32(rng.uniform(lo, hi)))
-
-    def weights(rows, columns):
-        return n.add(ops.I8, [rows, columns], (scale(0.004, 0.02), 0), rng.integers(-127, 128, (rows, columns)))
-
-    def codes(t, q, most):
-        return n.add(t, [cells], (q, 0), rng.integers(-most, most + 1, cells))
+    scale, weights, codes = draws(rng, n, cells)
 
     def each(make):
         return [make() if k or not coupled else -1 for k in range(4)]
@@ -274,15 +283,7 @@ def fused_lstm_products8(kind):
     import record_ops as ops
     rng, n = np.random.default_rng(60 + len(kind)), ops.Net()
     batch, inputs, cells, outputs = (3, 40, 24, 9) if kind == "wide" else (2, 7, 8, 5)
-
-    def scale(lo, hi):
-        return float(np.float32(rng.uniform(lo, hi)))
-
-    def weights(rows, columns):
-        return n.add(ops.I8, [rows, columns], (scale(0.004, 0.02), 0), rng.integers(-127, 128, (rows, columns)))
-
-    def codes(t, q, most):
-        return n.add(t, [cells], (q, 0), rng.integers(-most, most + 1, cells))
+    scale, weights, codes = draws(rng, n, cells)
     x_scale, y_scale = scale(0.01, 0.03), scale(0.004, 0.009)
     operands = [n.input(ops.I8, [batch, inputs], (x_scale, -7)), -1] + [weights(cells, inputs) for _ in range(3)]
     operands += [-1] + [weights(cells, outputs) for _ in range(3)] + [-1] * 4

@@ -174,6 +174,15 @@ def small_weights():
         yield "MatMulNBits", {"x": x}, c, {"K": k, "N": n, "bits": bits, "block_size": block, "accuracy_level": level}, ["x", *c]
 
 
+def volumes():
+    """QLinearAveragePool over windows of three dimensions."""
+    for k in range(4):
+        t = (np.uint8, np.int8)[k % 2]
+        c = {"s": np.float32(RNG.uniform(0.01, 0.05)), "z": codes(t), "ys": np.float32(RNG.uniform(0.005, 0.02)), "yz": codes(t)}
+        attrs = {"kernel_shape": [2, 3, 2], "strides": [2, 1, 1], "pads": [k // 2, 1, 0, 0, 1, 1], "count_include_pad": k // 2}
+        yield "QLinearAveragePool", {"x": codes(t, 1, 3, 6, 5, 7)}, {k: np.asarray(v) for k, v in c.items()}, attrs, ["x", *c]
+
+
 def lstms():
     """DynamicQuantizeLSTM: weights of both types, scales for all or for each column, both directions, what may be absent."""
     steps, batch, size, hidden = 7, 3, 6, 5
@@ -215,8 +224,8 @@ def main():
         for name, m, ins in generate():
             out += record(name, m, ins)
             n += 1
-    for op, ins, constants, attrs, order in (*sums(), *small_weights()):
-        out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
+    for op, ins, constants, attrs, order in (*sums(), *small_weights(), *volumes()):
+        out += record("%s %d" % ("3-D " + op if "kernel_shape" in attrs else op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
         n += 1
     with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:
         z.write(out)

@@ -232,42 +232,67 @@ static int results(const struct ox *l)
 }
 
 /*
- * Lowers the node at hand to the host operator ONNX_NODE by the kernel of its name in that domain,
- * with constants computed at once, and sets its results in the file's order of dimensions. If the
- * shape of a result depends on an operand that is not constant, that operand's inputs are noted by
- * ox_want(). Returns 0; or, after ox_fail(), -ENOTSUP if there is no kernel for type and domain, an
- * attribute cannot be stored, there are too many operands or results, a shape depends on such an
- * operand, or finding a shape takes more steps than l->work has left, -EINVAL if the number of
- * operands is wrong, or what the kernel's check of shapes gives, or another negative errno.
+ * Emits call c, which has its operands but no attributes yet, with those of the node at hand, and sets out[k] to its result k. Constants are
+ * computed at once. If the shape of a result depends on an operand that is not constant, that operand's inputs are noted by
+ * ox_want(). Returns 0; or, after ox_fail(), -ENOTSUP if an attribute cannot be stored, there are too many operands, a shape depends on
+ * such an operand, or finding a shape takes more steps than l->work has left, or what the kernel's check of shapes gives, or another
+ * negative errno.
+ */
+static int emit(struct ox *l, struct call *c, int *out)
+{
+	const weft_tensor *x[WEFT_ONNX_MAX_IN];
+	weft_tensor y[WEFT_ONNX_MAX_OUT];
+	char line[WEFT_GOLDEN_MSG] = "";
+	int which = -1;
+
+	if (attributes(l, c))
+		return l->err;
+	for (int k = 0; k < c->n_in; k++)
+		x[k] = ox_t(l, c->in[k]);
+	if (!ox_work(l, weft_onnx_ref_work(&c->a, x, c->n_in, NULL, 0)))
+		return ox_fail(l, -ENOTSUP, "finding the result's shape takes too many comparisons");
+	int err = weft_onnx_ref_shapes(&c->a, x, c->n_in, y, c->n_y, &which, line);
+	if (err == -EAGAIN && which >= 0 && c->from[which])
+		ox_want(l, c->from[which]);
+	if (err)
+		return ox_fail(l, err == -EAGAIN ? -ENOTSUP : err, "%.150s", line);
+	const weft_attr a = { .onnx_node = c->a };
+	err = ox_op_many(l, WEFT_OP_ONNX_NODE, &a, c->in, c->n_in, y, c->n_y, out);
+	return err < 0 ? err : 0;
+}
+
+/*
+ * Lowers the node at hand to the host operator ONNX_NODE by the kernel of its name in that domain, and sets its results in the file's
+ * order of dimensions. Returns 0; or, after ox_fail(), -ENOTSUP if there is no kernel for type and domain or there are too many
+ * results, -EINVAL if the number of operands is wrong, or what emit() gives.
  */
 static int host_of(struct ox *l, const char *domain)
 {
 	struct call c = { .a = { .kind = weft_onnx_ref_find(domain, l->n->op_type), .opset = l->opset }, .n_y = results(l) };
-	const weft_tensor *x[WEFT_ONNX_MAX_IN];
-	weft_tensor y[WEFT_ONNX_MAX_OUT];
-	char line[WEFT_GOLDEN_MSG] = "";
-	int out[WEFT_ONNX_MAX_OUT], which = -1;
+	int out[WEFT_ONNX_MAX_OUT];
 
 	if (c.a.kind < 0)
 		return ox_fail(l, -ENOTSUP, *l->n->domain ? "is not supported (domain %.60s)" : "is not supported", l->n->domain);
 	if (c.n_y > WEFT_ONNX_MAX_OUT)
 		return ox_fail(l, -ENOTSUP, "%d results", c.n_y);
-	if (operands(l, &c) || attributes(l, &c))
+	if (operands(l, &c))
 		return l->err;
-	for (int k = 0; k < c.n_in; k++)
-		x[k] = ox_t(l, c.in[k]);
-	if (!ox_work(l, weft_onnx_ref_work(&c.a, x, c.n_in, NULL, 0)))
-		return ox_fail(l, -ENOTSUP, "finding the result's shape takes too many comparisons");
-	int err = weft_onnx_ref_shapes(&c.a, x, c.n_in, y, c.n_y, &which, line);
-	if (err == -EAGAIN && which >= 0 && c.from[which])
-		ox_want(l, c.from[which]);
-	if (err)
-		return ox_fail(l, err == -EAGAIN ? -ENOTSUP : err, "%.150s", line);
-	const weft_attr a = { .onnx_node = c.a };
-	err = ox_op_many(l, WEFT_OP_ONNX_NODE, &a, c.in, c.n_in, y, c.n_y, out);
+	int err = emit(l, &c, out);
 	for (int k = 0; k < c.n_y && err >= 0; k++)
 		err = ox_result(l, k, out[k], NULL, false);
 	return err < 0 ? err : 0;
+}
+
+int ox_host_of_floats(struct ox *l, const char *name, int x)
+{
+	enum { SINCE = 19 };             /* the newest opset in which these differ */
+	const bool own_order = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME;
+	struct call c = { .a = { .kind = weft_onnx_ref_find(own_order ? "onnxruntime" : "", name), .opset = SINCE, .n_in = 1 }, .n_y = 1 };
+	int y = 0;
+
+	if (add_operand(&c, x, NULL) || emit(l, &c, &y))
+		return l->err;
+	return y;
 }
 
 /* Lowers the node at hand as ONNX, or the domain that it names, defines it; results as of host_of(). */

@@ -367,6 +367,12 @@ void ox_release_made(struct ox *l);                                     /* undoe
  */
 WEFT_MUST_USE int ox_host(struct ox *l);
 /*
+ * Emits the host operator `name` of ONNX on float x, in the file's order, with the attributes of the node at hand; with --requant runtime in
+ * ONNX Runtime's own order. Golden has such a kernel. Returns the graph tensor, or a negative errno after ox_fail(); a negative x is a
+ * failure that was there before.
+ */
+WEFT_MUST_USE int ox_host_of_floats(struct ox *l, const char *name, int x);
+/*
  * Lowers the node at hand to a host operator that computes float32 in ONNX Runtime's own order, if --requant runtime is set,
  * the node is one of ONNX's own for which golden has such a form (MatMul, Gemm, Conv, LayerNormalization, Erf, AveragePool,
  * GlobalAveragePool, Resize), all its operands are float32, those behind the first perhaps int64, and its attributes alpha

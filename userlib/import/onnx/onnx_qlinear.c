@@ -219,10 +219,10 @@ int ox_qlinear_binary(struct ox *l)
 
 /*
  * Lowers QLinearAveragePool and QLinearGlobalAveragePool in integers by ox_average(): sums of the
- * codes less their zero point, requantised to the result's parameters. Returns 0; -ENOTSUP for
+ * codes less their zero point, requantised to the result's parameters; windows of three dimensions, of more than 65535
+ * elements or of padding alone in floats on the host. Returns 0; -ENOTSUP for
  * channels_last, for an operand that is constant, not of 8 bits or of a rank above 5 (8 for
- * QLinearGlobalAveragePool), for parameters that are not constant single numbers, for windows of
- * three dimensions, of more than 65535 elements or of padding alone, and for an int16 result;
+ * QLinearGlobalAveragePool), for parameters that are not constant single numbers, and for an int16 result;
  * -EINVAL for a rank below 3; or another negative errno.
  */
 int ox_qlinear_average(struct ox *l)
@@ -245,7 +245,7 @@ int ox_qlinear_average(struct ox *l)
 	w.padding = ox_attr_i(l, "count_include_pad", 0) != 0;
 	int done = ox_average(l, &x, global ? NULL : &w, &q, &y);
 	if (!done)
-		return ox_fail(l, -ENOTSUP, "windows of three dimensions, of more than 65535 elements, or of padding alone");
+		return ox_result(l, 0, quantised(l, ox_host_of_floats(l, global ? "GlobalAveragePool" : "AveragePool", dequantised(l, 0)), 3), NULL, false);
 	return done < 0 ? done : ox_result(l, 0, y.tensor, y.perm, q.flip);
 }
 

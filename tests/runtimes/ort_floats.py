@@ -3,8 +3,8 @@
 
 usage: ort_floats.py WEFT FOLDER SEED
 
-Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, Erf, Sigmoid and Tanh, and products of int16 between
-DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
+Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, Erf, Sigmoid and Tanh, biases of
+int32, and products of int16 between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
 
@@ -93,6 +93,14 @@ def tanh():
     return one("Tanh", np.concatenate([floats(300) * of(1, 4), np.array([-100, -9, -0.0, 9, 40, np.nan, -np.inf, np.inf], np.float32)]))
 
 
+def wide_bias():
+    """A bias of int32 that float32 does not hold, as quantisation to int16 leaves them."""
+    constants = {"b": rng.integers(-2**31, 2**31, 40).astype(np.int32), "s": (np.abs(floats(40)) * 1e-8 + 1e-9).astype(np.float32), "z": np.zeros(40, np.int32)}
+    nodes = [helper.make_node("DequantizeLinear", ["b", "s", "z"], ["d"], axis=0), helper.make_node("Add", ["x", "d"], ["y"])]
+    inputs = {"x": floats(3, 40)}
+    return network(nodes, inputs, constants, 17), inputs
+
+
 def int16():
     """x, quantised, times weights of int8; the product is quantised, and leaves as floats."""
     m, k, n = of(1, 4, 20), of(16, 48, 200), of(5, 48, 130)
@@ -124,7 +132,7 @@ def golden(model, inputs):
 
 def main():
     wrong = 0
-    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (int16, 20)):
+    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (wide_bias, 4), (int16, 20)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()

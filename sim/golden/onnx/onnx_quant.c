@@ -182,6 +182,8 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
 		double v = value(x, s.off[0]) - (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
 
+		/* The difference is a float32 before it is multiplied, of which int32 has more than fit. */
+		v = x->dtype == WEFT_INT32 ? (double)(float)v : v;
 		weft_store_bits(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
 	}
 	return 0;

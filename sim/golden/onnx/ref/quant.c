@@ -68,7 +68,8 @@ int ref_dequantize(struct ref *r)
 	err = err ? err : ref_y(r, 0, t, x->rank, x->dim);
 	for (int64_t i = 0, n = REF_N(x); !err && !r->shapes && i < n; i++) {
 		const int64_t k = scale_at(r, x, axis, i);
-		const double v = ref_floats(x->dtype) ? ref_f(x, i) - (zp ? ref_f(zp, k) : 0) : (double)ref_sub(ref_i(x, i), zp ? ref_i(zp, k) : 0);
+		double v = ref_floats(x->dtype) ? ref_f(x, i) - (zp ? ref_f(zp, k) : 0) : (double)ref_sub(ref_i(x, i), zp ? ref_i(zp, k) : 0);
+		v = x->dtype == WEFT_INT32 ? (double)(float)v : v;       /* as ONNX_DEQUANTIZE has it */
 		ref_put_f(r->y[0], i, v * ref_f(s, k));
 	}
 	return err;

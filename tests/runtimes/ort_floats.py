@@ -3,8 +3,8 @@
 
 usage: ort_floats.py WEFT FOLDER SEED
 
-Random MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, Erf, Sigmoid and Tanh, biases of
-int32, and products of int16 between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
+Random MatMul, Gemm, Conv, ConvTranspose, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, BatchNormalization,
+InstanceNormalization, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16 between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
 
@@ -93,6 +93,31 @@ def tanh():
     return one("Tanh", np.concatenate([floats(300) * of(1, 4), np.array([-100, -9, -0.0, 9, 40, np.nan, -np.inf, np.inf], np.float32)]))
 
 
+def conv_transpose():
+    group, size, kernel = of(1, 1, 2), of(1, 4, 7), of(2, 3, 4)
+    c, o = group * of(1, 3, 8, 40), group * of(1, 2, 7)
+    sides = of((size, size), (size,))
+    return one("ConvTranspose", floats(1, c, *sides), floats(c, o // group, *[kernel] * len(sides)), *of((), (floats(o),)), group=group,
+               strides=[of(1, 2)] * len(sides), pads=[of(0, 1) if size > 1 else 0] * (2 * len(sides)))
+
+
+def softmax():
+    """Processors with AVX-512 sum rows of more than eight elements in other lanes, so that these are left out there."""
+    lanes = 8 if "avx512f" in Path("/proc/cpuinfo").read_text() else 1000
+    n = of(*(k for k in (1, 2, 5, 8, 13, 24, 30, 100) if k <= lanes))
+    return one(of("Softmax", "LogSoftmax"), floats(3, 4, n) * of(1, 10), axis=-1)
+
+
+def batch_norm():
+    c = of(1, 5, 16)
+    return one("BatchNormalization", floats(2, c, of(1, 3, 8), 5), floats(c), floats(c), floats(c), np.abs(floats(c)), epsilon=1e-5)
+
+
+def instance_norm():
+    c = of(1, 3, 16)
+    return one("InstanceNormalization", floats(2, c, of(1, 3, 8), of(1, 2, 5, 7, 8)), floats(c), floats(c), epsilon=1e-5)
+
+
 def wide_bias():
     """A bias of int32 that float32 does not hold, as quantisation to int16 leaves them."""
     constants = {"b": rng.integers(-2**31, 2**31, 40).astype(np.int32), "s": (np.abs(floats(40)) * 1e-8 + 1e-9).astype(np.float32), "z": np.zeros(40, np.int32)}
@@ -132,7 +157,8 @@ def golden(model, inputs):
 
 def main():
     wrong = 0
-    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (wide_bias, 4), (int16, 20)):
+    for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (conv_transpose, 30),
+                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (wide_bias, 4), (int16, 20)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()

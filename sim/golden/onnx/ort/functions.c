@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tanh and the logistic function are quotients of two polynomials of the square, each step of which is one fused multiplication
- * and addition. Source: ONNX Runtime's MLAS, tanh.cpp and logistic.cpp, and their kernels for FMA3; the coefficients are Eigen's.
+ * and addition. Source: ONNX Runtime's MLAS, tanh.cpp, logistic.cpp and compute.cpp, and their kernels for FMA3; the coefficients of the quotients are Eigen's.
  */
 #include <math.h>
 
@@ -44,6 +44,18 @@ float ort_logistic(float x)
 	const float v = within(x, 18), y = v * polynomial(above, COUNT(above), v * v) / polynomial(below, COUNT(below), v * v) + 0.5f;
 
 	return y < 0 ? 0 : y;
+}
+
+/* 2^n times a polynomial of the rest of x less n times ln 2, which is taken away in two parts. */
+float ort_exp(float x)
+{
+	static const float terms[] = { 0x1.694000p-10f, 0x1.125edcp-7f, 0x1.555b5ap-5f, 0x1.555450p-3f, 0x1.fffff6p-2f, 1, 1 };
+	const float whole = 12582912, v = x < -88.3762626647949f ? -88.3762626647949f : x;    /* 1.5 * 2^23 rounds to integers */
+
+	if (v != v)
+		return v;
+	const float n = fmaf(v, 1.44269504088896341f, whole) - whole, rest = fmaf(n, -1.42860677e-6f, fmaf(n, -6.93145752e-1f, v));
+	return ldexpf(polynomial(terms, COUNT(terms), rest), (int)n);
 }
 
 struct ort_codes ort_range(const float *x, int64_t n)

@@ -7,6 +7,7 @@
 
 float ort_tanh(float x);
 float ort_logistic(float x);                 /* 1 / (1 + exp(-x)) */
+float ort_exp(float x);                      /* x up to 0, as Softmax needs it; not below exp(-88.37) */
 
 /* Codes of uint8 for floats that are at hand: code = round(x / scale) + zero. */
 struct ort_codes { float scale; int32_t zero; };

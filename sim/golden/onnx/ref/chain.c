@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul, Gemm, Conv, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf of float32 in the order of
+ * MatMul, Gemm, Conv, ConvTranspose, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization and Erf of float32 in the order of
  * operations that ONNX Runtime has on x86-64 with fused multiplications and additions, for --requant runtime.
  *
  * Its matrix product y = a * b has three forms; the first that fits is taken:
@@ -257,6 +257,59 @@ int ref_chain_conv(struct ref *r)
 			to[o] += ((const float *)bias->data)[g * oc + o / out];
 	}
 	free(read);
+	return 0;
+}
+
+/* ---- ConvTranspose ---- */
+
+/* Adds the columns [taps][places of x] of one channel to its image y, tap after tap. */
+static void add_columns(const struct window *w, const float *from, float *y)
+{
+	const int64_t places = ref_places(w->out, w->n);
+
+	for (int64_t i = 0; i < ref_taps(w) * places; i++) {
+		const int64_t at = ref_tap(w, i % places, i / places);
+		if (at >= 0)
+			y[at] += from[i];
+	}
+}
+
+/* One product of each group's weights, turned, and x; its rows are added to the result, which begins with 0; the bias comes last. */
+int ref_chain_conv_transpose(struct ref *r)
+{
+	const weft_tensor *x = r->x[0], *w = r->x[1], *bias = r->n_x > 2 ? r->x[2] : NULL;
+	const int64_t group = r->a->i[GROUP];
+	weft_tensor y = *x;
+	struct window win;
+
+	if (!floats(r))
+		return -ENOTSUP;
+	int err = ref_transposed_window(r, &win);
+	if (!err && (group < 1 || x->dim[1] != w->dim[0] || x->dim[1] % group))
+		err = ref_fail(r, -EINVAL, "weights do not fit");
+	for (int d = 0; d < win.n && !err; d++)
+		y.dim[2 + d] = win.in[d];
+	y.dim[1] = err ? 0 : w->dim[1] * group;
+	err = err ? err : ref_count(r, 2, y.dim[1], false);
+	err = err ? err : ref_y_like(r, 0, &y);
+	if (err || r->shapes)
+		return err;
+	const int64_t in = ref_places(win.out, win.n), out = ref_places(win.in, win.n), c = x->dim[1] / group, oc = w->dim[1], rows = oc * ref_taps(&win);
+	float *columns = ref_alloc(r, rows * in, sizeof *columns);
+	if (!columns)
+		return -ENOMEM;
+	for (int64_t i = 0; i < x->dim[0] * group && rows * in > 0; i++) {
+		const int64_t g = i % group;
+		float *to = (float *)r->y[0]->data + i * oc * out;
+		multiply(&(struct product){ .a = { (const float *)w->data + g * c * rows, 1, rows, true }, .b = { (const float *)x->data + i * c * in, in, 1, false },
+		                            .m = rows, .n = in, .k = c, .y = columns });
+		memset(to, 0, (size_t)(oc * out) * sizeof *to);
+		for (int64_t o = 0; o < oc; o++)
+			add_columns(&win, columns + o * ref_taps(&win) * in, to + o * out);
+		for (int64_t o = 0; bias && o < oc * out; o++)
+			to[o] += ((const float *)bias->data)[g * oc + o / out];
+	}
+	free(columns);
 	return 0;
 }
 

@@ -67,8 +67,7 @@ int ref_conv_integer(struct ref *r)
 
 /* ---- transposed ---- */
 
-/* The window that leads from the result to x. */
-static int transposed_window(struct ref *r, struct window *w)
+int ref_transposed_window(struct ref *r, struct window *w)
 {
 	const weft_tensor *x = r->x[0], *k = r->x[1];
 	int64_t more[WEFT_ONNX_LIST], shape[WEFT_ONNX_LIST], list[WEFT_ONNX_LIST];
@@ -111,7 +110,7 @@ int ref_conv_transpose(struct ref *r)
 	const int64_t group = r->a->i[GROUP];
 	struct window win;
 	weft_tensor y = *x;
-	int err = transposed_window(r, &win);
+	int err = ref_transposed_window(r, &win);
 
 	if (err || group < 1 || x->dim[1] != w->dim[0] || w->dim[0] % group)
 		return err ? err : ref_fail(r, -EINVAL, "weights do not fit");

@@ -106,7 +106,7 @@ ref_kernel ref_reshape, ref_transpose, ref_concat, ref_slice, ref_split_node, re
 ref_kernel ref_pool, ref_global_pool, ref_max_unpool, ref_col2im, ref_lrn;
 ref_kernel ref_layer_norm, ref_rms_norm, ref_batch_norm, ref_group_norm, ref_mean_variance, ref_lp_norm, ref_skip_layer_norm;
 ref_kernel ref_matmul, ref_gemm, ref_einsum, ref_conv, ref_conv_transpose, ref_deform_conv, ref_det, ref_matmul_nbits;
-ref_kernel ref_chain_matmul, ref_chain_gemm, ref_chain_conv, ref_chain_layer_norm, ref_chain_erf, ref_chain_average,
+ref_kernel ref_chain_matmul, ref_chain_gemm, ref_chain_conv, ref_chain_conv_transpose, ref_chain_layer_norm, ref_chain_erf, ref_chain_average,
 	ref_chain_average_all, ref_chain_resize;
 ref_kernel ref_lstm, ref_gru, ref_rnn;
 double ref_activation(const struct ref *r, int which, double v);   /* number `which` of LSTM's, GRU's and RNN's attribute activations, of v */

@@ -162,6 +162,10 @@ static const struct row {
 	{ TFL, "StepLSTM8", tfl_step_lstm8, 13, 13, 1, "" },
 	{ MS, "DynamicQuantizeLSTM", ort_dynamic_lstm, 3, 12, 3, RNN },
 	{ ORT, "Sigmoid", ort_sigmoid, 1, 1, 1, "" }, { ORT, "Tanh", ort_tanh_node, 1, 1, 1, "" },
+	{ ORT, "ConvTranspose", ref_chain_conv_transpose, 2, 3, 1, WINDOW "group:i=1 output_padding:I output_shape:I" },
+	{ ORT, "Softmax", ort_softmax, 1, 1, 1, "axis:i" }, { ORT, "LogSoftmax", ort_softmax, 1, 1, 1, "axis:i" },
+	{ ORT, "BatchNormalization", ort_batch_norm, 5, 5, 1, "training_mode:i=0 epsilon:f=1e-5 momentum:f=0.9" },
+	{ ORT, "InstanceNormalization", ort_instance_norm, 3, 3, 1, "epsilon:f=1e-5" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 
@@ -290,7 +294,7 @@ static enum again again_of(ref_kernel *run)
 	static const struct { ref_kernel *run; enum again again; } list[] = {
 		{ ref_matmul, LINES }, { ref_gemm, LINES }, { ref_matmul_integer, LINES }, { ref_qlinear_matmul, LINES }, { ref_matmul_nbits, LINES },
 		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { ref_einsum, PRODUCT },
-		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ref_chain_conv, ALL }, { ref_pool, ALL },
+		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ref_chain_conv, ALL }, { ref_chain_conv_transpose, ALL }, { ref_pool, ALL },
 		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },
 		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
 		{ ref_tree_ensemble, ALL }, { tfl_sequence_lstm, ALL }, { tfl_sequence_rnn, ALL }, { tfl_sequence_lstm8, ALL }, { tfl_reduce_window, ALL },

@@ -16,6 +16,9 @@ struct window {
 /* x [N,C,...]; kernel NULL: the attribute. ceil rounds up, but no window starts in the padding behind. */
 int ref_window_of(struct ref *r, const weft_tensor *x, const int64_t *kernel, bool ceil, struct window *w);
 
+/* Of ConvTranspose: the window that leads from the result (w->in) to x (w->out). */
+int ref_transposed_window(struct ref *r, struct window *w);
+
 /* Window p, tap k (both counted through): its place in the image, or -1 in the padding. */
 int64_t ref_tap(const struct window *w, int64_t p, int64_t k);
 int64_t ref_taps(const struct window *w);       /* of one window */

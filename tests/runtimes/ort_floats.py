@@ -47,9 +47,9 @@ def matmul():
 
 
 def gemm():
-    m, k, n, turned = of(1, 2, 5, 20), of(3, 7, 16, 64, 67, 130, 300), of(1, 2, 3, 7, 16, 40, 200), of(0, 1)
+    m, k, n, turned, a_turned = of(1, 2, 5, 20), of(3, 7, 16, 64, 67, 130, 300), of(1, 2, 3, 7, 16, 40, 200), of(0, 1), of(0, 0, 1)
     bias = of((), (floats(n),))
-    return one("Gemm", floats(m, k), floats(n, k) if turned else floats(k, n), *bias, transB=turned)
+    return one("Gemm", floats(k, m) if a_turned else floats(m, k), floats(n, k) if turned else floats(k, n), *bias, transA=a_turned, transB=turned)
 
 
 def conv():
@@ -95,7 +95,7 @@ def tanh():
 
 def conv_transpose():
     group, size, kernel = of(1, 1, 2), of(1, 4, 7), of(2, 3, 4)
-    c, o = group * of(1, 3, 8, 40), group * of(1, 2, 7)
+    c, o = group * of(1, 3, 8, 40, 150), group * of(1, 2, 7)
     sides = of((size, size), (size,))
     return one("ConvTranspose", floats(1, c, *sides), floats(c, o // group, *[kernel] * len(sides)), *of((), (floats(o),)), group=group,
                strides=[of(1, 2)] * len(sides), pads=[of(0, 1) if size > 1 else 0] * (2 * len(sides)))

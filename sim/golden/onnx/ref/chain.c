@@ -33,8 +33,8 @@ static float of(const struct factor *f, int64_t i, int64_t k)
 	return f->p[i * f->row + k * f->column];
 }
 
-/* The greatest length of a panel. It halves for short products of many columns, and doubles for few columns. */
-static int64_t panel(int64_t n, int64_t k)
+/* The greatest length of a panel. It halves for short products of many columns, and doubles for few columns unless a is stored turned. */
+static int64_t panel(int64_t n, int64_t k, bool turned)
 {
 	int64_t columns = 128, most = 128;
 
@@ -42,7 +42,7 @@ static int64_t panel(int64_t n, int64_t k)
 		for (; most / 2 >= k && most > 1; most /= 2)
 			;
 	else
-		for (; columns > 16 && columns / 2 >= n; columns /= 2)
+		for (; !turned && columns > 16 && columns / 2 >= n; columns /= 2)
 			most *= 2;
 	return most;
 }
@@ -99,7 +99,7 @@ static void multiply(const struct product *p)
 {
 	const bool row = p->m == 1 && !p->a.turned, column = !row && p->n == 1 && !p->b.turned;
 	const struct factor x = row ? p->a : turned(p->b), w = row ? p->b : turned(p->a);
-	const int64_t lines = row ? p->n : p->m, most = panel(p->n, p->k);
+	const int64_t lines = row ? p->n : p->m, most = panel(p->n, p->k, p->a.turned);
 
 	for (int64_t i = 0; i < p->m * p->n; i++) {
 		const float y = p->begun ? p->y[i] : 0;

@@ -352,6 +352,8 @@ static const struct weft_field_info dw_fields[] = {
 		"rows", "Kernel rows; 0 for 3x3"},
 	{"n_kx", 12, 12, 4, 0, 0, WEFT_ELEM_NONE, 0x3, 0, 16, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.n_kx), 0, 9,
 		"pixels", "Kernel columns, 3 to 9; 0 for 3x3"},
+	{"table", 12, 16, 1, 0, 0, WEFT_ELEM_NONE, 0x1, 0, 17, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.table), 0, 1,
+		"", "Elements of the input choose bytes of the table at b_base"},
 };
 
 static const uint64_t dw_used[] = {
@@ -367,7 +369,7 @@ static const uint64_t dw_used[] = {
 	UINT64_C(0x0fffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
-	UINT64_C(0x000000000000ff3f),
+	UINT64_C(0x000000000001ff3f),
 };
 
 static const struct weft_field_info pool_fields[] = {
@@ -739,7 +741,7 @@ static const struct weft_cmd_info cmds[WEFT_N_CMDS] = {
 		"Copy a strided block of up to four dimensions from the scratchpad to memory"},
 	{"conv", 0x20, WEFT_UNIT_CV, 16, 64, 0, conv_fields, conv_used,
 		"Convolution of an input tile with all its taps: systolic array and post unit"},
-	{"dw", 0x30, WEFT_UNIT_VE, 13, 60, 0, dw_fields, dw_used,
+	{"dw", 0x30, WEFT_UNIT_VE, 13, 61, 0, dw_fields, dw_used,
 		"Depthwise convolution, channel multiplier 1"},
 	{"pool", 0x31, WEFT_UNIT_VE, 12, 53, 0, pool_fields, pool_used,
 		"Maximum or sum over a window without padding, per channel"},

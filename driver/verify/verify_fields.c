@@ -180,6 +180,14 @@ static int conv(struct verify *v, const struct weft_cmd_conv *c)
 	return ret;
 }
 
+/* A table begins with a word. */
+static int table_word(struct verify *v, const struct weft_cmd_post *p)
+{
+	if ((uint32_t)p->b_base % v->cfg->n)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "b_base 0x%x of a table is not a multiple of %u", (unsigned)p->b_base, v->cfg->n);
+	return 0;
+}
+
 static int dw(struct verify *v, const struct weft_cmd_dw *c)
 {
 	bool any = c->n_ky > 0;       /* kernel, not 3x3 */
@@ -190,7 +198,8 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 
 	if (!ret && (any ? c->n_kx < 3 : c->n_kx > 0))
 		ret = verify_fail(v, WEFT_VERIFY_BAD_FIELD, "n_kx %d %s", c->n_kx, any ? "< 3" : "> 0 with n_ky 0");
-
+	if (!ret && c->table)
+		ret = table_word(v, &c->post);
 	if (!ret && line > most)
 		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %lld", (long long)line,
 				  (long long)most);
@@ -217,9 +226,8 @@ static int elt(struct verify *v, const struct weft_cmd_elt *c)
 
 	if (!ret && c->post.add + c->table + c->mul > 1)
 		ret = verify_fail(v, WEFT_VERIFY_MODE_FIELD, "add %d + table %d + mul %d > 1", c->post.add, c->table, c->mul);
-	if (!ret && c->table && (uint32_t)c->post.b_base % v->cfg->n)
-		ret = verify_fail(v, WEFT_VERIFY_MODE_FIELD, "b_base 0x%x of a table is not a multiple of %u",
-				  (unsigned)c->post.b_base, v->cfg->n);
+	if (!ret && c->table)
+		ret = table_word(v, &c->post);
 	if (!ret)
 		ret = taps(v, pixels_of(&c->post), 1, (uint64_t)c->post.oc);
 	return ret;

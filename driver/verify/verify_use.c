@@ -118,6 +118,8 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 
 	if (!ret)
 		ret = range(v, "records", (uint32_t)c->p_base, blocks * n * WEFT_PARAM_BYTES);
+	if (!ret && c->table)
+		ret = range(v, "table", (uint32_t)c->post.b_base, 256);
 	if (!ret)
 		ret = verify_box(v, &in);
 	if (!ret)

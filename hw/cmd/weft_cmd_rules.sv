@@ -7,7 +7,7 @@
 // holds half as many int16, or, with a kernel other than 3x3, half as many sums;
 // such a kernel has rows and at least three columns. scale16 is for conv and dw and rounds once. In mode 2
 // these have no input of fp16, and pool has no sum. store does not narrow to int4. raw is for
-// conv and dw without add. elt has at most one of add, table and mul, and its table begins with a word.
+// conv and dw without add. elt has at most one of add, table and mul; the table of elt and dw begins with a word.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
   input  weft_cmd_pkg::cmd_t cmd_i,
@@ -20,7 +20,7 @@ module weft_cmd_rules (
   logic [15:0] ow, oh, oc;
   logic [3:0]  stride_x;
   logic [3:0]  n_ky, n_kx;
-  logic        add, raw, keep, int16, fp, scale16, mac_ok, kernel_ok, lookup, product, elt_ok;
+  logic        add, raw, keep, int16, fp, scale16, mac_ok, kernel_ok, lookup, product, dw_lookup, word_ok, elt_ok;
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
@@ -31,8 +31,9 @@ module weft_cmd_rules (
   assign mac_ok   = !(scale16 && cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB]) && !(fp && cmd_i[weft_cmd_pkg::POST_X_FMT_LSB + 2]);
   assign lookup   = cmd_i[weft_cmd_pkg::ELT_TABLE_LSB];
   assign product  = cmd_i[weft_cmd_pkg::ELT_MUL_LSB];
-  assign elt_ok   = !(add && lookup) && !(add && product) && !(lookup && product) &&
-                    !(lookup && cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cfg_pkg::LOG2_N] != '0);
+  assign dw_lookup = weft_cfg_pkg::HAS_DWTABLE && cmd_i[weft_cmd_pkg::DW_TABLE_LSB];   // without it, another check refuses the bit
+  assign word_ok  = cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cfg_pkg::LOG2_N] == '0;
+  assign elt_ok   = !(add && lookup) && !(add && product) && !(lookup && product) && (!lookup || word_ok);
   assign raw      = cmd_i[weft_cmd_pkg::POST_RAW_LSB];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign stride_x = cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: 4];
@@ -61,7 +62,7 @@ module weft_cmd_rules (
     ok_o = 1'b1;
     case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8])
       weft_cmd_pkg::OP_CONV: ok_o = mac_ok && !(raw && add) && (!keep || (few && oc <= 16'(N)));
-      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow && kernel_ok;
+      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow && kernel_ok && (!dw_lookup || word_ok);
       weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !raw && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16 && !raw && elt_ok;
       weft_cmd_pkg::OP_STORE: ok_o = !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
@@ -74,7 +75,7 @@ module weft_cmd_rules (
   logic [7:0]  op;
   logic        is_conv, is_dw, is_pool, is_elt, in_range;
   logic [31:0] pixels, columns;
-  logic [11:0] broken;
+  logic [12:0] broken;
   always_comb begin
     op       = cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8];
     is_conv  = op == weft_cmd_pkg::OP_CONV;
@@ -97,6 +98,7 @@ module weft_cmd_rules (
     broken[8]  = op == weft_cmd_pkg::OP_STORE && cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
     broken[9]  = raw && (is_pool || is_elt || (is_conv && add));
     broken[10] = is_elt && 2'(add) + 2'(lookup) + 2'(product) > 2'd1;
+    broken[12] = is_dw && dw_lookup && cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20] % 20'(N) != '0;
     broken[11] = is_elt && lookup && cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20] % 20'(N) != '0;
     if (in_range) assert (ok_o == (broken == '0));
   end

@@ -91,6 +91,7 @@ module weft_cmd_check
   always_comb begin
     dw_fault = weft_cmd_pkg::FAULT_NONE;
     if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::DW_TABLE_LSB +: weft_cmd_pkg::DW_TABLE_W] != '0 && !weft_cfg_pkg::HAS_DWTABLE)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::DW_N_KX_LSB +: weft_cmd_pkg::DW_N_KX_W] > weft_cmd_pkg::DW_N_KX_MAX) || (cmd_i[weft_cmd_pkg::DW_N_KX_LSB +: weft_cmd_pkg::DW_N_KX_W] != '0 && !weft_cfg_pkg::HAS_DWK)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::DW_N_KY_LSB +: weft_cmd_pkg::DW_N_KY_W] != '0 && !weft_cfg_pkg::HAS_DWK)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W] < weft_cmd_pkg::DW_STRIDE_X_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -208,7 +209,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_DW: begin
         words_o = weft_cmd_pkg::DW_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[831:0] & 832'hffffffffffff00c000000000000000000000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[831:0] & 832'hfffffffffffe00c000000000000000000000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -243,7 +244,8 @@ module weft_cmd_check
           || (not_3 && cmd_i[760 +: 8] != '0)
           || (not_4 && cmd_i[768 +: 6] != '0)
           || (not_3 && cmd_i[776 +: 4] != '0)
-          || (not_3 && cmd_i[780 +: 4] != '0);
+          || (not_3 && cmd_i[780 +: 4] != '0)
+          || (not_1 && cmd_i[784 +: 1] != '0);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : dw_fault;
       end
       weft_cmd_pkg::OP_POOL: begin

@@ -422,6 +422,9 @@ package weft_cmd_pkg;
   localparam int unsigned DW_N_KX_W = 4;
   localparam logic [3:0] DW_N_KX_MIN = 4'd0;
   localparam logic [3:0] DW_N_KX_MAX = 4'd9;
+  // Elements of the input choose bytes of the table at b_base
+  localparam int unsigned DW_TABLE_LSB = 784;
+  localparam int unsigned DW_TABLE_W = 1;
 
   // Of pool.
   // Scratchpad address of output pixel (0,0), tap (0,0), channel 0, bytes

@@ -69,7 +69,7 @@ module weft_vec (
   weft_cmd_pkg::cmd_t cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic is_dw, is_pool, is_elt, is_alu, add, two, once, pool_sum;
-  logic mul, lookup;                // elt: product, table
+  logic mul, lookup;                // elt: product; elt, dw: table
   logic int16, fp;                  // mode 1, mode 2
   logic x_two, b_two, out_two;      // elements of two bytes
   logic raw;                        // output of four, in mode 1 of eight
@@ -84,7 +84,8 @@ module weft_vec (
   assign is_elt   = !is_dw && !is_pool && !is_alu;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
   assign mul      = weft_cfg_pkg::HAS_MUL && is_elt && cmd_q[weft_cmd_pkg::ELT_MUL_LSB];
-  assign lookup   = weft_cfg_pkg::HAS_TABLE && is_elt && cmd_q[weft_cmd_pkg::ELT_TABLE_LSB];
+  assign lookup   = (weft_cfg_pkg::HAS_TABLE && is_elt && cmd_q[weft_cmd_pkg::ELT_TABLE_LSB]) ||
+                    (weft_cfg_pkg::HAS_DWTABLE && is_dw && cmd_q[weft_cmd_pkg::DW_TABLE_LSB]);
   assign two      = is_elt && (add || mul);
   // The second factor is one word for all pixels of a block.
   assign once     = mul && cmd_q[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: weft_cmd_pkg::POST_B_X_STRIDE_W] == '0
@@ -205,13 +206,17 @@ module weft_vec (
     .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
     .stride_x_i(cmd_q[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W]),
     .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
-    .n_ky_i(n_ky), .n_kx_i(n_kx), .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready), .addr_o(scan_addr),
+    .n_ky_i(n_ky), .n_kx_i(n_kx), .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready && scan_go), .addr_o(scan_addr),
     .lanes_o(scan_lanes), .skip_o(scan_skip), .row_o(scan_row), .emit_o(scan_emit), .block_o(scan_block),
     .on_o(scan_on), .first_o(scan_first), .last_o(scan_last));
 
-  // Behind a table, so that what is wrong with that is found first.
-  logic start_taps, tab_wait_q;
-  assign start_taps = (start && !is_dw && !is_alu && !lookup) || (tab_wait_q && tab_ready);
+  // Behind a table, so that what is wrong with that is found first: taps; of dw weights and records, and the pixels,
+  // whose plan is made meanwhile.
+  logic start_taps, start_par, scan_go, tab_wait_q;
+  assign start_taps = (start && !is_dw && !is_alu && !lookup) ||
+                      (tab_wait_q && tab_ready && !(weft_cfg_pkg::HAS_DWTABLE && is_dw));
+  assign start_par  = weft_cfg_pkg::HAS_DWTABLE ? is_dw && ((start && !lookup) || (tab_wait_q && tab_ready)) : start && is_dw;
+  assign scan_go    = !weft_cfg_pkg::HAS_DWTABLE || tab_ready;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || flush) tab_wait_q <= 1'b0;
@@ -254,7 +259,7 @@ module weft_vec (
 
   weft_vec_rd u_rd (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
-    .addr_valid_i(scan_valid || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
+    .addr_valid_i((scan_valid && scan_go) || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
     .bytes_i((tap_second && !is_dw ? b_two : x_two) ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
     .tag_i(is_dw ? {scan_last, scan_first, scan_on, scan_block, scan_emit, scan_row} : {12'd0, tap_last, tap_first}),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
@@ -292,9 +297,11 @@ module weft_vec (
   weft_cfg_pkg::sp_read_t par;
   logic [81*N-1:0]        wts;
   logic                   rec_ok_q;  // the block's records are in the lane parameters
+  logic                   par_turn;  // at PARV: u_par's, else the table's
+  assign par_turn = weft_cfg_pkg::HAS_DWTABLE ? tab_ready : !lookup;
 
   weft_vec_par u_par (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_dw),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start_par),
     .w_base_i(cmd_q[weft_cmd_pkg::DW_W_BASE_LSB +: weft_cmd_pkg::DW_W_BASE_W]),
     .p_base_i(cmd_q[weft_cmd_pkg::DW_P_BASE_LSB +: weft_cmd_pkg::DW_P_BASE_W]),
     .oc_i(oc), .n_ky_i(n_ky), .n_kx_i(n_kx), .oh_i(oh),
@@ -305,37 +312,54 @@ module weft_vec (
     .scalar_i(start && !is_dw && !is_alu),
     .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
     .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),
-    .parv_o(par), .parv_gnt_i(parv_gnt_i && !lookup),
+    .parv_o(par), .parv_gnt_i(parv_gnt_i && par_turn),
     .parv_rdata_i(parv_rdata_i),
     .wts_valid_o(wts_valid), .wts_take_i(wts_take), .wts_o(wts),
     .rec_valid_o(rec_valid), .rec_take_i(rec_take), .bias_o(post_bias_o), .mul_o(post_mul_o),
     .shift_o(post_shift_o), .bad_o(par_bad), .bad_addr_o(par_bad_addr));
 
-  logic                    elt_valid, elt_next;
-  weft_cfg_pkg::row_half_t elt_word;
-  logic [1:0]              elt_tag;
+  // Words behind the table, for elt and, where dw has one, for dw.
+  localparam int unsigned  TagBits = weft_cfg_pkg::HAS_DWTABLE ? 14 : 2;
+  logic                    dw_ready, pool_ready, elt_ready;
+  logic                    seen_in, seen_next, seen_valid, seen_ready;
+  weft_cfg_pkg::row_half_t seen;
+  logic [TagBits-1:0]      seen_tag;
+  assign seen_in    = is_elt || (weft_cfg_pkg::HAS_DWTABLE && is_dw);
+  assign seen_ready = weft_cfg_pkg::HAS_DWTABLE && is_dw ? dw_ready : elt_ready;
 
   if (weft_cfg_pkg::HAS_TABLE) begin : g_table
     logic                   tab_full;
     weft_cfg_pkg::sp_read_t tab;
 
-    weft_vec_table u_table (
+    weft_vec_table #(.TagBits(TagBits)) u_table (
       .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && lookup), .on_i(lookup), .ready_o(tab_full),
       .base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]), .bad_o(tab_bad),
-      .bad_addr_o(tab_bad_addr), .parv_o(tab), .parv_gnt_i(parv_gnt_i && lookup),
-      .parv_rdata_i(parv_rdata_i), .word_valid_i(word_valid && is_elt), .word_ready_o(elt_next), .word_i(word),
-      .tag_i(word_tag[1:0]), .word_valid_o(elt_valid), .word_ready_i(elt_ready), .word_o(elt_word), .tag_o(elt_tag));
-    assign parv_o    = lookup ? tab : par;
+      .bad_addr_o(tab_bad_addr), .parv_o(tab), .parv_gnt_i(parv_gnt_i && !par_turn),
+      .parv_rdata_i(parv_rdata_i), .word_valid_i(word_valid && seen_in), .word_ready_o(seen_next), .word_i(word),
+      .tag_i(word_tag[TagBits-1:0]), .word_valid_o(seen_valid), .word_ready_i(seen_ready), .word_o(seen), .tag_o(seen_tag));
+    assign parv_o    = par_turn ? par : tab;
     assign tab_ready = !lookup || tab_full;
   end else begin : g_no_table
     assign parv_o       = par;
     assign tab_ready    = 1'b1;
     assign tab_bad      = 1'b0;
     assign tab_bad_addr = '0;
-    assign elt_valid    = word_valid && is_elt;
-    assign elt_next     = elt_ready;
-    assign elt_word     = word;
-    assign elt_tag      = word_tag[1:0];
+    assign seen_valid   = word_valid && seen_in;
+    assign seen_next    = seen_ready;
+    assign seen         = word;
+    assign seen_tag     = word_tag[TagBits-1:0];
+  end
+  logic                    pix_valid;
+  weft_cfg_pkg::row_half_t pix;
+  logic [13:0]             pix_tag;
+  if (weft_cfg_pkg::HAS_DWTABLE) begin : g_dw_table
+    assign pix_valid = seen_valid && is_dw;
+    assign pix       = seen;
+    assign pix_tag   = seen_tag;
+  end else begin : g_no_dw_table
+    assign pix_valid = word_valid && is_dw;
+    assign pix       = word;
+    assign pix_tag   = word_tag;
   end
 
   // The post unit samples the parameters with the row, so the next block's
@@ -354,21 +378,20 @@ module weft_vec (
 
   // ---- engines ------------------------------------------------------------------
 
-  logic                     dw_ready, pool_ready, elt_ready;
   logic                     dw_row_valid, pool_row_valid, elt_row_valid, row_valid;
   weft_cfg_pkg::row_acc_t   dw_row, pool_row, elt_row;
   weft_cfg_pkg::row_state_t dw_state;
 
-  assign word_ready = is_dw ? dw_ready : is_pool ? pool_ready : elt_next;
+  assign word_ready = is_dw ? (weft_cfg_pkg::HAS_DWTABLE ? seen_next : dw_ready) : is_pool ? pool_ready : seen_next;
 
   weft_vec_dw u_dw (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]), .int16_i(int16), .fp_i(fp), .x_fmt_i(x_fmt[1:0]),
     .w_fmt_i(cmd_q[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W]),
     .log2_scale_i(cmd_q[weft_cmd_pkg::DW_LOG2_SCALE_LSB +: weft_cmd_pkg::DW_LOG2_SCALE_W]),
-    .pix_valid_i(word_valid && is_dw), .pix_ready_o(dw_ready), .pix_i(word),
-    .row_i(word_tag[0]), .emit_i(word_tag[1]), .block_i(word_tag[2]), .on_i(word_tag[11:3]),
-    .first_i(word_tag[12]), .last_i(word_tag[13]), .by_row_i(n_ky != '0),
+    .pix_valid_i(pix_valid), .pix_ready_o(dw_ready), .pix_i(pix),
+    .row_i(pix_tag[0]), .emit_i(pix_tag[1]), .block_i(pix_tag[2]), .on_i(pix_tag[11:3]),
+    .first_i(pix_tag[12]), .last_i(pix_tag[13]), .by_row_i(n_ky != '0),
     .wts_valid_i(wts_valid), .wts_take_o(wts_take), .wts_i(wts),
     .row_valid_o(dw_row_valid), .row_ready_i(out_next), .row_o(dw_row), .row_state_o(dw_state));
 
@@ -384,8 +407,8 @@ module weft_vec (
     .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]),
     .b_zp_i(cmd_q[weft_cmd_pkg::POST_B_ZP_LSB +: 8]),
     .pre_shift_i(cmd_q[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W]),
-    .word_valid_i(elt_valid), .word_ready_o(elt_ready), .word_i(elt_word),
-    .first_i(elt_tag[0]), .last_i(elt_tag[1]),
+    .word_valid_i(seen_valid && (is_elt || !weft_cfg_pkg::HAS_DWTABLE)), .word_ready_o(elt_ready), .word_i(seen),
+    .first_i(seen_tag[0]), .last_i(seen_tag[1]),
     .row_valid_o(elt_row_valid), .row_ready_i(out_next), .row_o(elt_row), .b_o(post_b_o));
 
   // ---- rows to the post unit ----------------------------------------------------

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of 256 bytes for elt: read once through PARV, then N elements a cycle
+// A table of 256 bytes for elt and dw: read once through PARV, then N elements a cycle
 // choose from it.
 //
 // start_i begins to read 256 / 2N wide words at base_i, a multiple of N; ready_o is
 // high from when all are here until flush_i or the next start_i. bad_o: the next one lies
 // beyond the scratchpad, it is not asked for. Words that come with word_valid_i and
-// word_ready_o leave a cycle later with first and last as they came; with on_i the low byte of
+// word_ready_o leave a cycle later with their tag; with on_i the low byte of
 // each lane is then what it chose, else they pass in the same cycle.
 //
-// Model: sim/model/elt.c   Theory: hw/vec/README.md
-module weft_vec_table (
+// Model: sim/model/elt.c dw.c   Theory: hw/vec/README.md
+module weft_vec_table #(
+  parameter int unsigned TagBits = 2
+) (
   input  logic clk_i,
   input  logic rst_ni,
   input  logic flush_i,
@@ -29,12 +31,12 @@ module weft_vec_table (
   input  logic                    word_valid_i,
   output logic                    word_ready_o,
   input  weft_cfg_pkg::row_half_t word_i,
-  input  logic [1:0]              tag_i,
+  input  logic [TagBits-1:0]      tag_i,
 
   output logic                    word_valid_o,
   input  logic                    word_ready_i,
   output weft_cfg_pkg::row_half_t word_o,
-  output logic [1:0]              tag_o
+  output logic [TagBits-1:0]      tag_o
 );
 
   localparam int unsigned N     = weft_cfg_pkg::N;
@@ -86,7 +88,7 @@ module weft_vec_table (
   // ---- looking up: each element reads its row, then chooses from it --------------------
 
   logic                    valid_q, go;
-  logic [1:0]              tag_q;
+  logic [TagBits-1:0]      tag_q;
   // Block RAM, one for each element that reads; nothing is read while the table comes.
   (* ram_style = "block", no_rw_check *)
   weft_cfg_pkg::row_half_t mem [Rows];

@@ -23,6 +23,7 @@ struct dw_block {
 	uint32_t c0, lanes;
 	int32_t ky, kx;                         /* rows and columns of the kernel */
 	int16_t w[KY_MAX * KX_MAX][LANES_MAX];  /* zero point off; float8 are codes */
+	int8_t table[256];                      /* of the whole command, with c->table */
 	struct post_lane post[LANES_MAX];
 };
 
@@ -83,6 +84,8 @@ static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struc
 					   (uint32_t)ix) + b->c0 * elem_bytes(e), x, b->lanes);
 	if (ret)
 		return ret;
+	for (uint32_t i = 0; c->table && i < b->lanes; i++)
+		x[i] = b->table[(uint8_t)x[i]];
 	if (is_float)
 		add_floats(m, s->acc, x, w, b->lanes);
 	else
@@ -121,7 +124,7 @@ static bool dw_legal(const struct weft_model *m, const struct weft_cmd_dw *c)
 	/* The line buffer's bytes hold half as many int16. */
 	uint32_t line = m->cfg->dw_line / elem_bytes(x_elem(p));
 
-	if (p->add || !post_legal(p, true))
+	if (p->add || !post_legal(p, true) || (c->table && (uint32_t)p->b_base % m->n))
 		return false;
 	/* Without the line buffer, it is the sums of a row that need room. */
 	return c->n_ky ? c->n_kx >= 3 && span + KX_MAX <= m->cfg->dw_line / 2 : !c->n_kx && span + 3 <= line;
@@ -136,6 +139,12 @@ int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
 
 	if (!dw_legal(m, c))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
+	if (c->table) {
+		int ret = model_read(m, (uint32_t)p->b_base, b.table, sizeof(b.table));
+
+		if (ret)
+			return ret;
+	}
 	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		float_products(m, p->x_fmt, p->w_fmt, c->log2_scale);
 	for (uint32_t i = 0; i < blocks; i++) {

@@ -119,6 +119,10 @@ static void elt_table(struct weft_cmd *c) { c->elt.table = 1; c->elt.post.b_base
 static void elt_table_first(struct weft_cmd *c) { elt_table(c); elt_input(c); elt_output(c); }
 static void elt_table_aside(struct weft_cmd *c) { c->elt.table = 1; c->elt.post.b_base = 8; }
 static void elt_table_add(struct weft_cmd *c) { c->elt.table = c->elt.post.add = 1; }
+static void dw_table(struct weft_cmd *c) { c->dw.table = 1; c->dw.post.b_base = (int32_t)sp_bytes() - 128; }
+static void dw_table_first(struct weft_cmd *c) { dw_table(c); dw_input(c); dw_weights(c); dw_output(c); }
+static void dw_table_aside(struct weft_cmd *c) { c->dw.table = 1; c->dw.post.b_base = 8; }
+static void dw_table_int16(struct weft_cmd *c) { c->dw.table = c->dw.post.mode = 1; }
 static void elt_table_int16(struct weft_cmd *c) { c->elt.table = c->elt.post.mode = 1; }
 
 static void row_zero(struct weft_cmd *c) { c->load.row_bytes = 0; }
@@ -288,6 +292,8 @@ static const struct bad bads[] = {
 	CHANGED(elt_table, ELT, SP_RANGE, VE), CHANGED(elt_table_first, ELT, SP_RANGE, VE),
 	CHANGED(elt_table_aside, ELT, BAD_FIELD, CP), CHANGED(elt_table_add, ELT, BAD_FIELD, CP),
 	CHANGED(elt_table_int16, ELT, BAD_FIELD, CP),
+	CHANGED(dw_table, DW, SP_RANGE, VE), CHANGED(dw_table_first, DW, SP_RANGE, VE),
+	CHANGED(dw_table_aside, DW, BAD_FIELD, CP), CHANGED(dw_table_int16, DW, BAD_FIELD, CP),
 	CHANGED(store_int4, STORE, BAD_FIELD, CP), CHANGED(load_int4_beyond, LOAD, WINDOW, LD),
 	CHANGED(raw_add, CONV, BAD_FIELD, CP), CHANGED(raw_set, POOL, BAD_FIELD, CP), CHANGED(raw_set, ELT, BAD_FIELD, CP),
 	CHANGED(raw_dw_beyond, DW, SP_RANGE, VE), CHANGED(raw_conv_beyond, CONV, SP_RANGE, CV),

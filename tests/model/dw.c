@@ -22,8 +22,10 @@ static int32_t expected(const struct bench *b, const struct weft_cmd_dw *d, cons
 
 		if (iy < 0 || iy >= d->in_h || ix < 0 || ix >= d->in_w)
 			continue;
-		acc += (bench_get(b, &d->post, d->in_base + iy * d->in_y_stride + ix * d->in_x_stride, ch) - d->x_zp) *
-		       (t->w[ky][kx][ch] - d->w_zp);
+		int32_t x = bench_get(b, &d->post, d->in_base + iy * d->in_y_stride + ix * d->in_x_stride, ch);
+		if (d->table)
+			x = (int8_t)b->want[d->post.b_base + (x & 255)];
+		acc += (x - d->x_zp) * (t->w[ky][kx][ch] - d->w_zp);
 	}
 	return brute_first(&d->post, acc, t->mul[ch], t->shift[ch]);
 }
@@ -77,6 +79,9 @@ static void random_dw(struct bench *b, struct weft_cmd *c)
 	}
 	d->x_zp = p->mode == 1 ? 0 : rng_int(&b->rng, -128, 127);
 	d->w_zp = rng_int(&b->rng, 0, 1) ? 0 : rng_int(&b->rng, -128, 127);
+	d->table = p->mode == 0 && rng_int(&b->rng, 0, 2) == 0;
+	if (d->table)
+		p->b_base = part / 2 + n * rng_int(&b->rng, 0, 9);
 	d->w_base = part + n * rng_int(&b->rng, 0, 9);
 	d->p_base = 2 * part + n * rng_int(&b->rng, 0, 9);
 	p->out_base = 3 * part + e * rng_int(&b->rng, 0, 99);
@@ -137,6 +142,10 @@ static void dw_limits_bad(void **state)
 		c.dw.post.add = 1;
 		assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
 		c.dw.post.add = 0;
+		c.dw.table = 1;
+		c.dw.post.b_base = 1;
+		assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
+		c.dw.table = c.dw.post.b_base = 0;
 		c.dw.x_zp = 1;
 		assert_int_equal(fault_of(m, &c), mode ? WEFT_FAULT_BAD_FIELD : WEFT_FAULT_NONE);
 		c.dw.x_zp = 0;

@@ -780,10 +780,20 @@ static bool dw_job(struct maker *m, struct job *j)
 	c.dw.post.oc = (int32_t)oc;
 	if (!place_output(m, j, &c.dw.post, &y, &whole))
 		return false;
+	int table = -1;
+	if (m->mode == INT8 && m->cfg->has_dwtable && chance(m, 40)) {
+		if ((table = new_area(m, 256, m->n)) < 0)
+			return false;
+		fill(m, j, table, FMT_ANY);
+		c.dw.table = 1;
+		c.dw.post.b_base = (int32_t)m->area[table].at;
+	}
 	struct step *s = new_step(j, WEFT_CMD_DW);
 	s->c.dw = c.dw;
 	reads(s, x.area);
 	reads(s, w);
+	if (table >= 0)
+		reads(s, table);
 	reads(s, records);
 	writes(s, y.area);
 	store_output(m, j, &y, whole);

@@ -83,6 +83,9 @@ static void check_rec(struct compile_run *c, const struct weft_prec *r, uint32_t
 			}
 }
 
+/* Depthwise commands that look their input up in a table, of the programs which ran so far. */
+static uint64_t compile_run_tables;
+
 static void run_npu(struct compile_run *c, const struct weft_step *s)
 {
 	const uint64_t *w = c->p->words + s->first_word;
@@ -103,6 +106,7 @@ static void run_npu(struct compile_run *c, const struct weft_step *s)
 		const struct weft_pcmd *k = &c->p->cmds[s->first_cmd + i];
 		assert_int_equal(weft_cmd_decode(w + at, s->n_words - at, &cmd), WEFT_FAULT_NONE);
 		at += (size_t)cmd.h.n_words;
+		compile_run_tables += cmd.h.op == WEFT_CMD_DW && cmd.dw.table;
 		if (weft_model_exec(c->m, &cmd, &f))
 			fail_msg("%s: command %u faults: %s", c->what, i, weft_fault_brief(f.code));
 		for (uint32_t r = 0; r < k->n_recs; r++)

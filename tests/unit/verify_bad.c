@@ -382,6 +382,18 @@ static void table_absent(struct stream *s, bool bad)
 	s->c[ELT].elt.post.b_base = bad ? 0x40000 : AT_X;
 }
 
+static void dw_table_aside(struct stream *s, bool bad)
+{
+	s->c[DW].dw.table = 1;
+	s->c[DW].dw.post.b_base += bad ? 1 : 0;
+}
+
+static void dw_table_absent(struct stream *s, bool bad)
+{
+	s->c[DW].dw.table = 1;
+	s->c[DW].dw.post.b_base = bad ? 0x40000 : AT_X;
+}
+
 static void factor_absent(struct stream *s, bool bad)
 {
 	s->c[ELT].elt.post.add = 0;
@@ -518,6 +530,16 @@ static void kernel_lacks(struct stream *s, bool bad)
 	old.features &= bad ? ~WEFT_FEATURE_DWK : ~0u;
 	s->cfg = &old;
 	s->c[DW].dw.n_ky = s->c[DW].dw.n_kx = 3;
+}
+
+static void dw_table_lacks(struct stream *s, bool bad)
+{
+	static struct weft_config old;
+
+	old = *s->cfg;
+	old.features &= bad ? ~WEFT_FEATURE_DWTABLE : ~0u;
+	s->cfg = &old;
+	s->c[DW].dw.table = 1;
 }
 
 static void far_row(struct stream *s, bool bad)
@@ -1218,6 +1240,8 @@ static const struct bad_case cases[] = {
 	COMMANDS(table_and_add, MODE_FIELD, ELT),
 	COMMANDS(table_aside, MODE_FIELD, ELT),
 	COMMANDS(table_absent, USE_BEFORE_LOAD, ELT),
+	COMMANDS(dw_table_aside, MODE_FIELD, DW),
+	COMMANDS(dw_table_absent, USE_BEFORE_LOAD, DW),
 	COMMANDS(factor_absent, USE_BEFORE_LOAD, ELT),
 	COMMANDS(scale16_twice, MODE_FIELD, CONV),
 	COMMANDS(zero_point_conv, MODE_FIELD, CONV),
@@ -1236,6 +1260,7 @@ static const struct bad_case cases[] = {
 	COMMANDS(kernel_columns, BAD_FIELD, DW),
 	COMMANDS(kernel_rows, BAD_FIELD, DW),
 	COMMANDS(kernel_lacks, MODE, DW),
+	COMMANDS(dw_table_lacks, MODE, DW),
 	COMMANDS(far_row, COORD_RANGE, CONV),
 	COMMANDS(far_byte, COORD_RANGE, CONV),
 	COMMANDS(keep_pixels, KEEP_SHAPE, CONV),

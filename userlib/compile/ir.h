@@ -151,6 +151,7 @@ struct node {
 		struct {           /* CONV, DW, DWCONV */
 			int m;             /* DWCONV: output channels for each input channel */
 			bool transposed;   /* DW: its commands have rows and columns exchanged */
+			bool table;        /* DW: r is a table of 256 bytes in which x is looked up, the same for every pixel */
 			bool part;         /* it is one of several nodes of its operator, or has an input of its own */
 			bool average;      /* it computes an average; of integers that divides by the taps inside the image */
 			int pixel_group;   /* pixels that are taken as one (pixel_groups.c); 0 or 1: none */
@@ -175,7 +176,7 @@ struct node {
 };
 
 /* by_table() returns whether the second operand is a table, is_product() whether it is a factor. */
-static inline bool by_table(const struct node *nd) { return nd->kind == NODE_ELT && nd->elt.table; }
+static inline bool by_table(const struct node *nd) { return nd->kind == NODE_ELT ? nd->elt.table : nd->kind == NODE_DW && nd->conv.table; }
 static inline bool is_product(const struct node *nd) { return nd->kind == NODE_ELT && nd->elt.product; }
 
 enum op_state {
@@ -285,7 +286,7 @@ struct cc {
 	char *msg;             /* WEFT_MSG bytes, of the caller */
 	int64_t n;             /* rows and columns of the array, bytes of a scratchpad word: cfg->n */
 	int64_t sp_bytes;      /* usable bytes of the scratchpad */
-	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk;   /* features, include/spec/regs.toml */
+	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk, has_dwtable;   /* features, include/spec/regs.toml */
 
 	struct cop *ops;       /* one for each operator of the graph */
 	struct cten *ten;      int n_roots; uint32_t cap_roots;   /* one for each tensor, then added storages */

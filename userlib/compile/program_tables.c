@@ -84,7 +84,8 @@ static const char *node_words(const struct node *nd, char text[96])
 		snprintf(text, 96, "%s%dx%d on the array%s", nd->conv.average ? "average over " : "", nd->win.kh, nd->win.kw, nd->add ? ", addition behind it" : "");
 		break;
 	case NODE_DW:
-		snprintf(text, 96, "%s%dx%d on the depthwise engine", nd->conv.average ? "average over " : "", nd->win.kh, nd->win.kw);
+		snprintf(text, 96, "%s%dx%d on the depthwise engine%s", nd->conv.average ? "average over " : "", nd->win.kh, nd->win.kw,
+		         by_table(nd) ? ", behind a table" : "");
 		break;
 	case NODE_DWCONV:
 		snprintf(text, 96, "%dx%d, %d per channel, block diagonal on the array%s", nd->win.kh, nd->win.kw, nd->conv.m,

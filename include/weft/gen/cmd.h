@@ -658,6 +658,12 @@ enum weft_elem {
 #define WEFT_CMD_DW_N_KX_MASK UINT64_C(0xf000)
 #define WEFT_CMD_DW_N_KX_MIN 0
 #define WEFT_CMD_DW_N_KX_MAX 9
+#define WEFT_CMD_DW_TABLE_WORD 12
+#define WEFT_CMD_DW_TABLE_LSB 16
+#define WEFT_CMD_DW_TABLE_BITS 1
+#define WEFT_CMD_DW_TABLE_MASK UINT64_C(0x10000)
+#define WEFT_CMD_DW_TABLE_MIN 0
+#define WEFT_CMD_DW_TABLE_MAX 1
 
 #define WEFT_CMD_POOL_IN_BASE_WORD 9
 #define WEFT_CMD_POOL_IN_BASE_LSB 0
@@ -1177,6 +1183,7 @@ struct weft_cmd_dw {
 	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
 	int32_t n_ky; /* Kernel rows; 0 for 3x3; mode 0 or 1 only; needs the feature dwk; 0..15 rows */
 	int32_t n_kx; /* Kernel columns, 3 to 9; 0 for 3x3; mode 0 or 1 only; needs the feature dwk; 0..9 pixels */
+	int32_t table; /* Elements of the input choose bytes of the table at b_base; mode 0 only; needs the feature dwtable; 0..1 */
 };
 
 /* pool: Maximum or sum over a window without padding, per channel. */

@@ -183,6 +183,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	d->x_zp = nd->x_zp;
 	d->w_zp = nd->wt.w_zp;
 	d->log2_scale = nd->wt.log2_scale;
+	d->table = by_table(nd);
 	if (d->in_h == 1)
 		d->in_y_stride = 0;
 	if (d->in_w == 1)

@@ -623,9 +623,101 @@ static int match_concats(struct cc *cc, int i)
 }
 
 /*
+ * Returns whether nothing but depthwise node nd reads tensor t, be it through one PAD that nothing else reads.
+ */
+static bool read_by_node(const struct cc *cc, int t, const struct node *nd)
+{
+	int pad = only_reader(cc, t, WEFT_OP_PAD);
+
+	return read_only_by(cc, t, nd->op) || (pad >= 0 && cc->ops[pad].state == OP_TODO && read_only_by(cc, cc->g->ops[pad].out[0], nd->op));
+}
+
+/* Returns whether two views see the same elements. */
+static bool same_view(const struct view *a, const struct view *b)
+{
+	return a->root == b->root && a->off == b->off && !memcmp(a->dim, b->dim, sizeof a->dim) && !memcmp(a->step, b->step, sizeof a->step);
+}
+
+/*
+ * Returns the number of the node whose table node nd, if it is depthwise and reads int8, can look up itself: that node makes
+ * all that nd reads, nothing else reads that, and its limits cut nothing off. -1 if there is none.
+ */
+static int table_before(const struct cc *cc, const struct node *nd)
+{
+	if (nd->kind != NODE_DW || nd->mode != WEFT_POST_MODE_INT8 || nd->add || nd->x_t < 0)
+		return -1;
+	int i = cc->g->tensors[nd->x_t].producer;
+	if (i < 0 || cc->ops[i].state != OP_NODE || !read_by_node(cc, nd->x_t, nd))
+		return -1;
+	const struct node *e = &cc->nodes[cc->ops[i].node];
+	return e->kind == NODE_ELT && by_table(e) && e->mode == WEFT_POST_MODE_INT8 && e->y_tensor == nd->x_t && same_view(&e->y, &nd->x) &&
+	       !memcmp(e->x.dim, e->y.dim, sizeof e->x.dim) && e->post.y_min == INT8_MIN && e->post.y_max == INT8_MAX ? cc->ops[i].node : -1;
+}
+
+/*
+ * Remove the nodes for which gone[] is set, which no operator may name. The others close up, and number[], with room for one
+ * of each node, becomes their new numbers.
+ */
+static void drop_nodes(struct cc *cc, const bool *gone, int *number)
+{
+	int n = 0;
+
+	for (int k = 0; k < cc->n_nodes; k++) {
+		number[k] = n;
+		if (!gone[k])
+			cc->nodes[n++] = cc->nodes[k];
+	}
+	cc->n_nodes = n;
+	for (int i = 0; i < cc->g->n_ops; i++)
+		if (cc->ops[i].state == OP_NODE)
+			cc->ops[i].node = number[cc->ops[i].node];
+	for (int k = 0; k < n; k++)
+		if (cc->nodes[k].before)
+			cc->nodes[k].before = 1 + number[cc->nodes[k].before - 1];
+}
+
+/*
+ * Where a table's result is read by a depthwise node alone, let that node look its input up and take over the table's
+ * operators, so that the result is never written. It needs the feature has_dwtable; with the option no_fuse nothing
+ * happens. Returns 0 or -ENOMEM.
+ */
+static int join_tables(struct cc *cc)
+{
+	if (!cc->has_dwtable || cc->o->no_fuse || !cc->n_nodes)
+		return 0;
+	bool *gone = calloc((size_t)cc->n_nodes, sizeof *gone);
+	int *number = malloc((size_t)cc->n_nodes * sizeof *number), *into = malloc((size_t)cc->n_nodes * sizeof *into);
+
+	for (int k = 0; k < cc->n_nodes && gone && number && into; k++) {
+		struct node *nd = &cc->nodes[k];
+		int from = table_before(cc, nd);
+		if (from < 0)
+			continue;
+		const struct node *e = &cc->nodes[from];
+		nd->x = e->x;
+		nd->x_t = e->x_t;
+		nd->r = e->r;
+		nd->r_t = e->r_t;
+		nd->add = nd->conv.table = true;
+		gone[from] = true;
+		into[from] = k;
+	}
+	int err = gone && number && into ? 0 : -ENOMEM;
+	for (int i = 0; i < cc->g->n_ops && !err; i++)
+		if (cc->ops[i].state == OP_NODE && gone[cc->ops[i].node])
+			cc->ops[i].node = into[cc->ops[i].node];
+	if (!err)
+		drop_nodes(cc, gone, number);
+	free(gone);
+	free(number);
+	free(into);
+	return err;
+}
+
+/*
  * Second stage: group the graph's operators into nodes, in passes from the largest patterns to single operators;
  * each pass takes what the ones before have left: islands of floats (not with no_fuse), patterns by opcode,
- * functions of one tensor, casts, with the alu everything that a loop nest can do and the copies of a network that
+ * functions of one tensor, casts, tables in front of depthwise nodes (join_tables()), with the alu everything that a loop nest can do and the copies of a network that
  * only changes shapes (match_shapes()), and CONCAT. Before these, tfl_leave_ends() forbids what the host does
  * better at the network's end. With the option host_only nothing is matched. Operators that match nothing keep the
  * state OP_TODO and run on the host; aliases keep theirs. Returns 0 or a negative errno (-ENOMEM, or -E2BIG: too
@@ -639,7 +731,7 @@ int cc_match(struct cc *cc)
 		return 0;
 	if ((err = tfl_leave_ends(cc)) || (!cc->o->no_fuse && (err = match_islands(cc))))
 		return err;
-	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
+	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)) || (err = join_tables(cc)))
 		return err;
 	if (cc->has_alu && ((err = match_rest_on_alu(cc)) || (err = match_shapes(cc))))
 		return err;

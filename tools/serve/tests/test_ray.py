@@ -27,6 +27,8 @@ def test_ray_serve(tmp_path):
     folder = tempfile.mkdtemp(prefix="weft-ray-", dir="/tmp")
     ray.init(num_cpus=2, runtime_env={"env_vars": env}, include_dashboard=False, logging_level="error", _temp_dir=folder)
     try:
+        # Requests come through the handle alone; a proxy that nobody asks has to be up within a minute otherwise.
+        serve.start(proxy_location="Disabled")
         handle = serve.run(Weft.bind(path, device="model", check="1"), route_prefix=None)
         for seed in range(8):
             x = np.random.default_rng(seed).random((1, 1, 8, 8), dtype=np.float32)

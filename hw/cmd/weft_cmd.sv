@@ -62,8 +62,8 @@ module weft_cmd #(
   input  weft_cfg_pkg::unit_state_t ve_i,
   output logic                      abort_o,
 
-  // With Ecc: a word of the scratchpad was read in which two bits were wrong, and where; of how
-  // many words of commands a bit was put right.
+  // With Ecc: a word was read from the scratchpad of which a byte has two wrong bits, and the word's
+  // address; how many words of commands were corrected.
   input  logic                   ecc_bad_i,
   input  weft_cfg_pkg::sp_addr_t ecc_addr_i,
   output logic [2:0]             ecc_fixed_o,
@@ -215,7 +215,7 @@ module weft_cmd #(
   assign unit_done     = running_o ? u_done : '0;
 
   logic [3:0] ecc_fixed, queue_bad, queue_bad_q;   // of each queue
-  logic       ecc_bad;                             // some memory holds what nobody can put right
+  logic       ecc_bad;                             // a word that cannot be corrected was read
   assign ecc_bad = Ecc && (ecc_bad_i || queue_bad_q != '0);
   assign retire_o      = unit_done;
 
@@ -334,8 +334,8 @@ module weft_cmd #(
         new_tag  = asm_q[weft_cmd_pkg::HEADER_TAG_LSB +: 32];
         new_info = asm_q[31:0];
       end
-      // What a unit finds in bytes that are wrong does not count. The command at hand says
-      // how far the stream has come.
+      // A unit's fault may come from wrong bytes, so the fault ECC goes before it. The index is
+      // that of the command being decoded: it says how far the stream has come.
       if (ecc_bad) begin
         new_code  = weft_cmd_pkg::FAULT_ECC;
         new_unit  = weft_cmd_pkg::UNIT_CP;

@@ -13,7 +13,7 @@
 // there is none to the head. A command pushed in one cycle can be issued two cycles later.
 module weft_cmd_queue #(
   parameter int unsigned Words = weft_cfg_pkg::CMD_MAX_WORDS, // of the unit's longest command
-  parameter bit          Ecc   = 1'b0                         // words have check bits in the queue
+  parameter bit          Ecc   = 1'b0                         // each byte has check bits in the queue
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -45,8 +45,8 @@ module weft_cmd_queue #(
   output logic [31:0] head_header_o,
   output logic [23:0] oldest_index_o,
   output logic [31:0] oldest_tag_o,
-  output logic        ecc_fixed_o,     // a bit of a word that was read back is put right
-  output logic        ecc_bad_o        // two were wrong
+  output logic        ecc_fixed_o,     // a word that was read back was corrected
+  output logic        ecc_bad_o        // of a word that was read back, a byte has two wrong bits
 );
 
   localparam int unsigned CmdBits = 64 * weft_cfg_pkg::CMD_MAX_WORDS;
@@ -98,7 +98,7 @@ module weft_cmd_queue #(
     end
 
     if (Ecc) begin : g_ecc
-      // Of each byte, as in the scratchpad.
+      // Each byte has check bits of its own, as in the scratchpad.
       localparam int unsigned Check = weft_secded_pkg::n_check(8) + 1;
       (* ram_style = "block", no_rw_check *)
       logic [8*Check-1:0] check [1 << (SlotBits + RowBits)];
@@ -122,7 +122,7 @@ module weft_cmd_queue #(
         if (word_we_i && word_n_i[1:0] == 2'(b)) check[{wslot, word_n_i[3:2]}] <= check_in;
         if (read) check_got <= check[{iptr_q[SlotBits-1:0], row_q[RowBits-1:0]}];
       end
-      // The last row may hold words that the command does not have.
+      // The last row may have words behind the end of the command, which nobody uses.
       assign is_word  = got_q && (got_row_q == '0 || {1'b0, got_row_q, 2'(b)} < head_q[weft_cmd_pkg::HEADER_N_WORDS_LSB +: 5]);
       assign fixed[b] = is_word && byte_fixed != '0;
       assign bad[b]   = is_word && byte_bad != '0;

@@ -7,7 +7,7 @@
 // write. Unknown addresses read 0. The base of a window is
 // a multiple of 64: its low bits read 0.
 module weft_regs #(
-  parameter bit Ecc = 1'b0
+  parameter bit Ecc = 1'b0         // the memories have check bits, and cnt_ecc counts
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -37,7 +37,7 @@ module weft_regs #(
   output weft_cfg_pkg::windows_t win_o,
 
   input  weft_cfg_pkg::events_t events_i, // what the counters count
-  input  logic [5:0]            ecc_fixed_i // with Ecc: words of which a bit was put right
+  input  logic [5:0]            ecc_fixed_i // with Ecc: words that were corrected
 );
 
   localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;

@@ -5,11 +5,11 @@
 // Address and data of a write may come in any order. No output of the slave depends on an
 // input of the same cycle, but for the reset; while that is low nothing is answered. A write is
 // answered when both have come, a read when its address has, each once; an answer stays as it
-// is until it is taken. One request a cycle goes to the registers, a write before a read; as the
-// next write has not come in the cycle behind one, a read never waits for two. Registers are
-// written as whole words: with all four strobes a write goes to them, without any it does
-// nothing, with some of them it does nothing and is answered with SLVERR. The low two bits of
-// addresses are passed on.
+// is until it is taken. One request a cycle goes to the registers, a write before a read. A read
+// waits for one write at most, because two writes are never carried out in successive cycles.
+// Registers are written as whole words: a write with all four strobes goes to them, a write
+// without any does nothing, a write with some of them does nothing and is answered with SLVERR.
+// Addresses are passed on with their low two bits.
 module weft_axi_lite #(
   parameter int unsigned AddrBits = 12
 ) (
@@ -43,7 +43,7 @@ module weft_axi_lite #(
 
   localparam logic [1:0] Okay = 2'b00, SlvErr = 2'b10;
 
-  // What has come and was not yet done.
+  // Requests that were taken and not yet carried out.
   logic                aw_q, w_q, ar_q;
   logic [AddrBits-1:0] awaddr_q, araddr_q;
   logic [31:0]         wdata_q;
@@ -52,7 +52,7 @@ module weft_axi_lite #(
   assign wready_o  = !w_q;
   assign arready_o = !ar_q;
 
-  // Answers.
+  // Answers that are not taken yet.
   logic        b_q, b_error_q, r_q;
   logic [31:0] rdata_q;
   assign bvalid_o = b_q && rst_ni;
@@ -61,7 +61,7 @@ module weft_axi_lite #(
   assign rresp_o  = Okay;
   assign rdata_o  = rdata_q;
 
-  // A request is done when there is room for its answer.
+  // A request is carried out if there is room for its answer.
   logic write, read;
   assign write = aw_q && w_q && !b_q;
   assign read  = ar_q && !r_q && !write;
@@ -123,7 +123,7 @@ module weft_axi_lite #(
       if (old_b_q) assert (bvalid_o && bresp_o == old_bresp_q);
       if (old_r_q) assert (rvalid_o && rdata_o == old_rdata_q && rresp_o == Okay);
       assert (!(read && write));
-      if (write) assert (aw_q && w_q && !b_q);          // an answer for both, and no other is in its place
+      if (write) assert (aw_q && w_q && !b_q);          // both halves are there, and there is room for the answer
       if (reg_req_o && reg_we_o) assert (wstrb_q == '1);
       if (old_write_q) assert (!write);
       if (old_ar_q) assert (read);

@@ -14,7 +14,7 @@
 module weft_ram #(
   parameter int unsigned Bytes = 16,   // of a word
   parameter int unsigned Depth = 1024, // words, a power of two
-  parameter int unsigned Lane  = 8     // bits of a byte
+  parameter int unsigned Lane  = 8     // bits of a byte: 8, or the number of its check bits
 ) (
   input  logic clk_i,
 
@@ -22,13 +22,13 @@ module weft_ram #(
   input  logic [$clog2(Depth)-1:0] addr_i,
   input  logic                     write_i,
   input  logic [Bytes-1:0]         mask_i,
-  input  logic [Lane*Bytes-1:0]       wdata_i,
-  output logic [Lane*Bytes-1:0]       rdata_o,
+  input  logic [Lane*Bytes-1:0]    wdata_i,
+  output logic [Lane*Bytes-1:0]    rdata_o,
 
   input  logic                     b_write_i,
   input  logic [$clog2(Depth)-1:0] b_addr_i,
   input  logic [Bytes-1:0]         b_mask_i,
-  input  logic [Lane*Bytes-1:0]       b_wdata_i
+  input  logic [Lane*Bytes-1:0]    b_wdata_i
 );
 
   // Both ports are never used in the same cycle.

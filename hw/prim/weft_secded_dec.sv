@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A word and its check bits (weft_secded_enc) as they come out of a memory. Combinational. If one bit
-// of all is wrong, data_o is right and fixed_o is high; if two are wrong, bad_o is high.
+// Corrects a word by its check bits (weft_secded_enc), both as a memory returns them. Combinational. If one bit of
+// word and check bits is wrong, data_o is right and fixed_o is high. If two bits are wrong, bad_o is high.
 module weft_secded_dec #(
   parameter int unsigned Bits  = 8,
   parameter int unsigned Check = weft_secded_pkg::n_check(Bits) + 1
@@ -13,7 +13,7 @@ module weft_secded_dec #(
   output logic             bad_o
 );
 
-  // The place of the wrong bit, if one is wrong; 0: the parity.
+  // where: the place of the wrong bit, if one bit is wrong; the parity has place 0.
   logic [Check-1:0] want;
   logic [Check-2:0] where;
   logic             odd, none;
@@ -26,7 +26,7 @@ module weft_secded_dec #(
   );
   assign where   = want[Check-2:0] ^ check_i[Check-2:0];
   assign odd     = ^data_i ^ ^check_i;
-  assign none    = 32'(where) > Bits + Check - 1;   // more than two are wrong
+  assign none    = 32'(where) > Bits + Check - 1;   // no bit has that place: more than two are wrong
   assign fixed_o = odd && !none;
   assign bad_o   = odd ? none : where != '0;
   always_comb begin

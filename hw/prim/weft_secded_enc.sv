@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Check bits of a word, for weft_secded_dec. Combinational. Those of 0 are 0.
+// Computes the check bits of a word, as weft_secded_dec takes them. Combinational. The check bits of 0 are 0.
 module weft_secded_enc #(
   parameter int unsigned Bits  = 8,  // of data, 4 to 64
   parameter int unsigned Check = weft_secded_pkg::n_check(Bits) + 1
 ) (
   input  logic [Bits-1:0]  data_i,
-  output logic [Check-1:0] check_o   // parity of all in the highest bit
+  output logic [Check-1:0] check_o   // the highest bit is the parity of the data and the other check bits
 );
 
   logic [Check-2:0] places;

@@ -18,9 +18,9 @@
 // Addresses are below SP_BYTES (the clients check); the word behind the last
 // one is word 0.
 //
-// With Ecc each byte has check bits of its own (weft_secded_enc): one wrong bit is put right where it
-// is read, and counted; of a word with a byte with two, the address comes out in the next cycle but one. Behind a reset
-// all is cleared first, a row of every bank in a cycle, and nobody is granted anything.
+// With Ecc each byte has check bits of its own (weft_secded_enc). A byte with one wrong bit is corrected as it is
+// read. Two cycles after a read, ecc_* say how many words were corrected, and which has a byte with two wrong bits.
+// After a reset every row is cleared, one row of all banks in a cycle, and no request is granted until that is done.
 //
 // Theory: hw/sp/README.md
 module weft_sp #(
@@ -67,9 +67,9 @@ module weft_sp #(
 
   output logic [3:0]             conflicts_o,  // requests that lost this cycle
 
-  output logic [4:0]             ecc_fixed_o,  // words read two cycles ago of which bits were put right
-  output logic                   ecc_bad_o,    // two bits of a byte of one were wrong
-  output weft_cfg_pkg::sp_addr_t ecc_addr_o    // it is the word there
+  output logic [4:0]             ecc_fixed_o,  // how many words read two cycles ago were corrected
+  output logic                   ecc_bad_o,    // of one of these words, a byte has two wrong bits
+  output weft_cfg_pkg::sp_addr_t ecc_addr_o    // address of that word
 );
 
   localparam int unsigned N        = weft_cfg_pkg::N;
@@ -88,7 +88,7 @@ module weft_sp #(
   localparam int unsigned Patience = 4;
   localparam int unsigned Pst = 0, Act = 1, Wgt = 2, Vec = 3, Res = 4, Parc = 5, Parv = 6, Ldw = 7, Str = 8;
 
-  logic               clearing;   // this row of every bank
+  logic               clearing;   // clear_row of every bank becomes 0
   logic [RowBits-1:0] clear_row;
 
   // ---- what each client wants -------------------------------------------------
@@ -282,10 +282,10 @@ module weft_sp #(
 
   // ---- banks --------------------------------------------------------------------------
 
-  weft_cfg_pkg::sp_word_t bank_rdata [Banks];  // as it comes out
-  weft_cfg_pkg::sp_word_t bank_word  [Banks];  // put right
+  weft_cfg_pkg::sp_word_t bank_rdata [Banks];  // as the memory returns it
+  weft_cfg_pkg::sp_word_t bank_word  [Banks];  // with Ecc, corrected
 
-  // Check bits of what is written, a byte's in a slice; of each bank, how what is read is.
+  // Check bits of the words to write; of each bank, whether the word read was corrected, or cannot be, and its row.
   localparam int unsigned Check = weft_secded_pkg::n_check(8) + 1;
   logic [Check*N-1:0] pst_check, ldw_check;
   logic [Banks-1:0]   fixed, bad;

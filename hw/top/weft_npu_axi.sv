@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The NPU for anyone's SoC: an AXI4 master to memory, an AXI4-Lite slave to the
-// registers, a level-sensitive interrupt. docs/soc.md is its data sheet.
+// The NPU for another SoC: an AXI4 master to memory, an AXI4-Lite slave in front of the
+// registers, a level-sensitive interrupt. docs/soc.md is the data sheet.
 //
-// One clock, synchronous reset of at least one cycle; while it is low all valids are low, from
-// the cycle in which it falls on. No output depends on an input of the same cycle, but for the
-// reset. The master has one ID, INCR bursts of at most 16 beats as wide as the
-// bus, which never cross 4 KiB; write data never goes before its address was taken; what
-// is offered stays as it is until it is taken. The reset must not come while the memory owes
-// answers, unless the memory is reset, too: registers.md's ctrl.reset waits for them.
+// There is one clock, and a synchronous reset of at least one cycle. Every valid is low in all
+// cycles of the reset, the first one too. No output depends on an input of the same cycle except
+// the reset. The master has one ID. Its bursts are INCR, have at most 16 beats as wide as the
+// bus, and never cross 4 KiB. Write data is offered only after its address was taken. What is
+// offered stays as it is until it is taken. The reset must not come while the memory owes an
+// answer, unless the memory is reset too; ctrl.reset waits for the answers (docs/registers.md).
 module weft_npu_axi #(
   parameter bit                Lazy   = 1'b0,     // see hw/array; 1 to simulate
   parameter bit                Ecc    = 1'b0,     // scratchpad and queues of commands have check bits
   parameter int unsigned       IdBits = 4,
   parameter logic [IdBits-1:0] Id     = '0,       // of every burst
-  parameter logic [3:0]        Cache  = 4'b0010,  // normal, neither cached nor answered before it is where it goes
+  parameter logic [3:0]        Cache  = 4'b0010,  // normal memory, not cacheable, not bufferable
   parameter logic [2:0]        Prot   = 3'b010    // data, non-secure, unprivileged
 ) (
   input  logic clk_i,
@@ -186,16 +186,16 @@ module weft_npu_axi #(
   /* verilator lint_on PINCONNECTEMPTY */
 
 `ifdef WEFT_ASSERT
-  // What was offered and not taken in the cycle before, and what is owed.
+  // What was offered in the cycle before and not taken, and how many bursts are under way.
   logic                    ar_q, aw_q, w_q, low_q;
   weft_cfg_pkg::mem_addr_t araddr_q, awaddr_q;
   logic [7:0]              arlen_q, awlen_q;
   weft_cfg_pkg::sp_word_t  wdata_q;
   weft_cfg_pkg::row_mask_t wstrb_q;
   logic                    wlast_q;
-  logic [7:0]              reads_q, writes_q, data_q;   // bursts to be answered; of those, whose data is to come
+  logic [7:0]              reads_q, writes_q, data_q;   // bursts that are not answered; writes whose last beat was not taken
 
-  // Bytes of a burst of so many beats more than one, from its place in 4 KiB on.
+  // Where in its page of 4 KiB a burst of len + 1 beats ends that begins at addr.
   function automatic logic [12:0] reach(input logic [11:0] addr, input logic [7:0] len);
     reach = {1'b0, addr} + ((13'(len) + 13'd1) << Size);
   endfunction
@@ -235,7 +235,7 @@ module weft_npu_axi #(
         assert (m_awaddr_o[weft_cfg_pkg::LOG2_AXI_BYTES-1:0] == '0);
       end
       if (m_wvalid_o) assert (data_q != '0);
-      // What the memory must keep to: nothing is answered that was not asked for, and to no other.
+      // What the memory must keep: it answers only bursts that were asked for, with the master's ID.
       if (m_rvalid_i) assert (reads_q != '0 && m_rid_i == Id);
       if (m_bvalid_i) assert (writes_q != data_q && m_bid_i == Id);
     end

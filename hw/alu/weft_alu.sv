@@ -134,13 +134,13 @@ module weft_alu (
   assign shared    = table_f && a_still && (b_dense || b_still);
   assign vector    = out_dense && (a_dense || a_still) && (!use_b || (func == Scatter ? b_still : b_dense || b_still)) &&
                      (!use_c || c_dense || c_still) && (!table_f || a_dense || shared);
-
   logic [2:0] log_d, log_q;      // elements of a block
+  logic       fold_d, fold_q;    // of the command that starts; of the command that runs
   assign log_d = word ? 3'(Log2N) - {1'b0, a_log} : !vector || fold_d ? 3'd0 : wide ? 3'(Log2N - 3) : 3'(Log2N - 2);
 
   // A word of a is folded at once where it is dense along dimension 1: the functions that
-  // weft_alu_fold has, without a zero point.
-  logic       fold_d, fold_q;
+  // weft_alu_fold has, without a zero point. fold_d and fold_q say whether one is folded.
+
   logic [2:0] flog_q;            // elements of such a word, else 1
   assign fold_d = (func == Sum ? a_log == 2'd2 : (func == RMax || func == RMin || func == ArgMax) && a_log != 2'd3) &&
                   cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: AddrW] == 20'd1 << a_log && a_zp == '0;
@@ -200,6 +200,9 @@ module weft_alu (
     end
   end
 
+  logic [1:0]             op_q;      // operand that is asked for
+  logic [3:0]             flying_q;  // blocks from their issue (tables: last entry) to their write
+  logic                   room, granted, last_op, at_bad, place, emit;
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       for (int unsigned x = 0; x < 4; x++) begin
@@ -232,9 +235,6 @@ module weft_alu (
   // Operands by their places, and entries of tables by their index. The index of a
   // block is read while the entries of the block before are: it goes first, since it
   // takes longest, but an access that is bad waits for all that come before it.
-  logic [1:0]             op_q;      // operand that is asked for
-  logic [3:0]             flying_q;  // blocks from their issue (tables: last entry) to their write
-  logic                   room, granted, last_op, at_bad, place, emit;
   weft_cfg_pkg::sp_addr_t at_bad_addr;
   logic [6:0]             at_bytes;
   logic [1:0]             op_log;

@@ -98,15 +98,15 @@ module weft_array #(
   end
 
   // Are they computed in this slot?
-  logic fp_on, hi_on;
+  logic fp_on, hi_on, hi_q;
   assign fp_on = HAS_FP8 && (!Lazy || fp);
   assign hi_on = HAS_WIDE && (!Lazy || hi_q);
 
   // The upper parts of the sums work from the first wide word on, until a token
   // that followed none has left: then every sum belongs to narrow groups, and
-  // the upper parts start from zero.
-  logic              hi_q;
-  logic [LOG2_N+1:0] hi_left_q;   // slots until then, once such a token has started
+  // the upper parts start from zero. hi_q: they work; hi_left_q: slots until
+  // that token has left, once it has started.
+  logic [LOG2_N+1:0] hi_left_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -206,7 +206,7 @@ module weft_cmd #(
   end
 
   // ---- queues ---------------------------------------------------------------------------
-
+  logic            ecc_bad;   // a word that cannot be corrected was read
   logic [3:0]      waiting, reading, moving, empty, unit_done;
   logic [4*24-1:0] oldest_index;
   logic [4*32-1:0] head_header, oldest_tag;
@@ -214,8 +214,8 @@ module weft_cmd #(
   assign u_cmd_valid_o = running_o && !ecc_bad ? valid : '0;
   assign unit_done     = running_o ? u_done : '0;
 
-  logic [3:0] ecc_fixed, queue_bad, queue_bad_q;   // of each queue
-  logic       ecc_bad;                             // a word that cannot be corrected was read
+  // Of each queue: a word was corrected; a word cannot be corrected, and the same of the cycle before.
+  logic [3:0] ecc_fixed, queue_bad, queue_bad_q;
   assign ecc_bad = Ecc && (ecc_bad_i || queue_bad_q != '0);
   assign retire_o      = unit_done;
 

@@ -101,7 +101,7 @@ module weft_dma_rows #(
 
   // ---- checks -------------------------------------------------------------------
 
-  logic        in_window, in_sp;
+  logic        in_window, in_sp, row_last, row_fault;
   logic [32:0] off_end;
   logic [20:0] sp_end;
   assign off_end   = {1'b0, off1_q[31:0]} + 33'(mem_q);
@@ -121,7 +121,7 @@ module weft_dma_rows #(
   assign row_o.code  = in_window ? weft_cmd_pkg::FAULT_SP_RANGE : weft_cmd_pkg::FAULT_WINDOW;
   assign row_o.info  = in_window ? 32'(sp1_q) : off1_q[31:0];
 
-  logic row_last, row_fault;
+  // The command's last row; a row that leaves its window or the scratchpad.
   assign row_last    = last1 && last2 && last3;
   assign row_fault   = !in_window || !in_sp;
   assign cmd_ready_o = !halt_q && !clear_i && (!valid_q || (take && row_last && !row_fault));

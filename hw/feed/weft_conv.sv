@@ -75,7 +75,7 @@ module weft_conv #(
   logic               d_valid_q, d_start_q, d_last_q, d_keep, d_load, d_end;
   weft_cmd_pkg::cmd_t d_cmd_q;
   logic               act_idle, act_empty, wgt_idle, par_idle;
-  logic               row_valid_q;
+  logic               row_valid_q, done, busy, fault;
 
   assign f_keep = f_cmd_q[weft_cmd_pkg::CONV_KEEP_LSB];
   assign d_keep = d_cmd_q[weft_cmd_pkg::CONV_KEEP_LSB];
@@ -90,8 +90,8 @@ module weft_conv #(
   assign done        = d_end && !clr_q;
   assign busy        = f_valid_q || d_valid_q;
 
-  logic        done, busy, fault;
   logic [31:0] fault_info;
+
   assign state_o.busy  = busy;
   assign state_o.done  = done;
   assign state_o.fault = fault;

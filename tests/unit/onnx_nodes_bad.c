@@ -168,7 +168,7 @@ static void many_operands(void **state)
 	weft_graph_free(g);
 }
 
-/* Names in a file have no end but their length: a message shows just them. */
+/* Names in a file are not terminated, but have a length: a message shows no byte behind them, and 40 at most. */
 static void names_end(void **state)
 {
 	static const char *const name[] = { "zzzzzzzz", "", "a name of sixty characters, of which forty are to be in the line" };
@@ -192,7 +192,7 @@ static void names_end(void **state)
 	}
 }
 
-/* Lists of names likewise. */
+/* So are names in a list. */
 static void lists_of_names_end(void **state)
 {
 	static const char *const name[] = { "Foofoofo", "" };
@@ -221,7 +221,7 @@ static void lists_of_names_end(void **state)
 	}
 }
 
-/* A product of int16 with three sums to add to its 500 columns. */
+/* A product of int16 whose bias has three elements for 500 columns is refused. */
 static void bias_of_another_length(void **state)
 {
 	static const int64_t x[2] = { 5, 64 }, w[2] = { 64, 500 }, y[2] = { 5, 500 }, three[1] = { 3 };
@@ -254,7 +254,7 @@ static void bias_of_another_length(void **state)
 		fail_msg("%d '%s'", err, msg);
 }
 
-/* Operands that need not be there, but whose names nothing has: they do not count as absent. */
+/* An operand that may be absent is refused, and does not count as absent, if its name is that of nothing in the file. */
 static void unknown_names(void **state)
 {
 	static const struct { const char *op, *in; } cases[] = {

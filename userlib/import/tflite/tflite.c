@@ -16,8 +16,8 @@
  */
 #define ROOM_FIXED  ((int64_t)32 << 20)
 #define ROOM_FACTOR 5
-#define WORK_FIXED  0x1p26                 /* steps of all operators computed during import, and of these for each byte */
-#define WORK_FACTOR 8
+#define WORK_FIXED  0x1p26                 /* steps that the import may take to compute constants: so many, */
+#define WORK_FACTOR 8                     /* and so many for each byte of the file */
 #define MAX_DECLARED ((int64_t)1 << 30)   /* bytes of all computed values together */
 #define MAX_PORTS 1024                    /* inputs, and outputs */
 
@@ -206,8 +206,9 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 
 /*
  * Returns the function that lowers the operator at hand, for an operator that nothing before has lowered, or NULL if it
- * is not supported. The first of these that there is: tfl_lower_put() for a CONCATENATION that puts a row in place;
- * that for float32 operands; that for operands of unusual types; that on the host, or of a custom operator the caller's; that in `lowerings`.
+ * is not supported. It is the first that there is of these: tfl_lower_put() for a CONCATENATION that puts a row in place; the
+ * function for float32 operands (tfl_float_lowering()); that for operands of other types than usual (tfl_any_lowering()); that on the
+ * host, or for a custom operator the caller's; the one in `lowerings`.
  */
 static int (*find_lowering(struct tfl_lower *l))(struct tfl_lower *)
 {

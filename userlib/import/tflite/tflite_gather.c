@@ -36,7 +36,7 @@ static int check_indices(struct tfl_lower *l, const int64_t *limit, int n)
 	return err < 0 ? err : 0;
 }
 
-/* Adds the constant indices of operand 1, of any integers, as int32 in the shape of *t. Returns the graph tensor, or a negative errno. */
+/* Adds the indices in operand 1, constant integers of any type, as an int32 constant in the shape of *t. Returns the graph tensor, or a negative errno. */
 static int constant_indices(struct tfl_lower *l, const weft_tensor *t)
 {
 	const int64_t n = weft_tensor_elements(t);
@@ -56,8 +56,8 @@ static int constant_indices(struct tfl_lower *l, const weft_tensor *t)
 }
 
 /*
- * Returns the graph tensor of operand 1 as int32, made from int16 or int64 where it is such, and sets *t to its type and shape. Returns
- * -ENOTSUP for other types, or another negative errno.
+ * Emits operand 1 as int32: as it is, or converted if it is int16 or int64. Sets *t to the type and shape of that. Returns the graph
+ * tensor, -ENOTSUP if the operand has another type, or another negative errno.
  */
 static int indices(struct tfl_lower *l, weft_tensor *t)
 {

@@ -250,15 +250,20 @@ static bool is_uint8(const struct tfl_lower *l)
 	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8;
 }
 
-/* Emits uint8 x, which the graph has as int8, as int32 of the file's numbers. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
+/*
+ * Emits the numbers that uint8 x has in the file, 128 more than in the graph, as int32. Returns the graph tensor, or a negative errno;
+ * a negative x is returned as it is.
+ */
 static int file_numbers(struct tfl_lower *l, int x)
 {
-	const int wide = tfl_node_cast(l, x, WEFT_INT32, false);
-
-	return wide < 0 ? wide : tfl_plain(l, "Add", (int[]){ wide, tfl_number(l, "128", WEFT_INT32, 0, 128) }, 2, false);
+	x = tfl_node_cast(l, x, WEFT_INT32, false);
+	return x < 0 ? x : tfl_plain(l, "Add", (int[]){ x, tfl_number(l, "128", WEFT_INT32, 0, 128) }, 2, false);
 }
 
-/* Emits int32 x, of which the low 8 bits count, as the operator's uint8 result. Returns its tensor, or a negative errno; a negative x is returned as it is. */
+/*
+ * Emits the low 8 bits of int32 x as the operator's uint8 result, which is 128 less in the graph. Returns its tensor, or a negative
+ * errno; a negative x is returned as it is.
+ */
 static int as_uint8(struct tfl_lower *l, int x)
 {
 	if (x < 0)
@@ -268,8 +273,9 @@ static int as_uint8(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers POW and BITWISE_XOR, whose two operands broadcast, to ONNX's operators; of uint8 the highest bit of the result is
- * exchanged again, since both operands have it exchanged. Returns the result's tensor, or a negative errno.
+ * Lowers POW and BITWISE_XOR, whose two operands broadcast, to ONNX's operators. In the graph's form of uint8, 128 less, the highest
+ * bit is inverted; in the BITWISE_XOR of two such operands it is not, so it is inverted once more. Returns the result's tensor, or a
+ * negative errno.
  */
 static int two_operands(struct tfl_lower *l)
 {

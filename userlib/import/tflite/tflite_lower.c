@@ -811,8 +811,8 @@ int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, con
 struct results { int y[WEFT_OP_MAX_OUTPUTS]; bool back[WEFT_OP_MAX_OUTPUTS]; };
 
 /*
- * Gives the result at hand the shape of *t if the file has the same one behind leading dimensions of 1: the runtime gives results the
- * operator's own shape, and the converter writes such of NON_MAX_SUPPRESSION_V4 of one image.
+ * Takes leading dimensions of 1 off the result at hand if the shape of *t is left then. The runtime does not use the file's shape but
+ * the operator's own, and the converter writes such dimensions for a NON_MAX_SUPPRESSION_V4 of one image.
  */
 static void drop_leading_ones(struct tfl_lower *l, const weft_tensor *t)
 {

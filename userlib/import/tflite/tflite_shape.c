@@ -437,7 +437,7 @@ int tfl_find_shape(struct tfl_lower *l)
 		return 0;
 	for (int i = 0; i < y.rank; i++)
 		y.dim[i] = 1;
-	l->err = 0;                    /* of a refusal that something else made up for */
+	l->err = 0;                    /* a refusal before, after which the operator was lowered in another way, is no failure of find() */
 	if (!find(l, &y))
 		return l->err;
 	for (int i = 0; i < y.rank; i++)

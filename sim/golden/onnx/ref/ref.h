@@ -55,8 +55,8 @@ int ref_ints(struct ref *r, int k, int most, int64_t *v);
 int ref_list(struct ref *r, int i, int k, int most, int64_t *v);
 
 /*
- * Comparisons of two elements, or two boxes, that a kernel may take which compares each with each; these kernels
- * also do so to know their result's shape.
+ * The most comparisons that a kernel may take if it compares each element, or each box, with each other one. Such kernels compare
+ * them also to know their result's shape.
  */
 #define REF_MOST_PAIRS 0x1p26
 

@@ -289,6 +289,7 @@ enum again {
 	PAIRS,          /* each element with each, also to know the shape */
 };
 
+/* Returns what that kernel reads more than once. */
 static enum again again_of(ref_kernel *run)
 {
 	static const struct { ref_kernel *run; enum again again; } list[] = {

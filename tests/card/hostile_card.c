@@ -373,6 +373,42 @@ static void behaviours(void **state)
 	assert_int_equal(t.bad, 0);
 }
 
+/* A job whose card forgets everything each time starts anew twice, and ends then. */
+static void forgets_every_job(void **state)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct weft_card_info info;
+	struct weft_job_result r = { 0 };
+	char path[100], where[110], msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev;
+	weft_job job;
+
+	(void)state;
+	test_path(path, sizeof(path), "forgets-%d.sock", (int)getpid());
+	pid_t card = fake_card_start(path, FAKE_done_reboots);
+	snprintf(where, sizeof(where), "@%s", path);
+	o.kind = WEFT_DEV_USB;
+	o.usb = where;
+	if (weft_dev_open(&o, &dev, msg))
+		fail_msg("%s", msg);
+	assert_int_equal(weft_buf_alloc(dev, stream.n_consts, &win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(dev, stream.n_arena, &win[1].buf), 0);
+	assert_int_equal(weft_buf_write(win[0].buf, 0, stream.consts, stream.n_consts), 0);
+	assert_int_equal(weft_submit(dev, stream.words, stream.n_words, win, 2, &job), 0);
+	assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &r), 0);
+	assert_int_equal(r.status, -ECONNRESET);
+	assert_int_equal(weft_dev_card(dev, &info), 0);
+	assert_int_equal(info.jobs, 1);
+	assert_int_equal(info.jobs_repeated, 2);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	weft_dev_close(dev);
+	kill(card, SIGKILL);
+	waitpid(card, NULL, 0);
+	unlink(path);
+}
+
 /* What a card makes up shows when every tensor is compared. */
 static void lies(void **state)
 {
@@ -428,7 +464,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(behaviours), cmocka_unit_test(lies) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(behaviours), cmocka_unit_test(forgets_every_job), cmocka_unit_test(lies) };
 
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

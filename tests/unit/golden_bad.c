@@ -4,6 +4,9 @@
  * and attributes from a list of awkward values. Golden must answer with 0 or a
  * refusal and one line, and must not write beside the output. Most worth under
  * SAN=1. WEFT_SEED and WEFT_N choose the sequence and its length.
+ *
+ * What each operator makes of the same calls is a line of tests/expected/golden.tsv. A change that is meant to leave results alone
+ * leaves that file alone. WEFT_GOLDEN=FILE writes the lines of these operators there: `cp` it over the file if they are meant.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,6 +23,7 @@
 #include <weft/custom.h>
 
 #include "tests/support/golden_call.h"
+#include "tests/support/results.h"
 #include "tests/support/tensors.h"
 #include "tests/support/valid_call.h"
 #include "userlib/graph/attr.h"
@@ -140,7 +144,8 @@ static int custom(void *user, const struct weft_custom_call *call)
 	return 0;
 }
 
-static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
+/* Runs a call, with results that come out added to *s unless that is NULL. Returns its result. */
+static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r, struct results *s)
 {
 	static const struct weft_custom_op function = { .name = "", .run = custom };
 	weft_tensor *t[MOST_X + 2];
@@ -161,6 +166,8 @@ static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
 	assert_true(err == 0 || err == -EINVAL || err == -ENOTSUP);
 	assert_true((err == 0) == (msg[0] == '\0'));
 	assert_null(strchr(msg, '\n'));
+	if (s)
+		results_add(s, err, y, n_y);
 	for (int i = 0; i <= MOST_X + 1; i++) {
 		guard_intact(t[i]);
 		free(t[i]->data);
@@ -191,7 +198,7 @@ static void valid_calls(void **state)
 	for (int op = 1; op < WEFT_N_OPS; op++) {
 		struct call c = valid_call((weft_opcode)op);
 
-		if (run(&c, op & 1, true, c.n_y, &r) != (implemented(op) ? 0 : -ENOTSUP))
+		if (run(&c, op & 1, true, c.n_y, &r, NULL) != (implemented(op) ? 0 : -ENOTSUP))
 			fail_msg("%s", weft_op_name((weft_opcode)op));
 	}
 }
@@ -216,8 +223,34 @@ static void awkward_calls(void **state)
 			if (op >= 0 && op < WEFT_N_OPS)
 				keep_bools(c.op, &c.attr);
 		}
-		run(&c, test_random(&r) & 1, test_random(&r) % 100 != 0, test_random(&r) % 100 ? c.n_y : 3 - c.n_y, &r);
+		run(&c, test_random(&r) & 1, test_random(&r) % 100 != 0, test_random(&r) % 100 ? c.n_y : 3 - c.n_y, &r, NULL);
 	}
+}
+
+/* Each operator's calls are a sequence of its own. A third of them is valid. */
+static void results(void **state)
+{
+	struct results_table t;
+	int bad = 0;
+
+	(void)state;
+	assert_true(results_open(&t, "tests/expected/golden.tsv", "WEFT_GOLDEN"));
+	for (int op = 1; op < WEFT_N_OPS; op++) {
+		const char *name = weft_op_name((weft_opcode)op);
+		uint64_t r = crc32(20261123, (const Bytef *)name, (uInt)strlen(name));
+		struct results s = { 0 };
+
+		for (int i = 0; i < 300; i++) {
+			struct call c = valid_call((weft_opcode)op);
+
+			for (uint64_t k = test_random(&r) % 3; k < 2; k++)
+				spoil(&c, &r);
+			run(&c, i & 1, true, c.n_y, &r, &s);
+		}
+		bad += results_judge(&t, name, 0, &s);
+	}
+	assert_true(results_close(&t));
+	assert_int_equal(bad, 0);
 }
 
 static void missing_parts(void **state)
@@ -279,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(valid_calls),
 		cmocka_unit_test(awkward_calls),
+		cmocka_unit_test(results),
 		cmocka_unit_test(missing_parts),
 		cmocka_unit_test(sizes_saturate),
 	};

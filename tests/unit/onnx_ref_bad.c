@@ -12,24 +12,20 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-
-#include <weft/file.h>
 
 #include "sim/golden/golden.h"
 #include "sim/golden/onnx/ref/onnx_ref.h"
 #include "sim/golden/onnx/ref/ref.h"
 #include "tests/support/level.h"
+#include "tests/support/results.h"
 #include "tests/support/tensors.h"
 
 #define MOST 64                /* elements of an operand */
-#define MOST_CALLS 1000        /* of a kernel for its line of EXPECTED, which ends with so many good ones */
+#define MOST_CALLS 1000        /* of a kernel for its line of the table, which ends with so many good ones */
 #define GOOD_CALLS 60
-#define EXPECTED "tests/expected/onnx_ref.tsv"
 
 static const int32_t words[] = { 0, 1, 1, 1, 2, 2, 3, 4, -1, -2, 5, 7, 20, 100, INT32_MAX, INT32_MIN + 1, INT32_MIN };
 static const weft_dtype types[] = { WEFT_FP32, WEFT_FP32, WEFT_FP32, WEFT_INT64, WEFT_INT32, WEFT_UINT8, WEFT_INT8, WEFT_BOOL, WEFT_FP16, WEFT_FP64 };
@@ -203,41 +199,8 @@ static void make(weft_tensor *t, uint64_t *r, int likely_rank)
 	fill(t, r);
 }
 
-/* What calls of a kernel have together. */
-struct sum {
-	int good, invalid, unsupported;
-	uint32_t crc;
-};
-
-/* The number that stands for element i in the checksum: floats to 12 bits, for sums and libm's last bit are not the same everywhere. */
-static int64_t code_of(const weft_tensor *t, int64_t i)
-{
-	int e;
-
-	if (!ref_floats(t->dtype))
-		return ref_i(t, i);
-	const double v = ref_f(t, i), m = frexp(v, &e);
-	if (v != v || fabs(v) == INFINITY)
-		return v != v ? 1 : v < 0 ? 2 : 3;
-	return e < -19 ? 0 : (int64_t)rint(m * 4096) * 4096 + (e & 0xfff);
-}
-
-static void add_results(struct sum *s, int err, weft_tensor *const *y, int n_y)
-{
-	s->good += !err;
-	s->invalid += err == -EINVAL;
-	s->unsupported += err == -ENOTSUP;
-	for (int k = 0; k < n_y && !err; k++) {
-		s->crc = (uint32_t)crc32(s->crc, (const Bytef *)y[k]->dim, (uInt)(sizeof y[k]->dim[0] * (size_t)y[k]->rank));
-		for (int64_t i = 0, n = weft_tensor_elements(y[k]); i < n; i++) {
-			const int64_t code = code_of(y[k], i);
-			s->crc = (uint32_t)crc32(s->crc, (const Bytef *)&code, sizeof code);
-		}
-	}
-}
-
 /* 1 if the kernel accepted the call, which is added to the sum. */
-static int one(int kind, uint64_t *r, struct sum *sum)
+static int one(int kind, uint64_t *r, struct results *sum)
 {
 	struct weft_attr_onnx_node a = { .kind = kind, .opset = test_random(r) % 2 ? 23 : 11 };
 	weft_tensor t[WEFT_ONNX_MAX_IN], y[WEFT_ONNX_MAX_OUT], *py[WEFT_ONNX_MAX_OUT];
@@ -287,11 +250,11 @@ static int one(int kind, uint64_t *r, struct sum *sum)
 		for (int k = 0; k < n_y; k++)
 			y[k].data = calloc(1, weft_tensor_bytes(&y[k]) + (weft_tensor_bytes(&y[k]) == 0));
 		err = weft_onnx_ref_run(&a, x, a.n_in, py, n_y, msg);
-		add_results(sum, err, py, n_y);
+		results_add(sum, err, py, n_y);
 		for (int k = 0; k < n_y; k++)
 			free(y[k].data);
 	} else {
-		add_results(sum, err, py, 0);
+		results_add(sum, err, py, 0);
 	}
 	assert_true(err <= 0);
 	assert_true(!err == !*msg || err == 0);
@@ -314,7 +277,7 @@ static void awkward(void **state)
 	uint64_t r = test_seed(20261122);
 	const long n = test_count(200, 400, 20000);
 	const int kinds = count_kinds();
-	struct sum sum = { 0 };
+	struct results sum = { 0 };
 	int taken = 0;
 
 	(void)state;
@@ -326,36 +289,17 @@ static void awkward(void **state)
 	assert_true(taken > kinds * n / 50);
 }
 
-/* All of the expected file, for free(). */
-static char *read_expected(void)
-{
-	uint8_t *p;
-	size_t n;
-
-	assert_int_equal(weft_file_read(EXPECTED, 1 << 20, &p, &n), 0);
-	char *text = malloc(n + 1);
-	assert_non_null(text);
-	memcpy(text, p, n);
-	text[n] = '\0';
-	free(p);
-	return text;
-}
-
 /* Every kernel's calls are of a sequence of its own, so that a new kernel or operand changes its line alone. */
 static void results(void **state)
 {
-	const char *path = getenv("WEFT_ONNX_REF");
-	FILE *written = path ? fopen(path, "w") : NULL;
-	char *expected = read_expected();
+	struct results_table t;
 	int bad = 0;
 
 	(void)state;
-	if (written)
-		fprintf(written, "# Operator, which of that name, calls accepted, invalid, not supported, checksum of the results. unit/onnx_ref_bad says how to write this.\n");
+	assert_true(results_open(&t, "tests/expected/onnx_ref.tsv", "WEFT_ONNX_REF"));
 	for (int kind = 0, kinds = count_kinds(); kind < kinds; kind++) {
 		const char *name = weft_onnx_ref_name(kind);
-		struct sum s = { 0 };
-		char line[128];
+		struct results s = { 0 };
 		int same = 0;
 
 		for (int k = 0; k < kind; k++)
@@ -363,17 +307,9 @@ static void results(void **state)
 		uint64_t r = crc32((uLong)same + 20261123, (const Bytef *)name, (uInt)strlen(name));
 		for (int i = 0; i < MOST_CALLS && s.good < GOOD_CALLS; i++)
 			one(kind, &r, &s);
-		snprintf(line, sizeof line, "\n%s\t%d\t%d\t%d\t%d\t%08" PRIx32 "\n", name, same, s.good, s.invalid, s.unsupported, s.crc);
-		if (written)
-			fputs(line + 1, written);
-		if (!strstr(expected, line)) {
-			print_error("%s does not have: %s", EXPECTED, line + 1);
-			bad++;
-		}
+		bad += results_judge(&t, name, same, &s);
 	}
-	free(expected);
-	if (written)
-		fclose(written);
+	assert_true(results_close(&t));
 	assert_int_equal(bad, 0);
 }
 

@@ -9,7 +9,7 @@ a condition negated, or a statement left out; each of these four kinds is as lik
 drawn again. The changed file is compiled beside the build in BUILD and linked into the tests that reach the line,
 as `make coverage` found them; they run one at a time, the quickest first, until one fails, crashes or does not end.
 For firmware, ROM and image are made again, and the tests that run them. Where tests are named, only these run, in
-their order, but for those of which `make coverage` knows that they do not come to the file. A line for each fault:
+their order, but for those of which `make coverage` knows that they do not come to the line. A line for each fault:
 
   killed      the test that noticed it; "under sanitizers": as sanitize/c runs it
   survived    how many tests reach the line, and none fails
@@ -21,6 +21,7 @@ The last line counts; its share is of the faults that are neither same nor equiv
 survived or was not reached. What was built stays in BUILD/mutate. Parts may run at the
 same time.
 """
+import functools
 import glob
 import hashlib
 import json
@@ -33,6 +34,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 import coverage
 
@@ -102,13 +104,19 @@ class Fault:
         return f"{self.path}:{self.line}: {self.old.strip()}  ->  {self.new.strip()}"
 
 
-def draws(part, seed):
-    """Faults of a part without end, the same for the same seed and sources."""
-    rng = random.Random(f"{part} {seed}")
+@functools.cache
+def pool_of(part):
+    """{kind: [(path, site)]} of all files of a part."""
     pool = {kind: [] for kind in KINDS}
     for path in sorted(p for pattern in PARTS[part] for p in glob.glob(pattern, recursive=True) if "/gen/" not in p):
         for kind, all_sites in sites(path).items():
             pool[kind] += [(path, site) for site in all_sites]
+    return pool
+
+
+def draws(part, seed):
+    """Faults of a part without end, the same for the same seed and sources."""
+    rng, pool = random.Random(f"{part} {seed}"), pool_of(part)
     while True:
         yield Fault(*rng.choice(pool[rng.choice(KINDS)]))
 
@@ -142,7 +150,7 @@ class Host:
     kinds = ("unit/", "model/", "conformance/", "card/")
 
     def __init__(self, build, out):
-        self.build, self.out, self.linked = build, out, {}
+        self.build, self.out, self.linked, self.lines, self.wanted, self.coming = build, out, {}, {}, (), ()
         self.flags, self.plain, self.inside, self.made = {}, {}, None, ""
         self.map = os.path.join(out, "all.map")
         with open(self.map, "w") as f:
@@ -181,10 +189,13 @@ class Host:
     def compile(self, path, text, name, more=""):
         """The object of a file with this text, with `more` for the compiler: its path, None if it does not compile."""
         made = os.path.join(self.build, "obj", path[:-2] + ".o")
-        if path not in self.flags:
-            said = make_says(self.build, "-W", path, made)
-            line = next(l for l in said.split("\n") if f" -c {path} " in l)
-            self.flags[path] = line[:line.index(f" -c {path} ")].replace(" -MMD -MP", "") + f" -g0 -w -iquote {os.path.dirname(path)}"
+        if path not in self.flags:       # all at once, for make takes a second
+            wanted = [path, *(p for p in self.coming if p not in self.flags)]
+            said = make_says(self.build, *(w for p in wanted for w in ("-W", p)), *(os.path.join(self.build, "obj", p[:-2] + ".o") for p in wanted))
+            for line in said.split("\n"):
+                for p in wanted:
+                    if f" -c {p} " in line:
+                        self.flags[p] = line[:line.index(f" -c {p} ")].replace(" -MMD -MP", "") + f" -g0 -w -iquote {os.path.dirname(p)}"
         source, out = os.path.join(self.out, name + ".c"), os.path.join(self.out, name + ".o")
         with open(source, "w") as f:
             f.write(f'#line 1 "{path}"\n' + text)
@@ -204,9 +215,12 @@ class Host:
         """The test's program, for which the library has that object (None: as it is). Its path."""
         self.library(object_file)
         if test not in self.linked:
-            said = make_says(self.build, "-W", f"{self.build}/obj/tests/{test}.o", f"{self.build}/tests/{test}")
-            program = os.path.join(self.out, "build", "tests", test)
-            line = next(l for l in said.split("\n") if f" -o {self.build}/tests/{test}" in l)
+            if test not in self.lines:      # all at once, for make takes a second
+                wanted = [t for t in {test, *self.wanted} if os.path.exists(f"{self.build}/obj/tests/{t}.o")]
+                said = make_says(self.build, *(w for t in wanted for w in ("-W", f"{self.build}/obj/tests/{t}.o")),
+                                 *(f"{self.build}/tests/{t}" for t in wanted))
+                self.lines.update((t, l) for l in said.split("\n") for t in re.findall(rf" -o {self.build}/tests/(\S+)$", l))
+            program, line = os.path.join(self.out, "build", "tests", test), self.lines[test]
             line = line.replace(f"-o {self.build}/tests/{test}", f"-o {program}").lstrip()
             shadow = os.path.abspath(os.path.join(self.out, "build"))
             line = line.replace(f"{self.build}/obj/inside.a", f"-Wl,-rpath,{shadow} {shadow}/libweft.so.0")
@@ -294,10 +308,11 @@ def passes(program, shadow, seconds, sanitized=False):
                                      for name in ("libasan.so", "libubsan.so"))
     with open(os.path.join(shadow, "log"), "w") as log:
         child = subprocess.Popen([program], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=limits)
-        try:
-            status = child.wait(timeout=20 * limit + 60)
-        except subprocess.TimeoutExpired:
-            status = -1
+        end, failed = time.monotonic() + 20 * limit + 60, False
+        while child.poll() is None and time.monotonic() < end and not failed:
+            time.sleep(0.05)
+            failed = "\nnot ok" in open(log.name, errors="replace").read()       # one case is enough
+        status = child.poll()
         try:    # what it started is in its group
             os.killpg(child.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -307,11 +322,11 @@ def passes(program, shadow, seconds, sanitized=False):
 
 
 def reaching(build):
-    """[(seconds, test, {path: lines})] of the tests that `make coverage` ran, the quickest first."""
+    """[(seconds, test, {path: lines})] of the tests that `make coverage` ran, the quickest first. For a file that has changed since, None."""
     tests = []
     for file in glob.glob(os.path.join(build, "coverage", "reached", "*.json")):
         known = json.load(open(file))
-        lines = {path: set(numbers) for path, (_, numbers) in known["files"].items() if numbers}
+        lines = {path: set(numbers) if text == coverage.sha(path) else None for path, (text, numbers) in known["files"].items()}
         tests.append((known["seconds"], known["test"], lines))
     return sorted(tests, key=lambda t: t[0])
 
@@ -330,7 +345,7 @@ def comes_to(place, fault, tests, code):
     if not code:
         code.update(coverage.collect(os.path.join(place.build, "coverage"))[0])
     if fault.line in code.get(fault.path, ((), ()))[0]:
-        return [(seconds, test) for seconds, test, lines in tests if fault.line in lines.get(fault.path, ())], "line"
+        return [(seconds, test) for seconds, test, lines in tests if fault.line in (lines.get(fault.path) or ())], "line"
     return [(seconds, test) for seconds, test, lines in tests if fault.path in lines], "file"
 
 
@@ -365,10 +380,16 @@ def sanitizers_notice(place, fault, mine, sound, shadow):
 
 
 def named_for(fault, tests, named):
-    """[(seconds, test)] of the tests that were named but for those known not to come to the fault's file, and what to call that."""
-    known = {test: (seconds, lines) for seconds, test, lines in tests}
-    mine = [(known.get(test, (UNKNOWN_SECONDS, None)), test) for test in named]
-    return [(seconds, test) for (seconds, lines), test in mine if lines is None or fault.path in lines], "file"
+    """[(seconds, test)] of the tests that were named but for those known not to come to the fault's line or file, and what to call that."""
+    known = {test: (seconds, lines.get(fault.path, set())) for seconds, test, lines in tests}
+    has_code = any(lines and fault.line in lines for _, lines in known.values())
+    is_known = any(lines for _, lines in known.values())
+    mine = []
+    for test in named:
+        seconds, lines = known.get(test, (UNKNOWN_SECONDS, None))
+        if lines is None or not is_known or (fault.line in lines if has_code else lines):
+            mine.append((seconds, test))
+    return mine, "line" if has_code else "file"
 
 
 def judge(place, fault, made, tests, sound, code, named):
@@ -379,8 +400,6 @@ def judge(place, fault, made, tests, sound, code, named):
     known = equivalents().get(fault.key())
     if known:
         return "equivalent", known
-    if place.same(fault.path, made):
-        return "same", "the compiler makes the same code"
     shadow = place.shadow()
     mine, place_name = named_for(fault, tests, named) if named else comes_to(place, fault, tests, code)
     n_run = 0
@@ -394,6 +413,8 @@ def judge(place, fault, made, tests, sound, code, named):
         n_run += 1
         if not passes(place.link(test, made), shadow, seconds):
             return "killed", test
+    if place.same(fault.path, made):
+        return "same", "the compiler makes the same code"
     noticed = sanitizers_notice(place, fault, mine, sound, shadow) if n_run and type(place) is Host else None
     if noticed:
         return "killed", f"{noticed} under sanitizers"
@@ -413,6 +434,8 @@ def main():
         sys.exit("mutate: no test's lines are known; run make coverage")
     place = (Core if part == "firmware" else Host)(build, out)
     place.shadow()
+    place.wanted = named or [test for _, test, _ in tests if test.startswith(place.kinds)]
+    place.coming = sorted({next(draws(part, seed)).path for seed in seeds})
     counts, sound, code = {}, {}, {}
     for seed in seeds:
         for fault in draws(part, seed):

@@ -48,9 +48,12 @@ static bool same(const weft_tensor *y, const weft_tensor *want)
 		return false;
 	if (want->dtype != WEFT_FP32)
 		return !memcmp(y->data, want->data, (size_t)n);
-	for (int64_t i = 0; i < n; i++)
-		if (!(fabsf(real(y, i) - real(want, i)) <= 0x1p-18f * (1 + fabsf(real(want, i)))))
+	for (int64_t i = 0; i < n; i++) {
+		const float a = real(y, i), b = real(want, i);
+		const bool close = isfinite(b) ? fabsf(a - b) <= 0x1p-18f * (1 + fabsf(b)) : isnan(b) ? isnan(a) : isinf(a) && signbit(a) == signbit(b);
+		if (!close)
 			return false;
+	}
 	return true;
 }
 

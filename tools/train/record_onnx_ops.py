@@ -183,6 +183,14 @@ def volumes():
         yield "QLinearAveragePool", {"x": codes(t, 1, 3, 6, 5, 7)}, {k: np.asarray(v) for k, v in c.items()}, attrs, ["x", *c]
 
 
+def infinities():
+    """Linear Resize of infinities, which weigh 0 for some results."""
+    for how in ("half_pixel", "asymmetric", "align_corners"):
+        x = RNG.normal(size=(1, 2, 5, 6)).astype("f4")
+        x[0, 0, 1, 2], x[0, 1, 4, 5], x[0, 1, 0, 3] = np.inf, -np.inf, np.nan
+        yield "Resize", {"x": x}, {"scales": np.array([1, 1, 2, 2], "f4")}, {"mode": "linear", "coordinate_transformation_mode": how}, ["x", "", "scales"]
+
+
 def lstms():
     """DynamicQuantizeLSTM: weights of both types, scales for all or for each column, both directions, what may be absent."""
     steps, batch, size, hidden = 7, 3, 6, 5
@@ -226,6 +234,9 @@ def main():
             n += 1
     for op, ins, constants, attrs, order in (*sums(), *small_weights(), *volumes()):
         out += record("%s %d" % ("3-D " + op if "kernel_shape" in attrs else op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
+        n += 1
+    for op, ins, constants, attrs, order in infinities():
+        out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, order=order), ins)
         n += 1
     with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:
         z.write(out)

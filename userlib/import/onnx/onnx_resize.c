@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resize, one axis at a time. Sizes are known, so the resizing of an axis is a constant
- * choice of rows (nearest) or a product with a constant matrix (linear, cubic).
+ * choice of rows (nearest), a sum of chosen rows with constant weights (linear, cubic), or a product with a constant matrix
+ * (antialias).
  *
  * Element i of the input has the weight k((i - at) * s) in the output element whose
  * coordinate in the input is `at`, divided by the sum of weights. k is the triangle or
@@ -135,6 +136,61 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 }
 
 /*
+ * Sets p and w, both [a->out], to the element that is neighbour k of each output element's place, and to its weight. The neighbours are
+ * 0 and 1 of linear interpolation, the elements on both sides of a place within the axis (at its end that element is both, half
+ * each), and -1 to 2 of cubic interpolation, of which those beyond the ends are the last element there or, with exclude_outside, weigh
+ * nothing.
+ */
+static void neighbours(const struct ox *l, const struct ox_axis *a, int k, int32_t *p, float *w)
+{
+	const bool cubic = ox_attr_is(l, "mode", "cubic", false), drop = cubic && ox_attr_i(l, "exclude_outside", 0) != 0;
+	const double c = ox_attr_f(l, "cubic_coeff_a", -0.75), last = (double)(a->in - 1);
+
+	for (int64_t i = 0; i < a->out; i++) {
+		const double place = ox_resize_place(l, a, i), at = cubic ? clip(place + 1e6, 1e9) - 1e6 : clip(place, last), n = floor(at) + k;
+		double sum = 1;
+		for (int j = -1; drop && j <= 2; j++)
+			if (floor(at) + j < 0 || floor(at) + j > last)
+				sum -= weight(cubic, c, floor(at) + j - at);
+		p[i] = (int32_t)clip(n, last);
+		w[i] = (float)(weight(cubic, c, n - at) / sum);
+		if (!cubic && floor(at) == last)
+			w[i] = 0.5f;
+		if (outside(l, a, place) || (drop && (n < 0 || n > last)))
+			w[i] = 0;
+	}
+}
+
+/*
+ * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by a sum over neighbours times their weights: an infinity
+ * counts for the places beside it, and is NaN where it weighs 0, as ONNX Runtime has it; in by_matrix() it would be NaN for all of its
+ * row. Without antialias. Returns the graph tensor, -ENOTSUP if the scale is below 1e-4, or another negative errno.
+ */
+static int by_neighbours(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
+{
+	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 };
+	const bool cubic = ox_attr_is(l, "mode", "cubic", false);
+	int sum = 0;
+
+	if (a->scale < 1e-4)
+		return ox_fail(l, -ENOTSUP, "a scale of %g", a->scale);
+	x = ox_transpose(l, ox_reshape(l, x, 2, (int64_t[]){ rest, a->in }), swap);
+	for (int k = cubic ? -1 : 0; k <= (cubic ? 2 : 1) && x >= 0 && sum >= 0; k++) {
+		int32_t *p = ox_alloc(l, a->out, sizeof *p);
+		float *w = p ? ox_alloc(l, a->out, sizeof *w) : NULL;
+		if (w)
+			neighbours(l, a, k, p, w);
+		int idx = ox_data(l, WEFT_INT32, 1, &a->out, p), weights = ox_data(l, WEFT_FP32, 2, (int64_t[]){ a->out, 1 }, w);
+		if (idx < 0 || weights < 0)
+			return l->err;
+		int row = ox_reshape(l, ox_rows(l, x, a->in, rest, idx, a->out), 2, (int64_t[]){ a->out, rest });
+		int part = ox_binary(l, WEFT_OP_MUL, row, weights);
+		sum = sum && part >= 0 ? ox_binary(l, WEFT_OP_ADD, sum, part) : part;
+	}
+	return x < 0 ? x : sum < 0 ? sum : ox_transpose(l, sum, swap);
+}
+
+/*
  * Emits x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering for each
  * output element the column that is nearest to its coordinate, by attribute nearest_mode
  * (ox_resize_nearest()). Returns the graph tensor, -ENOTSUP for int64 that is not constant or does
@@ -179,7 +235,7 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 
 /*
  * Emits x resized along dimension `axis` as *a says: the axis is moved to the end, resized by a
- * choice of elements (mode nearest) or a product with a matrix of weights, given attribute
+ * choice of elements (mode nearest), a sum over neighbours, or (antialias) a product with a matrix of weights, given attribute
  * extrapolation_value where extrapolate() says so, and moved back. Returns the graph tensor, or a
  * negative errno; a negative x is returned as it is.
  */
@@ -199,7 +255,7 @@ static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 	}
 	to[t.rank - 1] = (int8_t)axis;
 	x = ox_transpose(l, x, to);
-	x = extrapolate(l, choose ? by_choice(l, x, a, rest) : by_matrix(l, x, a, rest), a);
+	x = extrapolate(l, choose ? by_choice(l, x, a, rest) : ox_attr_i(l, "antialias", 0) ? by_matrix(l, x, a, rest) : by_neighbours(l, x, a, rest), a);
 	for (int i = 0; i < t.rank; i++)
 		dim[i] = i + 1 < t.rank ? t.dim[to[i]] : a->out;
 	x = ox_reshape(l, x, t.rank, dim);

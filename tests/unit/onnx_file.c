@@ -287,6 +287,39 @@ static void block_scales(void **state)
 	}
 }
 
+/* A constant in an input's place has the shape of the file, and elements of its size. */
+static void bound_constants(void **state)
+{
+	static const double zeros[8];
+	static const struct { weft_dtype type; int rank; int64_t n; const char *says; } cases[] = {
+		{ WEFT_FP32, 1, 4, NULL }, { WEFT_INT32, 1, 4, NULL }, { WEFT_FP64, 1, 4, "input \"x\" is float32 in the file, not float64" },
+		{ WEFT_FP32, 1, 5, "dimension 0 is 4 in the file, not 5" }, { WEFT_FP32, 2, 4, "its rank is 1, not 2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct weft_bound x = { .name = "x", .value = { .dtype = cases[i].type, .rank = cases[i].rank, .dim = { cases[i].n, 1, 1, 1, 1, 1, 1, 1 },
+		                              .data = (void *)(uintptr_t)zeros } };
+		struct weft_load_options o = weft_load_options_default();
+		struct ob g = { 0 }, model = { 0 };
+		char msg[WEFT_MSG_LEN] = "";
+		weft_net *net = NULL;
+
+		ob_node(&g, "Add", "x z", "y", NULL);
+		ob_port(&g, 11, "x", 1, 1, four);
+		ob_port(&g, 11, "z", 1, 1, four);
+		ob_port(&g, 12, "y", 1, 1, four);
+		ob_model(&model, &g, 13);
+		o.bound = &x;
+		o.n_bound = 1;
+		const int err = weft_net_load_with(model.p, model.n, "net", &o, &net, msg);
+		free(model.p);
+		weft_net_free(net);
+		if (cases[i].says ? err != -EINVAL || !strstr(msg, cases[i].says) : err)
+			fail_msg("case %zu: %d %s", i, err, msg);
+	}
+}
+
 /* Twenty thousand nodes, the shortest there are, one behind the other. */
 static void long_chain(void **state)
 {
@@ -627,7 +660,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zero_length),
 		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
-		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(block_scales), cmocka_unit_test(long_chain),
+		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(block_scales), cmocka_unit_test(bound_constants), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume),
 		cmocka_unit_test(float8_volume), cmocka_unit_test(numbers_bad), cmocka_unit_test(external_places),

@@ -251,13 +251,22 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
  * Adds a constant to the graph with a copy of the value's data, for input p that becomes constant.
  * Sets *t to its type and shape, without data: the value's, with the file's type if that has as
  * many bytes per element; or the file's, if the value is bare bytes (dtype 0), dim[0] of them.
- * Returns the tensor's index, -EINVAL if the number of bare bytes is not the input's or l->room is
- * used up, or another negative errno.
+ * Returns the tensor's index, -EINVAL if the number of bare bytes is not the input's, if a value with a type has another shape
+ * than the file says or elements of another size, or if l->room is used up, or another negative errno.
  */
 static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_tensor *value, weft_tensor *t)
 {
 	const weft_dtype type = p->type && p->type->tensor_type ? onnx_dtype(p->type->tensor_type->elem_type) : 0;
 
+	if (type && value->dtype) {
+		int err = port_shape(l, p, t);
+		if (!err && value->rank != t->rank)      /* the one open size, which a shape without data may be */
+			err = ox_fail(l, -EINVAL, "input \"%.60s\": its rank is %d, not %d", p->name, t->rank, value->rank);
+		if (!err && weft_dtype_bytes(value->dtype) != weft_dtype_bytes(type))
+			err = ox_fail(l, -EINVAL, "input \"%.60s\" is %s in the file, not %s", p->name, weft_dtype_name(type), weft_dtype_name(value->dtype));
+		if (err)
+			return err;
+	}
 	*t = *value;
 	if (type && value->dtype != type && weft_dtype_bytes(value->dtype) == weft_dtype_bytes(type))
 		t->dtype = type;              /* files of arrays have no name for some types */
@@ -280,9 +289,8 @@ static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_t
  * Enters graph input p as a value and adds a tensor for it: a constant if the caller's options make
  * it one, else an input of the graph (appended to g->inputs), whose bytes are taken from
  * l->activations. Inputs that have an initialiser, but for one of strings, are skipped. Returns 0;
- * or, after ox_fail(), -EINVAL if p is listed twice, its shape contradicts the options (which is not
- * checked of a constant that has a type), or l->room is used up, -ENOTSUP if the type or an open
- * shape is not supported or all values together exceed 2^30 bytes, or -ENOMEM.
+ * or, after ox_fail(), -EINVAL if p is listed twice, its shape or type contradicts the options, or l->room is
+ * used up, -ENOTSUP if the type or an open shape is not supported or all values together exceed 2^30 bytes, or -ENOMEM.
  */
 static int input(struct ox *l, const Weft__Onnx__Value *p)
 {

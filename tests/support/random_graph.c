@@ -1161,8 +1161,18 @@ static int activation(struct maker *m, int x)
 	return y < 0 ? x : y;
 }
 
+/* The average of each pixel of x and its neighbours, by those that there are. */
+static int same_average(struct maker *m, int x)
+{
+	const weft_tensor t = *tensor(m, x);
+	weft_attr a = { .pool = { .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .acc = WEFT_INT32 } };
+
+	begin(m, "AVERAGE_POOL_2D");
+	return end(m, emit(m, WEFT_OP_AVG_POOL2D, &a, &x, 1, t.dtype, 4, t.dim));
+}
+
 /*
- * A block of a mobile network: more channels, a depthwise layer, activations, often the mean of the map by
+ * A block of a mobile network: more channels, a depthwise layer (or an average), activations, often the mean of the map by
  * which it is then scaled (squeeze-excite), fewer channels, perhaps beside x. -1: too much work.
  */
 static int make_mobile(struct maker *m, int x)
@@ -1171,7 +1181,10 @@ static int make_mobile(struct maker *m, int x)
 	int64_t c = m->n * draw(m, 2, 9) + (chance(m, 25) ? draw(m, 1, m->n - 1) : 0);
 	int y = same_size(m, x, chance(m, 85) ? 1 : 3, c, false);
 
-	y = y < 0 ? -1 : same_size(m, activation(m, y), 2 * draw(m, 1, 3) + 1, c, true);
+	if (y >= 0 && chance(m, 15))
+		y = same_average(m, activation(m, y));
+	else
+		y = y < 0 ? -1 : same_size(m, activation(m, y), 2 * draw(m, 1, 3) + 1, c, true);
 	if (y < 0)
 		return -1;
 	y = activation(m, y);

@@ -227,7 +227,22 @@ static void awkward_calls(void **state)
 	}
 }
 
-/* Each operator's calls are a sequence of its own. A third of them is valid. */
+/* Adds calls with every type of operand 0, or of all operands, and every type of the result. */
+static void all_types(weft_opcode op, uint64_t *r, struct results *s)
+{
+	for (int all = 0; all < 2; all++)
+		for (int from = WEFT_BOOL; from < WEFT_N_DTYPES; from++)
+			for (int to = WEFT_BOOL; to < WEFT_N_DTYPES; to++) {
+				struct call c = valid_call(op);
+
+				for (int k = 0; k < (all ? c.n_x : 1); k++)
+					c.x[k].dtype = (weft_dtype)from;
+				c.y.dtype = (weft_dtype)to;
+				run(&c, false, true, c.n_y, r, s);
+			}
+}
+
+/* Each operator's calls are a sequence of its own. A third of those that are not with other types is valid. */
 static void results(void **state)
 {
 	struct results_table t;
@@ -247,6 +262,7 @@ static void results(void **state)
 				spoil(&c, &r);
 			run(&c, i & 1, true, c.n_y, &r, &s);
 		}
+		all_types((weft_opcode)op, &r, &s);
 		bad += results_judge(&t, name, 0, &s);
 	}
 	assert_true(results_close(&t));

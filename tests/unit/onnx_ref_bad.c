@@ -73,6 +73,11 @@ static const struct { const char *name, *x; } fits[] = {
 	{ "RotaryEmbedding", "f1.2.8 i1 f4.2 f4.2;num_heads=2" }, { "RotaryEmbedding", "f1.2.2.4 f1.2.2 f1.2.2;interleaved=1" },
 	{ "NonMaxSuppression", "f2.3.4 f2.2.3 i1 f1 f1" }, { "TopK", "f3.4 i1" }, { "Det", "f2.3.3" }, { "Unique", "f6" }, { "Unique", "i3.2;axis=0" },
 	{ "Where", "f2.3 f2.3 f3" }, { "Slice", "f3.4 i2 i2 i2 i2" }, { "CumSum", "f2.3 i" }, { "CumProd", "f2.3 i" }, { "DFT", "f1.4.1 i i" },
+	/* longer than what a loop of the runtime's takes at once */
+	{ "LayerNormalization", "f2.19 f19 f19" }, { "MatMul", "f3.37 f37.5" }, { "Gemm", "f5.21 f21.17 f17" }, { "Conv", "f1.5.6.6 f17.5.3.3 f17" },
+	{ "GlobalAveragePool", "f1.3.5.5" }, { "AveragePool", "f1.9.4.4;kernel_shape=2,2" }, { "Erf", "f40" }, { "Softmax", "f2.37" }, { "Tanh", "f37" },
+	{ "Sigmoid", "f37" }, { "InstanceNormalization", "f1.3.20 f3 f3" }, { "ConvTranspose", "f1.9.3.3 f9.5.2.2 f5" },
+	{ "LSTM", "f3.2.9 f1.32.9 f1.32.8 f1.64;hidden_size=8" }, { "GRU", "f3.2.9 f1.24.9 f1.24.8 f1.48;hidden_size=8" }, { "Resize", "f1.1.2.2 f0 f4" },
 	{ "GatherElements", "f3.3 i2.3" }, { "GatherND", "f2.2.2 i2.1" }, { "Split", "f4.3;num_outputs=2" }, { "Trilu", "f3.4 i" },
 	{ "DynamicQuantizeLSTM", "f3.2.2 u1.2.8 u1.2.8 f1.16 d2 f1.2.2 f1.2.2 f1.6 f1 u1 f1 u1" },
 };

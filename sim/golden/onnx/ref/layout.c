@@ -174,6 +174,7 @@ static int cut_axis(struct ref *r, struct cut *c, int64_t start, int64_t end, in
 {
 	if (!step || step == INT64_MIN)
 		return ref_fail(r, -EINVAL, "step %lld", (long long)step);
+	step = limited(step, -INT32_MAX, INT32_MAX);   /* beyond any dimension */
 	start = start < 0 ? start + n : start;
 	end = end < 0 ? (end < -n ? -n - 1 : end) + n : end;
 	start = step > 0 ? limited(start, 0, n) : limited(start, 0, n - 1);

@@ -22,6 +22,7 @@
 #include "tests/support/recorded_values.h"
 
 #define NEAR 1e-5
+#define NEAR64 1e-15
 
 static int count[2];               /* floats compared, and those that are not equal bit for bit */
 
@@ -39,6 +40,20 @@ static bool near(const float *got, const float *want, size_t n)
 	return worst <= (float)NEAR * most;
 }
 
+/* Says the same of n float64s, whose last bits alone may differ. */
+static bool near64(const double *got, const uint8_t *want, size_t n)
+{
+	double most = 0, worst = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		double v;
+		memcpy(&v, want + k * sizeof v, sizeof v);
+		most = fmax(most, fabs(v));
+		worst = fmax(worst, fabs(got[k] - v));
+	}
+	return worst <= NEAR64 * most;
+}
+
 static bool agrees(const weft_tensor *got, const uint8_t *want, size_t bytes)
 {
 	float *copy;
@@ -46,6 +61,8 @@ static bool agrees(const weft_tensor *got, const uint8_t *want, size_t bytes)
 
 	if (weft_tensor_bytes(got) != bytes)
 		return false;
+	if (got->dtype == WEFT_FP64)
+		return near64(got->data, want, bytes / sizeof(double));
 	if (got->dtype != WEFT_FP32)
 		return !memcmp(got->data, want, bytes);
 	assert_non_null(copy = malloc(bytes));

@@ -42,6 +42,7 @@ static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
 		((uint8_t *)t->data)[i] = (uint8_t)low;
 		break;
 	case WEFT_INT16:
+	case WEFT_UINT16:
 		((uint16_t *)t->data)[i] = (uint16_t)low;
 		break;
 	case WEFT_INT32:

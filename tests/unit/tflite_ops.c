@@ -1325,7 +1325,8 @@ static void normals_bad(void **state)
 		{ TFL_L2_NORMALIZATION, TFL_RELU, false, 1.0f / 128, 0, -ENOTSUP, "operator 0 L2_NORMALIZATION: activation 1" },
 		{ TFL_LOG_SOFTMAX, 0, false, 1.0f / 16, -128, -EINVAL,
 		  "operator 0 LOG_SOFTMAX: result has scale 0.0625 and zero point -128 (as int8); wants 1/16 and 127" },
-		{ TFL_LOG_SOFTMAX, 0, true, 1.0f / 16, 255, -ENOTSUP, "operator 0 LOG_SOFTMAX: uint8 is not supported; int8 is" },
+		{ TFL_LOG_SOFTMAX, 0, true, 1.0f / 16, 100, -EINVAL,
+		  "operator 0 LOG_SOFTMAX: result has scale 0.0625 and zero point -28 (as int8); wants 1/16 and 127" },
 	};
 
 	(void)state;

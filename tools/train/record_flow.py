@@ -253,6 +253,19 @@ def fused_lstm_int8(kind):
     return flatbuffer(Table({0: ("I", 3), 1: Tables([Table({0: ("b", code), 2: ("i", 3), 3: ("i", code)})]), 2: Tables([graph]), 4: Tables(n.buffers)}), b"TFL3")
 
 
+@net("u32")
+def unsigned(_):
+    """Operators on uint32, which TOSA has not."""
+    import numpy as np
+    import record_ops as ops
+    ops.DTYPE[ops.U32] = np.uint32
+    n, dims = ops.Net(), [4, 9]
+    x = [n.input(ops.U32, dims), n.input(ops.U32, dims)]
+    big = n.add(ops.U32, dims, data=np.random.default_rng(6).integers(0, 2**32, dims))
+    return several(n, [(161, 1, [big, x[0]], [n.output(ops.U32, dims)], 0, {})] +
+                   [(code, 1, [y, x[1]], [n.output(ops.U32, dims)], 0, {}) for code, y in ((163, big), (165, big), (166, x[0]), (181, x[0]))])
+
+
 @net("f32", "f32_inputs", "u8", "u8_inputs")
 def fused_lstm_basic(kind):
     """LSTM of kernel type BASIC: states are variables, or inputs with all four results read."""
@@ -616,18 +629,21 @@ def svdf(kind):
     return svdf_net(2 if kind == "rank" else 1, 2 if kind == "rank" else 1, True, 1 if kind == "short" else 5)
 
 
-@net("L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION_0", "ATAN2")
+@net("L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION_0", "ATAN2", "ATAN2_64", "ATAN2_16")
 def float_operator(kind):
-    """Operators on float32 whose last bits are not the runtime's."""
+    """Operators on floats whose last bits are not the runtime's."""
+    import numpy as np
     import record_ops as ops
     n, dims, field = ops.Net(), [1, 5, 6, 4], {}
-    x = [n.input(ops.F32, dims) for _ in range(2 if kind == "ATAN2" else 1)]
+    t = {"ATAN2_64": ops.F64, "ATAN2_16": ops.F16}.get(kind, ops.F32)
+    ops.DTYPE.update({ops.F64: np.float64, ops.F16: np.float16})
+    x = [n.input(t, dims) for _ in range(2 if kind.startswith("ATAN2") else 1)]
     if kind == "L2_POOL_2D":
         field = {0: ("b", 1), 1: ("i", 2), 2: ("i", 1), 3: ("i", 2), 4: ("i", 3)}
-    elif kind != "ATAN2":
+    elif not kind.startswith("ATAN2"):
         field = {0: ("i", 0 if kind.endswith("_0") else 1), 1: ("f", 0.75), 2: ("f", 0.5), 3: ("f", 0.6)}
-    n.output(ops.F32, [1, 3, 3, 4] if kind == "L2_POOL_2D" else dims)
-    ops.OPS[kind] = {"L2_POOL_2D": (12, 1, 5), "ATAN2": (156, 1, 0)}.get(kind, (13, 1, 13))
+    n.output(t, [1, 3, 3, 4] if kind == "L2_POOL_2D" else dims)
+    ops.OPS[kind] = (156, 1, 0) if kind.startswith("ATAN2") else {"L2_POOL_2D": (12, 1, 5)}.get(kind, (13, 1, 13))
     return n.file(kind, x, field)
 
 
@@ -1058,7 +1074,7 @@ def run(file, runs, signature=None, anew=False):
     for _ in range(runs):
         for d in ins:
             t = d["dtype"]
-            if t == np.float32:
+            if t in (np.float32, np.float64, np.float16):
                 a = rng.normal(size=d["shape"])
             elif t in (np.int8, np.int16):
                 a = rng.integers(np.iinfo(t).min, np.iinfo(t).max + 1, d["shape"])

@@ -734,6 +734,33 @@ def sliced_anyhow(t):
         ops.record("STRIDED_SLICE", net, operands, masks, tag="anyhow")
 
 
+def other_types():
+    """Types that these operators have had no cases of, and counts of shifts beyond the bits."""
+    ops.DTYPE[ops.U16], ops.NAME[ops.U16] = np.uint16, "uint16"
+    for t in (ops.U16, ops.U8, I8, I16, I32):
+        net, dims = Net(), shape()
+        operands = [net.input(t, dims), net.input(t, dims, modulus=40)]
+        net.output(t, dims)
+        ops.record("RIGHT_SHIFT", net, operands, tag="any count")
+    for op in ("ADD", "MULTIPLY", "MAXIMUM", "MINIMUM"):
+        for t in (BOOL, ops.U8, I8, I16, ops.U16, I64):
+            net, dims = Net(), shape()
+            operands = [net.input(t, dims, modulus=2 if t == BOOL else 0) for _ in range(2)]
+            net.output(t, dims)
+            ops.record("STABLEHLO_" + op, net, operands)
+    diagonal(ops.U8)
+    net, dims = Net(), shape()
+    operands = [net.input(ops.U8, dims, (float(np.float32(2.0 ** rng.uniform(-8, 0))), draw(0, 255)))]
+    net.output(ops.U8, dims, (1 / 16, 255))
+    ops.record("LOG_SOFTMAX", net, operands)
+    for t in (I8, ops.U8, I16):
+        net, dims, n = Net(), shape(1, 5, rank=draw(2, 3)), draw(1, 6)
+        scales = [float(np.float32(s)) for s in 2.0 ** rng.uniform(-9, -5, size=dims[0] if t != I16 and draw(0, 1) else 1)]
+        operands = [net.input(I32, [n], modulus=dims[0]), net.input(t, dims, (scales, 0)) if draw(0, 1) else net.add(t, dims, (scales, 0), ops.random_data(t, dims))]
+        net.output(F32, [n] + dims[1:])
+        ops.record("EMBEDDING_LOOKUP", net, operands, tag=ops.NAME[t] + " to float32")
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
@@ -756,6 +783,8 @@ def main():
     for _ in range(40):
         sliced_anyhow(F32)
         sliced_anyhow(I8)
+    for _ in range(ROUNDS):
+        other_types()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 int tfl_real_number(struct tfl_lower *l, int rank, float v)
 {
@@ -239,6 +239,28 @@ static int log_softmax(struct tfl_lower *l)
 	int d = two(l, WEFT_OP_SUB, x, reduced(l, WEFT_OP_REDUCE_MAX, x, axis));
 	int sum = reduced(l, WEFT_OP_REDUCE_SUM, function(l, WEFT_TFL_EXP, d), axis);
 	return finished(l, two(l, WEFT_OP_SUB, d, function(l, WEFT_TFL_LOG, sum)));
+}
+
+/*
+ * With v = x + 128, the file's numbers, and the largest v of a row, m: the sum of exp(-x_scale * (m - v)), in order, then
+ * x_scale / y_scale * v - (x_scale * m + log(sum)) / y_scale, rounded, halves to even, plus the zero point.
+ */
+int tfl_log_softmax_codes(struct tfl_lower *l, int x, float x_scale, float y_scale, int32_t y_zp)
+{
+	x = need_rows(l, x);
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	const int axis = t.rank - 1;
+	const int v = with(l, WEFT_OP_ADD, tfl_step(l, WEFT_OP_TFL_CAST, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, false), 128);
+	const int m = reduced(l, WEFT_OP_REDUCE_MAX, v, axis), e = function(l, WEFT_TFL_EXP, with(l, WEFT_OP_MUL, two(l, WEFT_OP_SUB, m, v), -x_scale));
+	const int log = function(l, WEFT_TFL_LOG, reduced(l, WEFT_OP_REDUCE_SUM, e, axis));
+	const int less = with(l, WEFT_OP_TFL_DIV, two(l, WEFT_OP_ADD, with(l, WEFT_OP_MUL, m, x_scale), log), y_scale);
+	int y = two(l, WEFT_OP_SUB, with(l, WEFT_OP_MUL, v, x_scale / y_scale), less);
+
+	y = y < 0 ? y : tfl_plain(l, "Round", &y, 1, false);
+	y = with(l, WEFT_OP_ADD, y, (float)y_zp);
+	return y < 0 ? y : tfl_step(l, WEFT_OP_TFL_CAST, NULL, &y, 1, WEFT_INT8, t.rank, t.dim, true);
 }
 
 /*

@@ -174,8 +174,8 @@ static int int64s(struct tfl_lower *l, const char *suffix, int64_t n, const int6
 }
 
 /*
- * Adds a constant of zeros with type and shape of the result at hand. Returns its graph tensor, or
- * a negative errno.
+ * Adds a constant of the file's zeros with type and shape of the result at hand; the graph's -128 for uint8. Returns
+ * its graph tensor, or a negative errno.
  */
 static int zeros(struct tfl_lower *l)
 {
@@ -185,7 +185,7 @@ static int zeros(struct tfl_lower *l)
 
 	if (!p)
 		return l->err;
-	memset(p, 0, (size_t)n * size);
+	memset(p, tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? 0x80 : 0, (size_t)n * size);
 	return tfl_data(l, "zeros", l->y.dtype, l->y.rank, l->y.dim, p);
 }
 
@@ -260,6 +260,15 @@ static int file_numbers(struct tfl_lower *l, int x)
 	return x < 0 ? x : tfl_plain(l, "Add", (int[]){ x, tfl_number(l, "128", WEFT_INT32, 0, 128) }, 2, false);
 }
 
+/* Emits x converted to the type with that number in TensorProto. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
+static int converted(struct tfl_lower *l, int x, int number, bool last)
+{
+	struct weft_attr_onnx_node a = tfl_node_attr("Cast");
+
+	tfl_node_int(&a, "to", number);
+	return x < 0 ? x : tfl_node(l, &a, &x, 1, last);
+}
+
 /*
  * Emits the low 8 bits of int32 x as the operator's uint8 result, which is 128 less in the graph. Returns its tensor, or a negative
  * errno; a negative x is returned as it is.
@@ -289,8 +298,8 @@ static int two_operands(struct tfl_lower *l)
 }
 
 /*
- * Lowers STABLEHLO_ADD, _MULTIPLY, _MAXIMUM and _MINIMUM of two operands of one shape, float32 or int32, to ONNX's operators,
- * and _AND (bool or int32) and _SHIFT_LEFT (int32) to TOSA's. Returns the result's tensor, -ENOTSUP for other types, -EINVAL for
+ * Lowers STABLEHLO_ADD, _MULTIPLY, _MAXIMUM and _MINIMUM of two operands of one shape and type to ONNX's operators (of bool they are
+ * Or and And; sums and products of uint8 are those of the file's numbers), and _AND (bool or int32) and _SHIFT_LEFT (int32) to TOSA's. Returns the result's tensor, -ENOTSUP for other types, -EINVAL for
  * other shapes, or another negative errno.
  */
 static int stablehlo(struct tfl_lower *l)
@@ -302,33 +311,74 @@ static int stablehlo(struct tfl_lower *l)
 		return in[0] < 0 ? in[0] : in[1];
 	const weft_tensor *a = &l->g->tensors[in[0]].t, *b = &l->g->tensors[in[1]].t;
 	const bool bits = code == TFL_STABLEHLO_AND || code == TFL_STABLEHLO_SHIFT_LEFT;
-	const weft_dtype other = !bits ? WEFT_FP32 : code == TFL_STABLEHLO_AND ? WEFT_BOOL : WEFT_INT32;
-	if ((a->dtype != other && a->dtype != WEFT_INT32) || b->dtype != a->dtype)
-		return tfl_fail(l, -ENOTSUP, "%s and %s; %s or int32 wanted", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype), weft_dtype_name(other));
+	const weft_dtype other = code == TFL_STABLEHLO_AND ? WEFT_BOOL : WEFT_INT32;
+	if ((bits && a->dtype != other && a->dtype != WEFT_INT32) || b->dtype != a->dtype)
+		return tfl_fail(l, -ENOTSUP, "%s and %s; %s wanted", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype),
+		                !bits ? "one type" : other == WEFT_BOOL ? "bool or int32" : "int32");
 	if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim))
 		return tfl_fail(l, -EINVAL, "operands of different shapes");
 	if (bits)
 		return tfl_step(l, code == TFL_STABLEHLO_SHIFT_LEFT ? WEFT_OP_LOGICAL_LEFT_SHIFT : a->dtype == WEFT_BOOL ? WEFT_OP_LOGICAL_AND :
 		                WEFT_OP_BITWISE_AND, NULL, in, 2, a->dtype, a->rank, a->dim, true);
-	return tfl_plain(l, code == TFL_STABLEHLO_ADD ? "Add" : code == TFL_STABLEHLO_MULTIPLY ? "Mul" : code == TFL_STABLEHLO_MAXIMUM ? "Max" : "Min",
-	                 in, 2, true);
+	const bool sum = code == TFL_STABLEHLO_ADD, wraps = sum || code == TFL_STABLEHLO_MULTIPLY;
+	if (a->dtype == WEFT_BOOL)
+		return tfl_plain(l, sum || code == TFL_STABLEHLO_MAXIMUM ? "Or" : "And", in, 2, true);
+	const char *name = sum ? "Add" : wraps ? "Mul" : code == TFL_STABLEHLO_MAXIMUM ? "Max" : "Min";
+	if (!wraps || !is_uint8(l))
+		return tfl_plain(l, name, in, 2, true);
+	for (int k = 0; k < 2; k++)
+		if ((in[k] = file_numbers(l, in[k])) < 0)
+			return in[k];
+	return as_uint8(l, tfl_plain(l, name, in, 2, false));
+}
+
+/* Emits int32 x by operator op, MAXIMUM or MINIMUM, with v. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
+static int bounded(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
+{
+	const weft_attr none = { .clamp = { 0 } };
+	const int c = x < 0 ? x : tfl_number(l, "limit", WEFT_INT32, l->g->tensors[x].t.rank, v);
+
+	return c < 0 ? c : tfl_step(l, op, &none, (int[]){ x, c }, 2, WEFT_INT32, l->g->tensors[x].t.rank, l->g->tensors[x].t.dim, false);
+}
+
+/* Emits the counts x of a RIGHT_SHIFT limited to 0 and bits - 1, as the kernel does. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
+static int shift_counts(struct tfl_lower *l, int x, int bits)
+{
+	if (x < 0)
+		return x;
+	const weft_dtype t = l->g->tensors[x].t.dtype;
+	if (t == WEFT_INT32)
+		return bounded(l, WEFT_OP_MINIMUM, bounded(l, WEFT_OP_MAXIMUM, x, 0), bits - 1);
+	if (t == WEFT_INT8 || t == WEFT_INT16)
+		return tfl_clamp(l, x, 0, bits - 1, false);
+	const int most = tfl_number(l, "limit", t, 0, bits - 1);
+	return most < 0 ? most : tfl_plain(l, "Min", (int[]){ x, most }, 2, false);
 }
 
 /*
  * Lowers RIGHT_SHIFT of signed integers to ARITHMETIC_RIGHT_SHIFT, which fills with the sign and
- * does not round; uint8 is shifted as int32. Returns the result's tensor, or a negative errno.
+ * does not round; uint8 is shifted as int32, uint16 and uint32 by ONNX's BitShift. Returns the result's tensor, or a
+ * negative errno.
  */
 static int right_shift(struct tfl_lower *l)
 {
 	const weft_attr a = { .shift = { .round = false } };
+	struct weft_attr_onnx_node shift = tfl_node_attr("BitShift");
+	const int bits = 8 * (int)weft_dtype_bytes(l->y.dtype);
 	int in[2] = { tfl_value(l, 0), -1 };
 
 	for (int k = 0; k < 2; k++) {
 		in[k] = k ? tfl_value(l, k) : in[k];
 		if (in[k] >= 0 && is_uint8(l))
 			in[k] = file_numbers(l, in[k]);
+		if (k)
+			in[k] = shift_counts(l, in[k], bits);
 		if (in[k] < 0 || (in[k] = tfl_match_rank(l, in[k], l->y.rank)) < 0)
 			return in[k];
+	}
+	if (l->y.dtype == WEFT_UINT16 || l->y.dtype == WEFT_UINT32) {
+		tfl_node_int(&shift, "direction", 1);
+		return tfl_node(l, &shift, in, 2, true);
 	}
 	if (is_uint8(l))
 		return as_uint8(l, tfl_step(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, in, 2, WEFT_INT32, l->y.rank, l->y.dim, false));
@@ -462,10 +512,68 @@ static int embedding_blocks(struct tfl_lower *l)
 	return w < 0 ? w : tfl_node_own(l, tfl_reshape(l, w, 2, (int64_t[]){ n.dim[0], t.dim[1] }));
 }
 
+/* Emits operand 1, a table of integers, with its first bytes as int8, one for each element: so the kernel reads any type. Returns the graph tensor, or a negative errno. */
+static int table_bytes(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "Bitcast");
+	weft_attr first = { .slice = { { 0 } } };
+	int x = tfl_value(l, 1);
+
+	if (x < 0)
+		return x;
+	const weft_tensor t = l->g->tensors[x].t;
+	const int64_t n = weft_tensor_elements(&t), bytes = (int64_t)weft_dtype_bytes(t.dtype);
+	const bool is_uint8_table = tfl_file_tensor(l, tfl_operand(l, 1))->type == TFL_UINT8;
+	if (t.dtype == WEFT_INT8 && !is_uint8_table)
+		return x;
+	tfl_node_int(&a, "to", WEFT_INT8);
+	tfl_node_int(&a, "flip_x", is_uint8_table);
+	tfl_node_int(&a, "flip_y", 0);
+	x = tfl_reshape(l, x, 1, &n);
+	x = x < 0 ? x : tfl_node(l, &a, &x, 1, false);
+	x = x < 0 ? x : tfl_reshape(l, x, 1, (int64_t[]){ n * bytes });
+	if (x >= 0 && bytes > 1)
+		x = tfl_step(l, WEFT_OP_SLICE, &first, &x, 1, WEFT_INT8, 1, &n, false);
+	return tfl_reshape(l, x, t.rank, t.dim);
+}
+
+/*
+ * Lowers EMBEDDING_LOOKUP of rows of int8, uint8 or int16 with one scale, or one for each row, into float32: numbers times scale.
+ * Returns the result's tensor, -ENOTSUP for a zero point, -EINVAL for another number of scales, or another negative errno.
+ */
+static int embedding_reals(struct tfl_lower *l)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, tfl_operand(l, 1));
+	int w = table_bytes(l), ids = w < 0 ? w : tfl_value(l, 0);
+
+	if (ids < 0)
+		return ids;
+	const weft_tensor t = l->g->tensors[w].t, which = l->g->tensors[ids].t;
+	int64_t dim[WEFT_MAX_RANK] = { which.dim[0], 1, 1, 1, 1, 1, 1, 1 };
+	for (uint32_t k = 0; k < f->zero_point.n; k++)
+		if (fb_i64_at(&l->m->b, &f->zero_point, k))
+			return tfl_fail(l, -ENOTSUP, "a table with a zero point; LiteRT has a kernel for 0");
+	if (which.rank != 1 || t.rank < 2 || (f->scale.n != 1 && f->scale.n != (uint32_t)t.dim[0]))
+		return tfl_fail(l, -EINVAL, "a table of rank %d with %u scales, places of rank %d", t.rank, (unsigned)f->scale.n, which.rank);
+	const int64_t n = f->scale.n;
+	float *p = tfl_alloc(l, n, sizeof *p);
+	if (!p)
+		return l->err;
+	for (int64_t k = 0; k < n; k++)
+		p[k] = fb_f32_at(&l->m->b, &f->scale, (uint32_t)k);
+	int scales = tfl_data(l, "scales", WEFT_FP32, 1, &n, p);
+	if (n > 1) {
+		scales = tfl_plain(l, "Gather", (int[]){ scales, ids }, 2, false);
+		scales = scales < 0 ? scales : tfl_reshape(l, scales, t.rank, dim);
+	}
+	w = tfl_node_cast(l, tfl_plain(l, "Gather", (int[]){ w, ids }, 2, false), WEFT_FP32, false);
+	return scales < 0 ? scales : tfl_plain(l, "Mul", (int[]){ w, scales }, 2, true);
+}
+
 /*
  * Lowers EMBEDDING_LOOKUP, which takes the rows of operand 1 that operand 0 names: by embedding_blocks() if
- * operand 1 is quantised by blocks, else to ONNX's Gather, where operand 1 is quantised like the result.
- * Returns the result's tensor, or a negative errno.
+ * operand 1 is quantised by blocks, by embedding_reals() if integers become float32, else to ONNX's Gather, where
+ * operand 1 is quantised like the result. Returns the result's tensor, or a negative errno.
  */
 static int embedding_lookup(struct tfl_lower *l)
 {
@@ -473,6 +581,9 @@ static int embedding_lookup(struct tfl_lower *l)
 
 	if (i < 0 || tfl_file_tensor(l, i)->block_size)
 		return i < 0 ? i : embedding_blocks(l);
+	const int type = tfl_file_tensor(l, i)->type;
+	if (l->y.dtype == WEFT_FP32 && (type == TFL_INT8 || type == TFL_UINT8 || type == TFL_INT16))
+		return embedding_reals(l);
 	int in[2] = { tfl_moved(l, 1), -1 };
 
 	in[1] = in[0] < 0 ? in[0] : tfl_value(l, 0);
@@ -617,13 +728,13 @@ static int sparse_to_dense(struct tfl_lower *l)
  * puts it on that of given matrices. The diagonal's element i stands in row i and column i, so the vector is
  * spread along rows, or along columns if the matrix has more columns than rows. The vector and the matrices
  * have to have the result's type and quantisation (tfl_moved()). Returns the result's tensor, -EINVAL if the
- * diagonal does not fit the matrix, -ENOTSUP for MATRIX_DIAG of uint8, or another negative errno.
+ * diagonal does not fit the matrix, or another negative errno.
  */
 static int matrix_diag(struct tfl_lower *l)
 {
 	const bool given = l->op->code == TFL_MATRIX_SET_DIAG;
 	int64_t rows, columns, dim[WEFT_MAX_RANK] = { 0 };
-	int other = given ? tfl_moved(l, 0) : no_uint8(l) ? l->err : zeros(l), d = other < 0 ? other : tfl_moved(l, given);
+	int other = given ? tfl_moved(l, 0) : zeros(l), d = other < 0 ? other : tfl_moved(l, given);
 
 	if (d < 0)
 		return d;
@@ -854,15 +965,35 @@ static int local_response(struct tfl_lower *l)
 	return mirrored(l, tfl_node_transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], false), true);
 }
 
+/* Adds the number v, float32 or, if t is that, float64. Returns the graph tensor, or a negative errno. */
+static int real_of(struct tfl_lower *l, weft_dtype t, double v)
+{
+	double *p = t == WEFT_FP64 ? tfl_alloc(l, 1, sizeof *p) : NULL;
+
+	if (t != WEFT_FP64)
+		return tfl_real_number(l, 0, (float)v);
+	if (!p)
+		return l->err;
+	*p = v;
+	return tfl_data(l, "number", t, 0, NULL, p);
+}
+
 /*
- * Lowers ATAN2 of float32 y (operand 0) and x (operand 1) to atan(y / x). Where x is negative, pi is
+ * Lowers ATAN2 of float y (operand 0) and x (operand 1) to atan(y / x). Where x is negative, pi is
  * added if y is 0 or positive, and subtracted if y is negative. Where x and y are both 0 the result is 0.
- * A zero of either sign counts as 0. Returns the result's tensor, or a negative errno.
+ * A zero of either sign counts as 0. Float16 is computed in float32. Returns the result's tensor, or a negative errno.
  */
 static int atan_2(struct tfl_lower *l)
 {
 	int y = tfl_value(l, 0), x = y < 0 ? y : tfl_value(l, 1);
-	const int zero = x < 0 ? x : tfl_real_number(l, 0, 0), up = zero < 0 ? zero : tfl_real_number(l, 0, (float)M_PI), down = up < 0 ? up : tfl_real_number(l, 0, -(float)M_PI);
+	const weft_dtype t = x < 0 ? 0 : l->g->tensors[y].t.dtype;
+	const bool half = t == WEFT_FP16;
+
+	if (half) {
+		y = converted(l, y, 1, false);
+		x = converted(l, x, 1, false);
+	}
+	const int zero = x < 0 || y < 0 ? l->err : real_of(l, t, 0), up = zero < 0 ? zero : real_of(l, t, M_PI), down = up < 0 ? up : real_of(l, t, -M_PI);
 
 	if (down < 0)
 		return down;
@@ -872,7 +1003,8 @@ static int atan_2(struct tfl_lower *l)
 	const int sum = tfl_plain(l, "Add", (int[]){ angle, turn }, 2, false);
 	const int none = tfl_plain(l, "And", (int[]){ tfl_plain(l, "Equal", (int[]){ y, zero }, 2, false),
 	                                             tfl_plain(l, "Equal", (int[]){ x, zero }, 2, false) }, 2, false);
-	return tfl_plain(l, "Where", (int[]){ none, turn, sum }, 3, true);
+	const int r = tfl_plain(l, "Where", (int[]){ none, turn, sum }, 3, !half);
+	return half ? converted(l, r, 10, true) : r;
 }
 
 /*

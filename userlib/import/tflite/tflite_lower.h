@@ -341,6 +341,9 @@ bool tfl_is_float(const struct tfl_lower *l, int k);   /* whether operand k is p
  */
 int (*tfl_float_more(int code))(struct tfl_lower *);
 
+/* tflite_float_more.c: emits LOG_SOFTMAX of uint8 x, int8 in the graph, in float32 as its kernel does, as the operator's result of that scale and zero point. */
+WEFT_MUST_USE int tfl_log_softmax_codes(struct tfl_lower *l, int x, float x_scale, float y_scale, int32_t y_zp);
+
 /* tflite_float.c: the lowering of the operator at hand if its operand 0 is float32; or NULL. */
 int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *);
 

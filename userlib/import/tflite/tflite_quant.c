@@ -138,9 +138,9 @@ int tfl_lower_l2_norm(struct tfl_lower *l)
 }
 
 /*
- * Lowers LOG_SOFTMAX of int8 to the host operator TFL_LOG_SOFTMAX. Returns the result's tensor, -EINVAL
- * if the result's scale is not 1/16, its zero point not 127, or the operand's scale not above 2^-24,
- * -ENOTSUP for uint8 and other types, or another negative errno.
+ * Lowers LOG_SOFTMAX of int8 to the host operator TFL_LOG_SOFTMAX, and of uint8, which is float32 in the kernel, by
+ * tfl_log_softmax_codes(). Returns the result's tensor, -EINVAL if the result's scale is not 1/16, its zero point not 127, or the
+ * operand's scale not above 2^-24 (int8), -ENOTSUP for other types, or another negative errno.
  */
 int tfl_lower_log_softmax(struct tfl_lower *l)
 {
@@ -151,8 +151,8 @@ int tfl_lower_log_softmax(struct tfl_lower *l)
 		return x;
 	if ((err = tfl_need_range(l, &yq, 1.0f / 16, 127)))
 		return err;
-	if (tfl_file_tensor(l, tfl_operand(l, 0))->type == TFL_UINT8)  /* which is float32 in the kernel */
-		return tfl_fail(l, -ENOTSUP, "uint8 is not supported; int8 is");
+	if (tfl_file_tensor(l, tfl_operand(l, 0))->type == TFL_UINT8)
+		return tfl_log_softmax_codes(l, x, xq.scale, yq.scale, yq.zp);
 	if (!(xq.scale > 0x1p-24f))
 		return tfl_fail(l, -EINVAL, "scale %g; above 2^-24", (double)xq.scale);
 	weft_attr a = { .tfl_softmax = { .x_scale = xq.scale } };

@@ -299,6 +299,35 @@ static void pools_int16(void **state)
 	pool_all(WEFT_INT16);
 }
 
+/*
+ * An average over windows that overlap, of a table's result: the depthwise engine computes it, and pooling commands the
+ * windows that the image cuts, so the table's result has to lie in the scratchpad.
+ */
+static void average_behind_table(void **state)
+{
+	static const int pad[4] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (int size = 3; size <= 5; size += 2) {
+		weft_graph *g = weft_graph_new("average");
+		weft_attr a = { .pool = { .kernel = { size, size }, .stride = { 1, 1 }, .acc = WEFT_INT32, .x_zp = -9, .y_zp = 4 } };
+		int in[2] = { input(g, WEFT_INT8, DIMS(1, 9, 11, 20)), random_const(g, WEFT_INT8, 1, DIMS(256), -128, 127) };
+		int x = weft_graph_tensor(g, "x", WEFT_INT8, 4, DIMS(1, 9, 11, 20));
+		int y = weft_graph_tensor(g, "y", WEFT_INT8, 4, DIMS(1, extent(9, size, 1, 1, 1, 1), extent(11, size, 1, 1, 1, 1), 20));
+		char msg[WEFT_MSG];
+
+		memcpy(a.pool.pad, pad, sizeof pad);
+		assert_true(weft_graph_op(g, WEFT_OP_TABLE, NULL, -1, in, 2, &x, 1) >= 0);
+		assert_true(weft_graph_op(g, WEFT_OP_AVG_POOL2D, &a, -1, &x, 1, &y, 1) >= 0);
+		as_output(g, y);
+		if (weft_graph_check(g, msg))
+			fail_msg("average of a table's result: %s", msg);
+		must_run(g, "average of a table's result", "w16", 0);
+		must_run(g, "average of a table's result", "w8", 0);
+		weft_graph_free(g);
+	}
+}
+
 /* What no device could hold is the host's work, found without ado. */
 static void enormous(void **state)
 {
@@ -442,7 +471,8 @@ static void first_rows_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(windows_at_limits), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
+		cmocka_unit_test(windows_at_limits), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
+		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 		cmocka_unit_test(first_rows_first),
 	};

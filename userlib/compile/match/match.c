@@ -640,11 +640,11 @@ static bool same_view(const struct view *a, const struct view *b)
 
 /*
  * Returns the number of the node whose table node nd, if it is depthwise and reads int8, can look up itself: that node makes
- * all that nd reads, nothing else reads that, and its limits cut nothing off. -1 if there is none.
+ * all that nd reads, nothing else reads that, and its limits cut nothing off. -1 if there is none; also for an average, since
+ * pooling commands, which have no table, make what the image cuts of it (sum_on_dw()).
  */
 static int table_before(const struct cc *cc, const struct node *nd)
 {
-	/* Windows of an average at the border are pools. */
 	if (nd->kind != NODE_DW || nd->conv.average || nd->mode != WEFT_POST_MODE_INT8 || nd->add || nd->x_t < 0)
 		return -1;
 	int i = cc->g->tensors[nd->x_t].producer;

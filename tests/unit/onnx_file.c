@@ -487,6 +487,35 @@ static void gives(struct ob *model, const struct weft_load_options *load, const 
 	free(model->p);
 }
 
+/*
+ * Pad of int64 and uint32 by numbers that neither a double nor PAD's attribute has: 2^53 + 1, the greatest ones. ONNX
+ * Runtime's results.
+ */
+static void pad_exactly(void **state)
+{
+	static const int64_t from[1] = { 2 }, to[1] = { 3 }, two = 2, pads[2] = { 1, 0 };
+	static const int64_t x[2] = { 1, -4 }, v[3] = { (INT64_C(1) << 53) + 1, INT64_MAX, INT64_MIN };
+	static const uint32_t small[2] = { 1, 4 }, most = UINT32_MAX, want[3] = { UINT32_MAX, 1, 4 };
+	struct weft_load_options load = weft_load_options_default();
+
+	(void)state;
+	for (int k = 0; k < 4; k++) {
+		const int type = k < 3 ? 7 : 12;
+		const int64_t wide[3] = { k < 3 ? v[k] : 0, 1, -4 };
+		weft_tensor in = { .dtype = k < 3 ? WEFT_INT64 : WEFT_UINT32, .rank = 1, .dim = { 2, 1, 1, 1, 1, 1, 1, 1 },
+		                   .data = k < 3 ? (void *)(uintptr_t)x : (void *)(uintptr_t)small };
+		struct ob g = { 0 }, model = { 0 };
+
+		ob_node(&g, "Pad", "x p v", "y", NULL);
+		ob_tensor(&g, "p", 7, 1, &two, pads, sizeof pads);
+		ob_tensor(&g, "v", type, 0, NULL, k < 3 ? (const void *)&v[k] : &most, k < 3 ? sizeof *v : sizeof most);
+		ob_port(&g, 11, "x", type, 1, from);
+		ob_port(&g, 12, "y", type, 1, to);
+		ob_model(&model, &g, 18);
+		gives(&model, &load, &in, k < 3 ? (const void *)wide : want, k < 3 ? sizeof wide : sizeof want);
+	}
+}
+
 /* Resize of integers of five dimensions, the last three of them: no image, so by rows. */
 static void resize_volume(void **state)
 {
@@ -662,7 +691,7 @@ int main(void)
 		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(block_scales), cmocka_unit_test(bound_constants), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
-		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume),
+		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume), cmocka_unit_test(pad_exactly),
 		cmocka_unit_test(float8_volume), cmocka_unit_test(numbers_bad), cmocka_unit_test(external_places),
 		cmocka_unit_test(no_memory),
 	};

@@ -416,11 +416,22 @@ static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t a
 }
 
 /*
+ * Says whether PAD can fill a tensor of type t with a number that became v as a double: not if t has 64 bits and
+ * other numbers became v, too, or if t is uint32 and v above what int32 holds.
+ */
+static bool pad_holds(weft_dtype t, double v)
+{
+	if (weft_is_float(t))
+		return true;
+	return weft_dtype_bytes(t) == 8 ? v > -0x1p53 && v < 0x1p53 : t != WEFT_UINT32 || v <= INT32_MAX;
+}
+
+/*
  * Emits x with before[i] and after[i] elements around it along each dimension i, of the value in
  * operand 2, else in attribute value, else 0. If l->zero is set, x holds codes: the value 0 then
  * stands for the code *l->zero, and any other value is -ENOTSUP unless operand 2 holds codes, too.
- * Returns the graph tensor, -EINVAL if operand 2 is not one number, -ENOTSUP if it is not constant,
- * or another negative errno.
+ * Returns the graph tensor, -EINVAL if operand 2 is not one number, -ENOTSUP if it is not constant
+ * or PAD cannot fill with it (pad_holds()), or another negative errno.
  */
 static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_t *after)
 {
@@ -433,6 +444,8 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 	}
 	if (l->zero && v != 0 && !(ox_has(l, 2) && ox_is_8_bit(ox_in(l, 2))))
 		return ox_fail(l, -ENOTSUP, "padding by %g", v);
+	if (x >= 0 && !pad_holds(ox_t(l, x)->dtype, v))
+		return ox_fail(l, -ENOTSUP, "padding by %.17g", v);
 	return ox_pad(l, x, before, after, l->zero ? v + *l->zero : v);
 }
 

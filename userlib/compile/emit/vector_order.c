@@ -65,7 +65,8 @@ static void schedule_close(struct schedule *d)
 /*
  * Set d->behind of all commands: how many of the first commands of the vector engine come before each in
  * any order. These are those that it waits for, and those that the commands that it waits for, and all
- * before these in their units, wait for.
+ * before these in their units, wait for; for a command of another unit, whose order stays, also those that come
+ * before the commands in front of it there.
  */
 static void find_behind(struct schedule *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --requant runtime: MatMul, Gemm, Conv, averages, LayerNormalization and Erf of float32, and products of int16, have the bits of
- * ONNX Runtime 1.31, which comes from PyPI; without it the test is skipped, but fails where CI=true. ort_floats.py says what is
+ * --requant runtime: products, convolutions, averages, normalisations, sums and functions of float32, and products of int16, have the
+ * bits of ONNX Runtime 1.31, which comes from PyPI; without it the test is skipped, but fails where CI=true. ort_floats.py says what is
  * compared; SEED chooses the networks. Half a minute.
  */
 #include <setjmp.h>

@@ -4,7 +4,8 @@
 usage: ort_floats.py WEFT FOLDER SEED
 
 Random MatMul, Gemm, Conv, ConvTranspose, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, BatchNormalization,
-InstanceNormalization, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16 between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
+InstanceNormalization, ReduceMean, ReduceSum, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16
+between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
 
@@ -118,6 +119,16 @@ def instance_norm():
     return one("InstanceNormalization", floats(2, c, of(1, 3, 8), of(1, 2, 5, 7, 8)), floats(c), floats(c), epsilon=1e-5)
 
 
+def reduce():
+    """Sums over neighbouring axes, of which the last may be one."""
+    shape, axes = [of(1, 2, 3), of(1, 3, 7, 16), of(1, 2, 5, 8, 20), of(1, 4, 7)], list(range(of(0, 1, 2, 3), 4))
+    axes = axes[:of(1, 2, 4)]
+    op, opset = of("ReduceMean", "ReduceSum"), of(11, 18)
+    x, constants = floats(*shape), {"axes": np.array(axes)} if opset == 18 else {}
+    node = helper.make_node(op, ["x", *constants], ["y"], keepdims=of(0, 1), **({} if constants else {"axes": axes}))
+    return network([node], {"x": x}, constants, opset), {"x": x}
+
+
 def wide_bias():
     """A bias of int32 that float32 does not hold, as quantisation to int16 leaves them."""
     constants = {"b": rng.integers(-2**31, 2**31, 40).astype(np.int32), "s": (np.abs(floats(40)) * 1e-8 + 1e-9).astype(np.float32), "z": np.zeros(40, np.int32)}
@@ -158,7 +169,7 @@ def golden(model, inputs):
 def main():
     wrong = 0
     for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (conv_transpose, 30),
-                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (wide_bias, 4), (int16, 20)):
+                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (reduce, 60), (wide_bias, 4), (int16, 20)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax, LogSoftmax, BatchNormalization and InstanceNormalization of float32 for --requant runtime, operation for operation.
+ * Softmax, LogSoftmax, BatchNormalization, InstanceNormalization, ReduceMean and ReduceSum of float32 for --requant runtime, operation
+ * for operation.
  *
  * Exponentials are summed in eight lanes, of every eighth element each, which are added in a tree. Sums of InstanceNormalization are
  * Eigen's: in two times four lanes.
@@ -58,7 +59,7 @@ int ort_softmax(struct ref *r)
 	return 0;
 }
 
-/* ---- normalisation ---- */
+/* ---- normalisation and sums ---- */
 
 /* The n elements at x times a factor, plus a number. */
 static void scale_and_shift(const float *x, int64_t n, float factor, float more, float *y)
@@ -130,6 +131,80 @@ int ort_instance_norm(struct ref *r)
 		const float mean = lanes(p, n, begin < n ? begin : n, 0, false) / (float)n, squares = lanes(p, n, 0, mean, true);
 		const float factor = 1 / sqrtf(squares / (float)n + r->a->f[0]) * scale[i % x->dim[1]], less = mean * factor;
 		scale_and_shift(p, n, factor, bias[i % x->dim[1]] - less, (float *)r->y[0]->data + i * n);
+	}
+	return 0;
+}
+
+/* Of a [rows][n] matrix the sum of column j: element after element, or in fours, of which two and one remain at the end. */
+static float column(const float *x, int64_t rows, int64_t n, int64_t j, bool fours)
+{
+	float sum = 0;
+
+	for (int64_t i = 0, many; i < rows; i += many) {
+		const int64_t left = rows - i;
+		many = !fours ? 1 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+		float part = x[i * n + j];
+		for (int64_t k = 1; k < many; k++)
+			part += x[(i + k) * n + j];
+		sum = i ? sum + part : part;
+	}
+	return sum;
+}
+
+enum { AXES, KEEPDIMS = 9, NOOP };
+
+/* Sets *axes to the axes of the node as bits, and y to the result's shape; without axes all, unless the node says otherwise. */
+static int reduced(struct ref *r, unsigned *axes, weft_tensor *y)
+{
+	const weft_tensor *x = r->x[0];
+	int64_t v[WEFT_ONNX_LIST];
+	const int n = ref_list(r, AXES, 1, WEFT_ONNX_LIST, v);
+
+	*axes = n || r->a->i[NOOP] ? 0 : (1u << x->rank) - 1;
+	for (int i = 0; i < n; i++) {
+		const int axis = ref_axis(r, v[i], x->rank);
+		if (axis < 0)
+			return axis;
+		*axes |= 1u << axis;
+	}
+	*y = (weft_tensor){ .dtype = WEFT_FP32 };
+	for (int d = 0; d < x->rank; d++)
+		if (!(*axes >> d & 1) || r->a->i[KEEPDIMS])
+			y->dim[y->rank++] = *axes >> d & 1 ? 1 : x->dim[d];
+	return n < 0 ? n : 0;
+}
+
+/*
+ * ReduceMean and ReduceSum of neighbouring axes: [before][n][behind]. Whole lines are Eigen's sums, as in InstanceNormalization; with
+ * elements behind, they are added column by column, and where there are several before, too, by a product with a row of ones.
+ */
+int ort_reduce(struct ref *r)
+{
+	const weft_tensor *x = r->x[0];
+	int64_t extent[3] = { 1, 1, 1 };       /* before, n, behind */
+	int err = x->dtype == WEFT_FP32 ? 0 : ref_fail(r, -ENOTSUP, "of %s", weft_dtype_name(x->dtype)), part = 0;
+	unsigned axes = 0;
+	weft_tensor y;
+
+	err = err ? err : reduced(r, &axes, &y);
+	for (int d = 0; d < x->rank && !err; d++) {
+		part += (axes >> d & 1) == (part != 1);
+		if (part > 2)
+			return ref_fail(r, -ENOTSUP, "axes that are no neighbours");
+		extent[part] *= x->dim[d];
+	}
+	if (!err && (!axes || !REF_N(x)))
+		err = ref_fail(r, -ENOTSUP, "no axes or no elements");
+	err = err ? err : ref_y(r, 0, WEFT_FP32, y.rank, y.dim);
+	if (err || r->shapes)
+		return err;
+	const int64_t n = extent[1], behind = extent[2];
+	for (int64_t i = 0; i < extent[0] * behind; i++) {
+		const float *line = (const float *)x->data + i / behind * n * behind;
+		const int64_t at = i * n % 4, begin = at ? 4 - at : 0;
+		const bool lines = part < 2;
+		const float sum = lines ? lanes(line, n, begin < n ? begin : n, 0, false) : column(line, n, behind, i % behind, extent[0] > 1);
+		((float *)r->y[0]->data)[i] = strcmp(r->name, "ReduceMean") ? sum : sum / (float)n;
 	}
 	return 0;
 }

@@ -166,6 +166,7 @@ static const struct row {
 	{ ORT, "Softmax", ort_softmax, 1, 1, 1, "axis:i" }, { ORT, "LogSoftmax", ort_softmax, 1, 1, 1, "axis:i" },
 	{ ORT, "BatchNormalization", ort_batch_norm, 5, 5, 1, "training_mode:i=0 epsilon:f=1e-5 momentum:f=0.9" },
 	{ ORT, "InstanceNormalization", ort_instance_norm, 3, 3, 1, "epsilon:f=1e-5" },
+	{ ORT, "ReduceMean", ort_reduce, 1, 2, 1, REDUCE }, { ORT, "ReduceSum", ort_reduce, 1, 2, 1, REDUCE },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -4,7 +4,7 @@
 usage: ort_floats.py WEFT FOLDER SEED
 
 Random MatMul, Gemm, Conv, ConvTranspose, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, BatchNormalization,
-InstanceNormalization, ReduceMean, ReduceSum, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16
+InstanceNormalization, ReduceMean, ReduceSum, LSTM, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16
 between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
@@ -129,6 +129,15 @@ def reduce():
     return network([node], {"x": x}, constants, opset), {"x": x}
 
 
+def lstm():
+    """Its weights are constants, as exporters write them."""
+    steps, batch, size, hidden, way = of(1, 4, 9), of(1, 2), of(3, 12, 40), of(2, 7, 24), of("forward", "reverse", "bidirectional")
+    d = 2 if way == "bidirectional" else 1
+    constants = {"w": floats(d, 4 * hidden, size) * np.float32(0.3), "r": floats(d, 4 * hidden, hidden) * np.float32(0.3), "b": floats(d, 8 * hidden)}
+    node = helper.make_node("LSTM", ["x", *list(constants)[:of(2, 3)]], ["y"], hidden_size=hidden, direction=way)
+    return network([node], {"x": floats(steps, batch, size)}, constants, 17), {"x": floats(steps, batch, size)}
+
+
 def wide_bias():
     """A bias of int32 that float32 does not hold, as quantisation to int16 leaves them."""
     constants = {"b": rng.integers(-2**31, 2**31, 40).astype(np.int32), "s": (np.abs(floats(40)) * 1e-8 + 1e-9).astype(np.float32), "z": np.zeros(40, np.int32)}
@@ -169,7 +178,7 @@ def golden(model, inputs):
 def main():
     wrong = 0
     for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (conv_transpose, 30),
-                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (reduce, 60), (wide_bias, 4), (int16, 20)):
+                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (reduce, 60), (lstm, 20), (wide_bias, 4), (int16, 20)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()

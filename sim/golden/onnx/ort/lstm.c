@@ -2,10 +2,11 @@
 /*
  * DynamicQuantizeLSTM: an LSTM whose weights are codes of 8 bits, and whose input and state get codes of uint8 when they are
  * known. Products are sums of integers, exact; everything else is float32 in ONNX Runtime's order, since a code of
- * the state may depend on the last bit.
+ * the state may depend on the last bit. And LSTM of float32 with constant weights, in that order, for --requant runtime.
  *
  *   x [T,B,I] float32   w [D,I,4H]   r [D,H,4H] int8 or uint8   b [D,8H]   sequence_lens [B]   initial_h, initial_c [D,B,H]
  *   p [D,3H] (peepholes)   scale and zero point of w, and of r: [D] or [D,4H]
+ *   of LSTM w [D,4H,I]   r [D,4H,H] float32
  *   y [T,D,B,H]   y_h, y_c [D,B,H]
  *
  * All of x has one range, and so has the state of all sequences before a step. Gates: i, o, f, c. Behind a sequence's end y is 0.
@@ -18,7 +19,7 @@
 #include "sim/golden/onnx/ort/ops.h"
 
 enum { X, W, R, B, LENS, H0, C0, P, W_SCALE, W_ZERO, R_SCALE, R_ZERO };
-enum { DIRECTION = 0, INPUT_FORGET = 3, ACTIVATIONS = 4 };
+enum { DIRECTION = 0, LAYOUT = 1, INPUT_FORGET = 3, ACTIVATIONS = 4 };
 enum { CLIP = 12 };
 enum { I, O, F, C };
 
@@ -26,7 +27,7 @@ struct lstm {
 	struct ref *r;
 	int64_t t, batch, in, h;
 	int dirs, d;
-	bool reverse;
+	bool reverse, coded;     /* coded: weights of 8 bits */
 	float *x;        /* [T,B,I] of the direction at hand: reversed if it is the second one */
 	float *gate;     /* [T,B,4H] */
 	float *hs, *cs;  /* [B,H] */
@@ -56,10 +57,29 @@ static int64_t longest(const struct lstm *s)
 }
 
 /*
+ * y [rows][4H] = x [rows][k] * operand `which`, w or r, of floats; added to what y holds if `more`. A chain of fused multiplications and
+ * additions, which begins anew every 256.
+ */
+static void multiply_floats(const struct lstm *s, int which, const float *x, int64_t rows, bool more, float *y)
+{
+	enum { PANEL = 256 };
+	const int64_t n = 4 * s->h, k = s->r->x[which]->dim[2];
+	const float *w = of_direction(s, which, n * k);
+
+	for (int64_t i = 0; i < rows * n; i++)
+		for (int64_t from = 0; from < k || !from; from += PANEL) {
+			float sum = 0;
+			for (int64_t p = from; p < k && p < from + PANEL; p++)
+				sum = fmaf(x[i / n * k + p], w[i % n * k + p], sum);
+			y[i] = more || from ? y[i] + sum : sum;
+		}
+}
+
+/*
  * y [rows][4H] = x [rows][k] * operand `which`, w or r, of codes; added to what y holds if `more`. The product of the sum and the
  * scales is rounded before it is added.
  */
-static void multiply(const struct lstm *s, int which, const float *x, int64_t rows, bool more, float *y)
+static void multiply_codes(const struct lstm *s, int which, const float *x, int64_t rows, bool more, float *y)
 {
 	const bool w = which == W;
 	const weft_tensor *codes = s->r->x[which], *scale = s->r->x[w ? W_SCALE : R_SCALE], *zeros = s->r->x[w ? W_ZERO : R_ZERO];
@@ -75,6 +95,11 @@ static void multiply(const struct lstm *s, int which, const float *x, int64_t ro
 			const float part = (float)sum * factor;
 			y[i * n + j] = more ? y[i * n + j] + part : part;
 		}
+}
+
+static void multiply(const struct lstm *s, int which, const float *x, int64_t rows, bool more, float *y)
+{
+	(s->coded ? multiply_codes : multiply_floats)(s, which, x, rows, more, y);
 }
 
 /* The activation k of the direction at hand: f, g or h. */
@@ -189,8 +214,18 @@ static int check_codes(const struct lstm *s, int which, int64_t k)
 	return 0;
 }
 
+static int check_floats(const struct lstm *s, int which, int64_t k)
+{
+	const weft_tensor *w = s->r->x[which];
+
+	return w->dtype == WEFT_FP32 && w->rank == 3 && w->dim[0] == s->dirs && w->dim[1] == 4 * s->h && w->dim[2] == k
+		? 0 : ref_fail(s->r, w->dtype == WEFT_FP32 ? -EINVAL : -ENOTSUP, "weights do not fit");
+}
+
 static int check(struct lstm *s)
 {
+	int (*const weights)(const struct lstm *, int, int64_t) = s->coded ? check_codes : check_floats;
+
 	struct ref *r = s->r;
 	const int64_t states = s->dirs * s->batch * s->h;
 	const struct { int k; int64_t n; } floats[] = { { B, 8 * s->h * s->dirs }, { H0, states }, { C0, states }, { P, 3 * s->h * s->dirs } };
@@ -205,24 +240,26 @@ static int check(struct lstm *s)
 	for (int64_t b = 0; r->x[LENS] && r->x[LENS]->data && b < s->batch; b++)
 		if (length(s, b) < 0 || length(s, b) > s->t)
 			return ref_fail(r, -EINVAL, "length %lld of %lld steps", (long long)length(s, b), (long long)s->t);
-	const int err = check_codes(s, W, s->in);
-	return err ? err : check_codes(s, R, s->h);
+	const int err = weights(s, W, s->in);
+	return err ? err : weights(s, R, s->h);
 }
 
-int ort_dynamic_lstm(struct ref *r)
+static int run(struct ref *r, bool coded)
 {
 	const weft_tensor *x = r->x[X];
-	struct lstm s = { .r = r, .dirs = r->a->i[DIRECTION] == 2 ? 2 : 1 };
+	struct lstm s = { .r = r, .dirs = r->a->i[DIRECTION] == 2 ? 2 : 1, .coded = coded };
 
-	for (int k = 0; k <= R_ZERO; k++)
+	for (int k = 0; k <= (coded ? R_ZERO : R); k++)
 		if ((k < B || k > P) && ref_need(r, k))
 			return -EINVAL;
+	if (r->a->i[LAYOUT])
+		return ref_fail(r, -ENOTSUP, "layout %d", (int)r->a->i[LAYOUT]);
 	if (x->rank != 3 || x->dtype != WEFT_FP32 || r->x[R]->rank != 3)
 		return ref_fail(r, -EINVAL, "rank %d of %s", x->rank, weft_dtype_name(x->dtype));
 	s.t = x->dim[0];
 	s.batch = x->dim[1];
 	s.in = x->dim[2];
-	s.h = r->x[R]->dim[1];
+	s.h = r->x[R]->dim[coded ? 1 : 2];
 	int err = check(&s);
 	err = err ? err : ref_y(r, 0, WEFT_FP32, 4, (int64_t[]){ s.t, s.dirs, s.batch, s.h });
 	for (int k = 1; k < 3 && !err; k++)
@@ -247,3 +284,6 @@ int ort_dynamic_lstm(struct ref *r)
 	free(room);
 	return 0;
 }
+
+int ort_dynamic_lstm(struct ref *r) { return run(r, true); }
+int ort_lstm(struct ref *r) { return run(r, false); }

@@ -167,6 +167,7 @@ static const struct row {
 	{ ORT, "BatchNormalization", ort_batch_norm, 5, 5, 1, "training_mode:i=0 epsilon:f=1e-5 momentum:f=0.9" },
 	{ ORT, "InstanceNormalization", ort_instance_norm, 3, 3, 1, "epsilon:f=1e-5" },
 	{ ORT, "ReduceMean", ort_reduce, 1, 2, 1, REDUCE }, { ORT, "ReduceSum", ort_reduce, 1, 2, 1, REDUCE },
+	{ ORT, "LSTM", ort_lstm, 3, 8, 3, RNN },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 
@@ -298,7 +299,7 @@ static enum again again_of(ref_kernel *run)
 		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { ref_einsum, PRODUCT },
 		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ref_chain_conv, ALL }, { ref_chain_conv_transpose, ALL }, { ref_pool, ALL },
 		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },
-		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
+		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ort_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
 		{ ref_tree_ensemble, ALL }, { tfl_sequence_lstm, ALL }, { tfl_sequence_rnn, ALL }, { tfl_sequence_lstm8, ALL }, { tfl_reduce_window, ALL },
 		{ tfl_non_max_suppression, ALL }, { ref_unique, PAIRS }, { ref_nms, PAIRS },
 	};

@@ -516,6 +516,32 @@ static void pad_exactly(void **state)
 	}
 }
 
+/* Range of int64 whose numbers a double does not hold: behind x, 2^53 + 1 and so on up to 2^53 + 4, or down from the least. */
+static void range_exactly(void **state)
+{
+	static const int64_t from[1] = { 1 }, to[1] = { 4 }, x = 7, two53 = INT64_C(1) << 53;
+	const int64_t v[2][3] = { { two53 + 1, two53 + 4, 1 }, { 1 - two53 * 2, -two53 * 2 - 2, -1 } };
+	weft_tensor in = { .dtype = WEFT_INT64, .rank = 1, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)&x };
+	struct weft_load_options load = weft_load_options_default();
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		const int64_t want[4] = { x, v[k][0], v[k][0] + v[k][2], v[k][0] + 2 * v[k][2] };
+		struct ob g = { 0 }, n = { 0 }, model = { 0 };
+
+		ob_node(&g, "Range", "a b d", "r", NULL);
+		ob_attr_int(&n, "axis", 0);
+		ob_node(&g, "Concat", "x r", "y", &n);
+		ob_tensor(&g, "a", 7, 0, NULL, &v[k][0], sizeof v[k][0]);
+		ob_tensor(&g, "b", 7, 0, NULL, &v[k][1], sizeof v[k][1]);
+		ob_tensor(&g, "d", 7, 0, NULL, &v[k][2], sizeof v[k][2]);
+		ob_port(&g, 11, "x", 7, 1, from);
+		ob_port(&g, 12, "y", 7, 1, to);
+		ob_model(&model, &g, 18);
+		gives(&model, &load, &in, want, sizeof want);
+	}
+}
+
 /* Resize of integers of five dimensions, the last three of them: no image, so by rows. */
 static void resize_volume(void **state)
 {
@@ -691,7 +717,7 @@ int main(void)
 		cmocka_unit_test(external_data), cmocka_unit_test(external_paths), cmocka_unit_test(shared_region_bad),
 		cmocka_unit_test(duplicate_bad), cmocka_unit_test(scales_bad), cmocka_unit_test(block_scales), cmocka_unit_test(bound_constants), cmocka_unit_test(long_chain),
 		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
-		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume), cmocka_unit_test(pad_exactly),
+		cmocka_unit_test(fake_convert), cmocka_unit_test(no_elements), cmocka_unit_test(resize_volume), cmocka_unit_test(pad_exactly), cmocka_unit_test(range_exactly),
 		cmocka_unit_test(float8_volume), cmocka_unit_test(numbers_bad), cmocka_unit_test(external_places),
 		cmocka_unit_test(no_memory),
 	};

@@ -630,8 +630,8 @@ int ox_constant(struct ox *l)
  * Lowers Range of the constants start, limit and delta (operands 0 to 2), of int32, int64 or
  * float32, to a constant vector of start's type: start + i * delta as long as that is below limit, or
  * above it if delta is negative. float32 is computed in float32, integers in float64, which is exact
- * up to 2^53. Returns 0, -ENOTSUP if an operand is not one constant number, start's type is another,
- * or there are not 1 to 2^20 elements, or another negative errno.
+ * there. Returns 0, -ENOTSUP if an operand is not one constant number, or of int64 2^52 or more in magnitude,
+ * start's type is another, or there are not 1 to 2^20 elements, or another negative errno.
  */
 int ox_range(struct ox *l)
 {
@@ -646,6 +646,9 @@ int ox_range(struct ox *l)
 	}
 	if (t != WEFT_INT32 && t != WEFT_INT64 && t != WEFT_FP32)
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
+	for (int k = 0; k < 3 && t == WEFT_INT64; k++)
+		if (!(fabs(p[k]) < 0x1p52))
+			return ox_fail(l, -ENOTSUP, "operand %d is %.17g", k, p[k]);
 	double steps = ceil((p[1] - p[0]) / p[2]);
 	if (!(steps >= 1 && steps <= 1 << 20))
 		return ox_fail(l, -ENOTSUP, "from %g to %g by %g: 1 to 2^20 elements", p[0], p[1], p[2]);

@@ -38,6 +38,19 @@ int ref_constant_of_shape(struct ref *r)
 	return 0;
 }
 
+/*
+ * Returns how many of the integers a, a + step, a + 2 step, ... lie before b in the direction of step, which is not 0; exact
+ * if they are fewer than 2^53.
+ */
+static double steps_before(int64_t a, int64_t b, int64_t step)
+{
+	const uint64_t way = step > 0 ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+
+	if (step > 0 ? b <= a : b >= a)
+		return 0;
+	return (double)((way - 1) / (step > 0 ? (uint64_t)step : -(uint64_t)step) + 1);
+}
+
 int ref_range(struct ref *r)
 {
 	const weft_dtype t = r->x[0]->dtype;
@@ -49,7 +62,8 @@ int ref_range(struct ref *r)
 	}
 	if (err)
 		return err;
-	const double a = ref_f(r->x[0], 0), b = ref_f(r->x[1], 0), step = ref_f(r->x[2], 0), count = ceil((b - a) / step);
+	const double a = ref_f(r->x[0], 0), b = ref_f(r->x[1], 0), step = ref_f(r->x[2], 0);
+	const double count = ref_floats(t) || !ref_i(r->x[2], 0) ? ceil((b - a) / step) : steps_before(ref_i(r->x[0], 0), ref_i(r->x[1], 0), ref_i(r->x[2], 0));
 	if (!(step != 0) || !(fabs(count) < 0x1p31))
 		return ref_fail(r, -EINVAL, "from %g to %g in steps of %g", a, b, step);
 	const int64_t n = count > 0 ? (int64_t)count : 0;
@@ -58,7 +72,7 @@ int ref_range(struct ref *r)
 		if (ref_floats(t))
 			ref_put_f(r->y[0], i, a + (double)i * step);
 		else
-			ref_put_i(r->y[0], i, ref_i(r->x[0], 0) + i * ref_i(r->x[2], 0));
+			ref_put_i(r->y[0], i, (int64_t)((uint64_t)ref_i(r->x[0], 0) + (uint64_t)i * (uint64_t)ref_i(r->x[2], 0)));
 	}
 	return err;
 }

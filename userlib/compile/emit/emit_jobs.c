@@ -230,15 +230,16 @@ int node_compute(struct node_emit *m, const struct job *j, const struct weights 
 }
 
 /*
- * Returns the part of job j with channels [c, +cn). Its output and second operand move, and its input if the
- * node treats channels apart.
+ * Returns the part of job j with channels [c, +cn). Its output and second operand move, unless that is a table, which all
+ * channels read, and its input if the node treats channels apart.
  */
 static struct job job_channels(const struct node *nd, const struct job *j, int64_t c, int64_t cn)
 {
 	struct job k = *j;
 
 	k.y.addr += (c - j->c) * j->y.elem;
-	k.r.addr += (c - j->c) * j->r.elem;
+	if (!by_table(nd))
+		k.r.addr += (c - j->c) * j->r.elem;
 	if (channelwise(nd))
 		k.x.addr += (c - j->c) * j->x.elem;
 	k.c = c;

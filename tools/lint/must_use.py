@@ -42,48 +42,64 @@ def sources():
     return [f for f in files if f.endswith((".c", ".h")) and "/gen/" not in f and not f.startswith(LEFT_OUT) and os.path.exists(os.path.join(ROOT, f))]
 
 
+def key_of(path, head):
+    """What a function is known by here: its name, with the file's in front if only that file sees it."""
+    return f"{path}:{head.group(3)}" if path.endswith(".c") and head.group(1).startswith("static") else head.group(3)
+
+
+def name_of(key):
+    return key.rpartition(":")[2]
+
+
+class Body:
+    """A function's result type and its text between the braces; calls: the keys of what it calls, once bodies_of() has set them."""
+
+    def __init__(self, kind, text):
+        self.kind, self.text, self.calls = kind, text, set()
+
+
 def bodies_of(texts):
-    """{name: [(result type, body)]} of all functions that are defined."""
+    """{key: [Body]} of all functions that are defined."""
     bodies = collections.defaultdict(list)
-    for text in texts.values():
+    for path, text in texts.items():
         text = text.replace(MARK + " ", "")
+        own, here = {}, []
         for m in HEAD.finditer(text):
             begin, end = text.find("{", m.end()), text.find(";", m.end())
             if begin >= 0 and not 0 <= end < begin:
-                bodies[m.group(3)].append((m.group(2), text[begin:text.find("\n}", begin)]))
+                here.append(Body(m.group(2), text[begin:text.find("\n}", begin)]))
+                own[m.group(3)] = key_of(path, m)
+                bodies[key_of(path, m)].append(here[-1])
+        for body in here:
+            body.calls = {own.get(name, name) for name in re.findall(r"\b(\w+)\(", body.text)}
     return bodies
 
 
-def calls(body):
-    return set(re.findall(r"\b(\w+)\(", body))
-
-
 def that_fail(bodies):
-    """The names of those that can fail: returning int, and returning bool."""
+    """The keys of those that can fail: returning int, and returning bool."""
     ints, bools = set(), set()
-    reporters = set(UNCOUNTED) | {n for n, b in bodies.items() if any("va_start" in body for _, body in b)}
-    more = {n for n, b in bodies.items() for kind, body in b
-            if kind == "int" and re.search(r"(return [^;]*|= )-E[A-Z]{2,}\b|return -errno", body)}
+    each = [(key, body) for key, several in bodies.items() for body in several]
+    reporters = {key for key, body in each if name_of(key) in UNCOUNTED or "va_start" in body.text}
+    more = {key for key, body in each if body.kind == "int" and re.search(r"(return [^;]*|= )-E[A-Z]{2,}\b|return -errno", body.text)}
     while more - ints:
         ints |= more
-        for n, b in bodies.items():
-            for kind, body in b:
-                known = calls(body) & ints
-                if kind == "int" and known and re.search(r"return [^;]*\b(err|error|status|%s)\b" % "|".join(known), body):
-                    more.add(n)
-    more = {n for n, b in bodies.items() for kind, body in b
-            if kind == "bool" and (re.search(r"\balloc|_grow\(|_push\(|_append\(|weft_\w*alloc\w*\(|-ENOMEM", body) or calls(body) & ints)}
+        for key, body in each:
+            known = "|".join(name_of(k) for k in body.calls & ints)
+            if body.kind == "int" and known and re.search(r"return [^;]*\b(err|error|status|%s)\b" % known, body.text):
+                more.add(key)
+    more = {key for key, body in each if body.kind == "bool" and
+            (re.search(r"\balloc|_grow\(|_push\(|_append\(|weft_\w*alloc\w*\(|-ENOMEM", body.text) or body.calls & ints)}
     while more - bools:
         bools |= more
-        more |= {n for n, b in bodies.items() for kind, body in b if kind == "bool" and calls(body) & bools}
-    questions = {n for n in bools if re.search(r"(^|_)(is|has|may|can|are|needs)_", n)}
+        more |= {key for key, body in each if body.kind == "bool" and body.calls & bools}
+    questions = {key for key in bools if re.search(r"(^|_)(is|has|may|can|are|needs)_", name_of(key))}
     return ints - reporters, bools - reporters - questions
 
 
-def marked(text, ints, bools):
-    """The text with the mark at all that can fail and lack it."""
+def marked(path, text, ints, bools):
+    """The file's text with the mark at all that can fail and lack it."""
     def put(m):
-        counted = m.group(3) in (bools if m.group(2) == "bool" else ints)
+        counted = key_of(path, m) in (bools if m.group(2) == "bool" else ints)
         return f"{m.group(1)}{MARK} {m.group(2)} {m.group(3)}(" if counted else m.group(0)
     return HEAD.sub(put, text)
 
@@ -100,7 +116,7 @@ def compile_copy(build, texts, ints, bools):
         shutil.copytree(os.path.join(ROOT, folder), os.path.join(copy, folder), ignore=shutil.ignore_patterns("build", "__pycache__"))
     for name, text in texts.items():
         with open(os.path.join(copy, name), "w") as f:
-            f.write(marked(text, ints, bools))
+            f.write(marked(name, text, ints, bools))
     flags = ["-std=gnu11", "-Wunused-result", "-include", "weft/api.h", "-Iinclude", "-I.", "-I" + os.path.join(os.path.abspath(build), "gen"),
              '-DWEFT_VERSION="0"', "-DONNX_ML", "-S", "-o", "/dev/null"]
     flags += subprocess.run(["pkg-config", "--cflags", "libpng", "libjpeg", "libusb-1.0"], capture_output=True, text=True).stdout.split()
@@ -115,7 +131,7 @@ def compile_copy(build, texts, ints, bools):
 def main():
     texts = {f: open(os.path.join(ROOT, f)).read() for f in sources()}
     ints, bools = that_fail(bodies_of(texts))
-    headers = {f: marked(t, ints, bools) for f, t in texts.items() if f.endswith(".h")}
+    headers = {f: marked(f, t, ints, bools) for f, t in texts.items() if f.endswith(".h")}
     if sys.argv[1:] == ["--write"]:
         for f, t in headers.items():
             if t != texts[f]:

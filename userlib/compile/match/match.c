@@ -645,8 +645,7 @@ static bool same_view(const struct view *a, const struct view *b)
  */
 static int table_before(const struct cc *cc, const struct node *nd)
 {
-	/* Of a node whose sums are written as they are the table would not be loaded. */
-	if (nd->kind != NODE_DW || nd->conv.average || nd->post.raw || nd->mode != WEFT_POST_MODE_INT8 || nd->add || nd->x_t < 0)
+	if (nd->kind != NODE_DW || nd->conv.average || nd->mode != WEFT_POST_MODE_INT8 || nd->add || nd->x_t < 0)
 		return -1;
 	int i = cc->g->tensors[nd->x_t].producer;
 	if (i < 0 || cc->ops[i].state != OP_NODE || !read_by_node(cc, nd->x_t, nd))

@@ -7,7 +7,8 @@ What is deleted: (table) each field, limit, operator, TOSA field and TOSA operan
 include/spec/attr.toml; (rows) each row of the generated userlib/graph/gen/attr_rows.c;
 (written) each access to an attribute in the files below, which then reads and writes a block
 of zeros instead. Only the changed file is compiled anew, and linked ahead of the library's
-other objects with the tests that are named for it. None of them relies on a round trip: attr_bytes and attr_tosa
+other objects with the tests that are named for it. A field that no row has, since no file holds it, is deleted
+from its struct: then a source of userlib/graph must not compile. None of them relies on a round trip: attr_bytes and attr_tosa
 compare with bytes and fields listed by hand, the others with messages.
 
 Prints a line for each deletion that no test noticed, then the counts. Exit status 1: there are
@@ -90,6 +91,14 @@ def table_deletions(spec):
                 yield f"table: {key} of {row['names'][0]}: {what}", s
 
 
+def without_field(spec, what):
+    """The table without the field that a line of table_deletions() names, attr.field last in it."""
+    attr, name = what.split()[-1].split(".")
+    s = copy.deepcopy(spec)
+    del s["attr"][attr]["fields"][name]
+    return s
+
+
 def row_deletions(text):
     lines = text.split("\n")
     for i, line in enumerate(lines):
@@ -141,6 +150,15 @@ class Build:
                              cwd=ROOT, capture_output=True, text=True)
         return out if run.returncode == 0 else None, run.stderr
 
+    def struct_is_missed(self, name, header):
+        """Whether a source of userlib/graph does not compile with this header of attributes."""
+        folder = os.path.join(self.temp, name, "include")
+        os.makedirs(os.path.join(folder, "weft/gen"))
+        with open(os.path.join(folder, "weft/gen/attr.h"), "w", encoding="utf-8") as f:
+            f.write(header)
+        return any(subprocess.run([self.cc[0], "-I", folder, *self.cc[1:], "-w", "-fsyntax-only", path], cwd=ROOT, capture_output=True).returncode
+                   for path in sorted(glob.glob(os.path.join(ROOT, "userlib/graph/*.c"))))
+
     def passes(self, name, test, changed):
         exe = os.path.join(self.temp, name, test)
         sanitize = [x for x in self.cc if x.startswith("-fsanitize")]
@@ -187,6 +205,9 @@ def main(args):
                 body = text()
             except (gen_attr.t.SpecError, KeyError, IndexError, StopIteration) as e:
                 return what, "the generator", str(e)
+            if body == rows:
+                header = gen_attr.attr_h(without_field(spec, what))
+                return what, "a source that lacks it" if b.struct_is_missed(str(i), header) else None, ""
             changed, why = b.compile(str(i), path, body)
             if not changed:
                 return what, "the compiler", why

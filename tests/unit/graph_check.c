@@ -277,9 +277,59 @@ static void comparisons(void **state)
 	}
 }
 
+/* A network of one TFL_CUSTOM with operands of int8 and fp32 and a result of that type; returns what weft_graph_check() does. */
+static int check_custom(struct weft_attr_tfl_custom a, weft_dtype result, char *msg)
+{
+	weft_graph *g = weft_graph_new("test");
+	const int in[] = { 0, 1, 2, 3 }, out = 4;
+
+	assert_int_equal(weft_graph_const(g, "name", WEFT_INT8, SHAPE(2), bytes(2, 0)), 0);
+	assert_int_equal(weft_graph_const(g, "options", WEFT_INT8, SHAPE(1), bytes(1, 0)), 1);
+	assert_int_equal(weft_graph_tensor(g, "a", WEFT_INT8, SHAPE(3)), 2);
+	assert_int_equal(weft_graph_tensor(g, "b", WEFT_FP32, SHAPE(3)), 3);
+	assert_int_equal(weft_graph_tensor(g, "y", result, SHAPE(3)), out);
+	g->tensors[2].is_input = g->tensors[3].is_input = true;
+	g->inputs = malloc(2 * sizeof(int));
+	g->outputs = malloc(sizeof(int));
+	assert_true(g->inputs && g->outputs);
+	g->inputs[0] = 2;
+	g->inputs[1] = 3;
+	g->n_inputs = 2;
+	g->outputs[0] = out;
+	g->n_outputs = 1;
+	g->tensors[out].is_output = true;
+	op(g, WEFT_OP_TFL_CUSTOM, (weft_attr){ .tfl_custom = a }, 4, in, out);
+	int err = weft_graph_check(g, msg);
+	weft_graph_free(g);
+	return err;
+}
+
+/* Its attributes say which operands are there, and which of them and of the results count as uint8. */
+static void custom_bad(void **state)
+{
+	static const struct { struct weft_attr_tfl_custom a; weft_dtype result; const char *says; } cases[] = {
+		{ { .n_in = 2, .unsigned_in = 1, .unsigned_out = 1 }, WEFT_INT8, NULL },
+		{ { .n_in = 3, .absent = 2, .unsigned_in = 1 }, WEFT_FP32, NULL },
+		{ { .n_in = 3, .absent = 2, .unsigned_in = 4 }, WEFT_FP32, "operand 2 is float32, not int8" },
+		{ { .n_in = 2, .unsigned_in = 2 }, WEFT_INT8, "operand 1 is float32, not int8" },
+		{ { .n_in = 2, .unsigned_out = 1 }, WEFT_FP32, "result 0 is float32, not int8" },
+		{ { .n_in = 3 }, WEFT_INT8, "operand 2 is missing" },
+		{ { .n_in = 1 }, WEFT_INT8, "4 operands and 1 results; 3 and 1..8 wanted" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char msg[WEFT_MSG] = "";
+		int err = check_custom(cases[i].a, cases[i].result, msg);
+		if (cases[i].says ? err != -EINVAL || !strstr(msg, cases[i].says) : err)
+			fail_msg("case %zu: returned %d '%s', wanted '%s'", i, err, msg, cases[i].says ? cases[i].says : "");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(custom_bad),
 		cmocka_unit_test(good),
 		cmocka_unit_test(broken_bad),
 		cmocka_unit_test(empty_variable_bad),

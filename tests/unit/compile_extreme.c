@@ -430,6 +430,33 @@ static int depthwise_commands(const weft_graph *g)
 }
 
 /*
+ * Depthwise layers that look their input up in a table, of so few pixels and so many channels that their weights come in
+ * pieces: the commands for later channels read other weights, but the same table.
+ */
+static void depthwise_behind_table(void **state)
+{
+	static const struct { int64_t size, channels; } layers[] = { { 5, 1152 }, { 4, 2048 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
+		const int64_t *dim = DIMS(1, layers[i].size, layers[i].size, layers[i].channels);
+		weft_graph *g = weft_graph_new("chain");
+		int in[2] = { append(g, input(g, WEFT_INT8, dim), dim[3], DEPTHWISE), random_const(g, WEFT_INT8, 1, DIMS(256), -128, 127) };
+		int x = weft_graph_tensor(g, "looked_up", WEFT_INT8, 4, dim);
+		char msg[WEFT_MSG];
+
+		assert_true(weft_graph_op(g, WEFT_OP_TABLE, NULL, -1, in, 2, &x, 1) >= 0);
+		as_output(g, append(g, x, dim[3], DEPTHWISE));
+		if (weft_graph_check(g, msg))
+			fail_msg("%s", msg);
+		assert_true(depthwise_commands(g) > 2);        /* a command of each layer, and more for its pieces */
+		must_run(g, "depthwise behind a table", "w16", 0);
+		must_run(g, "depthwise behind a table", "w8", 0);
+		weft_graph_free(g);
+	}
+}
+
+/*
  * Of a 7x7 layer whose weights come in slots, channels are made one range after another. The depthwise layer behind it follows
  * range by range, so it takes several commands, none of which waits for the whole layer.
  */
@@ -474,6 +501,7 @@ int main(void)
 		cmocka_unit_test(windows_at_limits), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
 		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
+		cmocka_unit_test(depthwise_behind_table),
 		cmocka_unit_test(first_rows_first),
 	};
 

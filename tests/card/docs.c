@@ -205,18 +205,20 @@ static bool runs(const char *name)
 	return !none;
 }
 
-/* T=kind/name, T='a b*': each is a test or a theorem. */
+/* T=kind/name, or T='a b*', which may go over several lines: each is a test or a theorem. */
 static int tests_of(const char *file, const char *page)
 {
 	int n = 0;
 
 	for (const char *p = strstr(page, "T="); p; p = strstr(p + 2, "T=")) {
-		char list[256], *save;
+		char list[1024], *save;
 		const char *at = p + 2 + (p[2] == '\'');
 		if (p > page && !strchr(" `(", p[-1]))
 			continue;
-		snprintf(list, sizeof(list), "%.*s", (int)strcspn(at, p[2] == '\'' ? "'" : " `,;)\n"), at);
-		for (char *t = strtok_r(list, " ", &save); t; t = strtok_r(NULL, " ", &save)) {
+		size_t length = strcspn(at, p[2] == '\'' ? "'" : " `,;)\n");
+		assert_true(length < sizeof(list));
+		snprintf(list, sizeof(list), "%.*s", (int)length, at);
+		for (char *t = strtok_r(list, " \n", &save); t; t = strtok_r(NULL, " \n", &save)) {
 			if (strchr(t, '/') && !runs(t))
 				fail_msg("%s: T=%s is neither a test nor a theorem", file, t);
 			n += strchr(t, '/') != NULL;

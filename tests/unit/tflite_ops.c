@@ -769,6 +769,25 @@ static void angles(void **state)
 	free(b);
 }
 
+/* ATAN2 where an operand is a zero of either sign or infinite: what LiteRT 2.3 gives. */
+static void angle_limits(void **state)
+{
+	static const float y[10] = { 1, -1, 0, -0.0f, 0, -0.0f, -0.0f, 0, INFINITY, -INFINITY };
+	static const float x[10] = { -0.0f, -0.0f, -1, -1, -0.0f, -0.0f, 0, 0, INFINITY, -INFINITY };
+	const float pi = (float)M_PI;
+	const float want[10] = { pi / 2, -pi / 2, pi, -pi, pi, -pi, -0.0f, 0, pi / 4, -pi * 3 / 4 };
+	struct tb *b = calloc(1, sizeof *b);
+	int in[2], out;
+
+	(void)state;
+	for (int k = 0; k < 2; k++)
+		b->in[b->n_in++] = in[k] = tb_add(b, TFL_FLOAT32, 1, DIMS(10), 0, 0);
+	b->out[b->n_out++] = out = tb_add(b, TFL_FLOAT32, 1, DIMS(10), 0, 0);
+	wire(tb_op(b, TFL_ATAN2, 0), 2, in, out);
+	expect_bytes(b, (const void *[]){ y, x }, want, "atan2 at its limits");
+	free(b);
+}
+
 /* RANGE of int64 whose ends lie further apart than int64 says, up and down; CAST to float32 and an ADD make it visible. */
 static void ranges(void **state)
 {
@@ -1359,7 +1378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
-		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(float_products), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(float_products), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(angle_limits), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(work), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),

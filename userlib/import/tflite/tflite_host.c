@@ -978,10 +978,34 @@ static int real_of(struct tfl_lower *l, weft_dtype t, double v)
 	return tfl_data(l, "number", t, 0, NULL, p);
 }
 
+/* Emits whether elements of float v are negative, -0 being so: v or one / v is below `zero`. Returns the tensor, or a negative errno. */
+static int negative(struct tfl_lower *l, int v, int zero, int one)
+{
+	const int below = tfl_plain(l, "Less", (int[]){ v, zero }, 2, false);
+	const int inverse = tfl_plain(l, "Div", (int[]){ one, v }, 2, false);
+
+	return tfl_plain(l, "Or", (int[]){ below, tfl_plain(l, "Less", (int[]){ inverse, zero }, 2, false) }, 2, false);
+}
+
 /*
- * Lowers ATAN2 of float y (operand 0) and x (operand 1) to atan(y / x). Where x is negative, pi is
- * added if y is 0 or positive, and subtracted if y is negative. Where x and y are both 0 the result is 0.
- * A zero of either sign counts as 0. Float16 is computed in float32. Returns the result's tensor, or a negative errno.
+ * Emits y / x for ATAN2: where both are 0, y instead, and where both are infinite, the quotient of their signs. Returns the tensor, or
+ * a negative errno.
+ */
+static int angle_quotient(struct tfl_lower *l, int y, int x, int zero)
+{
+	const int none = tfl_plain(l, "And", (int[]){ tfl_plain(l, "Equal", (int[]){ y, zero }, 2, false),
+	                                             tfl_plain(l, "Equal", (int[]){ x, zero }, 2, false) }, 2, false);
+	const int far = tfl_plain(l, "And", (int[]){ tfl_plain(l, "IsInf", &y, 1, false), tfl_plain(l, "IsInf", &x, 1, false) }, 2, false);
+	const int signs = tfl_plain(l, "Div", (int[]){ tfl_plain(l, "Sign", &y, 1, false), tfl_plain(l, "Sign", &x, 1, false) }, 2, false);
+	const int quotient = tfl_plain(l, "Div", (int[]){ y, x }, 2, false);
+
+	return tfl_plain(l, "Where", (int[]){ none, y, tfl_plain(l, "Where", (int[]){ far, signs, quotient }, 3, false) }, 3, false);
+}
+
+/*
+ * Lowers ATAN2 of float y (operand 0) and x (operand 1) to atan(y / x). Where x is negative, pi is added, or subtracted if y is
+ * negative; -0 counts as negative in both. Zeros and infinities have the results of C's atan2(). Float16 is computed in float32.
+ * Returns the result's tensor, or a negative errno.
  */
 static int atan_2(struct tfl_lower *l)
 {
@@ -993,17 +1017,15 @@ static int atan_2(struct tfl_lower *l)
 		y = converted(l, y, 1, false);
 		x = converted(l, x, 1, false);
 	}
-	const int zero = x < 0 || y < 0 ? l->err : real_of(l, t, 0), up = zero < 0 ? zero : real_of(l, t, M_PI), down = up < 0 ? up : real_of(l, t, -M_PI);
+	const int zero = x < 0 || y < 0 ? l->err : real_of(l, t, 0), one = zero < 0 ? zero : real_of(l, t, 1);
+	const int up = one < 0 ? one : real_of(l, t, M_PI), down = up < 0 ? up : real_of(l, t, -M_PI);
 
 	if (down < 0)
 		return down;
-	const int quotient = tfl_plain(l, "Div", (int[]){ y, x }, 2, false), angle = tfl_plain(l, "Atan", &quotient, 1, false);
-	const int side = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "Less", (int[]){ y, zero }, 2, false), down, up }, 3, false);
-	const int turn = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "Less", (int[]){ x, zero }, 2, false), side, zero }, 3, false);
-	const int sum = tfl_plain(l, "Add", (int[]){ angle, turn }, 2, false);
-	const int none = tfl_plain(l, "And", (int[]){ tfl_plain(l, "Equal", (int[]){ y, zero }, 2, false),
-	                                             tfl_plain(l, "Equal", (int[]){ x, zero }, 2, false) }, 2, false);
-	const int r = tfl_plain(l, "Where", (int[]){ none, turn, sum }, 3, !half);
+	const int quotient = angle_quotient(l, y, x, zero), angle = tfl_plain(l, "Atan", &quotient, 1, false);
+	const int side = tfl_plain(l, "Where", (int[]){ negative(l, y, zero, one), down, up }, 3, false);
+	const int turned = tfl_plain(l, "Add", (int[]){ angle, side }, 2, false);
+	const int r = tfl_plain(l, "Where", (int[]){ negative(l, x, zero, one), turned, angle }, 3, !half);
 	return half ? converted(l, r, 10, true) : r;
 }
 

@@ -788,6 +788,42 @@ static void angle_limits(void **state)
 	free(b);
 }
 
+/* BUCKETIZE of NaN and of float64, which is not rounded to float32: what LiteRT 2.3 gives. */
+static void buckets(void **state)
+{
+	static const float bounds[2] = { 0.1f, 0.7f }, x[5] = { NAN, 0.1f, INFINITY, -INFINITY, 0 };
+	static const double x64[5] = { NAN, 0.1, 0.7, 1, -1 };
+	static const int32_t want[2][5] = { { 2, 1, 2, 0, 0 }, { 2, 0, 2, 2, 0 } };
+
+	(void)state;
+	for (int wide = 0; wide < 2; wide++) {
+		struct tb *b = calloc(1, sizeof *b);
+		int in = b->in[b->n_in++] = tb_add(b, wide ? TFL_FLOAT64 : TFL_FLOAT32, 1, DIMS(5), 0, 0);
+		int out = b->out[b->n_out++] = tb_add(b, TFL_INT32, 1, DIMS(5), 0, 0);
+		struct tb_op *o = tb_op(b, TFL_BUCKETIZE, OPTIONS_BUCKETIZE);
+
+		tb_option(o, BUCKETIZE_BOUNDARIES, 0, 0);
+		o->list = bounds;
+		o->n_list = 2;
+		wire(o, 1, &in, out);
+		expect_bytes(b, (const void *[]){ wide ? (const void *)x64 : x }, want[wide], "bucketize");
+		free(b);
+	}
+}
+
+/* SIGN of float32: that of either zero is 0. */
+static void signs(void **state)
+{
+	static const float x[5] = { -0.0f, 0, -2, 3, -INFINITY }, want[5] = { 0, 0, -1, 1, -1 };
+	struct tb *b = calloc(1, sizeof *b);
+	int in = b->in[b->n_in++] = tb_add(b, TFL_FLOAT32, 1, DIMS(5), 0, 0), out = b->out[b->n_out++] = tb_add(b, TFL_FLOAT32, 1, DIMS(5), 0, 0);
+
+	(void)state;
+	wire(tb_op(b, TFL_SIGN, 0), 1, &in, out);
+	expect_bytes(b, (const void *[]){ x }, want, "sign");
+	free(b);
+}
+
 /* RANGE of int64 whose ends lie further apart than int64 says, up and down; CAST to float32 and an ADD make it visible. */
 static void ranges(void **state)
 {
@@ -1378,7 +1414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
-		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(float_products), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(angle_limits), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
+		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(float_products), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(angle_limits), cmocka_unit_test(buckets), cmocka_unit_test(signs), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
 		cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(work), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),

@@ -198,17 +198,36 @@ static int no_uint8(struct tfl_lower *l)
 	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? tfl_fail(l, -ENOTSUP, "uint8; int8 is supported") : 0;
 }
 
+/* Adds the number v, float32 or, if t is that, float64. Returns the graph tensor, or a negative errno. */
+static int real_of(struct tfl_lower *l, weft_dtype t, double v)
+{
+	double *p = t == WEFT_FP64 ? tfl_alloc(l, 1, sizeof *p) : NULL;
+
+	if (t != WEFT_FP64)
+		return tfl_real_number(l, 0, (float)v);
+	if (!p)
+		return l->err;
+	*p = v;
+	return tfl_data(l, "number", t, 0, NULL, p);
+}
+
 /* ---- one operator each ---- */
 
 /*
- * Lowers ROUND, which rounds halves to even, to ONNX's Round, and SIGN to ONNX's Sign, of operand 0.
- * Returns the result's tensor, or a negative errno.
+ * Lowers ROUND, which rounds halves to even, to ONNX's Round, and SIGN to ONNX's Sign, of operand 0. A SIGN of floats adds 0, since
+ * that of -0 is 0. Returns the result's tensor, or a negative errno.
  */
 static int unary(struct tfl_lower *l)
 {
-	int x = tfl_value(l, 0);
+	const int x = tfl_value(l, 0);
 
-	return tfl_plain(l, l->op->code == TFL_ROUND ? "Round" : "Sign", &x, 1, true);
+	if (l->op->code == TFL_ROUND)
+		return tfl_plain(l, "Round", &x, 1, true);
+	const weft_dtype t = x < 0 ? 0 : l->g->tensors[x].t.dtype;
+	if (t != WEFT_FP32 && t != WEFT_FP64)
+		return tfl_plain(l, "Sign", &x, 1, true);
+	const int zero = real_of(l, t, 0);
+	return zero < 0 ? zero : tfl_plain(l, "Add", (int[]){ tfl_plain(l, "Sign", &x, 1, false), zero }, 2, true);
 }
 
 /*
@@ -759,8 +778,9 @@ static int matrix_diag(struct tfl_lower *l)
 
 /*
  * Lowers BUCKETIZE: the result is the number of boundaries, which are in the options, that are not
- * above the element. Elements are compared in float32. Returns the result's tensor, -EINVAL if the
- * boundaries are missing or the rank is the greatest possible, or another negative errno.
+ * above the element; for NaN all. Elements of float64 are compared in float64, others in float32. Returns
+ * the result's tensor, -EINVAL if the boundaries are missing or the rank is the greatest possible, or
+ * another negative errno.
  */
 static int bucketize(struct tfl_lower *l)
 {
@@ -782,11 +802,15 @@ static int bucketize(struct tfl_lower *l)
 		return l->err;
 	for (int64_t i = 0; i < n; i++)
 		p[i] = fb_f32_at(&b, &list, (uint32_t)i);
-	const int bounds = tfl_data(l, "boundaries", WEFT_FP32, 1, &n, p);
+	const weft_dtype in = t.dtype == WEFT_FP64 ? WEFT_FP64 : WEFT_FP32;
+	int bounds = tfl_data(l, "boundaries", WEFT_FP32, 1, &n, p);
+	if (in != WEFT_FP32)
+		bounds = tfl_node_cast(l, bounds, in, false);
 	memcpy(dim, t.dim, sizeof dim);
 	dim[t.rank] = 1;
-	x = tfl_reshape(l, t.dtype == WEFT_FP32 ? x : tfl_node_cast(l, x, WEFT_FP32, false), t.rank + 1, dim);
-	x = tfl_plain(l, "GreaterOrEqual", (int[]){ x, bounds }, 2, false);
+	x = tfl_reshape(l, t.dtype == in ? x : tfl_node_cast(l, x, in, false), t.rank + 1, dim);
+	x = tfl_plain(l, "Less", (int[]){ x, bounds }, 2, false);
+	x = tfl_plain(l, "Not", &x, 1, false);
 	x = x < 0 ? x : tfl_node_cast(l, x, WEFT_INT32, false);
 	tfl_node_ints(&sum, "axes", 1, (int64_t[]){ t.rank });
 	tfl_node_int(&sum, "keepdims", 0);
@@ -963,19 +987,6 @@ static int local_response(struct tfl_lower *l)
 	tfl_node_float(&a, "bias", bias);
 	x = tfl_node_transposed(l, mirrored(l, x, false), to_channels_first[4], false);
 	return mirrored(l, tfl_node_transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], false), true);
-}
-
-/* Adds the number v, float32 or, if t is that, float64. Returns the graph tensor, or a negative errno. */
-static int real_of(struct tfl_lower *l, weft_dtype t, double v)
-{
-	double *p = t == WEFT_FP64 ? tfl_alloc(l, 1, sizeof *p) : NULL;
-
-	if (t != WEFT_FP64)
-		return tfl_real_number(l, 0, (float)v);
-	if (!p)
-		return l->err;
-	*p = v;
-	return tfl_data(l, "number", t, 0, NULL, p);
 }
 
 /* Emits whether elements of float v are negative, -0 being so: v or one / v is below `zero`. Returns the tensor, or a negative errno. */

@@ -136,8 +136,8 @@ static int signature(const struct writer *x, const struct rt_tensor *t, int32_t 
 
 /*
  * Writes tensor i of the file, to which the offset at `slot` leads: shape, type, name, quantisation if it
- * has scales, and open dimensions (signature()) if it is computed and no input of the part. The name of a state is the
- * interpreter's number of the tensor, by which its variable is found. A constant's
+ * has scales, and open dimensions (signature()) if it is computed and no input of the part. A state is marked as a
+ * variable, and its name is the interpreter's number of the tensor, by which that variable is found. A constant's
  * buffer is number i + 1, that of others 0. Returns 0 or -ENOMEM.
  */
 static int tensor(struct writer *x, size_t slot, int i)

@@ -59,7 +59,9 @@ void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_
 
 /*
  * Share out `count` accesses at a port of the scratchpad among those noted accesses of c, from number `first`
- * on, that have no count yet, in proportion to their bytes. `banks` says which banks successive ones take.
+ * on, that have no count yet, in proportion to their bytes; those to the arena take a share, too. The share of
+ * each of an access's ranges is rounded down; if it is below one access, the access's count stays 0. `banks`
+ * says which banks successive ones take.
  */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks)
 {

@@ -182,8 +182,9 @@ static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 
 /*
  * Emits what the zero points p->w_zp of the weights contribute to the sums of convolution c of p:
- * each output channel's zero point (of the int8 form; NULL counts as 0) times the sum of x under
- * its group's windows, as int32 [N,spatial...,OC]. Returns the graph tensor, or a negative errno.
+ * each output channel's zero point (of the int8 form; NULL counts as 0) times the sum of c.x less
+ * c.x_zp under its group's windows, as int32 [N,spatial...,OC]. c.x is int16, c.bias an int48 of 0,
+ * c.w_zp 0; of c.w only the shape counts. Returns the graph tensor, or a negative errno.
  */
 static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call c)
 {

@@ -92,7 +92,8 @@ static int read_options(struct tfl_lower *l, struct lstm *s)
  * that are used (s->between: the last one, and with normalisation all five), and the zero points and the cell's power
  * of two in s->p. Returns 0; -ENOTSUP without five intermediate tensors, for another type of input or state than int8
  * (of the cell: int16), if the cell's scale is no power of two of 2^-15 to 2^-9, or state and result differ; -EINVAL
- * for a scale of 0 or an intermediate tensor out of range; or another negative errno.
+ * if the hidden state or the last intermediate tensor has a scale of 0 (other scales may be 0 here: gate() refuses it of
+ * an intermediate tensor), or an intermediate tensor is out of range; or another negative errno.
  */
 static int read_quantisation(struct tfl_lower *l, struct lstm *s)
 {
@@ -247,8 +248,8 @@ static int emit(struct tfl_lower *l, const struct lstm *s, int x, bool last)
 /* ---- the form whose products have 8 bits ---- */
 
 /*
- * Sets *q to scale and zero point of the operator's intermediate tensor k, of any type of integers, as the file has them (also of a
- * tensor that this importer sees as another one). Returns 0, or -EINVAL if it is out of range or has no scale above 0.
+ * Sets *q to scale and zero point (128 less for uint8) of the operator's intermediate tensor k, int8, uint8 or int16. Returns 0,
+ * -EINVAL if it is out of range or has no scale above 0, -ENOTSUP for another type, or another negative errno.
  */
 static int between(struct tfl_lower *l, int k, struct tfl_quant *q)
 {

@@ -76,30 +76,27 @@ void weft_graph_free(weft_graph *g)
 }
 
 /*
- * Adds a tensor of that type and shape (rank values in dim; further dimensions become 1) with a copy of
- * its name (NULL: ""). It is no input or output, has no data, no quantisation and no producer yet.
- * Nothing is checked. Returns its index, or -ENOMEM with the graph unchanged.
+ * Adds a tensor of that type and shape (rank values in dim, which may be those of a tensor of g; further dimensions
+ * become 1) with a copy of its name (NULL: ""). It is no input or output, has no data, no quantisation and no producer
+ * yet. Nothing is checked. Returns its index, or -ENOMEM with the graph unchanged.
  */
 int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim)
 {
+	struct weft_gtensor fresh = { .producer = -1, .t = { .dtype = t, .rank = rank } };
+
+	/* Before the array grows, since that may free the dimensions given. */
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		fresh.t.dim[i] = i < rank ? dim[i] : 1;
 	void *array = g->tensors;
 	int err = grow(&array, g->n_tensors, &g->cap_tensors, sizeof *g->tensors);
 
 	g->tensors = array;
 	if (err)
 		return err;
-	char *own = strdup(name ? name : "");
-	if (!own)
+	fresh.name = strdup(name ? name : "");
+	if (!fresh.name)
 		return -ENOMEM;
-
-	struct weft_gtensor *gt = &g->tensors[g->n_tensors];
-	memset(gt, 0, sizeof *gt);
-	gt->name = own;
-	gt->producer = -1;
-	gt->t.dtype = t;
-	gt->t.rank = rank;
-	for (int i = 0; i < WEFT_MAX_RANK; i++)
-		gt->t.dim[i] = i < rank ? dim[i] : 1;
+	g->tensors[g->n_tensors] = fresh;
 	return g->n_tensors++;
 }
 

@@ -83,7 +83,7 @@ void weft_graph_free(weft_graph *g);
  * Each adds one element to the graph and returns its index, or -ENOMEM (weft_graph_op() also -EINVAL
  * for a number of operands or results out of range). Names are copied. data comes from malloc and
  * belongs to the graph from then on, or is freed if the call fails; so does sub. dim holds rank values,
- * of which there are at most WEFT_MAX_RANK. weft_graph_tensor() adds a tensor without data and
+ * of which there are at most WEFT_MAX_RANK, and may be that of a tensor of the same graph. weft_graph_tensor() adds a tensor without data and
  * producer.
  */
 WEFT_MUST_USE int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim);

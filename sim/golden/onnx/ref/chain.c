@@ -224,11 +224,20 @@ static bool whole_rows(const struct window *w, int64_t c)
 	return plain && w->kernel[w->n - 1] == w->in[w->n - 1];
 }
 
+/* Adds numbers `first` to first + channels - 1 of the bias, if the operator has one, to the n places of so many channels in y. */
+static void add_bias(const struct ref *r, int64_t first, int64_t channels, int64_t n, float *y)
+{
+	const float *bias = r->n_x > 2 && r->x[2] ? r->x[2]->data : NULL;
+
+	for (int64_t o = 0; bias && o < channels; o++)
+		for (int64_t i = 0; i < n; i++)
+			y[o * n + i] += bias[first + o];
+}
+
 int ref_chain_conv(struct ref *r)
 {
-	const weft_tensor *x = r->x[0], *w = r->x[1], *bias = r->n_x > 2 ? r->x[2] : NULL;
+	const weft_tensor *x = r->x[0], *w = r->x[1];
 	const int64_t group = r->a->i[GROUP];
-	weft_tensor y = *x;
 	struct window win;
 
 	if (!floats(r))
@@ -236,11 +245,8 @@ int ref_chain_conv(struct ref *r)
 	if (x->rank < 3 || w->rank != x->rank || group < 1 || x->dim[1] != w->dim[1] * group || w->dim[0] % group)
 		return ref_fail(r, -EINVAL, "weights do not fit");
 	int err = ref_window_of(r, x, w->dim + 2, false, &win);
-	for (int d = 0; d < win.n && !err; d++)
-		y.dim[2 + d] = win.out[d];
-	y.dim[1] = w->dim[0];
 	err = err ? err : ref_count(r, 2, w->dim[0], false);
-	err = err ? err : ref_y_like(r, 0, &y);
+	err = err ? err : ref_y_images(r, 0, WEFT_FP32, w->dim[0], win.out);
 	if (err || r->shapes)
 		return err;
 	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), c = w->dim[1], k = c * ref_taps(&win), oc = w->dim[0] / group;
@@ -253,8 +259,7 @@ int ref_chain_conv(struct ref *r)
 		columns(&win, (const float *)x->data + i * c * in, c, read);
 		multiply(&(struct product){ .a = { (const float *)w->data + g * oc * k, k, 1, false }, .b = { read, out, 1, whole_rows(&win, c) },
 		                            .m = oc, .n = out, .k = k, .y = to });
-		for (int64_t o = 0; bias && o < oc * out; o++)
-			to[o] += ((const float *)bias->data)[g * oc + o / out];
+		add_bias(r, g * oc, oc, out, to);
 	}
 	free(read);
 	return 0;
@@ -277,9 +282,8 @@ static void add_columns(const struct window *w, const float *from, float *y)
 /* One product of each group's weights, turned, and x; its rows are added to the result, which begins with 0; the bias comes last. */
 int ref_chain_conv_transpose(struct ref *r)
 {
-	const weft_tensor *x = r->x[0], *w = r->x[1], *bias = r->n_x > 2 ? r->x[2] : NULL;
+	const weft_tensor *x = r->x[0], *w = r->x[1];
 	const int64_t group = r->a->i[GROUP];
-	weft_tensor y = *x;
 	struct window win;
 
 	if (!floats(r))
@@ -287,11 +291,8 @@ int ref_chain_conv_transpose(struct ref *r)
 	int err = ref_transposed_window(r, &win);
 	if (!err && (group < 1 || x->dim[1] != w->dim[0] || x->dim[1] % group))
 		err = ref_fail(r, -EINVAL, "weights do not fit");
-	for (int d = 0; d < win.n && !err; d++)
-		y.dim[2 + d] = win.in[d];
-	y.dim[1] = err ? 0 : w->dim[1] * group;
-	err = err ? err : ref_count(r, 2, y.dim[1], false);
-	err = err ? err : ref_y_like(r, 0, &y);
+	err = err ? err : ref_count(r, 2, w->dim[1] * group, false);
+	err = err ? err : ref_y_images(r, 0, WEFT_FP32, w->dim[1] * group, win.in);
 	if (err || r->shapes)
 		return err;
 	const int64_t in = ref_places(win.out, win.n), out = ref_places(win.in, win.n), c = x->dim[1] / group, oc = w->dim[1], rows = oc * ref_taps(&win);
@@ -306,8 +307,7 @@ int ref_chain_conv_transpose(struct ref *r)
 		memset(to, 0, (size_t)(oc * out) * sizeof *to);
 		for (int64_t o = 0; o < oc; o++)
 			add_columns(&win, columns + o * ref_taps(&win) * in, to + o * out);
-		for (int64_t o = 0; bias && o < oc * out; o++)
-			to[o] += ((const float *)bias->data)[g * oc + o / out];
+		add_bias(r, g * oc, oc, out, to);
 	}
 	free(columns);
 	return 0;
@@ -349,23 +349,20 @@ int ref_chain_average(struct ref *r)
 {
 	const weft_tensor *x = r->x[0];
 	const bool padding = r->a->i[BEHIND_WINDOW + 1] != 0;
-	weft_tensor y = *x;
 	struct window win;
 
 	if (!floats(r) || x->rank < 3 || r->a->i[BEHIND_WINDOW])
 		return ref_fail(r, -ENOTSUP, "type, rank or ceil_mode");
 	int err = ref_window_of(r, x, NULL, false, &win);
-	for (int d = 0; d < win.n && !err; d++) {
-		y.dim[2 + d] = win.out[d];
+	for (int d = 0; d < win.n && !err; d++)
 		if (win.dilation[d] != 1)
 			err = ref_fail(r, -ENOTSUP, "dilation %lld", (long long)win.dilation[d]);
-	}
-	err = err ? err : ref_y_like(r, 0, &y);
+	err = err ? err : ref_y_images(r, 0, WEFT_FP32, x->dim[1], win.out);
 	if (err || r->shapes)
 		return err;
 	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), taps = ref_taps(&win);
 	const bool by_columns = win.n > 1 && win.stride[win.n - 1] <= 2 && r->a->opset < 19;
-	for (int64_t i = 0; i < REF_N(&y); i++) {
+	for (int64_t i = 0; i < REF_N(r->y[0]); i++) {
 		int64_t count;
 		const float sum = window_sum(&win, by_columns, (const float *)x->data + i / out * in, i % out, &count);
 		((float *)r->y[0]->data)[i] = sum / (float)(padding ? taps : count);

@@ -18,22 +18,18 @@ static int convolve(struct ref *r, weft_dtype t, bool integers)
 {
 	const weft_tensor *x = r->x[0], *w = r->x[1];
 	const int64_t group = r->a->i[GROUP];
-	weft_tensor y = *x;
 	struct window win;
 
 	if (x->rank < 3 || w->rank != x->rank || group < 1 || x->dim[1] != w->dim[1] * group || w->dim[0] % group)
 		return ref_fail(r, -EINVAL, "weights do not fit");
 	int err = ref_window_of(r, x, w->dim + 2, false, &win);
-	for (int d = 0; d < win.n && !err; d++)
-		y.dim[2 + d] = win.out[d];
 	err = err ? err : integers ? ref_count(r, 2, 1, true) : ref_count(r, 2, w->dim[0], false);
 	err = err || !integers ? err : ref_count(r, 3, w->dim[0], true);
-	y.dim[1] = w->dim[0];
-	err = err ? err : ref_y(r, 0, t, y.rank, y.dim);
+	err = err ? err : ref_y_images(r, 0, t, w->dim[0], win.out);
 	if (err || r->shapes)
 		return err;
 	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), taps = ref_taps(&win), ic = w->dim[1], oc = w->dim[0];
-	for (int64_t i = 0, n = REF_N(&y); i < n; i++) {
+	for (int64_t i = 0, n = REF_N(r->y[0]); i < n; i++) {
 		const int64_t p = i % out, o = i / out % oc, b = i / out / oc, first = o / (oc / group) * ic;
 		double v = !integers && r->n_x > 2 && r->x[2] ? ref_f(r->x[2], o) : 0;
 		int64_t s = 0;
@@ -109,24 +105,21 @@ int ref_conv_transpose(struct ref *r)
 	const weft_tensor *x = r->x[0], *w = r->x[1];
 	const int64_t group = r->a->i[GROUP];
 	struct window win;
-	weft_tensor y = *x;
 	int err = ref_transposed_window(r, &win);
 
 	if (err || group < 1 || x->dim[1] != w->dim[0] || w->dim[0] % group)
 		return err ? err : ref_fail(r, -EINVAL, "weights do not fit");
-	y.dim[1] = w->dim[1] * group;
-	for (int d = 0; d < win.n; d++)
-		y.dim[2 + d] = win.in[d];
-	err = ref_count(r, 2, y.dim[1], false);
-	err = err ? err : ref_y_like(r, 0, &y);
+	const int64_t channels = w->dim[1] * group;
+	err = ref_count(r, 2, channels, false);
+	err = err ? err : ref_y_images(r, 0, x->dtype, channels, win.in);
 	if (err || r->shapes)
 		return err;
 	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), taps = ref_taps(&win), each = w->dim[0] / group, oc = w->dim[1];
 	double *sum = ref_alloc(r, in, sizeof *sum);
 	if (!sum)
 		return -ENOMEM;
-	for (int64_t plane = 0; plane < x->dim[0] * y.dim[1]; plane++) {
-		const int64_t o = plane % y.dim[1], b = plane / y.dim[1], first = o / oc * each;
+	for (int64_t plane = 0; plane < x->dim[0] * channels; plane++) {
+		const int64_t o = plane % channels, b = plane / channels, first = o / oc * each;
 		for (int64_t i = 0; i < in; i++)
 			sum[i] = r->n_x > 2 && r->x[2] ? ref_f(r->x[2], o) : 0;
 		for (int64_t c = first; c < first + each; c++)
@@ -164,24 +157,20 @@ int ref_deform_conv(struct ref *r)
 {
 	const weft_tensor *x = r->x[0], *w = r->x[1], *offset = r->x[2], *bias = r->n_x > 3 ? r->x[3] : NULL, *mask = r->n_x > 4 ? r->x[4] : NULL;
 	const int64_t group = r->a->i[GROUP], og = r->a->i[GROUP + 1];
-	weft_tensor y = *x;
 	struct window win;
 
 	if (x->rank != 4 || w->rank != 4 || group < 1 || og < 1 || x->dim[1] != w->dim[1] * group || w->dim[0] % group || x->dim[1] % og)
 		return ref_fail(r, x->rank == 4 ? -EINVAL : -ENOTSUP, "rank %d, %lld groups", x->rank, (long long)group);
 	int err = ref_window_of(r, x, w->dim + 2, false, &win);
-	y.dim[1] = w->dim[0];
-	for (int d = 0; d < 2 && !err; d++)
-		y.dim[2 + d] = win.out[d];
 	const int64_t shifts = err ? 0 : x->dim[0] * og * ref_taps(&win) * ref_places(win.out, 2);
 	err = err ? err : ref_count(r, 2, 2 * shifts, false);
 	err = err ? err : ref_count(r, 3, w->dim[0], false);
 	err = err ? err : ref_count(r, 4, shifts, false);
-	err = err ? err : ref_y_like(r, 0, &y);
+	err = err ? err : ref_y_images(r, 0, x->dtype, w->dim[0], win.out);
 	if (err || r->shapes)
 		return err;
 	const int64_t out = ref_places(win.out, 2), taps = ref_taps(&win), ic = w->dim[1], oc = w->dim[0];
-	for (int64_t i = 0, n = REF_N(&y); i < n; i++) {
+	for (int64_t i = 0, n = REF_N(r->y[0]); i < n; i++) {
 		const int64_t p = i % out, o = i / out % oc, b = i / out / oc, first = o / (oc / group) * ic;
 		double v = bias ? ref_f(bias, o) : 0;
 		for (int64_t c = 0; c < ic; c++)

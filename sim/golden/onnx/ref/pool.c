@@ -76,6 +76,16 @@ int ref_window_of(struct ref *r, const weft_tensor *x, const int64_t *kernel, bo
 	return 0;
 }
 
+int ref_y_images(struct ref *r, int k, weft_dtype t, int64_t channels, const int64_t *place)
+{
+	weft_tensor y = *r->x[0];
+
+	y.dim[1] = channels;
+	for (int d = 2; d < y.rank; d++)
+		y.dim[d] = place[d - 2];
+	return ref_y(r, k, t, y.rank, y.dim);
+}
+
 int64_t ref_tap(const struct window *w, int64_t p, int64_t k)
 {
 	int64_t at[3], tap[3], i = 0;
@@ -159,15 +169,10 @@ int ref_pool(struct ref *r)
 {
 	const weft_tensor *x = r->x[0];
 	struct window w;
-	weft_tensor y = *x;
 	int err = ref_window_of(r, x, NULL, r->a->i[BEHIND_WINDOW], &w);
 
-	if (err)
-		return err;
-	for (int d = 0; d < w.n; d++)
-		y.dim[2 + d] = w.out[d];
-	err = ref_y_like(r, 0, &y);
-	err = err ? err : ref_y(r, 1, WEFT_INT64, y.rank, y.dim);
+	err = err ? err : ref_y_images(r, 0, x->dtype, x->dim[1], w.out);
+	err = err ? err : ref_y_images(r, 1, WEFT_INT64, x->dim[1], w.out);
 	if (err || r->shapes)
 		return err;
 	for (int64_t plane = 0, planes = x->dim[0] * x->dim[1]; plane < planes; plane++)

@@ -16,6 +16,9 @@ struct window {
 /* x [N,C,...]; kernel NULL: the attribute. ceil rounds up, but no window starts in the padding behind. */
 int ref_window_of(struct ref *r, const weft_tensor *x, const int64_t *kernel, bool ceil, struct window *w);
 
+/* Result k: of type t, operand 0's images with so many channels of place[0] x place[1] ... places (win.out, or win.in of ConvTranspose). */
+int ref_y_images(struct ref *r, int k, weft_dtype t, int64_t channels, const int64_t *place);
+
 /* Of ConvTranspose: the window that leads from the result (w->in) to x (w->out). */
 int ref_transposed_window(struct ref *r, struct window *w);
 

@@ -40,8 +40,9 @@ static void choose_event(struct weft_soc_job *job, uint64_t seed)
 }
 
 /*
- * Runs the stream of a seed on the functional model and on a bench, and fails the test if the bench complains, or leaves
- * other bytes in window 2 than the model does. flips is weft_soc_job.flips; without any, the seed's event comes.
+ * Runs the stream of a seed on the functional model and on a bench. Fails the test if the bench complains, or if it leaves
+ * other bytes in window 2 than the model does. `flips` says which bits of memories change (weft_soc_job.flips); if it
+ * is 0, the event that belongs to the seed (choose_event()) comes instead.
  */
 static void run_one(const struct weft_soc_bench_api *bench, unsigned flips, uint64_t seed, weft_dev *model,
                     struct weft_soc_counts *counts)

@@ -23,15 +23,14 @@ static inline const uint8_t *read_file(struct reader *r, char *name, uint32_t *n
 	return take(r, *n_file);
 }
 
-/* A recorded network of one operator, whatever is known of its outputs. */
+/* A recorded network of one operator, without the inputs and outputs that were recorded. */
 struct one_operator {
 	char name[CASE_NAME];
 	const uint8_t *file;
 	uint32_t file_bytes;
 };
 
-/* Reads a network of a TFLOPS1 file, as tools/train/record_ops.py describes it, and steps over what is known of its inputs
- * and outputs. */
+/* Reads the next network of a TFLOPS1 file (tools/train/record_ops.py describes the format) and skips its inputs and outputs. */
 static inline struct one_operator read_operator(struct reader *r)
 {
 	struct one_operator c = { .name = "" };

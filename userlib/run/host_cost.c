@@ -19,8 +19,8 @@
 #define PRODUCT_NS 5.0
 
 /*
- * An element takes this many nanoseconds if neither table has its operator for the numbers at hand. INTEGER_NS is for integers,
- * FLOAT_NS is for fp32, and OTHER_FLOAT_NS is for all other floats.
+ * An element takes this many nanoseconds if per_product and per_element do not have its operator for the kind of numbers that
+ * it computes with: INTEGER_NS for integers, FLOAT_NS for fp32, and OTHER_FLOAT_NS for all other floats.
  */
 #define INTEGER_NS 3.0
 #define FLOAT_NS 10.0

@@ -46,7 +46,7 @@ struct weft_soc_job {
 	unsigned flips;
 };
 
-/* Sums over runs. Each run adds to them; the caller clears them before the first. */
+/* What the runs of a bench counted together. Each run adds to the numbers; the caller clears them before the first run. */
 struct weft_soc_counts {
 	uint64_t cycles;
 	uint64_t reads, writes;                  /* bursts of the NPU */

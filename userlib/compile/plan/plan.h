@@ -178,11 +178,11 @@ struct npu_step {
 	int64_t *used;         /* used[i]: bytes of residents during node i */
 	struct placement_params params;   /* parameters of the last placement */
 	int64_t fast_limit;    /* cycles with fast memory beyond so many count several times (step_measure()); 0: no limit */
-	bool placed;           /* everything has its place for good, and commands of the vector engine may go ahead
-	                        * (order_vector()): if they may while places are searched, EfficientNetB0 and MobileNetV3Small end
-	                        * up 0.3 to 4 % slower, ResNet50V2 0.5 % faster. Only then nodes are cut along channels, and each pixel
-	                        * may be a range of its own (cmd.by_pixel): with such ranges from the beginning, MobileNetV2 ends up
-	                        * 0.8 % slower in ddr and 1.3 % in sram */
+	bool placed;           /* everything has its place for good. Before that, commands of the vector engine do not go ahead of
+	                        * others (order_vector()): if they did, EfficientNetB0 and MobileNetV3Small would end up 0.3 to 4 %
+	                        * slower, ResNet50V2 0.5 % faster. Nor are nodes cut along channels, and no pixel is a range of
+	                        * its own (cmd.by_pixel): with such ranges from the beginning, MobileNetV2 would end up 0.8 %
+	                        * slower in ddr and 1.3 % in sram */
 	bool overlap;          /* writes of the array wait for nothing of its own unit */
 	bool may_slice;        /* moves may form slice groups */
 	bool urgent;           /* loads that are needed sooner go ahead of others that could begin (order_loads()) */

@@ -99,9 +99,9 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 }
 
 /*
- * Raise target[j], how many rows node j must have made, for each node j in the set, so that the first `rows` rows of the
- * ring that the nodes write are there; but at most to the node's height. A node that writes a part of the ring makes
- * only every times[j]-th row of it, from row phase[j] on.
+ * The nodes in the set write one ring, and its first `rows` rows are needed. For each of them, node j, raise target[j],
+ * the number of rows that the node must have made, so far that its share of these rows is there; but at most to the
+ * node's height. A node that writes a part of the ring makes only every times[j]-th row of it, from row phase[j] on.
  */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {

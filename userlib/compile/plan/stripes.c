@@ -165,8 +165,8 @@ static bool same_rows(const struct view *a, const struct view *b)
 }
 
 /*
- * Returns whether each resident tensor that a node of the group makes, and a later one reads, has the same rows for
- * both nodes (same_rows()), so that the later one can follow the other row by row.
+ * Returns whether the nodes of the group can follow each other row by row where a tensor between them is resident: a
+ * later node must read the same rows (same_rows()) as the earlier one makes.
  */
 static bool residents_fit(const struct npu_step *s, const struct group *g)
 {

@@ -98,8 +98,8 @@ static int search(struct npu_step *s, int64_t most)
 /*
  * Emit the plan, whose splits are chosen, without and with a switch of the step, and simulate both in the stream's
  * order. `on` points to the switch: s->overlap or s->urgent. It stays set if with it the step takes no more cycles,
- * neither with fast nor with slow memory; otherwise it is cleared. The commands of that choice are the ones that stay
- * emitted. Returns 0 or a negative errno.
+ * neither with fast nor with slow memory; otherwise it is cleared. In the end s->cmds holds the commands of that choice.
+ * Returns 0 or a negative errno.
  */
 static int try_switch(struct npu_step *s, bool *on)
 {

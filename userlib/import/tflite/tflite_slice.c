@@ -226,8 +226,9 @@ static void take_plain(struct strided *s, int i, bool whole)
 }
 
 /*
- * Changes s so that there is one entry for each dimension of the operand with new axes, whose shape *t, the operand's, becomes; bits of
- * both masks say which entries are an ellipsis, which new axes. Returns 0, -EINVAL if the kernel would read a dimension or an entry
+ * Changes s, which has an entry for each part of the file's slice, so that it has one for each dimension: an ellipsis becomes as
+ * many whole dimensions as it stands for. Bit k of `ellipsis` says that entry k is one, bit k of new_axis that it is a new axis.
+ * *t comes with the operand's shape; the new axes, of length 1, are put into it. Returns 0, -EINVAL if the kernel would read a dimension or an entry
  * that is not there, or -ENOTSUP if there are more than WEFT_MAX_RANK dimensions.
  */
 static int resolve(struct tfl_lower *l, struct strided *s, int ellipsis, int new_axis, weft_tensor *t)

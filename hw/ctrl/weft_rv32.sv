@@ -246,7 +246,7 @@ module weft_rv32 #(
     .result_o(unit_result)
   );
 
-  logic        trap, mret, retire, w_valid_d, w_local_d, bus_start, fetch_start;
+  logic        trap, mret, retire, w_valid_d, w_local_d, bus_start, fetch_start, hung;
   logic [3:0]  cause;
   logic [31:0] trap_val, w_data_d;
   logic        go;        // X holds an instruction that may start
@@ -512,8 +512,8 @@ module weft_rv32 #(
     if (w_valid_q) regs[w_rd_q] <= w_value;
   end
 
-  // Test hook: the core starts no instruction until its next reset.
-  logic hung;
+  // Test hook: as long as hung is high, the core starts no instruction. Its next reset
+  // makes hung low.
 `ifdef WEFT_FAULT_HOOK
   logic fault_hook_q /*verilator public_flat_rw*/;
   always_ff @(posedge clk_i) begin

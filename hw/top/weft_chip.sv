@@ -241,7 +241,7 @@ module weft_chip #(
   assign awlen[8*Core+:8]    = '0;
   assign isolate[Core]       = !rst_chip_n;
 
-  logic        link_busy;
+  logic        link_busy, in_ready, out_valid;
   logic [31:0] link_araddr, link_awaddr;
   weft_link #(
     .Bytes(Bytes)
@@ -285,7 +285,7 @@ module weft_chip #(
     .m_bvalid_i  (c_bvalid[Link]),
     .m_berror_i  (b_error)
   );
-  logic in_ready, out_valid;
+
   assign in_ready_o  = in_ready && rst_link_n;
   assign out_valid_o = out_valid && rst_link_n;
   assign link_full_o = link_rx_valid;
@@ -295,7 +295,7 @@ module weft_chip #(
   assign awaddr[MemW*Link+:MemW] = {8'd0, link_awaddr};
   assign isolate[Link]       = !rst_link_n;
 
-  logic       npu_busy;
+  logic       npu_busy, npu_arvalid, npu_stuck;
   logic [3:0] unused_retire;
   logic [6:0] unused_need;
   logic       unused_npu_wlast;
@@ -350,9 +350,9 @@ module weft_chip #(
   );
   assign isolate[Npu] = !rst_npu_n;
 
-  // Test hook: until it is reset the NPU's reads are never accepted, so its
-  // stream never ends.
-  logic npu_arvalid, npu_stuck;
+  // Test hook: as long as npu_stuck is high, the NPU's reads are never accepted,
+  // so its stream never ends. The NPU's next reset makes npu_stuck low.
+
   assign c_arvalid[Npu] = npu_arvalid && !npu_stuck;
 `ifdef WEFT_FAULT_HOOK
   logic fault_hook_q /*verilator public_flat_rw*/;

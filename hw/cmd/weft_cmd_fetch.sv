@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fetches the stream through window 0 and hands it out word by word.
+// Fetches the stream through window 0 and hands it out word by word. A beat is a word, several, or, at
+// N = 4, half of one.
 //
-// start_i loads the registers; word_valid_o is up to one word a cycle. Bursts
+// start_i loads the registers; word_valid_o is up to one word a cycle (at N = 4 in two). Bursts
 // of up to 8 beats are asked for as long as the 512-byte buffer has room for
 // them, so the answer never waits. word_error_o marks a word that came with a
 // bus error. end_o: every word was handed out. bad_window_o: with start_i, the
@@ -41,10 +42,13 @@ module weft_cmd_fetch (
   localparam int unsigned N         = weft_cfg_pkg::N;
   localparam int unsigned MemW      = weft_cfg_pkg::DRAM_ADDR_BITS;
   localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
-  localparam int unsigned Log2Words = Log2N - 3;   // words of a beat
+  localparam int unsigned Log2Words = Log2N < 3 ? 0 : Log2N - 3;   // words of a beat
+  localparam int unsigned Log2Beats = Log2N < 3 ? 3 - Log2N : 0;   // beats of a word
   localparam int unsigned Depth     = 512 / N;     // beats
   localparam int unsigned CountBits = $clog2(Depth) + 1;
-  localparam int unsigned BeatBits  = 33 - Log2Words;
+  localparam int unsigned BeatBits  = 33 - Log2Words + Log2Beats;
+
+  localparam logic [31:0]  Round    = N < 8 ? 0 : N/8 - 1;
 
   // ---- is the stream inside window 0? -----------------------------------------
   logic [35:0] stream_end;
@@ -92,7 +96,7 @@ module weft_cmd_fetch (
         beats_q <= '0;
         room_q  <= CountBits'(Depth);
       end else if (start_i) begin
-        beats_q <= bad_window_o ? '0 : BeatBits'(({1'b0, stream_words_i} + {1'b0, N/8 - 1}) >> Log2Words);
+        beats_q <= bad_window_o ? '0 : BeatBits'(({1'b0, stream_words_i} + {1'b0, Round}) >> Log2Words) << Log2Beats;
       end else begin
         room_q <= room_q - (ar_done ? CountBits'(beats) : '0) + CountBits'(beat_pop);
         if (ar_done) beats_q <= beats_q - BeatBits'(beats);
@@ -129,20 +133,47 @@ module weft_cmd_fetch (
 
   logic [31:0] words_q;                // still to hand out
   logic        take, beat_end;
-  assign word_valid_o = beat_valid && words_q != '0;
-  assign word_error_o = beat_error;
+  logic        part;                   // the beat is a part of a word, not its last
+  assign word_valid_o = beat_valid && words_q != '0 && !part;
   assign end_o        = words_q == '0;
   assign take         = word_valid_o && word_ready_i;
-  assign beat_pop     = take && (beat_end || words_q == 32'd1);
+  assign beat_pop     = (take && (beat_end || words_q == 32'd1)) || (beat_valid && part);
   assign busy_o       = outstanding_q != '0;
 
-  if (Log2Words == 0) begin : g_one
-    assign word_o   = beat_data;
-    assign beat_end = 1'b1;
+  if (Log2Beats != 0) begin : g_parts
+    // The word's beats before its last.
+    localparam int unsigned Parts = (1 << Log2Beats) - 1;
+    logic [Log2Beats-1:0]   index_q;
+    logic [8*N*Parts-1:0]   parts_q;
+    logic                   error_q;   // one of them came with an error
+    assign part         = index_q != '1;
+    assign word_o       = {beat_data, parts_q};
+    assign word_error_o = beat_error || error_q;
+    assign beat_end     = 1'b1;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) index_q <= '0;
+      else if (stop_i || start_i) index_q <= '0;
+      else if (beat_pop) index_q <= index_q + 1'b1;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (beat_pop && part) begin
+        parts_q[8*N*index_q +: 8*N] <= beat_data;
+        error_q                     <= beat_error || (index_q != '0 && error_q);
+      end
+    end
+  end else if (Log2Words == 0) begin : g_one
+    assign part         = 1'b0;
+    assign word_o       = beat_data;
+    assign word_error_o = beat_error;
+    assign beat_end     = 1'b1;
   end else begin : g_many
     logic [Log2Words-1:0] index_q;
-    assign word_o   = beat_data[64*index_q +: 64];
-    assign beat_end = index_q == '1;
+    assign part         = 1'b0;
+    assign word_o       = beat_data[64*index_q +: 64];
+    assign word_error_o = beat_error;
+    assign beat_end     = index_q == '1;
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) index_q <= '0;

@@ -35,6 +35,9 @@ module weft_ctrl_mem #(
 
   localparam int unsigned Log2 = $clog2(Bytes);
 
+  logic [Log2-1:0] at;   // of the access in its bus word
+  assign at = addr_i[Log2-1:0] & Log2'(Bytes - 4);
+
   logic asked_q, sent_q;
   assign m_addr_o    = {addr_i[31:Log2], Log2'(0)};
   assign m_arvalid_o = valid_i && !write_i && !asked_q;
@@ -43,12 +46,12 @@ module weft_ctrl_mem #(
   assign m_wdata_o   = {Bytes/4{wdata_i}};
   always_comb begin
     m_wstrb_o = '0;
-    m_wstrb_o[{addr_i[Log2-1:2], 2'b00}+:4] = mask_i;
+    m_wstrb_o[at+:4] = mask_i;
   end
 
   assign ready_o = m_rvalid_i || m_bvalid_i;
   assign error_o = m_rvalid_i ? m_rerror_i : m_berror_i;
-  assign rdata_o = m_rdata_i[8*{addr_i[Log2-1:2], 2'b00}+:32];
+  assign rdata_o = m_rdata_i[8*at+:32];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

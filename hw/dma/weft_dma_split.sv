@@ -81,7 +81,7 @@ module weft_dma_split (
     end
     if (emit) begin
       burst_o.addr  <= row_addr_q;
-      burst_o.len   <= 8'(span >> Log2N);
+      burst_o.len   <= 8'(12'(span) >> Log2N);
       burst_o.bytes <= bytes;
       burst_o.sp    <= row_sp_q;
       burst_o.int4  <= row_int4_q;

@@ -6,7 +6,7 @@
 // start_i is a pulse; cmd_i is stable from then until idle_o. valid_o says that
 // the records on the outputs are whole; next_i drops them and shows the next
 // tile's, of this command or the one after it. A tile takes N + 2 cycles if
-// the scratchpad grants at once.
+// the scratchpad grants at once, at N = 4, where a record takes two reads, 2N + 2.
 //
 // An address beyond the scratchpad is never requested: fault_o stays high
 // until clr_i.
@@ -40,6 +40,8 @@ module weft_feed_par (
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
   localparam int REC_BITS = 8 * weft_cmd_pkg::PARAM_BYTES;
   localparam int HALF = (N > 16) ? REC_BITS : 0;
+  localparam logic TWICE = N < 8;   // a record takes two reads
+  localparam int READ_BYTES = TWICE ? weft_cmd_pkg::PARAM_BYTES / 2 : weft_cmd_pkg::PARAM_BYTES;
 
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
@@ -48,6 +50,7 @@ module weft_feed_par (
   logic                     run_q, bad, go;
   weft_cfg_pkg::sp_addr_t   addr_q;
   logic [LOG2_N-1:0]        lane_q, c_lane_q;
+  logic                     second, c_second_q;   // of two reads, or the only one
   logic                     c_valid_q, c_half_q;
   logic                     c_sel_q, wr_sel_q, rd_sel_q;
   logic [1:0]               used_q;  // buffers filled or being filled
@@ -62,7 +65,7 @@ module weft_feed_par (
   // A buffer is free to be filled if it is not whole and, at lane 0, its
   // earlier contents have been dropped.
   assign bad     = (addr_q >> SP_BITS) != 20'd0;
-  assign read_o.req   = run_q && !bad && (lane_q != '0 || used_q < 2'd2);
+  assign read_o.req   = run_q && !bad && (lane_q != '0 || (TWICE && second) || used_q < 2'd2);
   assign read_o.wide = N < 16;
   assign read_o.addr  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign go      = read_o.req && gnt_i;
@@ -70,9 +73,25 @@ module weft_feed_par (
   assign fault_o = run_q && bad;
   assign fault_addr_o = addr_q;
 
-  // A record is two words (N = 8), one, or half of one (N = 32). Shifts have
+  // A record is four words (N = 4), two, one, or half of one (N = 32). Shifts have
   // 6 significant bits.
-  assign rec = c_half_q ? rdata_i[HALF +: REC_BITS] : rdata_i[REC_BITS-1:0];
+  if (TWICE) begin : g_twice
+    weft_cfg_pkg::sp_pair_t low_q;   // what the first read brought
+    logic                   second_q, unused_half;
+    assign rec         = {rdata_i, low_q};
+    assign second      = second_q;
+    assign unused_half = c_half_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || clr_i || start_i) second_q <= 1'b0;
+      else if (go) second_q <= !second_q;
+      c_second_q <= second_q;
+      if (c_valid_q && !c_second_q) low_q <= rdata_i;
+    end
+  end else begin : g_once
+    assign rec        = c_half_q ? rdata_i[HALF +: REC_BITS] : rdata_i[REC_BITS-1:0];
+    assign second     = 1'b1;
+    assign c_second_q = 1'b1;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -98,9 +117,9 @@ module weft_feed_par (
         addr_q    <= cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
         oc_left_q <= cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
       end else if (go) begin
-        addr_q <= addr_q + AddrW'(weft_cmd_pkg::PARAM_BYTES);
-        lane_q <= lane_q + LOG2_N'(1);
-        if (lane_q == LOG2_N'(N - 1)) begin
+        addr_q <= addr_q + AddrW'(READ_BYTES);
+        lane_q <= lane_q + LOG2_N'(second);
+        if (second && lane_q == LOG2_N'(N - 1)) begin
           wr_sel_q  <= !wr_sel_q;
           oc_left_q <= oc_left_q - 16'(N);
           run_q     <= oc_left_q > 16'(N);
@@ -110,7 +129,7 @@ module weft_feed_par (
       c_lane_q  <= lane_q;
       c_half_q  <= addr_q[4];
       c_sel_q   <= wr_sel_q;
-      if (c_valid_q) begin
+      if (c_valid_q && c_second_q) begin
         // A comparison per lane: a slice at a variable place is a shifter.
         for (int l = 0; l < N; l++) begin
           if (c_lane_q == LOG2_N'(l)) begin
@@ -131,7 +150,7 @@ module weft_feed_par (
         full_q[rd_sel_q] <= 1'b0;
         rd_sel_q         <= !rd_sel_q;
       end
-      used_q <= used_q + 2'(go && lane_q == '0) - 2'(next_i);
+      used_q <= used_q + 2'(go && second && lane_q == '0) - 2'(next_i);
     end
   end
 

@@ -65,7 +65,8 @@ module weft_post (
   localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int BASE = 128;           // bit of the command at cfg bit 0
-  localparam int QUEUE = N;            // write queue: more than the lanes' latency, and N/2 rows that wait for their second write
+  localparam int QUEUE = N < 8 ? 8 : N; // write queue: more than the lanes' latency, and N/2 rows that wait for their second write
+  localparam int LOG2_Q = $clog2(QUEUE);
 
   localparam logic HAS_FP8 = weft_cfg_pkg::HAS_FP8;   // without it, all of mode 2 is left out
   localparam logic HAS_EVEN = weft_cfg_pkg::HAS_EVEN;
@@ -81,7 +82,7 @@ module weft_post (
   logic [N-1:0]      row_fp_q;                 // mode 2: no pass B
   logic [N-1:0]      row_sum_q;                // mode 2: pass C writes, no pass D
   logic [N-1:0]      row_none_q;               // mode 2: pass C changes nothing
-  logic [LOG2_N:0]   queued_q;                 // rows with a place in the write queue
+  logic [LOG2_Q:0]   queued_q;                 // rows with a place in the write queue
   logic              turn_q;                   // buffered rows go before context 1
   logic [2:0]        owed_q;                   // rows of context 0 that others waited for
   logic              room, buf_room, can0, can1, take0, take1;
@@ -98,7 +99,7 @@ module weft_post (
   assign fp1      = HAS_FP8 && c1_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign buf0     = add0 || (fp0 && c0_stage_i != STAGE_CLAMP);
   assign buf1     = add1 || (fp1 && c1_stage_i != STAGE_CLAMP);
-  assign room     = queued_q < (LOG2_N+1)'(QUEUE);
+  assign room     = queued_q < (LOG2_Q+1)'(QUEUE);
   assign buf_room = (alloc_q - d_q) != (LOG2_N+1)'(N);
   assign skip_b   = HAS_FP8 && b_q != a_done_q && row_fp_q[LOG2_N'(b_q)];
   assign skip_d   = HAS_FP8 && d_q != c_done_q && row_sum_q[LOG2_N'(d_q)];
@@ -237,8 +238,8 @@ module weft_post (
   weft_cfg_pkg::row_half_t wr_data_q [QUEUE];
   logic [N+AddrW+1:0]      wr_info_q [QUEUE];  // int16, context, mask, address
   logic                    wr_second_q;        // of two writes
-  logic [LOG2_N-1:0]       wr_in_q, wr_out_q;
-  logic [LOG2_N:0]         wr_n_q;
+  logic [LOG2_Q-1:0]       wr_in_q, wr_out_q;
+  logic [LOG2_Q:0]         wr_n_q;
 
 `ifdef WEFT_FAULT_HOOK
   // [31] enable, [15:8] lane, [5:0] bit of the lane's product stuck at 1
@@ -636,11 +637,11 @@ module weft_post (
       if (skip_d) d_q <= d_q + (LOG2_N+1)'(1);
       if (s3_valid_q && !s3_out_q && s3_pass_q == PASS_A) a_done_q <= a_done_q + (LOG2_N+1)'(1);
       if (s3_valid_q && s3_pass_q == PASS_C) c_done_q <= c_done_q + (LOG2_N+1)'(1);
-      queued_q  <= queued_q + (LOG2_N+1)'(start && writes) - (LOG2_N+1)'(wr_go);
-      wr_n_q    <= wr_n_q + (LOG2_N+1)'(out_valid) - (LOG2_N+1)'(wr_go);
-      if (out_valid) wr_in_q <= wr_in_q + LOG2_N'(1);
+      queued_q  <= queued_q + (LOG2_Q+1)'(start && writes) - (LOG2_Q+1)'(wr_go);
+      wr_n_q    <= wr_n_q + (LOG2_Q+1)'(out_valid) - (LOG2_Q+1)'(wr_go);
+      if (out_valid) wr_in_q <= wr_in_q + LOG2_Q'(1);
       if (pst_o.req && pst_gnt_i) wr_second_q <= wr_more;
-      if (wr_go) wr_out_q <= wr_out_q + LOG2_N'(1);
+      if (wr_go) wr_out_q <= wr_out_q + LOG2_Q'(1);
       flying0_q <= flying0_q + (LOG2_N+2)'(take0) - (LOG2_N+2)'(wr_go && !wr_ctx);
       flying1_q <= flying1_q + (LOG2_N+2)'(take1) - (LOG2_N+2)'(wr_go && wr_ctx);
     end
@@ -659,7 +660,7 @@ module weft_post (
 `ifdef WEFT_ASSERT
   always @(posedge clk_i) begin
     if (rst_ni && !abort_i) begin
-      assert (wr_n_q <= (LOG2_N+1)'(QUEUE));
+      assert (wr_n_q <= (LOG2_Q+1)'(QUEUE));
       assert (!(take0 && take1));
     end
   end

@@ -39,7 +39,8 @@ module weft_post_raw (
   localparam int N = weft_cfg_pkg::N;
   localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int Quarter = N / 4;   // int32 in a word
-  localparam int Eighth  = N / 8;   // int64 in a word
+  localparam int Eighth  = N < 8 ? 1 : N / 8;   // int64 in a word; with N below 8 there is no mode 1
+  localparam int Room    = N < 8 ? 8 : N;       // bytes of a word, or of an int64
 
   logic                    wr_req_q;
   weft_cfg_pkg::sp_addr_t  wr_addr_q;
@@ -83,9 +84,9 @@ module weft_post_raw (
       more      = 1'b0;
       for (int k = 0; k < 8; k++) begin
         if (word_q == 3'(k)) begin
-          word_acc[48*Eighth-1:0]  = acc[48*Eighth*k +: 48*Eighth];
-          word_bias[48*Eighth-1:0] = bias[48*Eighth*k +: 48*Eighth];
-          word_mask[Eighth-1:0]    = mask[Eighth*k +: Eighth];
+          word_acc[48*Eighth-1:0]  = acc[48*(Eighth*k % N) +: 48*Eighth];
+          word_bias[48*Eighth-1:0] = bias[48*(Eighth*k % N) +: 48*Eighth];
+          word_mask[Eighth-1:0]    = mask[Eighth*k % N +: Eighth];
           more = k < 7 && mask[(Eighth*(k + 1)) % N];
         end
       end
@@ -93,8 +94,10 @@ module weft_post_raw (
   end
 
   logic [48*Quarter-1:0]  sums;
-  weft_cfg_pkg::sp_word_t data;
-  logic [N-1:0]           bytes;
+  /* verilator lint_off UNUSEDSIGNAL */  // with N below 8 their upper halves
+  logic [8*Room-1:0]      data;
+  logic [Room-1:0]        bytes;
+  /* verilator lint_on UNUSEDSIGNAL */
   always_comb begin
     sums  = '0;
     data  = '0;
@@ -142,8 +145,8 @@ module weft_post_raw (
   always_ff @(posedge clk_i) begin
     if (go) begin
       wr_addr_q <= (ctx ? c1_addr_i : c0_addr_i) + AddrW'(N) * AddrW'(word_q);
-      wr_data_q <= data;
-      wr_mask_q <= bytes;
+      wr_data_q <= data[8*N-1:0];
+      wr_mask_q <= bytes[N-1:0];
     end
   end
 

@@ -6,14 +6,15 @@
 // One step per bit of by_i, each a fixed distance under an if: Verilator
 // skips the steps that are not needed.
 module weft_rotate #(
-  parameter int unsigned Bytes = 16  // a power of two, 8 to 64
+  parameter int unsigned Bytes = 16  // a power of two, 4 to 64
 ) (
   input  logic [8*Bytes-1:0]       data_i,
   input  logic [$clog2(Bytes)-1:0] by_i,
   output logic [8*Bytes-1:0]       data_o
 );
 
-  localparam int unsigned Bits = 8*Bytes;
+  localparam int unsigned Bits  = 8*Bytes;
+  localparam int unsigned Least = Bytes > 32 ? Bits/64 : 8;   // bits of the least step, if there are six
   logic [5:0] by;   // in steps from half a ring down
   assign by = 6'(by_i) << (6 - $clog2(Bytes));
 
@@ -23,20 +24,20 @@ module weft_rotate #(
     if (by_i != '0) begin
       if (by[5]) data_o = {data_o[Bits/2-1:0], data_o[Bits-1:Bits/2]};
       if (by[4]) data_o = {data_o[Bits/4-1:0], data_o[Bits-1:Bits/4]};
-      if (by[3]) data_o = {data_o[Bits/8-1:0], data_o[Bits-1:Bits/8]};
+      if (Bytes > 4 && by[3]) data_o = {data_o[Bits/8-1:0], data_o[Bits-1:Bits/8]};
       if (Bytes > 8 && by[2]) data_o = {data_o[Bits/16-1:0], data_o[Bits-1:Bits/16]};
       if (Bytes > 16 && by[1]) data_o = {data_o[Bits/32-1:0], data_o[Bits-1:Bits/32]};
-      if (Bytes > 32 && by[0]) data_o = {data_o[Bits/64-1:0], data_o[Bits-1:Bits/64]};
+      if (Bytes > 32 && by[0]) data_o = {data_o[Least-1:0], data_o[Bits-1:Least]};
     end
   end
 
 `ifdef WEFT_ASSERT
   // The first and the last lane say whether the ring turned, and in which direction.
   always_comb begin
-    assert (Bytes >= 8 && Bytes <= 64 && (Bytes & (Bytes - 1)) == 0);
+    assert (Bytes >= 4 && Bytes <= 64 && (Bytes & (Bytes - 1)) == 0);
     if (by_i != '0) begin
       assert (data_o[7:0] == data_i[8*by_i +: 8]);
-      assert (data_o[Bits-1 -: 8] == data_i[8*(by_i - 1'b1) +: 8]);
+      assert (data_o[Bits-1 -: 8] == data_i[8*(32'(by_i) - 32'd1) +: 8]);
     end
   end
 `endif

@@ -208,8 +208,8 @@ module weft_vec_dw (
   end
 
   // Products without a multiplier block: at w8 the others, with 101 elsewhere in NPU and
-  // chip, are the 156 that a mid-size ECP5 has.
-  localparam int Fabric = N <= 8 ? 17 : 0;
+  // chip, are the 156 that an LFE5U-85F has; at w4, with 37, they are 69 of an LFE5U-45F's 72.
+  localparam int Fabric = N < 8 ? 4 : N == 8 ? 17 : 0;
 
   // Pixels minus their zero point, products, sums of three and of nine of them.
   localparam int WinBits  = weft_cfg_pkg::HAS_INT16 ? 16 : 9;

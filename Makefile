@@ -10,8 +10,8 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= $(if $(COUNTED),w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w8 w8b w16 w32,w16))
-LINT_CONFIGS ?= w8 w8b w16 w32
+CONFIGS      ?= $(if $(COUNTED),w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w4 w8 w8b w16 w32,w16))
+LINT_CONFIGS ?= w4 w8 w8b w16 w32
 # Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
 WAVES        ?= w16
 
@@ -398,9 +398,9 @@ mutate: $(INSIDE) $(FIRMWARE) $(CMD) $(SUPPORT_OBJ) $(CARD_PARTS) $(T:%=$(O)/obj
 area:
 	$(Q)O=$(O) tools/lint/area.sh
 
-## bitstream: synthesise, place and route a board into build/BOARD (an hour and more); BOARD=ulx3s SEEDS=5, PACK=1 only counts
+## bitstream: synthesise, place and route a board into build/BOARD (an hour and more); BOARD=ulx3s CONFIG=w4 SEEDS=5, PACK=1 only counts
 bitstream: $(FW_DIR)/boot.hex
-	$(Q)O=$(O) SEEDS=$(or $(SEEDS),1) SEED=$(SEED) PACK=$(PACK) tools/board/bitstream.sh $(or $(BOARD),ulx3s)
+	$(Q)O=$(O) SEEDS=$(or $(SEEDS),1) SEED=$(SEED) PACK=$(PACK) CONFIG=$(CONFIG) PART=$(PART) tools/board/bitstream.sh $(or $(BOARD),ulx3s)
 
 ## figures: draw docs/figures/*.svg from their descriptions (Graphviz)
 figures: $(patsubst %.dot,%.svg,$(wildcard docs/figures/*.dot))
@@ -419,7 +419,7 @@ check-gen:
 firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
-## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core, USB device and board parts as shared objects
+## sim: the Verilated RTL of CONFIGS (w4, w8, w8b, w16, w32), control core, USB device and board parts as shared objects
 sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO) $(BLOCKS_SO) $(USB_SO) $(SOC_SO) $(ECC_SO)
 	@for config in $(if $(RTL_SO),$(CONFIGS)); do ln -sfn $(SIM)/weft-rtl-$$config.so $(RTL_DIR)/weft-rtl-$$config.so; done
 ifeq ($(RTL_SO),)

@@ -8,7 +8,7 @@
 #
 # WEFT is the command (default build/weft), DATA the folder (default WEFT_DATA, or ../shared/data).
 # A row is: configuration, file, sha256. Where a file is refused, the message takes the sha256's
-# place. Environment: JOBS, files at a time (default: all cores); CONFIGS (default w8 w8b w16 w32).
+# place. Environment: JOBS, files at a time (default: all cores); CONFIGS (default w4 w8 w8b w16 w32).
 set -u
 
 weft=$(realpath "${1:-build/weft}") || exit 2
@@ -30,7 +30,7 @@ hash_one() { # weft temp config file
 export -f hash_one
 
 cd "$data" || exit 2
-for config in ${CONFIGS:-w8 w8b w16 w32}; do
+for config in ${CONFIGS:-w4 w8 w8b w16 w32}; do
 	find . -name '*.tflite' -o -name '*.onnx' -o -name '*.tosa' | LC_ALL=C sort |
 		xargs -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'hash_one "$@"' _ "$weft" "$temp" "$config" {}
 done | LC_ALL=C sort

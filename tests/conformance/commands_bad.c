@@ -60,7 +60,7 @@ static void refused_bad(void **state)
 		{ "run README.md", 2, "README.md: not a .tflite, .tosa, .onnx or .weft file" },
 		{ "run " MODEL " -i tests/models/digits_test_y.npy", 2, "elements of uint8, the input takes 64 of int8" },
 		{ "run " MODEL " -i x=y.npy", 2, "no input is called \"x\"; image" },
-		{ "run " MODEL " --config w9", 2, "configuration \"w9\" is not known; w8, w8b, w16 or w32" },
+		{ "run " MODEL " --config w9", 2, "configuration \"w9\" is not known; w4, w8, w8b, w16 or w32" },
 		/* What takes long is not tried where its result could not be written. */
 		{ "run " MODEL " -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
 		{ "run " MODEL " -o README.md", 2, "README.md: Not a directory" },

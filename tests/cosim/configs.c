@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The other configurations: random graphs and three networks, compiled for
- * them, on the model and, where it is built (make sim CONFIGS="w8 w8b w16 w32";
+ * them, on the model and, where it is built (make sim CONFIGS="w4 w8 w8b w16 w32";
  * make test-full does), on the RTL. Random streams: cosim/stream_random.
  */
 #include "compare_net.h"
 
 #include <sys/stat.h>
 
-static const char *const others[] = { "w8", "w8b", "w32" };
+static const char *const others[] = { "w4", "w8", "w8b", "w32" };
 #define N_OTHERS (sizeof(others) / sizeof(*others))
 
 static void graphs(const char *config, enum weft_device device)
@@ -104,7 +104,7 @@ static void on_rtl(void **state)
 	if (test_level() == 2)
 		assert_int_equal(found, N_OTHERS);
 	if (!found) {
-		printf("none of them is built: make sim CONFIGS=\"w8 w8b w16 w32\", or make test-full\n");
+		printf("none of them is built: make sim CONFIGS=\"w4 w8 w8b w16 w32\", or make test-full\n");
 		skip();
 	}
 }

@@ -25,10 +25,10 @@
 #include "userlib/run/internal.h"
 
 #define EXPECTED "tests/expected/programs.tsv"
-#define CONFIGS 4
+#define CONFIGS 5
 
 static const struct { const char *name; int lanes; uint32_t small; } configs[CONFIGS] = {
-	{ "w8b", 8, 24 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 48 << 10 }, { "w32", 32, 96 << 10 },
+	{ "w8b", 8, 24 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 48 << 10 }, { "w32", 32, 96 << 10 }, { "w4", 4, 16 << 10 },
 };
 
 static FILE *written;              /* WEFT_PROGRAMS, or NULL */
@@ -242,17 +242,17 @@ static int end(void **state)
 /* A case for each line of random graphs, so that the first one that differs is soon known. */
 #define GRAPHS(name, kind, type, n, k) { name, random_graphs, NULL, NULL, &(struct graphs){ name, kind, type, n, k } }
 #define GRAPHS_OF_3(name, kind, type, n) GRAPHS(name, kind, type, n, 1), GRAPHS(name, kind, type, n, 2), GRAPHS(name, kind, type, n, 3)
-#define GRAPHS_OF_4(name, kind, type, n) GRAPHS(name, kind, type, n, 0), GRAPHS_OF_3(name, kind, type, n)
+#define GRAPHS_OF_5(name, kind, type, n) GRAPHS(name, kind, type, n, 0), GRAPHS_OF_3(name, kind, type, n), GRAPHS(name, kind, type, n, 4)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		GRAPHS_OF_4("graphs of int8", PLAIN, WEFT_INT8, 32),
+		GRAPHS_OF_5("graphs of int8", PLAIN, WEFT_INT8, 32),
 		GRAPHS_OF_3("graphs of int16", PLAIN, WEFT_INT16, 24),
 		GRAPHS_OF_3("graphs of float8", PLAIN, WEFT_FP8E4M3, 24),
 		GRAPHS_OF_3("alu graphs of int8", ALU, WEFT_INT8, 24),
 		GRAPHS_OF_3("alu graphs of int16", ALU, WEFT_INT16, 24),
-		GRAPHS_OF_4("U-Nets of int8", UNET, WEFT_INT8, 12),
+		GRAPHS_OF_5("U-Nets of int8", UNET, WEFT_INT8, 12),
 		GRAPHS_OF_3("U-Nets of int16", UNET, WEFT_INT16, 10),
 		cmocka_unit_test(tflite_ops),
 		cmocka_unit_test(litert_ops),

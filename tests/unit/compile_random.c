@@ -41,10 +41,10 @@ static void one(uint64_t seed, const char *config, int lanes, uint32_t limit, bo
 static void run_all(weft_dtype type, bool alu)
 {
 	static const struct { const char *name; int lanes; uint32_t small; } config[] = {
-		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 }, { "w8b", 8, 8 << 10 },
+		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 }, { "w8b", 8, 8 << 10 }, { "w4", 4, 8 << 10 },
 	};
 	/* Of int8 alone, and without the alu. */
-	uint64_t n_config = type == WEFT_INT8 && !alu ? 4 : 3;
+	uint64_t n_config = type == WEFT_INT8 && !alu ? 5 : 3;
 	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", graphs()) / (alu ? 6 : type == WEFT_FP8E4M3 ? 3 : 1);
 
 	on_device = compile_run_folded = 0;
@@ -94,12 +94,12 @@ static void random_alu_int16(void **state)
 static void run_kind(void (*make)(struct random_net *r, uint64_t seed, int lanes, weft_dtype type))
 {
 	static const struct { const char *name; int lanes; uint32_t limit; } config[] = {
-		{ "w16", 16, 48 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 80 << 10 }, { "w8", 8, 0 }, { "w8b", 8, 40 << 10 },
+		{ "w16", 16, 48 << 10 }, { "w8", 8, 24 << 10 }, { "w16", 16, 80 << 10 }, { "w8", 8, 0 }, { "w8b", 8, 40 << 10 }, { "w4", 4, 24 << 10 },
 	};
 	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", graphs()) / 10;
 
 	for (uint64_t i = 0; i < n; i++) {
-		int k = (int)((seed + i) % 5);
+		int k = (int)((seed + i) % 6);
 		struct weft_compile_options o = { .config = config[k].name, .sp_limit = config[k].limit };
 		struct random_net r;
 		char what[80];

@@ -45,7 +45,7 @@ static const char usage[] =
 	"  --chip model|rtl    functional chip (default) or the Verilated one\n"
 	"  --usb-phy           through the Verilated USB device of hw/usb, at full speed, and a\n"
 	"                      simulated host controller\n"
-	"  --config C          w8, w8b, w16 (default) or w32\n"
+	"  --config C          w4, w8, w8b, w16 (default) or w32\n"
 	"  --memory ddr|sram   rtl: profile of the simulated memory\n"
 	"  --dram MIB          card memory (default 64)\n"
 	"  --pace KHZ          the chip's cycles take as long as at so many kHz (default: as fast\n"

@@ -70,8 +70,8 @@ struct weft_config {
 	uint32_t reg_config;
 };
 
-#define WEFT_N_CONFIGS 4
-#define WEFT_CONFIG_NAMES "w8, w8b, w16 or w32"   /* for messages */
+#define WEFT_N_CONFIGS 5
+#define WEFT_CONFIG_NAMES "w4, w8, w8b, w16 or w32"   /* for messages */
 /** All WEFT_N_CONFIGS configurations, in order of the spec. Constant. */
 WEFT_API const struct weft_config *weft_config_list(void);
 

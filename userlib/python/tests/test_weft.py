@@ -132,7 +132,7 @@ def open_and_run(source=DIGITS, x=None, **options):
     ({"requant": "near"}, ValueError, "requant is .*, not 'near'"),
     ({"memory": "hbm"}, ValueError, "memory is .*, not 'hbm'"),
     ({"colour": "red"}, TypeError, "unexpected keyword argument 'colour'"),
-    ({"config": "w99"}, weft.BadInput, r'configuration "w99" is not known; w8, w8b, w16 or w32'),
+    ({"config": "w99"}, weft.BadInput, r'configuration "w99" is not known; w4, w8, w8b, w16 or w32'),
     ({"device": "usb:NONE"}, weft.DeviceLost, 'usb: no card with serial "NONE" is plugged in'),
     ({"device": "usb:@/no/such/socket"}, weft.DeviceLost, "no simulated card answers at /no/such/socket"),
     ({"device": "rtl", "rtl_dir": "/no/such/folder"}, weft.BadInput, r"weft-rtl-w16.so cannot be loaded \(not found\)"),

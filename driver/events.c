@@ -92,7 +92,7 @@ static void let_others_in(struct weft_events *e)
 /* Gives the lock back for as long as it sleeps. */
 static void sleep_on(struct weft_events *e, pthread_cond_t *cond, uint64_t until_ns)
 {
-	const struct timespec t = { (time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000) };
+	const struct timespec t = weft_timespec(until_ns);
 	const int depth = e->depth;
 
 	e->depth = 0;
@@ -107,7 +107,7 @@ static void sleep_on(struct weft_events *e, pthread_cond_t *cond, uint64_t until
 
 static void arm(struct weft_events *e, uint64_t at_ns)
 {
-	struct itimerspec t = { .it_value = { (time_t)(at_ns / 1000000000), (long)(at_ns % 1000000000) } };
+	struct itimerspec t = { .it_value = weft_timespec(at_ns) };
 
 	if (at_ns >= e->armed_ns)
 		return;
@@ -250,7 +250,7 @@ void weft_events_process(struct weft_events *e)
 static void watch(struct weft_events *e, uint64_t until_ns)
 {
 	uint64_t now = weft_now_ns(), left = until_ns > now ? until_ns - now : 0;
-	const struct timespec t = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
+	const struct timespec t = weft_timespec(left);
 	struct pollfd p = { e->epoll, POLLIN, 0 };
 	const int depth = e->depth;
 

@@ -273,7 +273,7 @@ static int lib_poll(void *tt, uint64_t until_ns)
 
 	if (left > 1000000000)
 		left = 1000000000;
-	struct timeval tv = { (time_t)(left / 1000000000), (suseconds_t)(left % 1000000000 / 1000) };
+	struct timeval tv = weft_timeval(left);
 	libusb_handle_events_timeout_completed(t->ctx, &tv, NULL);
 	reap_halt(t);
 	return 0;

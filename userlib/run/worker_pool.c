@@ -94,12 +94,6 @@ static uint64_t leaves_until(const struct weft_worker *w, const struct queued *q
 	return until;
 }
 
-/* Returns a moment of weft_now_ns() as the pool's condition takes it. */
-static struct timespec moment(uint64_t ns)
-{
-	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
-}
-
 /*
  * Waits until there is a run that thread w shall take, and returns it, without changing it; NULL: the
  * pool stops, or w's card is lost, and the thread shall end. Called with the lock held, which is
@@ -114,7 +108,7 @@ static struct queued *take_run(struct weft_worker *w)
 		const uint64_t until = q ? leaves_until(w, q) : UINT64_MAX;
 		if (!until)
 			return q;
-		const struct timespec t = moment(until);
+		const struct timespec t = weft_timespec(until);
 		if (until == UINT64_MAX)
 			pthread_cond_wait(&c->changed, &c->lock);
 		else

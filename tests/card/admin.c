@@ -83,6 +83,27 @@ static void expect_update(const char *file, int status, const char *text)
 	expect(arguments, status, text);
 }
 
+/* An image with zeros behind its code, and another version, that is a multiple of the parts in which images travel. *n becomes its bytes; free it. */
+static uint8_t *whole_parts(const uint8_t *image, size_t *n)
+{
+	const size_t bytes = (*n / WEFT_MSG_FW_CHUNK + 1) * WEFT_MSG_FW_CHUNK;
+	uint8_t *padded = calloc(1, bytes);
+	struct weft_flash_image h;
+
+	assert_non_null(padded);
+	memcpy(padded, image, *n);
+	memcpy(&h, padded, sizeof(h));
+	h.image_bytes += (uint32_t)(bytes - *n);
+	h.fw_version = 0x07080a;
+	memcpy(padded, &h, sizeof(h));
+	uint32_t first;
+	memcpy(&first, padded + sizeof(h), 4);
+	uint8_t *signed_one = card_image_patched(padded, bytes, 0, first);     /* for its checksum */
+	free(padded);
+	*n = bytes;
+	return signed_one;
+}
+
 static int setup(void **state)
 {
 	size_t n;
@@ -99,10 +120,13 @@ static int setup(void **state)
 	put_file("chip.img", chip, n);
 	uint8_t *dead = card_dead_image(image, n);
 	put_file("dead.img", dead, n);
+	uint8_t *whole = whole_parts(image, &n);
+	put_file("whole.img", whole, n);
 	free(image);
 	free(other);
 	free(chip);
 	free(dead);
+	free(whole);
 	return 0;
 }
 
@@ -151,6 +175,8 @@ static void updates(void **state)
 	/* It stays. */
 	start("flash");
 	expect("", 0, "firmware 7.8.9 in slot 1,");
+	/* Behind its last part is none. */
+	expect_update("whole.img", 0, "firmware 7.8.10 in slot 0");
 	card_process_stop(&server);
 }
 

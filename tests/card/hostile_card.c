@@ -373,23 +373,25 @@ static void behaviours(void **state)
 	assert_int_equal(t.bad, 0);
 }
 
-/* A job whose card forgets everything each time starts anew twice, and ends then. */
-static void forgets_every_job(void **state)
+/* What a job on such a card ends with, and what the card has counted by then. */
+struct ended { int status; struct weft_card_info info; };
+
+static struct ended run_to_the_end(enum fake_behaviour b, unsigned timeout_ms)
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
-	struct weft_card_info info;
 	struct weft_job_result r = { 0 };
+	struct ended e;
 	char path[100], where[110], msg[WEFT_DEV_MSG] = "";
 	weft_dev *dev;
 	weft_job job;
 
-	(void)state;
-	test_path(path, sizeof(path), "forgets-%d.sock", (int)getpid());
-	pid_t card = fake_card_start(path, FAKE_done_reboots);
+	test_path(path, sizeof(path), "ends-%d.sock", (int)getpid());
+	pid_t card = fake_card_start(path, b);
 	snprintf(where, sizeof(where), "@%s", path);
 	o.kind = WEFT_DEV_USB;
 	o.usb = where;
+	o.usb_timeout_ms = timeout_ms;
 	if (weft_dev_open(&o, &dev, msg))
 		fail_msg("%s", msg);
 	assert_int_equal(weft_buf_alloc(dev, stream.n_consts, &win[0].buf), 0);
@@ -397,16 +399,48 @@ static void forgets_every_job(void **state)
 	assert_int_equal(weft_buf_write(win[0].buf, 0, stream.consts, stream.n_consts), 0);
 	assert_int_equal(weft_submit(dev, stream.words, stream.n_words, win, 2, &job), 0);
 	assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &r), 0);
-	assert_int_equal(r.status, -ECONNRESET);
-	assert_int_equal(weft_dev_card(dev, &info), 0);
-	assert_int_equal(info.jobs, 1);
-	assert_int_equal(info.jobs_repeated, 2);
+	assert_int_equal(weft_dev_card(dev, &e.info), 0);
+	e.status = r.status;
 	weft_buf_free(win[0].buf);
 	weft_buf_free(win[1].buf);
 	weft_dev_close(dev);
 	kill(card, SIGKILL);
 	waitpid(card, NULL, 0);
 	unlink(path);
+	return e;
+}
+
+/* A job whose card forgets everything each time starts anew twice, and ends then. */
+static void forgets_every_job(void **state)
+{
+	(void)state;
+	const struct ended e = run_to_the_end(FAKE_done_reboots, 0);
+
+	assert_int_equal(e.status, -ECONNRESET);
+	assert_int_equal(e.info.jobs, 1);
+	assert_int_equal(e.info.jobs_repeated, 2);
+}
+
+/*
+ * How often a card is put right, and how, before it or a job is given up: its link three times and then the chip, as
+ * driver/usb/policy.c has it. A job that is on the card ends with the ninth trouble; a card that takes no data is lost when
+ * its link failed three times more after two resets of the chip. Opening resets the link once. What the card answers at all
+ * comes long before the timeout.
+ */
+static void put_right(void **state)
+{
+	static const struct { enum fake_behaviour b; unsigned link, chip, repeats; } rows[] = {
+		{ FAKE_submit_never, 1 + 2 * 3, 2, 2 }, { FAKE_write_never, 1 + 3 * 3, 2, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct ended e = run_to_the_end(rows[i].b, 250);
+		assert_int_equal(e.status, -EIO);
+		assert_int_equal(e.info.link_resets, rows[i].link);
+		assert_int_equal(e.info.chip_resets, rows[i].chip);
+		assert_int_equal(e.info.jobs_repeated, rows[i].repeats);
+	}
 }
 
 /* What a card makes up shows when every tensor is compared. */
@@ -464,7 +498,8 @@ static int teardown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(behaviours), cmocka_unit_test(forgets_every_job), cmocka_unit_test(lies) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(behaviours), cmocka_unit_test(forgets_every_job),
+		cmocka_unit_test(put_right), cmocka_unit_test(lies) };
 
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

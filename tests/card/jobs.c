@@ -261,6 +261,19 @@ static void reports_faults(void **state)
 	assert_int_equal(card_submit(&card, 306, 0, STREAM, n - 2, windows, 2, NULL), WEFT_MSG_ERR_OK);
 	assert_int_equal(finish(306).fault & WEFT_REG_FAULT_CODE_MASK, WEFT_FAULT_STREAM_END);
 	good_job(307);
+	/* The stream's own window ends with the stream: what lies behind it in card memory cannot be read. */
+	stream_copy(&s, WEFT_WIN_STREAM, 0, WEFT_WIN_ARENA, 0, 16);
+	stream_copy(&s, WEFT_WIN_STREAM, (int64_t)s.n * 8 - 16, WEFT_WIN_ARENA, 0, 16);
+	put_stream(&s);
+	assert_int_equal(card_submit(&card, 308, 0, STREAM, (uint32_t)s.n, windows, 2, NULL), WEFT_MSG_ERR_OK);
+	assert_int_equal(finish(308).result, WEFT_MSG_RESULT_OK);
+	stream_copy(&s, WEFT_WIN_STREAM, (int64_t)s.n * 8 - 15, WEFT_WIN_ARENA, 0, 16);
+	put_stream(&s);
+	assert_int_equal(card_submit(&card, 309, 0, STREAM, (uint32_t)s.n, windows, 2, NULL), WEFT_MSG_ERR_OK);
+	d = finish(309);
+	assert_int_equal(d.fault, WEFT_FAULT_WINDOW | WEFT_UNIT_LD << WEFT_REG_FAULT_UNIT_LSB);
+	assert_int_equal(d.fault_info, s.n * 8 - 15);
+	good_job(310);
 }
 
 /* An NPU that does not even take a reset is reset by the chip; later jobs run. */

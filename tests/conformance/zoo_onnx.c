@@ -457,7 +457,7 @@ static void zoo(void **state)
 static void transformers(void **state)
 {
 	enum { MOST_SWITCHES = 2 };
-	static const char *const names[] = { "vit.qdq_s8s8_pc", "transformer.qdq_s8s8_pc" };
+	static const char *const names[] = { "vit.qdq_s8s8_pc", "transformer.qdq_s8s8_pc", "transformer.qop_u8s8_pc" };
 	struct weft_load_options load = weft_load_options_default();
 	const struct weft_session_options o = weft_session_options_default();
 

@@ -7,7 +7,8 @@
  * program, once for each tensor however many read it. The network's inputs are made by
  * neither side, nor is what a variable holds when a run begins; and a variable's new value leaves
  * the network as an output does. QUANTIZE, DEQUANTIZE and SOFTMAX on the host between a network's input or
- * output and the NPU belong to that edge: tensors between them and the NPU do not count.
+ * output and the NPU belong to that edge, and so does a RESHAPE there, whose result is the same bytes: tensors between
+ * them and the NPU do not count.
  */
 #include "userlib/run/internal.h"
 
@@ -20,7 +21,7 @@ enum side { NOBODY, NPU, HOST, EDGE_BEGIN };
 
 /*
  * Says whether operator o is one that an edge of the network may have: TFL_SOFTMAX, TFL_ or ONNX_
- * QUANTIZE or DEQUANTIZE; a RESCALE with unsigned values on a side; or anything that comes from a
+ * QUANTIZE or DEQUANTIZE, or RESHAPE; a RESCALE with unsigned values on a side; or anything that comes from a
  * source operator called QUANTIZE, DEQUANTIZE, SOFTMAX, QuantizeLinear, DequantizeLinear, Softmax or
  * QLinearSoftmax, since importers also lower these to other operators.
  */
@@ -31,7 +32,7 @@ static bool is_edge_kind(const weft_graph *g, const struct weft_gop *o)
 
 	switch (o->op) {
 	case WEFT_OP_TFL_SOFTMAX: case WEFT_OP_TFL_QUANTIZE: case WEFT_OP_TFL_DEQUANTIZE:
-	case WEFT_OP_ONNX_QUANTIZE: case WEFT_OP_ONNX_DEQUANTIZE:
+	case WEFT_OP_ONNX_QUANTIZE: case WEFT_OP_ONNX_DEQUANTIZE: case WEFT_OP_RESHAPE:
 		return true;
 	case WEFT_OP_RESCALE:
 		if (o->attr.rescale.x_unsigned || o->attr.rescale.y_unsigned)

@@ -11,9 +11,17 @@ static int done(struct ox *l, int y)
 	return ox_result(l, 0, y, NULL, false);
 }
 
+/* Says whether operand k of the node at hand is one constant float32 that is 0. */
+static bool is_zero(struct ox *l, int k)
+{
+	const weft_tensor *t = ox_has(l, k) && ox_is_const(l, k) ? ox_const(l, k) : NULL;
+
+	return t && t->dtype == WEFT_FP32 && weft_tensor_elements(t) == 1 && *(const float *)t->data == 0;
+}
+
 /*
- * Lowers Identity, OptionalGetElement and Dropout outside training: the result is operand 0 itself.
- * Returns 0, -ENOTSUP for training or if a second result is wanted, or another negative errno.
+ * Lowers Identity, OptionalGetElement and Dropout outside training or with a constant ratio of 0: the result is operand 0
+ * itself. Returns 0, -ENOTSUP for training with another ratio or if a second result is wanted, or another negative errno.
  */
 int ox_identity(struct ox *l)
 {
@@ -21,7 +29,7 @@ int ox_identity(struct ox *l)
 
 	if (ox_is(l, "Dropout") && ox_has(l, 2) && !training)
 		return l->err;
-	if (training && *(const uint8_t *)training->data)
+	if (training && *(const uint8_t *)training->data && !is_zero(l, 1))
 		return ox_fail(l, -ENOTSUP, "training draws random numbers");
 	if (l->n->n_output > 1 && *l->n->output[1])
 		return ox_fail(l, -ENOTSUP, "a second result");

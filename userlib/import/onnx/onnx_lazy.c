@@ -126,6 +126,15 @@ static bool private(const struct ox_value *v)
 	return v && !v->is_output && v->n_uses == 1;
 }
 
+/*
+ * Says whether a QuantizeLinear behind v may fold the node that makes it: v is no output of the network, and
+ * one node alone reads it. With --requant rescale several nodes may read it, each of which folds that node by itself.
+ */
+static bool may_fold(const struct ox *l, const struct ox_value *v)
+{
+	return private(v) || (v && !v->is_output && l->o.requant == WEFT_ONNX_REQUANT_RESCALE);
+}
+
 /* ---- DequantizeLinear ---- */
 
 /*
@@ -261,9 +270,59 @@ static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *
 }
 
 /*
+ * Emits the integers x, quantised with q and held as its `perm` says, moved by node i, which ox_moves() takes.
+ * Returns 1 with *y set, 0 if the lowering of the node does not take them, or a negative errno.
+ */
+int ox_move_codes(struct ox *l, int i, const struct ox_coded *x, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_value from = ox_held(l, "", x->tensor), to = ox_blank("");
+	const onnx_node *outer = l->n;
+	const int i_outer = l->i_node;
+
+	memcpy(from.form[0].perm, x->perm, sizeof from.form[0].perm);
+	for (int k = 0; k < from.t.rank; k++)
+		from.t.dim[x->perm[k]] = ox_t(l, x->tensor)->dim[k];
+	l->n = l->f.m->graph->node[i];
+	l->i_node = i;
+	int done = move(l, &from, &to, ox_q_zp(q));
+	if (done < 0)
+		return done;
+	l->n = outer;
+	l->i_node = i_outer;
+	if (done > 0) {
+		y->tensor = to.form[0].tensor;
+		memcpy(y->perm, to.form[0].perm, sizeof y->perm);
+	}
+	return done;
+}
+
+/* Says whether node n has one result and only moves elements of its operand 0, or takes the largest or least of them. */
+bool ox_moves(const onnx_node *n)
+{
+	return n->n_output == 1 && kind_of(n) == MOVE;
+}
+
+/*
+ * Defers the node at hand, which only moves elements of a value v that waits for another node than a
+ * DequantizeLinear, so that a QuantizeLinear behind it may fold both: codes of v are moved then (ox_move_codes()). That is
+ * done with --requant rescale alone, if may_fold() holds of v and the result, and v is less than MAX_DEPTH nodes deep. Returns whether it is deferred.
+ */
+static bool defer_move_behind(struct ox *l, const struct ox_value *v)
+{
+	struct ox_value *y = result(l, 0);
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_moves(l->n) || v->pending < 0 || v->n_forms || v->init || (v->dq >= 0 && !v->depth) ||
+	    v->depth >= MAX_DEPTH || !may_fold(l, v) || !may_fold(l, y))
+		return false;
+	y->pending = l->i_node;
+	y->depth = v->depth + 1;
+	return true;
+}
+
+/*
  * Lowers the node at hand, which only moves elements, on the codes of operand 0 if that is a
  * dequantised value (also of float8), and makes its float results deferred with the moved codes,
- * new values without a name, as carriers. Returns 1 if that is done, 0 if the node has to be
+ * new values without a name, as carriers. Other values may wait (defer_move_behind()). Returns 1 if that is done, 0 if the node has to be
  * lowered otherwise, also if the table of values has no room, or a negative errno.
  */
 static int defer_move(struct ox *l)
@@ -273,7 +332,7 @@ static int defer_move(struct ox *l)
 	struct ox_side s;
 
 	if (!v || (!ox_side_of(l, v, &s) && !float8_side(l, v, &s)) || l->n_values + n > l->cap_values)
-		return 0;
+		return v && defer_move_behind(l, v);
 	for (int k = 0; k < n; k++)
 		l->values[first + k] = ox_blank("");
 	int done = move(l, s.v, &l->values[first], ox_q_zp(&s.q));
@@ -334,7 +393,7 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 /*
  * Defers the Relu, or Clip with constant limits, at hand if its operand is the result of a deferred
  * node, such as a product, an average or a sum of two, but no function of a single dequantised
- * value, and if both that operand and the node's result have one reader and are no outputs. A
+ * value, and if may_fold() holds of both that operand and the node's result. A
  * second one in a row is not deferred. Deferred nodes that make the limits are lowered, also if 0
  * is returned in the end. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
  */
@@ -343,7 +402,7 @@ static int defer_behind(struct ox *l)
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
 	bool relu = ox_is(l, "Relu");
 
-	if ((!relu && !ox_is(l, "Clip")) || !v || v->pending < 0 || v->carrier >= 0 || v->depth || !private(v) || !private(y))
+	if ((!relu && !ox_is(l, "Clip")) || !v || v->pending < 0 || v->carrier >= 0 || v->depth || !may_fold(l, v) || !may_fold(l, y))
 		return 0;
 	for (size_t k = 1; k < l->n->n_input; k++)
 		if (ox_has(l, (int)k) && !ox_is_const(l, (int)k))
@@ -366,7 +425,7 @@ static int defer_pair(struct ox *l)
 
 	if (l->n->n_input != 2 || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul") && !ox_is(l, "Sum")))
 		return 0;
-	if (!a || !b || !private(y) || a->carrier < 0 || b->carrier < 0 || a->carrier == b->carrier || !ox_side_of(l, a, &s) ||
+	if (!a || !b || !may_fold(l, y) || a->carrier < 0 || b->carrier < 0 || a->carrier == b->carrier || !ox_side_of(l, a, &s) ||
 	    !ox_side_of(l, b, &s))
 		return 0;
 	y->pending = l->i_node;
@@ -383,7 +442,7 @@ static bool is_constant_pair(struct ox *l)
 	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
 	struct ox_side s;
 
-	if (l->n->n_input != 2 || !a || !b || !private(y) || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) ||
+	if (l->n->n_input != 2 || !a || !b || !may_fold(l, y) || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) ||
 	    (a->carrier < 0) == (b->carrier < 0) || !ox_side_or_constant(l, a, &s) || !ox_side_or_constant(l, b, &s))
 		return false;
 	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1;
@@ -460,7 +519,7 @@ static int defer_sum(struct ox *l, enum kind kind)
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
 	struct ox_side s;
 
-	if (!v || !private(y) || l->n->n_output != 1 || (!ox_side_of(l, v, &s) && !(kind == PRODUCT && float8_side(l, v, &s))) ||
+	if (!v || !may_fold(l, y) || l->n->n_output != 1 || (!ox_side_of(l, v, &s) && !(kind == PRODUCT && float8_side(l, v, &s))) ||
 	    (kind == PRODUCT && !ox_foldable(l, l->n)))
 		return 0;
 	y->pending = l->i_node;
@@ -478,7 +537,7 @@ static int defer_concat(struct ox *l)
 	struct ox_value *y = result(l, 0);
 	bool any = false;
 
-	if (!private(y))
+	if (!may_fold(l, y))
 		return 0;
 	for (size_t k = 0; k < l->n->n_input; k++) {
 		struct ox_value *v = ox_raw(l, (int)k);

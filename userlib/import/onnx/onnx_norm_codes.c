@@ -86,44 +86,60 @@ static int wide(struct ox *l, int x)
 }
 
 /*
- * Says whether node n, whose result is quantised with q, can be done in integers row by row, and
- * sets *x to its dequantised operand 0: --requant rescale is set, operand and result have 8 bits,
- * operand 0 was dequantised with one constant scale and zero point, axis is -1 or the last one of
- * rank 1 or more, and a row has at most MOST_ROW (4096) elements. If not, *x does not count.
+ * Says whether codes of x can be worked on row by row along `axis` (negative: counted from the end) to give codes with q:
+ * --requant rescale is set, both have 8 bits, the axis is the last one of rank 1 or more, and a row has at most MOST_ROW
+ * (4096) elements.
+ */
+static bool are_rows(const struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q)
+{
+	const weft_tensor *t = &x->v->t;
+
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t->rank >= 1 && (t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) &&
+	       q->zp->t.dtype != WEFT_INT16 && (axis == -1 || axis == t->rank - 1) && t->dim[t->rank - 1] <= MOST_ROW;
+}
+
+/*
+ * Says whether node n, whose result is quantised with q, can be done in integers row by row along `axis`, and
+ * sets *x to its dequantised operand 0: that was dequantised with one constant scale and zero point, and are_rows()
+ * takes it. If not, *x does not count.
  */
 static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct ox_q *q, struct ox_side *x)
 {
 	struct ox_value *v = ox_operand(l, n, 0);
 
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !v || !ox_side_of(l, v, x) || x->v->t.rank < 1 || x->v->t.dtype == WEFT_INT16 ||
-	    (x->v->t.dtype != WEFT_INT8 && x->v->t.dtype != WEFT_UINT8) || q->zp->t.dtype == WEFT_INT16)
-		return false;
-	const int rank = x->v->t.rank;
-	return (axis == -1 || axis == rank - 1) && x->v->t.dim[rank - 1] <= MOST_ROW;
+	return v && ox_side_of(l, v, x) && are_rows(l, x, axis, q);
 }
 
 /*
- * Computes Softmax n (its axis is 1 by default before opset 13, else -1) between a DequantizeLinear
- * and a QuantizeLinear with parameters q by TFL_SOFTMAX of the codes and a RESCALE; codes are
- * within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in
- * the file's order of dimensions; 0 if of_rows() does not take the node (--requant rescale not set,
- * another axis than the last, more than MOST_ROW elements in a row, or not 8 bits with one scale on
- * both sides); or a negative errno.
+ * Makes codes, quantised with q, of the Softmax over `axis` of the values of codes x by TFL_SOFTMAX of the codes and a
+ * RESCALE; codes are within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in the
+ * file's order of dimensions; 0 if are_rows() does not take x; or a negative errno.
  */
-int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y)
 {
-	struct ox_side x;
-
-	if (!of_rows(l, n, ox_attr_of(n, "axis", l->opset < 13 ? 1 : -1), q, &x))
+	if (!are_rows(l, x, axis, q))
 		return 0;
-	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = (float)x.q.s } };
-	int c = ox_side_in(l, x.v, NULL);
+	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = (float)x->q.s } };
+	int c = ox_side_in(l, x->v, NULL);
 	if (c < 0)
 		return c;
 	int p = ox_op(l, WEFT_OP_TFL_SOFTMAX, &a, &c, 1, WEFT_INT16, ox_t(l, c)->rank, ox_t(l, c)->dim);
 	p = with(l, WEFT_OP_ADD, wide(l, p), 32768);
 	ox_file_order(y->perm);
 	return ox_coded_as(y, p < 0 ? p : rescaled(l, p, WEFT_INT8, 1 / (65536 * q->s), 65536, ox_q_zp(q)));
+}
+
+/*
+ * Computes Softmax n (its axis is 1 by default before opset 13, else -1) between a DequantizeLinear
+ * and a QuantizeLinear with parameters q as ox_softmax_codes() does. Returns what that returns, and 0 if operand 0 was not
+ * dequantised with one constant scale and zero point.
+ */
+int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_value *v = ox_operand(l, n, 0);
+	struct ox_side x;
+
+	return v && ox_side_of(l, v, &x) ? ox_softmax_codes(l, &x, ox_attr_of(n, "axis", l->opset < 13 ? 1 : -1), q, y) : 0;
 }
 
 /*

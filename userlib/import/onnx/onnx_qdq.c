@@ -525,6 +525,80 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 	return err < 0 ? err : 1;
 }
 
+static int fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y);
+
+/*
+ * Computes v, which node n gives, quantised with q, if n is a Relu or Clip whose limits are constant: the
+ * operand's codes are limited. Returns 1 with *y set, 0 if that cannot be done in integers, or a negative errno.
+ */
+static int fold_limited(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_value *inner = ox_operand(l, n, 0);
+	int32_t lim[2];
+
+	if (!inner || inner->pending < 0 || !code_limits(l, n, q, lim))
+		return 0;
+	int done = fold_value(l, inner, q, y);
+	if (done > 0)
+		y->tensor = ox_clamp_codes(l, y->tensor, lim[0], lim[1]);
+	return done > 0 && y->tensor < 0 ? y->tensor : done;
+}
+
+/*
+ * Computes value v, quantised with q, in integers: of a function of codes a map of them, else the deferred node
+ * that gives it, perhaps with a Relu or Clip or, with --requant rescale, moves of elements behind it. Returns 1 with
+ * *y set, 0 if it cannot be done so, or a negative errno.
+ */
+static int fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_coded x;
+
+	if (v->carrier >= 0)
+		return ox_map(l, v, q, y);
+	const int at = v->pending;
+	const onnx_node *n = node(l, at);
+	if (!n || v->dq >= 0)
+		return 0;                       /* constants: golden folds them */
+	if (ox_node_is(n, "Relu") || ox_node_is(n, "Clip"))
+		return fold_limited(l, n, q, y);
+	if (!ox_moves(n))
+		return fold_node(l, n, q, y);
+	struct ox_value *inner = ox_operand(l, n, 0);
+	int done = inner && (inner->pending >= 0 || inner->carrier >= 0) ? fold_value(l, inner, q, &x) : 0;
+	return done > 0 ? ox_move_codes(l, at, &x, q, y) : done;
+}
+
+/* Says whether both have the same scale, zero point and type. */
+static bool same_parameters(const struct ox_q *a, const struct ox_q *b)
+{
+	return a->s == b->s && a->z == b->z && a->zp->t.dtype == b->zp->t.dtype;
+}
+
+/*
+ * Makes the result of the QuantizeLinear at hand, with parameters q, that of an earlier one of the same deferred value v
+ * with the same parameters, if several nodes read v and such a node was lowered. Returns 1 if that is done, 0 if not,
+ * or a negative errno.
+ */
+static int quantised_before(struct ox *l, const struct ox_value *v, const struct ox_q *q)
+{
+	const onnx_node *outer = l->n;
+
+	for (int i = 0; v->n_uses > 1 && v->carrier < 0 && i < l->i_node; i++) {
+		const onnx_node *n = node(l, i);
+		struct ox_q other;
+
+		if (!ox_node_is(n, "QuantizeLinear") || ox_operand(l, n, 0) != v)
+			continue;
+		const int at = ox_value_find(l, n->output[0]);
+		l->n = n;
+		const bool same = read_q(l, &other) && same_parameters(&other, q);
+		l->n = outer;
+		if (same && at >= 0 && l->values[at].n_forms)
+			return ox_alias(l, &l->values[at], NULL) < 0 ? l->err : 1;
+	}
+	return 0;
+}
+
 /*
  * Makes the result of the QuantizeLinear at hand without floats: of a value that is a function of codes as a
  * map of codes, else from the deferred node that gives its operand, perhaps with a Relu or Clip at the end; in
@@ -535,36 +609,18 @@ int ox_fold_qdq(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0);
 	struct ox_coded y;
-	int32_t lim[2];
-	bool limited = false;
 	struct ox_q q;
-	int done;
 
 	if (!v || v->init || (v->carrier < 0 && v->pending < 0))
 		return 0;
 	if (!read_q(l, &q))
 		return fold_float8(l, v);
-	if (v->carrier >= 0) {
-		done = ox_map(l, v, &q, &y);
-	} else {
-		const onnx_node *n = node(l, v->pending);
-
-		if (v->dq >= 0)
-			return 0;               /* constants: golden folds them */
-		if (ox_node_is(n, "Relu") || ox_node_is(n, "Clip")) {
-			struct ox_value *inner = ox_operand(l, n, 0);
-
-			if (!inner || inner->pending < 0 || !code_limits(l, n, &q, lim))
-				return 0;
-			limited = true;
-			n = node(l, inner->pending);
-		}
-		done = fold_node(l, n, &q, &y);
-	}
+	int done = quantised_before(l, v, &q);
+	if (done)
+		return done;
+	done = fold_value(l, v, &q, &y);
 	if (done <= 0)
 		return done;
-	if (limited)
-		y.tensor = ox_clamp_codes(l, y.tensor, lim[0], lim[1]);
 	int err = ox_result(l, 0, y.tensor, y.perm, q.flip);
 	if (err >= 0 && v->carrier >= 0 && l->values[v->carrier].n_forms && l->values[v->carrier].form[0].tensor == y.tensor)
 		l->values[ox_value_find(l, l->n->output[0])].flat = l->values[v->carrier].flat;

@@ -94,6 +94,8 @@ WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct
 WEFT_MUST_USE int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
 WEFT_MUST_USE int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+/* The Softmax of x over that axis. */
+WEFT_MUST_USE int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y);
 WEFT_MUST_USE int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* Resize, mode linear. */
 WEFT_MUST_USE int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
@@ -129,6 +131,11 @@ WEFT_MUST_USE int ox_average(struct ox *l, const struct ox_side *x, const struct
  * count.
  */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype t);
+
+/* Says whether node n has one result and only moves or chooses elements of its operand 0. */
+bool ox_moves(const onnx_node *n);
+/* Moves codes x of values quantised with q as node i, which ox_moves() takes, moves those values. */
+WEFT_MUST_USE int ox_move_codes(struct ox *l, int i, const struct ox_coded *x, const struct ox_q *q, struct ox_coded *y);
 
 /* Says whether product n can be computed in integers if its result is quantised. */
 WEFT_MUST_USE bool ox_foldable(struct ox *l, const onnx_node *n);

@@ -369,16 +369,26 @@ int ox_qlinear_concat(struct ox *l)
 }
 
 /*
- * Lowers QLinearSoftmax in floats on the host. If its attribute opset (default 13) is below 13, all
+ * Lowers QLinearSoftmax: with --requant rescale in integers if ox_softmax_codes() can do it, else in floats on the host. If its attribute opset (default 13) is below 13, all
  * dimensions from the axis on count as one, and attribute axis is 1 by default, otherwise -1. Returns
  * 0, -ENOTSUP for an operand's scale that is not one float, -EINVAL if the axis is out of range, or
  * another negative errno.
  */
 int ox_qlinear_softmax(struct ox *l)
 {
-	int x = dequantised(l, 0), rank = x < 0 ? 0 : ox_t(l, x)->rank;
 	bool older = ox_attr_i(l, "opset", 13) < 13;
-	int axis = x < 0 ? x : ox_axis(l, ox_attr_i(l, "axis", older ? 1 : -1), rank);
+	const int64_t given = ox_attr_i(l, "axis", older ? 1 : -1);
+	struct ox_coded y;
+	struct ox_side in;
+	struct ox_q q;
+
+	if (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && side(l, 0, &in) && result_q(l, 3, in.v->t.dtype, &q)) {
+		int done = ox_softmax_codes(l, &in, given, &q, &y);
+		if (done)
+			return done < 0 ? done : ox_result(l, 0, y.tensor, y.perm, q.flip);
+	}
+	int x = dequantised(l, 0), rank = x < 0 ? 0 : ox_t(l, x)->rank;
+	int axis = x < 0 ? x : ox_axis(l, given, rank);
 
 	if (axis < 0)
 		return l->err;

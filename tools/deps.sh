@@ -3,7 +3,7 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [slurm] [fuzz] [clang] [deb]   the build's packages, and those named
+#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu] [emulator] [slurm] [fuzz] [clang] [deb]   the build's packages, and those named
 #   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
@@ -38,8 +38,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|formal|firmware|umockdev|qemu|slurm|fuzz|clang|deb) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, slurm, fuzz, clang, deb, --missing)" >&2; exit 2 ;;
+	lint|formal|firmware|umockdev|qemu|emulator|slurm|fuzz|clang|deb) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, emulator, slurm, fuzz, clang, deb, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -90,6 +90,8 @@ for set in $sets; do
 	slurm)
 		need slurm-wlm [ -x /usr/sbin/slurmctld ]
 		need munge [ -x /usr/sbin/munged ] ;;
+	emulator)
+		need qemu-user have qemu-x86_64 ;;
 	qemu)
 		need qemu-system-x86 have qemu-system-x86_64
 		need busybox-static have busybox

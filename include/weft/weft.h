@@ -102,6 +102,12 @@ struct weft_load_options {
 	 * with a custom operator that the table does not name is refused with -ENOTSUP.
 	 */
 	const struct weft_custom_table *custom;
+	/*
+	 * .onnx, with requant_runtime: sums of uint8 by int8 products of QLinearConv, QLinearMatMul and their kin as on
+	 * processors with AVX2 and without VNNI, where two neighbouring products saturate to 16 bits. Sums that may saturate
+	 * are the host's. Without requant_runtime it does nothing.
+	 */
+	bool requant_avx2;
 };
 
 /** Returns the defaults: nothing is known of inputs, ONNX's bits, no level, the newest runtime. */

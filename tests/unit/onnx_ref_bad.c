@@ -79,7 +79,9 @@ static const struct { const char *name, *x; } fits[] = {
 	{ "Sigmoid", "f37" }, { "InstanceNormalization", "f1.3.20 f3 f3" }, { "ConvTranspose", "f1.9.3.3 f9.5.2.2 f5" },
 	{ "LSTM", "f3.2.9 f1.32.9 f1.32.8 f1.64;hidden_size=8" }, { "GRU", "f3.2.9 f1.24.9 f1.24.8 f1.48;hidden_size=8" }, { "Resize", "f1.1.2.2 f0 f4" },
 	{ "GatherElements", "f3.3 i2.3" }, { "GatherND", "f2.2.2 i2.1" }, { "Split", "f4.3;num_outputs=2" }, { "Trilu", "f3.4 i" },
-	{ "DynamicQuantizeLSTM", "f3.2.2 u1.2.8 u1.2.8 f1.16 d2 f1.2.2 f1.2.2 f1.6 f1 u1 f1 u1" },
+	{ "MatMulInteger", "u2.5 s5.3 u s3" }, { "MatMulInteger", "u2.2.5 s1.5.3 u s" },
+	{ "ConvInteger", "u1.4.4.3 s4.2.2.2 u s4;group=2 pads=1,0,0,1" },
+	{ "DynamicQuantizeLSTM", "f3.2.2 s1.2.8 s1.2.8 f1.16 d2 f1.2.2 f1.2.2 f1.6 f1 s1 f1 s1" }, { "DynamicQuantizeLSTM", "f3.2.2 u1.2.8 u1.2.8 f1.16 d2 f1.2.2 f1.2.2 f1.6 f1 u1 f1 u1" },
 };
 
 /* Returns the text of operands that fit kernel `name`, any of several, or NULL if the table has none. */
@@ -109,7 +111,7 @@ static const char *shape_of(weft_tensor *t, const char *x, uint64_t *r)
 {
 	char *end;
 
-	*t = (weft_tensor){ .dtype = *x == 'f' ? WEFT_FP32 : *x == 'i' ? WEFT_INT64 : *x == 'd' ? WEFT_INT32 : WEFT_UINT8, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
+	*t = (weft_tensor){ .dtype = *x == 'f' ? WEFT_FP32 : *x == 'i' ? WEFT_INT64 : *x == 'd' ? WEFT_INT32 : *x == 's' ? WEFT_INT8 : WEFT_UINT8, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
 	for (x++; *x && *x != ' ' && *x != ';'; x = *end == '.' ? end + 1 : end) {
 		t->dim[t->rank++] = strtol(x, &end, 10);
 		if (test_random(r) % 16 == 0)

@@ -12,10 +12,13 @@
 
 static int take_requant(struct load_args *a, const char *v)
 {
-	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime"))
-		return fail(-1, "--requant: \"%s\" is not exact, rescale or runtime", v);
+	const bool avx2 = !strcmp(v, "runtime-avx2");
+
+	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime") && !avx2)
+		return fail(-1, "--requant: \"%s\" is not exact, rescale, runtime or runtime-avx2", v);
 	a->o.requant_rescale = !strcmp(v, "rescale");
-	a->o.requant_runtime = !strcmp(v, "runtime");
+	a->o.requant_runtime = !strcmp(v, "runtime") || avx2;
+	a->o.requant_avx2 = avx2;
 	return 0;
 }
 

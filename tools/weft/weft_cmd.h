@@ -101,8 +101,10 @@ void load_release(struct load_args *a);
 #define LOAD_USAGE \
 	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
 	"                      rescale (the nearest RESCALE, which the NPU does; weft run\n" \
-	"                      then counts the elements that differ), or runtime (ONNX\n" \
-	"                      Runtime's own arithmetic and order; mostly on the host)\n" \
+	"                      then counts the elements that differ), runtime (ONNX\n" \
+	"                      Runtime's own arithmetic and order; mostly on the host), or\n" \
+	"                      runtime-avx2 (that of processors without VNNI, whose sums of\n" \
+	"                      uint8 by int8 saturate)\n" \
 	"  --bind NAME=V       .onnx, .tflite: the shape that the file leaves open (V: 1x3x224x224,\n" \
 	"                      or the one open size); else a first dimension is 1, .tflite's as\n" \
 	"                      the file says. .onnx: or a constant (V: FILE.npy); repeatable\n" \

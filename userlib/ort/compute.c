@@ -31,6 +31,7 @@ int part_load(const struct provider *p, const struct part *part, weft_net **net,
 		return err;
 	o.requant_rescale = p->options.rescale;
 	o.requant_runtime = p->options.requant_runtime;
+	o.requant_avx2 = p->options.requant_avx2;
 	err = weft_net_load_with(bytes, len, "part.onnx", &o, net, msg);
 	free(bytes);
 	return err;

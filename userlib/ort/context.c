@@ -45,7 +45,7 @@ static int fail(char *msg, int err, const char *text, const char *name)
 /* Returns the value of the option requant. */
 static const char *requant_of(const struct plugin_options *o)
 {
-	return o->rescale ? "rescale" : o->requant_runtime ? "runtime" : "exact";
+	return o->rescale ? "rescale" : o->requant_avx2 ? "runtime-avx2" : o->requant_runtime ? "runtime" : "exact";
 }
 
 /*

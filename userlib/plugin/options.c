@@ -75,14 +75,17 @@ static int take_profile(struct plugin_options *o, const char *v)
 
 /*
  * Reads the option "requant": "rescale" sets o->rescale and clears o->requant_runtime, "runtime" does the
- * opposite, and "exact" clears both. Returns 0, or -EINVAL without a change for another word.
+ * opposite, and "exact" clears both; "runtime-avx2" is "runtime" with o->requant_avx2, which the others clear. Returns 0, or -EINVAL without a change for another word.
  */
 static int take_requant(struct plugin_options *o, const char *v)
 {
-	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime"))
+	const bool avx2 = !strcmp(v, "runtime-avx2");
+
+	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime") && !avx2)
 		return -EINVAL;
 	o->rescale = !strcmp(v, "rescale");
-	o->requant_runtime = !strcmp(v, "runtime");
+	o->requant_runtime = !strcmp(v, "runtime") || avx2;
+	o->requant_avx2 = avx2;
 	return 0;
 }
 
@@ -109,7 +112,7 @@ static const struct {
 	{ "config", "the name of a configuration, such as w16", PLUGIN_ONNX | PLUGIN_TFLITE, take_config },
 	{ "check", "0 or 1", PLUGIN_ONNX | PLUGIN_TFLITE, take_check },
 	{ "profile", "the name of a file", PLUGIN_ONNX | PLUGIN_TFLITE, take_profile },
-	{ "requant", "exact, rescale or runtime", PLUGIN_ONNX, take_requant },
+	{ "requant", "exact, rescale, runtime or runtime-avx2", PLUGIN_ONNX, take_requant },
 	{ "runtime", "litert-2.3, tflite-2.14 or tflm", PLUGIN_TFLITE, take_runtime },
 };
 

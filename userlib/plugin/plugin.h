@@ -20,7 +20,7 @@ struct plugin_options {
 	char config[16];           /* the name of the NPU's configuration */
 	bool check;                /* compare every run with golden */
 	char profile[PLUGIN_PATH]; /* where traces go; "": nowhere */
-	bool rescale, requant_runtime; /* .onnx: how sums become 8 bits; see struct weft_load_options */
+	bool rescale, requant_runtime, requant_avx2; /* .onnx: how sums become 8 bits; see struct weft_load_options */
 	enum weft_runtime runtime; /* .tflite: whose bits */
 };
 

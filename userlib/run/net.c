@@ -50,7 +50,7 @@ static bool is_onnx(const void *data, size_t len, const char *dot)
  * Imports a .tflite or .onnx file into *g, told apart by content and the ending of `name`, with the options'
  * values for open dimensions (bound); of a .tflite file also with signature, backbone, runtime and the functions
  * of custom operators; of an .onnx file with the way in which sums become 8 bits (requant_rescale,
- * requant_runtime), the folder of external data, and known inputs (given). Returns 0 with the graph, which the
+ * requant_runtime, requant_avx2), the folder of external data, and known inputs (given). Returns 0 with the graph, which the
  * caller frees, or a negative errno with one line in msg: -EINVAL for an empty file, one of another format, or a
  * signature for what is no .tflite; -ENOMEM; or as the importers.
  */
@@ -72,7 +72,7 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	struct weft_import_bound *given = bound ? bound + o->n_bound : NULL;
 	struct weft_onnx_options x = {
 		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : o->requant_runtime ? WEFT_ONNX_REQUANT_RUNTIME : WEFT_ONNX_REQUANT_EXACT,
-		.folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
+		.saturate = o->requant_avx2, .folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
 	};
 	struct weft_tflite_options t = { .backbone = o->backbone, .runtime = o->runtime, .bound = bound, .n_bound = o->n_bound,
 	                                 .signature = o->signature, .custom = o->custom };

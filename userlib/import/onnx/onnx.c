@@ -46,7 +46,7 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Swish", ox_activation }, { "Tanh", ox_unary_node }, { "ThresholdedRelu", ox_activation }, { "Tile", ox_tile_node }, { "Transpose", ox_transpose_node },
 	{ "Unsqueeze", ox_unsqueeze }, { "Upsample", ox_resize }, { "Where", ox_where }, { "Xor", ox_elementwise },
 }, microsoft[] = {
-	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
+	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeLSTM", ox_lstm_in_pairs }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
 	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
 	{ "QLinearAveragePool", ox_qlinear_average }, { "QLinearConcat", ox_qlinear_concat },
 	{ "QLinearGlobalAveragePool", ox_qlinear_average }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },

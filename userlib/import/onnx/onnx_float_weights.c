@@ -281,8 +281,8 @@ static int quantise(struct ox *l, onnx_node *n)
  * Quantises the float weights and biases of all nodes for which wanted() is true (Conv,
  * ConvTranspose and Gemm of dequantised values whose results are quantised again, perhaps behind a
  * Relu), as if the file held integers with a DequantizeLinear of each: the new nodes stand behind
- * the file's own, and the node reads their results. The table of values may move. Returns 0, also
- * if there is no such node, or a negative errno; in both cases ox_release_made() has to undo it in
+ * the file's own, and the node reads their results. With --requant runtime-avx2 they stay floats, as ONNX Runtime has them with
+ * optimisation off. The table of values may move. Returns 0, also if there is no such node, or a negative errno; in both cases ox_release_made() has to undo it in
  * the file's nodes.
  */
 int ox_float_weights(struct ox *l)
@@ -292,7 +292,7 @@ int ox_float_weights(struct ox *l)
 
 	for (size_t i = 0; i < n; i++)
 		count += wanted(l, l->f.m->graph->node[i]);
-	if (!count)
+	if (!count || l->o.saturate)
 		return 0;
 	if (ox_grow(l, 10 * count))
 		return l->err;

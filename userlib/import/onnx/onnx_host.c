@@ -266,7 +266,7 @@ static int emit(struct ox *l, struct call *c, int *out)
  * order of dimensions. Returns 0; or, after ox_fail(), -ENOTSUP if there is no kernel for type and domain or there are too many
  * results, -EINVAL if the number of operands is wrong, or what emit() gives.
  */
-static int host_of(struct ox *l, const char *domain)
+int ox_host_in(struct ox *l, const char *domain)
 {
 	struct call c = { .a = { .kind = weft_onnx_ref_find(domain, l->n->op_type), .opset = l->opset }, .n_y = results(l) };
 	int out[WEFT_ONNX_MAX_OUT];
@@ -283,22 +283,38 @@ static int host_of(struct ox *l, const char *domain)
 	return err < 0 ? err : 0;
 }
 
+/*
+ * Emits kernel number `kind` as ONNX_NODE on the n tensors x, with the attributes of the node at hand and one result. Returns the graph tensor,
+ * or a negative errno; a negative tensor is a failure that was there before.
+ */
+static int host_of_tensors(struct ox *l, int kind, int opset, const int *x, int n)
+{
+	struct call c = { .a = { .kind = kind, .opset = opset, .n_in = n }, .n_y = 1 };
+	int y = 0;
+
+	for (int k = 0; k < n; k++)
+		if (add_operand(&c, x[k], NULL))
+			return l->err;
+	return emit(l, &c, &y) ? l->err : y;
+}
+
 int ox_host_of_floats(struct ox *l, const char *name, int x)
 {
 	enum { SINCE = 19 };             /* the newest opset in which these differ */
 	const bool own_order = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME;
-	struct call c = { .a = { .kind = weft_onnx_ref_find(own_order ? "onnxruntime" : "", name), .opset = SINCE, .n_in = 1 }, .n_y = 1 };
-	int y = 0;
 
-	if (add_operand(&c, x, NULL) || emit(l, &c, &y))
-		return l->err;
-	return y;
+	return host_of_tensors(l, weft_onnx_ref_find(own_order ? "onnxruntime" : "", name), SINCE, &x, 1);
 }
 
-/* Lowers the node at hand as ONNX, or the domain that it names, defines it; results as of host_of(). */
+int ox_host_of(struct ox *l, const char *domain, const char *name, const int *x, int n)
+{
+	return host_of_tensors(l, weft_onnx_ref_find(domain, name), l->opset, x, n);
+}
+
+/* Lowers the node at hand as ONNX, or the domain that it names, defines it; results as of ox_host_in(). */
 int ox_host(struct ox *l)
 {
-	return host_of(l, l->n->domain);
+	return ox_host_in(l, l->n->domain);
 }
 
 /*
@@ -324,7 +340,7 @@ int ox_runtime_form(struct ox *l)
 	if (l->o.requant != WEFT_ONNX_REQUANT_RUNTIME || !own || weft_onnx_ref_find("onnxruntime", l->n->op_type) < 0)
 		return 1;
 	l->err = 0;
-	const int err = plain_floats(l) ? host_of(l, "onnxruntime") : l->err ? l->err : 1;
+	const int err = plain_floats(l) ? ox_host_in(l, "onnxruntime") : l->err ? l->err : 1;
 	if (err == -ENOTSUP)
 		l->err = 0;              /* a form that is not known; the ordinary one may be */
 	return err == -ENOTSUP ? 1 : err;

@@ -228,14 +228,14 @@ static int conv_bias(struct ox *l, const struct ox_product *p, int out)
 
 /*
  * Returns what no sum of convolution p can exceed in magnitude if x and the weights have 8 bits:
- * 255 * 255 for each tap plus the largest magnitude in the bias, or 2^31 if the bias is not
+ * ox_term_most() for each tap plus the largest magnitude in the bias, or 2^31 if the bias is not
  * constant. For an int16 x the number is the same, and no bound. Dimension number `out` of the
  * weights is the output channels.
  */
 int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
 {
 	const int bias = p->bias ? ox_get(l, p->bias, NULL) : -1;
-	int64_t sum = 255 * 255, largest = 0;
+	int64_t sum = ox_term_most(l, p), largest = 0;
 
 	if (p->bias && (bias < 0 || !ox_t(l, bias)->data))
 		return (int64_t)1 << 31;
@@ -293,6 +293,11 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 
 	if (bias < 0)
 		return bias;
+	const int saturates = ox_conv_saturates(l, p, c->group);
+	if (saturates) {
+		const int y = saturates < 0 ? saturates : ox_conv_in_pairs(l, p);
+		return y < 0 || !p->bias ? y : ox_binary(l, WEFT_OP_ADD, y, bias);
+	}
 	ox_channels_last(p->x->t.rank, last);
 	c->bias = bias;
 	if (p->x->t.dtype == WEFT_INT16) {
@@ -358,12 +363,12 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 
 /*
  * Returns what no sum of matrix product p, [...,M,K] by [...,K,N], can exceed in magnitude if x and
- * the weights have 8 bits: 255 * 255 * K, or 2^31 if p has a bias. For an int16 x the number is the
+ * the weights have 8 bits: K times ox_term_most(), or 2^31 if p has a bias. For an int16 x the number is the
  * same, and no bound. x has rank 1 or more.
  */
-int64_t ox_matmul_most(const struct ox_product *p)
+int64_t ox_matmul_most(const struct ox *l, const struct ox_product *p)
 {
-	return p->bias ? (int64_t)1 << 31 : p->x->t.dim[p->x->t.rank - 1] * 255 * 255;
+	return p->bias ? (int64_t)1 << 31 : p->x->t.dim[p->x->t.rank - 1] * ox_term_most(l, p);
 }
 
 /*
@@ -385,6 +390,11 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p)
 		return ox_fail(l, -EINVAL, "a factor of rank 0");
 	if (a->rank < 2 || b->rank < 2)
 		return ox_fail(l, -ENOTSUP, "integer products of vectors");
+	const int saturates = ox_matmul_saturates(l, p);
+	if (saturates) {
+		y = saturates < 0 ? saturates : ox_matmul_in_pairs(l, p);
+		return y < 0 || !p->bias ? y : ox_binary(l, WEFT_OP_ADD, y, ox_get(l, p->bias, NULL));
+	}
 	if (p->x->t.dtype == WEFT_INT16 && b->rank == 2 && a->dim[a->rank - 1] == b->dim[0]) {
 		int64_t dim[WEFT_MAX_RANK];
 
@@ -401,7 +411,7 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p)
 		return as_conv(l, p, w, x_zp, w_zp, dim, a->rank);
 	}
 	/* Two tensors of int8: no sum leaves 32 bits. */
-	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && ox_matmul_most(p) < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
+	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && ox_matmul_most(l, p) < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
 	    one_zp(l, p->w, p->w_zp, &w_zp)) {
 		int x = ox_get_int8(l, p->x, NULL), b8 = x < 0 ? x : ox_get_int8(l, p->w, NULL);
 		return ox_matmul_sums_zp(l, x, b8, x_zp, w_zp);
@@ -450,7 +460,8 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
  */
 int ox_qlinear_conv(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = ox_optional(l, 8) };
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = ox_optional(l, 8),
+	                        .kernel = true };
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .b_axis = 1 };
 	struct ox_conv_call c = { 0 };
 	int8_t last[WEFT_MAX_RANK];
@@ -475,7 +486,8 @@ int ox_qlinear_conv(struct ox *l)
  */
 int ox_qlinear_matmul(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .x_axis = 2 };
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .x_axis = 2,
+	                        .kernel = true };
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .a_axis = 2, .b_axis = 1,
 	                        .y_axis = 2 };
 	bool flip = false;
@@ -486,7 +498,7 @@ int ox_qlinear_matmul(struct ox *l)
 	if ((err = need_8_bit(l, &p)) || (err = need_8_bit_result(l, s.zp)))
 		return err;
 	int y = ox_matmul_product(l, &p);
-	y = y < 0 ? y : ox_requant(l, y, &s, ox_matmul_most(&p), &flip);
+	y = y < 0 ? y : ox_requant(l, y, &s, ox_matmul_most(l, &p), &flip);
 	return ox_result(l, 0, y, NULL, flip);
 }
 
@@ -515,7 +527,8 @@ int ox_conv_integer(struct ox *l)
  */
 int ox_matmul_integer(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 2), .w_zp = ox_optional(l, 3), .x_axis = 2 };
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 2), .w_zp = ox_optional(l, 3), .x_axis = 2,
+	                        .kernel = true };
 	int err = need_8_bit(l, &p);
 
 	return err ? err : ox_result(l, 0, ox_matmul_product(l, &p), NULL, false);
@@ -529,7 +542,8 @@ int ox_matmul_integer(struct ox *l)
  */
 int ox_matmul_to_float(struct ox *l)
 {
-	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 4), .w_zp = ox_optional(l, 5), .x_axis = 2 };
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = ox_optional(l, 4), .w_zp = ox_optional(l, 5), .x_axis = 2,
+	                        .kernel = true };
 	int err = need_8_bit(l, &p), y = err ? err : ox_matmul_product(l, &p);
 
 	if (y < 0)
@@ -602,7 +616,7 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 int ox_qgemm(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = ox_optional(l, 6),
-	                        .x_axis = 2 };
+	                        .x_axis = 2, .kernel = true };
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_optional(l, 7), .zp = ox_optional(l, 8), .a_axis = 2, .b_axis = 1,
 	                        .y_axis = 1 };
 	struct ox_value turned, turned_x, scaled, row;
@@ -630,6 +644,6 @@ int ox_qgemm(struct ox *l)
 		p.w = &turned;
 	}
 	int y = ox_matmul_product(l, &p);
-	y = y < 0 ? y : ox_requant(l, y, &s, ox_matmul_most(&p), &flip);
+	y = y < 0 ? y : ox_requant(l, y, &s, ox_matmul_most(l, &p), &flip);
 	return ox_result(l, 0, y, NULL, flip);
 }

@@ -9,6 +9,7 @@
 struct ox_product {
 	struct ox_value *x, *x_zp, *w, *w_zp, *bias;
 	int x_axis;                /* matrices only: the axis, counted from the end, along which x_zp runs */
+	bool kernel;               /* ONNX Runtime has a kernel of integers for the operator as the file has it, which may saturate (onnx_pairs.c) */
 };
 
 bool ox_is_8_bit(const struct ox_value *v);         /* whether v is int8 or uint8; false for NULL */
@@ -22,6 +23,20 @@ WEFT_MUST_USE int ox_turned_weights(struct ox *l, const struct ox_value *x, int 
 /* Says whether p's weights are constant int8 with zero point 0, as int16 activations need them. */
 WEFT_MUST_USE bool ox_symmetric(struct ox *l, const struct ox_product *p);
 
+/* ---- onnx_pairs.c ---- */
+/*
+ * Return 1 if sums of p saturate in pairs, as the options ask for that, 0 if not, or a negative errno: matrices of [...,K] by [...,K,N], and
+ * convolutions of so many groups.
+ */
+WEFT_MUST_USE int ox_matmul_saturates(struct ox *l, const struct ox_product *p);
+WEFT_MUST_USE int ox_conv_saturates(struct ox *l, const struct ox_product *p, int64_t group);
+/* Return these sums without the bias, int32: matrices, and the QLinearConv at hand as [N,spatial...,OC]. */
+WEFT_MUST_USE int ox_matmul_in_pairs(struct ox *l, const struct ox_product *p);
+WEFT_MUST_USE int ox_conv_in_pairs(struct ox *l, const struct ox_product *p);
+/* What each of p's products contributes to a sum at most, in magnitude, if x and w have 8 bits. */
+int64_t ox_term_most(const struct ox *l, const struct ox_product *p);
+
+/* ---- onnx_integer.c ---- */
 /* Each of these returns the sums, int32 (int48 if x is int16 and they may not fit). */
 /* Convolution [N,spatial...,OC]; c has windows and group, the rest of it is filled in. */
 WEFT_MUST_USE int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c);
@@ -37,6 +52,6 @@ WEFT_MUST_USE int ox_matmul_product(struct ox *l, const struct ox_product *p);
  * Call them behind the product, which checks p. Dimension number `out` of the weights is the output channels.
  */
 int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out);
-int64_t ox_matmul_most(const struct ox_product *p);
+int64_t ox_matmul_most(const struct ox *l, const struct ox_product *p);
 
 #endif

@@ -262,7 +262,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
 	ox_matmul_integer, ox_range, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
 	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary, ox_qlinear_softmax,
-	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul, ox_i_hard_swish, ox_i_gelu, ox_integer_div, ox_integer_mean,
+	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul, ox_lstm_in_pairs, ox_i_hard_swish, ox_i_gelu, ox_integer_div, ox_integer_mean,
 	ox_group_norm, ox_lp_norm, ox_if, ox_has_element, ox_i_softmax, ox_ita_max, ox_i_layer_norm;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
@@ -366,12 +366,18 @@ void ox_release_made(struct ox *l);                                     /* undoe
  * errno.
  */
 WEFT_MUST_USE int ox_host(struct ox *l);
+WEFT_MUST_USE int ox_host_in(struct ox *l, const char *domain);                       /* by the kernel of the node's name in that domain */
 /*
  * Emits the host operator `name` of ONNX on float x, in the file's order, with the attributes of the node at hand; with --requant runtime in
  * ONNX Runtime's own order. Golden has such a kernel. Returns the graph tensor, or a negative errno after ox_fail(); a negative x is a
  * failure that was there before.
  */
 WEFT_MUST_USE int ox_host_of_floats(struct ox *l, const char *name, int x);
+/*
+ * Emits the host operator of that domain and name, which has one result, on the n tensors x, with the attributes of the node at hand. Golden
+ * has such a kernel. Returns the graph tensor, or a negative errno after ox_fail(); a negative tensor is a failure that was there before.
+ */
+WEFT_MUST_USE int ox_host_of(struct ox *l, const char *domain, const char *name, const int *x, int n);
 /*
  * Lowers the node at hand to a host operator that computes float32 in ONNX Runtime's own order, if --requant runtime is set,
  * the node is one of ONNX's own for which golden has such a form (MatMul, Gemm, Conv, LayerNormalization, Erf, AveragePool,

@@ -300,7 +300,7 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	int z = err ? err : transpose ? ox_transpose_product(l, &p) : conv ? ox_conv_product(l, &p, &c) : ox_matmul_product(l, &p);
 	l->subst[0] = l->subst[1] = NULL;
 	if (z >= 0)
-		z = ox_requant(l, z, &s, conv ? ox_conv_most(l, &p, transpose) : ox_matmul_most(&p), &flip);
+		z = ox_requant(l, z, &s, conv ? ox_conv_most(l, &p, transpose) : ox_matmul_most(l, &p), &flip);
 	l->n = outer;                    /* of a failure, too: the caller may lower the node at hand otherwise */
 	ox_file_order(y->perm);
 	if (conv)

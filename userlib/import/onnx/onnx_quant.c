@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "onnx_integer.h"
 #include "onnx_qdq.h"
 
 /*
@@ -187,6 +188,29 @@ int ox_dynamic_quantize(struct ox *l)
 }
 
 /*
+ * Emits the int32 sums of DynamicQuantizeMatMul: uint8 codes with the zero point in tensor zp, times operand 1 with the zero point in
+ * operand 3, which may be absent. Returns the graph tensor, or a negative errno.
+ */
+static int dynamic_sums(struct ox *l, int codes, int zp)
+{
+	struct ox_value x = ox_held(l, "", codes), zero = ox_held(l, "", zp);
+	const struct ox_product p = { .x = &x, .x_zp = &zero, .w = ox_in(l, 1), .w_zp = ox_optional(l, 3), .kernel = true };
+
+	if (!p.w)
+		return l->err;
+	const int saturates = x.t.rank < 2 || p.w->t.rank < 2 ? 0 : ox_matmul_saturates(l, &p);
+	if (saturates)
+		return saturates < 0 ? saturates : ox_matmul_in_pairs(l, &p);
+	int a = ox_widen(l, codes), b = ox_widen(l, ox_x(l, 1));
+	if (a < 0 || b < 0)
+		return l->err;
+	a = ox_cast(l, ox_binary(l, WEFT_OP_SUB, a, ox_along_tensor(l, ox_widen(l, zp), ox_t(l, a)->rank, 1)), WEFT_INT16);
+	if (ox_has(l, 3))
+		b = ox_binary(l, WEFT_OP_SUB, b, ox_along_tensor(l, ox_widen(l, ox_x(l, 3)), ox_t(l, b)->rank, 1));
+	return ox_narrow_48(l, ox_matmul_sums(l, a, ox_cast(l, b, WEFT_INT16)));
+}
+
+/*
  * Lowers com.microsoft's DynamicQuantizeMatMul: operand 0, floats, quantised by its range, times
  * operand 1, 8-bit weights with the scale in operand 2 and, if present, zero point in operand 3;
  * plus operand 4 if present. Returns 0 or a negative errno.
@@ -197,15 +221,8 @@ int ox_dynamic_matmul(struct ox *l)
 
 	if (x < 0 || b < 0 || range(l, x, &scale, &zp) < 0)
 		return l->err;
-	int a = ox_widen(l, dynamic(l, x, scale, zp));
-	if (a < 0)
-		return a;
-	a = ox_cast(l, ox_binary(l, WEFT_OP_SUB, a, ox_along_tensor(l, ox_widen(l, zp), ox_t(l, a)->rank, 1)), WEFT_INT16);
-	b = ox_widen(l, b);
-	if (ox_has(l, 3))
-		b = b < 0 ? b : ox_binary(l, WEFT_OP_SUB, b, ox_along_tensor(l, ox_widen(l, ox_x(l, 3)), ox_t(l, b)->rank, 1));
-	int y = ox_matmul_sums(l, a, ox_cast(l, b, WEFT_INT16));
-	y = ox_cast(l, ox_narrow_48(l, y), WEFT_FP32);
+	const int codes = dynamic(l, x, scale, zp);
+	int y = codes < 0 ? codes : ox_cast(l, dynamic_sums(l, codes, zp), WEFT_FP32);
 	if (y < 0)
 		return y;
 	int rank = ox_t(l, y)->rank;

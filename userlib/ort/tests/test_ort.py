@@ -59,7 +59,7 @@ def image(seed, shape=(1, 1, 8, 8)):
     return np.random.default_rng(seed).random(shape, dtype=np.float32)
 
 
-@pytest.mark.parametrize("requant", ["exact", "rescale", "runtime"])
+@pytest.mark.parametrize("requant", ["exact", "rescale", "runtime", "runtime-avx2"])
 @pytest.mark.parametrize("name", QUANTISED)
 def test_whole_network_has_the_bits_of_weft_run(name, requant, capfd):
     model = os.path.join(MODELS, name)
@@ -324,7 +324,7 @@ def test_profile(tmp_path):
     ({"device": "moon"}, 'option device: "moon" is not golden, model, rtl, usb'),
     ({"device": "usb:"}, 'option device: "usb:" is not'),
     ({"check": "2"}, 'option check: "2" is not 0 or 1'),
-    ({"requant": "near"}, 'option requant: "near" is not exact, rescale or runtime'),
+    ({"requant": "near"}, 'option requant: "near" is not exact, rescale, runtime or runtime-avx2'),
     ({"runtime": "tflm"}, 'there is no option "runtime"; there are device, config, check, profile, requant'),
     ({"profile": ""}, 'option profile: "" is not the name of a file'),
     ({"config": ""}, 'option config: "" is not'),

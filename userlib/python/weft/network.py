@@ -62,16 +62,18 @@ class Network:
 
     source is the path of a .tflite, .onnx, .tosa or .weft file, or such a file's
     bytes. requant "rescale" takes the nearest integer arithmetic where ONNX's
-    exact results would need the host, "runtime" ONNX Runtime's own rounding. bind gives sizes that the file leaves open.
+    exact results would need the host, "runtime" ONNX Runtime's own rounding, and
+    "runtime-avx2" that of processors without VNNI, whose sums saturate. bind gives sizes that the file leaves open.
     custom has the custom operators of a .tflite file by their names.
     """
 
     def __init__(self, source: Source, *, requant: str = "exact", bind: Optional[Dict[str, Any]] = None,
                  name: str = "network", custom: Optional[Dict[str, CustomOp]] = None):
-        if requant not in ("exact", "rescale", "runtime"):
-            raise ValueError('requant is "exact", "rescale" or "runtime", not %r' % requant)
+        if requant not in ("exact", "rescale", "runtime", "runtime-avx2"):
+            raise ValueError('requant is "exact", "rescale", "runtime" or "runtime-avx2", not %r' % requant)
         options = ffi.new("struct weft_load_options *", lib.weft_load_options_default())
-        options.requant_rescale, options.requant_runtime = requant == "rescale", requant == "runtime"
+        options.requant_rescale, options.requant_runtime = requant == "rescale", requant in ("runtime", "runtime-avx2")
+        options.requant_avx2 = requant == "runtime-avx2"
         options.bound, options.n_bound, keep = bounds(bind)
         options.custom, self._custom = table(custom)
         net, msg = ffi.new("weft_net **"), message()

@@ -17,6 +17,7 @@
 
 #include "sim/golden/onnx/ort/functions.h"
 #include "sim/golden/onnx/ort/ops.h"
+#include "sim/golden/onnx/ort/pairs.h"
 
 enum { X, W, R, B, LENS, H0, C0, P, W_SCALE, W_ZERO, R_SCALE, R_ZERO };
 enum { DIRECTION = 0, LAYOUT = 1, INPUT_FORGET = 3, ACTIVATIONS = 4 };
@@ -28,6 +29,7 @@ struct lstm {
 	int64_t t, batch, in, h;
 	int dirs, d;
 	bool reverse, coded;     /* coded: weights of 8 bits */
+	bool pairs;              /* sums of uint8 by int8 saturate in pairs (pairs.c) */
 	float *x;        /* [T,B,I] of the direction at hand: reversed if it is the second one */
 	float *gate;     /* [T,B,4H] */
 	float *hs, *cs;  /* [B,H] */
@@ -76,6 +78,27 @@ static void multiply_floats(const struct lstm *s, int which, const float *x, int
 }
 
 /*
+ * Returns the sum of k products of x's codes, less their zero point, and the codes of a column of weights that begins at `first`, less `zero`.
+ * If s->pairs is set, sums of two codes' products of uint8 by int8 saturate to 16 bits; the zero points' share does not.
+ */
+static int64_t sum_of_codes(const struct lstm *s, const struct ort_codes *c, const float *x, int64_t k, const weft_tensor *codes, int64_t first, int64_t zero)
+{
+	const bool pairs = s->pairs && codes->dtype == WEFT_INT8;
+	int64_t sum = 0, pair = 0;
+
+	for (int64_t p = 0; p < k; p++) {
+		const int64_t a = ort_code(c, x[p]), b = ref_i(codes, first + p * 4 * s->h), product = (a - c->zero) * (b - zero);
+		pair += a * b;
+		sum += pairs ? product - a * b : product;
+		if (pairs && (p % 2 || p + 1 == k)) {
+			sum += ort_in_16_bits(pair);
+			pair = 0;
+		}
+	}
+	return sum;
+}
+
+/*
  * y [rows][4H] = x [rows][k] * operand `which`, w or r, of codes; added to what y holds if `more`. The product of the sum and the
  * scales is rounded before it is added.
  */
@@ -89,10 +112,7 @@ static void multiply_codes(const struct lstm *s, int which, const float *x, int6
 	for (int64_t i = 0; i < rows; i++)
 		for (int64_t j = 0; j < n; j++) {
 			const float factor = c.scale * (float)ref_f(scale, s->d * columns + (columns > 1 ? j : 0));
-			int64_t sum = 0;
-			for (int64_t p = 0; p < k; p++)
-				sum += (ort_code(&c, x[i * k + p]) - c.zero) * (ref_i(codes, (s->d * k + p) * n + j) - zero);
-			const float part = (float)sum * factor;
+			const float part = (float)sum_of_codes(s, &c, x + i * k, k, codes, s->d * k * n + j, zero) * factor;
 			y[i * n + j] = more ? y[i * n + j] + part : part;
 		}
 }
@@ -244,10 +264,10 @@ static int check(struct lstm *s)
 	return err ? err : weights(s, R, s->h);
 }
 
-static int run(struct ref *r, bool coded)
+static int run(struct ref *r, bool coded, bool pairs)
 {
 	const weft_tensor *x = r->x[X];
-	struct lstm s = { .r = r, .dirs = r->a->i[DIRECTION] == 2 ? 2 : 1, .coded = coded };
+	struct lstm s = { .r = r, .dirs = r->a->i[DIRECTION] == 2 ? 2 : 1, .coded = coded, .pairs = pairs };
 
 	for (int k = 0; k <= (coded ? R_ZERO : R); k++)
 		if ((k < B || k > P) && ref_need(r, k))
@@ -285,5 +305,6 @@ static int run(struct ref *r, bool coded)
 	return 0;
 }
 
-int ort_dynamic_lstm(struct ref *r) { return run(r, true); }
-int ort_lstm(struct ref *r) { return run(r, false); }
+int ort_dynamic_lstm(struct ref *r) { return run(r, true, false); }
+int ort_dynamic_lstm_pairs(struct ref *r) { return run(r, true, true); }
+int ort_lstm(struct ref *r) { return run(r, false, false); }

@@ -18,6 +18,7 @@
 #define ML "ai.onnx.ml"
 #define TFL "tflite"           /* TensorFlow Lite's, sim/golden/onnx/tfl */
 #define ORT "onnxruntime"      /* its own order of additions, chain.c and sim/golden/onnx/ort */
+#define AVX2 "onnxruntime.avx2" /* its sums on x86-64 without VNNI, sim/golden/onnx/ort/pairs.c */
 #define TRAIN "ai.onnx.preview.training"
 #define MANY WEFT_ONNX_MAX_IN
 #define WINDOW "auto_pad:e=NOTSET,SAME_UPPER,SAME_LOWER,VALID kernel_shape:I strides:I dilations:I pads:I "
@@ -168,6 +169,8 @@ static const struct row {
 	{ ORT, "InstanceNormalization", ort_instance_norm, 3, 3, 1, "epsilon:f=1e-5" },
 	{ ORT, "ReduceMean", ort_reduce, 1, 2, 1, REDUCE }, { ORT, "ReduceSum", ort_reduce, 1, 2, 1, REDUCE },
 	{ ORT, "LSTM", ort_lstm, 3, 8, 3, RNN },
+	{ AVX2, "MatMulInteger", ort_pairs_matmul, 2, 4, 1, "" }, { AVX2, "ConvInteger", ort_pairs_conv, 2, 4, 1, WINDOW "group:i=1" },
+	{ AVX2, "DynamicQuantizeLSTM", ort_dynamic_lstm_pairs, 3, 12, 3, RNN },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 
@@ -295,11 +298,11 @@ enum again {
 static enum again again_of(ref_kernel *run)
 {
 	static const struct { ref_kernel *run; enum again again; } list[] = {
-		{ ref_matmul, LINES }, { ref_gemm, LINES }, { ref_matmul_integer, LINES }, { ref_qlinear_matmul, LINES }, { ref_matmul_nbits, LINES },
+		{ ref_matmul, LINES }, { ref_gemm, LINES }, { ref_matmul_integer, LINES }, { ref_qlinear_matmul, LINES }, { ref_matmul_nbits, LINES }, { ort_pairs_matmul, LINES },
 		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { ref_einsum, PRODUCT },
-		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ref_chain_conv, ALL }, { ref_chain_conv_transpose, ALL }, { ref_pool, ALL },
+		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ort_pairs_conv, ALL }, { ref_chain_conv, ALL }, { ref_chain_conv_transpose, ALL }, { ref_pool, ALL },
 		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },
-		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ort_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
+		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ort_dynamic_lstm_pairs, ALL }, { ort_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },
 		{ ref_tree_ensemble, ALL }, { tfl_sequence_lstm, ALL }, { tfl_sequence_rnn, ALL }, { tfl_sequence_lstm8, ALL }, { tfl_reduce_window, ALL },
 		{ tfl_non_max_suppression, ALL }, { ref_unique, PAIRS }, { ref_nms, PAIRS },
 	};

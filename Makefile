@@ -295,12 +295,29 @@ test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SEL
 tests: $(call test_bins,$(ALL_TESTS))
 
 ## fuzz: look for bytes that do harm, TARGET=onnx SECONDS=60; targets are tests/fuzz/*_fuzz.c (tools/deps.sh fuzz)
-fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET)),sim)
+fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET)),sim) $(O)/fuzz/seeds/made
 	$(if $(filter $(TARGET),$(FUZZ)),,$(error fuzz: TARGET is one of $(FUZZ)))
 	$(Q)+$(MAKE) --no-print-directory SAN=fuzz O=$(O) $(O)/fuzz/bin/$(TARGET)
-	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found
-	$(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
-		$(addprefix -dict=,$(wildcard tests/fuzz/dict/$(TARGET).dict)) -artifact_prefix=$(O)/fuzz/found/$(TARGET)- $(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET)
+	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found $(O)/fuzz/seeds/$(TARGET)
+	ASAN_OPTIONS=$(FUZZ_ASAN) $(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=$(FUZZ_MAX) \
+		-print_final_stats=1 $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(TARGET).dict)) -artifact_prefix=$(O)/fuzz/found/$(TARGET)- \
+		$(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET) $(O)/fuzz/seeds/$(TARGET)
+
+# The recorded networks and those of a table as seeds, which are not worth their room in the tree.
+$(O)/fuzz/seeds/made: $(O)/tests/fuzz/corpora $(O)/tests/unit/onnx_refusals
+	$(Q)$(O)/tests/fuzz/corpora --recorded $(@D)
+	$(Q)$(O)/tests/unit/onnx_refusals --seeds $(@D)
+	$(Q)touch $@
+
+# Short inputs are quick ones. Freed memory is kept back for a while, but not so much that it falls out of the cache.
+FUZZ_MAX_onnx := 2048
+FUZZ_MAX_tflite := 4096
+FUZZ_MAX_tosa := 4096
+FUZZ_MAX_quantize := 2048
+FUZZ_MAX_graph := 9
+FUZZ_MAX_message := 512
+FUZZ_MAX = $(or $(FUZZ_MAX_$(TARGET)),16384)
+FUZZ_ASAN := quarantine_size_mb=4:malloc_context_size=12
 
 ## coverage: which lines do unit, model, conformance, fuzz and card tests reach? In build/coverage; T=kind/name counts those anew
 COVERED := $(or $(T),unit/% model/% conformance/% fuzz/% card/%)
@@ -693,11 +710,18 @@ $(O)/obj/tests/fuzz/replay/%.o: tests/fuzz/%_fuzz.c $(O)/flags
 $(O)/tests/fuzz/corpora: $(FUZZ_OBJ)
 $(O)/tests/fuzz/corpora: TEST_LIBS = $(FUZZ_OBJ) $(INSIDE)
 
-# A target with libFuzzer's main().
-$(O)/bin/%: $(O)/obj/tests/fuzz/%_fuzz.o $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE)
+# A target with libFuzzer's main(). What it does not use is left out: libFuzzer looks at every counter after every input.
+FUZZ_LIB := $(O)/obj/fuzz.a
+ifeq ($(SAN),fuzz)
+  # What the core executes counts (rv32_seen.h), not what its interpreter does.
+  $(O)/obj/sim/model/rv32.o $(O)/obj/sim/model/rv32_seen.o: ALL_CFLAGS += -O2 -fno-sanitize=fuzzer-no-link -DWEFT_FUZZ
+endif
+$(FUZZ_LIB): $(SUPPORT_OBJ) $(CARD_PARTS)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(O)/bin/%: $(O)/obj/tests/fuzz/%_fuzz.o $(FUZZ_LIB) $(INSIDE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address,undefined $< $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE) -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address,undefined -Wl,--gc-sections,-z,start-stop-gc $< $(FUZZ_LIB) $(INSIDE) -lcmocka $(LDLIBS) -o $@
 
 # The boot ROM's arithmetic, for the machine that builds.
 HOST_FW := $(addprefix $(O)/obj/firmware/,sha512.o ed25519.o)

@@ -5,6 +5,11 @@
  */
 #include "rv32_seen.h"
 
+#ifdef WEFT_FUZZ
+/* The section's name is libFuzzer's. */
+uint8_t rv32_counters[RV32_COUNTERS] __attribute__((section("__libfuzzer_extra_counters")));
+#endif
+
 #ifdef WEFT_COVERAGE
 
 #include <pthread.h>

@@ -4,7 +4,8 @@
  * fuzzer found worth keeping (make fuzz), and files named by the bug that they showed. With make test
  * this runs under the address and undefined sanitizers.
  *
- * corpora --seeds DIR writes the first seeds, from this project's own networks and builders.
+ * corpora --seeds DIR writes the first seeds, from this project's own networks and builders. corpora --recorded DIR writes those of
+ * recorded networks and random streams, as make fuzz does.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +32,7 @@
 #include "tests/fuzz/fuzz_broker.h"
 #include "tests/support/card_stream.h"
 #include "tests/support/onnx_build.h"
+#include "tests/support/recorded_seeds.h"
 #include "weft/gen/msg.h"
 
 #define TARGETS(X) X(tflite) X(onnx) X(tosa) X(weft) X(wcap) X(npy) X(image) X(quantize) X(graph) X(stream) X(redir) X(usbip) X(broker) \
@@ -121,15 +123,15 @@ static uint64_t number(const uint8_t *p, int bytes)
 	return v;
 }
 
-/* The sections of a program, as weft_fuzz.c takes them; and its first stream. */
-static void seed_program(const char *path)
+/* The sections of a program for w16, as weft_fuzz.c takes them, and its first stream; or the first stream for w8, as stream_fuzz.c has it. */
+static void seed_program(const char *path, bool small)
 {
 	char msg[WEFT_MSG_LEN] = "";
 	weft_net *net;
 	uint8_t *p;
 	size_t n;
 
-	if (weft_net_load_file(path, &net, msg) || weft_net_save(net, "w16", &p, &n, msg))
+	if (weft_net_load_file(path, &net, msg) || weft_net_save(net, small ? "w8" : "w16", &p, &n, msg))
 		exit(1);
 	weft_net_free(net);
 	const int sections = (int)number(p + 12, 4);
@@ -141,14 +143,13 @@ static void seed_program(const char *path)
 		for (int k = 0; k < 4; k++)
 			all[n_all++] = (uint8_t)(raw >> 8 * k);
 		uncompress(all + n_all, &raw, p + at, (uLong)number(e + 16, 8));
-		if (!memcmp(e, "CMDW", 4)) {
-			seed("stream", strrchr(path, '/') + 1, -1, all + n_all + 4, raw - 4);
-			seed("rtl", strrchr(path, '/') + 1, -1, all + n_all + 4, raw - 4);
-		}
+		if (!memcmp(e, "CMDW", 4))
+			seed(small ? "stream" : "rtl", strrchr(path, '/') + 1, -1, all + n_all + 4, raw - 4);
 		n_all += raw;
 		at += (size_t)number(e + 16, 8);
 	}
-	seed("weft", strrchr(path, '/') + 1, -1, all, n_all);
+	if (!small)
+		seed("weft", strrchr(path, '/') + 1, -1, all, n_all);
 	free(all);
 	free(p);
 }
@@ -426,7 +427,8 @@ static int write_seeds(const char *dir)
 	mkdir(dir, 0777);
 	for (size_t i = 0; i < 3; i++) {
 		seed_file(targets[i], models[i], -1);
-		seed_program(models[i]);
+		seed_program(models[i], false);
+		seed_program(models[i], true);
 	}
 	seed_file("onnx", "tests/models/digits_qlinear.onnx", -1);
 	for (int type = 0; type < 3; type++)
@@ -444,6 +446,18 @@ static int write_seeds(const char *dir)
 	return 0;
 }
 
+/* A seed whose name may hold a slash. */
+static void seed_recorded(const char *target, const char *name, const uint8_t *p, size_t n)
+{
+	char plain[64];
+
+	snprintf(plain, sizeof plain, "%.60s", name);
+	for (char *c = plain; *c; c++)
+		if (*c == '/' || *c == ' ')
+			*c = '_';
+	seed(target, plain, -1, p, n);
+}
+
 int main(int argc, char **argv)
 {
 #define ENTRY(name) cmocka_unit_test(test_##name),
@@ -451,5 +465,11 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "--seeds"))
 		return write_seeds(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "--recorded")) {
+		seeds = argv[2];
+		mkdir(seeds, 0777);
+		recorded_seeds(seed_recorded);
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

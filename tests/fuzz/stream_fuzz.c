@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any words as a command stream: what the verifier accepts runs on the functional model without a
- * fault. The windows are small: 16 KiB of constants, 64 KiB of arena.
+ * fault. The windows are small: 16 KiB of constants, 64 KiB of arena, and so is the configuration, because what the verifier
+ * keeps of a scratchpad grows with it.
  */
 #include <weft/dev.h>
 
@@ -19,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!dev) {
 		o.kind = WEFT_DEV_MODEL;
+		o.config = "w8";
 		fuzz_require(!weft_dev_open(&o, &dev, msg) && !weft_buf_alloc(dev, 16384, &consts) && !weft_buf_alloc(dev, 65536, &arena), "a device");
 	}
 	const struct weft_window win[] = { { .buf = consts, .rd = true }, { .buf = arena, .rd = true, .wr = true } };

@@ -19,21 +19,23 @@ static struct server *listen_somewhere(struct usbdev *d, unsigned *port)
 	return s;
 }
 
+static bool work(void *server)
+{
+	struct server *s = server;
+
+	s->ops->work(s);
+	return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct server *s;
 	static struct usbdev *d;
 	static unsigned port;
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct weft_chip_options o = { 0 };
-	char msg[256] = "";
-	void *chip;
 
-	if (!s) {
-		fuzz_require(!stub_chip.open(&o, &chip, msg), "a chip");
-		d = usbdev_new(&stub_chip, chip, "FUZZ", NULL, 0);
-		fuzz_require(d && (s = listen_somewhere(d, &port)), "a server");
-	}
+	if (!s)
+		fuzz_require((s = listen_somewhere(d = fuzz_card(), &port)), "a server");
 	a.sin_port = htons((uint16_t)port);
 	/* Closed at once, so that a million connections leave no ports waiting. */
 	const struct linger at_once = { 1, 0 };
@@ -51,6 +53,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	fuzz_require(host >= 0, "a connection");
 	fcntl(host, F_SETFL, O_NONBLOCK);
-	fuzz_server(s, d, host, data, size);
+	fuzz_server(&(struct fuzz_host){ .work = work, .server = s, .d = d, .host = host }, data, size);
 	return 0;
 }

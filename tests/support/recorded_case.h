@@ -45,7 +45,7 @@ static inline struct one_operator read_operator(struct reader *r)
 static inline weft_net *saved(weft_net *net, const char *name)
 {
 	char msg[WEFT_MSG_LEN] = "";
-	weft_net *again;
+	weft_net *again = NULL;
 	uint8_t *p;
 	size_t n;
 

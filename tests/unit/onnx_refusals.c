@@ -7,6 +7,9 @@
  * check, or is refused with one line. The table's networks themselves have to load.
  *
  * WEFT_N: one in that many changes is tried; WEFT_SEED: with which the first begins.
+ *
+ * onnx_refusals --seeds DIR writes the table's networks into DIR, as seeds for the fuzz targets onnx and quantize: in DIR/onnx as
+ * they are, in DIR/quantize those of floats behind a byte that chooses the type.
  */
 #include "tests/support/odd_import.h"
 
@@ -14,6 +17,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+
+#include <weft/file.h>
 
 #include "tests/support/level.h"
 #include "tests/support/short_of_memory.h"
@@ -533,8 +539,43 @@ static void no_memory(void **state)
 	short_of_memory_judge(&s, (long)N(rows));
 }
 
-int main(void)
+/* Writes one of the table's networks; prefix: a byte in front of it, or -1. */
+static void seed(const char *dir, const char *target, size_t row, int prefix, const uint8_t *p, size_t n)
 {
+	const uint8_t first = (uint8_t)prefix;
+	const struct weft_piece pieces[] = { { &first, prefix >= 0 }, { p, n } };
+	char path[512];
+
+	snprintf(path, sizeof path, "%s/%s", dir, target);
+	mkdir(path, 0777);
+	snprintf(path, sizeof path, "%s/%s/%s.%zu", dir, target, rows[row].op, row);
+	if (weft_file_write_pieces(path, pieces, 2))
+		fail_msg("%s cannot be written", path);
+}
+
+static int write_seeds(const char *dir)
+{
+	static struct net n;
+
+	mkdir(dir, 0777);
+	for (size_t i = 0; i < N(rows); i++) {
+		size_t bytes;
+
+		n = (struct net){ .row = rows[i].op };
+		build(&n, &rows[i]);
+		uint8_t *file = packed(&n, &bytes);
+		seed(dir, "onnx", i, -1, file, bytes);
+		if (*rows[i].operands == 'f')
+			seed(dir, "quantize", i, (int)(i % 3), file, bytes);
+		free(file);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--seeds"))
+		return write_seeds(argv[2]);
 	const struct CMUnitTest tests[] = { cmocka_unit_test(onnx), cmocka_unit_test(bias_of_bytes_bad), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

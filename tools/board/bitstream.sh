@@ -5,11 +5,13 @@
 #
 #   tools/board/bitstream.sh BOARD
 #
-# Into $O/BOARD: weft.json, the netlist; seed-N, placement and routing from seed N; weft.bit, that
+# CONFIG is a configuration of include/spec/config.toml instead of the board's own; PART=45k or 25k,
+# a board with a smaller LFE5U in the same package. Into $O/BOARD, or $O/BOARD-CONFIG-PART of those that
+# are given: weft.json, the netlist; seed-N, placement and routing from seed N; weft.bit, that
 # of the fastest seed; report.json, what takes how much of the part, clocks and worst paths. SEEDS=N
 # does seeds 1 to N (default 1), SEED=N one of them. A seed that is done, and a netlist, are
 # not made again as long as their sources and the tools stay the same. PACK=1 ends behind nextpnr's
-# packer, which counts but does not place: $O/BOARD/pack instead of seed-N, with its own report.json.
+# packer, which counts but does not place: pack instead of seed-N, with its own report.json.
 #
 # nextpnr-ecp5 and ecppack are taken from PATH; where they are not there, they come from PyPI into
 # $O/venv/nextpnr.
@@ -20,12 +22,19 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 board=${1:-ulx3s}
-config=w8b
 case $board in
-ulx3s) part=(--85k --package CABGA381 --speed 6) top=weft_ulx3s ;;
+ulx3s) config=${CONFIG:-w8b} size=${PART:-85k} top=weft_ulx3s ;;
 *) echo "bitstream: no board '$board' (ulx3s)" >&2; exit 2 ;;
 esac
-out=${O:-build}/$board
+case $size in
+85k|45k|25k) part=("--$size" --package CABGA381 --speed 6) ;;
+*) echo "bitstream: no part '$size' of $board (85k, 45k, 25k)" >&2; exit 2 ;;
+esac
+if [ ! -f "hw/gen/$config/weft_cfg_pkg.sv" ]; then
+	echo "bitstream: no configuration '$config'; include/spec/config.toml has them" >&2
+	exit 2
+fi
+out=${O:-build}/$board${CONFIG:+-$config}${PART:+-$size}
 hex=${O:-build}/firmware/boot.hex
 sources="hw/gen/$config/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
 	$(grep -hv '^ *#' hw/files.f hw/chip.f | tr '\n' ' ')

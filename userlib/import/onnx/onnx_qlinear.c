@@ -119,16 +119,17 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 }
 
 /*
- * Replaces the value of s, if it is constant, by one with leading dimensions of 1 up to the given
- * rank, which *held holds. Other values, and those of that rank already, stay. Returns 0 or a
- * negative errno.
+ * Replaces the value of s by one with leading dimensions of 1 up to the given rank, which *held holds. A value of
+ * that rank already, or a higher one, stays. Returns 0 or a negative errno.
  */
 static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *held)
 {
 	int64_t dim[WEFT_MAX_RANK];
-	int x = s->v->t.rank >= rank || !ox_is_const_value(l, s->v) ? 0 : ox_get(l, s->v, NULL);
 
-	if (x <= 0)
+	if (s->v->t.rank >= rank)
+		return 0;
+	int x = ox_get(l, s->v, NULL);
+	if (x < 0)
 		return x;
 	const weft_tensor t = *ox_t(l, x);
 	for (int i = 0; i < rank; i++)

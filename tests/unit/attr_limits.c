@@ -135,12 +135,13 @@ static void pools(void **state)
 		    { { I8, { 1, 2, 2, 1 } } });
 		BAD(pool.x_zp = 128, "input zero point 128 outside -128..127");
 		BAD(pool.y_zp = -129, "result zero point -129 outside -128..127");
-		BAD(pool.nan = 3, "NaN mode 3 outside 0..2");
+		BAD(pool.nan = 4, "NaN mode 4 outside 0..3");
 	}
 	NET(WEFT_OP_MAX_POOL2D, { .pool = { { 1, 1 }, { 1, 1 }, { 0 }, 0, 0, 0, 2 } }, { { I8, { 1, 2, 2, 1 } } },
 	    { { I8, { 1, 2, 2, 1 } } });
-	BAD(pool.nan = 3, "NaN mode 3 outside 0..2");
-	BAD(pool.nan = -1, "NaN mode -1 outside 0..2");
+	BAD(pool.nan = 3, "NaN mode 3 is of float32, not of int8");
+	BAD(pool.nan = 4, "NaN mode 4 outside 0..3");
+	BAD(pool.nan = -1, "NaN mode -1 outside 0..3");
 }
 
 static void nan_modes(void **state)
@@ -150,33 +151,36 @@ static void nan_modes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof reduce / sizeof *reduce; i++) {
 		NET(reduce[i], { .axis = { 0, 2 } }, { { F32, { 2, 2 } } }, { { F32, { 1, 2 } } });
-		BAD(axis.nan = 3, "NaN mode 3 outside 0..2");
-		BAD(axis.nan = -1, "NaN mode -1 outside 0..2");
+		BAD(axis.nan = 4, "NaN mode 4 outside 0..3");
+		BAD(axis.nan = -1, "NaN mode -1 outside 0..3");
 	}
 	for (int i = 0; i < 2; i++) {
 		NET(i ? WEFT_OP_MAXIMUM : WEFT_OP_MINIMUM, { .nan = { 2 } }, { { F32, { 2 } }, { F32, { 2 } } }, { { F32, { 2 } } });
-		BAD(nan.nan = 3, "NaN mode 3 outside 0..2");
-		BAD(nan.nan = -1, "NaN mode -1 outside 0..2");
+		GOOD(nan.nan = 3);
+		BAD(nan.nan = 4, "NaN mode 4 outside 0..3");
+		BAD(nan.nan = -1, "NaN mode -1 outside 0..3");
 	}
 	for (int i = 0; i < 2; i++) {
 		NET(i ? WEFT_OP_REDUCE_ALL : WEFT_OP_REDUCE_ANY, { .axis = { 0, 0 } }, { { WEFT_BOOL, { 2, 2 } } }, { { WEFT_BOOL, { 1, 2 } } });
-		BAD(axis.nan = 3, "NaN mode 3 outside 0..2");
+		BAD(axis.nan = 4, "NaN mode 4 outside 0..3");
 	}
 	{
 		NET(WEFT_OP_ARGMAX, { .axis = { 0, 2 } }, { { F32, { 2, 2 } } }, { { I32, { 2 } } });
-		BAD(axis.nan = 3, "NaN mode 3 outside 0..2");
+		GOOD(axis.nan = 3);
+		BAD(axis.nan = 4, "NaN mode 4 outside 0..3");
 	}
 	{
 		NET(WEFT_OP_CONCAT, { .axis = { 0, 0 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
-		BAD(axis.nan = 3, "NaN mode 3 outside 0..2");
+		BAD(axis.nan = 4, "NaN mode 4 outside 0..3");
 	}
 	{
 		NET(WEFT_OP_REVERSE, { .axis = { 0, 0 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
-		BAD(axis.nan = 3, "NaN mode 3 outside 0..2");
+		BAD(axis.nan = 4, "NaN mode 4 outside 0..3");
 	}
 	NET(WEFT_OP_CLAMP, { .clamp = { -1, 1, 0, 0, 2 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
-	BAD(clamp.nan = 3, "NaN mode 3 outside 0..2");
-	BAD(clamp.nan = -1, "NaN mode -1 outside 0..2");
+	BAD(clamp.nan = 3, "NaN mode 3 is of float32, not of int8");
+	BAD(clamp.nan = 4, "NaN mode 4 outside 0..3");
+	BAD(clamp.nan = -1, "NaN mode -1 outside 0..3");
 }
 
 static void zero_points(void **state)

@@ -347,6 +347,10 @@ static void extensions(void **state)
 		{ TOSA_REDUCE_SUM, WEFT_OP_REDUCE_SUM, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_RESCALE, WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
 		  { { I8, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_REDUCE_PRODUCT, WEFT_OP_REDUCE_PRODUCT, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_CLAMP, WEFT_OP_CLAMP, { .clamp = { 0, 0, -1, 1, 0 } }, { { F32, { 2 } } }, { { F32, { 2 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_MAXIMUM, WEFT_OP_MAXIMUM, { .nan = { 0 } }, { { F32, { 2 } }, { F32, { 2 } } }, { { F32, { 2 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_REDUCE_MIN, WEFT_OP_REDUCE_MIN, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
 	};
 
 	(void)state;
@@ -354,8 +358,14 @@ static void extensions(void **state)
 		struct tosa_case c = plain[i / 2];
 		if (i % 2 && c.op == WEFT_OP_RESCALE)
 			c.a.rescale.rounding = WEFT_EVEN_ROUND;
+		else if (i % 2 && c.op == WEFT_OP_CLAMP)
+			c.a.clamp.nan = WEFT_NAN_COMPARE;
+		else if (i % 2 && c.op == WEFT_OP_MAXIMUM)
+			c.a.nan.nan = WEFT_NAN_COMPARE;
+		else if (i % 2 && c.op == WEFT_OP_REDUCE_MIN)
+			c.a.axis.nan = WEFT_NAN_COMPARE;
 		else if (i % 2)
-			*(c.op == WEFT_OP_MATMUL ? &c.a.matmul.chain : c.op == WEFT_OP_REDUCE_SUM ? &c.a.axis.chain : &c.a.conv.chain) = 1;
+			*(c.op == WEFT_OP_MATMUL ? &c.a.matmul.chain : c.op == WEFT_OP_REDUCE_SUM || c.op == WEFT_OP_REDUCE_PRODUCT ? &c.a.axis.chain : &c.a.conv.chain) = 1;
 		weft_graph *g = graph(&c);
 		char msg[WEFT_MSG] = "", custom[WEFT_MSG] = "";
 		struct tosa_file f = { 0 };

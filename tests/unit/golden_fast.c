@@ -197,11 +197,19 @@ static bool one_float_binary(uint64_t *r)
 	            floats(tensor_new(WEFT_FP32, rank, dim[1]), r), NULL);
 }
 
+/* Returns one of the three modes in which NaN is judged. */
+static weft_nan_mode nan_mode(uint64_t *r)
+{
+	static const weft_nan_mode modes[] = { WEFT_NAN_PROPAGATE, WEFT_NAN_IGNORE, WEFT_NAN_COMPARE };
+
+	return modes[test_random(r) % 3];
+}
+
 static bool one_float_clamp(uint64_t *r)
 {
 	static const double limits[] = { 0, -0.0, 1, 6, -1, 0.1, 1e-46, -1e-46, 1e39, -1e39, 0x1.000001p0, 3.5e38 };
 	const double p = limits[test_random(r) % 12], q = limits[test_random(r) % 12];
-	weft_attr a = { .clamp = { .fmin = p < q ? p : q, .fmax = p < q ? q : p, .nan = test_random(r) & 1 ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE } };
+	weft_attr a = { .clamp = { .fmin = p < q ? p : q, .fmax = p < q ? q : p, .nan = nan_mode(r) } };
 	const int64_t n = upto(r, 700);
 
 	return both(WEFT_OP_CLAMP, &a, TENSOR(WEFT_FP32, n), floats(TENSOR(WEFT_FP32, n), r), NULL, NULL);
@@ -212,7 +220,7 @@ static bool one_float_pool(uint64_t *r)
 	const int32_t kh = upto(r, 5), kw = upto(r, 5), sy = upto(r, 3), sx = upto(r, 3);
 	const int64_t ch = upto(r, test_random(r) % 4 ? 20 : 600), oh = upto(r, 5), ow = upto(r, 5);
 	weft_attr a = { .pool = { .kernel = { kh, kw }, .stride = { sy, sx }, .acc = WEFT_FP32, .pad = { upto(r, kh) - 1, upto(r, kh) - 1, upto(r, kw) - 1, upto(r, kw) - 1 },
-		.nan = test_random(r) & 1 ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE } };
+		.nan = nan_mode(r) } };
 	const int64_t ih = (oh - 1) * sy + kh - a.pool.pad[0] - a.pool.pad[1], iw = (ow - 1) * sx + kw - a.pool.pad[2] - a.pool.pad[3];
 
 	if (ih < 1 || iw < 1)

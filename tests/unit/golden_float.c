@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Float rows of TOSA's operators: special values, NaN modes, roundings, and what is refused. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,6 +114,53 @@ static void binary(void **state)
 		tensor_free(y);
 		tensor_free(t);
 	}
+}
+
+/* Of what C compares: NaN is neither above nor below a number, and of two zeros none is the larger one. */
+static void compared(void **state)
+{
+	weft_attr nan = { .nan = { WEFT_NAN_COMPARE } }, axis = { .axis = { .axis = 1, .nan = WEFT_NAN_COMPARE } };
+	weft_attr clamp = { .clamp = { .fmin = 0, .fmax = 6, .nan = WEFT_NAN_COMPARE } };
+	weft_attr pool = { .pool = { .kernel = { 1, 3 }, .stride = { 1, 3 }, .nan = WEFT_NAN_COMPARE } };
+	weft_tensor *a = FLOATS(TENSOR(WEFT_FP32, 3, 3), -0.0, NAN, 0, NAN, -INFINITY, -INFINITY, 7, 7, NAN), *b = FLOATS(TENSOR(WEFT_FP32, 3, 1), 0, 1, NAN);
+	weft_tensor *y = TENSOR(WEFT_FP32, 3, 3), *r = TENSOR(WEFT_FP32, 3, 1), *i = TENSOR(WEFT_INT32, 3);
+	weft_tensor *image = FLOATS(TENSOR(WEFT_FP32, 1, 1, 9, 1), -0.0, NAN, 0, NAN, -INFINITY, -INFINITY, 7, 7, NAN), *p = TENSOR(WEFT_FP32, 1, 1, 3, 1);
+
+	(void)state;
+	assert_int_equal(golden(WEFT_OP_MAXIMUM, &nan, y, a, b, NULL), 0);
+	EQUAL(y, 0, 0, 0, 1, 1, 1, NAN, NAN, NAN);
+	assert_int_equal(golden(WEFT_OP_MINIMUM, &nan, y, a, b, NULL), 0);
+	EQUAL(y, 0, 0, 0, 1, -INFINITY, -INFINITY, NAN, NAN, NAN);
+	assert_int_equal(golden(WEFT_OP_MAXIMUM, &nan, y, b, a, NULL), 0);
+	EQUAL(y, -0.0, NAN, 0, NAN, 1, 1, 7, 7, NAN);
+	assert_int_equal(golden(WEFT_OP_CLAMP, &clamp, y, a, NULL, NULL), 0);
+	EQUAL(y, -0.0, NAN, 0, NAN, 0, 0, 6, 6, NAN);
+	assert_int_equal(golden(WEFT_OP_REDUCE_MAX, &axis, r, a, NULL, NULL), 0);
+	EQUAL(r, -0.0, -FLT_MAX, 7);
+	assert_int_equal(golden(WEFT_OP_REDUCE_MIN, &axis, r, a, NULL, NULL), 0);
+	EQUAL(r, -0.0, -INFINITY, 7);
+	assert_int_equal(golden(WEFT_OP_ARGMAX, &axis, i, a, NULL, NULL), 0);
+	assert_memory_equal(i->data, ((int32_t[]){ 0, 0, 0 }), 12);
+	assert_int_equal(golden(WEFT_OP_MAX_POOL2D, &pool, p, image, NULL, NULL), 0);
+	EQUAL(p, -0.0, -FLT_MAX, 7);
+	for (int k = 0; k < 7; k++)
+		tensor_free((weft_tensor *[]){ a, b, y, r, i, image, p }[k]);
+}
+
+/* A product in a chain is rounded at each step, so that it can overflow on the way. */
+static void product_in_a_chain(void **state)
+{
+	weft_attr a = { .axis = { .axis = 1 } };
+	weft_tensor *x = FLOATS(TENSOR(WEFT_FP32, 1, 3), 1e30, 1e30, 1e-30), *y = TENSOR(WEFT_FP32, 1, 1);
+
+	(void)state;
+	assert_int_equal(golden(WEFT_OP_REDUCE_PRODUCT, &a, y, x, NULL, NULL), 0);
+	assert_true(isfinite(weft_get_f(y, 0)));
+	a.axis.chain = true;
+	assert_int_equal(golden(WEFT_OP_REDUCE_PRODUCT, &a, y, x, NULL, NULL), 0);
+	EQUAL(y, INFINITY);
+	tensor_free(x);
+	tensor_free(y);
 }
 
 static void clamp(void **state)
@@ -356,7 +404,7 @@ static void rows_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unary), cmocka_unit_test(binary), cmocka_unit_test(clamp), cmocka_unit_test(reduce),
+		cmocka_unit_test(unary), cmocka_unit_test(binary), cmocka_unit_test(compared), cmocka_unit_test(product_in_a_chain), cmocka_unit_test(clamp), cmocka_unit_test(reduce),
 		cmocka_unit_test(sums_round_once), cmocka_unit_test(pools), cmocka_unit_test(conv_accumulators),
 		cmocka_unit_test(resize), cmocka_unit_test(ffts), cmocka_unit_test(rows_bad),
 	};

@@ -761,6 +761,81 @@ def other_types():
         ops.record("EMBEDDING_LOOKUP", net, operands, tag=ops.NAME[t] + " to float32")
 
 
+def broadcast_product(t, out):
+    """A product of matrices whose leading dimensions are broadcast, each where it is 1."""
+    net, m, k, n, adj = Net(), draw(1, 4), draw(1, 5), draw(1, 4), [draw(0, 1), draw(0, 1)]
+    lead = shape(1, 3, rank=draw(1, 3))
+    a, b = ([1 if draw(0, 1) else d for d in lead][draw(0, len(lead) - 1):] for _ in range(2))
+    full = list(np.broadcast_shapes(tuple(a), tuple(b)))
+    x, y = quant(t, -7, -3), {I8: quant(I8, -5, -1), I16: quant(I16, -5, -1), I32: (.5, 0)}.get(out)
+    operands = [net.input(t, a + ([k, m] if adj[0] else [m, k]), x), net.input(t, b + ([n, k] if adj[1] else [k, n]), x)]
+    net.output(out, full + [m, n], y)
+    ops.record("BATCH_MATMUL", net, operands, {0: ("B", adj[0]), 1: ("B", adj[1])}, tag="broadcast" + " into int32" * (out == I32))
+
+
+def products():
+    for t in (I8, I16, F32):
+        broadcast_product(t, t)
+        broadcast_product(t, t)
+    broadcast_product(I8, I32)
+    net, dims = Net(), shape(1, 5, rank=draw(1, 3))
+    depth, n = draw(1, len(dims)), draw(1, 5)
+    operands = [net.input(I32, [n, depth], modulus=min(dims)), net.input(ops.U8, [n] + dims[depth:]), net.ints(dims)]
+    net.output(ops.U8, dims)
+    ops.record("SCATTER_ND", net, operands)
+
+
+def edge_case(op, t, n_in=1, options=None, out=None, tag="", **how):
+    """One operator on numbers at the edges of their type."""
+    net, dims = Net(), [3, draw(2, 5), 40]
+    operands = [net.input(t, dims, modulus=ops.EDGES)] + [net.input(t, dims[-rank:] if rank else [], modulus=ops.EDGES) for rank in [draw(0, 3)][:n_in - 1]]
+    net.output(t if out is None else out, dims)
+    ops.record(op, net, operands, options, tag=("edges " + tag).strip(), **how)
+
+
+def edges_of_sums(op, t):
+    net, dims = Net(), [draw(1, 4), draw(2, 5), draw(1, 8)]
+    operands = [net.input(t, dims, modulus=ops.EDGES), net.ints([1])]
+    net.output(t, [dims[0], dims[2]])
+    ops.record(op, net, operands, {0: ("b", 0)}, tag="edges")
+
+
+def edges_of_windows():
+    pool = {0: ("b", 1), 1: ("i", 2), 2: ("i", 1), 3: ("i", 2), 4: ("i", 3), 5: ("b", draw(0, 3))}
+    net = Net()
+    operands = [net.input(F32, [1, 6, 7, 3], modulus=ops.EDGES)]
+    net.output(F32, [1, 4, 3, 3])
+    ops.record("MAX_POOL_2D", net, operands, pool, tag="edges")
+    for op, dims, options in (("FULLY_CONNECTED", [4, 3], {0: ("b", draw(0, 3))}), ("CONV_2D", [4, 1, 1, 3], {0: ("b", 1), 1: ("i", 1), 2: ("i", 1), 3: ("b", draw(0, 3))})):
+        net, image = Net(), [6] + dims[1:-1] + [3]
+        operands = [net.input(F32, image, modulus=ops.EDGES), net.add(F32, dims, data=ops.random_data(F32, dims)),
+                    net.add(F32, [4], data=[-0.0, 1, 3e38, -2])]
+        net.output(F32, image[:-1] + [4])
+        ops.record(op, net, operands, options, tag="edges")
+
+
+def edges():
+    for op in ("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "ABS", "NEG", "FLOOR", "SQRT", "SIGN", "SQUARE"):
+        edge_case(op, F32)
+    for op in ("ROUND", "CEIL"):
+        edge_case(op, F32, resolver=OPTIMISED)
+    edge_case("LEAKY_RELU", F32, options={0: ("f", .25)})
+    for op in ("ADD", "SUB", "MUL", "DIV"):
+        for activation in range(4):
+            edge_case(op, F32, 2, {0: ("b", activation)}, tag="activation %d" % activation)
+    for op in ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"):
+        edge_case(op, F32, 2)
+    for t in (F32, I32, I64):
+        for op in ("LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "EQUAL", "NOT_EQUAL"):
+            edge_case(op, t, 2, out=BOOL)
+        for op in ("SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
+            edges_of_sums(op, t)
+        if t != F32:
+            for op in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM"):
+                edge_case(op, t, 2)
+    edges_of_windows()
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/litert_host_ops.gz")
     for _ in range(ROUNDS):
@@ -785,6 +860,9 @@ def main():
         sliced_anyhow(I8)
     for _ in range(ROUNDS):
         other_types()
+    for _ in range(ROUNDS):
+        edges()
+        products()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

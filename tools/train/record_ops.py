@@ -17,7 +17,9 @@ network, u8 inputs and for each a u32 modulus, u8 outputs and for each a u32 CRC
 Inputs: one generator x = x*1664525 + 1013904223 mod 2^32 per case, from x = 1.
 Per element x advances once and gives v = x >> 8, 24 bits: v % modulus where that
 is not 0; else the low bits of v >> 4 for 8 and 16 bits, v % 2001 - 1000 for 32
-and 64 bits, and (v - 2^23) / 2^21 for float32.
+and 64 bits, and (v - 2^23) / 2^21 for float32. With modulus 2^32 - 1, every other number (an odd v)
+of float32, int32 and int64 is one of SPECIAL, number (v >> 1) % 16, and the CRC counts
+7fc00000 for each NaN of a result.
 """
 
 import gzip
@@ -40,6 +42,14 @@ DTYPE = {F32: np.float32, I32: np.int32, U8: np.uint8, I64: np.int64, BOOL: np.b
 NAME = {F32: "float32", I32: "int32", U8: "uint8", I64: "int64", BOOL: "bool", I16: "int16", I8: "int8"}
 Q = (I8, U8, I16)
 CASTS = (F32, I32, U8, I64, I16, I8)
+EDGES = 2**32 - 1            # the modulus that stands for numbers of SPECIAL
+SPECIAL = {
+    F32: np.array([0, 0x80000000, 0x7fc00000, 0x7f800000, 0xff800000, 1, 0x80000001, 0x007fffff,      # 0, -0, NaN, infinities, subnormals
+                   0x3f000000, 0xbf000000, 0xc0200000, 0x3fc00000, 0xbe99999a, 0x7f7fffff, 0xff7fffff, 0x4b000001],   # halves, the largest
+                  np.uint32).view(np.float32),
+    I32: np.array([-2**31, 2**31 - 1, -2**31 + 1, -1, 0, 1, 2**30, -2**30] * 2, np.int32),
+    I64: np.array([-2**63, 2**63 - 1, -2**63 + 1, -1, 0, 1, 2**62, -2**62] * 2, np.int64),
+}
 
 # name: (BuiltinOperator, version, BuiltinOptions)
 OPS = {
@@ -142,7 +152,8 @@ def make_inputs(net):
         for i in range(n):
             x = (x * 1664525 + 1013904223) & 0xFFFFFFFF
             v[i] = x >> 8
-        if modulus:
+        u = v.copy()
+        if modulus and modulus != EDGES:
             v %= modulus
         elif t == F32:
             v = (v - 2**23) / 2.0**21
@@ -150,8 +161,17 @@ def make_inputs(net):
             v = v % 2001 - 1000
         else:
             v = v >> 4
-        arrays.append(v.astype(DTYPE[t]).reshape(dims))
+        v = v.astype(DTYPE[t])
+        if modulus == EDGES:
+            v = np.where(u & 1, SPECIAL[t][(u >> 1) % 16], v)
+        arrays.append(v.reshape(dims))
     return arrays
+
+
+def counted(net, a):
+    """The bytes of a result that its CRC is of."""
+    one_nan = EDGES in net.moduli and a.dtype == np.float32
+    return np.where(np.isnan(a), np.float32(np.nan), a).tobytes() if one_nan else np.ascontiguousarray(a).tobytes()
 
 
 cases, refused = [], []
@@ -169,7 +189,7 @@ def record(op, net, operands, options=None, tag="", resolver=OpResolverType.BUIL
     except (RuntimeError, ValueError) as error:
         refused.append((name, str(error).strip().splitlines()[0][:90]))
         return
-    crcs = [zlib.crc32(np.ascontiguousarray(it.get_tensor(o["index"])).tobytes()) for o in it.get_output_details()]
+    crcs = [zlib.crc32(counted(net, it.get_tensor(o["index"]))) for o in it.get_output_details()]
     out = struct.pack("<H", len(name)) + name.encode() + struct.pack("<I", len(model)) + model
     out += struct.pack("<B", len(net.inputs)) + struct.pack("<%dI" % len(net.inputs), *net.moduli)
     cases.append(out + struct.pack("<B", len(crcs)) + struct.pack("<%dI" % len(crcs), *crcs))

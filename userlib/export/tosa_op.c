@@ -345,7 +345,7 @@ static void note_custom(struct xout *x, const char *name)
 }
 
 /*
- * Says whether operator o prescribes the order in which floats are added (its attribute chain),
+ * Says whether operator o prescribes the order in which floats are added or multiplied (its attribute chain),
  * which TOSA leaves open.
  */
 static bool fixes_order(const struct weft_gop *o)
@@ -353,14 +353,14 @@ static bool fixes_order(const struct weft_gop *o)
 	switch (o->op) {
 	case WEFT_OP_CONV2D: case WEFT_OP_DEPTHWISE_CONV2D: case WEFT_OP_TRANSPOSE_CONV2D: return o->attr.conv.chain;
 	case WEFT_OP_MATMUL: return o->attr.matmul.chain;
-	case WEFT_OP_REDUCE_SUM: return o->attr.axis.chain;
+	case WEFT_OP_REDUCE_SUM: case WEFT_OP_REDUCE_PRODUCT: return o->attr.axis.chain;
 	default: return false;
 	}
 }
 
 /*
  * Returns a constant text for messages that says why TOSA cannot express the operator at hand:
- * RESCALE with ties to even, floats added in a fixed order, int48 where TOSA has the operator only
+ * RESCALE with ties to even, NaN judged by comparisons, floats added or multiplied in a fixed order, int48 where TOSA has the operator only
  * for other types, or no such operator. The caller has found that code_of_op() is 0.
  */
 static const char *why_custom(const struct xout *x)
@@ -368,6 +368,7 @@ static const char *why_custom(const struct xout *x)
 	const struct weft_gop *o = gop(x);
 
 	return o->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" :
+	       attr_compares(o->op, &o->attr) ? "TOSA has no such NaN mode" :
 	       fixes_order(o) ? "TOSA leaves open in which order floats are added" :
 	       code_of(o->op) ? "TOSA has it not for int48" : "TOSA has no such operator";
 }
@@ -474,13 +475,13 @@ static bool moves_int48(const struct xout *x)
 
 /*
  * Returns TOSA's code (enum tosa_code) for the operator at hand, or 0 if it has to be written as
- * CUSTOM: an extension operator, RESCALE with ties to even, a move of int48, or float sums in a
- * fixed order.
+ * CUSTOM: an extension operator, RESCALE with ties to even, a move of int48, float sums in a
+ * fixed order, or NaN judged by comparisons.
  */
 static int code_of_op(const struct xout *x)
 {
 	const struct weft_gop *o = gop(x);
-	bool own = o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND;
+	bool own = (o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND) || attr_compares(o->op, &o->attr);
 
 	return own || moves_int48(x) || fixes_order(o) ? 0 : code_of(o->op);
 }

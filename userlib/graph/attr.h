@@ -99,6 +99,9 @@ struct attr_op {
 /* By opcode; an operator without attributes has no rows. */
 extern const struct attr_op attr_ops[WEFT_N_OPS];
 
+/* Says whether operator op with attributes *a judges NaN and zeros by comparisons alone (WEFT_NAN_COMPARE), which TOSA does not. */
+bool attr_compares(weft_opcode op, const weft_attr *a);
+
 /* Return the address of the field at byte offset `at` of the attributes a. */
 static inline void *attr_at(weft_attr *a, int at)
 {

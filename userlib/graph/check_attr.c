@@ -42,6 +42,17 @@ static int check_zero_point(const struct weft_check *c, const struct attr_zero_p
 	return need_zp(c, z->name, t->dtype, is_unsigned, *(const int32_t *)attr_const(a, z->at));
 }
 
+bool attr_compares(weft_opcode op, const weft_attr *a)
+{
+	switch (op) {
+	case WEFT_OP_MAX_POOL2D: return a->pool.nan == WEFT_NAN_COMPARE;
+	case WEFT_OP_CLAMP: return a->clamp.nan == WEFT_NAN_COMPARE;
+	case WEFT_OP_MAXIMUM: case WEFT_OP_MINIMUM: return a->nan.nan == WEFT_NAN_COMPARE;
+	case WEFT_OP_ARGMAX: case WEFT_OP_REDUCE_MAX: case WEFT_OP_REDUCE_MIN: return a->axis.nan == WEFT_NAN_COMPARE;
+	default: return false;
+	}
+}
+
 int weft_check_attr(const struct weft_check *c)
 {
 	const struct attr_op *o = &attr_ops[this_op(c)->op];
@@ -51,5 +62,7 @@ int weft_check_attr(const struct weft_check *c)
 		err = check_limit(c, &o->limit[i]);
 	for (int i = 0; i < o->n_zero_point && !err; i++)
 		err = check_zero_point(c, &o->zero_point[i]);
+	if (!err && attr_compares(this_op(c)->op, &this_op(c)->attr) && operand(c, 0)->dtype != WEFT_FP32)
+		FAIL("NaN mode %d is of float32, not of %s", WEFT_NAN_COMPARE, weft_dtype_name(operand(c, 0)->dtype));
 	return err;
 }

@@ -27,6 +27,7 @@ typedef enum weft_nan_mode {
 	WEFT_NAN_DEFAULT = 0,    /* as PROPAGATE */
 	WEFT_NAN_PROPAGATE = 1,
 	WEFT_NAN_IGNORE = 2,
+	WEFT_NAN_COMPARE = 3,    /* fp32 alone; as C compares: not TOSA's */
 } weft_nan_mode;
 
 typedef enum weft_resize_mode {
@@ -112,7 +113,7 @@ struct weft_attr_clamp {
 struct weft_attr_axis {
 	int32_t axis;
 	weft_nan_mode nan;             /* ARGMAX, REDUCE_MAX, REDUCE_MIN */
-	bool chain;                    /* REDUCE_SUM of float32: rounded after each addition */
+	bool chain;                    /* REDUCE_SUM, REDUCE_PRODUCT of float32: rounded after each step */
 };
 
 /* MAXIMUM, MINIMUM */

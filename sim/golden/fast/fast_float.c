@@ -5,6 +5,7 @@
  * ADD, SUB and MUL round once, which the processor's own instructions do as well. Sums are fp64, or fp32 where the
  * operator says so, and are made in the plain loops' order: what goes side by side belongs to different results.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,16 @@ static FAST bool has_nan(const int32_t *x, int64_t n)
 	return any;
 }
 
+/* Says whether there is a -0 among n numbers of fp32, given as their bits. */
+static FAST bool has_minus_zero(const int32_t *x, int64_t n)
+{
+	int any = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		any |= x[i] == INT32_MIN;
+	return any;
+}
+
 /* y[i] = x[i] limited to lo..hi, for i below n. x and y are bits of fp32, lo and hi what ordered() makes of such. */
 static FAST void limit(const int32_t *x, int64_t n, int32_t lo, int32_t hi, int32_t *y)
 {
@@ -123,10 +134,27 @@ static int32_t order_of(double limit)
 	return ordered(bits);
 }
 
+/* y[i] = x[i] limited to lo..hi by comparisons, so that NaN and -0 stay, for i below n. */
+static FAST void limit_by_comparing(const float *x, int64_t n, float lo, float hi, float *y)
+{
+	for (int64_t i = 0; i < n; i++) {
+		const float v = x[i] < lo ? lo : x[i];
+		y[i] = v > hi ? hi : v;
+	}
+}
+
 int weft_fast_float_clamp(const struct weft_call *c)
 {
 	const struct weft_attr_clamp *a = &c->attr->clamp;
 	const int64_t n = weft_tensor_elements(c->x[0]);
+
+	if (a->nan == WEFT_NAN_COMPARE && c->x[0]->dtype == WEFT_FP32 && (double)(float)a->fmin == a->fmin && (double)(float)a->fmax == a->fmax &&
+	    !has_nan(c->x[0]->data, n)) {
+		limit_by_comparing(c->x[0]->data, n, (float)a->fmin, (float)a->fmax, c->y[0]->data);
+		return 0;
+	}
+	if (a->nan == WEFT_NAN_COMPARE)
+		return -ENOTSUP;
 
 	if (c->x[0]->dtype != WEFT_FP32 || isnan(a->fmin) || isnan(a->fmax) || has_nan(c->x[0]->data, n))
 		return -ENOTSUP;
@@ -135,12 +163,12 @@ int weft_fast_float_clamp(const struct weft_call *c)
 	return 0;
 }
 
-/* max[i] = the largest of x[i + k * step], k below rows, of fp32 in their order as integers, for i below n. */
-static FAST void order_rows(const int32_t *restrict x, int64_t rows, int64_t step, int64_t n, int32_t *restrict max)
+/* max[i] = the largest of x[i + k * step], k below rows, and least, of fp32 in their order as integers, for i below n. */
+static FAST void order_rows(const int32_t *restrict x, int64_t rows, int64_t step, int64_t n, int32_t least, int32_t *restrict max)
 {
 	for (int64_t i = 0; i < n; i++)
-		max[i] = ordered(x[i]);
-	for (int64_t k = 1; k < rows; k++)
+		max[i] = least;
+	for (int64_t k = 0; k < rows; k++)
 		for (int64_t i = 0; i < n; i++)
 			max[i] = larger(max[i], ordered(x[k * step + i]));
 }
@@ -164,8 +192,11 @@ int weft_fast_float_max_pool2d(const struct weft_call *c)
 	struct weft_walk at = weft_pool_pixels(c);
 	int32_t *out = c->y[0]->data;
 
-	if (x->dtype != WEFT_FP32 || has_nan(x->data, weft_tensor_elements(x)))
+	/* Of a -0 beside a +0 the first one counts if numbers are only compared. */
+	const bool compare = c->attr->pool.nan == WEFT_NAN_COMPARE;
+	if (x->dtype != WEFT_FP32 || has_nan(x->data, weft_tensor_elements(x)) || (compare && has_minus_zero(x->data, weft_tensor_elements(x))))
 		return -ENOTSUP;
+	const int32_t least = compare ? order_of(-FLT_MAX) : INT32_MIN;
 	int32_t *max = malloc((size_t)line * sizeof *max);
 	if (!max)
 		return -ENOMEM;
@@ -173,7 +204,7 @@ int weft_fast_float_max_pool2d(const struct weft_call *c)
 		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
 
 		if (!at.idx[2])
-			order_rows((const int32_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
+			order_rows((const int32_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, least, max);
 		largest_of(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
 		out += ch;
 	} while (weft_walk_next(&at));

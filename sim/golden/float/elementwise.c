@@ -94,7 +94,9 @@ int weft_float_clamp(const struct weft_call *c)
 		double v = weft_get_f(c->x[0], i);
 
 		/* NaN that stays keeps its sign. */
-		if (!isnan(v) || a->nan == WEFT_NAN_IGNORE)
+		if (a->nan == WEFT_NAN_COMPARE)
+			v = v < a->fmin ? a->fmin : v > a->fmax ? a->fmax : v;
+		else if (!isnan(v) || a->nan == WEFT_NAN_IGNORE)
 			v = weft_float_min(weft_float_max(v, a->fmin, a->nan), a->fmax, a->nan);
 		weft_put_f(c->y[0], i, v);
 	}

@@ -16,6 +16,7 @@
  * type, without saturation. Of kernels above 2^11, whose terms would lose bits, the
  * exact sum is divided and rounded to acc, then to the type.
  */
+#include <float.h>
 #include <math.h>
 
 #include <weft/convert.h>
@@ -53,11 +54,11 @@ static double average(const struct weft_call *c, const int64_t *o)
 static double maximum(const struct weft_call *c, const int64_t *o)
 {
 	const struct weft_pool_window w = weft_pool_window_of(c, o);
-	double best = element(c, o, w.y0, w.x0);
+	double best = c->attr->pool.nan == WEFT_NAN_COMPARE ? -FLT_MAX : element(c, o, w.y0, w.x0);
 
 	for (int64_t py = w.y0; py < w.y1; py++)
 		for (int64_t px = w.x0; px < w.x1; px++)
-			best = weft_float_max(best, element(c, o, py, px), c->attr->pool.nan);
+			best = weft_float_max(element(c, o, py, px), best, c->attr->pool.nan);
 	return isnan(best) ? NAN : best;
 }
 

@@ -7,8 +7,10 @@
  *   y  x's type; int32 for ARGMAX
  *
  * REDUCE_SUM accumulates bf16 in fp32, the others in their own type: the sum in
- * fp64 is rounded once to it; in a chain, after each addition to fp32. REDUCE_PRODUCT is rounded once.
+ * fp64 is rounded once to it; in a chain, after each addition to fp32. REDUCE_PRODUCT is rounded once; in a chain,
+ * after each product. Where NaN is judged by comparisons alone, a maximum begins with the lowest finite number.
  */
+#include <float.h>
 #include <math.h>
 
 #include "../fast/fast.h"
@@ -21,16 +23,17 @@ struct line { int64_t first, step, n; };
 static double fold(const struct weft_call *c, const struct line *l)
 {
 	const weft_nan_mode nan = c->attr->axis.nan;
-	double acc = weft_get_f(c->x[0], l->first);
+	const bool most = c->op == WEFT_OP_REDUCE_MAX || c->op == WEFT_OP_REDUCE_MIN, begin = most && nan == WEFT_NAN_COMPARE;
+	double acc = !begin ? weft_get_f(c->x[0], l->first) : c->op == WEFT_OP_REDUCE_MAX ? -FLT_MAX : FLT_MAX;
 
-	for (int64_t i = 1; i < l->n; i++) {
+	for (int64_t i = !begin; i < l->n; i++) {
 		double v = weft_get_f(c->x[0], l->first + i * l->step);
 
 		switch (c->op) {
 		case WEFT_OP_REDUCE_SUM: acc = c->attr->axis.chain ? (double)((float)acc + (float)v) : acc + v; break;
-		case WEFT_OP_REDUCE_PRODUCT: acc *= v; break;
-		case WEFT_OP_REDUCE_MAX: acc = weft_float_max(acc, v, nan); break;
-		default: acc = weft_float_min(acc, v, nan); break;
+		case WEFT_OP_REDUCE_PRODUCT: acc = c->attr->axis.chain ? (double)((float)acc * (float)v) : acc * v; break;
+		case WEFT_OP_REDUCE_MAX: acc = weft_float_max(v, acc, nan); break;
+		default: acc = weft_float_min(v, acc, nan); break;
 		}
 	}
 	if (c->op == WEFT_OP_REDUCE_SUM && c->x[0]->dtype == WEFT_BF16)
@@ -40,18 +43,18 @@ static double fold(const struct weft_call *c, const struct line *l)
 
 /*
  * PROPAGATE: a NaN is greater than every number. IGNORE: less. The first of
- * equal ones, also of NaNs.
+ * equal ones, also of NaNs. COMPARE: the first, or the last that was greater than those before it.
  */
 static int64_t argmax(const struct weft_call *c, const struct line *l)
 {
-	const bool ignore = c->attr->axis.nan == WEFT_NAN_IGNORE;
+	const bool ignore = c->attr->axis.nan == WEFT_NAN_IGNORE, compare = c->attr->axis.nan == WEFT_NAN_COMPARE;
 	double best = weft_get_f(c->x[0], l->first);
 	int64_t at = 0;
 
 	for (int64_t i = 1; i < l->n; i++) {
 		double v = weft_get_f(c->x[0], l->first + i * l->step);
 
-		if (v > best || (isnan(v) && !isnan(best) && !ignore) || (isnan(best) && !isnan(v) && ignore)) {
+		if (v > best || (!compare && isnan(v) && !isnan(best) && !ignore) || (isnan(best) && !isnan(v) && ignore)) {
 			best = v;
 			at = i;
 		}

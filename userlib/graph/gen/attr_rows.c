@@ -126,7 +126,7 @@ static const struct attr_saved avg_pool2d_saved[] = {
 };
 
 static const struct attr_limit avg_pool2d_limit[] = {
-	{ "NaN mode", offsetof(weft_attr, pool.nan), ATTR_I32, 1, 4, 0, 2 },
+	{ "NaN mode", offsetof(weft_attr, pool.nan), ATTR_I32, 1, 4, 0, 3 },
 };
 
 static const struct attr_zero_point avg_pool2d_zero_point[] = {
@@ -157,7 +157,7 @@ static const struct attr_saved max_pool2d_saved[] = {
 };
 
 static const struct attr_limit max_pool2d_limit[] = {
-	{ "NaN mode", offsetof(weft_attr, pool.nan), ATTR_I32, 1, 4, 0, 2 },
+	{ "NaN mode", offsetof(weft_attr, pool.nan), ATTR_I32, 1, 4, 0, 3 },
 };
 
 static const struct attr_tosa_field max_pool2d_tosa_field[] = {
@@ -193,7 +193,7 @@ static const struct attr_saved argmax_saved[] = {
 };
 
 static const struct attr_limit argmax_limit[] = {
-	{ "NaN mode", offsetof(weft_attr, axis.nan), ATTR_I32, 1, 4, 0, 2 },
+	{ "NaN mode", offsetof(weft_attr, axis.nan), ATTR_I32, 1, 4, 0, 3 },
 };
 
 static const struct attr_tosa_field argmax_tosa_field[] = {
@@ -208,7 +208,7 @@ static const struct attr_saved reduce_all_saved[] = {
 };
 
 static const struct attr_limit reduce_all_limit[] = {
-	{ "NaN mode", offsetof(weft_attr, axis.nan), ATTR_I32, 1, 4, 0, 2 },
+	{ "NaN mode", offsetof(weft_attr, axis.nan), ATTR_I32, 1, 4, 0, 3 },
 };
 
 static const struct attr_tosa_field reduce_all_tosa_field[] = {
@@ -220,7 +220,7 @@ static const struct attr_saved maximum_saved[] = {
 };
 
 static const struct attr_limit maximum_limit[] = {
-	{ "NaN mode", offsetof(weft_attr, nan.nan), ATTR_I32, 1, 4, 0, 2 },
+	{ "NaN mode", offsetof(weft_attr, nan.nan), ATTR_I32, 1, 4, 0, 3 },
 };
 
 static const struct attr_tosa_field maximum_tosa_field[] = {
@@ -314,7 +314,7 @@ static const struct attr_saved clamp_saved[] = {
 };
 
 static const struct attr_limit clamp_limit[] = {
-	{ "NaN mode", offsetof(weft_attr, clamp.nan), ATTR_I32, 1, 4, 0, 2 },
+	{ "NaN mode", offsetof(weft_attr, clamp.nan), ATTR_I32, 1, 4, 0, 3 },
 };
 
 static const struct attr_tosa_field clamp_tosa_field[] = {

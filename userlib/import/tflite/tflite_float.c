@@ -5,6 +5,7 @@
  * one 8-bit element (tflite_codes.c).
  */
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 
 #include "tflite_host.h"
@@ -98,14 +99,15 @@ static int square(struct tfl_lower *l)
 }
 
 /*
- * Sets *lo and *hi to the limits of a fused activation: 0 and infinity for RELU, -1 and 1 for RELU_N1_TO_1, 0
- * and 6 for RELU6. Returns 0, or -ENOTSUP for every other activation, TFL_NONE among them.
+ * Sets *lo and *hi to the limits of a fused activation: 0 and the largest float32 for RELU, -1 and 1 for RELU_N1_TO_1, 0
+ * and 6 for RELU6, all finite numbers for TFL_FINITE. Returns 0, or -ENOTSUP for every other activation, TFL_NONE among them.
  */
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 {
-	*hi = INFINITY;
+	*hi = FLT_MAX;
 	*lo = 0;
 	switch (activation) {
+	case TFL_FINITE: *lo = -FLT_MAX; return 0;
 	case TFL_RELU: return 0;
 	case TFL_RELU_N1_TO_1: *lo = -1; *hi = 1; return 0;
 	case TFL_RELU6: *hi = 6; return 0;
@@ -135,7 +137,7 @@ static int sign_bits(struct tfl_lower *l, int x)
  */
 int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 {
-	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };
+	weft_attr a = { .clamp = { .nan = WEFT_NAN_COMPARE } };
 	weft_tensor t = l->g->tensors[x].t;
 
 	if (activation == TFL_TANH) {
@@ -149,13 +151,13 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 }
 
 /*
- * Emits a CLAMP of float32 x to lo..hi, in which NaN stays NaN, as the result of the operator at hand. If x is noted as a
+ * Emits a CLAMP of float32 x to lo..hi, in which NaN and -0 stay, as the result of the operator at hand. If x is noted as a
  * function of the codes of an 8-bit tensor (tflite_codes.c), the result is noted as one, too. Returns the result's tensor,
  * or a negative errno.
  */
 static int emit_clamp(struct tfl_lower *l, int x, double lo, double hi)
 {
-	weft_attr a = { .clamp = { .fmin = lo, .fmax = hi, .nan = WEFT_NAN_PROPAGATE } };
+	weft_attr a = { .clamp = { .fmin = lo, .fmax = hi, .nan = WEFT_NAN_COMPARE } };
 	weft_tensor t = l->g->tensors[x].t;
 
 	return tfl_codes_next(l, WEFT_OP_CLAMP, &a, x, tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true));
@@ -176,12 +178,13 @@ int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 
 /*
  * Lowers ADD, SUB, MUL, MAXIMUM and MINIMUM of two float32 operands, broadcast to the result's shape; the
- * first three with their fused activation, which has to be a clamp. Returns the result's tensor, -ENOTSUP
+ * first three with their fused activation, which has to be a clamp, or without infinities. Returns the result's tensor, -ENOTSUP
  * if an operand or the result is not float32 or for another activation, or another negative errno.
  */
 static int two_operands(struct tfl_lower *l)
 {
 	int code = l->op->code, activation, x[2], err = tfl_fused_activation(l, &activation);
+	const bool chooses = code == TFL_MAXIMUM || code == TFL_MINIMUM;
 	weft_attr a = { .mul = { 0 } };
 
 	for (int k = 0; !err && k < 2; k++)
@@ -189,7 +192,11 @@ static int two_operands(struct tfl_lower *l)
 			return err ? err : x[k];
 	if (err)
 		return err;
-	int y = tfl_step(l, opcode(code), code == TFL_MUL ? &a : NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
+	if (chooses)
+		a.nan.nan = WEFT_NAN_COMPARE;
+	if (!chooses && !activation)
+		activation = TFL_FINITE;
+	int y = tfl_step(l, opcode(code), chooses || code == TFL_MUL ? &a : NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
 	return y < 0 || !activation ? y : tfl_float_clamp(l, y, activation);
 }
 
@@ -199,11 +206,9 @@ static int two_operands(struct tfl_lower *l)
  */
 static int relu(struct tfl_lower *l)
 {
-	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x), code = l->op->code;
+	const int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x), code = l->op->code;
 
-	if (!err && code == TFL_CODE_RELU_0_TO_1)
-		return emit_clamp(l, x, 0, 1);
-	return err ? err : tfl_float_clamp(l, x, code == TFL_CODE_RELU ? TFL_RELU : code == TFL_CODE_RELU6 ? TFL_RELU6 : TFL_RELU_N1_TO_1);
+	return err ? err : emit_clamp(l, x, code == TFL_CODE_RELU_N1_TO_1 ? -1 : 0, code == TFL_CODE_RELU ? INFINITY : code == TFL_CODE_RELU6 ? 6 : 1);
 }
 
 /*

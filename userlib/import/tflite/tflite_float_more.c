@@ -74,12 +74,14 @@ static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 
 /*
  * Emits reduction op of float32 x along axis, which stays with length 1, as an intermediate tensor;
- * elements are taken in order, one after the other, and a NaN among them makes the result NaN. Returns
+ * elements are taken in order, one after the other; a NaN among them makes the result NaN, but for a maximum or minimum,
+ * which passes over it. Returns
  * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
 static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 {
-	weft_attr a = { .axis = { .axis = axis, .nan = WEFT_NAN_PROPAGATE, .chain = true } };
+	const bool most = op == WEFT_OP_REDUCE_MAX || op == WEFT_OP_REDUCE_MIN;
+	weft_attr a = { .axis = { .axis = axis, .nan = most ? WEFT_NAN_COMPARE : WEFT_NAN_PROPAGATE, .chain = true } };
 
 	if (x < 0)
 		return x;

@@ -173,29 +173,26 @@ static int int64s(struct tfl_lower *l, const char *suffix, int64_t n, const int6
 	return tfl_data(l, suffix, WEFT_INT64, 1, &n, p);
 }
 
+/* Says whether the result at hand is uint8, which the graph has as int8, 128 less. */
+static bool is_uint8(const struct tfl_lower *l)
+{
+	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8;
+}
+
 /*
- * Adds a constant of the file's zeros with type and shape of the result at hand; the graph's -128 for uint8. Returns
- * its graph tensor, or a negative errno.
+ * Adds a constant of type t with the shape of the result at hand, all zeros of the file: of uint8, if t is int8, the graph's -128.
+ * Returns its graph tensor, or a negative errno.
  */
-static int zeros(struct tfl_lower *l)
+static int zeros(struct tfl_lower *l, weft_dtype t)
 {
 	const int64_t n = weft_tensor_elements(&l->y);
-	const size_t size = weft_dtype_bytes(l->y.dtype);
+	const size_t size = weft_dtype_bytes(t);
 	void *p = tfl_alloc(l, n, size);
 
 	if (!p)
 		return l->err;
-	memset(p, tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? 0x80 : 0, (size_t)n * size);
-	return tfl_data(l, "zeros", l->y.dtype, l->y.rank, l->y.dim, p);
-}
-
-/*
- * Checks that the result at hand is not uint8, since the file's 0 is not the graph's 0 there: the
- * graph holds uint8 as int8. Returns 0, or -ENOTSUP after tfl_fail().
- */
-static int no_uint8(struct tfl_lower *l)
-{
-	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? tfl_fail(l, -ENOTSUP, "uint8; int8 is supported") : 0;
+	memset(p, is_uint8(l) && t == WEFT_INT8 ? 0x80 : 0, (size_t)n * size);
+	return tfl_data(l, "zeros", t, l->y.rank, l->y.dim, p);
 }
 
 /* Adds the number v, float32 or, if t is that, float64. Returns the graph tensor, or a negative errno. */
@@ -214,15 +211,27 @@ static int real_of(struct tfl_lower *l, weft_dtype t, double v)
 /* ---- one operator each ---- */
 
 /*
- * Lowers ROUND, which rounds halves to even, to ONNX's Round, and SIGN to ONNX's Sign, of operand 0. A SIGN of floats adds 0, since
- * that of -0 is 0. Returns the result's tensor, or a negative errno.
+ * Lowers ROUND, which rounds halves to even, to ONNX's Round of operand 0 and an addition of 0, since what the kernel rounds up to
+ * zero is +0; -0 stays. Returns the result's tensor, or a negative errno.
+ */
+static int rounded(struct tfl_lower *l)
+{
+	const int x = tfl_value(l, 0), zero = real_of(l, WEFT_FP32, 0), is_zero = tfl_plain(l, "Equal", (int[]){ x, zero }, 2, false);
+	const int sum = tfl_plain(l, "Add", (int[]){ tfl_plain(l, "Round", &x, 1, false), zero }, 2, false);
+
+	return tfl_plain(l, "Where", (int[]){ is_zero, x, sum }, 3, true);
+}
+
+/*
+ * Lowers SIGN to ONNX's Sign of operand 0. A SIGN of floats adds 0, since that of -0 is 0. Returns the result's tensor, or a
+ * negative errno.
  */
 static int unary(struct tfl_lower *l)
 {
 	const int x = tfl_value(l, 0);
 
 	if (l->op->code == TFL_ROUND)
-		return tfl_plain(l, "Round", &x, 1, true);
+		return rounded(l);
 	const weft_dtype t = x < 0 ? 0 : l->g->tensors[x].t.dtype;
 	if (t != WEFT_FP32 && t != WEFT_FP64)
 		return tfl_plain(l, "Sign", &x, 1, true);
@@ -261,12 +270,6 @@ static int add_n(struct tfl_lower *l)
 	for (int k = 0; k < n; k++)
 		in[k] = tfl_value(l, k);
 	return tfl_plain(l, "Sum", in, n, true);
-}
-
-/* Says whether the result at hand is uint8, which the graph has as int8, 128 less. */
-static bool is_uint8(const struct tfl_lower *l)
-{
-	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8;
 }
 
 /*
@@ -692,32 +695,29 @@ static int fill(struct tfl_lower *l)
 	return tfl_plain(l, "Expand", (int[]){ x, dim }, 2, true);
 }
 
-/*
- * Lowers ZEROS_LIKE: zeros of the result's type and shape, a constant. Returns the result's tensor,
- * -ENOTSUP for uint8, or another negative errno.
- */
+/* Lowers ZEROS_LIKE: zeros of the result's type and shape, a constant. Returns the result's tensor, or a negative errno. */
 static int zeros_like(struct tfl_lower *l)
 {
-	const int err = no_uint8(l);
-
-	return err ? err : tfl_node_own(l, zeros(l));
+	return tfl_node_own(l, zeros(l, l->y.dtype));
 }
 
 /*
- * Lowers SCATTER_ND: each update (operand 1) is added into zeros at its index (operand 0). Returns
- * the result's tensor, -ENOTSUP for uint8, or another negative errno.
+ * Lowers SCATTER_ND: each update (operand 1) is added into zeros at its index (operand 0); uint8 as int32, of whose sums the
+ * low 8 bits are the result. Returns the result's tensor, or a negative errno.
  */
 static int scatter_nd(struct tfl_lower *l)
 {
 	struct weft_attr_onnx_node a = tfl_node_attr("ScatterND");
-	int in[3] = { no_uint8(l), -1, -1 };
+	const bool u8 = is_uint8(l);
+	int in[3] = { zeros(l, u8 ? WEFT_INT32 : l->y.dtype), -1, -1 };
 
-	if (in[0] < 0 || (in[0] = zeros(l)) < 0 || (in[1] = tfl_value(l, 0)) < 0)
-		return in[0] < 0 ? in[0] : in[1];
+	if (in[0] < 0 || (in[1] = tfl_value(l, 0)) < 0 || (in[2] = tfl_value(l, 1)) < 0)
+		return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : in[2];
 	in[1] = tfl_node_cast(l, in[1], WEFT_INT64, false);
-	in[2] = tfl_value(l, 1);
+	if (u8)
+		in[2] = file_numbers(l, in[2]);
 	tfl_node_int(&a, "reduction", 1);    /* add */
-	return tfl_node(l, &a, in, 3, true);
+	return u8 ? as_uint8(l, tfl_node(l, &a, in, 3, false)) : tfl_node(l, &a, in, 3, true);
 }
 
 /*
@@ -753,7 +753,7 @@ static int matrix_diag(struct tfl_lower *l)
 {
 	const bool given = l->op->code == TFL_MATRIX_SET_DIAG;
 	int64_t rows, columns, dim[WEFT_MAX_RANK] = { 0 };
-	int other = given ? tfl_moved(l, 0) : zeros(l), d = other < 0 ? other : tfl_moved(l, given);
+	int other = given ? tfl_moved(l, 0) : zeros(l, l->y.dtype), d = other < 0 ? other : tfl_moved(l, given);
 
 	if (d < 0)
 		return d;
@@ -944,7 +944,7 @@ static int l2_pool(struct tfl_lower *l)
 	x = tfl_node_transposed(l, tfl_plain(l, "Mul", (int[]){ x, x }, 2, false), to_channels_first[4], false);
 	x = tfl_node(l, &a, &x, 1, false);
 	x = tfl_node_transposed(l, tfl_plain(l, "Sqrt", &x, 1, false), to_channels_last[4], false);
-	return tfl_real_result(l, x, o[POOL_ACTIVATION]);
+	return tfl_real_result(l, x, o[POOL_ACTIVATION] ? o[POOL_ACTIVATION] : TFL_FINITE);
 }
 
 /*

@@ -101,6 +101,7 @@ enum tfl_type {
 enum tfl_padding { TFL_SAME = 0, TFL_VALID = 1 };
 enum tfl_activation {
 	TFL_NONE = 0, TFL_RELU = 1, TFL_RELU_N1_TO_1 = 2, TFL_RELU6 = 3, TFL_TANH = 4, TFL_SIGN_BIT = 5,
+	TFL_FINITE = -1,           /* in no file: what kernels of float32 without an activation do to infinities, which become the largest number */
 };
 
 /* OperatorCode.builtin_code of what is lowered */

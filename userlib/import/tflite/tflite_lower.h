@@ -331,7 +331,7 @@ struct tfl_real {
 };
 /* Returns the product, with the bias, as float32. */
 WEFT_MUST_USE int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w);
-/* Emits float32 y with the activation (TFL_NONE: none) in the result's shape as the operator's result. */
+/* Emits float32 y with the activation (TFL_NONE: none; TFL_FINITE: without infinities) in the result's shape as the operator's result. */
 WEFT_MUST_USE int tfl_real_result(struct tfl_lower *l, int y, int activation);
 bool tfl_is_float(const struct tfl_lower *l, int k);   /* whether operand k is present and float32 */
 

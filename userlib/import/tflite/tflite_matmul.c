@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BATCH_MATMUL: [...,M,K] by [...,K,N] as TOSA's MATMUL over flattened batches.
- * Either matrix may be stored transposed. One of the two may have a single
- * batch for all of the other's.
+ * Either matrix may be stored transposed. The leading dimensions of the two are
+ * broadcast, each where it is 1.
  *
  * TOSA's MATMUL does not multiply int16 by constant int8. That product is a 1x1
  * convolution with the columns as output channels, perhaps with a scale each.
@@ -34,32 +34,71 @@ static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int
 	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t, 3, (int64_t[]){ batches, rows, columns }, false);
 }
 
+/* Returns how often dimension d of the result, one of its leading ones, repeats the batches of factor t; 0 if t does not fit it. */
+static int64_t repeats(const struct tfl_lower *l, const weft_tensor *t, int d)
+{
+	const int own = d - (l->y.rank - t->rank);
+	const int64_t n = own < 0 ? 1 : t->dim[own];
+
+	return n == l->y.dim[d] ? 1 : n == 1 ? l->y.dim[d] : 0;
+}
+
 /*
  * Sets m, k, n and both batch counts (the products of all leading dimensions) in *p for the product of
- * a and b, whose transpositions are in p->adj. Returns 0. Returns -EINVAL if a rank is below 2, if the matrices do not
- * fit each other or the result, or if the result's batch count is not the larger one of both factors, which is also so
- * where each factor is broadcast along another dimension. Returns -ENOTSUP if the batch counts differ and
- * neither of them is 1.
+ * a and b, whose transpositions are in p->adj. Returns 0, or -EINVAL if a rank is below 2 or above the result's, if the
+ * matrices do not fit each other or the result, or if a leading dimension is neither 1 nor the result's.
  */
 static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor *b, struct product *p)
 {
-	if (a->rank < 2 || b->rank < 2 || l->y.rank < 2)
+	if (a->rank < 2 || b->rank < 2 || l->y.rank < a->rank || l->y.rank < b->rank)
 		return tfl_fail(l, -EINVAL, "ranks %d and %d into %d", a->rank, b->rank, l->y.rank);
 	p->m = a->dim[a->rank - (p->adj[0] ? 1 : 2)];
 	p->k = a->dim[a->rank - (p->adj[0] ? 2 : 1)];
 	p->n = b->dim[b->rank - (p->adj[1] ? 2 : 1)];
-	int64_t k = b->dim[b->rank - (p->adj[1] ? 1 : 2)], total = weft_tensor_elements(&l->y);
+	int64_t k = b->dim[b->rank - (p->adj[1] ? 1 : 2)];
 	p->batches[0] = weft_tensor_elements(a) / (p->m * p->k);
 	p->batches[1] = weft_tensor_elements(b) / (k * p->n);
-	int64_t most = p->batches[0] > p->batches[1] ? p->batches[0] : p->batches[1];
-	if (k != p->k || total % (p->m * p->n) || total / (p->m * p->n) != most || l->y.dim[l->y.rank - 1] != p->n ||
-	    l->y.dim[l->y.rank - 2] != p->m)
-		return tfl_fail(l, -EINVAL, "%lldx%lld by %lldx%lld into %lld elements", (long long)p->m, (long long)p->k,
-		                (long long)k, (long long)p->n, (long long)total);
-	if (p->batches[0] == p->batches[1] || p->batches[1] == 1)
-		return 0;
-	if (p->batches[0] != 1)
-		return tfl_fail(l, -ENOTSUP, "%lld by %lld batches", (long long)p->batches[0], (long long)p->batches[1]);
+	bool fits = k == p->k && l->y.dim[l->y.rank - 1] == p->n && l->y.dim[l->y.rank - 2] == p->m;
+	for (int d = 0; fits && d < l->y.rank - 2; d++) {
+		const int64_t by_a = repeats(l, a, d), by_b = repeats(l, b, d);
+		fits = by_a && by_b && (by_a == 1 || by_b == 1);
+	}
+	return fits ? 0 : tfl_fail(l, -EINVAL, "%lldx%lld by %lldx%lld, or their leading dimensions, do not fit %lld elements", (long long)p->m,
+	                           (long long)p->k, (long long)k, (long long)p->n, (long long)weft_tensor_elements(&l->y));
+}
+
+/*
+ * Repeats the batches of each factor x, as the file has it, until it has all of the result's, and sets p's counts of
+ * batches. Nothing is done where they are equal already or where one factor has a single batch and the other all
+ * (align()). Returns 0 or a negative errno.
+ */
+static int spread(struct tfl_lower *l, struct product *p, int x[2])
+{
+	const int lead = l->y.rank - 2;
+	const int64_t total = weft_tensor_elements(&l->y) / (p->m * p->n);
+
+	for (int k = 0; k < 2; k++)
+		if (p->batches[k] == total && (p->batches[!k] == total || p->batches[!k] == 1))
+			return 0;
+	for (int k = 0; k < 2; k++) {
+		const weft_tensor t = l->g->tensors[x[k]].t;
+		weft_attr a = { .tile = { { 1, 1 } } };
+		int64_t from[WEFT_MAX_RANK], to[WEFT_MAX_RANK];
+
+		if (p->batches[k] == total)
+			continue;
+		for (int d = 0; d < lead + 2; d++) {
+			const int64_t n = d < lead ? repeats(l, &t, d) : 1;
+
+			to[d] = d < lead ? l->y.dim[d] : t.dim[t.rank - 2 + d - lead];
+			from[d] = to[d] / n;
+			a.tile.multiple[d] = (int32_t)n;
+		}
+		if ((x[k] = tfl_reshape(l, x[k], lead + 2, from)) < 0 ||
+		    (x[k] = tfl_step(l, WEFT_OP_TILE, &a, &x[k], 1, t.dtype, lead + 2, to, false)) < 0)
+			return x[k];
+		p->batches[k] = total;
+	}
 	return 0;
 }
 
@@ -97,23 +136,29 @@ static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor
 
 /*
  * Emits the integer product of operands x, of one type, whose sizes and quantisation are in *p, by MATMUL,
- * requantised, as the operator's result. x[] and the sizes in *p are used up: they are changed as align()
- * does. Returns the result's tensor, or a negative errno.
+ * requantised, as the operator's result. If that is int32, it is the sum of products of the codes themselves, without zero points. x[] and the sizes in *p are used up: they
+ * are changed as spread() and align() do. Returns the result's tensor, or a negative errno.
  */
 static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 {
-	weft_attr a = { .matmul = { .a_zp = p->a.zp, .b_zp = p->b.zp } };
+	const bool sums = l->y.dtype == WEFT_INT32;
+	weft_attr a = { .matmul = { .a_zp = sums ? 0 : p->a.zp, .b_zp = sums ? 0 : p->b.zp } };
 	weft_dtype acc = p->a.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
 	struct tfl_factor f;
-	int err;
+	int err = spread(l, p, x);
 
+	if (err)
+		return err;
 	if ((x[0] = matrix(l, x[0], p->batches[0], p->m, p->k, p->adj[0])) < 0 ||
 	    (x[1] = matrix(l, x[1], p->batches[1], p->k, p->n, p->adj[1])) < 0)
 		return x[0] < 0 ? x[0] : x[1];
 	if ((err = align(l, p, x)) ||
-	    (err = tfl_factor(l, (double)p->a.scale * (double)p->b.scale / (double)p->y.scale, &f)))
+	    (!sums && (err = tfl_factor(l, (double)p->a.scale * (double)p->b.scale / (double)p->y.scale, &f))))
 		return err;
-	return finish(l, tfl_step(l, WEFT_OP_MATMUL, &a, x, 2, acc, 3, (int64_t[]){ p->batches[0], p->m, p->n }, false), 1, &f);
+	const int y = tfl_step(l, WEFT_OP_MATMUL, &a, x, 2, acc, 3, (int64_t[]){ p->batches[0], p->m, p->n }, false);
+	if (!sums || y < 0)
+		return finish(l, y, 1, &f);
+	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_INT32, l->y.rank, l->y.dim, true);
 }
 
 /*
@@ -166,14 +211,16 @@ static int by_weights(struct tfl_lower *l, struct product *p, int x)
 
 /*
  * Emits the product of float32 operands x, whose sizes are in *p, by MATMUL, in a fixed order of additions,
- * as the operator's result. x[] and the sizes in *p are used up: they are changed as align() does. Returns
+ * as the operator's result. x[] and the sizes in *p are used up: they are changed as spread() and align() do. Returns
  * the result's tensor, or a negative errno.
  */
 static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 {
 	weft_attr a = { .matmul = { .chain = true } };
-	int err;
+	int err = spread(l, p, x);
 
+	if (err)
+		return err;
 	if ((x[0] = matrix(l, x[0], p->batches[0], p->m, p->k, p->adj[0])) < 0 ||
 	    (x[1] = matrix(l, x[1], p->batches[1], p->k, p->n, p->adj[1])) < 0)
 		return x[0] < 0 ? x[0] : x[1];
@@ -221,10 +268,9 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 }
 
 /*
- * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int16 by constant int8, or of float32 by float32 or
- * constant int8. Returns the result's tensor; -ENOTSUP for other types or batches that do not fit;
- * -EINVAL if shapes do not fit (extents(): so also if both factors are broadcast) or integers have a third
- * operand; or another negative errno.
+ * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int8 into int32, of int16 by constant int8, or of float32 by float32 or
+ * constant int8. Returns the result's tensor; -ENOTSUP for other types; -EINVAL if shapes do not fit (extents()) or integers
+ * have a third operand; or another negative errno.
  */
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {
@@ -238,16 +284,17 @@ int tfl_lower_batch_matmul(struct tfl_lower *l)
 		return err;
 	if (tfl_is_float(l, 0))
 		return real(l, &p, asymmetric);
-	if ((err = tfl_need_result(l, TFL_Q8_16, &p.y)))
+	const bool sums = l->y.dtype == WEFT_INT32;
+	if (!sums && (err = tfl_need_result(l, TFL_Q8_16, &p.y)))
 		return err;
-	if ((x[0] = tfl_quant_value(l, 0, TFL_Q8_16, &p.a)) < 0)
+	if ((x[0] = tfl_quant_value(l, 0, sums ? TFL_Q8 : TFL_Q8_16, &p.a)) < 0)
 		return x[0];
 	if (tfl_has(l, 2))
 		return tfl_fail(l, -EINVAL, "three operands");
 	if ((i = tfl_operand(l, 1)) < 0 || (err = tfl_shape(l, i, &b)) ||
 	    (err = extents(l, &l->g->tensors[x[0]].t, &b, &p)))
 		return i < 0 ? i : err;
-	if (p.a.t != p.y.t)
+	if (!sums && p.a.t != p.y.t)
 		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(p.a.t), weft_dtype_name(p.y.t));
 	if (p.a.t == WEFT_INT16 && b.dtype == WEFT_INT8 && tfl_is_const(l, 1))
 		return by_weights(l, &p, x[0]);

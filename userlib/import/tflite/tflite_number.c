@@ -93,6 +93,7 @@ int tfl_lower_arg_max(struct tfl_lower *l)
 	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16 && t.dtype != WEFT_FP32)
 		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
 	a.axis.axis = (int32_t)(axis < 0 ? axis + t.rank : axis);
+	a.axis.nan = t.dtype == WEFT_FP32 ? WEFT_NAN_COMPARE : WEFT_NAN_DEFAULT;
 	for (int i = 0; i < t.rank - 1; i++)
 		dim[i] = t.dim[i < a.axis.axis ? i : i + 1];
 	if (l->op->code == TFL_ARG_MIN && (x = complement(l, x)) < 0)
@@ -261,6 +262,6 @@ int tfl_lower_div(struct tfl_lower *l)
 		if ((x[k] = tfl_match_rank(l, x[k], l->y.rank)) < 0)
 			return x[k];
 	}
-	int y = tfl_step(l, WEFT_OP_TFL_DIV, NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
-	return y < 0 || !activation ? y : tfl_float_clamp(l, y, activation);
+	const int y = tfl_step(l, WEFT_OP_TFL_DIV, NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, false);
+	return y < 0 ? y : tfl_float_clamp(l, y, activation ? activation : TFL_FINITE);
 }

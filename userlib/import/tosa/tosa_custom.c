@@ -21,12 +21,13 @@ static int field(struct tosa_lower *l, int id, struct fb_vec *v, struct tosa_nam
 }
 
 /*
- * TOSA's operators that also occur as ours: with a rounding of ours, on int48, which TOSA does not
- * move, or with float sums in a fixed order, which TOSA leaves open.
+ * TOSA's operators that also occur as ours: with a rounding or NaN mode of ours, on int48, which TOSA does not
+ * move, or with float sums or products in a fixed order, which TOSA leaves open.
  */
 static const weft_opcode widened[] = {
 	WEFT_OP_RESCALE, WEFT_OP_CONCAT, WEFT_OP_PAD, WEFT_OP_RESHAPE, WEFT_OP_REVERSE, WEFT_OP_SLICE, WEFT_OP_TILE,
 	WEFT_OP_TRANSPOSE, WEFT_OP_CONV2D, WEFT_OP_DEPTHWISE_CONV2D, WEFT_OP_TRANSPOSE_CONV2D, WEFT_OP_MATMUL, WEFT_OP_REDUCE_SUM,
+	WEFT_OP_REDUCE_PRODUCT, WEFT_OP_REDUCE_MAX, WEFT_OP_REDUCE_MIN, WEFT_OP_ARGMAX, WEFT_OP_MAX_POOL2D, WEFT_OP_CLAMP, WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM,
 };
 
 static bool is_name(struct tosa_name name, weft_opcode op)

@@ -778,6 +778,10 @@ def products():
         broadcast_product(t, t)
         broadcast_product(t, t)
     broadcast_product(I8, I32)
+    net, dims = Net(), [3, 40]
+    operands = [net.input(I16, dims)]
+    net.output(I16, dims)
+    ops.record("ABS", net, operands, tag="no scale")
     net, dims = Net(), shape(1, 5, rank=draw(1, 3))
     depth, n = draw(1, len(dims)), draw(1, 5)
     operands = [net.input(I32, [n, depth], modulus=min(dims)), net.input(ops.U8, [n] + dims[depth:]), net.ints(dims)]

@@ -302,8 +302,10 @@ int (*tfl_any_lowering(struct tfl_lower *l))(struct tfl_lower *)
 		return is_usual(type) || type == TFL_INT16 ? NULL : two_operands;
 	case TFL_NEG: case TFL_FLOOR: case TFL_CEIL:
 		return type == TFL_FLOAT32 ? NULL : one_operand;
-	case TFL_ABS: case TFL_SQRT: case TFL_EXP: case TFL_LOG: case TFL_LOGISTIC: case TFL_SIN: case TFL_COS: case TFL_CODE_TANH: case TFL_CODE_RELU:
-		return (is_usual(type) && (type != TFL_INT32 || l->op->code != TFL_ABS)) || type == TFL_INT16 ? NULL : one_operand;
+	case TFL_ABS:
+		return type == TFL_INT32 || (type == TFL_INT16 && !has_scale(l)) || !(is_usual(type) || type == TFL_INT16) ? one_operand : NULL;
+	case TFL_SQRT: case TFL_EXP: case TFL_LOG: case TFL_LOGISTIC: case TFL_SIN: case TFL_COS: case TFL_CODE_TANH: case TFL_CODE_RELU:
+		return is_usual(type) || type == TFL_INT16 ? NULL : one_operand;
 	case TFL_REDUCE_MAX: case TFL_REDUCE_MIN:
 		return is_usual(type) || type == TFL_INT16 ? NULL : reduce;
 	case TFL_DIV:

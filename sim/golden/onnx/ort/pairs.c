@@ -38,13 +38,19 @@ static int64_t zero_points(const uint8_t *x, const int8_t *w, int64_t step, int6
 	return sum;
 }
 
-/* Checks that operand 0 is uint8, operand 1 int8, and that both have at least `rank` dimensions. Returns 0, or -ENOTSUP after ref_fail(). */
+/*
+ * Checks that operand 0 is uint8, operand 1 int8, each zero point that there is of its operand's type, and that both operands have at least `rank`
+ * dimensions. Returns 0, or -ENOTSUP or -EINVAL after ref_fail().
+ */
 static int check_types(struct ref *r, int rank)
 {
 	const weft_tensor *x = r->x[0], *w = r->x[1];
 
 	if (x->dtype != WEFT_UINT8 || w->dtype != WEFT_INT8 || x->rank < rank || w->rank < rank)
 		return ref_fail(r, -ENOTSUP, "%s of rank %d by %s of rank %d", weft_dtype_name(x->dtype), x->rank, weft_dtype_name(w->dtype), w->rank);
+	for (int k = 2; k < 4; k++)
+		if (r->n_x > k && r->x[k] && r->x[k]->dtype != r->x[k - 2]->dtype)
+			return ref_fail(r, -EINVAL, "a zero point of %s for %s", weft_dtype_name(r->x[k]->dtype), weft_dtype_name(r->x[k - 2]->dtype));
 	return 0;
 }
 

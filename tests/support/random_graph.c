@@ -852,6 +852,14 @@ static int make_pad(struct maker *m, int x)
 	return end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, t.dtype, 4, t.dim));
 }
 
+/* A STRIDED_SLICE with this result; mostly with the RESHAPE behind it that the importer of TensorFlow Lite writes. */
+static int strided_slice(struct maker *m, int x, const weft_attr *a, const int64_t dim[4])
+{
+	begin(m, "STRIDED_SLICE");
+	x = emit(m, WEFT_OP_SLICE, a, &x, 1, tensor(m, x)->dtype, 4, dim);
+	return end(m, chance(m, 60) ? reshape(m, x, 4, dim) : x);
+}
+
 static int make_slice(struct maker *m, int x)
 {
 	weft_attr a = { .slice = { { 0 } } };
@@ -864,8 +872,7 @@ static int make_slice(struct maker *m, int x)
 		t.dim[i] = draw(m, 1, was);
 		a.slice.start[i] = draw(m, 0, was - t.dim[i]);
 	}
-	begin(m, "STRIDED_SLICE");
-	return end(m, emit(m, WEFT_OP_SLICE, &a, &x, 1, t.dtype, 4, t.dim));
+	return strided_slice(m, x, &a, t.dim);
 }
 
 static int make_reshape(struct maker *m, int x)
@@ -904,7 +911,8 @@ static int pool_behind(struct maker *m, int x, int64_t kernel, bool average)
 
 /*
  * A convolution behind a pool of one pixel, behind rows and columns that are padded on one side and cut off on the other:
- * how NASNet takes every second pixel, once from the first and once from the second.
+ * how NASNet takes every second pixel, once from the first and once from the second. Two or three SLICEs may follow each
+ * other, since pool_behind() makes one as well.
  */
 static int make_every_second(struct maker *m, int x)
 {
@@ -924,8 +932,9 @@ static int make_every_second(struct maker *m, int x)
 		x = end(m, emit(m, WEFT_OP_PAD, &pad, &x, 1, t.dtype, 4, t.dim));
 		for (int i = 1; i < 3; i++)
 			t.dim[i] = draw(m, 1, t.dim[i] - cut.slice.start[i]);
-		begin(m, "STRIDED_SLICE");
-		x = end(m, emit(m, WEFT_OP_SLICE, &cut, &x, 1, t.dtype, 4, t.dim));
+		x = strided_slice(m, x, &cut, t.dim);
+		if (chance(m, 30))
+			x = make_slice(m, x);
 	}
 	x = pool_behind(m, x, 1, chance(m, 50));
 	/* The convolution's zero point is what was padded with, or another one. */

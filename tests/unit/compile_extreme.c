@@ -438,14 +438,14 @@ static int64_t loaded_first(const weft_graph *g)
 	return sum;
 }
 
-/* Returns how many depthwise commands the compiled graph has. */
-static int depthwise_commands(const weft_graph *g)
+/* Returns how many commands with this opcode the compiled graph has. */
+static int commands(const weft_graph *g, int op)
 {
 	weft_program *p = compiled(g);
 	int n = 0;
 
 	for (uint32_t at = 0; at < p->n_words; )
-		n += next_command(p, &at).h.op == WEFT_CMD_DW;
+		n += next_command(p, &at).h.op == op;
 	weft_program_free(p);
 	return n;
 }
@@ -470,7 +470,7 @@ static void depthwise_behind_table(void **state)
 		as_output(g, append(g, x, dim[3], DEPTHWISE));
 		if (weft_graph_check(g, msg))
 			fail_msg("%s", msg);
-		assert_true(depthwise_commands(g) > 2);        /* a command of each layer, and more for its pieces */
+		assert_true(commands(g, WEFT_CMD_DW) > 2);        /* a command of each layer, and more for its pieces */
 		must_run(g, "depthwise behind a table", "w16", 0);
 		must_run(g, "depthwise behind a table", "w8", 0);
 		weft_graph_free(g);
@@ -493,7 +493,7 @@ static void channel_by_channel(void **state)
 	as_output(g, x);
 	assert_int_equal(weft_graph_check(g, msg), 0);
 	must_run(g, "chain", "w16", 0);
-	assert_true(depthwise_commands(g) > 3 * 2);
+	assert_true(commands(g, WEFT_CMD_DW) > 3 * 2);
 	weft_graph_free(g);
 }
 
@@ -516,13 +516,77 @@ static void first_rows_first(void **state)
 	weft_graph_free(g);
 }
 
+/* Append the operator, whose result has this shape and the type of its only operand x. Returns the result. */
+static int append_move(weft_graph *g, int x, weft_opcode op, const weft_attr *a, const int64_t dim[4])
+{
+	int y = weft_graph_tensor(g, "moved", WEFT_INT8, 4, dim);
+
+	assert_true(weft_graph_op(g, op, a, -1, &x, 1, &y, 1) >= 0);
+	return y;
+}
+
+/*
+ * A convolution of every second pixel, as NASNet has it: behind padding, two SLICEs and a pool of one pixel, with the
+ * RESHAPE to the same shape that the importer of TensorFlow Lite writes behind the first SLICE. It reads the pixels where
+ * they are, so nothing is copied; unless the RESHAPE exchanges rows and columns.
+ */
+static void every_second_behind_slices(void **state)
+{
+	static const struct { int before, after, first[2], second[2], kernel; bool turned; } c[] = {
+		{ 0, 1, { 1, 1 }, { 0, 0 }, 1, false }, { 0, 1, { 1, 2 }, { 2, 1 }, 1, false }, { 1, 2, { 1, 2 }, { 1, 0 }, 1, false },
+		{ 2, 3, { 0, 1 }, { 3, 2 }, 3, false }, { 0, 1, { 1, 2 }, { 2, 1 }, 1, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+		const int k = c[i].kernel, p = k / 2;
+		int64_t d[4] = { 1, 14, 11, 20 }, half[4];
+		weft_graph *g = weft_graph_new("every second");
+		weft_attr pad = { .pad = { .before = { 0, c[i].before, c[i].before }, .after = { 0, c[i].after, c[i].after }, .value = -7 } };
+		weft_attr first = { .slice = { { 0, c[i].first[0], c[i].first[1] } } }, second = { .slice = { { 0, c[i].second[0], c[i].second[1] } } };
+		weft_attr pool = { .pool = { .kernel = { 1, 1 }, .stride = { 2, 2 }, .acc = WEFT_INT32 } };
+		weft_attr conv = { .conv = { .pad = { p, p, p, p }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = -7, .acc = WEFT_INT32 } };
+		int x = input(g, WEFT_INT8, d);
+		char msg[WEFT_MSG];
+
+		for (int j = 1; j < 3; j++)
+			d[j] += c[i].before + c[i].after;
+		x = append_move(g, x, WEFT_OP_PAD, &pad, d);
+		for (int j = 1; j < 3; j++)
+			d[j] -= c[i].first[j - 1];
+		x = append_move(g, x, WEFT_OP_SLICE, &first, d);
+		if (c[i].turned)
+			memcpy(d, DIMS(1, d[2], d[1], d[3]), sizeof d);
+		x = append_move(g, x, WEFT_OP_RESHAPE, NULL, d);
+		for (int j = 1; j < 3; j++) {
+			half[j] = (d[j] - c[i].second[j - 1] + 1) / 2;
+			d[j] = 2 * half[j] - 1;
+		}
+		x = append_move(g, x, WEFT_OP_SLICE, &second, d);
+		x = append_move(g, x, WEFT_OP_MAX_POOL2D, &pool, DIMS(1, half[1], half[2], 20));
+		int sum = weft_graph_tensor(g, "sum", WEFT_INT32, 4, DIMS(1, half[1], half[2], 24));
+		int in[3] = { x, random_const(g, WEFT_INT8, 4, DIMS(24, k, k, 20), -128, 127), random_const(g, WEFT_INT32, 1, DIMS(24), -1000, 1000) };
+		assert_true(weft_graph_op(g, WEFT_OP_CONV2D, &conv, -1, in, 3, &sum, 1) >= 0);
+		as_output(g, rescale(g, sum, 24, 40, 5));
+		if (weft_graph_check(g, msg))
+			fail_msg("%s", msg);
+		if (c[i].turned)
+			assert_true(commands(g, WEFT_CMD_ALU) > 0);
+		else
+			assert_int_equal(commands(g, WEFT_CMD_ALU), 0);
+		must_run(g, "every second pixel", "w16", 0);
+		must_run(g, "every second pixel", "w8", 0);
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_at_limits), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
 		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
-		cmocka_unit_test(depthwise_behind_table),
+		cmocka_unit_test(depthwise_behind_table), cmocka_unit_test(every_second_behind_slices),
 		cmocka_unit_test(first_rows_first),
 	};
 

@@ -256,13 +256,29 @@ static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 }
 
 /*
+ * Returns the tensor of rank 4 that tensor t only is under another name: operators that are views of their operands
+ * (OP_ALIAS) and leave its shape as it is are passed over, as the RESHAPE is that stands behind each STRIDED_SLICE of
+ * TensorFlow Lite. The result is t itself if no such operator makes it.
+ */
+static int same_tensor(const struct cc *cc, int t)
+{
+	for (int i; (i = cc->g->tensors[t].producer) >= 0 && cc->ops[i].state == OP_ALIAS; t = cc->g->ops[i].in[0]) {
+		const weft_tensor *x = &cc->g->tensors[cc->g->ops[i].in[0]].t, *y = &cc->g->tensors[t].t;
+
+		if (x->rank != 4 || y->rank != 4 || memcmp(x->dim, y->dim, 4 * sizeof *x->dim))
+			break;
+	}
+	return t;
+}
+
+/*
  * Returns the view by which a node reads tensor *t. If a SLICE makes *t and its operand can be read in place,
  * that is a view of the operand, and *t becomes the operand.
  */
 static struct view input_view(const struct cc *cc, int *t)
 {
 	struct view v = cc->ten[*t].v;
-	int i = made_by(cc, *t, WEFT_OP_SLICE);
+	int i = made_by(cc, same_tensor(cc, *t), WEFT_OP_SLICE);
 
 	if (i >= 0 && slice_view(cc, i, &v))
 		*t = cc->g->ops[i].in[0];
@@ -300,24 +316,47 @@ static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int
 }
 
 /*
- * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, and begins behind the
- * padding above and to the left: set *v to the view of the PAD's operand that begins there and ends with the
- * SLICE or with the operand, whichever is first, so that padding below and to the right that the SLICE keeps
+ * If i is a SLICE of rows and columns only, and SLICEs of rows and columns only make its operand one after another: set
+ * start[0] and start[1] to the row and the column of the operand of the first of these SLICEs at which the result of i
+ * begins, and return that operand. Operators that change nothing (same_tensor()) may stand in front of each of them.
+ * Returns -1, with start undefined, if any of the SLICEs cuts images or channels, or if the rank is not 4.
+ */
+static int before_slices(const struct cc *cc, int i, int64_t start[2])
+{
+	int t = -1;
+
+	start[0] = start[1] = 0;
+	for (; i >= 0; i = made_by(cc, t, WEFT_OP_SLICE)) {
+		const struct weft_gop *o = &cc->g->ops[i];
+		const weft_tensor *in = &cc->g->tensors[o->in[0]].t, *out = &cc->g->tensors[o->out[0]].t;
+		const int64_t *from = o->attr.slice.start;
+
+		if (in->rank != 4 || from[0] || from[3] || in->dim[0] != out->dim[0] || in->dim[3] != out->dim[3])
+			return -1;
+		start[0] += from[1];
+		start[1] += from[2];
+		t = same_tensor(cc, o->in[0]);
+	}
+	return t;
+}
+
+/*
+ * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, perhaps with other such SLICEs between
+ * them, and begins behind the padding above and to the left: set *v to the view of the PAD's operand that begins there and
+ * ends with the SLICE or with the operand, whichever is first, so that padding below and to the right that the SLICE keeps
  * is not in *v. *t becomes that operand. Returns false, with nothing changed, otherwise, or if the operand is
  * a constant.
  */
 static bool view_behind_pad(const struct cc *cc, int i, int value, int *t, struct view *v)
 {
-	const struct weft_gop *o = &cc->g->ops[i];
-	const int64_t *start = o->attr.slice.start;
-	const weft_tensor *in = &cc->g->tensors[o->in[0]].t, *out = &cc->g->tensors[o->out[0]].t;
-	int pad = made_by(cc, o->in[0], WEFT_OP_PAD), before[4] = { 0 };
+	const weft_tensor *out = &cc->g->tensors[cc->g->ops[i].out[0]].t;
+	int64_t start[2];
+	int padded = before_slices(cc, i, start), pad = padded < 0 ? -1 : made_by(cc, padded, WEFT_OP_PAD), before[4] = { 0 };
 
-	if (pad < 0 || in->rank != 4 || start[0] || start[3] || in->dim[0] != out->dim[0] || in->dim[3] != out->dim[3] ||
-	    !pad_folds(cc, pad, value, before))
+	if (pad < 0 || !pad_folds(cc, pad, value, before))
 		return false;
 	struct view x = cc->ten[cc->g->ops[pad].in[0]].v;
-	int64_t y0 = start[1] - before[0], x0 = start[2] - before[2];
+	int64_t y0 = start[0] - before[0], x0 = start[1] - before[2];
 	if (y0 < 0 || x0 < 0 || y0 >= x.dim[1] || x0 >= x.dim[2] || cc->g->tensors[x.root].t.data)
 		return false;
 	x.off += y0 * x.step[1] + x0 * x.step[2];
@@ -340,7 +379,7 @@ static bool strided_view(const struct cc *cc, int value, int *t, struct view *v)
 {
 	int pool = cc->g->tensors[*t].producer;
 	bool strides = pool >= 0 && cc->ops[pool].state == OP_TODO && pool_is_stride(cc, pool);
-	int from = strides ? cc->g->ops[pool].in[0] : *t, slice = made_by(cc, from, WEFT_OP_SLICE);
+	int from = strides ? cc->g->ops[pool].in[0] : *t, slice = made_by(cc, same_tensor(cc, from), WEFT_OP_SLICE);
 
 	if (slice < 0 || !view_behind_pad(cc, slice, value, &from, v)) {
 		if (!strides || cc->ten[from].v.root < 0 || cc->g->tensors[cc->ten[from].v.root].t.data)
@@ -368,7 +407,7 @@ static bool strided_view(const struct cc *cc, int value, int *t, struct view *v)
  */
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
-	int pad = pads ? made_by(cc, t, WEFT_OP_PAD) : -1, slice = pads ? made_by(cc, t, WEFT_OP_SLICE) : -1;
+	int from = same_tensor(cc, t), pad = pads ? made_by(cc, from, WEFT_OP_PAD) : -1, slice = pads ? made_by(cc, from, WEFT_OP_SLICE) : -1;
 	int64_t limit[2] = { INT64_MAX, INT64_MAX };
 
 	nd->x_t = t;

@@ -421,11 +421,11 @@ static void zoo(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* Transformers of 8 bits with --requant rescale: what switches between NPU and host, at most MOST_SWITCHES tensors. */
+/* Transformers with --requant rescale: what switches between NPU and host, at most MOST_SWITCHES tensors. */
 static void transformers(void **state)
 {
 	enum { MOST_SWITCHES = 2 };
-	static const char *const names[] = { "vit.qdq_s8s8_pc", "transformer.qdq_s8s8_pc", "transformer.qop_u8s8_pc" };
+	static const char *const names[] = { "vit.qdq_s8s8_pc", "transformer.qdq_s8s8_pc", "transformer.qop_u8s8_pc", "transformer.qdq_s16s8" };
 	struct weft_load_options load = weft_load_options_default();
 	const struct weft_session_options o = weft_session_options_default();
 

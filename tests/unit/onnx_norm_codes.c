@@ -3,7 +3,7 @@
  * QDQ graphs of transformers: Softmax and LayerNormalization as integers with --requant
  * rescale, against float64: no code is more than one from the exact one, and few are.
  * What is exact without that option (Concat and sums with dequantised constants, means
- * over any axes) against the same nodes in floats. On the functional model, every tensor
+ * over any axes) against the same nodes in floats. Of int16, products of tensors and means, too. On the functional model, every tensor
  * checked, and with nothing on the host.
  */
 #include <stdarg.h>
@@ -22,14 +22,15 @@
 
 enum { ROWS = 40, MOST_ROW = 1100 };
 
-struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8 */
+struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8, 5: int16 */
 
 static double between(uint64_t *r, double lo, double hi)
 {
 	return lo + (hi - lo) * (double)(test_random(r) % 1000003) / 1000003;
 }
 
-static int lowest(const struct q *q) { return q->type == 3 ? -128 : 0; }
+static int lowest(const struct q *q) { return q->type == 5 ? INT16_MIN : q->type == 3 ? -128 : 0; }
+static int highest(const struct q *q) { return lowest(q) + (q->type == 5 ? 65535 : 255); }
 
 static struct q quantisation(uint64_t *r, double range)
 {
@@ -39,14 +40,20 @@ static struct q quantisation(uint64_t *r, double range)
 	return q;
 }
 
+/* Of int16, with a zero point of 0. */
+static struct q wide(double range)
+{
+	return (struct q){ .s = (float)(range / 65535), .type = 5 };
+}
+
 /* ---- models ---- */
 
-static void parameters(struct ob *g, const char *s, const char *z, const struct q *q)
+static void parameters(struct ob *g, const char *s, const char *zp, const struct q *q)
 {
-	const int8_t byte = (int8_t)q->z;
+	const int16_t z = (int16_t)q->z;
 
 	ob_tensor(g, s, 1, 0, NULL, &q->s, 4);
-	ob_tensor(g, z, q->type, 0, NULL, &byte, 1);
+	ob_tensor(g, zp, q->type, 0, NULL, &z, q->type == 5 ? 2 : 1);
 }
 
 /* Begins a graph: input x [dim], its floats fx, and the parameters of both ends. */
@@ -84,8 +91,8 @@ static weft_net *end(struct ob *g, const struct q *y, int rank, const int64_t *d
 	return net;
 }
 
-/* Runs it; y is to be released, a second result of its type has to be the same bytes. alone: nothing may run on the host. */
-static weft_tensor run(const weft_net *net, enum weft_device device, const weft_tensor *x, bool alone)
+/* Runs it; y is to be released, a second result of its type has to be the same bytes. alone: nothing may be on the host in the middle; if it is 2, at the ends, too. */
+static weft_tensor run(const weft_net *net, enum weft_device device, const weft_tensor *x, int alone)
 {
 	struct weft_session_options o = weft_session_options_default();
 	weft_tensor y[2] = { { 0 } };
@@ -99,6 +106,8 @@ static weft_tensor run(const weft_net *net, enum weft_device device, const weft_
 		fail_msg("%s", msg);
 	if (alone && rep->n_switches)
 		fail_msg("%d switches: %s is on the host", rep->n_switches, rep->switches[0]);
+	if (alone == 2 && rep->npu_cycles < 1)
+		fail_msg("only %g of the cycles on the NPU", rep->npu_cycles);
 	assert_int_equal(rep->mismatches, 0);
 	weft_report_free(rep);
 	weft_session_close(s);
@@ -111,7 +120,7 @@ static weft_tensor run(const weft_net *net, enum weft_device device, const weft_
 /* Codes all over the range, near each other, the same, or at its ends. */
 static weft_tensor make_codes(const struct q *q, int rank, const int64_t *dim, int64_t row, uint64_t *r)
 {
-	weft_tensor t = { .dtype = q->type == 3 ? WEFT_INT8 : WEFT_UINT8, .rank = rank };
+	weft_tensor t = { .dtype = q->type == 5 ? WEFT_INT16 : q->type == 3 ? WEFT_INT8 : WEFT_UINT8, .rank = rank };
 
 	memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
 	t.data = malloc(weft_tensor_bytes(&t));
@@ -119,6 +128,8 @@ static weft_tensor make_codes(const struct q *q, int rank, const int64_t *dim, i
 		int v = (int)(test_random(r) % 256);
 		const int way = (int)(i / row % 6);
 		v = way == 1 ? 100 + v % 9 : way == 2 ? 77 : way == 3 ? (v & 1) * 255 : way == 4 ? (i % row ? 3 : 255) : way == 5 ? 128 + (v & 1) : v;
+		if (q->type == 5)
+			v = way == 1 ? 30000 + v : way == 5 ? 32768 + (v & 1) : way == 0 ? (int)(test_random(r) % 65536) : v * 257;
 		tensor_set(&t, i, lowest(q) + v);
 	}
 	return t;
@@ -132,7 +143,7 @@ static int64_t count_differing(const weft_tensor *y, const double *exact, const 
 	int64_t differ = 0;
 
 	for (int64_t i = 0; i < weft_tensor_elements(y); i++) {
-		const double v = fmin(fmax(rint(exact[i] / (double)q->s) + q->z, lowest(q)), lowest(q) + 255);
+		const double v = fmin(fmax(rint(exact[i] / (double)q->s) + q->z, lowest(q)), highest(q));
 		const int64_t got = tensor_get(y, i);
 		differ += (double)got != v;
 		if (fabs((double)got - v) > 1)
@@ -194,26 +205,29 @@ static weft_net *qlinear_softmax(const struct q *x, const struct q *y, const int
 	return net;
 }
 
-static void softmax(void **state)
+static void softmax_of(bool is_wide)
 {
 	static double exact[ROWS * MOST_ROW];
 	int64_t differ = 0, all = 0;
 	uint64_t r = 1;
 
-	(void)state;
 	for (size_t k = 0; k < 4 * N_SIZES; k++) {
 		const int64_t n = row_sizes[k % N_SIZES], dim[] = { 2, ROWS / 2, n };
 		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .s = (float)(between(&r, 0.3, 1) / 255), .type = 2 + (int)(k & 1) };
 		y.z = lowest(&y);
+		if (is_wide) {
+			x = wide(between(&r, 0.05, 90));
+			y = wide(between(&r, 0.3, 2));
+		}
 		weft_net *net;
-		if (k % 4 == 3) {
+		if (k % 4 == 3 && !is_wide) {
 			net = qlinear_softmax(&x, &y, dim);
 		} else {
 			struct ob g = begin(&x, &y, 3, dim);
 			ob_node(&g, "Softmax", "fx", "f", NULL);
 			net = end(&g, &y, 3, dim, true, false);
 		}
-		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3);
+		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
 		for (int64_t i = 0; i < ROWS; i++)
 			softmax_row(&in, &x, i * n, n, exact + i * n);
 		differ += count_differing(&out, exact, &y, "Softmax");
@@ -222,19 +236,35 @@ static void softmax(void **state)
 		free(in.data);
 		weft_net_free(net);
 	}
-	print_message("Softmax: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
+	print_message("Softmax%s: %lld of %lld elements differ by one step\n", is_wide ? " of int16" : "", (long long)differ, (long long)all);
 	assert_true(100 * differ <= all);
+}
+
+static void softmax(void **state)
+{
+	(void)state;
+	softmax_of(false);
+}
+
+static void softmax_wide(void **state)
+{
+	(void)state;
+	softmax_of(true);
 }
 
 /*
  * LayerNormalization of rows of n, once; of every third, the floats are read twice, by a QuantizeLinear and by a Reshape with
  * another one behind it, as QOperator files and pairs of their own have it. Returns how many elements differ.
  */
-static int64_t layer_norm_once(int64_t n, size_t k, double *exact, uint64_t *r)
+static int64_t layer_norm_once(int64_t n, size_t k, bool is_wide, double *exact, uint64_t *r)
 {
 	static const float epsilons[] = { 1e-5f, 1e-6f, 1e-12f };
 	const int64_t dim[] = { 2, ROWS / 2, n };
 	struct q x = quantisation(r, between(r, 0.5, 30)), y = quantisation(r, between(r, 4, 9));
+	if (is_wide) {
+		x = wide(between(r, 0.01, 30));
+		y = wide(between(r, 4, 9));
+	}
 	float gamma[MOST_ROW], beta[MOST_ROW], epsilon = epsilons[k % 3];
 	struct ob a = { 0 };
 
@@ -256,7 +286,7 @@ static int64_t layer_norm_once(int64_t n, size_t k, double *exact, uint64_t *r)
 		ob_port(&g, 12, "y2", y.type, 3, dim);
 	}
 	weft_net *net = end(&g, &y, 3, dim, true, false);
-	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type == 3 && y.type == 3);
+	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
 	for (int64_t i = 0; i < ROWS; i++) {
 		norm_row(&in, &x, i * n, n, (double)epsilon, exact + i * n);
 		for (int64_t c = 0; c < n; c++)
@@ -269,19 +299,106 @@ static int64_t layer_norm_once(int64_t n, size_t k, double *exact, uint64_t *r)
 	return differ;
 }
 
-static void layer_norm(void **state)
+static void layer_norm_of(bool is_wide)
 {
 	static double exact[ROWS * MOST_ROW];
 	int64_t differ = 0, all = 0;
 	uint64_t r = 2;
 
-	(void)state;
 	for (size_t k = 0; k < 6 * N_SIZES; k++) {
-		differ += layer_norm_once(row_sizes[k % N_SIZES], k, exact, &r);
+		differ += layer_norm_once(row_sizes[k % N_SIZES], k, is_wide, exact, &r);
 		all += ROWS * row_sizes[k % N_SIZES];
 	}
-	print_message("LayerNormalization: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
+	print_message("LayerNormalization%s: %lld of %lld elements differ by one step\n", is_wide ? " of int16" : "", (long long)differ, (long long)all);
 	assert_true(100 * differ <= all);
+}
+
+static void layer_norm(void **state)
+{
+	(void)state;
+	layer_norm_of(false);
+}
+
+static void layer_norm_wide(void **state)
+{
+	(void)state;
+	layer_norm_of(true);
+}
+
+/* ---- products and means of int16 ---- */
+
+enum { TIMES, MATRIX, AVERAGE, N_WIDE, LINES = 10 };
+
+/* Sets exact to fx * w, with w of n or one element, fx [2,5,n] by itself transposed, or the means of its rows. Returns how many. */
+static int64_t wide_exact(int kind, const weft_tensor *x, const struct q *q, const int16_t *w, int64_t n_w, double w_s, double *exact)
+{
+	const int64_t n = x->dim[2], cols = kind == MATRIX ? 5 : kind == TIMES ? n : 1;
+	const double s = (double)q->s;
+
+	for (int64_t i = 0; i < LINES * cols; i++) {
+		const int64_t row = i / cols, other = row / 5 * 5 + i % cols;
+		double sum = 0;
+		for (int64_t k = 0; k < n; k++)
+			sum += kind == MATRIX ? (double)(tensor_get(x, row * n + k) * tensor_get(x, other * n + k)) : (double)tensor_get(x, row * n + k);
+		exact[i] = kind == MATRIX ? sum * s * s : kind == AVERAGE ? sum * s / (double)n : (double)tensor_get(x, i) * s * (w[n_w > 1 ? i % n : 0] * w_s);
+	}
+	return LINES * cols;
+}
+
+/* One network of a kind, of which n_w constants are operands of TIMES. Returns how many elements differ; *all grows by how many there are. */
+static int64_t wide_once(int kind, int64_t n, uint64_t *r, int64_t *all)
+{
+	static double exact[LINES * MOST_ROW];
+	const int64_t dim[] = { 2, 5, n }, square[] = { 2, 5, 5 }, rows[] = { 2, 5, 1 }, n_w = test_random(r) & 1 ? n : 1;
+	struct q x = wide(between(r, 0.5, 30)), y, w = wide(between(r, 0.1, 3));
+	int16_t codes[MOST_ROW];
+	struct ob a = { 0 };
+
+	for (int64_t i = 0; i < n_w; i++)
+		codes[i] = (int16_t)test_random(r);
+	weft_tensor in = make_codes(&x, 3, dim, n, r);
+	const int64_t count = wide_exact(kind, &in, &x, codes, n_w, (double)w.s, exact);
+	double most = 1e-3;
+	for (int64_t i = 0; i < count; i++)
+		most = fmax(most, fabs(exact[i]));
+	y = wide(2 * most * between(r, 0.5, 1.2));
+	struct ob g = begin(&x, &y, 3, dim);
+	if (kind == TIMES) {
+		parameters(&g, "sw", "zw", &w);
+		ob_tensor(&g, "w", 5, n_w > 1, &n_w, codes, (size_t)n_w * 2);
+		ob_node(&g, "DequantizeLinear", "w sw zw", "fw", NULL);
+		ob_node(&g, "Mul", test_random(r) & 1 ? "fx fw" : "fw fx", "f", NULL);
+	} else if (kind == MATRIX) {
+		ob_attr_ints(&a, "perm", 3, (int64_t[]){ 0, 2, 1 });
+		ob_node(&g, "Transpose", "fx", "ft", &a);
+		ob_node(&g, "MatMul", "fx ft", "f", NULL);
+	} else {
+		ob_attr_ints(&a, "axes", 1, (int64_t[]){ -1 });
+		ob_node(&g, "ReduceMean", "fx", "f", &a);
+	}
+	weft_net *net = end(&g, &y, 3, kind == TIMES ? dim : kind == MATRIX ? square : rows, true, false);
+	weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, 2);
+	const int64_t differ = count_differing(&out, exact, &y, "int16");
+	weft_tensor_release(&out);
+	free(in.data);
+	weft_net_free(net);
+	*all += count;
+	return differ;
+}
+
+static void sums_wide(void **state)
+{
+	static const char *const names[] = { "Mul", "MatMul", "ReduceMean" };
+	uint64_t r = 3;
+
+	(void)state;
+	for (int kind = 0; kind < N_WIDE; kind++) {
+		int64_t differ = 0, all = 0;
+		for (size_t k = 0; k < 3 * N_SIZES; k++)
+			differ += wide_once(kind, row_sizes[k % N_SIZES], &r, &all);
+		print_message("%s of int16: %lld of %lld elements differ by one step\n", names[kind], (long long)differ, (long long)all);
+		assert_true(100 * differ <= all);
+	}
 }
 
 /* ---- exact ---- */
@@ -368,7 +485,8 @@ static void no_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
+		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(sums_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

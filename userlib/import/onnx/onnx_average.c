@@ -165,10 +165,19 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 }
 
 /*
+ * Says whether averages of int16 codes x may become int16 codes with q: --requant rescale is set, and both have a zero
+ * point of 0. The sums of up to 65535 of them fit int32, and the nearest RESCALE has one rounding.
+ */
+static bool takes_wide(const struct ox *l, const struct ox_side *x, const struct ox_q *q)
+{
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && x->v->t.dtype == WEFT_INT16 && q->zp->t.dtype == WEFT_INT16 && !x->q.z && !q->z;
+}
+
+/*
  * Makes the averages of quantised x over a set of axes (bit i is axis i), quantised with q, with
  * the axes kept as dimensions of 1; uint8 results are held as int8. Returns 1 with *y set, in the
- * file's order of dimensions; 0 if x or q is int16 or an average has more than 65535 elements; or a
- * negative errno.
+ * file's order of dimensions; 0 if x or q is int16 and takes_wide() does not hold, or an average has more than 65535 elements;
+ * or a negative errno.
  */
 static int average_over(struct ox *l, const struct ox_side *x, unsigned set, const struct ox_q *q, struct ox_coded *y)
 {
@@ -177,7 +186,8 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
 
 	for (int i = 0; i < x->v->t.rank && s.count <= 65535; i++)
 		s.count *= set >> i & 1 ? x->v->t.dim[i] : 1;
-	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || s.count > 65535)
+	const bool wide = x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16;
+	if ((wide && !takes_wide(l, x, q)) || s.count > 65535)
 		return 0;
 	int z = ox_side_in(l, x->v, NULL);
 	z = z < 0 ? z : ox_rescale(l, z, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
@@ -185,7 +195,7 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
 		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
 	s.least = s.count * (-128 - ox_q_zp(&x->q));
 	s.top = s.count * (127 - ox_q_zp(&x->q));
-	z = ox_requant(l, z, &s, s.count * 255, &flip);
+	z = ox_requant(l, z, &s, s.count * (wide ? 32768 : 255), &flip);
 	ox_file_order(y->perm);
 	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
 }
@@ -207,7 +217,7 @@ static int without(struct ox *l, int y, unsigned set)
 
 /*
  * Makes the codes, quantised with q, of what the ReduceMean at hand makes of x: by ox_average() if
- * it reduces all dimensions but the first two, else by average_over(); keepdims 0 drops the axes.
+ * it reduces all dimensions but the first two of 8-bit codes, else by average_over(); keepdims 0 drops the axes.
  * Returns 1 with *y set; 0 if the node names no axes or the averages cannot be made in integers
  * (int16, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
  */
@@ -225,7 +235,7 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 	}
 	if (n <= 0)
 		return n;
-	if (rank < 3 || set != ((1u << rank) - 1 - 3)) {
+	if (rank < 3 || set != ((1u << rank) - 1 - 3) || x->v->t.dtype == WEFT_INT16) {
 		int done = average_over(l, x, set, q, y);
 		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, without(l, y->tensor, set));
 	}

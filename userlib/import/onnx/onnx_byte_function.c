@@ -84,7 +84,7 @@ bool ox_dequantises_constant(struct ox *l, const struct ox_value *v)
 /*
  * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns true if
  * v is the result of a DequantizeLinear of one constant scale and zero point: of computed integers,
- * perhaps with elements moved behind it, or of a constant of int8 or uint8, then directly. Returns
+ * perhaps with elements moved behind it, or of a constant of int8 or uint8 (with --requant rescale also of int16), then directly. Returns
  * false, with *s undefined, otherwise.
  */
 bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s)
@@ -93,7 +93,8 @@ bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side 
 		return ox_side_of(l, v, s);
 	const onnx_node *d = node(l, v->dq);
 	s->v = ox_operand(l, d, 0);
-	return s->v && ox_is_const_value(l, s->v) && (s->v->t.dtype == WEFT_INT8 || s->v->t.dtype == WEFT_UINT8) &&
+	return s->v && ox_is_const_value(l, s->v) &&
+	       (s->v->t.dtype == WEFT_INT8 || s->v->t.dtype == WEFT_UINT8 || (s->v->t.dtype == WEFT_INT16 && l->o.requant == WEFT_ONNX_REQUANT_RESCALE)) &&
 	       ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
 }
 

@@ -21,7 +21,7 @@ static bool is_zero(struct ox *l, int k)
 
 /*
  * Lowers Identity, OptionalGetElement and Dropout outside training or with a constant ratio of 0: the result is operand 0
- * itself. Returns 0, -ENOTSUP for training with another ratio or if a second result is wanted, or another negative errno.
+ * itself. Returns 0, -ENOTSUP for training with another ratio or if a second result is read, or another negative errno.
  */
 int ox_identity(struct ox *l)
 {
@@ -31,7 +31,8 @@ int ox_identity(struct ox *l)
 		return l->err;
 	if (training && *(const uint8_t *)training->data && !is_zero(l, 1))
 		return ox_fail(l, -ENOTSUP, "training draws random numbers");
-	if (l->n->n_output > 1 && *l->n->output[1])
+	const int second = l->n->n_output > 1 && *l->n->output[1] ? ox_value_find(l, l->n->output[1]) : -1;
+	if (second >= 0 && (l->values[second].n_uses || l->values[second].is_output))
 		return ox_fail(l, -ENOTSUP, "a second result");
 	return ox_alias(l, ox_in(l, 0), NULL);
 }

@@ -296,10 +296,10 @@ int ox_move_codes(struct ox *l, int i, const struct ox_coded *x, const struct ox
 	return done;
 }
 
-/* Says whether node n has one result and only moves elements of its operand 0, or takes the largest or least of them. */
+/* Says whether node n has one result (Dropout also two) and only moves elements of its operand 0, or takes the largest or least of them. */
 bool ox_moves(const onnx_node *n)
 {
-	return n->n_output == 1 && kind_of(n) == MOVE;
+	return (n->n_output == 1 || ox_node_is(n, "Dropout")) && kind_of(n) == MOVE;
 }
 
 /*
@@ -434,18 +434,20 @@ static int defer_pair(struct ox *l)
 
 /*
  * Says whether the node at hand is an Add, Sub or Mul of a dequantised value and of a dequantised
- * constant of 8 bits with several elements, in either order, and its result has one reader and is
- * no output. A QuantizeLinear behind it may fold such a node.
+ * constant with several elements (of int16 also with one), in either order, and may_fold() holds of its result. A
+ * QuantizeLinear behind it may fold such a node.
  */
 static bool is_constant_pair(struct ox *l)
 {
 	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
-	struct ox_side s;
+	const bool rescale = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	struct ox_side s, c;
 
 	if (l->n->n_input != 2 || !a || !b || !may_fold(l, y) || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) ||
-	    (a->carrier < 0) == (b->carrier < 0) || !ox_side_or_constant(l, a, &s) || !ox_side_or_constant(l, b, &s))
+	    (a->carrier < 0) == (b->carrier < 0) || !ox_side_or_constant(l, a->carrier < 0 ? b : a, &s) ||
+	    !ox_side_or_constant(l, a->carrier < 0 ? a : b, &c))
 		return false;
-	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1;
+	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1 || (rescale && (weft_tensor_elements(&c.v->t) > 1 || s.v->t.dtype == WEFT_INT16));
 }
 
 /*

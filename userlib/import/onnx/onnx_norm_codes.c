@@ -19,11 +19,10 @@
 #include <errno.h>
 #include <math.h>
 
-#include "onnx_qdq.h"
+#include "onnx_fixed_point.h"
 
 #define MOST_ROW  4096         /* elements of a row: sums and products stay below 2^31 */
 #define BELOW     (1 << 30)    /* limit of the magnitude of constants */
-#define TABLE_TOP 32767        /* the table's entry for 2^14, the least argument */
 
 /*
  * Emits int32 or int8 x (zero point 0) rescaled to type `to` by the nearest factor to real, ties
@@ -31,7 +30,7 @@
  * tensor, -ENOTSUP if real is not above 0 or real * most is 2^30 or more, or another negative
  * errno; a negative x is returned as it is.
  */
-static int rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp)
+int ox_rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp)
 {
 	struct ox_factor f;
 
@@ -44,7 +43,7 @@ static int rescaled(struct ox *l, int x, weft_dtype to, double real, double most
  * Emits op of int32 x and the number v, an int32 constant. Returns the graph tensor, or a negative
  * errno; a negative x is returned as it is.
  */
-static int with(struct ox *l, weft_opcode op, int x, double v)
+int ox_with(struct ox *l, weft_opcode op, int x, double v)
 {
 	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, v);
 
@@ -55,7 +54,7 @@ static int with(struct ox *l, weft_opcode op, int x, double v)
  * Emits int32 x / 2^n, rounded half up. Returns the graph tensor, or a negative errno; a negative x
  * is returned as it is.
  */
-static int right(struct ox *l, int x, int n)
+int ox_right(struct ox *l, int x, int n)
 {
 	weft_attr a = { .shift = { .round = true } };
 	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, n);
@@ -64,10 +63,32 @@ static int right(struct ox *l, int x, int n)
 }
 
 /*
+ * Emits int32 x / 2^n for each element; n has x's dimensions, or 1 in their place. The quotient is rounded half up if
+ * `round` is set, else down. Returns the graph tensor, or a negative errno; a negative operand is returned as it is.
+ */
+int ox_right_by(struct ox *l, int x, int n, bool round)
+{
+	const weft_attr a = { .shift = { .round = round } };
+
+	if (x < 0 || n < 0)
+		return x < 0 ? x : n;
+	return ox_op(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &a, (int[]){ x, n }, 2, WEFT_INT32, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+/*
+ * Emits the sums of int32 x along its last dimension, which stays with length 1. Returns the graph tensor, or a negative
+ * errno; a negative x is returned as it is.
+ */
+int ox_row_sums(struct ox *l, int x)
+{
+	return x < 0 ? x : ox_reduce(l, WEFT_OP_REDUCE_SUM, x, ox_t(l, x)->rank - 1);
+}
+
+/*
  * Emits a * b / 2^shift of int32, rounded half up; b has a's dimensions, or 1 in their place.
  * Returns the graph tensor, or a negative errno; a negative operand is returned as it is.
  */
-static int product(struct ox *l, int a, int b, int shift)
+int ox_product(struct ox *l, int a, int b, int shift)
 {
 	weft_attr m = { .mul = { .shift = (int8_t)shift } };
 
@@ -80,22 +101,24 @@ static int product(struct ox *l, int a, int b, int shift)
  * Emits x as int32 by a RESCALE with factor 1. Returns the graph tensor, or a negative errno; a
  * negative x is returned as it is.
  */
-static int wide(struct ox *l, int x)
+int ox_wide(struct ox *l, int x)
 {
 	return x < 0 ? x : ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
 }
 
 /*
  * Says whether codes of x can be worked on row by row along `axis` (negative: counted from the end) to give codes with q:
- * --requant rescale is set, both have 8 bits, the axis is the last one of rank 1 or more, and a row has at most MOST_ROW
+ * --requant rescale is set, both have 8 bits, or both are int16 with zero points of 0, the axis is the last one of rank 1 or more, and a row has at most MOST_ROW
  * (4096) elements.
  */
 static bool are_rows(const struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q)
 {
 	const weft_tensor *t = &x->v->t;
 
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t->rank >= 1 && (t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) &&
-	       q->zp->t.dtype != WEFT_INT16 && (axis == -1 || axis == t->rank - 1) && t->dim[t->rank - 1] <= MOST_ROW;
+	const bool wide = t->dtype == WEFT_INT16 && q->zp->t.dtype == WEFT_INT16 && !x->q.z && !q->z;
+
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t->rank >= 1 &&
+	       (wide || ((t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) && q->zp->t.dtype != WEFT_INT16)) && (axis == -1 || axis == t->rank - 1) && t->dim[t->rank - 1] <= MOST_ROW;
 }
 
 /*
@@ -112,7 +135,7 @@ static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct
 
 /*
  * Makes codes, quantised with q, of the Softmax over `axis` of the values of codes x by TFL_SOFTMAX of the codes and a
- * RESCALE; codes are within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in the
+ * RESCALE, or by ox_softmax_wide() if they are int16; codes are within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in the
  * file's order of dimensions; 0 if are_rows() does not take x; or a negative errno.
  */
 int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y)
@@ -120,13 +143,15 @@ int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const 
 	if (!are_rows(l, x, axis, q))
 		return 0;
 	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = (float)x->q.s } };
+	ox_file_order(y->perm);
+	if (x->v->t.dtype == WEFT_INT16)
+		return ox_coded_as(y, ox_softmax_wide(l, x, q));
 	int c = ox_side_in(l, x->v, NULL);
 	if (c < 0)
 		return c;
 	int p = ox_op(l, WEFT_OP_TFL_SOFTMAX, &a, &c, 1, WEFT_INT16, ox_t(l, c)->rank, ox_t(l, c)->dim);
-	p = with(l, WEFT_OP_ADD, wide(l, p), 32768);
-	ox_file_order(y->perm);
-	return ox_coded_as(y, p < 0 ? p : rescaled(l, p, WEFT_INT8, 1 / (65536 * q->s), 65536, ox_q_zp(q)));
+	p = ox_with(l, WEFT_OP_ADD, ox_wide(l, p), 32768);
+	return ox_coded_as(y, p < 0 ? p : ox_rescaled(l, p, WEFT_INT8, 1 / (65536 * q->s), 65536, ox_q_zp(q)));
 }
 
 /*
@@ -144,17 +169,17 @@ int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 
 /*
  * Adds the int16 constant of 513 entries by which TABLE gives 1 / sqrt(t) for t from 2^14 to 2^16:
- * entry i, for t = 128 i, is TABLE_TOP * sqrt(2^14 / t), and TABLE_TOP for i below 128. TABLE's
+ * entry i, for t = 128 i, is OX_ROOT_TOP * sqrt(2^14 / t), and OX_ROOT_TOP for i below 128. TABLE's
  * operand is t - 2^15; it interpolates between entries. Returns the graph tensor, or a negative
  * errno.
  */
-static int root_table(struct ox *l)
+int ox_root_table(struct ox *l)
 {
 	static const int64_t entries = 513;
 	int16_t *t = ox_alloc(l, entries, sizeof *t);
 
 	for (int i = 0; t && i < entries; i++)
-		t[i] = (int16_t)(i < 128 ? TABLE_TOP : lround(TABLE_TOP * sqrt(128.0 / i)));
+		t[i] = (int16_t)(i < 128 ? OX_ROOT_TOP : lround(OX_ROOT_TOP * sqrt(128.0 / i)));
 	return t ? ox_data(l, WEFT_INT16, 1, &entries, t) : l->err;
 }
 
@@ -163,7 +188,7 @@ static int root_table(struct ox *l)
  * float32 v (one element is repeated), times `by`, rounded to nearest (ties to even) and limited to +-BELOW
  * (2^30); NaN, and all elements if v is NULL, give 0. Returns the graph tensor, or a negative errno.
  */
-static int vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
+int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
 {
 	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	int x = v ? ox_get(l, v, NULL) : 0;
@@ -221,26 +246,26 @@ struct row {
 static int normalised_codes(struct ox *l, int q, const struct row *w)
 {
 	const int last = q < 0 ? 0 : ox_t(l, q)->rank - 1;
-	int mean = rescaled(l, ox_reduce(l, WEFT_OP_REDUCE_SUM, q, last), WEFT_INT32, 1 / (double)w->n, 128.0 * (double)w->n, 0);
+	int mean = ox_rescaled(l, ox_reduce(l, WEFT_OP_REDUCE_SUM, q, last), WEFT_INT32, 1 / (double)w->n, 128.0 * (double)w->n, 0);
 	int e = q < 0 || mean < 0 ? -1 : ox_binary(l, WEFT_OP_SUB, q, mean);
 	if (e < 0)
 		return l->err;
-	int s = ox_reduce(l, WEFT_OP_REDUCE_SUM, e, last), squares = ox_reduce(l, WEFT_OP_REDUCE_SUM, product(l, e, e, 0), last);
-	int rest = rescaled(l, product(l, s, s, 0), WEFT_INT32, ldexp(1 / (double)w->n, w->bits), (double)w->n * (double)w->n, 0);
-	int sum = ox_binary(l, WEFT_OP_SUB, with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, squares, w->bits), rest);
-	sum = with(l, WEFT_OP_MAXIMUM, with(l, WEFT_OP_ADD, sum, rint(ldexp(w->epsilon, w->bits))), 1);
+	int s = ox_reduce(l, WEFT_OP_REDUCE_SUM, e, last), squares = ox_reduce(l, WEFT_OP_REDUCE_SUM, ox_product(l, e, e, 0), last);
+	int rest = ox_rescaled(l, ox_product(l, s, s, 0), WEFT_INT32, ldexp(1 / (double)w->n, w->bits), (double)w->n * (double)w->n, 0);
+	int sum = ox_binary(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, squares, w->bits), rest);
+	sum = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_ADD, sum, rint(ldexp(w->epsilon, w->bits))), 1);
 	/* Up by an even count, so that it lies from 2^29 to 2^31. */
 	int zeros = sum < 0 ? sum : ox_unary(l, WEFT_OP_CLZ, sum);
-	int up = with(l, WEFT_OP_BITWISE_AND, with(l, WEFT_OP_SUB, zeros, 1), 30);
+	int up = ox_with(l, WEFT_OP_BITWISE_AND, ox_with(l, WEFT_OP_SUB, zeros, 1), 30);
 	int high = sum < 0 || up < 0 ? -1 : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, sum, up);
 	if (high < 0)
 		return l->err;
-	int at = with(l, WEFT_OP_SUB, with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, high, 15), 32768);
+	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, high, 15), 32768);
 	at = at < 0 ? at : ox_rescale(l, at, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
-	int table = at < 0 ? at : root_table(l);
+	int table = at < 0 ? at : ox_root_table(l);
 	int r = table < 0 ? table : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
-	int d = r < 0 ? r : ox_binary(l, WEFT_OP_SUB, with(l, WEFT_OP_MUL, e, (double)w->n), s);
-	int y = product(l, d, r, w->drop), half = right(l, up, 1);
+	int d = r < 0 ? r : ox_binary(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_MUL, e, (double)w->n), s);
+	int y = ox_product(l, d, r, w->drop), half = ox_right(l, up, 1);
 	return y < 0 || half < 0 ? l->err : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, half);
 }
 
@@ -257,8 +282,8 @@ static struct row row_of(int64_t n, double epsilon)
 	/* The sum of squares is at most 255^2 n. */
 	w.bits = 30 - (int)ceil(log2(65025.0 * (double)n + w.epsilon + 1));
 	w.bits = w.bits < 0 ? 0 : w.bits;
-	/* r is TABLE_TOP 2^7 sqrt(2^14 / t), t = w 2^(b + up - 15); d / sqrt(n w) has the variance 1. */
-	w.unit = ldexp(1 / (TABLE_TOP * sqrt((double)n)), -7 - 7) * sqrt(ldexp(1, w.bits - 15));
+	/* r is OX_ROOT_TOP 2^7 sqrt(2^14 / t), t = w 2^(b + up - 15); d / sqrt(n w) has the variance 1. */
+	w.unit = ldexp(1 / (OX_ROOT_TOP * sqrt((double)n)), -7 - 7) * sqrt(ldexp(1, w.bits - 15));
 	for (; sqrt((double)n) / w.unit >= 0x1p30 && w.drop < 30; w.drop++)
 		w.unit *= 2;
 	return w;
@@ -279,7 +304,7 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 	const struct row w = row_of(x->v->t.dim[rank - 1], epsilon / (x->q.s * x->q.s));
 	int c = ox_side_in(l, x->v, NULL), log_root = 0, log_gamma;
 
-	int y = normalised_codes(l, wide(l, c), &w);
+	int y = normalised_codes(l, ox_wide(l, c), &w);
 	/* y in 2^-f, |y| <= sqrt(n), in 16 bits; gamma / scale in 2^-h, in 15. */
 	while (ldexp(1, 2 * log_root) < (double)w.n)
 		log_root++;
@@ -288,12 +313,12 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 	const int h = 14 - log_gamma;
 	if (y < 0 || f + h < 2 || f + h > 60 || h < -30)
 		return y < 0 ? y : ox_fail(l, -ENOTSUP, "scale %g of %g", q->s, most);
-	y = rescaled(l, y, WEFT_INT32, ldexp(w.unit, f), sqrt((double)w.n) / w.unit, 0);
-	int gamma = vector(l, ox_operand(l, n, 1), ldexp(1 / q->s, h), rank, w.n);
-	int beta = vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, f + h), rank, w.n);
-	y = product(l, y, gamma, 0);
+	y = ox_rescaled(l, y, WEFT_INT32, ldexp(w.unit, f), sqrt((double)w.n) / w.unit, 0);
+	int gamma = ox_vector(l, ox_operand(l, n, 1), ldexp(1 / q->s, h), rank, w.n);
+	int beta = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, f + h), rank, w.n);
+	y = ox_product(l, y, gamma, 0);
 	y = y < 0 || beta < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, y, beta);
-	return y < 0 ? y : rescaled(l, y, WEFT_INT8, ldexp(1, -f - h), 0x1p31, ox_q_zp(q));
+	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT8, ldexp(1, -f - h), 0x1p31, ox_q_zp(q));
 }
 
 /*
@@ -303,7 +328,7 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
  * of_rows() does not take the node (--requant rescale not set, another axis than the last, more
  * than MOST_ROW elements in a row, or not 8 bits with one scale on both sides), gamma or beta is no
  * constant float32 vector of a row's length or one element, gamma is all 0, or an element of beta
- * is 1000 or more steps of the result; or a negative errno.
+ * is 1000 or more steps of the result (int16: 2^17); or a negative errno.
  */
 int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -313,8 +338,11 @@ int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, s
 	if (!of_rows(l, n, ox_attr_of(n, "axis", -1), q, &x))
 		return 0;
 	const int64_t row = x.v->t.dim[x.v->t.rank - 1];
-	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0) || !(beta / q->s < 1000))
+	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0) ||
+	    !(beta / q->s < (x.v->t.dtype == WEFT_INT16 ? 0x1p17 : 1000)))
 		return 0;
 	ox_file_order(y->perm);
+	if (x.v->t.dtype == WEFT_INT16)
+		return ox_coded_as(y, ox_layer_norm_wide(l, n, &x, q, gamma, beta));
 	return ox_coded_as(y, layer_norm(l, n, &x, q, gamma));
 }

@@ -172,15 +172,41 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 
 /*
  * Sets *a and *b to the integers from which both operands of MatMul n were dequantised. Returns
- * whether both are of 8 bits, of rank 2 or more, and dequantised directly with one constant scale
- * each, as attention multiplies them; else *a and *b do not count.
+ * whether both are of 8 bits (with --requant rescale, or both of int16 with zero points of 0), of rank 2 or more, and dequantised
+ * directly with one constant scale each, as attention multiplies them; else *a and *b do not count.
  */
 static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, struct ox_side *b)
 {
 	struct ox_value *x = ox_operand(l, n, 0), *y = ox_operand(l, n, 1);
 
-	return x && y && ox_side_of(l, x, a) && ox_side_of(l, y, b) && ox_is_8_bit(a->v) && ox_is_8_bit(b->v) && a->v->t.rank >= 2 &&
-	       b->v->t.rank >= 2;
+	if (!x || !y || !ox_side_of(l, x, a) || !ox_side_of(l, y, b) || a->v->t.rank < 2 || b->v->t.rank < 2)
+		return false;
+	return (ox_is_8_bit(a->v) && ox_is_8_bit(b->v)) || (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && a->v->t.dtype == WEFT_INT16 &&
+	       b->v->t.dtype == WEFT_INT16 && !a->q.z && !b->q.z);
+}
+
+/*
+ * Emits the product of int16 codes a and b of a tensor_pair(), quantised with int16 q, whose zero points are all 0: the exact
+ * sums of 48 bits, moved down so that they fit int32, and the nearest RESCALE. Moving down loses less than 2^-8 of a
+ * step. Returns 1 with *y set, in the file's order of dimensions; 0 if q has a zero point or the scales are not such that sums
+ * can be moved; or a negative errno.
+ */
+static int wide_pair(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)
+{
+	static const weft_attr half_up = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
+	const double real = a->q.s * b->q.s / q->s;
+	struct ox_factor f;
+	int down = 0;
+
+	while ((int64_t)1 << down < a->v->t.dim[a->v->t.rank - 1])
+		down++;
+	if (q->z || q->zp->t.dtype != WEFT_INT16 || down > 40 || !(ldexp(real, down) < 0x1p-7) || !ox_nearest(ldexp(real, down), 0x1p30, &f))
+		return 0;
+	const int left = ox_side_in(l, a->v, NULL), right = left < 0 ? left : ox_side_in(l, b->v, NULL);
+	int z = right < 0 ? right : ox_matmul_sums(l, left, right);
+	z = z < 0 ? z : ox_rescale_by(l, z, &half_up, 1 << 14, (int8_t)(14 + down), WEFT_INT32);
+	ox_file_order(y->perm);
+	return ox_coded_as(y, ox_rescale(l, z, WEFT_INT16, f, 0, 0));
 }
 
 /*
@@ -271,6 +297,8 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	bool pair = !dw && n->n_input == 2 && ox_node_is(n, "MatMul") && tensor_pair(l, n, &x, &b);
 	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
 		return 0;
+	if (pair && x.v->t.dtype == WEFT_INT16)
+		return wide_pair(l, &x, &b, q, y);
 	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = pair ? b.v : ox_operand(l, dw, 0), .w_zp = pair ? b.q.zp : ox_operand(l, dw, 2),
 	                        .bias = db ? ox_operand(l, db, 0) : NULL, .x_axis = 1 };
 	struct ox_scaling s = { .a = x.q.scale, .b = pair ? b.q.scale : ox_operand(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1, .exact = transpose };

@@ -271,12 +271,49 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 }
 
 /*
- * Computes the sum, difference or product (op) of two quantised operands of one rank, whose shapes
+ * Sets *to to side s, or, if its rank is below `rank`, to its codes with leading dimensions of 1 as *held. Returns 0 or a
+ * negative errno.
+ */
+static int with_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_value *held, struct ox_side *to)
+{
+	*to = *s;
+	if (s->v->t.rank >= rank)
+		return 0;
+	int x = ox_to_rank(l, ox_side_in(l, s->v, NULL), rank);
+	if (x < 0)
+		return x;
+	*held = ox_held(l, "", x);
+	if (s->q.flip) {
+		held->t.dtype = WEFT_UINT8;
+		held->form[0].flip = true;
+	}
+	to->v = held;
+	return 0;
+}
+
+/*
+ * Makes the int16 codes of the product of int16 a and b, whose zero points are 0 as q's is, in order y->perm: by the nearest
+ * factor, ties up, with --requant rescale alone. Returns 1 with y->tensor set, 0 without the option or a factor, or a
+ * negative errno.
+ */
+static int fold_wide_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_factor r, one = { 1 << 30, 30 };
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_nearest(a->q.s * b->q.s / q->s, 0, &r))
+		return 0;
+	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, 0, 0);
+	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, 0, 0);
+	return ox_coded_as(y, ox_rescale(l, ox_binary(l, WEFT_OP_MUL, left, right), WEFT_INT16, r, 0, 0));
+}
+
+/*
+ * Computes the sum, difference or product (op) of two quantised operands of one rank (with --requant rescale, of any), whose shapes
  * are broadcast, quantised again with q, in integers; qlinear chooses the rounding of QLinearAdd
  * and QLinearMul. Operands of 8 bits need a form that gives the exact results of all pairs of
  * codes, and a table of all pairs is the last resort; with --requant rescale
  * fold_sum() and fold_product() take inexact forms. Returns 1 with *y set, in an order of
- * dimensions in which a is held; 0 if the ranks differ, int16 comes with 8 bits, as a product or
+ * dimensions in which a is held; 0 if the ranks differ, int16 comes with 8 bits, as a product without --requant rescale or
  * with zero points, no form is found, or, with l->err cleared, the exact results cannot be
  * computed; or a negative errno.
  */
@@ -284,14 +321,27 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
                  struct ox_coded *y)
 {
 	bool wide = q->zp->t.dtype == WEFT_INT16;
+	const int rank = a->v->t.rank > b->v->t.rank ? a->v->t.rank : b->v->t.rank;
+	struct ox_value held[2];
+	struct ox_side as, bs;
 	struct form t;
 
+	if (l->o.requant == WEFT_ONNX_REQUANT_RESCALE) {
+		if (with_rank(l, a, rank, &held[0], &as) < 0 || with_rank(l, b, rank, &held[1], &bs) < 0)
+			return l->err;
+		a = &as;
+		b = &bs;
+	}
 	if ((a->v->t.dtype == WEFT_INT16) != wide || (b->v->t.dtype == WEFT_INT16) != wide || a->v->t.rank != b->v->t.rank)
 		return 0;
 	if (ox_side_tensor(l, a->v, y->perm) < 0)
 		return l->err;
 	if (wide) {
-		if (op == WEFT_OP_MUL || a->q.z || b->q.z || q->z || !sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, &t))
+		if (a->q.z || b->q.z || q->z)
+			return 0;
+		if (op == WEFT_OP_MUL)
+			return fold_wide_product(l, a, b, q, y);
+		if (!sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, &t))
 			return 0;
 		return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 	}

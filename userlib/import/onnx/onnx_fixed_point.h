@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fixed-point arithmetic on int32 tensors, for lowerings that are within one step of the exact codes
+ * (onnx_norm_codes.c, onnx_wide_codes.c). Each function returns a graph tensor, or a negative errno; a negative
+ * operand is returned as it is.
+ */
+#ifndef WEFT_IMPORT_ONNX_FIXED_POINT_H
+#define WEFT_IMPORT_ONNX_FIXED_POINT_H
+
+#include "onnx_qdq.h"
+
+#define OX_ROOT_TOP 32767      /* the entry of ox_root_table() for 2^14, the least argument */
+
+/*
+ * Returns x, int32 or int8 with zero point 0, rescaled to type `to` by the nearest factor to real, ties rounded up,
+ * with y_zp added; `most` is about the greatest magnitude of x. -ENOTSUP: real has no RESCALE.
+ */
+int ox_rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp);
+int ox_with(struct ox *l, weft_opcode op, int x, double v);             /* op of int32 x and the number v */
+int ox_right(struct ox *l, int x, int n);                               /* x / 2^n, rounded half up */
+int ox_right_by(struct ox *l, int x, int n, bool round);                /* x / 2^n of tensors, rounded half up or down */
+int ox_product(struct ox *l, int a, int b, int shift);                  /* a * b / 2^shift, rounded half up; 64 bits between */
+int ox_wide(struct ox *l, int x);                                       /* int8 or int16 x as int32 */
+int ox_root_table(struct ox *l);                                        /* TABLE's constant: OX_ROOT_TOP sqrt(2^14 / t) */
+/* Sums of int32 x along the last dimension, which stays with length 1. */
+int ox_row_sums(struct ox *l, int x);
+/* An int32 constant [1,...,n] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded. */
+int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n);
+
+/* onnx_wide_codes.c: the same as onnx_norm_codes.c for int16 codes x, zero points 0, with more bits. */
+WEFT_MUST_USE int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q);
+WEFT_MUST_USE int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double gamma, double beta);
+
+#endif

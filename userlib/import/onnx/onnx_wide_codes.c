@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Softmax, LayerNormalization and products of two tensors of int16 codes between DequantizeLinear and QuantizeLinear,
+ * in int32, if --requant rescale is set. All zero points are 0. Before the last rounding, a result is within 2^-8
+ * of a step of the exact one, so that a code is another than the exact one only beside a tie, and by one step.
+ *
+ * Softmax of a row with codes c and scale s, m the greatest code, d = m - c from 0 to 65535:
+ *
+ *   E = exp(-256 s (d >> 8)) * exp(-s (d & 255))   both from tables of 30 bits, high and low 15 bits each
+ *   S = sum of E, its high and low 15 bits summed apart, then moved up to lie from 2^30 - 1 to 2^31
+ *   r = 2^30 / S, by a table of 16 bits and one step of Newton's method: r (2 - S r)
+ *   y = E r, moved down by what S was moved up less
+ *
+ * The errors of E are 2^-29, of r 2^-28 of itself, and of y 2^-28 in all, 2^-13 of a step of 2^-15.
+ *
+ * LayerNormalization of a row of n codes q, gamma and beta in steps of the result:
+ *
+ *   m = round(sum of q / n), e = q - m, s = sum of e; in rows where no e is 256 or more, all that follows is of 2^8 q
+ *   V = sum of e^2 - s^2 / n + n epsilon / scale^2, exactly but for 12 bits behind the point of the last two: e = 256 a + b,
+ *       so that the sums of a^2, a b and b^2 fit int32 each; V = 2^16 high + low
+ *   w = V moved up to lie from 2^29 to 2^31, by an even count
+ *   r = sqrt(2^29 / w), by a table and one step of Newton's method: r (3 - w r^2) / 2
+ *   y = (n e - s) r * gamma + beta        (n e - s) / sqrt(n V) is the normalised code
+ *
+ * n e - s is moved up first by half of w's count. The error of r is 2^-27 of itself, of n e - s half of what was
+ * moved out, 2^-24 of its root of the mean square, of gamma 2^-30 of the greatest. The tables' errors are below 2^-14,
+ * whose square Newton's step leaves.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "onnx_fixed_point.h"
+
+#define ENTRIES 513            /* of TABLE for int16; entry i is for the operand 128 i - 32768 */
+#define BELOW   15             /* bits of the low part */
+#define FINE    0x1p28         /* n epsilon / scale^2 below which small rows need bits behind the point */
+
+/* The functions of TABLEs that make() fills: exp(-step k) of 30 bits, its high and low 15 bits, k from 0 to 255; 2^30 / (128 k) from 2^15 on. */
+enum kind { EXP_HIGH, EXP_LOW, RECIPROCAL };
+
+/*
+ * Adds the int16 constant of 513 entries of that kind; step is EXP's. Entries beyond those that are read are 0, or for RECIPROCAL
+ * the first one that is read. Returns the graph tensor, or a negative errno.
+ */
+static int make(struct ox *l, enum kind kind, double step)
+{
+	static const int64_t entries = ENTRIES;
+	int16_t *t = ox_alloc(l, entries, sizeof *t);
+
+	for (int i = 0; t && i < ENTRIES; i++) {
+		const int32_t e = (int32_t)lround(ldexp(exp(-step * i), 30)), all = e > (1 << 30) - 1 ? (1 << 30) - 1 : e;
+		t[i] = (int16_t)(kind == RECIPROCAL ? lround(INT16_MAX * 256.0 / (i < 256 ? 256 : i)) : kind == EXP_HIGH ? all >> BELOW : all & INT16_MAX);
+	}
+	return t ? ox_data(l, WEFT_INT16, 1, &entries, t) : l->err;
+}
+
+/*
+ * Emits TABLE of int32 x, from -32768 to 32767, by a constant as make() and ox_root_table() add it: int32 of 128 times the
+ * entry. Returns the graph tensor, or a negative errno; a negative operand is returned as it is.
+ */
+static int looked_up(struct ox *l, int x, int table)
+{
+	if (x < 0 || table < 0)
+		return x < 0 ? x : table;
+	int at = ox_rescale(l, x, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
+	return at < 0 ? at : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
+}
+
+/* Emits op of a and b as ox_binary() does; a negative operand is returned as it is. */
+static int both(struct ox *l, weft_opcode op, int a, int b)
+{
+	return a < 0 ? a : b < 0 ? b : ox_binary(l, op, a, b);
+}
+
+/*
+ * Emits 2^30 exp(-step x), at most 2^30 - 1, of int32 x from 0 to 255, from two tables. Returns the graph tensor, or a
+ * negative errno; a negative x is returned as it is.
+ */
+static int exponentials(struct ox *l, int x, double step)
+{
+	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, x, 7), 32768);
+	int high = looked_up(l, at, make(l, EXP_HIGH, step)), low = looked_up(l, at, make(l, EXP_LOW, step));
+
+	return both(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, BELOW - 7), ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 7));
+}
+
+/*
+ * Emits the count by which int32 x, from 0 on, is moved up so that it is 2^30 or more, at most `limit`; even: the greatest even
+ * count that leaves it below 2^31. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ */
+static int count_up(struct ox *l, int x, int limit, bool even)
+{
+	int up = ox_with(l, WEFT_OP_MINIMUM, ox_with(l, WEFT_OP_SUB, x < 0 ? x : ox_unary(l, WEFT_OP_CLZ, x), 1), limit);
+
+	return even ? ox_with(l, WEFT_OP_BITWISE_AND, up, 30) : up;
+}
+
+/* Emits the number v less int32 x. Returns the graph tensor, or a negative errno; a negative x is returned as it is. */
+static int less(struct ox *l, double v, int x)
+{
+	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, v);
+
+	return both(l, WEFT_OP_SUB, c, x);
+}
+
+/*
+ * Emits 2^59 / x as int32, of int32 x from 2^30 - 1 on: 2^29 at most. Returns the graph tensor, or a negative errno; a
+ * negative x is returned as it is.
+ */
+static int reciprocals(struct ox *l, int x)
+{
+	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, x, 15), 32768);
+	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, looked_up(l, at, make(l, RECIPROCAL, 0)), 7);
+	int miss = less(l, 0x1p30, ox_product(l, x, r, 29));
+
+	return both(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 30));
+}
+
+/*
+ * Emits the int16 codes, quantised with q, of the Softmax over the last axis of the values of int16 codes x; both zero points
+ * are 0. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if q's scale has no RESCALE, or another
+ * negative errno.
+ */
+int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q)
+{
+	int c = ox_wide(l, ox_side_in(l, x->v, NULL));
+	int d = c < 0 ? c : both(l, WEFT_OP_SUB, ox_reduce(l, WEFT_OP_REDUCE_MAX, c, ox_t(l, c)->rank - 1), c);
+	int e = ox_product(l, exponentials(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, d, 8), 256 * x->q.s),
+	                   exponentials(l, ox_with(l, WEFT_OP_BITWISE_AND, d, 255), x->q.s), 30);
+	int high = ox_row_sums(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, e, BELOW));
+	int low = ox_row_sums(l, ox_with(l, WEFT_OP_BITWISE_AND, e, INT16_MAX));
+	high = both(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, BELOW));
+	low = ox_with(l, WEFT_OP_BITWISE_AND, low, INT16_MAX);
+	int up = count_up(l, high, BELOW, false), down = less(l, BELOW, up);
+	int sum = both(l, WEFT_OP_ADD, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), ox_right_by(l, low, down, false));
+	int y = ox_right_by(l, ox_product(l, e, reciprocals(l, sum), 29), down, true);
+
+	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1 / q->s, -30), 0, 0);
+}
+
+/* V of the file's head as 2^16 high + low, low with 12 bits behind its point. */
+struct variance { int high, low; };
+
+/*
+ * The rows of codes less about their mean: e, their sums s, and `fine`, -1 for each row whose elements have been multiplied by
+ * 2^8 before that because they are below 256, else 0.
+ */
+struct rows { int e, s, fine; int64_t n; };
+
+/*
+ * Emits the number v for each row, and v + more for fine ones. Returns the graph tensor, or a negative errno; if w->fine is
+ * negative, that.
+ */
+static int by_row(struct ox *l, const struct rows *w, double v, double more)
+{
+	return ox_with(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_BITWISE_AND, w->fine, more), v);
+}
+
+/*
+ * Sets *w to the rows of n int32 codes q, which is int16 in its range; rows are fine if `fine` is set and no element is 256
+ * or more off the mean. One of its tensors is negative after a failure.
+ */
+static void centre(struct ox *l, int q, int64_t n, bool fine, struct rows *w)
+{
+	int mean = ox_rescaled(l, ox_row_sums(l, q), WEFT_INT32, 1 / (double)n, 32768.0 * (double)n, 0);
+	int e = both(l, WEFT_OP_SUB, q, mean), s = ox_row_sums(l, e);
+	int off = both(l, WEFT_OP_MAXIMUM, e, less(l, 0, e));
+
+	w->n = n;
+	off = off < 0 ? off : ox_reduce(l, WEFT_OP_REDUCE_MAX, off, ox_t(l, off)->rank - 1);
+	w->fine = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_with(l, WEFT_OP_SUB, off, fine ? 256 : 0), 31);
+	const int up = ox_with(l, WEFT_OP_BITWISE_AND, w->fine, 8);
+	s = both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, s, up);
+	mean = ox_rescaled(l, s, WEFT_INT32, 1 / (double)n, 512.0 * (double)n, 0);
+	w->e = both(l, WEFT_OP_SUB, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, e, up), mean);
+	w->s = both(l, WEFT_OP_SUB, s, ox_with(l, WEFT_OP_MUL, mean, (double)n));
+}
+
+/*
+ * Emits n times the variance of each row of w, plus `epsilon` (times 2^16 in fine rows): v->high from 0
+ * on and v->low from 0 to 2^28 - 1. Both are negative, or one of them, after a failure.
+ */
+static void variances(struct ox *l, const struct rows *w, double epsilon, struct variance *v)
+{
+	const int e = w->e, s = w->s;
+	const int64_t n = w->n;
+	int a = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, e, 8), b = ox_with(l, WEFT_OP_BITWISE_AND, e, 255);
+	int aa = ox_row_sums(l, ox_product(l, a, a, 0)), ab = ox_row_sums(l, ox_product(l, a, b, 0)), bb = ox_row_sums(l, ox_product(l, b, b, 0));
+	const double above = floor(ldexp(epsilon, -16)), fine = floor(epsilon), low_rest = rint(ldexp(epsilon - ldexp(above, 16), 12));
+
+	int rest = ox_rescaled(l, ox_product(l, s, s, 0), WEFT_INT32, 4096 / (double)n, (double)n * (double)n, 0);
+	int high = both(l, WEFT_OP_ADD, aa, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ab, 7));
+	high = both(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, bb, 16));
+	int low = both(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, ab, 127), 21),
+	               ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, bb, 65535), 12));
+	low = both(l, WEFT_OP_SUB, both(l, WEFT_OP_ADD, low, by_row(l, w, low_rest, rint(ldexp(epsilon - fine, 28)) - low_rest)), rest);
+	high = both(l, WEFT_OP_ADD, both(l, WEFT_OP_ADD, high, by_row(l, w, above, epsilon < FINE ? fine - above : 0)),
+	            ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 28));
+	v->high = ox_with(l, WEFT_OP_MAXIMUM, high, 0);
+	v->low = ox_with(l, WEFT_OP_BITWISE_AND, low, (1 << 28) - 1);
+}
+
+/*
+ * Emits 2^29 sqrt(2^29 / w) of int32 w from 2^29 on. Returns the graph tensor, or a negative errno; a negative w is
+ * returned as it is.
+ */
+static int roots(struct ox *l, int w)
+{
+	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, w, 15), 32768);
+	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, looked_up(l, at, w < 0 ? w : ox_root_table(l)), 7);
+	int miss = less(l, 0x1p30, ox_product(l, ox_product(l, r, r, 28), w, 29));
+
+	return both(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 31));
+}
+
+/*
+ * Emits (n e - s) / sqrt(n V) for each row of n codes of int32 q, where V has `epsilon` in it; results count steps of *unit and
+ * are below 2^31. Returns the graph tensor, or a negative errno; a negative q is returned as it is.
+ */
+static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *unit)
+{
+	struct variance v;
+	struct rows row;
+	int log = 0;
+
+	while ((int64_t)1 << log < n)
+		log++;
+	const int drop = log > 7 ? log - 7 : 0;      /* (n e - s) moved up is at most n 2^23.5 */
+	centre(l, q, n, epsilon < FINE, &row);
+	variances(l, &row, epsilon, &v);
+	int up = count_up(l, v.high, 28, true);
+	int w = both(l, WEFT_OP_ADD, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), ox_right_by(l, v.low, less(l, 28, up), false));
+	w = ox_with(l, WEFT_OP_MAXIMUM, w, 1);
+	int more = count_up(l, w, 30, true);
+	int r = roots(l, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, w, more));
+	int half = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, both(l, WEFT_OP_ADD, up, more), 1);
+	int d = both(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_MUL, row.e, (double)n), row.s);
+	int left = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_SUB, half, drop), 0);
+	int right = ox_with(l, WEFT_OP_MAXIMUM, less(l, drop, half), 0);
+	d = ox_right_by(l, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, d, left), right, true);
+	*unit = ldexp(1 / sqrt((double)n), drop - 22) * sqrt(0.5);
+	return ox_product(l, d, r, 29);
+}
+
+/*
+ * Emits LayerNormalization n of int16 x, quantised with int16 q, whose zero points are 0, over the last axis of at most 4096
+ * elements; operands 1 and 2 are constant float32 with a row's elements or one, operand 2 may be absent; gamma and
+ * beta are their largest magnitudes, gamma above 0. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if the
+ * fixed-point formats do not fit the scales, or another negative errno.
+ */
+int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double gamma, double beta)
+{
+	const onnx_attribute *a = ox_node_attr(n, "epsilon");
+	const int rank = x->v->t.rank;
+	const int64_t row = x->v->t.dim[rank - 1];
+	const double epsilon = (double)row * (a && a->has_f ? (double)a->f : 1e-5) / (x->q.s * x->q.s);
+	int log, log_gamma;
+	double unit;
+
+	/* The greatest result is sqrt(row) gamma + beta; it has `bits` behind its point, and gamma times unit 2^shift. */
+	(void)frexp((sqrt((double)row) * gamma + beta) / q->s, &log);
+	const int bits = 30 - log;
+	if (!(epsilon < 0x1p44) || bits < 8 || bits > 30)
+		return ox_fail(l, -ENOTSUP, "scale %g of results up to %g", q->s, gamma);
+	int y = normalised(l, ox_wide(l, ox_side_in(l, x->v, NULL)), row, epsilon, &unit);
+	(void)frexp(ldexp(gamma * unit / q->s, bits), &log_gamma);
+	const int shift = 30 - log_gamma;
+	if (shift < 0 || shift > 62)
+		return ox_fail(l, -ENOTSUP, "scale %g of results up to %g", q->s, gamma);
+	int g = ox_vector(l, ox_operand(l, n, 1), ldexp(unit / q->s, bits + shift), rank, row);
+	int b = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, bits), rank, row);
+	y = both(l, WEFT_OP_ADD, ox_product(l, y, g, shift), b);
+	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1, -bits), 0, 0);
+}

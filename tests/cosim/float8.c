@@ -486,6 +486,8 @@ static void each(void (*what)(struct bench *b))
 	struct bench b;
 
 	for (int i = 0; i < WEFT_N_CONFIGS; i++) {
+		if (!weft_config_list()[i].has_fp8)
+			continue;
 		if (!bench_open(&b, weft_config_list()[i].name)) {
 			if (!strcmp(weft_config_list()[i].name, "w16"))
 				skip();

@@ -15,15 +15,15 @@
  * Returns x, int32 or int8 with zero point 0, rescaled to type `to` by the nearest factor to real, ties rounded up,
  * with y_zp added; `most` is about the greatest magnitude of x. -ENOTSUP: real has no RESCALE.
  */
-int ox_rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp);
-int ox_with(struct ox *l, weft_opcode op, int x, double v);             /* op of int32 x and the number v */
-int ox_right(struct ox *l, int x, int n);                               /* x / 2^n, rounded half up */
-int ox_right_by(struct ox *l, int x, int n, bool round);                /* x / 2^n of tensors, rounded half up or down */
-int ox_product(struct ox *l, int a, int b, int shift);                  /* a * b / 2^shift, rounded half up; 64 bits between */
-int ox_wide(struct ox *l, int x);                                       /* int8 or int16 x as int32 */
+WEFT_MUST_USE int ox_rescaled(struct ox *l, int x, weft_dtype to, double real, double most, int32_t y_zp);
+WEFT_MUST_USE int ox_with(struct ox *l, weft_opcode op, int x, double v);             /* op of int32 x and the number v */
+WEFT_MUST_USE int ox_right(struct ox *l, int x, int n);                               /* x / 2^n, rounded half up */
+WEFT_MUST_USE int ox_right_by(struct ox *l, int x, int n, bool round);                /* x / 2^n of tensors, rounded half up or down */
+WEFT_MUST_USE int ox_product(struct ox *l, int a, int b, int shift);                  /* a * b / 2^shift, rounded half up; 64 bits between */
+WEFT_MUST_USE int ox_wide(struct ox *l, int x);                                       /* int8 or int16 x as int32 */
 int ox_root_table(struct ox *l);                                        /* TABLE's constant: OX_ROOT_TOP sqrt(2^14 / t) */
 /* Sums of int32 x along the last dimension, which stays with length 1. */
-int ox_row_sums(struct ox *l, int x);
+WEFT_MUST_USE int ox_row_sums(struct ox *l, int x);
 /* An int32 constant [1,...,n] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded. */
 int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n);
 

@@ -789,6 +789,17 @@ def products():
     ops.record("SCATTER_ND", net, operands)
 
 
+def hybrid_product():
+    """float32 by several constant matrices of 8 bits, as the converter's dynamic range has them."""
+    net, m, k, n, adj = Net(), draw(1, 4), draw(1, 20), draw(1, 4), draw(0, 1)
+    lead = shape(2, 6, rank=1)
+    a = [1 if draw(0, 3) == 0 else lead[0]][draw(0, 1):]
+    b = [1 if draw(0, 3) == 0 else lead[0]]
+    operands = [net.input(F32, a + [m, k]), net.add(I8, b + ([n, k] if adj else [k, n]), (.01, 0), rng.integers(-127, 128, b + ([n, k] if adj else [k, n])))]
+    net.output(F32, list(np.broadcast_shapes(tuple(a), tuple(b))) + [m, n])
+    ops.record("BATCH_MATMUL", net, operands, {1: ("B", adj), 2: ("B", draw(0, 1))}, tag="by int8")
+
+
 def edge_case(op, t, n_in=1, options=None, out=None, tag="", **how):
     """One operator on numbers at the edges of their type."""
     net, dims = Net(), [3, draw(2, 5), 40]
@@ -867,6 +878,8 @@ def main():
     for _ in range(ROUNDS):
         edges()
         products()
+    for _ in range(2 * ROUNDS):
+        hybrid_product()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

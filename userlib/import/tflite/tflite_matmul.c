@@ -68,38 +68,46 @@ static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor 
 }
 
 /*
- * Repeats the batches of each factor x, as the file has it, until it has all of the result's, and sets p's counts of
- * batches. Nothing is done where they are equal already or where one factor has a single batch and the other all
- * (align()). Returns 0 or a negative errno.
+ * Repeats the batches of factor x[k], as the file has it, until it has all of the result's, and sets p's count of its
+ * batches. Returns 0 or a negative errno.
+ */
+static int spread_one(struct tfl_lower *l, struct product *p, int x[2], int k)
+{
+	const int lead = l->y.rank - 2;
+	const int64_t total = weft_tensor_elements(&l->y) / (p->m * p->n);
+	const weft_tensor t = l->g->tensors[x[k]].t;
+	weft_attr a = { .tile = { { 1, 1 } } };
+	int64_t from[WEFT_MAX_RANK], to[WEFT_MAX_RANK];
+
+	if (p->batches[k] == total)
+		return 0;
+	for (int d = 0; d < lead + 2; d++) {
+		const int64_t n = d < lead ? repeats(l, &t, d) : 1;
+
+		to[d] = d < lead ? l->y.dim[d] : t.dim[t.rank - 2 + d - lead];
+		from[d] = to[d] / n;
+		a.tile.multiple[d] = (int32_t)n;
+	}
+	if ((x[k] = tfl_reshape(l, x[k], lead + 2, from)) < 0 ||
+	    (x[k] = tfl_step(l, WEFT_OP_TILE, &a, &x[k], 1, t.dtype, lead + 2, to, false)) < 0)
+		return x[k];
+	p->batches[k] = total;
+	return 0;
+}
+
+/*
+ * Makes both factors x have all of the result's batches (spread_one()). Nothing is done where one factor has all and the
+ * other one all or a single one (align()). Returns 0 or a negative errno.
  */
 static int spread(struct tfl_lower *l, struct product *p, int x[2])
 {
-	const int lead = l->y.rank - 2;
 	const int64_t total = weft_tensor_elements(&l->y) / (p->m * p->n);
 
 	for (int k = 0; k < 2; k++)
 		if (p->batches[k] == total && (p->batches[!k] == total || p->batches[!k] == 1))
 			return 0;
-	for (int k = 0; k < 2; k++) {
-		const weft_tensor t = l->g->tensors[x[k]].t;
-		weft_attr a = { .tile = { { 1, 1 } } };
-		int64_t from[WEFT_MAX_RANK], to[WEFT_MAX_RANK];
-
-		if (p->batches[k] == total)
-			continue;
-		for (int d = 0; d < lead + 2; d++) {
-			const int64_t n = d < lead ? repeats(l, &t, d) : 1;
-
-			to[d] = d < lead ? l->y.dim[d] : t.dim[t.rank - 2 + d - lead];
-			from[d] = to[d] / n;
-			a.tile.multiple[d] = (int32_t)n;
-		}
-		if ((x[k] = tfl_reshape(l, x[k], lead + 2, from)) < 0 ||
-		    (x[k] = tfl_step(l, WEFT_OP_TILE, &a, &x[k], 1, t.dtype, lead + 2, to, false)) < 0)
-			return x[k];
-		p->batches[k] = total;
-	}
-	return 0;
+	const int err = spread_one(l, p, x, 0);
+	return err ? err : spread_one(l, p, x, 1);
 }
 
 /*
@@ -162,22 +170,22 @@ static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 }
 
 /*
- * Adds constant operand 1, [K,N] or, if p->adj[1] is set, [N,K], as int8 weights [N,1,1,K]. Returns
+ * Adds batch number `batch` of constant operand 1, [K,N] or, if p->adj[1] is set, [N,K], as int8 weights [N,1,1,K]. Returns
  * the graph tensor, or a negative errno.
  */
-static int columns(struct tfl_lower *l, const struct product *p)
+static int columns(struct tfl_lower *l, const struct product *p, int64_t batch)
 {
-	int w = tfl_const_as(l, 1, 4, (int64_t[]){ p->n, 1, 1, p->k });
+	int w = tfl_const_as(l, 1, 4, (int64_t[]){ p->batches[1] * p->n, 1, 1, p->k });
 
-	if (w < 0 || p->adj[1])
+	if (w < 0 || (p->adj[1] && p->batches[1] == 1))
 		return w;
 	int8_t *data = tfl_alloc(l, p->n * p->k, 1);
 	if (!data)
 		return l->err;
-	const int8_t *from = l->g->tensors[w].t.data;
+	const int8_t *from = (const int8_t *)l->g->tensors[w].t.data + batch * p->n * p->k;
 	for (int64_t i = 0; i < p->n; i++)
 		for (int64_t j = 0; j < p->k; j++)
-			data[i * p->k + j] = from[j * p->n + i];
+			data[i * p->k + j] = p->adj[1] ? from[i * p->k + j] : from[j * p->n + i];
 	return tfl_data(l, "weights", WEFT_INT8, 4, (int64_t[]){ p->n, 1, 1, p->k }, data);
 }
 
@@ -200,7 +208,7 @@ static int by_weights(struct tfl_lower *l, struct product *p, int x)
 	if (err)
 		return err;
 	int64_t m = p->batches[0] * p->m;
-	int y = matrix(l, x, p->batches[0], p->m, p->k, p->adj[0]), iw = y < 0 ? y : columns(l, p);
+	int y = matrix(l, x, p->batches[0], p->m, p->k, p->adj[0]), iw = y < 0 ? y : columns(l, p, 0);
 	int ib = iw < 0 ? iw : tfl_bias(l, 2, p->n, WEFT_INT48, &narrow);
 	if (ib >= 0 && (y = tfl_reshape(l, y, 4, (int64_t[]){ m, 1, 1, p->k })) >= 0)
 		y = tfl_step(l, WEFT_OP_CONV2D, &a, (int[]){ y, iw, ib }, 3, WEFT_INT48, 4, (int64_t[]){ m, 1, 1, p->n }, false);
@@ -231,23 +239,61 @@ static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 }
 
 /*
- * Emits the product of float32 x and constant int8 weights, operand 1, as the operator's result;
- * each row of x is quantised by itself when the network runs, symmetrically unless `asymmetric` is
- * set. Returns the result's tensor, -ENOTSUP if the weights have several batches, or another
- * negative errno.
+ * Emits the product of m rows of float32 x, of any shape, and batch number `batch` of constant int8 operand 1 as an intermediate
+ * tensor [m,1,1,n]; each row of x is quantised by itself when the network runs, symmetrically unless `asymmetric` is set. Returns
+ * the graph tensor, or a negative errno; a negative x is returned as it is.
  */
-static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
+static int rows_by_weights(struct tfl_lower *l, const struct product *p, int x, int64_t m, int64_t batch, int asymmetric)
 {
-	int64_t m = p->batches[0] * p->m;
 	struct tfl_real r = { .op = WEFT_OP_CONV2D, .dim = { m, 1, 1, p->n }, .rows = m, .columns = p->n,
 	                      .attr = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 } } }, .symmetric = !asymmetric, .dense = true, .k_bias = 2 };
-	int y = matrix(l, x, p->batches[0], p->m, p->k, p->adj[0]), w = y < 0 ? y : columns(l, p);
+	const int w = x < 0 ? x : columns(l, p, batch);
 
-	if (p->batches[1] != 1)
-		return tfl_fail(l, -ENOTSUP, "float32 by %lld batches of 8-bit weights; 1 wanted", (long long)p->batches[1]);
-	if (w < 0 || (y = tfl_reshape(l, y, 4, (int64_t[]){ m, 1, 1, p->k })) < 0)
-		return w < 0 ? w : y;
-	return tfl_real_result(l, tfl_real_product(l, &r, y, w), TFL_NONE);
+	if (w < 0 || (x = tfl_reshape(l, x, 4, (int64_t[]){ m, 1, 1, p->k })) < 0)
+		return w < 0 ? w : x;
+	return tfl_real_product(l, &r, x, w);
+}
+
+/*
+ * Emits the product of float32 x and constant int8 weights, operand 1 with shape b, as the operator's result (rows_by_weights()), a
+ * product for each batch of the result if the weights have several. Returns the result's tensor, -ENOTSUP if there are
+ * more than WEFT_OP_MAX_INPUTS such products or batches in several dimensions, or another negative errno.
+ */
+static int hybrid(struct tfl_lower *l, struct product *p, int x, const weft_tensor *b, int asymmetric)
+{
+	const int64_t m = p->m, total = weft_tensor_elements(&l->y) / (m * p->n);
+	weft_attr concat = { .axis = { .axis = 0 } };
+	int y[WEFT_OP_MAX_INPUTS], both[2] = { x, -1 };
+	struct product all = *p;
+	int large = 0;
+
+	if (p->batches[1] == 1)
+		return tfl_real_result(l, rows_by_weights(l, p, matrix(l, x, p->batches[0], m, p->k, p->adj[0]), p->batches[0] * m, 0, asymmetric), TFL_NONE);
+	for (int d = 0; d < l->y.rank - 2; d++)
+		large += l->y.dim[d] > 1;
+	if (large > 1)             /* the kernel takes the scales of other rows then */
+		return tfl_fail(l, -ENOTSUP, "batches of 8-bit weights along %d dimensions; 1 wanted", large);
+	if (total > WEFT_OP_MAX_INPUTS)
+		return tfl_fail(l, -ENOTSUP, "%lld batches of 8-bit weights > %d", (long long)total, WEFT_OP_MAX_INPUTS);
+	int err = spread_one(l, &all, both, 0);
+	if (!err && (x = matrix(l, both[0], total, m, p->k, p->adj[0])) < 0)
+		err = x;
+	for (int64_t k = 0; k < total && !err; k++) {
+		const weft_attr slice = { .slice = { .start = { k } } };
+		const int part = tfl_step(l, WEFT_OP_SLICE, &slice, &x, 1, WEFT_FP32, 3, (int64_t[]){ 1, m, p->k }, false);
+		int64_t batch = 0, step = 1, rest = k;
+
+		for (int d = l->y.rank - 3; d >= 0; d--) {         /* the batch of the weights: k without the dimensions that are broadcast */
+			const int64_t n = repeats(l, b, d) == 1 ? l->y.dim[d] : 1;
+
+			batch += rest % l->y.dim[d] % n * step;
+			step *= n;
+			rest /= l->y.dim[d];
+		}
+		y[k] = rows_by_weights(l, p, part, m, batch, asymmetric);
+		err = y[k] < 0 ? y[k] : 0;
+	}
+	return err ? err : tfl_real_result(l, tfl_step(l, WEFT_OP_CONCAT, &concat, y, (int)total, WEFT_FP32, 4, (int64_t[]){ total * m, 1, 1, p->n }, false), TFL_NONE);
 }
 
 /*
@@ -263,7 +309,7 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 	if (i < 0 || (err = tfl_shape(l, i, &b)) || (err = extents(l, &l->g->tensors[x[0]].t, &b, p)))
 		return i < 0 ? i : err;
 	if (b.dtype == WEFT_INT8)
-		return hybrid(l, p, x[0], asymmetric);
+		return hybrid(l, p, x[0], &b, asymmetric);
 	return (x[1] = tfl_value(l, 1)) < 0 ? x[1] : in_float(l, p, x);
 }
 

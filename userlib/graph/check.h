@@ -37,6 +37,15 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 int weft_check_attr(const struct weft_check *c);
 
 /*
+ * Checks that input, weight, accumulator acc, bias and result of a convolution (operands 0 to 2 and
+ * result 0) are a row of TOSA's table: int8 by int8 or int4 into int32; int16 by int8 into int48; any
+ * float8 by any float8 into fp16; one float type by itself, accumulated in fp32 or, for fp16, in fp16.
+ * Bias and result have the accumulator's type, but with float operands the operands' own. Returns 0, or
+ * -EINVAL with one line in c->msg.
+ */
+int weft_check_conv_types(const struct weft_check *c, weft_dtype acc);
+
+/*
  * Checks the numbers of operands and results against the table of arities, then types, shapes and attributes by
  * the operator's kind. An operator with one result and as many operands as its form with attributes as operands
  * has (weft_op_n_dynamic()) is checked as that form. The opcode and all tensor numbers must have been checked.

@@ -13,6 +13,7 @@
 
 /* Sets of types, one bit each. */
 #define T(t)    (1u << (t))
+#define OCP_FP8 (T(WEFT_FP8E4M3) | T(WEFT_FP8E5M2))
 #define FP8     (T(WEFT_FP8E4M3) | T(WEFT_FP8E5M2) | T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ))
 #define FLOATS  (T(WEFT_FP16) | T(WEFT_BF16) | T(WEFT_FP32))
 #define ANY     (~0u)

@@ -142,17 +142,10 @@ static int check_pow2scaled(const struct weft_check *c)
 	return 0;
 }
 
-/*
- * Checks that input, weight, accumulator (attribute acc), bias and result are a row of TOSA's table for
- * convolutions: int8 by int8 or int4 into int32; int16 by int8 into int48; any float8 by any float8
- * into fp16; one float type by itself, accumulated in fp32 or, for fp16, in fp16. Bias and result have
- * the accumulator's type, but with float operands the operands' own. Returns 0, or -EINVAL with one
- * line in c->msg.
- */
-static int check_conv_types(const struct weft_check *c)
+int weft_check_conv_types(const struct weft_check *c, weft_dtype acc)
 {
 	const weft_tensor *x = operand(c, 0), *w = operand(c, 1), *b = operand(c, 2), *y = result(c);
-	weft_dtype acc = this_op(c)->attr.conv.acc, out;
+	weft_dtype out;
 	bool ok;
 
 	if (x->dtype == WEFT_INT8) {
@@ -247,7 +240,7 @@ static int check_conv(const struct weft_check *c)
 
 	if ((err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "weight", w, 4)) ||
 	    (!scaled && (err = need_rank(c, "bias", b, 1))) || (err = need_rank(c, "result", y, 4)) ||
-	    (err = scaled ? check_pow2scaled(c) : check_conv_types(c)) || (err = check_conv_attr(c)))
+	    (err = scaled ? check_pow2scaled(c) : weft_check_conv_types(c, this_op(c)->attr.conv.acc)) || (err = check_conv_attr(c)))
 		return err;
 	if (depthwise) {
 		kh = w->dim[0];
@@ -269,11 +262,27 @@ static int check_conv(const struct weft_check *c)
 	return check_conv_extents(c, kh, kw);
 }
 
+/* The types that an average of elements of type t may be summed in, as a set; 0 if t has none. */
+static uint32_t average_sums(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_INT8:
+	case WEFT_INT16: return T(WEFT_INT32);
+	case WEFT_FP16: return T(WEFT_FP16) | T(WEFT_FP32);
+	case WEFT_BF16:
+	case WEFT_FP32: return T(WEFT_FP32);
+	case WEFT_FP8E4M3:
+	case WEFT_FP8E5M2: return T(WEFT_FP16);
+	default: return 0;
+	}
+}
+
 /*
- * Checks AVG_POOL2D and MAX_POOL2D: input and result have rank 4 and one type (int8, int16, float8,
- * float), the same batches and channels; kernel and stride are at least 1; each padding is 0..kernel -
- * 1; for an average the image has at most 2^30 pixels; the attributes' limits and zero points hold; and
- * windows end exactly at the padded image's end. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks AVG_POOL2D and MAX_POOL2D: input and result have rank 4 and one type (int8, int16, float8
+ * of OCP, float), the same batches and channels; kernel and stride are at least 1; each padding is
+ * 0..kernel - 1; for an average the image has at most 2^30 pixels, and acc is a type that its elements
+ * are summed in; the attributes' limits and zero points hold; and windows end exactly at the padded
+ * image's end. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pool(const struct weft_check *c)
 {
@@ -283,8 +292,10 @@ static int check_pool(const struct weft_check *c)
 	int err;
 
 	if ((err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "result", y, 4)) ||
-	    (err = need_same_type(c, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)))
+	    (err = need_same_type(c, T(WEFT_INT8) | T(WEFT_INT16) | OCP_FP8 | FLOATS)))
 		return err;
+	if (average && ((uint32_t)a->acc >= WEFT_N_DTYPES || !(average_sums(x->dtype) & T(a->acc))))
+		FAIL("type %u is none that %s is summed in", (unsigned)a->acc, weft_dtype_name(x->dtype));
 	for (int i = 0; i < 2; i++)
 		if (a->kernel[i] < 1 || a->stride[i] < 1)
 			FAIL("kernel %d, stride %d < 1", (int)a->kernel[i], (int)a->stride[i]);
@@ -430,9 +441,9 @@ static int check_reduce(const struct weft_check *c)
 }
 
 /*
- * Checks ARGMAX: the axis is a dimension of operand 0, whose type is int8, int16, float8 or a float;
- * the attributes' limits hold; and the result is int32 with the operand's dimensions but for the axis,
- * which is left out. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks ARGMAX: the axis is a dimension of operand 0, whose type is int8, int16, float8 of OCP or a
+ * float; the attributes' limits hold; and the result is int32 with the operand's dimensions but for the
+ * axis, which is left out. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_argmax(const struct weft_check *c)
 {
@@ -440,7 +451,7 @@ static int check_argmax(const struct weft_check *c)
 	int32_t axis = this_op(c)->attr.axis.axis;
 	int err;
 
-	if ((err = need_axis(c)) || (err = weft_check_attr(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)) ||
+	if ((err = need_axis(c)) || (err = weft_check_attr(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | OCP_FP8 | FLOATS)) ||
 	    (err = need_type(c, "result", y, T(WEFT_INT32))) || (err = need_rank(c, "result", y, x->rank - 1)))
 		return err;
 	for (int i = 0; i < y->rank && !err; i++)
@@ -600,8 +611,9 @@ static int check_cast(const struct weft_check *c)
 
 /*
  * Checks which types RESCALE may combine. Operand 0 is int8, uint8, int16, uint16, int32 or int48, the
- * result one of these but int48. A side is unsigned by its type or by x_unsigned or y_unsigned; not
- * both sides are, and neither if the other one is int32 or int48, or its own type is. The rounding is
+ * result one of these but int48. A side is unsigned by x_unsigned or y_unsigned, which a
+ * type without sign demands; not both sides are, and neither if the other one is int32 or int48, or its
+ * own type is. The rounding is
  * one of the four modes; WEFT_DOUBLE_ROUND needs scale32, and int48 excludes it. Zero points and limits
  * are checked, too. Source: TOSA 1.0, RESCALE. Returns 0, or -EINVAL with one line in c->msg.
  */
@@ -615,8 +627,11 @@ static int check_rescale_types(const struct weft_check *c)
 	if ((err = need_type(c, "operand 0", x, narrow | T(WEFT_INT32) | T(WEFT_INT48))) ||
 	    (err = need_type(c, "result", y, narrow | T(WEFT_INT32))))
 		return err;
-	bool xu = a->x_unsigned || x->dtype == WEFT_UINT8 || x->dtype == WEFT_UINT16;
-	bool yu = a->y_unsigned || y->dtype == WEFT_UINT8 || y->dtype == WEFT_UINT16;
+	const uint32_t stored_unsigned = T(WEFT_UINT8) | T(WEFT_UINT16);
+	const bool xu = a->x_unsigned, yu = a->y_unsigned;
+
+	if (((T(x->dtype) & stored_unsigned) && !xu) || ((T(y->dtype) & stored_unsigned) && !yu))
+		FAIL("%s to %s without the unsigned attribute", weft_dtype_name(x->dtype), weft_dtype_name(y->dtype));
 	if (xu && yu)
 		FAIL("unsigned on both sides");
 	if ((xu && y->dtype == WEFT_INT32) || (yu && (x->dtype == WEFT_INT32 || x->dtype == WEFT_INT48)) ||

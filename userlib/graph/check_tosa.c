@@ -75,8 +75,8 @@ static int check_select(const struct weft_check *c)
  * Checks CONV3D: input, weight and result have rank 5 and the bias rank 1; the attributes' limits and
  * zero points; the weight's channels are the input's; the result's batches and channels; the bias has 1
  * element or one for each output channel; paddings are not negative, stride and dilation at least 1;
- * and depth, height and width of the result are exact. Types are not checked. Returns 0, or -EINVAL
- * with one line in c->msg.
+ * depth, height and width of the result are exact; and the types are a row of TOSA's table. Returns 0,
+ * or -EINVAL with one line in c->msg.
  */
 static int check_conv3d(const struct weft_check *c)
 {
@@ -87,7 +87,7 @@ static int check_conv3d(const struct weft_check *c)
 
 	if ((err = need_rank(c, "input", x, 5)) || (err = need_rank(c, "weight", w, 5)) ||
 	    (err = need_rank(c, "bias", b, 1)) || (err = need_rank(c, "result", y, 5)) ||
-	    (err = weft_check_attr(c)) || (err = need_dim(c, "weight", w, 4, x->dim[4])) || (err = need_dim(c, "result", y, 0, x->dim[0])) ||
+	    (err = weft_check_conv_types(c, a->acc)) || (err = weft_check_attr(c)) || (err = need_dim(c, "weight", w, 4, x->dim[4])) || (err = need_dim(c, "result", y, 0, x->dim[0])) ||
 	    (err = need_dim(c, "result", y, 4, w->dim[0])))
 		return err;
 	if (b->dim[0] != 1 && b->dim[0] != w->dim[0])
@@ -216,16 +216,21 @@ static int check_resize_axis(const struct weft_check *c, const char *axis, int64
 }
 
 /*
- * Checks RESIZE: the attributes' limits, rank 4, batches and channels stay, then height and width with
- * check_resize_axis(). Types are not checked. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks RESIZE: the types (int8, int16 or a float; the result has the operand's, but BILINEAR of int8
+ * gives int32 and of int16 int48), the attributes' limits, rank 4, batches and channels stay, then
+ * height and width with check_resize_axis(). Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_resize(const struct weft_check *c)
 {
 	const struct weft_attr_resize *a = &this_op(c)->attr.resize;
 	const weft_tensor *x = operand(c, 0), *y = result(c);
+	const bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
+	const weft_dtype type = smooth && x->dtype == WEFT_INT8  ? WEFT_INT32 :
+	                        smooth && x->dtype == WEFT_INT16 ? WEFT_INT48 : x->dtype;
 	int err;
 
-	if ((err = weft_check_attr(c)) || (err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "result", y, 4)) ||
+	if ((err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FLOATS)) ||
+	    (err = need_type(c, "result", y, T(type))) || (err = weft_check_attr(c)) || (err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "result", y, 4)) ||
 	    (err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, x->dim[3])) ||
 	    (err = check_resize_axis(c, "height", x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, a->border_y)))
 		return err;

@@ -325,6 +325,41 @@ static void layer_norm_wide(void **state)
 	layer_norm_of(true);
 }
 
+/*
+ * What the fixed-point numbers of LayerNormalization do not hold is left to floats, with their bits: an epsilon of many squares of a step
+ * of x, a negative one, and an infinite gamma.
+ */
+static void layer_norm_in_floats(void **state)
+{
+	static const struct { float s, epsilon, gamma; } cases[] = {
+		{ 1e-8f, 1e-5f, 1000 }, { 1e-30f, 1e-5f, 1 }, { 0.05f, 1e30f, 1 }, { 0.05f, INFINITY, 1 }, { 0.05f, -0.01f, 1 }, { 0.05f, 1e-5f, INFINITY },
+	};
+	static const int64_t dim[] = { 5, 16 }, one = 1;
+	uint64_t r = 4;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+		const bool is_wide = i & 1;
+		const struct q x = { .s = cases[i / 2].s / (is_wide ? 256 : 1), .type = is_wide ? 5 : 3 };
+		const struct q y = { .s = i < 2 ? 1e-2f / (is_wide ? 256 : 1) : 1 / 64.0f, .type = x.type };
+		weft_tensor in = make_codes(&x, 2, dim, dim[1], &r), out[2];
+		for (int rescale = 0; rescale < 2; rescale++) {
+			struct ob g = begin(&x, &y, 2, dim), a = { 0 };
+			ob_tensor(&g, "gamma", 1, 1, &one, &cases[i / 2].gamma, 4);
+			ob_attr_float(&a, "epsilon", cases[i / 2].epsilon);
+			ob_node(&g, "LayerNormalization", "fx gamma", "f", &a);
+			weft_net *net = end(&g, &y, 2, dim, rescale, false);
+			out[rescale] = run(net, WEFT_DEVICE_GOLDEN, &in, 0);
+			weft_net_free(net);
+		}
+		if (memcmp(out[0].data, out[1].data, weft_tensor_bytes(&out[0])))
+			fail_msg("case %zu of %s is not that of floats", i / 2, is_wide ? "int16" : "int8");
+		weft_tensor_release(&out[0]);
+		weft_tensor_release(&out[1]);
+		free(in.data);
+	}
+}
+
 /* ---- products and means of int16 ---- */
 
 enum { TIMES, MATRIX, AVERAGE, N_WIDE, LINES = 10 };
@@ -486,7 +521,7 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
-		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(sums_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
+		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n);
 
 /* onnx_wide_codes.c: the same as onnx_norm_codes.c for int16 codes x, zero points 0, with more bits. */
 WEFT_MUST_USE int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q);
-WEFT_MUST_USE int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double gamma, double beta);
+WEFT_MUST_USE int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double gamma,
+                                     double beta);
 
 #endif

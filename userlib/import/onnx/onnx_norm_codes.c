@@ -271,13 +271,13 @@ static int normalised_codes(struct ox *l, int q, const struct row *w)
 
 /*
  * Returns the numbers with which normalised_codes() works on rows of n codes (struct row): n,
- * epsilon times n, the bits by which sums of squares are shifted up so that they use 30 bits, the
+ * epsilon, the bits by which sums of squares are shifted up so that they use 30 bits, the
  * bits that the last product drops so that its results stay below 2^30, and the unit of the
- * results. The caller has divided epsilon by the square of the codes' scale.
+ * results. The caller has multiplied epsilon by n and divided it by the square of the codes' scale; it is below 2^30.
  */
 static struct row row_of(int64_t n, double epsilon)
 {
-	struct row w = { .n = n, .epsilon = (double)n * epsilon };
+	struct row w = { .n = n, .epsilon = epsilon };
 
 	/* The sum of squares is at most 255^2 n. */
 	w.bits = 30 - (int)ceil(log2(65025.0 * (double)n + w.epsilon + 1));
@@ -291,17 +291,15 @@ static struct row row_of(int64_t n, double epsilon)
 
 /*
  * Emits LayerNormalization n of dequantised x, quantised with q, with operands 1 (gamma) and 2
- * (beta, may be absent), which is_vector() has accepted, and attribute epsilon (default 1e-5);
- * `most` is gamma's largest magnitude. Returns the int8 tensor (128 less for uint8) in the file's
+ * (beta, may be absent), which is_vector() has accepted; `epsilon` is the node's times a row's length / x's scale^2,
+ * and `most` gamma's largest magnitude. Returns the int8 tensor (128 less for uint8) in the file's
  * order of dimensions, -ENOTSUP if the fixed-point formats do not fit the ratio of `most` to q's
  * scale, or another negative errno.
  */
-static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double most)
+static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double most)
 {
-	const onnx_attribute *e = ox_node_attr(n, "epsilon");
-	const double epsilon = e && e->has_f ? (double)e->f : 1e-5;
 	const int rank = x->v->t.rank;
-	const struct row w = row_of(x->v->t.dim[rank - 1], epsilon / (x->q.s * x->q.s));
+	const struct row w = row_of(x->v->t.dim[rank - 1], epsilon);
 	int c = ox_side_in(l, x->v, NULL), log_root = 0, log_gamma;
 
 	int y = normalised_codes(l, ox_wide(l, c), &w);
@@ -327,8 +325,9 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
  * Returns 1 with *y set to int8 codes (128 less for uint8) in the file's order of dimensions; 0 if
  * of_rows() does not take the node (--requant rescale not set, another axis than the last, more
  * than MOST_ROW elements in a row, or not 8 bits with one scale on both sides), gamma or beta is no
- * constant float32 vector of a row's length or one element, gamma is all 0, or an element of beta
- * is 1000 or more steps of the result (int16: 2^17); or a negative errno.
+ * constant float32 vector of a row's length or one element, gamma is all 0 or has an infinity, an element of beta
+ * is 1000 or more steps of the result (int16: 2^17), or the row's length times epsilon (1e-5 by default) is negative or 2^30 or more
+ * squares of a step of x (int16: 2^44); or a negative errno.
  */
 int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -337,12 +336,13 @@ int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, s
 
 	if (!of_rows(l, n, ox_attr_of(n, "axis", -1), q, &x))
 		return 0;
+	const onnx_attribute *e = ox_node_attr(n, "epsilon");
 	const int64_t row = x.v->t.dim[x.v->t.rank - 1];
-	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0) ||
-	    !(beta / q->s < (x.v->t.dtype == WEFT_INT16 ? 0x1p17 : 1000)))
+	const double epsilon = (double)row * (e && e->has_f ? (double)e->f : 1e-5) / (x.q.s * x.q.s);
+	const bool wide = x.v->t.dtype == WEFT_INT16;
+	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0 && isfinite(gamma)) ||
+	    !(beta / q->s < (wide ? 0x1p17 : 1000)) || !(epsilon >= 0 && epsilon < (wide ? 0x1p44 : 0x1p30)))
 		return 0;
 	ox_file_order(y->perm);
-	if (x.v->t.dtype == WEFT_INT16)
-		return ox_coded_as(y, ox_layer_norm_wide(l, n, &x, q, gamma, beta));
-	return ox_coded_as(y, layer_norm(l, n, &x, q, gamma));
+	return ox_coded_as(y, wide ? ox_layer_norm_wide(l, n, &x, q, epsilon, gamma, beta) : layer_norm(l, n, &x, q, epsilon, gamma));
 }

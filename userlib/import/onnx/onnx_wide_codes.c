@@ -245,22 +245,21 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 /*
  * Emits LayerNormalization n of int16 x, quantised with int16 q, whose zero points are 0, over the last axis of at most 4096
  * elements; operands 1 and 2 are constant float32 with a row's elements or one, operand 2 may be absent; gamma and
- * beta are their largest magnitudes, gamma above 0. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if the
+ * beta are their largest magnitudes, gamma above 0; epsilon is the node's times a row's length / x's scale^2, from 0 to 2^44. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if the
  * fixed-point formats do not fit the scales, or another negative errno.
  */
-int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double gamma, double beta)
+int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double gamma,
+                       double beta)
 {
-	const onnx_attribute *a = ox_node_attr(n, "epsilon");
 	const int rank = x->v->t.rank;
 	const int64_t row = x->v->t.dim[rank - 1];
-	const double epsilon = (double)row * (a && a->has_f ? (double)a->f : 1e-5) / (x->q.s * x->q.s);
 	int log, log_gamma;
 	double unit;
 
 	/* The greatest result is sqrt(row) gamma + beta; it has `bits` behind its point, and gamma times unit 2^shift. */
 	(void)frexp((sqrt((double)row) * gamma + beta) / q->s, &log);
 	const int bits = 30 - log;
-	if (!(epsilon < 0x1p44) || bits < 8 || bits > 30)
+	if (bits < 8 || bits > 30)
 		return ox_fail(l, -ENOTSUP, "scale %g of results up to %g", q->s, gamma);
 	int y = normalised(l, ox_wide(l, ox_side_in(l, x->v, NULL)), row, epsilon, &unit);
 	(void)frexp(ldexp(gamma * unit / q->s, bits), &log_gamma);

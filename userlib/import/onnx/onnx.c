@@ -662,6 +662,7 @@ static int attempt(const void *data, size_t len, const char *name, const struct 
 	l->taken = taken;
 	if (o)
 		l->o = *o;
+	l->o.saturate = l->o.saturate && l->o.requant == WEFT_ONNX_REQUANT_RUNTIME;
 	int err = onnx_read(&l->f, data, len, msg, WEFT_MSG);
 	if (!err) {
 		settle(l->f.m, NULL, none);

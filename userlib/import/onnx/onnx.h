@@ -34,7 +34,7 @@ struct weft_onnx_options {
 	enum weft_onnx_requant requant;
 	/*
 	 * With WEFT_ONNX_REQUANT_RUNTIME: products of uint8 by int8 in integer operators as on x86-64 with AVX2 and without VNNI, where
-	 * sums of two of them saturate to 16 bits. Those that may saturate run on the host.
+	 * sums of two of them saturate to 16 bits. Those that may saturate run on the host. It counts as false with another requant.
 	 */
 	bool saturate;
 	const char *folder;        /* the folder in which, or below which, external data may lie; NULL: nowhere */

@@ -11,7 +11,7 @@
 /* Says whether the options ask for saturated sums and the kernel of p has them: one for uint8 by int8, with one zero point for all of x. */
 static bool asked_for(const struct ox *l, const struct ox_product *p)
 {
-	return l->o.saturate && l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && p->kernel && p->x->t.dtype == WEFT_UINT8 && p->w->t.dtype == WEFT_INT8 &&
+	return l->o.saturate && p->kernel && p->x->t.dtype == WEFT_UINT8 && p->w->t.dtype == WEFT_INT8 &&
 	       (!p->x_zp || weft_tensor_elements(&p->x_zp->t) == 1);
 }
 
@@ -111,7 +111,7 @@ int ox_lstm_in_pairs(struct ox *l)
 
 	if (!r)
 		return l->err;
-	if (l->o.saturate && l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && (w->t.dtype == WEFT_INT8 || r->t.dtype == WEFT_INT8))
+	if (l->o.saturate && (w->t.dtype == WEFT_INT8 || r->t.dtype == WEFT_INT8))
 		return ox_host_in(l, DOMAIN);
 	return ox_host(l);
 }

@@ -421,6 +421,41 @@ static int64_t wide_once(int kind, int64_t n, uint64_t *r, int64_t *all)
 	return differ;
 }
 
+/* Scales of int16 by which most results saturate, also those that leave int32 before. */
+static void saturated_wide(void **state)
+{
+	static const char *const names[] = { "Mul", "ReduceMean", "Softmax" };
+	static const float scales[] = { 1, 1, 1e-11f };
+	static const int64_t dim[] = { 2, 5, 8 }, rows[] = { 2, 5, 1 };
+	uint64_t r = 5;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		const struct q x = { .s = i == 1 ? 1e6f : i ? 0.01f : 3, .type = 5 }, y = { .s = scales[i], .type = 5 };
+		weft_tensor in = make_codes(&x, 3, dim, dim[2], &r), out[2];
+		for (int rescale = 0; rescale < 2; rescale++) {
+			struct ob g = begin(&x, &y, 3, dim), a = { 0 };
+			if (i == 1)
+				ob_attr_ints(&a, "axes", 1, (int64_t[]){ -1 });
+			if (i == 0) {
+				ob_tensor(&g, "w", 5, 0, NULL, &(int16_t){ 20000 }, 2);
+				ob_node(&g, "DequantizeLinear", "w sx zx", "fw", NULL);
+			}
+			ob_node(&g, names[i], i ? "fx" : "fx fw", "f", &a);
+			weft_net *net = end(&g, &y, 3, i == 1 ? rows : dim, rescale, false);
+			out[rescale] = run(net, WEFT_DEVICE_GOLDEN, &in, 0);
+			weft_net_free(net);
+		}
+		for (int64_t k = 0; k < weft_tensor_elements(&out[0]); k++)
+			if (llabs(tensor_get(&out[0], k) - tensor_get(&out[1], k)) > 1)
+				fail_msg("%s, element %lld: %lld, in floats %lld", names[i], (long long)k, (long long)tensor_get(&out[1], k),
+				         (long long)tensor_get(&out[0], k));
+		weft_tensor_release(&out[0]);
+		weft_tensor_release(&out[1]);
+		free(in.data);
+	}
+}
+
 static void sums_wide(void **state)
 {
 	static const char *const names[] = { "Mul", "MatMul", "ReduceMean" };
@@ -521,7 +556,7 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
-		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
+		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

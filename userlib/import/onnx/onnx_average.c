@@ -193,8 +193,9 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
 	z = z < 0 ? z : ox_rescale(l, z, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
 	for (int i = 0; i < x->v->t.rank; i++)
 		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
-	s.least = s.count * (-128 - ox_q_zp(&x->q));
-	s.top = s.count * (127 - ox_q_zp(&x->q));
+	const int64_t lowest = wide ? INT16_MIN : INT8_MIN;
+	s.least = s.count * (lowest - ox_q_zp(&x->q));
+	s.top = s.count * (-1 - lowest - ox_q_zp(&x->q));
 	z = ox_requant(l, z, &s, s.count * (wide ? 32768 : 255), &flip);
 	ox_file_order(y->perm);
 	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);

@@ -293,14 +293,14 @@ static int with_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_
 
 /*
  * Makes the int16 codes of the product of int16 a and b, whose zero points are 0 as q's is, in order y->perm: by the nearest
- * factor, ties up, with --requant rescale alone. Returns 1 with y->tensor set, 0 without the option or a factor, or a
- * negative errno.
+ * factor, ties up, with --requant rescale alone. Products are at most 2^30. Returns 1 with y->tensor set; 0 without the option or
+ * if the factor is 1 or more, with which they could leave int32; or a negative errno.
  */
 static int fold_wide_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_factor r, one = { 1 << 30, 30 };
 
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_nearest(a->q.s * b->q.s / q->s, 0, &r))
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_nearest(a->q.s * b->q.s / q->s, 0x1p30, &r))
 		return 0;
 	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, 0, 0);
 	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, 0, 0);

@@ -118,8 +118,8 @@ static int reciprocals(struct ox *l, int x)
 
 /*
  * Emits the int16 codes, quantised with q, of the Softmax over the last axis of the values of int16 codes x; both zero points
- * are 0. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if q's scale has no RESCALE, or another
- * negative errno.
+ * are 0. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if q's scale has no RESCALE that keeps 1 in
+ * int32, or another negative errno.
  */
 int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q)
 {
@@ -135,7 +135,7 @@ int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q)
 	int sum = both(l, WEFT_OP_ADD, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), ox_right_by(l, low, down, false));
 	int y = ox_right_by(l, ox_product(l, e, reciprocals(l, sum), 29), down, true);
 
-	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1 / q->s, -30), 0, 0);
+	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1 / q->s, -30), 0x1p30, 0);
 }
 
 /* V of the file's head as 2^16 high + low, low with 12 bits behind its point. */

@@ -75,7 +75,8 @@ static int take_profile(struct plugin_options *o, const char *v)
 
 /*
  * Reads the option "requant": "rescale" sets o->rescale and clears o->requant_runtime, "runtime" does the
- * opposite, and "exact" clears both; "runtime-avx2" is "runtime" with o->requant_avx2, which the others clear. Returns 0, or -EINVAL without a change for another word.
+ * opposite, and "exact" clears both; "runtime-avx2" is "runtime" with o->requant_avx2, which the others clear. Returns 0,
+ * or -EINVAL without a change for another word.
  */
 static int take_requant(struct plugin_options *o, const char *v)
 {

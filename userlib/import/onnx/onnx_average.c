@@ -220,7 +220,7 @@ static int without(struct ox *l, int y, unsigned set)
  * Makes the codes, quantised with q, of what the ReduceMean at hand makes of x: by ox_average() if
  * it reduces all dimensions but the first two of 8-bit codes, else by average_over(); keepdims 0 drops the axes.
  * Returns 1 with *y set; 0 if the node names no axes or the averages cannot be made in integers
- * (int16, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
+ * (int16 that takes_wide() refuses, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
  */
 static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, struct ox_coded *y)
 {

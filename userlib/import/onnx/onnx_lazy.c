@@ -434,8 +434,8 @@ static int defer_pair(struct ox *l)
 
 /*
  * Says whether the node at hand is an Add, Sub or Mul of a dequantised value and of a dequantised
- * constant with several elements (of int16 also with one), in either order, and may_fold() holds of its result. A
- * QuantizeLinear behind it may fold such a node.
+ * constant with several elements (with --requant rescale and int16 also with one), in either order, and may_fold() holds of
+ * its result. A QuantizeLinear behind it may fold such a node.
  */
 static bool is_constant_pair(struct ox *l)
 {

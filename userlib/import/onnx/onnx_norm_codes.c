@@ -108,8 +108,8 @@ int ox_wide(struct ox *l, int x)
 
 /*
  * Says whether codes of x can be worked on row by row along `axis` (negative: counted from the end) to give codes with q:
- * --requant rescale is set, both have 8 bits, or both are int16 with zero points of 0, the axis is the last one of rank 1 or more, and a row has at most MOST_ROW
- * (4096) elements.
+ * --requant rescale is set, both have 8 bits or both are int16 with zero points of 0, the axis is the last one of rank 1 or
+ * more, and a row has at most MOST_ROW (4096) elements.
  */
 static bool are_rows(const struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q)
 {
@@ -135,8 +135,9 @@ static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct
 
 /*
  * Makes codes, quantised with q, of the Softmax over `axis` of the values of codes x by TFL_SOFTMAX of the codes and a
- * RESCALE, or by ox_softmax_wide() if they are int16; codes are within one step of the exact ones. Returns 1 with *y set to int8 codes (128 less for uint8) in the
- * file's order of dimensions; 0 if are_rows() does not take x; or a negative errno.
+ * RESCALE, or by ox_softmax_wide() if they are int16; codes are within one step of the exact ones. Returns 1 with *y set to
+ * int8 codes (128 less for uint8) or int16 ones in the file's order of dimensions; 0 if are_rows() does not take x; or a
+ * negative errno.
  */
 int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y)
 {
@@ -322,9 +323,9 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 /*
  * Computes LayerNormalization n (axis -1 by default) between a DequantizeLinear and a
  * QuantizeLinear with parameters q in integers; codes are within one step of the exact ones.
- * Returns 1 with *y set to int8 codes (128 less for uint8) in the file's order of dimensions; 0 if
+ * Returns 1 with *y set to int8 codes (128 less for uint8) or int16 ones in the file's order of dimensions; 0 if
  * of_rows() does not take the node (--requant rescale not set, another axis than the last, more
- * than MOST_ROW elements in a row, or not 8 bits with one scale on both sides), gamma or beta is no
+ * than MOST_ROW elements in a row, or not 8 bits or not int16 with one scale on both sides), gamma or beta is no
  * constant float32 vector of a row's length or one element, gamma is all 0 or has an infinity, an element of beta
  * is 1000 or more steps of the result (int16: 2^17), or the row's length times epsilon (1e-5 by default) is negative or 2^30 or more
  * squares of a step of x (int16: 2^44); or a negative errno.

@@ -132,7 +132,7 @@ WEFT_MUST_USE int ox_average(struct ox *l, const struct ox_side *x, const struct
  */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype t);
 
-/* Says whether node n has one result and only moves or chooses elements of its operand 0. */
+/* Says whether node n has one result (Dropout also two) and only moves or chooses elements of its operand 0. */
 bool ox_moves(const onnx_node *n);
 /* Moves codes x of values quantised with q as node i, which ox_moves() takes, moves those values. */
 WEFT_MUST_USE int ox_move_codes(struct ox *l, int i, const struct ox_coded *x, const struct ox_q *q, struct ox_coded *y);

@@ -370,8 +370,8 @@ int ox_qlinear_concat(struct ox *l)
 }
 
 /*
- * Lowers QLinearSoftmax: with --requant rescale in integers if ox_softmax_codes() can do it, else in floats on the host. If its attribute opset (default 13) is below 13, all
- * dimensions from the axis on count as one, and attribute axis is 1 by default, otherwise -1. Returns
+ * Lowers QLinearSoftmax: with --requant rescale in integers if ox_softmax_codes() can do it, else in floats on the host. If
+ * its attribute opset (default 13) is below 13, all dimensions from the axis on count as one, and attribute axis is 1 by default, otherwise -1. Returns
  * 0, -ENOTSUP for an operand's scale that is not one float, -EINVAL if the axis is out of range, or
  * another negative errno.
  */

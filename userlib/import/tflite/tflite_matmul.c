@@ -144,8 +144,9 @@ static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor
 
 /*
  * Emits the integer product of operands x, of one type, whose sizes and quantisation are in *p, by MATMUL,
- * requantised, as the operator's result. If that is int32, it is the sum of products of the codes themselves, without zero points. x[] and the sizes in *p are used up: they
- * are changed as spread() and align() do. Returns the result's tensor, or a negative errno.
+ * requantised, as the operator's result. If that is int32, it is the sum of products of the codes themselves, without
+ * zero points. x[] and the sizes in *p are used up: they are changed as spread() and align() do. Returns the result's
+ * tensor, or a negative errno.
  */
 static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 {
@@ -315,7 +316,7 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 
 /*
  * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int8 into int32, of int16 by constant int8, or of float32 by float32 or
- * constant int8. Returns the result's tensor; -ENOTSUP for other types; -EINVAL if shapes do not fit (extents()) or integers
+ * constant int8. Returns the result's tensor; -ENOTSUP for other types or batches that by_weights() or hybrid() refuses; -EINVAL if shapes do not fit (extents()) or integers
  * have a third operand; or another negative errno.
  */
 int tfl_lower_batch_matmul(struct tfl_lower *l)

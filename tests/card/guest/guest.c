@@ -182,8 +182,7 @@ static int lose(void)
 	return err != -ENODEV;
 }
 
-/* Runs a network on the card once, checked, and says how that ended. Returns 0, or a negative errno. */
-static int infer_once(const char *model)
+static int infer(const char *model)
 {
 	struct weft_session_options o = weft_session_options_default();
 	char msg[WEFT_MSG_LEN] = "ok";
@@ -211,20 +210,6 @@ static int infer_once(const char *model)
 	weft_tensor_release(&out);
 	weft_session_close(s);
 	weft_net_free(net);
-	return err;
-}
-
-/*
- * Runs a network on the card. A simulator of the chip that gets little of the processor may leave the
- * driver without an answer for longer than the driver waits (-ETIMEDOUT): then it is asked again, at
- * most ten times. Returns 0, or 1.
- */
-static int infer(const char *model)
-{
-	int err = infer_once(model);
-
-	for (int more = 9; err == -ETIMEDOUT && more; more--)
-		err = infer_once(model);
 	return err != 0;
 }
 

@@ -7,7 +7,8 @@
  *   .onnx    WEFT_DATA/onnx_node and tests/models/onnx_ops.gz, of conformance/onnx_node and onnx_ops
  *   .tosa    WEFT_DATA/tosa_1_0, the cases of conformance/tosa
  *
- * Of each row up to TRIED cases, evenly spaced, are compiled for every configuration.
+ * Of each row up to TRIED cases, evenly spaced, are compiled for every configuration but w4, which has the
+ * modes of w8b.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -47,7 +47,7 @@ static void test_rtl(void **state)
 	run_all(true, "w16", test_count(100, 300, 3000));
 }
 
-/* Of the other configurations those that are built: make sim CONFIGS="w8 w16 w32". */
+/* Of the other configurations those that are built: make sim CONFIGS="w4 w8 w8b w32". */
 static void test_rtl_others(void **state)
 {
 	int found = 0;

@@ -140,7 +140,7 @@ typedef struct weft_program {
 } weft_program;
 
 struct weft_compile_options {
-	const char *config;    /* "w8", "w16", "w32"; NULL: "w16" */
+	const char *config;    /* a name of WEFT_CONFIG_NAMES; NULL: "w16" */
 	bool host_only;        /* everything on the host: for comparison */
 	bool no_fuse;          /* one NPU group per operator, nothing kept across: for finding faults */
 	uint32_t sp_limit;     /* use only so many bytes of the scratchpad; 0: all. For tests */

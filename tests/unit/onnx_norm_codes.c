@@ -456,6 +456,39 @@ static void saturated_wide(void **state)
 	}
 }
 
+/* The same of products by weights of 8 bits, whose sums times the scales leave int32. */
+static void saturated_products(void **state)
+{
+	static const int64_t dim[] = { 2, 5, 8 }, square[] = { 8, 8 };
+	const struct q x = { .s = 30, .type = 5 }, y = { .s = 1, .type = 5 };
+	uint64_t r = 6;
+	weft_tensor in = make_codes(&x, 3, dim, dim[2], &r);
+	int8_t w[64];
+
+	(void)state;
+	for (int k = 0; k < 64; k++)
+		w[k] = (int8_t)(test_random(&r) % 255 - 127);
+	for (int rescale = 0; rescale < 2; rescale++) {
+		struct ob g = begin(&x, &y, 3, dim);
+		ob_tensor(&g, "w", 3, 2, square, w, sizeof w);
+		ob_tensor(&g, "zw", 3, 0, NULL, &(int8_t){ 0 }, 1);
+		ob_node(&g, "DequantizeLinear", "w sx zw", "fw", NULL);
+		ob_node(&g, "MatMul", "fx fw", "f", NULL);
+		weft_net *net = end(&g, &y, 3, dim, rescale, false);
+		weft_tensor out = run(net, WEFT_DEVICE_GOLDEN, &in, 0);
+		for (int64_t k = 0; k < weft_tensor_elements(&out); k++) {
+			int64_t sum = 0;
+			for (int i = 0; i < 8; i++)
+				sum += tensor_get(&in, k / 8 * 8 + i) * w[8 * i + k % 8];
+			sum *= 900;
+			assert_int_equal(tensor_get(&out, k), sum > INT16_MAX ? INT16_MAX : sum < INT16_MIN ? INT16_MIN : sum);
+		}
+		weft_tensor_release(&out);
+		weft_net_free(net);
+	}
+	free(in.data);
+}
+
 static void sums_wide(void **state)
 {
 	static const char *const names[] = { "Mul", "MatMul", "ReduceMean" };
@@ -556,7 +589,8 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
-		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
+		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide),
+		cmocka_unit_test(saturated_products), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,10 +227,9 @@ static int conv_bias(struct ox *l, const struct ox_product *p, int out)
 }
 
 /*
- * Returns what no sum of convolution p can exceed in magnitude if x and the weights have 8 bits:
- * ox_term_most() for each tap plus the largest magnitude in the bias, or 2^31 if the bias is not
- * constant. For an int16 x the number is the same, and no bound. Dimension number `out` of the
- * weights is the output channels.
+ * Returns what no sum of convolution p can exceed in magnitude if x has 8 or 16 bits and the weights
+ * have 8: ox_term_most() for each tap plus the largest magnitude in the bias, or 2^31 if the bias is
+ * not constant. Dimension number `out` of the weights is the output channels.
  */
 int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
 {
@@ -362,9 +361,8 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 }
 
 /*
- * Returns what no sum of matrix product p, [...,M,K] by [...,K,N], can exceed in magnitude if x and
- * the weights have 8 bits: K times ox_term_most(), or 2^31 if p has a bias. For an int16 x the number is the
- * same, and no bound. x has rank 1 or more.
+ * Returns what no sum of matrix product p, [...,M,K] by [...,K,N], can exceed in magnitude if x has 8 or
+ * 16 bits and the weights have 8: K times ox_term_most(), or 2^31 if p has a bias. x has rank 1 or more.
  */
 int64_t ox_matmul_most(const struct ox *l, const struct ox_product *p)
 {

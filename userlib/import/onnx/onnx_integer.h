@@ -33,7 +33,7 @@ WEFT_MUST_USE int ox_conv_saturates(struct ox *l, const struct ox_product *p, in
 /* Return these sums without the bias, int32: matrices, and the QLinearConv at hand as [N,spatial...,OC]. */
 WEFT_MUST_USE int ox_matmul_in_pairs(struct ox *l, const struct ox_product *p);
 WEFT_MUST_USE int ox_conv_in_pairs(struct ox *l, const struct ox_product *p);
-/* What each of p's products contributes to a sum at most, in magnitude, if x and w have 8 bits. */
+/* What each of p's products contributes to a sum at most, in magnitude, if x has 8 or 16 bits and w has 8. */
 int64_t ox_term_most(const struct ox *l, const struct ox_product *p);
 
 /* ---- onnx_integer.c ---- */
@@ -48,7 +48,7 @@ WEFT_MUST_USE int ox_transpose_product(struct ox *l, const struct ox_product *p)
 WEFT_MUST_USE int ox_matmul_product(struct ox *l, const struct ox_product *p);
 
 /*
- * What no sum of these products can exceed in magnitude if x and w have 8 bits; of an int16 x as if it had 8.
+ * What no sum of these products can exceed in magnitude if x has 8 or 16 bits and w has 8.
  * Call them behind the product, which checks p. Dimension number `out` of the weights is the output channels.
  */
 int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out);

@@ -34,7 +34,7 @@ struct tb_tensor {
 };
 
 struct tb_op {
-	int code, n_in, n_out, in[8], out[4], options_type, n_options;
+	int code, n_in, n_out, in[24], out[4], options_type, n_options;
 	struct tb_field options[8];
 	const void *list;          /* n_list numbers of 4 bytes: the options' field 0, which then has bytes 0 */
 	uint32_t n_list;

@@ -305,6 +305,7 @@ fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET))
 
 # The recorded networks and those of a table as seeds, which are not worth their room in the tree.
 $(O)/fuzz/seeds/made: $(O)/tests/fuzz/corpora $(O)/tests/unit/onnx_refusals
+	$(Q)mkdir -p $(@D)
 	$(Q)$(O)/tests/fuzz/corpora --recorded $(@D)
 	$(Q)$(O)/tests/unit/onnx_refusals --seeds $(@D)
 	$(Q)touch $@

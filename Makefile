@@ -115,10 +115,14 @@ ifeq ($(SAN),fuzz)
   SAN_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-unknown-warning-option -Wno-missing-field-initializers
 endif
 
-# gcc counts lines (tools/coverage.py). The loops of golden and model would take hours without optimisation.
+# gcc counts lines (tools/coverage.py): of everything, or of the folders in COUNT alone, beside which the rest is as quick as ever.
 ifeq ($(COV),1)
-  OPT := -O0
-  SAN_FLAGS := --coverage -DWEFT_COVERAGE
+  ifeq ($(COUNT),)
+    OPT := -O0
+    SAN_FLAGS := --coverage -DWEFT_COVERAGE
+  else
+    SAN_FLAGS = $(if $(filter %.o,$@),$(if $(filter $(COUNT:%=$(O)/obj/%/%),$@),-O0 --coverage),--coverage)
+  endif
 endif
 
 ifneq ($(V),1)
@@ -321,12 +325,12 @@ FUZZ_MAX_message := 512
 FUZZ_MAX = $(or $(FUZZ_MAX_$(TARGET)),16384)
 FUZZ_ASAN := quarantine_size_mb=4:malloc_context_size=12:clear_shadow_mmap_threshold=1073741824
 
-## coverage: which lines do unit, model, conformance, fuzz and card tests reach? In build/coverage; T=kind/name counts those anew
-COVERED := $(or $(T),unit/% model/% conformance/% fuzz/% card/%)
+## coverage: which lines do unit, model, conformance, fuzz and card tests reach? In build/coverage; T=kind/name counts those anew; COUNT=userlib/import counts that folder alone
+COVERED := $(or $(T),unit/% model/% conformance/% fuzz/% card/% cosim/tflite_custom)
 coverage:
-	$(Q)+$(MAKE) --no-print-directory COV=1 CCACHE='$(CCACHE)' T='$(subst %,*,$(COVERED))' run-coverage
+	$(Q)+$(MAKE) --no-print-directory COV=1 COUNT='$(COUNT)' CCACHE='$(CCACHE)' T='$(subst %,*,$(COVERED))' run-coverage
 	$(Q)$(PYTHON) tools/coverage.py $(O)/coverage table
-run-coverage: all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
+run-coverage: $(if $(COUNT),$(CMD) $(PLUGINS),all) $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	$(Q)WEFT_SEED='$(SEED)' $(PYTHON) tools/coverage.py $(O) run $(SELECTED)
 
 ## coverage-rtl: which lines and bits of the RTL do they reach, on simulators that count? In build/coverage-rtl (half an hour to build)

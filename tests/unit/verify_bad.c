@@ -1091,6 +1091,33 @@ static void alu_unwritten(struct stream *s, bool bad)
 	alu_stream(s, 0)->a_base = bad ? 1024 - 63 : 1024 - 64;
 }
 
+/* Two elements of a type side by side, of which the last byte was not written. */
+static void alu_unwritten_of(struct stream *s, int32_t type, int32_t bytes, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 0);
+
+	c->n0 = 2;
+	c->n1 = 1;
+	c->a_type = type;
+	c->a_s0 = bytes;
+	c->a_base = 1024 - 2 * bytes + bad;
+}
+
+static void alu_unwritten_int16(struct stream *s, bool bad)
+{
+	alu_unwritten_of(s, 1, 2, bad);
+}
+
+static void alu_unwritten_int32(struct stream *s, bool bad)
+{
+	alu_unwritten_of(s, 2, 4, bad);
+}
+
+static void alu_unwritten_int48(struct stream *s, bool bad)
+{
+	alu_unwritten_of(s, 3, 8, bad);
+}
+
 static void alu_table_unwritten(struct stream *s, bool bad)
 {
 	struct weft_cmd_alu *c = alu_stream(s, 20);
@@ -1329,6 +1356,9 @@ static const struct bad_case cases[] = {
 	COMMANDS(alu_table_step, MODE_FIELD, ALU),
 	COMMANDS(alu_scatter_step, MODE_FIELD, ALU),
 	COMMANDS(alu_unwritten, USE_BEFORE_LOAD, ALU),
+	COMMANDS(alu_unwritten_int16, USE_BEFORE_LOAD, ALU),
+	COMMANDS(alu_unwritten_int32, USE_BEFORE_LOAD, ALU),
+	COMMANDS(alu_unwritten_int48, USE_BEFORE_LOAD, ALU),
 	COMMANDS(alu_table_unwritten, USE_BEFORE_LOAD, ALU),
 	COMMANDS(alu_scatter_unwritten, USE_BEFORE_LOAD, ALU),
 	COMMANDS(alu_twice, OVERLAP_SELF, ALU),

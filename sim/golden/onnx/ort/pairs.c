@@ -39,8 +39,8 @@ static int64_t zero_points(const uint8_t *x, const int8_t *w, int64_t step, int6
 }
 
 /*
- * Checks that operand 0 is uint8, operand 1 int8, each zero point that there is of its operand's type, and that both operands have at least `rank`
- * dimensions. Returns 0, or -ENOTSUP or -EINVAL after ref_fail().
+ * Checks that operand 0 is uint8, operand 1 int8 and each zero point that is there of its operand's type, and that both
+ * operands have at least `rank` dimensions. Returns 0, or -ENOTSUP or -EINVAL after ref_fail().
  */
 static int check_types(struct ref *r, int rank)
 {
@@ -62,43 +62,27 @@ static int64_t zero_of(const struct ref *r, int k, int64_t i)
 	return t ? ref_i(t, REF_N(t) == 1 ? 0 : i) : 0;
 }
 
-/* Returns the first element of the matrix of t that belongs to place `at` of the batch, which has so many dimensions. */
-static int64_t matrix_at(const weft_tensor *t, int batch, const int64_t *at)
-{
-	weft_tensor lead = *t;
-
-	lead.rank = t->rank - 2;
-	return ref_at(&lead, batch, at) * t->dim[t->rank - 2] * t->dim[t->rank - 1];
-}
-
-/* Operands x [...,M,K], w [...,K,N] and the zero points of both: of x one, of w one or N. Result: int32 [...,M,N]. */
+/*
+ * Operands x [...,M,K], w [...,K,N] and the zero points of both: of x one, of w one or N. Result: int32 [...,M,N], without M if x is
+ * a vector and without N if w is one.
+ */
 int ort_pairs_matmul(struct ref *r)
 {
-	const weft_tensor *x = r->x[0], *w = r->x[1];
+	const struct matrix x = ref_matrix_of(r->x[0], false), w = ref_matrix_of(r->x[1], true);
+	const int64_t m = x.rows, k = x.columns, n = w.columns;
 	int64_t dim[WEFT_MAX_RANK + 2], at[WEFT_MAX_RANK];
-	int err = check_types(r, 2), rank = 0;
+	int rank = 0, batch = 0, err = check_types(r, 1);
 
-	if (err)
-		return err;
-	const int64_t m = x->dim[x->rank - 2], k = x->dim[x->rank - 1], n = w->dim[w->rank - 1];
-	weft_tensor x_lead = *x, w_lead = *w;
-	x_lead.rank -= 2;
-	w_lead.rank -= 2;
-	if (w->dim[w->rank - 2] != k)
-		return ref_fail(r, -EINVAL, "%lld columns by %lld rows", (long long)k, (long long)w->dim[w->rank - 2]);
-	if ((err = ref_broadcast(r, &rank, dim, &x_lead)) || (err = ref_broadcast(r, &rank, dim, &w_lead)) || (err = ref_count(r, 2, 1, true)) ||
-	    (err = ref_count(r, 3, n, true)))
-		return err;
-	const int batch = rank;
-	dim[rank++] = m;
-	dim[rank++] = n;
-	err = rank > WEFT_MAX_RANK ? ref_fail(r, -ENOTSUP, "rank %d", rank) : ref_y(r, 0, WEFT_INT32, rank, dim);
+	err = err ? err : ref_product_shape(r, &x, &w, &rank, dim, &batch);
+	err = err ? err : ref_count(r, 2, 1, true);
+	err = err ? err : ref_count(r, 3, n, true);
+	err = err ? err : ref_y(r, 0, WEFT_INT32, rank, dim);
 	if (err || r->shapes)
 		return err;
 	for (int64_t i = 0, all = REF_N(r->y[0]); i < all; i++) {
 		ref_split(i / n / m, batch, dim, at);
-		const uint8_t *row = (const uint8_t *)x->data + matrix_at(x, batch, at) + i / n % m * k;
-		const int8_t *column = (const int8_t *)w->data + matrix_at(w, batch, at) + i % n;
+		const uint8_t *row = (const uint8_t *)x.t->data + ref_matrix_at(&x, batch, at) + i / n % m * k;
+		const int8_t *column = (const int8_t *)w.t->data + ref_matrix_at(&w, batch, at) + i % n;
 		ref_put_i(r->y[0], i, in_pairs(row, column, n, k) + zero_points(row, column, n, k, zero_of(r, 2, 0), zero_of(r, 3, i % n)));
 	}
 	return 0;

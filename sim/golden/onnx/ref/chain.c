@@ -132,46 +132,31 @@ static bool floats(struct ref *r)
 	return true;
 }
 
-/* A vector is a row (a) or a column (b), and the result does not have that dimension. */
 int ref_chain_matmul(struct ref *r)
 {
-	weft_tensor a = *r->x[0], b = *r->x[1];
+	const struct matrix a = ref_matrix_of(r->x[0], false), b = ref_matrix_of(r->x[1], true);
+	const int64_t k = a.columns, n = b.columns;
 	int64_t dim[WEFT_MAX_RANK + 2], at[WEFT_MAX_RANK];
-	int rank = 0;
+	int rank = 0, batch = 0;
 
 	if (!floats(r))
 		return -ENOTSUP;
-	if (a.rank < 1 || b.rank < 1)
-		return ref_fail(r, -EINVAL, "a product of numbers");
-	const int64_t k = a.dim[a.rank - 1], n = b.rank > 1 ? b.dim[b.rank - 1] : 1, m = a.rank > 1 ? a.dim[a.rank - 2] : 1;
-	if (k != b.dim[b.rank > 1 ? b.rank - 2 : 0])
-		return ref_fail(r, -EINVAL, "%lld columns by %lld rows", (long long)k, (long long)b.dim[b.rank > 1 ? b.rank - 2 : 0]);
-	a.rank = a.rank > 2 ? a.rank - 2 : 0;
-	b.rank = b.rank > 2 ? b.rank - 2 : 0;
-	int err = ref_broadcast(r, &rank, dim, &a);
-	err = err ? err : ref_broadcast(r, &rank, dim, &b);
-	const int batch = rank;
-	if (!err && batch + 2 > WEFT_MAX_RANK)
-		err = ref_fail(r, -ENOTSUP, "rank %d", batch + 2);
-	if (!err && r->x[0]->rank > 1)
-		dim[rank++] = m;
-	if (!err && r->x[1]->rank > 1)
-		dim[rank++] = n;
+	int err = ref_product_shape(r, &a, &b, &rank, dim, &batch);
 	err = err ? err : ref_y(r, 0, WEFT_FP32, rank, dim);
 	if (err || r->shapes)
 		return err;
-	/* Where there is one matrix b, all rows of a count as those of one matrix. */
-	const bool one = extent(&b, 0, b.rank) == 1 && r->x[0]->rank >= r->x[1]->rank && r->x[1]->rank > 1;
-	const int64_t rows = one ? extent(r->x[0], 0, r->x[0]->rank - 1) : m;
+	/* If there is one matrix b, the rows of all matrices a are those of one. */
+	const bool one = extent(b.t, 0, b.batch) == 1 && a.t->rank >= b.t->rank && b.t->rank > 1;
+	const int64_t rows = one ? extent(a.t, 0, a.t->rank - 1) : a.rows;
 	int64_t matrices = 1;
 	for (int d = 0; d < batch && !one; d++)
 		matrices *= dim[d];
 	for (int64_t i = 0; i < matrices && rows * n > 0; i++) {
 		ref_split(i, batch, dim, at);
 		multiply(&(struct product){
-			.a = { (const float *)r->x[0]->data + (one ? 0 : ref_at(&a, batch, at) * m * k), k, 1, false },
-			.b = { (const float *)r->x[1]->data + (one ? 0 : ref_at(&b, batch, at) * k * n), n, 1, false },
-			.m = rows, .n = n, .k = k, .y = (float *)r->y[0]->data + i * m * n });
+			.a = { (const float *)a.t->data + (one ? 0 : ref_matrix_at(&a, batch, at)), k, 1, false },
+			.b = { (const float *)b.t->data + (one ? 0 : ref_matrix_at(&b, batch, at)), n, 1, false },
+			.m = rows, .n = n, .k = k, .y = (float *)r->y[0]->data + i * a.rows * n });
 	}
 	return 0;
 }

@@ -4,10 +4,7 @@
 
 #include "sim/golden/onnx/ref/ref.h"
 
-/* As matrices: a vector is a row (a) or a column (b). */
-struct matrix { const weft_tensor *t; int64_t rows, columns; int batch; };
-
-static struct matrix matrix_of(const weft_tensor *t, bool second)
+struct matrix ref_matrix_of(const weft_tensor *t, bool second)
 {
 	const int r = t->rank;
 
@@ -16,8 +13,7 @@ static struct matrix matrix_of(const weft_tensor *t, bool second)
 	return r ? (struct matrix){ t, t->dim[r - 2], t->dim[r - 1], r - 2 } : (struct matrix){ .t = t };
 }
 
-/* Shape of the product, with the batch's dimensions; also these alone. */
-static int product_shape(struct ref *r, const struct matrix *a, const struct matrix *b, int *rank, int64_t *dim, int *batch)
+int ref_product_shape(struct ref *r, const struct matrix *a, const struct matrix *b, int *rank, int64_t *dim, int *batch)
 {
 	weft_tensor lead_a = *a->t, lead_b = *b->t;
 	int err;
@@ -39,8 +35,7 @@ static int product_shape(struct ref *r, const struct matrix *a, const struct mat
 	return 0;
 }
 
-/* First element of the matrix that belongs to a place of the batch. */
-static int64_t matrix_at(const struct matrix *m, int batch, const int64_t *at)
+int64_t ref_matrix_at(const struct matrix *m, int batch, const int64_t *at)
 {
 	weft_tensor lead = *m->t;
 
@@ -67,7 +62,7 @@ static int products(struct ref *r, const struct matrix *a, const struct matrix *
                     write_sum *write)
 {
 	int64_t dim[WEFT_MAX_RANK + 2], at[WEFT_MAX_RANK];
-	int rank = 0, batch = 0, err = product_shape(r, a, b, &rank, dim, &batch);
+	int rank = 0, batch = 0, err = ref_product_shape(r, a, b, &rank, dim, &batch);
 
 	err = err ? err : ref_y(r, 0, t, rank, dim);
 	if (err || r->shapes)
@@ -78,7 +73,7 @@ static int products(struct ref *r, const struct matrix *a, const struct matrix *
 		n *= dim[d];
 	for (int64_t m = 0; m < n; m++) {
 		ref_split(m, batch, dim, at);
-		const int64_t pa = matrix_at(a, batch, at), pb = matrix_at(b, batch, at);
+		const int64_t pa = ref_matrix_at(a, batch, at), pb = ref_matrix_at(b, batch, at);
 		for (int64_t i = 0; i < a->rows; i++)
 			for (int64_t j = 0; j < b->columns; j++) {
 				double v = 0;
@@ -108,7 +103,7 @@ static void write_plain(struct ref *r, int64_t to, int64_t row, int64_t column, 
 
 int ref_matmul(struct ref *r)
 {
-	const struct matrix a = matrix_of(r->x[0], false), b = matrix_of(r->x[1], true);
+	const struct matrix a = ref_matrix_of(r->x[0], false), b = ref_matrix_of(r->x[1], true);
 	const struct zero none = { NULL };
 
 	if (r->x[0]->dtype != r->x[1]->dtype)
@@ -118,7 +113,7 @@ int ref_matmul(struct ref *r)
 
 int ref_matmul_integer(struct ref *r)
 {
-	const struct matrix a = matrix_of(r->x[0], false), b = matrix_of(r->x[1], true);
+	const struct matrix a = ref_matrix_of(r->x[0], false), b = ref_matrix_of(r->x[1], true);
 	const struct zero za = { r->n_x > 2 ? r->x[2] : NULL }, zb = { r->n_x > 3 ? r->x[3] : NULL };
 
 	return products(r, &a, &b, &za, &zb, WEFT_INT32, write_plain);
@@ -143,7 +138,7 @@ static void write_quantised(struct ref *r, int64_t to, int64_t row, int64_t colu
 /* Operands: a, a_scale, a_zp, b, b_scale, b_zp, y_scale, y_zp. */
 int ref_qlinear_matmul(struct ref *r)
 {
-	const struct matrix a = matrix_of(r->x[0], false), b = matrix_of(r->x[3], true);
+	const struct matrix a = ref_matrix_of(r->x[0], false), b = ref_matrix_of(r->x[3], true);
 	const struct zero za = { r->x[2] }, zb = { r->x[5] };
 
 	for (int k = 1; k < 8; k++)

@@ -95,6 +95,23 @@ int ref_broadcast(struct ref *r, int *rank, int64_t *dim, const weft_tensor *t);
 /* Elements of results may not exceed what the graph allows. */
 void *ref_alloc(struct ref *r, int64_t n, size_t bytes);
 
+/* ---- operands of matrix products: matrices [rows][columns] behind dimensions of a batch, which are broadcast ---- */
+
+/* Operand t: its first `batch` dimensions are the batch's. */
+struct matrix { const weft_tensor *t; int64_t rows, columns; int batch; };
+
+/* Returns operand t of a product as matrices. A vector is a row, or a column if t is the second operand; a number has no rows. */
+struct matrix ref_matrix_of(const weft_tensor *t, bool second);
+
+/*
+ * Sets dim[0 .. *rank - 1] to the shape of a times b, of which the first *batch dimensions are the batch's; the dimension that a
+ * vector lacks is not in it. dim has space for WEFT_MAX_RANK + 2. Returns 0, or -EINVAL or -ENOTSUP after ref_fail().
+ */
+int ref_product_shape(struct ref *r, const struct matrix *a, const struct matrix *b, int *rank, int64_t *dim, int *batch);
+
+/* Returns the first element of the matrix of m that belongs to place `at` of the batch, which has so many dimensions. */
+int64_t ref_matrix_at(const struct matrix *m, int batch, const int64_t *at);
+
 /* ---- kernels, by file ---- */
 ref_kernel ref_binary, ref_compare, ref_variadic, ref_where, ref_bit_shift, ref_clip, ref_unary, ref_param_unary, ref_prelu, ref_gelu;   /* elementwise.c, unary.c */
 ref_kernel ref_reduce, ref_arg, ref_cumsum, ref_softmax, ref_top_k;

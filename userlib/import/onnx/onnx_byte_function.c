@@ -122,6 +122,23 @@ int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 	return ox_side_in(l, v, perm);
 }
 
+int ox_side_of_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_value *held, struct ox_side *to)
+{
+	*to = *s;
+	if (s->v->t.rank >= rank)
+		return 0;
+	int x = ox_to_rank(l, ox_side_in(l, s->v, NULL), rank);
+	if (x < 0)
+		return x;
+	*held = ox_held(l, "", x);
+	if (s->q.flip) {
+		held->t.dtype = WEFT_UINT8;
+		held->form[0].flip = true;
+	}
+	to->v = held;
+	return 0;
+}
+
 /* ---- all codes ---- */
 
 /*

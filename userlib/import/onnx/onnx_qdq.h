@@ -51,6 +51,11 @@ WEFT_MUST_USE bool ox_dequantises_constant(struct ox *l, const struct ox_value *
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm);
 /* Returns v's integers as int8 or int16 in order perm (NULL: the file's). */
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm);
+/*
+ * Sets *to to side s, or, if its rank is below `rank`, to its integers with leading dimensions of 1, which *held holds from then
+ * on. Returns 0 or a negative errno.
+ */
+WEFT_MUST_USE int ox_side_of_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_value *held, struct ox_side *to);
 /* Returns the zero point of the integers as they are taken: 128 less for uint8. */
 static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - (q->flip ? 128 : 0); }
 /* Returns the least of the integers as they are taken. */

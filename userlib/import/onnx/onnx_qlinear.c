@@ -119,30 +119,6 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 }
 
 /*
- * Replaces the value of s by one with leading dimensions of 1 up to the given rank, which *held holds. A value of
- * that rank already, or a higher one, stays. Returns 0 or a negative errno.
- */
-static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *held)
-{
-	int64_t dim[WEFT_MAX_RANK];
-
-	if (s->v->t.rank >= rank)
-		return 0;
-	int x = ox_get(l, s->v, NULL);
-	if (x < 0)
-		return x;
-	const weft_tensor t = *ox_t(l, x);
-	for (int i = 0; i < rank; i++)
-		dim[i] = i < rank - t.rank ? 1 : t.dim[i - rank + t.rank];
-	x = ox_reshape(l, x, rank, dim);
-	if (x < 0)
-		return x;
-	*held = ox_held(l, "", x);
-	s->v = held;
-	return 0;
-}
-
-/*
  * Emits the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32 operators on
  * the host: the codes less their zero points, for a sum each times its scale / q's scale, for WEFT_OP_MUL the
  * product times both scales / q's scale; plus q's zero point, rounded to even and limited to q's type. Returns
@@ -193,7 +169,7 @@ int ox_qlinear_binary(struct ox *l)
 	struct ox_value held[2];
 	int8_t perm[WEFT_MAX_RANK];
 	struct ox_coded coded;
-	struct ox_side s[2] = { 0 };
+	struct ox_side s[2] = { 0 }, as[2];
 	struct ox_q q;
 
 	if (!sides(l, &s[0], &s[1], &q)) {
@@ -207,15 +183,14 @@ int ox_qlinear_binary(struct ox *l)
 			return ox_result(l, 0, y, perm, q.flip);
 	}
 	for (int c = 0; c < 2; c++)
-		if (to_rank(l, &s[c], s[!c].v->t.rank, &held[c]) < 0)
+		if (ox_side_of_rank(l, &s[c], s[!c].v->t.rank, &held[c], &as[c]) < 0)
 			return l->err;
 	/* The first says in which order it is held. */
-	bool turn = ox_is_const_value(l, s[0].v);
-	const struct ox_side a = s[turn], b = s[!turn];
-	int done = ox_fold_pair(l, op, &a, &b, &q, true, &coded);
+	bool turn = ox_is_const_value(l, as[0].v);
+	int done = ox_fold_pair(l, op, &as[turn], &as[!turn], &q, true, &coded);
 	if (done)
 		return done < 0 ? done : ox_result(l, 0, coded.tensor, coded.perm, q.flip);
-	return ox_result(l, 0, in_floats(l, op, s, &q), NULL, false);
+	return ox_result(l, 0, in_floats(l, op, as, &q), NULL, false);
 }
 
 /*

@@ -217,9 +217,9 @@ static int dynamic_sums(struct ox *l, int codes, int zp)
  */
 int ox_dynamic_matmul(struct ox *l)
 {
-	int x = ox_x(l, 0), b = ox_x(l, 1), scale, zp;
+	int x = ox_x(l, 0), scale, zp;
 
-	if (x < 0 || b < 0 || range(l, x, &scale, &zp) < 0)
+	if (x < 0 || range(l, x, &scale, &zp) < 0)
 		return l->err;
 	const int codes = dynamic(l, x, scale, zp);
 	int y = codes < 0 ? codes : ox_cast(l, dynamic_sums(l, codes, zp), WEFT_FP32);

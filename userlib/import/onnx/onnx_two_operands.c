@@ -271,27 +271,6 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 }
 
 /*
- * Sets *to to side s, or, if its rank is below `rank`, to its codes with leading dimensions of 1 as *held. Returns 0 or a
- * negative errno.
- */
-static int with_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_value *held, struct ox_side *to)
-{
-	*to = *s;
-	if (s->v->t.rank >= rank)
-		return 0;
-	int x = ox_to_rank(l, ox_side_in(l, s->v, NULL), rank);
-	if (x < 0)
-		return x;
-	*held = ox_held(l, "", x);
-	if (s->q.flip) {
-		held->t.dtype = WEFT_UINT8;
-		held->form[0].flip = true;
-	}
-	to->v = held;
-	return 0;
-}
-
-/*
  * Makes the int16 codes of the product of int16 a and b, whose zero points are 0 as q's is, in order y->perm: by the nearest
  * factor, ties up, with --requant rescale alone. Products are at most 2^30. Returns 1 with y->tensor set; 0 without the option or
  * if the factor is 1 or more, with which they could leave int32; or a negative errno.
@@ -327,7 +306,7 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
 	struct form t;
 
 	if (l->o.requant == WEFT_ONNX_REQUANT_RESCALE) {
-		if (with_rank(l, a, rank, &held[0], &as) < 0 || with_rank(l, b, rank, &held[1], &bs) < 0)
+		if (ox_side_of_rank(l, a, rank, &held[0], &as) < 0 || ox_side_of_rank(l, b, rank, &held[1], &bs) < 0)
 			return l->err;
 		a = &as;
 		b = &bs;

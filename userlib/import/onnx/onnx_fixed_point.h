@@ -22,6 +22,8 @@ WEFT_MUST_USE int ox_right_by(struct ox *l, int x, int n, bool round);          
 WEFT_MUST_USE int ox_product(struct ox *l, int a, int b, int shift);                  /* a * b / 2^shift, rounded half up; 64 bits between */
 WEFT_MUST_USE int ox_wide(struct ox *l, int x);                                       /* int8 or int16 x as int32 */
 int ox_root_table(struct ox *l);                                        /* TABLE's constant: OX_ROOT_TOP sqrt(2^14 / t) */
+/* TABLE of int32 x, from -32768 to 32767, by an int16 constant of 513 entries: 128 times the entry. */
+WEFT_MUST_USE int ox_looked_up(struct ox *l, int x, int table);
 /* Sums of int32 x along the last dimension, which stays with length 1. */
 WEFT_MUST_USE int ox_row_sums(struct ox *l, int x);
 /* An int32 constant [1,...,n] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded. */

@@ -185,6 +185,18 @@ int ox_root_table(struct ox *l)
 }
 
 /*
+ * Emits TABLE of int32 x, from -32768 to 32767, by an int16 constant of 513 entries: int32 of 128 times the entry. Returns the
+ * graph tensor, or a negative errno; a negative operand is returned as it is.
+ */
+int ox_looked_up(struct ox *l, int x, int table)
+{
+	if (x < 0 || table < 0)
+		return x < 0 ? x : table;
+	int at = ox_rescale(l, x, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
+	return at < 0 ? at : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
+}
+
+/*
  * Adds an int32 constant with `rank` dimensions, of which the last has n elements and the others 1: constant
  * float32 v (one element is repeated), times `by`, rounded to nearest (ties to even) and limited to +-BELOW
  * (2^30); NaN, and all elements if v is NULL, give 0. Returns the graph tensor, or a negative errno.
@@ -262,9 +274,7 @@ static int normalised_codes(struct ox *l, int q, const struct row *w)
 	if (high < 0)
 		return l->err;
 	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, high, 15), 32768);
-	at = at < 0 ? at : ox_rescale(l, at, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
-	int table = at < 0 ? at : ox_root_table(l);
-	int r = table < 0 ? table : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
+	int r = ox_looked_up(l, at, at < 0 ? at : ox_root_table(l));
 	int d = r < 0 ? r : ox_binary(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_MUL, e, (double)w->n), s);
 	int y = ox_product(l, d, r, w->drop), half = ox_right(l, up, 1);
 	return y < 0 || half < 0 ? l->err : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, half);

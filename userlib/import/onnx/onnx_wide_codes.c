@@ -15,16 +15,17 @@
  *
  * LayerNormalization of a row of n codes q, gamma and beta in steps of the result:
  *
- *   m = round(sum of q / n), e = q - m, s = sum of e; in rows where no e is 256 or more, all that follows is of 2^8 q
- *   V = sum of e^2 - s^2 / n + n epsilon / scale^2, exactly but for 12 bits behind the point of the last two: e = 256 a + b,
- *       so that the sums of a^2, a b and b^2 fit int32 each; V = 2^16 high + low
- *   w = V moved up to lie from 2^29 to 2^31, by an even count
+ *   m = round(sum of q / n), e = q - m, s = sum of e. If no e of a row is 256 or more, the row's q are multiplied by 2^8 first
+ *   V = sum of e^2 - s^2 / n + n epsilon / scale^2. The first term is exact, the others have 12 bits behind the point.
+ *       With e = 256 a + b the sums of a^2, a b and b^2 fit int32 each; V = 2^16 high + low
+ *   w = V shifted left by `up`, which is even, so that w lies from 2^29 to 2^31
  *   r = sqrt(2^29 / w), by a table and one step of Newton's method: r (3 - w r^2) / 2
  *   y = (n e - s) r * gamma + beta        (n e - s) / sqrt(n V) is the normalised code
  *
- * n e - s is moved up first by half of w's count. The error of r is 2^-27 of itself, of n e - s half of what was
- * moved out, 2^-24 of its root of the mean square, of gamma 2^-30 of the greatest. The tables' errors are below 2^-14,
- * whose square Newton's step leaves.
+ * Since r belongs to w and not to V, n e - s is shifted left by up / 2 as well. Where 32 bits do not hold that, it is shifted
+ * left by less and rounded: its error is at most 2^-24 of its root of the mean square. The relative error of r is 2^-27, and
+ * gamma's error 2^-30 of the greatest gamma. The tables' relative errors are below 2^-14; a step of Newton's method leaves
+ * the square of that.
  */
 #include <errno.h>
 #include <math.h>
@@ -54,18 +55,6 @@ static int make(struct ox *l, enum kind kind, double step)
 	return t ? ox_data(l, WEFT_INT16, 1, &entries, t) : l->err;
 }
 
-/*
- * Emits TABLE of int32 x, from -32768 to 32767, by a constant as make() and ox_root_table() add it: int32 of 128 times the
- * entry. Returns the graph tensor, or a negative errno; a negative operand is returned as it is.
- */
-static int looked_up(struct ox *l, int x, int table)
-{
-	if (x < 0 || table < 0)
-		return x < 0 ? x : table;
-	int at = ox_rescale(l, x, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, 0);
-	return at < 0 ? at : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
-}
-
 /* Emits op of a and b as ox_binary() does; a negative operand is returned as it is. */
 static int both(struct ox *l, weft_opcode op, int a, int b)
 {
@@ -79,7 +68,7 @@ static int both(struct ox *l, weft_opcode op, int a, int b)
 static int exponentials(struct ox *l, int x, double step)
 {
 	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, x, 7), 32768);
-	int high = looked_up(l, at, make(l, EXP_HIGH, step)), low = looked_up(l, at, make(l, EXP_LOW, step));
+	int high = ox_looked_up(l, at, make(l, EXP_HIGH, step)), low = ox_looked_up(l, at, make(l, EXP_LOW, step));
 
 	return both(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, BELOW - 7), ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 7));
 }
@@ -110,7 +99,7 @@ static int less(struct ox *l, double v, int x)
 static int reciprocals(struct ox *l, int x)
 {
 	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, x, 15), 32768);
-	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, looked_up(l, at, make(l, RECIPROCAL, 0)), 7);
+	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_looked_up(l, at, make(l, RECIPROCAL, 0)), 7);
 	int miss = less(l, 0x1p30, ox_product(l, x, r, 29));
 
 	return both(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 30));
@@ -207,7 +196,7 @@ static void variances(struct ox *l, const struct rows *w, double epsilon, struct
 static int roots(struct ox *l, int w)
 {
 	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, w, 15), 32768);
-	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, looked_up(l, at, w < 0 ? w : ox_root_table(l)), 7);
+	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_looked_up(l, at, w < 0 ? w : ox_root_table(l)), 7);
 	int miss = less(l, 0x1p30, ox_product(l, ox_product(l, r, r, 28), w, 29));
 
 	return both(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 31));
@@ -243,10 +232,11 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 }
 
 /*
- * Emits LayerNormalization n of int16 x, quantised with int16 q, whose zero points are 0, over the last axis of at most 4096
- * elements; operands 1 and 2 are constant float32 with a row's elements or one, operand 2 may be absent; gamma and
- * beta are their largest magnitudes, gamma above 0; epsilon is the node's times a row's length / x's scale^2, from 0 to 2^44. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if the
- * fixed-point formats do not fit the scales, or another negative errno.
+ * Emits LayerNormalization n of int16 x, quantised with int16 q, over the last axis of at most 4096 elements. Both zero points
+ * are 0. Operands 1 and 2 are constant float32 vectors with a row's elements or one; operand 2 may be absent. gamma and beta
+ * are their largest magnitudes, and gamma is above 0. epsilon is the node's times a row's length / x's scale^2, from 0 to
+ * 2^44. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if the fixed-point formats do not fit the
+ * scales, or another negative errno.
  */
 int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double gamma,
                        double beta)

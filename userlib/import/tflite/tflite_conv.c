@@ -225,7 +225,7 @@ static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 
 	r.dense = r.symmetric;
 
-	return tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation ? c->activation : TFL_FINITE);
+	return tfl_real_result(l, tfl_real_product(l, &r, x, w), tfl_or_finite(c->activation));
 }
 
 /*

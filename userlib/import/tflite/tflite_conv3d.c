@@ -127,5 +127,5 @@ int tfl_lower_conv_3d(struct tfl_lower *l)
 	if (tfl_has(l, back ? 3 : 2))
 		in[n++] = tfl_value(l, back ? 3 : 2);
 	int y = tfl_node_transposed(l, tfl_node(l, &a, in, n, false), last, false);
-	return y < 0 ? y : tfl_real_result(l, y, c.activation ? c.activation : TFL_FINITE);
+	return y < 0 ? y : tfl_real_result(l, y, tfl_or_finite(c.activation));
 }

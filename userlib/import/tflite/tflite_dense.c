@@ -155,8 +155,8 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 	    (x = tfl_reshape(l, x, 4, (int64_t[]){ m, 1, 1, t.dim[1] })) < 0)
 		return w < 0 ? w : x;
 	/* The kernel of float32 weights limits its sums; that of 8 bits does not. */
-	if (t.dtype == WEFT_FP32 && !activation)
-		activation = TFL_FINITE;
+	if (t.dtype == WEFT_FP32)
+		activation = tfl_or_finite(activation);
 	return tfl_real_result(l, tfl_real_product(l, &r, x, w), activation);
 }
 

@@ -194,8 +194,8 @@ static int two_operands(struct tfl_lower *l)
 		return err;
 	if (chooses)
 		a.nan.nan = WEFT_NAN_COMPARE;
-	if (!chooses && !activation)
-		activation = TFL_FINITE;
+	if (!chooses)
+		activation = tfl_or_finite(activation);
 	int y = tfl_step(l, opcode(code), chooses || code == TFL_MUL ? &a : NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
 	return y < 0 || !activation ? y : tfl_float_clamp(l, y, activation);
 }

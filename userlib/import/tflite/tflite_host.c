@@ -944,7 +944,7 @@ static int l2_pool(struct tfl_lower *l)
 	x = tfl_node_transposed(l, tfl_plain(l, "Mul", (int[]){ x, x }, 2, false), to_channels_first[4], false);
 	x = tfl_node(l, &a, &x, 1, false);
 	x = tfl_node_transposed(l, tfl_plain(l, "Sqrt", &x, 1, false), to_channels_last[4], false);
-	return tfl_real_result(l, x, o[POOL_ACTIVATION] ? o[POOL_ACTIVATION] : TFL_FINITE);
+	return tfl_real_result(l, x, tfl_or_finite(o[POOL_ACTIVATION]));
 }
 
 /*

@@ -103,6 +103,8 @@ enum tfl_activation {
 	TFL_NONE = 0, TFL_RELU = 1, TFL_RELU_N1_TO_1 = 2, TFL_RELU6 = 3, TFL_TANH = 4, TFL_SIGN_BIT = 5,
 	TFL_FINITE = -1,           /* in no file: what kernels of float32 without an activation do to infinities, which become the largest number */
 };
+/* What a kernel that limits float32 results does behind them: the activation, or TFL_FINITE if there is none. */
+static inline int tfl_or_finite(int activation) { return activation ? activation : TFL_FINITE; }
 
 /* OperatorCode.builtin_code of what is lowered */
 enum tfl_code {

@@ -263,5 +263,5 @@ int tfl_lower_div(struct tfl_lower *l)
 			return x[k];
 	}
 	const int y = tfl_step(l, WEFT_OP_TFL_DIV, NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, false);
-	return y < 0 ? y : tfl_float_clamp(l, y, activation ? activation : TFL_FINITE);
+	return y < 0 ? y : tfl_float_clamp(l, y, tfl_or_finite(activation));
 }

@@ -67,7 +67,7 @@ static int real_pool(struct tfl_lower *l, int x, const struct options *o, const 
 	int64_t dim[4] = { l->g->tensors[x].t.dim[0], w[0].out, w[1].out, l->g->tensors[x].t.dim[3] };
 	weft_opcode op = l->op->code == TFL_AVERAGE_POOL_2D ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D;
 
-	return tfl_real_result(l, tfl_step(l, op, &a, &x, 1, WEFT_FP32, 4, dim, false), o->activation ? o->activation : TFL_FINITE);
+	return tfl_real_result(l, tfl_step(l, op, &a, &x, 1, WEFT_FP32, 4, dim, false), tfl_or_finite(o->activation));
 }
 
 /*

@@ -105,7 +105,7 @@ static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, cons
 	                      .rows = t.dim[0], .columns = c->wt.dim[0], .k_bias = 3 };
 	int w = tfl_weights_as(l, 1, 4, c->wt.dim);
 
-	return w < 0 ? w : tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation ? c->activation : TFL_FINITE);
+	return w < 0 ? w : tfl_real_result(l, tfl_real_product(l, &r, x, w), tfl_or_finite(c->activation));
 }
 
 /*

@@ -148,16 +148,14 @@ int weft_fast_float_clamp(const struct weft_call *c)
 	const struct weft_attr_clamp *a = &c->attr->clamp;
 	const int64_t n = weft_tensor_elements(c->x[0]);
 
-	if (a->nan == WEFT_NAN_COMPARE && c->x[0]->dtype == WEFT_FP32 && (double)(float)a->fmin == a->fmin && (double)(float)a->fmax == a->fmax &&
-	    !has_nan(c->x[0]->data, n)) {
+	if (c->x[0]->dtype != WEFT_FP32 || isnan(a->fmin) || isnan(a->fmax) || has_nan(c->x[0]->data, n))
+		return -ENOTSUP;
+	if (a->nan == WEFT_NAN_COMPARE) {
+		if ((double)(float)a->fmin != a->fmin || (double)(float)a->fmax != a->fmax)
+			return -ENOTSUP;
 		limit_by_comparing(c->x[0]->data, n, (float)a->fmin, (float)a->fmax, c->y[0]->data);
 		return 0;
 	}
-	if (a->nan == WEFT_NAN_COMPARE)
-		return -ENOTSUP;
-
-	if (c->x[0]->dtype != WEFT_FP32 || isnan(a->fmin) || isnan(a->fmax) || has_nan(c->x[0]->data, n))
-		return -ENOTSUP;
 	/* Rounding to fp32 keeps the order, so it makes no difference whether a limit is rounded here or, as in the plain loop, when it is stored. */
 	limit(c->x[0]->data, n, order_of(a->fmin), order_of(a->fmax), c->y[0]->data);
 	return 0;

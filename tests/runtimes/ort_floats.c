@@ -21,8 +21,7 @@ static void bits(void **state)
 
 	(void)state;
 	test_venv(venv, sizeof venv, "ort", TEST_ORT("1.31"));
-	assert_int_equal(shell("t=$TMPDIR/floats && mkdir -p $t && PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python tests/runtimes/ort_floats.py %s/weft $t %s; "
-	                       "s=$?; rm -rf $t; exit $s", venv, test_env("WEFT_BUILD", "build"), test_env("SEED", "1")), 0);
+	assert_int_equal(test_python(venv, "tests/runtimes/ort_floats.py", "floats", test_env("SEED", "1")), 0);
 }
 
 int main(void)

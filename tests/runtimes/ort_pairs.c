@@ -26,8 +26,7 @@ static void bits(void **state)
 		skip();
 	}
 	test_venv(venv, sizeof venv, "ort", TEST_ORT("1.31"));
-	assert_int_equal(shell("t=$TMPDIR/pairs && mkdir -p $t && PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python tests/runtimes/ort_pairs.py %s/weft $t %s; "
-	                       "s=$?; rm -rf $t; exit $s", venv, test_env("WEFT_BUILD", "build"), test_env("SEED", "1")), 0);
+	assert_int_equal(test_python(venv, "tests/runtimes/ort_pairs.py", "pairs", test_env("SEED", "1")), 0);
 }
 
 int main(void)

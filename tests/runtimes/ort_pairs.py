@@ -230,7 +230,7 @@ def main():
         elements += want.size
     for name, bad in differ.items():
         print("%-17s %3d networks, %d bytes differ" % (name, sum(k.__name__ == name for k, _ in plan), bad))
-    print("%d networks, %d elements; %d of them saturate" % (len(plan), elements, saturated))
+    print("%d networks, %d of which saturate; %d elements" % (len(plan), saturated, elements))
     sys.exit(any(differ.values()) or not saturated)
 
 

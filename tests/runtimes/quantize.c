@@ -27,21 +27,21 @@ static void tflite(void **state)
 	test_venv(litert, sizeof litert, "litert", TEST_LITERT);
 	if (!access(test_data(), R_OK))
 		snprintf(zoo, sizeof zoo, "%s/zoo/models/vit.f32.tflite %s/zoo/models/unet_transpose.f16.tflite", test_data(), test_data());
-	assert_int_equal(shell("t=$TMPDIR/quantize && mkdir -p $t && PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python tests/runtimes/quantize_litert.py "
-	                       "%s/weft $t %s; s=$?; rm -rf $t; exit $s", litert, test_env("WEFT_BUILD", "build"), zoo), 0);
+	assert_int_equal(test_python(litert, "tests/runtimes/quantize_litert.py", "quantize", zoo), 0);
 }
 
 /* Quantises in an environment with one release of ONNX Runtime. */
 static void with_release(const char *name, const char *packages)
 {
-	char venv[512], more[2048] = "";
+	char venv[512], models[2048];
 	const char *data = test_data();
 
 	test_venv(venv, sizeof venv, name, packages);
+	const int own = snprintf(models, sizeof models, "tests/models/digits_float.onnx");
 	if (!access(data, R_OK))
-		snprintf(more, sizeof more, "%s/ort_testdata/mnist.onnx %s/alibaba_onnx_float/model_kws.onnx %s/alibaba_onnx_float/model_ad.onnx", data, data, data);
-	assert_int_equal(shell("t=$TMPDIR/quantize && mkdir -p $t && PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python tests/runtimes/quantize_ort.py "
-	                       "%s/weft $t tests/models/digits_float.onnx %s; s=$?; rm -rf $t; exit $s", venv, test_env("WEFT_BUILD", "build"), more), 0);
+		snprintf(models + own, sizeof models - (size_t)own, " %s/ort_testdata/mnist.onnx %s/alibaba_onnx_float/model_kws.onnx %s/alibaba_onnx_float/model_ad.onnx",
+		         data, data, data);
+	assert_int_equal(test_python(venv, "tests/runtimes/quantize_ort.py", "quantize", models), 0);
 }
 
 static void onnx(void **state)

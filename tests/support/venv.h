@@ -44,4 +44,14 @@ static inline void test_venv(char *venv, size_t len, const char *name, const cha
 	assert_int_equal(status, 0);
 }
 
+/*
+ * Runs a script with the interpreter of that environment: `python SCRIPT BUILD/weft FOLDER REST`, where FOLDER is a new folder of
+ * that name below $TMPDIR, also the script's TMPDIR, which is removed afterwards. Returns the script's exit status.
+ */
+static inline int test_python(const char *venv, const char *script, const char *name, const char *rest)
+{
+	return shell("t=$TMPDIR/%s && mkdir -p $t && PYTHONDONTWRITEBYTECODE=1 TMPDIR=$t %s/bin/python %s %s/weft $t %s; s=$?; rm -rf $t; exit $s",
+	             name, venv, script, test_env("WEFT_BUILD", "build"), rest);
+}
+
 #endif

@@ -7,7 +7,7 @@
 static const struct weft_config configs[WEFT_N_CONFIGS] = {
 	{
 		.name = "w4",
-		.brief = "4x4 in int8, for a small ECP5",
+		.brief = "4x4 in int8, for an ECP5-85 with space to spare",
 		.n = 4,
 		.sp_bytes = 65536,
 		.axi_bits = 32,
@@ -145,7 +145,7 @@ static const struct weft_config configs[WEFT_N_CONFIGS] = {
 static const struct weft_config model_configs[WEFT_N_CONFIGS] = {
 	{
 		.name = "w4",
-		.brief = "4x4 in int8, for a small ECP5",
+		.brief = "4x4 in int8, for an ECP5-85 with space to spare",
 		.n = 4,
 		.sp_bytes = 65536,
 		.axi_bits = 32,

@@ -5,8 +5,9 @@
 //
 // start_i is a pulse; cmd_i is stable from then until idle_o. valid_o says that
 // the records on the outputs are whole; next_i drops them and shows the next
-// tile's, of this command or the one after it. A tile takes N + 2 cycles if
-// the scratchpad grants at once, at N = 4, where a record takes two reads, 2N + 2.
+// tile's, of this command or the one after it. If the scratchpad grants at
+// once, a tile takes N + 2 cycles. For N = 4 a record is longer than a word of
+// the scratchpad and takes two reads, so that a tile takes 2N + 2 cycles.
 //
 // An address beyond the scratchpad is never requested: fault_o stays high
 // until clr_i.

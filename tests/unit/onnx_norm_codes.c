@@ -253,8 +253,9 @@ static void softmax_wide(void **state)
 }
 
 /*
- * LayerNormalization of rows of n, once; of every third, the floats are read twice, by a QuantizeLinear and by a Reshape with
- * another one behind it, as QOperator files and pairs of their own have it. Returns how many elements differ.
+ * Builds one network with a LayerNormalization of rows of n elements, runs it and compares its codes with the exact values, which it
+ * writes to `exact`. In every third network (k) two nodes read the result's floats: a QuantizeLinear, and a Reshape with a
+ * QuantizeLinear of its own behind it, as in ONNX Runtime's QOperator files. Returns how many elements differ.
  */
 static int64_t layer_norm_once(int64_t n, size_t k, bool is_wide, double *exact, uint64_t *r)
 {

@@ -99,7 +99,7 @@ int load_net(const char *model, const struct load_args *a, weft_net **net);
 void load_release(struct load_args *a);
 
 #define LOAD_USAGE \
-	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
+	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host),\n" \
 	"                      rescale (the nearest RESCALE, which the NPU does; weft run\n" \
 	"                      then counts the elements that differ), runtime (ONNX\n" \
 	"                      Runtime's own arithmetic and order; mostly on the host), or\n" \

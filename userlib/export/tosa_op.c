@@ -369,7 +369,7 @@ static const char *why_custom(const struct xout *x)
 
 	return o->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" :
 	       attr_compares(o->op, &o->attr) ? "TOSA has no such NaN mode" :
-	       fixes_order(o) ? "TOSA leaves open in which order floats are added" :
+	       fixes_order(o) ? "TOSA leaves open in which order floats are added or multiplied" :
 	       code_of(o->op) ? "TOSA has it not for int48" : "TOSA has no such operator";
 }
 

@@ -610,12 +610,11 @@ static int check_cast(const struct weft_check *c)
 }
 
 /*
- * Checks which types RESCALE may combine. Operand 0 is int8, uint8, int16, uint16, int32 or int48, the
- * result one of these but int48. A side is unsigned by x_unsigned or y_unsigned, which a
- * type without sign demands; not both sides are, and neither if the other one is int32 or int48, or its
- * own type is. The rounding is
- * one of the four modes; WEFT_DOUBLE_ROUND needs scale32, and int48 excludes it. Zero points and limits
- * are checked, too. Source: TOSA 1.0, RESCALE. Returns 0, or -EINVAL with one line in c->msg.
+ * Checks which types RESCALE may combine. Operand 0 is int8, uint8, int16, uint16, int32 or int48, and the result one of
+ * these without int48. The attributes x_unsigned and y_unsigned say that operand or result are unsigned; uint8 and uint16
+ * need theirs set. At most one of the two is set, and the one that is set demands that neither operand nor result is int32
+ * or int48. The rounding is one of the four modes. WEFT_DOUBLE_ROUND needs the attribute scale32, which is not allowed with
+ * int48. Zero points and limits are checked, too. Source: TOSA 1.0, RESCALE. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_rescale_types(const struct weft_check *c)
 {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* verilator lint_off UNUSEDPARAM */
 package weft_cfg_pkg;
-  // w4: 4x4 in int8, for a small ECP5
+  // w4: 4x4 in int8, for an ECP5-85 with space to spare
   localparam int unsigned VERSION_MAJOR = 1;
   localparam int unsigned VERSION_MINOR = 1;
   localparam int unsigned N = 4;

@@ -111,8 +111,9 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * Returns whether p pixels side by side may be taken as one. They may if p divides the pixels of a row of the result
- * and the channels of p pixels fill at most N columns of the array. Otherwise they may if all of these hold:
+ * Returns whether a convolution may compute p neighbouring pixels of its result as one pixel with p times the channels. It
+ * may if p divides the pixels of a row of the result and the channels of p pixels fill at most N columns of the array.
+ * Otherwise it may if all of these hold:
  * - the node is a NODE_CONV;
  * - p divides the pixels of a row, or of several rows that become one (rows_for());
  * - the convolution takes less than 85 % of the cycles that it takes without groups, where its windows may be copied

@@ -99,9 +99,10 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 }
 
 /*
- * The nodes in the set write one ring, and its first `rows` rows are needed. For each of them, node j, raise target[j],
- * the number of rows that the node must have made, so far that its share of these rows is there; but at most to the
- * node's height. A node that writes a part of the ring makes only every times[j]-th row of it, from row phase[j] on.
+ * The nodes in `set` write one ring, of which a reader needs the first `rows` rows. target[j] is the number of rows that node
+ * j must have made. This function raises target[j] of each node in the set to the number that makes the node's share of
+ * those rows, limited to the node's height. A node that writes a part of the ring makes only every times[j]-th row of it,
+ * from row phase[j] on.
  */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {

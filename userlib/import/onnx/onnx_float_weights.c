@@ -278,12 +278,12 @@ static int quantise(struct ox *l, onnx_node *n)
 }
 
 /*
- * Quantises the float weights and biases of all nodes for which wanted() is true (Conv,
- * ConvTranspose and Gemm of dequantised values whose results are quantised again, perhaps behind a
- * Relu), as if the file held integers with a DequantizeLinear of each: the new nodes stand behind
- * the file's own, and the node reads their results. With --requant runtime-avx2 they stay floats, as ONNX Runtime has them with
- * optimisation off. The table of values may move. Returns 0, also if there is no such node, or a negative errno; in both
- * cases ox_release_made() has to undo it in the file's nodes.
+ * Quantises the float weights and biases of all nodes for which wanted() is true: Conv, ConvTranspose and Gemm of
+ * dequantised values whose results are quantised again, perhaps behind a Relu. Afterwards the nodes are as if the file held
+ * integer weights and a DequantizeLinear of each: these new nodes stand behind the file's own, and the products read their
+ * results. With --requant runtime-avx2 the weights stay floats, because ONNX Runtime leaves them so with optimisation off.
+ * The table of values may move. Returns 0, also if there is no such node, or a negative errno; in both cases
+ * ox_release_made() has to undo it in the file's nodes.
  */
 int ox_float_weights(struct ox *l)
 {

@@ -20,8 +20,9 @@ static bool is_zero(struct ox *l, int k)
 }
 
 /*
- * Lowers Identity, OptionalGetElement and Dropout outside training or with a constant ratio of 0: the result is operand 0
- * itself. Returns 0, -ENOTSUP for training with another ratio or if a second result is read, or another negative errno.
+ * Lowers Identity, OptionalGetElement and Dropout: the result is operand 0 itself. A Dropout in training mode is that only
+ * if its ratio is a constant 0. Returns 0, -ENOTSUP for a Dropout in training mode with another ratio or if a second result
+ * is read, or another negative errno.
  */
 int ox_identity(struct ox *l)
 {

@@ -303,9 +303,10 @@ bool ox_moves(const onnx_node *n)
 }
 
 /*
- * Defers the node at hand, which only moves elements of a value v that waits for another node than a
- * DequantizeLinear, so that a QuantizeLinear behind it may fold both: codes of v are moved then (ox_move_codes()). That is
- * done with --requant rescale alone, if may_fold() holds of v and the result, and v is less than MAX_DEPTH nodes deep. Returns whether it is deferred.
+ * Defers the node at hand, which only moves elements of v, if v is the result of a deferred node other than a
+ * DequantizeLinear. A QuantizeLinear behind it can then fold both nodes, by moving the codes of v (ox_move_codes()). The node
+ * is deferred only with --requant rescale, if may_fold() holds of v and of the result, and if v is less than MAX_DEPTH
+ * nodes deep. Returns whether it is deferred.
  */
 static bool defer_move_behind(struct ox *l, const struct ox_value *v)
 {
@@ -322,8 +323,9 @@ static bool defer_move_behind(struct ox *l, const struct ox_value *v)
 /*
  * Lowers the node at hand, which only moves elements, on the codes of operand 0 if that is a
  * dequantised value (also of float8), and makes its float results deferred with the moved codes,
- * new values without a name, as carriers. Other values may wait (defer_move_behind()). Returns 1 if that is done, 0 if the node has to be
- * lowered otherwise, also if the table of values has no room, or a negative errno.
+ * new values without a name, as carriers. For other values the node itself may be deferred (defer_move_behind()). Returns 1
+ * if one of both is done, 0 if the node has to be lowered otherwise, also if the table of values has no room, or a negative
+ * errno.
  */
 static int defer_move(struct ox *l)
 {
@@ -393,9 +395,9 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 /*
  * Defers the Relu, or Clip with constant limits, at hand if its operand is the result of a deferred
  * node, such as a product, an average or a sum of two, but no function of a single dequantised
- * value, and if may_fold() holds of both that operand and the node's result. A
- * second one in a row is not deferred. Deferred nodes that make the limits are lowered, also if 0
- * is returned in the end. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ * value, and if may_fold() holds of both that operand and the node's result. Of two such nodes in a row only the first is
+ * deferred. Deferred nodes that make the limits are lowered, also if 0 is returned in the end. Returns 1 if the node is
+ * deferred, or 0 if it has to be lowered now.
  */
 static int defer_behind(struct ox *l)
 {

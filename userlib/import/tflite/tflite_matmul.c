@@ -315,9 +315,10 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 }
 
 /*
- * Lowers BATCH_MATMUL of 8-bit or int16 operands, of int8 into int32, of int16 by constant int8, or of float32 by float32 or
- * constant int8. Returns the result's tensor; -ENOTSUP for other types or batches that by_weights() or hybrid() refuses; -EINVAL if shapes do not fit (extents()) or integers
- * have a third operand; or another negative errno.
+ * Lowers BATCH_MATMUL. Its operands are both of 8 bits or both int16, and int8 ones may give int32; or operand 0 is int16 or
+ * float32 and operand 1 constant int8; or both are float32. Returns the result's tensor; -ENOTSUP for other types, or for
+ * batches that by_weights() or hybrid() refuses; -EINVAL if shapes do not fit (extents()) or integers have a third operand;
+ * or another negative errno.
  */
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {

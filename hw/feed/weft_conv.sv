@@ -302,6 +302,8 @@ module weft_conv #(
     if (rows_fault)     fault_info = 32'(rows_fault_addr);
     else if (act_fault) fault_info = 32'(act_fault_addr);
     else if (wgt_fault) fault_info = 32'(wgt_fault_addr);
+    // A read that begins in the scratchpad crosses its end.
+    if (fault_info < 32'(weft_cfg_pkg::SP_BYTES)) fault_info = 32'(weft_cfg_pkg::SP_BYTES);
   end
 
   always_ff @(posedge clk_i) begin

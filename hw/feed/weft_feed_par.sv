@@ -9,8 +9,8 @@
 // once, a tile takes N + 2 cycles. For N = 4 a record is longer than a word of
 // the scratchpad and takes two reads, so that a tile takes 2N + 2 cycles.
 //
-// An address beyond the scratchpad is never requested: fault_o stays high
-// until clr_i.
+// A byte beyond the scratchpad is never requested: fault_o stays high until clr_i, and
+// fault_addr_o is where the read would begin.
 //
 // Theory: hw/feed/README.md
 module weft_feed_par (
@@ -42,14 +42,15 @@ module weft_feed_par (
   localparam int REC_BITS = 8 * weft_cmd_pkg::PARAM_BYTES;
   localparam int HALF = (N > 16) ? REC_BITS : 0;
   localparam logic TWICE = N < 8;   // a record takes two reads
+  localparam logic WIDE = N < 16;   // a read takes two words
   localparam int READ_BYTES = TWICE ? weft_cmd_pkg::PARAM_BYTES / 2 : weft_cmd_pkg::PARAM_BYTES;
 
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
 
   logic [15:0]              oc_left_q;
-  logic                     run_q, bad, go;
-  weft_cfg_pkg::sp_addr_t   addr_q;
+  logic                     run_q, bad_q, go;
+  weft_cfg_pkg::sp_addr_t   addr_q, next_addr, p_base;
   logic [LOG2_N-1:0]        lane_q, c_lane_q;
   logic                     second, c_second_q;   // of two reads, or the only one
   logic                     c_valid_q, c_half_q;
@@ -65,13 +66,18 @@ module weft_feed_par (
 
   // A buffer is free to be filled if it is not whole and, at lane 0, its
   // earlier contents have been dropped.
-  assign bad     = (addr_q >> SP_BITS) != 20'd0;
-  assign read_o.req   = run_q && !bad && (lane_q != '0 || (TWICE && second) || used_q < 2'd2);
-  assign read_o.wide = N < 16;
+  // p_base is a multiple of N: a read of two words crosses the end if it begins with the last word.
+  function automatic logic beyond(input weft_cfg_pkg::sp_addr_t first);
+    beyond = (first >> SP_BITS) != 20'd0 || (WIDE && SP_BITS < AddrW && &first[SP_BITS-1:LOG2_N]);
+  endfunction
+  assign p_base    = cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
+  assign next_addr = addr_q + AddrW'(READ_BYTES);
+  assign read_o.req   = run_q && !bad_q && (lane_q != '0 || (TWICE && second) || used_q < 2'd2);
+  assign read_o.wide = WIDE;
   assign read_o.addr  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign go      = read_o.req && gnt_i;
   assign idle_o  = !run_q && !c_valid_q;
-  assign fault_o = run_q && bad;
+  assign fault_o = run_q && bad_q;
   assign fault_addr_o = addr_q;
 
   // A record is four words (N = 4), two, one, or half of one (N = 32). Shifts have
@@ -115,10 +121,12 @@ module weft_feed_par (
       if (start_i) begin
         run_q     <= 1'b1;
         lane_q    <= '0;
-        addr_q    <= cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
+        addr_q    <= p_base;
+        bad_q     <= beyond(p_base);
         oc_left_q <= cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
       end else if (go) begin
-        addr_q <= addr_q + AddrW'(READ_BYTES);
+        addr_q <= next_addr;
+        bad_q  <= beyond(next_addr);
         lane_q <= lane_q + LOG2_N'(second);
         if (second && lane_q == LOG2_N'(N - 1)) begin
           wr_sel_q  <= !wr_sel_q;

@@ -7,8 +7,8 @@
 // of a group that is not the tile's last, the tile's words start again. start_i
 // is a pulse; cmd_i is stable from then until idle_o.
 //
-// An address beyond the scratchpad is never requested: fault_o stays high
-// until clr_i.
+// A byte beyond the scratchpad is never requested: fault_o stays high until clr_i, and
+// fault_addr_o is where the read would begin.
 //
 // Model: sim/model/conv.c   Theory: hw/feed/README.md
 module weft_feed_wgt (
@@ -54,7 +54,7 @@ module weft_feed_wgt (
   weft_cfg_pkg::sp_addr_t addr_q, tile_addr_q;
 
   // Request, then data
-  logic                   b_valid_q, b_room, b_bad, b_go, b_ready;
+  logic                   b_valid_q, b_room, b_bad_q, b_go, b_ready;
   weft_cfg_pkg::sp_addr_t b_addr_q;
   logic [7:0]             b_zp_q, c_zp_q;
   logic                   c_valid_q;
@@ -66,15 +66,14 @@ module weft_feed_wgt (
   logic                    odd_q, pop;
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
-  assign b_bad   = (b_addr_q >> SP_BITS) != 20'd0;
-  assign read_o.req   = b_valid_q && b_room && !b_bad;
+  assign read_o.req   = b_valid_q && b_room && !b_bad_q;
   assign read_o.wide = 1'b1;
   assign read_o.addr  = b_addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign b_go    = read_o.req && gnt_i;
   assign b_ready = !b_valid_q || b_go;
   assign step_ready_o = step_odd_i || b_ready;
   assign idle_o  = !b_valid_q;
-  assign fault_o = b_valid_q && b_bad;
+  assign fault_o = b_valid_q && b_bad_q;
   assign fault_addr_o = b_addr_q;
 
   always_ff @(posedge clk_i) begin
@@ -109,6 +108,8 @@ module weft_feed_wgt (
       if (b_ready) b_valid_q <= step_i && !step_odd_i;
       if (b_ready && step_i && !step_odd_i) begin
         b_addr_q <= addr_q;
+        // w_base is a multiple of N: a pair of words crosses the end if its first word is the last one.
+        b_bad_q  <= (addr_q >> SP_BITS) != 20'd0 || (SP_BITS < AddrW && &addr_q[SP_BITS-1:weft_cfg_pkg::LOG2_N]);
         b_zp_q   <= w_zp;
       end
       c_valid_q <= b_go;

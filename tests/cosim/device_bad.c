@@ -10,6 +10,11 @@
 #define OPEN_AT 1024           /* where the good commands of a bad stream put their bytes */
 #define GOOD_SEED 7
 #define GUARD 0x5c
+#define DATA_BYTES 4096        /* of zeros at the scratchpad's end */
+
+/* Configurations with an end of the scratchpad: w32 has every address. */
+static const char *const configs[] = { "w4", "w8", "w8b", "w16" };
+#define N_CONFIGS (sizeof(configs) / sizeof(*configs))
 
 struct bad {
 	const char *name;
@@ -505,9 +510,92 @@ static void test_rtl(void **state)
 	all(WEFT_DEV_RTL);
 }
 
+/*
+ * A conv whose parameter records or weights end behind_end bytes behind the scratchpad's end. Both
+ * addresses are multiples of N, so that a record, or a pair of words of weights, can lie across it.
+ */
+static size_t ends_behind(const struct weft_config *cfg, bool records, uint32_t behind_end, uint64_t *words)
+{
+	const int32_t data = (int32_t)cfg->sp_bytes - DATA_BYTES;
+	struct weft_cmd c;
+	size_t n;
+
+	legal(&c, WEFT_CMD_LOAD);
+	c.load.row_bytes = DATA_BYTES;
+	c.load.sp_addr = data;
+	n = weft_cmd_encode(&c, words);
+	legal(&c, WEFT_CMD_CONV);
+	c.h.wait[WEFT_UNIT_LD] = 1;
+	c.conv.post.oc = c.conv.run_len = c.conv.x_limit = (int32_t)cfg->n;
+	c.conv.in_base = c.conv.w_base = c.conv.p_base = data;
+	*(records ? &c.conv.p_base : &c.conv.w_base) = (int32_t)(cfg->sp_bytes + behind_end -
+		cfg->n * (records ? WEFT_PARAM_BYTES : cfg->n));
+	n += weft_cmd_encode(&c, words + n);
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+/* Records and weights that end at the scratchpad's end, and one word of N bytes after the other behind it. */
+static void across_the_end(enum weft_dev_kind kind, const char *config)
+{
+	const struct weft_config *cfg = weft_config_find(config);
+	weft_dev *dev = stream_device(kind, WEFT_MEMORY_SRAM, config);
+	const uint8_t data[WIN_BYTES] = { 0 };
+	struct weft_window win[] = { { NULL, true, false } };
+	unsigned wrong = 0;
+
+	assert_int_equal(weft_buf_alloc(dev, WIN_BYTES, &win[0].buf), 0);
+	assert_int_equal(weft_buf_write(win[0].buf, 0, data, sizeof(data)), 0);
+	weft_dev_trust(dev, true);
+	for (int records = 0; records < 2; records++) {
+		const uint32_t most = cfg->n * (records ? WEFT_PARAM_BYTES : cfg->n);
+		for (uint32_t behind = 0; behind <= most; behind += cfg->n) {
+			uint64_t words[128];
+			size_t n = ends_behind(cfg, records, behind, words);
+			struct weft_job_result r;
+			weft_job job;
+
+			assert_int_equal(weft_submit(dev, words, n, win, 1, &job), 0);
+			assert_int_equal(weft_wait(dev, job, 60000, &r), 0);
+			if (behind ? r.status == -EIO && r.fault_code == WEFT_FAULT_SP_RANGE && r.fault_unit == WEFT_UNIT_CV &&
+			             r.fault_cmd == 1 && r.fault_info == cfg->sp_bytes : r.status == 0)
+				continue;
+			printf("%s: %s end %u bytes behind the scratchpad: status %d, %s of %s, command %u, info 0x%x\n", config,
+			       records ? "records" : "weights", behind, r.status, weft_fault_name(r.fault_code),
+			       weft_unit_name(r.fault_unit), r.fault_cmd, r.fault_info);
+			wrong++;
+		}
+	}
+	weft_buf_free(win[0].buf);
+	weft_dev_close(dev);
+	assert_int_equal(wrong, 0);
+}
+
+static void test_end_model(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_CONFIGS; i++)
+		across_the_end(WEFT_DEV_MODEL, configs[i]);
+}
+
+static void test_end_rtl(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < N_CONFIGS; i++) {
+		if (!test_have_rtl(configs[i]))
+			continue;
+		across_the_end(WEFT_DEV_RTL, configs[i]);
+		n++;
+	}
+	if (!n)
+		skip();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl),
+		cmocka_unit_test(test_end_model), cmocka_unit_test(test_end_rtl) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/convert.h>
+
 #include "tests/support/level.h"
 #include "tests/support/recorded.h"
 #include "tests/unit/compile_run.h"
@@ -78,6 +80,9 @@ static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
 		break;
 	case WEFT_FP32:
 		((float *)t->data)[i] = modulus ? (float)low : (float)((int32_t)v - (1 << 23)) / 2097152.0f;
+		break;
+	case WEFT_FP16:
+		((uint16_t *)t->data)[i] = (uint16_t)weft_float_encode(WEFT_FP16, (double)plain / 64, false);
 		break;
 	default:
 		fail_msg("input of type %s", weft_dtype_name(t->dtype));

@@ -27,8 +27,8 @@ struct saved {
 
 #define CONV { .conv = { { 1, 2, 3, 4 }, { 5, 6 }, { 7, 8 }, 9, -10, WEFT_INT48, true, -11, true } }
 #define CONV_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i8 b1 i-11 b1"
-#define POOL { .pool = { { 1, 2 }, { 3, 4 }, { 5, 6, 7, 8 }, 9, -10, WEFT_FP16, WEFT_NAN_IGNORE } }
-#define POOL_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i14 i2"
+#define POOL { .pool = { { 1, 2 }, { 3, 4 }, { 5, 6, 7, 8 }, 9, -10, WEFT_FP16, WEFT_NAN_IGNORE, true } }
+#define POOL_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i14 i2 b1"
 #define AXIS { .axis = { 3, WEFT_NAN_IGNORE, true } }
 #define AXIS_BYTES "i3 i2 b1"
 #define QUANT { .quant = { 0.5f, -3, 0.25f, 4 } }

@@ -344,6 +344,8 @@ static void extensions(void **state)
 		  { { F32, { 1, 4, 4, 2 } }, { F32, { 3, 1, 1, 2 } }, { F32, { 3 } } }, { { F32, { 1, 4, 4, 3 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_MATMUL, WEFT_OP_MATMUL, { .matmul = { 0, 0, 0 } }, { { F32, { 1, 2, 3 } }, { F32, { 1, 3, 4 } } },
 		  { { F32, { 1, 2, 4 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_AVG_POOL2D, WEFT_OP_AVG_POOL2D, { .pool = { { 1, 2 }, { 1, 1 }, { 0 }, 0, 0, F32, 0 } }, { { F32, { 1, 1, 2, 1 } } }, { { F32, { 1, 1, 1, 1 } } },
+		  { { 0 } }, { { 0 } } },
 		{ TOSA_REDUCE_SUM, WEFT_OP_REDUCE_SUM, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_RESCALE, WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
 		  { { I8, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } }, { { 0 } }, { { 0 } } },
@@ -364,6 +366,8 @@ static void extensions(void **state)
 			c.a.nan.nan = WEFT_NAN_COMPARE;
 		else if (i % 2 && c.op == WEFT_OP_REDUCE_MIN)
 			c.a.axis.nan = WEFT_NAN_COMPARE;
+		else if (i % 2 && c.op == WEFT_OP_AVG_POOL2D)
+			c.a.pool.chain = true;
 		else if (i % 2)
 			*(c.op == WEFT_OP_MATMUL ? &c.a.matmul.chain : c.op == WEFT_OP_REDUCE_SUM || c.op == WEFT_OP_REDUCE_PRODUCT ? &c.a.axis.chain : &c.a.conv.chain) = 1;
 		weft_graph *g = graph(&c);

@@ -220,7 +220,7 @@ static bool one_float_pool(uint64_t *r)
 	const int32_t kh = upto(r, 5), kw = upto(r, 5), sy = upto(r, 3), sx = upto(r, 3);
 	const int64_t ch = upto(r, test_random(r) % 4 ? 20 : 600), oh = upto(r, 5), ow = upto(r, 5);
 	weft_attr a = { .pool = { .kernel = { kh, kw }, .stride = { sy, sx }, .acc = WEFT_FP32, .pad = { upto(r, kh) - 1, upto(r, kh) - 1, upto(r, kw) - 1, upto(r, kw) - 1 },
-		.nan = nan_mode(r) } };
+		.nan = nan_mode(r), .chain = test_random(r) & 1 } };
 	const int64_t ih = (oh - 1) * sy + kh - a.pool.pad[0] - a.pool.pad[1], iw = (ow - 1) * sx + kw - a.pool.pad[2] - a.pool.pad[3];
 
 	if (ih < 1 || iw < 1)

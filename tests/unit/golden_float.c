@@ -140,11 +140,44 @@ static void compared(void **state)
 	assert_int_equal(golden(WEFT_OP_REDUCE_MIN, &axis, r, a, NULL, NULL), 0);
 	EQUAL(r, -0.0, -INFINITY, 7);
 	assert_int_equal(golden(WEFT_OP_ARGMAX, &axis, i, a, NULL, NULL), 0);
-	assert_memory_equal(i->data, ((int32_t[]){ 0, 0, 0 }), 12);
+	assert_memory_equal(i->data, ((int32_t[]){ 0, 1, 0 }), 12);
 	assert_int_equal(golden(WEFT_OP_MAX_POOL2D, &pool, p, image, NULL, NULL), 0);
 	EQUAL(p, -0.0, -FLT_MAX, 7);
 	for (int k = 0; k < 7; k++)
 		tensor_free((weft_tensor *[]){ a, b, y, r, i, image, p }[k]);
+}
+
+/* ARGMAX of rows whose elements LiteRT compares by fours: what it gives. Across rows NaN is only passed over. */
+static void argmax_by_four(void **state)
+{
+	weft_attr a = { .axis = { .axis = 1, .nan = WEFT_NAN_COMPARE } };
+	weft_tensor *x = FLOATS(TENSOR(WEFT_FP32, 5, 5), NAN, 0.026, -0.99, 1.3, 1.2, NAN, NAN, 0.2, -0.1, NAN, -2, -0.1, NAN, 0.25, -2.3,
+	                        0.5, NAN, NAN, 1, NAN, 3, 4, 4, NAN, 9), *y = TENSOR(WEFT_INT32, 5);
+
+	(void)state;
+	assert_int_equal(golden(WEFT_OP_ARGMAX, &a, y, x, NULL, NULL), 0);
+	assert_memory_equal(y->data, ((int32_t[]){ 4, 0, 1, 0, 4 }), 20);
+	a.axis.axis = 0;
+	assert_int_equal(golden(WEFT_OP_ARGMAX, &a, y, x, NULL, NULL), 0);
+	assert_memory_equal(y->data, ((int32_t[]){ 4, 4, 4, 0, 4 }), 20);
+	tensor_free(x);
+	tensor_free(y);
+}
+
+/* A sum in a chain is rounded after each element. */
+static void average_in_a_chain(void **state)
+{
+	weft_attr a = { .pool = { .kernel = { 1, 4 }, .stride = { 1, 4 }, .acc = WEFT_FP32 } };
+	weft_tensor *x = FLOATS(TENSOR(WEFT_FP32, 1, 1, 4, 1), 0x1p24, 1, 1, 2), *y = TENSOR(WEFT_FP32, 1, 1, 1, 1);
+
+	(void)state;
+	assert_int_equal(golden(WEFT_OP_AVG_POOL2D, &a, y, x, NULL, NULL), 0);
+	EQUAL(y, 0x1p22 + 1);
+	a.pool.chain = true;
+	assert_int_equal(golden(WEFT_OP_AVG_POOL2D, &a, y, x, NULL, NULL), 0);
+	EQUAL(y, 0x1p22 + 0.5);
+	tensor_free(x);
+	tensor_free(y);
 }
 
 /* A product in a chain is rounded at each step, so that it can overflow on the way. */
@@ -404,7 +437,9 @@ static void rows_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unary), cmocka_unit_test(binary), cmocka_unit_test(compared), cmocka_unit_test(product_in_a_chain), cmocka_unit_test(clamp), cmocka_unit_test(reduce),
+		cmocka_unit_test(unary), cmocka_unit_test(binary), cmocka_unit_test(compared), cmocka_unit_test(argmax_by_four),
+		cmocka_unit_test(average_in_a_chain),
+		cmocka_unit_test(product_in_a_chain), cmocka_unit_test(clamp), cmocka_unit_test(reduce),
 		cmocka_unit_test(sums_round_once), cmocka_unit_test(pools), cmocka_unit_test(conv_accumulators),
 		cmocka_unit_test(resize), cmocka_unit_test(ffts), cmocka_unit_test(rows_bad),
 	};

@@ -36,6 +36,7 @@ ops.OPS.update({
     "STABLEHLO_MAXIMUM": (166, 1, 0), "STABLEHLO_MINIMUM": (181, 1, 0), "FAKE_QUANT": (80, 2, 58),
     "DYNAMIC_UPDATE_SLICE": (151, 1, 117), "RESIZE_BILINEAR": (23, 1, 15), "BITCAST": (159, 1, 124), "STABLEHLO_GATHER": (201, 1, 1016),
     "STABLEHLO_SCATTER": (190, 1, 1007), "REDUCE_WINDOW": (205, 1, 1020), "STABLEHLO_REDUCE_WINDOW": (198, 1, 1013), "EMBEDDING_LOOKUP_SPARSE": (33, 1, 20), "NEG": (59, 1, 42),
+    "ATAN2": (156, 1, 0),
 })
 ROUNDS = 12
 OPTIMISED = ops.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -829,6 +830,93 @@ def edges_of_windows():
         ops.record(op, net, operands, options, tag="edges")
 
 
+def halves():
+    """GELU and SOFTMAX of float16, which have kernels of their own."""
+    ops.DTYPE[ops.F16], ops.NAME[ops.F16] = np.float16, "float16"
+    for op, options in (("GELU", {0: ("b", 0)}), ("GELU", {0: ("b", 1)}), ("SOFTMAX", {0: ("f", float(rng.choice([1, 1, .37])))})):
+        net, dims = Net(), shape(1, 30, rank=draw(1, 3))
+        operands = [net.input(ops.F16, dims)]
+        net.output(ops.F16, dims)
+        ops.record(op, net, operands, options)
+
+
+def angles():
+    net, dims = Net(), shape(1, 4, rank=draw(1, 6))
+    modulus = ops.EDGES if draw(0, 1) else 0
+    operands = [net.input(F32, dims, modulus=modulus) for _ in range(2)]
+    net.output(F32, dims)
+    ops.record("ATAN2", net, operands)
+
+
+def powers(kind):
+    """Powers that int32 does not hold; one exponent for another shape has a rule of its own."""
+    net, dims = Net(), shape(2, 6)
+    operands = [net.input(I32, dims), net.input(I32, dims if kind == 0 else [1] * (kind - 1), modulus=40)]
+    net.output(I32, [1] * (kind - 1 - len(dims)) + dims)
+    ops.record("POW", net, operands, tag="wide")
+
+
+def quotients_at_the_edges():
+    net, dims = Net(), shape(2, 6)
+    operands = [net.input(I32, dims, modulus=ops.EDGES), net.add(I32, [], data=[int(rng.choice([-1, 1, 7, -2**31, 2**31 - 1]))])]
+    net.output(I32, dims)
+    ops.record("DIV", net, operands, {0: ("b", int(rng.choice([0, 1, 3])))}, tag="edges")
+
+
+def chosen_at_the_edges():
+    """The greatest and the least along each axis where some elements are NaN, and the greatest ones."""
+    dims = [draw(1, 3), draw(1, 40), draw(1, 3)]
+    dims = [dims[k] for k in rng.permutation(3)]
+    for op in ("ARG_MAX", "ARG_MIN"):
+        for axis in range(3):
+            net = Net()
+            operands = [net.input(F32, dims, modulus=ops.EDGES), net.ints(axis, [])]
+            net.output(I32, dims[:axis] + dims[axis + 1:])
+            ops.record(op, net, operands, {0: ("b", I32)}, tag="edges")
+    net, k = Net(), draw(1, dims[-1])
+    operands = [net.input(F32, dims, modulus=ops.EDGES), net.ints(k, [])]
+    net.output(F32, dims[:-1] + [k])
+    net.output(I32, dims[:-1] + [k])
+    ops.record("TOPK_V2", net, operands, tag="edges")
+
+
+def buckets(t):
+    """Boundaries some of which are NaN, which the kernel takes for sorted."""
+    net, dims = Net(), shape()
+    bounds = np.sort(rng.normal(size=draw(1, 9)) * (1 if t == F32 else 500)).astype(np.float32)
+    bounds[rng.random(len(bounds)) < .3] = np.nan
+    operands = [net.input(t, dims, modulus=ops.EDGES if draw(0, 1) else 0)]
+    net.output(I32, dims)
+    ops.record("BUCKETIZE", net, operands, {0: ops.scalars("f", bounds.tolist())}, tag="NaN")
+
+
+def float_images():
+    """Averages, summed element by element, and bilinear images, whose zeros are never -0."""
+    net, c, kh, kw, stride, same = Net(), draw(1, 20), draw(1, 4), draw(1, 4), draw(1, 3), draw(0, 1)
+    h, w = draw(kh, 9), draw(kw, 9)
+    operands = [net.input(F32, [1, h, w, c])]
+    net.output(F32, [1] + [ops.window(d, k, stride, same) for d, k in ((h, kh), (w, kw))] + [c])
+    options = {0: ("b", 1 - same), 1: ("i", stride), 2: ("i", stride), 3: ("i", kw), 4: ("i", kh), 5: ("b", draw(0, 3))}
+    ops.record("AVERAGE_POOL_2D", net, operands, options)
+    net, dims, out = Net(), [1, draw(1, 6), draw(1, 6), draw(1, 4)], [draw(1, 9), draw(1, 9)]
+    operands = [net.input(F32, dims, modulus=ops.EDGES), net.ints(out)]
+    net.output(F32, [1] + out + dims[3:])
+    align = draw(0, 1)
+    ops.record("RESIZE_BILINEAR", net, operands, {2: ("b", align), 3: ("b", 0 if align else draw(0, 1))}, tag="edges")
+
+
+def exact_ones():
+    halves()
+    angles()
+    for kind in range(5):
+        powers(kind)
+    quotients_at_the_edges()
+    chosen_at_the_edges()
+    for t in (F32, I32, I64):
+        buckets(t)
+    float_images()
+
+
 def edges():
     for op in ("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "ABS", "NEG", "FLOOR", "SQRT", "SIGN", "SQUARE"):
         edge_case(op, F32)
@@ -880,6 +968,8 @@ def main():
         products()
     for _ in range(2 * ROUNDS):
         hybrid_product()
+    for _ in range(ROUNDS):
+        exact_ones()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

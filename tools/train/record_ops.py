@@ -17,7 +17,7 @@ network, u8 inputs and for each a u32 modulus, u8 outputs and for each a u32 CRC
 Inputs: one generator x = x*1664525 + 1013904223 mod 2^32 per case, from x = 1.
 Per element x advances once and gives v = x >> 8, 24 bits: v % modulus where that
 is not 0; else the low bits of v >> 4 for 8 and 16 bits, v % 2001 - 1000 for 32
-and 64 bits, and (v - 2^23) / 2^21 for float32. With modulus 2^32 - 1, every other number (an odd v)
+and 64 bits, a 64th of that for float16, and (v - 2^23) / 2^21 for float32. With modulus 2^32 - 1, every other number (an odd v)
 of float32, int32 and int64 is one of SPECIAL, number (v >> 1) % 16, and the CRC counts
 7fc00000 for each NaN of a result.
 """
@@ -159,6 +159,8 @@ def make_inputs(net):
             v = (v - 2**23) / 2.0**21
         elif t in (I32, I64):
             v = v % 2001 - 1000
+        elif t == F16:
+            v = (v % 2001 - 1000) / 64
         else:
             v = v >> 4
         v = v.astype(DTYPE[t])

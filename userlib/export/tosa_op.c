@@ -353,6 +353,7 @@ static bool fixes_order(const struct weft_gop *o)
 	switch (o->op) {
 	case WEFT_OP_CONV2D: case WEFT_OP_DEPTHWISE_CONV2D: case WEFT_OP_TRANSPOSE_CONV2D: return o->attr.conv.chain;
 	case WEFT_OP_MATMUL: return o->attr.matmul.chain;
+	case WEFT_OP_AVG_POOL2D: return o->attr.pool.chain;
 	case WEFT_OP_REDUCE_SUM: case WEFT_OP_REDUCE_PRODUCT: return o->attr.axis.chain;
 	default: return false;
 	}

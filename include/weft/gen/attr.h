@@ -27,7 +27,7 @@ typedef enum weft_nan_mode {
 	WEFT_NAN_DEFAULT = 0,    /* as PROPAGATE */
 	WEFT_NAN_PROPAGATE = 1,
 	WEFT_NAN_IGNORE = 2,
-	WEFT_NAN_COMPARE = 3,    /* fp32 alone; as C compares: not TOSA's */
+	WEFT_NAN_COMPARE = 3,    /* fp32 alone; as C compares (ARGMAX: as LiteRT does): not TOSA's */
 } weft_nan_mode;
 
 typedef enum weft_resize_mode {
@@ -74,6 +74,7 @@ struct weft_attr_pool {
 	int32_t y_zp;                  /* AVG_POOL2D only */
 	weft_dtype acc;                /* AVG_POOL2D only */
 	weft_nan_mode nan;             /* MAX_POOL2D only */
+	bool chain;                    /* AVG_POOL2D of float32: the sum is rounded after each element */
 };
 
 /* RESCALE */

@@ -224,6 +224,13 @@ static FAST void add_doubles(const float *x, int64_t n, double *sum)
 		sum[i] += (double)x[i];
 }
 
+/* sum[i] += x[i], rounded to fp32, for i below n. */
+static FAST void add_rounded(const float *x, int64_t n, double *sum)
+{
+	for (int64_t i = 0; i < n; i++)
+		sum[i] = (double)((float)sum[i] + x[i]);
+}
+
 /* y[i] = sum[i] rounded to fp32, divided by count, and rounded again, for i below n; NAN for every NaN. */
 static FAST void averages(const double *sum, int64_t n, double count, float *y)
 {
@@ -237,6 +244,7 @@ int weft_fast_float_avg_pool2d(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0];
 	const int64_t ch = x->dim[3];
+	void (*add_one)(const float *, int64_t, double *) = c->attr->pool.chain ? add_rounded : add_doubles;
 	struct weft_walk pixel = weft_pool_pixels(c);
 	float *out = c->y[0]->data;
 	double sum[BLOCK];
@@ -252,7 +260,7 @@ int weft_fast_float_avg_pool2d(const struct weft_call *c)
 			memset(sum, 0, (size_t)count * sizeof *sum);
 			for (int64_t py = w.y0; py < w.y1; py++)
 				for (int64_t px = w.x0; px < w.x1; px++)
-					add_doubles((const float *)x->data + ((pixel.idx[0] * x->dim[1] + py) * x->dim[2] + px) * ch + at, count, sum);
+					add_one((const float *)x->data + ((pixel.idx[0] * x->dim[1] + py) * x->dim[2] + px) * ch + at, count, sum);
 			averages(sum, count, (double)((w.y1 - w.y0) * (w.x1 - w.x0)), out + at);
 		}
 		out += ch;

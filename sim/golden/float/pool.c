@@ -6,7 +6,7 @@
  *   acc   AVG_POOL2D: fp16 or fp32 for fp16, fp32 for bf16 and fp32, fp16 for float8
  *
  * Average: the sum of the window's elements inside the image, rounded once to
- * acc, divided by their count in acc, then converted to the type. TOSA's text
+ * acc (in a chain, of float32, after each element), divided by their count in acc, then converted to the type. TOSA's text
  * turns the count into the element type first, which cannot hold 17 in E4M3; here
  * it stays exact.
  *
@@ -43,7 +43,7 @@ static double average(const struct weft_call *c, const int64_t *o)
 
 	for (int64_t py = w.y0; py < w.y1; py++)
 		for (int64_t px = w.x0; px < w.x1; px++)
-			sum += element(c, o, py, px);
+			sum = c->attr->pool.chain ? (double)((float)sum + (float)element(c, o, py, px)) : sum + element(c, o, py, px);
 	/* A sum of float8 has at most 49 bits, so that dividing it in fp64 first changes no rounding. */
 	if (weft_dtype_bytes(c->x[0]->dtype) > 1)
 		sum = weft_round_f(acc, sum);

@@ -17,6 +17,8 @@
 #include "element.h"
 #include "ops.h"
 
+#define LANES 4
+
 /* Elements of x along the axis begin at first and lie step apart. */
 struct line { int64_t first, step, n; };
 
@@ -42,24 +44,43 @@ static double fold(const struct weft_call *c, const struct line *l)
 }
 
 /*
- * PROPAGATE: a NaN is greater than every number. IGNORE: less. The first of
- * equal ones, also of NaNs. COMPARE: the first, or the last that was greater than those before it.
+ * PROPAGATE: a NaN is greater than every number. IGNORE and COMPARE: less. The first of
+ * equal ones, also of NaNs, from `from` on, of those at steps of `by`, before n.
  */
-static int64_t argmax(const struct weft_call *c, const struct line *l)
+static int64_t argmax(const struct weft_call *c, const struct line *l, int64_t from, int64_t by, int64_t n, int64_t at)
 {
-	const bool ignore = c->attr->axis.nan == WEFT_NAN_IGNORE, compare = c->attr->axis.nan == WEFT_NAN_COMPARE;
-	double best = weft_get_f(c->x[0], l->first);
-	int64_t at = 0;
+	const bool ignore = c->attr->axis.nan == WEFT_NAN_IGNORE || c->attr->axis.nan == WEFT_NAN_COMPARE;
+	double best = weft_get_f(c->x[0], l->first + at * l->step);
 
-	for (int64_t i = 1; i < l->n; i++) {
+	for (int64_t i = from; i < n; i += by) {
 		double v = weft_get_f(c->x[0], l->first + i * l->step);
 
-		if (v > best || (!compare && isnan(v) && !isnan(best) && !ignore) || (isnan(best) && !isnan(v) && ignore)) {
+		if (v > best || (isnan(v) && !isnan(best) && !ignore) || (isnan(best) && !isnan(v) && ignore)) {
 			best = v;
 			at = i;
 		}
 	}
 	return at;
+}
+
+/*
+ * Of COMPARE, elements side by side: LiteRT looks at each fourth element of the multiple of four by itself, as vectors do, at
+ * these four by comparisons alone, in pairs, and at the rest after them. Where NaN hides the greatest, it is the first element.
+ */
+static int64_t argmax_by_four(const struct weft_call *c, const struct line *l)
+{
+	const int64_t n = l->n / LANES * LANES;
+	double v[LANES];
+	int64_t lane[LANES], at = INT64_MAX;
+
+	for (int64_t k = 0; k < LANES; k++) {
+		lane[k] = argmax(c, l, k + LANES, LANES, n, k);
+		v[k] = weft_get_f(c->x[0], l->first + lane[k]);
+	}
+	const double low = v[1] > v[0] ? v[1] : v[0], high = v[3] > v[2] ? v[3] : v[2], best = high > low ? high : low;
+	for (int64_t k = 0; k < LANES; k++)
+		at = v[k] == best && lane[k] < at ? lane[k] : at;
+	return argmax(c, l, n, 1, l->n, at == INT64_MAX ? 0 : at);
 }
 
 int weft_float_reduce(const struct weft_call *c)
@@ -68,6 +89,7 @@ int weft_float_reduce(const struct weft_call *c)
 	const int axis = c->attr->axis.axis;
 	const int64_t left = weft_elements_before(x, axis), right = weft_elements_behind(x, axis);
 
+	const bool by_four = c->attr->axis.nan == WEFT_NAN_COMPARE && right == 1 && x->dim[axis] >= LANES;
 	if (c->fast && weft_fast_float_sum(c) == 0)
 		return 0;
 	for (int64_t l = 0; l < left; l++)
@@ -75,7 +97,7 @@ int weft_float_reduce(const struct weft_call *c)
 			struct line line = { l * x->dim[axis] * right + r, right, x->dim[axis] };
 
 			if (c->op == WEFT_OP_ARGMAX)
-				weft_put(y, l * right + r, argmax(c, &line));
+				weft_put(y, l * right + r, by_four ? argmax_by_four(c, &line) : argmax(c, &line, 1, 1, line.n, 0));
 			else
 				weft_put_f(y, l * right + r, fold(c, &line));
 		}

@@ -123,6 +123,7 @@ static const struct attr_saved avg_pool2d_saved[] = {
 	{ offsetof(weft_attr, pool.y_zp), ATTR_I32, 1 },
 	{ offsetof(weft_attr, pool.acc), ATTR_I32, 1 },
 	{ offsetof(weft_attr, pool.nan), ATTR_I32, 1 },
+	{ offsetof(weft_attr, pool.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_limit avg_pool2d_limit[] = {
@@ -154,6 +155,7 @@ static const struct attr_saved max_pool2d_saved[] = {
 	{ offsetof(weft_attr, pool.y_zp), ATTR_I32, 1 },
 	{ offsetof(weft_attr, pool.acc), ATTR_I32, 1 },
 	{ offsetof(weft_attr, pool.nan), ATTR_I32, 1 },
+	{ offsetof(weft_attr, pool.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_limit max_pool2d_limit[] = {

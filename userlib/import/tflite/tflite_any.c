@@ -56,13 +56,14 @@ static int activated(struct tfl_lower *l, int x, int activation)
 static int two_operands(struct tfl_lower *l)
 {
 	const int code = l->op->code;
-	const char *name = code == TFL_ADD ? "Add" : code == TFL_SUB ? "Sub" : code == TFL_MUL ? "Mul" : code == TFL_DIV ? "Div" :
+	const char *name = code == TFL_ADD ? "Add" : code == TFL_SUB ? "Sub" : code == TFL_MUL ? "Mul" :
 	                   code == TFL_MAXIMUM ? "Max" : "Min";
 	int activation, err = tfl_fused_activation(l, &activation), in[2];
 
 	if (err || (in[0] = tfl_value(l, 0)) < 0 || (in[1] = tfl_value(l, 1)) < 0)
 		return err ? err : in[0] < 0 ? in[0] : in[1];
-	const int y = tfl_plain(l, name, in, 2, activation == TFL_NONE);
+	const struct weft_attr_onnx_node div = tfl_node_of("tflite", "Div");
+	const int y = code == TFL_DIV ? tfl_node(l, &div, in, 2, activation == TFL_NONE) : tfl_plain(l, name, in, 2, activation == TFL_NONE);
 	return activation == TFL_NONE ? y : activated(l, y, activation);
 }
 
@@ -308,6 +309,8 @@ int (*tfl_any_lowering(struct tfl_lower *l))(struct tfl_lower *)
 		return is_usual(type) || type == TFL_INT16 ? NULL : one_operand;
 	case TFL_REDUCE_MAX: case TFL_REDUCE_MIN:
 		return is_usual(type) || type == TFL_INT16 ? NULL : reduce;
+	case TFL_GELU: case TFL_SOFTMAX:
+		return type == TFL_FLOAT16 ? tfl_half_lowering(l->op->code) : NULL;
 	case TFL_DIV:
 		return type == TFL_INT32 ? two_operands : NULL;
 	case TFL_SQUARED_DIFFERENCE:

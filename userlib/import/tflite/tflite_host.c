@@ -304,7 +304,7 @@ static int as_uint8(struct tfl_lower *l, int x)
 }
 
 /*
- * Lowers POW and BITWISE_XOR, whose two operands broadcast, to ONNX's operators. In the graph's form of uint8, 128 less, the highest
+ * Lowers POW of int32 and BITWISE_XOR, whose two operands broadcast. In the graph's form of uint8, 128 less, the highest
  * bit is inverted; in the BITWISE_XOR of two such operands it is not, so it is inverted once more. Returns the result's tensor, or a
  * negative errno.
  */
@@ -313,8 +313,12 @@ static int two_operands(struct tfl_lower *l)
 	int in[2] = { tfl_value(l, 0), -1 };
 
 	in[1] = in[0] < 0 ? in[0] : tfl_value(l, 1);
-	if (l->op->code == TFL_POW || !is_uint8(l))
-		return tfl_plain(l, l->op->code == TFL_POW ? "Pow" : "BitwiseXor", in, 2, true);
+	if (l->op->code == TFL_POW) {
+		const struct weft_attr_onnx_node pow = tfl_node_of("tflite", "Pow");
+		return tfl_node(l, &pow, in, 2, true);
+	}
+	if (!is_uint8(l))
+		return tfl_plain(l, "BitwiseXor", in, 2, true);
 	const int y = tfl_plain(l, "BitwiseXor", in, 2, false);
 	return y < 0 ? y : tfl_plain(l, "BitwiseXor", (int[]){ y, tfl_number(l, "sign", WEFT_INT8, 0, -128) }, 2, true);
 }
@@ -613,14 +617,14 @@ static int embedding_lookup(struct tfl_lower *l)
 }
 
 /*
- * Lowers TOPK_V2 with a constant count k in operand 1 to ONNX's TopK: the first result has the k greatest
- * values along the last axis, the second one their places there. Operand 0 has to have the result's type and
+ * Lowers TOPK_V2 with a constant count k in operand 1: the first result has the k greatest
+ * values along the last axis, of which NaN is the least, the second one their places there. Operand 0 has to have the result's type and
  * quantisation (tfl_moved()). Returns the first result's tensor, -EINVAL if k is not in 1..the axis's length
  * or the results are not two, or another negative errno.
  */
 static int top_k(struct tfl_lower *l)
 {
-	weft_attr a = { .onnx_node = tfl_node_attr("TopK") };
+	weft_attr a = { .onnx_node = tfl_node_of("tflite", "TopK") };
 	int64_t k;
 	int x = tfl_moved(l, 0), n = x < 0 ? x : tfl_ints(l, 1, 1, &k), y[2];
 
@@ -779,42 +783,35 @@ static int matrix_diag(struct tfl_lower *l)
 /*
  * Lowers BUCKETIZE: the result is the number of boundaries, which are in the options, that are not
  * above the element; for NaN all. Elements of float64 are compared in float64, others in float32. Returns
- * the result's tensor, -EINVAL if the boundaries are missing or the rank is the greatest possible, or
- * another negative errno.
+ * the result's tensor, -EINVAL if the boundaries are missing or one is below the one before it, as LiteRT refuses
+ * them, or another negative errno.
  */
 static int bucketize(struct tfl_lower *l)
 {
-	struct weft_attr_onnx_node sum = tfl_node_attr("ReduceSum");
-	int64_t dim[WEFT_MAX_RANK] = { 0 }, n;
-	int x = tfl_value(l, 0);
+	const struct weft_attr_onnx_node a = tfl_node_of("tflite", "Bucketize");
+	int in[2] = { tfl_value(l, 0), -1 };
 	struct fb_vec list;
 	struct fb b = l->m->b;
 
-	if (x < 0)
-		return x;
-	const weft_tensor t = l->g->tensors[x].t;
+	if (in[0] < 0)
+		return in[0];
 	b.msg = l->msg;
-	if (!l->op->has_options || fb_vector(&b, &l->op->options, BUCKETIZE_BOUNDARIES, 4, &list) < 0 || t.rank == WEFT_MAX_RANK)
-		return tfl_fail(l, -EINVAL, "boundaries are missing, or rank %d", t.rank);
-	n = list.n;
+	if (!l->op->has_options || fb_vector(&b, &l->op->options, BUCKETIZE_BOUNDARIES, 4, &list) < 0)
+		return tfl_fail(l, -EINVAL, "boundaries are missing");
+	const int64_t n = list.n;
 	float *p = tfl_alloc(l, n, sizeof *p);
 	if (!p)
 		return l->err;
 	for (int64_t i = 0; i < n; i++)
 		p[i] = fb_f32_at(&b, &list, (uint32_t)i);
-	const weft_dtype in = t.dtype == WEFT_FP64 ? WEFT_FP64 : WEFT_FP32;
-	int bounds = tfl_data(l, "boundaries", WEFT_FP32, 1, &n, p);
-	if (in != WEFT_FP32)
-		bounds = tfl_node_cast(l, bounds, in, false);
-	memcpy(dim, t.dim, sizeof dim);
-	dim[t.rank] = 1;
-	x = tfl_reshape(l, t.dtype == in ? x : tfl_node_cast(l, x, in, false), t.rank + 1, dim);
-	x = tfl_plain(l, "Less", (int[]){ x, bounds }, 2, false);
-	x = tfl_plain(l, "Not", &x, 1, false);
-	x = x < 0 ? x : tfl_node_cast(l, x, WEFT_INT32, false);
-	tfl_node_ints(&sum, "axes", 1, (int64_t[]){ t.rank });
-	tfl_node_int(&sum, "keepdims", 0);
-	return tfl_node(l, &sum, &x, 1, true);
+	for (int64_t i = 1; i < n; i++)
+		if (p[i] < p[i - 1]) {
+			const int err = tfl_fail(l, -EINVAL, "boundary %g behind %g; LiteRT wants them in ascending order", (double)p[i], (double)p[i - 1]);
+			free(p);
+			return err;
+		}
+	in[1] = tfl_data(l, "boundaries", WEFT_FP32, 1, &n, p);
+	return tfl_node(l, &a, in, 2, true);
 }
 
 /*
@@ -989,55 +986,56 @@ static int local_response(struct tfl_lower *l)
 	return mirrored(l, tfl_node_transposed(l, tfl_node(l, &a, &x, 1, false), to_channels_last[4], false), true);
 }
 
-/* Emits whether elements of float v are negative, -0 being so: v or one / v is below `zero`. Returns the tensor, or a negative errno. */
-static int negative(struct tfl_lower *l, int v, int zero, int one)
-{
-	const int below = tfl_plain(l, "Less", (int[]){ v, zero }, 2, false);
-	const int inverse = tfl_plain(l, "Div", (int[]){ one, v }, 2, false);
-
-	return tfl_plain(l, "Or", (int[]){ below, tfl_plain(l, "Less", (int[]){ inverse, zero }, 2, false) }, 2, false);
-}
-
 /*
- * Emits y / x for ATAN2: where both are 0, y instead, and where both are infinite, the quotient of their signs. Returns the tensor, or
- * a negative errno.
- */
-static int angle_quotient(struct tfl_lower *l, int y, int x, int zero)
-{
-	const int none = tfl_plain(l, "And", (int[]){ tfl_plain(l, "Equal", (int[]){ y, zero }, 2, false),
-	                                             tfl_plain(l, "Equal", (int[]){ x, zero }, 2, false) }, 2, false);
-	const int far = tfl_plain(l, "And", (int[]){ tfl_plain(l, "IsInf", &y, 1, false), tfl_plain(l, "IsInf", &x, 1, false) }, 2, false);
-	const int signs = tfl_plain(l, "Div", (int[]){ tfl_plain(l, "Sign", &y, 1, false), tfl_plain(l, "Sign", &x, 1, false) }, 2, false);
-	const int quotient = tfl_plain(l, "Div", (int[]){ y, x }, 2, false);
-
-	return tfl_plain(l, "Where", (int[]){ none, y, tfl_plain(l, "Where", (int[]){ far, signs, quotient }, 3, false) }, 3, false);
-}
-
-/*
- * Lowers ATAN2 of float y (operand 0) and x (operand 1) to atan(y / x). Where x is negative, pi is added, or subtracted if y is
- * negative; -0 counts as negative in both. Zeros and infinities have the results of C's atan2(). Float16 is computed in float32.
- * Returns the result's tensor, or a negative errno.
+ * Lowers ATAN2 of float y (operand 0) and x (operand 1), which have one shape, to the C library's function; float16 is computed in
+ * float32. Returns the result's tensor, -EINVAL for operands of two shapes, which LiteRT's kernel does not broadcast but reads past
+ * their end, or another negative errno.
  */
 static int atan_2(struct tfl_lower *l)
 {
-	int y = tfl_value(l, 0), x = y < 0 ? y : tfl_value(l, 1);
-	const weft_dtype t = x < 0 ? 0 : l->g->tensors[y].t.dtype;
-	const bool half = t == WEFT_FP16;
+	const struct weft_attr_onnx_node a = tfl_node_of("tflite", "Atan2");
+	int x[2] = { tfl_value(l, 0), -1 };
 
-	if (half) {
-		y = converted(l, y, 1, false);
-		x = converted(l, x, 1, false);
-	}
-	const int zero = x < 0 || y < 0 ? l->err : real_of(l, t, 0), one = zero < 0 ? zero : real_of(l, t, 1);
-	const int up = one < 0 ? one : real_of(l, t, M_PI), down = up < 0 ? up : real_of(l, t, -M_PI);
+	if (x[0] < 0 || (x[1] = tfl_value(l, 1)) < 0)
+		return x[0] < 0 ? x[0] : x[1];
+	const weft_tensor v = l->g->tensors[x[0]].t, w = l->g->tensors[x[1]].t;
+	const bool half = v.dtype == WEFT_FP16;
+	if (v.rank != w.rank || memcmp(v.dim, w.dim, (size_t)v.rank * sizeof *v.dim))
+		return tfl_fail(l, -EINVAL, "operands of two shapes, which LiteRT does not broadcast");
+	for (int k = 0; k < 2 && half; k++)
+		x[k] = converted(l, x[k], 1, false);
+	const int y = tfl_node(l, &a, x, 2, !half);
+	return half ? converted(l, y, 10, true) : y;
+}
 
-	if (down < 0)
-		return down;
-	const int quotient = angle_quotient(l, y, x, zero), angle = tfl_plain(l, "Atan", &quotient, 1, false);
-	const int side = tfl_plain(l, "Where", (int[]){ negative(l, y, zero, one), down, up }, 3, false);
-	const int turned = tfl_plain(l, "Add", (int[]){ angle, side }, 2, false);
-	const int r = tfl_plain(l, "Where", (int[]){ negative(l, x, zero, one), turned, angle }, 3, !half);
-	return half ? converted(l, r, 10, true) : r;
+/* Lowers GELU of float16. Returns the result's tensor, or a negative errno. */
+static int half_gelu(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "Gelu");
+	int approximate, err = tfl_option(l, OPTIONS_GELU, GELU_APPROXIMATE, 1, 0, &approximate), x = tfl_value(l, 0);
+
+	if (err)
+		return err;
+	tfl_node_int(&a, "approximate", approximate);
+	return tfl_node(l, &a, &x, 1, true);
+}
+
+/* Lowers SOFTMAX of float16 along the last axis. Returns the result's tensor, or a negative errno. */
+static int half_softmax(struct tfl_lower *l)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "Softmax");
+	float beta;
+	int err = tfl_option_float(l, OPTIONS_SOFTMAX, SOFTMAX_BETA, 0, &beta), x = tfl_value(l, 0);
+
+	if (err)
+		return err;
+	tfl_node_float(&a, "beta", beta);
+	return tfl_node(l, &a, &x, 1, true);
+}
+
+int (*tfl_half_lowering(int code))(struct tfl_lower *)
+{
+	return code == TFL_GELU ? half_gelu : code == TFL_SOFTMAX ? half_softmax : NULL;
 }
 
 /*

@@ -16,6 +16,8 @@
 
 /* Returns the function that lowers operator code `code` on the host, or NULL if there is none. */
 int (*tfl_host_lowering(int code))(struct tfl_lower *);
+/* Returns the function that lowers operator code `code` of float16 by a kernel of that type, or NULL if there is none. */
+int (*tfl_half_lowering(int code))(struct tfl_lower *);
 
 /*
  * Lowers FLOOR_DIV and FLOOR_MOD of two operands of any type of number to ONNX's Div, Mod and what

@@ -63,6 +63,7 @@ static int real_pool(struct tfl_lower *l, int x, const struct options *o, const 
 		.kernel = { o->filter[0], o->filter[1] }, .stride = { o->stride[0], o->stride[1] },
 		.pad = { w[0].before, w[0].after, w[1].before, w[1].after }, .acc = WEFT_FP32,
 		.nan = l->op->code == TFL_AVERAGE_POOL_2D ? WEFT_NAN_DEFAULT : WEFT_NAN_COMPARE,
+		.chain = l->op->code == TFL_AVERAGE_POOL_2D,
 	} };
 	int64_t dim[4] = { l->g->tensors[x].t.dim[0], w[0].out, w[1].out, l->g->tensors[x].t.dim[3] };
 	weft_opcode op = l->op->code == TFL_AVERAGE_POOL_2D ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D;

@@ -236,24 +236,22 @@ static int product(struct tfl_lower *l, int x, int y, const int64_t *dim)
 /*
  * Emits RESIZE_BILINEAR of float32 image x, with axes a[0] (rows) and a[1] (columns), as the
  * operator's result: the four neighbours are multiplied by their shares along rows, then along
- * columns, and summed in the order in which the reference kernel writes them. Returns the result's
+ * columns, and added to 0 in the order in which the reference kernel writes them, so that no sum is -0. Returns the result's
  * tensor, or a negative errno.
  */
 static int bilinear_float(struct tfl_lower *l, int x, const struct axis a[2])
 {
 	const weft_tensor t = l->g->tensors[x].t;
 	const int64_t dim[4] = { t.dim[0], a[0].out, a[1].out, t.dim[3] };
-	int sum = -1;
+	int sum = tfl_number(l, "zero", WEFT_FP32, 4, 0);
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 4 && sum >= 0; i++) {
 		const bool lower_row = i & 1, right_column = i & 2;
 		int v = corner_of(l, corner_of(l, x, &a[0], 0, lower_row), &a[1], 1, right_column);
 		v = product(l, product(l, v, shares(l, &a[0], 0, lower_row), dim), shares(l, &a[1], 1, right_column), dim);
 		if (v < 0)
 			return v;
-		sum = i ? tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ sum, v }, 2, WEFT_FP32, 4, dim, i == 3) : v;
-		if (sum < 0)
-			return sum;
+		sum = tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ sum, v }, 2, WEFT_FP32, 4, dim, i == 3);
 	}
 	return sum;
 }

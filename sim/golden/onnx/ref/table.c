@@ -171,6 +171,9 @@ static const struct row {
 	{ ORT, "LSTM", ort_lstm, 3, 8, 3, RNN },
 	{ AVX2, "MatMulInteger", ort_pairs_matmul, 2, 4, 1, "" }, { AVX2, "ConvInteger", ort_pairs_conv, 2, 4, 1, WINDOW "group:i=1" },
 	{ AVX2, "DynamicQuantizeLSTM", ort_dynamic_lstm_pairs, 3, 12, 3, RNN },
+	{ TFL, "Atan2", tfl_atan2, 2, 2, 1, "" }, { TFL, "Pow", tfl_pow, 2, 2, 1, "" }, { TFL, "Div", tfl_div, 2, 2, 1, "" },
+	{ TFL, "TopK", tfl_top_k, 1, 1, 2, "k:i=1" }, { TFL, "Bucketize", tfl_bucketize, 2, 2, 1, "" },
+	{ TFL, "Gelu", tfl_gelu, 1, 1, 1, "approximate:i=0" }, { TFL, "Softmax", tfl_softmax, 1, 1, 1, "beta:f=1" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 
@@ -299,7 +302,8 @@ static enum again again_of(ref_kernel *run)
 {
 	static const struct { ref_kernel *run; enum again again; } list[] = {
 		{ ref_matmul, LINES }, { ref_gemm, LINES }, { ref_matmul_integer, LINES }, { ref_qlinear_matmul, LINES }, { ref_matmul_nbits, LINES }, { ort_pairs_matmul, LINES },
-		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { ref_einsum, PRODUCT },
+		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { tfl_top_k, LINES },
+		{ ref_einsum, PRODUCT },
 		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ort_pairs_conv, ALL }, { ref_chain_conv, ALL }, { ref_chain_conv_transpose, ALL }, { ref_pool, ALL },
 		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },
 		{ ref_lstm, ALL }, { ref_gru, ALL }, { ref_rnn, ALL }, { ort_dynamic_lstm, ALL }, { ort_dynamic_lstm_pairs, ALL }, { ort_lstm, ALL }, { ref_attention, ALL }, { ref_dft, ALL }, { ref_stft, ALL }, { ref_tfidf, ALL },

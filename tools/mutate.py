@@ -8,8 +8,9 @@ Each seed draws one fault of one line of the part: an operator swapped for its n
 a condition negated, or a statement left out; each of these four kinds is as likely. A draw that does not compile is
 drawn again. The changed file is compiled beside the build in BUILD and linked into the tests that reach the line,
 as `make coverage` found them; they run one at a time, the quickest first, until one fails, crashes or does not end.
-For firmware, ROM and image are made again, and the tests that run them. Where tests are named, only these run, in
-their order, but for those of which `make coverage` knows that they do not come to the line. A line for each fault:
+For firmware, ROM and image are made again, and the tests that run them. Where tests are named, only these run,
+but for those of which `make coverage` knows that they do not come to the line. How long a test takes without a fault is
+measured once (BUILD/mutate/PART/sound.json). A line for each fault:
 
   killed      the test that noticed it; "under sanitizers": as sanitize/c runs it
   survived    how many tests reach the line, and none fails
@@ -50,6 +51,7 @@ KINDS = ("swap", "constant", "negate", "drop")
 EXPECTED = "tests/expected/mutants.tsv"
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 UNKNOWN_SECONDS = 60    # what a test may take that `make coverage` did not run
+SANITIZED_SECONDS = 5   # the most processor time that a test may take to run once more with sanitizers, where it is several times slower
 
 
 def blank(text):
@@ -207,9 +209,12 @@ class Host:
         return out
 
     def same(self, path, object_file):
-        if path not in self.plain:
-            self.plain[path] = open(self.compile(path, open(path).read(), "plain"), "rb").read()
-        return self.plain[path] == open(object_file, "rb").read()
+        made = open(object_file, "rb").read()
+        if path not in self.plain:      # by the same name, which the object holds
+            self.plain[path] = open(self.compile(path, open(path).read(), "fault"), "rb").read()
+            with open(object_file, "wb") as f:
+                f.write(made)
+        return self.plain[path] == made
 
     def link(self, test, object_file):
         """The test's program, for which the library has that object (None: as it is). Its path."""
@@ -287,11 +292,11 @@ class Core(Host):
 
 def passes(program, shadow, seconds, sanitized=False):
     """
-    Does a test's program end with 0? `seconds`: how long it took with coverage. More than that and 5 of processor
-    time is too long; the clock has twenty times as much, for a machine that has other work. `sanitized`: the library
-    has an object with instructions of the address sanitizer.
+    Does a test's program end with 0? `seconds`: of processor time and of the clock that it took without a fault.
+    Twice the processor time and 2 s more is too long; the clock has ten times and a minute, for a machine that
+    has other work. `sanitized`: the library has an object with instructions of the address sanitizer.
     """
-    limit = (int(seconds) + 5) * (3 if sanitized else 1)
+    limit = (int(2 * seconds[0]) + 2) * (3 if sanitized else 1)
 
     def limits():
         os.setsid()
@@ -308,7 +313,7 @@ def passes(program, shadow, seconds, sanitized=False):
                                      for name in ("libasan.so", "libubsan.so"))
     with open(os.path.join(shadow, "log"), "w") as log:
         child = subprocess.Popen([program], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=limits)
-        end, failed = time.monotonic() + 20 * limit + 60, False
+        end, failed = time.monotonic() + 10 * seconds[1] + 60, False
         while child.poll() is None and time.monotonic() < end and not failed:
             time.sleep(0.05)
             failed = "\nnot ok" in open(log.name, errors="replace").read()       # one case is enough
@@ -363,15 +368,40 @@ def is_sound(place, test, shadow, seconds, plain=None):
     return good
 
 
-def sanitizers_notice(place, fault, mine, sound, shadow):
+class Sound:
+    """
+    Tests that pass without a fault, and the seconds that they take then: [processor time, clock]. They are kept in a file,
+    so that a campaign runs each once, until the library, the firmware or the test is built anew.
+    """
+
+    def __init__(self, place):
+        self.place, self.path = place, os.path.join(place.out, "sound.json")
+        self.known = json.load(open(self.path)) if os.path.exists(self.path) else {}
+
+    def seconds(self, test, guess):
+        """[processor time, clock] of the test, None if it judges none. `guess`: what it may take if nobody knows."""
+        made = [f"{self.place.build}/{f}" for f in (f"obj/tests/{test}.o", "obj/inside.a", "firmware/weft-fw.img")]
+        built = [os.path.getmtime(f) for f in made if os.path.exists(f)]
+        if self.known.get(test, {}).get("built") != built:
+            at, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            good = is_sound(self.place, test, self.place.shadow(), [guess, guess])
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            self.known[test] = {"built": built, "seconds": [round(spent, 1), round(time.monotonic() - at, 1)] if good else None}
+            with open(self.path, "w") as f:
+                json.dump(self.known, f)
+        return self.known[test]["seconds"]
+
+
+def sanitizers_notice(place, fault, mine, shadow):
     """
     The test of `unit` that fails if the fault's file is compiled with the sanitizers of addresses and undefined behaviour, as all
-    files are for sanitize/c, which runs these tests. None if none does.
+    files are for sanitize/c, which runs these tests. None if none of those does that take SANITIZED_SECONDS at most.
     """
     plain = place.compile(fault.path, open(fault.path).read(), "plain_san", SANITIZE)
     made = place.compile(fault.path, fault.text, "fault_san", SANITIZE)
     for seconds, test in mine:
-        if not test.startswith("unit/") or not sound.get(test):
+        if not test.startswith("unit/") or seconds[0] > SANITIZED_SECONDS:
             continue
         place.made = ""         # the same names hold other objects than for the fault before
         if not passes(place.link(test, made), shadow, seconds, True) and is_sound(place, test, shadow, seconds, plain):
@@ -394,31 +424,29 @@ def named_for(fault, tests, named):
 
 def judge(place, fault, made, tests, sound, code, named):
     """
-    (word, why) for a fault that compiles. `sound` and `code` remember which tests pass without a fault, and which lines have
-    code. `named`: the tests to run, empty for those of `make coverage`.
+    (word, why) for a fault that compiles. `code` remembers which lines have code. `named`: the tests to run, empty for those
+    of `make coverage`.
     """
     known = equivalents().get(fault.key())
     if known:
         return "equivalent", known
-    shadow = place.shadow()
-    mine, place_name = named_for(fault, tests, named) if named else comes_to(place, fault, tests, code)
-    n_run = 0
-    for seconds, test in mine:
-        if not named and not test.startswith(place.kinds) or not os.path.exists(f"{place.build}/obj/tests/{test}.o"):
-            continue
-        if test not in sound:
-            sound[test] = is_sound(place, test, shadow, seconds)
-        if not sound[test]:
-            continue
-        n_run += 1
-        if not passes(place.link(test, made), shadow, seconds):
-            return "killed", test
     if place.same(fault.path, made):
         return "same", "the compiler makes the same code"
-    noticed = sanitizers_notice(place, fault, mine, sound, shadow) if n_run and type(place) is Host else None
+    shadow = place.shadow()
+    reach, place_name = named_for(fault, tests, named) if named else comes_to(place, fault, tests, code)
+    mine = []
+    for guess, test in reach:
+        if (named or test.startswith(place.kinds)) and os.path.exists(f"{place.build}/obj/tests/{test}.o"):
+            seconds = sound.seconds(test, guess)
+            mine += [(seconds, test)] if seconds else []
+    mine.sort(key=lambda m: m[0][1])
+    for seconds, test in mine:
+        if not passes(place.link(test, made), shadow, seconds):
+            return "killed", test
+    noticed = sanitizers_notice(place, fault, mine, shadow) if mine and type(place) is Host else None
     if noticed:
         return "killed", f"{noticed} under sanitizers"
-    return ("survived", f"{n_run} tests reach the {place_name}") if n_run else ("unreached", "")
+    return ("survived", f"{len(mine)} tests reach the {place_name}") if mine else ("unreached", "")
 
 
 def main():
@@ -436,7 +464,7 @@ def main():
     place.shadow()
     place.wanted = named or [test for _, test, _ in tests if test.startswith(place.kinds)]
     place.coming = sorted({next(draws(part, seed)).path for seed in seeds})
-    counts, sound, code = {}, {}, {}
+    counts, sound, code = {}, Sound(place), {}
     for seed in seeds:
         for fault in draws(part, seed):
             made = place.compile(fault.path, fault.text, "fault")

@@ -33,16 +33,13 @@ bool weft_usb_is_card(libusb_device *dev, struct libusb_device_descriptor *desc)
 	       desc->idProduct == WEFT_USB_PRODUCT_ID;
 }
 
-/* Who has the device's node open, as far as we may see it: "weft (pid 12)". */
-static void used_by(libusb_device *dev, char *out, size_t len)
+void weft_usb_user_of(const char *node, char *out, size_t len)
 {
-	char node[64], path[300], to[64];
+	char path[300], to[64];
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
 
 	out[0] = '\0';
-	snprintf(node, sizeof(node), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(dev),
-	         libusb_get_device_address(dev));
 	while (proc && !out[0] && (e = readdir(proc))) {
 		int pid = atoi(e->d_name);
 		snprintf(path, sizeof(path), "/proc/%d/fd", pid);
@@ -143,6 +140,7 @@ static void tame(char *text, const char *special)
 
 void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 {
+	char node[64];
 	struct libusb_device_descriptor desc = { 0 };
 	libusb_device_handle *h = NULL;
 
@@ -151,7 +149,9 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 	weft_usb_where(dev, i->where, sizeof(i->where));
 	sysfs_string(dev, "serial", i->serial, sizeof(i->serial));
 	sysfs_string(dev, "product", i->product, sizeof(i->product));
-	used_by(dev, i->used_by, sizeof(i->used_by));
+	snprintf(node, sizeof(node), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(dev),
+	         libusb_get_device_address(dev));
+	weft_usb_user_of(node, i->used_by, sizeof(i->used_by));
 	i->access = weft_usb_errno(libusb_open(dev, &h));
 	if (!i->access && !i->serial[0])
 		libusb_get_string_descriptor_ascii(h, desc.iSerialNumber, (uint8_t *)i->serial, sizeof(i->serial));

@@ -19,6 +19,12 @@ WEFT_MUST_USE int weft_usb_start(libusb_context **ctx, char *msg);
 
 bool weft_usb_is_card(libusb_device *dev, struct libusb_device_descriptor *desc);
 
+/**
+ * Which other process has the file at path `node` (of at most 62 bytes) open, as far as we may see it: "weft (pid 12)";
+ * "" if none has.
+ */
+void weft_usb_user_of(const char *node, char *out, size_t len);
+
 /** "bus 1 device 4", without opening it. */
 void weft_usb_where(libusb_device *dev, char *out, size_t len);
 

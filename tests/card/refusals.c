@@ -17,6 +17,7 @@
 
 #include <weft/gen/cmd.h>
 
+#include "tests/support/fail_at.h"
 #include "tests/support/inproc.h"
 #include "tests/support/random_stream.h"
 #include "tests/support/stub_chip.h"
@@ -99,7 +100,10 @@ static void too_much_memory(void **state)
 	random_stream_make(&s, 5, weft_config_find("w16"));
 	says(weft_buf_alloc(dev, s.n_consts, &win[0].buf), 0, "");
 	says(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0, "");
+	fail_begin(FAIL_MEMORY, 0, false);
 	says(weft_buf_alloc(dev, MEMORY, &buf[0]), -ENOMEM, "of card memory are free");
+	assert_int_equal(fail_live(), 0);
+	fail_end();
 	/* All of it, down to the last 64 bytes. */
 	while (bytes >= 64 && n < 64) {
 		if (weft_buf_alloc(dev, bytes, &buf[n]))

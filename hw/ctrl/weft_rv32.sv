@@ -56,6 +56,7 @@ module weft_rv32 #(
   // ---- F ------------------------------------------------------------------------
 
   logic        advance, redirect, fetch_done;
+  logic        keeps;   // the instruction in X stays, or leaves it by a trap
   logic [31:0] target;
   logic [31:0] f_pc_q;
   logic        f_rom, f_ram, f_bus;
@@ -65,7 +66,9 @@ module weft_rv32 #(
   logic fetch_ok;   // what may not be fetched is not asked for
   assign f_bus = f_pc_q[31] && fetch_ok;
 
-  assign imem_en_o   = advance && !redirect && !f_bus;
+  // What is fetched behind an instruction that leaves X by a jump or a trap is dropped, so the
+  // memory may read then: whether there is a trap is known too late for it.
+  assign imem_en_o   = !keeps && !f_bus;
   assign imem_addr_o = f_pc_q;
 
   logic        x_valid_q, x_fault_q, x_bus_q;
@@ -397,6 +400,21 @@ module weft_rv32 #(
   end
 
   assign advance = !x_valid_q || retire;
+
+  // An address of the bus keeps the instruction, or is refused, and then traps.
+  always_comb begin
+    keeps = x_valid_q;
+    if (go) begin
+      case (kind)
+        weft_rv32_pkg::KIND_LOAD, weft_rv32_pkg::KIND_STORE: keeps = at_bus;
+        weft_rv32_pkg::KIND_MUL, weft_rv32_pkg::KIND_DIV:    keeps = 1'b1;
+        weft_rv32_pkg::KIND_WFI:                             keeps = !wake;
+        default:                                             keeps = 1'b0;
+      endcase
+    end
+    if (state_q == Unit && unit_done) keeps = 1'b0;
+    if (state_q == Bus && bus_ready_i) keeps = 1'b0;
+  end
 
   assign dmem_addr_o  = addr;
   assign dmem_write_o = is_store;

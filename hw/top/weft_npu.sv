@@ -79,7 +79,7 @@ module weft_npu #(
   logic [31:0]            stream_off, stream_words;
   weft_cfg_pkg::windows_t windows;
   weft_cfg_pkg::events_t  events;
-  logic [3:0]             active, conflicts;
+  logic [3:0]             active, conflicts, conflicts_q;
   logic                   stall_act, stall_wgt, stall_post;
   logic [Log2N:0]         rd_bytes, wr_bytes;
   assign events.active     = active;
@@ -87,9 +87,12 @@ module weft_npu #(
   assign events.stall_act  = stall_act;
   assign events.stall_wgt  = stall_wgt;
   assign events.stall_post = stall_post;
-  assign events.conflicts  = conflicts;
+  assign events.conflicts  = conflicts_q;
   assign events.rd_bytes   = rd_bytes;
   assign events.wr_bytes   = wr_bytes;
+
+  // Counted a cycle later, because it is known late in its own; a stream's last cycles request nothing.
+  always_ff @(posedge clk_i) conflicts_q <= conflicts;
 
   logic [4:0]             sp_fixed;
   logic [2:0]             cmd_fixed;

@@ -60,6 +60,7 @@ module weft_vec_par (
   localparam int unsigned AddrW    = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int Taps     = weft_cfg_pkg::DW_TAPS;
   localparam int RecBytes = weft_cmd_pkg::PARAM_BYTES;
+  localparam int unsigned SpBits = weft_cfg_pkg::LOG2_SP_BYTES;
   localparam logic [2:0]  RecLast  = 3'((RecBytes - 1) / 2);   // RecBytes words of N bytes hold N records
 
   logic                   run_q;
@@ -106,7 +107,12 @@ module weft_vec_par (
 
   weft_cfg_pkg::sp_addr_t addr;
   assign addr = rec_q ? p_addr_q : w_addr_q;
-  weft_vec_range u_range (.addr_i(addr), .bytes_i(single ? 9'(N) : 9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
+  // Addresses are multiples of N: a read of two words crosses the end if it begins with the last word.
+  logic beyond, last_word;
+  assign beyond     = (addr >> SpBits) != '0;
+  assign last_word  = SpBits < AddrW && &addr[SpBits-1:weft_cfg_pkg::LOG2_N];
+  assign range_bad  = beyond || (last_word && !single);
+  assign bad_addr_o = beyond ? addr : AddrW'(weft_cfg_pkg::SP_BYTES);
 
   assign room        = rec_q ? !rec_full_q : !wts_full_q && !(got_q && !got_rec_q && got_last_q);
   assign parv_o.wide = 1'b1;

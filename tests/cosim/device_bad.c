@@ -510,13 +510,27 @@ static void test_rtl(void **state)
 	all(WEFT_DEV_RTL);
 }
 
+/* What may end behind the scratchpad's end, in words of N bytes. */
+static const struct across {
+	const char *name;
+	unsigned op, unit;
+	bool records;
+	uint32_t words;                /* 0: N */
+} acrosses[] = {
+	{ "conv weights", WEFT_CMD_CONV, WEFT_UNIT_CV, false, 0 },
+	{ "conv records", WEFT_CMD_CONV, WEFT_UNIT_CV, true, WEFT_PARAM_BYTES },
+	{ "dw weights", WEFT_CMD_DW, WEFT_UNIT_VE, false, 9 },
+	{ "dw records", WEFT_CMD_DW, WEFT_UNIT_VE, true, WEFT_PARAM_BYTES },
+};
+
 /*
- * A conv whose parameter records or weights end behind_end bytes behind the scratchpad's end. Both
+ * A command whose parameter records or weights end behind_end bytes behind the scratchpad's end. Both
  * addresses are multiples of N, so that a record, or a pair of words of weights, can lie across it.
  */
-static size_t ends_behind(const struct weft_config *cfg, bool records, uint32_t behind_end, uint64_t *words)
+static size_t ends_behind(const struct weft_config *cfg, const struct across *a, uint32_t behind_end, uint64_t *words)
 {
 	const int32_t data = (int32_t)cfg->sp_bytes - DATA_BYTES;
+	const int32_t base = (int32_t)(cfg->sp_bytes + behind_end - cfg->n * (a->words ? a->words : cfg->n));
 	struct weft_cmd c;
 	size_t n;
 
@@ -524,12 +538,17 @@ static size_t ends_behind(const struct weft_config *cfg, bool records, uint32_t 
 	c.load.row_bytes = DATA_BYTES;
 	c.load.sp_addr = data;
 	n = weft_cmd_encode(&c, words);
-	legal(&c, WEFT_CMD_CONV);
+	legal(&c, a->op);
 	c.h.wait[WEFT_UNIT_LD] = 1;
-	c.conv.post.oc = c.conv.run_len = c.conv.x_limit = (int32_t)cfg->n;
-	c.conv.in_base = c.conv.w_base = c.conv.p_base = data;
-	*(records ? &c.conv.p_base : &c.conv.w_base) = (int32_t)(cfg->sp_bytes + behind_end -
-		cfg->n * (records ? WEFT_PARAM_BYTES : cfg->n));
+	if (a->op == WEFT_CMD_CONV) {
+		c.conv.post.oc = c.conv.run_len = c.conv.x_limit = (int32_t)cfg->n;
+		c.conv.in_base = c.conv.w_base = c.conv.p_base = data;
+		*(a->records ? &c.conv.p_base : &c.conv.w_base) = base;
+	} else {
+		c.dw.post.oc = (int32_t)cfg->n;
+		c.dw.in_base = c.dw.w_base = c.dw.p_base = data;
+		*(a->records ? &c.dw.p_base : &c.dw.w_base) = base;
+	}
 	n += weft_cmd_encode(&c, words + n);
 	return n + put(words + n, WEFT_CMD_END);
 }
@@ -546,22 +565,22 @@ static void across_the_end(enum weft_dev_kind kind, const char *config)
 	assert_int_equal(weft_buf_alloc(dev, WIN_BYTES, &win[0].buf), 0);
 	assert_int_equal(weft_buf_write(win[0].buf, 0, data, sizeof(data)), 0);
 	weft_dev_trust(dev, true);
-	for (int records = 0; records < 2; records++) {
-		const uint32_t most = cfg->n * (records ? WEFT_PARAM_BYTES : cfg->n);
-		for (uint32_t behind = 0; behind <= most; behind += cfg->n) {
+	for (size_t i = 0; i < sizeof(acrosses) / sizeof(*acrosses); i++) {
+		const struct across *a = &acrosses[i];
+		for (uint32_t behind = 0; behind <= cfg->n * (a->words ? a->words : cfg->n); behind += cfg->n) {
 			uint64_t words[128];
-			size_t n = ends_behind(cfg, records, behind, words);
+			size_t n = ends_behind(cfg, a, behind, words);
 			struct weft_job_result r;
 			weft_job job;
 
 			assert_int_equal(weft_submit(dev, words, n, win, 1, &job), 0);
 			assert_int_equal(weft_wait(dev, job, 60000, &r), 0);
-			if (behind ? r.status == -EIO && r.fault_code == WEFT_FAULT_SP_RANGE && r.fault_unit == WEFT_UNIT_CV &&
+			if (behind ? r.status == -EIO && r.fault_code == WEFT_FAULT_SP_RANGE && r.fault_unit == a->unit &&
 			             r.fault_cmd == 1 && r.fault_info == cfg->sp_bytes : r.status == 0)
 				continue;
 			printf("%s: %s end %u bytes behind the scratchpad: status %d, %s of %s, command %u, info 0x%x\n", config,
-			       records ? "records" : "weights", behind, r.status, weft_fault_name(r.fault_code),
-			       weft_unit_name(r.fault_unit), r.fault_cmd, r.fault_info);
+			       a->name, behind, r.status, weft_fault_name(r.fault_code), weft_unit_name(r.fault_unit), r.fault_cmd,
+			       r.fault_info);
 			wrong++;
 		}
 	}

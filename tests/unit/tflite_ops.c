@@ -951,6 +951,33 @@ static void layout(void **state)
 	}
 }
 
+/* CONCATENATION of uint8 is refused where an operand's scale over the result's leaves float32, also if that scale is 0. */
+static void concat_scales(void **state)
+{
+	static const struct { float x, y; int err; const char *says; } cases[] = {
+		{ 0, 1e-40f, -ENOTSUP, "operator 0 CONCATENATION: operand 0: its scale 0 over the result's 9.99995e-41 is no number of float32" },
+		{ 1e30f, 1e-8f, -ENOTSUP, "operator 0 CONCATENATION: operand 0: its scale 1e+30 over the result's 1e-08 is no number of float32" },
+		{ 1e37f, 1, -ENOTSUP, "operator 0 CONCATENATION: operand 0: its scale 1e+37 over the result's 1 is no number of float32" },
+		{ 1e30f, 1, 0, NULL }, { 0, 1, 0, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tb *b = calloc(1, sizeof *b);
+		const int x = tb_add(b, TFL_UINT8, 2, DIMS(1, 4), 1, 3);
+
+		b->tensor[x].scale[0] = cases[i].x;
+		b->in[b->n_in++] = x;
+		struct tb_op *o = tb_op(b, TFL_CONCATENATION, OPTIONS_CONCAT);
+		tb_option(o, CONCAT_AXIS, 4, 1);
+		wire(o, 1, (int[]){ x }, add_result(b, (struct q){ true, cases[i].y, 7 }, 2, DIMS(1, 4)));
+		weft_graph *g = import(b, cases[i].err, cases[i].says);
+		assert_int_equal(g == NULL, cases[i].err != 0);
+		weft_graph_free(g);
+		free(b);
+	}
+}
+
 /* ---- multipliers, which 8-bit results hardly show ---- */
 
 /* The k-th RESCALE has this multiplier and shift. */
@@ -1413,7 +1440,7 @@ int main(void)
 		cmocka_unit_test(convolutions), cmocka_unit_test(depthwise), cmocka_unit_test(fully_connected),
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise), cmocka_unit_test(requantise_wraps),
 		cmocka_unit_test(floats), cmocka_unit_test(float_rows), cmocka_unit_test(float_products), cmocka_unit_test(hybrid), cmocka_unit_test(angles), cmocka_unit_test(angle_limits), cmocka_unit_test(buckets), cmocka_unit_test(signs), cmocka_unit_test(ranges), cmocka_unit_test(constant_windows), cmocka_unit_test(relus), cmocka_unit_test(layout),
-		cmocka_unit_test(product_precision),
+		cmocka_unit_test(concat_scales), cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
 		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(update_slice_bad), cmocka_unit_test(sums_of_bytes), cmocka_unit_test(open_results), cmocka_unit_test(work), cmocka_unit_test(operators_bad), cmocka_unit_test(conv_3d_shape_bad), cmocka_unit_test(normals_bad),
 		cmocka_unit_test(no_memory),

@@ -128,8 +128,8 @@ int tfl_lower_pad(struct tfl_lower *l)
 /*
  * Emits operand k in the result's quantisation. If a uint8 operand has another one than a uint8 result, a
  * TABLE of 256 values does what TFLite does in float32; other types have to have the result's. Returns
- * the graph tensor, -EINVAL if the types differ, -ENOTSUP if the quantisation of other types does, or
- * another negative errno.
+ * the graph tensor, -EINVAL if the types differ, -ENOTSUP if the quantisation of other types does or the
+ * scales are too far apart for float32, or another negative errno.
  */
 static int requantised(struct tfl_lower *l, int k)
 {
@@ -145,11 +145,14 @@ static int requantised(struct tfl_lower *l, int k)
 		return tfl_moved(l, k);
 	if (tfl_file_tensor(l, l->i_y)->type != TFL_UINT8)
 		return tfl_fail(l, -EINVAL, "operand %d is uint8, the result int8", k);
+	float inverse = 1.0f / yq.scale, scale = xq.scale * inverse, bias = -(float)(xq.zp + 128) * scale;
+	if (!isfinite(255 * scale) || !isfinite(bias))
+		return tfl_fail(l, -ENOTSUP, "operand %d: its scale %g over the result's %g is no number of float32", k,
+		                (double)xq.scale, (double)yq.scale);
 	int x = tfl_value(l, k);
 	int8_t *table = x < 0 ? NULL : tfl_alloc(l, n, 1);
 	if (!table)
 		return x < 0 ? x : l->err;
-	float inverse = 1.0f / yq.scale, scale = xq.scale * inverse, bias = -(float)(xq.zp + 128) * scale;
 	for (int v = 0; v < 256; v++) {
 		float product = (float)v * scale;
 		float y = roundf(product + bias) + (float)yq.zp;

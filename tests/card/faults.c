@@ -445,6 +445,37 @@ static void test_cancel(void **state)
 	free_plan(&p);
 }
 
+/* Cancelled while the card has it, but says nothing: it has not ended before the card is put right. */
+static void test_cancel_running(void **state)
+{
+	unsigned n_on_card = 0;
+	struct plan p;
+
+	(void)state;
+	make_plan(&p, 3);
+	for (uint64_t at = 4; at < 16; at++) {
+		struct usbdev_fault f = { .kind = USBDEV_HANG, .at = at };
+		struct usbdev *d = usbdev_new(ops, chip, "CANCELLATE", &f, 1);
+		struct weft_job_result r;
+		struct one t;
+
+		one_open(&t, &p, d, 100, 200);
+		weft_job job = one_submit(&t, &p);
+		int err = weft_wait(t.dev, job, 5, &r);
+		if (err == -ETIMEDOUT) {
+			assert_int_equal(weft_cancel(t.dev, job), 0);
+			err = weft_wait(t.dev, job, 0, &r);
+			n_on_card += err == -ETIMEDOUT;
+		}
+		if (err)
+			assert_int_equal(weft_wait(t.dev, job, 10000, &r), 0);
+		one_close(&t);
+		usbdev_free(d);
+	}
+	assert_true(n_on_card > 0);
+	free_plan(&p);
+}
+
 static int set_up(void **state)
 {
 	struct weft_chip_options co = { .config = "w16" };
@@ -466,6 +497,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_transfer), cmocka_unit_test(test_firmware), cmocka_unit_test(test_several), cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_given_up), cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_cancel_running),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

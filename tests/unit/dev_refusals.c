@@ -106,6 +106,28 @@ static void jobs(void **state)
 	weft_dev_close(dev);           /* with jobs in its queue */
 }
 
+/* What the verifier refuses goes to a device that was told to take everything, and to no other. */
+static void trusted(void **state)
+{
+	uint64_t words[WEFT_CMD_MAX_WORDS];
+	struct weft_job_result r;
+	struct weft_cmd c;
+	weft_dev *dev = model();
+	weft_job job;
+
+	(void)state;
+	weft_cmd_init(&c, WEFT_CMD_END);
+	c.h.wait[WEFT_UNIT_LD] = 1;     /* nothing is loaded */
+	const size_t n = weft_cmd_encode(&c, words);
+	assert_int_equal(weft_submit(dev, words, n, NULL, 0, &job), -EINVAL);
+	weft_dev_trust(dev, true);
+	assert_int_equal(weft_submit(dev, words, n, NULL, 0, &job), 0);
+	assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &r), 0);
+	weft_dev_trust(dev, false);
+	assert_int_equal(weft_submit(dev, words, n, NULL, 0, &job), -EINVAL);
+	weft_dev_close(dev);
+}
+
 static void buffers(void **state)
 {
 	uint8_t bytes[16] = { 0 };
@@ -163,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_nothing),
 		cmocka_unit_test(jobs),
+		cmocka_unit_test(trusted),
 		cmocka_unit_test(buffers),
 		cmocka_unit_test(inside),
 	};

@@ -108,6 +108,11 @@ struct weft_load_options {
 	 * are the host's. Without requant_runtime it does nothing.
 	 */
 	bool requant_avx2;
+	/*
+	 * .onnx: the same choice by one name, which counts more than the three fields above unless it is ANY. .weft, which
+	 * stores it: refuse another one.
+	 */
+	enum weft_requant requant;
 };
 
 /** Returns the defaults: nothing is known of inputs, ONNX's bits, no level, the newest runtime. */
@@ -134,6 +139,9 @@ struct weft_port {
  * from .tflite.
  */
 WEFT_API enum weft_runtime weft_net_runtime(const weft_net *net);
+
+/** Returns the arithmetic by which a network's sums become codes; WEFT_REQUANT_ANY: it does not come from .onnx. */
+WEFT_API enum weft_requant weft_net_requant(const weft_net *net);
 
 /** Return the number of a network's inputs, and of its outputs. */
 WEFT_API int weft_net_n_inputs(const weft_net *net);
@@ -290,6 +298,7 @@ struct weft_session_options {
 	 * once. A cache that cannot be used is no error; weft_session_cache() says what came of it.
 	 */
 	const char *cache;
+	enum weft_requant requant; /* refuse a network with another arithmetic of sums; ANY: take all */
 };
 
 /** Returns the defaults: the functional model, configuration w16, memory DDR, no checks. */

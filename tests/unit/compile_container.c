@@ -454,12 +454,67 @@ static void to_file(void **state)
 	weft_net_free(net);
 }
 
+/* Loads a program for which that arithmetic of sums is wanted, and a session of it; says whether both were granted. */
+static bool granted(const uint8_t *program, size_t n, enum weft_requant load, enum weft_requant session, char *msg)
+{
+	struct weft_load_options l = weft_load_options_default();
+	struct weft_session_options o = weft_session_options_default();
+	weft_session *s = NULL;
+	weft_net *net = NULL;
+
+	l.requant = load;
+	o.requant = session;
+	int err = weft_net_load_with(program, n, "x.weft", &l, &net, msg);
+	err = err ? err : weft_session_open(net, &o, &s, msg);
+	assert_true(!err || err == -EINVAL);
+	weft_session_close(s);
+	weft_net_free(net);
+	return !err;
+}
+
+/* A program keeps the arithmetic by which its sums become codes, and serves for no other one. */
+static void requant_kept(void **state)
+{
+	(void)state;
+	for (int k = WEFT_REQUANT_ANY + 1; k < WEFT_N_REQUANTS; k++) {
+		const enum weft_requant r = (enum weft_requant)k, next = (enum weft_requant)(k % (WEFT_N_REQUANTS - 1) + 1);
+		struct weft_load_options l = weft_load_options_default(), old = l;
+		char msg[WEFT_MSG_LEN] = "", want[WEFT_MSG_LEN];
+		weft_net *net, *same;
+		uint8_t *p;
+		size_t n;
+
+		l.requant = r;
+		old.requant_rescale = r == WEFT_REQUANT_RESCALE;
+		old.requant_runtime = r >= WEFT_REQUANT_RUNTIME;
+		old.requant_avx2 = r == WEFT_REQUANT_RUNTIME_AVX2;
+		assert_true(weft_requant_named(weft_requant_name(r)) == r);
+		if (weft_net_load_file_with("tests/models/digits_qdq.onnx", &l, &net, msg) ||
+		    weft_net_load_file_with("tests/models/digits_qdq.onnx", &old, &same, msg) || weft_net_save(net, "w16", &p, &n, msg))
+			fail_msg("%s", msg);
+		assert_int_equal(weft_net_requant(net), r);
+		assert_int_equal(weft_net_requant(same), r);
+		assert_true(granted(p, n, WEFT_REQUANT_ANY, WEFT_REQUANT_ANY, msg) && granted(p, n, r, r, msg));
+		snprintf(want, sizeof want, "the network was imported with --requant %s, not %s; import the model again with --requant %s",
+		         weft_requant_name(r), weft_requant_name(next), weft_requant_name(next));
+		assert_false(granted(p, n, next, WEFT_REQUANT_ANY, msg));
+		assert_string_equal(msg, want);
+		assert_false(granted(p, n, WEFT_REQUANT_ANY, next, msg));
+		assert_string_equal(msg, want);
+		free(p);
+		weft_net_free(net);
+		weft_net_free(same);
+	}
+	assert_null(weft_requant_name(WEFT_N_REQUANTS));
+	assert_int_equal(weft_requant_named("any"), WEFT_REQUANT_ANY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
 		cmocka_unit_test(no_source_bad), cmocka_unit_test(bomb_bad), cmocka_unit_test(memory_bad),
-		cmocka_unit_test(packing), cmocka_unit_test(full_bad), cmocka_unit_test(to_file),
+		cmocka_unit_test(packing), cmocka_unit_test(full_bad), cmocka_unit_test(to_file), cmocka_unit_test(requant_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

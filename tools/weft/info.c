@@ -111,6 +111,8 @@ static int print_plan_json(const weft_net *net, const struct weft_session_option
 	cJSON_AddStringToObject(j, "memory", memory_name(so));
 	if (weft_net_runtime(net))
 		cJSON_AddStringToObject(j, "runtime", weft_runtime_name(weft_net_runtime(net)));
+	if (weft_net_requant(net))
+		cJSON_AddStringToObject(j, "requant", weft_requant_name(weft_net_requant(net)));
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs_all);
 	cJSON_AddNumberToObject(j, "npu_macs", (double)r->macs);
 	cJSON_AddNumberToObject(j, "npu_macs_share", share_of_macs(r));
@@ -167,6 +169,8 @@ static void show_text(const struct args *a, const weft_net *net, const struct we
 			print_port("output", i, &p);
 	if (weft_net_runtime(net))
 		printf("bits of %s\n", weft_runtime_name(weft_net_runtime(net)));
+	if (weft_net_requant(net))
+		printf("requant %s\n", weft_requant_name(weft_net_requant(net)));
 	print_plan(&a->o, r);
 }
 

@@ -12,14 +12,8 @@
 
 static int take_requant(struct load_args *a, const char *v)
 {
-	const bool avx2 = !strcmp(v, "runtime-avx2");
-
-	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime") && !avx2)
-		return fail(-1, "--requant: \"%s\" is not exact, rescale, runtime or runtime-avx2", v);
-	a->o.requant_rescale = !strcmp(v, "rescale");
-	a->o.requant_runtime = !strcmp(v, "runtime") || avx2;
-	a->o.requant_avx2 = avx2;
-	return 0;
+	a->o.requant = weft_requant_named(v);
+	return a->o.requant ? 0 : fail(-1, "--requant: \"%s\" is not exact, rescale, runtime or runtime-avx2", v);
 }
 
 /* NAME=1x3x224x224: a shape. False: a file. */

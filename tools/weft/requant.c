@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <weft/convert.h>
 
@@ -40,13 +41,19 @@ int requant_compare(const char *model, const struct load_args *load, const weft_
 	struct weft_session_options o = weft_session_options_default();
 	struct weft_load_options exact = load->o;
 	weft_tensor *y = calloc((size_t)n_out + 1, sizeof *y);
+	const char *dot = strrchr(model, '.');
 	char msg[WEFT_MSG_LEN] = "";
 	weft_session *s = NULL;
 	weft_net *net = NULL;
 
-	*r = (struct requant_report){ .done = true };
-	exact.requant_rescale = false;
+	/* A program has one arithmetic of sums, and no file of which another one could be made. */
+	*r = (struct requant_report){ .done = !dot || strcasecmp(dot, ".weft") };
+	exact.requant = WEFT_REQUANT_EXACT;
 	o.device = WEFT_DEVICE_GOLDEN;
+	if (!r->done) {
+		free(y);
+		return EXIT_DONE;
+	}
 	if (!y)
 		return fail(EXIT_DEVICE, "out of memory");
 	int err = weft_net_load_file_with(model, &exact, &net, msg);

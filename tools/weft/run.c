@@ -326,7 +326,7 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		status = write_outputs(r, net, out, files);
 	if ((!err || err == -EBADMSG) && r->dump_dir && write_dump(r, s))
 		status = EXIT_USAGE;
-	if (!err && r->load.o.requant_rescale && requant_compare(r->model, &r->load, in, out, weft_net_n_outputs(net), &requant))
+	if (!err && r->load.o.requant == WEFT_REQUANT_RESCALE && requant_compare(r->model, &r->load, in, out, weft_net_n_outputs(net), &requant))
 		status = EXIT_USAGE;
 	if (r->regs && weft_session_device(s)) {
 		struct target t;

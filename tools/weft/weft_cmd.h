@@ -104,7 +104,8 @@ void load_release(struct load_args *a);
 	"                      then counts the elements that differ), runtime (ONNX\n" \
 	"                      Runtime's own arithmetic and order; mostly on the host), or\n" \
 	"                      runtime-avx2 (that of processors without VNNI, whose sums of\n" \
-	"                      uint8 by int8 saturate)\n" \
+	"                      uint8 by int8 saturate); a .weft file holds one, and another\n" \
+	"                      is refused\n" \
 	"  --bind NAME=V       .onnx, .tflite: the shape that the file leaves open (V: 1x3x224x224,\n" \
 	"                      or the one open size); else a first dimension is 1, .tflite's as\n" \
 	"                      the file says. .onnx: or a constant (V: FILE.npy); repeatable\n" \

@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 10
+#define WEFT_PROGRAM_VERSION 11
 #define WEFT_N_MEMORIES 2
 
 enum weft_place {

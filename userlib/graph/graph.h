@@ -67,6 +67,7 @@ struct weft_gvar {             /* a value that outlives a run */
 typedef struct weft_graph {
 	char *name;                /* the model's name, for people; owned */
 	enum weft_runtime runtime; /* the release whose results it gives bit for bit; ANY: it is no .tflite */
+	enum weft_requant requant; /* how its sums become codes; ANY: it is no .onnx */
 	struct weft_gtensor *tensors; int n_tensors, cap_tensors;
 	struct weft_gop *ops;         int n_ops, cap_ops;
 	struct weft_gsrc *srcs;       int n_srcs, cap_srcs;

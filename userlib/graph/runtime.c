@@ -22,3 +22,24 @@ enum weft_runtime weft_runtime_named(const char *name)
 			return (enum weft_runtime)r;
 	return WEFT_RUNTIME_ANY;
 }
+
+static const char *const requants[WEFT_N_REQUANTS] = {
+	[WEFT_REQUANT_ANY] = "any",
+	[WEFT_REQUANT_EXACT] = "exact",
+	[WEFT_REQUANT_RESCALE] = "rescale",
+	[WEFT_REQUANT_RUNTIME] = "runtime",
+	[WEFT_REQUANT_RUNTIME_AVX2] = "runtime-avx2",
+};
+
+const char *weft_requant_name(enum weft_requant r)
+{
+	return (unsigned)r < WEFT_N_REQUANTS ? requants[r] : NULL;
+}
+
+enum weft_requant weft_requant_named(const char *name)
+{
+	for (int r = WEFT_REQUANT_ANY + 1; r < WEFT_N_REQUANTS; r++)
+		if (!strcmp(name, requants[r]))
+			return (enum weft_requant)r;
+	return WEFT_REQUANT_ANY;
+}

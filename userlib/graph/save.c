@@ -334,6 +334,21 @@ static void runtime(struct io *io, weft_graph *g)
 }
 
 /*
+ * Writes or reads g->requant, the arithmetic by which the network's sums become codes, as an int32. A number that
+ * is none is a failure (io_fail) and leaves g->requant as it was.
+ */
+static void requant(struct io *io, weft_graph *g)
+{
+	int32_t v = (int32_t)g->requant;
+
+	io_i32(io, &v);
+	if (v < 0 || v >= WEFT_N_REQUANTS)
+		io_fail(io, "an arithmetic of sums that is not known");
+	else if (!io->write)
+		g->requant = (enum weft_requant)v;
+}
+
+/*
  * Writes, or reads and adds to graph g, which is empty, what every graph has: sources, tensors,
  * operators, inputs and outputs. g is `outer` or one of its sub-graphs. More than SAVE_MAX_TENSORS
  * tensors or SAVE_MAX_OPS operators are a failure, also when writing. The first failure is left in
@@ -395,12 +410,13 @@ static void sub_graphs(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes, or reads and adds to g, everything of the outermost graph but its name: runtime, variables,
+ * Writes, or reads and adds to g, everything of the outermost graph but its name: runtime, requant, variables,
  * sub-graphs, then its own body. The first failure is left in io->err.
  */
 static void whole(struct io *io, weft_graph *g)
 {
 	runtime(io, g);
+	requant(io, g);
 	variables(io, g);
 	sub_graphs(io, g);
 	body(io, g, g);

@@ -116,6 +116,9 @@ struct weft_session {
  */
 bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
 
+/** weft_runtime_fits() for the arithmetic of sums. */
+bool weft_requant_fits(enum weft_requant is, enum weft_requant want, char *msg);
+
 /* ---- session.c ---- */
 
 /**

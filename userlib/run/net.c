@@ -46,11 +46,22 @@ static bool is_onnx(const void *data, size_t len, const char *dot)
 	return weft_onnx_is(data, len) || (len && dot && !strcasecmp(dot, ".onnx"));
 }
 
+/* Returns how the options say that sums become codes, in one name or in three fields; ANY if they say nothing. */
+static enum weft_requant wanted_requant(const struct weft_load_options *o)
+{
+	if (o->requant != WEFT_REQUANT_ANY)
+		return o->requant;
+	if (o->requant_rescale)
+		return WEFT_REQUANT_RESCALE;
+	if (!o->requant_runtime)
+		return WEFT_REQUANT_ANY;
+	return o->requant_avx2 ? WEFT_REQUANT_RUNTIME_AVX2 : WEFT_REQUANT_RUNTIME;
+}
+
 /*
  * Imports a .tflite or .onnx file into *g, told apart by content and the ending of `name`, with the options'
  * values for open dimensions (bound); of a .tflite file also with signature, backbone, runtime and the functions
- * of custom operators; of an .onnx file with the way in which sums become 8 bits (requant_rescale,
- * requant_runtime, requant_avx2), the folder of external data, and known inputs (given). Returns 0 with the graph, which the
+ * of custom operators; of an .onnx file with the way in which sums become 8 bits (wanted_requant()), the folder of external data, and known inputs (given). Returns 0 with the graph, which the
  * caller frees, or a negative errno with one line in msg: -EINVAL for an empty file, one of another format, or a
  * signature for what is no .tflite; -ENOMEM; or as the importers.
  */
@@ -70,9 +81,11 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	}
 	struct weft_import_bound *bound = calloc((size_t)(o->n_bound + o->n_given) + 1, sizeof(*bound));
 	struct weft_import_bound *given = bound ? bound + o->n_bound : NULL;
+	const enum weft_requant r = wanted_requant(o);
 	struct weft_onnx_options x = {
-		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : o->requant_runtime ? WEFT_ONNX_REQUANT_RUNTIME : WEFT_ONNX_REQUANT_EXACT,
-		.saturate = o->requant_avx2, .folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
+		.requant = r == WEFT_REQUANT_RESCALE ? WEFT_ONNX_REQUANT_RESCALE
+		           : r == WEFT_REQUANT_RUNTIME || r == WEFT_REQUANT_RUNTIME_AVX2 ? WEFT_ONNX_REQUANT_RUNTIME : WEFT_ONNX_REQUANT_EXACT,
+		.saturate = r == WEFT_REQUANT_RUNTIME_AVX2, .folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
 	};
 	struct weft_tflite_options t = { .backbone = o->backbone, .runtime = o->runtime, .bound = bound, .n_bound = o->n_bound,
 	                                 .signature = o->signature, .custom = o->custom };
@@ -91,13 +104,13 @@ static int import_open(const void *data, size_t len, const char *name, const str
 }
 
 /*
- * Checks that n's loaded program gives the results of runtime want (weft_runtime_fits). Returns 0;
+ * Checks that n's loaded program gives the results of the options' runtime, and has their arithmetic of sums. Returns 0;
  * otherwise frees the program, sets n->loaded to NULL (n->g then points to nothing), and returns
  * -EINVAL with one line in msg.
  */
-static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
+static int check_program(weft_net *n, const struct weft_load_options *o, char *msg)
 {
-	if (weft_runtime_fits(n->g->runtime, want, msg))
+	if (weft_runtime_fits(n->g->runtime, o->runtime, msg) && weft_requant_fits(n->g->requant, wanted_requant(o), msg))
 		return 0;
 	weft_program_free(n->loaded);
 	n->loaded = NULL;
@@ -107,7 +120,7 @@ static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
 /*
  * Reads a network of any format into n: a .weft program into n->loaded, a .tosa, .tflite or .onnx file into
  * n->graph; n->g becomes the graph. For .tflite and .onnx see import_open(). A .weft program and a .tosa file
- * get the functions of custom operators (o->custom); the program's runtime has to fit o->runtime; values for
+ * get the functions of custom operators (o->custom); the program's runtime and requant have to fit o; values for
  * open dimensions (o->n_bound) and a signature are refused with -EINVAL; and no other option matters for them.
  * Returns 0 or a negative errno with one line in msg; n then owns nothing, and its pointers may be stale.
  */
@@ -130,7 +143,7 @@ static int import(const void *data, size_t len, const char *name, const struct w
 			weft_program_free(n->loaded);
 			n->loaded = NULL;
 		}
-		return err ? err : check_runtime(n, o->runtime, msg);
+		return err ? err : check_program(n, o, msg);
 	}
 	if (weft_tosa_is(data, len)) {
 		int err = weft_import_tosa(data, len, name, &n->graph, msg);
@@ -241,6 +254,20 @@ bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg)
 		return true;
 	snprintf(msg, WEFT_MSG_LEN, "the network gives the bits of %s, not of %s; import the model again with --runtime %s",
 	         weft_runtime_name(is), weft_runtime_name(want), weft_runtime_name(want));
+	return false;
+}
+
+enum weft_requant weft_net_requant(const weft_net *net)
+{
+	return net->g->requant;
+}
+
+bool weft_requant_fits(enum weft_requant is, enum weft_requant want, char *msg)
+{
+	if (want == WEFT_REQUANT_ANY || is == WEFT_REQUANT_ANY || is == want)
+		return true;
+	snprintf(msg, WEFT_MSG_LEN, "the network was imported with --requant %s, not %s; import the model again with --requant %s",
+	         weft_requant_name(is), weft_requant_name(want), weft_requant_name(want));
 	return false;
 }
 

@@ -165,7 +165,7 @@ static bool is_cancelled(void *user)
  *  @param program  A program that another session on the same network and configuration has, and keeps;
  *                  NULL: the loaded one, or one compiled here.
  *  @return 0 with the session in *out; or a negative errno with one line in msg, and *out untouched: -ENOENT
- *          (no such configuration), -EINVAL (another runtime, a bad option, a waveform of a command that
+ *          (no such configuration), -EINVAL (another runtime or requant, a bad option, a waveform of a command that
  *          is not there, or strict), -ENOMEM, or as the compiler and weft_dev_open()
  */
 int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program, weft_session **out, char *msg)
@@ -188,7 +188,7 @@ int weft_session_open_with(const weft_net *net, const struct weft_session_option
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
 		err = -ENOENT;
 	}
-	if (!err && !weft_runtime_fits(net->g->runtime, o->runtime, msg))
+	if (!err && (!weft_runtime_fits(net->g->runtime, o->runtime, msg) || !weft_requant_fits(net->g->requant, o->requant, msg)))
 		err = -EINVAL;
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");

@@ -671,6 +671,10 @@ static int attempt(const void *data, size_t len, const char *name, const struct 
 		l->activations = MAX_DECLARED;
 		l->work = MAX_WORK;
 		l->g = weft_graph_new(name);
+		if (l->g)
+			l->g->requant = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? WEFT_REQUANT_RESCALE
+			                : l->o.requant != WEFT_ONNX_REQUANT_RUNTIME ? WEFT_REQUANT_EXACT
+			                : l->o.saturate ? WEFT_REQUANT_RUNTIME_AVX2 : WEFT_REQUANT_RUNTIME;
 		err = import(l);
 	}
 	/* Who tries whether something can be done takes any failure for a no; this one is none. */

@@ -63,6 +63,17 @@ module weft_rv32_decode (
     endcase
   end
 
+  // The operands' way to the adder is the core's longest, so these look at no more bits of the
+  // opcode than tell the formats from each other. Of FENCE and of what is illegal, they mean nothing.
+  always_comb begin
+    imm_o = imm_i;
+    if (instr_i[3]) imm_o = imm_j;
+    else if (instr_i[4]) imm_o = instr_i[2] ? imm_u : imm_i;
+    else if (instr_i[6:5] == 2'b01) imm_o = imm_s;
+    else if (instr_i[6] && !instr_i[2]) imm_o = imm_b;
+  end
+  assign b_imm_o = !(instr_i[5] && !instr_i[2] && instr_i[6] != instr_i[4]);   // not OP, not a branch
+
   logic writes_rd;
   assign rd_o = writes_rd ? instr_i[11:7] : 5'd0;
 
@@ -70,8 +81,6 @@ module weft_rv32_decode (
     kind_o     = weft_rv32_pkg::KIND_ILLEGAL;
     alu_o      = weft_rv32_pkg::ALU_ADD;
     a_o        = weft_rv32_pkg::A_RS1;
-    b_imm_o    = 1'b1;
-    imm_o      = imm_i;
     rs1_used_o = 1'b0;
     rs2_used_o = 1'b0;
     writes_rd  = 1'b0;
@@ -80,18 +89,15 @@ module weft_rv32_decode (
       OpLui: begin
         kind_o    = weft_rv32_pkg::KIND_ALU;
         a_o       = weft_rv32_pkg::A_ZERO;
-        imm_o     = imm_u;
         writes_rd = 1'b1;
       end
       OpAuipc: begin
         kind_o    = weft_rv32_pkg::KIND_ALU;
         a_o       = weft_rv32_pkg::A_PC;
-        imm_o     = imm_u;
         writes_rd = 1'b1;
       end
       OpJal: begin
         kind_o    = weft_rv32_pkg::KIND_JUMP;
-        imm_o     = imm_j;
         writes_rd = 1'b1;
       end
       OpJalr: begin
@@ -103,8 +109,6 @@ module weft_rv32_decode (
         end
       end
       OpBranch: begin
-        b_imm_o = 1'b0;   // imm_o is added to the pc
-        imm_o   = imm_b;
         if (funct3[2:1] != 2'b01) begin
           kind_o     = weft_rv32_pkg::KIND_BRANCH;
           rs1_used_o = 1'b1;
@@ -121,7 +125,6 @@ module weft_rv32_decode (
         end
       end
       OpStore: begin
-        imm_o = imm_s;
         if (funct3 == 3'b000 || funct3 == 3'b001 || funct3 == 3'b010) begin
           kind_o     = weft_rv32_pkg::KIND_STORE;
           rs1_used_o = 1'b1;
@@ -139,8 +142,7 @@ module weft_rv32_decode (
         end
       end
       OpOp: begin
-        alu_o   = {funct7[5], funct3};
-        b_imm_o = 1'b0;
+        alu_o = {funct7[5], funct3};
         if (funct7 == 7'b0000001) begin
           kind_o     = funct3[2] ? weft_rv32_pkg::KIND_DIV : weft_rv32_pkg::KIND_MUL;
           rs1_used_o = 1'b1;

@@ -424,7 +424,7 @@ area:
 
 ## bitstream: synthesise, place and route a board into build/BOARD (an hour and more); BOARD=ulx3s CONFIG=w4 SEEDS=5, PACK=1 only counts
 bitstream: $(FW_DIR)/boot.hex
-	$(Q)O=$(O) SEEDS=$(or $(SEEDS),1) SEED=$(SEED) PACK=$(PACK) CONFIG=$(CONFIG) PART=$(PART) tools/board/bitstream.sh $(or $(BOARD),ulx3s)
+	$(Q)O=$(O) SEEDS=$(or $(SEEDS),1) SEED=$(SEED) PACK=$(PACK) CONFIG=$(CONFIG) PART=$(PART) MAP=$(MAP) tools/board/bitstream.sh $(or $(BOARD),ulx3s)
 
 ## figures: draw docs/figures/*.svg from their descriptions (Graphviz)
 figures: $(patsubst %.dot,%.svg,$(wildcard docs/figures/*.dot))

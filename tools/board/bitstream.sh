@@ -6,7 +6,8 @@
 #   tools/board/bitstream.sh BOARD
 #
 # CONFIG is a configuration of include/spec/config.toml instead of the board's own; PART=45k or 25k,
-# a board with a smaller LFE5U in the same package. Into $O/BOARD, or $O/BOARD-CONFIG-PART of those that
+# a board with a smaller LFE5U in the same package. MAP=fast maps LUTs for few in a row instead of for
+# their number (small), which takes more of them. Into $O/BOARD, or $O/BOARD-CONFIG-PART of those that
 # are given: weft.json, the netlist; seed-N, placement and routing from seed N; weft.bit, that
 # of the fastest seed; report.json, what takes how much of the part, clocks and worst paths. SEEDS=N
 # does seeds 1 to N (default 1), SEED=N one of them. A seed that is done, and a netlist, are
@@ -34,6 +35,11 @@ if [ ! -f "hw/gen/$config/weft_cfg_pkg.sv" ]; then
 	echo "bitstream: no configuration '$config'; include/spec/config.toml has them" >&2
 	exit 2
 fi
+map=${MAP:-small}
+case $map in
+small|fast) ;;
+*) echo "bitstream: no map '$map' (small, fast)" >&2; exit 2 ;;
+esac
 out=${O:-build}/$board${CONFIG:+-$config}${PART:+-$size}
 hex=${O:-build}/firmware/boot.hex
 sources="hw/gen/$config/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
@@ -49,7 +55,7 @@ say() { printf '  %-7s %s\n' "$1" "$2"; }
 # One sum over all that the netlist comes from.
 netlist_sum() {
 	# shellcheck disable=SC2086
-	{ cat $sources "$hex" tools/lint/yosys.sh tools/lint/processes.py tools/board/*.v
+	{ echo $map; cat $sources "$hex" tools/lint/yosys.sh tools/lint/processes.py tools/board/*.v
 	  declare -f step synthesise; yosys -V; } | sha256sum | cut -d' ' -f1
 }
 
@@ -58,7 +64,7 @@ step() { echo "exec -- printf '%7s%3s%s\\n' YOSYS '' '$1' >&3"; }
 
 synthesise() {
 	local start=$SECONDS back
-	back=$(ecp5_back small)
+	back=$(ecp5_back $map)
 	back=${back/abc -script/"$(step 'mapping to LUTs')"$'\n'abc -script}
 	# shellcheck disable=SC2086
 	run_yosys weft "$(step "$board, $config: read")

@@ -31,31 +31,32 @@ ecp5_front() { # top
 	done
 }
 
-# small: for the fewest LUTs that nextpnr needs, instead of for speed, which is what counts
-# where a board's clock is slow: LUTs mapped for their number (if -a) and twice, because the second
-# time starts from what the first one found; adders, comparisons, multiplications marked fabric,
-# which get no multiplier block, and selectors of four and eight by the maps of tools/board.
+# small and fast: for nextpnr, by the maps of tools/board for adders, comparisons, multiplications
+# marked fabric, which get no multiplier block, and selectors of four and eight. LUTs are mapped
+# twice, because the second time starts from what the first one found: small, for their number (if -a), where
+# a part has little room; fast, for the fewest in a row, where it has.
 # -nosat: two write ports of a memory stay two where they are never used in the same cycle.
-ecp5_back() { # small|
-	local step dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
+ecp5_back() { # small|fast|
+	local step cover='if' dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
 	for step in A_MAXWIDTH=18 B_MAXWIDTH=18 A_MINWIDTH=2 B_MINWIDTH=2; do dsp="$dsp -D DSP_$step"; done
-	if [ "${1:-}" = small ]; then
+	[ "${1:-}" != small ] || cover='if,-a'
+	if [ -n "${1:-}" ]; then
 		for step in pmux2shiftx opt_expr opt_clean 'techmap -map tools/board/compare.v'; do
 			echo "$step"
 		done
 	fi
-	[ "${1:-}" = small ] && echo 'techmap -map tools/board/ecp5_mul.v t:$mul a:fabric %i'
+	[ -z "${1:-}" ] || echo 'techmap -map tools/board/ecp5_mul.v t:$mul a:fabric %i'
 	echo 'chtype -set $__soft_mul t:$mul a:fabric %i'
 	for step in 'techmap -map +/cmp2lut.v -D LUT_WIDTH=4' opt_expr opt_clean "techmap $dsp" \
 		'chtype -set $mul t:$__soft_mul' alumacc opt 'memory -nomap -nosat' opt_clean \
 		'synth_ecp5 -run map_ram:map_gates'; do
 		echo "$step"
 	done
-	if [ "${1:-}" = small ]; then
+	if [ -n "${1:-}" ]; then
 		for step in 'techmap -map tools/board/ecp5_arith.v -map +/techmap.v' 'opt -fast' \
 			'synth_ecp5 -run map_ffs:map_luts' 'techmap -map +/ecp5/latches_map.v' \
 			'muxcover -nodecode -mux4=210 -mux8=430' 'techmap -map tools/board/ecp5_mux.v' clean \
-			'abc -script +strash;ifraig;scorr;dc2;dc2;dch,-f;if,-a;mfs2;strash;dch,-f;if,-a;mfs2 -lut 4:7' clean \
+			"abc -script +strash;ifraig;scorr;dc2;dc2;dch,-f;$cover;mfs2;strash;dch,-f;$cover;mfs2 -lut 4:7" clean \
 			'synth_ecp5 -run map_cells:check'; do
 			echo "$step"
 		done

@@ -905,6 +905,20 @@ def float_images():
     ops.record("RESIZE_BILINEAR", net, operands, {2: ("b", align), 3: ("b", 0 if align else draw(0, 1))}, tag="edges")
 
 
+def hybrid_products():
+    """As hybrid_product(), along several dimensions: the kernel takes the scales of other rows, which is followed."""
+    lead, adj = shape(1, 3, rank=draw(2, 3)), [draw(0, 1), draw(0, 1)]
+    b = [1 if draw(0, 2) == 0 else d for d in lead][draw(0, len(lead)):]
+    net, m, k, n, asymmetric = Net(), draw(1, 4), draw(1, 20), draw(1, 4), draw(0, 1)
+    e = [1] * (3 - len(b)) + b
+    if asymmetric and sum(e) - 3 >= e[1] * e[2]:     # the kernel may read sums that it has not made
+        return
+    operands = [net.input(F32, lead + ([k, m] if adj[0] else [m, k])),
+                net.add(I8, b + ([n, k] if adj[1] else [k, n]), (.01, 0), rng.integers(-127, 128, b + ([n, k] if adj[1] else [k, n])))]
+    net.output(F32, lead + [m, n])
+    ops.record("BATCH_MATMUL", net, operands, {0: ("B", adj[0]), 1: ("B", adj[1]), 2: ("B", asymmetric)}, tag="by int8, several")
+
+
 def exact_ones():
     halves()
     angles()
@@ -970,6 +984,8 @@ def main():
         hybrid_product()
     for _ in range(ROUNDS):
         exact_ones()
+    for _ in range(4 * ROUNDS):
+        hybrid_products()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

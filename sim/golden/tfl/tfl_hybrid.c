@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "sim/golden/ops.h"
+#include "sim/golden/tfl/hybrid_row.h"
 
 static int check(const struct weft_call *c)
 {
@@ -72,7 +73,7 @@ static float zero_point(double min, double max, double scale)
 	return (float)fmax(-128, fmin(127, round(lower ? from_min : from_max)));
 }
 
-static float asymmetric_row(const float *x, int16_t *y, int64_t n)
+static float asymmetric_row(const float *x, int16_t *y, int64_t n, int32_t *zero)
 {
 	float min = 0, max = 0;
 
@@ -83,9 +84,16 @@ static float asymmetric_row(const float *x, int16_t *y, int64_t n)
 	const double exact = (double)(max - min) / 255;
 	const float scale = (float)exact, inverse = scale > 0 ? (float)(1.0 / (double)scale) : 0;
 	const float zp = min < max ? zero_point((double)min, (double)max, exact) : 0;
+	*zero = whole(zp);
 	for (int64_t i = 0; i < n; i++)
 		y[i] = min < max ? whole(limited(zp + rounded(x[i] * inverse, i, n), -128, 127) - zp) : 0;
 	return min < max ? scale : 1;
+}
+
+float weft_hybrid_row(const float *x, int16_t *y, int64_t n, bool symmetric, int32_t *zp)
+{
+	*zp = 0;
+	return symmetric ? symmetric_row(x, y, n) : asymmetric_row(x, y, n, zp);
 }
 
 int weft_golden_tfl_hybrid(const struct weft_call *c)
@@ -98,9 +106,9 @@ int weft_golden_tfl_hybrid(const struct weft_call *c)
 	for (int64_t b = 0; b < x->dim[0]; b++) {
 		const float *from = (const float *)x->data + b * x->dim[1];
 		int16_t *to = (int16_t *)c->y[0]->data + b * x->dim[1];
+		int32_t zp;
 
-		((float *)c->y[1]->data)[b] = c->attr->tfl_hybrid.symmetric ? symmetric_row(from, to, x->dim[1])
-		                                                            : asymmetric_row(from, to, x->dim[1]);
+		((float *)c->y[1]->data)[b] = weft_hybrid_row(from, to, x->dim[1], c->attr->tfl_hybrid.symmetric, &zp);
 	}
 	return 0;
 }

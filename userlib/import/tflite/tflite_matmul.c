@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tflite_lower.h"
+#include "tflite_host.h"
 
 /* The product of [batches,m,k] by [batches,k,n]; adj says which operands are stored transposed. */
 struct product {
@@ -255,10 +255,62 @@ static int rows_by_weights(struct tfl_lower *l, const struct product *p, int x, 
 	return tfl_real_product(l, &r, x, w);
 }
 
+/* Says whether more than one of the result's first n leading dimensions is larger than 1. */
+static bool several(const struct tfl_lower *l, int n)
+{
+	int large = 0;
+
+	for (int d = 0; d < n; d++)
+		large += l->y.dim[d] > 1;
+	return large > 1;
+}
+
+/*
+ * Emits x, of shape t, as [E0,E1,E2,rows,columns], where E are its leading dimensions, at most 3, behind as many of 1 as are
+ * missing; `transposed` as in matrix(). Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ */
+static int with_three(struct tfl_lower *l, int x, const weft_tensor *t, int64_t batches, int64_t rows, int64_t columns, bool transposed)
+{
+	int64_t dim[5] = { 1, 1, 1, rows, columns };
+
+	for (int d = 0; d < t->rank - 2; d++)
+		dim[5 - t->rank + d] = t->dim[d];
+	return x < 0 ? x : tfl_reshape(l, matrix(l, x, batches, rows, columns, transposed), 5, dim);
+}
+
+/*
+ * Emits the product of float32 x and constant int8 weights, operand 1 with shape b, as the operator's result, by the host operator
+ * HybridMatMul. Returns the result's tensor, -ENOTSUP for more than 3 leading dimensions, several scales or a zero point, or
+ * another negative errno.
+ */
+static int hybrid_on_host(struct tfl_lower *l, const struct product *p, int x, const weft_tensor *b, int asymmetric)
+{
+	struct weft_attr_onnx_node a = tfl_node_of("tflite", "HybridMatMul");
+	const struct tfl_tensor *f = tfl_file_tensor(l, tfl_operand(l, 1));
+	const weft_tensor t = l->g->tensors[x].t;
+	float *scale;
+	int in[3];
+
+	if (l->y.rank > 5 || f->scale.n != 1 || !tfl_is_const(l, 1) || (f->zero_point.n && fb_i64_at(&l->m->b, &f->zero_point, 0)))
+		return tfl_fail(l, -ENOTSUP, "rank %d by %u scales; at most 5, by constants with one scale and zero point 0 wanted", l->y.rank,
+		                (unsigned)f->scale.n);
+	if ((in[1] = tfl_const_as(l, 1, b->rank, b->dim)) < 0)
+		return in[1];
+	if (!(scale = tfl_alloc(l, 1, sizeof *scale)))
+		return l->err;
+	*scale = fb_f32_at(&l->m->b, &f->scale, 0);
+	in[0] = with_three(l, x, &t, p->batches[0], p->m, p->k, p->adj[0]);
+	in[1] = with_three(l, in[1], b, p->batches[1], p->k, p->n, p->adj[1]);
+	in[2] = tfl_data(l, "scale", WEFT_FP32, 1, (int64_t[]){ 1 }, scale);
+	tfl_node_int(&a, "asymmetric", asymmetric);
+	tfl_node_int(&a, "fold", !p->adj[0] && b->rank > 2 && b->dim[b->rank - 3] == 1);
+	return tfl_real_result(l, tfl_node(l, &a, in, 3, false), TFL_NONE);
+}
+
 /*
  * Emits the product of float32 x and constant int8 weights, operand 1 with shape b, as the operator's result (rows_by_weights()), a
- * product for each batch of the result if the weights have several. Returns the result's tensor, -ENOTSUP if there are
- * more than WEFT_OP_MAX_INPUTS such products or batches in several dimensions, or another negative errno.
+ * product for each batch of the result if the weights have several; by hybrid_on_host() if there are more than
+ * WEFT_OP_MAX_INPUTS such products or batches in several dimensions. Returns the result's tensor, or a negative errno.
  */
 static int hybrid(struct tfl_lower *l, struct product *p, int x, const weft_tensor *b, int asymmetric)
 {
@@ -266,16 +318,15 @@ static int hybrid(struct tfl_lower *l, struct product *p, int x, const weft_tens
 	weft_attr concat = { .axis = { .axis = 0 } };
 	int y[WEFT_OP_MAX_INPUTS], both[2] = { x, -1 };
 	struct product all = *p;
-	int large = 0;
+	const int leading = l->y.rank - 2;
+
+	/* Along several dimensions the kernel takes the scales of other rows; a last one along which the weights have one matrix is rows. */
+	const bool rows = !p->adj[0] && b->rank > 2 && b->dim[b->rank - 3] == 1;
+	if (several(l, rows ? leading - 1 : leading) || (p->batches[1] > 1 && total > WEFT_OP_MAX_INPUTS))
+		return hybrid_on_host(l, p, x, b, asymmetric);
 
 	if (p->batches[1] == 1)
 		return tfl_real_result(l, rows_by_weights(l, p, matrix(l, x, p->batches[0], m, p->k, p->adj[0]), p->batches[0] * m, 0, asymmetric), TFL_NONE);
-	for (int d = 0; d < l->y.rank - 2; d++)
-		large += l->y.dim[d] > 1;
-	if (large > 1)             /* the kernel takes the scales of other rows then */
-		return tfl_fail(l, -ENOTSUP, "batches of 8-bit weights along %d dimensions; 1 wanted", large);
-	if (total > WEFT_OP_MAX_INPUTS)
-		return tfl_fail(l, -ENOTSUP, "%lld batches of 8-bit weights > %d", (long long)total, WEFT_OP_MAX_INPUTS);
 	int err = spread_one(l, &all, both, 0);
 	if (!err && (x = matrix(l, both[0], total, m, p->k, p->adj[0])) < 0)
 		err = x;

@@ -174,6 +174,7 @@ static const struct row {
 	{ TFL, "Atan2", tfl_atan2, 2, 2, 1, "" }, { TFL, "Pow", tfl_pow, 2, 2, 1, "" }, { TFL, "Div", tfl_div, 2, 2, 1, "" },
 	{ TFL, "TopK", tfl_top_k, 1, 1, 2, "k:i=1" }, { TFL, "Bucketize", tfl_bucketize, 2, 2, 1, "" },
 	{ TFL, "Gelu", tfl_gelu, 1, 1, 1, "approximate:i=0" }, { TFL, "Softmax", tfl_softmax, 1, 1, 1, "beta:f=1" },
+	{ TFL, "HybridMatMul", tfl_hybrid_matmul, 3, 3, 1, "asymmetric:i=0 fold:i=0" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 
@@ -302,7 +303,7 @@ static enum again again_of(ref_kernel *run)
 {
 	static const struct { ref_kernel *run; enum again again; } list[] = {
 		{ ref_matmul, LINES }, { ref_gemm, LINES }, { ref_matmul_integer, LINES }, { ref_qlinear_matmul, LINES }, { ref_matmul_nbits, LINES }, { ort_pairs_matmul, LINES },
-		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { tfl_top_k, LINES },
+		{ ref_chain_matmul, LINES }, { ref_chain_gemm, LINES }, { ref_top_k, LINES }, { tfl_top_k, LINES }, { tfl_hybrid_matmul, LINES },
 		{ ref_einsum, PRODUCT },
 		{ ref_conv, ALL }, { ref_conv_transpose, ALL }, { ref_deform_conv, ALL }, { ref_conv_integer, ALL }, { ort_pairs_conv, ALL }, { ref_chain_conv, ALL }, { ref_chain_conv_transpose, ALL }, { ref_pool, ALL },
 		{ ref_chain_average, ALL }, { ref_lrn, ALL }, { ref_det, ALL }, { ref_col2im, ALL }, { ref_chain_resize, ALL }, { ref_roi_align, ALL },

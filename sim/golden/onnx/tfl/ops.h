@@ -7,7 +7,7 @@
 
 ref_kernel tfl_sequence_lstm, tfl_sequence_lstm8, tfl_step_lstm8, tfl_sequence_rnn, tfl_non_max_suppression;
 ref_kernel tfl_bitcast, tfl_embedding_sparse, tfl_gather, tfl_scatter, tfl_reduce_window, tfl_reduce_prod;
-ref_kernel tfl_atan2, tfl_pow, tfl_div, tfl_top_k, tfl_bucketize, tfl_gelu, tfl_softmax;
+ref_kernel tfl_atan2, tfl_pow, tfl_div, tfl_top_k, tfl_bucketize, tfl_gelu, tfl_softmax, tfl_hybrid_matmul;
 
 /*
  * Checks that operand k, one that the call has, is there and of type t with dimensions a and b (0: a vector of a). Returns 0 or -EINVAL.

@@ -11,9 +11,10 @@
  * to one count first: each is multiplied by the least common multiple of the counts over its own.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
-#include "onnx_qdq.h"
+#include "onnx_fixed_point.h"
 
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
@@ -118,10 +119,20 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 }
 
 /*
- * Makes the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
- * quantised with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if x or
- * q is int16, more than 65535 elements are averaged, a window has none that counts, or w has three
- * dimensions; or a negative errno.
+ * Says whether averages of int16 codes x may become codes with q: --requant rescale is set, and x has a zero
+ * point of 0, as q has if it is of int16. The sums of up to 65535 of them fit int32, and the nearest RESCALE
+ * has one rounding.
+ */
+static bool takes_wide(const struct ox *l, const struct ox_side *x, const struct ox_q *q)
+{
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && x->v->t.dtype == WEFT_INT16 && !x->q.z && (q->zp->t.dtype != WEFT_INT16 || !q->z);
+}
+
+/*
+ * Makes the averages of quantised x over windows w, or over all spatial dimensions if w is NULL, quantised
+ * with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if x or q is int16, windows
+ * are given or takes_wide() does not hold, more than 65535 elements are averaged, a window has none that
+ * counts, or w has three dimensions; or a negative errno.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w, const struct ox_q *q, struct ox_coded *y)
 {
@@ -132,7 +143,8 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 
 	for (int i = 0; w && i < w->w.n; i++)
 		taps *= w->w.kernel[i];
-	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || taps > 65535 || (w && w->w.n > 2))
+	const bool wide = x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16;
+	if ((wide && (w || !takes_wide(l, x, q))) || taps > 65535 || (w && w->w.n > 2))
 		return 0;
 	if (w) {
 		int counts = ox_window_counts(l, &w->w, x->v->t.dim + 2, w->padding, w->behind, WEFT_INT32);
@@ -157,20 +169,12 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 	s.count = s.counts ? 1 : count;
 	if (s.counts && l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
 		z = by_one_count(l, sums, s.counts, x, s, &flip);
-	s.least = taps * (-128 - ox_q_zp(&x->q));
-	s.top = taps * (127 - ox_q_zp(&x->q));
+	const int64_t lowest = ox_q_low(&x->q);
+	s.least = taps * (lowest - ox_q_zp(&x->q));
+	s.top = taps * (-1 - lowest - ox_q_zp(&x->q));
 	if (!z)
-		z = ox_requant(l, sums, &s, taps * 255, &flip);
+		z = ox_requant(l, sums, &s, taps * (wide ? 32768 : 255), &flip);
 	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
-}
-
-/*
- * Says whether averages of int16 codes x may become int16 codes with q: --requant rescale is set, and both have a zero
- * point of 0. The sums of up to 65535 of them fit int32, and the nearest RESCALE has one rounding.
- */
-static bool takes_wide(const struct ox *l, const struct ox_side *x, const struct ox_q *q)
-{
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && x->v->t.dtype == WEFT_INT16 && q->zp->t.dtype == WEFT_INT16 && !x->q.z && !q->z;
 }
 
 /*
@@ -217,34 +221,113 @@ static int without(struct ox *l, int y, unsigned set)
 }
 
 /*
- * Makes the codes, quantised with q, of what the ReduceMean at hand makes of x: by ox_average() if
- * it reduces all dimensions but the first two of 8-bit codes, else by average_over(); keepdims 0 drops the axes.
- * Returns 1 with *y set; 0 if the node names no axes or the averages cannot be made in integers
- * (int16 that takes_wide() refuses, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
+ * Sets *set to the axes of the ReduceMean or GlobalAveragePool at hand, whose operand has that rank; bit i is
+ * axis i. Returns 1; 0 if it names none; or a negative errno, -EINVAL if an axis is out of range.
+ */
+static int axes_of(struct ox *l, int rank, unsigned *set)
+{
+	int64_t axes[WEFT_MAX_RANK];
+	const bool pool = ox_is(l, "GlobalAveragePool");
+	const int n = pool ? 0 : ox_list(l, "axes", 1, WEFT_MAX_RANK, axes);
+
+	*set = pool && rank > 2 ? (1u << rank) - 1 - 3 : 0;
+	for (int i = 0; i < n; i++) {
+		const int axis = ox_axis(l, axes[i], rank);
+		if (axis < 0)
+			return axis;
+		*set |= 1u << axis;
+	}
+	return n < 0 ? n : *set != 0;
+}
+
+/*
+ * Makes the codes, quantised with q, of what the ReduceMean at hand makes of x: by ox_average() if it reduces
+ * all dimensions but the first two of 8-bit codes, else by average_over(); keepdims 0 drops the axes. Returns
+ * 1 with *y set; 0 if the node names no axes or the averages cannot be made in integers (int16 that
+ * takes_wide() refuses, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
  */
 static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, struct ox_coded *y)
 {
-	int64_t axes[WEFT_MAX_RANK];
-	int n = ox_list(l, "axes", 1, WEFT_MAX_RANK, axes), rank = x->v->t.rank;
-	unsigned set = 0;
+	const int rank = x->v->t.rank;
+	unsigned set;
+	int done = axes_of(l, rank, &set);
 
-	for (int i = 0; i < n; i++) {
-		int axis = ox_axis(l, axes[i], rank);
-		if (axis < 0)
-			return axis;
-		set |= 1u << axis;
-	}
-	if (n <= 0)
-		return n;
+	if (done <= 0)
+		return done;
 	if (rank < 3 || set != ((1u << rank) - 1 - 3) || x->v->t.dtype == WEFT_INT16) {
-		int done = average_over(l, x, set, q, y);
+		done = average_over(l, x, set, q, y);
 		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, without(l, y->tensor, set));
 	}
-	int done = ox_average(l, x, NULL, q, y);
+	done = ox_average(l, x, NULL, q, y);
 	if (done <= 0 || ox_attr_i(l, "keepdims", 1))
 		return done;
 	y->perm[1] = 1;
 	return ox_coded_as(y, ox_reshape(l, y->tensor, 2, x->v->t.dim));
+}
+
+/*
+ * Emits int32 x summed over a set of axes (bit i is axis i), which stay with length 1. Returns the graph
+ * tensor, or a negative errno; a negative x is returned as it is.
+ */
+static int sum_over(struct ox *l, int x, unsigned set)
+{
+	for (int i = 0; set >> i && x >= 0; i++)
+		x = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, x, i) : x;
+	return x;
+}
+
+/*
+ * Makes the codes, quantised with q, of what the ReduceMean or GlobalAveragePool at hand makes of v, a
+ * function of codes or the square of a value that waits, with --requant rescale:
+ *
+ *   H + L 2^-15 = sum of v / (2^15 unit)       summed apart, with what L has above 15 bits in H
+ *   t = H 2^k + L 2^(k - 15)                   k such that a step of q has 2^11 steps of t or more, H limited to what fits
+ *   y = t / (2^(k - 15) unit^-1 count scale) + zp
+ *
+ * Returns 1 with *y set, in the file's order of dimensions; 0 if v has no parts (ox_parts()), more than 2^15
+ * elements are averaged, or their unit is above 2^-7 steps; or a negative errno.
+ */
+static int mean_of_function(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
+{
+	int64_t count = 1;
+	struct ox_parts p;
+	unsigned set;
+	int done = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? ox_parts(l, v, q, &p) : 0;
+
+	if (done <= 0 || (done = axes_of(l, ox_t(l, p.high)->rank, &set)) <= 0)
+		return done;
+	for (int i = 0; i < ox_t(l, p.high)->rank && count <= 1 << OX_PART; i++)
+		count *= set >> i & 1 ? ox_t(l, p.high)->dim[i] : 1;
+	if (count > 1 << OX_PART)
+		return 0;
+	const double steps = ldexp(p.unit, OX_PART) / ((double)count * q->s);      /* of 1 in H */
+	if (!(p.unit / q->s <= 0x1p-7) || !(steps > 0x1p-60))
+		return 0;
+	const int log = ilogb(steps) + 12, k = log < 0 ? 0 : log > OX_PART ? OX_PART : log;
+	int high = sum_over(l, p.high, set), low = sum_over(l, p.low, set), more = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, OX_PART);
+	high = high < 0 || more < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, more);
+	if (k)
+		high = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_MINIMUM, high, ldexp(1, 29 - k)), -ldexp(1, 29 - k));
+	high = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, k);
+	low = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, low, (1 << OX_PART) - 1), OX_PART - k);
+	int z = high < 0 || low < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, low);
+	z = z < 0 ? z : ox_rescaled(l, z, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, ldexp(steps, -k), 0x1p30, ox_q_zp(q));
+	ox_file_order(y->perm);
+	return ox_coded_as(y, ox_attr_i(l, "keepdims", 1) ? z : without(l, z, set));
+}
+
+/*
+ * Sets *x to the codes of which the average at hand of v is made, quantised with q: those from which v was
+ * dequantised, else b's (ox_between()). Returns 1, 0 if there are none, or a negative errno.
+ */
+static int averaged(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_between *b, struct ox_side *x)
+{
+	if (ox_side_of(l, v, x) && (x->v->t.dtype == WEFT_INT16) == (q->zp->t.dtype == WEFT_INT16))
+		return 1;
+	const int done = ox_between(l, v, q, b);
+	if (done > 0)
+		*x = b->side;
+	return done;
 }
 
 /*
@@ -257,12 +340,22 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	const onnx_node *outer = l->n;
+	struct ox_between between;
 	struct ox_windows w;
 	struct ox_side x;
-	int done, i = ox_value_find(l, n->input[0]);
+	int done = 0, i = ox_value_find(l, n->input[0]);
 
-	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || (x.v->t.rank < 3 && !ox_node_is(n, "ReduceMean")))
+	if (i < 0)
 		return 0;
+	l->n = n;
+	if (l->values[i].depth && !ox_node_is(n, "AveragePool"))
+		done = mean_of_function(l, &l->values[i], q, y);
+	l->n = outer;
+	if (done)
+		return done;
+	done = averaged(l, &l->values[i], q, &between, &x);
+	if (done <= 0 || (x.v->t.rank < 3 && !ox_node_is(n, "ReduceMean")))
+		return done < 0 ? done : 0;
 	l->n = n;
 	l->subst[0] = x.v;
 	if (ox_node_is(n, "ReduceMean"))

@@ -22,7 +22,7 @@ static const onnx_node *node(const struct ox *l, int i)
  * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16), a
  * constant scalar 0 that is made at the first call. Returns NULL after a failure.
  */
-static struct ox_value *zero_of(struct ox *l, weft_dtype t)
+struct ox_value *ox_zero_of(struct ox *l, weft_dtype t)
 {
 	struct ox_value *v = &l->zeros[t == WEFT_UINT8 ? 0 : t == WEFT_INT8 ? 1 : 2];
 
@@ -50,7 +50,7 @@ static const void *number(struct ox *l, struct ox_value *v)
  */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
 {
-	zp = zp ? zp : zero_of(l, t);
+	zp = zp ? zp : ox_zero_of(l, t);
 	const void *s = scale && scale->t.dtype == WEFT_FP32 ? number(l, scale) : NULL, *z = s && zp && zp->t.dtype == t ? number(l, zp) : NULL;
 
 	if (!z)
@@ -156,14 +156,16 @@ int ox_codes(struct ox *l, weft_dtype t)
 }
 
 /*
- * Emits the integers `codes` dequantised with q as float32, by ONNX_DEQUANTIZE, which for constants
- * is computed at once. Returns the graph tensor, or a negative errno; negative codes are returned
- * as they are.
+ * Emits the integers `codes` dequantised with q as float32, by ONNX_DEQUANTIZE, which for constants is
+ * computed at once; int8 codes of a q of uint8 are 128 less. Returns the graph tensor, or a negative errno;
+ * negative codes are returned as they are.
  */
 int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 {
-	int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
-	int in[3] = { codes, ox_along(l, q->scale, rank, rank ? 1 : 0), ox_along(l, q->zp, rank, rank ? 1 : 0) };
+	const int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
+	const bool less = codes >= 0 && q->flip && ox_t(l, codes)->dtype == WEFT_INT8;
+	int in[3] = { codes, ox_along(l, q->scale, rank, rank ? 1 : 0),
+	              less ? ox_ramp(l, WEFT_INT8, rank, ox_q_zp(q)) : ox_along(l, q->zp, rank, rank ? 1 : 0) };
 
 	return codes < 0 ? codes : ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, 3, WEFT_FP32, rank, ox_t(l, codes)->dim);
 }
@@ -191,15 +193,13 @@ bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n
 	return true;
 }
 
-static int apply(struct ox *l, struct ox_value *v, int codes);
-
 /*
  * Lowers node i, which has at most 8 operands, on other operands: tensor x[k] stands for operand k
- * if that operand has a carrier. y is the node's result in the table of values. All values and the
+ * if it is not negative. y is the node's result in the table of values. All values and the
  * node at hand are as before afterwards. Returns the result's tensor, or a negative errno (-EINVAL
  * if the node gave none).
  */
-static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
+int ox_apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 {
 	const onnx_node *n = node(l, i), *outer = l->n;
 	struct ox_value *v[8] = { NULL }, kept[8], kept_y = *y;
@@ -207,7 +207,7 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 
 	for (size_t k = 0; k < n->n_input; k++) {
 		v[k] = ox_operand(l, n, k);
-		if (!v[k] || v[k]->carrier < 0) {
+		if (!v[k] || x[k] < 0) {
 			v[k] = NULL;
 			continue;
 		}
@@ -235,10 +235,10 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
  * tensor; negative codes as they are; -ENOTSUP, without a message, if the DequantizeLinear's scale
  * or zero point is not one constant number; or another negative errno.
  */
-static int apply(struct ox *l, struct ox_value *v, int codes)
+int ox_apply(struct ox *l, struct ox_value *v, int codes)
 {
 	struct ox_side s;
-	int x[8] = { 0 };
+	int x[8];
 
 	if (codes < 0)
 		return codes;
@@ -248,10 +248,11 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 	for (size_t k = 0; k < n->n_input; k++) {
 		struct ox_value *in = ox_operand(l, n, k);
 
-		if (in && in->carrier >= 0 && (x[k] = apply(l, in, codes)) < 0)
+		x[k] = in && in->carrier >= 0 ? ox_apply(l, in, codes) : -1;
+		if (in && in->carrier >= 0 && x[k] < 0)
 			return x[k];
 	}
-	return apply_node(l, v->maker, v, x);
+	return ox_apply_node(l, v->maker, v, x);
 }
 
 /* ---- what it amounts to ---- */
@@ -349,20 +350,43 @@ static bool same_q(const struct ox_q *a, const struct ox_q *b)
 }
 
 /*
- * Quantises v, a function of int16 values x, with q if no table is needed, since one would have
- * 2^16 entries: if v was dequantised from x with q's own parameters, or is one node of such a
- * value, which is taken to be Relu. Returns 1 with y->tensor set to x, or for Relu to x limited
- * from below at the zero point; 0 if v is something else; or a negative errno. y->perm is the
- * caller's.
+ * Emits float x quantised with q by ONNX_QUANTIZE, as int8, 128 less, if q is of uint8. Returns the graph
+ * tensor, or a negative errno; a negative x is returned as it is.
+ */
+int ox_quantise(struct ox *l, int x, const struct ox_q *q)
+{
+	const weft_attr a = { .onnx = { true, WEFT_FP32 } };
+	const weft_dtype to = q->flip ? WEFT_INT8 : q->zp->t.dtype;
+
+	if (x < 0)
+		return x;
+	const int rank = ox_t(l, x)->rank;
+	const int in[3] = { x, ox_along(l, q->scale, rank, rank ? 1 : 0), ox_ramp(l, to, rank, ox_q_zp(q)) };
+	return in[1] < 0 || in[2] < 0 ? l->err : ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, to, rank, ox_t(l, x)->dim);
+}
+
+/*
+ * Quantises v, a function of values x of which x or the result is int16, with q. Without a table, since one
+ * would have 2^16 entries, that is done if v was dequantised from x with q's own parameters, or is a Relu of
+ * such a value: x itself, or limited from below at the zero point. With --requant rescale any other function
+ * is emitted in floats, in the order of dimensions in which x is held, so that the compiler finds nothing but
+ * functions of one element between two tensors of integers. Returns 1 with y->tensor set; 0 if v is something
+ * else; or a negative errno. y->perm is the caller's.
  */
 static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, struct ox_coded *y)
 {
 	struct ox_side s;
-	struct ox_value *in = v->depth ? ox_operand(l, node(l, v->maker), 0) : v;
+	const onnx_node *n = v->depth ? node(l, v->maker) : NULL;
+	struct ox_value *in = n ? ox_operand(l, n, 0) : v;
 
-	if (!in || !ox_side_of(l, in, &s) || !same_q(&s.q, q))
+	if (in && (!n || ox_node_is(n, "Relu")) && ox_side_of(l, in, &s) && same_q(&s.q, q))
+		return ox_coded_as(y, v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x);
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
 		return 0;
-	return ox_coded_as(y, v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x);
+	const int z = ox_quantise(l, ox_apply(l, v, x), q);
+	if (z < 0 && !l->no_memory)
+		l->err = 0;
+	return z < 0 && !l->no_memory ? 0 : ox_coded_as(y, z);
 }
 
 /*
@@ -387,12 +411,11 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 }
 
 /*
- * Makes the codes, quantised with q, of value v, a function of the integers of its carrier. Of an
- * 8-bit carrier the function is computed for all 256 codes and emitted as a CLAMP, a RESCALE or a
- * TABLE of the carrier (ox_by_codes()); of an int16 one only a Relu or nothing at all between equal
- * parameters is taken (map_16()). Returns 1 with *y set, in an order of dimensions in which the
- * carrier is held; 0 if q is of int16 and the carrier is not, if map_16() does not take v, or, with
- * l->err cleared, if the codes cannot be computed; or a negative errno.
+ * Makes the codes, quantised with q, of value v, a function of the integers of its carrier. Of an 8-bit
+ * carrier the function is computed for all 256 codes and emitted as a CLAMP, a RESCALE or a TABLE of the
+ * carrier (ox_by_codes()); where the carrier or q is of int16, by map_16(). Returns 1 with *y set, in an
+ * order of dimensions in which the carrier is held; 0 if map_16() does not take v, or, with l->err cleared,
+ * if the codes cannot be computed; or a negative errno.
  */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
 {
@@ -403,11 +426,9 @@ int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_cod
 
 	if (x < 0)
 		return x;
-	if (c->t.dtype == WEFT_INT16)
+	if (c->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16)
 		return map_16(l, v, q, x, y);
-	if (q->zp->t.dtype == WEFT_INT16)
-		return 0;
-	if (!ox_quantised(l, apply(l, v, ox_codes(l, c->t.dtype)), q, f, 256)) {
+	if (!ox_quantised(l, ox_apply(l, v, ox_codes(l, c->t.dtype)), q, f, 256)) {
 		l->err = 0;
 		return 0;
 	}

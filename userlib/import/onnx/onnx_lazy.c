@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "onnx_integer.h"
 #include "onnx_qdq.h"
 
 /* The most nodes in a row, each a function of one element, that one table is made of. */
@@ -63,6 +64,11 @@ static enum kind kind_of(const onnx_node *n)
 		if (ox_node_is(n, table[i].name))
 			return table[i].kind;
 	return NONE;
+}
+
+bool ox_is_function(const onnx_node *n)
+{
+	return kind_of(n) == FUNCTION;
 }
 
 /* What belongs to the node at hand (struct ox), kept while another node is lowered. */
@@ -148,21 +154,21 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
 }
 
 /*
- * Defers the DequantizeLinear at hand, of ONNX's or Microsoft's domain, until a reader asks for its
- * floats, since readers can use the codes instead: if its operand is constant; or if it has type
- * int8, uint8 or int16, one constant scale and zero point, and a float32 result (with --requant
- * rescale also a float8 type with one scale and a zero point of 0). Its result must be no output.
- * In the second case the result's carrier is the operand and its type and shape are set. Deferred
- * nodes that make the operand, scale or zero point are lowered, also if 0 is returned in the end.
- * Returns 1 if the node is deferred; 0 if it has to be lowered now; or the negative errno of a failure
- * to lower what makes operand, scale or zero point, with the node at hand that failed.
+ * Defers the DequantizeLinear at hand, of ONNX's or Microsoft's domain, until a reader asks for its floats,
+ * since readers can use the codes instead: if its operand is constant; or if it has type int8, uint8 or
+ * int16, one constant scale and zero point, and a float32 result (with --requant rescale also a float8 type
+ * with one scale and a zero point of 0). Its result must be no output without --requant rescale. In the
+ * second case the result's carrier is the operand and its type and shape are set. Deferred nodes that make
+ * the operand, scale or zero point are lowered, also if 0 is returned in the end. Returns 1 if the node is
+ * deferred; 0 if it has to be lowered now; or the negative errno of a failure to lower what makes operand,
+ * scale or zero point, with the node at hand that failed.
  */
 static int defer_dequantize(struct ox *l)
 {
 	struct ox_value *x = ox_raw(l, 0), *y = result(l, 0), *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
 	struct ox_q q;
 
-	if (!x || !y || y->is_output || (l->n->domain && *l->n->domain && strcmp(l->n->domain, "ai.onnx") && strcmp(l->n->domain, "com.microsoft")))
+	if (!x || !y || (y->is_output && l->o.requant != WEFT_ONNX_REQUANT_RESCALE) || (l->n->domain && *l->n->domain && strcmp(l->n->domain, "ai.onnx") && strcmp(l->n->domain, "com.microsoft")))
 		return 0;
 	if (!x->init && ox_settle(l, x) < 0)
 		return l->err;
@@ -320,12 +326,32 @@ static bool defer_move_behind(struct ox *l, const struct ox_value *v)
 	return true;
 }
 
+/* Says whether the node at hand gathers elements of operand 0 at places that are computed. */
+static bool gathers(struct ox *l)
+{
+	return (ox_is(l, "Gather") || ox_is(l, "GatherElements") || ox_is(l, "GatherND")) && !ox_is_const(l, 1);
+}
+
 /*
- * Lowers the node at hand, which only moves elements, on the codes of operand 0 if that is a
- * dequantised value (also of float8), and makes its float results deferred with the moved codes,
- * new values without a name, as carriers. For other values the node itself may be deferred (defer_move_behind()). Returns 1
- * if one of both is done, 0 if the node has to be lowered otherwise, also if the table of values has no room, or a negative
- * errno.
+ * Says whether the node at hand gathers elements at computed places from v, and v is dequantised from a
+ * constant of int8, uint8 or int16 with one scale and zero point, as a table of embeddings is. Sets *s to
+ * those integers then.
+ */
+static bool table_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
+{
+	const onnx_node *d = ox_dequantises_constant(l, v) && gathers(l) ? l->f.m->graph->node[v->dq] : NULL;
+
+	s->v = d ? ox_operand(l, d, 0) : NULL;
+	return s->v && (ox_is_8_bit(s->v) || s->v->t.dtype == WEFT_INT16) && ox_attr_of(d, "output_dtype", 1) == 1 &&
+	       ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
+}
+
+/*
+ * Lowers the node at hand, which only moves elements, on the codes of operand 0 if that is a dequantised
+ * value (also of float8, or table_of() holds), and makes its float results deferred with the moved codes, new
+ * values without a name, as carriers. For other values the node itself may be deferred (defer_move_behind()).
+ * Returns 1 if one of both is done, 0 if the node has to be lowered otherwise, also if the table of values
+ * has no room, or a negative errno.
  */
 static int defer_move(struct ox *l)
 {
@@ -333,7 +359,7 @@ static int defer_move(struct ox *l)
 	int n = (int)l->n->n_output, first = l->n_values;
 	struct ox_side s;
 
-	if (!v || (!ox_side_of(l, v, &s) && !float8_side(l, v, &s)) || l->n_values + n > l->cap_values)
+	if (!v || (!ox_side_of(l, v, &s) && !float8_side(l, v, &s) && !table_of(l, v, &s)) || l->n_values + n > l->cap_values)
 		return v && defer_move_behind(l, v);
 	for (int k = 0; k < n; k++)
 		l->values[first + k] = ox_blank("");
@@ -357,16 +383,17 @@ static int defer_move(struct ox *l)
 }
 
 /*
- * Lowers the node at hand, which only moves elements and has at most 4 results, on the int8 form of
- * operand 0 if that is uint8 and held so first, so that the results are held as int8, too; their
- * types, shapes and forms are set. Returns 1 if that is done, 0 if the node has to be lowered
- * otherwise, or a negative errno.
+ * Lowers the node at hand, which only moves elements and has at most 4 results, on the int8 form of operand 0
+ * if that is uint8 and held so first, or a constant from which elements are gathered at computed places, so
+ * that the results are held as int8, too; their types, shapes and forms are set. Returns 1 if that is done, 0
+ * if the node has to be lowered otherwise, or a negative errno.
  */
 static int move_bytes(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0), to[4];
 
-	if (!v || v->t.dtype != WEFT_UINT8 || !v->n_forms || !v->form[0].flip || l->n->n_output > 4)
+	const bool from_table = v && gathers(l) && (v->init || (v->n_forms && ox_is_const_value(l, v)));
+	if (!v || v->t.dtype != WEFT_UINT8 || (!from_table && (!v->n_forms || !v->form[0].flip)) || l->n->n_output > 4)
 		return 0;
 	for (int k = 0; k < 4; k++)
 		to[k] = ox_blank("");
@@ -453,19 +480,64 @@ static bool is_constant_pair(struct ox *l)
 }
 
 /*
+ * Says whether v, a value between a DequantizeLinear and a QuantizeLinear, may get codes of its own
+ * (ox_between()), so that a node that reads it may wait as well: --requant rescale is set, v is a function of
+ * codes or another node that waits, less than MAX_DEPTH nodes deep, and no output.
+ */
+static bool waits(const struct ox *l, const struct ox_value *v)
+{
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && v->pending >= 0 && !v->n_forms && !v->init && v->depth < MAX_DEPTH && may_fold(l, v) &&
+	       (v->carrier >= 0 ? v->depth > 0 && l->values[v->carrier].t.dtype < WEFT_FP8E4M3 : v->dq < 0);
+}
+
+/*
+ * Says whether v may get codes, of its own or the importer's (ox_between()): it has a carrier that is not of
+ * float8, or waits() holds.
+ */
+static bool gets_codes(const struct ox *l, const struct ox_value *v)
+{
+	return v && v->depth < MAX_DEPTH && (v->carrier >= 0 ? l->values[v->carrier].t.dtype < WEFT_FP8E4M3 : waits(l, v));
+}
+
+/*
+ * Defers the node at hand, with --requant rescale, if it is a function of one value that waits for another
+ * node than a DequantizeLinear, but no Relu or Clip; or the quotient, sum, difference or product of two
+ * values that get codes, of which one waits so, or of a quotient the second is a function of other codes than
+ * the first. may_fold() has to hold of the result. Returns whether it is deferred.
+ */
+static bool defer_between(struct ox *l)
+{
+	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0), *of = ox_function_of(l, l->n);
+	const bool divides = ox_is(l, "Div");
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !a || !may_fold(l, y) || a->depth >= MAX_DEPTH || (b && b->depth >= MAX_DEPTH) || ox_is(l, "Relu") || ox_is(l, "Clip"))
+		return false;
+	if (of ? of->carrier >= 0 || !waits(l, of)
+	       : l->n->n_input != 2 || (!divides && !ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) || !gets_codes(l, a) || !gets_codes(l, b) ||
+	             (divides ? b->carrier < 0 || a->carrier == b->carrier : a->carrier >= 0 && b->carrier >= 0))
+		return false;
+	y->pending = l->i_node;
+	y->depth = 1 + (b && b->depth > a->depth ? b->depth : a->depth);
+	return true;
+}
+
+/*
  * Defers the node at hand if its result is a function of the elements of one dequantised value of 8 bits,
  * with single constants as other operands, at most 8 operands and at most MAX_DEPTH such nodes in a row (for
- * int16, one Relu), so that a QuantizeLinear behind it can become a table; the result then has that value's
- * carrier, type and shape. A sum, difference or product with a dequantised constant of several elements
- * (is_constant_pair()) is deferred without a carrier. Nodes of two dequantised values are left to
- * defer_pair(), nodes of none to defer_behind(). Constant operands that wait for a node are lowered, also if
- * 0 is returned in the end. A value dequantised from float8 is not deferred. Returns 1 if the node is
- * deferred, 0 if it has to be lowered now, or a negative errno.
+ * int16, one Relu without --requant rescale), so that a QuantizeLinear behind it can become a table; the
+ * result then has that value's carrier, type and shape. A sum, difference or product with a dequantised
+ * constant of several elements (is_constant_pair()) is deferred without a carrier. Nodes of two dequantised
+ * values are left to defer_pair(), nodes of none to defer_behind(). Constant operands that wait for a node
+ * are lowered, also if 0 is returned in the end. A value dequantised from float8 is not deferred. Returns 1
+ * if the node is deferred, 0 if it has to be lowered now, or a negative errno.
  */
 static int defer_function(struct ox *l)
 {
 	struct ox_value *y = result(l, 0), *of = NULL;
 	int depth = 0;
+
+	if (defer_between(l))
+		return 1;
 
 	for (size_t k = 0; k < l->n->n_input && k < 8; k++) {
 		struct ox_value *v = ox_raw(l, (int)k);
@@ -486,7 +558,7 @@ static int defer_function(struct ox *l)
 	weft_dtype carried = l->values[of->carrier].t.dtype;
 	if (carried >= WEFT_FP8E4M3)
 		return 0;
-	bool relu_only = carried == WEFT_INT16;   /* no tables of 2^16 */
+	bool relu_only = carried == WEFT_INT16 && l->o.requant != WEFT_ONNX_REQUANT_RESCALE;   /* no tables of 2^16 */
 	if (!y || depth + 1 > (relu_only ? 1 : MAX_DEPTH) || l->n->n_input > 8 || (relu_only && !ox_is(l, "Relu")))
 		return 0;
 	for (size_t k = 0; k < l->n->n_input; k++) {
@@ -512,10 +584,10 @@ static int defer_function(struct ox *l)
 /* ---- sums ---- */
 
 /*
- * Defers the node at hand, of kind PRODUCT, AVERAGE or NORMALISE, if operand 0 is a dequantised
- * value (for PRODUCT also of float8, and ox_foldable() has to be true, which lowers nodes that make
- * constants) and its only result has one reader and is no output; that reader may be a
- * QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered
+ * Defers the node at hand, of kind PRODUCT, AVERAGE or NORMALISE, if operand 0 is a dequantised value or, but
+ * for products and Resize, waits() holds of it (for PRODUCT also of float8, and ox_foldable() has to be true,
+ * which lowers nodes that make constants) and its only result has one reader and is no output; that reader
+ * may be a QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered
  * now.
  */
 static int defer_sum(struct ox *l, enum kind kind)
@@ -523,30 +595,35 @@ static int defer_sum(struct ox *l, enum kind kind)
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
 	struct ox_side s;
 
-	if (!v || !may_fold(l, y) || l->n->n_output != 1 || (!ox_side_of(l, v, &s) && !(kind == PRODUCT && float8_side(l, v, &s))) ||
-	    (kind == PRODUCT && !ox_foldable(l, l->n)))
+	if (!v || !may_fold(l, y) || l->n->n_output != 1)
+		return 0;
+	const bool behind = kind != PRODUCT && !ox_is(l, "Resize") && waits(l, v);
+	if ((!behind && !ox_side_of(l, v, &s) && !(kind == PRODUCT && float8_side(l, v, &s))) || (kind == PRODUCT && !ox_foldable(l, l->n)))
 		return 0;
 	y->pending = l->i_node;
+	y->depth = behind ? v->depth + 1 : 0;
 	return 1;
 }
 
 /*
- * Defers the Concat at hand if each of its operands is a dequantised value, a function of one or a
- * dequantised constant, none of them of float8, but not all are constants, and if its result has
- * one reader and is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if
- * the node is deferred, or 0 if it has to be lowered now.
+ * Defers the Concat or Where at hand if each of its operands (of Where, the two that it chooses from) is a
+ * dequantised value, a function of one, a dequantised constant or, of Where, a constant of floats, none of
+ * them of float8, but not all are constants, and if its result has one reader and is no output; that reader
+ * may be a QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered
+ * now.
  */
-static int defer_concat(struct ox *l)
+static int defer_join(struct ox *l)
 {
+	const bool where = ox_is(l, "Where");
 	struct ox_value *y = result(l, 0);
 	bool any = false;
 
-	if (!may_fold(l, y))
+	if (!may_fold(l, y) || (where && l->n->n_input != 3))
 		return 0;
-	for (size_t k = 0; k < l->n->n_input; k++) {
+	for (size_t k = where; k < l->n->n_input; k++) {
 		struct ox_value *v = ox_raw(l, (int)k);
 
-		if (!v || (v->carrier < 0 && !ox_dequantises_constant(l, v)) ||
+		if (!v || (v->carrier < 0 && !ox_dequantises_constant(l, v) && !(where && v->t.dtype == WEFT_FP32 && ox_is_const_value(l, v))) ||
 		    (v->carrier >= 0 && l->values[v->carrier].t.dtype >= WEFT_FP8E4M3))
 			return 0;
 		any = any || v->carrier >= 0;
@@ -572,8 +649,8 @@ int ox_defer(struct ox *l)
 		return defer_dequantize(l);
 	if (*l->n->domain && strcmp(l->n->domain, "ai.onnx"))
 		return 0;
-	if (ox_is(l, "Concat"))
-		return defer_concat(l);
+	if (ox_is(l, "Concat") || ox_is(l, "Where"))
+		return defer_join(l);
 	enum kind kind = kind_of(l->n);
 	if (kind == MOVE) {
 		int done = defer_move(l);

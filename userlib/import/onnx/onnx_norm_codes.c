@@ -342,18 +342,32 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
  */
 int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
+	const int64_t axis = ox_attr_of(n, "axis", -1);
+	struct ox_between from, to;
 	struct ox_side x;
+	struct ox_q out = *q;
 	double gamma, beta;
 
-	if (!of_rows(l, n, ox_attr_of(n, "axis", -1), q, &x))
-		return 0;
+	if (!of_rows(l, n, axis, q, &x)) {
+		const int done = ox_between(l, ox_operand(l, n, 0), q, &from);
+		if (done <= 0)
+			return done;
+		x = from.side;
+		if (!ox_finer(l, q, &to, &out))
+			return l->err;
+		if (!are_rows(l, &x, axis, &out))
+			return 0;
+	}
 	const onnx_attribute *e = ox_node_attr(n, "epsilon");
 	const int64_t row = x.v->t.dim[x.v->t.rank - 1];
 	const double epsilon = (double)row * (e && e->has_f ? (double)e->f : 1e-5) / (x.q.s * x.q.s);
 	const bool wide = x.v->t.dtype == WEFT_INT16;
 	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0 && isfinite(gamma)) ||
-	    !(beta / q->s < (wide ? 0x1p17 : 1000)) || !(epsilon >= 0 && epsilon < (wide ? 0x1p44 : 0x1p30)))
+	    !(beta / out.s < (wide ? 0x1p17 : 1000)) || !(epsilon >= 0 && epsilon < (wide ? 0x1p44 : 0x1p30)))
 		return 0;
 	ox_file_order(y->perm);
-	return ox_coded_as(y, wide ? ox_layer_norm_wide(l, n, &x, q, epsilon, gamma, beta) : layer_norm(l, n, &x, q, epsilon, gamma));
+	if (!wide)
+		return ox_coded_as(y, layer_norm(l, n, &x, q, epsilon, gamma));
+	const int z = ox_layer_norm_wide(l, n, &x, &out, epsilon, gamma, beta);
+	return ox_coded_as(y, z < 0 ? z : ox_from_finer(l, z, q));
 }

@@ -377,6 +377,19 @@ static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q
 }
 
 /*
+ * Makes the codes, quantised with q, of v: by ox_map() if it is a function of codes, else of a constant.
+ * Returns 1 with *y set, 0 if v is neither, or a negative errno.
+ */
+static int codes_of(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
+{
+	if (v->carrier >= 0)
+		return ox_map(l, v, q, y);
+	y->tensor = constant_codes(l, v, q);
+	ox_file_order(y->perm);
+	return y->tensor <= 0 ? y->tensor : 1;
+}
+
+/*
  * Computes Concat n of operands that are constants or functions of quantised values, whose result
  * is quantised with q: each is mapped by itself with ox_map(), or quantised if it is constant,
  * brought to the first one's order of dimensions, then they are joined. Returns 1 with *y set, in
@@ -393,14 +406,8 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, struc
 		return 0;
 	for (size_t k = 0; k < n->n_input; k++) {
 		struct ox_value *v = ox_operand(l, n, k);
-		int done;
+		int done = codes_of(l, v, q, &part);
 
-		if (v->carrier < 0) {
-			done = part.tensor = constant_codes(l, v, q);
-			ox_file_order(part.perm);
-		} else {
-			done = ox_map(l, v, q, &part);
-		}
 		if (done <= 0)
 			return done;
 		if (k && v->t.rank != rank)
@@ -420,6 +427,28 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, struc
 			break;
 		}
 	return ox_coded_as(y, ox_concat(l, x, (int)n->n_input, axis));
+}
+
+/*
+ * Computes Where n, which chooses between functions of quantised values and constants, and whose result is
+ * quantised with q: between their codes. Returns 1 with *y set, in the file's order of dimensions; 0 if an
+ * operand cannot be mapped; or a negative errno.
+ */
+static int fold_where(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_value *choice = ox_operand(l, n, 0);
+	int x[3] = { choice && ox_settle(l, choice) >= 0 ? ox_get(l, choice, NULL) : l->err };
+	struct ox_coded part;
+
+	ox_file_order(y->perm);
+	for (size_t k = 1; k < 3 && x[0] >= 0; k++) {
+		const int done = codes_of(l, ox_operand(l, n, k), q, &part);
+
+		if (done <= 0)
+			return done;
+		x[k] = ox_reorder(l, part.tensor, part.perm, y->perm);
+	}
+	return ox_coded_as(y, x[0] < 0 ? x[0] : ox_select(l, x[0], x[1], x[2]));
 }
 
 /* ---- QuantizeLinear ---- */
@@ -489,10 +518,10 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 
 /*
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat, product, average,
- * Resize, Softmax or LayerNormalization by its own function, any other by ox_fold_pair() as a product (Mul),
- * difference (Sub) or else sum of two dequantised values, one of which may be a constant. Returns 1 with *y
- * set; 0 if it cannot be done so, and with --requant runtime always for AveragePool, GlobalAveragePool, Resize
- * and results of int16; or a negative errno.
+ * Resize, Softmax or LayerNormalization by its own function, any other of two dequantised values, one of
+ * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, and what is
+ * left by ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
+ * always for AveragePool, GlobalAveragePool, Resize and results of int16; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -507,6 +536,8 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 		return 0;
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, y);
+	if (ox_node_is(n, "Where"))
+		return fold_where(l, n, q, y);
 	if (ox_node_is(n, "Conv") || ox_node_is(n, "ConvTranspose") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
 		return ox_fold_product(l, n, q, y);
 	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
@@ -517,9 +548,9 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 		return ox_fold_softmax(l, n, q, y);
 	if (ox_node_is(n, "LayerNormalization"))
 		return ox_fold_layer_norm(l, n, q, y);
-	if (!ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
+	if (ox_node_is(n, "Div") || !ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
 	    !ox_side_or_constant(l, ox_operand(l, n, 1), &b))
-		return 0;
+		return ox_fold_between(l, n, q, y);
 	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, y);
 }
 
@@ -553,8 +584,6 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 	return err < 0 ? err : 1;
 }
 
-static int fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y);
-
 /*
  * Computes v, which node n gives, quantised with q, if n is a Relu or Clip whose limits are constant: the
  * operand's codes are limited. Returns 1 with *y set, 0 if that cannot be done in integers, or a negative errno.
@@ -566,7 +595,7 @@ static int fold_limited(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 
 	if (!inner || inner->pending < 0 || !code_limits(l, n, q, lim))
 		return 0;
-	int done = fold_value(l, inner, q, y);
+	int done = ox_fold_value(l, inner, q, y);
 	if (done > 0)
 		y->tensor = ox_clamp_codes(l, y->tensor, lim[0], lim[1]);
 	return done > 0 && y->tensor < 0 ? y->tensor : done;
@@ -577,7 +606,7 @@ static int fold_limited(struct ox *l, const onnx_node *n, const struct ox_q *q, 
  * that gives it, perhaps with a Relu or Clip or, with --requant rescale, moves of elements behind it. Returns 1 with
  * *y set, 0 if it cannot be done so, or a negative errno.
  */
-static int fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
+int ox_fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_coded x;
 
@@ -592,7 +621,7 @@ static int fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, st
 	if (!ox_moves(n))
 		return fold_node(l, n, q, y);
 	struct ox_value *inner = ox_operand(l, n, 0);
-	int done = inner && (inner->pending >= 0 || inner->carrier >= 0) ? fold_value(l, inner, q, &x) : 0;
+	int done = inner && (inner->pending >= 0 || inner->carrier >= 0) ? ox_fold_value(l, inner, q, &x) : 0;
 	return done > 0 ? ox_move_codes(l, at, &x, q, y) : done;
 }
 
@@ -646,7 +675,7 @@ int ox_fold_qdq(struct ox *l)
 	int done = quantised_before(l, v, &q);
 	if (done)
 		return done;
-	done = fold_value(l, v, &q, &y);
+	done = ox_fold_value(l, v, &q, &y);
 	if (done <= 0)
 		return done;
 	int err = ox_result(l, 0, y.tensor, y.perm, q.flip);

@@ -24,6 +24,7 @@ struct ox_q {
 	double s;                      /* the scale */
 	int32_t z;                     /* the zero point in the integers' own type */
 	bool flip;                     /* the integers are uint8, and taken as int8, 128 less */
+	bool between;                  /* they are int16 codes that the importer made (onnx_between.c), not the file's */
 };
 
 /* Integers, and the parameters by which they are dequantised; last: QLinearAdd adds this operand after the other one. */
@@ -43,6 +44,24 @@ WEFT_MUST_USE bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_
 
 /* The same, also of a DequantizeLinear of constants of 8 bits. */
 WEFT_MUST_USE bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s);
+
+/*
+ * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16), or NULL after a
+ * failure.
+ */
+struct ox_value *ox_zero_of(struct ox *l, weft_dtype t);
+/*
+ * Returns, as float32, function v of codes computed from `codes` instead of its carrier's; int8 ones are 128
+ * less if the carrier is uint8.
+ */
+WEFT_MUST_USE int ox_apply(struct ox *l, struct ox_value *v, int codes);
+/*
+ * Returns result y of node i computed with tensor x[k] in the place of each operand k for which that is not
+ * negative.
+ */
+WEFT_MUST_USE int ox_apply_node(struct ox *l, int i, struct ox_value *y, const int *x);
+/* Returns float x quantised with q; as int8, 128 less, if q is of uint8. */
+WEFT_MUST_USE int ox_quantise(struct ox *l, int x, const struct ox_q *q);
 
 /* Says whether v is the result of a DequantizeLinear of a constant. */
 WEFT_MUST_USE bool ox_dequantises_constant(struct ox *l, const struct ox_value *v);
@@ -91,6 +110,8 @@ static inline void ox_file_order(int8_t *perm)
  * Each of these (but for ox_qlinear_pair()) makes codes quantised with q. Returns 1 with *y set; 0 if that cannot be
  * done in integers with the same bits; or a negative errno. *y means nothing unless the result is 1.
  */
+/* Any value that waits. */
+WEFT_MUST_USE int ox_fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y);
 /* V: a function of its carrier. */
 WEFT_MUST_USE int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y);
 /* Conv, Gemm, MatMul ... */
@@ -136,6 +157,40 @@ WEFT_MUST_USE int ox_average(struct ox *l, const struct ox_side *x, const struct
  * count.
  */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype t);
+
+/* ---- onnx_between.c ---- */
+/*
+ * Int16 codes that the importer makes of a value that has none in the file, and what their parameters refer
+ * to.
+ */
+struct ox_between { struct ox_side side; struct ox_value codes, scale, *zero; };
+
+/* Returns 1 with b->side set to int16 codes of v, from which results with q are made; 0 if there are none. */
+WEFT_MUST_USE int ox_between(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_between *b);
+/*
+ * Sets *to to int16 parameters for results that ox_from_finer() brings to q; q itself if that is of int16.
+ * False: a failure.
+ */
+WEFT_MUST_USE bool ox_finer(struct ox *l, const struct ox_q *q, struct ox_between *b, struct ox_q *to);
+WEFT_MUST_USE int ox_from_finer(struct ox *l, int y, const struct ox_q *q);
+
+#define OX_PART 15             /* bits of the low part */
+/* A float value as int32 (high * 2^OX_PART + low) * unit. */
+struct ox_parts { int high, low; double unit; };
+/*
+ * Makes the parts of v, a function of codes or the square of a value that waits, for a result with q. Returns
+ * 1, 0 if it has none, or a negative errno.
+ */
+WEFT_MUST_USE int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p);
+/* Makes the codes, quantised with q, of node n of values that wait. */
+WEFT_MUST_USE int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+/*
+ * Returns the value that alone n is a function of, perhaps by other functions that wait; NULL if there is
+ * none.
+ */
+struct ox_value *ox_function_of(const struct ox *l, const onnx_node *n);
+/* onnx_lazy.c: says whether node n is computed element by element. */
+bool ox_is_function(const onnx_node *n);
 
 /* Says whether node n has one result (Dropout also two) and only moves or chooses elements of its operand 0. */
 bool ox_moves(const onnx_node *n);

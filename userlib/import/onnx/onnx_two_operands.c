@@ -126,13 +126,14 @@ static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side 
 }
 
 /*
- * Sets *t to a form of the integer sum of two operands whose scales are ra and rb times the
- * result's. Each operand is shifted left by `left` bits and multiplied by a fraction with a power
- * of two as denominator, which the last RESCALE takes back; off_a and off_b are added to the
- * multipliers. t rounds ties up and adds the zero point last; the caller may change both. Returns
- * false if the powers do not fit 31 bits or a multiplier is not positive.
+ * Sets *t to a form of the integer sum of two operands whose scales are ra and rb times the result's. Each
+ * operand is shifted left by `left` bits and multiplied by a fraction with a power of two as denominator,
+ * which the last RESCALE takes back; off_a and off_b are added to the multipliers. If `least` is set, a
+ * multiplier that is 0 becomes 1: that operand adds less than a unit of the sum. t rounds ties up and adds
+ * the zero point last; the caller may change both. Returns false if the powers do not fit 31 bits or a
+ * multiplier is not positive.
  */
-static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struct form *t)
+static bool sum_form(double ra, double rb, int left, int off_a, int off_b, bool least, struct form *t)
 {
 	double most = fmax(ra, rb);
 	int e;
@@ -144,6 +145,10 @@ static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struc
 	*t = (struct form){ fraction(ldexp(ra, -e), off_a), fraction(ldexp(rb, -e), off_b), { (int32_t)1 << (31 - back), 31 }, left, back, false, false };
 	if (back == 31)
 		t->out = (struct ox_factor){ 1, 31 };
+	if (least) {
+		t->a.mul = t->a.mul > 0 ? t->a.mul : 1;
+		t->b.mul = t->b.mul > 0 ? t->b.mul : 1;
+	}
 	return t->a.mul > 0 && t->b.mul > 0;
 }
 
@@ -185,22 +190,23 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
                     const int32_t *f, struct ox_coded *y)
 {
 	static const int8_t nudge[9][2] = { { 0, 0 }, { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 }, { 1, 1 }, { -1, -1 }, { 1, -1 }, { -1, 1 } };
+	const bool rescale = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	double ra = a->q.s / q->s, rb = b->q.s / q->s;
 	struct form t;
 
 	for (int left = 21; left >= 19; left--)
 		for (int i = 0; i < 9; i++) {
-			if (!sum_form(ra, rb, left, nudge[i][0] * 64, nudge[i][1] * 64, &t))
+			if (!sum_form(ra, rb, left, nudge[i][0] * 64, nudge[i][1] * 64, rescale, &t))
 				continue;
-			if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && !is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1))
+			if (!rescale && !is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1))
 				continue;
 			return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 		}
-	if (!sum_form(ra, rb, 20, 0, 0, &t))
+	if (!sum_form(ra, rb, 20, 0, 0, false, &t))
 		return 0;
 	t.even = true;
 	bool found = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
-	for (int left = 20; !found && left > 12 && (q->z & 1) && sum_form(ra, rb, left, 0, 0, &t); left--) {
+	for (int left = 20; !found && left > 12 && (q->z & 1) && sum_form(ra, rb, left, 0, 0, false, &t); left--) {
 		t.even = t.inside = true;
 		found = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
 	}
@@ -320,7 +326,7 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
 			return 0;
 		if (op == WEFT_OP_MUL)
 			return fold_wide_product(l, a, b, q, y);
-		if (!sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, &t))
+		if (!sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, l->o.requant == WEFT_ONNX_REQUANT_RESCALE, &t))
 			return 0;
 		return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 	}

@@ -249,6 +249,39 @@ static void no_step_bad(void **state)
 	random_net_free(&r);
 }
 
+/* Operators that go into, or share stripes with, an operator just beyond the last, or one before "none"; an unknown unit. */
+static void operator_bad(void **state)
+{
+	const int s = 6;                     /* operators */
+	struct random_net r;
+	struct unpacked u;
+	uint8_t *file;
+	size_t n;
+
+	(void)state;
+	make(4, &r, &file, &n);
+	unpack(file, &u);
+	const uint64_t n_ops = get(u.raw[s], 4), none = UINT32_MAX;
+	const struct { size_t at; int bytes; uint64_t value; } bad[] = {
+		{ 4, 1, WEFT_ON_HOST + 1 }, { 5, 4, n_ops }, { 5, 4, none - 1 }, { 53, 4, n_ops }, { 53, 4, none - 1 },
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		uint8_t *p = u.raw[s] + bad[i].at;
+		const uint64_t was = get(p, bad[i].bytes);
+		size_t n_file;
+
+		put(p, bad[i].value, bad[i].bytes);
+		uint8_t *spoiled = repack(&u, file, &n_file);
+		refuse(spoiled, n_file);
+		free(spoiled);
+		put(p, was, bad[i].bytes);
+	}
+	for (int i = 0; i < SECTIONS; i++)
+		free(u.raw[i]);
+	free(file);
+	random_net_free(&r);
+}
+
 /* An operator without a source, at which reports would look for a record before the first. */
 static void no_source_bad(void **state)
 {
@@ -513,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
+		cmocka_unit_test(operator_bad),
 		cmocka_unit_test(no_source_bad), cmocka_unit_test(bomb_bad), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(packing), cmocka_unit_test(full_bad), cmocka_unit_test(to_file), cmocka_unit_test(requant_kept),
 	};

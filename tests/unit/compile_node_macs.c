@@ -47,6 +47,8 @@ static void products(void **state)
 	assert_int_equal(count("onnxruntime", "Conv", 2, image, 0, (weft_tensor)SHAPE(1, 6, 6, 6)), 6 * 36 * 2 * 9);
 	assert_int_equal(count("", "ConvTranspose", 2, (weft_tensor[]){ SHAPE(1, 4, 8, 8), SHAPE(4, 6, 2, 2) }, 0, (weft_tensor)SHAPE(1, 6, 16, 16)), 4 * 64 * 6 * 4);
 	assert_int_equal(count("", "Softmax", 1, matrices, 0, matrices[0]), 0);
+	/* Two operands, and no product of them. */
+	assert_int_equal(count("", "Gather", 2, matrices, 0, matrices[0]), 0);
 }
 
 static void recurrent(void **state)

@@ -919,6 +919,17 @@ def hybrid_products():
     ops.record("BATCH_MATMUL", net, operands, {0: ("B", adj[0]), 1: ("B", adj[1]), 2: ("B", asymmetric)}, tag="by int8, several")
 
 
+def hybrid_zero_point(op):
+    """Weights of 8 bits with a zero point, which hybrid kernels do not read."""
+    net, k, n = Net(), draw(1, 12), draw(1, 5)
+    x, w, y = ([3, k], [n, k], [3, n]) if op == "FULLY_CONNECTED" else ([1, 4, 4, k], [n, 2, 2, k], [1, 3, 3, n])
+    operands = [net.input(F32, x), net.add(I8, w, (.01, draw(-20, 20)), rng.integers(-127, 128, w))]
+    operands.append(net.add(F32, [n], data=rng.normal(size=n)))
+    net.output(F32, y)
+    options = {} if op == "FULLY_CONNECTED" else {0: ("b", 1), 1: ("i", 1), 2: ("i", 1)}
+    ops.record(op, net, operands, options, tag="by int8")
+
+
 def exact_ones():
     halves()
     angles()
@@ -986,6 +997,9 @@ def main():
         exact_ones()
     for _ in range(4 * ROUNDS):
         hybrid_products()
+    for _ in range(ROUNDS // 2):
+        hybrid_zero_point("FULLY_CONNECTED")
+        hybrid_zero_point("CONV_2D")
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(ops.cases))
     for name, why in sorted(set(ops.refused)):

@@ -43,9 +43,9 @@ static int times(struct tfl_lower *l, int a, int b)
 
 /*
  * Adds a new float32 constant of the scales of the weights, operand 1, along the last of `rank`
- * dimensions: one (the first if r->one_scale is set), or one for each of r->columns columns. Returns the graph tensor, -EINVAL if the
- * weights have another number of scales, -ENOTSUP if they have a zero point, or another negative
- * errno.
+ * dimensions: one (the first if r->one_scale is set), or one for each of r->columns columns. Their zero points do not count, as LiteRT's
+ * hybrid kernels do not read them. Returns the graph tensor, -EINVAL if the weights have another number of scales, or another
+ * negative errno.
  */
 static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank)
 {
@@ -54,10 +54,6 @@ static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank
 
 	if (n != 1 && n != r->columns)
 		return tfl_fail(l, -EINVAL, "weights have %lld scales; 1 or %lld wanted", (long long)n, (long long)r->columns);
-	for (uint32_t k = 0; k < w->zero_point.n; k++)
-		if (fb_i64_at(&l->m->b, &w->zero_point, k))
-			return tfl_fail(l, -ENOTSUP, "weights of a hybrid operator with a zero point of %lld; 0 wanted",
-			                (long long)fb_i64_at(&l->m->b, &w->zero_point, k));
 	float *s = tfl_alloc(l, n, sizeof *s);
 	if (!s)
 		return l->err;
@@ -193,7 +189,7 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 /*
  * Emits product r of float32 x and weights w, with its bias, as an intermediate float32 tensor of shape
  * r->dim: in float32 if w is, in integers if w is int8 or int4, whose type in the graph is int8 then.
- * Returns the graph tensor, -ENOTSUP for other weights or if bias or zero points are not supported,
+ * Returns the graph tensor, -ENOTSUP for other weights or if the bias is not supported,
  * -EINVAL for another number of scales, or another negative errno.
  */
 int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w)

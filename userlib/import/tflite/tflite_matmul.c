@@ -280,7 +280,7 @@ static int with_three(struct tfl_lower *l, int x, const weft_tensor *t, int64_t 
 
 /*
  * Emits the product of float32 x and constant int8 weights, operand 1 with shape b, as the operator's result, by the host operator
- * HybridMatMul. Returns the result's tensor, -ENOTSUP for more than 3 leading dimensions, several scales or a zero point, or
+ * HybridMatMul. Returns the result's tensor, -ENOTSUP for more than 3 leading dimensions or several scales, or
  * another negative errno.
  */
 static int hybrid_on_host(struct tfl_lower *l, const struct product *p, int x, const weft_tensor *b, int asymmetric)
@@ -291,8 +291,8 @@ static int hybrid_on_host(struct tfl_lower *l, const struct product *p, int x, c
 	float *scale;
 	int in[3];
 
-	if (l->y.rank > 5 || f->scale.n != 1 || !tfl_is_const(l, 1) || (f->zero_point.n && fb_i64_at(&l->m->b, &f->zero_point, 0)))
-		return tfl_fail(l, -ENOTSUP, "rank %d by %u scales; at most 5, by constants with one scale and zero point 0 wanted", l->y.rank,
+	if (l->y.rank > 5 || f->scale.n != 1 || !tfl_is_const(l, 1))
+		return tfl_fail(l, -ENOTSUP, "rank %d by %u scales; at most 5, by constants with one scale wanted", l->y.rank,
 		                (unsigned)f->scale.n);
 	if ((in[1] = tfl_const_as(l, 1, b->rank, b->dim)) < 0)
 		return in[1];

@@ -15,8 +15,8 @@
  * ten networks of search/search.c (EfficientNet-B0 -4.6 % and +4.0 %, as the search happens to go). */
 #define MAX_AHEAD  64
 
-/* Attempts to find how many nodes; and pairs of areas that all of them may look at, which bounds the time for steps of
- * many areas. Not measured. */
+/* Attempts to find how many nodes, with one limit for all weights; and pairs of areas that all of them may look at, which
+ * bounds the time for steps of many areas. With few_early the limit is halved when they are used up. Not measured. */
 #define MAX_DELAYS 300
 #define ALLOC_WORK 20000000
 
@@ -487,14 +487,19 @@ static void set_early(struct npu_step *s, struct early *e, int t0)
 	s->area[e->area].t0 = t0;
 }
 
-/* Let none of the n weights come before the node that needs them. Returns whether any did until now. */
-static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
+/*
+ * Let none of the n weights come more than `ahead` nodes before the node that needs them. Returns whether any did
+ * until now.
+ */
+static bool limit_prefetch(struct npu_step *s, struct early *e, int n, int ahead)
 {
 	bool any = false;
 
 	for (int i = 0; i < n; i++) {
-		any |= e[i].t0 < e[i].need;
-		set_early(s, &e[i], e[i].need);
+		if (e[i].need - e[i].t0 <= ahead)
+			continue;
+		any = true;
+		set_early(s, &e[i], e[i].need - ahead);
 	}
 	return any;
 }
@@ -536,13 +541,15 @@ struct delays {
 	struct early *e;       /* the weights of all nodes, in the order of areas, */
 	int n;                 /* and how many there are */
 	int *list;             /* room for n numbers */
-	int64_t k, most;       /* attempts so far, and how many there may be */
+	int ahead;             /* no weights come more nodes early than this */
+	int64_t k, most;       /* attempts so far with this limit, and how many there may be */
 };
 
 /*
  * After area `failed` found no address: let weights in its way come later, one after another, until the
  * times of that area have changed, or of one that is placed before it. Each delay is an attempt that counts
- * in d->k; after d->most of them no weights come early at all, and addresses must be found from rank 0 on.
+ * in d->k; after d->most of them the limit for all weights, d->ahead, is halved until it makes some come later (with
+ * params.few_early; else it becomes 0), attempts are counted anew, and addresses must be found from rank 0 on.
  * Returns the rank (place in the order of size) of the area from which on addresses must be found anew, or
  * -1 if there is nothing left to delay.
  */
@@ -554,11 +561,17 @@ static int make_room(struct npu_step *s, const struct alloc *al, struct delays *
 		if (in_way(&d->e[i], &s->area[failed]))
 			d->list[n_list++] = i;
 	do {
-		later = d->k < d->most ? delay_weights(s, d->e, d->list, n_list, &s->area[failed]) : -1;
-		if (d->k < d->most ? later < 0 : !drop_prefetch(s, d->e, d->n))
-			return -1;
-		if (++d->k > d->most)
+		if (d->ahead && d->k >= d->most) {
+			d->k = 0;
+			do
+				d->ahead = s->params.few_early ? d->ahead / 2 : 0;
+			while (!limit_prefetch(s, d->e, d->n, d->ahead) && d->ahead);
 			return 0;
+		}
+		later = delay_weights(s, d->e, d->list, n_list, &s->area[failed]);
+		if (later < 0)
+			return -1;
+		d->k++;
 		/* A change behind the failed area makes no room for it. */
 	} while (alloc_rank(al, later) > rank);
 	return alloc_rank(al, later);
@@ -574,9 +587,10 @@ static int alloc_mode(struct npu_step *s, struct alloc *al, struct delays *d, in
 	int failed, from = 0;
 
 	d->k = 0;
+	d->ahead = MAX_AHEAD;
 	d->most = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1));
 	for (int i = 0; i < d->n; i++)
-		set_early(s, &d->e[i], d->e[i].need > MAX_AHEAD ? d->e[i].need - MAX_AHEAD : 0);
+		set_early(s, &d->e[i], d->e[i].need > d->ahead ? d->e[i].need - d->ahead : 0);
 	while ((failed = alloc_areas(al, from, compact)) >= 0) {
 		/* What was placed before an area does not depend on it. */
 		from = make_room(s, al, d, failed);

@@ -162,6 +162,8 @@ struct placement_params {
 	                        * counts for areas of one node */
 	bool halves_apart;     /* the halves of a tensor should lie in two regions, where that costs nothing else */
 	bool only_loads;       /* choose tiles as if loads were all that counts */
+	bool few_early;        /* where there are too many areas to find how early each of the weights may come, all come a few
+	                        * nodes early; else none comes early there */
 };
 
 /* One NPU step while it is planned: the nodes that will run in one command stream. */

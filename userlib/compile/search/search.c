@@ -53,6 +53,7 @@
 #define LAST_TRIES 8000
 
 #define N_ADDRESSES 10         /* ways to choose addresses: five distances of neighbours, halves apart or not */
+#define N_WAYS (2 * N_ADDRESSES)   /* these without and with only_loads */
 #define MAX_LISTED  256        /* candidates that are kept as starts; more than the stages before the moves make */
 
 /* A rule by which all nodes are cut: into so many jobs, but of at least so many cycles each. */
@@ -345,13 +346,18 @@ static int search_plans(struct search *b)
 /*
  * Fill in *q with candidate k of those that choose addresses otherwise than the best one: five distances of
  * neighbours (0..4), halves apart or not; from N_ADDRESSES on the same with only_loads, which makes loads of
- * weights larger, for networks that wait for nothing else. Returns false if it does not differ from the best.
+ * weights larger, for networks that wait for nothing else. Candidate N_WAYS only has few_early the other way. Returns
+ * false if it does not differ from the best.
  */
 static bool address_candidate(const struct search *b, int k, struct candidate *q)
 {
 	struct placement_params *t = &q->params;
 
 	*t = b->best;
+	if (k == N_WAYS) {
+		t->few_early = !t->few_early;
+		return true;
+	}
 	t->neighbours = k % (N_ADDRESSES / 2);
 	t->halves_apart = k / (N_ADDRESSES / 2) % 2;
 	t->only_loads = k >= N_ADDRESSES;
@@ -415,7 +421,7 @@ static int search_splits(struct search *b)
 	int err = b->s->known_order ? search_splits_and_addresses(b) : evaluate_all(b, 0, N_SPLITS, MAX_SPLITS, split_candidate);
 	set_split(b, b->best_split);
 	b->emitted = 0;
-	return err ? err : evaluate_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_candidate);
+	return err ? err : evaluate_all(b, 0, N_WAYS, MAX_ADDRESSES, address_candidate);
 }
 
 /*
@@ -461,8 +467,8 @@ static void measure_move(void *user, int worker, const struct move *c, struct ou
 }
 
 /*
- * Climb by moves from the best plan, then choose addresses once more, and repeat both while the latter
- * helps and the budget, which counts the commands of both, is not used up. The best parameters and
+ * Try few_early the other way, climb by moves from the best plan, then choose addresses once more, and repeat all while
+ * the last helps and the budget, which counts the commands of both, is not used up. The best parameters and
  * cycles are left in b->best and b->cycles, the best moves in the replicas. Returns 0 or a negative errno.
  */
 static int search_moves(struct search *b, struct budget *budget)
@@ -471,13 +477,18 @@ static int search_moves(struct search *b, struct budget *budget)
 	int err;
 
 	do {
+		b->emitted = 0;
+		err = evaluate_all(b, N_WAYS, N_WAYS + 1, MAX_ADDRESSES, address_candidate);
+		budget->emitted += b->emitted;
+		if (err)
+			return err;
 		struct climb c = { .replicas = &b->replicas, .list = list_moves, .tiers = 4, .again = true, .emit_best = emit_best,
 		                   .measure = measure_move, .user = b, .cycles = b->cycles, .budget = budget };
 		err = climb(&c);
 		b->cycles = was = c.cycles;
 		b->emitted = 0;
 		if (!err)
-			err = evaluate_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_candidate);
+			err = evaluate_all(b, 0, N_WAYS, MAX_ADDRESSES, address_candidate);
 		budget->emitted += b->emitted;
 	} while (!err && b->cycles < was && budget->emitted < budget_of(budget));
 	return err;

@@ -294,7 +294,7 @@ static uint32_t put_frame(uint8_t *p, const struct weft_req *r)
 
 static bool may_send(const struct weft_link *l, const struct weft_req *r, uint32_t used)
 {
-	if (l->gated && r != l->first)
+	if (l->only && r != l->only)
 		return false;
 	if (r->type == WEFT_FRAME_READ && l->reading && l->reading + r->len > LINK_READ_MAX)
 		return false;
@@ -486,7 +486,8 @@ void weft_link_start(struct weft_link *l)
 	l->at = 0;
 	l->sink = NULL;
 	l->reading = 0;
-	l->stopped = l->broken = l->stalled_in = l->stalled_out = l->gated = false;
+	l->stopped = l->broken = l->stalled_in = l->stalled_out = false;
+	l->only = NULL;
 	l->why[0] = '\0';
 	l->first_ns = weft_now_ns();
 	for (struct weft_req *r = l->first; r; r = r->next) {

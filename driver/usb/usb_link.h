@@ -56,7 +56,7 @@ struct weft_link {
 	char why[96];                          /* it is broken */
 	const struct weft_policy *policy;
 	uint64_t first_ns;                     /* since then the first request has been waited for */
-	bool gated;                            /* only the first request may be sent */
+	const struct weft_req *only;           /* if not NULL: no other request may be sent, also when this one is over */
 	uint64_t n_events;                     /* transfers that came back */
 	/* Frame being received. */
 	uint8_t head[WEFT_FRAME_HEADER_BYTES];

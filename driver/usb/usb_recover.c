@@ -127,7 +127,7 @@ static void back(struct card *c, const struct weft_msg_hello_reply *h)
 	c->rec.phase = CARD_UP;
 	c->rec.boot_until_ns = 0;
 	c->rec.chip_was_reset = false;
-	c->link.gated = false;
+	c->link.only = NULL;
 	describe(c);
 	if (!anew)
 		return;
@@ -155,8 +155,8 @@ static void ask_who(struct card *c)
 	memcpy(r->msg, &m, sizeof(m));
 	c->rec.hello_over = false;
 	c->rec.phase = CARD_HELLO;
-	/* What was unanswered waits until it is known who is there. */
-	c->link.gated = true;
+	/* What was unanswered waits until it is known who is there (back()): after a reset the card's memory is lost. */
+	c->link.only = r;
 	weft_link_queue_first(&c->link, r);
 }
 

@@ -521,7 +521,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_transfer), cmocka_unit_test(test_firmware), cmocka_unit_test(test_several), cmocka_unit_test(test_late_hello), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_every_transfer), cmocka_unit_test(test_firmware), cmocka_unit_test(test_several),
+		cmocka_unit_test(test_late_hello), cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_given_up), cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_cancel_running),
 	};

@@ -61,7 +61,8 @@ static enum weft_requant wanted_requant(const struct weft_load_options *o)
 /*
  * Imports a .tflite or .onnx file into *g, told apart by content and the ending of `name`, with the options'
  * values for open dimensions (bound); of a .tflite file also with signature, backbone, runtime and the functions
- * of custom operators; of an .onnx file with the way in which sums become 8 bits (wanted_requant()), the folder of external data, and known inputs (given). Returns 0 with the graph, which the
+ * of custom operators; of an .onnx file with the way in which sums become 8 bits (wanted_requant()), the folder
+ * of external data, and known inputs (given). Returns 0 with the graph, which the
  * caller frees, or a negative errno with one line in msg: -EINVAL for an empty file, one of another format, or a
  * signature for what is no .tflite; -ENOMEM; or as the importers.
  */

@@ -77,8 +77,8 @@ static int put_group(struct memo_key *k, const struct npu_step *s, const struct 
 int memo_key_of(struct memo_key *k, const struct npu_step *s)
 {
 	k->n = 0;
-	int err = memo_put(k, s->params.neighbours) | memo_put(k, s->params.halves_apart) | memo_put(k, s->known_order) | memo_put(k, s->fast_limit) | memo_put(k, s->params.only_loads) |
-	          memo_put(k, s->params.few_early);
+	int err = memo_put(k, s->params.neighbours) | memo_put(k, s->params.halves_apart) | memo_put(k, s->known_order) |
+	          memo_put(k, s->fast_limit) | memo_put(k, s->params.only_loads) | memo_put(k, s->params.few_early);
 
 	for (int i = 0; i < s->n && !err; i++)
 		err = memo_put(k, (int64_t)s->plan[i].req.split * (MAX_W_SLOTS + 1) + s->plan[i].req.w_slots);

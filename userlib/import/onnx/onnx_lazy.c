@@ -168,7 +168,8 @@ static int defer_dequantize(struct ox *l)
 	struct ox_value *x = ox_raw(l, 0), *y = result(l, 0), *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
 	struct ox_q q;
 
-	if (!x || !y || (y->is_output && l->o.requant != WEFT_ONNX_REQUANT_RESCALE) || (l->n->domain && *l->n->domain && strcmp(l->n->domain, "ai.onnx") && strcmp(l->n->domain, "com.microsoft")))
+	if (!x || !y || (y->is_output && l->o.requant != WEFT_ONNX_REQUANT_RESCALE) ||
+	    (l->n->domain && *l->n->domain && strcmp(l->n->domain, "ai.onnx") && strcmp(l->n->domain, "com.microsoft")))
 		return 0;
 	if (!x->init && ox_settle(l, x) < 0)
 		return l->err;
@@ -510,7 +511,8 @@ static bool defer_between(struct ox *l)
 	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0), *of = ox_function_of(l, l->n);
 	const bool divides = ox_is(l, "Div");
 
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !a || !may_fold(l, y) || a->depth >= MAX_DEPTH || (b && b->depth >= MAX_DEPTH) || ox_is(l, "Relu") || ox_is(l, "Clip"))
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !a || !may_fold(l, y) || a->depth >= MAX_DEPTH ||
+	    (b && b->depth >= MAX_DEPTH) || ox_is(l, "Relu") || ox_is(l, "Clip"))
 		return false;
 	if (of ? of->carrier >= 0 || !waits(l, of)
 	       : l->n->n_input != 2 || (!divides && !ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) || !gets_codes(l, a) || !gets_codes(l, b) ||

@@ -54,7 +54,7 @@ GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware mutate coverage coverage-rtl bitstream check test test-full tests install deb deb-check
 DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb deb-check,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
-                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm) \
+                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm) \
                  $(if $(filter test-full,$(GOALS))$(filter runtimes/ort_pairs,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),emulator)
 DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
 

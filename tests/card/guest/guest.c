@@ -182,20 +182,28 @@ static int lose(void)
 	return err != -ENODEV;
 }
 
+/* On a card that may still be starting, and slowly: a Verilated chip on a busy machine takes seconds for its first answer. */
 static int infer(const char *model)
 {
 	struct weft_session_options o = weft_session_options_default();
-	char msg[WEFT_MSG_LEN] = "ok";
+	struct weft_dev_options d = weft_dev_options_default();
+	char msg[WEFT_MSG_LEN] = "ok", why[WEFT_DEV_MSG] = "";
 	weft_session *s = NULL;
 	weft_net *net = NULL;
 	weft_tensor in = { 0 }, out = { 0 };
 	struct weft_port p;
 
+	d.kind = WEFT_DEV_USB;
+	d.usb = CARD;
+	d.usb_wait_ms = 60000;
+	d.usb_timeout_ms = 20000;
 	o.device = WEFT_DEVICE_USB;
-	o.usb = CARD;
 	o.check = true;
-	o.usb_wait_ms = 60000;
-	int err = weft_net_load_file(model, &net, msg);
+	int err = weft_dev_open(&d, &o.on, why);
+	if (err)
+		snprintf(msg, sizeof msg, "%s", why);
+	if (!err)
+		err = weft_net_load_file(model, &net, msg);
 	if (!err)
 		err = weft_session_open(net, &o, &s, msg);
 	if (!err) {
@@ -210,6 +218,8 @@ static int infer(const char *model)
 	weft_tensor_release(&out);
 	weft_session_close(s);
 	weft_net_free(net);
+	if (o.on)
+		weft_dev_close(o.on);
 	return err != 0;
 }
 

@@ -15,12 +15,18 @@ const char *weft_runtime_name(enum weft_runtime r)
 	return (unsigned)r < WEFT_N_RUNTIMES ? names[r] : NULL;
 }
 
+/* Returns the number of that name among n, of which number 0 stands for any and has no name to ask for; 0 if there is none. */
+static int find(const char *const *all, int n, const char *name)
+{
+	for (int i = 1; i < n; i++)
+		if (!strcmp(name, all[i]))
+			return i;
+	return 0;
+}
+
 enum weft_runtime weft_runtime_named(const char *name)
 {
-	for (int r = WEFT_RUNTIME_ANY + 1; r < WEFT_N_RUNTIMES; r++)
-		if (!strcmp(name, names[r]))
-			return (enum weft_runtime)r;
-	return WEFT_RUNTIME_ANY;
+	return (enum weft_runtime)find(names, WEFT_N_RUNTIMES, name);
 }
 
 static const char *const requants[WEFT_N_REQUANTS] = {
@@ -38,8 +44,5 @@ const char *weft_requant_name(enum weft_requant r)
 
 enum weft_requant weft_requant_named(const char *name)
 {
-	for (int r = WEFT_REQUANT_ANY + 1; r < WEFT_N_REQUANTS; r++)
-		if (!strcmp(name, requants[r]))
-			return (enum weft_requant)r;
-	return WEFT_REQUANT_ANY;
+	return (enum weft_requant)find(requants, WEFT_N_REQUANTS, name);
 }

@@ -319,33 +319,18 @@ static void variables(struct io *io, weft_graph *g)
 }
 
 /*
- * Writes or reads g->runtime, the release whose results the network gives, as an int32. A number that
- * is no runtime is a failure (io_fail) and leaves g->runtime as it was.
+ * Writes v as an int32, or reads one and returns it. A number that is negative, or n or more, is a failure (io_fail) for
+ * the reason `why`; v is returned then.
  */
-static void runtime(struct io *io, weft_graph *g)
+static int choice(struct io *io, int v, int n, const char *why)
 {
-	int32_t v = (int32_t)g->runtime;
+	int32_t number = v;
 
-	io_i32(io, &v);
-	if (v < 0 || v >= WEFT_N_RUNTIMES)
-		io_fail(io, "a runtime that is not known");
-	else if (!io->write)
-		g->runtime = (enum weft_runtime)v;
-}
-
-/*
- * Writes or reads g->requant, the arithmetic by which the network's sums become codes, as an int32. A number that
- * is none is a failure (io_fail) and leaves g->requant as it was.
- */
-static void requant(struct io *io, weft_graph *g)
-{
-	int32_t v = (int32_t)g->requant;
-
-	io_i32(io, &v);
-	if (v < 0 || v >= WEFT_N_REQUANTS)
-		io_fail(io, "an arithmetic of sums that is not known");
-	else if (!io->write)
-		g->requant = (enum weft_requant)v;
+	io_i32(io, &number);
+	if (number >= 0 && number < n)
+		return number;
+	io_fail(io, why);
+	return v;
 }
 
 /*
@@ -415,8 +400,8 @@ static void sub_graphs(struct io *io, weft_graph *g)
  */
 static void whole(struct io *io, weft_graph *g)
 {
-	runtime(io, g);
-	requant(io, g);
+	g->runtime = (enum weft_runtime)choice(io, (int)g->runtime, WEFT_N_RUNTIMES, "a runtime that is not known");
+	g->requant = (enum weft_requant)choice(io, (int)g->requant, WEFT_N_REQUANTS, "an arithmetic of sums that is not known");
 	variables(io, g);
 	sub_graphs(io, g);
 	body(io, g, g);

@@ -25,17 +25,7 @@ enum { X, W, SCALE };
 /* Of x's rows: codes less the zero points, these, and the scales. The sums of w's columns, a row for each matrix. */
 struct rows { int16_t *code; int32_t *zp; float *scale; int64_t *columns; };
 
-/* Which matrix of t has number b of the result's. */
-static int64_t matrix_of(const weft_tensor *t, const int64_t *b)
-{
-	int64_t i = 0;
-
-	for (int d = 0; d < RANK - 2; d++)
-		i = i * t->dim[d] + (t->dim[d] > 1 ? b[d] : 0);
-	return i;
-}
-
-/* The first `n` of the batch's numbers added up, of those along which t is not broadcast. */
+/* Returns the sum of the first n numbers of b, the batch's place, without those along which t is broadcast. */
 static int64_t added(const weft_tensor *t, const int64_t *b, int n)
 {
 	int64_t i = 0;
@@ -62,11 +52,12 @@ static void prepare(const struct ref *r, struct rows *all)
 static void one(const struct ref *r, const struct rows *all, const int64_t *b, float *y)
 {
 	const weft_tensor *x = r->x[X], *w = r->x[W];
-	const int64_t m = x->dim[3], k = x->dim[4], n = w->dim[4], own = matrix_of(x, b) * m;
+	const struct matrix of_x = ref_matrix_of(x, false), of_w = ref_matrix_of(w, true);
+	const int64_t m = x->dim[3], k = x->dim[4], n = w->dim[4], own = ref_matrix_at(&of_x, RANK - 2, b) / k;
 	const int64_t last = x->dim[2] > 1 ? b[2] : 0;
 	const int64_t lent = (r->a->i[1] ? added(x, b, 2) * x->dim[2] + last : added(x, b, 3)) * m;
 	const int64_t *columns = all->columns + added(w, b, 3) * n;
-	const int8_t *from = (const int8_t *)w->data + matrix_of(w, b) * k * n;
+	const int8_t *from = (const int8_t *)w->data + ref_matrix_at(&of_w, RANK - 2, b);
 	const float scale = *(const float *)r->x[SCALE]->data;
 
 	for (int64_t i = 0; i < m; i++)

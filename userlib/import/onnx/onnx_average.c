@@ -130,9 +130,9 @@ static bool takes_wide(const struct ox *l, const struct ox_side *x, const struct
 
 /*
  * Makes the averages of quantised x over windows w, or over all spatial dimensions if w is NULL, quantised
- * with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if x or q is int16, windows
- * are given or takes_wide() does not hold, more than 65535 elements are averaged, a window has none that
- * counts, or w has three dimensions; or a negative errno.
+ * with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if more than 65535 elements
+ * are averaged, if a window has no element that counts, if w has three dimensions, or if x or q is int16 and
+ * either windows are given or takes_wide() does not hold; or a negative errno.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w, const struct ox_q *q, struct ox_coded *y)
 {
@@ -169,9 +169,8 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 	s.count = s.counts ? 1 : count;
 	if (s.counts && l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
 		z = by_one_count(l, sums, s.counts, x, s, &flip);
-	const int64_t lowest = ox_q_low(&x->q);
-	s.least = taps * (lowest - ox_q_zp(&x->q));
-	s.top = taps * (-1 - lowest - ox_q_zp(&x->q));
+	s.least = taps * (ox_q_low(&x->q) - ox_q_zp(&x->q));
+	s.top = taps * (ox_q_high(&x->q) - ox_q_zp(&x->q));
 	if (!z)
 		z = ox_requant(l, sums, &s, taps * (wide ? 32768 : 255), &flip);
 	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
@@ -197,9 +196,8 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
 	z = z < 0 ? z : ox_rescale(l, z, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
 	for (int i = 0; i < x->v->t.rank; i++)
 		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
-	const int64_t lowest = wide ? INT16_MIN : INT8_MIN;
-	s.least = s.count * (lowest - ox_q_zp(&x->q));
-	s.top = s.count * (-1 - lowest - ox_q_zp(&x->q));
+	s.least = s.count * (ox_q_low(&x->q) - ox_q_zp(&x->q));
+	s.top = s.count * (ox_q_high(&x->q) - ox_q_zp(&x->q));
 	z = ox_requant(l, z, &s, s.count * (wide ? 32768 : 255), &flip);
 	ox_file_order(y->perm);
 	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);

@@ -114,37 +114,19 @@ static int values(struct ox *l, struct ox_value *v, double *most)
 }
 
 /*
- * Returns the greatest magnitude of the constant floats v, with *n their number; infinity if v is not
- * constant or no float32.
- */
-static double most_of_constant(struct ox *l, struct ox_value *v, int64_t *n)
-{
-	const int x = v && ox_settle(l, v) >= 0 && ox_is_const_value(l, v) ? ox_get(l, v, NULL) : -1;
-	double most = 0;
-
-	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32 || !ox_t(l, x)->data)
-		return INFINITY;
-	*n = weft_tensor_elements(ox_t(l, x));
-	for (int64_t i = 0; i < *n; i++)
-		most = fmax(most, fabs((double)((const float *)ox_t(l, x)->data)[i]));
-	return most;
-}
-
-/*
- * Returns a number that value v, which waits, does not exceed in magnitude; infinity if none is known. Of
- * values that are made by more than one node, these are moves of elements, averages, sums, differences,
- * Softmax and LayerNormalization.
+ * Returns a number that value v, which waits, does not exceed in magnitude; infinity if none is known. A bound
+ * is known of functions of codes, and of what moves of elements, averages, sums, differences, Softmax and
+ * LayerNormalization make.
  */
 static double most_of(struct ox *l, struct ox_value *v)
 {
 	const onnx_node *n = maker(l, v);
 	struct ox_side s;
-	int64_t row = 0, one = 0;
-	double most;
+	double most, beta = 0;
 
 	if (v->carrier >= 0 && ox_side_of(l, v, &s)) {
-		const int low = ox_q_low(&s.q), zp = ox_q_zp(&s.q);
-		return s.q.s * (zp - low > -1 - low - zp ? zp - low : -1 - low - zp);
+		const int below = ox_q_zp(&s.q) - ox_q_low(&s.q), above = ox_q_high(&s.q) - ox_q_zp(&s.q);
+		return s.q.s * (below > above ? below : above);
 	}
 	if (v->carrier >= 0)
 		return values(l, v, &most) < 0 ? INFINITY : most;
@@ -153,8 +135,11 @@ static double most_of(struct ox *l, struct ox_value *v)
 	if (ox_node_is(n, "Softmax"))
 		return 1;
 	if (ox_node_is(n, "LayerNormalization")) {
-		most = most_of_constant(l, ox_operand(l, n, 1), &row);
-		return row < 2 ? INFINITY : sqrt((double)row) * most + (ox_operand(l, n, 2) ? most_of_constant(l, ox_operand(l, n, 2), &one) : 0);
+		const int64_t row = ox_most_of_constant(l, ox_operand(l, n, 1), &most);
+		const bool shifted = ox_operand(l, n, 2) != NULL;
+		if (row < 2 || (shifted && ox_most_of_constant(l, ox_operand(l, n, 2), &beta) < 0))
+			return INFINITY;
+		return sqrt((double)row) * most + beta;
 	}
 	struct ox_value *from = ox_operand(l, n, 0), *other = ox_operand(l, n, 1);
 	if ((ox_node_is(n, "Add") || ox_node_is(n, "Sub")) && from && other)
@@ -284,11 +269,11 @@ static int squared(struct ox *l, const struct ox_side *s, struct ox_parts *p)
 }
 
 /*
- * Emits v, a function of codes or the square of a value that ox_between() gives codes for a result quantised
- * with q, as int32 in two parts, in the file's order of dimensions: v is (p->high * 2^15 + p->low) * p->unit,
- * within half of p->unit for functions of 8-bit codes and exactly for squares of int16 ones, with p->low from
- * 0 to 2^15 - 1 and p->high from -2^15 to 2^15. Returns 1; 0 if v is something else, has values that are not
- * finite, or of int16 codes other ones than their squares, or their zero point is not 0; or a negative errno.
+ * Emits v as int32 in two parts, in the file's order of dimensions: v = (p->high * 2^15 + p->low) * p->unit,
+ * where p->low is from 0 to 2^15 - 1 and p->high from -2^15 to 2^15. v is a function of 8-bit codes, and the
+ * parts are then within half of p->unit of it; or it is the square of int16 codes whose zero point is 0, or of
+ * a value that ox_between() gives codes for a result quantised with q, and the parts are then exact. Returns 1;
+ * 0 if v is something else or has values that are not finite; or a negative errno.
  */
 int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p)
 {

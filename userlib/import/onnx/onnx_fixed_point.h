@@ -26,6 +26,8 @@ int ox_root_table(struct ox *l);                                        /* TABLE
 WEFT_MUST_USE int ox_looked_up(struct ox *l, int x, int table);
 /* Sums of int32 x along the last dimension, which stays with length 1. */
 WEFT_MUST_USE int ox_row_sums(struct ox *l, int x);
+/* Sets *most to the largest magnitude of the constant floats v. Returns their number, or -1 if v is something else. */
+WEFT_MUST_USE int64_t ox_most_of_constant(struct ox *l, struct ox_value *v, double *most);
 /* An int32 constant [1,...,n] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded. */
 int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n);
 

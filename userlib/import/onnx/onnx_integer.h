@@ -33,7 +33,7 @@ WEFT_MUST_USE int ox_conv_saturates(struct ox *l, const struct ox_product *p, in
 /* Return these sums without the bias, int32: matrices, and the QLinearConv at hand as [N,spatial...,OC]. */
 WEFT_MUST_USE int ox_matmul_in_pairs(struct ox *l, const struct ox_product *p);
 WEFT_MUST_USE int ox_conv_in_pairs(struct ox *l, const struct ox_product *p);
-/* What each of p's products contributes to a sum at most, in magnitude, if x has 8 or 16 bits and w has 8. */
+/* Returns the largest magnitude that one product of p can add to a sum, if x has 8 or 16 bits and w has 8. */
 int64_t ox_term_most(const struct ox *l, const struct ox_product *p);
 
 /* ---- onnx_integer.c ---- */

@@ -157,9 +157,10 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
  * Defers the DequantizeLinear at hand, of ONNX's or Microsoft's domain, until a reader asks for its floats,
  * since readers can use the codes instead: if its operand is constant; or if it has type int8, uint8 or
  * int16, one constant scale and zero point, and a float32 result (with --requant rescale also a float8 type
- * with one scale and a zero point of 0). Its result must be no output without --requant rescale. In the
- * second case the result's carrier is the operand and its type and shape are set. Deferred nodes that make
- * the operand, scale or zero point are lowered, also if 0 is returned in the end. Returns 1 if the node is
+ * with one scale and a zero point of 0). Without --requant rescale a node whose result is an output is not
+ * deferred. If the operand is not constant, it becomes the result's carrier, and the result's type and shape
+ * are set. Deferred nodes that make the operand, scale or zero point are lowered, also if 0 is returned in the
+ * end. Returns 1 if the node is
  * deferred; 0 if it has to be lowered now; or the negative errno of a failure to lower what makes operand,
  * scale or zero point, with the node at hand that failed.
  */

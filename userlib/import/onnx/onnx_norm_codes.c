@@ -219,6 +219,24 @@ int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
 }
 
 /*
+ * Sets *most to the largest magnitude of the constant float32 value v; NaN is passed over. Returns the number of its
+ * elements, or -1, with *most undefined, if v is NULL, not constant or no float32. A node on which v waits is lowered; if that
+ * fails, the result is -1 and l->err is set.
+ */
+int64_t ox_most_of_constant(struct ox *l, struct ox_value *v, double *most)
+{
+	const int x = !v || ox_settle(l, v) < 0 || !ox_is_const_value(l, v) ? -1 : ox_get(l, v, NULL);
+
+	*most = 0;
+	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32 || !ox_t(l, x)->data)
+		return -1;
+	const int64_t count = weft_tensor_elements(ox_t(l, x));
+	for (int64_t i = 0; i < count; i++)
+		*most = fmax(*most, fabs((double)((const float *)ox_t(l, x)->data)[i]));
+	return count;
+}
+
+/*
  * Says whether operand k of node n is a constant float32 tensor of `elements` or one element; an
  * absent operand 2 passes, too. If so, *most is its largest magnitude (0 for an absent operand; NaN
  * is passed over); if not, *most does not count. A node on which the operand waits is lowered; if
@@ -231,12 +249,7 @@ static bool is_vector(struct ox *l, const onnx_node *n, size_t k, int64_t elemen
 	*most = 0;
 	if (!v)
 		return k == 2;
-	int x = ox_settle(l, v) < 0 || !ox_is_const_value(l, v) ? -1 : ox_get(l, v, NULL);
-	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32 || !ox_t(l, x)->data)
-		return false;
-	const int64_t count = weft_tensor_elements(ox_t(l, x));
-	for (int64_t i = 0; i < count; i++)
-		*most = fmax(*most, fabs((double)((const float *)ox_t(l, x)->data)[i]));
+	const int64_t count = ox_most_of_constant(l, v, most);
 	return count == 1 || count == elements;
 }
 

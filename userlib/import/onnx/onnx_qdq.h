@@ -56,8 +56,8 @@ struct ox_value *ox_zero_of(struct ox *l, weft_dtype t);
  */
 WEFT_MUST_USE int ox_apply(struct ox *l, struct ox_value *v, int codes);
 /*
- * Returns result y of node i computed with tensor x[k] in the place of each operand k for which that is not
- * negative.
+ * Emits node i, whose result is the value y. x[k] is the graph tensor to be taken for operand k, or negative if the operand's own
+ * value is to be taken. Returns the result's graph tensor, or a negative errno.
  */
 WEFT_MUST_USE int ox_apply_node(struct ox *l, int i, struct ox_value *y, const int *x);
 /* Returns float x quantised with q; as int8, 128 less, if q is of uint8. */
@@ -79,6 +79,8 @@ WEFT_MUST_USE int ox_side_of_rank(struct ox *l, const struct ox_side *s, int ran
 static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - (q->flip ? 128 : 0); }
 /* Returns the least of the integers as they are taken. */
 static inline int ox_q_low(const struct ox_q *q) { return q->zp->t.dtype == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
+/* Returns the greatest of the integers as they are taken. */
+static inline int ox_q_high(const struct ox_q *q) { return -1 - ox_q_low(q); }
 
 /*
  * Returns int8 x with code i - 128 replaced by f[i]; from: x's quantisation if f only requantises it to q,
@@ -185,8 +187,8 @@ WEFT_MUST_USE int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *
 /* Makes the codes, quantised with q, of node n of values that wait. */
 WEFT_MUST_USE int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /*
- * Returns the value that alone n is a function of, perhaps by other functions that wait; NULL if there is
- * none.
+ * Returns the one value of which the result of n is a function, directly or through other functions that wait; NULL
+ * if there is no such value.
  */
 struct ox_value *ox_function_of(const struct ox *l, const onnx_node *n);
 /* onnx_lazy.c: says whether node n is computed element by element. */

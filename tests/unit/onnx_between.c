@@ -343,8 +343,9 @@ static void behind_norms(void **state)
 enum { VARIANCE, CENTRED, QUOTIENT, N_PIECES };
 
 /*
- * Pieces of normalisation as opsets below 17 have them: the variance of rows; rows less their mean, or as
- * they are, over the root of codes of a second input, one for each row. Returns how many elements differ.
+ * Builds and runs one network of nodes by which files of opsets below 17 spell LayerNormalization: the variance of each row
+ * (VARIANCE); the row less its mean (CENTRED), or the row itself (QUOTIENT), divided by the square root of a second input, which
+ * has one code for each row. Adds the number of elements to *all and returns how many of them differ from the exact codes.
  */
 static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_t *all)
 {

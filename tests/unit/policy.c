@@ -13,7 +13,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* What a call that moves so many bytes is given beyond call_ns. */
+/* Returns how many timeouts a call that moves so many bytes may take in addition to call_ns. */
 static uint64_t beyond(const struct weft_policy *p, uint64_t bytes)
 {
 	const uint64_t before = weft_now_ns(), until = weft_policy_call_until(p, bytes), after = weft_now_ns();

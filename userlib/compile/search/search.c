@@ -467,9 +467,10 @@ static void measure_move(void *user, int worker, const struct move *c, struct ou
 }
 
 /*
- * Try few_early the other way, climb by moves from the best plan, then choose addresses once more, and repeat all while
- * the last helps and the budget, which counts the commands of both, is not used up. The best parameters and
- * cycles are left in b->best and b->cycles, the best moves in the replicas. Returns 0 or a negative errno.
+ * Improve the best plan in rounds. A round tries the plan with few_early inverted, climbs by moves from the best plan, and
+ * then chooses addresses once more. Another round follows if that choice saved cycles and the budget is not used up; the
+ * commands that all three emit count in it. The best parameters and cycles are left in b->best and b->cycles, the best
+ * moves in the replicas. Returns 0 or a negative errno.
  */
 static int search_moves(struct search *b, struct budget *budget)
 {

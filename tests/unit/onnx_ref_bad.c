@@ -71,7 +71,7 @@ static const struct { const char *name, *x; } fits[] = {
 	{ "DequantizeLinear", "u2.3 f u" }, { "QuantizeLinear", "f2.3 f u" }, { "MatMul", "f2.3 f3.2" }, { "MatMul", "f2.2.3 f1.3.2" },
 	{ "Attention", "f1.2.4 f1.3.4 f1.3.4 f2.3;q_num_heads=2 kv_num_heads=2" }, { "Attention", "f1.4.2.4 f1.2.3.4 f1.2.3.4;is_causal=1" },
 	{ "RotaryEmbedding", "f1.2.8 i1 f4.2 f4.2;num_heads=2" }, { "RotaryEmbedding", "f1.2.2.4 f1.2.2 f1.2.2;interleaved=1" },
-	{ "NonMaxSuppression", "f2.3.4 f2.2.3 i1 f1 f1" }, { "TopK", "f3.4 i1" }, { "Det", "f2.3.3" }, { "Unique", "f6" }, { "Unique", "i3.2;axis=0" },
+	{ "NonMaxSuppression", "f2.3.4 f2.2.3 i1 f1 f1" }, { "TopK", "f3.4 i1" }, { "TopK", "f;k=0" }, { "Det", "f2.3.3" }, { "Unique", "f6" }, { "Unique", "i3.2;axis=0" },
 	{ "Where", "f2.3 f2.3 f3" }, { "Slice", "f3.4 i2 i2 i2 i2" }, { "CumSum", "f2.3 i" }, { "CumProd", "f2.3 i" }, { "DFT", "f1.4.1 i i" },
 	/* longer than what a loop of the runtime's takes at once */
 	{ "LayerNormalization", "f2.19 f19 f19" }, { "MatMul", "f3.37 f37.5" }, { "Gemm", "f5.21 f21.17 f17" }, { "Conv", "f1.5.6.6 f17.5.3.3 f17" },

@@ -27,37 +27,45 @@ static int both(struct ref *r, weft_dtype t)
 	return err ? err : ref_y(r, 0, t, rank, dim);
 }
 
-/* Returns the element of operand k that belongs to element `at` of the result. */
-static int64_t place(const struct ref *r, int k, const int64_t *at)
+/*
+ * Writes f of each pair of elements of operands 0 and 1 as the result, whose shape both() has stated. int32 is exact as
+ * float64.
+ */
+static void each_pair(struct ref *r, double (*f)(const struct ref *r, double a, double b))
 {
-	return ref_at(r->x[k], r->y[0]->rank, at);
+	weft_tensor *y = r->y[0];
+	int64_t at[WEFT_MAX_RANK];
+
+	for (int64_t i = 0; i < REF_N(y); i++) {
+		ref_split(i, y->rank, y->dim, at);
+		ref_put_f(y, i, f(r, ref_f(r->x[0], ref_at(r->x[0], y->rank, at)), ref_f(r->x[1], ref_at(r->x[1], y->rank, at))));
+	}
 }
 
-/* The C library's angle of operands 0 and 1, both float32 or both float64. */
+/* Returns the C library's angle of a and b, in the operands' type. */
+static double angle(const struct ref *r, double a, double b)
+{
+	return r->x[0]->dtype == WEFT_FP32 ? (double)atan2f((float)a, (float)b) : atan2(a, b);
+}
+
+/* Atan2: the angle of operands 0 and 1, both float32 or both float64. */
 int tfl_atan2(struct ref *r)
 {
 	const weft_dtype t = r->x[0]->dtype;
-	int64_t at[WEFT_MAX_RANK];
 	int err = t == WEFT_FP32 || t == WEFT_FP64 ? both(r, t) : ref_fail(r, -EINVAL, "%s", weft_dtype_name(t));
 
-	if (err || r->shapes)
-		return err;
-	weft_tensor *y = r->y[0];
-	for (int64_t i = 0; i < REF_N(y); i++) {
-		ref_split(i, y->rank, y->dim, at);
-		const double v = ref_f(r->x[0], place(r, 0, at)), w = ref_f(r->x[1], place(r, 1, at));
-		ref_put_f(y, i, t == WEFT_FP32 ? (double)atan2f((float)v, (float)w) : atan2(v, w));
-	}
-	return 0;
+	if (!err && !r->shapes)
+		each_pair(r, angle);
+	return err;
 }
 
-/* v cut to int32 as x86-64 does it: everything that int32 does not hold is its least number. */
+/* Returns v cut to int32 as x86-64 does it: everything that int32 does not hold is its least number. */
 static int32_t cut(double v)
 {
 	return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
 }
 
-/* a to the power of b, which is not negative, in 32 bits that wrap. */
+/* Returns a to the power of b, which is not negative, in 32 bits that wrap. */
 static int32_t wrapped_power(int32_t a, int32_t b)
 {
 	uint32_t y = 1, square = (uint32_t)a;
@@ -67,44 +75,43 @@ static int32_t wrapped_power(int32_t a, int32_t b)
 	return (int32_t)y;
 }
 
+/* Returns a to the power of b, both of int32, as tfl_pow() says. */
+static double power(const struct ref *r, double a, double b)
+{
+	const weft_tensor *base = r->x[0], *exponent = r->x[1];
+	const bool one = REF_N(exponent) == 1 && (base->rank != exponent->rank || REF_N(base) != 1);
+
+	return one && b >= 0 ? wrapped_power((int32_t)a, (int32_t)b) : cut(pow(a, b));
+}
+
 /*
  * Pow: int32 operand 0 to the power of int32 operand 1. One exponent for a base of another shape multiplies in 32
  * bits, which wrap; otherwise, and for negative exponents, which LiteRT refuses, the power is float64's, cut.
  */
 int tfl_pow(struct ref *r)
 {
-	const weft_tensor *a = r->x[0], *b = r->x[1];
-	int64_t at[WEFT_MAX_RANK];
 	int err = both(r, WEFT_INT32);
 
-	if (err || r->shapes)
-		return err;
-	const bool one = REF_N(b) == 1 && (a->rank != b->rank || REF_N(a) != 1);
-	weft_tensor *y = r->y[0];
-	for (int64_t i = 0; i < REF_N(y); i++) {
-		ref_split(i, y->rank, y->dim, at);
-		const int32_t v = (int32_t)ref_i(a, place(r, 0, at)), w = (int32_t)ref_i(b, place(r, 1, at));
-		ref_put_i(y, i, one && w >= 0 ? wrapped_power(v, w) : cut(pow(v, w)));
-	}
-	return 0;
+	if (!err && !r->shapes)
+		each_pair(r, power);
+	return err;
+}
+
+/* Returns a by b, both of int32, as tfl_div() says. */
+static double quotient(const struct ref *r, double a, double b)
+{
+	(void)r;
+	return b == 0 ? 0 : fmin(trunc(a / b), INT32_MAX);
 }
 
 /* Div: int32 operand 0 by operand 1, cut towards 0. -2^31 by -1 is 2^31 - 1; by 0, where LiteRT stops, 0. */
 int tfl_div(struct ref *r)
 {
-	int64_t at[WEFT_MAX_RANK];
 	int err = both(r, WEFT_INT32);
 
-	if (err || r->shapes)
-		return err;
-	weft_tensor *y = r->y[0];
-	for (int64_t i = 0; i < REF_N(y); i++) {
-		ref_split(i, y->rank, y->dim, at);
-		const int64_t v = ref_i(r->x[0], place(r, 0, at)), w = ref_i(r->x[1], place(r, 1, at));
-		const int64_t q = w ? v / w : 0;
-		ref_put_i(y, i, q > INT32_MAX ? INT32_MAX : q);
-	}
-	return 0;
+	if (!err && !r->shapes)
+		each_pair(r, quotient);
+	return err;
 }
 
 /* ---- TOPK_V2 ---- */
@@ -133,7 +140,7 @@ int tfl_top_k(struct ref *r)
 	const int64_t k = r->a->i[0], n = x->rank ? x->dim[x->rank - 1] : 0;
 	weft_tensor y = *x;
 
-	if (k < 0 || k > n || x->dtype == WEFT_UINT64)
+	if (!x->rank || k < 0 || k > n || x->dtype == WEFT_UINT64)
 		return ref_fail(r, -EINVAL, "the greatest %lld of %lld elements of %s", (long long)k, (long long)n,
 		                weft_dtype_name(x->dtype));
 	y.dim[x->rank - 1] = k;

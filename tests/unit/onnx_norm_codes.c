@@ -70,6 +70,7 @@ static weft_net *qlinear_softmax(const struct q *x, const struct q *y, const int
 	return net;
 }
 
+/* Results of 8 bits have scales that lie from 2^-8 down to 2^-28, as those of a long row whose codes lie near each other. */
 static void softmax_of(bool is_wide)
 {
 	static double exact[ROWS * MOST_ROW];
@@ -78,7 +79,8 @@ static void softmax_of(bool is_wide)
 
 	for (size_t k = 0; k < 4 * N_SIZES; k++) {
 		const int64_t n = row_sizes[k % N_SIZES], dim[] = { 2, ROWS / 2, n };
-		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .s = (float)(between(&r, 0.3, 1) / 255), .type = 2 + (int)(k & 1) };
+		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .type = 2 + (int)(k & 1) };
+		y.s = (float)ldexp(between(&r, 0.3, 1) / 255, -6 * (int)(k / N_SIZES));
 		y.z = lowest(&y);
 		if (is_wide) {
 			x = wide(between(&r, 0.05, 90));

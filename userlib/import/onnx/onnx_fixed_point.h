@@ -31,8 +31,8 @@ WEFT_MUST_USE int64_t ox_most_of_constant(struct ox *l, struct ox_value *v, doub
 /* An int32 constant [1,...,n] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded. */
 int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n);
 
-/* onnx_wide_codes.c: the same as onnx_norm_codes.c for int16 codes x, zero points 0, with more bits. */
-WEFT_MUST_USE int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q);
+/* onnx_wide_codes.c: Softmax over the last axis; LayerNormalization of int16 codes x, zero points 0. */
+WEFT_MUST_USE int ox_softmax_rows(struct ox *l, const struct ox_side *x, const struct ox_q *q);
 WEFT_MUST_USE int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double gamma,
                                      double beta);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax and LayerNormalization between DequantizeLinear and QuantizeLinear of 8 bits, in
- * integers, if --requant rescale is set: results are within one step of the exact ones.
+ * Softmax and LayerNormalization between DequantizeLinear and QuantizeLinear in integers, if
+ * --requant rescale is set: results are within one step of the exact ones.
  *
- * Softmax is TensorFlow Lite's of int8, whose results in units of 2^-16 are rescaled.
+ * Softmax of 8 bits is TensorFlow Lite's of int8, whose results in units of 2^-16 are rescaled, where
+ * a step of the result is at least 16 such units. Of finer results and of int16, Softmax is in
+ * onnx_wide_codes.c, and so is LayerNormalization of int16.
  *
- * LayerNormalization of a row of n codes q, whose zero point and scale cancel but for
+ * LayerNormalization of 8 bits, of a row of n codes q, whose zero point and scale cancel but for
  * epsilon:
  *
  *   m = round(sum of q / n), e = q - m, |e| <= 255
@@ -23,6 +25,7 @@
 
 #define MOST_ROW  4096         /* elements of a row: sums and products stay below 2^31 */
 #define BELOW     (1 << 30)    /* limit of the magnitude of constants */
+#define COARSE    0x1p-12      /* 16 units of TFL_SOFTMAX's results */
 
 /*
  * Emits int32 or int8 x (zero point 0) rescaled to type `to` by the nearest factor to real, ties
@@ -134,10 +137,10 @@ static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct
 }
 
 /*
- * Makes codes, quantised with q, of the Softmax over `axis` of the values of codes x by TFL_SOFTMAX of the codes and a
- * RESCALE, or by ox_softmax_wide() if they are int16; codes are within one step of the exact ones. Returns 1 with *y set to
- * int8 codes (128 less for uint8) or int16 ones in the file's order of dimensions; 0 if are_rows() does not take x; or a
- * negative errno.
+ * Makes codes, quantised with q, of the Softmax over `axis` of the values of codes x; they are within one step of the exact ones.
+ * Of 8 bits with a scale of COARSE or more they are made by TFL_SOFTMAX and a RESCALE, else by ox_softmax_rows(), which has
+ * more bits and takes more cycles. Returns 1 with *y set to int8 codes (128 less for uint8) or int16 ones in the file's order of
+ * dimensions; 0 if are_rows() does not take x; or a negative errno.
  */
 int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y)
 {
@@ -145,8 +148,8 @@ int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const 
 		return 0;
 	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = (float)x->q.s } };
 	ox_file_order(y->perm);
-	if (x->v->t.dtype == WEFT_INT16)
-		return ox_coded_as(y, ox_softmax_wide(l, x, q));
+	if (x->v->t.dtype == WEFT_INT16 || q->s < COARSE)
+		return ox_coded_as(y, ox_softmax_rows(l, x, q));
 	int c = ox_side_in(l, x->v, NULL);
 	if (c < 0)
 		return c;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax, LayerNormalization and products of two tensors of int16 codes between DequantizeLinear and QuantizeLinear,
- * in int32, if --requant rescale is set. All zero points are 0. Before the last rounding, a result is within 2^-8
+ * Softmax of codes of 8 bits and int16, and LayerNormalization of int16 codes, between DequantizeLinear and QuantizeLinear,
+ * in int32, if --requant rescale is set. Zero points of int16 are 0. Before the last rounding, a result is within 2^-8
  * of a step of the exact one, so that a code is another than the exact one only beside a tie, and by one step.
  *
- * Softmax of a row with codes c and scale s, m the greatest code, d = m - c from 0 to 65535:
+ * Softmax of a row with codes c and scale s, m the greatest code, d = m - c from 0 to 65535 (of 8 bits, to 255: the first
+ * factor of E is 1):
  *
  *   E = exp(-256 s (d >> 8)) * exp(-s (d & 255))   both from tables of 30 bits, high and low 15 bits each
  *   S = sum of E, its high and low 15 bits summed apart, then moved up to lie from 2^30 - 1 to 2^31
@@ -106,16 +107,18 @@ static int reciprocals(struct ox *l, int x)
 }
 
 /*
- * Emits the int16 codes, quantised with q, of the Softmax over the last axis of the values of int16 codes x; both zero points
- * are 0. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if q's scale has no RESCALE that keeps 1 in
- * int32, or another negative errno.
+ * Emits the codes, quantised with q, of the Softmax over the last axis of the values of codes x. Both are of 8 bits, or of
+ * int16 with zero points of 0. Returns the graph tensor (int8 codes, 128 less for uint8, or int16) in the file's order of
+ * dimensions, -ENOTSUP if q's scale has no RESCALE that keeps 1 in int32, or another negative errno.
  */
-int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q)
+int ox_softmax_rows(struct ox *l, const struct ox_side *x, const struct ox_q *q)
 {
+	const bool wide = x->v->t.dtype == WEFT_INT16;
 	int c = ox_wide(l, ox_side_in(l, x->v, NULL));
 	int d = c < 0 ? c : both(l, WEFT_OP_SUB, ox_reduce(l, WEFT_OP_REDUCE_MAX, c, ox_t(l, c)->rank - 1), c);
-	int e = ox_product(l, exponentials(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, d, 8), 256 * x->q.s),
-	                   exponentials(l, ox_with(l, WEFT_OP_BITWISE_AND, d, 255), x->q.s), 30);
+	int e = exponentials(l, wide ? ox_with(l, WEFT_OP_BITWISE_AND, d, 255) : d, x->q.s);
+	if (wide)
+		e = ox_product(l, exponentials(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, d, 8), 256 * x->q.s), e, 30);
 	int high = ox_row_sums(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, e, BELOW));
 	int low = ox_row_sums(l, ox_with(l, WEFT_OP_BITWISE_AND, e, INT16_MAX));
 	high = both(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, BELOW));
@@ -124,7 +127,7 @@ int ox_softmax_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q)
 	int sum = both(l, WEFT_OP_ADD, both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), ox_right_by(l, low, down, false));
 	int y = ox_right_by(l, ox_product(l, e, reciprocals(l, sum), 29), down, true);
 
-	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1 / q->s, -30), 0x1p30, 0);
+	return y < 0 ? y : ox_rescaled(l, y, wide ? WEFT_INT16 : WEFT_INT8, ldexp(1 / q->s, -30), 0x1p30, ox_q_zp(q));
 }
 
 /* V of the file's head as 2^16 high + low, low with 12 bits behind its point. */

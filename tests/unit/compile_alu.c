@@ -218,11 +218,38 @@ static void transposed_constant(void **state)
 	}
 }
 
+/*
+ * FLOOR, TRANSPOSE, RESHAPE of float32 and, with `behind`, another FLOOR. The host computes FLOOR, so TRANSPOSE is the
+ * host's, too, unless its result is what the network gives.
+ */
+static void moved_floats(void **state)
+{
+	const weft_attr swap = { .perm = { { 1, 0 } } };
+
+	(void)state;
+	for (int behind = 0; behind < 2; behind++) {
+		weft_graph *g = weft_graph_new("floats");
+		struct weft_compile_options o = { .config = "w16", .of_model = true };
+		const int src = weft_graph_src(g, 0, "Floor"), x = run_tensor(g, WEFT_FP32, 2, (int64_t[]){ 6, 10 }, true, false);
+		int t[] = { run_tensor(g, WEFT_FP32, 2, (int64_t[]){ 6, 10 }, false, false), run_tensor(g, WEFT_FP32, 2, (int64_t[]){ 10, 6 }, false, false),
+		            run_tensor(g, WEFT_FP32, 1, (int64_t[]){ 60 }, false, !behind), behind ? run_tensor(g, WEFT_FP32, 1, (int64_t[]){ 60 }, false, true) : -1 };
+		weft_tensor *in = make_inputs(g, 3);
+
+		assert_true(weft_graph_op(g, WEFT_OP_FLOOR, NULL, src, &x, 1, &t[0], 1) >= 0);
+		assert_true(weft_graph_op(g, WEFT_OP_TRANSPOSE, &swap, src, &t[0], 1, &t[1], 1) >= 0);
+		assert_true(weft_graph_op(g, WEFT_OP_RESHAPE, NULL, src, &t[1], 1, &t[2], 1) >= 0);
+		assert_true(!behind || weft_graph_op(g, WEFT_OP_FLOOR, NULL, src, &t[2], 1, &t[3], 1) >= 0);
+		assert_int_equal(compile_run(g, &o, in, "floats"), behind ? 0 : 60);
+		free_inputs(g, in);
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_dimensions), cmocka_unit_test(turned_matrices), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(constant_tables), cmocka_unit_test(high_ranks),
-		cmocka_unit_test(transposed_constant),
+		cmocka_unit_test(transposed_constant), cmocka_unit_test(moved_floats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -591,8 +591,43 @@ static int read_in_place(const struct cc *cc, int i, int k)
 }
 
 /*
+ * Returns whether operators that run on the host read tensor t, or a view of it, and no node does, as operators behind
+ * its maker have been matched; t is no output.
+ */
+static bool host_alone_reads(const struct cc *cc, int t)
+{
+	const struct cten *c = &cc->ten[t];
+	bool host = c->n_uses > 0 && !cc->g->tensors[t].is_output;
+
+	for (int k = 0; k < c->n_uses && host; k++) {
+		const int i = cc->uses[c->first_use + k];
+		host = cc->ops[i].state == OP_ALIAS ? host_alone_reads(cc, cc->g->ops[i].out[0]) : cc->ops[i].state == OP_TODO;
+	}
+	return host;
+}
+
+/*
+ * Returns whether operator i had better run on the host although the alu could do it: it moves or selects float32
+ * elements, with which the alu does not compute, and only the host reads its result. Its operands are mostly the
+ * host's as well, so that a node would add two switches between host and device; if a node makes an operand, there
+ * is one switch either way.
+ */
+static bool moves_for_host(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	switch (o->op) {
+	case WEFT_OP_SELECT: case WEFT_OP_SLICE: case WEFT_OP_TRANSPOSE: case WEFT_OP_REVERSE: case WEFT_OP_TILE: case WEFT_OP_PAD:
+	case WEFT_OP_GATHER: case WEFT_OP_SCATTER: case WEFT_OP_CONCAT:
+		return type_of(cc, o->out[0]) == WEFT_FP32 && host_alone_reads(cc, o->out[0]);
+	default:
+		return false;
+	}
+}
+
+/*
  * Make operator i a loop nest by match_alu() if needed[] is set for a result of it, nothing has taken it yet
- * and it is not forbidden. needed[t] is then set for all tensors t that the new nodes read. An operator that
+ * and it is not forbidden and moves_for_host() does not hold. needed[t] is then set for all tensors t that the new nodes read. An operator that
  * is wanted but ends in no node, such as an alias or one that the host runs, sets needed[] for all its
  * operands, or what they are parts of (read_in_place()). Operators that are not wanted or are already in a
  * node are left alone. Returns 1 if it has become a node, 0 if not, or a negative errno.
@@ -604,7 +639,9 @@ static int match_needed(struct cc *cc, int i, bool *needed)
 
 	if (!cc_is_wanted(o, needed) || (cc->ops[i].state != OP_TODO && cc->ops[i].state != OP_ALIAS))
 		return 0;
-	int err = cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden ? match_alu(cc, i) : 0;
+	int err = 0;
+	if (cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden)
+		err = moves_for_host(cc, i) ? cc_reason(cc, i, "only the host reads its floats") : match_alu(cc, i);
 	cc_need_operands(cc, nodes, needed);
 	for (int k = 0; k < o->n_in && cc->ops[i].state != OP_NODE; k++)
 		needed[read_in_place(cc, i, k)] = true;

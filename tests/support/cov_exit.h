@@ -6,6 +6,8 @@
 #ifndef TESTS_SUPPORT_COV_EXIT_H
 #define TESTS_SUPPORT_COV_EXIT_H
 
+/* Tests that need GNU's functions define this before their first header, and this one comes before that. */
+#define _GNU_SOURCE
 #include <unistd.h>
 
 void __gcov_dump(void);            /* gcc's */

@@ -340,44 +340,64 @@ static void behind_norms(void **state)
 	}
 }
 
-enum { VARIANCE, CENTRED, QUOTIENT, N_PIECES };
+enum { VARIANCE, CENTRED, QUOTIENT, BY_SUM, SUM, N_PIECES };
+enum { SUMMED = 3 };           /* codes of the second input for each row, of BY_SUM */
+
+/*
+ * Sets row i of the second input v to random codes above 0, small ones among them; of BY_SUM to SUMMED such codes, which are below 0
+ * in every other row. Returns by what piece_once() divides the row of x.
+ */
+static double divisor(int kind, const struct q *q, weft_tensor *v, int64_t i, uint64_t *r)
+{
+	const int top = q->type == 5 ? 32767 : q->type == 3 ? 127 : 255, n = kind == BY_SUM ? SUMMED : 1;
+	int64_t sum = 0;
+
+	for (int k = 0; k < n; k++) {
+		const int64_t code = (1 + (int64_t)(test_random(r) % (uint64_t)top)) >> test_random(r) % (top > 255 ? 12 : 5), some = code ? code : 1;
+		tensor_set(v, i * n + k, kind == BY_SUM && i & 1 ? -some : some);
+		sum += tensor_get(v, i * n + k);
+	}
+	return kind == BY_SUM ? (double)q->s * (double)sum : sqrt((double)q->s * (double)sum);
+}
 
 /*
  * Builds and runs one network of nodes by which files of opsets below 17 spell LayerNormalization: the variance of each row
  * (VARIANCE); the row less its mean (CENTRED), or the row itself (QUOTIENT), divided by the square root of a second input, which
- * has one code for each row. Adds the number of elements to *all and returns how many of them differ from the exact codes.
+ * has one code for each row; or of linear attention: the row divided by a sum of the second input (BY_SUM), and its sum (SUM).
+ * Adds the number of elements to *all and returns how many of them differ from the exact codes.
  */
 static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_t *all)
 {
 	static double exact[ROWS * MOST_ROW];
-	const int64_t dim[] = { 2, ROWS / 2, n }, rows[] = { 2, ROWS / 2, 1 };
+	const bool reduces = kind == VARIANCE || kind == SUM;
+	const int64_t dim[] = { 2, ROWS / 2, n }, rows[] = { 2, ROWS / 2, 1 }, of_v[] = { 2, ROWS / 2, kind == BY_SUM ? SUMMED : 1 };
 	const struct q x = is_wide ? wide(between(r, 0.5, 30)) : quantisation(r, between(r, 0.5, 30));
-	struct q v = { .s = (float)between(r, 0.01, 1) / (is_wide ? 128 : 1), .type = is_wide ? 5 : 2 };
-	weft_tensor in[2] = { make_codes(&x, 3, dim, n, r), make_codes(&v, 3, rows, 1, r) };
+	struct q v = { .s = (float)between(r, 0.01, 1) / (is_wide ? 128 : 1), .type = is_wide ? 5 : kind == BY_SUM ? 3 : 2 };
+	weft_tensor in[2] = { make_codes(&x, 3, dim, n, r), make_codes(&v, 3, of_v, 1, r) };
 	double most = 1e-3;
 
 	for (int64_t i = 0; i < ROWS; i++) {
-		const int64_t code = (1 + (int64_t)(test_random(r) % (is_wide ? 32767 : 255))) >> test_random(r) % (is_wide ? 12 : 5);
-		double mean = 0, variance = 0;
-		tensor_set(&in[1], i, code ? code : 1);
+		double mean = 0, variance = 0, sum = 0;
+		const double by = divisor(kind, &v, &in[1], i, r);
 		for (int64_t k = 0; k < n; k++)
-			mean += kind == QUOTIENT ? 0 : (double)x.s * (double)(tensor_get(&in[0], i * n + k) - x.z) / (double)n;
+			mean += kind == QUOTIENT || kind == BY_SUM ? 0 : (double)x.s * (double)(tensor_get(&in[0], i * n + k) - x.z) / (double)n;
 		for (int64_t k = 0; k < n; k++) {
 			const double e = (double)x.s * (double)(tensor_get(&in[0], i * n + k) - x.z) - mean;
 			variance += e * e / (double)n;
-			exact[i * n + k] = e / sqrt((double)v.s * (double)tensor_get(&in[1], i));
-			most = fmax(most, kind == VARIANCE ? 0 : fabs(exact[i * n + k]));
+			sum += e + mean;
+			exact[i * n + k] = e / by;
+			most = fmax(most, reduces ? 0 : fabs(exact[i * n + k]));
 		}
-		if (kind == VARIANCE)
-			exact[i] = variance;
-		most = fmax(most, kind == VARIANCE ? variance : 0);
+		if (reduces)
+			exact[i] = kind == SUM ? sum : variance;
+		most = fmax(most, reduces ? fabs(exact[i]) : 0);
 	}
 	most *= between(r, 0.2, 1.2);
 	struct q y = is_wide ? wide(2 * most) : quantisation(r, kind == VARIANCE ? most : 2 * most);
 	struct ob g = begin(&x, &y, 3, dim), a = { 0 };
 	number(&g, "two", 2);
 	parameters(&g, "sv", "zv", &v);
-	ob_port(&g, 11, "v", v.type, 3, rows);
+	ob_port(&g, 11, "v", v.type, 3, of_v);
 	ob_node(&g, "DequantizeLinear", "v sv zv", "fv", NULL);
 	ob_attr_ints(&a, "axes", 1, (int64_t[]){ -1 });
 	ob_node(&g, "ReduceMean", "fx", "mean", &a);
@@ -388,10 +408,13 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 		ob_node(&g, "ReduceMean", "squares", "f", &a);
 	free(a.p);
 	ob_node(&g, "Sqrt", "fv", "root", NULL);
-	if (kind != VARIANCE)
-		ob_node(&g, "Div", kind == QUOTIENT ? "fx root" : "e root", "f", NULL);
-	weft_net *net = end(&g, &y, 3, kind == VARIANCE ? rows : dim, true, false);
-	weft_tensor out = run(net, WEFT_DEVICE_MODEL, in, x.type != 2 && y.type != 2 && (kind == VARIANCE || v.type != 2) ? 2 : 0);
+	ob_tensor(&g, "last", 7, 1, &(int64_t){ 1 }, &(int64_t){ -1 }, 8);
+	if (kind == BY_SUM || kind == SUM)
+		ob_node(&g, "ReduceSum", kind == SUM ? "fx last" : "fv last", kind == SUM ? "f" : "sum", NULL);
+	if (!reduces)
+		ob_node(&g, "Div", kind == QUOTIENT ? "fx root" : kind == BY_SUM ? "fx sum" : "e root", "f", NULL);
+	weft_net *net = end(&g, &y, 3, reduces ? rows : dim, true, false);
+	weft_tensor out = run(net, WEFT_DEVICE_MODEL, in, x.type != 2 && y.type != 2 && (reduces || v.type != 2) ? 2 : 0);
 	const int64_t differ = count_differing(&out, exact, &y, "a piece of normalisation");
 	*all += weft_tensor_elements(&out);
 	weft_tensor_release(&out);
@@ -401,15 +424,15 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 	return differ;
 }
 
-/* Differences and quotients; of int16, quotients of codes alone, since others have no 16 bits to lose. */
+/* Differences, quotients and sums, whose operands are exact numbers of up to 30 bits, or functions of codes. */
 static void pieces(void **state)
 {
-	static const char *const names[] = { "variance", "centred quotient", "quotient" };
+	static const char *const names[] = { "variance", "centred quotient", "quotient", "quotient by a sum", "sum" };
 	uint64_t r = 3;
 
 	(void)state;
 	for (int kind = 0; kind < N_PIECES; kind++)
-		for (int is_wide = 0; is_wide <= (kind == QUOTIENT); is_wide++) {
+		for (int is_wide = 0; is_wide < 2; is_wide++) {
 			int64_t differ = 0, all = 0;
 			for (size_t k = 0; k < 4 * N_SIZES; k++)
 				differ += piece_once(kind, is_wide, row_sizes[k % N_SIZES], &r, &all);

@@ -372,6 +372,53 @@ static void sums_wide(void **state)
 	}
 }
 
+/* ConvTranspose of int16 by int8 weights: the int48 sums are exact, and rescaled once. */
+static void transposed_wide(void **state)
+{
+	enum { C = 3, OC = 2, H = 4, W = 5, MOST_K = 4, MOST_STRIDE = 3, MOST = OC * (H * MOST_STRIDE + MOST_K) * (W * MOST_STRIDE + MOST_K) };
+	static const int64_t dim[] = { 1, C, H, W };
+	int64_t differ = 0, all = 0;
+	uint64_t r = 7;
+
+	(void)state;
+	for (int k = 0; k < 24; k++) {
+		const int64_t kernel = 1 + (int64_t)(test_random(&r) % MOST_K), stride = 1 + k % MOST_STRIDE, of_w[] = { C, OC, kernel, kernel };
+		const int64_t h = (H - 1) * stride + kernel, w = (W - 1) * stride + kernel, out_dim[] = { 1, OC, h, w };
+		const struct q x = wide(between(&r, 0.5, 30)), sw = { .s = (float)between(&r, 0.001, 0.1), .type = 3 };
+		int8_t weights[C * OC * MOST_K * MOST_K];
+		double exact[MOST] = { 0 }, most = 1e-3;
+		struct ob a = { 0 };
+
+		for (int64_t i = 0; i < C * OC * kernel * kernel; i++)
+			weights[i] = (int8_t)(test_random(&r) % 255 - 127);
+		weft_tensor in = make_codes(&x, 4, dim, W, &r);
+		for (int64_t i = 0; i < C * H * W; i++)
+			for (int64_t e = 0; e < OC * kernel * kernel; e++) {
+				const int64_t c = i / (H * W), row = i / W % H * stride + e / kernel % kernel, column = i % W * stride + e % kernel;
+				exact[(e / (kernel * kernel) * h + row) * w + column] +=
+					(double)(tensor_get(&in, i) * weights[c * OC * kernel * kernel + e]) * (double)x.s * (double)sw.s;
+			}
+		for (int64_t i = 0; i < OC * h * w; i++)
+			most = fmax(most, fabs(exact[i]));
+		const struct q y = wide(2 * most * between(&r, 0.5, 1.2));
+		struct ob g = begin(&x, &y, 4, dim);
+		ob_tensor(&g, "w", 3, 4, of_w, weights, (size_t)(C * OC * kernel * kernel));
+		parameters(&g, "sw", "zw", &sw);
+		ob_node(&g, "DequantizeLinear", "w sw zw", "fw", NULL);
+		ob_attr_ints(&a, "strides", 2, (int64_t[]){ stride, stride });
+		ob_node(&g, "ConvTranspose", "fx fw", "f", &a);
+		weft_net *net = end(&g, &y, 4, out_dim, true, false);
+		weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, 2);
+		differ += count_differing(&out, exact, &y, "ConvTranspose");
+		all += OC * h * w;
+		weft_tensor_release(&out);
+		free(in.data);
+		weft_net_free(net);
+	}
+	print_message("ConvTranspose of int16: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
+	assert_true(1000 * differ <= all);
+}
+
 /* ---- exact ---- */
 
 enum { CONCAT, ADD, SUB, MUL, MEAN, N_EXACT };
@@ -458,7 +505,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
 		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide),
-		cmocka_unit_test(saturated_products), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
+		cmocka_unit_test(saturated_products), cmocka_unit_test(transposed_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

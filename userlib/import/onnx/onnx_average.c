@@ -177,28 +177,30 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 }
 
 /*
- * Makes the averages of quantised x over a set of axes (bit i is axis i), quantised with q, with
+ * Makes the averages, or with `sums` the sums, of quantised x over a set of axes (bit i is axis i), quantised with q, with
  * the axes kept as dimensions of 1; uint8 results are held as int8. Returns 1 with *y set, in the
  * file's order of dimensions; 0 if x or q is int16 and takes_wide() does not hold, or an average has more than 65535 elements;
  * or a negative errno.
  */
-static int average_over(struct ox *l, const struct ox_side *x, unsigned set, const struct ox_q *q, struct ox_coded *y)
+static int average_over(struct ox *l, const struct ox_side *x, unsigned set, bool sums, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_scaling s = { .a = x->q.scale, .y = q->scale, .zp = q->zp, .count = 1 };
+	int64_t count = 1;
 	bool flip = false;
 
-	for (int i = 0; i < x->v->t.rank && s.count <= 65535; i++)
-		s.count *= set >> i & 1 ? x->v->t.dim[i] : 1;
+	for (int i = 0; i < x->v->t.rank && count <= 65535; i++)
+		count *= set >> i & 1 ? x->v->t.dim[i] : 1;
 	const bool wide = x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16;
-	if ((wide && !takes_wide(l, x, q)) || s.count > 65535)
+	if ((wide && !takes_wide(l, x, q)) || count > 65535)
 		return 0;
+	s.count = sums ? 1 : count;
 	int z = ox_side_in(l, x->v, NULL);
 	z = z < 0 ? z : ox_rescale(l, z, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
 	for (int i = 0; i < x->v->t.rank; i++)
 		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
-	s.least = s.count * (ox_q_low(&x->q) - ox_q_zp(&x->q));
-	s.top = s.count * (ox_q_high(&x->q) - ox_q_zp(&x->q));
-	z = ox_requant(l, z, &s, s.count * (wide ? 32768 : 255), &flip);
+	s.least = count * (ox_q_low(&x->q) - ox_q_zp(&x->q));
+	s.top = count * (ox_q_high(&x->q) - ox_q_zp(&x->q));
+	z = ox_requant(l, z, &s, count * (wide ? 32768 : 255), &flip);
 	ox_file_order(y->perm);
 	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
 }
@@ -207,7 +209,7 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, con
  * Drops the dimensions of y, averages in the file's order, that are in the set of axes. Returns the
  * graph tensor, or a negative errno; a negative y is returned as it is.
  */
-static int without(struct ox *l, int y, unsigned set)
+int ox_without_axes(struct ox *l, int y, unsigned set)
 {
 	int64_t dim[WEFT_MAX_RANK];
 	int rank = 0;
@@ -219,10 +221,10 @@ static int without(struct ox *l, int y, unsigned set)
 }
 
 /*
- * Sets *set to the axes of the ReduceMean or GlobalAveragePool at hand, whose operand has that rank; bit i is
+ * Sets *set to the axes of the ReduceMean, ReduceSum or GlobalAveragePool at hand, whose operand has that rank; bit i is
  * axis i. Returns 1; 0 if it names none; or a negative errno, -EINVAL if an axis is out of range.
  */
-static int axes_of(struct ox *l, int rank, unsigned *set)
+int ox_reduced_axes(struct ox *l, int rank, unsigned *set)
 {
 	int64_t axes[WEFT_MAX_RANK];
 	const bool pool = ox_is(l, "GlobalAveragePool");
@@ -239,7 +241,7 @@ static int axes_of(struct ox *l, int rank, unsigned *set)
 }
 
 /*
- * Makes the codes, quantised with q, of what the ReduceMean at hand makes of x: by ox_average() if it reduces
+ * Makes the codes, quantised with q, of what the ReduceMean or ReduceSum at hand makes of x: by ox_average() if it averages
  * all dimensions but the first two of 8-bit codes, else by average_over(); keepdims 0 drops the axes. Returns
  * 1 with *y set; 0 if the node names no axes or the averages cannot be made in integers (int16 that
  * takes_wide() refuses, more than 65535 elements); or a negative errno, -EINVAL if an axis is out of range.
@@ -248,13 +250,13 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 {
 	const int rank = x->v->t.rank;
 	unsigned set;
-	int done = axes_of(l, rank, &set);
+	int done = ox_reduced_axes(l, rank, &set);
 
 	if (done <= 0)
 		return done;
-	if (rank < 3 || set != ((1u << rank) - 1 - 3) || x->v->t.dtype == WEFT_INT16) {
-		done = average_over(l, x, set, q, y);
-		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, without(l, y->tensor, set));
+	if (rank < 3 || set != ((1u << rank) - 1 - 3) || x->v->t.dtype == WEFT_INT16 || ox_is(l, "ReduceSum")) {
+		done = average_over(l, x, set, ox_is(l, "ReduceSum"), q, y);
+		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, ox_without_axes(l, y->tensor, set));
 	}
 	done = ox_average(l, x, NULL, q, y);
 	if (done <= 0 || ox_attr_i(l, "keepdims", 1))
@@ -264,10 +266,23 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 }
 
 /*
+ * Returns how many elements of x each reduction over a set of axes (bit i is axis i) takes; a number above 2^15 if they are more
+ * than that.
+ */
+static int64_t reduced_elements(const struct ox *l, int x, unsigned set)
+{
+	int64_t count = 1;
+
+	for (int i = 0; i < ox_t(l, x)->rank && count <= 1 << OX_PART; i++)
+		count *= set >> i & 1 ? ox_t(l, x)->dim[i] : 1;
+	return count;
+}
+
+/*
  * Emits int32 x summed over a set of axes (bit i is axis i), which stay with length 1. Returns the graph
  * tensor, or a negative errno; a negative x is returned as it is.
  */
-static int sum_over(struct ox *l, int x, unsigned set)
+int ox_sums_over(struct ox *l, int x, unsigned set)
 {
 	for (int i = 0; set >> i && x >= 0; i++)
 		x = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, x, i) : x;
@@ -275,34 +290,54 @@ static int sum_over(struct ox *l, int x, unsigned set)
 }
 
 /*
- * Makes the codes, quantised with q, of what the ReduceMean or GlobalAveragePool at hand makes of v, a
+ * Emits v, which the node at hand reduces to results with q, in two parts: the square of a value with numbers (ox_fine()), of
+ * which one whose mean or sum exceeds the codes of q may be smaller than it is, else as ox_parts() does. Returns what that
+ * returns.
+ */
+static int parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p)
+{
+	const double codes = 1 + (double)ox_q_high(q) - ox_q_low(q);
+	struct ox_fine f;
+	int64_t count;
+	unsigned set;
+	int done = ox_fine_root(l, v, &f);
+
+	if (done <= 0)
+		return done < 0 ? done : ox_parts(l, v, q, p);
+	if ((done = ox_reduced_axes(l, ox_t(l, f.tensor)->rank, &set)) <= 0)
+		return done;
+	count = ox_is(l, "ReduceSum") ? 1 : reduced_elements(l, f.tensor, set);
+	return ox_fine_square(l, f, (double)count * codes * q->s, p);
+}
+
+/*
+ * Makes the codes, quantised with q, of what the ReduceMean, ReduceSum or GlobalAveragePool at hand makes of v, a
  * function of codes or the square of a value that waits, with --requant rescale:
  *
  *   H + L 2^-15 = sum of v / (2^15 unit)       summed apart, with what L has above 15 bits in H
  *   t = H 2^k + L 2^(k - 15)                   k such that a step of q has 2^11 steps of t or more, H limited to what fits
- *   y = t / (2^(k - 15) unit^-1 count scale) + zp
+ *   y = t / (2^(k - 15) unit^-1 count scale) + zp        a sum has a count of 1 here
  *
- * Returns 1 with *y set, in the file's order of dimensions; 0 if v has no parts (ox_parts()), more than 2^15
- * elements are averaged, or their unit is above 2^-7 steps; or a negative errno.
+ * Returns 1 with *y set, in the file's order of dimensions; 0 if v has no parts, more than 2^15
+ * elements are reduced, or their unit is above 2^-3 steps of a mean's elements; or a negative errno.
  */
 static int mean_of_function(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
 {
-	int64_t count = 1;
 	struct ox_parts p;
 	unsigned set;
-	int done = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? ox_parts(l, v, q, &p) : 0;
+	int done = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? parts(l, v, q, &p) : 0;
 
-	if (done <= 0 || (done = axes_of(l, ox_t(l, p.high)->rank, &set)) <= 0)
+	if (done <= 0 || (done = ox_reduced_axes(l, ox_t(l, p.high)->rank, &set)) <= 0)
 		return done;
-	for (int i = 0; i < ox_t(l, p.high)->rank && count <= 1 << OX_PART; i++)
-		count *= set >> i & 1 ? ox_t(l, p.high)->dim[i] : 1;
+	const int64_t count = reduced_elements(l, p.high, set);
 	if (count > 1 << OX_PART)
 		return 0;
-	const double steps = ldexp(p.unit, OX_PART) / ((double)count * q->s);      /* of 1 in H */
-	if (!(p.unit / q->s <= 0x1p-7) || !(steps > 0x1p-60))
+	const double over = ox_is(l, "ReduceSum") ? 1 : (double)count;
+	const double steps = ldexp(p.unit, OX_PART) / (over * q->s);               /* of 1 in H */
+	if (!(p.unit * (double)count / (over * q->s) <= 0x1p-3) || !(steps > 0x1p-60))
 		return 0;
 	const int log = ilogb(steps) + 12, k = log < 0 ? 0 : log > OX_PART ? OX_PART : log;
-	int high = sum_over(l, p.high, set), low = sum_over(l, p.low, set), more = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, OX_PART);
+	int high = ox_sums_over(l, p.high, set), low = ox_sums_over(l, p.low, set), more = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, OX_PART);
 	high = high < 0 || more < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, more);
 	if (k)
 		high = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_MINIMUM, high, ldexp(1, 29 - k)), -ldexp(1, 29 - k));
@@ -311,17 +346,19 @@ static int mean_of_function(struct ox *l, struct ox_value *v, const struct ox_q 
 	int z = high < 0 || low < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, low);
 	z = z < 0 ? z : ox_rescaled(l, z, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, ldexp(steps, -k), 0x1p30, ox_q_zp(q));
 	ox_file_order(y->perm);
-	return ox_coded_as(y, ox_attr_i(l, "keepdims", 1) ? z : without(l, z, set));
+	return ox_coded_as(y, ox_attr_i(l, "keepdims", 1) ? z : ox_without_axes(l, z, set));
 }
 
 /*
- * Sets *x to the codes of which the average at hand of v is made, quantised with q: those from which v was
- * dequantised, else b's (ox_between()). Returns 1, 0 if there are none, or a negative errno.
+ * Sets *x to the codes of which the average `n` of v is made, quantised with q: those from which v was
+ * dequantised, else b's (ox_between()), which are too coarse for sums. Returns 1, 0 if there are none, or a negative errno.
  */
-static int averaged(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_between *b, struct ox_side *x)
+static int averaged(struct ox *l, const onnx_node *n, struct ox_value *v, const struct ox_q *q, struct ox_between *b, struct ox_side *x)
 {
 	if (ox_side_of(l, v, x) && (x->v->t.dtype == WEFT_INT16) == (q->zp->t.dtype == WEFT_INT16))
 		return 1;
+	if (ox_node_is(n, "ReduceSum"))
+		return 0;
 	const int done = ox_between(l, v, q, b);
 	if (done > 0)
 		*x = b->side;
@@ -329,7 +366,7 @@ static int averaged(struct ox *l, struct ox_value *v, const struct ox_q *q, stru
 }
 
 /*
- * Computes n, an AveragePool, GlobalAveragePool or ReduceMean that stands between a DequantizeLinear and a
+ * Computes n, an AveragePool, GlobalAveragePool, ReduceMean or ReduceSum that stands between a DequantizeLinear and a
  * QuantizeLinear with parameters q, in integers. Returns 1 with *y set; 0 if the operand was not dequantised
  * with one constant scale and zero point, has fewer than 3 dimensions (a pool only), or the averages cannot be
  * made in integers; or a negative errno. The node at hand is the same afterwards; nothing stands for its
@@ -341,6 +378,7 @@ int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	struct ox_between between;
 	struct ox_windows w;
 	struct ox_side x;
+	const bool reduces = ox_node_is(n, "ReduceMean") || ox_node_is(n, "ReduceSum");
 	int done = 0, i = ox_value_find(l, n->input[0]);
 
 	if (i < 0)
@@ -351,12 +389,12 @@ int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	l->n = outer;
 	if (done)
 		return done;
-	done = averaged(l, &l->values[i], q, &between, &x);
-	if (done <= 0 || (x.v->t.rank < 3 && !ox_node_is(n, "ReduceMean")))
+	done = averaged(l, n, &l->values[i], q, &between, &x);
+	if (done <= 0 || (x.v->t.rank < 3 && !reduces))
 		return done < 0 ? done : 0;
 	l->n = n;
 	l->subst[0] = x.v;
-	if (ox_node_is(n, "ReduceMean"))
+	if (reduces)
 		done = mean(l, &x, q, y);
 	else if (ox_node_is(n, "GlobalAveragePool"))
 		done = ox_average(l, &x, NULL, q, y);

@@ -26,7 +26,7 @@
 #define CODES 65536
 #define MOST_OPERANDS 3        /* of functions of a value that waits: each may stand for as many nodes again */
 
-static const onnx_node *maker(const struct ox *l, const struct ox_value *v)
+const onnx_node *ox_waiting_node(const struct ox *l, const struct ox_value *v)
 {
 	return v->pending >= 0 && v->dq < 0 && v->carrier < 0 ? l->f.m->graph->node[v->pending] : NULL;
 }
@@ -120,7 +120,7 @@ static int values(struct ox *l, struct ox_value *v, double *most)
  */
 static double most_of(struct ox *l, struct ox_value *v)
 {
-	const onnx_node *n = maker(l, v);
+	const onnx_node *n = ox_waiting_node(l, v);
 	struct ox_side s;
 	double most, beta = 0;
 
@@ -269,6 +269,17 @@ static int squared(struct ox *l, const struct ox_side *s, struct ox_parts *p)
 }
 
 /*
+ * Makes the numbers of which v is the square (ox_fine()). Returns 1 with *f set, 0 if v is no square or they have no such
+ * form, or a negative errno.
+ */
+int ox_fine_root(struct ox *l, struct ox_value *v, struct ox_fine *f)
+{
+	const onnx_node *n = ox_waiting_node(l, v);
+
+	return n && is_square(l, n) ? ox_fine(l, ox_operand(l, n, 0), f) : 0;
+}
+
+/*
  * Emits v as int32 in two parts, in the file's order of dimensions: v = (p->high * 2^15 + p->low) * p->unit,
  * where p->low is from 0 to 2^15 - 1 and p->high from -2^15 to 2^15. v is a function of 8-bit codes, and the
  * parts are then within half of p->unit of it; or it is the square of int16 codes whose zero point is 0, or of
@@ -277,7 +288,7 @@ static int squared(struct ox *l, const struct ox_side *s, struct ox_parts *p)
  */
 int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p)
 {
-	const onnx_node *n = maker(l, v);
+	const onnx_node *n = ox_waiting_node(l, v);
 	struct ox_between b;
 	struct ox_side s;
 	double most;
@@ -324,13 +335,19 @@ static void mantissa(double by, int32_t *m, int32_t *right)
 /*
  * Emits, for each element of the carrier of v, a function of codes, the two numbers of mantissa() for `by`
  * over v, from tables that GATHER reads: int32 with the carrier's shape and leading dimensions of 1 up to
- * rank. Returns 0 with x set, -ENOTSUP without a message if v cannot be computed, or another negative errno.
+ * rank. Returns 0 with x set; -ENOTSUP without a message if v cannot be computed, or if `error` over one of its values
+ * is above 1/8; or another negative errno.
  */
-static int reciprocals(struct ox *l, struct ox_value *v, double by, int rank, int x[2])
+static int reciprocals(struct ox *l, struct ox_value *v, double by, double error, int rank, int x[2])
 {
 	struct ox_value *c = &l->values[v->carrier];
 	const int64_t n = c->t.dtype == WEFT_INT16 ? CODES : 256, count = weft_tensor_elements(&c->t);
 	const int f = evaluated(l, v);
+	const float *values = f < 0 ? NULL : ox_t(l, f)->data;
+
+	for (int64_t i = 0; i < n && values; i++)
+		if (error / fabs((double)values[i]) > 0.125)
+			return -ENOTSUP;
 	int32_t *t[2] = { f < 0 ? NULL : ox_alloc(l, n, sizeof **t) };
 
 	t[1] = t[0] ? ox_alloc(l, n, sizeof **t) : NULL;
@@ -350,34 +367,63 @@ static int reciprocals(struct ox *l, struct ox_value *v, double by, int rank, in
 }
 
 /*
- * Makes the codes, quantised with q, of a / b, where b is a function of codes whose shape broadcasts to a's:
- * codes of a times the reciprocal of each value of b, which has 30 bits and a shift of its own. Returns 1
- * with *y set, in the file's order of dimensions; 0 if a has no codes (ox_between()), b cannot be computed,
- * or its shape is another; or a negative errno.
+ * Makes the numerator of a quotient, quantised with q in the end: by ox_fine(), or if that has no form for it, int16 codes
+ * (ox_between()). Returns 1 with *f set, 0 if there are none, or a negative errno.
+ */
+static int numerator(struct ox *l, struct ox_value *a, const struct ox_q *q, struct ox_fine *f)
+{
+	struct ox_between from;
+	int done = ox_fine(l, a, f);
+
+	if (done || (done = ox_between(l, a, q, &from)) <= 0)
+		return done;
+	*f = (struct ox_fine){ .tensor = ox_wide(l, ox_side_in(l, from.side.v, NULL)), .unit = from.side.q.s, .most = 32768 };
+	return f->tensor < 0 ? f->tensor : 1;
+}
+
+/*
+ * Emits f / b / scale, where b is a function of codes: f, widened, times the reciprocal of each value of b, which
+ * has 30 bits and a shift of its own. Returns the graph tensor; -ENOTSUP without a message if b cannot be computed, or if f
+ * has 30 bits that are not exact and these are too few for the least value of b; or another negative errno.
+ */
+static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, double scale)
+{
+	const double error = f.exact || f.most < 0x1p29 ? 0 : f.unit / scale;
+	int r[2], done = ox_fine_widen(l, &f);
+
+	if (done > 0)
+		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, ox_t(l, f.tensor)->rank, r);
+	return done < 0 ? done : ox_right_by(l, ox_product(l, f.tensor, r[0], 30), r[1], true);
+}
+
+/*
+ * Makes the codes, quantised with q, of a / b, whose shape broadcasts to a's: b is a function of codes, or a and b have exact
+ * numbers (ox_fine()). Returns 1 with *y set, in the file's order of dimensions; 0 if a has no codes or numbers, b is something
+ * else or cannot be computed, or its shape is another; or a negative errno.
  */
 static int quotient(struct ox *l, struct ox_value *a, struct ox_value *b, const struct ox_q *q, struct ox_coded *y)
 {
-	const weft_tensor *t = &l->values[b->carrier].t;
-	struct ox_between from, to;
-	struct ox_q out;
-	int r[2], done = ox_between(l, a, q, &from);
+	const bool known = b->carrier >= 0;
+	struct ox_fine f, g;
+	int done = numerator(l, a, q, &f), z;
 
-	if (done <= 0)
+	if (done <= 0 || (!known && (done = ox_fine(l, b, &g)) <= 0))
 		return done;
-	const int rank = from.side.v->t.rank, more = rank - t->rank;
-	for (int i = 0; i < t->rank; i++)
-		if (more < 0 || (t->dim[i] != 1 && t->dim[i] != from.side.v->t.dim[more + i]))
+	const weft_tensor t = known ? l->values[b->carrier].t : *ox_t(l, g.tensor);
+	const int rank = ox_t(l, f.tensor)->rank, more = rank - t.rank;
+	for (int i = 0; i < t.rank; i++)
+		if (more < 0 || (t.dim[i] != 1 && t.dim[i] != ox_t(l, f.tensor)->dim[more + i]))
 			return 0;
-	if (!ox_finer(l, q, &to, &out))
-		return l->err;
-	done = reciprocals(l, b, from.side.q.s / out.s, rank, r);
-	if (done < 0)
-		return done == -ENOTSUP && !l->err ? 0 : done;
-	int z = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_wide(l, ox_side_in(l, from.side.v, NULL)), 15);
-	z = ox_right_by(l, ox_product(l, z, r[0], 30), r[1], true);
-	z = ox_rescale(l, z, WEFT_INT16, (struct ox_factor){ 1 << 30, 30 }, 0, out.z);
+	if (known) {
+		z = by_function(l, f, b, q->s);
+	} else {
+		g.tensor = ox_to_rank(l, g.tensor, rank);
+		z = g.tensor < 0 ? g.tensor : ox_fine_quotient(l, &f, &g, q->s);
+	}
+	if (z <= 0)
+		return z == -ENOTSUP && !l->err ? 0 : z;
 	ox_file_order(y->perm);
-	return ox_coded_as(y, z < 0 ? z : ox_from_finer(l, z, q));
+	return ox_coded_as(y, ox_rescale(l, z, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, (struct ox_factor){ 1 << 30, 30 }, 0, ox_q_zp(q)));
 }
 
 /* ---- functions ---- */
@@ -394,7 +440,7 @@ static bool is_number(const struct ox *l, const struct ox_value *v)
  */
 static const onnx_node *function_that_makes(const struct ox *l, const struct ox_value *v)
 {
-	const onnx_node *n = maker(l, v);
+	const onnx_node *n = ox_waiting_node(l, v);
 
 	return n && ox_is_function(n) && n->n_input <= MOST_OPERANDS ? n : NULL;
 }
@@ -429,7 +475,7 @@ struct ox_value *ox_function_of(const struct ox *l, const onnx_node *n)
  */
 static int computed(struct ox *l, struct ox_value *v, const struct ox_value *of, int x)
 {
-	const onnx_node *n = maker(l, v);
+	const onnx_node *n = ox_waiting_node(l, v);
 	int in[MOST_OPERANDS];
 
 	if (v == of)
@@ -489,8 +535,7 @@ static int function(struct ox *l, const onnx_node *n, struct ox_value *of, const
 }
 
 /*
- * Makes the codes, quantised with q, of node n of values that wait, with --requant rescale: a quotient by a
- * function of codes, a sum, difference or product of two values that have codes or get some, or a function of
+ * Makes the codes, quantised with q, of node n of values that wait, with --requant rescale: a quotient, a sum, difference or product of two values that have codes or get some, or a function of
  * one. Returns 1 with *y set; 0 if n is something else, or a value gets no codes; or a negative errno.
  */
 int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
@@ -507,11 +552,11 @@ int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	if (of)
 		return function(l, n, of, q, y);
 	if (ox_node_is(n, "Div"))
-		return b && b->carrier >= 0 ? quotient(l, a, b, q, y) : 0;
+		return b ? quotient(l, a, b, q, y) : 0;
 	if (!b || n->n_input != 2 || (op == WEFT_OP_ADD && !ox_node_is(n, "Add") && !ox_node_is(n, "Sum")))
 		return 0;
 	if ((done = ox_between(l, a, q, &from[0])) <= 0 || (done = ox_between(l, b, q, &from[1])) <= 0)
-		return done;
+		return done ? done : ox_fold_fine(l, n, q, y);
 	if (!ox_finer(l, q, &to, &out))
 		return l->err;
 	done = ox_fold_pair(l, op, &from[0].side, &from[1].side, &out, false, y);

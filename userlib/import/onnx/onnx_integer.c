@@ -248,7 +248,8 @@ int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
 }
 
 /*
- * Emits the int32 sums [N,H,W,OC] of the ConvTranspose at hand with 8-bit operands p. That it has
+ * Emits the sums [N,H,W,OC] of the ConvTranspose at hand with operands p: int32; of an int16 x, whose zero points and those of the
+ * weights count as 0, int48 if some sum may exceed int32. That it has
  * one group, two dimensions and no dilation is for the caller to check. Returns the graph tensor,
  * -ENOTSUP if zero points differ or are not constant (those of constant weights that differ only if
  * int8 cannot hold the weights less their zero points), -EINVAL for a bias that conv_bias() refuses,
@@ -259,22 +260,31 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
 	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK];
 	weft_attr a = { .conv = { .dilation = { 1, 1 }, .acc = WEFT_INT32 } };
 	struct ox_window win = { 0 };
+	const bool wide = p->x->t.dtype == WEFT_INT16;
 	int bias = conv_bias(l, p, 1), err = bias < 0 ? bias : ox_transpose_window(l, &win), x, w;
 
 	if (err)
 		return err;
 	ox_channels_last(4, last);
 	ox_transpose_order(4, order);
-	if (!one_zp(l, p->x, p->x_zp, &a.conv.x_zp) || !array_weights(l, p, order, 3, &w, &a.conv.w_zp))
+	if (wide) {
+		a.conv.acc = WEFT_INT48;
+		bias = widened_bias(l, p->bias);
+		w = ox_get(l, p->w, order);
+	} else if (!one_zp(l, p->x, p->x_zp, &a.conv.x_zp) || !array_weights(l, p, order, 3, &w, &a.conv.w_zp)) {
 		return l->err ? l->err : ox_fail(l, -ENOTSUP, "zero points");
+	}
 	int64_t dim[4] = { p->x->t.dim[0], win.out[0], win.out[1], p->w->t.dim[1] };
 	for (int i = 0; i < 2; i++) {
 		a.conv.stride[i] = (int32_t)win.stride[i];
 		a.conv.pad[2 * i] = (int32_t)-win.before[i];
 		a.conv.pad[2 * i + 1] = (int32_t)-win.after[i];
 	}
-	x = ox_get_int8(l, p->x, last);
-	return x < 0 || w < 0 ? l->err : ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, WEFT_INT32, 4, dim);
+	x = wide ? ox_get(l, p->x, last) : ox_get_int8(l, p->x, last);
+	if (x < 0 || w < 0 || bias < 0)
+		return l->err;
+	const int y = ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, a.conv.acc, 4, dim);
+	return wide ? narrow_if_it_fits(l, y, w, bias) : y;
 }
 
 /*

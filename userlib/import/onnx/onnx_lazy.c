@@ -23,7 +23,7 @@ static const struct { const char *name; enum kind kind; } table[] = {
 	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "LayerNormalization", NORMALISE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
 	{ "MatMul", PRODUCT }, { "Max", FUNCTION }, { "MaxPool", MOVE }, { "Min", FUNCTION }, { "Mish", FUNCTION }, { "Mul", FUNCTION }, { "Neg", FUNCTION },
 	{ "PRelu", FUNCTION }, { "Pad", MOVE }, { "Pow", FUNCTION }, { "Reciprocal", FUNCTION }, { "ReduceMax", MOVE },
-	{ "ReduceMean", AVERAGE }, { "ReduceMin", MOVE }, { "Relu", FUNCTION }, { "Reshape", MOVE }, { "Selu", FUNCTION },
+	{ "ReduceMean", AVERAGE }, { "ReduceMin", MOVE }, { "ReduceSum", AVERAGE }, { "Relu", FUNCTION }, { "Reshape", MOVE }, { "Selu", FUNCTION },
 	{ "Sigmoid", FUNCTION }, { "Sin", FUNCTION }, { "Slice", MOVE }, { "Softmax", NORMALISE }, { "Softplus", FUNCTION }, { "Softsign", FUNCTION }, { "SpaceToDepth", MOVE },
 	{ "Split", MOVE }, { "Sqrt", FUNCTION }, { "Squeeze", MOVE }, { "Sub", FUNCTION }, { "Sum", FUNCTION }, { "Swish", FUNCTION },
 	{ "Tanh", FUNCTION }, { "ThresholdedRelu", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
@@ -504,8 +504,8 @@ static bool gets_codes(const struct ox *l, const struct ox_value *v)
 /*
  * Defers the node at hand, with --requant rescale, if it is a function of one value that waits for another
  * node than a DequantizeLinear, but no Relu or Clip; or the quotient, sum, difference or product of two
- * values that get codes, of which one waits so, or of a quotient the second is a function of other codes than
- * the first. may_fold() has to hold of the result. Returns whether it is deferred.
+ * values that get codes, of which one waits so; of a quotient, the second is no function of the codes of the
+ * first. may_fold() has to hold of the result. Returns whether it is deferred.
  */
 static bool defer_between(struct ox *l)
 {
@@ -517,7 +517,7 @@ static bool defer_between(struct ox *l)
 		return false;
 	if (of ? of->carrier >= 0 || !waits(l, of)
 	       : l->n->n_input != 2 || (!divides && !ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) || !gets_codes(l, a) || !gets_codes(l, b) ||
-	             (divides ? b->carrier < 0 || a->carrier == b->carrier : a->carrier >= 0 && b->carrier >= 0))
+	             (divides ? b->carrier >= 0 && a->carrier == b->carrier : a->carrier >= 0 && b->carrier >= 0))
 		return false;
 	y->pending = l->i_node;
 	y->depth = 1 + (b && b->depth > a->depth ? b->depth : a->depth);

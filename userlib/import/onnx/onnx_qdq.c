@@ -146,7 +146,7 @@ static bool pads_given(const onnx_node *n)
 }
 
 /*
- * Says whether TRANSPOSE_CONV2D can do ConvTranspose n of x with weights w: 8-bit images, one
+ * Says whether TRANSPOSE_CONV2D can do ConvTranspose n of x with weights w: images, one
  * group, no dilation, no output_shape, no auto_pad but NOTSET, less cut off on each side than the kernel is
  * long, and output_padding of at most 255.
  */
@@ -154,7 +154,7 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 {
 	const onnx_attribute *pads = ox_node_attr(n, "pads"), *grow = ox_node_attr(n, "output_padding");
 
-	if (x->v->t.rank != 4 || w->rank != 4 || x->v->t.dtype == WEFT_INT16 || ox_attr_of(n, "group", 1) != 1 ||
+	if (x->v->t.rank != 4 || w->rank != 4 || ox_attr_of(n, "group", 1) != 1 ||
 	    ox_node_attr(n, "output_shape") || !pads_given(n) || w->dim[0] != x->v->t.dim[1])
 		return false;
 	const onnx_attribute *d = ox_node_attr(n, "dilations");
@@ -521,7 +521,7 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
  * Resize, Softmax or LayerNormalization by its own function, any other of two dequantised values, one of
  * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, and what is
  * left by ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
- * always for AveragePool, GlobalAveragePool, Resize and results of int16; or a negative errno.
+ * always for AveragePool, GlobalAveragePool, Resize, ReduceSum and results of int16; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -532,7 +532,8 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 	 * few elements, also those between pixels, are ties often.
 	 */
 	if (l->o.requant == WEFT_ONNX_REQUANT_RUNTIME &&
-	    (q->zp->t.dtype == WEFT_INT16 || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize")))
+	    (q->zp->t.dtype == WEFT_INT16 || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize") ||
+	     ox_node_is(n, "ReduceSum")))
 		return 0;
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, y);
@@ -540,8 +541,10 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 		return fold_where(l, n, q, y);
 	if (ox_node_is(n, "Conv") || ox_node_is(n, "ConvTranspose") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
 		return ox_fold_product(l, n, q, y);
-	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
-		return ox_fold_average(l, n, q, y);
+	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean") || ox_node_is(n, "ReduceSum")) {
+		const int done = ox_fold_average(l, n, q, y);
+		return done ? done : ox_fold_fine(l, n, q, y);
+	}
 	if (ox_node_is(n, "Resize"))
 		return ox_fold_resize(l, n, q, y);
 	if (ox_node_is(n, "Softmax"))

@@ -118,7 +118,7 @@ WEFT_MUST_USE int ox_fold_value(struct ox *l, struct ox_value *v, const struct o
 WEFT_MUST_USE int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y);
 /* Conv, Gemm, MatMul ... */
 WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
-/* Pools, ReduceMean. */
+/* Pools, ReduceMean, ReduceSum. */
 WEFT_MUST_USE int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
 WEFT_MUST_USE int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
@@ -184,8 +184,35 @@ struct ox_parts { int high, low; double unit; };
  * 1, 0 if it has none, or a negative errno.
  */
 WEFT_MUST_USE int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p);
+/* Returns the node that makes v if v waits for it, is no function of codes and no dequantised value; else NULL. */
+const onnx_node *ox_waiting_node(const struct ox *l, const struct ox_value *v);
 /* Makes the codes, quantised with q, of node n of values that wait. */
 WEFT_MUST_USE int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+
+/* ---- onnx_fine.c ---- */
+/*
+ * A float value as int32 in the file's order of dimensions: tensor * unit, where tensor is at most `most` in magnitude, at most
+ * 2^30; exact: nothing was rounded.
+ */
+struct ox_fine { int tensor; double unit, most; bool exact; };
+/* Makes the numbers of v, which waits, with --requant rescale. Returns 1, 0 if it has none, or a negative errno. */
+WEFT_MUST_USE int ox_fine(struct ox *l, struct ox_value *v, struct ox_fine *f);
+/* Makes the numbers of which v is the square. */
+WEFT_MUST_USE int ox_fine_root(struct ox *l, struct ox_value *v, struct ox_fine *f);
+/* Makes the parts of f's square; squares above `limit` may be smaller than they are, but at least that. */
+WEFT_MUST_USE int ox_fine_square(struct ox *l, struct ox_fine f, double limit, struct ox_parts *p);
+/* Returns a / b / scale as int32; 0 if one of them is not exact. */
+WEFT_MUST_USE int ox_fine_quotient(struct ox *l, const struct ox_fine *a, const struct ox_fine *b, double scale);
+/* Shifts f left until its greatest magnitude is 2^29 or more. Returns 1. */
+WEFT_MUST_USE int ox_fine_widen(struct ox *l, struct ox_fine *f);
+/* Makes the codes, quantised with q, of the result of node n. */
+WEFT_MUST_USE int ox_fold_fine(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+
+/* onnx_average.c: the axes of the reduction at hand (bit i is axis i); sums of int32 over them; x without them. */
+WEFT_MUST_USE int ox_reduced_axes(struct ox *l, int rank, unsigned *set);
+WEFT_MUST_USE int ox_sums_over(struct ox *l, int x, unsigned set);
+WEFT_MUST_USE int ox_without_axes(struct ox *l, int y, unsigned set);
+
 /*
  * Returns the one value of which the result of n is a function, directly or through other functions that wait; NULL
  * if there is no such value.

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Float values that wait between a DequantizeLinear and a QuantizeLinear as int32 numbers times a unit, with
+ * --requant rescale, for results that int16 codes of the importer's (onnx_between.c) would be too coarse for.
+ *
+ *   codes, less their zero point      exact, the unit is their scale
+ *   sums and means over axes          exact: the sum, the unit that of the elements, of a mean over the count
+ *   sums and differences              exact if one unit is a multiple of the other, as x and the mean of x have;
+ *                                     else both are rounded to a unit of 2^-30 of the greatest result
+ *
+ * What does not fit has no such form.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "onnx_fixed_point.h"
+
+#define MOST 0x1p30            /* the greatest magnitude of the numbers */
+
+/* Notes that the numbers are this tensor. Returns 1, or the tensor if it is a negative errno. */
+static int fine_as(struct ox_fine *f, int tensor)
+{
+	f->tensor = tensor;
+	return tensor < 0 ? tensor : 1;
+}
+
+/*
+ * Emits codes s less their zero point. Returns 1 with *f set, 0 if they are int16 with a zero point other than 0,
+ * or a negative errno.
+ */
+static int codes(struct ox *l, const struct ox_side *s, struct ox_fine *f)
+{
+	const int32_t z = ox_q_zp(&s->q);
+
+	if (s->v->t.dtype == WEFT_INT16 && z)
+		return 0;
+	*f = (struct ox_fine){ .unit = s->q.s, .most = fmax(ox_q_high(&s->q) - z, z - ox_q_low(&s->q)), .exact = true };
+	return fine_as(f, ox_rescale(l, ox_side_in(l, s->v, NULL), WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, z, 0));
+}
+
+/*
+ * Emits f times the factor `by` of its unit over another one: f->unit becomes f->unit / by. The numbers are exact if
+ * by is a whole number. Returns 1, or a negative errno (-ENOTSUP if by has no RESCALE).
+ */
+static int in_units(struct ox *l, struct ox_fine *f, double by)
+{
+	const bool whole = by == rint(by);
+	const int x = by == 1 ? f->tensor : whole ? ox_with(l, WEFT_OP_MUL, f->tensor, by) : ox_rescaled(l, f->tensor, WEFT_INT32, by, f->most, 0);
+
+	f->unit /= by;
+	f->most = f->most * by + !whole;
+	f->exact = f->exact && whole;
+	return fine_as(f, x);
+}
+
+/* Returns a / b, or the nearest whole number if that is the quotient but for roundings of double. */
+static double ratio(double a, double b)
+{
+	const double r = a / b, whole = rint(r);
+
+	return fabs(r - whole) <= 0x1p-40 * r ? whole : r;
+}
+
+/*
+ * Emits a op b, ADD or SUB, broadcast as NumPy does. Returns 1 with *f set, 0 if the result does not fit, or a negative
+ * errno.
+ */
+static int combined(struct ox *l, weft_opcode op, struct ox_fine *a, struct ox_fine *b, struct ox_fine *f)
+{
+	double unit = fmin(a->unit, b->unit);
+	const double by_a = ratio(a->unit, unit), by_b = ratio(b->unit, unit);
+
+	if (by_a != rint(by_a) || by_b != rint(by_b) || a->most * by_a + b->most * by_b > MOST)
+		unit = (a->most * a->unit + b->most * b->unit) / (MOST - 2);
+	if (in_units(l, a, ratio(a->unit, unit)) < 0 || in_units(l, b, ratio(b->unit, unit)) < 0)
+		return l->err;
+	*f = (struct ox_fine){ .unit = unit, .most = a->most + b->most, .exact = a->exact && b->exact };
+	return f->most > MOST ? 0 : fine_as(f, ox_binary(l, op, a->tensor, b->tensor));
+}
+
+/*
+ * Emits the sum or mean of f that node n, a ReduceSum or ReduceMean, makes. Returns 1 with *f set; 0 if the node names
+ * no axes or the sums do not fit; or a negative errno, -EINVAL if an axis is out of range.
+ */
+static int reduced(struct ox *l, const onnx_node *n, struct ox_fine *f)
+{
+	const onnx_node *outer = l->n;
+	double count = 1;
+	unsigned set;
+
+	l->n = n;
+	int done = ox_reduced_axes(l, ox_t(l, f->tensor)->rank, &set);
+	const bool keeps = ox_attr_i(l, "keepdims", 1) != 0;
+	l->n = outer;
+	if (done <= 0)
+		return done;
+	for (int i = 0; i < ox_t(l, f->tensor)->rank; i++)
+		count *= set >> i & 1 ? (double)ox_t(l, f->tensor)->dim[i] : 1;
+	if (!(f->most * count <= MOST))
+		return 0;
+	f->most *= count;
+	f->unit /= ox_node_is(n, "ReduceMean") ? count : 1;
+	const int sum = ox_sums_over(l, f->tensor, set);
+	return fine_as(f, keeps ? sum : ox_without_axes(l, sum, set));
+}
+
+/*
+ * Emits value v, which waits, in int32 numbers in the file's order of dimensions: v = f->tensor * f->unit, exactly if
+ * f->exact is set, else within 2^-30 of the greatest magnitude for each sum or difference in it. Returns 1 with *f set;
+ * 0 if --requant rescale is not set, v is no dequantised value, sum, mean or difference of such, or it does not fit; or a
+ * negative errno.
+ */
+int ox_fine(struct ox *l, struct ox_value *v, struct ox_fine *f)
+{
+	struct ox_fine a, b;
+	struct ox_side s;
+	int done;
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !v)
+		return 0;
+	if (ox_side_of(l, v, &s))
+		return codes(l, &s, f);
+	const onnx_node *n = ox_waiting_node(l, v);
+	if (n && (ox_node_is(n, "ReduceMean") || ox_node_is(n, "ReduceSum"))) {
+		done = ox_fine(l, ox_operand(l, n, 0), f);
+		return done > 0 ? reduced(l, n, f) : done;
+	}
+	if (!n || n->n_input != 2 || (!ox_node_is(n, "Add") && !ox_node_is(n, "Sub")))
+		return 0;
+	if ((done = ox_fine(l, ox_operand(l, n, 0), &a)) <= 0 || (done = ox_fine(l, ox_operand(l, n, 1), &b)) <= 0)
+		return done;
+	return combined(l, ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, f);
+}
+
+/*
+ * Shifts f left until its greatest magnitude is 2^29 or more. Returns 1, or a negative errno.
+ */
+int ox_fine_widen(struct ox *l, struct ox_fine *f)
+{
+	const int left = f->most > 0 ? 29 - ilogb(f->most) : 0;
+
+	if (left <= 0)
+		return 1;
+	f->most = ldexp(f->most, left);
+	f->unit = ldexp(f->unit, -left);
+	return fine_as(f, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, f->tensor, left));
+}
+
+/*
+ * Emits f's square in two parts of 15 bits, in *p, after limiting f to what has a square of `limit`. They are within
+ * 2^-30 of the greatest square, or of `limit` if that is less. Returns 1 or a negative errno.
+ */
+int ox_fine_square(struct ox *l, struct ox_fine f, double limit, struct ox_parts *p)
+{
+	const double top = ceil(sqrt(limit) / f.unit) + 1;
+
+	if (top < f.most) {
+		f.tensor = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_MINIMUM, f.tensor, top), -top);
+		f.most = top;
+	}
+	const int done = ox_fine_widen(l, &f);
+	const int all = done < 0 ? done : ox_product(l, f.tensor, f.tensor, 30);
+	p->unit = ldexp(f.unit * f.unit, 30);
+	p->high = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, all, OX_PART);
+	p->low = ox_with(l, WEFT_OP_BITWISE_AND, all, (1 << OX_PART) - 1);
+	return p->high < 0 || p->low < 0 ? l->err : 1;
+}
+
+/*
+ * Makes int32 a / b / scale, rounded half up, or more than 2^26 in magnitude where that is 2^26 or more; a / 0 is 2^26 or -2^26
+ * with a's sign. Both must be exact, since a quotient may be large where b is small. b broadcasts to a.
+ *
+ *   x = |b| 2^up_b, z = a 2^up_a    x from 2^30 on, z from 2^29 on or 0
+ *   r = 2^59 / x                    a table and one step of Newton's method, within 2^-28 of itself
+ *   y = z r c / 2^60                c 2^e is a->unit / b->unit / scale, c from 1/2 to 1
+ *   a / b / scale = y / 2^(up_a + 29 - e - up_b), where a shift to the left leaves y as it is
+ *
+ * Returns the graph tensor; 0 if one is not exact, or their units are too far apart; or a negative errno.
+ */
+int ox_fine_quotient(struct ox *l, const struct ox_fine *a, const struct ox_fine *b, double scale)
+{
+	int e;
+	const double c = frexp(a->unit / b->unit / scale, &e);
+
+	if (!a->exact || !b->exact || !(c > 0) || !isfinite(c) || e < -1000 || e > 1000)
+		return 0;
+	const int sign = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, b->tensor, 31), is_zero = ox_with(l, WEFT_OP_EQUAL, b->tensor, 0);
+	const int size_b = ox_with(l, WEFT_OP_MAXIMUM, ox_unary(l, WEFT_OP_ABS, b->tensor), 1), size_a = ox_unary(l, WEFT_OP_ABS, a->tensor);
+	const int up_b = ox_with(l, WEFT_OP_SUB, ox_unary(l, WEFT_OP_CLZ, size_b), 1);
+	const int up_a = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_SUB, ox_unary(l, WEFT_OP_CLZ, size_a), 2), 0);
+	const int r = ox_reciprocals(l, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, size_b, up_b));
+	const int turned = ox_both(l, WEFT_OP_SUB, ox_both(l, WEFT_OP_BITWISE_XOR, a->tensor, sign), sign);
+	int y = ox_product(l, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, turned, ox_with(l, WEFT_OP_MINIMUM, up_a, 31)), r, 30);
+	y = ox_product(l, y, y < 0 ? y : ox_ramp(l, WEFT_INT32, ox_t(l, y)->rank, ldexp(c, 30)), 30);
+	const int right = ox_with(l, WEFT_OP_ADD, ox_both(l, WEFT_OP_SUB, up_a, up_b), 29 - e);
+	y = ox_right_by(l, y, ox_with(l, WEFT_OP_MINIMUM, ox_with(l, WEFT_OP_MAXIMUM, right, 0), 31), true);
+	const int endless = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_OR, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, a->tensor, 31), 1), 26);
+	return y < 0 || is_zero < 0 || endless < 0 ? l->err : ox_select(l, is_zero, endless, y);
+}
+
+/*
+ * Makes the codes, quantised with q, of the result of node n, which waits, from its numbers (ox_fine()). Returns 1 with *y set, in
+ * the file's order of dimensions; 0 if it has none, or if they are not exact and a step of q has fewer than 8; or a negative
+ * errno (-ENOTSUP if there is no RESCALE to q's scale).
+ */
+int ox_fold_fine(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_fine f;
+	const int done = ox_fine(l, &l->values[ox_value_find(l, n->output[0])], &f);
+
+	if (done <= 0 || (!f.exact && !(f.unit / q->s <= 0x1p-3)))
+		return done < 0 ? done : 0;
+	ox_file_order(y->perm);
+	return ox_coded_as(y, ox_rescaled(l, f.tensor, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, f.unit / q->s, f.most, ox_q_zp(q)));
+}

@@ -60,6 +60,7 @@ static inline struct ob begin(const struct q *x, const struct q *y, int rank, co
 }
 
 static struct short_of_memory shortage = { .every = 31 };
+static int codes_opset = 17;              /* of the networks that end() makes */
 
 /* Ends it: y of the floats f; also_float: f is an output, too, which keeps the nodes as they stand. */
 static inline weft_net *end(struct ob *g, const struct q *y, int rank, const int64_t *dim, bool rescale, bool also_float)
@@ -73,7 +74,7 @@ static inline weft_net *end(struct ob *g, const struct q *y, int rank, const int
 	ob_port(g, 12, "y", y->type, rank, dim);
 	if (also_float)
 		ob_port(g, 12, "f", 1, rank, dim);
-	ob_model(&model, g, 17);
+	ob_model(&model, g, codes_opset);
 	o.requant_rescale = rescale;
 	if (weft_net_load_with(model.p, model.n, "net", &o, &net, msg))
 		fail_msg("%s", msg);

@@ -483,6 +483,116 @@ static void masks(void **state)
 	}
 }
 
+enum { SLOPES, POOLED, INSTANCES, GROUPS, N_IMAGES };
+enum { CHANNELS = 6, H = 7, W = 6, PER_GROUP = 2, IMAGES = 2 * CHANNELS };
+
+/* The average of the elements of image x [H,W] under a window of 3 by 3 around row y and column c, of which some lie outside. */
+static double average_at(const double *x, int64_t y, int64_t c)
+{
+	double sum = 0;
+	int n = 0;
+
+	for (int64_t i = y - 1; i <= y + 1; i++)
+		for (int64_t k = c - 1; k <= c + 1; k++)
+			if (i >= 0 && i < H && k >= 0 && k < W) {
+				sum += x[i * W + k];
+				n++;
+			}
+	return sum / n;
+}
+
+/*
+ * Sets exact to what a kind of nodes makes of images x: a PRelu with a slope for each channel, without and with an AveragePool
+ * of stride 2 behind it, InstanceNormalization or GroupNormalization. Returns the number of elements.
+ */
+static int64_t image_exact(int kind, const weft_tensor *in, const struct q *q, const float *slope, const float *beta, double *exact)
+{
+	static double x[IMAGES * H * W], pooled[IMAGES * H * W];
+	const int64_t n = H * W, row = kind == GROUPS ? PER_GROUP * n : n;
+	int64_t count = 0;
+
+	for (int64_t i = 0; i < IMAGES * n; i++) {
+		x[i] = (double)q->s * (double)(tensor_get(in, i) - q->z);
+		if (kind <= POOLED && x[i] < 0)
+			x[i] *= (double)slope[i / n % CHANNELS];
+	}
+	for (int64_t i = 0; i < IMAGES * n && kind >= INSTANCES; i += row) {
+		static const float zero[PER_GROUP * H * W] = { 0 };
+		float gamma[PER_GROUP * H * W];
+		for (int64_t k = 0; k < row; k++)
+			gamma[k] = 1;
+		norm(x + i, row, 1, gamma, zero);
+	}
+	for (int64_t i = 0; i < IMAGES * n && kind >= INSTANCES; i++)
+		x[i] = x[i] * (double)slope[i / n % CHANNELS] + (double)beta[i / n % CHANNELS];
+	for (int64_t i = 0; i < IMAGES && kind == POOLED; i++)
+		for (int64_t y = 0; y < H; y += 2)
+			for (int64_t c = 0; c < W; c += 2)
+				pooled[count++] = average_at(x + i * n, y, c);
+	count = kind == POOLED ? count : IMAGES * n;
+	memcpy(exact, kind == POOLED ? pooled : x, (size_t)count * sizeof *exact);
+	return count;
+}
+
+static int64_t image_once(int kind, bool is_wide, uint64_t *r, int64_t *all)
+{
+	static double exact[IMAGES * H * W];
+	static const int64_t dim[] = { 2, CHANNELS, H, W }, halved[] = { 2, CHANNELS, (H + 1) / 2, W / 2 }, vector[] = { CHANNELS, 1, 1 };
+	const struct q x = is_wide ? wide(between(r, 0.5, 30)) : quantisation(r, between(r, 0.5, 30));
+	float slope[CHANNELS], beta[CHANNELS];
+	weft_tensor in = make_codes(&x, 4, dim, W, r);
+	double most = 1e-3;
+
+	for (int i = 0; i < CHANNELS; i++) {
+		slope[i] = kind == POOLED && is_wide ? 1 : (float)between(r, -0.5, 1.5);
+		beta[i] = (float)between(r, -0.5, 0.5);
+	}
+	const int64_t count = image_exact(kind, &in, &x, slope, beta, exact);
+	for (int64_t i = 0; i < count; i++)
+		most = fmax(most, fabs(exact[i]));
+	const struct q y = is_wide ? wide(2 * most * between(r, 0.5, 1.2)) : quantisation(r, 2 * most * between(r, 0.5, 1.2));
+	struct ob g = begin(&x, &y, 4, dim), a = { 0 };
+	ob_tensor(&g, "slope", 1, kind <= POOLED ? 3 : 1, vector, slope, sizeof slope);
+	ob_tensor(&g, "beta", 1, 1, vector, beta, sizeof beta);
+	if (kind == GROUPS)
+		ob_attr_int(&a, "num_groups", CHANNELS / PER_GROUP);
+	if (kind != POOLED || !is_wide)
+		ob_node(&g, kind <= POOLED ? "PRelu" : kind == GROUPS ? "GroupNormalization" : "InstanceNormalization", kind <= POOLED ? "fx slope" : "fx slope beta",
+		        kind == POOLED ? "p" : "f", &a);
+	if (kind == POOLED) {
+		ob_attr_ints(&a, "kernel_shape", 2, (int64_t[]){ 3, 3 });
+		ob_attr_ints(&a, "pads", 4, (int64_t[]){ 1, 1, 1, 1 });
+		ob_attr_ints(&a, "strides", 2, (int64_t[]){ 2, 2 });
+		ob_node(&g, "AveragePool", is_wide ? "fx" : "p", "f", &a);
+	}
+	codes_opset = kind == GROUPS ? 21 : 17;
+	weft_net *net = end(&g, &y, 4, kind == POOLED ? halved : dim, true, false);
+	weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
+	const int64_t differ = count_differing(&out, exact, &y, "images");
+	*all += count;
+	weft_tensor_release(&out);
+	free(in.data);
+	weft_net_free(net);
+	return differ;
+}
+
+/* What has a vector with an element for each channel of images; averages of int16 are those of the codes themselves. */
+static void images(void **state)
+{
+	static const char *const names[] = { "PRelu", "AveragePool behind PRelu", "InstanceNormalization", "GroupNormalization" };
+	uint64_t r = 4;
+
+	(void)state;
+	for (int kind = 0; kind < N_IMAGES; kind++)
+		for (int is_wide = 0; is_wide < 2; is_wide++) {
+			int64_t differ = 0, all = 0;
+			for (int k = 0; k < 12; k++)
+				differ += image_once(kind, is_wide, &r, &all);
+			print_message("%s%s: %lld of %lld elements differ by one step\n", names[kind], is_wide ? " of int16" : "", (long long)differ, (long long)all);
+			assert_true(50 * differ <= all);
+		}
+}
+
 /* What the networks of the tests above gave while memory ended. */
 static void no_memory(void **state)
 {
@@ -493,7 +603,7 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(where), cmocka_unit_test(functions_wide), cmocka_unit_test(tables), cmocka_unit_test(means),
-		cmocka_unit_test(behind_norms), cmocka_unit_test(pieces),
+		cmocka_unit_test(behind_norms), cmocka_unit_test(pieces), cmocka_unit_test(images),
 		cmocka_unit_test(masks), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

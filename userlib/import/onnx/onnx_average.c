@@ -48,9 +48,9 @@ static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t 
 }
 
 /*
- * Emits the int32 sums of quantised x, less its zero point, over each window of w (one or two
+ * Emits the int32 sums, which have to fit, of quantised x, less its zero point, over each window of w (one or two
  * spatial dimensions), by a depthwise convolution with weights of 1; padding counts as the zero
- * point. Sets *perm to the order of the result's dimensions (channels last). Returns the graph
+ * point, and int16 has none. Sets *perm to the order of the result's dimensions (channels last). Returns the graph
  * tensor, or a negative errno.
  */
 static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
@@ -67,9 +67,10 @@ static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_wi
 	if (p)
 		memset(p, 1, (size_t)n);
 	c.w = ox_data(l, WEFT_INT8, w->n + 2, dim, p);
-	c.bias = ox_ramp(l, WEFT_INT32, 1, 0);
+	const bool wide = x->v->t.dtype == WEFT_INT16;
+	c.bias = ox_ramp(l, wide ? WEFT_INT48 : WEFT_INT32, 1, 0);
 	c.x = ox_side_in(l, x->v, perm);
-	return ox_conv_sums(l, &c);
+	return wide ? ox_narrow_48(l, ox_conv_sums(l, &c)) : ox_conv_sums(l, &c);
 }
 
 /*
@@ -119,6 +120,25 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 }
 
 /*
+ * Emits sums y of windows of x, at most `most` in magnitude, over `counts` (a constant [1,out...,1]), as codes with q: times
+ * 2^30 over each count, and then by the nearest RESCALE. Returns the graph tensor, -ENOTSUP if there is none, or another
+ * negative errno; a negative y is returned as it is.
+ */
+static int over_counts(struct ox *l, int y, int counts, const struct ox_side *x, double most, const struct ox_q *q)
+{
+	const weft_tensor t = *ox_t(l, counts);
+	const int64_t n = weft_tensor_elements(&t);
+	const int left = 29 - ilogb(most);
+	int32_t *over = ox_alloc(l, n, sizeof *over);
+
+	for (int64_t i = 0; over && i < n; i++)
+		over[i] = (int32_t)lround(0x1p30 / ((const int32_t *)t.data)[i]);
+	const int k = ox_data(l, WEFT_INT32, t.rank, t.dim, over);
+	y = ox_product(l, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, left), k, 30);
+	return ox_rescaled(l, y, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, ldexp(x->q.s / q->s, -left), 0x1p30, ox_q_zp(q));
+}
+
+/*
  * Says whether averages of int16 codes x may become codes with q: --requant rescale is set, and x has a zero
  * point of 0, as q has if it is of int16. The sums of up to 65535 of them fit int32, and the nearest RESCALE
  * has one rounding.
@@ -131,8 +151,8 @@ static bool takes_wide(const struct ox *l, const struct ox_side *x, const struct
 /*
  * Makes the averages of quantised x over windows w, or over all spatial dimensions if w is NULL, quantised
  * with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if more than 65535 elements
- * are averaged, if a window has no element that counts, if w has three dimensions, or if x or q is int16 and
- * either windows are given or takes_wide() does not hold; or a negative errno.
+ * are averaged (2^14 of windows of int16), if a window has no element that counts, if w has three dimensions, or if x or q is
+ * int16 and takes_wide() does not hold; or a negative errno.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w, const struct ox_q *q, struct ox_coded *y)
 {
@@ -144,7 +164,8 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 	for (int i = 0; w && i < w->w.n; i++)
 		taps *= w->w.kernel[i];
 	const bool wide = x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16;
-	if ((wide && (w || !takes_wide(l, x, q))) || taps > 65535 || (w && w->w.n > 2))
+	const bool nearest = w && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	if ((wide && !takes_wide(l, x, q)) || taps > (wide && w ? 1 << 14 : 65535) || (w && w->w.n > 2))
 		return 0;
 	if (w) {
 		int counts = ox_window_counts(l, &w->w, x->v->t.dim + 2, w->padding, w->behind, WEFT_INT32);
@@ -160,6 +181,8 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 		count = c[0];
 		s.counts = same ? 0 : counts;
 		sums = sum_windows(l, x, &w->w, y->perm);
+		if (nearest && (wide || s.counts))
+			return ox_coded_as(y, over_counts(l, sums, counts, x, (double)taps * (wide ? 32768 : 255), q));
 	} else {
 		sums = sum_all(l, x, y->perm, &count);
 		taps = count;
@@ -167,7 +190,7 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 	if (sums < 0 || count > 65535)
 		return sums < 0 ? sums : 0;
 	s.count = s.counts ? 1 : count;
-	if (s.counts && l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
+	if (s.counts)
 		z = by_one_count(l, sums, s.counts, x, s, &flip);
 	s.least = taps * (ox_q_low(&x->q) - ox_q_zp(&x->q));
 	s.top = taps * (ox_q_high(&x->q) - ox_q_zp(&x->q));

@@ -115,7 +115,7 @@ static int values(struct ox *l, struct ox_value *v, double *most)
 
 /*
  * Returns a number that value v, which waits, does not exceed in magnitude; infinity if none is known. A bound
- * is known of functions of codes, and of what moves of elements, averages, sums, differences, Softmax and
+ * is known of functions of codes, and of what moves of elements, averages, sums, differences, PRelu, Softmax and
  * LayerNormalization make.
  */
 static double most_of(struct ox *l, struct ox_value *v)
@@ -142,6 +142,8 @@ static double most_of(struct ox *l, struct ox_value *v)
 		return sqrt((double)row) * most + beta;
 	}
 	struct ox_value *from = ox_operand(l, n, 0), *other = ox_operand(l, n, 1);
+	if (ox_node_is(n, "PRelu"))
+		return from && ox_most_of_constant(l, other, &most) > 0 ? most_of(l, from) * fmax(most, 1) : INFINITY;
 	if ((ox_node_is(n, "Add") || ox_node_is(n, "Sub")) && from && other)
 		return most_of(l, from) + most_of(l, other);
 	const bool kept = !ox_node_is(n, "Pad") && (ox_moves(n) || ox_node_is(n, "ReduceMean") || ox_node_is(n, "GlobalAveragePool"));

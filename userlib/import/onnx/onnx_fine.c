@@ -7,6 +7,7 @@
  *   sums and means over axes          exact: the sum, the unit that of the elements, of a mean over the count
  *   sums and differences              exact if one unit is a multiple of the other, as x and the mean of x have;
  *                                     else both are rounded to a unit of 2^-30 of the greatest result
+ *   PRelu with constant slopes        rounded to a unit of 2^-30 of the greatest result
  *
  * What does not fit has no such form.
  */
@@ -106,9 +107,33 @@ static int reduced(struct ox *l, const onnx_node *n, struct ox_fine *f)
 }
 
 /*
+ * Emits what node n, a PRelu with a constant slope (is_sloped() of onnx_lazy.c), makes of f: elements above 0 times 1, and others
+ * times their slopes, with 30 bits each. Returns 1 with *f set; 0 if slopes are not constant floats whose shape broadcasts to
+ * f's, or none is above 2^-30; or a negative errno.
+ */
+static int sloped(struct ox *l, const onnx_node *n, struct ox_fine *f)
+{
+	struct ox_value *slope = ox_operand(l, n, 1);
+	const int rank = ox_t(l, f->tensor)->rank;
+	double most;
+
+	if (ox_most_of_constant(l, slope, &most) < 1 || !isfinite(most) || slope->t.rank > rank || ox_fine_widen(l, f) < 0)
+		return l->err;
+	for (int i = 0; i < slope->t.rank; i++)
+		if (slope->t.dim[i] != 1 && slope->t.dim[i] != ox_t(l, f->tensor)->dim[rank - slope->t.rank + i])
+			return 0;
+	most = fmax(most, 1);
+	const int factor = ox_ramp(l, WEFT_INT32, rank, rint(0x1p30 / most)), slopes = ox_to_rank(l, ox_scaled_constant(l, slope, 0x1p30 / most), rank);
+	const int above = ox_product(l, ox_with(l, WEFT_OP_MAXIMUM, f->tensor, 0), factor, 30);
+	const int below = ox_product(l, ox_with(l, WEFT_OP_MINIMUM, f->tensor, 0), slopes, 30);
+	*f = (struct ox_fine){ .unit = f->unit * most, .most = f->most };
+	return fine_as(f, ox_both(l, WEFT_OP_ADD, above, below));
+}
+
+/*
  * Emits value v, which waits, in int32 numbers in the file's order of dimensions: v = f->tensor * f->unit, exactly if
  * f->exact is set, else within 2^-30 of the greatest magnitude for each sum or difference in it. Returns 1 with *f set;
- * 0 if --requant rescale is not set, v is no dequantised value, sum, mean or difference of such, or it does not fit; or a
+ * 0 if --requant rescale is not set, v is no dequantised value, sum, mean, difference or PRelu of such, or it does not fit; or a
  * negative errno.
  */
 int ox_fine(struct ox *l, struct ox_value *v, struct ox_fine *f)
@@ -125,6 +150,10 @@ int ox_fine(struct ox *l, struct ox_value *v, struct ox_fine *f)
 	if (n && (ox_node_is(n, "ReduceMean") || ox_node_is(n, "ReduceSum"))) {
 		done = ox_fine(l, ox_operand(l, n, 0), f);
 		return done > 0 ? reduced(l, n, f) : done;
+	}
+	if (n && ox_node_is(n, "PRelu")) {
+		done = ox_fine(l, ox_operand(l, n, 0), f);
+		return done > 0 ? sloped(l, n, f) : done;
 	}
 	if (!n || n->n_input != 2 || (!ox_node_is(n, "Add") && !ox_node_is(n, "Sub")))
 		return 0;

@@ -30,12 +30,19 @@ WEFT_MUST_USE int ox_looked_up(struct ox *l, int x, int table);
 WEFT_MUST_USE int ox_row_sums(struct ox *l, int x);
 /* Sets *most to the largest magnitude of the constant floats v. Returns their number, or -1 if v is something else. */
 WEFT_MUST_USE int64_t ox_most_of_constant(struct ox *l, struct ox_value *v, double *most);
-/* An int32 constant [1,...,n] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded. */
-int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n);
+/* An int32 constant [1,...,n,...,1] of constant float32 v (NULL: 0; one element is repeated), times `by`, rounded; n elements along axis. */
+int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int axis, int64_t n);
+int ox_scaled_constant(struct ox *l, struct ox_value *v, double by);    /* the same with v's own shape */
 
-/* onnx_wide_codes.c: Softmax over the last axis; LayerNormalization of int16 codes x, zero points 0. */
+/*
+ * Rows that a node normalises: n elements each, along the last dimension of dim[]; results are multiplied by gamma, which lies
+ * along `axis` of scaled[], another shape of the same elements.
+ */
+struct ox_rows { int64_t n; int rank, axis; int64_t dim[WEFT_MAX_RANK], scaled[WEFT_MAX_RANK]; };
+
+/* onnx_wide_codes.c: Softmax over the last axis; normalised rows of int16 codes x, zero points 0. */
 WEFT_MUST_USE int ox_softmax_rows(struct ox *l, const struct ox_side *x, const struct ox_q *q);
-WEFT_MUST_USE int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double gamma,
-                                     double beta);
+WEFT_MUST_USE int ox_norm_rows_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_rows *rows, const struct ox_q *q,
+                                    double epsilon, double gamma, double beta);
 
 #endif

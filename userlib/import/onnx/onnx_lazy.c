@@ -19,8 +19,8 @@ static const struct { const char *name; enum kind kind; } table[] = {
 	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "Ceil", FUNCTION }, { "Celu", FUNCTION }, { "Clip", FUNCTION },
 	{ "Conv", PRODUCT }, { "ConvTranspose", PRODUCT }, { "Cos", FUNCTION }, { "DepthToSpace", MOVE }, { "Div", FUNCTION }, { "Dropout", MOVE },
 	{ "Elu", FUNCTION }, { "Erf", FUNCTION }, { "Exp", FUNCTION }, { "Expand", MOVE }, { "Flatten", MOVE }, { "Floor", FUNCTION },
-	{ "Gather", MOVE }, { "GatherElements", MOVE }, { "Gelu", FUNCTION }, { "Gemm", PRODUCT }, { "GlobalAveragePool", AVERAGE },
-	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "LayerNormalization", NORMALISE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
+	{ "Gather", MOVE }, { "GatherElements", MOVE }, { "Gelu", FUNCTION }, { "Gemm", PRODUCT }, { "GlobalAveragePool", AVERAGE }, { "GroupNormalization", NORMALISE },
+	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "InstanceNormalization", NORMALISE }, { "LayerNormalization", NORMALISE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
 	{ "MatMul", PRODUCT }, { "Max", FUNCTION }, { "MaxPool", MOVE }, { "Min", FUNCTION }, { "Mish", FUNCTION }, { "Mul", FUNCTION }, { "Neg", FUNCTION },
 	{ "PRelu", FUNCTION }, { "Pad", MOVE }, { "Pow", FUNCTION }, { "Reciprocal", FUNCTION }, { "ReduceMax", MOVE },
 	{ "ReduceMean", AVERAGE }, { "ReduceMin", MOVE }, { "ReduceSum", AVERAGE }, { "Relu", FUNCTION }, { "Reshape", MOVE }, { "Selu", FUNCTION },
@@ -54,7 +54,7 @@ static enum kind resize_kind(const onnx_node *n)
 /*
  * Returns how node n can be deferred, which its type alone says but for Resize (resize_kind()):
  * MOVE if it only moves or chooses elements, as Reshape, Gather and MaxPool do; FUNCTION if it is
- * computed element by element; PRODUCT; AVERAGE; NORMALISE (Softmax, LayerNormalization); or NONE.
+ * computed element by element; PRODUCT; AVERAGE; NORMALISE (Softmax, LayerNormalization and its kin); or NONE.
  */
 static enum kind kind_of(const onnx_node *n)
 {
@@ -525,6 +525,22 @@ static bool defer_between(struct ox *l)
 }
 
 /*
+ * Defers the node at hand, with --requant rescale, if it is a PRelu of a value that gets_codes() holds of, with constant slopes,
+ * more than one, and may_fold() holds of its result. Returns whether it is deferred.
+ */
+static bool defer_sloped(struct ox *l)
+{
+	struct ox_value *a = ox_raw(l, 0), *y = result(l, 0);
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_is(l, "PRelu") || !gets_codes(l, a) || !may_fold(l, y) || !ox_is_const(l, 1) ||
+	    weft_tensor_elements(&ox_raw(l, 1)->t) < 2)
+		return false;
+	y->pending = l->i_node;
+	y->depth = 1 + a->depth;
+	return true;
+}
+
+/*
  * Defers the node at hand if its result is a function of the elements of one dequantised value of 8 bits,
  * with single constants as other operands, at most 8 operands and at most MAX_DEPTH such nodes in a row (for
  * int16, one Relu without --requant rescale), so that a QuantizeLinear behind it can become a table; the
@@ -539,7 +555,7 @@ static int defer_function(struct ox *l)
 	struct ox_value *y = result(l, 0), *of = NULL;
 	int depth = 0;
 
-	if (defer_between(l))
+	if (defer_between(l) || defer_sloped(l))
 		return 1;
 
 	for (size_t k = 0; k < l->n->n_input && k < 8; k++) {

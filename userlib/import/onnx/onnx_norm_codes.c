@@ -110,30 +110,25 @@ int ox_wide(struct ox *l, int x)
 }
 
 /*
- * Says whether codes of x can be worked on row by row along `axis` (negative: counted from the end) to give codes with q:
- * --requant rescale is set, both have 8 bits or both are int16 with zero points of 0, the axis is the last one of rank 1 or
- * more, and a row has at most MOST_ROW (4096) elements.
+ * Says whether codes of x, in rows of so many elements, can be worked on row by row to give codes with q: --requant rescale
+ * is set, both have 8 bits or both are int16 with zero points of 0, and a row has at most MOST_ROW (4096) elements.
  */
-static bool are_rows(const struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q)
+static bool takes_rows(const struct ox *l, const struct ox_side *x, int64_t row, const struct ox_q *q)
 {
 	const weft_tensor *t = &x->v->t;
 
 	const bool wide = t->dtype == WEFT_INT16 && q->zp->t.dtype == WEFT_INT16 && !x->q.z && !q->z;
 
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t->rank >= 1 &&
-	       (wide || ((t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) && q->zp->t.dtype != WEFT_INT16)) && (axis == -1 || axis == t->rank - 1) && t->dim[t->rank - 1] <= MOST_ROW;
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && row <= MOST_ROW &&
+	       (wide || ((t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) && q->zp->t.dtype != WEFT_INT16));
 }
 
-/*
- * Says whether node n, whose result is quantised with q, can be done in integers row by row along `axis`, and
- * sets *x to its dequantised operand 0: that was dequantised with one constant scale and zero point, and are_rows()
- * takes it. If not, *x does not count.
- */
-static bool of_rows(struct ox *l, const onnx_node *n, int64_t axis, const struct ox_q *q, struct ox_side *x)
+/* Says whether takes_rows() holds of rows of x along `axis` (negative: counted from the end), which has to be the last one. */
+static bool are_rows(const struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q)
 {
-	struct ox_value *v = ox_operand(l, n, 0);
+	const weft_tensor *t = &x->v->t;
 
-	return v && ox_side_of(l, v, x) && are_rows(l, x, axis, q);
+	return t->rank >= 1 && (axis == -1 || axis == t->rank - 1) && takes_rows(l, x, t->dim[t->rank - 1], q);
 }
 
 /*
@@ -199,12 +194,36 @@ int ox_looked_up(struct ox *l, int x, int table)
 	return at < 0 ? at : ox_op(l, WEFT_OP_TABLE, NULL, (int[]){ at, table }, 2, WEFT_INT32, ox_t(l, at)->rank, ox_t(l, at)->dim);
 }
 
+/* Returns v rounded to nearest (ties to even) and limited to +-BELOW (2^30); 0 for NaN. */
+static int32_t rounded(double v)
+{
+	const double r = rint(v);
+
+	return (int32_t)(r > BELOW ? BELOW : r < -BELOW ? -BELOW : r == r ? r : 0);
+}
+
 /*
- * Adds an int32 constant with `rank` dimensions, of which the last has n elements and the others 1: constant
- * float32 v (one element is repeated), times `by`, rounded to nearest (ties to even) and limited to +-BELOW
- * (2^30); NaN, and all elements if v is NULL, give 0. Returns the graph tensor, or a negative errno.
+ * Adds an int32 constant with the shape of constant float32 v: v times `by`, as rounded() says. Returns the graph tensor, or a
+ * negative errno.
  */
-int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
+int ox_scaled_constant(struct ox *l, struct ox_value *v, double by)
+{
+	const int x = ox_get(l, v, NULL);
+	const weft_tensor t = x < 0 ? (weft_tensor){ 0 } : *ox_t(l, x);
+	const int64_t n = weft_tensor_elements(&t);
+	int32_t *p = x < 0 ? NULL : ox_alloc(l, n, sizeof *p);
+
+	for (int64_t i = 0; p && i < n; i++)
+		p[i] = rounded((double)((const float *)t.data)[i] * by);
+	return p ? ox_data(l, WEFT_INT32, t.rank, t.dim, p) : l->err;
+}
+
+/*
+ * Adds an int32 constant with `rank` dimensions, of which `axis` has n elements and the others 1: constant
+ * float32 v (one element is repeated) times `by`, as rounded() says; all elements are 0 if v is NULL. Returns the graph
+ * tensor, or a negative errno.
+ */
+int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int axis, int64_t n)
 {
 	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	int x = v ? ox_get(l, v, NULL) : 0;
@@ -213,11 +232,9 @@ int ox_vector(struct ox *l, struct ox_value *v, double by, int rank, int64_t n)
 	if (!p)
 		return l->err;
 	const weft_tensor *t = ox_t(l, x);
-	for (int64_t i = 0; i < n && v; i++) {
-		double r = rint((double)((const float *)t->data)[weft_tensor_elements(t) == 1 ? 0 : i] * by);
-		p[i] = (int32_t)(r > BELOW ? BELOW : r < -BELOW ? -BELOW : r == r ? r : 0);
-	}
-	dim[rank - 1] = n;
+	for (int64_t i = 0; i < n && v; i++)
+		p[i] = rounded((double)((const float *)t->data)[weft_tensor_elements(t) == 1 ? 0 : i] * by);
+	dim[axis] = n;
 	return ox_data(l, WEFT_INT32, rank, dim, p);
 }
 
@@ -256,7 +273,7 @@ static bool is_vector(struct ox *l, const onnx_node *n, size_t k, int64_t elemen
 	return count == 1 || count == elements;
 }
 
-/* What a row is normalised with. */
+/* What normalised_codes() works with. */
 struct row {
 	int64_t n;
 	int bits;                  /* b: w is the sum times 2^b */
@@ -317,17 +334,16 @@ static struct row row_of(int64_t n, double epsilon)
 }
 
 /*
- * Emits LayerNormalization n of dequantised x, quantised with q, with operands 1 (gamma) and 2
+ * Emits node n of dequantised x, which normalises rows as `rows` says, quantised with q, with operands 1 (gamma) and 2
  * (beta, may be absent), which is_vector() has accepted; `epsilon` is the node's times a row's length / x's scale^2,
- * and `most` gamma's largest magnitude. Returns the int8 tensor (128 less for uint8) in the file's
- * order of dimensions, -ENOTSUP if the fixed-point formats do not fit the ratio of `most` to q's
- * scale, or another negative errno.
+ * and `most` gamma's largest magnitude. Returns the int8 tensor (128 less for uint8) in the dimensions of rows->scaled,
+ * -ENOTSUP if the fixed-point formats do not fit the ratio of `most` to q's scale, or another negative errno.
  */
-static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double most)
+static int norm_rows(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_rows *rows, const struct ox_q *q, double epsilon,
+                     double most)
 {
-	const int rank = x->v->t.rank;
-	const struct row w = row_of(x->v->t.dim[rank - 1], epsilon);
-	int c = ox_side_in(l, x->v, NULL), log_root = 0, log_gamma;
+	const struct row w = row_of(rows->n, epsilon);
+	int c = ox_reshape(l, ox_side_in(l, x->v, NULL), rows->rank, rows->dim), log_root = 0, log_gamma;
 
 	int y = normalised_codes(l, ox_wide(l, c), &w);
 	/* y in 2^-f, |y| <= sqrt(n), in 16 bits; gamma / scale in 2^-h, in 15. */
@@ -339,51 +355,86 @@ static int layer_norm(struct ox *l, const onnx_node *n, const struct ox_side *x,
 	if (y < 0 || f + h < 2 || f + h > 60 || h < -30)
 		return y < 0 ? y : ox_fail(l, -ENOTSUP, "scale %g of %g", q->s, most);
 	y = ox_rescaled(l, y, WEFT_INT32, ldexp(w.unit, f), sqrt((double)w.n) / w.unit, 0);
-	int gamma = ox_vector(l, ox_operand(l, n, 1), ldexp(1 / q->s, h), rank, w.n);
-	int beta = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, f + h), rank, w.n);
+	y = ox_reshape(l, y, rows->rank, rows->scaled);
+	int gamma = ox_vector(l, ox_operand(l, n, 1), ldexp(1 / q->s, h), rows->rank, rows->axis, rows->scaled[rows->axis]);
+	int beta = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, f + h), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	y = ox_product(l, y, gamma, 0);
 	y = y < 0 || beta < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, y, beta);
 	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT8, ldexp(1, -f - h), 0x1p31, ox_q_zp(q));
 }
 
 /*
- * Computes LayerNormalization n (axis -1 by default) between a DequantizeLinear and a
- * QuantizeLinear with parameters q in integers; codes are within one step of the exact ones.
+ * Sets *r to the rows of values with the shape of t that node n normalises. Returns false if there are none: t has no such axis,
+ * InstanceNormalization or GroupNormalization has a rank below 3, and GroupNormalization is of an opset below 21 or its groups
+ * do not divide the channels.
+ */
+static bool rows_of(const struct ox *l, const onnx_node *n, const weft_tensor *t, struct ox_rows *r)
+{
+	const bool images = !ox_node_is(n, "LayerNormalization");
+	const int64_t groups = ox_attr_of(n, "num_groups", 0), given = ox_attr_of(n, "axis", -1), axis = images ? 2 : given < 0 ? given + t->rank : given;
+	int64_t lead = 1;
+
+	if (axis < 0 || axis >= t->rank)
+		return false;
+	*r = (struct ox_rows){ .n = 1, .rank = t->rank, .axis = t->rank - 1 };
+	for (int i = 0; i < t->rank; i++) {
+		r->dim[i] = r->scaled[i] = t->dim[i];
+		*(i < axis ? &lead : &r->n) *= t->dim[i];
+	}
+	if (!images && axis == t->rank - 1)
+		return true;
+	r->rank = images ? 3 : 2;
+	r->axis = 1;
+	r->dim[0] = r->scaled[0] = images ? t->dim[0] : lead;
+	r->dim[1] = r->scaled[1] = images ? t->dim[1] : r->n;
+	r->dim[2] = r->scaled[2] = r->n;
+	if (!ox_node_is(n, "GroupNormalization"))
+		return true;
+	if (l->opset < 21 || groups < 1 || t->dim[1] % groups)
+		return false;
+	r->n *= t->dim[1] / groups;
+	r->dim[1] = groups;
+	r->dim[2] = r->n;
+	return true;
+}
+
+/*
+ * Computes node n, a LayerNormalization (axis -1 by default), InstanceNormalization or GroupNormalization between a
+ * DequantizeLinear and a QuantizeLinear with parameters q, in integers; codes are within one step of the exact ones.
  * Returns 1 with *y set to int8 codes (128 less for uint8) or int16 ones in the file's order of dimensions; 0 if
- * of_rows() does not take the node (--requant rescale not set, another axis than the last, more
+ * rows_of() or takes_rows() does not take the node (--requant rescale not set, more
  * than MOST_ROW elements in a row, or not 8 bits or not int16 with one scale on both sides), gamma or beta is no
- * constant float32 vector of a row's length or one element, gamma is all 0 or has an infinity, an element of beta
+ * constant float32 vector of the length that the node asks for or one element, gamma is all 0 or has an infinity, an element of beta
  * is 1000 or more steps of the result (int16: 2^17), or the row's length times epsilon (1e-5 by default) is negative or 2^30 or more
  * squares of a step of x (int16: 2^44); or a negative errno.
  */
-int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+int ox_fold_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
-	const int64_t axis = ox_attr_of(n, "axis", -1);
+	struct ox_value *v = ox_operand(l, n, 0);
 	struct ox_between from, to;
+	struct ox_rows rows;
 	struct ox_side x;
 	struct ox_q out = *q;
 	double gamma, beta;
 
-	if (!of_rows(l, n, axis, q, &x)) {
-		const int done = ox_between(l, ox_operand(l, n, 0), q, &from);
+	if (!v || !ox_side_of(l, v, &x) || !rows_of(l, n, &x.v->t, &rows) || !takes_rows(l, &x, rows.n, q)) {
+		const int done = ox_between(l, v, q, &from);
 		if (done <= 0)
 			return done;
 		x = from.side;
 		if (!ox_finer(l, q, &to, &out))
 			return l->err;
-		if (!are_rows(l, &x, axis, &out))
+		if (!rows_of(l, n, &x.v->t, &rows) || !takes_rows(l, &x, rows.n, &out))
 			return 0;
 	}
 	const onnx_attribute *e = ox_node_attr(n, "epsilon");
-	const int64_t row = x.v->t.dim[x.v->t.rank - 1];
-	const double epsilon = (double)row * (e && e->has_f ? (double)e->f : 1e-5) / (x.q.s * x.q.s);
+	const double epsilon = (double)rows.n * (e && e->has_f ? (double)e->f : 1e-5) / (x.q.s * x.q.s);
 	const bool wide = x.v->t.dtype == WEFT_INT16;
-	if (!is_vector(l, n, 1, row, &gamma) || !is_vector(l, n, 2, row, &beta) || !(gamma > 0 && isfinite(gamma)) ||
+	const int64_t length = rows.scaled[rows.axis];
+	if (!is_vector(l, n, 1, length, &gamma) || !is_vector(l, n, 2, length, &beta) || !(gamma > 0 && isfinite(gamma)) ||
 	    !(beta / out.s < (wide ? 0x1p17 : 1000)) || !(epsilon >= 0 && epsilon < (wide ? 0x1p44 : 0x1p30)))
 		return 0;
 	ox_file_order(y->perm);
-	if (!wide)
-		return ox_coded_as(y, layer_norm(l, n, &x, q, epsilon, gamma));
-	const int z = ox_layer_norm_wide(l, n, &x, &out, epsilon, gamma, beta);
-	return ox_coded_as(y, z < 0 ? z : ox_from_finer(l, z, q));
+	const int z = wide ? ox_norm_rows_wide(l, n, &x, &rows, &out, epsilon, gamma, beta) : norm_rows(l, n, &x, &rows, q, epsilon, gamma);
+	return ox_coded_as(y, ox_reshape(l, z < 0 || !wide ? z : ox_from_finer(l, z, q), x.v->t.rank, x.v->t.dim));
 }

@@ -545,12 +545,14 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 		const int done = ox_fold_average(l, n, q, y);
 		return done ? done : ox_fold_fine(l, n, q, y);
 	}
+	if (ox_node_is(n, "PRelu") && !ox_function_of(l, n))
+		return ox_fold_fine(l, n, q, y);
 	if (ox_node_is(n, "Resize"))
 		return ox_fold_resize(l, n, q, y);
 	if (ox_node_is(n, "Softmax"))
 		return ox_fold_softmax(l, n, q, y);
-	if (ox_node_is(n, "LayerNormalization"))
-		return ox_fold_layer_norm(l, n, q, y);
+	if (ox_node_is(n, "LayerNormalization") || ox_node_is(n, "InstanceNormalization") || ox_node_is(n, "GroupNormalization"))
+		return ox_fold_norm(l, n, q, y);
 	if (ox_node_is(n, "Div") || !ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
 	    !ox_side_or_constant(l, ox_operand(l, n, 1), &b))
 		return ox_fold_between(l, n, q, y);

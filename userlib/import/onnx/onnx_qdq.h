@@ -124,7 +124,8 @@ WEFT_MUST_USE int ox_fold_average(struct ox *l, const onnx_node *n, const struct
 WEFT_MUST_USE int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* The Softmax of x over that axis. */
 WEFT_MUST_USE int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y);
-WEFT_MUST_USE int ox_fold_layer_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+/* LayerNormalization, InstanceNormalization, GroupNormalization. */
+WEFT_MUST_USE int ox_fold_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* Resize, mode linear. */
 WEFT_MUST_USE int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 WEFT_MUST_USE int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);   /* Concat */

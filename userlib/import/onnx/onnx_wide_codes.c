@@ -235,32 +235,31 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 }
 
 /*
- * Emits LayerNormalization n of int16 x, quantised with int16 q, over the last axis of at most 4096 elements. Both zero points
- * are 0. Operands 1 and 2 are constant float32 vectors with a row's elements or one; operand 2 may be absent. gamma and beta
+ * Emits node n of int16 x, which normalises rows as `rows` says, quantised with int16 q. Both zero points
+ * are 0. Operands 1 and 2 are constant float32 vectors with the elements of rows' axis or one; operand 2 may be absent. gamma and beta
  * are their largest magnitudes, and gamma is above 0. epsilon is the node's times a row's length / x's scale^2, from 0 to
- * 2^44. Returns the graph tensor in the file's order of dimensions, -ENOTSUP if the fixed-point formats do not fit the
+ * 2^44. Returns the graph tensor in the dimensions of rows->scaled, -ENOTSUP if the fixed-point formats do not fit the
  * scales, or another negative errno.
  */
-int ox_layer_norm_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_q *q, double epsilon, double gamma,
-                       double beta)
+int ox_norm_rows_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_rows *rows, const struct ox_q *q, double epsilon,
+                      double gamma, double beta)
 {
-	const int rank = x->v->t.rank;
-	const int64_t row = x->v->t.dim[rank - 1];
 	int log, log_gamma;
 	double unit;
 
 	/* The greatest result is sqrt(row) gamma + beta; it has `bits` behind its point, and gamma times unit 2^shift. */
-	(void)frexp((sqrt((double)row) * gamma + beta) / q->s, &log);
+	(void)frexp((sqrt((double)rows->n) * gamma + beta) / q->s, &log);
 	const int bits = 30 - log;
 	if (bits < 8 || bits > 30)
 		return ox_fail(l, -ENOTSUP, "scale %g of results up to %g", q->s, gamma);
-	int y = normalised(l, ox_wide(l, ox_side_in(l, x->v, NULL)), row, epsilon, &unit);
+	const int c = ox_reshape(l, ox_side_in(l, x->v, NULL), rows->rank, rows->dim);
+	int y = ox_reshape(l, normalised(l, ox_wide(l, c), rows->n, epsilon, &unit), rows->rank, rows->scaled);
 	(void)frexp(ldexp(gamma * unit / q->s, bits), &log_gamma);
 	const int shift = 30 - log_gamma;
 	if (shift < 0 || shift > 62)
 		return ox_fail(l, -ENOTSUP, "scale %g of results up to %g", q->s, gamma);
-	int g = ox_vector(l, ox_operand(l, n, 1), ldexp(unit / q->s, bits + shift), rank, row);
-	int b = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, bits), rank, row);
+	int g = ox_vector(l, ox_operand(l, n, 1), ldexp(unit / q->s, bits + shift), rows->rank, rows->axis, rows->scaled[rows->axis]);
+	int b = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, bits), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	y = ox_both(l, WEFT_OP_ADD, ox_product(l, y, g, shift), b);
 	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1, -bits), 0, 0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tiling depends on the node, the request and the budget alone, not on the tiling that the plan had before: the
- * search plans a node again and again, in an order that differs from thread to thread.
+ * search plans a node again and again, in an order that differs from thread to thread. And where all weights come anew for
+ * each tile of pixels, tiles are large and fill the array's groups of rows.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,12 +29,11 @@ static struct node convolution(void)
 	};
 }
 
-/* Plans the convolution within `budget` bytes, all operands in memory, in a plan whose tiling was this before. */
-static struct tiling planned(int64_t budget, struct tiling before)
+/* Plans this node within `budget` bytes, all operands in memory, in a plan whose tiling was this before. */
+static struct tiling planned(struct node nd, int64_t budget, struct tiling before)
 {
 	const struct weft_config *cfg = weft_config_find("w16");
 	const struct cc cc = { .cfg = cfg, .n = N, .sp_bytes = cfg->sp_bytes };
-	struct node nd = convolution();
 	struct plan p = { .req.r_resident = true, .tile = before };
 
 	assert_int_equal(plan_node(&cc, &nd, &p, budget), 0);
@@ -48,22 +48,53 @@ static void no_memory_of_the_last(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		fresh[i] = planned(budget[i], (struct tiling){ 0 });
+		fresh[i] = planned(convolution(), budget[i], (struct tiling){ 0 });
 	assert_true(fresh[0].all_weights);
 	assert_false(fresh[1].all_weights || fresh[1].split_k);
 	assert_true(fresh[1].by_channel);
 	assert_true(fresh[2].split_k);
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 3; k++) {
-			struct tiling again = planned(budget[i], fresh[k]);
+			struct tiling again = planned(convolution(), budget[i], fresh[k]);
 			assert_memory_equal(&again, &fresh[i], sizeof again);
 		}
+}
+
+#define LONG_ROW  196          /* pixels of a map of 14x14 as one row: 13 groups of N, the last with 4 */
+#define MANY      4096         /* channels of input and result */
+
+/* A convolution of 1x1 with a long row of pixels, whose weights take 16 MiB. */
+static struct node large_weights(void)
+{
+	struct view v = { .dim = { 1, 1, LONG_ROW, MANY }, .step = { LONG_ROW * MANY, LONG_ROW * MANY, MANY, 1 } };
+
+	return (struct node){
+		.kind = NODE_CONV, .x = v, .y = v, .win = { 1, 1, 1, 1, 1, 1, 0, 0 },
+		.wt = { .w = 0, .n_tiles = MANY / N, .tile_bytes = MANY * N, .rec_bytes = WEFT_PARAM_BYTES * MANY,
+		        .run_len = MANY, .n_runs = 1, .chunks = MANY / N },
+	};
+}
+
+/*
+ * Three tiles of 80, 80 and 36 pixels take 13 groups of rows, the fewest that there can be. In half a megabyte there is no room
+ * for two slots of 80 pixels beside the weights.
+ */
+static void few_tiles_of_whole_groups(void **state)
+{
+	struct tiling t = planned(large_weights(), 512 << 10, (struct tiling){ 0 });
+
+	(void)state;
+	assert_false(t.all_weights || t.split_k || t.by_channel);
+	assert_int_equal(t.tw, 80);
+	assert_true(t.one_input);
+	assert_int_equal(t.n_in, 1);
+	assert_int_equal(t.n_w, 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_memory_of_the_last),
+		cmocka_unit_test(no_memory_of_the_last), cmocka_unit_test(few_tiles_of_whole_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,10 +73,10 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 
 /*
  * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how many bytes
- * a slot has. A resident operand needs no slot. The input needs one if all jobs take the same part of it, second
- * operand and result need one if there is only one job; otherwise each needs tile.slots. Weights need one area for
- * all with all_weights, else at most tile.slots, of a job's channels each; with split_k tile.slots of kq chunks of
- * the sum and a tile's records each. Returns the bytes of all slots together.
+ * a slot has. A resident operand needs no slot. The input needs one with one_input or if all jobs take the same part of
+ * it, second operand and result need one if there is only one job; otherwise each needs tile.slots. Weights need one
+ * area for all with all_weights, else at most tile.slots, of a job's channels each; with split_k tile.slots of kq chunks
+ * of the sum and a tile's records each. Returns the bytes of all slots together.
  */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -84,7 +84,7 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	int slots = k.pixels * k.channels > 1 ? p->tile.slots : 1;
 	int64_t pixels = p->tile.th * p->tile.tw;
 
-	p->tile.n_in = p->req.x_resident ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->tile.slots : 1;
+	p->tile.n_in = p->req.x_resident ? 0 : !p->tile.one_input && (k.pixels > 1 || (channelwise(nd) && k.channels > 1)) ? p->tile.slots : 1;
 	p->tile.n_r = p->req.r_resident ? 0 : slots;
 	p->tile.n_out = p->req.y_resident ? 0 : slots;
 	p->tile.n_w = nd->wt.w < 0 ? 0 : p->tile.all_weights ? 1 : (int)min64(p->tile.slots, k.channels);
@@ -174,10 +174,10 @@ static int64_t run_of(const struct view *v, int64_t rows, int64_t cols, int64_t 
  * Returns the cycles that a tiling should take. These are the cycles of the array or vector engine, or if
  * they are more, those of all loads and stores; then the load of the first tile (input, and weights unless
  * there are few pixels: a slot, or a quarter of them if all stay) and the store of the last, which nothing
- * hides; and COST_JOB for each job. Loads and stores take a cycle for COST_MEMORY_BYTES, and those of input
- * and result more if they come in short runs, as of tiles of few channels. Input counts again for every range
- * of channels if channels are outermost, weights for every tile of pixels if pixels are, unless all weights
- * stay; resident operands do not count.
+ * hides, nor with one_input the loads of all other tiles' input; and COST_JOB for each job. Loads and stores take a
+ * cycle for COST_MEMORY_BYTES, and those of input and result more if they come in short runs, as of tiles of few
+ * channels. Input counts again for every range of channels if channels are outermost, weights for every tile of pixels
+ * if pixels are, unless all weights stay; resident operands do not count.
  */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -202,6 +202,8 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 	int64_t edge = (p->req.x_resident ? 0 : p->tile.in_bytes) + (p->req.y_resident ? 0 : p->tile.out_bytes);
 	if (!few_pixels(cc, nd))
 		edge += p->tile.w_bytes / (p->tile.all_weights ? 4 : 1);
+	if (p->tile.one_input)
+		edge += (k.pixels - 1) * p->tile.in_bytes;
 	return max64(bytes / COST_MEMORY_BYTES + cycles, work(cc, nd, p)) + edge / COST_MEMORY_BYTES +
 	       k.pixels * k.channels * COST_JOB;
 }
@@ -287,16 +289,56 @@ static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, 
 }
 
 /*
- * Try plan p, whose channels are chosen, with all widths (halved again and again; only the full one if all
- * operands are on chip), each with pixels outermost and, if there are several ranges of channels, with channels
- * outermost, and each with the best heights (try_tile()). *best is replaced by each tiling that is expected to
+ * Returns whether the weights of a node on the array are too large for `budget` bytes, so that all of them come anew for
+ * each tile of pixels if pixels are outermost.
+ */
+static bool weights_come_again(const struct cc *cc, const struct node *nd, int64_t budget)
+{
+	return on_array(nd) && weights_of(nd, cc, nd->y.dim[3]) > budget;
+}
+
+/* Returns how many groups of the array's N rows a row of `ow` pixels takes in tiles of tw. */
+static int64_t row_groups(const struct cc *cc, int64_t ow, int64_t tw)
+{
+	return ow / tw * ceil_div(tw, cc->n) + ceil_div(ow % tw, cc->n);
+}
+
+/*
+ * Returns the width to try behind tw: half of it, rounded up. With `groups` a node with one long row gets about half as many
+ * tiles more instead, as long as tw is more than a group of N pixels: equally wide ones, unless whole groups take the array
+ * less time.
+ */
+static int64_t narrower(const struct cc *cc, const struct node *nd, int64_t tw, bool groups)
+{
+	int64_t ow = nd->y.dim[2], tiles = ceil_div(ow, tw);
+
+	if (!groups || nd->y.dim[1] > 1 || tw <= cc->n)
+		return ceil_div(tw, 2);
+	tiles += max64(1, tiles / 2);
+	int64_t equal = ceil_div(ow, tiles), whole = cc->n * ceil_div(ceil_div(ow, cc->n), tiles);
+	return min64(row_groups(cc, ow, whole) < row_groups(cc, ow, equal) ? whole : equal, tw - 1);
+}
+
+/*
+ * Try plan p, whose channels are chosen, with all widths (narrower() again and again; only the full one if all operands
+ * are on chip), each with pixels outermost and, if there are several ranges of channels, with channels outermost, and
+ * each with the best heights (try_tile()). Where weights_come_again(), tiles of whole groups are tried, and with pixels
+ * outermost also one slot for the input (one_input), since the larger a tile is, the fewer times the weights come; other
+ * networks end up slower with such tiles (DenseNet121 7 % in ddr). *best is replaced by each tiling that is expected to
  * take fewer cycles.
  */
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	for (p.tile.tw = max_width(cc, nd); ; p.tile.tw = ceil_div(p.tile.tw, 2)) {
+	const bool again = weights_come_again(cc, nd, budget);
+
+	for (p.tile.tw = max_width(cc, nd); ; p.tile.tw = narrower(cc, nd, p.tile.tw, again)) {
 		p.tile.by_channel = false;
 		try_tile(cc, nd, p, budget, best);
+		if (again && p.tile.slots > 1 && !p.req.x_resident) {
+			p.tile.one_input = true;
+			try_tile(cc, nd, p, budget, best);
+			p.tile.one_input = false;
+		}
 		p.tile.by_channel = true;
 		if (p.tile.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);

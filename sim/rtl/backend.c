@@ -41,6 +41,7 @@ struct finder { size_t cmd; uint64_t cycle; };
 struct run {
 	bool on, started;          /* the stream itself, or its first pass */
 	struct index x;
+	uint64_t base[WEFT_N_WINDOWS];         /* addresses of the windows */
 	struct weft_cosim *cosim;
 	bool finding;              /* in the first pass */
 	struct finder finder;
@@ -63,6 +64,7 @@ struct state {
 	bool waving;               /* the file is open */
 	uint64_t wave_cycles, wave_from, wave_to;
 	uint64_t hang_cycles;
+	uint64_t n_jobs;           /* that were begun */
 	weft_sampler *sampler;
 	void *sampler_user;
 	struct weft_cosim_diff diff;
@@ -230,9 +232,20 @@ static int rtl_open(const struct weft_dev_options *o, const struct weft_config *
 
 /* ---- running ---- */
 
-static uint64_t window_base(unsigned i)
+/*
+ * Chooses addresses for the windows of the next job: others than the job before had, in all of the 40 bits, and
+ * each window in an eighth of them. They are multiples of 4 KiB, so that the same stream takes the same cycles
+ * wherever its windows lie.
+ */
+static void place_windows(struct state *s)
 {
-	return (uint64_t)(i + 1) << 32;
+	uint64_t r = ++s->n_jobs * UINT64_C(0x9e3779b97f4a7c15);
+
+	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
+		r ^= r >> 29;
+		r *= UINT64_C(0xbf58476d1ce4e5b9);
+		s->run.base[i] = ((i + s->n_jobs) % WEFT_N_WINDOWS << 37) + (r >> 28 & ~UINT64_C(4095));
+	}
 }
 
 static int index_stream(struct index *x, const uint64_t *words, size_t n_words)
@@ -263,9 +276,10 @@ static void index_free(struct index *x)
 
 static int open_windows(struct state *s, const struct weft_backend_job *job, char *msg)
 {
+	place_windows(s);
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
 		const struct weft_backend_window *w = &job->win[i];
-		uint64_t base = window_base(i);
+		uint64_t base = s->run.base[i];
 
 		if (w->len > UINT32_MAX) {
 			snprintf(msg, WEFT_DEV_MSG, "rtl: window %u: %llu bytes > %u", i,
@@ -544,7 +558,7 @@ static void end_run(struct state *s)
 
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
 		if (s->rtl)
-			s->api->map(s->rtl, window_base(i), NULL, 0);
+			s->api->map(s->rtl, run->base[i], NULL, 0);
 		free(run->saved[i]);
 	}
 	weft_cosim_free(run->cosim);

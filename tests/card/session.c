@@ -16,6 +16,7 @@
 #include "tests/support/card.h"
 #include "tests/support/card_stream.h"
 #include "tests/support/level.h"
+#include "weft/gen/regs.h"
 
 #define DRAM    (1u << 18)
 #define BASE    0x10000u
@@ -227,6 +228,40 @@ static void is_cleared_without_the_npu(void **state)
 	release(DRAM);
 }
 
+/* The answer to REG_READ of windows 0 and 1 of the NPU. */
+struct two_windows { uint32_t head, stream[4], memory[4]; };
+
+static struct two_windows windows_now(void)
+{
+	struct two_windows w;
+
+	assert_int_equal(card_ask(&card, WEFT_MSG_REG_READ, WEFT_REG_WIN_BASE_LO(0), 8, 2, &w, sizeof(w)),
+	                 WEFT_MSG_ERR_OK);
+	return w;
+}
+
+/*
+ * The registers show the last job of a client, not those by which the firmware clears memory behind this client
+ * and the next ones.
+ */
+static void registers_show_a_clients_job(void **state)
+{
+	(void)state;
+	greet(1);
+	leave_traces();
+	const struct two_windows job = windows_now();
+	assert_int_equal(job.stream[0], STREAM);
+	assert_int_equal(job.memory[0], BASE);
+	for (uint32_t next = 2; next < 4; next++) {
+		release(DRAM);
+		greet(next);
+		const struct two_windows now = windows_now();
+		assert_memory_equal(&now, &job, sizeof(job));
+		assert_int_equal(card_write(&card, BASE, pattern, 4), 0);
+	}
+	release(DRAM);
+}
+
 static void costs_little(void **state)
 {
 	static const uint32_t bytes[] = { 0, 0x10000, 0x20000, DRAM - BASE };
@@ -314,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_cleared_at_release), cmocka_unit_test(is_cleared_for_another_session),
 		cmocka_unit_test(is_cleared_through_resets), cmocka_unit_test(is_cleared_without_the_npu),
+		cmocka_unit_test(registers_show_a_clients_job),
 		cmocka_unit_test(costs_little), cmocka_unit_test(counts_by_itself), cmocka_unit_test(numbers_are_not_guessed),
 	};
 

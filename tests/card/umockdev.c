@@ -3,6 +3,7 @@
  * The driver and libusb as they are, over a usbfs that umockdev pretends: each
  * ioctl arrives here and is answered by the simulated card in this process.
  */
+#define _GNU_SOURCE            /* memfd_create(), RTLD_NEXT */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,10 +35,13 @@ int main(void)
 
 #else
 
+#include <dlfcn.h>
+#include <libusb-1.0/libusb.h>
 #include <linux/usbdevice_fs.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <umockdev.h>
@@ -91,6 +95,53 @@ static struct {
 
 /* Device, configuration, interface and endpoint of a hub at full speed. */
 #define HUB_DESCRIPTORS "12011001090000405104772000010000000109021900010100E032090400000109000000070581030100FF"
+
+/* ---- libusb, where this usbfs is not like a kernel's ---- */
+
+/* What libusb is to do: refuse so many calls to open a card, and take memory for transfers from here. */
+static struct {
+	int barred;                /* calls of libusb_open that come too early for udev */
+	enum { NO_MEMORY, REAL_MEMORY, EMPTY_FILE } memory;
+	int given, taken_back;     /* blocks of that memory */
+} lib;
+
+int LIBUSB_CALL libusb_open(libusb_device *dev, libusb_device_handle **h)
+{
+	int LIBUSB_CALL (*next)(libusb_device *, libusb_device_handle **) =
+		(int LIBUSB_CALL (*)(libusb_device *, libusb_device_handle **))dlsym(RTLD_NEXT, "libusb_open");
+
+	return lib.barred && lib.barred-- ? LIBUSB_ERROR_ACCESS : next(dev, h);
+}
+
+/* Real memory has as much address space in front of it that nobody may touch. */
+unsigned char *LIBUSB_CALL libusb_dev_mem_alloc(libusb_device_handle *h, size_t len)
+{
+	uint8_t *p = MAP_FAILED;
+
+	(void)h;
+	if (lib.memory == REAL_MEMORY) {
+		const size_t all = (len + 4095) / 4096 * 4096;
+		p = mmap(NULL, 2 * all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		assert_true(p != MAP_FAILED && !mprotect(p + all, all, PROT_READ | PROT_WRITE));
+		p += all;
+	} else if (lib.memory == EMPTY_FILE) {
+		const int fd = memfd_create("empty", MFD_CLOEXEC);
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	lib.given += p != MAP_FAILED;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* The mapping stays: the process ends soon. */
+int LIBUSB_CALL libusb_dev_mem_free(libusb_device_handle *h, unsigned char *p, size_t len)
+{
+	(void)h;
+	(void)p;
+	(void)len;
+	lib.taken_back++;
+	return 0;
+}
 
 /* ---- usbfs ---- */
 
@@ -943,13 +994,62 @@ static void test_wait(void **state)
 	weft_dev_close(dev);
 }
 
+/*
+ * A card's node is there before udev says who may open it: the driver tries again and again, and not only when a
+ * card comes.
+ */
+static void test_barred(void **state)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	(void)state;
+	o.kind = WEFT_DEV_USB;
+	o.usb = SERIAL;
+	o.usb_wait_ms = 20;
+	lib.barred = 1000;
+	assert_int_equal(weft_dev_open(&o, &dev, msg), -EACCES);
+	o.usb_wait_ms = 10000;
+	lib.barred = 12;
+	if (weft_dev_open(&o, &dev, msg))
+		fail_msg("%s", msg);
+	assert_int_equal(lib.barred, 0);
+	expect(3);
+	assert_int_equal(run_stream(dev, 3, want), 0);
+	weft_dev_close(dev);
+}
+
+/* Transfers lie in memory that the kernel maps for them, if there is any behind its mapping. */
+static void test_mapped_memory(void **state)
+{
+	char msg[WEFT_DEV_MSG] = "";
+
+	(void)state;
+	expect(3);
+	for (lib.memory = REAL_MEMORY; lib.memory <= EMPTY_FILE; lib.memory++) {
+		weft_dev *dev = NULL;
+
+		lib.given = lib.taken_back = 0;
+		if (open_card("", &dev, msg))
+			fail_msg("%s", msg);
+		assert_int_equal(run_stream(dev, 3, want), 0);
+		assert_true(lib.given > 0);
+		assert_int_equal(lib.taken_back, lib.memory == REAL_MEMORY ? 0 : lib.given);
+		weft_dev_close(dev);
+		assert_int_equal(lib.taken_back, lib.given);
+	}
+	lib.memory = NO_MEMORY;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list), cmocka_unit_test(test_hostile_serial), cmocka_unit_test(test_broker), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info), cmocka_unit_test(test_full_speed),
-		cmocka_unit_test(test_close_in_halt),
+		cmocka_unit_test(test_close_in_halt), cmocka_unit_test(test_barred),
+		cmocka_unit_test(test_mapped_memory),
 	};
 
 	(void)argc;

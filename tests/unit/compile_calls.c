@@ -127,6 +127,36 @@ static void run(struct call c, const char *config, uint64_t *rng, struct count *
 		free(c.x[k].data);
 }
 
+/*
+ * CONV3D whose weights are computed and do not fit the scratchpad: their copies, with the taps along the depth
+ * side by side and in the array's order, lie in memory beside all operands.
+ */
+static void wide_conv3d(const char *config, struct count *n)
+{
+	const struct weft_config *cfg = weft_config_find(config);
+	const uint32_t limit = cfg->sp_bytes / 4;
+	const struct weft_compile_options o = { .config = config, .of_model = true, .sp_limit = limit };
+	struct call c = typed_call(WEFT_OP_CONV3D, WEFT_INT8, 1, false, 1);
+	uint64_t rng = test_seed(1);
+
+	if (!(cfg->features & WEFT_FEATURE_ALU))
+		return;
+	c.x[1].dtype = WEFT_INT8;
+	c.x[2].dtype = WEFT_INT32;
+	c.x[0].dim[4] = c.x[1].dim[4] = cfg->sp_bytes / 2048;
+	c.x[1].dim[0] = c.x[2].dim[0] = c.y.dim[4] = 100;
+	for (int k = 0; k < c.n_x; k++)
+		draw(&c.x[k], !k, &rng);
+	weft_graph *g = graph_of(&c, c.n_x);
+	const uint64_t made = compile_run(g, &o, c.x, "CONV3D of many weights");
+	assert_int_equal(made, weft_tensor_elements(&c.y));
+	n->calls++;
+	n->made += made;
+	weft_graph_free(g);
+	for (int k = 0; k < c.n_x; k++)
+		free(c.x[k].data);
+}
+
 static void calls(void **state)
 {
 	const char *config = *state;
@@ -142,6 +172,7 @@ static void calls(void **state)
 			for (int i = 0; i < 12; i++)
 				run(typed_call((weft_opcode)op, from, i % 3, i % 6 < 3, i < 6 ? 1 : 3), config, &rng, &n);
 	}
+	wide_conv3d(config, &n);
 	printf("%s: %u calls, %llu elements by the device\n", config, n.calls, (unsigned long long)n.made);
 	assert_true(n.calls > 1000 && n.made > 500);
 }

@@ -580,6 +580,33 @@ static void every_second_behind_slices(void **state)
 	}
 }
 
+/*
+ * A maximum with padding of its own on one side, behind a PAD of the other side. The PAD's value counts there;
+ * the maximum's own padding counts nothing, so that one command cannot do both.
+ */
+static void maximum_behind_pad(void **state)
+{
+	(void)state;
+	for (int side = 0; side < 4; side++) {  /* of the maximum's padding: above, below, left, right */
+		const int other = side ^ 1;
+		const bool rows = side < 2;
+		weft_graph *g = weft_graph_new("maximum");
+		weft_attr pad = { .pad = { .value = 100 } };
+		weft_attr pool = { .pool = { .kernel = { 3, 3 }, .stride = { 1, 1 }, .acc = WEFT_INT32 } };
+		char msg[WEFT_MSG];
+
+		(other & 1 ? pad.pad.after : pad.pad.before)[1 + other / 2] = 1;
+		pool.pool.pad[side] = 1;
+		int x = input(g, WEFT_INT8, DIMS(1, 8, 8, 20));
+		x = append_move(g, x, WEFT_OP_PAD, &pad, DIMS(1, rows ? 9 : 8, rows ? 8 : 9, 20));
+		as_output(g, append_move(g, x, WEFT_OP_MAX_POOL2D, &pool, DIMS(1, rows ? 8 : 6, rows ? 6 : 8, 20)));
+		if (weft_graph_check(g, msg))
+			fail_msg("%s", msg);
+		must_run(g, "maximum behind PAD", "w16", 0);
+		weft_graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -587,7 +614,7 @@ int main(void)
 		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 		cmocka_unit_test(depthwise_behind_table), cmocka_unit_test(every_second_behind_slices),
-		cmocka_unit_test(first_rows_first),
+		cmocka_unit_test(first_rows_first), cmocka_unit_test(maximum_behind_pad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

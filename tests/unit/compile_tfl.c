@@ -270,22 +270,23 @@ static void requantize_lifted(void **state)
 /* ---- islands ---- */
 
 /* DEQUANTIZE, x * min(max(x + 3, 0), 6) / 6, QUANTIZE: of every code. */
-static void island(weft_dtype type, float scale)
+static void island(weft_dtype type, float scale, weft_dtype made, float made_scale)
 {
 	const int64_t n = type == WEFT_INT8 ? 256 : 65536, one = 1;
 	weft_attr from = { .quant = { .x_scale = scale, .y_scale = 1, .x_zp = type == WEFT_INT8 ? -3 : 0 } };
-	weft_attr to = { .quant = { .y_scale = scale * 0.71f, .y_zp = type == WEFT_INT8 ? 5 : 0 } }, limits = { .clamp = { .fmin = 0, .fmax = 6 } };
+	weft_attr to = { .quant = { .y_scale = made_scale, .y_zp = made == WEFT_INT8 ? 5 : 0 } };
+	weft_attr limits = { .clamp = { .fmin = 0, .fmax = 6 } };
 	weft_tensor in = { .dtype = type, .rank = 1, .dim = { n } };
 	weft_graph *g = weft_graph_new("island");
 	int src = weft_graph_src(g, 0, "HARD_SWISH"), t[7], number[2];
 
+	for (int k = 0; k < 7; k++)
+		t[k] = run_tensor(g, k == 0 ? type : k == 6 ? made : WEFT_FP32, 1, &n, k == 0, k == 6);
 	for (int k = 0; k < 2; k++) {
 		float *v = malloc(sizeof *v);
 		*v = k ? 6 : 3;
 		number[k] = weft_graph_const(g, "number", WEFT_FP32, 1, &one, v);
 	}
-	for (int k = 0; k < 7; k++)
-		t[k] = run_tensor(g, k == 0 || k == 6 ? type : WEFT_FP32, 1, &n, k == 0, k == 6);
 	assert_true(weft_graph_op(g, WEFT_OP_TFL_DEQUANTIZE, &from, src, &t[0], 1, &t[1], 1) >= 0);
 	assert_true(weft_graph_op(g, WEFT_OP_ADD, NULL, src, (int[]){ t[1], number[0] }, 2, &t[2], 1) >= 0);
 	assert_true(weft_graph_op(g, WEFT_OP_CLAMP, &limits, src, &t[2], 1, &t[3], 1) >= 0);
@@ -302,9 +303,11 @@ static void island(weft_dtype type, float scale)
 static void islands(void **state)
 {
 	(void)state;
-	island(WEFT_INT16, 3.3e-4f);
-	island(WEFT_INT16, 1.0f / 4096);
-	island(WEFT_INT8, 0.043f);
+	island(WEFT_INT16, 3.3e-4f, WEFT_INT16, 2.3e-4f);
+	island(WEFT_INT16, 1.0f / 4096, WEFT_INT16, 0.71f / 4096);
+	island(WEFT_INT8, 0.043f, WEFT_INT8, 0.031f);
+	island(WEFT_INT8, 0.043f, WEFT_INT16, 1.7e-4f);
+	island(WEFT_INT16, 3.3e-4f, WEFT_INT8, 0.08f);
 }
 
 /* PRELU in float32 with a slope for each channel, of every code in each channel. */

@@ -70,6 +70,43 @@ static weft_net *qlinear_softmax(const struct q *x, const struct q *y, const int
 	return net;
 }
 
+/* Softmax over the first and the middle axis of [6,7,9]; float64 sums go over the axis of x itself. */
+static void softmax_axes(void **state)
+{
+	enum { A = 6, B = 7, D = 9 };
+	static const int64_t dim[] = { A, B, D };
+	int64_t differ = 0;
+	uint64_t r = 8;
+
+	(void)state;
+	for (int k = 0; k < 12; k++) {
+		const int axis = k / 2 % 2, n = (int)dim[axis], step = axis ? D : B * D;
+		const bool is_wide = k & 1;
+		const struct q x = is_wide ? wide(between(&r, 2, 30)) : quantisation(&r, between(&r, 2, 30));
+		struct q y = is_wide ? wide(between(&r, 0.5, 2)) : (struct q){ .s = (float)(between(&r, 0.3, 1) / 255), .type = 3, .z = -128 };
+		double exact[A * B * D], sum[A * B * D] = { 0 };
+		struct ob g = begin(&x, &y, 3, dim), a = { 0 };
+
+		ob_attr_int(&a, "axis", axis - (k > 5 ? 3 : 0));
+		ob_node(&g, "Softmax", "fx", "f", &a);
+		weft_net *net = end(&g, &y, 3, dim, true, false);
+		weft_tensor in = make_codes(&x, 3, dim, D, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 ? 2 : 0);
+		for (int i = 0; i < A * B * D; i++)
+			for (int j = 0; j < n; j++) {
+				const int first = i - i / step % n * step;
+				exact[i] = exp((double)x.s * (double)tensor_get(&in, i));
+				sum[i] += exp((double)x.s * (double)tensor_get(&in, first + j * step));
+			}
+		for (int i = 0; i < A * B * D; i++)
+			exact[i] /= sum[i];
+		differ += count_differing(&out, exact, &y, "Softmax");
+		weft_tensor_release(&out);
+		free(in.data);
+		weft_net_free(net);
+	}
+	assert_true(differ <= 12 * A * B * D / 100);
+}
+
 /* Results of 8 bits have scales that lie from 2^-8 down to 2^-28, as those of a long row whose codes lie near each other. */
 static void softmax_of(bool is_wide)
 {
@@ -372,42 +409,43 @@ static void sums_wide(void **state)
 	}
 }
 
-/* ConvTranspose of int16 by int8 weights: the int48 sums are exact, and rescaled once. */
+/* ConvTranspose of int16 images and lines by int8 weights: the int48 sums are exact, and rescaled once. */
 static void transposed_wide(void **state)
 {
 	enum { C = 3, OC = 2, H = 4, W = 5, MOST_K = 4, MOST_STRIDE = 3, MOST = OC * (H * MOST_STRIDE + MOST_K) * (W * MOST_STRIDE + MOST_K) };
-	static const int64_t dim[] = { 1, C, H, W };
 	int64_t differ = 0, all = 0;
 	uint64_t r = 7;
 
 	(void)state;
 	for (int k = 0; k < 24; k++) {
-		const int64_t kernel = 1 + (int64_t)(test_random(&r) % MOST_K), stride = 1 + k % MOST_STRIDE, of_w[] = { C, OC, kernel, kernel };
-		const int64_t h = (H - 1) * stride + kernel, w = (W - 1) * stride + kernel, out_dim[] = { 1, OC, h, w };
+		const int64_t kernel = 1 + (int64_t)(test_random(&r) % MOST_K), stride = 1 + k % MOST_STRIDE, rows = k & 1 ? H : 1, k_rows = k & 1 ? kernel : 1;
+		const int64_t h = (rows - 1) * stride + k_rows, w = (W - 1) * stride + kernel, taps = k_rows * kernel;
+		const int64_t of_w[] = { C, OC, kernel, kernel }, dim[] = { 1, C, k & 1 ? rows : W, W }, out_dim[] = { 1, OC, k & 1 ? h : w, w };
+		const int rank = k & 1 ? 4 : 3;
 		const struct q x = wide(between(&r, 0.5, 30)), sw = { .s = (float)between(&r, 0.001, 0.1), .type = 3 };
 		int8_t weights[C * OC * MOST_K * MOST_K];
 		double exact[MOST] = { 0 }, most = 1e-3;
 		struct ob a = { 0 };
 
-		for (int64_t i = 0; i < C * OC * kernel * kernel; i++)
+		for (int64_t i = 0; i < C * OC * taps; i++)
 			weights[i] = (int8_t)(test_random(&r) % 255 - 127);
-		weft_tensor in = make_codes(&x, 4, dim, W, &r);
-		for (int64_t i = 0; i < C * H * W; i++)
-			for (int64_t e = 0; e < OC * kernel * kernel; e++) {
-				const int64_t c = i / (H * W), row = i / W % H * stride + e / kernel % kernel, column = i % W * stride + e % kernel;
-				exact[(e / (kernel * kernel) * h + row) * w + column] +=
-					(double)(tensor_get(&in, i) * weights[c * OC * kernel * kernel + e]) * (double)x.s * (double)sw.s;
+		weft_tensor in = make_codes(&x, rank, dim, W, &r);
+		for (int64_t i = 0; i < C * rows * W; i++)
+			for (int64_t e = 0; e < OC * taps; e++) {
+				const int64_t c = i / (rows * W), row = i / W % rows * stride + e / kernel % k_rows, column = i % W * stride + e % kernel;
+				exact[(e / taps * h + row) * w + column] +=
+					(double)(tensor_get(&in, i) * weights[c * OC * taps + e]) * (double)x.s * (double)sw.s;
 			}
 		for (int64_t i = 0; i < OC * h * w; i++)
 			most = fmax(most, fabs(exact[i]));
 		const struct q y = wide(2 * most * between(&r, 0.5, 1.2));
-		struct ob g = begin(&x, &y, 4, dim);
-		ob_tensor(&g, "w", 3, 4, of_w, weights, (size_t)(C * OC * kernel * kernel));
+		struct ob g = begin(&x, &y, rank, dim);
+		ob_tensor(&g, "w", 3, rank, of_w, weights, (size_t)(C * OC * taps));
 		parameters(&g, "sw", "zw", &sw);
 		ob_node(&g, "DequantizeLinear", "w sw zw", "fw", NULL);
-		ob_attr_ints(&a, "strides", 2, (int64_t[]){ stride, stride });
+		ob_attr_ints(&a, "strides", rank - 2, (int64_t[]){ stride, stride });
 		ob_node(&g, "ConvTranspose", "fx fw", "f", &a);
-		weft_net *net = end(&g, &y, 4, out_dim, true, false);
+		weft_net *net = end(&g, &y, rank, out_dim, true, false);
 		weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, 2);
 		differ += count_differing(&out, exact, &y, "ConvTranspose");
 		all += OC * h * w;
@@ -503,7 +541,7 @@ static void no_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(softmax_axes), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
 		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide),
 		cmocka_unit_test(saturated_products), cmocka_unit_test(transposed_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 

@@ -248,9 +248,9 @@ int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
 }
 
 /*
- * Emits the sums [N,H,W,OC] of the ConvTranspose at hand with operands p: int32; of an int16 x, whose zero points and those of the
+ * Emits the sums [N,spatial...,OC] of the ConvTranspose at hand with operands p: int32; of an int16 x, whose zero points and those of the
  * weights count as 0, int48 if some sum may exceed int32. That it has
- * one group, two dimensions and no dilation is for the caller to check. Returns the graph tensor,
+ * one group, one or two dimensions and no dilation is for the caller to check. Returns the graph tensor,
  * -ENOTSUP if zero points differ or are not constant (those of constant weights that differ only if
  * int8 cannot hold the weights less their zero points), -EINVAL for a bias that conv_bias() refuses,
  * or another negative errno.
@@ -265,26 +265,34 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
 
 	if (err)
 		return err;
-	ox_channels_last(4, last);
-	ox_transpose_order(4, order);
+	const int rank = p->x->t.rank, first = 2 - win.n;      /* of one dimension, the image has one row */
+	ox_channels_last(rank, last);
+	ox_transpose_order(rank, order);
 	if (wide) {
 		a.conv.acc = WEFT_INT48;
 		bias = widened_bias(l, p->bias);
 		w = ox_get(l, p->w, order);
-	} else if (!one_zp(l, p->x, p->x_zp, &a.conv.x_zp) || !array_weights(l, p, order, 3, &w, &a.conv.w_zp)) {
+	} else if (!one_zp(l, p->x, p->x_zp, &a.conv.x_zp) || !array_weights(l, p, order, rank - 1, &w, &a.conv.w_zp)) {
 		return l->err ? l->err : ox_fail(l, -ENOTSUP, "zero points");
 	}
-	int64_t dim[4] = { p->x->t.dim[0], win.out[0], win.out[1], p->w->t.dim[1] };
-	for (int i = 0; i < 2; i++) {
-		a.conv.stride[i] = (int32_t)win.stride[i];
-		a.conv.pad[2 * i] = (int32_t)-win.before[i];
-		a.conv.pad[2 * i + 1] = (int32_t)-win.after[i];
+	int64_t dim[4] = { p->x->t.dim[0], 1, 1, p->w->t.dim[1] }, x_dim[4] = { dim[0], 1, 1, p->x->t.dim[1] }, w_dim[4] = { dim[3], 1, 1, x_dim[3] };
+	a.conv.stride[0] = 1;
+	for (int i = 0; i < win.n; i++) {
+		const int d = first + i;
+		a.conv.stride[d] = (int32_t)win.stride[i];
+		a.conv.pad[2 * d] = (int32_t)-win.before[i];
+		a.conv.pad[2 * d + 1] = (int32_t)-win.after[i];
+		dim[1 + d] = win.out[i];
+		x_dim[1 + d] = p->x->t.dim[2 + i];
+		w_dim[1 + d] = p->w->t.dim[2 + i];
 	}
-	x = wide ? ox_get(l, p->x, last) : ox_get_int8(l, p->x, last);
+	x = ox_reshape(l, wide ? ox_get(l, p->x, last) : ox_get_int8(l, p->x, last), 4, x_dim);
+	w = ox_reshape(l, w, 4, w_dim);
 	if (x < 0 || w < 0 || bias < 0)
 		return l->err;
-	const int y = ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, a.conv.acc, 4, dim);
-	return wide ? narrow_if_it_fits(l, y, w, bias) : y;
+	int y = ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, a.conv.acc, 4, dim);
+	y = wide ? narrow_if_it_fits(l, y, w, bias) : y;
+	return rank == 4 ? y : ox_reshape(l, y, 3, (int64_t[]){ dim[0], dim[2], dim[3] });
 }
 
 /*

@@ -123,29 +123,26 @@ static bool takes_rows(const struct ox *l, const struct ox_side *x, int64_t row,
 	       (wide || ((t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) && q->zp->t.dtype != WEFT_INT16));
 }
 
-/* Says whether takes_rows() holds of rows of x along `axis` (negative: counted from the end), which has to be the last one. */
-static bool are_rows(const struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q)
-{
-	const weft_tensor *t = &x->v->t;
-
-	return t->rank >= 1 && (axis == -1 || axis == t->rank - 1) && takes_rows(l, x, t->dim[t->rank - 1], q);
-}
-
 /*
- * Makes codes, quantised with q, of the Softmax over `axis` of the values of codes x; they are within one step of the exact ones.
- * Of 8 bits with a scale of COARSE or more they are made by TFL_SOFTMAX and a RESCALE, else by ox_softmax_rows(), which has
- * more bits and takes more cycles. Returns 1 with *y set to int8 codes (128 less for uint8) or int16 ones in the file's order of
- * dimensions; 0 if are_rows() does not take x; or a negative errno.
+ * Makes codes, quantised with q, of the Softmax over `axis` (negative: counted from the end) of the values of codes x; they are
+ * within one step of the exact ones. Of 8 bits with a scale of COARSE or more they are made by TFL_SOFTMAX and a RESCALE, else by
+ * ox_softmax_rows(), which has more bits and takes more cycles. Returns 1 with *y set to int8 codes (128 less for uint8) or int16
+ * ones, that axis last; 0 if x has no such axis or takes_rows() does not take its rows; or a negative errno.
  */
 int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y)
 {
-	if (!are_rows(l, x, axis, q))
-		return 0;
+	const weft_tensor *t = &x->v->t;
 	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = (float)x->q.s } };
+
+	axis += axis < 0 ? t->rank : 0;
+	if (axis < 0 || axis >= t->rank || !takes_rows(l, x, t->dim[axis], q))
+		return 0;
 	ox_file_order(y->perm);
-	if (x->v->t.dtype == WEFT_INT16 || q->s < COARSE)
-		return ox_coded_as(y, ox_softmax_rows(l, x, q));
-	int c = ox_side_in(l, x->v, NULL);
+	for (int i = (int)axis; i < t->rank; i++)
+		y->perm[i] = (int8_t)(i + 1 < t->rank ? i + 1 : axis);
+	int c = ox_side_in(l, x->v, y->perm);
+	if (t->dtype == WEFT_INT16 || q->s < COARSE)
+		return ox_coded_as(y, ox_softmax_rows(l, c, x->q.s, q));
 	if (c < 0)
 		return c;
 	int p = ox_op(l, WEFT_OP_TFL_SOFTMAX, &a, &c, 1, WEFT_INT16, ox_t(l, c)->rank, ox_t(l, c)->dim);
@@ -154,16 +151,26 @@ int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const 
 }
 
 /*
+ * Says whether Softmax over `axis` (negative: counted from the end) of an operator of this opset, of values with the shape of t, is
+ * over that axis alone: before opset 13 it is over all from that axis on.
+ */
+bool ox_softmax_of_one_axis(int64_t opset, int64_t axis, const weft_tensor *t)
+{
+	return opset >= 13 || axis == -1 || axis == t->rank - 1;
+}
+
+/*
  * Computes Softmax n (its axis is 1 by default before opset 13, else -1) between a DequantizeLinear
  * and a QuantizeLinear with parameters q as ox_softmax_codes() does. Returns what that returns, and 0 if operand 0 was not
- * dequantised with one constant scale and zero point.
+ * dequantised with one constant scale and zero point, or ox_softmax_of_one_axis() does not hold.
  */
 int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
+	const int64_t axis = ox_attr_of(n, "axis", l->opset < 13 ? 1 : -1);
 	struct ox_value *v = ox_operand(l, n, 0);
 	struct ox_side x;
 
-	return v && ox_side_of(l, v, &x) ? ox_softmax_codes(l, &x, ox_attr_of(n, "axis", l->opset < 13 ? 1 : -1), q, y) : 0;
+	return v && ox_side_of(l, v, &x) && ox_softmax_of_one_axis(l->opset, axis, &x.v->t) ? ox_softmax_codes(l, &x, axis, q, y) : 0;
 }
 
 /*

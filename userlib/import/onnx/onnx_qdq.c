@@ -146,7 +146,7 @@ static bool pads_given(const onnx_node *n)
 }
 
 /*
- * Says whether TRANSPOSE_CONV2D can do ConvTranspose n of x with weights w: images, one
+ * Says whether TRANSPOSE_CONV2D can do ConvTranspose n of x with weights w: images or lines, one
  * group, no dilation, no output_shape, no auto_pad but NOTSET, less cut off on each side than the kernel is
  * long, and output_padding of at most 255.
  */
@@ -154,7 +154,7 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 {
 	const onnx_attribute *pads = ox_node_attr(n, "pads"), *grow = ox_node_attr(n, "output_padding");
 
-	if (x->v->t.rank != 4 || w->rank != 4 || ox_attr_of(n, "group", 1) != 1 ||
+	if ((x->v->t.rank != 3 && x->v->t.rank != 4) || w->rank != x->v->t.rank || ox_attr_of(n, "group", 1) != 1 ||
 	    ox_node_attr(n, "output_shape") || !pads_given(n) || w->dim[0] != x->v->t.dim[1])
 		return false;
 	const onnx_attribute *d = ox_node_attr(n, "dilations");
@@ -162,7 +162,7 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 		if (d->ints[i] != 1)
 			return false;
 	for (size_t i = 0; pads && i < pads->n_ints; i++)
-		if (pads->ints[i] < 0 || pads->ints[i] >= w->dim[2 + i % 2])
+		if (pads->ints[i] < 0 || pads->ints[i] >= w->dim[2 + i % (size_t)(w->rank - 2)])
 			return false;
 	for (size_t i = 0; grow && i < grow->n_ints; i++)
 		if (grow->ints[i] < 0 || grow->ints[i] > 255)

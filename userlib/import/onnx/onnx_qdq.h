@@ -122,6 +122,8 @@ WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct
 WEFT_MUST_USE int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
 WEFT_MUST_USE int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+/* Says whether Softmax of that opset over `axis` is over that axis alone, not also over those behind it. */
+bool ox_softmax_of_one_axis(int64_t opset, int64_t axis, const weft_tensor *t);
 /* The Softmax of x over that axis. */
 WEFT_MUST_USE int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y);
 /* LayerNormalization, InstanceNormalization, GroupNormalization. */

@@ -358,7 +358,8 @@ int ox_qlinear_softmax(struct ox *l)
 	struct ox_side in;
 	struct ox_q q;
 
-	if (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && side(l, 0, &in) && result_q(l, 3, in.v->t.dtype, &q)) {
+	if (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && side(l, 0, &in) && result_q(l, 3, in.v->t.dtype, &q) &&
+	    ox_softmax_of_one_axis(older ? 1 : 13, given, &in.v->t)) {
 		int done = ox_softmax_codes(l, &in, given, &q, &y);
 		if (done)
 			return done < 0 ? done : ox_result(l, 0, y.tensor, y.perm, q.flip);

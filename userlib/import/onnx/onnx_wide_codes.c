@@ -107,18 +107,18 @@ int ox_reciprocals(struct ox *l, int x)
 }
 
 /*
- * Emits the codes, quantised with q, of the Softmax over the last axis of the values of codes x. Both are of 8 bits, or of
- * int16 with zero points of 0. Returns the graph tensor (int8 codes, 128 less for uint8, or int16) in the file's order of
- * dimensions, -ENOTSUP if q's scale has no RESCALE that keeps 1 in int32, or another negative errno.
+ * Emits the codes, quantised with q, of the Softmax over the last axis of codes x, of which a step is `step`. Both are of 8 bits, or
+ * of int16 with zero points of 0. Returns the graph tensor (int8 codes, 128 less for uint8, or int16) with x's dimensions, -ENOTSUP
+ * if q's scale has no RESCALE that keeps 1 in int32, or another negative errno; a negative x is returned as it is.
  */
-int ox_softmax_rows(struct ox *l, const struct ox_side *x, const struct ox_q *q)
+int ox_softmax_rows(struct ox *l, int x, double step, const struct ox_q *q)
 {
-	const bool wide = x->v->t.dtype == WEFT_INT16;
-	int c = ox_wide(l, ox_side_in(l, x->v, NULL));
+	const bool wide = q->zp->t.dtype == WEFT_INT16;
+	int c = ox_wide(l, x);
 	int d = c < 0 ? c : ox_both(l, WEFT_OP_SUB, ox_reduce(l, WEFT_OP_REDUCE_MAX, c, ox_t(l, c)->rank - 1), c);
-	int e = exponentials(l, wide ? ox_with(l, WEFT_OP_BITWISE_AND, d, 255) : d, x->q.s);
+	int e = exponentials(l, wide ? ox_with(l, WEFT_OP_BITWISE_AND, d, 255) : d, step);
 	if (wide)
-		e = ox_product(l, exponentials(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, d, 8), 256 * x->q.s), e, 30);
+		e = ox_product(l, exponentials(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, d, 8), 256 * step), e, 30);
 	int high = ox_row_sums(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, e, BELOW));
 	int low = ox_row_sums(l, ox_with(l, WEFT_OP_BITWISE_AND, e, INT16_MAX));
 	high = ox_both(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, BELOW));

@@ -340,7 +340,7 @@ static void behind_norms(void **state)
 	}
 }
 
-enum { VARIANCE, CENTRED, QUOTIENT, BY_SUM, SUM, N_PIECES };
+enum { VARIANCE, CENTRED, QUOTIENT, BY_SUM, SUM, LINEAR, N_PIECES };
 enum { SUMMED = 3 };           /* codes of the second input for each row, of BY_SUM */
 
 /*
@@ -363,7 +363,7 @@ static double divisor(int kind, const struct q *q, weft_tensor *v, int64_t i, ui
 /*
  * Builds and runs one network of nodes by which files of opsets below 17 spell LayerNormalization: the variance of each row
  * (VARIANCE); the row less its mean (CENTRED), or the row itself (QUOTIENT), divided by the square root of a second input, which
- * has one code for each row; or of linear attention: the row divided by a sum of the second input (BY_SUM), and its sum (SUM).
+ * has one code for each row; or of linear attention: the row divided by a sum of the second input (BY_SUM), and its sum (SUM); or 1.3 - 0.7 (row - second input) (LINEAR).
  * Adds the number of elements to *all and returns how many of them differ from the exact codes.
  */
 static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_t *all)
@@ -380,12 +380,12 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 		double mean = 0, variance = 0, sum = 0;
 		const double by = divisor(kind, &v, &in[1], i, r);
 		for (int64_t k = 0; k < n; k++)
-			mean += kind == QUOTIENT || kind == BY_SUM ? 0 : (double)x.s * (double)(tensor_get(&in[0], i * n + k) - x.z) / (double)n;
+			mean += kind == QUOTIENT || kind == BY_SUM || kind == LINEAR ? 0 : (double)x.s * (double)(tensor_get(&in[0], i * n + k) - x.z) / (double)n;
 		for (int64_t k = 0; k < n; k++) {
 			const double e = (double)x.s * (double)(tensor_get(&in[0], i * n + k) - x.z) - mean;
 			variance += e * e / (double)n;
 			sum += e + mean;
-			exact[i * n + k] = e / by;
+			exact[i * n + k] = kind == LINEAR ? (double)1.3f + (double)-0.7f * (e - (double)v.s * (double)tensor_get(&in[1], i)) : e / by;
 			most = fmax(most, reduces ? 0 : fabs(exact[i * n + k]));
 		}
 		if (reduces)
@@ -411,7 +411,13 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 	ob_tensor(&g, "last", 7, 1, &(int64_t){ 1 }, &(int64_t){ -1 }, 8);
 	if (kind == BY_SUM || kind == SUM)
 		ob_node(&g, "ReduceSum", kind == SUM ? "fx last" : "fv last", kind == SUM ? "f" : "sum", NULL);
-	if (!reduces)
+	if (kind == LINEAR) {
+		number(&g, "factor", -0.7f);
+		number(&g, "more", 1.3f);
+		ob_node(&g, "Sub", "fx fv", "d", NULL);
+		ob_node(&g, "Mul", n & 32 ? "factor d" : "d factor", "p", NULL);
+		ob_node(&g, "Add", "p more", "f", NULL);
+	} else if (!reduces)
 		ob_node(&g, "Div", kind == QUOTIENT ? "fx root" : kind == BY_SUM ? "fx sum" : "e root", "f", NULL);
 	weft_net *net = end(&g, &y, 3, reduces ? rows : dim, true, false);
 	weft_tensor out = run(net, WEFT_DEVICE_MODEL, in, x.type != 2 && y.type != 2 && (reduces || v.type != 2) ? 2 : 0);
@@ -427,7 +433,7 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 /* Differences, quotients and sums, whose operands are exact numbers of up to 30 bits, or functions of codes. */
 static void pieces(void **state)
 {
-	static const char *const names[] = { "variance", "centred quotient", "quotient", "quotient by a sum", "sum" };
+	static const char *const names[] = { "variance", "centred quotient", "quotient", "quotient by a sum", "sum", "linear" };
 	uint64_t r = 3;
 
 	(void)state;

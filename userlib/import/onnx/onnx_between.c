@@ -240,20 +240,25 @@ static bool squares(struct ox *l, int f, double s)
 	return true;
 }
 
+/* Sets *c to v if that is a constant float32 of one element. Returns whether it is. */
+bool ox_number(struct ox *l, struct ox_value *v, float *c)
+{
+	const int x = v && ox_is_const_value(l, v) && v->t.dtype == WEFT_FP32 && weft_tensor_elements(&v->t) == 1 ? ox_get(l, v, NULL) : -1;
+
+	if (x >= 0)
+		*c = *(const float *)ox_t(l, x)->data;
+	return x >= 0;
+}
+
 /* Says whether node n is the square of its operand 0. */
 static bool is_square(struct ox *l, const onnx_node *n)
 {
 	struct ox_value *v = ox_operand(l, n, 1);
-	int x;
+	float c;
 
 	if (ox_node_is(n, "Mul"))
 		return v && v == ox_operand(l, n, 0);
-	if (!ox_node_is(n, "Pow") || !v || !ox_is_const_value(l, v) || v->t.dtype != WEFT_FP32 || weft_tensor_elements(&v->t) != 1)
-		return false;
-	x = ox_get(l, v, NULL);
-	if (x < 0)
-		return false;
-	return *(const float *)ox_t(l, x)->data == 2;
+	return ox_node_is(n, "Pow") && ox_number(l, v, &c) && c == 2;
 }
 
 /*
@@ -551,6 +556,8 @@ int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !a)
 		return 0;
 	struct ox_value *of = ox_function_of(l, n);
+	if ((done = ox_fold_fine(l, n, q, y)))
+		return done;
 	if (of)
 		return function(l, n, of, q, y);
 	if (ox_node_is(n, "Div"))
@@ -558,7 +565,7 @@ int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	if (!b || n->n_input != 2 || (op == WEFT_OP_ADD && !ox_node_is(n, "Add") && !ox_node_is(n, "Sum")))
 		return 0;
 	if ((done = ox_between(l, a, q, &from[0])) <= 0 || (done = ox_between(l, b, q, &from[1])) <= 0)
-		return done ? done : ox_fold_fine(l, n, q, y);
+		return done;
 	if (!ox_finer(l, q, &to, &out))
 		return l->err;
 	done = ox_fold_pair(l, op, &from[0].side, &from[1].side, &out, false, y);

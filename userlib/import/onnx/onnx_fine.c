@@ -7,6 +7,8 @@
  *   sums and means over axes          exact: the sum, the unit that of the elements, of a mean over the count
  *   sums and differences              exact if one unit is a multiple of the other, as x and the mean of x have;
  *                                     else both are rounded to a unit of 2^-30 of the greatest result
+ *   products and quotients by         the same numbers, of another unit
+ *   constants of one element
  *   PRelu with constant slopes        rounded to a unit of 2^-30 of the greatest result
  *
  * What does not fit has no such form.
@@ -73,7 +75,7 @@ static int combined(struct ox *l, weft_opcode op, struct ox_fine *a, struct ox_f
 	const double by_a = ratio(a->unit, unit), by_b = ratio(b->unit, unit);
 
 	if (by_a != rint(by_a) || by_b != rint(by_b) || a->most * by_a + b->most * by_b > MOST)
-		unit = (a->most * a->unit + b->most * b->unit) / (MOST - 2);
+		unit = (a->most * a->unit + b->most * b->unit) / (MOST - 4);      /* each is rounded, which adds up to 1 to its magnitude */
 	if (in_units(l, a, ratio(a->unit, unit)) < 0 || in_units(l, b, ratio(b->unit, unit)) < 0)
 		return l->err;
 	*f = (struct ox_fine){ .unit = unit, .most = a->most + b->most, .exact = a->exact && b->exact };
@@ -131,22 +133,51 @@ static int sloped(struct ox *l, const onnx_node *n, struct ox_fine *f)
 }
 
 /*
+ * Emits what Mul or Div node n makes of f and the number c: f's numbers, negated if c is below 0. Returns 1 with *f set; 0 if the
+ * unit is not a positive finite number then; or a negative errno.
+ */
+static int scaled(struct ox *l, const onnx_node *n, double c, struct ox_fine *f)
+{
+	f->unit = ox_node_is(n, "Div") ? f->unit / fabs(c) : f->unit * fabs(c);
+	if (!(f->unit > 0) || !isfinite(f->unit))
+		return 0;
+	const int zero = c < 0 ? ox_ramp(l, WEFT_INT32, ox_t(l, f->tensor)->rank, 0) : 0;
+	return c < 0 ? fine_as(f, ox_both(l, WEFT_OP_SUB, zero, f->tensor)) : 1;
+}
+
+/*
+ * Emits operand k of node n as ox_fine() does; a constant of one element is a number of 30 bits. Returns what ox_fine() returns.
+ */
+static int operand(struct ox *l, const onnx_node *n, size_t k, struct ox_fine *f)
+{
+	float c;
+
+	if (!ox_number(l, ox_operand(l, n, k), &c))
+		return ox_fine(l, ox_operand(l, n, k), f);
+	if (!isfinite(c))
+		return 0;
+	*f = (struct ox_fine){ .unit = c ? fabs((double)c) * 0x1p-29 : 1, .most = 0x1p29 };
+	return fine_as(f, ox_ramp(l, WEFT_INT32, 0, c > 0 ? 0x1p29 : c < 0 ? -0x1p29 : 0));
+}
+
+/*
  * Emits value v, which waits, in int32 numbers in the file's order of dimensions: v = f->tensor * f->unit, exactly if
  * f->exact is set, else within 2^-30 of the greatest magnitude for each sum or difference in it. Returns 1 with *f set;
- * 0 if --requant rescale is not set, v is no dequantised value, sum, mean, difference or PRelu of such, or it does not fit; or a
+ * 0 if --requant rescale is not set, v is no dequantised value and none of what the file's head names of such, or it does not fit; or a
  * negative errno.
  */
 int ox_fine(struct ox *l, struct ox_value *v, struct ox_fine *f)
 {
 	struct ox_fine a, b;
 	struct ox_side s;
+	float c;
 	int done;
 
 	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !v)
 		return 0;
 	if (ox_side_of(l, v, &s))
 		return codes(l, &s, f);
-	const onnx_node *n = ox_waiting_node(l, v);
+	const onnx_node *n = v->pending >= 0 && v->dq < 0 ? l->f.m->graph->node[v->pending] : NULL;
 	if (n && (ox_node_is(n, "ReduceMean") || ox_node_is(n, "ReduceSum"))) {
 		done = ox_fine(l, ox_operand(l, n, 0), f);
 		return done > 0 ? reduced(l, n, f) : done;
@@ -155,9 +186,19 @@ int ox_fine(struct ox *l, struct ox_value *v, struct ox_fine *f)
 		done = ox_fine(l, ox_operand(l, n, 0), f);
 		return done > 0 ? sloped(l, n, f) : done;
 	}
-	if (!n || n->n_input != 2 || (!ox_node_is(n, "Add") && !ox_node_is(n, "Sub")))
+	if (!n || n->n_input != 2)
 		return 0;
-	if ((done = ox_fine(l, ox_operand(l, n, 0), &a)) <= 0 || (done = ox_fine(l, ox_operand(l, n, 1), &b)) <= 0)
+	const bool multiplies = ox_node_is(n, "Mul");
+	if (multiplies || ox_node_is(n, "Div")) {
+		const bool first = multiplies && ox_number(l, ox_operand(l, n, 0), &c);
+		if (!first && !ox_number(l, ox_operand(l, n, 1), &c))
+			return 0;
+		done = ox_fine(l, ox_operand(l, n, first), f);
+		return done > 0 ? scaled(l, n, (double)c, f) : done;
+	}
+	if (!ox_node_is(n, "Add") && !ox_node_is(n, "Sub"))
+		return 0;
+	if ((done = operand(l, n, 0, &a)) <= 0 || (done = operand(l, n, 1, &b)) <= 0)
 		return done;
 	return combined(l, ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, f);
 }
@@ -230,16 +271,17 @@ int ox_fine_quotient(struct ox *l, const struct ox_fine *a, const struct ox_fine
 
 /*
  * Makes the codes, quantised with q, of the result of node n, which waits, from its numbers (ox_fine()). Returns 1 with *y set, in
- * the file's order of dimensions; 0 if it has none, or if they are not exact and a step of q has fewer than 8; or a negative
- * errno (-ENOTSUP if there is no RESCALE to q's scale).
+ * the file's order of dimensions; 0 if it has none, if they are not exact and a step of q has fewer than 8, or if no RESCALE leads to
+ * q's scale; or a negative errno.
  */
 int ox_fold_fine(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
+	struct ox_factor factor;
 	struct ox_fine f;
 	const int done = ox_fine(l, &l->values[ox_value_find(l, n->output[0])], &f);
 
-	if (done <= 0 || (!f.exact && !(f.unit / q->s <= 0x1p-3)))
+	if (done <= 0 || (!f.exact && !(f.unit / q->s <= 0x1p-3)) || !ox_nearest(f.unit / q->s, f.most, &factor))
 		return done < 0 ? done : 0;
 	ox_file_order(y->perm);
-	return ox_coded_as(y, ox_rescaled(l, f.tensor, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, f.unit / q->s, f.most, ox_q_zp(q)));
+	return ox_coded_as(y, ox_rescale(l, f.tensor, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, factor, 0, ox_q_zp(q)));
 }

@@ -556,7 +556,8 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 	if (ox_node_is(n, "Div") || !ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
 	    !ox_side_or_constant(l, ox_operand(l, n, 1), &b))
 		return ox_fold_between(l, n, q, y);
-	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, y);
+	const int done = ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, y);
+	return done ? done : ox_fold_fine(l, n, q, y);
 }
 
 /*

@@ -191,6 +191,8 @@ WEFT_MUST_USE int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *
 const onnx_node *ox_waiting_node(const struct ox *l, const struct ox_value *v);
 /* Makes the codes, quantised with q, of node n of values that wait. */
 WEFT_MUST_USE int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
+/* Sets *c to v if that is a constant float32 of one element. Returns whether it is. */
+bool ox_number(struct ox *l, struct ox_value *v, float *c);
 
 /* ---- onnx_fine.c ---- */
 /*

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Would the tests notice a wrong line of C? `make mutate` is the way to run it.
 
-mutate.py BUILD PART [SEEDS [TEST...]]   PART: golden, compiler, driver or firmware; SEEDS: 1-60, or 3,17
+mutate.py [--from COMMIT] BUILD PART [SEEDS [TEST...]]   PART: golden, compiler, driver or firmware; SEEDS: 1-60, or 3,17
 
 Each seed draws one fault of one line of the part: an operator swapped for its neighbour, a constant off by one,
 a condition negated, or a statement left out; each of these four kinds is as likely. A draw that does not compile is
-drawn again. The changed file is compiled beside the build in BUILD and linked into the tests that reach the line,
+drawn again. With --from, faults are drawn from the sources of that commit and planted into the same lines of today's;
+one whose line has changed since is drawn again. So a campaign can go on after a change, which would draw other faults.
+
+The changed file is compiled beside the build in BUILD and linked into the tests that reach the line,
 as `make coverage` found them; they run one at a time, the quickest first, until one fails, crashes or does not end.
+Where the test passes at once without the fault, the fault is killed; where it fails then, too, both run again.
 For firmware, ROM and image are made again, and the tests that run them. Where tests are named, only these run,
 but for those of which `make coverage` knows that they do not come to the line. How long a test takes without a fault is
 measured once (BUILD/mutate/PART/sound.json). A line for each fault:
@@ -22,6 +26,8 @@ The last line counts; its share is of the faults that are neither same nor equiv
 survived or was not reached. What was built stays in BUILD/mutate. Parts may run at the
 same time.
 """
+import argparse
+import difflib
 import functools
 import glob
 import hashlib
@@ -51,6 +57,7 @@ KINDS = ("swap", "constant", "negate", "drop")
 EXPECTED = "tests/expected/mutants.tsv"
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 UNKNOWN_SECONDS = 60    # what a test may take that `make coverage` did not run
+TRIES = 3               # how often a test runs with a fault if it fails without it as well
 SANITIZED_SECONDS = 5   # the most processor time that a test may take to run once more with sanitizers, where it is several times slower
 
 
@@ -87,13 +94,26 @@ def sites(path):
     return found
 
 
+def lines_of(path):
+    return open(path).read().split("\n")
+
+
+@functools.cache
+def moved(root, path):
+    """{index of a line of the file below root: its index in today's file}, without the lines that have changed."""
+    if not os.path.exists(path):
+        return {}
+    blocks = difflib.SequenceMatcher(None, lines_of(os.path.join(root, path)), lines_of(path), False).get_matching_blocks()
+    return {a + k: b + k for a, b, n in blocks for k in range(n)}
+
+
 class Fault:
     """One line of one file, changed."""
 
     def __init__(self, path, site):
         i, start, end, put = site
         self.path, self.line = path, i + 1
-        lines = open(path).read().split("\n")
+        lines = lines_of(path)
         self.old = lines[i]
         middle = f"!({self.old[start:end]})" if put is None else put
         self.new = lines[i] = self.old[:start] + middle + self.old[end:]
@@ -107,20 +127,35 @@ class Fault:
 
 
 @functools.cache
-def pool_of(part):
-    """{kind: [(path, site)]} of all files of a part."""
+def pool_of(part, root):
+    """{kind: [(path, site)]} of all files of a part as they are below the folder root."""
     pool = {kind: [] for kind in KINDS}
-    for path in sorted(p for pattern in PARTS[part] for p in glob.glob(pattern, recursive=True) if "/gen/" not in p):
-        for kind, all_sites in sites(path).items():
+    for path in sorted(p for pattern in PARTS[part] for p in glob.glob(pattern, root_dir=root, recursive=True) if "/gen/" not in p):
+        for kind, all_sites in sites(os.path.join(root, path)).items():
             pool[kind] += [(path, site) for site in all_sites]
     return pool
 
 
-def draws(part, seed):
-    """Faults of a part without end, the same for the same seed and sources."""
-    rng, pool = random.Random(f"{part} {seed}"), pool_of(part)
+def draws(part, seed, root):
+    """Faults of a part without end, the same for the same seed and sources below root, in lines that today's sources have."""
+    rng, pool = random.Random(f"{part} {seed}"), pool_of(part, root)
     while True:
-        yield Fault(*rng.choice(pool[rng.choice(KINDS)]))
+        path, (line, *what) = rng.choice(pool[rng.choice(KINDS)])
+        if line in moved(root, path):
+            yield Fault(path, (moved(root, path)[line], *what))
+
+
+def sources_of(commit, part, out):
+    """The folder that has the part's sources as they were at that commit, "." if it is empty."""
+    if not commit:
+        return "."
+    root = os.path.join(out, "from")
+    shutil.rmtree(root, ignore_errors=True)
+    os.makedirs(root)
+    folders = [pattern.split("*")[0] for pattern in PARTS[part]]
+    packed = subprocess.run(["git", "archive", commit, *folders], check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", root], input=packed, check=True)
+    return root
 
 
 def make_says(build, *goals):
@@ -169,8 +204,10 @@ class Host:
                 copy = self.inside[o] = os.path.join(self.build, "mutate", os.path.relpath(o, self.build))
                 if not os.path.exists(copy) or os.path.getmtime(copy) < os.path.getmtime(o):
                     os.makedirs(os.path.dirname(copy), exist_ok=True)
-                    subprocess.run(["objcopy", "--strip-debug", o, copy], check=True)
-                    export(copy)
+                    mine = f"{copy}.{os.getpid()}"      # another part may make the same one
+                    subprocess.run(["objcopy", "--strip-debug", o, mine], check=True)
+                    export(mine)
+                    os.replace(mine, copy)
         return self.inside
 
     def library(self, object_file):
@@ -228,6 +265,10 @@ class Host:
             program, line = os.path.join(self.out, "build", "tests", test), self.lines[test]
             line = line.replace(f"-o {self.build}/tests/{test}", f"-o {program}").lstrip()
             shadow = os.path.abspath(os.path.join(self.out, "build"))
+            visible = os.path.join(self.out, "test.o")      # so that functions which it puts in the place of another library's take it
+            shutil.copy(f"{self.build}/obj/tests/{test}.o", visible)
+            export(visible)
+            line = line.replace(f"{self.build}/obj/tests/{test}.o", visible)
             line = line.replace(f"{self.build}/obj/inside.a", f"-Wl,-rpath,{shadow} {shadow}/libweft.so.0")
             os.makedirs(os.path.dirname(program), exist_ok=True)
             subprocess.run(line.replace(" ", " -fuse-ld=gold -Wl,--strip-all,--allow-shlib-undefined ", 1), shell=True, check=True, capture_output=True)
@@ -316,7 +357,7 @@ def passes(program, shadow, seconds, sanitized=False):
         end, failed = time.monotonic() + 10 * seconds[1] + 60, False
         while child.poll() is None and time.monotonic() < end and not failed:
             time.sleep(0.05)
-            failed = "\nnot ok" in open(log.name, errors="replace").read()       # one case is enough
+            failed = re.search(r"\nnot ok \d+ - ", open(log.name, errors="replace").read())    # one case is enough; "not ok 4 # SKIP" is none
         status = child.poll()
         try:    # what it started is in its group
             os.killpg(child.pid, signal.SIGKILL)
@@ -352,6 +393,19 @@ def comes_to(place, fault, tests, code):
     if fault.line in code.get(fault.path, ((), ()))[0]:
         return [(seconds, test) for seconds, test, lines in tests if fault.line in (lines.get(fault.path) or ())], "line"
     return [(seconds, test) for seconds, test, lines in tests if fault.path in lines], "file"
+
+
+def kills(place, test, made, shadow, seconds):
+    """
+    Does the test notice the fault? Without the fault it must pass right after it failed, so that a moment in which the
+    machine is too slow for the test counts for nothing.
+    """
+    for _ in range(TRIES):
+        if passes(place.link(test, made), shadow, seconds):
+            return False
+        if passes(place.link(test, None), shadow, seconds):
+            return True
+    return False
 
 
 def is_sound(place, test, shadow, seconds, plain=None):
@@ -441,7 +495,7 @@ def judge(place, fault, made, tests, sound, code, named):
             mine += [(seconds, test)] if seconds else []
     mine.sort(key=lambda m: m[0][1])
     for seconds, test in mine:
-        if not passes(place.link(test, made), shadow, seconds):
+        if kills(place, test, made, shadow, seconds):
             return "killed", test
     noticed = sanitizers_notice(place, fault, mine, shadow) if mine and type(place) is Host else None
     if noticed:
@@ -450,23 +504,31 @@ def judge(place, fault, made, tests, sound, code, named):
 
 
 def main():
-    build, part = os.path.relpath(sys.argv[1]), sys.argv[2]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--from", dest="commit", default="")
+    parser.add_argument("build", type=os.path.relpath)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("seeds", nargs="?", default="1-60")
+    parser.add_argument("named", nargs="*", metavar="test")
+    args = parser.parse_args()
+    build, part, named = args.build, args.part, args.named
     seeds = []
-    for word in (sys.argv[3] if len(sys.argv) > 3 else "1-60").split(","):
+    for word in args.seeds.split(","):
         first, _, last = word.partition("-")
         seeds += range(int(first), int(last or first) + 1)
     out = os.path.join(build, "mutate", part)
     os.makedirs(out, exist_ok=True)
-    tests, named = reaching(build), sys.argv[4:]
+    root = sources_of(args.commit, part, out)
+    tests = reaching(build)
     if not tests and not named:
         sys.exit("mutate: no test's lines are known; run make coverage")
     place = (Core if part == "firmware" else Host)(build, out)
     place.shadow()
     place.wanted = named or [test for _, test, _ in tests if test.startswith(place.kinds)]
-    place.coming = sorted({next(draws(part, seed)).path for seed in seeds})
+    place.coming = sorted({next(draws(part, seed, root)).path for seed in seeds})
     counts, sound, code = {}, Sound(place), {}
     for seed in seeds:
-        for fault in draws(part, seed):
+        for fault in draws(part, seed, root):
             made = place.compile(fault.path, fault.text, "fault")
             if made:
                 break

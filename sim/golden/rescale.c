@@ -8,7 +8,8 @@
  *   shift       as many, int8, 2..62
  *   y           x's shape; int8, uint8, int16, uint16, int32
  *
- * EVEN_ROUND is ours: the nearest integer, ties to even, for ONNX.
+ * EVEN_ROUND is ours: the nearest integer, ties to even, for ONNX. So are zero points
+ * of int16 other than 0.
  *
  * y = clip(scale(x - x_zp) + y_zp). TOSA's types are signless and the
  * attributes say unsigned; here the tensor may also be of an unsigned type,
@@ -58,6 +59,8 @@ static int check_zp(const struct weft_call *c, const char *what, weft_dtype t, b
 		good = is_unsigned ? zp >= 0 && zp <= 255 : zp >= -128 && zp <= 127;
 	else if (is_16(t) && is_unsigned)
 		good = zp == 0 || zp == 32768;
+	else if (t == WEFT_INT16)
+		good = zp >= INT16_MIN && zp <= INT16_MAX;
 	else
 		good = zp == 0;
 	if (!good)

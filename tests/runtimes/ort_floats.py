@@ -4,7 +4,7 @@
 usage: ort_floats.py WEFT FOLDER SEED
 
 Random MatMul, Gemm, Conv, ConvTranspose, AveragePool, GlobalAveragePool, linear Resize, LayerNormalization, BatchNormalization,
-InstanceNormalization, ReduceMean, ReduceSum, LSTM, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16
+InstanceNormalization, ReduceMean, ReduceSum, LSTM, Softmax, LogSoftmax, Erf, Sigmoid and Tanh, biases of int32, and products of int16 and uint16
 between DequantizeLinear and QuantizeLinear, by themselves. ONNX Runtime runs each with one thread and without
 optimisation. Exit status 1 if an element differs. Needs numpy, onnx and onnxruntime 1.31.
 """
@@ -146,14 +146,17 @@ def wide_bias():
     return network(nodes, inputs, constants, 17), inputs
 
 
-def int16():
-    """x, quantised, times weights of int8; the product is quantised, and leaves as floats."""
+def sixteen_bits():
+    """x, quantised to int16 or uint16, times weights of int8; the product is quantised, and leaves as floats."""
+    type_ = of(np.int16, np.uint16)
+    middle = 0 if type_ is np.int16 else 32768
+    zero = [type_(middle + (0 if of(True, False) else rng.integers(-9000, 9000))) for _ in range(2)]
     m, k, n = of(1, 4, 20), of(16, 48, 200), of(5, 48, 130)
-    constants = {"s": np.float32(2e-4), "z": np.int16(0), "w": rng.integers(-127, 128, (k, n)).astype(np.int8), "ws": (np.abs(floats(n)) * 1e-3 + 1e-4).astype(np.float32),
+    constants = {"s": np.float32(2e-4), "z": zero[0], "tz": zero[1], "w": rng.integers(-127, 128, (k, n)).astype(np.int8), "ws": (np.abs(floats(n)) * 1e-3 + 1e-4).astype(np.float32),
                  "wz": np.zeros(n, np.int8), "t": np.float32(1e-4 * np.sqrt(k))}
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]), helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
              helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=1), helper.make_node("MatMul", ["xd", "wd"], ["p"]),
-             helper.make_node("QuantizeLinear", ["p", "t", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "t", "z"], ["y"])]
+             helper.make_node("QuantizeLinear", ["p", "t", "tz"], ["q"]), helper.make_node("DequantizeLinear", ["q", "t", "tz"], ["y"])]
     inputs = {"x": floats(m, k)}
     return network(nodes, inputs, constants, 21), inputs
 
@@ -178,7 +181,7 @@ def golden(model, inputs):
 def main():
     wrong = 0
     for kind, rounds in ((matmul, 40), (gemm, 40), (conv, 40), (average, 20), (average_all, 8), (resize, 20), (layer_norm, 20), (erf, 4), (sigmoid, 8), (tanh, 8), (conv_transpose, 30),
-                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (reduce, 60), (lstm, 20), (wide_bias, 4), (int16, 20)):
+                         (softmax, 12), (batch_norm, 8), (instance_norm, 20), (reduce, 60), (lstm, 20), (wide_bias, 4), (sixteen_bits, 40)):
         differ = elements = 0
         for _ in range(rounds):
             model, inputs = kind()

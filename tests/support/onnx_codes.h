@@ -15,15 +15,16 @@
 #include "short_of_memory.h"
 #include "tensors.h"
 
-struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8, 5: int16 */
+struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8, 4: uint16, 5: int16 */
 
 static inline double between(uint64_t *r, double lo, double hi)
 {
 	return lo + (hi - lo) * (double)(test_random(r) % 1000003) / 1000003;
 }
 
+static inline bool is_16_bit(const struct q *q) { return q->type >= 4; }
 static inline int lowest(const struct q *q) { return q->type == 5 ? INT16_MIN : q->type == 3 ? -128 : 0; }
-static inline int highest(const struct q *q) { return lowest(q) + (q->type == 5 ? 65535 : 255); }
+static inline int highest(const struct q *q) { return lowest(q) + (is_16_bit(q) ? 65535 : 255); }
 
 static inline struct q quantisation(uint64_t *r, double range)
 {
@@ -39,12 +40,22 @@ static inline struct q wide(double range)
 	return (struct q){ .s = (float)(range / 65535), .type = 5 };
 }
 
+/* Of uint16 or int16, with a zero point anywhere, often at an end. */
+static inline struct q offset(uint64_t *r, double range)
+{
+	struct q q = { .s = (float)(range / 65535), .type = 4 + (int)(test_random(r) % 2) };
+	const int way = (int)(test_random(r) % 4);
+
+	q.z = way == 0 ? lowest(&q) : way == 1 ? highest(&q) : lowest(&q) + (int)(test_random(r) % 65536);
+	return q;
+}
+
 static inline void parameters(struct ob *g, const char *s, const char *zp, const struct q *q)
 {
 	const int16_t z = (int16_t)q->z;
 
 	ob_tensor(g, s, 1, 0, NULL, &q->s, 4);
-	ob_tensor(g, zp, q->type, 0, NULL, &z, q->type == 5 ? 2 : 1);
+	ob_tensor(g, zp, q->type, 0, NULL, &z, is_16_bit(q) ? 2 : 1);
 }
 
 /* Begins a graph: input x [dim], its floats fx, and the parameters of both ends. */
@@ -83,7 +94,8 @@ static inline weft_net *end(struct ob *g, const struct q *y, int rank, const int
 	return net;
 }
 
-static int run_switches;                  /* between NPU and host, of the last run() */
+/* Of the last run(): switches between NPU and host, multiplications on the host, and the NPU's share of the cycles. */
+static struct { int switches; uint64_t host_macs; double npu_cycles; } last_run;
 
 /*
  * Runs it; y is to be released, a second result of its type has to be the same bytes. alone: nothing may be
@@ -106,7 +118,9 @@ static inline weft_tensor run(const weft_net *net, enum weft_device device, cons
 	if (alone == 2 && rep->npu_cycles < 1)
 		fail_msg("only %g of the cycles on the NPU", rep->npu_cycles);
 	assert_int_equal(rep->mismatches, 0);
-	run_switches = rep->n_switches;
+	last_run.switches = rep->n_switches;
+	last_run.host_macs = rep->macs_all - rep->macs;
+	last_run.npu_cycles = rep->npu_cycles;
 	weft_report_free(rep);
 	weft_session_close(s);
 	if (y[1].data && y[1].dtype == y[0].dtype)
@@ -118,7 +132,7 @@ static inline weft_tensor run(const weft_net *net, enum weft_device device, cons
 /* Codes all over the range, near each other, the same, or at its ends. */
 static inline weft_tensor make_codes(const struct q *q, int rank, const int64_t *dim, int64_t row, uint64_t *r)
 {
-	weft_tensor t = { .dtype = q->type == 5 ? WEFT_INT16 : q->type == 3 ? WEFT_INT8 : WEFT_UINT8, .rank = rank };
+	weft_tensor t = { .dtype = q->type == 5 ? WEFT_INT16 : q->type == 4 ? WEFT_UINT16 : q->type == 3 ? WEFT_INT8 : WEFT_UINT8, .rank = rank };
 
 	memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
 	t.data = malloc(weft_tensor_bytes(&t));
@@ -126,7 +140,7 @@ static inline weft_tensor make_codes(const struct q *q, int rank, const int64_t 
 		int v = (int)(test_random(r) % 256);
 		const int way = (int)(i / row % 6);
 		v = way == 1 ? 100 + v % 9 : way == 2 ? 77 : way == 3 ? (v & 1) * 255 : way == 4 ? (i % row ? 3 : 255) : way == 5 ? 128 + (v & 1) : v;
-		if (q->type == 5)
+		if (is_16_bit(q))
 			v = way == 1 ? 30000 + v : way == 5 ? 32768 + (v & 1) : way == 0 ? (int)(test_random(r) % 65536) : v * 257;
 		tensor_set(&t, i, lowest(q) + v);
 	}

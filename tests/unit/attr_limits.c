@@ -208,6 +208,12 @@ static void zero_points(void **state)
 		BAD(rescale.y_zp = 256, "result zero point 256 outside 0..255");
 	}
 	{
+		NET(WEFT_OP_RESCALE, { .rescale = { true, 1, false, false, false, 32767, -32768 } },
+		    { { WEFT_INT16, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { WEFT_INT16, { 2 } } });
+		BAD(rescale.x_zp = 32768, "input zero point 32768 outside -32768..32767");
+		BAD(rescale.y_zp = -32769, "result zero point -32769 outside -32768..32767");
+	}
+	{
 		NET(WEFT_OP_TFL_L2_NORMALIZATION, { .tfl_norm = { 0, 7 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
 		BAD(tfl_norm.x_zp = 128, "operand 0 zero point 128 outside -128..127");
 	}

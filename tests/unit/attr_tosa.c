@@ -330,7 +330,7 @@ static void exported(void **state)
 }
 
 /*
- * TOSA has no rounding of ties to even, and leaves open in which order floats are added. An operator that needs either
+ * TOSA has no rounding of ties to even and no zero points of int16, and leaves open in which order floats are added. An operator that needs either
  * is written as CUSTOM; without the attribute it has the operator's own code.
  */
 static void extensions(void **state)
@@ -349,6 +349,10 @@ static void extensions(void **state)
 		{ TOSA_REDUCE_SUM, WEFT_OP_REDUCE_SUM, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_RESCALE, WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
 		  { { I8, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_RESCALE, WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
+		  { { WEFT_INT16, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_RESCALE, WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
+		  { { I32, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { WEFT_INT16, { 2 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_REDUCE_PRODUCT, WEFT_OP_REDUCE_PRODUCT, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_CLAMP, WEFT_OP_CLAMP, { .clamp = { 0, 0, -1, 1, 0 } }, { { F32, { 2 } } }, { { F32, { 2 } } }, { { 0 } }, { { 0 } } },
 		{ TOSA_MAXIMUM, WEFT_OP_MAXIMUM, { .nan = { 0 } }, { { F32, { 2 } }, { F32, { 2 } } }, { { F32, { 2 } } }, { { 0 } }, { { 0 } } },
@@ -358,7 +362,9 @@ static void extensions(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * sizeof plain / sizeof *plain; i++) {
 		struct tosa_case c = plain[i / 2];
-		if (i % 2 && c.op == WEFT_OP_RESCALE)
+		if (i % 2 && c.op == WEFT_OP_RESCALE && (c.in[0].type == WEFT_INT16 || c.out[0].type == WEFT_INT16))
+			*(c.in[0].type == WEFT_INT16 ? &c.a.rescale.x_zp : &c.a.rescale.y_zp) = -1;
+		else if (i % 2 && c.op == WEFT_OP_RESCALE)
 			c.a.rescale.rounding = WEFT_EVEN_ROUND;
 		else if (i % 2 && c.op == WEFT_OP_CLAMP)
 			c.a.clamp.nan = WEFT_NAN_COMPARE;

@@ -130,6 +130,10 @@ static bool one_rescale(uint64_t *r)
 		a.rescale.x_zp = (int32_t)(test_random(r) % 128);
 	if (types[k].y == WEFT_INT8 || types[k].y == WEFT_UINT8)
 		a.rescale.y_zp = (int32_t)(test_random(r) % 128);
+	if (types[k].x == WEFT_INT16 && !types[k].xu)
+		a.rescale.x_zp = (int16_t)test_random(r);
+	if (types[k].y == WEFT_INT16 && !types[k].yu && !types[k].xu)
+		a.rescale.y_zp = (int16_t)test_random(r);
 	for (int64_t i = 0; i < n; i++) {
 		tensor_set(m, i, test_random(r) % 4 == 0 ? 1 << test_random(r) % 15
 		                                         : (int64_t)(test_random(r) & (scale32 ? INT32_MAX : INT16_MAX)));

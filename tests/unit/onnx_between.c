@@ -160,8 +160,8 @@ static void tables(void **state)
 			const int64_t code = tensor_get(&t, (ids[i / WIDTH] + N) % N * WIDTH + i % WIDTH);
 			assert_int_equal(tensor_get(&out, i), codes_only && code < q.z ? q.z : code);
 		}
-		if (run_switches > (q.type == 2 ? 2 : 1))
-			fail_msg("seed %d: %d switches", (int)seed, run_switches);
+		if (last_run.switches > (q.type == 2 ? 2 : 1))
+			fail_msg("seed %d: %d switches", (int)seed, last_run.switches);
 		weft_tensor_release(&out);
 		weft_net_free(net);
 	}

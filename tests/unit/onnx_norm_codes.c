@@ -17,6 +17,11 @@ enum { ROWS = 40, MOST_ROW = 1100 };
 
 /* ---- within one step ---- */
 
+/* Of 8 bits; of int16 with zero points of 0; of uint16 and int16 with any. */
+enum codes { BYTES, SYMMETRIC, OFFSET };
+
+static const char *const kinds[] = { "", " of int16", " of 16 bits with zero points" };
+
 static void softmax_row(const weft_tensor *x, const struct q *q, int64_t at, int64_t n, double *y)
 {
 	double most = -INFINITY, sum = 0;
@@ -108,7 +113,7 @@ static void softmax_axes(void **state)
 }
 
 /* Results of 8 bits have scales that lie from 2^-8 down to 2^-28, as those of a long row whose codes lie near each other. */
-static void softmax_of(bool is_wide)
+static void softmax_of(enum codes kind)
 {
 	static double exact[ROWS * MOST_ROW];
 	int64_t differ = 0, all = 0;
@@ -119,19 +124,22 @@ static void softmax_of(bool is_wide)
 		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .type = 2 + (int)(k & 1) };
 		y.s = (float)ldexp(between(&r, 0.3, 1) / 255, -6 * (int)(k / N_SIZES));
 		y.z = lowest(&y);
-		if (is_wide) {
+		if (kind == SYMMETRIC) {
 			x = wide(between(&r, 0.05, 90));
 			y = wide(between(&r, 0.3, 2));
+		} else if (kind == OFFSET) {
+			x = offset(&r, between(&r, 0.05, 90));
+			y = offset(&r, between(&r, 0.3, 2));
 		}
 		weft_net *net;
-		if (k % 4 == 3 && !is_wide) {
+		if (k % 4 == 3 && kind == BYTES) {
 			net = qlinear_softmax(&x, &y, dim);
 		} else {
 			struct ob g = begin(&x, &y, 3, dim);
 			ob_node(&g, "Softmax", "fx", "f", NULL);
 			net = end(&g, &y, 3, dim, true, false);
 		}
-		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
+		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type & y.type & 1 ? 2 : 0);
 		for (int64_t i = 0; i < ROWS; i++)
 			softmax_row(&in, &x, i * n, n, exact + i * n);
 		differ += count_differing(&out, exact, &y, "Softmax");
@@ -140,20 +148,26 @@ static void softmax_of(bool is_wide)
 		free(in.data);
 		weft_net_free(net);
 	}
-	print_message("Softmax%s: %lld of %lld elements differ by one step\n", is_wide ? " of int16" : "", (long long)differ, (long long)all);
+	print_message("Softmax%s: %lld of %lld elements differ by one step\n", kinds[kind], (long long)differ, (long long)all);
 	assert_true(100 * differ <= all);
 }
 
 static void softmax(void **state)
 {
 	(void)state;
-	softmax_of(false);
+	softmax_of(BYTES);
 }
 
 static void softmax_wide(void **state)
 {
 	(void)state;
-	softmax_of(true);
+	softmax_of(SYMMETRIC);
+}
+
+static void softmax_offset(void **state)
+{
+	(void)state;
+	softmax_of(OFFSET);
 }
 
 /*
@@ -161,14 +175,17 @@ static void softmax_wide(void **state)
  * writes to `exact`. In every third network (k) two nodes read the result's floats: a QuantizeLinear, and a Reshape with a
  * QuantizeLinear of its own behind it, as in ONNX Runtime's QOperator files. Returns how many elements differ.
  */
-static int64_t layer_norm_once(int64_t n, size_t k, bool is_wide, double *exact, uint64_t *r)
+static int64_t layer_norm_once(int64_t n, size_t k, enum codes kind, double *exact, uint64_t *r)
 {
 	static const float epsilons[] = { 1e-5f, 1e-6f, 1e-12f };
 	const int64_t dim[] = { 2, ROWS / 2, n };
 	struct q x = quantisation(r, between(r, 0.5, 30)), y = quantisation(r, between(r, 4, 9));
-	if (is_wide) {
+	if (kind == SYMMETRIC) {
 		x = wide(between(r, 0.01, 30));
 		y = wide(between(r, 4, 9));
+	} else if (kind == OFFSET) {
+		x = offset(r, between(r, 0.01, 30));
+		y = offset(r, between(r, 4, 9));
 	}
 	float gamma[MOST_ROW], beta[MOST_ROW], epsilon = epsilons[k % 3];
 	struct ob a = { 0 };
@@ -191,7 +208,7 @@ static int64_t layer_norm_once(int64_t n, size_t k, bool is_wide, double *exact,
 		ob_port(&g, 12, "y2", y.type, 3, dim);
 	}
 	weft_net *net = end(&g, &y, 3, dim, true, false);
-	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
+	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type & y.type & 1 ? 2 : 0);
 	for (int64_t i = 0; i < ROWS; i++) {
 		norm_row(&in, &x, i * n, n, (double)epsilon, exact + i * n);
 		for (int64_t c = 0; c < n; c++)
@@ -204,30 +221,36 @@ static int64_t layer_norm_once(int64_t n, size_t k, bool is_wide, double *exact,
 	return differ;
 }
 
-static void layer_norm_of(bool is_wide)
+static void layer_norm_of(enum codes kind)
 {
 	static double exact[ROWS * MOST_ROW];
 	int64_t differ = 0, all = 0;
 	uint64_t r = 2;
 
 	for (size_t k = 0; k < 6 * N_SIZES; k++) {
-		differ += layer_norm_once(row_sizes[k % N_SIZES], k, is_wide, exact, &r);
+		differ += layer_norm_once(row_sizes[k % N_SIZES], k, kind, exact, &r);
 		all += ROWS * row_sizes[k % N_SIZES];
 	}
-	print_message("LayerNormalization%s: %lld of %lld elements differ by one step\n", is_wide ? " of int16" : "", (long long)differ, (long long)all);
+	print_message("LayerNormalization%s: %lld of %lld elements differ by one step\n", kinds[kind], (long long)differ, (long long)all);
 	assert_true(100 * differ <= all);
 }
 
 static void layer_norm(void **state)
 {
 	(void)state;
-	layer_norm_of(false);
+	layer_norm_of(BYTES);
 }
 
 static void layer_norm_wide(void **state)
 {
 	(void)state;
-	layer_norm_of(true);
+	layer_norm_of(SYMMETRIC);
+}
+
+static void layer_norm_offset(void **state)
+{
+	(void)state;
+	layer_norm_of(OFFSET);
 }
 
 /*
@@ -409,7 +432,7 @@ static void sums_wide(void **state)
 	}
 }
 
-/* ConvTranspose of int16 images and lines by int8 weights: the int48 sums are exact, and rescaled once. */
+/* ConvTranspose of images and lines of 16 bits, half of them with zero points, by int8 weights: the int48 sums are exact, and rescaled once. */
 static void transposed_wide(void **state)
 {
 	enum { C = 3, OC = 2, H = 4, W = 5, MOST_K = 4, MOST_STRIDE = 3, MOST = OC * (H * MOST_STRIDE + MOST_K) * (W * MOST_STRIDE + MOST_K) };
@@ -422,7 +445,7 @@ static void transposed_wide(void **state)
 		const int64_t h = (rows - 1) * stride + k_rows, w = (W - 1) * stride + kernel, taps = k_rows * kernel;
 		const int64_t of_w[] = { C, OC, kernel, kernel }, dim[] = { 1, C, k & 1 ? rows : W, W }, out_dim[] = { 1, OC, k & 1 ? h : w, w };
 		const int rank = k & 1 ? 4 : 3;
-		const struct q x = wide(between(&r, 0.5, 30)), sw = { .s = (float)between(&r, 0.001, 0.1), .type = 3 };
+		const struct q x = k & 2 ? offset(&r, between(&r, 0.5, 30)) : wide(between(&r, 0.5, 30)), sw = { .s = (float)between(&r, 0.001, 0.1), .type = 3 };
 		int8_t weights[C * OC * MOST_K * MOST_K];
 		double exact[MOST] = { 0 }, most = 1e-3;
 		struct ob a = { 0 };
@@ -434,11 +457,12 @@ static void transposed_wide(void **state)
 			for (int64_t e = 0; e < OC * taps; e++) {
 				const int64_t c = i / (rows * W), row = i / W % rows * stride + e / kernel % k_rows, column = i % W * stride + e % kernel;
 				exact[(e / taps * h + row) * w + column] +=
-					(double)(tensor_get(&in, i) * weights[c * OC * taps + e]) * (double)x.s * (double)sw.s;
+					(double)((tensor_get(&in, i) - x.z) * weights[c * OC * taps + e]) * (double)x.s * (double)sw.s;
 			}
 		for (int64_t i = 0; i < OC * h * w; i++)
 			most = fmax(most, fabs(exact[i]));
-		const struct q y = wide(2 * most * between(&r, 0.5, 1.2));
+		const double range = 2 * most * between(&r, 0.5, 1.2);
+		const struct q y = k & 2 ? offset(&r, range) : wide(range);
 		struct ob g = begin(&x, &y, rank, dim);
 		ob_tensor(&g, "w", 3, rank, of_w, weights, (size_t)(C * OC * taps));
 		parameters(&g, "sw", "zw", &sw);
@@ -446,14 +470,15 @@ static void transposed_wide(void **state)
 		ob_attr_ints(&a, "strides", rank - 2, (int64_t[]){ stride, stride });
 		ob_node(&g, "ConvTranspose", "fx fw", "f", &a);
 		weft_net *net = end(&g, &y, rank, out_dim, true, false);
-		weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, 2);
+		weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, x.type & y.type & 1 ? 2 : 0);
+		assert_int_equal(last_run.host_macs, 0);
 		differ += count_differing(&out, exact, &y, "ConvTranspose");
 		all += OC * h * w;
 		weft_tensor_release(&out);
 		free(in.data);
 		weft_net_free(net);
 	}
-	print_message("ConvTranspose of int16: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
+	print_message("ConvTranspose of 16 bits: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
 	assert_true(1000 * differ <= all);
 }
 
@@ -542,8 +567,9 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(softmax), cmocka_unit_test(softmax_axes), cmocka_unit_test(layer_norm), cmocka_unit_test(softmax_wide),
-		cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_in_floats), cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide),
-		cmocka_unit_test(saturated_products), cmocka_unit_test(transposed_wide), cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
+		cmocka_unit_test(softmax_offset), cmocka_unit_test(layer_norm_wide), cmocka_unit_test(layer_norm_offset), cmocka_unit_test(layer_norm_in_floats),
+		cmocka_unit_test(sums_wide), cmocka_unit_test(saturated_wide), cmocka_unit_test(saturated_products), cmocka_unit_test(transposed_wide),
+		cmocka_unit_test(exact), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,15 +360,33 @@ static bool fixes_order(const struct weft_gop *o)
 }
 
 /*
+ * Says whether tensor t of graph g, an operand or result of a RESCALE that reads it as unsigned if is_unsigned is
+ * set, is int16 with a zero point of its own, which TOSA does not have.
+ */
+static bool has_own_zero(const weft_graph *g, int t, bool is_unsigned, int32_t zp)
+{
+	return g->tensors[t].t.dtype == WEFT_INT16 && !is_unsigned && zp;
+}
+
+/* Says whether operator o of graph g is a RESCALE with a zero point of int16 that TOSA does not have. */
+static bool is_offset(const weft_graph *g, const struct weft_gop *o)
+{
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+
+	return o->op == WEFT_OP_RESCALE && (has_own_zero(g, o->in[0], a->x_unsigned, a->x_zp) || has_own_zero(g, o->out[0], a->y_unsigned, a->y_zp));
+}
+
+/*
  * Returns a constant text for messages that says why TOSA cannot express the operator at hand:
- * RESCALE with ties to even, NaN judged by comparisons, floats added or multiplied in a fixed order, int48 where TOSA has the operator only
+ * RESCALE with ties to even or a zero point of int16, NaN judged by comparisons, floats added or multiplied in a fixed order, int48 where TOSA has the operator only
  * for other types, or no such operator. The caller has found that code_of_op() is 0.
  */
 static const char *why_custom(const struct xout *x)
 {
 	const struct weft_gop *o = gop(x);
 
-	return o->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" :
+	return o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND ? "TOSA has no ties to even" :
+	       is_offset(x->g, o) ? "TOSA has no zero points of int16" :
 	       attr_compares(o->op, &o->attr) ? "TOSA has no such NaN mode" :
 	       fixes_order(o) ? "TOSA leaves open in which order floats are added or multiplied" :
 	       code_of(o->op) ? "TOSA has it not for int48" : "TOSA has no such operator";
@@ -476,13 +494,13 @@ static bool moves_int48(const struct xout *x)
 
 /*
  * Returns TOSA's code (enum tosa_code) for the operator at hand, or 0 if it has to be written as
- * CUSTOM: an extension operator, RESCALE with ties to even, a move of int48, float sums in a
+ * CUSTOM: an extension operator, RESCALE with ties to even or a zero point of int16, a move of int48, float sums in a
  * fixed order, or NaN judged by comparisons.
  */
 static int code_of_op(const struct xout *x)
 {
 	const struct weft_gop *o = gop(x);
-	bool own = (o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND) || attr_compares(o->op, &o->attr);
+	bool own = (o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND) || is_offset(x->g, o) || attr_compares(o->op, &o->attr);
 
 	return own || moves_int48(x) || fixes_order(o) ? 0 : code_of(o->op);
 }

@@ -131,8 +131,8 @@ static inline int need_broadcast(const struct weft_check *c)
 
 /*
  * Demands that zp is a zero point that type t may have: a value of int8 or uint8 (int8 counts as uint8
- * if is_unsigned is set); 0 or 32768 for uint16, and for int16 if is_unsigned is set; 0 for all other
- * types. what names it in the message.
+ * if is_unsigned is set); 0 or 32768 for uint16, and for int16 if is_unsigned is set; a value of int16
+ * for other int16 of RESCALE; 0 for all else. what names it in the message.
  */
 static inline int need_zp(const struct weft_check *c, const char *what, weft_dtype t, bool is_unsigned, int32_t zp)
 {
@@ -144,6 +144,9 @@ static inline int need_zp(const struct weft_check *c, const char *what, weft_dty
 		hi = u ? 255 : 127;
 	} else if ((t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)) && zp == 32768) {
 		return 0;
+	} else if (t == WEFT_INT16 && !is_unsigned && this_op(c)->op == WEFT_OP_RESCALE) {
+		lo = INT16_MIN;
+		hi = INT16_MAX;
 	}
 	if ((zp < lo || zp > hi) && (t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)))
 		FAIL("%s zero point %d is neither 0 nor 32768", what, (int)zp);

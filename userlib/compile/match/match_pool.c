@@ -174,7 +174,7 @@ static int axis4(const struct cc *cc, int i)
 
 /*
  * Match a mean over y, x or both as a pooling node: a RESCALE that only widens int8 or int16 (scale 1, any
- * zero point of its input), one or two REDUCE_SUMs, of which operator i is the first, a RESCALE with one
+ * zero point of its input that int8 holds, as the command has it), one or two REDUCE_SUMs, of which operator i is the first, a RESCALE with one
  * scale, no zero point of its input and any of its output back to the type, and perhaps a CLAMP; each must be
  * the only reader of what is before it, but the first RESCALE may have other readers, and then is not claimed.
  * Returns 1 if it was matched; 0 if it is something else, the configuration does not have the type, the rank
@@ -196,6 +196,8 @@ int match_mean(struct cc *cc, int i)
 	weft_dtype type = type_of(cc, cc->g->ops[first].in[0]);
 	if (!npu_type(cc, type))
 		return cc_reason(cc, i, "%s", weft_dtype_name(type));
+	if (wide.x_zp < INT8_MIN || wide.x_zp > INT8_MAX)
+		return cc_reason(cc, i, "zero point %d", wide.x_zp);
 	int end = i, next = only_reader(cc, o->out[0], WEFT_OP_REDUCE_SUM);
 	if (next >= 0)
 		end = sums[1] = next;

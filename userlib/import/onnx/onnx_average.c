@@ -15,11 +15,12 @@
 #include <string.h>
 
 #include "onnx_fixed_point.h"
+#include "onnx_integer.h"
 
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
 /*
- * Emits int8 x less its zero point zp as int32, by a RESCALE with factor 1, the form that the
+ * Emits x, int8 or int16, less its zero point zp as int32, by a RESCALE with factor 1, the form that the
  * compiler recognises as the beginning of a mean. Returns the graph tensor, or a negative errno; a
  * negative x is returned as it is.
  */
@@ -67,7 +68,7 @@ static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_wi
 	if (p)
 		memset(p, 1, (size_t)n);
 	c.w = ox_data(l, WEFT_INT8, w->n + 2, dim, p);
-	const bool wide = x->v->t.dtype == WEFT_INT16;
+	const bool wide = ox_is_16_bit(x->v);
 	c.bias = ox_ramp(l, wide ? WEFT_INT48 : WEFT_INT32, 1, 0);
 	c.x = ox_side_in(l, x->v, perm);
 	return wide ? ox_narrow_48(l, ox_conv_sums(l, &c)) : ox_conv_sums(l, &c);
@@ -97,7 +98,7 @@ static int64_t common_multiple(const int32_t *c, int64_t n)
  * Requantises sums y of windows of x that have different numbers of elements, `counts` (a constant
  * [1,out...,1]), on the device: each sum is multiplied so that all have one common count, by which
  * it is then divided as s (without its count) says. *flip says afterwards whether the result is
- * int8 for uint8. Returns the tensor, 0 if the common count is MAX_COMMON or more or the device
+ * the signed form of uint8. Returns the tensor, 0 if the common count is MAX_COMMON or more or the device
  * cannot round so exactly, or a negative errno.
  */
 static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x, struct ox_scaling s, bool *flip)
@@ -135,24 +136,23 @@ static int over_counts(struct ox *l, int y, int counts, const struct ox_side *x,
 		over[i] = (int32_t)lround(0x1p30 / ((const int32_t *)t.data)[i]);
 	const int k = ox_data(l, WEFT_INT32, t.rank, t.dim, over);
 	y = ox_product(l, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, left), k, 30);
-	return ox_rescaled(l, y, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, ldexp(x->q.s / q->s, -left), 0x1p30, ox_q_zp(q));
+	return ox_rescaled(l, y, ox_signed(q->zp->t.dtype), ldexp(x->q.s / q->s, -left), 0x1p30, ox_q_zp(q));
 }
 
 /*
- * Says whether averages of int16 codes x may become codes with q: --requant rescale is set, and x has a zero
- * point of 0, as q has if it is of int16. The sums of up to 65535 of them fit int32, and the nearest RESCALE
- * has one rounding.
+ * Says whether averages of codes x of 16 bits may become codes with q: --requant rescale is set. The sums of up to 32768
+ * of them, less their zero point, fit int32, and the nearest RESCALE has one rounding.
  */
-static bool takes_wide(const struct ox *l, const struct ox_side *x, const struct ox_q *q)
+static bool takes_wide(const struct ox *l, const struct ox_side *x)
 {
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && x->v->t.dtype == WEFT_INT16 && !x->q.z && (q->zp->t.dtype != WEFT_INT16 || !q->z);
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && ox_is_16_bit(x->v);
 }
 
 /*
  * Makes the averages of quantised x over windows w, or over all spatial dimensions if w is NULL, quantised
- * with q; uint8 results are held as int8. Returns 1 with *y set, channels last; 0 if more than 65535 elements
- * are averaged (2^14 of windows of int16), if a window has no element that counts, if w has three dimensions, or if x or q is
- * int16 and takes_wide() does not hold; or a negative errno.
+ * with q; unsigned results are held in their signed form. Returns 1 with *y set, channels last; 0 if more than 65535 elements
+ * are averaged (of 16 bits 32768, or 2^14 of windows), if a window has no element that counts, if w has three dimensions, or if
+ * x or q has 16 bits and takes_wide() does not hold; or a negative errno.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w, const struct ox_q *q, struct ox_coded *y)
 {
@@ -163,9 +163,9 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 
 	for (int i = 0; w && i < w->w.n; i++)
 		taps *= w->w.kernel[i];
-	const bool wide = x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16;
+	const bool wide = ox_is_16_bit(x->v) || ox_is_16_bit(q->zp);
 	const bool nearest = w && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
-	if ((wide && !takes_wide(l, x, q)) || taps > (wide && w ? 1 << 14 : 65535) || (w && w->w.n > 2))
+	if ((wide && !takes_wide(l, x)) || taps > (wide && w ? 1 << 14 : 65535) || (w && w->w.n > 2))
 		return 0;
 	if (w) {
 		int counts = ox_window_counts(l, &w->w, x->v->t.dim + 2, w->padding, w->behind, WEFT_INT32);
@@ -182,12 +182,12 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 		s.counts = same ? 0 : counts;
 		sums = sum_windows(l, x, &w->w, y->perm);
 		if (nearest && (wide || s.counts))
-			return ox_coded_as(y, over_counts(l, sums, counts, x, (double)taps * (wide ? 32768 : 255), q));
+			return ox_coded_as(y, over_counts(l, sums, counts, x, (double)taps * (wide ? 65535 : 255), q));
 	} else {
 		sums = sum_all(l, x, y->perm, &count);
 		taps = count;
 	}
-	if (sums < 0 || count > 65535)
+	if (sums < 0 || count > (wide ? 32768 : 65535))
 		return sums < 0 ? sums : 0;
 	s.count = s.counts ? 1 : count;
 	if (s.counts)
@@ -195,14 +195,14 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 	s.least = taps * (ox_q_low(&x->q) - ox_q_zp(&x->q));
 	s.top = taps * (ox_q_high(&x->q) - ox_q_zp(&x->q));
 	if (!z)
-		z = ox_requant(l, sums, &s, taps * (wide ? 32768 : 255), &flip);
-	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
+		z = ox_requant(l, sums, &s, taps * (wide ? 65535 : 255), &flip);
+	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, ox_signed(q->zp->t.dtype)) : z);
 }
 
 /*
  * Makes the averages, or with `sums` the sums, of quantised x over a set of axes (bit i is axis i), quantised with q, with
- * the axes kept as dimensions of 1; uint8 results are held as int8. Returns 1 with *y set, in the
- * file's order of dimensions; 0 if x or q is int16 and takes_wide() does not hold, or an average has more than 65535 elements;
+ * the axes kept as dimensions of 1; unsigned results are held in their signed form. Returns 1 with *y set, in the
+ * file's order of dimensions; 0 if x or q has 16 bits and takes_wide() does not hold, or an average has more than 65535 elements (of 16 bits: 32768);
  * or a negative errno.
  */
 static int average_over(struct ox *l, const struct ox_side *x, unsigned set, bool sums, const struct ox_q *q, struct ox_coded *y)
@@ -213,8 +213,8 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, boo
 
 	for (int i = 0; i < x->v->t.rank && count <= 65535; i++)
 		count *= set >> i & 1 ? x->v->t.dim[i] : 1;
-	const bool wide = x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16;
-	if ((wide && !takes_wide(l, x, q)) || count > 65535)
+	const bool wide = ox_is_16_bit(x->v) || ox_is_16_bit(q->zp);
+	if ((wide && !takes_wide(l, x)) || count > (wide ? 32768 : 65535))
 		return 0;
 	s.count = sums ? 1 : count;
 	int z = ox_side_in(l, x->v, NULL);
@@ -223,9 +223,9 @@ static int average_over(struct ox *l, const struct ox_side *x, unsigned set, boo
 		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
 	s.least = count * (ox_q_low(&x->q) - ox_q_zp(&x->q));
 	s.top = count * (ox_q_high(&x->q) - ox_q_zp(&x->q));
-	z = ox_requant(l, z, &s, count * (wide ? 32768 : 255), &flip);
+	z = ox_requant(l, z, &s, count * (wide ? 65535 : 255), &flip);
 	ox_file_order(y->perm);
-	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
+	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, ox_signed(q->zp->t.dtype)) : z);
 }
 
 /*
@@ -277,7 +277,7 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 
 	if (done <= 0)
 		return done;
-	if (rank < 3 || set != ((1u << rank) - 1 - 3) || x->v->t.dtype == WEFT_INT16 || ox_is(l, "ReduceSum")) {
+	if (rank < 3 || set != ((1u << rank) - 1 - 3) || ox_is_16_bit(x->v) || ox_is(l, "ReduceSum")) {
 		done = average_over(l, x, set, ox_is(l, "ReduceSum"), q, y);
 		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, ox_without_axes(l, y->tensor, set));
 	}
@@ -367,7 +367,7 @@ static int mean_of_function(struct ox *l, struct ox_value *v, const struct ox_q 
 	high = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, k);
 	low = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, low, (1 << OX_PART) - 1), OX_PART - k);
 	int z = high < 0 || low < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, low);
-	z = z < 0 ? z : ox_rescaled(l, z, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, ldexp(steps, -k), 0x1p30, ox_q_zp(q));
+	z = z < 0 ? z : ox_rescaled(l, z, ox_signed(q->zp->t.dtype), ldexp(steps, -k), 0x1p30, ox_q_zp(q));
 	ox_file_order(y->perm);
 	return ox_coded_as(y, ox_attr_i(l, "keepdims", 1) ? z : ox_without_axes(l, z, set));
 }
@@ -378,7 +378,7 @@ static int mean_of_function(struct ox *l, struct ox_value *v, const struct ox_q 
  */
 static int averaged(struct ox *l, const onnx_node *n, struct ox_value *v, const struct ox_q *q, struct ox_between *b, struct ox_side *x)
 {
-	if (ox_side_of(l, v, x) && (x->v->t.dtype == WEFT_INT16) == (q->zp->t.dtype == WEFT_INT16))
+	if (ox_side_of(l, v, x) && ox_is_16_bit(x->v) == ox_is_16_bit(q->zp))
 		return 1;
 	if (ox_node_is(n, "ReduceSum"))
 		return 0;

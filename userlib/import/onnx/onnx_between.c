@@ -81,14 +81,15 @@ static int all_codes(struct ox *l)
  */
 static int evaluated(struct ox *l, struct ox_value *v)
 {
-	const weft_dtype t = l->values[v->carrier].t.dtype;
-	const int x = ox_apply(l, v, t == WEFT_INT16 ? all_codes(l) : ox_codes(l, t));
+	const struct ox_value *c = &l->values[v->carrier];
+	const bool wide = ox_is_16_bit(c);
+	const int x = ox_apply(l, v, wide ? all_codes(l) : ox_codes(l, c->t.dtype));
 	const weft_tensor *f = x < 0 ? NULL : ox_t(l, x);
 
 	if (l->no_memory)
 		return -ENOMEM;
 	l->err = 0;
-	return f && f->data && f->dtype == WEFT_FP32 && weft_tensor_elements(f) == (t == WEFT_INT16 ? CODES : 256) ? x : -ENOTSUP;
+	return f && f->data && f->dtype == WEFT_FP32 && weft_tensor_elements(f) == (wide ? CODES : 256) ? x : -ENOTSUP;
 }
 
 /*
@@ -124,10 +125,8 @@ static double most_of(struct ox *l, struct ox_value *v)
 	struct ox_side s;
 	double most, beta = 0;
 
-	if (v->carrier >= 0 && ox_side_of(l, v, &s)) {
-		const int below = ox_q_zp(&s.q) - ox_q_low(&s.q), above = ox_q_high(&s.q) - ox_q_zp(&s.q);
-		return s.q.s * (below > above ? below : above);
-	}
+	if (v->carrier >= 0 && ox_side_of(l, v, &s))
+		return s.q.s * ox_q_farthest(&s.q);
 	if (v->carrier >= 0)
 		return values(l, v, &most) < 0 ? INFINITY : most;
 	if (!n)
@@ -166,16 +165,16 @@ int ox_between(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox
 	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !v)
 		return 0;
 	const bool side = ox_side_of(l, v, &s);
-	if (side && s.v->t.dtype == WEFT_INT16) {
+	if (side && ox_is_16_bit(s.v)) {
 		b->side = s;
-		return !s.q.z;
+		return 1;
 	}
 	if (side) {
 		if (!parameters(l, s.q.s / FINER, b, &own))
 			return l->err;
 		c.tensor = ox_rescale(l, ox_side_tensor(l, s.v, c.perm), WEFT_INT16, (struct ox_factor){ 1 << 30, 24 }, ox_q_zp(&s.q), 0);
 	} else {
-		if (q->zp->t.dtype == WEFT_INT16 && !q->between)
+		if (ox_is_16_bit(q->zp) && !q->between)
 			return 0;
 		if (!parameters(l, most_of(l, v) / TOP, b, &own))
 			return l->err;
@@ -198,7 +197,7 @@ int ox_between(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox
 bool ox_finer(struct ox *l, const struct ox_q *q, struct ox_between *b, struct ox_q *to)
 {
 	*to = *q;
-	return q->zp->t.dtype == WEFT_INT16 || parameters(l, q->s / FINER, b, to);
+	return ox_is_16_bit(q->zp) || parameters(l, q->s / FINER, b, to);
 }
 
 /*
@@ -207,7 +206,7 @@ bool ox_finer(struct ox *l, const struct ox_q *q, struct ox_between *b, struct o
  */
 int ox_from_finer(struct ox *l, int y, const struct ox_q *q)
 {
-	return q->zp->t.dtype == WEFT_INT16 ? y : ox_rescale(l, y, WEFT_INT8, (struct ox_factor){ 1 << 30, 36 }, 0, ox_q_zp(q));
+	return ox_is_16_bit(q->zp) ? y : ox_rescale(l, y, WEFT_INT8, (struct ox_factor){ 1 << 30, 36 }, 0, ox_q_zp(q));
 }
 
 /*
@@ -227,13 +226,13 @@ static int part(struct ox *l, int f, double unit, bool high)
 }
 
 /*
- * Says whether constant floats f, of all int16 codes, are the squares of what these stand for with scale s,
+ * Says whether constant floats f, of all 16-bit codes, are the squares of what these stand for with q,
  * but for the rounding of floats.
  */
-static bool squares(struct ox *l, int f, double s)
+static bool squares(struct ox *l, int f, const struct ox_q *q)
 {
 	for (int i = 0; i < CODES; i++) {
-		const double c = s * (i + INT16_MIN), v = (double)((const float *)ox_t(l, f)->data)[i];
+		const double c = q->s * (i + INT16_MIN - ox_q_zp(q)), v = (double)((const float *)ox_t(l, f)->data)[i];
 		if (!(fabs(v - c * c) <= 0x1p-20 * c * c))
 			return false;
 	}
@@ -262,14 +261,24 @@ static bool is_square(struct ox *l, const onnx_node *n)
 }
 
 /*
- * Sets *p to the parts of the squares of int16 codes of s, in the file's order of dimensions. Returns 1 or a
+ * Emits 16-bit codes of s less their zero point as int32, in the file's order of dimensions. Returns the graph tensor, or a
  * negative errno.
+ */
+static int centred(struct ox *l, const struct ox_side *s)
+{
+	return ox_rescale(l, ox_side_in(l, s->v, NULL), WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&s->q), 0);
+}
+
+/*
+ * Sets *p to the parts of the squares of 16-bit codes of s, in the file's order of dimensions; if int32 does not hold these
+ * squares, in units of four. Returns 1 or a negative errno.
  */
 static int squared(struct ox *l, const struct ox_side *s, struct ox_parts *p)
 {
-	const int x = ox_wide(l, ox_side_in(l, s->v, NULL)), all = ox_product(l, x, x, 0);
+	const int down = (int64_t)ox_q_farthest(&s->q) * ox_q_farthest(&s->q) > INT32_MAX ? 2 : 0;
+	const int x = centred(l, s), all = ox_product(l, x, x, down);
 
-	p->unit = s->q.s * s->q.s;
+	p->unit = ldexp(s->q.s * s->q.s, down);
 	p->high = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, all, OX_PART);
 	p->low = ox_with(l, WEFT_OP_BITWISE_AND, all, (1 << OX_PART) - 1);
 	return p->high < 0 || p->low < 0 ? l->err : 1;
@@ -308,8 +317,8 @@ int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_p
 	const int f = values(l, v, &most);
 	if (f < 0 || !(most > 0))
 		return f == -ENOMEM ? f : 0;
-	if (c->t.dtype == WEFT_INT16)
-		return ox_side_of(l, source(l, v), &s) && !s.q.z && squares(l, f, s.q.s) ? squared(l, &s, p) : 0;
+	if (ox_is_16_bit(c))
+		return ox_side_of(l, source(l, v), &s) && squares(l, f, &s.q) ? squared(l, &s, p) : 0;
 	p->unit = most * 0x1.00000008p-30;             /* the greatest is below 2^30 units */
 	const int at = ox_rescale(l, ox_side_in(l, c, NULL), WEFT_INT32, (struct ox_factor){ 1 << 30, 23 }, 0, 0);
 	p->high = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_looked_up(l, at, part(l, f, p->unit, true)), 7);
@@ -322,8 +331,9 @@ int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_p
 /*
  * Sets *m and *right such that x * by, for int16 x, is x * 2^15 * *m / 2^30 / 2^*right, within 2^-29 of
  * itself or half a unit; it is at least 2^15 in magnitude instead where that is more, and 0 if `by` is NaN.
+ * Returns whether it is not less than it should be.
  */
-static void mantissa(double by, int32_t *m, int32_t *right)
+static bool mantissa(double by, int32_t *m, int32_t *right)
 {
 	int e = 0;
 	const double f = isfinite(by) ? frexp(by, &e) : by > 0 ? 1 : by < 0 ? -1 : 0;
@@ -337,18 +347,19 @@ static void mantissa(double by, int32_t *m, int32_t *right)
 		*m = 0;
 		*right = 0;
 	}
+	return isnan(by) || fabs(by) <= 0x1p15;
 }
 
 /*
  * Emits, for each element of the carrier of v, a function of codes, the two numbers of mantissa() for `by`
  * over v, from tables that GATHER reads: int32 with the carrier's shape and leading dimensions of 1 up to
  * rank. Returns 0 with x set; -ENOTSUP without a message if v cannot be computed, or if `error` over one of its values
- * is above 1/8; or another negative errno.
+ * is above 1/8, or if `whole` is set and one of the numbers stands for less than it should; or another negative errno.
  */
-static int reciprocals(struct ox *l, struct ox_value *v, double by, double error, int rank, int x[2])
+static int reciprocals(struct ox *l, struct ox_value *v, double by, double error, bool whole, int rank, int x[2])
 {
 	struct ox_value *c = &l->values[v->carrier];
-	const int64_t n = c->t.dtype == WEFT_INT16 ? CODES : 256, count = weft_tensor_elements(&c->t);
+	const int64_t n = ox_is_16_bit(c) ? CODES : 256, count = weft_tensor_elements(&c->t);
 	const int f = evaluated(l, v);
 	const float *values = f < 0 ? NULL : ox_t(l, f)->data;
 
@@ -362,8 +373,15 @@ static int reciprocals(struct ox *l, struct ox_value *v, double by, double error
 		free(t[0]);
 		return f < 0 ? f : l->err;
 	}
+	bool is_whole = true;
 	for (int64_t i = 0; i < n; i++)
-		mantissa(by / (double)((const float *)ox_t(l, f)->data)[i], &t[0][i], &t[1][i]);
+		is_whole &= mantissa(by / (double)((const float *)ox_t(l, f)->data)[i], &t[0][i], &t[1][i]);
+	if (whole && !is_whole) {
+		l->room += 2 * n * (int64_t)sizeof **t;
+		free(t[0]);
+		free(t[1]);
+		return -ENOTSUP;
+	}
 	int at = ox_with(l, WEFT_OP_ADD, ox_wide(l, ox_side_in(l, c, NULL)), (double)n / 2);
 	at = ox_reshape(l, at, 1, &count);
 	for (int k = 0; k < 2; k++) {
@@ -389,17 +407,19 @@ static int numerator(struct ox *l, struct ox_value *a, const struct ox_q *q, str
 }
 
 /*
- * Emits f / b / scale, where b is a function of codes: f, widened, times the reciprocal of each value of b, which
- * has 30 bits and a shift of its own. Returns the graph tensor; -ENOTSUP without a message if b cannot be computed, or if f
- * has 30 bits that are not exact and these are too few for the least value of b; or another negative errno.
+ * Emits f / b in steps of q, where b is a function of codes: f, widened, times the reciprocal of each value of b, which
+ * has 30 bits and a shift of its own. Returns the graph tensor; -ENOTSUP without a message if b cannot be computed, if f
+ * has 30 bits that are not exact and these are too few for the least value of b, or if q has 16 bits and a zero point, from
+ * which codes lie up to 65 535 steps, and a quotient by that value might not reach them; or another negative errno.
  */
-static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, double scale)
+static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, const struct ox_q *q)
 {
+	const double scale = q->s;
 	const double error = f.exact || f.most < 0x1p29 ? 0 : f.unit / scale;
 	int r[2], done = ox_fine_widen(l, &f);
 
 	if (done > 0)
-		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, ox_t(l, f.tensor)->rank, r);
+		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, ox_is_16_bit(q->zp) && ox_q_zp(q), ox_t(l, f.tensor)->rank, r);
 	return done < 0 ? done : ox_right_by(l, ox_product(l, f.tensor, r[0], 30), r[1], true);
 }
 
@@ -422,7 +442,7 @@ static int quotient(struct ox *l, struct ox_value *a, struct ox_value *b, const 
 		if (more < 0 || (t.dim[i] != 1 && t.dim[i] != ox_t(l, f.tensor)->dim[more + i]))
 			return 0;
 	if (known) {
-		z = by_function(l, f, b, q->s);
+		z = by_function(l, f, b, q);
 	} else {
 		g.tensor = ox_to_rank(l, g.tensor, rank);
 		z = g.tensor < 0 ? g.tensor : ox_fine_quotient(l, &f, &g, q->s);
@@ -430,7 +450,7 @@ static int quotient(struct ox *l, struct ox_value *a, struct ox_value *b, const 
 	if (z <= 0)
 		return z == -ENOTSUP && !l->err ? 0 : z;
 	ox_file_order(y->perm);
-	return ox_coded_as(y, ox_rescale(l, z, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, (struct ox_factor){ 1 << 30, 30 }, 0, ox_q_zp(q)));
+	return ox_coded_as(y, ox_rescale(l, z, ox_signed(q->zp->t.dtype), (struct ox_factor){ 1 << 30, 30 }, 0, ox_q_zp(q)));
 }
 
 /* ---- functions ---- */

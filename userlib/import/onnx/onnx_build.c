@@ -561,15 +561,16 @@ int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t s
 }
 
 /*
- * Emits uint8 x as int8 (each element 128 less) if `to` is int8, or int8 x as uint8 (each element
- * 128 more) if `to` is uint8, by a RESCALE. Returns the graph tensor, or a negative errno; a
- * negative x is returned as it is.
+ * Emits x in the type `to` of as many bits: uint8 or uint16 as its signed form (each element 128 or 32768 less) if
+ * `to` is signed, else the signed form as uint8 or uint16, by a RESCALE. Returns the graph tensor, or a negative
+ * errno; a negative x is returned as it is.
  */
 int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 {
-	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = to == WEFT_INT8,
-	                             .y_unsigned = to == WEFT_UINT8, .x_zp = to == WEFT_INT8 ? 128 : 0,
-	                             .y_zp = to == WEFT_UINT8 ? 128 : 0 } };
+	const bool up = to != ox_signed(to);
+	const int32_t zp = ox_less(ox_unsigned(ox_signed(to)));
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = !up, .y_unsigned = up,
+	                             .x_zp = up ? 0 : zp, .y_zp = up ? zp : 0 } };
 
 	return ox_rescale_by(l, x, &a, 1 << 30, 30, to);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnx_integer.h"
 #include "onnx_qdq.h"
 
 static const onnx_node *node(const struct ox *l, int i)
@@ -19,12 +20,12 @@ static const onnx_node *node(const struct ox *l, int i)
 /* ---- scales ---- */
 
 /*
- * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16), a
+ * Returns the value that stands for an absent zero point of type t (8 or 16 bits), a
  * constant scalar 0 that is made at the first call. Returns NULL after a failure.
  */
 struct ox_value *ox_zero_of(struct ox *l, weft_dtype t)
 {
-	struct ox_value *v = &l->zeros[t == WEFT_UINT8 ? 0 : t == WEFT_INT8 ? 1 : 2];
+	struct ox_value *v = &l->zeros[t == WEFT_UINT8 ? 0 : t == WEFT_INT8 ? 1 : t == WEFT_UINT16 ? 2 : 3];
 
 	if (!v->n_forms) {
 		int x = ox_ramp(l, t, 0, 0);
@@ -42,6 +43,17 @@ static const void *number(struct ox *l, struct ox_value *v)
 	return x < 0 ? NULL : ox_t(l, x)->data;
 }
 
+/* Returns element i of `data`, codes of type t with 8 or 16 bits. */
+static int32_t code_at(const void *data, weft_dtype t, int i)
+{
+	switch (t) {
+	case WEFT_UINT8: return ((const uint8_t *)data)[i];
+	case WEFT_INT8: return ((const int8_t *)data)[i];
+	case WEFT_UINT16: return ((const uint16_t *)data)[i];
+	default: return ((const int16_t *)data)[i];
+	}
+}
+
 /*
  * Sets *q to a scale and a zero point of type t; a NULL zp stands for 0, for which a constant is
  * added to the graph. Returns true, or false if scale is absent, one of them is not constant or not
@@ -55,8 +67,8 @@ bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_d
 
 	if (!z)
 		return false;
-	*q = (struct ox_q){ .scale = scale, .zp = zp, .s = (double)*(const float *)s, .flip = t == WEFT_UINT8 };
-	q->z = t == WEFT_UINT8 ? *(const uint8_t *)z : t == WEFT_INT8 ? *(const int8_t *)z : *(const int16_t *)z;
+	*q = (struct ox_q){ .scale = scale, .zp = zp, .s = (double)*(const float *)s, .flip = ox_less(t) != 0 };
+	q->z = code_at(z, t, 0);
 	return isfinite(q->s) && q->s > 0;
 }
 
@@ -84,7 +96,7 @@ bool ox_dequantises_constant(struct ox *l, const struct ox_value *v)
 /*
  * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns true if
  * v is the result of a DequantizeLinear of one constant scale and zero point: of computed integers,
- * perhaps with elements moved behind it, or of a constant of int8 or uint8 (with --requant rescale also of int16), then directly. Returns
+ * perhaps with elements moved behind it, or of a constant of 8 bits (with --requant rescale also of 16), then directly. Returns
  * false, with *s undefined, otherwise.
  */
 bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s)
@@ -94,17 +106,17 @@ bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side 
 	const onnx_node *d = node(l, v->dq);
 	s->v = ox_operand(l, d, 0);
 	return s->v && ox_is_const_value(l, s->v) &&
-	       (s->v->t.dtype == WEFT_INT8 || s->v->t.dtype == WEFT_UINT8 || (s->v->t.dtype == WEFT_INT16 && l->o.requant == WEFT_ONNX_REQUANT_RESCALE)) &&
+	       (ox_is_8_bit(s->v) || (ox_is_16_bit(s->v) && l->o.requant == WEFT_ONNX_REQUANT_RESCALE)) &&
 	       ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
 }
 
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 {
-	return v->t.dtype == WEFT_UINT8 ? ox_get_int8(l, v, perm) : ox_get(l, v, perm);
+	return ox_get_signed(l, v, perm);
 }
 
 /*
- * Returns the graph tensor of v's integers as int8 (uint8 less 128) or int16, in an order of
+ * Returns the graph tensor of v's integers in their signed form, int8 or int16, in an order of
  * dimensions in which v is held, and writes that order to perm (8 entries): that of the first form
  * that needs no flip of signs, else of the last form; a value that has no form yet is emitted in
  * the file's order. Returns a negative errno after a failure.
@@ -116,7 +128,7 @@ int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 	if (x < 0)
 		return x;
 	const struct ox_form *f = &v->form[0];
-	for (int i = 1; i < v->n_forms && f->flip != (v->t.dtype == WEFT_UINT8); i++)
+	for (int i = 1; i < v->n_forms && f->flip != (ox_less(v->t.dtype) != 0); i++)
 		f = &v->form[i];
 	memcpy(perm, f->perm, WEFT_MAX_RANK);
 	return ox_side_in(l, v, perm);
@@ -132,7 +144,7 @@ int ox_side_of_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_v
 		return x;
 	*held = ox_held(l, "", x);
 	if (s->q.flip) {
-		held->t.dtype = WEFT_UINT8;
+		held->t.dtype = s->v->t.dtype;
 		held->form[0].flip = true;
 	}
 	to->v = held;
@@ -157,22 +169,23 @@ int ox_codes(struct ox *l, weft_dtype t)
 
 /*
  * Emits the integers `codes` dequantised with q as float32, by ONNX_DEQUANTIZE, which for constants is
- * computed at once; int8 codes of a q of uint8 are 128 less. Returns the graph tensor, or a negative errno;
+ * computed at once; signed codes of a q of an unsigned type are its signed form. Returns the graph tensor, or a negative errno;
  * negative codes are returned as they are.
  */
 int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 {
 	const int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
-	const bool less = codes >= 0 && q->flip && ox_t(l, codes)->dtype == WEFT_INT8;
+	const weft_dtype t = ox_signed(q->zp->t.dtype);
+	const bool less = codes >= 0 && q->flip && ox_t(l, codes)->dtype == t;
 	int in[3] = { codes, ox_along(l, q->scale, rank, rank ? 1 : 0),
-	              less ? ox_ramp(l, WEFT_INT8, rank, ox_q_zp(q)) : ox_along(l, q->zp, rank, rank ? 1 : 0) };
+	              less ? ox_ramp(l, t, rank, ox_q_zp(q)) : ox_along(l, q->zp, rank, rank ? 1 : 0) };
 
 	return codes < 0 ? codes : ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, 3, WEFT_FP32, rank, ox_t(l, codes)->dim);
 }
 
 /*
- * Quantises float x with q as QuantizeLinear does and writes the n codes to out, less 128 if q is
- * of uint8. Returns true; or false, with out unchanged and perhaps a message in l->msg and l->err,
+ * Quantises float x with q as QuantizeLinear does and writes the n codes, in their signed form, to
+ * out. Returns true; or false, with out unchanged and perhaps a message in l->msg and l->err,
  * if x is negative or not constant, does not have n elements, or an operator cannot be made.
  */
 bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n)
@@ -188,8 +201,7 @@ bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n
 	if (!t || !t->data || weft_tensor_elements(t) != n)
 		return false;
 	for (int i = 0; i < n; i++)
-		out[i] = q->zp->t.dtype == WEFT_INT16 ? ((const int16_t *)t->data)[i]
-		         : q->flip ? ((const uint8_t *)t->data)[i] - 128 : ((const int8_t *)t->data)[i];
+		out[i] = code_at(t->data, t->dtype, i) - ox_less(t->dtype);
 	return true;
 }
 
@@ -350,13 +362,13 @@ static bool same_q(const struct ox_q *a, const struct ox_q *b)
 }
 
 /*
- * Emits float x quantised with q by ONNX_QUANTIZE, as int8, 128 less, if q is of uint8. Returns the graph
+ * Emits float x quantised with q by ONNX_QUANTIZE, in the signed form of q's type. Returns the graph
  * tensor, or a negative errno; a negative x is returned as it is.
  */
 int ox_quantise(struct ox *l, int x, const struct ox_q *q)
 {
 	const weft_attr a = { .onnx = { true, WEFT_FP32 } };
-	const weft_dtype to = q->flip ? WEFT_INT8 : q->zp->t.dtype;
+	const weft_dtype to = ox_signed(q->zp->t.dtype);
 
 	if (x < 0)
 		return x;
@@ -366,7 +378,7 @@ int ox_quantise(struct ox *l, int x, const struct ox_q *q)
 }
 
 /*
- * Quantises v, a function of values x of which x or the result is int16, with q. Without a table, since one
+ * Quantises v, a function of values x of which x or the result has 16 bits, with q. Without a table, since one
  * would have 2^16 entries, that is done if v was dequantised from x with q's own parameters, or is a Relu of
  * such a value: x itself, or limited from below at the zero point. With --requant rescale any other function
  * is emitted in floats, in the order of dimensions in which x is held, so that the compiler finds nothing but
@@ -380,7 +392,7 @@ static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x,
 	struct ox_value *in = n ? ox_operand(l, n, 0) : v;
 
 	if (in && (!n || ox_node_is(n, "Relu")) && ox_side_of(l, in, &s) && same_q(&s.q, q))
-		return ox_coded_as(y, v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x);
+		return ox_coded_as(y, v->depth ? ox_clamp_codes(l, x, ox_q_zp(q), ox_q_high(q)) : x);
 	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
 		return 0;
 	const int z = ox_quantise(l, ox_apply(l, v, x), q);
@@ -413,7 +425,7 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 /*
  * Makes the codes, quantised with q, of value v, a function of the integers of its carrier. Of an 8-bit
  * carrier the function is computed for all 256 codes and emitted as a CLAMP, a RESCALE or a TABLE of the
- * carrier (ox_by_codes()); where the carrier or q is of int16, by map_16(). Returns 1 with *y set, in an
+ * carrier (ox_by_codes()); where the carrier or q has 16 bits, by map_16(). Returns 1 with *y set, in an
  * order of dimensions in which the carrier is held; 0 if map_16() does not take v, or, with l->err cleared,
  * if the codes cannot be computed; or a negative errno.
  */
@@ -426,7 +438,7 @@ int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_cod
 
 	if (x < 0)
 		return x;
-	if (c->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16)
+	if (ox_is_16_bit(c) || ox_is_16_bit(q->zp))
 		return map_16(l, v, q, x, y);
 	if (!ox_quantised(l, ox_apply(l, v, ox_codes(l, c->t.dtype)), q, f, 256)) {
 		l->err = 0;

@@ -186,19 +186,59 @@ static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 }
 
 /*
+ * Brings the zero point z of int16 c->x into the bias, since the array has none there: the sum of w (x - z) is the
+ * sum of w x less z times the sum of w. c->x is padded with z first, as far as windows reach. Sets c->x_zp to 0 and
+ * c->x and c->bias to the new tensors. Returns 0, -ENOTSUP if weights or bias are not constant, or another negative
+ * errno.
+ */
+static int fold_zero_point(struct ox *l, struct ox_conv_call *c)
+{
+	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 };
+
+	if (c->w < 0 || c->bias < 0)
+		return l->err;
+	const int64_t n = ox_t(l, c->w)->dim[0], taps = weft_tensor_elements(ox_t(l, c->w)) / n, n_bias = ox_t(l, c->bias)->dim[0];
+	if (!ox_t(l, c->w)->data || !ox_t(l, c->bias)->data)
+		return ox_fail(l, -ENOTSUP, "int16 with a zero point by weights or a bias that are not constant");
+	int64_t *p = ox_alloc(l, n, sizeof *p);
+	if (!p)
+		return l->err;
+	const int8_t *w = ox_t(l, c->w)->data;
+	const int64_t *b = ox_t(l, c->bias)->data;
+	for (int64_t k = 0; k < n; k++) {
+		int64_t sum = 0;
+		for (int64_t i = 0; i < taps; i++)
+			sum += w[k * taps + i] - c->w_zp;
+		p[k] = b[n_bias == 1 ? 0 : k] - c->x_zp * sum;
+	}
+	for (int i = 0; i < c->win.n; i++) {
+		before[1 + i] = c->win.before[i];
+		after[1 + i] = c->win.after[i];
+		c->win.before[i] = c->win.after[i] = 0;
+	}
+	c->bias = ox_data(l, WEFT_INT48, 1, &n, p);
+	c->x = ox_pad(l, c->x, before, after, c->x_zp);
+	c->x_zp = 0;
+	return c->bias < 0 || c->x < 0 ? l->err : 0;
+}
+
+/*
  * Emits the sums [N,spatial...,OC] of the convolution `given`, as an ordinary operator (one group),
  * a depthwise one (one input channel for each group, at most two spatial dimensions), or one
  * operator for each group. Elements of the image that no window reaches are cut off first, and
  * where all windows along an axis lie in the padding in front, that padding becomes a PAD with the
- * zero point. The sums' type is int32 for int8, int48 for int16, fp16 for float8, else x's. Returns
- * the graph tensor, -ENOTSUP for more than 1024 groups that become one operator each, or another
- * negative errno.
+ * zero point; so does all padding of int16 with a zero point (fold_zero_point()). The sums' type is int32 for int8, int48 for int16, fp16 for float8, else x's. Returns
+ * the graph tensor, -ENOTSUP for more than 1024 groups that become one operator each and for what
+ * fold_zero_point() refuses, or another negative errno.
  */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 {
 	struct ox_conv_call call = *given, *c = &call;
-	int x = ox_trim(l, explicit_padding(l, c), &c->win), y;
+	int y;
 
+	if (c->x >= 0 && ox_t(l, c->x)->dtype == WEFT_INT16 && c->x_zp && (y = fold_zero_point(l, c)))
+		return y;
+	int x = ox_trim(l, explicit_padding(l, c), &c->win);
 	if (x < 0 || c->w < 0 || c->bias < 0)
 		return l->err;
 	if (c->group == 1)

@@ -28,17 +28,12 @@ static int fine_as(struct ox_fine *f, int tensor)
 	return tensor < 0 ? tensor : 1;
 }
 
-/*
- * Emits codes s less their zero point. Returns 1 with *f set, 0 if they are int16 with a zero point other than 0,
- * or a negative errno.
- */
+/* Emits codes s less their zero point. Returns 1 with *f set, or a negative errno. */
 static int codes(struct ox *l, const struct ox_side *s, struct ox_fine *f)
 {
 	const int32_t z = ox_q_zp(&s->q);
 
-	if (s->v->t.dtype == WEFT_INT16 && z)
-		return 0;
-	*f = (struct ox_fine){ .unit = s->q.s, .most = fmax(ox_q_high(&s->q) - z, z - ox_q_low(&s->q)), .exact = true };
+	*f = (struct ox_fine){ .unit = s->q.s, .most = ox_q_farthest(&s->q), .exact = true };
 	return fine_as(f, ox_rescale(l, ox_side_in(l, s->v, NULL), WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, z, 0));
 }
 
@@ -283,5 +278,5 @@ int ox_fold_fine(struct ox *l, const onnx_node *n, const struct ox_q *q, struct 
 	if (done <= 0 || (!f.exact && !(f.unit / q->s <= 0x1p-3)) || !ox_nearest(f.unit / q->s, f.most, &factor))
 		return done < 0 ? done : 0;
 	ox_file_order(y->perm);
-	return ox_coded_as(y, ox_rescale(l, f.tensor, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, factor, 0, ox_q_zp(q)));
+	return ox_coded_as(y, ox_rescale(l, f.tensor, ox_signed(q->zp->t.dtype), factor, 0, ox_q_zp(q)));
 }

@@ -40,7 +40,7 @@ int ox_scaled_constant(struct ox *l, struct ox_value *v, double by);    /* the s
  */
 struct ox_rows { int64_t n; int rank, axis; int64_t dim[WEFT_MAX_RANK], scaled[WEFT_MAX_RANK]; };
 
-/* onnx_wide_codes.c: Softmax over the last axis; normalised rows of int16 codes x, zero points 0. */
+/* onnx_wide_codes.c: Softmax over the last axis; normalised rows of 16-bit codes x. */
 WEFT_MUST_USE int ox_softmax_rows(struct ox *l, int x, double step, const struct ox_q *q);
 WEFT_MUST_USE int ox_norm_rows_wide(struct ox *l, const onnx_node *n, const struct ox_side *x, const struct ox_rows *rows, const struct ox_q *q,
                                     double epsilon, double gamma, double beta);

@@ -3,8 +3,9 @@
  * Sums of 8-bit products: QLinearConv, QLinearMatMul, ConvInteger,
  * MatMulInteger, and the products of floats that are computed so (onnx_qdq.h).
  *
- * The array multiplies int8 by int8 with one zero point each, known beforehand.
- * uint8 is taken as int8, 128 less, and if the zero points of weights differ between
+ * The array multiplies int8 by int8 with one zero point each, known beforehand, and int16 by int8 without a
+ * zero point of int16, which ox_conv_sums() brings into the biases.
+ * uint8 is taken as int8, 128 less, uint16 as int16, 32768 less, and if the zero points of weights differ between
  * channels, they are taken off the weights if int8 still holds those. Everything else
  * is computed in 16 bits: x - x_zp by w, less w_zp times the sum of x - x_zp under
  * the window.
@@ -20,14 +21,19 @@ bool ox_is_8_bit(const struct ox_value *v)
 	return v && (v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_UINT8);
 }
 
+bool ox_is_16_bit(const struct ox_value *v)
+{
+	return v && (v->t.dtype == WEFT_INT16 || v->t.dtype == WEFT_UINT16);
+}
+
 /*
- * Sets *out to the zero point zp of v as the int8 form of v has it (128 less for uint8); a NULL zp
+ * Sets *out to the zero point zp of v as the signed form of v has it; a NULL zp
  * means 0. Returns true; or false, with *out of no use, if zp is not constant, has no elements,
  * they are not all equal, or they cannot be read (l->err is set then, unless l->work is used up).
  */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
-	const int32_t flip = v->t.dtype == WEFT_UINT8 ? 128 : 0;
+	const int32_t flip = ox_less(v->t.dtype);
 
 	*out = -flip;
 	if (!zp)
@@ -90,12 +96,18 @@ static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, co
 static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t *perm, int axis, int *w, int32_t *zp)
 {
 	if (one_zp(l, p->w, p->w_zp, zp)) {
-		*w = ox_get_int8(l, p->w, perm);
+		*w = ox_get_signed(l, p->w, perm);
 		return true;
 	}
 	*zp = 0;
 	*w = without_zps(l, p->w, p->w_zp, perm, axis);
 	return *w >= 0;
+}
+
+/* Returns the error of a product whose zero points or weights no array takes: an earlier one, else -ENOTSUP after ox_fail(). */
+static int no_form(struct ox *l)
+{
+	return l->err ? l->err : ox_fail(l, -ENOTSUP, "zero points");
 }
 
 /*
@@ -125,15 +137,13 @@ static int ones(struct ox *l, int rank, const int64_t *dim)
 	return ox_data(l, WEFT_INT8, rank, dim, p);
 }
 
-/*
- * Says whether p's weights are constant int8 with a zero point of 0, as int16 activations need
- * them.
- */
-bool ox_symmetric(struct ox *l, const struct ox_product *p)
+bool ox_int8_holds(struct ox *l, const struct ox_product *p, int axis)
 {
+	static const int8_t plain[WEFT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	int32_t zp;
+	int w;
 
-	return p->w->t.dtype == WEFT_INT8 && ox_is_const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp) && zp == 0;
+	return (ox_is_const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp)) || array_weights(l, p, plain, axis, &w, &zp);
 }
 
 /*
@@ -155,27 +165,37 @@ static int widened_bias(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Emits int48 sums, of int16 by int8 weights w [OC,...] and an int48 bias, as int32 if weights and
- * bias are constant and no sum can exceed int32, else as they are. Returns the graph tensor, or a
- * negative errno; negative sums are returned as they are.
+ * Says whether int32 holds every sum of c->x, int16 with zero point c->x_zp, by int8 weights c->w [OC,...] with zero point
+ * c->w_zp and an int48 bias. If weights or bias are not constant, that is not known, and the answer is false.
  */
-static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
+static bool fits_int32(const struct ox *l, const struct ox_conv_call *c)
 {
-	if (sums < 0)
-		return sums;
-	const weft_tensor *t = ox_t(l, w), *b = ox_t(l, bias);
-	int64_t n = t->dim[0], taps = weft_tensor_elements(t) / n;
+	const weft_tensor *t = ox_t(l, c->w), *b = ox_t(l, c->bias);
+	const int64_t n = t->dim[0], taps = weft_tensor_elements(t) / n, n_bias = weft_tensor_elements(b);
+	const int64_t lowest = INT16_MIN - c->x_zp, highest = INT16_MAX - c->x_zp;
 
-	if (!t->data || !b->data || (weft_tensor_elements(b) != 1 && weft_tensor_elements(b) != n))
-		return sums;
-	for (int64_t c = 0; c < n; c++) {
-		int64_t top = llabs(((const int64_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c]);
-		for (int64_t i = 0; i < taps; i++)
-			top += (int64_t)abs(((const int8_t *)t->data)[c * taps + i]) << 15;
-		if (top > INT32_MAX)
-			return sums;
+	if (!t->data || !b->data || (n_bias != 1 && n_bias != n))
+		return false;
+	for (int64_t k = 0; k < n; k++) {
+		int64_t least = ((const int64_t *)b->data)[n_bias == 1 ? 0 : k], top = least;
+		for (int64_t i = 0; i < taps; i++) {
+			const int64_t w = ((const int8_t *)t->data)[k * taps + i] - c->w_zp;
+			least += w * (w > 0 ? lowest : highest);
+			top += w * (w > 0 ? highest : lowest);
+		}
+		if (least < -INT32_MAX || top > INT32_MAX)
+			return false;
 	}
-	return ox_narrow_48(l, sums);
+	return true;
+}
+
+/*
+ * Emits int48 sums of c as int32 if fits_int32() holds, else as they are. Returns the graph tensor, or a negative errno; negative
+ * sums are returned as they are.
+ */
+static int narrow_if_it_fits(struct ox *l, int sums, const struct ox_conv_call *c)
+{
+	return sums >= 0 && fits_int32(l, c) ? ox_narrow_48(l, sums) : sums;
 }
 
 /* ---- convolution ---- */
@@ -247,10 +267,81 @@ int64_t ox_conv_most(struct ox *l, const struct ox_product *p, int out)
 	return sum + largest;
 }
 
+/* One axis of a ConvTranspose: lengths of operand, kernel and result, the stride, and how much of the full result is cut off in front. */
+struct axis { int64_t in, kernel, out, stride, cut; };
+
+/* Says whether result `at` along axis a has a product of tap k. */
+static bool has_tap(const struct axis *a, int64_t at, int64_t k)
+{
+	const int64_t from = at + a->cut - k;
+
+	return from >= 0 && from % a->stride == 0 && from / a->stride < a->in;
+}
+
+/* Says whether the results along axis a are whole strides, each of which has the same taps as the first. */
+static bool repeats(const struct axis *a)
+{
+	bool same = a->out % a->stride == 0;
+
+	for (int64_t i = a->stride; i < a->out && same; i++)
+		for (int64_t k = 0; k < a->kernel && same; k++)
+			same = has_tap(a, i, k) == has_tap(a, i % a->stride, k);
+	return same;
+}
+
 /*
- * Emits the sums [N,spatial...,OC] of the ConvTranspose at hand with operands p: int32; of an int16 x, whose zero points and those of the
- * weights count as 0, int48 if some sum may exceed int32. That it has
- * one group, one or two dimensions and no dilation is for the caller to check. Returns the graph tensor,
+ * Adds an int32 constant [1,rows,columns,OC]: the sums, times zp, of the weights w [OC,KH,KW,C], less their zero point, of the taps
+ * that the first results along both axes have. Returns the graph tensor, or a negative errno.
+ */
+static int zero_part(struct ox *l, int w, int32_t w_zp, int32_t zp, const struct axis yx[2], int64_t rows, int64_t columns)
+{
+	const weft_tensor t = *ox_t(l, w);
+	const int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2], dim[4] = { 1, rows, columns, oc };
+	int32_t *tap = ox_alloc(l, oc * taps, sizeof *tap), *p = tap ? ox_alloc(l, rows * columns * oc, sizeof *p) : NULL;
+
+	for (int64_t i = 0; p && i < oc * taps; i++)
+		for (int64_t c = 0; c < t.dim[3]; c++)
+			tap[i] += ((const int8_t *)t.data)[i * t.dim[3] + c] - w_zp;
+	for (int64_t i = 0; p && i < rows * columns; i++)
+		for (int64_t k = 0; k < taps; k++)
+			if (has_tap(&yx[0], i / columns, k / t.dim[2]) && has_tap(&yx[1], i % columns, k % t.dim[2]))
+				for (int64_t c = 0; c < oc; c++)
+					p[i * oc + c] += zp * tap[c * taps + k];
+	if (tap)
+		l->room += oc * taps * (int64_t)sizeof *tap;
+	free(tap);
+	return p ? ox_data(l, WEFT_INT32, 4, dim, p) : l->err;
+}
+
+/*
+ * Emits int32 sums y [N,H,W,OC] of TRANSPOSE_CONV2D a of int16 by constant weights w less what the zero point zp of the
+ * operand, whose height and width are `in`, contributes: zp times the sum of the weights whose taps a result has. That depends on
+ * the result's place within the strides, and near the border on more. Returns the graph tensor, or a negative errno; a negative y is
+ * returned as it is.
+ */
+static int less_zero_part(struct ox *l, int y, const weft_attr *a, int w, const int64_t in[2], int32_t zp)
+{
+	struct axis yx[2];
+
+	if (y < 0)
+		return y;
+	const weft_tensor t = *ox_t(l, y);
+	for (int i = 0; i < 2; i++)
+		yx[i] = (struct axis){ in[i], ox_t(l, w)->dim[1 + i], t.dim[1 + i], a->conv.stride[i], -a->conv.pad[2 * i] };
+	if (!repeats(&yx[0]) || !repeats(&yx[1]))
+		return ox_binary(l, WEFT_OP_SUB, y, zero_part(l, w, a->conv.w_zp, zp, yx, t.dim[1], t.dim[2]));
+	const int64_t rows = yx[0].stride, columns = yx[1].stride;
+	int part = zero_part(l, w, a->conv.w_zp, zp, yx, rows, columns);
+	part = ox_reshape(l, part, 4, (int64_t[]){ 1, rows, 1, columns * t.dim[3] });
+	y = ox_reshape(l, y, 4, (int64_t[]){ t.dim[0] * t.dim[1] / rows, rows, t.dim[2] / columns, columns * t.dim[3] });
+	return part < 0 || y < 0 ? l->err : ox_reshape(l, ox_binary(l, WEFT_OP_SUB, y, part), 4, t.dim);
+}
+
+/*
+ * Emits the sums [N,spatial...,OC] of the ConvTranspose at hand with operands p: int32; of an x of 16 bits with zero point 0 int48 if
+ * some sum may exceed int32. That it has
+ * one group, one or two dimensions and no dilation is for the caller to check. Returns the graph tensor; 0 for an x of 16 bits with another
+ * zero point if some sum may exceed int32;
  * -ENOTSUP if zero points differ or are not constant (those of constant weights that differ only if
  * int8 cannot hold the weights less their zero points), -EINVAL for a bias that conv_bias() refuses,
  * or another negative errno.
@@ -260,7 +351,8 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
 	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK];
 	weft_attr a = { .conv = { .dilation = { 1, 1 }, .acc = WEFT_INT32 } };
 	struct ox_window win = { 0 };
-	const bool wide = p->x->t.dtype == WEFT_INT16;
+	const bool wide = ox_is_16_bit(p->x);
+	int32_t x_zp;
 	int bias = conv_bias(l, p, 1), err = bias < 0 ? bias : ox_transpose_window(l, &win), x, w;
 
 	if (err)
@@ -268,13 +360,13 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
 	const int rank = p->x->t.rank, first = 2 - win.n;      /* of one dimension, the image has one row */
 	ox_channels_last(rank, last);
 	ox_transpose_order(rank, order);
+	if (!one_zp(l, p->x, p->x_zp, &x_zp) || !array_weights(l, p, order, rank - 1, &w, &a.conv.w_zp))
+		return no_form(l);
 	if (wide) {
 		a.conv.acc = WEFT_INT48;
 		bias = widened_bias(l, p->bias);
-		w = ox_get(l, p->w, order);
-	} else if (!one_zp(l, p->x, p->x_zp, &a.conv.x_zp) || !array_weights(l, p, order, rank - 1, &w, &a.conv.w_zp)) {
-		return l->err ? l->err : ox_fail(l, -ENOTSUP, "zero points");
 	}
+	a.conv.x_zp = wide ? 0 : x_zp;
 	int64_t dim[4] = { p->x->t.dim[0], 1, 1, p->w->t.dim[1] }, x_dim[4] = { dim[0], 1, 1, p->x->t.dim[1] }, w_dim[4] = { dim[3], 1, 1, x_dim[3] };
 	a.conv.stride[0] = 1;
 	for (int i = 0; i < win.n; i++) {
@@ -286,22 +378,31 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p)
 		x_dim[1 + d] = p->x->t.dim[2 + i];
 		w_dim[1 + d] = p->w->t.dim[2 + i];
 	}
-	x = ox_reshape(l, wide ? ox_get(l, p->x, last) : ox_get_int8(l, p->x, last), 4, x_dim);
+	x = ox_reshape(l, ox_get_signed(l, p->x, last), 4, x_dim);
 	w = ox_reshape(l, w, 4, w_dim);
 	if (x < 0 || w < 0 || bias < 0)
 		return l->err;
+	const struct ox_conv_call c = { .w = w, .bias = bias, .w_zp = a.conv.w_zp };
+	struct ox_conv_call centred_x = c;
+	centred_x.x_zp = x_zp;
+	const bool fits = wide && fits_int32(l, &c);
+	if (wide && x_zp && !(fits && fits_int32(l, &centred_x)))
+		return 0;
 	int y = ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, a.conv.acc, 4, dim);
-	y = wide ? narrow_if_it_fits(l, y, w, bias) : y;
+	y = fits ? ox_narrow_48(l, y) : y;
+	if (wide && x_zp)
+		y = less_zero_part(l, y, &a, w, x_dim + 1, x_zp);
 	return rank == 4 ? y : ox_reshape(l, y, 3, (int64_t[]){ dim[0], dim[2], dim[3] });
 }
 
 /*
  * Emits the sums [N,spatial...,OC] of convolution p. The caller has set c->win and c->group; this
  * function sets the other fields of *c. Operands of 8 bits give int32; their zero points may differ
- * between channels or be computed as the network runs. An int16 x gives int48, or int32 if weights
- * are constant and no sum can exceed it; its zero points and those of the weights then count as 0.
+ * between channels or be computed as the network runs. An x of 16 bits gives int48, or int32 if weights
+ * are constant and no sum can exceed it.
  * Returns the graph tensor, -EINVAL if the bias is no int32 vector of one element or one for each
- * channel, -ENOTSUP if it is not constant and x is int16, or another negative errno.
+ * channel, -ENOTSUP if x has 16 bits and its zero points differ or are not constant, int8 does not hold the
+ * weights (array_weights()) or the bias is not constant, or another negative errno.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c)
 {
@@ -317,17 +418,19 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 	}
 	ox_channels_last(p->x->t.rank, last);
 	c->bias = bias;
-	if (p->x->t.dtype == WEFT_INT16) {
-		*c = (struct ox_conv_call){ .x = ox_get(l, p->x, last), .w = ox_get(l, p->w, last), .bias = widened_bias(l, p->bias),
-		                            .group = c->group, .win = c->win };
-		return narrow_if_it_fits(l, ox_conv_sums(l, c), c->w, c->bias);
+	if (ox_is_16_bit(p->x)) {
+		if (!one_zp(l, p->x, p->x_zp, &c->x_zp) || !array_weights(l, p, last, p->w->t.rank, &c->w, &c->w_zp))
+			return no_form(l);
+		c->x = ox_get_signed(l, p->x, last);
+		c->bias = widened_bias(l, p->bias);
+		return narrow_if_it_fits(l, ox_conv_sums(l, c), c);
 	}
 	if (one_zp(l, p->x, p->x_zp, &c->x_zp) && array_weights(l, p, last, p->w->t.rank, &c->w, &c->w_zp)) {
-		c->x = ox_get_int8(l, p->x, last);
+		c->x = ox_get_signed(l, p->x, last);
 		return ox_conv_sums(l, c);
 	}
 	c->x = ox_cast(l, centred(l, p->x, p->x_zp, last, 1), WEFT_INT16);
-	c->w = ox_get_int8(l, p->w, last);
+	c->w = ox_get_signed(l, p->w, last);
 	c->bias = ox_ramp(l, WEFT_INT48, 1, 0);
 	c->x_zp = c->w_zp = 0;
 	int y = ox_narrow_48(l, ox_conv_sums(l, c));
@@ -353,18 +456,18 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 
 /*
  * Emits the sums of matrix product p as a convolution with a kernel of 1 by 1 whose images are x's
- * rows: w are the weights [N,K], x_zp and w_zp the zero points of the int8 forms, y and rank the
+ * rows: w are the weights [N,K], x_zp and w_zp the zero points of the signed forms, y and rank the
  * shape of the result. If x is made of a tensor in another order (x->flat) and w is constant, w's
- * columns are put into that order and x needs no transpose. Sums of int16 are int32 if w is constant
- * and they fit that, else int48. Returns the graph tensor, -ENOTSUP for int16 with a bias that is no
+ * columns are put into that order and x needs no transpose. Sums of 16 bits are int32 if w is constant
+ * and they fit that, else int48. Returns the graph tensor, -ENOTSUP for 16 bits with a bias that is no
  * constant int32 vector, or another negative errno; a negative w gives one, too.
  */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
 	const int64_t k = p->w->t.dim[0], n = p->w->t.dim[1];
-	const bool wide = p->x->t.dtype == WEFT_INT16;
+	const bool wide = ox_is_16_bit(p->x);
 	bool flat = w >= 0 && ox_t(l, w)->data && p->x->flat.rank && ox_t(l, p->x->flat.form.tensor)->dtype == (wide ? WEFT_INT16 : WEFT_INT8);
-	int x = flat ? p->x->flat.form.tensor : wide ? ox_get(l, p->x, NULL) : ox_get_int8(l, p->x, NULL);
+	int x = flat ? p->x->flat.form.tensor : ox_get_signed(l, p->x, NULL);
 	struct ox_conv_call c = { .group = 1, .x_zp = x_zp, .w_zp = w_zp };
 	int64_t rows = x < 0 || !k ? 0 : weft_tensor_elements(ox_t(l, x)) / k;
 
@@ -375,7 +478,7 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 	c.w = ox_reshape(l, w, 4, (int64_t[]){ n, 1, 1, k });
 	c.bias = wide ? widened_bias(l, p->bias) : p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
 	int sums = ox_conv_sums(l, &c);
-	return ox_reshape(l, wide ? narrow_if_it_fits(l, sums, c.w, c.bias) : sums, rank, y);
+	return ox_reshape(l, wide ? narrow_if_it_fits(l, sums, &c) : sums, rank, y);
 }
 
 /*
@@ -389,9 +492,9 @@ int64_t ox_matmul_most(const struct ox *l, const struct ox_product *p)
 
 /*
  * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N] with leading dimensions
- * broadcast, with zero points and bias, as int32. An int16 x by a w of rank 2 is computed as if both
- * zero points were 0, and gives int48 if the sums may not fit int32; by a w of higher rank, that they
- * fit is not checked. Returns the graph tensor, -ENOTSUP for vectors and for an int16 x by a w of
+ * broadcast, with zero points and bias, as int32. An x of 16 bits by a w of rank 2
+ * gives int48 if the sums may not fit int32; by a w of higher rank, that they
+ * fit is not checked. Returns the graph tensor, -ENOTSUP for vectors and for an x of 16 bits by a w of
  * rank 2 with a bias that is not constant, -EINVAL for scalars or if the shapes do not fit, or
  * another negative errno.
  */
@@ -411,13 +514,6 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p)
 		y = saturates < 0 ? saturates : ox_matmul_in_pairs(l, p);
 		return y < 0 || !p->bias ? y : ox_binary(l, WEFT_OP_ADD, y, ox_get(l, p->bias, NULL));
 	}
-	if (p->x->t.dtype == WEFT_INT16 && b->rank == 2 && a->dim[a->rank - 1] == b->dim[0]) {
-		int64_t dim[WEFT_MAX_RANK];
-
-		memcpy(dim, a->dim, sizeof dim);
-		dim[a->rank - 1] = b->dim[1];
-		return as_conv(l, p, ox_get(l, p->w, swap), 0, 0, dim, a->rank);
-	}
 	if (b->rank == 2 && a->dim[a->rank - 1] == b->dim[0] && one_zp(l, p->x, p->x_zp, &x_zp) &&
 	    array_weights(l, p, swap, 2, &w, &w_zp)) {
 		int64_t dim[WEFT_MAX_RANK];
@@ -429,7 +525,7 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p)
 	/* Two tensors of int8: no sum leaves 32 bits. */
 	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && ox_matmul_most(l, p) < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
 	    one_zp(l, p->w, p->w_zp, &w_zp)) {
-		int x = ox_get_int8(l, p->x, NULL), b8 = x < 0 ? x : ox_get_int8(l, p->w, NULL);
+		int x = ox_get_signed(l, p->x, NULL), b8 = x < 0 ? x : ox_get_signed(l, p->w, NULL);
 		return ox_matmul_sums_zp(l, x, b8, x_zp, w_zp);
 	}
 	int left = ox_cast(l, centred(l, p->x, p->x_zp, plain, p->x_axis), WEFT_INT16);

@@ -13,6 +13,7 @@ struct ox_product {
 };
 
 bool ox_is_8_bit(const struct ox_value *v);         /* whether v is int8 or uint8; false for NULL */
+bool ox_is_16_bit(const struct ox_value *v);        /* whether v is int16 or uint16; false for NULL */
 
 /*
  * Returns constant weights w [N,K] with columns in the order in which the tensor behind x (x->flat) has
@@ -20,8 +21,11 @@ bool ox_is_8_bit(const struct ox_value *v);         /* whether v is int8 or uint
  */
 WEFT_MUST_USE int ox_turned_weights(struct ox *l, const struct ox_value *x, int w);
 
-/* Says whether p's weights are constant int8 with zero point 0, as int16 activations need them. */
-WEFT_MUST_USE bool ox_symmetric(struct ox *l, const struct ox_product *p);
+/*
+ * Says whether p's weights of 8 bits are constant and int8 holds them, all with one zero point or less their zero points,
+ * which run along axis, counted from the end. Activations of 16 bits need that.
+ */
+WEFT_MUST_USE bool ox_int8_holds(struct ox *l, const struct ox_product *p, int axis);
 
 /* ---- onnx_pairs.c ---- */
 /*
@@ -41,7 +45,10 @@ int64_t ox_term_most(const struct ox *l, const struct ox_product *p);
 /* Convolution [N,spatial...,OC]; c has windows and group, the rest of it is filled in. */
 WEFT_MUST_USE int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c);
 
-/* The ConvTranspose at hand, of one group in two dimensions, without dilation. */
+/*
+ * The ConvTranspose at hand, of one group in two dimensions, without dilation; 0 if x has 16 bits with a zero point other than 0
+ * and some sum may exceed int32.
+ */
 WEFT_MUST_USE int ox_transpose_product(struct ox *l, const struct ox_product *p);
 
 /* Matrix product of [...,M,K] by [...,K,N]. */

@@ -239,10 +239,10 @@ int ox_concat_node(struct ox *l)
 		struct ox_value *o = ox_in(l, k);
 		if (!o || o->t.rank != v->t.rank)
 			return o ? ox_fail(l, -EINVAL, "ranks %d and %d", v->t.rank, o->t.rank) : l->err;
-		flip = flip && o->t.dtype == WEFT_UINT8 && o->n_forms && o->form[0].flip;
+		flip = flip && ox_less(o->t.dtype) && o->t.dtype == v->t.dtype && o->n_forms && o->form[0].flip;
 	}
 	for (int k = 0; k < n; k++) {
-		x[k] = flip ? ox_get_int8(l, ox_in(l, k), order) : ox_get(l, ox_in(l, k), order);
+		x[k] = flip ? ox_get_signed(l, ox_in(l, k), order) : ox_get(l, ox_in(l, k), order);
 		if (x[k] < 0)
 			return x[k];
 	}

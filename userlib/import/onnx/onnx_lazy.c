@@ -155,8 +155,8 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
 
 /*
  * Defers the DequantizeLinear at hand, of ONNX's or Microsoft's domain, until a reader asks for its floats,
- * since readers can use the codes instead: if its operand is constant; or if it has type int8, uint8 or
- * int16, one constant scale and zero point, and a float32 result (with --requant rescale also a float8 type
+ * since readers can use the codes instead: if its operand is constant; or if it has 8 or 16 bits,
+ * one constant scale and zero point, and a float32 result (with --requant rescale also a float8 type
  * with one scale and a zero point of 0). Without --requant rescale a node whose result is an output is not
  * deferred. If the operand is not constant, it becomes the result's carrier, and the result's type and shape
  * are set. Deferred nodes that make the operand, scale or zero point are lowered, also if 0 is returned in the
@@ -184,7 +184,7 @@ static int defer_dequantize(struct ox *l)
 		return l->err;
 	bool float8 = weft_is_float8(x->t.dtype) && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	if (float8 ? scale->t.dtype != WEFT_FP32 || weft_tensor_elements(&scale->t) != 1 || (zp && !no_offset(l, zp))
-	           : (x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||
+	           : (!ox_is_8_bit(x) && !ox_is_16_bit(x)) ||
 	             !ox_q_read(l, scale, zp, x->t.dtype, &q))
 		return 0;
 	y->pending = y->dq = l->i_node;
@@ -198,8 +198,8 @@ static int defer_dequantize(struct ox *l)
 /* ---- operators that move elements ---- */
 
 /*
- * Sets *to to value v as signed integers: if v is uint8, its type is int8 and its forms are those
- * that hold 128 less. Returns a tensor of these integers, or a negative errno.
+ * Sets *to to value v as signed integers: if v is unsigned, its type is that of its signed form and its forms are those
+ * that are signed. Returns a tensor of these integers, or a negative errno.
  */
 static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
 {
@@ -208,11 +208,11 @@ static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
 
 	*to = *v;
 	to->n_forms = 0;
-	if (v->t.dtype != WEFT_UINT8) {
+	if (!ox_less(v->t.dtype)) {
 		to->n_forms = v->n_forms;
 		return x;
 	}
-	to->t.dtype = WEFT_INT8;
+	to->t.dtype = ox_signed(v->t.dtype);
 	for (int i = 0; i < v->n_forms; i++)
 		if (v->form[i].flip) {
 			to->form[to->n_forms] = v->form[i];
@@ -221,20 +221,17 @@ static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
 	return x;
 }
 
-/*
- * Turns v, int8 codes that stand for uint8 ones less 128, into those uint8 codes: the type changes, and
- * its forms are marked as holding 128 less.
- */
+/* Turns v, the signed form of uint8 or uint16 codes, into those codes: the type changes, and its forms are marked as signed. */
 static void unsigned_value(struct ox_value *v)
 {
-	v->t.dtype = WEFT_UINT8;
+	v->t.dtype = ox_unsigned(v->t.dtype);
 	for (int i = 0; i < v->n_forms; i++)
 		v->form[i].flip = true;
 }
 
 /*
- * Lowers the node at hand with operand 0 replaced by the integers `from` (uint8 as int8, 128 less),
- * and writes its results to the values to[0], to[1], ..., as uint8 again if `from` is; zero is the
+ * Lowers the node at hand with operand 0 replaced by the integers `from` (in their signed form),
+ * and writes its results to the values to[0], to[1], ..., unsigned again if `from` is; zero is the
  * code for which Pad's value 0 stands. Returns 1; 0 with l->err cleared if the lowering does not
  * take such operands (-ENOTSUP); or 0 if `from` is operand 1, too. The node at hand is then as
  * before. After another negative errno, which is returned, it is not restored.
@@ -260,7 +257,7 @@ static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double
 	if (err)
 		return 0;
 	for (size_t k = 0; k < l->n->n_output; k++)
-		if (from->t.dtype == WEFT_UINT8)
+		if (ox_less(from->t.dtype))
 			unsigned_value(&to[k]);
 	return 1;
 }
@@ -336,7 +333,7 @@ static bool gathers(struct ox *l)
 
 /*
  * Says whether the node at hand gathers elements at computed places from v, and v is dequantised from a
- * constant of int8, uint8 or int16 with one scale and zero point, as a table of embeddings is. Sets *s to
+ * constant of 8 or 16 bits with one scale and zero point, as a table of embeddings is. Sets *s to
  * those integers then.
  */
 static bool table_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
@@ -344,7 +341,7 @@ static bool table_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
 	const onnx_node *d = ox_dequantises_constant(l, v) && gathers(l) ? l->f.m->graph->node[v->dq] : NULL;
 
 	s->v = d ? ox_operand(l, d, 0) : NULL;
-	return s->v && (ox_is_8_bit(s->v) || s->v->t.dtype == WEFT_INT16) && ox_attr_of(d, "output_dtype", 1) == 1 &&
+	return s->v && (ox_is_8_bit(s->v) || ox_is_16_bit(s->v)) && ox_attr_of(d, "output_dtype", 1) == 1 &&
 	       ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
 }
 
@@ -385,21 +382,21 @@ static int defer_move(struct ox *l)
 }
 
 /*
- * Lowers the node at hand, which only moves elements and has at most 4 results, on the int8 form of operand 0
- * if that is uint8 and held so first, or a constant from which elements are gathered at computed places, so
- * that the results are held as int8, too; their types, shapes and forms are set. Returns 1 if that is done, 0
+ * Lowers the node at hand, which only moves elements and has at most 4 results, on the signed form of operand 0
+ * if that is uint8 or uint16 and held so first, or a constant from which elements are gathered at computed places, so
+ * that the results are held so, too; their types, shapes and forms are set. Returns 1 if that is done, 0
  * if the node has to be lowered otherwise, or a negative errno.
  */
-static int move_bytes(struct ox *l)
+static int move_signed(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0), to[4];
 
 	const bool from_table = v && gathers(l) && (v->init || (v->n_forms && ox_is_const_value(l, v)));
-	if (!v || v->t.dtype != WEFT_UINT8 || (!from_table && (!v->n_forms || !v->form[0].flip)) || l->n->n_output > 4)
+	if (!v || !ox_less(v->t.dtype) || (!from_table && (!v->n_forms || !v->form[0].flip)) || l->n->n_output > 4)
 		return 0;
 	for (int k = 0; k < 4; k++)
 		to[k] = ox_blank("");
-	int done = move(l, v, to, -128);
+	int done = move(l, v, to, -ox_less(v->t.dtype));
 	for (size_t k = 0; done > 0 && k < l->n->n_output; k++) {
 		struct ox_value *y = result(l, k);
 
@@ -478,7 +475,7 @@ static bool is_constant_pair(struct ox *l)
 	    (a->carrier < 0) == (b->carrier < 0) || !ox_side_or_constant(l, a->carrier < 0 ? b : a, &s) ||
 	    !ox_side_or_constant(l, a->carrier < 0 ? a : b, &c))
 		return false;
-	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1 || (rescale && (weft_tensor_elements(&c.v->t) > 1 || s.v->t.dtype == WEFT_INT16));
+	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1 || (rescale && (weft_tensor_elements(&c.v->t) > 1 || ox_is_16_bit(s.v)));
 }
 
 /*
@@ -543,7 +540,7 @@ static bool defer_sloped(struct ox *l)
 /*
  * Defers the node at hand if its result is a function of the elements of one dequantised value of 8 bits,
  * with single constants as other operands, at most 8 operands and at most MAX_DEPTH such nodes in a row (for
- * int16, one Relu without --requant rescale), so that a QuantizeLinear behind it can become a table; the
+ * 16 bits, one Relu without --requant rescale), so that a QuantizeLinear behind it can become a table; the
  * result then has that value's carrier, type and shape. A sum, difference or product with a dequantised
  * constant of several elements (is_constant_pair()) is deferred without a carrier. Nodes of two dequantised
  * values are left to defer_pair(), nodes of none to defer_behind(). Constant operands that wait for a node
@@ -574,10 +571,10 @@ static int defer_function(struct ox *l)
 		y->pending = l->i_node;
 		return 1;
 	}
-	weft_dtype carried = l->values[of->carrier].t.dtype;
-	if (carried >= WEFT_FP8E4M3)
+	const struct ox_value *carried = &l->values[of->carrier];
+	if (carried->t.dtype >= WEFT_FP8E4M3)
 		return 0;
-	bool relu_only = carried == WEFT_INT16 && l->o.requant != WEFT_ONNX_REQUANT_RESCALE;   /* no tables of 2^16 */
+	bool relu_only = ox_is_16_bit(carried) && l->o.requant != WEFT_ONNX_REQUANT_RESCALE;   /* no tables of 2^16 */
 	if (!y || depth + 1 > (relu_only ? 1 : MAX_DEPTH) || l->n->n_input > 8 || (relu_only && !ox_is(l, "Relu")))
 		return 0;
 	for (size_t k = 0; k < l->n->n_input; k++) {
@@ -673,7 +670,7 @@ int ox_defer(struct ox *l)
 	enum kind kind = kind_of(l->n);
 	if (kind == MOVE) {
 		int done = defer_move(l);
-		return done ? done : move_bytes(l);
+		return done ? done : move_signed(l);
 	}
 	if (kind == FUNCTION && l->n->n_output == 1)
 		return defer_function(l);

@@ -3,8 +3,8 @@
  * What the lowerings of single operators share.
  *
  * A value of the file is held in one or more forms: graph tensors with its
- * dimensions in some order, and for uint8 perhaps as int8, 128 less. Lowerings
- * ask for the form that they want; a TRANSPOSE is emitted only where no form fits.
+ * dimensions in some order, and for uint8 perhaps as int8, 128 less, for uint16 as
+ * int16, 32768 less. Lowerings ask for the form that they want; a TRANSPOSE is emitted only where no form fits.
  *
  * If not said otherwise, functions that return int return the index of a graph
  * tensor (or 0), or a negative errno after writing one line into msg (ox_fail()).
@@ -28,7 +28,7 @@
 /* One graph tensor that holds a value. */
 struct ox_form {
 	int tensor;                /* its index in the graph */
-	bool flip;                 /* the value is uint8 and the tensor int8, with elements 128 less */
+	bool flip;                 /* the value is uint8 or uint16 and the tensor ox_signed() of it, with elements ox_less() less */
 	int8_t perm[WEFT_MAX_RANK]; /* the tensor's dimension i is the value's dimension perm[i] */
 };
 
@@ -103,7 +103,7 @@ struct ox {
 	struct ox_value *subst[2]; /* what stands for operands 0 and 1; NULL: they themselves */
 	struct ox_value *results;  /* where its results go; NULL: to the values with their names */
 	const double *zero;        /* the code for which Pad's value 0 stands; NULL: none, 0 is 0 */
-	struct ox_value zeros[3];  /* what stands for absent zero points of uint8, int8 and int16 */
+	struct ox_value zeros[4];  /* what stands for absent zero points of uint8, int8, uint16 and int16 */
 
 	uint64_t taken, wanted;    /* bits of o.given: taken as constants; found to have to be constants (onnx_want.c) */
 	int n_file_nodes;          /* nodes of the file's own graph, while file_nodes is not NULL */
@@ -111,6 +111,13 @@ struct ox {
 	onnx_graph **branches; int n_branches;   /* parsed graphs of If's branches */
 	struct ox_made *made_nodes;
 };
+
+/* Returns by how much codes of type t are less in their signed form: 128 for uint8, 32768 for uint16, 0 for others. */
+static inline int32_t ox_less(weft_dtype t) { return t == WEFT_UINT8 ? 128 : t == WEFT_UINT16 ? 32768 : 0; }
+/* Returns the type of the signed form of codes of type t: int8 for uint8, int16 for uint16, else t. */
+static inline weft_dtype ox_signed(weft_dtype t) { return t == WEFT_UINT8 ? WEFT_INT8 : t == WEFT_UINT16 ? WEFT_INT16 : t; }
+/* Returns the unsigned type whose signed form has type t: uint16 for int16, else uint8. */
+static inline weft_dtype ox_unsigned(weft_dtype t) { return t == WEFT_INT16 ? WEFT_UINT16 : WEFT_UINT8; }
 
 /* ---- onnx_names.c ---- */
 /* Writes the message, with the node at hand in front, to l->msg and sets l->err. Returns err. */
@@ -179,13 +186,13 @@ bool ox_is_const_value(const struct ox *l, const struct ox_value *v);
 /* ---- onnx_value.c: forms; perm NULL: the file's order of dimensions ---- */
 /* Returns the tensor of v in order perm, with v's own type; l->err if v is NULL. */
 int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm);
-/* Returns the tensor of v in order perm, for uint8 as int8, 128 less; l->err if v is NULL. */
-int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm);
+/* Returns the tensor of v in order perm, for uint8 and uint16 in its signed form; l->err if v is NULL. */
+int ox_get_signed(struct ox *l, struct ox_value *v, const int8_t *perm);
 /* Returns the tensor of operand k in the file's order of dimensions. */
 int ox_x(struct ox *l, int k);
 /*
- * Makes the tensor result k; its dimension i is the result's perm[i], and flip: it is int8 for uint8.
- * Returns 0.
+ * Makes the tensor result k; its dimension i is the result's perm[i], and flip: it is the signed form of
+ * uint8 or uint16. Returns 0.
  */
 WEFT_MUST_USE int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
 /* Makes result 0 the value x with its dimensions permuted by perm. Returns 0. */
@@ -244,7 +251,7 @@ WEFT_MUST_USE int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim);
 WEFT_MUST_USE int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);
 /* Returns RESCALE of x to type `to` with one multiplier and one shift for all channels. */
 WEFT_MUST_USE int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);
-WEFT_MUST_USE int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 as int8, 128 less, or back */
+WEFT_MUST_USE int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 or uint16 in its signed form, or back */
 WEFT_MUST_USE int ox_widen(struct ox *l, int x);                                      /* x in a type that arithmetic takes */
 /* Returns type, shape and data of the graph's tensor x; of a negative x, an errno, a float's without data. The pointer holds until a tensor is added. */
 const weft_tensor *ox_t(const struct ox *l, int x);
@@ -338,14 +345,15 @@ struct ox_scaling {
 	struct ox_value *a, *b, *y, *zp;   /* b NULL: 1 */
 	int a_axis, b_axis, y_axis;        /* y_axis is zp's, too */
 	int64_t count;             /* sums are divided by this; 0: by 1 */
+	int down;                  /* sums have been moved down by so many bits */
 	int counts;                /* tensor by whose elements sums are divided, or 0 */
 	int64_t least, top;        /* the least and the greatest sum; equal if they are not known */
 	bool device_only;          /* return 0 if only the host can round exactly */
 	bool exact;                /* with --requant runtime, too: the runtime has no integer kernel whose rounding counts */
 };
 /*
- * Returns int32 sums x, at most `most` in magnitude, as codes of zp's type; *flip: they are int8 for uint8.
- * For int16 the nearest RESCALE is taken, else one that is exact, or the host.
+ * Returns int32 sums x, at most `most` in magnitude, as codes of zp's type; *flip: they are the signed form of
+ * uint8 or uint16. For 16 bits the nearest RESCALE is taken, else one that is exact, or the host.
  */
 WEFT_MUST_USE int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
 int ox_before_reshape(const struct ox *l, int x);                       /* the operand of x's RESHAPE, or x */

@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "onnx_fixed_point.h"
+#include "onnx_integer.h"
 
 #define MOST_ROW  4096         /* elements of a row: sums and products stay below 2^31 */
 #define BELOW     (1 << 30)    /* limit of the magnitude of constants */
@@ -88,16 +89,18 @@ int ox_row_sums(struct ox *l, int x)
 }
 
 /*
- * Emits a * b / 2^shift of int32, rounded half up; b has a's dimensions, or 1 in their place.
+ * Emits a * b / 2^shift of int32, rounded half up; both have one rank and are broadcast.
  * Returns the graph tensor, or a negative errno; a negative operand is returned as it is.
  */
 int ox_product(struct ox *l, int a, int b, int shift)
 {
 	weft_attr m = { .mul = { .shift = (int8_t)shift } };
+	int64_t dim[WEFT_MAX_RANK];
 
 	if (a < 0 || b < 0)
 		return a < 0 ? a : b;
-	return ox_op(l, WEFT_OP_MUL, &m, (int[]){ a, b }, 2, WEFT_INT32, ox_t(l, a)->rank, ox_t(l, a)->dim);
+	const int rank = ox_broadcast(l, (int[]){ a, b }, 2, dim);
+	return rank < 0 ? rank : ox_op(l, WEFT_OP_MUL, &m, (int[]){ a, b }, 2, WEFT_INT32, rank, dim);
 }
 
 /*
@@ -111,23 +114,18 @@ int ox_wide(struct ox *l, int x)
 
 /*
  * Says whether codes of x, in rows of so many elements, can be worked on row by row to give codes with q: --requant rescale
- * is set, both have 8 bits or both are int16 with zero points of 0, and a row has at most MOST_ROW (4096) elements.
+ * is set, both have 8 bits or both 16, and a row has at most MOST_ROW (4096) elements.
  */
 static bool takes_rows(const struct ox *l, const struct ox_side *x, int64_t row, const struct ox_q *q)
 {
-	const weft_tensor *t = &x->v->t;
-
-	const bool wide = t->dtype == WEFT_INT16 && q->zp->t.dtype == WEFT_INT16 && !x->q.z && !q->z;
-
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && row <= MOST_ROW &&
-	       (wide || ((t->dtype == WEFT_INT8 || t->dtype == WEFT_UINT8) && q->zp->t.dtype != WEFT_INT16));
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && row <= MOST_ROW && ox_is_16_bit(x->v) == ox_is_16_bit(q->zp);
 }
 
 /*
  * Makes codes, quantised with q, of the Softmax over `axis` (negative: counted from the end) of the values of codes x; they are
  * within one step of the exact ones. Of 8 bits with a scale of COARSE or more they are made by TFL_SOFTMAX and a RESCALE, else by
- * ox_softmax_rows(), which has more bits and takes more cycles. Returns 1 with *y set to int8 codes (128 less for uint8) or int16
- * ones, that axis last; 0 if x has no such axis or takes_rows() does not take its rows; or a negative errno.
+ * ox_softmax_rows(), which has more bits and takes more cycles. Returns 1 with *y set to codes in their signed
+ * form, that axis last; 0 if x has no such axis or takes_rows() does not take its rows; or a negative errno.
  */
 int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const struct ox_q *q, struct ox_coded *y)
 {
@@ -141,7 +139,7 @@ int ox_softmax_codes(struct ox *l, const struct ox_side *x, int64_t axis, const 
 	for (int i = (int)axis; i < t->rank; i++)
 		y->perm[i] = (int8_t)(i + 1 < t->rank ? i + 1 : axis);
 	int c = ox_side_in(l, x->v, y->perm);
-	if (t->dtype == WEFT_INT16 || q->s < COARSE)
+	if (ox_is_16_bit(x->v) || q->s < COARSE)
 		return ox_coded_as(y, ox_softmax_rows(l, c, x->q.s, q));
 	if (c < 0)
 		return c;
@@ -408,12 +406,12 @@ static bool rows_of(const struct ox *l, const onnx_node *n, const weft_tensor *t
 /*
  * Computes node n, a LayerNormalization (axis -1 by default), InstanceNormalization or GroupNormalization between a
  * DequantizeLinear and a QuantizeLinear with parameters q, in integers; codes are within one step of the exact ones.
- * Returns 1 with *y set to int8 codes (128 less for uint8) or int16 ones in the file's order of dimensions; 0 if
+ * Returns 1 with *y set to codes in their signed form in the file's order of dimensions; 0 if
  * rows_of() or takes_rows() does not take the node (--requant rescale not set, more
- * than MOST_ROW elements in a row, or not 8 bits or not int16 with one scale on both sides), gamma or beta is no
+ * than MOST_ROW elements in a row, or not 8 bits or not 16 with one scale on both sides), gamma or beta is no
  * constant float32 vector of the length that the node asks for or one element, gamma is all 0 or has an infinity, an element of beta
- * is 1000 or more steps of the result (int16: 2^17), or the row's length times epsilon (1e-5 by default) is negative or 2^30 or more
- * squares of a step of x (int16: 2^44); or a negative errno.
+ * is 1000 or more steps of the result (16 bits: 2^17), or the row's length times epsilon (1e-5 by default) is negative or 2^30 or more
+ * squares of a step of x (16 bits: 2^44); or a negative errno.
  */
 int ox_fold_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -436,7 +434,7 @@ int ox_fold_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct 
 	}
 	const onnx_attribute *e = ox_node_attr(n, "epsilon");
 	const double epsilon = (double)rows.n * (e && e->has_f ? (double)e->f : 1e-5) / (x.q.s * x.q.s);
-	const bool wide = x.v->t.dtype == WEFT_INT16;
+	const bool wide = ox_is_16_bit(x.v);
 	const int64_t length = rows.scaled[rows.axis];
 	if (!is_vector(l, n, 1, length, &gamma) || !is_vector(l, n, 2, length, &beta) || !(gamma > 0 && isfinite(gamma)) ||
 	    !(beta / out.s < (wide ? 0x1p17 : 1000)) || !(epsilon >= 0 && epsilon < (wide ? 0x1p44 : 0x1p30)))

@@ -17,7 +17,7 @@ static bool asked_for(const struct ox *l, const struct ox_product *p)
 
 int64_t ox_term_most(const struct ox *l, const struct ox_product *p)
 {
-	const int64_t largest = p->x->t.dtype == WEFT_INT16 ? 32768 * 128 : 255 * 255, cut = (2 * 255 * 128 - INT16_MAX + 1) / 2;
+	const int64_t largest = ox_is_16_bit(p->x) ? 65535 * 255 : 255 * 255, cut = (2 * 255 * 128 - INT16_MAX + 1) / 2;
 
 	return asked_for(l, p) ? largest + cut : largest;
 }

@@ -150,16 +150,16 @@ static bool simple(const struct ox_window *w)
 
 /*
  * Lowers the MaxPool at hand of v with window w; last is the order of dimensions with channels
- * last, and uint8 is pooled as int8. A window that MAX_POOL2D cannot take (three dimensions,
+ * last, and unsigned codes are pooled in their signed form. A window that MAX_POOL2D cannot take (three dimensions,
  * dilated, or padding not smaller than the kernel) becomes maxima of shifted slices. Returns 0;
- * -ENOTSUP for types other than int8, uint8, int16, float16, bfloat16 and float32, and E4M3 and
+ * -ENOTSUP for types other than those of 8 and 16 bits, float16, bfloat16 and float32, and E4M3 and
  * E5M2 with a window that MAX_POOL2D takes; or another negative errno.
  */
 static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
 {
-	bool flip = v->t.dtype == WEFT_UINT8;
-	int x = flip ? ox_get_int8(l, v, last) : ox_get(l, v, last), y;
-	weft_dtype t = flip ? WEFT_INT8 : v->t.dtype;
+	bool flip = ox_less(v->t.dtype) != 0;
+	int x = ox_get_signed(l, v, last), y;
+	weft_dtype t = ox_signed(v->t.dtype);
 
 	bool float8 = (t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2) && simple(w);
 	if (!float8 && t != WEFT_INT8 && t != WEFT_INT16 && !weft_is_plain_float(t))

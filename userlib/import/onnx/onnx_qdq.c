@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnx_fixed_point.h"
 #include "onnx_integer.h"
-#include "onnx_qdq.h"
 
 /* Returns the graph's node number i; NULL if i is below 0. */
 static const onnx_node *node(const struct ox *l, int i)
@@ -172,7 +172,7 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 
 /*
  * Sets *a and *b to the integers from which both operands of MatMul n were dequantised. Returns
- * whether both are of 8 bits (with --requant rescale, or both of int16 with zero points of 0), of rank 2 or more, and dequantised
+ * whether both are of 8 bits (with --requant rescale, or both of 16), of rank 2 or more, and dequantised
  * directly with one constant scale each, as attention multiplies them; else *a and *b do not count.
  */
 static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, struct ox_side *b)
@@ -181,32 +181,65 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 
 	if (!x || !y || !ox_side_of(l, x, a) || !ox_side_of(l, y, b) || a->v->t.rank < 2 || b->v->t.rank < 2)
 		return false;
-	return (ox_is_8_bit(a->v) && ox_is_8_bit(b->v)) || (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && a->v->t.dtype == WEFT_INT16 &&
-	       b->v->t.dtype == WEFT_INT16 && !a->q.z && !b->q.z);
+	return (ox_is_8_bit(a->v) && ox_is_8_bit(b->v)) || (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && ox_is_16_bit(a->v) && ox_is_16_bit(b->v));
 }
 
 /*
- * Emits the product of int16 codes a and b of a tensor_pair(), quantised with int16 q, whose zero points are all 0: the exact
- * sums of 48 bits, moved down so that they fit int32, and the nearest RESCALE. Moving down loses less than 2^-8 of a
- * step. Returns 1 with *y set, in the file's order of dimensions; 0 if q has a zero point or the scales are not such that sums
- * can be moved; or a negative errno.
+ * Emits x, int32, times the number z, both at most 2^16 times a power of two that is at most 2^down in magnitude, moved down by
+ * `down` bits. Returns the graph tensor, or a negative errno; a negative x is returned as it is.
+ */
+static int times_zero(struct ox *l, int x, int32_t z, int down)
+{
+	return x < 0 ? x : ox_product(l, x, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, z), down);
+}
+
+/*
+ * Emits what the zero points of 16-bit codes a and b take off the sums of their products, int32 z, which have been moved down by
+ * `down` bits: za times the sums of b along its rows, zb times those of a along its columns, less both zero points times the inner
+ * dimension. left and right are the codes' tensors in the file's order. Each part is rounded by itself. Returns the graph
+ * tensor, or a negative errno; a negative z is returned as it is.
+ */
+static int without_zeros(struct ox *l, int z, const struct ox_side *a, const struct ox_side *b, int left, int right, int down)
+{
+	const int32_t za = ox_q_zp(&a->q), zb = ox_q_zp(&b->q);
+	const int64_t inner = a->v->t.dim[a->v->t.rank - 1];
+
+	if (za) {
+		int sums = ox_wide(l, right);
+		sums = sums < 0 ? sums : ox_reduce(l, WEFT_OP_REDUCE_SUM, sums, ox_t(l, sums)->rank - 2);
+		sums = ox_to_rank(l, times_zero(l, sums, za, down), z < 0 ? 0 : ox_t(l, z)->rank);
+		z = z < 0 || sums < 0 ? l->err : ox_binary(l, WEFT_OP_SUB, z, sums);
+	}
+	if (zb) {
+		int sums = ox_to_rank(l, times_zero(l, ox_row_sums(l, ox_wide(l, left)), zb, down), z < 0 ? 0 : ox_t(l, z)->rank);
+		z = z < 0 || sums < 0 ? l->err : ox_binary(l, WEFT_OP_SUB, z, sums);
+	}
+	return za && zb ? ox_with(l, WEFT_OP_ADD, z, rint(ldexp((double)za * zb * (double)inner, -down))) : z;
+}
+
+/*
+ * Emits the product of 16-bit codes a and b of a tensor_pair(), quantised with q of 16 bits: the exact
+ * sums of 48 bits, moved down so that they fit int32, less what zero points contribute, and the nearest RESCALE. That loses
+ * less than 2^-6 of a step, or 2^-8 without zero points. Returns 1 with *y set, in the file's order of dimensions; 0 if q is
+ * of 8 bits or the scales are not such that sums can be moved; or a negative errno.
  */
 static int wide_pair(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)
 {
 	static const weft_attr half_up = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
 	const double real = a->q.s * b->q.s / q->s;
 	struct ox_factor f;
-	int down = 0;
+	int down = ox_q_zp(&a->q) || ox_q_zp(&b->q) ? 2 : 0;      /* two bits more: differences have a bit more than codes */
 
-	while ((int64_t)1 << down < a->v->t.dim[a->v->t.rank - 1])
+	for (int64_t k = 1; k < a->v->t.dim[a->v->t.rank - 1]; k *= 2)
 		down++;
-	if (q->z || q->zp->t.dtype != WEFT_INT16 || down > 40 || !(ldexp(real, down) < 0x1p-7) || !ox_nearest(ldexp(real, down), 0x1p30, &f))
+	if (!ox_is_16_bit(q->zp) || down > 40 || !(ldexp(real, down) < 0x1p-7) || !ox_nearest(ldexp(real, down), 0x1p30, &f))
 		return 0;
 	const int left = ox_side_in(l, a->v, NULL), right = left < 0 ? left : ox_side_in(l, b->v, NULL);
 	int z = right < 0 ? right : ox_matmul_sums(l, left, right);
 	z = z < 0 ? z : ox_rescale_by(l, z, &half_up, 1 << 14, (int8_t)(14 + down), WEFT_INT32);
+	z = without_zeros(l, z, a, b, left, right, down);
 	ox_file_order(y->perm);
-	return ox_coded_as(y, ox_rescale(l, z, WEFT_INT16, f, 0, 0));
+	return ox_coded_as(y, ox_rescale(l, z, WEFT_INT16, f, 0, ox_q_zp(q)));
 }
 
 /*
@@ -282,7 +315,7 @@ static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
  * constant or, of MatMul, the second of a tensor_pair(); a bias is a dequantised constant, or of
  * floats, which round_bias() makes integers. Returns 1 with *y set: channels last for convolutions,
  * else in the file's order of dimensions; 0 if operands are something else, only one of operand and
- * result is int16, or int16 comes with zero points or weights that are not symmetric; or a negative
+ * result has 16 bits, or 16 bits come with weights that int8 does not hold or in a ConvTranspose with sums that int32 does not; or a negative
  * errno. The node at hand (l->n) is the same afterwards; l->subst is NULL once the product has been
  * tried.
  */
@@ -295,9 +328,9 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 	struct ox_side x, b;
 
 	bool pair = !dw && n->n_input == 2 && ox_node_is(n, "MatMul") && tensor_pair(l, n, &x, &b);
-	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
+	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || ox_is_16_bit(q->zp) != ox_is_16_bit(x.v))
 		return 0;
-	if (pair && x.v->t.dtype == WEFT_INT16)
+	if (pair && ox_is_16_bit(x.v))
 		return wide_pair(l, &x, &b, q, y);
 	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = pair ? b.v : ox_operand(l, dw, 0), .w_zp = pair ? b.q.zp : ox_operand(l, dw, 2),
 	                        .bias = db ? ox_operand(l, db, 0) : NULL, .x_axis = 1 };
@@ -311,8 +344,6 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 		return l->err;
 	if (widen(l, &p.w, &wide[0]) < 0 || widen(l, &p.w_zp, &wide[1]) < 0)
 		return l->err;
-	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))
-		return 0;
 	l->n = n;                        /* its attributes */
 	if (ox_attr_of(n, "transB", 0) && ox_node_is(n, "Gemm")) {
 		turned = ox_turned(l, p.w);
@@ -322,25 +353,33 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, stru
 		}
 		p.w = &turned;
 	}
+	if (ox_is_16_bit(x.v) && !ox_int8_holds(l, &p, conv ? p.w->t.rank : 1)) {
+		l->n = outer;
+		return l->err;
+	}
 	l->subst[0] = p.x;
 	l->subst[1] = p.w;
 	int err = conv && !transpose ? ox_conv_shapes(l, 1, &c) : 0;
 	int z = err ? err : transpose ? ox_transpose_product(l, &p) : conv ? ox_conv_product(l, &p, &c) : ox_matmul_product(l, &p);
 	l->subst[0] = l->subst[1] = NULL;
-	if (z >= 0)
+	if (!z) {
+		l->n = outer;
+		return 0;
+	}
+	if (z > 0)
 		z = ox_requant(l, z, &s, conv ? ox_conv_most(l, &p, transpose) : ox_matmul_most(l, &p), &flip);
 	l->n = outer;                    /* of a failure, too: the caller may lower the node at hand otherwise */
 	ox_file_order(y->perm);
 	if (conv)
 		ox_channels_last(x.v->t.rank, y->perm);
-	/* ONNX_REQUANT gives uint8 as it is */
-	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z);
+	/* ONNX_REQUANT gives unsigned codes as they are */
+	return ox_coded_as(y, z >= 0 && q->flip && !flip ? ox_flip_sign(l, z, ox_signed(q->zp->t.dtype)) : z);
 }
 
 /* ---- Concat ---- */
 
 /*
- * Returns constant v quantised with q, as a new int8 (uint8 less 128) or int16 constant in the
+ * Returns constant v quantised with q, in the signed form, as a new constant in the
  * file's order of dimensions; the float constant stays. A deferred node that makes v is lowered
  * first. Returns 0 if v is not float32, has no data, or has 2^31 elements or more, or a negative
  * errno.
@@ -352,7 +391,7 @@ static int constant_codes(struct ox *l, struct ox_value *v, const struct ox_q *q
 	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32 || !ox_t(l, x)->data)
 		return x < 0 ? x : 0;
 	const weft_tensor t = *ox_t(l, x);
-	const weft_dtype to = q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
+	const weft_dtype to = ox_signed(q->zp->t.dtype);
 	const int64_t n = weft_tensor_elements(&t);
 	int32_t *codes = n > INT32_MAX ? NULL : ox_alloc(l, n, sizeof *codes);
 	uint8_t *data = codes ? ox_alloc(l, n, weft_dtype_bytes(to)) : NULL;
@@ -457,7 +496,7 @@ static int fold_where(struct ox *l, const onnx_node *n, const struct ox_q *q, st
  * Sets *q to scale and zero point of the QuantizeLinear at hand, whose type is the zero point's
  * (without one: output_dtype's, else uint8). Deferred nodes that make the two are lowered first.
  * Returns true; or false if such a node cannot be lowered (l->err is set), the two are not constant
- * single numbers, attribute precision is set, the type is not int8, uint8 or int16, or output_dtype
+ * single numbers, attribute precision is set, the type has neither 8 nor 16 bits, or output_dtype
  * contradicts the zero point. *q is then of no use.
  */
 static bool read_q(struct ox *l, struct ox_q *q)
@@ -468,7 +507,7 @@ static bool read_q(struct ox *l, struct ox_q *q)
 	if (!scale || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0) || ox_attr_i(l, "precision", 0))
 		return false;
 	weft_dtype t = zp ? zp->t.dtype : to ? onnx_dtype(to) : WEFT_UINT8;
-	return (t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16) && (!to || onnx_dtype(to) == t) && ox_q_read(l, scale, zp, t, q);
+	return (ox_signed(t) == WEFT_INT8 || ox_signed(t) == WEFT_INT16) && (!to || onnx_dtype(to) == t) && ox_q_read(l, scale, zp, t, q);
 }
 
 /*
@@ -494,7 +533,7 @@ static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, 
 
 /*
  * Sets lim[0] and lim[1] to the codes that the limits of node n, a Relu (0 and the greatest
- * float32) or Clip, have with q; uint8 codes are 128 less. Since QuantizeLinear is monotonic,
+ * float32) or Clip, have with q, in the signed form. Since QuantizeLinear is monotonic,
  * limiting codes to them gives the same result. Returns false if a limit is no constant float32
  * number, min is above max, or after a failure.
  */
@@ -521,7 +560,7 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
  * Resize, Softmax or LayerNormalization by its own function, any other of two dequantised values, one of
  * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, and what is
  * left by ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
- * always for AveragePool, GlobalAveragePool, Resize, ReduceSum and results of int16; or a negative errno.
+ * always for AveragePool, GlobalAveragePool, Resize, ReduceSum and results of 16 bits; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -532,7 +571,7 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 	 * few elements, also those between pixels, are ties often.
 	 */
 	if (l->o.requant == WEFT_ONNX_REQUANT_RUNTIME &&
-	    (q->zp->t.dtype == WEFT_INT16 || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize") ||
+	    (ox_is_16_bit(q->zp) || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize") ||
 	     ox_node_is(n, "ReduceSum")))
 		return 0;
 	if (ox_node_is(n, "Concat"))

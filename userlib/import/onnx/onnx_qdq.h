@@ -9,7 +9,7 @@
  * averages wait for the QuantizeLinear behind them. If a reader asks for the
  * floats themselves, the pending nodes are lowered then.
  *
- * The integers of a uint8 value are taken as int8, 128 less; perm is the order of
+ * The integers of a uint8 or uint16 value are taken in their signed form (ox_signed(), ox_less()); perm is the order of
  * dimensions in which a result is held. The conventions of onnx_lower.h hold.
  */
 #ifndef WEFT_IMPORT_ONNX_QDQ_H
@@ -23,7 +23,7 @@ struct ox_q {
 	struct ox_value *scale, *zp;   /* zp has the integers' type */
 	double s;                      /* the scale */
 	int32_t z;                     /* the zero point in the integers' own type */
-	bool flip;                     /* the integers are uint8, and taken as int8, 128 less */
+	bool flip;                     /* the integers are uint8 or uint16, and taken in their signed form */
 	bool between;                  /* they are int16 codes that the importer made (onnx_between.c), not the file's */
 };
 
@@ -46,13 +46,13 @@ WEFT_MUST_USE bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_
 WEFT_MUST_USE bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side *s);
 
 /*
- * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16), or NULL after a
+ * Returns the value that stands for an absent zero point of type t, which has 8 or 16 bits, or NULL after a
  * failure.
  */
 struct ox_value *ox_zero_of(struct ox *l, weft_dtype t);
 /*
- * Returns, as float32, function v of codes computed from `codes` instead of its carrier's; int8 ones are 128
- * less if the carrier is uint8.
+ * Returns, as float32, function v of codes computed from `codes` instead of its carrier's, perhaps in their
+ * signed form.
  */
 WEFT_MUST_USE int ox_apply(struct ox *l, struct ox_value *v, int codes);
 /*
@@ -60,7 +60,7 @@ WEFT_MUST_USE int ox_apply(struct ox *l, struct ox_value *v, int codes);
  * value is to be taken. Returns the result's graph tensor, or a negative errno.
  */
 WEFT_MUST_USE int ox_apply_node(struct ox *l, int i, struct ox_value *y, const int *x);
-/* Returns float x quantised with q; as int8, 128 less, if q is of uint8. */
+/* Returns float x quantised with q, in the signed form. */
 WEFT_MUST_USE int ox_quantise(struct ox *l, int x, const struct ox_q *q);
 
 /* Says whether v is the result of a DequantizeLinear of a constant. */
@@ -75,12 +75,19 @@ int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm);
  * on. Returns 0 or a negative errno.
  */
 WEFT_MUST_USE int ox_side_of_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_value *held, struct ox_side *to);
-/* Returns the zero point of the integers as they are taken: 128 less for uint8. */
-static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - (q->flip ? 128 : 0); }
+/* Returns the zero point of the integers as they are taken: in their signed form. */
+static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - (q->flip ? ox_less(q->zp->t.dtype) : 0); }
 /* Returns the least of the integers as they are taken. */
-static inline int ox_q_low(const struct ox_q *q) { return q->zp->t.dtype == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
+static inline int ox_q_low(const struct ox_q *q) { return ox_signed(q->zp->t.dtype) == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
 /* Returns the greatest of the integers as they are taken. */
 static inline int ox_q_high(const struct ox_q *q) { return -1 - ox_q_low(q); }
+/* Returns the largest magnitude that one of the integers less the zero point can have. */
+static inline int32_t ox_q_farthest(const struct ox_q *q)
+{
+	const int32_t below = ox_q_zp(q) - ox_q_low(q), above = ox_q_high(q) - ox_q_zp(q);
+
+	return below > above ? below : above;
+}
 
 /*
  * Returns int8 x with code i - 128 replaced by f[i]; from: x's quantisation if f only requantises it to q,
@@ -90,7 +97,7 @@ WEFT_MUST_USE int ox_by_codes(struct ox *l, int x, const int32_t *f, const struc
 
 /* Codes that a fold has made. */
 struct ox_coded {
-	int tensor;                    /* the graph tensor of codes; int8, 128 less, for uint8 */
+	int tensor;                    /* the graph tensor of codes, in their signed form */
 	int8_t perm[WEFT_MAX_RANK];    /* the tensor's dimension i is the value's dimension perm[i] */
 };
 

@@ -91,7 +91,7 @@ static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_
 			return false;
 		n_const += ox_is_const_value(l, s[k]->v);
 	}
-	return n_const < 2 && result_q(l, 6, x->v->t.dtype, q) && q->zp->t.dtype != WEFT_INT16;
+	return n_const < 2 && result_q(l, 6, x->v->t.dtype, q) && ox_is_8_bit(q->zp);
 }
 
 /*

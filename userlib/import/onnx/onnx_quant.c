@@ -73,8 +73,8 @@ static int parameters(struct ox *l, int x, int *in)
 
 /*
  * Lowers QuantizeLinear: makes its result in integers by ox_fold_qdq() if possible, else by the
- * host operator ONNX_QUANTIZE. A uint8 result with a constant zero point that is no output of the
- * network is then held as int8, 128 less. Returns 0, -ENOTSUP if output_dtype or precision is not
+ * host operator ONNX_QUANTIZE. A uint8 or uint16 result with a constant zero point that is no output of the
+ * network is then held in its signed form. Returns 0, -ENOTSUP if output_dtype or precision is not
  * known or output_dtype is not the zero point's type, -EINVAL if a parameter's shape is wrong, or
  * another negative errno.
  */
@@ -91,17 +91,17 @@ int ox_quantize(struct ox *l)
 	weft_attr a = { .onnx = { ox_attr_i(l, "saturate", 1) != 0, precision ? onnx_dtype(precision) : ox_t(l, in[1])->dtype } };
 	if (!t || !a.onnx.type || (to && onnx_dtype(to) != t))
 		return ox_fail(l, -ENOTSUP, "output_dtype %s, precision %s", onnx_dtype_name(to), onnx_dtype_name(precision));
-	/* uint8 on its way to the array is int8, 128 less. */
+	/* Unsigned codes on their way to the array have their signed form. */
 	struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
-	bool flip = t == WEFT_UINT8 && n == 3 && !y->is_output && ox_t(l, in[2])->data;
+	bool flip = ox_less(t) && n == 3 && !y->is_output && ox_t(l, in[2])->data;
 	if (flip)
-		in[2] = ox_flip_sign(l, in[2], t = WEFT_INT8);
+		in[2] = ox_flip_sign(l, in[2], t = ox_signed(t));
 	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, flip);
 }
 
 /*
  * Lowers DequantizeLinear to the host operator ONNX_DEQUANTIZE, in the order of dimensions in which
- * operand 0 is held if one number scales all; uint8 held as int8 is read so if the zero point is
+ * operand 0 is held if one number scales all; a signed form of unsigned codes is read so if the zero point is
  * constant. The result has the scale's type, or output_dtype's. Returns 0, -ENOTSUP for an unknown
  * output_dtype, -EINVAL if axis, block_size or a parameter's shape is wrong, or another negative
  * errno.
@@ -127,7 +127,7 @@ int ox_dequantize(struct ox *l)
 	if (!t)
 		return ox_fail(l, -ENOTSUP, "output_dtype %s", onnx_dtype_name(to));
 	if (flip)
-		in[2] = ox_flip_sign(l, in[2], WEFT_INT8);
+		in[2] = ox_flip_sign(l, in[2], ox_signed(v->t.dtype));
 	int z = ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim);
 	return ox_result(l, 0, z, as_held ? form.perm : NULL, false);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnx_integer.h"
 #include "onnx_qdq.h"
 #include "onnx_exact_scale.h"
 
@@ -165,7 +166,7 @@ static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct w
 	struct ox_factor one;
 	bool is_exact = true;
 
-	if (sc->zp->t.dtype == WEFT_INT16 ? !ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), (double)most, &one)
+	if (ox_is_16_bit(sc->zp) ? !ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), (double)most, &one)
 	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, f->ties, &one, &is_exact))
 		return false;
 	f->m[at] = one.mul;
@@ -283,6 +284,7 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 	for (int64_t i = 0; ok && i < count; i++) {
 		ok = weft_onnx_ratio(a, b[i], y, &r[i]);
 		r[i].den *= (uint64_t)(sc->count ? sc->count : 1);
+		r[i].exp += sc->down;
 		r[i].product = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !sc->count && !sc->exact ? (float)a * (float)b[i] / (float)y : 0;
 	}
 	const bool said = sc->top > sc->least;
@@ -523,19 +525,19 @@ static int no_zero_point(struct ox *l)
 
 /*
  * Emits int32 sums x requantised by the factors f with RESCALE, one for each group of a joined
- * convolution; uint8 results are int8, 128 less, if flip is set. Returns the graph tensor, or a
+ * convolution; results are the signed form of unsigned ones if flip is set. Returns the graph tensor, or a
  * negative errno.
  */
 static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
 {
-	const weft_dtype to = sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
+	const weft_dtype to = ox_signed(sc->zp->t.dtype);
 	const struct weft_gop *g = groups_of(l, x);
 	int64_t n = f->count;
 	double zp = 0;
 
 	if (!ox_scalar(l, sc->zp, &zp))
 		return no_zero_point(l);
-	zp -= flip ? 128 : 0;
+	zp -= flip ? ox_less(sc->zp->t.dtype) : 0;
 	if (g)
 		return rescale_groups(l, x, g, to, f, zp);
 	int32_t *m = ox_alloc(l, n, sizeof *m);          /* the graph's own */
@@ -583,13 +585,13 @@ static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
  * Emits int32 sums x of n channels requantised as sc says, in the first of these ways that is
  * exact: two RESCALEs with f and `to`, if to->count is set, of which the even result is chosen; one
  * RESCALE with f; a RESCALE whose few inexact channels are computed again; the host operator. Sets
- * *flip to whether the result is int8 for uint8. Returns the graph tensor, 0 if only the host could
- * do it and sc->device_only is set, -ENOTSUP if only the host could do it and the result is int16,
+ * *flip to whether the result is the signed form of uint8 or uint16. Returns the graph tensor, 0 if only the host could
+ * do it and sc->device_only is set, -ENOTSUP if only the host could do it and the result has 16 bits,
  * or another negative errno.
  */
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
 {
-	*flip = sc->zp->t.dtype == WEFT_UINT8;
+	*flip = ox_less(sc->zp->t.dtype) != 0;
 	if (to->count) {
 		double zp = 0;
 		int a = on_device(l, x, sc, f, *flip), b = a < 0 ? a : on_device(l, x, sc, to, *flip);
@@ -608,24 +610,58 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 	*flip = false;
 	if (sc->device_only)
 		return 0;
-	if (sc->zp->t.dtype == WEFT_INT16)
+	if (ox_is_16_bit(sc->zp))
 		return ox_fail(l, -ENOTSUP, "scales that no multiplier of 31 bits holds");
 	const int rank = ox_t(l, x)->rank;
 	return on_host(l, x, sc, sc->b ? ox_along(l, sc->b, rank, sc->b_axis) : ox_ramp(l, WEFT_FP32, rank, 1));
 }
 
 /*
- * Emits int32 sums x (int48 for int16 codes), at most `most` in magnitude, requantised as sc says to
- * the type of sc->zp. *flip is set to whether the result is int8 and stands for uint8, 128 less. Results equal
- * ONNX's bit for bit, or with --requant runtime ONNX Runtime's. For int16, and with --requant rescale for all
+ * Emits int48 sums x, at most *most in magnitude, moved down by the bits that int32 does not hold, if results are
+ * codes with another zero point than 0: the multipliers of 16 bits that RESCALE has for int48 are too coarse for results
+ * that lie up to 65 535 steps from their zero point. What is lost is below 2^-8 of a step, else x is returned as it is, and
+ * so are other sums. Sets s->down and *most to match. Returns the graph tensor, or a negative errno.
+ */
+static int moved_down(struct ox *l, int x, struct ox_scaling *s, int64_t *most)
+{
+	static const weft_attr half_up = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
+	double a, y, zp;
+	int64_t count;
+	int down = 0;
+
+	if (ox_t(l, x)->dtype != WEFT_INT48 || !ox_scalar(l, s->a, &a) || !ox_scalar(l, s->y, &y) || !ox_scalar(l, s->zp, &zp) ||
+	    zp == ox_less(s->zp->t.dtype) || !s->b)
+		return x;
+	const double *b = numbers(l, s->b, ox_t(l, x)->dim[ox_t(l, x)->rank - 1], &count);
+	while (*most >> down > INT32_MAX)
+		down++;
+	for (int64_t i = 0; b && i < count; i++)
+		if (!(ldexp(a * b[i] / y, down) < 0x1p-7))
+			b = NULL;
+	if (!b)
+		return x;
+	s->down = down;
+	*most >>= down;
+	return ox_rescale_by(l, x, &half_up, 1 << 14, (int8_t)(14 + down), WEFT_INT32);
+}
+
+/*
+ * Emits int32 sums x (int48 for codes of 16 bits), at most `most` in magnitude, requantised as `given` says to
+ * the type of its zp. *flip is set to whether the result is the signed form of uint8 or uint16. Results equal
+ * ONNX's bit for bit, or with --requant runtime ONNX Runtime's. For 16 bits, and with --requant rescale for all
  * types, the nearest factor is taken instead. Returns the graph tensor; 0 if only the host could do it
- * and sc->device_only is set; -ENOTSUP for int16 if no factor of 31 bits fits; l->err if x is negative or a
+ * and sc->device_only is set; -ENOTSUP for 16 bits if no factor of 31 bits fits; l->err if x is negative or a
  * scale or the zero point is missing, since an earlier call has failed then; or another negative errno.
  */
-int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
+int ox_requant(struct ox *l, int x, const struct ox_scaling *given, int64_t most, bool *flip)
 {
+	struct ox_scaling moved = *given, *sc = &moved;
+
 	if (x < 0 || !sc->a || !sc->y || !sc->zp)
 		return l->err;
+	x = moved_down(l, x, sc, &most);
+	if (x < 0)
+		return x;
 	const int rank = ox_t(l, x)->rank;
 	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1, *range = NULL;
 	struct factors f = { .m = ox_alloc(l, n, 4) }, to = { .m = f.m ? ox_alloc(l, n, 4) : NULL };

@@ -449,12 +449,12 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 			return 0;
 	ox_channels_last(v->t.rank, perm);
 	int y = resize(l, ox_side_in(l, v, perm), yx, s, false);
-	int err = y < 0 ? y : ox_result(l, 0, as_rank(l, y, v->t.rank), perm, v->t.dtype == WEFT_UINT8);
+	int err = y < 0 ? y : ox_result(l, 0, as_rank(l, y, v->t.rank), perm, ox_less(v->t.dtype) != 0);
 	return err < 0 ? err : 1;
 }
 
 /*
- * Lowers the Resize at hand of v, if v is a computed int8, uint8 or (nearest only) int16 image of
+ * Lowers the Resize at hand of v, if v is a computed image of 8 or (nearest only) 16 bits of
  * which only height and width are resized, in mode nearest or linear without antialias and
  * exclude_outside. a and axes are the `count` resized axes. Mode linear that RESIZE cannot do
  * exactly is done by float operators on the host; mode nearest needs RESIZE. Returns 1 if the node
@@ -463,9 +463,9 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count)
 {
 	struct ox_axis yx[2];
-	bool bytes = v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_UINT8;
+	bool bytes = ox_is_8_bit(v);
 
-	if ((!bytes && v->t.dtype != WEFT_INT16) || ox_is_const_value(l, v) || !image_axes(v, axes, a, count, yx))
+	if ((!bytes && !ox_is_16_bit(v)) || ox_is_const_value(l, v) || !image_axes(v, axes, a, count, yx))
 		return 0;
 	if (ox_attr_is(l, "mode", "nearest", true))
 		return choose(l, v, yx);
@@ -479,7 +479,7 @@ int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const str
 
 /*
  * Computes linear Resize node n of a dequantised 8-bit value, whose result is quantised with q, by RESIZE and
- * a requantisation of its sums. Returns 1 with *y set, channels last; 0 if q is int16, the operand was not
+ * a requantisation of its sums. Returns 1 with *y set, channels last; 0 if q has 16 bits, the operand was not
  * dequantised from 8 bits with one constant scale, or RESIZE cannot do it (other than height and width,
  * coordinates or steps beyond its limits, more than 65535 sums to one); or a negative errno. The node at hand
  * is the same afterwards; nothing stands for its operand 0 then (l->subst[0] is NULL), unless q or the operand
@@ -495,7 +495,7 @@ int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, struc
 	int32_t unused;
 	bool flip = false;
 
-	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || !ox_is_8_bit(x.v) || q->zp->t.dtype == WEFT_INT16)
+	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || !ox_is_8_bit(x.v) || ox_is_16_bit(q->zp))
 		return 0;
 	l->n = n;
 	l->subst[0] = x.v;

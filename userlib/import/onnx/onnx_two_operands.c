@@ -28,7 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx_qdq.h"
+#include "onnx_fixed_point.h"
+#include "onnx_integer.h"
 
 #define CODES 256
 
@@ -176,7 +177,7 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 	int sum = ox_binary(l, op, x, y);
 	if (t->inside && sum >= 0)
 		sum = ox_binary(l, WEFT_OP_ADD, sum, ox_ramp(l, WEFT_INT32, ox_t(l, sum)->rank, ldexp(ox_q_zp(q), t->back)));
-	return ox_rescale_even(l, sum, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, t->even, 0, t->inside ? 0 : ox_q_zp(q));
+	return ox_rescale_even(l, sum, ox_signed(q->zp->t.dtype), t->out, t->even, 0, t->inside ? 0 : ox_q_zp(q));
 }
 
 /*
@@ -277,19 +278,23 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 }
 
 /*
- * Makes the int16 codes of the product of int16 a and b, whose zero points are 0 as q's is, in order y->perm: by the nearest
- * factor, ties up, with --requant rescale alone. Products are at most 2^30. Returns 1 with y->tensor set; 0 without the option or
- * if the factor is 1 or more, with which they could leave int32; or a negative errno.
+ * Makes the codes of the product of 16-bit a and b, quantised with q of 16 bits, in order y->perm: by the nearest
+ * factor, ties up, with --requant rescale alone. Products that could leave int32 are moved down by two bits first, which loses
+ * less than 2^-6 of a step. Returns 1 with y->tensor set; 0 without the option or if the factor is too large; or a negative errno.
  */
 static int fold_wide_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_factor r, one = { 1 << 30, 30 };
 
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_nearest(a->q.s * b->q.s / q->s, 0x1p30, &r))
+	const int down = (int64_t)ox_q_farthest(&a->q) * ox_q_farthest(&b->q) > INT32_MAX ? 2 : 0;
+	const double real = ldexp(a->q.s * b->q.s / q->s, down);
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || (down && !(real < 0x1p-5)) || !ox_nearest(real, 0x1p30, &r))
 		return 0;
-	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, 0, 0);
-	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, 0, 0);
-	return ox_coded_as(y, ox_rescale(l, ox_binary(l, WEFT_OP_MUL, left, right), WEFT_INT16, r, 0, 0));
+	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
+	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
+	const int z = down ? ox_product(l, left, right, down) : left < 0 || right < 0 ? l->err : ox_binary(l, WEFT_OP_MUL, left, right);
+	return ox_coded_as(y, ox_rescale(l, z, WEFT_INT16, r, 0, ox_q_zp(q)));
 }
 
 /*
@@ -298,14 +303,14 @@ static int fold_wide_product(struct ox *l, const struct ox_side *a, const struct
  * and QLinearMul. Operands of 8 bits need a form that gives the exact results of all pairs of
  * codes, and a table of all pairs is the last resort; with --requant rescale
  * fold_sum() and fold_product() take inexact forms. Returns 1 with *y set, in an order of
- * dimensions in which a is held; 0 if the ranks differ, int16 comes with 8 bits, as a product without --requant rescale or
- * with zero points, no form is found, or, with l->err cleared, the exact results cannot be
+ * dimensions in which a is held; 0 if the ranks differ, 16 bits come with 8, or as a product without --requant rescale,
+ * no form is found, or, with l->err cleared, the exact results cannot be
  * computed; or a negative errno.
  */
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  struct ox_coded *y)
 {
-	bool wide = q->zp->t.dtype == WEFT_INT16;
+	bool wide = ox_is_16_bit(q->zp);
 	const int rank = a->v->t.rank > b->v->t.rank ? a->v->t.rank : b->v->t.rank;
 	struct ox_value held[2];
 	struct ox_side as, bs;
@@ -317,16 +322,16 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
 		a = &as;
 		b = &bs;
 	}
-	if ((a->v->t.dtype == WEFT_INT16) != wide || (b->v->t.dtype == WEFT_INT16) != wide || a->v->t.rank != b->v->t.rank)
+	if (ox_is_16_bit(a->v) != wide || ox_is_16_bit(b->v) != wide || a->v->t.rank != b->v->t.rank)
 		return 0;
 	if (ox_side_tensor(l, a->v, y->perm) < 0)
 		return l->err;
 	if (wide) {
-		if (a->q.z || b->q.z || q->z)
-			return 0;
 		if (op == WEFT_OP_MUL)
 			return fold_wide_product(l, a, b, q, y);
-		if (!sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, l->o.requant == WEFT_ONNX_REQUANT_RESCALE, &t))
+		/* The sum of both fits int32. */
+		const int left = ox_q_farthest(&a->q) > 32768 || ox_q_farthest(&b->q) > 32768 ? 13 : 14;
+		if (!sum_form(a->q.s / q->s, b->q.s / q->s, left, 0, 0, l->o.requant == WEFT_ONNX_REQUANT_RESCALE, &t))
 			return 0;
 		return ox_coded_as(y, emit_sum(l, &t, op, a, b, q, y->perm));
 	}

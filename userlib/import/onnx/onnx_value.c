@@ -144,7 +144,7 @@ static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 
 /*
  * Returns a graph tensor that holds value v with its dimensions in order perm and, if flip is set,
- * as int8 for uint8, emitting operators if there is none (make()). If v is an input of the network
+ * in its signed form, emitting operators if there is none (make()). If v is an input of the network
  * or the result of a QuantizeLinear, these operators are booked to no node of the file (record
  * "edge") instead of to the node at hand. Returns a negative errno after a failure.
  */
@@ -167,7 +167,7 @@ static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 
 /*
  * Returns a graph tensor that holds value v with its dimensions in order perm (NULL: the file's)
- * and, if flip is set, as int8 for uint8. A value that is pending is lowered first, a constant of
+ * and, if flip is set, in its signed form. A value that is pending is lowered first, a constant of
  * the file is read first. If v has that form, its tensor is returned; else operators are emitted
  * that convert the form with the right order, or the first with the right sign, or the first of
  * all, and the new form is noted at v, unless it has six. Returns -EINVAL if v has no value, or
@@ -191,12 +191,12 @@ static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 		return f->tensor;
 	f = find(v, perm, !flip);      /* other sign, right order */
 	if (f)
-		return add_form(v, ox_flip_sign(l, f->tensor, flip ? WEFT_INT8 : WEFT_UINT8), perm, flip);
+		return add_form(v, ox_flip_sign(l, f->tensor, flip ? ox_signed(v->t.dtype) : v->t.dtype), perm, flip);
 	for (int i = 0; i < v->n_forms; i++)
 		if (v->form[i].flip == flip)
 			return add_form(v, ox_reorder(l, v->form[i].tensor, v->form[i].perm, perm), perm, flip);
 	struct ox_form first = v->form[0];
-	int x = ox_flip_sign(l, first.tensor, flip ? WEFT_INT8 : WEFT_UINT8);
+	int x = ox_flip_sign(l, first.tensor, flip ? ox_signed(v->t.dtype) : v->t.dtype);
 	if (x < 0)
 		return x;
 	add_form(v, x, first.perm, flip);
@@ -209,9 +209,9 @@ int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm)
 	return v ? get(l, v, perm, false) : l->err;
 }
 
-int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm)
+int ox_get_signed(struct ox *l, struct ox_value *v, const int8_t *perm)
 {
-	return v ? get(l, v, perm, v->t.dtype == WEFT_UINT8) : l->err;
+	return v ? get(l, v, perm, ox_less(v->t.dtype) != 0) : l->err;
 }
 
 int ox_x(struct ox *l, int k)
@@ -240,7 +240,7 @@ static int rename_tensor(struct ox *l, int tensor, const char *name)
 
 /*
  * Makes `tensor` result k of the node at hand: its dimension i is the result's dimension perm[i]
- * (NULL: the same), and flip says that it is int8 for uint8. Sets the value's type and shape and
+ * (NULL: the same), and flip says that it is the signed form of uint8 or uint16. Sets the value's type and shape and
  * adds the form. The tensor gets the value's name if it has none of the file's yet and either is
  * the value just as the file has it or the value is no output of the network. Returns 0, also if
  * the node has no result k, or a negative errno; a negative tensor is returned as it is.
@@ -259,7 +259,7 @@ int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 	perm = perm ? perm : plain;
 	v->t = *t;
 	v->t.data = NULL;
-	v->t.dtype = flip ? WEFT_UINT8 : t->dtype;
+	v->t.dtype = flip ? ox_unsigned(t->dtype) : t->dtype;
 	for (int i = 0; i < t->rank; i++)
 		v->t.dim[perm[i]] = t->dim[i];
 	add_form(v, tensor, perm, flip);

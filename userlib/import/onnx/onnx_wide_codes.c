@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax of codes of 8 bits and int16, and LayerNormalization of int16 codes, between DequantizeLinear and QuantizeLinear,
- * in int32, if --requant rescale is set. Zero points of int16 are 0. Before the last rounding, a result is within 2^-8
+ * Softmax of codes of 8 and of 16 bits, and LayerNormalization of 16-bit codes, between DequantizeLinear and QuantizeLinear,
+ * in int32, if --requant rescale is set. The zero points of operands do not count, since both functions take differences of
+ * codes; unsigned codes are in their signed form. Before the last rounding, a result is within 2^-8
  * of a step of the exact one, so that a code is another than the exact one only beside a tie, and by one step.
  *
  * Softmax of a row with codes c and scale s, m the greatest code, d = m - c from 0 to 65535 (of 8 bits, to 255: the first
@@ -32,6 +33,7 @@
 #include <math.h>
 
 #include "onnx_fixed_point.h"
+#include "onnx_integer.h"
 
 #define ENTRIES 513            /* of TABLE for int16; entry i is for the operand 128 i - 32768 */
 #define BELOW   15             /* bits of the low part */
@@ -107,13 +109,13 @@ int ox_reciprocals(struct ox *l, int x)
 }
 
 /*
- * Emits the codes, quantised with q, of the Softmax over the last axis of codes x, of which a step is `step`. Both are of 8 bits, or
- * of int16 with zero points of 0. Returns the graph tensor (int8 codes, 128 less for uint8, or int16) with x's dimensions, -ENOTSUP
+ * Emits the codes, quantised with q, of the Softmax over the last axis of codes x, of which a step is `step`. Both are of 8 bits or both
+ * of 16. Returns the graph tensor of codes in their signed form with x's dimensions, -ENOTSUP
  * if q's scale has no RESCALE that keeps 1 in int32, or another negative errno; a negative x is returned as it is.
  */
 int ox_softmax_rows(struct ox *l, int x, double step, const struct ox_q *q)
 {
-	const bool wide = q->zp->t.dtype == WEFT_INT16;
+	const bool wide = ox_is_16_bit(q->zp);
 	int c = ox_wide(l, x);
 	int d = c < 0 ? c : ox_both(l, WEFT_OP_SUB, ox_reduce(l, WEFT_OP_REDUCE_MAX, c, ox_t(l, c)->rank - 1), c);
 	int e = exponentials(l, wide ? ox_with(l, WEFT_OP_BITWISE_AND, d, 255) : d, step);
@@ -235,8 +237,8 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 }
 
 /*
- * Emits node n of int16 x, which normalises rows as `rows` says, quantised with int16 q. Both zero points
- * are 0. Operands 1 and 2 are constant float32 vectors with the elements of rows' axis or one; operand 2 may be absent. gamma and beta
+ * Emits node n of 16-bit x, which normalises rows as `rows` says, quantised with q of 16 bits.
+ * Operands 1 and 2 are constant float32 vectors with the elements of rows' axis or one; operand 2 may be absent. gamma and beta
  * are their largest magnitudes, and gamma is above 0. epsilon is the node's times a row's length / x's scale^2, from 0 to
  * 2^44. Returns the graph tensor in the dimensions of rows->scaled, -ENOTSUP if the fixed-point formats do not fit the
  * scales, or another negative errno.
@@ -261,5 +263,5 @@ int ox_norm_rows_wide(struct ox *l, const onnx_node *n, const struct ox_side *x,
 	int g = ox_vector(l, ox_operand(l, n, 1), ldexp(unit / q->s, bits + shift), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	int b = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, bits), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	y = ox_both(l, WEFT_OP_ADD, ox_product(l, y, g, shift), b);
-	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1, -bits), 0, 0);
+	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1, -bits), 0, ox_q_zp(q));
 }

@@ -21,7 +21,7 @@ static int field(struct tosa_lower *l, int id, struct fb_vec *v, struct tosa_nam
 }
 
 /*
- * TOSA's operators that also occur as ours: with a rounding or NaN mode of ours, on int48, which TOSA does not
+ * TOSA's operators that also occur as ours: with a rounding, zero point or NaN mode of ours, on int48, which TOSA does not
  * move, or with float sums or products in a fixed order, which TOSA leaves open.
  */
 static const weft_opcode widened[] = {

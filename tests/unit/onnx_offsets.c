@@ -346,6 +346,44 @@ static void products(void **state)
 
 /* ---- averages ---- */
 
+/* Under windows of 3 by 3 with a border of 1, of which the elements count if `padding` is set. */
+static void windows(void **state)
+{
+	static const int64_t dim[] = { 1, 3, 5, 6 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		uint64_t r = seed;
+		const bool padding = seed & 1;
+		const struct q x = offset(&r, between(&r, 1, 9));
+		weft_tensor in = make_codes(&x, 4, dim, 7, &r);
+		struct ob a = { 0 };
+
+		for (int i = 0; i < 90; i++) {
+			double sum = 0;
+			int count = 0;
+			for (int k = 0; k < 9; k++) {
+				const int h = i / 6 % 5 + k / 3 - 1, w = i % 6 + k % 3 - 1;
+				const bool inside = h >= 0 && h < 5 && w >= 0 && w < 6;
+				sum += inside ? value(&in, i / 30 * 30 + h * 6 + w, &x) : 0;
+				count += inside || padding;
+			}
+			exact[i] = sum / count;
+		}
+		const struct q y = for_exact(&r, 90);
+		struct ob g = begin(&x, &y, 4, dim);
+		ob_attr_ints(&a, "kernel_shape", 2, (int64_t[]){ 3, 3 });
+		ob_attr_ints(&a, "pads", 4, (int64_t[]){ 1, 1, 1, 1 });
+		ob_attr_int(&a, "count_include_pad", padding);
+		ob_node(&g, "AveragePool", "fx", "f", &a);
+		weft_tensor out = run_alone(end(&g, &y, 4, dim, true, false), &x, &y, &in);
+		if (count_differing(&out, exact, &y, "AveragePool") > 2)
+			fail_msg("seed %d: too many codes differ", (int)seed);
+		weft_tensor_release(&out);
+		free(in.data);
+	}
+}
+
 static void averages(void **state)
 {
 	(void)state;
@@ -418,6 +456,7 @@ int main(void)
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(products),
 		cmocka_unit_test(averages),
+		cmocka_unit_test(windows),
 		cmocka_unit_test(functions),
 	};
 

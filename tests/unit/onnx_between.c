@@ -599,6 +599,32 @@ static void images(void **state)
 		}
 }
 
+/*
+ * Floats that the network gives, of codes that are held with another dimension last: the codes are moved on the NPU, not the
+ * floats, which only the host can make of them.
+ */
+static void turned_outputs(void **state)
+{
+	static const int64_t dim[] = { 3, 4, 5 };
+	uint64_t r = 9;
+
+	(void)state;
+	for (int is_wide = 0; is_wide < 2; is_wide++) {
+		const struct q x = is_wide ? wide(9) : (struct q){ .s = 0.05f, .type = 3, .z = 7 }, y = is_wide ? wide(2) : (struct q){ .s = 1 / 256.0f, .type = 3, .z = -128 };
+		struct ob g = begin(&x, &y, 3, dim), a = { 0 };
+
+		ob_attr_int(&a, "axis", 1);
+		ob_node(&g, "Softmax", "fx", "s", &a);
+		ob_node(&g, "QuantizeLinear", "s sy zy", "c", NULL);
+		ob_node(&g, "DequantizeLinear", "c sy zy", "f", NULL);
+		weft_net *net = end(&g, &y, 3, dim, true, true);
+		weft_tensor in = make_codes(&x, 3, dim, 5, &r), out = run(net, WEFT_DEVICE_MODEL, &in, 1);
+		weft_tensor_release(&out);
+		free(in.data);
+		weft_net_free(net);
+	}
+}
+
 /* What the networks of the tests above gave while memory ended. */
 static void no_memory(void **state)
 {
@@ -609,7 +635,7 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(where), cmocka_unit_test(functions_wide), cmocka_unit_test(tables), cmocka_unit_test(means),
-		cmocka_unit_test(behind_norms), cmocka_unit_test(pieces), cmocka_unit_test(images),
+		cmocka_unit_test(behind_norms), cmocka_unit_test(pieces), cmocka_unit_test(images), cmocka_unit_test(turned_outputs),
 		cmocka_unit_test(masks), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,8 @@ int ox_quantize(struct ox *l)
 
 /*
  * Lowers DequantizeLinear to the host operator ONNX_DEQUANTIZE, in the order of dimensions in which
- * operand 0 is held if one number scales all; a signed form of unsigned codes is read so if the zero point is
+ * operand 0 is held if one number scales all, or in the file's if the result is an output, so that codes are moved
+ * and not floats; a signed form of unsigned codes is read so if the zero point is
  * constant. The result has the scale's type, or output_dtype's. Returns 0, -ENOTSUP for an unknown
  * output_dtype, -EINVAL if axis, block_size or a parameter's shape is wrong, or another negative
  * errno.
@@ -119,6 +120,10 @@ int ox_dequantize(struct ox *l)
 	struct ox_form form = v->n_forms ? v->form[0] : (struct ox_form){ 0 };
 	bool flip = as_held && form.flip && ox_has(l, 2) && ox_is_const(l, 2);
 	as_held = as_held && (flip || !form.flip);
+	if (as_held && l->values[ox_value_find(l, l->n->output[0])].is_output && (flip || v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_INT16)) {
+		form.tensor = ox_side_in(l, v, NULL);
+		ox_file_order(form.perm);
+	}
 	int in[3], x = as_held ? form.tensor : ox_get(l, v, NULL);
 	int n = x < 0 ? x : parameters(l, x, in);
 	if (n < 0)

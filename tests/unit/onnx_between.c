@@ -340,7 +340,7 @@ static void behind_norms(void **state)
 	}
 }
 
-enum { VARIANCE, CENTRED, QUOTIENT, BY_SUM, SUM, LINEAR, N_PIECES };
+enum { VARIANCE, CENTRED, QUOTIENT, BY_SUM, SUM, LINEAR, NEAR_MEAN, N_PIECES };
 enum { SUMMED = 3 };           /* codes of the second input for each row, of BY_SUM */
 
 /*
@@ -364,6 +364,7 @@ static double divisor(int kind, const struct q *q, weft_tensor *v, int64_t i, ui
  * Builds and runs one network of nodes by which files of opsets below 17 spell LayerNormalization: the variance of each row
  * (VARIANCE); the row less its mean (CENTRED), or the row itself (QUOTIENT), divided by the square root of a second input, which
  * has one code for each row; or of linear attention: the row divided by a sum of the second input (BY_SUM), and its sum (SUM); or 1.3 - 0.7 (row - second input) (LINEAR).
+ * NEAR_MEAN is CENTRED of rows with two neighbouring codes: small numerators make many steps of the result, of some rows more than it has.
  * Adds the number of elements to *all and returns how many of them differ from the exact codes.
  */
 static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_t *all)
@@ -374,8 +375,10 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 	const struct q x = is_wide ? wide(between(r, 0.5, 30)) : quantisation(r, between(r, 0.5, 30));
 	struct q v = { .s = (float)between(r, 0.01, 1) / (is_wide ? 128 : 1), .type = is_wide ? 5 : kind == BY_SUM ? 3 : 2 };
 	weft_tensor in[2] = { make_codes(&x, 3, dim, n, r), make_codes(&v, 3, of_v, 1, r) };
-	double most = 1e-3;
+	double most = kind == NEAR_MEAN ? 1e-9 : 1e-3;
 
+	for (int64_t i = 0; i < ROWS * n && kind == NEAR_MEAN; i++)
+		tensor_set(&in[0], i, 40 + i / n + (int64_t)(test_random(r) & 1));
 	for (int64_t i = 0; i < ROWS; i++) {
 		double mean = 0, variance = 0, sum = 0;
 		const double by = divisor(kind, &v, &in[1], i, r);
@@ -392,7 +395,7 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 			exact[i] = kind == SUM ? sum : variance;
 		most = fmax(most, reduces ? fabs(exact[i]) : 0);
 	}
-	most *= between(r, 0.2, 1.2);
+	most *= kind == NEAR_MEAN ? between(r, 0.01, 1.2) : between(r, 0.2, 1.2);
 	struct q y = is_wide ? wide(2 * most) : quantisation(r, kind == VARIANCE ? most : 2 * most);
 	struct ob g = begin(&x, &y, 3, dim), a = { 0 };
 	number(&g, "two", 2);
@@ -433,7 +436,7 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 /* Differences, quotients and sums, whose operands are exact numbers of up to 30 bits, or functions of codes. */
 static void pieces(void **state)
 {
-	static const char *const names[] = { "variance", "centred quotient", "quotient", "quotient by a sum", "sum", "linear" };
+	static const char *const names[] = { "variance", "centred quotient", "quotient", "quotient by a sum", "sum", "linear", "quotient of small differences" };
 	uint64_t r = 3;
 
 	(void)state;

@@ -329,11 +329,10 @@ int ox_parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_p
 /* ---- quotients ---- */
 
 /*
- * Sets *m and *right such that x * by, for int16 x, is x * 2^15 * *m / 2^30 / 2^*right, within 2^-29 of
- * itself or half a unit; it is at least 2^15 in magnitude instead where that is more, and 0 if `by` is NaN.
- * Returns whether it is not less than it should be.
+ * Sets *m and *right such that x * by, for int32 x, is x * 2^15 * *m / 2^30 / 2^*right, within 2^-29 of
+ * itself or half a unit; it is x * 2^15 with the sign of `by` instead where that is less, and 0 if `by` is NaN.
  */
-static bool mantissa(double by, int32_t *m, int32_t *right)
+static void mantissa(double by, int32_t *m, int32_t *right)
 {
 	int e = 0;
 	const double f = isfinite(by) ? frexp(by, &e) : by > 0 ? 1 : by < 0 ? -1 : 0;
@@ -347,48 +346,73 @@ static bool mantissa(double by, int32_t *m, int32_t *right)
 		*m = 0;
 		*right = 0;
 	}
-	return isnan(by) || fabs(by) <= 0x1p15;
+}
+
+/* What by_function() reads for each element of the divisor: mantissa()'s numbers, and up(). */
+struct reciprocals { int m, right, up; };
+
+/*
+ * Returns by how many bits numerators are moved up before they are multiplied; a numerator of 1 makes by / 2^15 steps of the
+ * result. Moved up, a step is 2^13 to 2^14, so that two roundings give what one would, and 2^30, to which numerators are
+ * limited, is 2^16 steps or more. Returns 0 where a step is more than that already, and where numerators are multiples of
+ * `least` and that is the number of codes or more: if a numerator of 1 makes a step or more, the least one then makes more
+ * steps than there are codes.
+ */
+static int up(double by, double least, double codes)
+{
+	const double steps = fmin(fabs(by) * 0x1p-15, 0x1p16);
+
+	return steps >= 0x1p-13 && least < codes ? 14 + ilogb(fmin(steps, 0x1.8p15)) : 0;
 }
 
 /*
- * Emits, for each element of the carrier of v, a function of codes, the two numbers of mantissa() for `by`
- * over v, from tables that GATHER reads: int32 with the carrier's shape and leading dimensions of 1 up to
- * rank. Returns 0 with x set; -ENOTSUP without a message if v cannot be computed, or if `error` over one of its values
- * is above 1/8, or if `whole` is set and one of the numbers stands for less than it should; or another negative errno.
+ * Emits the numbers of struct reciprocals for each element of the carrier of v, a function of codes, from tables that
+ * GATHER reads: int32 with the carrier's shape and leading dimensions of 1 up to rank; x->up is -1 if it would be 0
+ * everywhere. A numerator of 1 makes by / v / 2^15 steps of a result of `codes` codes, numerators are multiples of `least`,
+ * and `error` / v is by how many steps a quotient may be off since its numerator is not exact. Returns 0 with *x set; -ENOTSUP
+ * without a message if v cannot be computed, or if `error` over one of its values is above 1/8; or another negative errno.
  */
-static int reciprocals(struct ox *l, struct ox_value *v, double by, double error, bool whole, int rank, int x[2])
+static int reciprocals(struct ox *l, struct ox_value *v, double by, double error, double least, double codes, int rank, struct reciprocals *x)
 {
 	struct ox_value *c = &l->values[v->carrier];
 	const int64_t n = ox_is_16_bit(c) ? CODES : 256, count = weft_tensor_elements(&c->t);
 	const int f = evaluated(l, v);
 	const float *values = f < 0 ? NULL : ox_t(l, f)->data;
+	int *of[] = { &x->m, &x->right, &x->up }, tables = 2, err = 0;
+	int32_t *t[3] = { 0 };
 
-	for (int64_t i = 0; i < n && values; i++)
+	if (f < 0)
+		return f;
+	for (int64_t i = 0; i < n; i++) {
 		if (error / fabs((double)values[i]) > 0.125)
 			return -ENOTSUP;
-	int32_t *t[2] = { f < 0 ? NULL : ox_alloc(l, n, sizeof **t) };
-
-	t[1] = t[0] ? ox_alloc(l, n, sizeof **t) : NULL;
-	if (!t[1]) {
-		free(t[0]);
-		return f < 0 ? f : l->err;
+		tables = up(by / (double)values[i], least, codes) ? 3 : tables;
 	}
-	bool is_whole = true;
-	for (int64_t i = 0; i < n; i++)
-		is_whole &= mantissa(by / (double)((const float *)ox_t(l, f)->data)[i], &t[0][i], &t[1][i]);
-	if (whole && !is_whole) {
-		l->room += 2 * n * (int64_t)sizeof **t;
-		free(t[0]);
-		free(t[1]);
-		return -ENOTSUP;
+	for (int k = 0; k < tables; k++)
+		if (!(t[k] = ox_alloc(l, n, sizeof **t))) {
+			free(t[0]);
+			free(t[1]);
+			return l->err;
+		}
+	values = ox_t(l, f)->data;
+	for (int64_t i = 0; i < n; i++) {
+		double each = by / (double)values[i];
+		const int bits = up(each, least, codes);
+		if (bits) {
+			each = fmax(fmin(ldexp(each, -bits), 4), -4);
+			t[2][i] = bits;
+		}
+		mantissa(each, &t[0][i], &t[1][i]);
 	}
 	int at = ox_with(l, WEFT_OP_ADD, ox_wide(l, ox_side_in(l, c, NULL)), (double)n / 2);
 	at = ox_reshape(l, at, 1, &count);
-	for (int k = 0; k < 2; k++) {
+	x->up = -1;
+	for (int k = 0; k < tables; k++) {
 		const int table = ox_data(l, WEFT_INT32, 2, (int64_t[]){ n, 1 }, t[k]);
-		x[k] = ox_to_rank(l, ox_reshape(l, ox_rows(l, table, n, 1, at, count), c->t.rank, c->t.dim), rank);
+		*of[k] = ox_to_rank(l, ox_reshape(l, ox_rows(l, table, n, 1, at, count), c->t.rank, c->t.dim), rank);
+		err = *of[k] < 0 ? *of[k] : err;
 	}
-	return x[0] < 0 || x[1] < 0 ? l->err : 0;
+	return err;
 }
 
 /*
@@ -408,19 +432,26 @@ static int numerator(struct ox *l, struct ox_value *a, const struct ox_q *q, str
 
 /*
  * Emits f / b in steps of q, where b is a function of codes: f, widened, times the reciprocal of each value of b, which
- * has 30 bits and a shift of its own. Returns the graph tensor; -ENOTSUP without a message if b cannot be computed, if f
- * has 30 bits that are not exact and these are too few for the least value of b, or if q has 16 bits and a zero point, from
- * which codes lie up to 65 535 steps, and a quotient by that value might not reach them; or another negative errno.
+ * has 30 bits and a shift of its own. Where one unit of f is more than a step, f is limited and moved up first (up()).
+ * Returns the graph tensor; -ENOTSUP without a message if b cannot be computed, or if f has 30 bits that are not exact and
+ * these are too few for the least value of b; or another negative errno.
  */
 static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, const struct ox_q *q)
 {
-	const double scale = q->s;
-	const double error = f.exact || f.most < 0x1p29 ? 0 : f.unit / scale;
-	int r[2], done = ox_fine_widen(l, &f);
+	const double scale = q->s, unit = f.unit, error = f.exact || f.most < 0x1p29 ? 0 : f.unit / scale;
+	struct reciprocals r;
+	int done = ox_fine_widen(l, &f), x = f.tensor;
 
 	if (done > 0)
-		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, ox_is_16_bit(q->zp) && ox_q_zp(q), ox_t(l, f.tensor)->rank, r);
-	return done < 0 ? done : ox_right_by(l, ox_product(l, f.tensor, r[0], 30), r[1], true);
+		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, unit / f.unit, ox_is_16_bit(q->zp) ? CODES : 256, ox_t(l, x)->rank, &r);
+	if (done < 0)
+		return done;
+	if (r.up >= 0) {
+		const int top = ox_both(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_ramp(l, WEFT_INT32, ox_t(l, r.up)->rank, 1 << 30), r.up);
+		x = ox_both(l, WEFT_OP_MAXIMUM, ox_both(l, WEFT_OP_MINIMUM, x, top), ox_unary(l, WEFT_OP_NEGATE, top));
+		x = ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, x, r.up);
+	}
+	return ox_right_by(l, ox_product(l, x, r.m, 30), r.right, true);
 }
 
 /*

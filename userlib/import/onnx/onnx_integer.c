@@ -296,19 +296,25 @@ static bool repeats(const struct axis *a)
 static int zero_part(struct ox *l, int w, int32_t w_zp, int32_t zp, const struct axis yx[2], int64_t rows, int64_t columns)
 {
 	const weft_tensor t = *ox_t(l, w);
-	const int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2], dim[4] = { 1, rows, columns, oc };
-	int32_t *tap = ox_alloc(l, oc * taps, sizeof *tap), *p = tap ? ox_alloc(l, rows * columns * oc, sizeof *p) : NULL;
+	const int64_t oc = t.dim[0], width = t.dim[2], taps = t.dim[1] * width, dim[4] = { 1, rows, columns, oc }, extra = oc * (taps + width);
+	int32_t *tap = ox_alloc(l, extra, sizeof *tap), *p = tap ? ox_alloc(l, rows * columns * oc, sizeof *p) : NULL;
+	int32_t *of_row = tap ? tap + oc * taps : NULL;        /* of one row of results, the sum for each column of the kernel */
 
 	for (int64_t i = 0; p && i < oc * taps; i++)
 		for (int64_t c = 0; c < t.dim[3]; c++)
 			tap[i] += ((const int8_t *)t.data)[i * t.dim[3] + c] - w_zp;
-	for (int64_t i = 0; p && i < rows * columns; i++)
-		for (int64_t k = 0; k < taps; k++)
-			if (has_tap(&yx[0], i / columns, k / t.dim[2]) && has_tap(&yx[1], i % columns, k % t.dim[2]))
-				for (int64_t c = 0; c < oc; c++)
-					p[i * oc + c] += zp * tap[c * taps + k];
+	for (int64_t y = 0; p && y < rows; y++) {
+		memset(of_row, 0, (size_t)(oc * width) * sizeof *of_row);
+		for (int64_t i = 0; i < oc * taps; i++)
+			if (has_tap(&yx[0], y, i % taps / width))
+				of_row[i / taps * width + i % width] += tap[i];
+		for (int64_t x = 0; x < columns; x++)
+			for (int64_t k = 0; k < width; k++)
+				for (int64_t c = 0; c < oc && has_tap(&yx[1], x, k); c++)
+					p[(y * columns + x) * oc + c] += zp * of_row[c * width + k];
+	}
 	if (tap)
-		l->room += oc * taps * (int64_t)sizeof *tap;
+		l->room += extra * (int64_t)sizeof *tap;
 	free(tap);
 	return p ? ox_data(l, WEFT_INT32, 4, dim, p) : l->err;
 }

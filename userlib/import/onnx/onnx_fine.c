@@ -124,7 +124,7 @@ static int sloped(struct ox *l, const onnx_node *n, struct ox_fine *f)
 	const int above = ox_product(l, ox_with(l, WEFT_OP_MAXIMUM, f->tensor, 0), factor, 30);
 	const int below = ox_product(l, ox_with(l, WEFT_OP_MINIMUM, f->tensor, 0), slopes, 30);
 	*f = (struct ox_fine){ .unit = f->unit * most, .most = f->most };
-	return fine_as(f, ox_both(l, WEFT_OP_ADD, above, below));
+	return fine_as(f, ox_binary(l, WEFT_OP_ADD, above, below));
 }
 
 /*
@@ -137,7 +137,7 @@ static int scaled(struct ox *l, const onnx_node *n, double c, struct ox_fine *f)
 	if (!(f->unit > 0) || !isfinite(f->unit))
 		return 0;
 	const int zero = c < 0 ? ox_ramp(l, WEFT_INT32, ox_t(l, f->tensor)->rank, 0) : 0;
-	return c < 0 ? fine_as(f, ox_both(l, WEFT_OP_SUB, zero, f->tensor)) : 1;
+	return c < 0 ? fine_as(f, ox_binary(l, WEFT_OP_SUB, zero, f->tensor)) : 1;
 }
 
 /*
@@ -254,11 +254,11 @@ int ox_fine_quotient(struct ox *l, const struct ox_fine *a, const struct ox_fine
 	const int size_b = ox_with(l, WEFT_OP_MAXIMUM, ox_unary(l, WEFT_OP_ABS, b->tensor), 1), size_a = ox_unary(l, WEFT_OP_ABS, a->tensor);
 	const int up_b = ox_with(l, WEFT_OP_SUB, ox_unary(l, WEFT_OP_CLZ, size_b), 1);
 	const int up_a = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_SUB, ox_unary(l, WEFT_OP_CLZ, size_a), 2), 0);
-	const int r = ox_reciprocals(l, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, size_b, up_b));
-	const int turned = ox_both(l, WEFT_OP_SUB, ox_both(l, WEFT_OP_BITWISE_XOR, a->tensor, sign), sign);
-	int y = ox_product(l, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, turned, ox_with(l, WEFT_OP_MINIMUM, up_a, 31)), r, 30);
+	const int r = ox_reciprocals(l, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, size_b, up_b));
+	const int turned = ox_binary(l, WEFT_OP_SUB, ox_binary(l, WEFT_OP_BITWISE_XOR, a->tensor, sign), sign);
+	int y = ox_product(l, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, turned, ox_with(l, WEFT_OP_MINIMUM, up_a, 31)), r, 30);
 	y = ox_product(l, y, y < 0 ? y : ox_ramp(l, WEFT_INT32, ox_t(l, y)->rank, ldexp(c, 30)), 30);
-	const int right = ox_with(l, WEFT_OP_ADD, ox_both(l, WEFT_OP_SUB, up_a, up_b), 29 - e);
+	const int right = ox_with(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_SUB, up_a, up_b), 29 - e);
 	y = ox_right_by(l, y, ox_with(l, WEFT_OP_MINIMUM, ox_with(l, WEFT_OP_MAXIMUM, right, 0), 31), true);
 	const int endless = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_OR, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, a->tensor, 31), 1), 26);
 	return y < 0 || is_zero < 0 || endless < 0 ? l->err : ox_select(l, is_zero, endless, y);

@@ -20,7 +20,6 @@ WEFT_MUST_USE int ox_with(struct ox *l, weft_opcode op, int x, double v);       
 WEFT_MUST_USE int ox_right(struct ox *l, int x, int n);                               /* x / 2^n, rounded half up */
 WEFT_MUST_USE int ox_right_by(struct ox *l, int x, int n, bool round);                /* x / 2^n of tensors, rounded half up or down */
 WEFT_MUST_USE int ox_product(struct ox *l, int a, int b, int shift);                  /* a * b / 2^shift, rounded half up; 64 bits between */
-WEFT_MUST_USE int ox_both(struct ox *l, weft_opcode op, int a, int b);                /* op of two tensors */
 WEFT_MUST_USE int ox_reciprocals(struct ox *l, int x);                                /* 2^59 / x, of x from 2^30 - 1 on */
 WEFT_MUST_USE int ox_wide(struct ox *l, int x);                                       /* int8 or int16 x as int32 */
 int ox_root_table(struct ox *l);                                        /* TABLE's constant: OX_ROOT_TOP sqrt(2^14 / t) */

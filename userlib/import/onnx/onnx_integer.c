@@ -344,13 +344,11 @@ static int less_zero_part(struct ox *l, int y, const weft_attr *a, int w, const 
 }
 
 /*
- * Emits the sums [N,spatial...,OC] of the ConvTranspose at hand with operands p: int32; of an x of 16 bits with zero point 0 int48 if
- * some sum may exceed int32. That it has
- * one group, one or two dimensions and no dilation is for the caller to check. Returns the graph tensor; 0 for an x of 16 bits with another
- * zero point if some sum may exceed int32;
- * -ENOTSUP if zero points differ or are not constant (those of constant weights that differ only if
- * int8 cannot hold the weights less their zero points), -EINVAL for a bias that conv_bias() refuses,
- * or another negative errno.
+ * Emits the sums [N,spatial...,OC] of the ConvTranspose at hand with operands p: int32; of an x of 16 bits with zero point 0
+ * int48 if some sum may exceed int32. That it has one group, one or two dimensions and no dilation is for the caller to check.
+ * Returns the graph tensor; 0 for an x of 16 bits with another zero point if some sum may exceed int32; -ENOTSUP if zero
+ * points differ or are not constant (those of constant weights that differ only if int8 cannot hold the weights less their
+ * zero points), -EINVAL for a bias that conv_bias() refuses, or another negative errno.
  */
 int ox_transpose_product(struct ox *l, const struct ox_product *p)
 {

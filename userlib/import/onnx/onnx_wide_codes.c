@@ -58,12 +58,6 @@ static int make(struct ox *l, enum kind kind, double step)
 	return t ? ox_data(l, WEFT_INT16, 1, &entries, t) : l->err;
 }
 
-/* Emits op of a and b as ox_binary() does; a negative operand is returned as it is. */
-int ox_both(struct ox *l, weft_opcode op, int a, int b)
-{
-	return a < 0 ? a : b < 0 ? b : ox_binary(l, op, a, b);
-}
-
 /*
  * Emits 2^30 exp(-step x), at most 2^30 - 1, of int32 x from 0 to 255, from two tables. Returns the graph tensor, or a
  * negative errno; a negative x is returned as it is.
@@ -73,7 +67,7 @@ static int exponentials(struct ox *l, int x, double step)
 	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, x, 7), 32768);
 	int high = ox_looked_up(l, at, make(l, EXP_HIGH, step)), low = ox_looked_up(l, at, make(l, EXP_LOW, step));
 
-	return ox_both(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, BELOW - 7), ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 7));
+	return ox_binary(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, BELOW - 7), ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 7));
 }
 
 /*
@@ -92,7 +86,7 @@ static int less(struct ox *l, double v, int x)
 {
 	int c = x < 0 ? x : ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, v);
 
-	return ox_both(l, WEFT_OP_SUB, c, x);
+	return ox_binary(l, WEFT_OP_SUB, c, x);
 }
 
 /*
@@ -105,7 +99,7 @@ int ox_reciprocals(struct ox *l, int x)
 	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_looked_up(l, at, make(l, RECIPROCAL, 0)), 7);
 	int miss = less(l, 0x1p30, ox_product(l, x, r, 29));
 
-	return ox_both(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 30));
+	return ox_binary(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 30));
 }
 
 /*
@@ -117,16 +111,16 @@ int ox_softmax_rows(struct ox *l, int x, double step, const struct ox_q *q)
 {
 	const bool wide = ox_is_16_bit(q->zp);
 	int c = ox_wide(l, x);
-	int d = c < 0 ? c : ox_both(l, WEFT_OP_SUB, ox_reduce(l, WEFT_OP_REDUCE_MAX, c, ox_t(l, c)->rank - 1), c);
+	int d = c < 0 ? c : ox_binary(l, WEFT_OP_SUB, ox_reduce(l, WEFT_OP_REDUCE_MAX, c, ox_t(l, c)->rank - 1), c);
 	int e = exponentials(l, wide ? ox_with(l, WEFT_OP_BITWISE_AND, d, 255) : d, step);
 	if (wide)
 		e = ox_product(l, exponentials(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, d, 8), 256 * step), e, 30);
 	int high = ox_row_sums(l, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, e, BELOW));
 	int low = ox_row_sums(l, ox_with(l, WEFT_OP_BITWISE_AND, e, INT16_MAX));
-	high = ox_both(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, BELOW));
+	high = ox_binary(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, BELOW));
 	low = ox_with(l, WEFT_OP_BITWISE_AND, low, INT16_MAX);
 	int up = count_up(l, high, BELOW, false), down = less(l, BELOW, up);
-	int sum = ox_both(l, WEFT_OP_ADD, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), ox_right_by(l, low, down, false));
+	int sum = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), ox_right_by(l, low, down, false));
 	int y = ox_right_by(l, ox_product(l, e, ox_reciprocals(l, sum), 29), down, true);
 
 	return y < 0 ? y : ox_rescaled(l, y, wide ? WEFT_INT16 : WEFT_INT8, ldexp(1 / q->s, -30), 0x1p30, ox_q_zp(q));
@@ -157,17 +151,17 @@ static int by_row(struct ox *l, const struct rows *w, double v, double more)
 static void centre(struct ox *l, int q, int64_t n, bool fine, struct rows *w)
 {
 	int mean = ox_rescaled(l, ox_row_sums(l, q), WEFT_INT32, 1 / (double)n, 32768.0 * (double)n, 0);
-	int e = ox_both(l, WEFT_OP_SUB, q, mean), s = ox_row_sums(l, e);
-	int off = ox_both(l, WEFT_OP_MAXIMUM, e, less(l, 0, e));
+	int e = ox_binary(l, WEFT_OP_SUB, q, mean), s = ox_row_sums(l, e);
+	int off = ox_binary(l, WEFT_OP_MAXIMUM, e, less(l, 0, e));
 
 	w->n = n;
 	off = off < 0 ? off : ox_reduce(l, WEFT_OP_REDUCE_MAX, off, ox_t(l, off)->rank - 1);
 	w->fine = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_with(l, WEFT_OP_SUB, off, fine ? 256 : 0), 31);
 	const int up = ox_with(l, WEFT_OP_BITWISE_AND, w->fine, 8);
-	s = ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, s, up);
+	s = ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, s, up);
 	mean = ox_rescaled(l, s, WEFT_INT32, 1 / (double)n, 512.0 * (double)n, 0);
-	w->e = ox_both(l, WEFT_OP_SUB, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, e, up), mean);
-	w->s = ox_both(l, WEFT_OP_SUB, s, ox_with(l, WEFT_OP_MUL, mean, (double)n));
+	w->e = ox_binary(l, WEFT_OP_SUB, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, e, up), mean);
+	w->s = ox_binary(l, WEFT_OP_SUB, s, ox_with(l, WEFT_OP_MUL, mean, (double)n));
 }
 
 /*
@@ -183,12 +177,12 @@ static void variances(struct ox *l, const struct rows *w, double epsilon, struct
 	const double above = floor(ldexp(epsilon, -16)), fine = floor(epsilon), low_rest = rint(ldexp(epsilon - ldexp(above, 16), 12));
 
 	int rest = ox_rescaled(l, ox_product(l, s, s, 0), WEFT_INT32, 4096 / (double)n, (double)n * (double)n, 0);
-	int high = ox_both(l, WEFT_OP_ADD, aa, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ab, 7));
-	high = ox_both(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, bb, 16));
-	int low = ox_both(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, ab, 127), 21),
+	int high = ox_binary(l, WEFT_OP_ADD, aa, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ab, 7));
+	high = ox_binary(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, bb, 16));
+	int low = ox_binary(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, ab, 127), 21),
 	               ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, bb, 65535), 12));
-	low = ox_both(l, WEFT_OP_SUB, ox_both(l, WEFT_OP_ADD, low, by_row(l, w, low_rest, rint(ldexp(epsilon - fine, 28)) - low_rest)), rest);
-	high = ox_both(l, WEFT_OP_ADD, ox_both(l, WEFT_OP_ADD, high, by_row(l, w, above, epsilon < FINE ? fine - above : 0)),
+	low = ox_binary(l, WEFT_OP_SUB, ox_binary(l, WEFT_OP_ADD, low, by_row(l, w, low_rest, rint(ldexp(epsilon - fine, 28)) - low_rest)), rest);
+	high = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_ADD, high, by_row(l, w, above, epsilon < FINE ? fine - above : 0)),
 	            ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 28));
 	v->high = ox_with(l, WEFT_OP_MAXIMUM, high, 0);
 	v->low = ox_with(l, WEFT_OP_BITWISE_AND, low, (1 << 28) - 1);
@@ -204,7 +198,7 @@ static int roots(struct ox *l, int w)
 	int r = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_looked_up(l, at, w < 0 ? w : ox_root_table(l)), 7);
 	int miss = less(l, 0x1p30, ox_product(l, ox_product(l, r, r, 28), w, 29));
 
-	return ox_both(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 31));
+	return ox_binary(l, WEFT_OP_ADD, r, ox_product(l, r, miss, 31));
 }
 
 /*
@@ -223,15 +217,15 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 	centre(l, q, n, epsilon < FINE, &row);
 	variances(l, &row, epsilon, &v);
 	int up = count_up(l, v.high, 28, true);
-	int w = ox_both(l, WEFT_OP_ADD, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), ox_right_by(l, v.low, less(l, 28, up), false));
+	int w = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), ox_right_by(l, v.low, less(l, 28, up), false));
 	w = ox_with(l, WEFT_OP_MAXIMUM, w, 1);
 	int more = count_up(l, w, 30, true);
-	int r = roots(l, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, w, more));
-	int half = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_both(l, WEFT_OP_ADD, up, more), 1);
-	int d = ox_both(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_MUL, row.e, (double)n), row.s);
+	int r = roots(l, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, w, more));
+	int half = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_binary(l, WEFT_OP_ADD, up, more), 1);
+	int d = ox_binary(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_MUL, row.e, (double)n), row.s);
 	int left = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_SUB, half, drop), 0);
 	int right = ox_with(l, WEFT_OP_MAXIMUM, less(l, drop, half), 0);
-	d = ox_right_by(l, ox_both(l, WEFT_OP_LOGICAL_LEFT_SHIFT, d, left), right, true);
+	d = ox_right_by(l, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, d, left), right, true);
 	*unit = ldexp(1 / sqrt((double)n), drop - 22) * sqrt(0.5);
 	return ox_product(l, d, r, 29);
 }
@@ -262,6 +256,6 @@ int ox_norm_rows_wide(struct ox *l, const onnx_node *n, const struct ox_side *x,
 		return ox_fail(l, -ENOTSUP, "scale %g of results up to %g", q->s, gamma);
 	int g = ox_vector(l, ox_operand(l, n, 1), ldexp(unit / q->s, bits + shift), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	int b = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, bits), rows->rank, rows->axis, rows->scaled[rows->axis]);
-	y = ox_both(l, WEFT_OP_ADD, ox_product(l, y, g, shift), b);
+	y = ox_binary(l, WEFT_OP_ADD, ox_product(l, y, g, shift), b);
 	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT16, ldexp(1, -bits), 0, ox_q_zp(q));
 }

@@ -591,17 +591,20 @@ static int read_in_place(const struct cc *cc, int i, int k)
 }
 
 /*
- * Returns whether operators that run on the host read tensor t, or a view of it, and no node does, as operators behind
- * its maker have been matched; t is no output.
+ * Returns whether operators that run on the host read tensor t, and no node does, as operators behind its maker have
+ * been matched and needed[] says; t is no output. Views of t, and operators that all their readers read through, read
+ * nothing themselves: their readers count.
  */
-static bool host_alone_reads(const struct cc *cc, int t)
+static bool host_alone_reads(const struct cc *cc, int t, const bool *needed)
 {
 	const struct cten *c = &cc->ten[t];
 	bool host = c->n_uses > 0 && !cc->g->tensors[t].is_output;
 
 	for (int k = 0; k < c->n_uses && host; k++) {
 		const int i = cc->uses[c->first_use + k];
-		host = cc->ops[i].state == OP_ALIAS ? host_alone_reads(cc, cc->g->ops[i].out[0]) : cc->ops[i].state == OP_TODO;
+		const enum op_state state = cc->ops[i].state;
+		const bool through = state == OP_ALIAS || (state == OP_TODO && !cc_is_wanted(&cc->g->ops[i], needed));
+		host = through ? host_alone_reads(cc, cc->g->ops[i].out[0], needed) : state == OP_TODO;
 	}
 	return host;
 }
@@ -612,14 +615,14 @@ static bool host_alone_reads(const struct cc *cc, int t)
  * host's as well, so that a node would add two switches between host and device; if a node makes an operand, there
  * is one switch either way.
  */
-static bool moves_for_host(const struct cc *cc, int i)
+static bool moves_for_host(const struct cc *cc, int i, const bool *needed)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 
 	switch (o->op) {
 	case WEFT_OP_SELECT: case WEFT_OP_SLICE: case WEFT_OP_TRANSPOSE: case WEFT_OP_REVERSE: case WEFT_OP_TILE: case WEFT_OP_PAD:
 	case WEFT_OP_GATHER: case WEFT_OP_SCATTER: case WEFT_OP_CONCAT:
-		return type_of(cc, o->out[0]) == WEFT_FP32 && host_alone_reads(cc, o->out[0]);
+		return type_of(cc, o->out[0]) == WEFT_FP32 && host_alone_reads(cc, o->out[0], needed);
 	default:
 		return false;
 	}
@@ -641,7 +644,7 @@ static int match_needed(struct cc *cc, int i, bool *needed)
 		return 0;
 	int err = 0;
 	if (cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden)
-		err = moves_for_host(cc, i) ? cc_reason(cc, i, "only the host reads its floats") : match_alu(cc, i);
+		err = moves_for_host(cc, i, needed) ? cc_reason(cc, i, "only the host reads its floats") : match_alu(cc, i);
 	cc_need_operands(cc, nodes, needed);
 	for (int k = 0; k < o->n_in && cc->ops[i].state != OP_NODE; k++)
 		needed[read_in_place(cc, i, k)] = true;

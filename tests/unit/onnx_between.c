@@ -451,6 +451,43 @@ static void pieces(void **state)
 }
 
 /*
+ * The root of a code below 0 is NaN, and so is a quotient by it: its code is the zero point, as QuantizeLinear
+ * gives it for NaN. The result's scale is so fine that the numerators of the other rows are shifted left.
+ */
+static void roots_of_negatives(void **state)
+{
+	static const int64_t dim[] = { 2, 3, 8 }, rows[] = { 2, 3, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		uint64_t r = seed;
+		const bool is_wide = seed & 1;
+		const struct q x = is_wide ? wide(3) : (struct q){ .s = 0.02f, .type = 3 };
+		const struct q v = { .s = 0.01f, .type = is_wide ? 5 : 3 };
+		const struct q y = { .s = 1e-4f * (float)seed, .z = is_wide ? 0 : 7, .type = x.type };
+		weft_tensor in[2] = { make_codes(&x, 3, dim, 8, &r), make_codes(&v, 3, rows, 1, &r) };
+		struct ob g = begin(&x, &y, 3, dim);
+
+		parameters(&g, "sv", "zv", &v);
+		ob_port(&g, 11, "v", v.type, 3, rows);
+		ob_node(&g, "DequantizeLinear", "v sv zv", "fv", NULL);
+		ob_node(&g, "Sqrt", "fv", "root", NULL);
+		ob_node(&g, "Div", "fx root", "f", NULL);
+		weft_net *net = end(&g, &y, 3, dim, true, false);
+		for (int64_t i = 0; i < 6; i++)
+			tensor_set(&in[1], i, i & 1 ? -1 - i : i + 1);
+		weft_tensor out = run(net, WEFT_DEVICE_MODEL, in, 2);
+		for (int64_t i = 0; i < 48; i++)
+			if (i / 8 & 1)
+				assert_int_equal(tensor_get(&out, i), y.z);
+		weft_tensor_release(&out);
+		weft_net_free(net);
+		free(in[0].data);
+		free(in[1].data);
+	}
+}
+
+/*
  * A sum with a mask of attention, whose scale is so great that the other operand counts for nothing but where
  * both are small; codes that are an output as floats, too.
  */
@@ -638,7 +675,7 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(where), cmocka_unit_test(functions_wide), cmocka_unit_test(tables), cmocka_unit_test(means),
-		cmocka_unit_test(behind_norms), cmocka_unit_test(pieces), cmocka_unit_test(images), cmocka_unit_test(turned_outputs),
+		cmocka_unit_test(behind_norms), cmocka_unit_test(pieces), cmocka_unit_test(roots_of_negatives), cmocka_unit_test(images), cmocka_unit_test(turned_outputs),
 		cmocka_unit_test(masks), cmocka_unit_test(no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,17 +352,17 @@ static void mantissa(double by, int32_t *m, int32_t *right)
 struct reciprocals { int m, right, up; };
 
 /*
- * Returns by how many bits numerators are moved up before they are multiplied; a numerator of 1 makes by / 2^15 steps of the
- * result. Moved up, a step is 2^13 to 2^14, so that two roundings give what one would, and 2^30, to which numerators are
- * limited, is 2^16 steps or more. Returns 0 where a step is more than that already, and where numerators are multiples of
- * `least` and that is the number of codes or more: if a numerator of 1 makes a step or more, the least one then makes more
- * steps than there are codes.
+ * Returns by how many bits numerators are shifted left before they are multiplied. Unshifted, a numerator of 1
+ * makes |by| / 2^15 steps of the result. Shifted, 2^13 to 2^14 make one step, so that rounding twice gives what
+ * rounding once would, and 2^30, to which numerators are limited, makes at least 2^16 steps. Returns 0 in three
+ * cases: a numerator of 1 makes less than 2^-13 steps; `by` is NaN; or numerators are multiples of `least`, and
+ * that is at least the number of codes, so that the least of them is out of range if 1 makes a step or more.
  */
 static int up(double by, double least, double codes)
 {
-	const double steps = fmin(fabs(by) * 0x1p-15, 0x1p16);
+	const double steps = fabs(by) * 0x1p-15;
 
-	return steps >= 0x1p-13 && least < codes ? 14 + ilogb(fmin(steps, 0x1.8p15)) : 0;
+	return steps >= 0x1p-13 && least < codes ? 14 + ilogb(steps < 0x1p16 ? steps : 0x1.8p15) : 0;
 }
 
 /*

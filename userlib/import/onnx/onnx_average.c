@@ -19,40 +19,44 @@
 
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
-/*
- * Emits x, int8 or int16, less its zero point zp as int32, by a RESCALE with factor 1, the form that the
- * compiler recognises as the beginning of a mean. Returns the graph tensor, or a negative errno; a
- * negative x is returned as it is.
- */
-static int centred(struct ox *l, int x, int32_t zp)
+/* Returns the set of all axes behind the first two of a tensor of that rank, 3 or more (bit i is axis i). */
+static unsigned spatial(int rank)
 {
-	return ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, zp, 0);
+	return (1u << rank) - 1 - 3;
+}
+
+int64_t ox_elements_over(const weft_tensor *t, unsigned set)
+{
+	int64_t count = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		count *= set >> i & 1 ? t->dim[i] : 1;
+	return count;
+}
+
+int ox_sums_over(struct ox *l, int x, unsigned set)
+{
+	for (int i = 0; set >> i && x >= 0; i++)
+		x = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, x, i) : x;
+	return x;
 }
 
 /*
  * Emits the int32 sums of quantised x, less its zero point, over all spatial dimensions, which stay
- * with length 1. Sets *perm to the order of the result's dimensions (channels last) and *count to
- * the number of elements in each sum; *count stops growing once it exceeds 65535. Returns the graph
+ * with length 1. Sets *perm to the order of the result's dimensions (channels last). Returns the graph
  * tensor, or a negative errno.
  */
-static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t *count)
+static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm)
 {
 	ox_channels_last(x->v->t.rank, perm);
-	int y = centred(l, ox_side_in(l, x->v, perm), ox_q_zp(&x->q));
-
-	*count = 1;
-	for (int i = 1; i + 1 < x->v->t.rank && y >= 0; i++) {
-		*count = *count > 65535 ? *count : *count * ox_t(l, y)->dim[i];
-		y = ox_reduce(l, WEFT_OP_REDUCE_SUM, y, i);
-	}
-	return y;
+	return ox_sums_over(l, ox_centred(l, x, perm), spatial(x->v->t.rank) >> 1);
 }
 
 /*
- * Emits the int32 sums, which have to fit, of quantised x, less its zero point, over each window of w (one or two
- * spatial dimensions), by a depthwise convolution with weights of 1; padding counts as the zero
- * point, and int16 has none. Sets *perm to the order of the result's dimensions (channels last). Returns the graph
- * tensor, or a negative errno.
+ * Emits the sums, less the zero point, of quantised x over each window of w, which has one or two spatial
+ * dimensions: a depthwise convolution with weights of 1, for which padding has the value of the zero point. The
+ * sums are int32; the caller has checked that they fit. Sets *perm to the order of the result's dimensions
+ * (channels last). Returns the graph tensor, or a negative errno.
  */
 static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
 {
@@ -184,11 +188,13 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 		if (nearest && (wide || s.counts))
 			return ox_coded_as(y, over_counts(l, sums, counts, x, (double)taps * (wide ? 65535 : 255), q));
 	} else {
-		sums = sum_all(l, x, y->perm, &count);
-		taps = count;
+		taps = count = ox_elements_over(&x->v->t, spatial(x->v->t.rank));
+		if (count > (wide ? 32768 : 65535))
+			return 0;
+		sums = sum_all(l, x, y->perm);
 	}
-	if (sums < 0 || count > (wide ? 32768 : 65535))
-		return sums < 0 ? sums : 0;
+	if (sums < 0)
+		return sums;
 	s.count = s.counts ? 1 : count;
 	if (s.counts)
 		z = by_one_count(l, sums, s.counts, x, s, &flip);
@@ -200,27 +206,22 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 }
 
 /*
- * Makes the averages, or with `sums` the sums, of quantised x over a set of axes (bit i is axis i), quantised with q, with
- * the axes kept as dimensions of 1; unsigned results are held in their signed form. Returns 1 with *y set, in the
- * file's order of dimensions; 0 if x or q has 16 bits and takes_wide() does not hold, or an average has more than 65535 elements (of 16 bits: 32768);
- * or a negative errno.
+ * Makes the averages of quantised x over a set of axes (bit i is axis i), or their sums if `sums` is set,
+ * quantised with q. The axes stay as dimensions of 1; unsigned results are held in their signed form. Returns 1
+ * with *y set, in the file's order of dimensions; 0 if more than 65535 elements are summed (32768 if x or q has
+ * 16 bits), or x or q has 16 bits and takes_wide() does not hold; or a negative errno.
  */
 static int average_over(struct ox *l, const struct ox_side *x, unsigned set, bool sums, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_scaling s = { .a = x->q.scale, .y = q->scale, .zp = q->zp, .count = 1 };
-	int64_t count = 1;
+	const int64_t count = ox_elements_over(&x->v->t, set);
 	bool flip = false;
 
-	for (int i = 0; i < x->v->t.rank && count <= 65535; i++)
-		count *= set >> i & 1 ? x->v->t.dim[i] : 1;
 	const bool wide = ox_is_16_bit(x->v) || ox_is_16_bit(q->zp);
 	if ((wide && !takes_wide(l, x)) || count > (wide ? 32768 : 65535))
 		return 0;
 	s.count = sums ? 1 : count;
-	int z = ox_side_in(l, x->v, NULL);
-	z = z < 0 ? z : ox_rescale(l, z, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&x->q), 0);
-	for (int i = 0; i < x->v->t.rank; i++)
-		z = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, z, i) : z;
+	int z = ox_sums_over(l, ox_centred(l, x, NULL), set);
 	s.least = count * (ox_q_low(&x->q) - ox_q_zp(&x->q));
 	s.top = count * (ox_q_high(&x->q) - ox_q_zp(&x->q));
 	z = ox_requant(l, z, &s, count * (wide ? 65535 : 255), &flip);
@@ -253,7 +254,7 @@ int ox_reduced_axes(struct ox *l, int rank, unsigned *set)
 	const bool pool = ox_is(l, "GlobalAveragePool");
 	const int n = pool ? 0 : ox_list(l, "axes", 1, WEFT_MAX_RANK, axes);
 
-	*set = pool && rank > 2 ? (1u << rank) - 1 - 3 : 0;
+	*set = pool && rank > 2 ? spatial(rank) : 0;
 	for (int i = 0; i < n; i++) {
 		const int axis = ox_axis(l, axes[i], rank);
 		if (axis < 0)
@@ -277,7 +278,7 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 
 	if (done <= 0)
 		return done;
-	if (rank < 3 || set != ((1u << rank) - 1 - 3) || ox_is_16_bit(x->v) || ox_is(l, "ReduceSum")) {
+	if (rank < 3 || set != spatial(rank) || ox_is_16_bit(x->v) || ox_is(l, "ReduceSum")) {
 		done = average_over(l, x, set, ox_is(l, "ReduceSum"), q, y);
 		return done <= 0 || ox_attr_i(l, "keepdims", 1) ? done : ox_coded_as(y, ox_without_axes(l, y->tensor, set));
 	}
@@ -289,48 +290,30 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
 }
 
 /*
- * Returns how many elements of x each reduction over a set of axes (bit i is axis i) takes; a number above 2^15 if they are more
- * than that.
+ * Emits v, which the node at hand reduces to codes of q, in two parts: as ox_fine_square() does if it is the
+ * square of a value with numbers (ox_fine()), limited to squares of which one alone makes the mean or sum exceed
+ * the codes of q, else as ox_parts() does. Sets *set to the axes (bit i is axis i) and *count to the number of
+ * elements that are reduced to one. Returns 1; 0 if v has no parts, the node names no axes, or *count is above
+ * 2^15; or a negative errno.
  */
-static int64_t reduced_elements(const struct ox *l, int x, unsigned set)
+static int parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p, unsigned *set, int64_t *count)
 {
-	int64_t count = 1;
-
-	for (int i = 0; i < ox_t(l, x)->rank && count <= 1 << OX_PART; i++)
-		count *= set >> i & 1 ? ox_t(l, x)->dim[i] : 1;
-	return count;
-}
-
-/*
- * Emits int32 x summed over a set of axes (bit i is axis i), which stay with length 1. Returns the graph
- * tensor, or a negative errno; a negative x is returned as it is.
- */
-int ox_sums_over(struct ox *l, int x, unsigned set)
-{
-	for (int i = 0; set >> i && x >= 0; i++)
-		x = set >> i & 1 ? ox_reduce(l, WEFT_OP_REDUCE_SUM, x, i) : x;
-	return x;
-}
-
-/*
- * Emits v, which the node at hand reduces to results with q, in two parts: the square of a value with numbers (ox_fine()), of
- * which one whose mean or sum exceeds the codes of q may be smaller than it is, else as ox_parts() does. Returns what that
- * returns.
- */
-static int parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p)
-{
-	const double codes = 1 + (double)ox_q_high(q) - ox_q_low(q);
 	struct ox_fine f;
-	int64_t count;
-	unsigned set;
 	int done = ox_fine_root(l, v, &f);
+	const bool root = done > 0;
 
+	if (!done)
+		done = ox_parts(l, v, q, p);
 	if (done <= 0)
-		return done < 0 ? done : ox_parts(l, v, q, p);
-	if ((done = ox_reduced_axes(l, ox_t(l, f.tensor)->rank, &set)) <= 0)
 		return done;
-	count = ox_is(l, "ReduceSum") ? 1 : reduced_elements(l, f.tensor, set);
-	return ox_fine_square(l, f, (double)count * codes * q->s, p);
+	const weft_tensor t = *ox_t(l, root ? f.tensor : p->high);
+	if ((done = ox_reduced_axes(l, t.rank, set)) <= 0)
+		return done;
+	*count = ox_elements_over(&t, *set);
+	if (*count > 1 << OX_PART)
+		return 0;
+	const double over = ox_is(l, "ReduceSum") ? 1 : (double)*count;
+	return root ? ox_fine_square(l, f, over * ox_q_codes(q) * q->s, p) : 1;
 }
 
 /*
@@ -347,26 +330,24 @@ static int parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct 
 static int mean_of_function(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)
 {
 	struct ox_parts p;
+	int64_t count;
 	unsigned set;
-	int done = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? parts(l, v, q, &p) : 0;
+	const int done = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? parts(l, v, q, &p, &set, &count) : 0;
 
-	if (done <= 0 || (done = ox_reduced_axes(l, ox_t(l, p.high)->rank, &set)) <= 0)
+	if (done <= 0)
 		return done;
-	const int64_t count = reduced_elements(l, p.high, set);
-	if (count > 1 << OX_PART)
-		return 0;
 	const double over = ox_is(l, "ReduceSum") ? 1 : (double)count;
 	const double steps = ldexp(p.unit, OX_PART) / (over * q->s);               /* of 1 in H */
 	if (!(p.unit * (double)count / (over * q->s) <= 0x1p-3) || !(steps > 0x1p-60))
 		return 0;
 	const int log = ilogb(steps) + 12, k = log < 0 ? 0 : log > OX_PART ? OX_PART : log;
 	int high = ox_sums_over(l, p.high, set), low = ox_sums_over(l, p.low, set), more = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, OX_PART);
-	high = high < 0 || more < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, more);
+	high = ox_binary(l, WEFT_OP_ADD, high, more);
 	if (k)
 		high = ox_with(l, WEFT_OP_MAXIMUM, ox_with(l, WEFT_OP_MINIMUM, high, ldexp(1, 29 - k)), -ldexp(1, 29 - k));
 	high = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, k);
 	low = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, low, (1 << OX_PART) - 1), OX_PART - k);
-	int z = high < 0 || low < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, high, low);
+	int z = ox_binary(l, WEFT_OP_ADD, high, low);
 	z = z < 0 ? z : ox_rescaled(l, z, ox_signed(q->zp->t.dtype), ldexp(steps, -k), 0x1p30, ox_q_zp(q));
 	ox_file_order(y->perm);
 	return ox_coded_as(y, ox_attr_i(l, "keepdims", 1) ? z : ox_without_axes(l, z, set));

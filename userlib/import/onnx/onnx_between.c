@@ -261,22 +261,13 @@ static bool is_square(struct ox *l, const onnx_node *n)
 }
 
 /*
- * Emits 16-bit codes of s less their zero point as int32, in the file's order of dimensions. Returns the graph tensor, or a
- * negative errno.
- */
-static int centred(struct ox *l, const struct ox_side *s)
-{
-	return ox_rescale(l, ox_side_in(l, s->v, NULL), WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&s->q), 0);
-}
-
-/*
  * Sets *p to the parts of the squares of 16-bit codes of s, in the file's order of dimensions; if int32 does not hold these
  * squares, in units of four. Returns 1 or a negative errno.
  */
 static int squared(struct ox *l, const struct ox_side *s, struct ox_parts *p)
 {
 	const int down = (int64_t)ox_q_farthest(&s->q) * ox_q_farthest(&s->q) > INT32_MAX ? 2 : 0;
-	const int x = centred(l, s), all = ox_product(l, x, x, down);
+	const int x = ox_centred(l, s, NULL), all = ox_product(l, x, x, down);
 
 	p->unit = ldexp(s->q.s * s->q.s, down);
 	p->high = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, all, OX_PART);
@@ -366,11 +357,15 @@ static int up(double by, double least, double codes)
 }
 
 /*
- * Emits the numbers of struct reciprocals for each element of the carrier of v, a function of codes, from tables that
- * GATHER reads: int32 with the carrier's shape and leading dimensions of 1 up to rank; x->up is -1 if it would be 0
- * everywhere. A numerator of 1 makes by / v / 2^15 steps of a result of `codes` codes, numerators are multiples of `least`,
- * and `error` / v is by how many steps a quotient may be off since its numerator is not exact. Returns 0 with *x set; -ENOTSUP
- * without a message if v cannot be computed, or if `error` over one of its values is above 1/8; or another negative errno.
+ * Emits the numbers of struct reciprocals for each element of the carrier of v, a function of codes. GATHER
+ * reads them from tables; they are int32 with the carrier's shape and leading dimensions of 1 up to rank. x->up
+ * is -1 if it would be 0 everywhere.
+ *
+ * A numerator of 1 makes by / v / 2^15 steps of the result, which has `codes` codes, and numerators are multiples
+ * of `least`. A numerator that is not exact makes a quotient wrong by up to `error` / v steps.
+ *
+ * Returns 0 with *x set; -ENOTSUP without a message if v cannot be computed, or if a quotient may be wrong by more
+ * than 1/8 step; or another negative errno.
  */
 static int reciprocals(struct ox *l, struct ox_value *v, double by, double error, double least, double codes, int rank, struct reciprocals *x)
 {
@@ -416,8 +411,9 @@ static int reciprocals(struct ox *l, struct ox_value *v, double by, double error
 }
 
 /*
- * Makes the numerator of a quotient, quantised with q in the end: by ox_fine(), or if that has no form for it, int16 codes
- * (ox_between()). Returns 1 with *f set, 0 if there are none, or a negative errno.
+ * Makes the numerator a of a quotient that is quantised with q in the end: the numbers that ox_fine() makes, or if
+ * it has none, the int16 codes that ox_between() makes. Returns 1 with *f set, 0 if both make none, or a negative
+ * errno.
  */
 static int numerator(struct ox *l, struct ox_value *a, const struct ox_q *q, struct ox_fine *f)
 {
@@ -431,10 +427,10 @@ static int numerator(struct ox *l, struct ox_value *a, const struct ox_q *q, str
 }
 
 /*
- * Emits f / b in steps of q, where b is a function of codes: f, widened, times the reciprocal of each value of b, which
- * has 30 bits and a shift of its own. Where one unit of f is more than a step, f is limited and moved up first (up()).
- * Returns the graph tensor; -ENOTSUP without a message if b cannot be computed, or if f has 30 bits that are not exact and
- * these are too few for the least value of b; or another negative errno.
+ * Emits f / b in steps of q, where b is a function of codes: f, widened, is multiplied by the reciprocal of b,
+ * which has 30 bits and a shift of its own for each value of b. Where one unit of f makes more than a step, f is
+ * limited and shifted left first (up()). Returns the graph tensor; -ENOTSUP without a message if b cannot be
+ * computed, or if f is not exact and its 30 bits are too few for the least value of b; or another negative errno.
  */
 static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, const struct ox_q *q)
 {
@@ -443,7 +439,7 @@ static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, const
 	int done = ox_fine_widen(l, &f), x = f.tensor;
 
 	if (done > 0)
-		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, unit / f.unit, ox_is_16_bit(q->zp) ? CODES : 256, ox_t(l, x)->rank, &r);
+		done = reciprocals(l, b, ldexp(f.unit / scale, OX_PART), error, unit / f.unit, ox_q_codes(q), ox_t(l, x)->rank, &r);
 	if (done < 0)
 		return done;
 	if (r.up >= 0) {
@@ -455,9 +451,10 @@ static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, const
 }
 
 /*
- * Makes the codes, quantised with q, of a / b, whose shape broadcasts to a's: b is a function of codes, or a and b have exact
- * numbers (ox_fine()). Returns 1 with *y set, in the file's order of dimensions; 0 if a has no codes or numbers, b is something
- * else or cannot be computed, or its shape is another; or a negative errno.
+ * Makes the codes, quantised with q, of a / b. The shape of b has to broadcast to that of a, and b has to be a
+ * function of codes, or both have to have exact numbers (ox_fine()). Returns 1 with *y set, in the file's order of
+ * dimensions; 0 if a has neither codes nor numbers, b is something else or cannot be computed, or its shape does
+ * not broadcast; or a negative errno.
  */
 static int quotient(struct ox *l, struct ox_value *a, struct ox_value *b, const struct ox_q *q, struct ox_coded *y)
 {
@@ -593,8 +590,9 @@ static int function(struct ox *l, const onnx_node *n, struct ox_value *of, const
 }
 
 /*
- * Makes the codes, quantised with q, of node n of values that wait, with --requant rescale: a quotient, a sum, difference or product of two values that have codes or get some, or a function of
- * one. Returns 1 with *y set; 0 if n is something else, or a value gets no codes; or a negative errno.
+ * Makes the codes, quantised with q, of node n, whose operands wait, with --requant rescale. The node is a quotient,
+ * sum, difference or product of two values that have codes or get some, or a function of one such value. Returns 1
+ * with *y set; 0 if n is something else, or a value gets no codes; or a negative errno.
  */
 int ox_fold_between(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

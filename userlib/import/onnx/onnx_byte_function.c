@@ -43,7 +43,7 @@ static const void *number(struct ox *l, struct ox_value *v)
 	return x < 0 ? NULL : ox_t(l, x)->data;
 }
 
-/* Returns element i of `data`, codes of type t with 8 or 16 bits. */
+/* Returns element i of the array `data`, whose elements have type t: int8, uint8, int16 or uint16. */
 static int32_t code_at(const void *data, weft_dtype t, int i)
 {
 	switch (t) {
@@ -113,6 +113,11 @@ bool ox_side_or_constant(struct ox *l, const struct ox_value *v, struct ox_side 
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 {
 	return ox_get_signed(l, v, perm);
+}
+
+int ox_centred(struct ox *l, const struct ox_side *s, const int8_t *perm)
+{
+	return ox_rescale(l, ox_side_in(l, s->v, perm), WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, ox_q_zp(&s->q), 0);
 }
 
 /*

@@ -225,11 +225,12 @@ static int fold_zero_point(struct ox *l, struct ox_conv_call *c)
 /*
  * Emits the sums [N,spatial...,OC] of the convolution `given`, as an ordinary operator (one group),
  * a depthwise one (one input channel for each group, at most two spatial dimensions), or one
- * operator for each group. Elements of the image that no window reaches are cut off first, and
- * where all windows along an axis lie in the padding in front, that padding becomes a PAD with the
- * zero point; so does all padding of int16 with a zero point (fold_zero_point()). The sums' type is int32 for int8, int48 for int16, fp16 for float8, else x's. Returns
- * the graph tensor, -ENOTSUP for more than 1024 groups that become one operator each and for what
- * fold_zero_point() refuses, or another negative errno.
+ * operator for each group. Elements of the image that no window reaches are cut off first. Padding
+ * becomes a PAD with the zero point in two cases: in front along an axis where all windows lie in
+ * it, and everywhere if x is int16 with a zero point (fold_zero_point()). The sums are int32 if x
+ * is int8, int48 if it is int16, fp16 if it is float8, else of x's type. Returns the graph tensor,
+ * -ENOTSUP for more than 1024 groups that become one operator each and for what fold_zero_point()
+ * refuses, or another negative errno.
  */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 {

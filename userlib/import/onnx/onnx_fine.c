@@ -31,10 +31,8 @@ static int fine_as(struct ox_fine *f, int tensor)
 /* Emits codes s less their zero point. Returns 1 with *f set, or a negative errno. */
 static int codes(struct ox *l, const struct ox_side *s, struct ox_fine *f)
 {
-	const int32_t z = ox_q_zp(&s->q);
-
 	*f = (struct ox_fine){ .unit = s->q.s, .most = ox_q_farthest(&s->q), .exact = true };
-	return fine_as(f, ox_rescale(l, ox_side_in(l, s->v, NULL), WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, z, 0));
+	return fine_as(f, ox_centred(l, s, NULL));
 }
 
 /*
@@ -84,7 +82,6 @@ static int combined(struct ox *l, weft_opcode op, struct ox_fine *a, struct ox_f
 static int reduced(struct ox *l, const onnx_node *n, struct ox_fine *f)
 {
 	const onnx_node *outer = l->n;
-	double count = 1;
 	unsigned set;
 
 	l->n = n;
@@ -93,8 +90,7 @@ static int reduced(struct ox *l, const onnx_node *n, struct ox_fine *f)
 	l->n = outer;
 	if (done <= 0)
 		return done;
-	for (int i = 0; i < ox_t(l, f->tensor)->rank; i++)
-		count *= set >> i & 1 ? (double)ox_t(l, f->tensor)->dim[i] : 1;
+	const double count = (double)ox_elements_over(ox_t(l, f->tensor), set);
 	if (!(f->most * count <= MOST))
 		return 0;
 	f->most *= count;
@@ -123,7 +119,8 @@ static int sloped(struct ox *l, const onnx_node *n, struct ox_fine *f)
 	const int factor = ox_ramp(l, WEFT_INT32, rank, rint(0x1p30 / most)), slopes = ox_to_rank(l, ox_scaled_constant(l, slope, 0x1p30 / most), rank);
 	const int above = ox_product(l, ox_with(l, WEFT_OP_MAXIMUM, f->tensor, 0), factor, 30);
 	const int below = ox_product(l, ox_with(l, WEFT_OP_MINIMUM, f->tensor, 0), slopes, 30);
-	*f = (struct ox_fine){ .unit = f->unit * most, .most = f->most };
+	f->unit *= most;
+	f->exact = false;
 	return fine_as(f, ox_binary(l, WEFT_OP_ADD, above, below));
 }
 
@@ -233,8 +230,9 @@ int ox_fine_square(struct ox *l, struct ox_fine f, double limit, struct ox_parts
 }
 
 /*
- * Makes int32 a / b / scale, rounded half up, or more than 2^26 in magnitude where that is 2^26 or more; a / 0 is 2^26 or -2^26
- * with a's sign. Both must be exact, since a quotient may be large where b is small. b broadcasts to a.
+ * Makes int32 a / b / scale, rounded half up. Where the quotient is 2^26 or more in magnitude, so is the result, but
+ * it need not be the quotient; a / 0 is 2^26 or -2^26 with the sign of a. a and b must be exact, since a quotient
+ * may be large where b is small. The shape of b broadcasts to that of a.
  *
  *   x = |b| 2^up_b, z = a 2^up_a    x from 2^30 on, z from 2^29 on or 0
  *   r = 2^59 / x                    a table and one step of Newton's method, within 2^-28 of itself

@@ -68,12 +68,11 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 }
 
 /*
- * Emits constant weights w, in order perm, less their zero points zp as int8; zp runs along axis,
- * counted from the end. Returns the graph tensor; -1 if w or zp is not constant, a difference does
- * not fit int8, or the differences could not be computed (l->err is set after an error, but not if
- * l->work is used up); or the negative errno of the last cast.
+ * Emits constant weights w, in order perm (NULL: the file's), less their zero points zp as int32; zp runs along
+ * axis, counted from the end. Returns the graph tensor; or -1 if w or zp is not constant, a difference does not fit
+ * int8, or the differences could not be computed (l->err is set after an error, but not if l->work is used up).
  */
-static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
+static int differences(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
 	if (!ox_is_const_value(l, w) || !ox_is_const_value(l, zp))
 		return -1;
@@ -84,13 +83,13 @@ static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, co
 	for (int64_t i = 0, n = weft_tensor_elements(ox_t(l, x)); i < n; i++)
 		if (v[i] < -128 || v[i] > 127)
 			return -1;
-	return ox_cast(l, x, WEFT_INT8);
+	return x;
 }
 
 /*
  * Sets *w to p's weights as int8, in order perm, and *zp to their one zero point; zero points that
  * differ (along axis, counted from the end) are taken off constant weights if int8 can hold the
- * differences, and *zp is then 0. Returns false if neither is possible or without_zps() fails. *w
+ * differences, and *zp is then 0. Returns false if neither is possible or differences() fails. *w
  * may be a negative errno if the result is true.
  */
 static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t *perm, int axis, int *w, int32_t *zp)
@@ -100,7 +99,8 @@ static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t
 		return true;
 	}
 	*zp = 0;
-	*w = without_zps(l, p->w, p->w_zp, perm, axis);
+	*w = differences(l, p->w, p->w_zp, perm, axis);
+	*w = *w < 0 ? *w : ox_cast(l, *w, WEFT_INT8);
 	return *w >= 0;
 }
 
@@ -139,11 +139,9 @@ static int ones(struct ox *l, int rank, const int64_t *dim)
 
 bool ox_int8_holds(struct ox *l, const struct ox_product *p, int axis)
 {
-	static const int8_t plain[WEFT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	int32_t zp;
-	int w;
 
-	return (ox_is_const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp)) || array_weights(l, p, plain, axis, &w, &zp);
+	return ox_is_const_value(l, p->w) && (one_zp(l, p->w, p->w_zp, &zp) || differences(l, p->w, p->w_zp, NULL, axis) >= 0);
 }
 
 /*

@@ -315,7 +315,7 @@ static int normalised_codes(struct ox *l, int q, const struct row *w)
 	int r = ox_looked_up(l, at, at < 0 ? at : ox_root_table(l));
 	int d = r < 0 ? r : ox_binary(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_MUL, e, (double)w->n), s);
 	int y = ox_product(l, d, r, w->drop), half = ox_right(l, up, 1);
-	return y < 0 || half < 0 ? l->err : ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, half);
+	return ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, y, half);
 }
 
 /*
@@ -364,7 +364,7 @@ static int norm_rows(struct ox *l, const onnx_node *n, const struct ox_side *x, 
 	int gamma = ox_vector(l, ox_operand(l, n, 1), ldexp(1 / q->s, h), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	int beta = ox_vector(l, ox_operand(l, n, 2), ldexp(1 / q->s, f + h), rows->rank, rows->axis, rows->scaled[rows->axis]);
 	y = ox_product(l, y, gamma, 0);
-	y = y < 0 || beta < 0 ? l->err : ox_binary(l, WEFT_OP_ADD, y, beta);
+	y = ox_binary(l, WEFT_OP_ADD, y, beta);
 	return y < 0 ? y : ox_rescaled(l, y, WEFT_INT8, ldexp(1, -f - h), 0x1p31, ox_q_zp(q));
 }
 
@@ -406,12 +406,15 @@ static bool rows_of(const struct ox *l, const onnx_node *n, const weft_tensor *t
 /*
  * Computes node n, a LayerNormalization (axis -1 by default), InstanceNormalization or GroupNormalization between a
  * DequantizeLinear and a QuantizeLinear with parameters q, in integers; codes are within one step of the exact ones.
- * Returns 1 with *y set to codes in their signed form in the file's order of dimensions; 0 if
- * rows_of() or takes_rows() does not take the node (--requant rescale not set, more
- * than MOST_ROW elements in a row, or not 8 bits or not 16 with one scale on both sides), gamma or beta is no
- * constant float32 vector of the length that the node asks for or one element, gamma is all 0 or has an infinity, an element of beta
- * is 1000 or more steps of the result (16 bits: 2^17), or the row's length times epsilon (1e-5 by default) is negative or 2^30 or more
- * squares of a step of x (16 bits: 2^44); or a negative errno.
+ * Returns 1 with *y set to codes in their signed form in the file's order of dimensions; a negative errno; or 0 if
+ *
+ * - --requant rescale is not set, a row has more than MOST_ROW elements, or the codes on the two sides are neither
+ *   both of 8 bits nor both of 16 bits with one scale each
+ * - gamma or beta is neither a constant float32 vector of the length that the node asks for nor one element
+ * - gamma is 0 everywhere or has an infinity, or an element of beta is 1000 or more steps of the result (2^17 or
+ *   more of 16 bits)
+ * - the row's length times epsilon (1e-5 by default) is negative, or 2^30 or more squares of a step of x (2^44 or
+ *   more of 16 bits)
  */
 int ox_fold_norm(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

@@ -194,10 +194,11 @@ static int times_zero(struct ox *l, int x, int32_t z, int down)
 }
 
 /*
- * Emits what the zero points of 16-bit codes a and b take off the sums of their products, int32 z, which have been moved down by
- * `down` bits: za times the sums of b along its rows, zb times those of a along its columns, less both zero points times the inner
- * dimension. left and right are the codes' tensors in the file's order. Each part is rounded by itself. Returns the graph
- * tensor, or a negative errno; a negative z is returned as it is.
+ * Emits the sums of products of 16-bit codes a and b less their zero points. z has the int32 sums of the products of
+ * the codes themselves, without their `down` lowest bits. What is taken off is the zero point of a times the sums of
+ * b along its rows and the zero point of b times the sums of a along its columns, less both zero points times the
+ * inner dimension; each of the three is rounded by itself. left and right are the tensors of codes in the file's
+ * order. Returns the graph tensor, or a negative errno; a negative z is returned as it is.
  */
 static int without_zeros(struct ox *l, int z, const struct ox_side *a, const struct ox_side *b, int left, int right, int down)
 {
@@ -208,19 +209,19 @@ static int without_zeros(struct ox *l, int z, const struct ox_side *a, const str
 		int sums = ox_wide(l, right);
 		sums = sums < 0 ? sums : ox_reduce(l, WEFT_OP_REDUCE_SUM, sums, ox_t(l, sums)->rank - 2);
 		sums = ox_to_rank(l, times_zero(l, sums, za, down), z < 0 ? 0 : ox_t(l, z)->rank);
-		z = z < 0 || sums < 0 ? l->err : ox_binary(l, WEFT_OP_SUB, z, sums);
+		z = ox_binary(l, WEFT_OP_SUB, z, sums);
 	}
 	if (zb) {
 		int sums = ox_to_rank(l, times_zero(l, ox_row_sums(l, ox_wide(l, left)), zb, down), z < 0 ? 0 : ox_t(l, z)->rank);
-		z = z < 0 || sums < 0 ? l->err : ox_binary(l, WEFT_OP_SUB, z, sums);
+		z = ox_binary(l, WEFT_OP_SUB, z, sums);
 	}
 	return za && zb ? ox_with(l, WEFT_OP_ADD, z, rint(ldexp((double)za * zb * (double)inner, -down))) : z;
 }
 
 /*
- * Emits the product of 16-bit codes a and b of a tensor_pair(), quantised with q of 16 bits: the exact
- * sums of 48 bits, moved down so that they fit int32, less what zero points contribute, and the nearest RESCALE. That loses
- * less than 2^-6 of a step, or 2^-8 without zero points. Returns 1 with *y set, in the file's order of dimensions; 0 if q is
+ * Emits the product of 16-bit codes a and b of a tensor_pair(), quantised with q of 16 bits. The exact sums of 48
+ * bits lose as many of their lowest bits as int32 does not hold, what zero points contribute is taken off, and the
+ * nearest RESCALE follows. The bits lost are less than 2^-6 of a step, or 2^-8 without zero points. Returns 1 with *y set, in the file's order of dimensions; 0 if q is
  * of 8 bits or the scales are not such that sums can be moved; or a negative errno.
  */
 static int wide_pair(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)

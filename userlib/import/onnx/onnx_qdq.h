@@ -71,16 +71,23 @@ int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm);
 /* Returns v's integers as int8 or int16 in order perm (NULL: the file's). */
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm);
 /*
+ * Returns the integers of s less their zero point as int32 in order perm (NULL: the file's), by a RESCALE with factor 1,
+ * the form that the compiler recognises as the beginning of a mean.
+ */
+WEFT_MUST_USE int ox_centred(struct ox *l, const struct ox_side *s, const int8_t *perm);
+/*
  * Sets *to to side s, or, if its rank is below `rank`, to its integers with leading dimensions of 1, which *held holds from then
  * on. Returns 0 or a negative errno.
  */
 WEFT_MUST_USE int ox_side_of_rank(struct ox *l, const struct ox_side *s, int rank, struct ox_value *held, struct ox_side *to);
 /* Returns the zero point of the integers as they are taken: in their signed form. */
-static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - (q->flip ? ox_less(q->zp->t.dtype) : 0); }
+static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - ox_less(q->zp->t.dtype); }
 /* Returns the least of the integers as they are taken. */
 static inline int ox_q_low(const struct ox_q *q) { return ox_signed(q->zp->t.dtype) == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
 /* Returns the greatest of the integers as they are taken. */
 static inline int ox_q_high(const struct ox_q *q) { return -1 - ox_q_low(q); }
+/* Returns how many codes there are. */
+static inline int32_t ox_q_codes(const struct ox_q *q) { return 2 * (1 + ox_q_high(q)); }
 /* Returns the largest magnitude that one of the integers less the zero point can have. */
 static inline int32_t ox_q_farthest(const struct ox_q *q)
 {
@@ -220,9 +227,14 @@ WEFT_MUST_USE int ox_fine_widen(struct ox *l, struct ox_fine *f);
 /* Makes the codes, quantised with q, of the result of node n. */
 WEFT_MUST_USE int ox_fold_fine(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 
-/* onnx_average.c: the axes of the reduction at hand (bit i is axis i); sums of int32 over them; x without them. */
+/* onnx_average.c. Sets of axes: bit i is axis i. */
+/* Sets *set to the axes of the reduction at hand, whose operand has that rank. Returns 1, or 0 if it names none. */
 WEFT_MUST_USE int ox_reduced_axes(struct ox *l, int rank, unsigned *set);
+/* Returns how many elements of t a reduction over these axes makes one of. */
+int64_t ox_elements_over(const weft_tensor *t, unsigned set);
+/* Returns int32 x summed over these axes, which stay with length 1; a negative x is returned as it is. */
 WEFT_MUST_USE int ox_sums_over(struct ox *l, int x, unsigned set);
+/* Returns y without these axes, which have length 1. */
 WEFT_MUST_USE int ox_without_axes(struct ox *l, int y, unsigned set);
 
 /*

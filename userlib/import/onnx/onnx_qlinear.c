@@ -135,7 +135,7 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 		if (op != WEFT_OP_MUL)
 			x[k] = ox_scale(l, x[k], factor[k]);
 	}
-	y = x[0] < 0 || x[1] < 0 ? l->err : ox_binary(l, op, x[0], x[1]);
+	y = ox_binary(l, op, x[0], x[1]);
 	if (op == WEFT_OP_MUL)
 		y = ox_scale(l, y, (double)(sa * sb / sy));
 	y = ox_shift(l, y, q->z);

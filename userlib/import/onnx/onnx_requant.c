@@ -617,10 +617,11 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 }
 
 /*
- * Emits int48 sums x, at most *most in magnitude, moved down by the bits that int32 does not hold, if results are
- * codes with another zero point than 0: the multipliers of 16 bits that RESCALE has for int48 are too coarse for results
- * that lie up to 65 535 steps from their zero point. What is lost is below 2^-8 of a step, else x is returned as it is, and
- * so are other sums. Sets s->down and *most to match. Returns the graph tensor, or a negative errno.
+ * Emits int48 sums x, at most *most in magnitude, without as many of their lowest bits as int32 does not hold, if
+ * the results are codes with another zero point than 0. Such results lie up to 65 535 steps from their zero point,
+ * for which the multipliers of 16 bits that RESCALE has for int48 are too coarse. Sets s->down to the number of
+ * bits and *most to the greatest magnitude that is left. Other sums, and sums of which 2^-8 step or more would be
+ * lost, are returned as they are. Returns the graph tensor, or a negative errno.
  */
 static int moved_down(struct ox *l, int x, struct ox_scaling *s, int64_t *most)
 {

@@ -240,7 +240,7 @@ static bool is_product(const int32_t *f, struct ox_factor r, bool even, const st
 static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int32_t *f,
                         struct ox_coded *y)
 {
-	struct ox_factor r, one = { 1 << 30, 30 };
+	struct ox_factor r;
 	bool even = false;
 
 	if (!ox_nearest(a->q.s * b->q.s / q->s, 65536, &r))
@@ -250,8 +250,7 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 		if (!is_product(f, r, true, a, b, q))
 			return 0;
 	}
-	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
-	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
+	const int left = ox_centred(l, a, y->perm), right = ox_centred(l, b, y->perm);
 	return ox_coded_as(y, ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, left, right), WEFT_INT8, r, even, 0, ox_q_zp(q)));
 }
 
@@ -278,22 +277,21 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 }
 
 /*
- * Makes the codes of the product of 16-bit a and b, quantised with q of 16 bits, in order y->perm: by the nearest
- * factor, ties up, with --requant rescale alone. Products that could leave int32 are moved down by two bits first, which loses
- * less than 2^-6 of a step. Returns 1 with y->tensor set; 0 without the option or if the factor is too large; or a negative errno.
+ * Makes the codes of the product of 16-bit a and b, quantised with q of 16 bits, in order y->perm, by the nearest
+ * factor, with ties up; only --requant rescale asks for that. Products that could leave int32 lose their two lowest
+ * bits first, which is less than 2^-6 of a step. Returns 1 with y->tensor set; 0 without the option or if the factor
+ * is too large; or a negative errno.
  */
 static int fold_wide_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, struct ox_coded *y)
 {
-	struct ox_factor r, one = { 1 << 30, 30 };
-
+	struct ox_factor r;
 	const int down = (int64_t)ox_q_farthest(&a->q) * ox_q_farthest(&b->q) > INT32_MAX ? 2 : 0;
 	const double real = ldexp(a->q.s * b->q.s / q->s, down);
 
 	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || (down && !(real < 0x1p-5)) || !ox_nearest(real, 0x1p30, &r))
 		return 0;
-	int left = ox_rescale(l, ox_side_in(l, a->v, y->perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
-	int right = ox_rescale(l, ox_side_in(l, b->v, y->perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
-	const int z = down ? ox_product(l, left, right, down) : left < 0 || right < 0 ? l->err : ox_binary(l, WEFT_OP_MUL, left, right);
+	const int left = ox_centred(l, a, y->perm), right = ox_centred(l, b, y->perm);
+	const int z = down ? ox_product(l, left, right, down) : ox_binary(l, WEFT_OP_MUL, left, right);
 	return ox_coded_as(y, ox_rescale(l, z, WEFT_INT16, r, 0, ox_q_zp(q)));
 }
 

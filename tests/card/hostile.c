@@ -50,11 +50,6 @@ static void open_card(const struct weft_chip_ops *ops)
 	next_job = 1;
 }
 
-static uint64_t below(uint64_t *rng, uint64_t n)
-{
-	return test_random(rng) % n;
-}
-
 /* ---- SUBMITs ---- */
 
 static void submits(void **state)
@@ -127,9 +122,9 @@ static void submits(void **state)
 static uint32_t draw_word(uint64_t *rng)
 {
 	const uint32_t some[] = { 0, 1, 2, 7, 8, 63, 64, 256, 0x1000, HOST_BASE, 0x20000, DRAM, DRAM - 64, 0x10000, 0x7fffffff,
-		0x80000000, 0xffffffff, 0xfffffffc, (uint32_t)below(rng, 0x440), (uint32_t)below(rng, 1000) };
+		0x80000000, 0xffffffff, 0xfffffffc, (uint32_t)test_below(rng, 0x440), (uint32_t)test_below(rng, 1000) };
 
-	return below(rng, 3) ? some[below(rng, sizeof(some) / sizeof(some[0]))] : (uint32_t)test_random(rng);
+	return test_below(rng, 3) ? some[test_below(rng, sizeof(some) / sizeof(some[0]))] : (uint32_t)test_random(rng);
 }
 
 /* Words that a message of this type has. */
@@ -140,11 +135,11 @@ static unsigned draw_length(uint32_t type, uint64_t *rng)
 		[WEFT_MSG_REG_WRITE] = 3, [WEFT_MSG_SELF_TEST] = 2, [WEFT_MSG_FW_BEGIN] = 2, [WEFT_MSG_FW_END] = 1,
 		[WEFT_MSG_FW_SWITCH] = 1, [WEFT_MSG_FW_DATA] = 2 + WEFT_MSG_FW_CHUNK / 4 };
 
-	if (type <= WEFT_MSG_REBOOT && fixed[type] && below(rng, 8))
+	if (type <= WEFT_MSG_REBOOT && fixed[type] && test_below(rng, 8))
 		return fixed[type];
 	if (type == WEFT_MSG_SUBMIT)
-		return 7 + 3 * (unsigned)below(rng, WEFT_MSG_WINDOWS_MAX + 1);
-	return 1 + (unsigned)below(rng, 128);
+		return 7 + 3 * (unsigned)test_below(rng, WEFT_MSG_WINDOWS_MAX + 1);
+	return 1 + (unsigned)test_below(rng, 128);
 }
 
 /* Any words as messages: each is answered, the firmware never traps or hangs, and the
@@ -162,16 +157,16 @@ static void messages(void **state)
 	open_card(NULL);
 	memcpy(records, card.flash, 2 * WEFT_FLASH_SECTOR_BYTES);
 	for (long i = 0; i < n; i++) {
-		uint32_t words[WEFT_FRAME_MSG_MAX / 4], type = 1 + (uint32_t)below(&rng, WEFT_MSG_REBOOT + 2);
+		uint32_t words[WEFT_FRAME_MSG_MAX / 4], type = 1 + (uint32_t)test_below(&rng, WEFT_MSG_REBOOT + 2);
 		unsigned len = draw_length(type, &rng);
 		enum weft_msg_error error;
 
-		if (type == WEFT_MSG_REBOOT || (type == WEFT_MSG_SELF_TEST && below(&rng, 50)))
+		if (type == WEFT_MSG_REBOOT || (type == WEFT_MSG_SELF_TEST && test_below(&rng, 50)))
 			continue;
-		words[0] = below(&rng, 20) ? type : draw_word(&rng) | 0x100;
+		words[0] = test_below(&rng, 20) ? type : draw_word(&rng) | 0x100;
 		for (unsigned k = 1; k < len; k++)
 			words[k] = draw_word(&rng);
-		if (type == WEFT_MSG_SUBMIT && below(&rng, 8))
+		if (type == WEFT_MSG_SUBMIT && test_below(&rng, 8))
 			words[6] = (len - 7) / 3;
 		card.n_done = 0;
 		if (!card_message(&card, words, len, NULL, 0, &error))
@@ -198,18 +193,18 @@ static void messages(void **state)
 static int64_t edge(uint64_t *rng, int64_t size)
 {
 	const int64_t at[] = { 0, 1, size - 1, size, size + 1, -1, -size, size / 2, size - 64, 1ll << 31, (1ll << 40) - 1,
-		(1ll << 32) - 64, (int64_t)below(rng, DRAM) };
+		(1ll << 32) - 64, (int64_t)test_below(rng, DRAM) };
 
-	return at[below(rng, sizeof(at) / sizeof(at[0]))];
+	return at[test_below(rng, sizeof(at) / sizeof(at[0]))];
 }
 
 /* A window that load or store may use, if there is one; else any. */
 static unsigned draw_window(const struct attack *a, uint64_t *rng, bool store)
 {
-	unsigned k = (unsigned)below(rng, 8);
+	unsigned k = (unsigned)test_below(rng, 8);
 
-	for (unsigned i = 0; i < a->n && below(rng, 8); i++) {
-		unsigned w = (unsigned)below(rng, a->n);
+	for (unsigned i = 0; i < a->n && test_below(rng, 8); i++) {
+		unsigned w = (unsigned)test_below(rng, a->n);
 		if (a->w[w].perm & (store ? WEFT_MSG_PERM_WRITE : WEFT_MSG_PERM_READ))
 			return w + 1;
 	}
@@ -220,29 +215,29 @@ static unsigned draw_window(const struct attack *a, uint64_t *rng, bool store)
 static void draw_dma(struct attack *a, uint64_t *rng)
 {
 	struct card_stream s = { .n = 0 };
-	unsigned n = 1 + (unsigned)below(rng, 12);
+	unsigned n = 1 + (unsigned)test_below(rng, 12);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct weft_cmd c;
-		bool store = below(rng, 2), tame = below(rng, 6);
+		bool store = test_below(rng, 2), tame = test_below(rng, 6);
 		unsigned k = draw_window(a, rng, store);
 		int64_t size = k && k <= a->n ? a->w[k - 1].size : 8 * a->n_words;
 
 		weft_cmd_init(&c, store ? WEFT_CMD_STORE : WEFT_CMD_LOAD);
 		c.load.window = (int32_t)k;
-		c.load.n1 = 1 + (int32_t)below(rng, 4);
-		c.load.n2 = 1 + (int32_t)below(rng, 3);
-		c.load.row_bytes = 1 + (int32_t)below(rng, tame ? (uint64_t)(size < 4096 ? size : 4096) : 5000);
-		c.load.dram_off = tame ? (int64_t)below(rng, (uint64_t)(size - c.load.row_bytes + 1))
+		c.load.n1 = 1 + (int32_t)test_below(rng, 4);
+		c.load.n2 = 1 + (int32_t)test_below(rng, 3);
+		c.load.row_bytes = 1 + (int32_t)test_below(rng, tame ? (uint64_t)(size < 4096 ? size : 4096) : 5000);
+		c.load.dram_off = tame ? (int64_t)test_below(rng, (uint64_t)(size - c.load.row_bytes + 1))
 		                       : edge(rng, size) & ((1ll << 40) - 1);
 		if (tame)
-			c.load.dram_stride1 = -(int32_t)below(rng, (uint64_t)c.load.dram_off / 12 + 1);
+			c.load.dram_stride1 = -(int32_t)test_below(rng, (uint64_t)c.load.dram_off / 12 + 1);
 		else
 			c.load.dram_stride1 = (int32_t)edge(rng, size);
 		c.load.dram_stride2 = tame ? c.load.dram_stride1 : (int32_t)edge(rng, size);
-		c.load.sp_addr = (int32_t)below(rng, 1u << 18);
-		c.load.sp_stride1 = (int32_t)below(rng, 8192);
-		c.load.sp_stride2 = (int32_t)below(rng, 8192);
+		c.load.sp_addr = (int32_t)test_below(rng, 1u << 18);
+		c.load.sp_stride1 = (int32_t)test_below(rng, 8192);
+		c.load.sp_stride2 = (int32_t)test_below(rng, 8192);
 		stream_put(&s, &c);
 	}
 	stream_end(&s);
@@ -265,18 +260,18 @@ static void draw_mutant(struct attack *a, uint64_t *rng)
 	a->n_words = (uint32_t)r.n_words;
 	memcpy(a->words, r.words, r.n_words * 8);
 	random_stream_free(&r);
-	for (unsigned i = (unsigned)below(rng, 6); i; i--)
-		a->words[below(rng, a->n_words)] ^= 1ull << below(rng, 64);
+	for (unsigned i = (unsigned)test_below(rng, 6); i; i--)
+		a->words[test_below(rng, a->n_words)] ^= 1ull << test_below(rng, 64);
 }
 
 /* Anything, sometimes behind a header that looks right. */
 static void draw_noise(struct attack *a, uint64_t *rng)
 {
-	a->n_words = 1 + (uint32_t)below(rng, 64);
+	a->n_words = 1 + (uint32_t)test_below(rng, 64);
 	for (uint32_t i = 0; i < a->n_words; i++)
 		a->words[i] = test_random(rng);
 	for (uint32_t i = 0; i < a->n_words;) {
-		const struct weft_cmd_info *k = &weft_cmd_list()[below(rng, WEFT_N_CMDS)];
+		const struct weft_cmd_info *k = &weft_cmd_list()[test_below(rng, WEFT_N_CMDS)];
 		a->words[i] = (a->words[i] & ~0xffffull) | k->op | (uint64_t)k->n_words << 8;
 		i += k->n_words;
 	}
@@ -286,16 +281,16 @@ static void draw_noise(struct attack *a, uint64_t *rng)
 static void draw(struct attack *a, uint64_t seed)
 {
 	uint64_t rng = a->seed = seed;
-	uint32_t at = HOST_BASE + 64 * (uint32_t)below(&rng, 64);
+	uint32_t at = HOST_BASE + 64 * (uint32_t)test_below(&rng, 64);
 
-	a->n = 1 + (unsigned)below(&rng, WEFT_MSG_WINDOWS_MAX);
+	a->n = 1 + (unsigned)test_below(&rng, WEFT_MSG_WINDOWS_MAX);
 	a->n_words = 100;
 	for (unsigned i = 0; i < a->n; i++) {
-		a->w[i] = (struct weft_msg_window){ at, 1 + (uint32_t)below(&rng, ROOM / 8 - 4096), 1 + (uint32_t)below(&rng, 3) };
-		at = (at + a->w[i].size + 63) / 64 * 64 + 64 * (uint32_t)below(&rng, 4);
+		a->w[i] = (struct weft_msg_window){ at, 1 + (uint32_t)test_below(&rng, ROOM / 8 - 4096), 1 + (uint32_t)test_below(&rng, 3) };
+		at = (at + a->w[i].size + 63) / 64 * 64 + 64 * (uint32_t)test_below(&rng, 4);
 	}
 	a->stream = at;
-	switch (below(&rng, 4)) {
+	switch (test_below(&rng, 4)) {
 	case 0:
 		draw_noise(a, &rng);
 		break;

@@ -7,7 +7,7 @@
 #include "compare_stream.h"
 #include "tests/support/tensors.h"
 
-/* Of each window; and so many bytes of the scratchpad are known when the command begins. */
+/* The size of each window, and of the part of the scratchpad whose bytes are known when the command begins. */
 #define WIN_BYTES 4096
 #define MOST_ROWS 10000        /* of a command whose first row is in its window */
 
@@ -35,21 +35,16 @@ static void side_close(struct side *s)
 	weft_dev_close(s->dev);
 }
 
-static uint64_t upto(uint64_t *r, uint64_t n)
-{
-	return test_random(r) % n;
-}
-
 /* A number of up to `bits` bits: a small one, one around a power of two, or any. */
 static int64_t number(uint64_t *r, int bits)
 {
 	const uint64_t any = test_random(r), mask = (UINT64_C(1) << bits) - 1;
 
-	switch (upto(r, 4)) {
+	switch (test_below(r, 4)) {
 	case 0:
 		return (int64_t)(any % 64);
 	case 1:
-		return (int64_t)(((UINT64_C(1) << any % (uint64_t)bits) + upto(r, 3) - 1) & mask);
+		return (int64_t)(((UINT64_C(1) << any % (uint64_t)bits) + test_below(r, 3) - 1) & mask);
 	case 2:
 		return (int64_t)(any % WIN_BYTES & mask);
 	default:
@@ -60,7 +55,7 @@ static int64_t number(uint64_t *r, int bits)
 /* A number of `bits` bits as number() draws it, or one below `least` where the command is to end. */
 static int64_t field(uint64_t *r, bool ends, int bits, uint64_t least)
 {
-	return ends ? (int64_t)upto(r, least) : number(r, bits);
+	return ends ? (int64_t)test_below(r, least) : number(r, bits);
 }
 
 /* How many rows a command moves. */
@@ -69,20 +64,23 @@ static uint64_t rows_of(const struct weft_cmd *c)
 	return (uint64_t)c->load.n1 * (uint64_t)c->load.n2 * (uint64_t)c->load.n3;
 }
 
-/* Every second one is so small that it ends, unless its window is another one. */
+/*
+ * Draws a load or a store. In every second one the fields are small enough for all its bytes to lie in the windows
+ * and the scratchpad, so that it ends without a fault unless the window is one that it may not use.
+ */
 static struct weft_cmd random_move(uint64_t *r)
 {
-	const bool ends = upto(r, 2), is_load = upto(r, 2);
+	const bool ends = test_below(r, 2), is_load = test_below(r, 2);
 	struct weft_cmd c;
 
 	weft_cmd_init(&c, is_load ? WEFT_CMD_LOAD : WEFT_CMD_STORE);
 	c.load.window = is_load ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
-	if (!upto(r, 8))
-		c.load.window = (int)upto(r, WEFT_N_WINDOWS);
-	c.load.dram_off = field(r, ends, upto(r, 2) ? 12 : 40, 1024);
+	if (!test_below(r, 8))
+		c.load.window = (int)test_below(r, WEFT_N_WINDOWS);
+	c.load.dram_off = field(r, ends, test_below(r, 2) ? 12 : 40, 1024);
 	c.load.sp_addr = (int32_t)field(r, ends, 20, 1024);
-	c.load.row_bytes = (int32_t)(1 + field(r, ends, upto(r, 4) ? 8 : 20, 200) % 0xfffff);
-	c.load.int4 = is_load && !upto(r, 4);
+	c.load.row_bytes = (int32_t)(1 + field(r, ends, test_below(r, 4) ? 8 : 20, 200) % 0xfffff);
+	c.load.int4 = is_load && !test_below(r, 4);
 	do {
 		c.load.n1 = (int32_t)(1 + field(r, ends, 16, 4) % 0xffff);
 		c.load.n2 = (int32_t)(1 + field(r, ends, 16, 4) % 0xffff);
@@ -99,7 +97,7 @@ static struct weft_cmd random_move(uint64_t *r)
 	return c;
 }
 
-/* Whether a store reads only what is in the scratchpad for sure; the rest of it may hold anything. */
+/* Says whether a store reads only those bytes of the scratchpad that are known. */
 static bool reads_known(const struct weft_cmd *c)
 {
 	const int64_t last = c->load.sp_addr + (int64_t)(c->load.n1 - 1) * c->load.sp_stride1 +

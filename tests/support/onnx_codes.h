@@ -19,7 +19,7 @@ struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8, 4: uint16
 
 static inline double between(uint64_t *r, double lo, double hi)
 {
-	return lo + (hi - lo) * (double)(test_random(r) % 1000003) / 1000003;
+	return lo + (hi - lo) * (double)test_below(r, 1000003) / 1000003;
 }
 
 static inline bool is_16_bit(const struct q *q) { return q->type >= 4; }
@@ -28,9 +28,9 @@ static inline int highest(const struct q *q) { return lowest(q) + (is_16_bit(q) 
 
 static inline struct q quantisation(uint64_t *r, double range)
 {
-	struct q q = { .s = (float)(range / 255), .type = 2 + (int)(test_random(r) % 2) };
+	struct q q = { .s = (float)(range / 255), .type = 2 + (int)test_below(r, 2) };
 
-	q.z = lowest(&q) + (int)(test_random(r) % 256);
+	q.z = lowest(&q) + (int)test_below(r, 256);
 	return q;
 }
 
@@ -43,10 +43,10 @@ static inline struct q wide(double range)
 /* Of uint16 or int16, with a zero point anywhere, often at an end. */
 static inline struct q offset(uint64_t *r, double range)
 {
-	struct q q = { .s = (float)(range / 65535), .type = 4 + (int)(test_random(r) % 2) };
-	const int way = (int)(test_random(r) % 4);
+	struct q q = { .s = (float)(range / 65535), .type = 4 + (int)test_below(r, 2) };
+	const int way = (int)test_below(r, 4);
 
-	q.z = way == 0 ? lowest(&q) : way == 1 ? highest(&q) : lowest(&q) + (int)(test_random(r) % 65536);
+	q.z = way == 0 ? lowest(&q) : way == 1 ? highest(&q) : lowest(&q) + (int)test_below(r, 65536);
 	return q;
 }
 
@@ -137,11 +137,11 @@ static inline weft_tensor make_codes(const struct q *q, int rank, const int64_t 
 	memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
 	t.data = malloc(weft_tensor_bytes(&t));
 	for (int64_t i = 0; i < weft_tensor_elements(&t); i++) {
-		int v = (int)(test_random(r) % 256);
+		int v = (int)test_below(r, 256);
 		const int way = (int)(i / row % 6);
 		v = way == 1 ? 100 + v % 9 : way == 2 ? 77 : way == 3 ? (v & 1) * 255 : way == 4 ? (i % row ? 3 : 255) : way == 5 ? 128 + (v & 1) : v;
 		if (is_16_bit(q))
-			v = way == 1 ? 30000 + v : way == 5 ? 32768 + (v & 1) : way == 0 ? (int)(test_random(r) % 65536) : v * 257;
+			v = way == 1 ? 30000 + v : way == 5 ? 32768 + (v & 1) : way == 0 ? (int)test_below(r, 65536) : v * 257;
 		tensor_set(&t, i, lowest(q) + v);
 	}
 	return t;
@@ -159,6 +159,24 @@ static inline int64_t count_differing(const weft_tensor *y, const double *exact,
 		if (fabs((double)got - v) > 1)
 			fail_msg("%s: element %lld is %lld, exactly %g", what, (long long)i, (long long)got, v);
 	}
+	return differ;
+}
+
+/*
+ * Runs net on the model and frees it and the data of *in, its first input. Returns how many elements of the result are
+ * not the exact codes with y (count_differing()), and adds the number of elements to *all; NULL is allowed.
+ */
+static inline int64_t differing_codes(weft_net *net, weft_tensor *in, int alone, const double *exact, const struct q *y,
+                                      const char *what, int64_t *all)
+{
+	weft_tensor out = run(net, WEFT_DEVICE_MODEL, in, alone);
+	const int64_t differ = count_differing(&out, exact, y, what);
+
+	if (all)
+		*all += weft_tensor_elements(&out);
+	weft_tensor_release(&out);
+	weft_net_free(net);
+	free(in->data);
 	return differ;
 }
 

@@ -71,6 +71,11 @@ uint64_t test_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
+uint64_t test_below(uint64_t *state, uint64_t n)
+{
+	return test_random(state) % n;
+}
+
 weft_tensor *tensor_random(weft_tensor *t, uint64_t *state)
 {
 	for (int64_t i = 0; i < weft_tensor_elements(t); i++) {

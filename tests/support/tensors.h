@@ -26,5 +26,6 @@ weft_tensor *tensor_fill(weft_tensor *t, const int64_t *v);
 /* Full range of the type, repeatable from *state. */
 weft_tensor *tensor_random(weft_tensor *t, uint64_t *state);
 uint64_t test_random(uint64_t *state);
+uint64_t test_below(uint64_t *state, uint64_t n);  /* from 0 to n - 1 */
 
 #endif

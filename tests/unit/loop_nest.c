@@ -20,11 +20,6 @@
 #define WORK    (1 << 24)      /* the most elements of a command */
 #define MOST_DIMS 5
 
-static int64_t upto(uint64_t *r, int64_t n)
-{
-	return (int64_t)(test_random(r) % (uint64_t)n);
-}
-
 /*
  * A nest of up to MOST_DIMS short dimensions, whose operands are numbers or lie in memory: one element behind
  * the other in the order of the dimensions or in another one, some the same along a dimension, some with gaps.
@@ -33,29 +28,29 @@ static struct loop_nest random_nest(uint64_t *r)
 {
 	static const int types[] = { WEFT_ALU_A_TYPE_INT8, WEFT_ALU_A_TYPE_INT16, WEFT_ALU_A_TYPE_INT32,
 		WEFT_ALU_A_TYPE_INT48 };
-	const int func = upto(r, 2) ? WEFT_ALU_FUNC_ADD : WEFT_ALU_FUNC_SUM;
-	struct loop_nest s = { .func = func, .n_dims = 1 + (int)upto(r, MOST_DIMS), .axis = -1 };
+	const int func = test_below(r, 2) ? WEFT_ALU_FUNC_ADD : WEFT_ALU_FUNC_SUM;
+	struct loop_nest s = { .func = func, .n_dims = 1 + (int)test_below(r, MOST_DIMS), .axis = -1 };
 
 	for (int d = 0; d < NEST_DIMS; d++)
-		s.dim[d] = d < s.n_dims ? 1 + upto(r, 4) : 1;
+		s.dim[d] = d < s.n_dims ? 1 + test_below(r, 4) : 1;
 	if (s.func == WEFT_ALU_FUNC_SUM)
-		s.axis = (int)upto(r, s.n_dims);
+		s.axis = (int)test_below(r, s.n_dims);
 	for (int k = 0; k < NEST_OPERANDS; k++) {
 		struct nest_operand *o = nest_operand(&s, k);
-		const bool turned = !upto(r, 4), gaps = !upto(r, 4);
+		const bool turned = !test_below(r, 4), gaps = !test_below(r, 4);
 
-		*o = (struct nest_operand){ .root = -1, .t = -1, .type = types[upto(r, 4)] };
-		if (k == NEST_Y || upto(r, 3))
+		*o = (struct nest_operand){ .root = -1, .t = -1, .type = types[test_below(r, 4)] };
+		if (k == NEST_Y || test_below(r, 3))
 			o->root = k;
 		int64_t step = alu_bytes(o->type);
 		for (int i = s.n_dims - 1; i >= 0 && o->root >= 0; i--) {
 			const int d = turned ? s.n_dims - 1 - i : i;
 			if (d == s.axis && k == NEST_Y)
 				continue;
-			if (k != NEST_Y && !upto(r, 5))
+			if (k != NEST_Y && !test_below(r, 5))
 				continue;
 			o->step[d] = step;
-			step = step * s.dim[d] + (gaps ? alu_bytes(o->type) * upto(r, 3) : 0);
+			step = step * s.dim[d] + (gaps ? alu_bytes(o->type) * test_below(r, 3) : 0);
 		}
 	}
 	return s;
@@ -147,7 +142,7 @@ static void long_ones_are_split(void **state)
 
 	(void)state;
 	for (int64_t i = 0; i < 2000; i++) {
-		const int64_t any = 1 + upto(&r, 1 << 22);
+		const int64_t any = 1 + test_below(&r, 1 << 22);
 		const int64_t n = i < 200 ? 65400 + i : i < 400 ? (i - 180) * 4097 : any, inner = inner_of(n);
 		struct loop_nest s = { .func = WEFT_ALU_FUNC_MOVE, .n_dims = 1, .axis = -1, .dim = { n } };
 
@@ -196,13 +191,13 @@ static void pieces_fit(void **state)
 	for (long i = 0; i < n; i++) {
 		uint64_t r = first + (uint64_t)i;
 		struct loop_nest s = random_nest(&r);
-		const unsigned packed = (unsigned)upto(&r, 16);
-		const int64_t bytes = 64 << upto(&r, 14);
+		const unsigned packed = (unsigned)test_below(&r, 16);
+		const int64_t bytes = 64 << test_below(&r, 14);
 		int64_t size[NEST_DIMS], all = 1, least[NEST_DIMS];
 		int long_ones = 0, whole = 1;
 
 		for (int d = 0; d < s.n_dims; d++)
-			s.dim[d] *= upto(&r, 3) ? 1 : 1 + upto(&r, 40000);
+			s.dim[d] *= test_below(&r, 3) ? 1 : 1 + test_below(&r, 40000);
 		/* So far apart that no element has bytes of another one, whatever the sizes. */
 		for (int k = 0; k < NEST_OPERANDS; k++)
 			for (int d = 0; d < s.n_dims; d++)

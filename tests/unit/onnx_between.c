@@ -209,12 +209,7 @@ static int64_t mean_once(size_t kind, bool image, int64_t n, bool is_wide, uint6
 	}
 	ob_node(&g, image ? "GlobalAveragePool" : "ReduceMean", "m", "f", &a);
 	weft_net *net = end(&g, &y, image ? 4 : keep ? 3 : 2, rows, true, false);
-	weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
-	const int64_t differ = count_differing(&out, exact, &y, functions[kind].name);
-	weft_tensor_release(&out);
-	free(in.data);
-	weft_net_free(net);
-	return differ;
+	return differing_codes(net, &in, x.type != 2 && y.type != 2 ? 2 : 0, exact, &y, functions[kind].name, NULL);
 }
 
 static const int64_t row_sizes[] = { 2, 16, 48, 200, 512 };
@@ -316,13 +311,7 @@ static int64_t behind_once(int kind, int64_t n, uint64_t *r, int64_t *all)
 	ob_node(&g, "LayerNormalization", "fx gamma beta", "n", NULL);
 	behind(&g, kind);
 	weft_net *net = end(&g, &y, rank, kind < TURNED_MEAN ? dim : columns, true, false);
-	weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
-	const int64_t differ = count_differing(&out, exact, &y, "behind LayerNormalization");
-	*all += weft_tensor_elements(&out);
-	weft_tensor_release(&out);
-	free(in.data);
-	weft_net_free(net);
-	return differ;
+	return differing_codes(net, &in, x.type != 2 && y.type != 2 ? 2 : 0, exact, &y, "behind LayerNormalization", all);
 }
 
 static void behind_norms(void **state)
@@ -423,13 +412,9 @@ static int64_t piece_once(int kind, bool is_wide, int64_t n, uint64_t *r, int64_
 	} else if (!reduces)
 		ob_node(&g, "Div", kind == QUOTIENT ? "fx root" : kind == BY_SUM ? "fx sum" : "e root", "f", NULL);
 	weft_net *net = end(&g, &y, 3, reduces ? rows : dim, true, false);
-	weft_tensor out = run(net, WEFT_DEVICE_MODEL, in, x.type != 2 && y.type != 2 && (reduces || v.type != 2) ? 2 : 0);
-	const int64_t differ = count_differing(&out, exact, &y, "a piece of normalisation");
-	*all += weft_tensor_elements(&out);
-	weft_tensor_release(&out);
-	free(in[0].data);
+	const int alone = x.type != 2 && y.type != 2 && (reduces || v.type != 2) ? 2 : 0;
+	const int64_t differ = differing_codes(net, in, alone, exact, &y, "a piece of normalisation", all);
 	free(in[1].data);
-	weft_net_free(net);
 	return differ;
 }
 
@@ -613,13 +598,7 @@ static int64_t image_once(int kind, bool is_wide, uint64_t *r, int64_t *all)
 	}
 	codes_opset = kind == GROUPS ? 21 : 17;
 	weft_net *net = end(&g, &y, 4, kind == POOLED ? halved : dim, true, false);
-	weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 && y.type != 2 ? 2 : 0);
-	const int64_t differ = count_differing(&out, exact, &y, "images");
-	*all += count;
-	weft_tensor_release(&out);
-	free(in.data);
-	weft_net_free(net);
-	return differ;
+	return differing_codes(net, &in, x.type != 2 && y.type != 2 ? 2 : 0, exact, &y, "images", all);
 }
 
 /* What has a vector with an element for each channel of images; averages of int16 are those of the codes themselves. */

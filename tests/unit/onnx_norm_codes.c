@@ -95,7 +95,7 @@ static void softmax_axes(void **state)
 		ob_attr_int(&a, "axis", axis - (k > 5 ? 3 : 0));
 		ob_node(&g, "Softmax", "fx", "f", &a);
 		weft_net *net = end(&g, &y, 3, dim, true, false);
-		weft_tensor in = make_codes(&x, 3, dim, D, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type != 2 ? 2 : 0);
+		weft_tensor in = make_codes(&x, 3, dim, D, &r);
 		for (int i = 0; i < A * B * D; i++)
 			for (int j = 0; j < n; j++) {
 				const int first = i - i / step % n * step;
@@ -104,10 +104,7 @@ static void softmax_axes(void **state)
 			}
 		for (int i = 0; i < A * B * D; i++)
 			exact[i] /= sum[i];
-		differ += count_differing(&out, exact, &y, "Softmax");
-		weft_tensor_release(&out);
-		free(in.data);
-		weft_net_free(net);
+		differ += differing_codes(net, &in, x.type != 2 ? 2 : 0, exact, &y, "Softmax", NULL);
 	}
 	assert_true(differ <= 12 * A * B * D / 100);
 }
@@ -139,14 +136,10 @@ static void softmax_of(enum codes kind)
 			ob_node(&g, "Softmax", "fx", "f", NULL);
 			net = end(&g, &y, 3, dim, true, false);
 		}
-		weft_tensor in = make_codes(&x, 3, dim, n, &r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type & y.type & 1 ? 2 : 0);
+		weft_tensor in = make_codes(&x, 3, dim, n, &r);
 		for (int64_t i = 0; i < ROWS; i++)
 			softmax_row(&in, &x, i * n, n, exact + i * n);
-		differ += count_differing(&out, exact, &y, "Softmax");
-		all += ROWS * n;
-		weft_tensor_release(&out);
-		free(in.data);
-		weft_net_free(net);
+		differ += differing_codes(net, &in, x.type & y.type & 1 ? 2 : 0, exact, &y, "Softmax", &all);
 	}
 	print_message("Softmax%s: %lld of %lld elements differ by one step\n", kinds[kind], (long long)differ, (long long)all);
 	assert_true(100 * differ <= all);
@@ -208,17 +201,13 @@ static int64_t layer_norm_once(int64_t n, size_t k, enum codes kind, double *exa
 		ob_port(&g, 12, "y2", y.type, 3, dim);
 	}
 	weft_net *net = end(&g, &y, 3, dim, true, false);
-	weft_tensor in = make_codes(&x, 3, dim, n, r), out = run(net, WEFT_DEVICE_MODEL, &in, x.type & y.type & 1 ? 2 : 0);
+	weft_tensor in = make_codes(&x, 3, dim, n, r);
 	for (int64_t i = 0; i < ROWS; i++) {
 		norm_row(&in, &x, i * n, n, (double)epsilon, exact + i * n);
 		for (int64_t c = 0; c < n; c++)
 			exact[i * n + c] = exact[i * n + c] * (double)gamma[c] + (double)beta[c];
 	}
-	int64_t differ = count_differing(&out, exact, &y, "LayerNormalization");
-	weft_tensor_release(&out);
-	free(in.data);
-	weft_net_free(net);
-	return differ;
+	return differing_codes(net, &in, x.type & y.type & 1 ? 2 : 0, exact, &y, "LayerNormalization", NULL);
 }
 
 static void layer_norm_of(enum codes kind)
@@ -340,13 +329,7 @@ static int64_t wide_once(int kind, int64_t n, uint64_t *r, int64_t *all)
 		ob_node(&g, "ReduceMean", "fx", "f", &a);
 	}
 	weft_net *net = end(&g, &y, 3, kind == TIMES ? dim : kind == MATRIX ? square : rows, true, false);
-	weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, 2);
-	const int64_t differ = count_differing(&out, exact, &y, "int16");
-	weft_tensor_release(&out);
-	free(in.data);
-	weft_net_free(net);
-	*all += count;
-	return differ;
+	return differing_codes(net, &in, 2, exact, &y, "int16", all);
 }
 
 /* Scales of int16 by which most results saturate, also those that leave int32 before. */
@@ -470,13 +453,8 @@ static void transposed_wide(void **state)
 		ob_attr_ints(&a, "strides", rank - 2, (int64_t[]){ stride, stride });
 		ob_node(&g, "ConvTranspose", "fx fw", "f", &a);
 		weft_net *net = end(&g, &y, rank, out_dim, true, false);
-		weft_tensor out = run(net, WEFT_DEVICE_MODEL, &in, x.type & y.type & 1 ? 2 : 0);
+		differ += differing_codes(net, &in, x.type & y.type & 1 ? 2 : 0, exact, &y, "ConvTranspose", &all);
 		assert_int_equal(last_run.host_macs, 0);
-		differ += count_differing(&out, exact, &y, "ConvTranspose");
-		all += OC * h * w;
-		weft_tensor_release(&out);
-		free(in.data);
-		weft_net_free(net);
 	}
 	print_message("ConvTranspose of 16 bits: %lld of %lld elements differ by one step\n", (long long)differ, (long long)all);
 	assert_true(1000 * differ <= all);

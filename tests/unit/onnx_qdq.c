@@ -24,19 +24,14 @@ enum { C = 5, H = 6, W = 7, N = C * H * W };
 
 struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8 */
 
-static int64_t upto(uint64_t *r, int64_t n)
-{
-	return (int64_t)(test_random(r) % (uint64_t)n);
-}
-
 static struct q scale(uint64_t *r)
 {
 	static const float few[] = { 0.5f, 0.25f, 1, 0.75f };
-	struct q q = { .type = 2 + (int)upto(r, 2) };
+	struct q q = { .type = 2 + (int)test_below(r, 2) };
 
-	q.s = upto(r, 4) == 0 ? few[upto(r, 4)] : 0.01f + (float)upto(r, 1 << 20) / (1 << 23);
-	q.z = (int)upto(r, 256) - (q.type == 3 ? 128 : 0);
-	if (upto(r, 3) == 0)
+	q.s = test_below(r, 4) == 0 ? few[test_below(r, 4)] : 0.01f + (float)test_below(r, 1 << 20) / (1 << 23);
+	q.z = (int)test_below(r, 256) - (q.type == 3 ? 128 : 0);
+	if (test_below(r, 3) == 0)
 		q.z = q.type == 3 ? 0 : 128;
 	return q;
 }
@@ -152,7 +147,7 @@ static int operators(struct ob *g, const char *kind, const int64_t *shape, int64
 		out[0] = 2;
 	} else if (!strcmp(kind, "Concat")) {
 		ob_attr_int(&a, "axis", 1);
-		ob_node(g, upto(r, 2) ? "Relu" : "Identity", "fb", "m", NULL);
+		ob_node(g, test_below(r, 2) ? "Relu" : "Identity", "fb", "m", NULL);
 		ob_node(g, "Concat", "fa m", "f", &a);
 		out[1] = 2 * C;
 	} else if (!strcmp(kind, "AddRelu")) {
@@ -258,7 +253,7 @@ static void random_graphs(void **state)
 		test_random(&r);
 		a = scale(&r);
 		b = scale(&r);
-		y = upto(&r, 3) ? scale(&r) : a;
+		y = test_below(&r, 3) ? scale(&r) : a;
 		fill(xa, N, &r);
 		fill(xb, N, &r);
 		build(&plain, kind, &a, &b, &y, r, false);
@@ -352,14 +347,14 @@ static void build_pool(struct ob *model, const struct pool *p, const struct q *a
 
 static struct pool random_pool(uint64_t *r)
 {
-	struct pool p = { .global = upto(r, 3) == 0, .padding = upto(r, 2) };
+	struct pool p = { .global = test_below(r, 3) == 0, .padding = test_below(r, 2) };
 
 	for (int i = 0; i < 2; i++) {
 		int64_t in = i ? W : H;
-		p.k[i] = p.global ? in : 1 + upto(r, 3);
-		p.stride[i] = p.global ? 1 : 1 + upto(r, 2);
-		p.before[i] = p.global ? 0 : upto(r, p.k[i]);
-		p.after[i] = p.global ? 0 : upto(r, p.k[i]);
+		p.k[i] = p.global ? in : 1 + (int64_t)test_below(r, 3);
+		p.stride[i] = p.global ? 1 : 1 + test_below(r, 2);
+		p.before[i] = p.global ? 0 : test_below(r, p.k[i]);
+		p.after[i] = p.global ? 0 : test_below(r, p.k[i]);
 		p.out[i] = (in + p.before[i] + p.after[i] - p.k[i]) / p.stride[i] + 1;
 	}
 	p.padding = p.padding && !p.global;
@@ -399,7 +394,7 @@ static void averages(void **state)
 		weft_tensor y = { 0 };
 
 		test_random(&r);
-		struct q qa = scale(&r), qy = upto(&r, 2) ? qa : scale(&r);
+		struct q qa = scale(&r), qy = test_below(&r, 2) ? qa : scale(&r);
 		struct pool p = random_pool(&r);
 		fill(xa, N, &r);
 		build_pool(&model, &p, &qa, &qy, i & 1);
@@ -509,19 +504,19 @@ struct transposed {
 
 static struct transposed random_transposed(uint64_t *r)
 {
-	struct transposed t = { .x = scale(r), .y = scale(r), .by_channel = upto(r, 2) };
+	struct transposed t = { .x = scale(r), .y = scale(r), .by_channel = test_below(r, 2) };
 
 	for (int i = 0; i < OC; i++) {
-		t.w_scale[i] = i && !t.by_channel ? t.w_scale[0] : 0.003f + (float)upto(r, 1 << 20) / (1 << 26);
+		t.w_scale[i] = i && !t.by_channel ? t.w_scale[0] : 0.003f + (float)test_below(r, 1 << 20) / (1 << 26);
 		t.bias_scale[i] = t.x.s * t.w_scale[i];
-		t.bias[i] = (int32_t)upto(r, 20001) - 10000;
+		t.bias[i] = (int32_t)test_below(r, 20001) - 10000;
 	}
 	for (int d = 0; d < 2; d++) {
-		t.k[d] = 1 + upto(r, MOST_K);
-		t.stride[d] = 1 + upto(r, MOST_STRIDE);
-		t.pads[d] = upto(r, t.k[d]);
-		t.pads[2 + d] = upto(r, t.k[d]);
-		t.grow[d] = upto(r, t.stride[d]);
+		t.k[d] = 1 + test_below(r, MOST_K);
+		t.stride[d] = 1 + test_below(r, MOST_STRIDE);
+		t.pads[d] = test_below(r, t.k[d]);
+		t.pads[2 + d] = test_below(r, t.k[d]);
+		t.grow[d] = test_below(r, t.stride[d]);
 		t.out[d] = ((d ? W : H) - 1) * t.stride[d] + t.k[d] + t.grow[d] - t.pads[d] - t.pads[2 + d];
 	}
 	fill((uint8_t *)t.w, (int)sizeof t.w, r);

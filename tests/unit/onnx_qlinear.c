@@ -37,11 +37,6 @@ struct conv {
 
 static const char *const pads[] = { "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER" };
 
-static int64_t upto(uint64_t *r, int64_t n)
-{
-	return (int64_t)(test_random(r) % (uint64_t)n);
-}
-
 static int value(uint64_t *r, int type)
 {
 	return (int)(test_random(r) & 255) - (type == 3 ? 128 : 0);
@@ -49,11 +44,11 @@ static int value(uint64_t *r, int type)
 
 static float scale(uint64_t *r, bool power)
 {
-	float s = 1 + (float)upto(r, 1 << 23) / (1 << 23);
+	float s = 1 + (float)test_below(r, 1 << 23) / (1 << 23);
 
 	static const float few[] = { 1, 1, 1.5f, 1.25f, 1.75f };
 
-	return ldexpf(power ? few[upto(r, 5)] : s, -(int)upto(r, 3));
+	return ldexpf(power ? few[test_below(r, 5)] : s, -(int)test_below(r, 3));
 }
 
 static bool window(struct conv *c, int i)
@@ -77,31 +72,31 @@ static bool window(struct conv *c, int i)
 
 static bool make(struct conv *c, uint64_t *r)
 {
-	bool power = upto(r, 3) == 0;
+	bool power = test_below(r, 3) == 0;
 
-	*c = (struct conv){ .n = 1 + (int)upto(r, 3), .x_type = 2 + (int)upto(r, 2), .w_type = 2 + (int)upto(r, 2),
-		.y_type = 2 + (int)upto(r, 2), .batch = 1 + upto(r, 2), .group = 1 + upto(r, 3), .icg = 1 + upto(r, 3),
-		.ocg = 1 + upto(r, 3), .auto_pad = (int)upto(r, 4), .kernel_given = upto(r, 2), .channel_scale = upto(r, 2),
-		.channel_zp = upto(r, 2), .bias = upto(r, 2), .runtime = upto(r, 3) == 0 };
+	*c = (struct conv){ .n = 1 + (int)test_below(r, 3), .x_type = 2 + (int)test_below(r, 2), .w_type = 2 + (int)test_below(r, 2),
+		.y_type = 2 + (int)test_below(r, 2), .batch = 1 + test_below(r, 2), .group = 1 + test_below(r, 3), .icg = 1 + test_below(r, 3),
+		.ocg = 1 + test_below(r, 3), .auto_pad = (int)test_below(r, 4), .kernel_given = test_below(r, 2), .channel_scale = test_below(r, 2),
+		.channel_zp = test_below(r, 2), .bias = test_below(r, 2), .runtime = test_below(r, 3) == 0 };
 	for (int i = 0; i < 3; i++) {
 		bool used = i < c->n;
-		c->in[i] = used ? 1 + upto(r, c->n == 3 ? 4 : 7) : 1;
-		c->k[i] = used ? 1 + upto(r, 3) : 1;
-		c->stride[i] = used ? 1 + upto(r, 3) : 1;
-		c->dil[i] = used ? 1 + upto(r, 2) : 1;
-		c->before[i] = used ? upto(r, 3) : 0;
-		c->after[i] = used ? upto(r, 3) : 0;
+		c->in[i] = used ? 1 + test_below(r, c->n == 3 ? 4 : 7) : 1;
+		c->k[i] = used ? 1 + test_below(r, 3) : 1;
+		c->stride[i] = used ? 1 + test_below(r, 3) : 1;
+		c->dil[i] = used ? 1 + test_below(r, 2) : 1;
+		c->before[i] = used ? test_below(r, 3) : 0;
+		c->after[i] = used ? test_below(r, 3) : 0;
 		if (!window(c, i))
 			return false;
 	}
 	c->xs = scale(r, power);
-	c->ys = scale(r, power) * ldexpf(1, 4 + (int)upto(r, 5));
+	c->ys = scale(r, power) * ldexpf(1, 4 + (int)test_below(r, 5));
 	c->xz = value(r, c->x_type);
 	c->yz = value(r, c->y_type);
 	for (int i = 0; i < 16; i++) {
 		c->ws[i] = i && !c->channel_scale ? c->ws[0] : scale(r, power);
-		c->wz[i] = i && !c->channel_zp ? c->wz[0] : upto(r, 2) ? value(r, c->w_type) : c->w_type == 2 ? 128 : 0;
-		c->b[i] = (int32_t)upto(r, 100000) - 50000;
+		c->wz[i] = i && !c->channel_zp ? c->wz[0] : test_below(r, 2) ? value(r, c->w_type) : c->w_type == 2 ? 128 : 0;
+		c->b[i] = (int32_t)test_below(r, 100000) - 50000;
 	}
 	for (int i = 0; i < 4096; i++)
 		c->x[i] = value(r, c->x_type);
@@ -375,7 +370,7 @@ static void large_sums(void **state)
 		const bool few = i % 2;
 
 		test_random(&r);
-		c = (struct conv){ .n = 2, .x_type = 2 + (int)upto(&r, 2), .w_type = 3, .y_type = 2 + (int)upto(&r, 2), .batch = 1,
+		c = (struct conv){ .n = 2, .x_type = 2 + (int)test_below(&r, 2), .w_type = 3, .y_type = 2 + (int)test_below(&r, 2), .batch = 1,
 			.in = { 2, few ? 4 : 1, 1 }, .k = { 1, 1, 1 }, .stride = { 1, 1, 1 }, .dil = { 1, 1, 1 },
 			.out = { 2, few ? 4 : 1, 1 }, .group = 1, .icg = few ? 512 : 2048,
 			.ocg = 16, .channel_scale = i % 8 != 0, .bias = true };
@@ -385,10 +380,10 @@ static void large_sums(void **state)
 		c.yz = value(&r, c.y_type);
 		for (int k = 0; k < 16; k++) {
 			c.ws[k] = k && !c.channel_scale ? c.ws[0] : scale(&r, false);
-			c.b[k] = (int32_t)upto(&r, 100000) - 50000;
+			c.b[k] = (int32_t)test_below(&r, 100000) - 50000;
 		}
 		for (int k = 0; few && k < 2 && c.channel_scale; k++)
-			c.ws[upto(&r, 16)] = 0.5f;
+			c.ws[test_below(&r, 16)] = 0.5f;
 		for (int k = 0; k < 4096; k++)
 			c.x[k] = value(&r, c.x_type);
 		for (int k = 0; k < 16 * c.icg; k++)
@@ -417,11 +412,11 @@ static void ties(void **state)
 		if (!make(&c, &r))
 			continue;
 		c.runtime = false;
-		c.xs = ldexpf(1, -(int)upto(&r, 4));
-		c.ys = ldexpf(1, 3 + (int)upto(&r, 6));
+		c.xs = ldexpf(1, -(int)test_below(&r, 4));
+		c.ys = ldexpf(1, 3 + (int)test_below(&r, 6));
 		for (int k = 0; k < 16; k++) {
 			c.wz[k] = c.w_type == 2 ? 128 : 0;
-			c.ws[k] = k && !c.channel_scale ? c.ws[0] : i % 3 ? scale(&r, true) : ldexpf(1, -(int)upto(&r, 5));
+			c.ws[k] = k && !c.channel_scale ? c.ws[0] : i % 3 ? scale(&r, true) : ldexpf(1, -(int)test_below(&r, 5));
 		}
 		one(&c, (long)first + i);
 		even += n_even > 0;

@@ -13,7 +13,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Returns how many timeouts a call that moves so many bytes may take in addition to call_ns. */
+/* Returns by how many timeouts the limit of a call that moves so many bytes is longer than call_ns. */
 static uint64_t beyond(const struct weft_policy *p, uint64_t bytes)
 {
 	const uint64_t before = weft_now_ns(), until = weft_policy_call_until(p, bytes), after = weft_now_ns();
@@ -24,7 +24,7 @@ static uint64_t beyond(const struct weft_policy *p, uint64_t bytes)
 	return extra / p->timeout_ns;
 }
 
-/* One timeout for each piece that has begun, none for no bytes. */
+/* A call has one timeout for each slow_bytes that it begins, and none if it moves no bytes. */
 static void calls(void **state)
 {
 	struct weft_dev_options o = weft_dev_options_default();

@@ -53,6 +53,8 @@ enum weft_chip_plant_kind {
 	                            * from now, counting from 0, then comes back: cause power */
 	WEFT_CHIP_PLANT_PE,        /* Verilated chip: bit `bit` of the sum of the PE in row `addr` / 256,
 	                            * column `addr` % 256 is stuck at 1 */
+	WEFT_CHIP_PLANT_RAM,       /* functional chip: bits `bit` and `bit` + 1 of the word at offset `addr` of the
+	                            * control core's RAM touch: both become 0 as soon as one of them is */
 };
 
 /* A fault to plant; the comments above say what addr and bit mean. */

@@ -11,6 +11,7 @@
 
 #define DRAM_DEFAULT (64ull << 20)
 #define DRAM_UNIT    65536u
+#define TOUCH_CYCLES 64        /* within so many cycles, bits that touch are the same */
 
 /* ---- resets ---- */
 
@@ -98,6 +99,17 @@ static bool asleep(const struct chip *c)
 	return c->hung || (c->core.wfi && !(c->core.mip & c->core.mie));
 }
 
+/* Bits that touch are 0 if one of them is. */
+static void touch(struct chip *c)
+{
+	uint32_t word;
+
+	memcpy(&word, c->ram + c->touching, sizeof(word));
+	if ((word & c->touching_mask) != c->touching_mask)
+		word &= ~c->touching_mask;
+	memcpy(c->ram + c->touching, &word, sizeof(word));
+}
+
 static bool chip_run(void *chip, uint64_t cycles)
 {
 	struct chip *c = chip;
@@ -106,6 +118,10 @@ static bool chip_run(void *chip, uint64_t cycles)
 	while (c->core.n_cycles < end) {
 		set_mip(c);
 		uint64_t until = min64(end, next_event(c));
+		if (c->touching >= 0) {
+			touch(c);
+			until = min64(until, c->core.n_cycles + TOUCH_CYCLES);
+		}
 		if (asleep(c)) {
 			if (until > c->core.n_cycles)
 				rv32_skip(&c->core, until - c->core.n_cycles);
@@ -165,6 +181,7 @@ static int chip_open(const struct weft_chip_options *o, void **out, char *msg)
 	if (!c)
 		return -ENOMEM;
 	c->cfg = weft_config_find(o->config);
+	c->touching = -1;
 	c->dram_bytes = o->dram_bytes ? o->dram_bytes : DRAM_DEFAULT;
 	c->dram = mmap(NULL, c->dram_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (c->dram == MAP_FAILED)
@@ -221,7 +238,7 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 	switch (p->kind) {
 	case WEFT_CHIP_PLANT_NONE:
 		c->hung = c->npu.hang_next = c->npu.hung = false;
-		c->npu.fault_at = c->flash.cut = -1;
+		c->npu.fault_at = c->flash.cut = c->touching = -1;
 		return 0;
 	case WEFT_CHIP_PLANT_HANG:
 		c->hung = true;
@@ -239,6 +256,12 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 		return 0;
 	case WEFT_CHIP_PLANT_POWER_CUT:
 		c->flash.cut = (int64_t)p->addr;
+		return 0;
+	case WEFT_CHIP_PLANT_RAM:
+		if (p->addr % 4 || p->addr >= sizeof(c->ram) || p->bit > 30)
+			return -EINVAL;
+		c->touching = (int64_t)p->addr;
+		c->touching_mask = 3u << p->bit;
 		return 0;
 	case WEFT_CHIP_PLANT_PE:
 		return -ENOTSUP;

@@ -70,6 +70,8 @@ struct chip {
 	uint32_t fence_perm;
 	uint32_t link_resets;      /* by the host, since open */
 	bool hung;                 /* planted */
+	int64_t touching;          /* planted: offset in RAM of a word with two bits that touch; -1 */
+	uint32_t touching_mask;    /* these bits */
 };
 
 /* chip_regs.c */

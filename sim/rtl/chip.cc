@@ -428,6 +428,8 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 		NPU(u_conv__DOT__u_array__DOT__fault_hook_q) = 0x80000000u | (static_cast<uint32_t>(p->addr) & 0xff) << 16 |
 			(static_cast<uint32_t>(p->addr) & 0xff00) | (p->bit & 0x3f);
 		return 0;
+	case WEFT_CHIP_PLANT_RAM:
+		return -ENOTSUP;
 	}
 	return -EINVAL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The firmware answers, on the functional chip and on the Verilated one: HELLO, PING, memory, registers, log, self-test. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,6 +108,29 @@ static void tests_itself(void **state)
 	assert_int_equal(r.failed, WEFT_MSG_TEST_FLASH);
 	assert_int_equal(r.where, WEFT_FLASH_SLOT_A);
 	card.flash[WEFT_FLASH_SLOT_A + 1000] ^= 16;
+}
+
+/* Two neighbouring bits of one word touch, any two of 32: the self-test names the word. */
+static void finds_touching_bits(void **state)
+{
+	const struct weft_chip_plant none = { .kind = WEFT_CHIP_PLANT_NONE };
+	const uint32_t at = WEFT_CHIP_RAM_SIZE - 128;     /* of the RAM that nobody uses */
+	struct weft_msg_self_test_reply r;
+
+	(void)state;
+	for (uint32_t bit = 0; bit < 31; bit++) {
+		const struct weft_chip_plant touch = { .kind = WEFT_CHIP_PLANT_RAM, .addr = at, .bit = bit };
+		int err = card.ops->plant(card.chip, &touch);
+
+		if (err == -ENOTSUP)
+			skip();
+		assert_int_equal(err, 0);
+		assert_int_equal(card_ask(&card, WEFT_MSG_SELF_TEST, WEFT_MSG_TEST_RAM, 0, 1, &r, sizeof(r)), WEFT_MSG_ERR_SELF_TEST);
+		assert_int_equal(r.failed, WEFT_MSG_TEST_RAM);
+		assert_int_equal(r.where, WEFT_CHIP_RAM_BASE + at);
+		assert_int_equal(card.ops->plant(card.chip, &none), 0);
+	}
+	assert_int_equal(card_ask(&card, WEFT_MSG_SELF_TEST, WEFT_MSG_TEST_RAM, 0, 1, &r, sizeof(r)), WEFT_MSG_ERR_OK);
 }
 
 static void shows_registers(void **state)
@@ -267,6 +291,7 @@ int main(void)
 		cmocka_unit_test(echoes),
 		cmocka_unit_test(moves_memory),
 		cmocka_unit_test(tests_itself),
+		cmocka_unit_test(finds_touching_bits),
 		cmocka_unit_test(shows_registers),
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(survives_broken_frames),

@@ -414,9 +414,9 @@ formal:
 mutants:
 	$(Q)$(PYTHON) tests/mutants/run.py $(O) $(if $(T),'$(T)')
 
-## mutate: seeded faults of one line in C: do the tests that reach the line notice? PART=golden|compiler|driver|firmware SEEDS=1-60; after make coverage, or with T='unit/NAME ...'
+## mutate: seeded faults of one line: do the tests that reach it notice? PART=golden|compiler|driver|firmware|rtl SEEDS=1-60 FROM=commit; of C after make coverage, or with T='unit/NAME ...'
 mutate: $(INSIDE) $(FIRMWARE) $(CMD) $(SUPPORT_OBJ) $(CARD_PARTS) $(T:%=$(O)/obj/tests/%.o)
-	$(Q)$(PYTHON) tools/mutate.py $(O) $(or $(PART),golden) $(or $(SEEDS),1-60) $(T)
+	$(Q)$(PYTHON) tools/mutate.py $(if $(FROM),--from $(FROM)) $(O) $(or $(PART),golden) $(or $(SEEDS),1-60) $(T)
 
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:
@@ -841,6 +841,9 @@ wave_flags = $(if $(filter %-wave,$(1)),--trace-fst --trace-structs -CFLAGS -DWE
 OPT_SIM     = $(if $(COUNTED),-O1,-O2)
 OPT_WAVE    = -O1
 
+OPT_BENCH   = -O2
+OPT_CHIP    = $(if $(COUNTED),-O1,-O3)
+
 # The stem of the plain and the checked simulators has the kind in front: plain/w16.
 kind_flags = $(if $(filter checked/%,$(1)),$(ASSERTIONS),$(QUICK)) $(if $(filter counted/%,$(1)),$(call COUNT_LINES,$(top_of)) $(if $(filter %/w8,$(1)),$(COUNT_TOGGLES)))
 
@@ -911,7 +914,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="$(if $(COUNTED),-O1,-O3) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
+		OPT_FAST="$(OPT_CHIP) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
@@ -928,7 +931,7 @@ $(1): $(3) $(wildcard sim/rtl/$(4)/* include/sim/*) sim/rtl/bench.h include/weft
 		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR) -I$$(CURDIR)/include" -LDFLAGS "-shared" -o ../weft-$(2).so \
 		$(3) sim/rtl/$(4)/weft_$(4)_bench.sv $$(abspath sim/rtl/$(4)/$(2).cc)
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \
-		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="-O2" \
+		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="$$(OPT_BENCH)" \
 		$$(if $$(Q),>$$(abspath $$(@D))/$(2)/build.log 2>&1 || { tail -40 $$(abspath $$(@D))/$(2)/build.log; exit 1; })
 	@touch $$@
 endef

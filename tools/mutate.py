@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Would the tests notice a wrong line of C? `make mutate` is the way to run it.
+"""Would the tests notice a wrong line? `make mutate` is the way to run it.
 
-mutate.py [--from COMMIT] BUILD PART [SEEDS [TEST...]]   PART: golden, compiler, driver or firmware; SEEDS: 1-60, or 3,17
+mutate.py [--from COMMIT] BUILD PART [SEEDS [TEST...]]   PART: golden, compiler, driver, firmware or rtl; SEEDS: 1-60, or 3,17
 
 Each seed draws one fault of one line of the part: an operator swapped for its neighbour, a constant off by one,
 a condition negated, or a statement left out; each of these four kinds is as likely. A draw that does not compile is
@@ -13,8 +13,9 @@ The changed file is compiled beside the build in BUILD and linked into the tests
 as `make coverage` found them; they run one at a time, the quickest first, until one fails, crashes or does not end.
 Where the test passes at once without the fault, the fault is killed; where it fails then, too, both run again.
 For firmware, ROM and image are made again, and the tests that run them. Where tests are named, only these run,
-but for those of which `make coverage` knows that they do not come to the line. How long a test takes without a fault is
-measured once (BUILD/mutate/PART/sound.json). A line for each fault:
+but for those of which `make coverage` knows that they do not come to the line. For rtl (tools/mutate_rtl.py) it is the simulators
+that hold the file, one after the other, and the tests that run on each. How long a test takes without a fault is
+measured once (BUILD/mutate/PART/sound*.json). A line for each fault:
 
   killed      the test that noticed it; "under sanitizers": as sanitize/c runs it
   survived    how many tests reach the line, and none fails
@@ -44,12 +45,14 @@ import sys
 import time
 
 import coverage
+import mutate_rtl
 
 PARTS = {
     "golden": ["sim/golden/**/*.c"],
     "compiler": ["userlib/compile/**/*.c"],
     "driver": ["driver/**/*.c"],
     "firmware": ["firmware/*.c"],
+    "rtl": ["hw/**/*.sv"],
 }
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "+", "/": "*", "%": "*",
          "&&": "||", "||": "&&", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|", "+=": "-=", "-=": "+="}
@@ -129,9 +132,12 @@ class Fault:
 @functools.cache
 def pool_of(part, root):
     """{kind: [(path, site)]} of all files of a part as they are below the folder root."""
-    pool = {kind: [] for kind in KINDS}
+    pool, of_rtl = {kind: [] for kind in KINDS}, part == "rtl"
     for path in sorted(p for pattern in PARTS[part] for p in glob.glob(pattern, root_dir=root, recursive=True) if "/gen/" not in p):
-        for kind, all_sites in sites(os.path.join(root, path)).items():
+        if of_rtl and not mutate_rtl.in_simulators(path, root):
+            continue
+        file = os.path.join(root, path)
+        for kind, all_sites in (mutate_rtl.sites(file, KINDS, SWAPS) if of_rtl else sites(file)).items():
             pool[kind] += [(path, site) for site in all_sites]
     return pool
 
@@ -244,6 +250,10 @@ class Host:
         export(out)
         self.object_of, self.made = made, ""
         return out
+
+    def parts_of(self, test):
+        """The files on which it depends how long the test takes without a fault."""
+        return [f"{self.build}/{f}" for f in (f"obj/tests/{test}.o", "obj/inside.a", "firmware/weft-fw.img")]
 
     def same(self, path, object_file):
         made = open(object_file, "rb").read()
@@ -428,14 +438,13 @@ class Sound:
     so that a campaign runs each once, until the library, the firmware or the test is built anew.
     """
 
-    def __init__(self, place):
-        self.place, self.path = place, os.path.join(place.out, "sound.json")
+    def __init__(self, place, name="sound"):
+        self.place, self.path = place, os.path.join(place.out, name + ".json")
         self.known = json.load(open(self.path)) if os.path.exists(self.path) else {}
 
     def seconds(self, test, guess):
         """[processor time, clock] of the test, None if it judges none. `guess`: what it may take if nobody knows."""
-        made = [f"{self.place.build}/{f}" for f in (f"obj/tests/{test}.o", "obj/inside.a", "firmware/weft-fw.img")]
-        built = [os.path.getmtime(f) for f in made if os.path.exists(f)]
+        built = [os.path.getmtime(f) for f in self.place.parts_of(test) if os.path.exists(f)]
         if self.known.get(test, {}).get("built") != built:
             at, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
             good = is_sound(self.place, test, self.place.shadow(), [guess, guess])
@@ -503,6 +512,36 @@ def judge(place, fault, made, tests, sound, code, named):
     return ("survived", f"{len(mine)} tests reach the {place_name}") if mine else ("unreached", "")
 
 
+def judged_c(build, out, part, seeds, root, named):
+    """(seed, fault, word, why) of the first fault of each seed that compiles."""
+    tests = reaching(build)
+    if not tests and not named:
+        sys.exit("mutate: no test's lines are known; run make coverage")
+    place = (Core if part == "firmware" else Host)(build, out)
+    place.shadow()
+    place.wanted = named or [test for _, test, _ in tests if test.startswith(place.kinds)]
+    place.coming = sorted({next(draws(part, seed, root)).path for seed in seeds})
+    sound, code = Sound(place), {}
+    for seed in seeds:
+        for fault in draws(part, seed, root):
+            made = place.compile(fault.path, fault.text, "fault")
+            if made:
+                break
+        yield seed, fault, *judge(place, fault, made, tests, sound, code, named)
+
+
+def judged_rtl(build, out, part, seeds, root, named):
+    """The same of faults in the RTL."""
+    place = mutate_rtl.Rtl(build, out)
+    for seed in seeds:
+        for fault in draws(part, seed, root):
+            reason = equivalents().get(fault.key())
+            word, why = ("equivalent", reason) if reason else place.judge(fault, named, lambda name: Sound(place, f"sound_{name}"), kills)
+            if word != "broken":
+                break
+        yield seed, fault, word, why
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--from", dest="commit", default="")
@@ -519,20 +558,9 @@ def main():
     out = os.path.join(build, "mutate", part)
     os.makedirs(out, exist_ok=True)
     root = sources_of(args.commit, part, out)
-    tests = reaching(build)
-    if not tests and not named:
-        sys.exit("mutate: no test's lines are known; run make coverage")
-    place = (Core if part == "firmware" else Host)(build, out)
-    place.shadow()
-    place.wanted = named or [test for _, test, _ in tests if test.startswith(place.kinds)]
-    place.coming = sorted({next(draws(part, seed, root)).path for seed in seeds})
-    counts, sound, code = {}, Sound(place), {}
-    for seed in seeds:
-        for fault in draws(part, seed, root):
-            made = place.compile(fault.path, fault.text, "fault")
-            if made:
-                break
-        word, why = judge(place, fault, made, tests, sound, code, named)
+    judged = judged_rtl if part == "rtl" else judged_c
+    counts = {}
+    for seed, fault, word, why in judged(build, out, part, seeds, root, named):
         counts[word] = counts.get(word, 0) + 1
         print(f"{word:10s} {part} {seed}: {fault}{'  (' + why + ')' if why else ''}", flush=True)
     real = sum(counts.get(w, 0) for w in ("killed", "survived", "unreached"))

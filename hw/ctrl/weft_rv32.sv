@@ -15,7 +15,8 @@
 // weft_rv32_pmp does not grant, which changes nothing anywhere. Instructions
 // come from local memory or, one at a time, from 0x8 to 0xf on the bus. Bus
 // requests are held until bus_ready_i, which carries data and error of the same
-// cycle; all traps are precise. An interrupt is taken in front of an
+// cycle. All traps are precise; that of a load or store whose address is refused comes
+// one cycle later than others. An interrupt is taken in front of an
 // instruction; WFI waits for a pending enabled one. sleep_o: in WFI, nothing
 // under way.
 module weft_rv32 #(
@@ -249,13 +250,21 @@ module weft_rv32 #(
     .result_o(unit_result)
   );
 
+  // Whether a load or store is refused is known late, so that it traps in the next cycle, from registers. An
+  // access to local memory has left X by then; the instruction behind it has not started.
+  logic        access, refuse;     // X starts a load or store; that is refused
+  logic        refused_q;          // it was refused in the cycle before
+  logic        refused_align_q;    // the last access was not aligned
+  logic        counted_q;          // the last access was not on the bus: it has left X and is in minstret
+  logic [31:0] access_pc_q;        // where the last access is
+
   logic        trap, mret, retire, w_valid_d, w_local_d, bus_start, fetch_start, hung;
   logic [3:0]  cause;
   logic [31:0] trap_val, w_data_d;
   logic        go;        // X holds an instruction that may start
   logic        irq_here;  // in front of it; a WFI retires first
 
-  assign go       = x_valid_q && state_q == Run && !wait_load && !hung;
+  assign go       = x_valid_q && state_q == Run && !wait_load && !refused_q && !hung;
   assign irq_here = irq && (kind != weft_rv32_pkg::KIND_WFI || x_fault_q);
 
   always_comb begin
@@ -268,7 +277,9 @@ module weft_rv32 #(
     csr_write   = 1'b0;
     unit_start  = 1'b0;
     bus_start   = 1'b0;
-    fetch_start = !x_valid_q && f_bus && state_q == Run;
+    access      = 1'b0;
+    refuse      = 1'b0;
+    fetch_start = !x_valid_q && f_bus && state_q == Run && !refused_q;
     fetch_done  = state_q == Fetch && bus_ready_i;
     dmem_en_o   = 1'b0;
     redirect    = 1'b0;
@@ -293,24 +304,16 @@ module weft_rv32 #(
             w_valid_d = 1'b1;
           end
           weft_rv32_pkg::KIND_LOAD, weft_rv32_pkg::KIND_STORE: begin
-            trap_val = addr;
-            if (misaligned) begin
-              trap  = 1'b1;
-              cause = is_store ? weft_rv32_pkg::CAUSE_STORE_MISALIGNED : weft_rv32_pkg::CAUSE_LOAD_MISALIGNED;
-            end else if (!data_ok) begin
-              trap  = 1'b1;
-              cause = is_store ? weft_rv32_pkg::CAUSE_STORE_FAULT : weft_rv32_pkg::CAUSE_LOAD_FAULT;
-            end else if (local_ok) begin
-              dmem_en_o = 1'b1;
+            access = 1'b1;
+            refuse = misaligned || !data_ok || !(local_ok || at_bus);
+            if (at_bus) begin
+              bus_start = !refuse;
+              if (bus_start) state_d = Bus;
+            end else begin
+              dmem_en_o = local_ok && !(is_store && refuse);   // reading changes nothing
               retire    = 1'b1;
               w_valid_d = !is_store;
               w_local_d = 1'b1;
-            end else if (at_bus) begin
-              bus_start = 1'b1;
-              state_d   = Bus;
-            end else begin
-              trap  = 1'b1;
-              cause = is_store ? weft_rv32_pkg::CAUSE_STORE_FAULT : weft_rv32_pkg::CAUSE_LOAD_FAULT;
             end
           end
           weft_rv32_pkg::KIND_BRANCH, weft_rv32_pkg::KIND_JUMP: begin
@@ -381,16 +384,19 @@ module weft_rv32 #(
       w_data_d  = unit_result;
     end
     if (state_q == Bus && bus_ready_i) begin
-      state_d  = Run;
-      trap_val = bus_addr_o;
-      if (bus_error_i) begin
-        trap  = 1'b1;
-        cause = bus_write_o ? weft_rv32_pkg::CAUSE_STORE_FAULT : weft_rv32_pkg::CAUSE_LOAD_FAULT;
-      end else begin
+      state_d = Run;
+      if (!bus_error_i) begin
         retire    = 1'b1;
         w_valid_d = !bus_write_o;
         w_data_d  = bus_rdata_i;
       end
+    end
+    if (refused_q || (state_q == Bus && bus_ready_i && bus_error_i)) begin
+      trap     = 1'b1;
+      trap_val = bus_addr_o;
+      cause    = bus_write_o ? weft_rv32_pkg::CAUSE_STORE_FAULT : weft_rv32_pkg::CAUSE_LOAD_FAULT;
+      if (refused_q && refused_align_q)
+        cause = bus_write_o ? weft_rv32_pkg::CAUSE_STORE_MISALIGNED : weft_rv32_pkg::CAUSE_LOAD_MISALIGNED;
     end
 
     if (trap) begin
@@ -401,7 +407,7 @@ module weft_rv32 #(
 
   assign advance = !x_valid_q || retire;
 
-  // An address of the bus keeps the instruction, or is refused, and then traps.
+  // An address of the bus keeps the instruction, until its answer or for the cycle in front of a trap.
   always_comb begin
     keeps = x_valid_q;
     if (go) begin
@@ -425,13 +431,15 @@ module weft_rv32 #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q     <= Run;
+      refused_q   <= 1'b0;
       bus_addr_o  <= '0;
       bus_write_o <= 1'b0;
       bus_mask_o  <= '0;
       bus_wdata_o <= '0;
     end else begin
-      state_q <= state_d;
-      if (bus_start) begin
+      state_q   <= state_d;
+      refused_q <= refuse;
+      if (access) begin   // on the bus or not: of an address that is refused a trap's value comes from here
         bus_addr_o  <= addr;
         bus_write_o <= is_store;
         bus_mask_o  <= mask;
@@ -445,6 +453,17 @@ module weft_rv32 #(
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (access) begin
+      access_pc_q     <= x_pc_q;
+      refused_align_q <= misaligned;
+      counted_q       <= !at_bus;
+    end
+  end
+
+  logic [31:0] trap_pc;
+  assign trap_pc = refused_q ? access_pc_q : x_pc_q;
+
   weft_rv32_csr u_csr (
     .clk_i,
     .rst_ni,
@@ -455,10 +474,11 @@ module weft_rv32 #(
     .trap_i        (trap),
     .trap_irq_i    (go && irq_here),
     .trap_cause_i  (cause),
-    .trap_pc_i     (x_pc_q),
+    .trap_pc_i     (trap_pc),
     .trap_val_i    (trap_val),
     .mret_i        (mret),
     .retire_i      (retire),
+    .recall_i      (refused_q && counted_q),
     .irq_timer_i,
     .irq_external_i,
     .irq_o         (irq),
@@ -527,7 +547,7 @@ module weft_rv32 #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (w_valid_q) regs[w_rd_q] <= w_value;
+    if (w_valid_q && !refused_q) regs[w_rd_q] <= w_value;
   end
 
   // Test hook: as long as hung is high, the core starts no instruction. Its next reset
@@ -552,9 +572,9 @@ module weft_rv32 #(
       t_trap_q   <= 1'b0;
       t_pc_q     <= '0;
     end else begin
-      t_retire_q <= retire;
+      t_retire_q <= retire && !refuse;
       t_trap_q   <= trap;
-      t_pc_q     <= x_pc_q;
+      t_pc_q     <= trap_pc;
     end
   end
 
@@ -565,6 +585,8 @@ module weft_rv32 #(
       assert (f_pc_q[1:0] == 2'b00);
       assert (!(unit_start && state_q != Run));
       assert (!dmem_en_o || local_ok);
+      assert (!(dmem_en_o && is_store && refuse) && !(bus_start && refuse));
+      assert (!(refused_q && (retire || state_q != Run)));
     end
   end
 `endif

@@ -3,7 +3,8 @@
 // Control and status registers of the control core, machine mode only.
 //
 // read_o is combinational. A write, a trap and an MRET take effect at the next
-// edge; the core never asks for two of them at once. mtvec is direct: its two
+// edge; the core never asks for two of them at once. recall_i, with a trap, takes the
+// instruction that retired in the cycle before out of minstret again. mtvec is direct: its two
 // low bits read 0. MPP reads 3. irq_o: an enabled interrupt is pending and
 // mstatus.MIE is set; wake_o the same without MIE (WFI).
 module weft_rv32_csr (
@@ -22,6 +23,7 @@ module weft_rv32_csr (
   input  logic [31:0] trap_val_i,
   input  logic        mret_i,
   input  logic        retire_i,
+  input  logic        recall_i,
 
   input  logic        irq_timer_i,
   input  logic        irq_external_i,
@@ -85,7 +87,7 @@ module weft_rv32_csr (
       instret_q   <= '0;
     end else begin
       cycle_q <= cycle_q + 64'd1;
-      if (retire_i) instret_q <= instret_q + 64'd1;
+      if (retire_i || recall_i) instret_q <= instret_q + {{63{recall_i}}, 1'b1};
       if (trap_i) begin
         mie_q       <= 1'b0;
         mpie_q      <= mie_q;
@@ -129,6 +131,7 @@ module weft_rv32_csr (
     old_trap_q <= rst_ni && trap_i;
     if (rst_ni) begin
       assert (!(write_i && trap_i) && !(write_i && mret_i) && !(trap_i && mret_i));
+      assert (!(recall_i && retire_i) && !(recall_i && !trap_i));
       assert (!irq_o || wake_o);
       assert (mtvec_o[1:0] == 2'b00 && mepc_o[1:0] == 2'b00);
       if (addr_i == weft_rv32_pkg::CSR_MSTATUS) assert (read_o[12:11] == 2'b11);

@@ -123,6 +123,31 @@ static void test_run_from_bus(void **state)
 	assert_int_equal(reg(9), 0xffffff80u);
 }
 
+/* On the bus nothing behind a refused access is asked for: the handler's first word is what is fetched next. */
+static void test_refused_on_bus(void **state)
+{
+	struct rv_program p = { .n = 0 };
+	const uint32_t code[] = { rv_lw(11, 10, 0), rv_addi(12, 0, 2) };
+	const uint32_t handler[] = { rv_addi(13, 13, 1), rv_csrrs(21, 0x341, 0), RV_ECALL };
+
+	(void)state;
+	assert_true(api->load(bench, BUS, code, sizeof(code)));
+	assert_true(api->load(bench, BUS + 0x200, handler, sizeof(handler)));
+	rv_li(&p, 30, BUS + 0x200);
+	rv_emit(&p, rv_csrrw(0, 0x305, 30));
+	rv_li(&p, 10, RAM + 0x10000);
+	rv_emit(&p, rv_addi(12, 0, 1));
+	rv_emit(&p, rv_addi(13, 0, 0));
+	rv_li(&p, 1, BUS);
+	rv_emit(&p, rv_jalr(0, 1, 0));
+	bench_start(&p);
+	assert_int_equal(bench_run(100), BUS);
+	assert_int_equal(bench_run(100), BUS + 0x208);
+	assert_int_equal(reg(12), 1);
+	assert_int_equal(reg(13), 1);
+	assert_int_equal(reg(21), BUS);
+}
+
 static void enable_interrupts(struct rv_program *p, uint32_t mie)
 {
 	set_handler(p);
@@ -281,9 +306,9 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bench_there),      cmocka_unit_test(test_traps), cmocka_unit_test(test_fetch_fault),
-		cmocka_unit_test(test_run_from_bus), cmocka_unit_test(test_interrupts), cmocka_unit_test(test_wfi),
-		cmocka_unit_test(test_mret),       cmocka_unit_test(test_cycles),
+		cmocka_unit_test(bench_there),       cmocka_unit_test(test_traps),          cmocka_unit_test(test_fetch_fault),
+		cmocka_unit_test(test_run_from_bus), cmocka_unit_test(test_refused_on_bus), cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_wfi),          cmocka_unit_test(test_mret),           cmocka_unit_test(test_cycles),
 	};
 
 	return cmocka_run_group_tests(tests, setup, bench_close);

@@ -702,7 +702,9 @@ def gen_cmd_sv(spec):
     body = ["// Bit positions count from bit 0 of word 0 of the command.", "",
             sv_uint("HEADER_WORDS", spec.header_words), "",
             "// A whole command: word 0 in the low bits, then as many words as the longest one has.",
-            f"typedef logic [{spec.common['cmd_max_words'] * 64 - 1}:0] cmd_t;", ""]
+            f"typedef logic [{spec.common['cmd_max_words'] * 64 - 1}:0] cmd_t;",
+            "// A load or a store, which are equally long.",
+            f"typedef logic [{next(c.words for c in spec.cmds if c.name == 'load') * 64 - 1}:0] move_t;", ""]
     for c in spec.cmds:
         body += [f"localparam logic [7:0] OP_{c.name.upper()} = 8'h{c.op:02x};  // {c.brief}",
                  f"localparam logic [7:0] {c.name.upper()}_WORDS = 8'd{c.words};"]

@@ -87,6 +87,12 @@ module weft_array #(
   localparam logic HAS_WIDE = HAS_FP8 || HAS_INT16;
   localparam int A_BITS = HAS_INT16 ? 16 : 9;
 
+  // What holds less than 32 bits: simulators work best on words of one size, hardware has no more than it takes.
+  localparam int UPPER = Lazy ? 32 : 16;    // bits 47:32 of a sum
+  localparam int PRODUCT = Lazy ? 32 : 9;   // of two float8 significands
+  localparam int PAIR = Lazy ? 32 : 2;      // flags and states
+  localparam int ONE = Lazy ? 32 : 1;
+
   // What the array works on is float8. It changes only while the array is empty.
   logic float_q, fp;
   assign fp = HAS_FP8 && (float_q || (load_i && {1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8));
@@ -135,10 +141,9 @@ module weft_array #(
   // That of row r and column c is N*r + c: along a row all of them move as one.
   logic signed [A_BITS-1:0] op_a [N*N] /*verilator public_flat_rd*/;
   logic signed [8:0]  op_w [N*N];
-  // Sums; bits 47:32 count in wide groups only, and those above never: they are there
-  // because simulators work best on words of one size.
+  // Sums; bits 47:32 count in wide groups only.
   logic signed [31:0] acc_lo [N][N];
-  logic [31:0] acc_hi [N][N];
+  logic [UPPER-1:0] acc_hi [N][N];
   logic signed [31:0] shadow_lo [N][N];
   logic [15:0] shadow_hi [N][N];
   logic signed [A_BITS-1:0] in_a [N];    // elements of the word that enters
@@ -147,9 +152,9 @@ module weft_array #(
   logic [15:0]        out_hi;
   logic [31:0]        carry;
   logic signed [31:0] add_lo [N][N];   // what is added to the sums
-  logic [31:0]        add_hi [N][N];
-  logic [31:0]        half [N][N];     // and one more
-  logic [31:0]        sum_hi [N][N];
+  logic [UPPER-1:0]   add_hi [N][N];
+  logic [ONE-1:0]     half [N][N];     // and one more
+  logic [UPPER-1:0]   sum_hi [N][N];
   logic [48:0]        total [N][N];    // and that bit twice below
   // float8: significands are in op_a and op_w; beside them flags and exponents,
   // that of the row with log2_scale and the bias that makes their sum the place
@@ -163,15 +168,15 @@ module weft_array #(
   logic [4:0]         significand;
   logic [4:0]         exponent;
   logic [1:0]         kind;
-  // Steps of a multiplication. What holds less is as wide as the others, for vectors.
+  // Steps of a multiplication.
   logic signed [31:0] place [N][N];
   logic [63:0]        term [N][N];
-  logic [31:0]        near [N][N];   // the product, unless it is below the least bit
-  logic [31:0]        far [N][N];
-  logic [31:0]        flags [N][N];
-  logic [31:0]        brings [N][N];
-  logic [31:0]        state [N][N];
-  logic [31:0]        shadow_state [N][N];
+  logic [PRODUCT-1:0] near [N][N];   // the product, unless it is below the least bit
+  logic [PRODUCT-1:0] far [N][N];
+  logic [PAIR-1:0]    flags [N][N];
+  logic [PAIR-1:0]    brings [N][N];
+  logic [PAIR-1:0]    state [N][N];
+  logic [PAIR-1:0]    shadow_state [N][N];
   logic [1:0]         out_state;
 
 `ifdef WEFT_FAULT_HOOK
@@ -246,7 +251,7 @@ module weft_array #(
               for (int c = 0; c < N; c++) place[r][c] = 32'($signed(op_ax[N*r + c][6:0])) + $signed({27'd0, op_wx[N*r + c][4:0]});
             end
             for (int r = 0; r < N; r++) begin
-              for (int c = 0; c < N; c++) near[r][c] = {23'd0, add_lo[r][c][8:0]} & {32{!place[r][c][31]}};
+              for (int c = 0; c < N; c++) near[r][c] = PRODUCT'(add_lo[r][c][8:0]) & {PRODUCT{!place[r][c][31]}};
             end
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
@@ -256,41 +261,41 @@ module weft_array #(
             end
             // Bits 63..55 are not all the same: does not fit. Places above 55 do not fit unless 0.
             for (int r = 0; r < N; r++) begin
-              for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
+              for (int c = 0; c < N; c++) far[r][c] = PRODUCT'((term[r][c] ^ (term[r][c] << 1)) >> 56);
             end
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
-                far[r][c] = far[r][c] | (near[r][c] & {32{Lazy ? place[r][c] > 32'sd55 : place[r][c][6] || place[r][c][5:3] == 3'd7}});
+                far[r][c] = far[r][c] | (near[r][c] & {PRODUCT{Lazy ? place[r][c] > 32'sd55 : place[r][c][6] || place[r][c][5:3] == 3'd7}});
               end
             end
             // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
-                flags[r][c] = {30'd0, op_ax[N*r + c][8:7] | op_wx[N*r + c][6:5]}
-                              & {32{op_ax[N*r + c][8:7] != weft_float_pkg::NOTHING && op_wx[N*r + c][6:5] != weft_float_pkg::NOTHING}};
+                flags[r][c] = PAIR'({op_ax[N*r + c][8:7] | op_wx[N*r + c][6:5]})
+                              & {PAIR{op_ax[N*r + c][8:7] != weft_float_pkg::NOTHING && op_wx[N*r + c][6:5] != weft_float_pkg::NOTHING}};
               end
             end
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
-                brings[r][c] = {30'd0, add_lo[r][c][8], !add_lo[r][c][8]} & {32{far[r][c] != '0 || flags[r][c][0]}};
+                brings[r][c] = PAIR'({add_lo[r][c][8], !add_lo[r][c][8]}) & {PAIR{far[r][c] != '0 || flags[r][c][0]}};
               end
             end
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
-                brings[r][c] = brings[r][c] | {30'd0, {2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c][8:0] == '0)}}};
+                brings[r][c] = brings[r][c] | PAIR'({2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c][8:0] == '0)}});
               end
             end
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
                 add_lo[r][c] = Lazy || fp ? $signed(term[r][c][39:8]) : add_lo[r][c];
-                add_hi[r][c] = Lazy || fp ? 32'($signed(term[r][c][55:40])) : {32{add_lo[r][c][31]}};
-                half[r][c] = {31'd0, fp && term[r][c][7]};
+                add_hi[r][c] = Lazy || fp ? UPPER'($signed(term[r][c][55:40])) : {UPPER{add_lo[r][c][31]}};
+                half[r][c] = ONE'(fp && term[r][c][7]);
               end
             end
           end
           if (!HAS_FP8 || (Lazy && !fp)) begin
             for (int r = 0; r < N; r++) begin
-              for (int c = 0; c < N; c++) add_hi[r][c] = {32{add_lo[r][c][31]}};
+              for (int c = 0; c < N; c++) add_hi[r][c] = {UPPER{add_lo[r][c][31]}};
             end
           end
           if (!Lazy) begin
@@ -304,22 +309,22 @@ module weft_array #(
           // bits and the inverted top bit of their sum.
           for (int r = 0; r < N; r++) begin
             for (int c = 0; c < N; c++) begin
-              carry = acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0);
+              carry = acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? 32'(half[r][c]) : 32'd0);
               carry = (acc_lo[r][c] & add_lo[r][c]) | ((acc_lo[r][c] | add_lo[r][c]) & ~carry);
-              sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + (carry >> 31) : {16'd0, total[r][c][48:33]};
+              sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + UPPER'(carry >> 31) : UPPER'(total[r][c][48:33]);
             end
           end
           // A float8 sum that leaves 48 bits is infinite for good.
           if (fp_on) begin
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
-                flags[r][c] = {30'd0, acc_hi[r][c][15], !acc_hi[r][c][15]}
-                              & {32{acc_hi[r][c][15] == add_hi[r][c][15] && acc_hi[r][c][15] != sum_hi[r][c][15]}};
+                flags[r][c] = PAIR'({acc_hi[r][c][15], !acc_hi[r][c][15]})
+                              & {PAIR{acc_hi[r][c][15] == add_hi[r][c][15] && acc_hi[r][c][15] != sum_hi[r][c][15]}};
               end
             end
             for (int r = 0; r < N; r++) begin
               for (int c = 0; c < N; c++) begin
-                brings[r][c] = brings[r][c] | (flags[r][c] & {32{(state[r][c] | brings[r][c]) == '0}});
+                brings[r][c] = brings[r][c] | (flags[r][c] & {PAIR{(state[r][c] | brings[r][c]) == '0}});
                 if (Lazy || fp) state[r][c] = state[r][c] | brings[r][c];
               end
             end
@@ -333,14 +338,14 @@ module weft_array #(
         for (int r = 0; r < N; r++) begin
           for (int c = 0; c < N; c++) begin
             acc_lo[r][c] = !Lazy && HAS_WIDE ? total[r][c][32:1]
-                         : HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + half[r][c] : acc_lo[r][c] + add_lo[r][c];
+                         : HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + 32'(half[r][c]) : acc_lo[r][c] + add_lo[r][c];
           end
         end
       end
 `ifdef WEFT_FAULT_HOOK
       if (fault_hook_q[31]) begin
         if (fault_hook_q[5])
-          acc_hi[fault_hook_q[8 +: LOG2_N]][fault_hook_q[16 +: LOG2_N]][{1'b0, fault_hook_q[3:0]}] = 1'b1;
+          acc_hi[fault_hook_q[8 +: LOG2_N]][fault_hook_q[16 +: LOG2_N]][$clog2(UPPER)'(fault_hook_q[3:0])] = 1'b1;
         else
           acc_lo[fault_hook_q[8 +: LOG2_N]][fault_hook_q[16 +: LOG2_N]][fault_hook_q[4:0]] = 1'b1;
       end

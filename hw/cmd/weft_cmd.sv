@@ -52,8 +52,8 @@ module weft_cmd #(
   // Units, bit = unit index (LD, ST, CV, VE).
   output logic [3:0]                u_cmd_valid_o,
   input  logic [3:0]                u_cmd_ready_i,
-  output weft_cmd_pkg::cmd_t        ld_cmd_o,
-  output weft_cmd_pkg::cmd_t        st_cmd_o,
+  output weft_cmd_pkg::move_t       ld_cmd_o,
+  output weft_cmd_pkg::move_t       st_cmd_o,
   output weft_cmd_pkg::cmd_t        cv_cmd_o,
   output weft_cmd_pkg::cmd_t        ve_cmd_o,
   input  weft_cfg_pkg::unit_state_t ld_i,
@@ -224,7 +224,9 @@ module weft_cmd #(
     localparam int unsigned Words = u == 2 ? 32'(weft_cmd_pkg::CONV_WORDS) :
                                     u == 3 && weft_cfg_pkg::HAS_ALU ? 32'(weft_cmd_pkg::ALU_WORDS) :
                                     u == 3 ? 32'(weft_cmd_pkg::DW_WORDS) : 32'(weft_cmd_pkg::LOAD_WORDS);
+    /* verilator lint_off UNUSEDSIGNAL */  // a load and a store are shorter
     weft_cmd_pkg::cmd_t cmd;
+    /* verilator lint_on UNUSEDSIGNAL */
     weft_cmd_queue #(
       .Words(Words),
       .Ecc  (Ecc)
@@ -282,8 +284,8 @@ module weft_cmd #(
     assign queue_bad_q = '0;
   end
 
-  assign ld_cmd_o = g_queue[0].cmd;
-  assign st_cmd_o = g_queue[1].cmd;
+  assign ld_cmd_o = g_queue[0].cmd[64*weft_cmd_pkg::LOAD_WORDS-1:0];
+  assign st_cmd_o = g_queue[1].cmd[64*weft_cmd_pkg::STORE_WORDS-1:0];
   assign cv_cmd_o = g_queue[2].cmd;
   assign ve_cmd_o = g_queue[3].cmd;
 

@@ -22,7 +22,7 @@ module weft_dma_load (
 
   input  logic                      cmd_valid_i,
   output logic                      cmd_ready_o,
-  input  weft_cmd_pkg::cmd_t        cmd_i,
+  input  weft_cmd_pkg::move_t       cmd_i,
   output weft_cfg_pkg::unit_state_t state_o,
   input  logic                      abort_i,
 

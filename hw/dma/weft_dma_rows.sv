@@ -23,7 +23,7 @@ module weft_dma_rows #(
   input  logic          cmd_valid_i,
   output logic          cmd_ready_o,
   /* verilator lint_off UNUSEDSIGNAL */  // header, and words of longer commands
-  input  weft_cmd_pkg::cmd_t cmd_i,
+  input  weft_cmd_pkg::move_t cmd_i,
   /* verilator lint_on UNUSEDSIGNAL */
 
   /* verilator lint_off UNUSEDSIGNAL */  // permission for the other direction

@@ -8,6 +8,8 @@ package weft_cmd_pkg;
 
   // A whole command: word 0 in the low bits, then as many words as the longest one has.
   typedef logic [1023:0] cmd_t;
+  // A load or a store, which are equally long.
+  typedef logic [447:0] move_t;
 
   localparam logic [7:0] OP_END = 8'h01;  // End of stream: the job is done when all earlier commands have retired
   localparam logic [7:0] END_WORDS = 8'd2;

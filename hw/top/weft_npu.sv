@@ -133,7 +133,8 @@ module weft_npu #(
   weft_cfg_pkg::mem_beat_t  r;
   logic [3:0]                u_valid, u_ready;
   weft_cfg_pkg::unit_state_t ld_state, st_state, cv_state, ve_state;
-  weft_cmd_pkg::cmd_t        ld_cmd, st_cmd, cv_cmd, ve_cmd;
+  weft_cmd_pkg::move_t       ld_cmd, st_cmd;
+  weft_cmd_pkg::cmd_t        cv_cmd, ve_cmd;
   logic                      abort;
   assign r.error = m_rresp_i[1];   // OKAY and EXOKAY have bit 1 clear
   assign r.last  = m_rlast_i;

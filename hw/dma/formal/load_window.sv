@@ -6,7 +6,7 @@ module load_window (
   input logic          clk_i,
   input logic          rst_ni,
   input logic          cmd_valid_i,
-  input weft_cmd_pkg::cmd_t cmd_i,
+  input weft_cmd_pkg::move_t cmd_i,
   input logic          abort_i,
   input logic          ar_ready_i,
   input logic          r_valid_i,

@@ -10,7 +10,7 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= $(if $(COUNTED),w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w4 w8 w8b w16 w32,w16))
+CONFIGS      ?= $(if $(COUNTED),w4 w8 w16,$(if $(filter test-full,$(MAKECMDGOALS)),w4 w8 w8b w16 w32,w16))
 LINT_CONFIGS ?= w4 w8 w8b w16 w32
 # Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
 WAVES        ?= w16
@@ -821,10 +821,13 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin $(FW_DIR)/owner_key.h tools/fw_image.p
 # Verilator's makefile links the harness and the model into one shared object.
 # Assertions are checked from a random state on, as hardware has it after power-up: every
 # device that a process opens begins with another one (sim/rtl/power_up.h).
-# Those of COV=rtl count what they reach (sim/rtl/counted.h). To count each bit costs a compiler hours in the large
-# configurations, so that is done in w8, the smallest that has all modes, and in the chip of what is not in the NPU.
+# Those of COV=rtl count what they reach (sim/rtl/counted.h); tools/fold_counts.py makes what Verilator writes for that
+# small enough to compile. Bits are counted in w8, the smallest configuration that has all modes, and in the chip and the
+# NPU with AXI ports of what is not in the NPU.
 COUNT_LINES     = --flatten --coverage-line -CFLAGS -DSYMS_H='\"$(1)__Syms.h\"'
 COUNT_TOGGLES   = --coverage-toggle --coverage-max-width 4096
+# Behind a call of Verilator's that writes to this folder.
+fold_counts     = $(if $(COUNTED),$(PYTHON) tools/fold_counts.py $(1),:)
 ASSERTIONS      = --assert -DWEFT_ASSERT --x-assign unique --x-initial unique
 QUICK           = --x-assign fast --x-initial fast
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
@@ -853,6 +856,7 @@ $(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt
 	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) $(call kind_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$(call config_of,$*) -DVTOP=$(call top_of,$*) -DVTOP_H='\"$(call top_of,$*).h\"'" \
 		-o ../weft-rtl-$(notdir $*).so $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
+	$(Q)$(call fold_counts,$(@D))
 	@touch $@
 
 # Argument: the folder in $(RTL_DIR), with a slash behind.
@@ -907,6 +911,7 @@ $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
 		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \
 		-o ../weft-chip-$*.so $(call rtl_files,$*) -f hw/chip.f $(abspath $(CHIP_CC))
+	$(Q)$(call fold_counts,$(@D))
 	@touch $@
 
 $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o \
@@ -927,9 +932,10 @@ $(1): $(3) $(wildcard sim/rtl/$(4)/* include/sim/*) sim/rtl/bench.h include/weft
 	$$(call say,VERILOG,$$@)
 	@mkdir -p $$(@D)/$(2)
 	$$(Q)verilator --cc --exe --top-module weft_$(4)_bench $(5) -Wall -Wno-fatal --no-timing --x-assign unique --x-initial unique \
-		$$(if $$(COUNTED),$$(call COUNT_LINES,Vweft_$(2)_bench) $$(COUNT_TOGGLES),--assert -DWEFT_ASSERT) --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
+		$$(if $$(COUNTED),$$(call COUNT_LINES,Vweft_$(2)_bench) $$(COUNT_TOGGLES) $$(if $$(filter soc,$(4)),sim/rtl/counted.vlt),--assert -DWEFT_ASSERT) --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
 		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR) -I$$(CURDIR)/include" -LDFLAGS "-shared" -o ../weft-$(2).so \
 		$(3) sim/rtl/$(4)/weft_$(4)_bench.sv $$(abspath sim/rtl/$(4)/$(2).cc)
+	$$(Q)$$(call fold_counts,$$(@D)/$(2))
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \
 		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="$$(OPT_BENCH)" \
 		$$(if $$(Q),>$$(abspath $$(@D))/$(2)/build.log 2>&1 || { tail -40 $$(abspath $$(@D))/$(2)/build.log; exit 1; })

@@ -13,7 +13,7 @@ module's instances in all configurations, and it is reached if one of them reach
 BUILD/coverage-rtl/reached/KIND_NAME.json keeps what a test reached, beside a hash of each file's text.
 
 tests/expected/coverage.tsv excludes points that no test can reach: kind, file, pattern and reason, tabs
-between. The pattern of a line is a part of its text, that of a toggle is the name of signals with `*`.
+between. The pattern of a line is a part of its text, that of a toggle is the name of signals with `*` and `{72..127}`.
 A row that excludes nothing is an error, as are exclusions of more than 3 % of the points.
 """
 import collections
@@ -113,6 +113,15 @@ def collect(build):
     return found, len(files), changed
 
 
+def signals(pattern):
+    """The expression for names of signals that a pattern matches: `*` is anything, `{72..127}` each of these numbers."""
+    parts = re.split(r"(\*|\{\d+\.\.\d+\})", pattern)
+    for i in range(1, len(parts), 2):
+        first, _, last = parts[i].strip("{}").partition("..")
+        parts[i] = ".*" if parts[i] == "*" else "(" + "|".join(str(n) for n in range(int(first), int(last) + 1)) + ")"
+    return re.compile("".join(p if i % 2 else re.escape(p) for i, p in enumerate(parts)))
+
+
 def exclusions(found):
     """{(path, point)} that the list excludes. A row that excludes nothing ends the program."""
     out = set()
@@ -120,12 +129,13 @@ def exclusions(found):
         if row.startswith("#") or not row.strip():
             continue
         kind, where, pattern, _ = row.rstrip("\n").split("\t")
+        name = signals(pattern)
         hit = set()
         for path in fnmatch.filter(found, where):
             lines = open(path).read().split("\n")
             for point in found[path][0]:
                 if point[0] == kind and (pattern in lines[point[1] - 1] if kind == "line" else
-                                         fnmatch.fnmatchcase(point[3], pattern.replace("[", "[[]"))):
+                                         name.fullmatch(point[3])):
                     hit.add((path, point))
         if not hit:
             sys.exit(f"coverage-rtl: {EXCLUDED}: this row excludes nothing: {row.strip()}")

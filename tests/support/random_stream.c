@@ -13,6 +13,7 @@
 #define MAX_CMDS 256
 #define MAX_AREAS 128
 #define MAX_JOBS 6
+#define PARAM_USED (WEFT_PARAM_SHIFT_AT + 1)   /* bytes of a record that its fields take */
 #define N_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 /*
@@ -576,6 +577,8 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 			bias = chance(m, 30) ? 0 : draw_fp16(m) | (bias & ~0xffffll);
 		const struct weft_param p = { .bias = bias, .mul = (int32_t)mul, .shift = (uint8_t)shift };
 		weft_param_write(&p, r + i * WEFT_PARAM_BYTES);
+		/* Behind the fields there may be anything. */
+		memset(r + i * WEFT_PARAM_BYTES + PARAM_USED, (int)(i * 0x55 & 0xff), WEFT_PARAM_BYTES - PARAM_USED);
 	}
 	if (area >= 0)
 		load_exactly(m, j, area, m->area[area].at, m->area[area].len, r);
@@ -1136,7 +1139,7 @@ static void put(struct maker *m, struct step *s)
 			wait[u] = m->count[u];
 		s->c.h.wait[u] = wait[u];
 	}
-	s->c.h.tag = (uint32_t)m->s->n_cmds;
+	s->c.h.tag = (uint32_t)m->s->n_cmds * 0x9e3779b1u;   /* all its bits */
 	if (m->s->n_words + WEFT_CMD_MAX_WORDS > m->cap_words) {
 		m->cap_words = 2 * m->cap_words + 256;
 		m->s->words = must(realloc(m->s->words, m->cap_words * 8));

@@ -110,6 +110,15 @@ static void random_mobile(void **state)
 	run_kind(&(struct compare_case){ .mobile = true }, (uint32_t[]){ 0, 128 << 10 }, test_seed(1000), test_count(4, 30, 500));
 }
 
+/* First layers of networks for images, with kernel rows side by side where that pays. */
+static void random_stems(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_kind(&(struct compare_case){ .stem = true }, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), test_count(3, 20, 300));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_int16_model), cmocka_unit_test(random_int16),
 		cmocka_unit_test(float8_model), cmocka_unit_test(random_float8),
 		cmocka_unit_test(random_unets), cmocka_unit_test(random_mobile),
+		cmocka_unit_test(random_stems),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,9 @@ void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_d
 /* One to three blocks as in mobile networks: more channels, depthwise, activations, squeeze-excite, fewer channels. int8 or
  * int16. */
 void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
+/* The first layer of a network for images: a convolution of few channels with a kernel of up to 11x11 and any padding, and
+ * perhaps more behind it. int8 or int16. */
+void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 void random_net_free(struct random_net *r);
 
 /* One line per operator: what a person needs to see why it failed. */

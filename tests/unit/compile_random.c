@@ -128,11 +128,19 @@ static void random_mobile(void **state)
 	assert_true(test_count_given() || compile_run_tables > 0);
 }
 
+/* First layers of networks for images, whose kernel rows lie side by side where that pays. */
+static void random_stems(void **state)
+{
+	(void)state;
+	run_kind(random_net_make_stem);
+	assert_true(test_count_given() || compile_run_joined > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16), cmocka_unit_test(random_float8),
 		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16), cmocka_unit_test(random_unets),
-		cmocka_unit_test(random_mobile) };
+		cmocka_unit_test(random_mobile), cmocka_unit_test(random_stems) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

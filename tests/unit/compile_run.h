@@ -196,6 +196,15 @@ static void check_complete(struct compile_run *c)
 	}
 }
 
+/* Convolutions of the programs which ran so far whose kernel rows lie side by side. */
+static uint64_t compile_run_joined;
+
+static void count_joined(const weft_program *p)
+{
+	for (int i = 0; i < p->n_ops; i++)
+		compile_run_joined += p->ops[i].reason && strstr(p->ops[i].reason, "kernel rows side by side");
+}
+
 /* Run with these inputs; o as for weft_compile. Returns elements that were compared on the device. */
 static inline uint64_t compile_run(const weft_graph *g, const struct weft_compile_options *o, const weft_tensor *inputs,
                             const char *what)
@@ -235,6 +244,7 @@ static inline uint64_t compile_run(const weft_graph *g, const struct weft_compil
 	for (int i = 0; i < g->n_outputs; i++)
 		compare_tensor(&c, g->outputs[i], "output");
 	check_complete(&c);
+	count_joined(c.p);
 	for (int t = 0; t < g->n_tensors; t++)
 		free(c.host[t].data);
 	weft_golden_release(g, c.all);

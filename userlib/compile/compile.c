@@ -29,7 +29,7 @@
 struct attempt {
 	char **forbidden;      /* for each operator of the graph why it cannot run on the device, or NULL */
 	int step_nodes;        /* nodes of one NPU step at most */
-	bool no_im2col;        /* windows are not copied side by side (lower/im2col.c) */
+	bool no_im2col;        /* neither windows nor kernel rows are copied side by side (lower/im2col.c, join_rows.c) */
 	bool *whole;           /* for each tensor of the graph: none of its channels is folded */
 	struct folding *fold;  /* the graph without the channels that nothing needs; NULL: all are computed */
 };
@@ -210,9 +210,10 @@ static int compile_steps(struct cc *cc)
 
 /*
  * Run all stages of one attempt in their order, from views to the program's tables. With the option no_fuse,
- * pixel groups and im2col are left out; with a->no_im2col, im2col is. Returns 0 with cc->p complete; -ENOMEM;
- * -E2BIG; or -ERANGE: cc->bad_node is a node that cannot be expressed, or if that is -1, folded tensors that
- * the host needs whole have been marked in a->whole, and folding must be done anew without them.
+ * pixel groups and all copies of windows are left out; with a->no_im2col, only the copies are. Returns 0 with
+ * cc->p complete; -ENOMEM; -E2BIG; or -ERANGE: cc->bad_node is a node that cannot be expressed, or if that is
+ * -1, folded tensors that the host needs whole have been marked in a->whole, and folding must be done anew
+ * without them.
  */
 static int run_passes(struct cc *cc, const struct attempt *a)
 {
@@ -222,7 +223,7 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 		return err;
 	if (!cc->o->no_fuse)
 		cc_group_pixels(cc);
-	if (!a->no_im2col && !cc->o->no_fuse && (err = cc_im2col(cc)))
+	if (!a->no_im2col && !cc->o->no_fuse && ((err = cc_im2col(cc)) || (err = cc_join_rows(cc))))
 		return err;
 	cc_flatten_rows(cc);
 	if ((err = cc_order_nodes(cc)))
@@ -237,16 +238,16 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 
 /*
  * Change `a` so that the next attempt avoids what made this one fail. If the node cc->bad_node reads its
- * input in strips (im2col), im2col is switched off, since the convolution itself may be expressible;
- * otherwise the node's operator is forbidden with cc->bad_why as its reason, and will run on the host.
- * Returns 0 or -ENOMEM.
+ * input in strips (im2col) or has its kernel rows joined, both are switched off, since the convolution itself
+ * may be expressible; otherwise the node's operator is forbidden with cc->bad_why as its reason, and will run
+ * on the host. Returns 0 or -ENOMEM.
  */
 static int forbid(struct cc *cc, struct attempt *a)
 {
 	const struct node *nd = &cc->nodes[cc->bad_node];
 	int op = nd->op;
 
-	if (nd->split_columns && !a->no_im2col) {
+	if ((nd->split_columns || nd->joined_rows) && !a->no_im2col) {
 		a->no_im2col = true;
 		return 0;
 	}

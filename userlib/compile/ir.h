@@ -143,6 +143,7 @@ struct node {
 	int x_zp;              /* zero point of the input */
 	int before;            /* 1 + the node that it must precede because both are parts of one operator; 0: none */
 	bool split_columns;    /* rows and columns are exchanged (im2col.c), so jobs are ranges of columns */
+	bool joined_rows;      /* a convolution whose kernel rows join_rows.c has joined, or a copy for it */
 
 	struct window win;
 	struct node_weights wt;
@@ -373,6 +374,9 @@ void cc_group_pixels(struct cc *cc);
 WEFT_MUST_USE int cc_im2col(struct cc *cc);
 /* Cycles of a convolution without pixel groups, with its windows copied if that is what cc_im2col() would do. */
 int64_t cc_im2col_cycles(const struct cc *cc, const struct node *nd);
+
+/* lower/join_rows.c: copy the kernel rows of windows side by side where that fills more of the array. */
+WEFT_MUST_USE int cc_join_rows(struct cc *cc);
 
 /* lower/flatten_rows.c: make dense 1x1 convolutions and elementwise nodes one row of pixels; sets node.own and .flat. */
 void cc_flatten_rows(struct cc *cc);

@@ -121,8 +121,8 @@ static const char *no_unit(const struct cc *cc, int i)
 /*
  * Set for people why operator i runs where it does (cc->ops[i].reason, replacing an earlier text). An
  * operator of a node gets the node's description if the node is named after it (kernel size and "input in
- * strips" if im2col has split the node's columns), else "fused into operator" with the number of the one
- * that names the node; aliases, constants and operators that their readers absorb get a fixed text. An
+ * strips" if im2col has split the node's columns, "kernel rows side by side" if they are joined), else "fused
+ * into operator" with the number of the one that names the node; aliases, constants and operators that their readers absorb get a fixed text. An
  * operator on the host keeps the reason that a stage has given, or gets the one of no_unit(). Returns 0 or
  * -ENOMEM.
  */
@@ -136,6 +136,9 @@ static int op_reason(struct cc *cc, int i)
 		if (cc->nodes[c->node].op == i && cc->nodes[c->node].split_columns)
 			return cc_reason(cc, i, "%lldx%d on the array, input in strips",
 			                 (long long)cc->nodes[c->node].win.kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
+		if (cc->nodes[c->node].op == i && cc->nodes[c->node].joined_rows)
+			return cc_reason(cc, i, "%dx%d on the array, kernel rows side by side", (int)cc->g->tensors[cc->g->ops[i].in[1]].t.dim[1],
+			                 cc->nodes[c->node].win.kw);
 		if (cc->nodes[c->node].op == i)
 			return cc_reason(cc, i, "%s", node_words(&cc->nodes[c->node], text));
 		return cc_reason(cc, i, "fused into operator %d", cc->nodes[c->node].op);

@@ -275,19 +275,24 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 	return emit_dw_parts(e, &p, &q, w);
 }
 
-/* Output positions [o, +n) that see the same taps [k, +n_k) of the window. */
-struct region { int64_t o, n, k, n_k; };
+/* Output positions [o, +n) that see the same taps [k, +n_k) of the window; or one that sees no tap, `outside`, with k one
+ * place that is within the image, whether the window has it or not. */
+struct region { int64_t o, n, k, n_k; bool outside; };
 
 /*
  * Returns the output positions from o on, before `end`, whose windows see the same taps, and which taps these
  * are (k, n_k): all positions whose windows lie within the image (`limit` rows or columns), or the one
- * position o if the image cuts its window. Each window has to hold a row or column of the image, which the
- * graph's check and windows_meet() (match/match_pool.c) see to.
+ * position o if the image cuts its window or does not meet it. Of an operator's windows each holds a row and a column
+ * of the image, which the graph's check and windows_meet() (match/match_pool.c) see to; copies of kernel rows
+ * (lower/join_rows.c) have windows that do not.
  */
 static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t pad, int64_t kernel, int64_t limit)
 {
 	int64_t at = o * stride - pad, k = max64(0, -at), last = min64(kernel, limit - at);
-	struct region r = { o, 1, k, max64(last - k, 1) };
+	struct region r = { o, 1, k, last - k, false };
+
+	if (last <= k)
+		return (struct region){ o, 1, at < 0 ? -at : limit - 1 - at, 1, true };
 
 	if (r.k == 0 && r.n_k == kernel) {
 		/* whole windows: up to the last that ends inside */
@@ -299,9 +304,9 @@ static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t p
 
 /*
  * Emit one pooling command for the output rows y and columns x of job j, which all see the same taps; an
- * average divides by the number of these taps, and a maximum is at least the padding's value where some are missing
- * (pool.padded). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot
- * hold a value).
+ * average divides by the number of these taps, and a maximum is at least the padding's value where some are missing,
+ * and that value where all are (pool.padded). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * -ERANGE (a command cannot hold a value).
  */
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)
 {
@@ -323,7 +328,9 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 		p->post.a_shift = s.shift;
 		p->post.double_round = 0;
 	}
-	if (nd->pool.padded && (y->n_k < nd->win.kh || x->n_k < nd->win.kw))
+	if (nd->pool.padded && (y->outside || x->outside))
+		p->post.y_min = p->post.y_max = nd->pool.pad;
+	else if (nd->pool.padded && (y->n_k < nd->win.kh || x->n_k < nd->win.kw))
 		p->post.y_min = (int32_t)max64(p->post.y_min, min64(nd->pool.pad, p->post.y_max));
 	p->in_base = (int32_t)base;
 	p->oy_step = y->n > 1 ? (int32_t)(nd->win.sy * in->ys) : 0;

@@ -78,21 +78,29 @@ bool step_can_pack(const struct npu_step *s, int first, int n)
 	return false;
 }
 
+/* Returns whether the node copies a kernel row of a convolution whose kernel rows are joined. */
+static bool is_row_copy(const struct node *nd)
+{
+	return nd->kind == NODE_POOL && nd->joined_rows;
+}
+
 /*
  * Returns the view by which a node behind node i, the first up to node `last`, reads the whole storage that
- * node i writes as its input x. NULL if there is no such node, if node i is not elementwise, or if what it
- * writes is no part of that view as part_of_rows() asks.
+ * node i writes as its input x. NULL if there is no such node, if node i is neither elementwise nor a copy of
+ * a kernel row (is_row_copy()), or if what it writes is no part of that view as part_of_rows() asks.
  */
 static const struct view *reader_of_part(const struct npu_step *s, int i, int last)
 {
 	const struct plan *p = &s->plan[i];
 
-	if (step_node(s, i)->kind != NODE_ELT)
+	const struct node *nd = step_node(s, i);
+
+	if (nd->kind != NODE_ELT && !is_row_copy(nd))
 		return NULL;
 	for (int k = i + 1; k <= last && k < s->n; k++) {
 		const struct view *x = &step_node(s, k)->own.x;
 		if (s->plan[k].x_storage == p->y_storage && view_is_storage(s, x, p->y_storage))
-			return part_of_rows(&step_node(s, i)->own.y, x) ? x : NULL;
+			return part_of_rows(&nd->own.y, x) ? x : NULL;
 	}
 	return NULL;
 }
@@ -451,15 +459,17 @@ static bool plan_group(struct npu_step *s, struct group *g)
 /*
  * Returns how many nodes from i on a group should have: it is extended until nothing that is made in it and
  * does not stay on chip is still to be read. It ends before a node that cannot be part of a group, and after
- * how->nodes nodes.
+ * how->nodes nodes, of which the copies of a convolution's kernel rows (is_row_copy()) do not count as any, or
+ * GROUP_NODES.
  */
 static int closure(const struct npu_step *s, int i, const struct striping *how)
 {
-	int last = i;
+	int last = i, copies = 0;
 
 	for (int k = i; k <= last && k < s->n; k++) {
-		if (!groupable(s, k, how->pack) || k - i >= how->nodes)
+		if (!groupable(s, k, how->pack) || k - i - copies >= how->nodes || k - i >= GROUP_NODES)
 			return k - i;
+		copies += is_row_copy(step_node(s, k));
 		const struct storage *y = &s->storage[s->plan[k].y_storage];
 		if (!y->resident)
 			last = (int)max64(last, min64(y->last, s->n - 1));

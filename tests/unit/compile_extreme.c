@@ -516,6 +516,42 @@ static void first_rows_first(void **state)
 	weft_graph_free(g);
 }
 
+/* Returns the results that the graph's convolutions make in all, compiled for that configuration. */
+static int64_t convolved(const weft_graph *g, const char *config)
+{
+	struct weft_compile_options o = { .config = config };
+	char msg[WEFT_MSG];
+	weft_program *p;
+	int64_t n = 0;
+
+	if (weft_compile(g, &o, &p, msg))
+		fail_msg("%s", msg);
+	for (uint32_t at = 0; at < p->n_words; ) {
+		const struct weft_cmd c = next_command(p, &at);
+		if (c.h.op == WEFT_CMD_CONV)
+			n += (int64_t)c.conv.post.ow * c.conv.post.oh * c.conv.post.oc;
+	}
+	weft_program_free(p);
+	return n;
+}
+
+/* A layer whose input of more than 32 KiB comes in parts, at which the array works one after the other, makes each result once. */
+static void input_in_parts(void **state)
+{
+	static const struct { const char *config; int64_t side, c, oc; } layer[] = {
+		{ "w4", 7, 960, 160 }, { "w4", 7, 960, 320 }, { "w8", 14, 384, 64 }, { "w8", 14, 576, 96 }, { "w8", 14, 576, 160 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof layer / sizeof *layer; i++) {
+		weft_graph *g = weft_graph_new("parts");
+		int64_t side = layer[i].side;
+		as_output(g, append(g, input(g, WEFT_INT8, DIMS(1, side, side, layer[i].c)), layer[i].oc, POINTWISE));
+		assert_int_equal(convolved(g, layer[i].config), side * side * layer[i].oc);
+		weft_graph_free(g);
+	}
+}
+
 /* Append the operator, whose result has this shape and the type of its only operand x. Returns the result. */
 static int append_move(weft_graph *g, int x, weft_opcode op, const weft_attr *a, const int64_t dim[4])
 {
@@ -614,7 +650,7 @@ int main(void)
 		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 		cmocka_unit_test(depthwise_behind_table), cmocka_unit_test(every_second_behind_slices),
-		cmocka_unit_test(first_rows_first), cmocka_unit_test(maximum_behind_pad),
+		cmocka_unit_test(first_rows_first), cmocka_unit_test(input_in_parts), cmocka_unit_test(maximum_behind_pad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

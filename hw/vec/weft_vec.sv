@@ -77,10 +77,6 @@ module weft_vec (
   logic [3:0] n_ky, n_kx;           // of dw; 0: 3x3
   logic bad_kernel;
 
-  assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
-  assign is_pool  = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_POOL;
-  assign is_alu   = weft_cfg_pkg::HAS_ALU &&
-                    cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_ALU;
   assign is_elt   = !is_dw && !is_pool && !is_alu;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
   assign mul      = weft_cfg_pkg::HAS_MUL && is_elt && cmd_q[weft_cmd_pkg::ELT_MUL_LSB];
@@ -177,13 +173,21 @@ module weft_vec (
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (cmd_valid_i && cmd_ready_o) cmd_q <= cmd_i;
-  end
+  // Which command it is, is looked at everywhere, so that it is decoded as it comes.
+  logic [weft_cmd_pkg::HEADER_OP_W-1:0] op;
+  logic                                 take, take_alu;
+  assign op       = cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W];
+  assign take     = cmd_valid_i && cmd_ready_o;
+  assign take_alu = weft_cfg_pkg::HAS_ALU && take && op == weft_cmd_pkg::OP_ALU;
 
-  logic take_alu;
-  assign take_alu = weft_cfg_pkg::HAS_ALU && cmd_valid_i && cmd_ready_o &&
-                    cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_ALU;
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      cmd_q   <= cmd_i;
+      is_dw   <= op == weft_cmd_pkg::OP_DW;
+      is_pool <= op == weft_cmd_pkg::OP_POOL;
+      is_alu  <= take_alu;
+    end
+  end
 
   // ---- input addresses and words ------------------------------------------------
 

@@ -37,28 +37,32 @@ module weft_vec_out (
   weft_cfg_pkg::sp_addr_t  block_q, line_q, addr_q;
   weft_cfg_pkg::row_mask_t mask_q;
 
+  // next_: of the row that is shown behind the next edge. Whether it would leave the scratchpad is decided
+  // there and kept, because all that wait for the scratchpad wait for bad_o.
   logic [15:0]            next_chans;
-  logic [6:0]             lanes;
-  weft_cfg_pkg::sp_addr_t next_block, next_line;
-  logic                   end_x, end_y, last_block, range_bad;
+  logic [6:0]             next_lanes;
+  weft_cfg_pkg::sp_addr_t next_block, next_line, next_addr, next_bad_addr;
+  logic                   end_x, end_y, last_block, new_line, new_block, next_bad, bad_q;
 
   assign end_x      = ox_q + 16'd1 == ow_i;
   assign end_y      = oy_q + 16'd1 == oh_i;
   assign last_block = chans_q <= 16'(N);
-  assign next_chans = start_i ? oc_i : chans_q - 16'(N);
+  assign new_line   = start_i || end_x;
+  assign new_block  = start_i || (end_x && end_y);
+  assign next_chans = start_i ? oc_i : new_block ? chans_q - 16'(N) : chans_q;
   assign next_block = start_i ? base_i : block_q + (AddrW'(N) << log_i);
   assign next_line  = line_q + y_step_i;
+  assign next_addr  = new_block ? next_block : new_line ? next_line : addr_q + x_step_i;
+  assign next_lanes = next_chans <= 16'(N) ? next_chans[6:0] : 7'(N);
 
-  assign lanes      = last_block ? chans_q[6:0] : 7'(N);
-
-  weft_vec_range u_range (.addr_i(addr_q), .bytes_i({2'd0, lanes} << log_i), .bad_o(range_bad),
-                          .bad_addr_o(bad_addr_o));
+  weft_vec_range u_range (.addr_i(next_addr), .bytes_i({2'd0, next_lanes} << log_i), .bad_o(next_bad),
+                          .bad_addr_o(next_bad_addr));
 
   assign valid_o = run_q;
   assign addr_o  = addr_q;
   assign mask_o  = mask_q;
   assign block_o = end_x && end_y;
-  assign bad_o   = run_q && range_bad;
+  assign bad_o   = run_q && bad_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) run_q <= 1'b0;
@@ -69,21 +73,18 @@ module weft_vec_out (
 
   always_ff @(posedge clk_i) begin
     if (start_i || (run_q && next_i)) begin
-      ox_q <= start_i || end_x ? '0 : ox_q + 16'd1;
-      if (start_i || end_x) begin
-        oy_q <= start_i || end_y ? '0 : oy_q + 16'd1;
-        if (start_i || end_y) begin
-          chans_q <= next_chans;
-          block_q <= next_block;
-          line_q  <= next_block;
-          addr_q  <= next_block;
-          mask_q  <= next_chans >= 16'(N) ? '1 : ~({N{1'b1}} << next_chans[5:0]);
-        end else begin
-          line_q <= next_line;
-          addr_q <= next_line;
-        end
-      end else begin
-        addr_q <= addr_q + x_step_i;
+      ox_q       <= new_line ? '0 : ox_q + 16'd1;
+      addr_q     <= next_addr;
+      bad_q      <= next_bad;
+      bad_addr_o <= next_bad_addr;
+      if (new_line) begin
+        oy_q   <= new_block ? '0 : oy_q + 16'd1;
+        line_q <= next_addr;
+      end
+      if (new_block) begin
+        chans_q <= next_chans;
+        block_q <= next_block;
+        mask_q  <= next_chans >= 16'(N) ? '1 : ~({N{1'b1}} << next_chans[5:0]);
       end
     end
   end

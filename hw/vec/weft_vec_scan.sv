@@ -129,9 +129,9 @@ module weft_vec_scan (
     mul_a = pass_row[AddrW-1:0];
     mul_b = y_step_i;
     case (state_q)
-      BaseY: mul_a = by_row ? '0 : {{4{iy_start_i[15]}}, iy_start_i} + {18'd0, cut_t};
+      BaseY: mul_a = by_row ? '0 : {{4{iy_start_i[15]}}, iy_start_i} + {18'd0, cut_t_q};
       BaseX: begin
-        mul_a = {{4{ix_start_i[15]}}, ix_start_i} + {16'd0, cut_l};
+        mul_a = {{4{ix_start_i[15]}}, ix_start_i} + {16'd0, cut_l_q};
         mul_b = x_step_i;
       end
       SpanX: begin
@@ -177,15 +177,13 @@ module weft_vec_scan (
   end
 
   always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      cut_t_q <= cut_t;
+      cut_l_q <= cut_l;
+    end
     case (state_q)
-      BaseY: begin
-        base_q  <= base_i + mul_p;
-        cut_t_q <= cut_t;
-      end
-      BaseX: begin
-        base_q  <= base_q + mul_p;
-        cut_l_q <= cut_l;
-      end
+      BaseY: base_q <= base_i + mul_p;
+      BaseX: base_q <= base_q + mul_p;
       SpanX: span_x_q <= mul_p;
       SpanY: begin
         span_y_q <= mul_p;

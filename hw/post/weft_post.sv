@@ -87,10 +87,10 @@ module weft_post (
   logic [2:0]        owed_q;                   // rows of context 0 that others waited for
   logic              room, buf_room, can0, can1, take0, take1;
   logic              can_b, can_c, can_d, buffered, start;
-  logic [1:0]        pass;
+  logic [1:0]        pass, buf_pass;           // buf_: of the buffered row that is next
   logic              add0, add1, fp0, fp1, buf0, buf1;
-  logic              ctx, fp, buffers, writes, skip_b, skip_d;
-  logic [LOG2_N-1:0] slot;
+  logic              ctx, buf_ctx, fp, buffers, writes, skip_b, skip_d;
+  logic [LOG2_N-1:0] slot, buf_slot;
   logic [1:0]        stage;
 
   assign add0     = c0_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
@@ -116,21 +116,24 @@ module weft_post (
 
   always_comb begin
     start = take0 || take1 || buffered;
-    pass  = PASS_A;
-    slot  = LOG2_N'(alloc_q);
-    ctx   = take1;
+    if (can_d) begin
+      buf_pass = PASS_D;
+      buf_slot = LOG2_N'(d_q);
+    end else if (can_c) begin
+      buf_pass = PASS_C;
+      buf_slot = LOG2_N'(c_q);
+    end else begin
+      buf_pass = PASS_B;
+      buf_slot = LOG2_N'(b_q);
+    end
+    buf_ctx = row_ctx_q[buf_slot];
+    pass    = PASS_A;
+    slot    = LOG2_N'(alloc_q);
+    ctx     = take1;
     if (!take0 && !take1) begin
-      if (can_d) begin
-        pass = PASS_D;
-        slot = LOG2_N'(d_q);
-      end else if (can_c) begin
-        pass = PASS_C;
-        slot = LOG2_N'(c_q);
-      end else begin
-        pass = PASS_B;
-        slot = LOG2_N'(b_q);
-      end
-      ctx = row_ctx_q[slot];
+      pass = buf_pass;
+      slot = buf_slot;
+      ctx  = buf_ctx;
     end
     fp = ctx ? fp1 : fp0;
     buffers = ctx ? buf1 : buf0;
@@ -140,35 +143,38 @@ module weft_post (
   // ---- scalars of the pass that starts
 
   // verilator lint_off UNUSEDSIGNAL
-  logic [447:0] cfg;  // addresses and sizes are the producer's
+  logic [447:0] cfg, buf_cfg;  // addresses and sizes are the producer's
   // verilator lint_on UNUSEDSIGNAL
   logic signed [15:0] in_zp;
   logic [4:0]        pre_shift;
   logic [31:0]       mul;
   logic [5:0]        shift;
-  logic              int16;
+  logic              int16, buf_int16;
   logic              two;            // elements of the output are two bytes
   logic              wide;           // 48 x 16 multiplication
   logic              s_even;         // the sum's ties to even
   assign two       = int16 || (fp && cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE + 2]);
   assign int16     = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
+  assign buf_int16 = weft_cfg_pkg::HAS_INT16 && buf_cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
   assign wide      = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE && !fp;
   assign s_even    = cfg[weft_cmd_pkg::POST_S_EVEN_LSB - BASE] && pass == PASS_D;
   assign stage     = ctx ? c1_stage_i : c0_stage_i;
   assign cfg       = ctx ? c1_cfg_i : c0_cfg_i;
-  assign pre_shift = cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
+  // Those of a buffered row do not wait for whether a new one is taken, which is known late.
+  assign buf_cfg   = buf_ctx ? c1_cfg_i : c0_cfg_i;
+  assign pre_shift = buf_cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
   always_comb begin
-    in_zp = cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 16];
-    mul   = cfg[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32];
-    shift = cfg[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6];
-    if (pass == PASS_C) begin
-      in_zp = cfg[weft_cmd_pkg::POST_B_ZP_LSB - BASE +: 16];
-      mul   = cfg[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32];
-      shift = cfg[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6];
+    in_zp = buf_cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 16];
+    mul   = buf_cfg[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32];
+    shift = buf_cfg[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6];
+    if (buf_pass == PASS_C) begin
+      in_zp = buf_cfg[weft_cmd_pkg::POST_B_ZP_LSB - BASE +: 16];
+      mul   = buf_cfg[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32];
+      shift = buf_cfg[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6];
     end
-    if (pass == PASS_D) begin
-      mul   = cfg[weft_cmd_pkg::POST_S_MUL_LSB - BASE +: 32];
-      shift = cfg[weft_cmd_pkg::POST_S_SHIFT_LSB - BASE +: 6];
+    if (buf_pass == PASS_D) begin
+      mul   = buf_cfg[weft_cmd_pkg::POST_S_MUL_LSB - BASE +: 32];
+      shift = buf_cfg[weft_cmd_pkg::POST_S_SHIFT_LSB - BASE +: 6];
     end
   end
 
@@ -374,8 +380,8 @@ module weft_post (
 
     // Operands of the pass that starts
     if (HAS_FP8 && start && fp) begin
-      t_in = t_buf_q[slot];
-      r_in = r_buf_q[slot];
+      t_in = t_buf_q[buf_slot];   // of no use in pass A
+      r_in = r_buf_q[buf_slot];
       for (int l = 0; l < N; l++) begin
         bias1[l] = '0;
         if (pass == PASS_A && stage == STAGE_RESCALE) begin
@@ -435,14 +441,14 @@ module weft_post (
         end
       end
     end else if (buffered) begin
-      t_in = t_buf_q[slot];
-      q_in = q_buf_q[slot];
-      r_in = r_buf_q[slot];
-      if (pass == PASS_D) begin
+      t_in = t_buf_q[buf_slot];
+      q_in = q_buf_q[buf_slot];
+      r_in = r_buf_q[buf_slot];
+      if (buf_pass == PASS_D) begin
         for (int l = 0; l < N; l++) value[l] = t_in[32*l +: 32];
       end else begin
-        if (pass == PASS_C && int16) q_in = r_in;
-        if (pass == PASS_C && !int16) begin
+        if (buf_pass == PASS_C && buf_int16) q_in = r_in;
+        if (buf_pass == PASS_C && !buf_int16) begin
           for (int l = 0; l < N; l++) q_in[16*l +: 16] = 16'($signed(r_in[8*l +: 8]));
         end
         for (int l = 0; l < N; l++) value[l] = (32'($signed(q_in[16*l +: 16])) - 32'(in_zp)) <<< pre_shift;

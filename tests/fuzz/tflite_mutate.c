@@ -8,6 +8,8 @@
 #include <zlib.h>
 
 #include "fuzz_file.h"
+#include "../support/recorded_seeds.h"
+#include "userlib/import/tflite/tflite_file.h"
 
 /* Small networks of the foreign data, of different operators. */
 static const char *const foreign[] = {
@@ -70,10 +72,66 @@ static void test_foreign(void **state)
 	fuzz_foreign("tflite_mutate", foreign, sizeof(foreign) / sizeof(foreign[0]), test_count(20, 2000, 20000), load_and_compile);
 }
 
+static long n_indices, n_refused;
+
+/* Loads the file with each tensor index of v, a vector of model m, replaced by none (-1), by ones out of range, and by others. */
+static void replace_indices(const struct tfl_model *m, const struct fb_vec *v, const char *name, uint8_t *file, size_t n)
+{
+	const int32_t others[] = { -1, INT32_MIN, m->n_tensors, INT32_MAX, 0, m->n_tensors - 1 };
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		uint8_t *at = file + v->at + 4 * i, kept[4];
+
+		memcpy(kept, at, 4);
+		for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
+			const struct bytes b = { .p = file, .n = n };
+			int accepted = 0;
+
+			for (int byte = 0; byte < 4; byte++)
+				at[byte] = (uint8_t)((uint32_t)others[k] >> 8 * byte);
+			const char *wrong = load_and_compile(&b, &accepted);
+			if (wrong)
+				fail_msg("%s: index %u at byte %zu is %ld: %s", name, (unsigned)i, v->at, (long)others[k], wrong);
+			n_indices++;
+			n_refused += !accepted;
+		}
+		memcpy(at, kept, 4);
+	}
+}
+
+static void replace_all(const char *target, const char *name, const uint8_t *p, size_t n)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	struct tfl_model m;
+
+	if (strcmp(target, "tflite"))
+		return;
+	assert_int_equal(tfl_read(&m, p, n, msg, sizeof msg), 0);
+	uint8_t *file = malloc(n);
+	assert_non_null(file);
+	memcpy(file, p, n);
+	for (int i = 0; i < m.n_ops; i++) {
+		replace_indices(&m, &m.ops[i].in, name, file, n);
+		replace_indices(&m, &m.ops[i].out, name, file, n);
+		replace_indices(&m, &m.ops[i].intermediates, name, file, n);
+	}
+	free(file);
+	tfl_release(&m);
+}
+
+/* Operands and results of recorded operators that are absent, out of range, or another tensor. */
+static void test_indices(void **state)
+{
+	(void)state;
+	recorded_seeds(replace_all);
+	printf("%ld indices, %ld refused\n", n_indices, n_refused);
+	assert_in_range(n_refused, n_indices / 2, n_indices - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_recorded),
-		cmocka_unit_test(test_foreign) };
+		cmocka_unit_test(test_indices), cmocka_unit_test(test_foreign) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

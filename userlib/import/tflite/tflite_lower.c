@@ -208,12 +208,14 @@ static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
  * the tensor has one of each, and a missing zero point is 0. `types` is the set of types that the
  * operator takes. The result at hand needs a scale above 0; another tensor may have 0, or none, which
  * counts as 0. Returns 0; -ENOTSUP if the type is not in the set; or -EINVAL if there are several scales
- * or zero points, the scale is negative or not finite, or the zero point out of range.
+ * or zero points, the scale is negative or not finite, or the zero point out of range; a negative i, an operand
+ * that is absent, is returned as it is.
  */
 int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 {
+	if (i < 0)
+		return i;
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
-
 	if (!(quant_type(f->type) & types))
 		return tfl_fail(l, -ENOTSUP, "tensor %d is %s: only %s here%s", i,
 		                tfl_type_name(f->type),

@@ -92,7 +92,7 @@ bool tfl_is_const(const struct tfl_lower *l, int k);             /* whether oper
 WEFT_MUST_USE int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);
 /*
  * Sets *q to the only scale and zero point of file tensor i, whose type has to be in the set `types`.
- * Returns 0.
+ * Returns 0; a negative i, as tfl_operand() gives for an operand that is absent, is returned as it is.
  */
 WEFT_MUST_USE int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);
 /* Returns the graph tensor of file tensor i as operators see it. */

@@ -217,6 +217,89 @@ static int dial(const char *path, char *msg)
 	return fd;
 }
 
+/*
+ * What follows a card may send as well, though nothing here asks for it. The parser calls the function for a packet
+ * without a look whether there is one, so each has one that does nothing.
+ */
+static void on_configuration(void *priv, uint64_t id, struct usb_redir_configuration_status_header *h)
+{
+	(void)priv;
+	(void)id;
+	(void)h;
+}
+
+static void on_alt_setting(void *priv, uint64_t id, struct usb_redir_alt_setting_status_header *h)
+{
+	(void)priv;
+	(void)id;
+	(void)h;
+}
+
+static void on_iso_stream(void *priv, uint64_t id, struct usb_redir_iso_stream_status_header *h)
+{
+	(void)priv;
+	(void)id;
+	(void)h;
+}
+
+static void on_interrupt_receiving(void *priv, uint64_t id, struct usb_redir_interrupt_receiving_status_header *h)
+{
+	(void)priv;
+	(void)id;
+	(void)h;
+}
+
+static void on_bulk_streams(void *priv, uint64_t id, struct usb_redir_bulk_streams_status_header *h)
+{
+	(void)priv;
+	(void)id;
+	(void)h;
+}
+
+static void on_bulk_receiving(void *priv, uint64_t id, struct usb_redir_bulk_receiving_status_header *h)
+{
+	(void)priv;
+	(void)id;
+	(void)h;
+}
+
+static void drop_data(struct redir *t, uint8_t *data)
+{
+	usbredirparser_free_packet_data(t->p, data);
+}
+
+static void on_iso(void *priv, uint64_t id, struct usb_redir_iso_packet_header *h, uint8_t *data, int len)
+{
+	(void)id;
+	(void)h;
+	(void)len;
+	drop_data(priv, data);
+}
+
+static void on_interrupt(void *priv, uint64_t id, struct usb_redir_interrupt_packet_header *h, uint8_t *data, int len)
+{
+	(void)id;
+	(void)h;
+	(void)len;
+	drop_data(priv, data);
+}
+
+static void on_buffered_bulk(void *priv, uint64_t id, struct usb_redir_buffered_bulk_packet_header *h, uint8_t *data, int len)
+{
+	(void)id;
+	(void)h;
+	(void)len;
+	drop_data(priv, data);
+}
+
+/* The rules are this function's to free. */
+static void on_filter(void *priv, struct usbredirfilter_rule *rules, int count)
+{
+	(void)priv;
+	(void)count;
+	free(rules);
+}
+
 static struct usbredirparser *new_parser(struct redir *t)
 {
 	uint32_t caps[USB_REDIR_CAPS_SIZE] = { 0 };
@@ -235,6 +318,16 @@ static struct usbredirparser *new_parser(struct redir *t)
 	p->ep_info_func = on_ep_info;
 	p->control_packet_func = on_control;
 	p->bulk_packet_func = on_bulk;
+	p->configuration_status_func = on_configuration;
+	p->alt_setting_status_func = on_alt_setting;
+	p->iso_stream_status_func = on_iso_stream;
+	p->interrupt_receiving_status_func = on_interrupt_receiving;
+	p->bulk_streams_status_func = on_bulk_streams;
+	p->bulk_receiving_status_func = on_bulk_receiving;
+	p->iso_packet_func = on_iso;
+	p->interrupt_packet_func = on_interrupt;
+	p->buffered_bulk_packet_func = on_buffered_bulk;
+	p->filter_filter_func = on_filter;
 	usbredirparser_caps_set_cap(caps, usb_redir_cap_connect_device_version);
 	usbredirparser_caps_set_cap(caps, usb_redir_cap_ep_info_max_packet_size);
 	usbredirparser_caps_set_cap(caps, usb_redir_cap_64bits_ids);

@@ -203,7 +203,25 @@ static void seed_arrays(void)
 		exit(1);
 }
 
-/* Requests of a host: usb-redir's hello and a control request, USB/IP's list and import. */
+/* Behind usb-redir's hello of 81 bytes, a packet of each kind that belongs to endpoints which no card of ours has. */
+static void seed_others(uint8_t *redir)
+{
+	static const struct { const char *name; uint8_t type, bytes, first; } others[] = {
+		{ "start_iso", 12, 3, 1 }, { "stop_iso", 13, 1, 1 }, { "start_interrupt", 15, 1, 0x81 }, { "stop_interrupt", 16, 1, 0x81 },
+		{ "alloc_streams", 18, 8, 2 }, { "free_streams", 19, 4, 2 }, { "filter_reject", 22, 0, 0 }, { "filter", 23, 1, 0 },
+		{ "start_receiving", 25, 10, 0 }, { "stop_receiving", 26, 5, 0 }, { "iso", 102, 4, 1 }, { "interrupt", 103, 4, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		memset(redir + 81, 0, 22);
+		redir[81] = others[i].type;
+		redir[85] = others[i].bytes;
+		redir[93] = others[i].first;
+		seed("redir", others[i].name, -1, redir, 93 + others[i].bytes);
+	}
+}
+
+/* Requests of a host: usb-redir's hello and others, USB/IP's list and import. */
 static void seed_hosts(void)
 {
 	static const uint8_t list[] = { 1, 0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0 };
@@ -226,6 +244,7 @@ static void seed_hosts(void)
 	redir[89] = 1;
 	memcpy(redir + 93, "\x80\x06\x80\x00\x01\x00\x00\x12\x00\x00", 10);
 	seed("redir", "hello", -1, redir, sizeof redir);
+	seed_others(redir);
 }
 
 /* A picture of 8 x 8 pixels, as PNG and as JPEG, grey and in colours. */

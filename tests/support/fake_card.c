@@ -551,6 +551,23 @@ static void on_cancel(struct fake *f, uint64_t id)
 		bulk(f, WEFT_USB_EP_OUT, id, usb_redir_cancelled, 0, NULL, 0);
 }
 
+/* A packet of each kind that belongs to endpoints or capabilities which no card of ours has. */
+static void send_others(struct fake *f)
+{
+	static const struct { uint32_t type, bytes; uint8_t header[10]; } others[] = {
+		{ usb_redir_configuration_status, 2, { 0 } }, { usb_redir_alt_setting_status, 3, { 0 } },
+		{ usb_redir_iso_stream_status, 2, { 0 } }, { usb_redir_interrupt_receiving_status, 2, { 0 } },
+		{ usb_redir_iso_packet, 4, { 0x81 } }, { usb_redir_interrupt_packet, 4, { 0x81 } },
+		{ usb_redir_filter_filter, 0, { 0 } }, { usb_redir_bulk_streams_status, 9, { 0 } },
+		{ usb_redir_bulk_receiving_status, 6, { 0 } },
+		{ usb_redir_buffered_bulk_packet, 10, { [8] = 0x81 } },
+	};
+	static const char rule[] = "-1,-1,-1,-1,1";
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		packet(f, others[i].type, 0, others[i].header, others[i].bytes, others[i].bytes ? NULL : rule, others[i].bytes ? 0 : sizeof(rule));
+}
+
 static void show(struct fake *f)
 {
 	struct usb_redir_interface_info_header i = { .interface_count = 1, .interface_class = { WEFT_USB_CLASS } };
@@ -566,6 +583,8 @@ static void show(struct fake *f)
 	packet(f, usb_redir_ep_info, 0, &e, sizeof(e) - sizeof(e.max_streams), NULL, 0);
 	packet(f, usb_redir_interface_info, 0, &i, sizeof(i), NULL, 0);
 	packet(f, usb_redir_device_connect, 0, &c, sizeof(c), NULL, 0);
+	if (f->b == FAKE_sock_others)
+		send_others(f);
 }
 
 static void on_greeting(struct fake *f)

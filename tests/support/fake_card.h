@@ -39,7 +39,7 @@
 	X(read_reply, false) X(read_lie, true) X(read_stall, false) X(read_drip, false) X(read_two, false) X(read_seq, false) \
 	/* the socket */ \
 	X(sock_close, false) X(sock_half, false) X(sock_silent, false) X(sock_garbage, false) X(sock_length, false) \
-	X(sock_id, false) X(sock_dup, false) X(sock_lie, false) X(sock_unplug, false) X(sock_flood, false) X(sock_stops, false)
+	X(sock_id, false) X(sock_dup, false) X(sock_lie, false) X(sock_unplug, false) X(sock_flood, false) X(sock_stops, false) X(sock_others, false)
 
 enum fake_behaviour {
 #define FAKE_ENUM(name, lies) FAKE_##name,

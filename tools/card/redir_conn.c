@@ -250,6 +250,103 @@ static void on_get_alt(void *priv, uint64_t id, struct usb_redir_get_alt_setting
 	usbredirparser_send_alt_setting_status(((struct redir_conn *)priv)->p, id, &a);
 }
 
+/*
+ * What follows a host may send as well, though the card has bulk endpoints without streams alone and says so. The
+ * parser calls the function for a packet without a look whether there is one, so each has one that refuses.
+ */
+static void refuse_iso(struct redir_conn *r, uint64_t id, uint8_t endpoint)
+{
+	usbredirparser_send_iso_stream_status(r->p, id, &(struct usb_redir_iso_stream_status_header){ usb_redir_inval, endpoint });
+}
+
+static void on_start_iso(void *priv, uint64_t id, struct usb_redir_start_iso_stream_header *h)
+{
+	refuse_iso(priv, id, h->endpoint);
+}
+
+static void on_stop_iso(void *priv, uint64_t id, struct usb_redir_stop_iso_stream_header *h)
+{
+	refuse_iso(priv, id, h->endpoint);
+}
+
+/* No answer belongs to it. */
+static void on_iso(void *priv, uint64_t id, struct usb_redir_iso_packet_header *h, uint8_t *data, int len)
+{
+	(void)id;
+	(void)h;
+	(void)len;
+	usbredirparser_free_packet_data(((struct redir_conn *)priv)->p, data);
+}
+
+static void refuse_interrupt(struct redir_conn *r, uint64_t id, uint8_t endpoint)
+{
+	struct usb_redir_interrupt_receiving_status_header a = { usb_redir_inval, endpoint };
+
+	usbredirparser_send_interrupt_receiving_status(r->p, id, &a);
+}
+
+static void on_start_interrupt(void *priv, uint64_t id, struct usb_redir_start_interrupt_receiving_header *h)
+{
+	refuse_interrupt(priv, id, h->endpoint);
+}
+
+static void on_stop_interrupt(void *priv, uint64_t id, struct usb_redir_stop_interrupt_receiving_header *h)
+{
+	refuse_interrupt(priv, id, h->endpoint);
+}
+
+static void on_interrupt(void *priv, uint64_t id, struct usb_redir_interrupt_packet_header *h, uint8_t *data, int len)
+{
+	struct usb_redir_interrupt_packet_header a = { .endpoint = h->endpoint, .status = usb_redir_inval };
+	struct redir_conn *r = priv;
+
+	(void)len;
+	usbredirparser_free_packet_data(r->p, data);
+	usbredirparser_send_interrupt_packet(r->p, id, &a, NULL, 0);
+}
+
+static void refuse_streams(struct redir_conn *r, uint64_t id, uint32_t endpoints)
+{
+	struct usb_redir_bulk_streams_status_header a = { .endpoints = endpoints, .status = usb_redir_inval };
+
+	usbredirparser_send_bulk_streams_status(r->p, id, &a);
+}
+
+static void on_alloc_streams(void *priv, uint64_t id, struct usb_redir_alloc_bulk_streams_header *h)
+{
+	refuse_streams(priv, id, h->endpoints);
+}
+
+static void on_free_streams(void *priv, uint64_t id, struct usb_redir_free_bulk_streams_header *h)
+{
+	refuse_streams(priv, id, h->endpoints);
+}
+
+static void refuse_receiving(struct redir_conn *r, uint64_t id, uint32_t stream, uint8_t endpoint)
+{
+	struct usb_redir_bulk_receiving_status_header a = { .stream_id = stream, .endpoint = endpoint, .status = usb_redir_inval };
+
+	usbredirparser_send_bulk_receiving_status(r->p, id, &a);
+}
+
+static void on_start_receiving(void *priv, uint64_t id, struct usb_redir_start_bulk_receiving_header *h)
+{
+	refuse_receiving(priv, id, h->stream_id, h->endpoint);
+}
+
+static void on_stop_receiving(void *priv, uint64_t id, struct usb_redir_stop_bulk_receiving_header *h)
+{
+	refuse_receiving(priv, id, h->stream_id, h->endpoint);
+}
+
+/* The rules are this function's to free. */
+static void on_filter(void *priv, struct usbredirfilter_rule *rules, int count)
+{
+	(void)priv;
+	(void)count;
+	free(rules);
+}
+
 static void on_filter_reject(void *priv)
 {
 	(void)priv;
@@ -314,6 +411,17 @@ static struct usbredirparser *new_parser(struct redir_conn *r, const char *versi
 	p->set_alt_setting_func = on_set_alt;
 	p->get_alt_setting_func = on_get_alt;
 	p->cancel_data_packet_func = on_cancel;
+	p->start_iso_stream_func = on_start_iso;
+	p->stop_iso_stream_func = on_stop_iso;
+	p->iso_packet_func = on_iso;
+	p->start_interrupt_receiving_func = on_start_interrupt;
+	p->stop_interrupt_receiving_func = on_stop_interrupt;
+	p->interrupt_packet_func = on_interrupt;
+	p->alloc_bulk_streams_func = on_alloc_streams;
+	p->free_bulk_streams_func = on_free_streams;
+	p->start_bulk_receiving_func = on_start_receiving;
+	p->stop_bulk_receiving_func = on_stop_receiving;
+	p->filter_filter_func = on_filter;
 	p->filter_reject_func = on_filter_reject;
 	p->device_disconnect_ack_func = on_disconnect_ack;
 	p->control_packet_func = on_control;

@@ -43,6 +43,13 @@ static void test_link_slow(void **state)
 	assert_true(most >= 7);
 }
 
+static void test_link_messages(void **state)
+{
+	(void)state;
+	if (api->link_messages(test_seed(1), (unsigned)test_count(20, 100, 2000), msg))
+		fail_msg("%s", msg);
+}
+
 static void test_registers(void **state)
 {
 	(void)state;
@@ -62,6 +69,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_link_edges),
 		cmocka_unit_test(test_link_slow),
+		cmocka_unit_test(test_link_messages),
 		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_resets),
 	};

@@ -96,6 +96,17 @@ struct LinkBench : Bench {
 		t.link_req_i = t.link_write_i = 0;
 	}
 
+	uint32_t reg_read(uint32_t addr)
+	{
+		t.link_req_i = 1;
+		t.link_write_i = 0;
+		t.link_addr_i = static_cast<uint16_t>(addr);
+		t.eval();
+		const uint32_t value = t.link_rdata_o;
+		t.link_req_i = 0;
+		return value;
+	}
+
 	void fence(uint32_t base, uint32_t limit)
 	{
 		reg(WEFT_CHIP_LINK_FENCE_BASE, base);
@@ -166,8 +177,8 @@ struct LinkBench : Bench {
 		cycle++;
 	}
 
-	// Sends a frame and waits for the answer. Returns its header's third word (an ACK's status), or ~0.
-	uint32_t frame(uint8_t kind, uint32_t addr, uint32_t len, const std::vector<uint8_t> &payload)
+	// What a host sends next.
+	void send(uint8_t kind, uint32_t addr, uint32_t len, const std::vector<uint8_t> &payload)
 	{
 		std::vector<uint8_t> f{ WEFT_FRAME_MAGIC, kind, 7, 0 };
 		put32(f, addr);
@@ -180,6 +191,12 @@ struct LinkBench : Bench {
 		to_card.assign(f.begin(), f.end());
 		answer.clear();
 		complete = false;
+	}
+
+	// Sends a frame and waits for the answer. Returns its header's third word (an ACK's status), or ~0.
+	uint32_t frame(uint8_t kind, uint32_t addr, uint32_t len, const std::vector<uint8_t> &payload)
+	{
+		send(kind, addr, len, payload);
 		const uint64_t begin = cycle;
 		while (!complete && !fail.failed) {
 			tick();
@@ -227,6 +244,59 @@ struct LinkBench : Bench {
 		else if (inside && (answer.size() != 20 + len || !std::equal(memory.begin() + addr, memory.begin() + addr + len, answer.begin() + 16)))
 			fail("link: READ of %u bytes at 0x%x brings other bytes", len, addr);
 	}
+
+	// A message of the host, which nothing but software answers; it takes the words in any order.
+	void message_in(const std::vector<uint32_t> &words, Random &r)
+	{
+		std::vector<uint8_t> data;
+		for (const uint32_t w : words)
+			put32(data, w);
+		const auto len = static_cast<uint32_t>(data.size());
+		send(WEFT_FRAME_MSG, 0, len, data);
+		for (unsigned i = 0; i < 10000 && reg_read(WEFT_CHIP_LINK_STATUS) != WEFT_CHIP_LINK_STATUS_RX_VALID_MASK; i++)
+			tick();
+		if (reg_read(WEFT_CHIP_LINK_STATUS) != WEFT_CHIP_LINK_STATUS_RX_VALID_MASK || !answer.empty())
+			fail("link: a message of %u bytes: status %u, %zu bytes of an answer", len, reg_read(WEFT_CHIP_LINK_STATUS), answer.size());
+		else if (reg_read(WEFT_CHIP_LINK_RX_LEN) != len || reg_read(WEFT_CHIP_LINK_RX_SEQ) != 7)
+			fail("link: message 7 of %u bytes is number %u of %u", len, reg_read(WEFT_CHIP_LINK_RX_SEQ), reg_read(WEFT_CHIP_LINK_RX_LEN));
+		const auto first = r.below(static_cast<uint32_t>(words.size()));
+		for (uint32_t i = 0; i < words.size() && !fail.failed; i++) {
+			const uint32_t at = (first + i) % static_cast<uint32_t>(words.size()), word = reg_read(WEFT_CHIP_LINK_RX + 4 * at);
+			if (word != words[at])
+				fail("link: word %u of a message of %u bytes is 0x%08x, not 0x%08x", at, len, word, words[at]);
+		}
+		reg(WEFT_CHIP_LINK_RX_DONE, 1);
+		if (!fail.failed && reg_read(WEFT_CHIP_LINK_STATUS))
+			fail("link: a message is there that was taken");
+	}
+
+	// A message of software, which has to come out as a frame.
+	void message_out(const std::vector<uint32_t> &words, uint32_t seq)
+	{
+		std::vector<uint8_t> data, want{ WEFT_FRAME_MAGIC, WEFT_FRAME_REPLY, static_cast<uint8_t>(seq), static_cast<uint8_t>(seq >> 8) };
+		const auto len = static_cast<uint32_t>(4 * words.size());
+		put32(want, 0);
+		put32(want, len);
+		put32(want, crc32(want.data(), want.size()));
+		for (uint32_t i = 0; i < words.size(); i++) {
+			put32(data, words[i]);
+			reg(WEFT_CHIP_LINK_TX + 4 * i, words[i]);
+		}
+		want.insert(want.end(), data.begin(), data.end());
+		put32(want, crc32(data.data(), data.size()));
+		reg(WEFT_CHIP_LINK_TX_LEN, len);
+		reg(WEFT_CHIP_LINK_TX_SEQ, seq);
+		answer.clear();
+		complete = false;
+		reg(WEFT_CHIP_LINK_TX_SEND, 1);
+		for (unsigned i = 0; i < 10000 && !complete; i++)
+			tick();
+		tick();
+		if (answer != want)
+			fail("link: a message of %u bytes goes out as another frame of %zu bytes", len, answer.size());
+		else if (reg_read(WEFT_CHIP_LINK_STATUS))
+			fail("link: a message of %u bytes has gone out, but the link is busy", len);
+	}
 };
 
 int bench_link_edges(char *msg)
@@ -272,6 +342,22 @@ int bench_link_slow(uint64_t seed, unsigned n, unsigned *most, char *msg)
 		b.write(r.below(kMemory / 2), 1 + r.below(r.below(2) ? 100 : 9000), WEFT_FRAME_STATUS_OK, r);
 	}
 	*most = b.most;
+	return b.fail.failed ? -1 : 0;
+}
+
+int bench_link_messages(uint64_t seed, unsigned n, char *msg)
+{
+	Random r(seed);
+	LinkBench b(msg);
+	for (unsigned i = 0; i < 2 * n && !b.fail.failed; i++) {
+		std::vector<uint32_t> words(i < 8 ? WEFT_FRAME_MSG_MAX / 4 : 1 + r.below(WEFT_FRAME_MSG_MAX / 4));
+		for (auto &w : words)
+			w = r.below(0xffffffff);
+		if (i % 2)
+			b.message_in(words, r);
+		else
+			b.message_out(words, r.below(65536));
+	}
 	return b.fail.failed ? -1 : 0;
 }
 
@@ -410,6 +496,6 @@ int bench_resets(uint64_t seed, unsigned n, char *msg)
 
 extern "C" __attribute__((visibility("default"))) const struct weft_blocks_bench_api *weft_blocks_bench_api(void)
 {
-	static const struct weft_blocks_bench_api api = { bench_link_edges, bench_link_slow, bench_registers, bench_resets };
+	static const struct weft_blocks_bench_api api = { bench_link_edges, bench_link_slow, bench_link_messages, bench_registers, bench_resets };
 	return &api;
 }

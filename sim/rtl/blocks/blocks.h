@@ -20,6 +20,8 @@ struct weft_blocks_bench_api {
 	int (*link_edges)(char *msg);
 	/* n WRITEs of random lengths to a memory that is slow to acknowledge; *most: the most bursts that waited. */
 	int (*link_slow)(uint64_t seed, unsigned n, unsigned *most, char *msg);
+	/* n messages of random words each way, of any length, the first ones of the greatest: words, numbers, checksums. */
+	int (*link_messages)(uint64_t seed, unsigned n, char *msg);
 	/* n cycles of random events and requests: every counter and both interrupts, against sums in C. */
 	int (*registers)(uint64_t seed, unsigned n, char *msg);
 	/* n requests for a reset, each one cycle long: how long it lasts, what caused it, that no timer is due behind it. */

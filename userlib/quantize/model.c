@@ -404,7 +404,8 @@ char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t 
 	weft__onnx__tensor__init(t);
 	if (rank)
 		memcpy(d, dim, (size_t)rank * sizeof *d);
-	memcpy(p, data, bytes);
+	if (bytes)
+		memcpy(p, data, bytes);
 	t->n_dims = (size_t)rank;
 	t->dims = d;
 	t->has_data_type = t->has_raw_data = true;

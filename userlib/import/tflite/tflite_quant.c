@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "tflite_lower.h"
 
@@ -316,7 +317,7 @@ static int from_float16(struct tfl_lower *l)
 /*
  * Adds a constant of float32 with the scales of file tensor f, or else its zero points as operators see them
  * (0 without any, one for all if there is one), along dimension f->quant_dim of `rank`, the others being 1.
- * Returns the graph tensor, or a negative errno.
+ * Returns the graph tensor, -EINVAL if 32 bits do not hold a zero point, or another negative errno.
  */
 static int per_channel(struct tfl_lower *l, const struct tfl_tensor *f, bool scales, int rank)
 {
@@ -329,6 +330,10 @@ static int per_channel(struct tfl_lower *l, const struct tfl_tensor *f, bool sca
 		const uint32_t at = f->zero_point.n > 1 ? (uint32_t)k : 0;
 		const int64_t zp = f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, at) : 0;
 
+		if (zp != (int32_t)zp) {
+			free(v);
+			return tfl_fail(l, -EINVAL, "zero point %lld: 32 bits wanted, at byte %zu", (long long)zp, f->zero_point.at);
+		}
 		v[k] = scales ? fb_f32_at(&l->m->b, &f->scale, (uint32_t)k) : (float)(zp - (f->type == TFL_UINT8 ? 128 : 0));
 	}
 	dim[f->quant_dim] = n;

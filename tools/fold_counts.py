@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the C++ that Verilator writes for --coverage-toggle small: fold_counts.py FOLDER
 
-Verilator writes an `if` for each bit of each signal, and a call for each point's name: 200 MB for w8, on
-which a compiler spends hours. Here the bits of a word become one comparison, and the names a table. What is
+Verilator writes an `if` for each bit of each signal, and a call for each point's name. That is 211 MB for w8, which
+clang had not compiled after 20 minutes. Here the bits of a word become one comparison, and the names a table. What is
 counted stays the same, but that a point is 1 instead of the number of times that it was reached; statements
 that do not look as expected stay as they are. Makefile runs it between Verilator and the compiler.
 """

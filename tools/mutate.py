@@ -46,6 +46,7 @@ import time
 
 import coverage
 import mutate_rtl
+import mutate_sites
 
 PARTS = {
     "golden": ["sim/golden/**/*.c"],
@@ -66,9 +67,7 @@ SANITIZED_SECONDS = 5   # the most processor time that a test may take to run on
 
 def blank(text):
     """The text with comments, strings, characters and preprocessor lines replaced by spaces: lines and columns stay."""
-    def spaces(m):
-        return re.sub(r"[^\n]", " ", m.group(0))
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', spaces, text, flags=re.S | re.M)
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', mutate_sites.spaces, text, flags=re.S | re.M)
 
 
 def sites(path):
@@ -78,19 +77,13 @@ def sites(path):
     for i, line in enumerate(code):
         if not line.startswith("\t"):
             continue
-        for m in re.finditer(r"(?<= )(<=?|>=?|==|!=|\+=?|-=?|\*|/|%|&&?|\|\|?|<<|>>|\^)(?= )", line):
+        for m in mutate_sites.OPERATOR.finditer(line):
             found["swap"].append((i, m.start(), m.end(), SWAPS[m.group(1)]))
         for m in re.finditer(r"(?<![\w.])(0x[0-9a-f]+|\d+)(?=[uUlL]*\b)(?![\w.]*\.)", line):
             for step in (1, -1) if int(m.group(1), 0) else (1,):
                 found["constant"].append((i, m.start(), m.end(), str(int(m.group(1), 0) + step)))
-        for m in re.finditer(r"\b(?:if|while) \(", line):
-            depth, end = 1, m.end()
-            while depth and end < len(line):
-                depth += {"(": 1, ")": -1}.get(line[end], 0)
-                end += 1
-            if not depth:
-                found["negate"].append((i, m.end(), end - 1, None))
-        before = next((c.rstrip() for c in reversed(code[:i]) if c.strip()), "")
+        found["negate"] += [(i, start, end, None) for start, end in mutate_sites.conditions(line)]
+        before = mutate_sites.before(code, i)
         whole = re.match(r"\t+([A-Za-z_*(+-].*;)\s*$", line)
         if whole and before.endswith((";", "{", "}", ")", ":")) and not re.match(r"(return|goto)\b", whole.group(1)):
             found["drop"].append((i, whole.start(1), whole.end(1), ";"))

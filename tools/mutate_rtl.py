@@ -7,12 +7,16 @@ import re
 import shutil
 import subprocess
 
+import mutate_sites
+from mutate_sites import spaces
+
 LISTS = ("hw/files.f", "hw/chip.f", "hw/usb.f", "hw/soc.f")     # of what simulators are made
 DECLARES = (r"\s*(input|output|inout|logic|wire|localparam|parameter|typedef|import|genvar|module|package|function|"
             r"endfunction|return|for|bit|int)\b")
 
-# Simulators, in the order in which a fault is judged by them: the quickest to build and to run first. Name, what
-# make builds in build/rtl, the folder of what Verilator writes there, and the tests that run on it.
+# A fault is judged by these simulators in this order, which begins with those that are quickest to build and to run.
+# Each row has the simulator's name, the files in build/rtl that make builds, the folder there into which Verilator
+# writes, and the tests that run on the simulator.
 SIMULATORS = [
     ("rv32", "weft-rv32.so", "rv32", ["cosim/rv32", "cosim/rv32_vectors", "cosim/rv32_decode", "cosim/rv32_random"]),
     ("usb", "weft-usb.so", "usb", ["cosim/usb"]),
@@ -33,8 +37,6 @@ def blank(text):
     The text with comments, strings, ports, types, assertions and the places where tests disturb replaced by
     spaces: lines and columns stay.
     """
-    def spaces(m):
-        return re.sub(r"[^\n]", " ", m.group(0))
     text = re.sub(r'//[^\n]*|/\*.*?\*/|\(\*.*?\*\)(?!\s*begin)|"(?:\\.|[^"\\\n])*"', spaces, text, flags=re.S)
     text = re.sub(r"^`ifdef (?:WEFT_ASSERT|WEFT_FAULT_HOOK)\b.*?^`endif", spaces, text, flags=re.S | re.M)
     text = re.sub(r"\btypedef\s+(?:struct|enum)\b[^{]*\{.*?\}[^;]*;", spaces, text, flags=re.S)
@@ -78,7 +80,7 @@ def sites(path, kinds, swaps):
         if re.match(r"\s*(localparam|parameter|typedef|import|assign unused|\.[A-Z]|`)", line):
             continue
         assign = assigns(line)
-        for m in re.finditer(r"(?<= )(<=?|>=?|==|!=|\+=?|-=?|\*|/|%|&&?|\|\|?|<<|>>|\^)(?= )", line):
+        for m in mutate_sites.OPERATOR.finditer(line):
             if m.start() >= begin and m.start() != assign:
                 found["swap"].append((i, m.start(), m.end(), swaps[m.group(1)]))
         for m in re.finditer(r"(?<![\w.'$])(\d+'s?[bdh][0-9a-f_]+|\d+)(?![\w'.])", line):
@@ -86,14 +88,8 @@ def sites(path, kinds, swaps):
                         re.search(r"\[[^\]?]*[^\s?]:\s*$", line[:m.start()]))
             if m.start() >= begin and not is_width:
                 found["constant"] += [(i, m.start(), m.end(), put) for put in stepped(m.group(1))]
-        for m in re.finditer(r"\b(?:if|while) \(", line):
-            depth, end = 1, m.end()
-            while depth and end < len(line):
-                depth += {"(": 1, ")": -1}.get(line[end], 0)
-                end += 1
-            if not depth:
-                found["negate"].append((i, m.end(), end - 1, None))
-        before = next((c.rstrip() for c in reversed(code[:i]) if c.strip()), "")
+        found["negate"] += [(i, start, end, None) for start, end in mutate_sites.conditions(line)]
+        before = mutate_sites.before(code, i)
         whole = re.match(r"\s+([A-Za-z_{].* <?= .*;)\s*$", line)
         if whole and not declares and re.search(r"([;):]|\b(begin|end|else|always_comb|generate))$", before):
             found["drop"].append((i, whole.start(1), whole.end(1), ";"))

@@ -218,81 +218,35 @@ static int dial(const char *path, char *msg)
 }
 
 /*
- * What follows a card may send as well, though nothing here asks for it. The parser calls the function for a packet
- * without a look whether there is one, so each has one that does nothing.
+ * A card may also send packets that nothing here asks for. The parser calls the callback of a packet's type even if it
+ * is NULL, so each type has a function. IGNORED defines one that does nothing, DROPPED one that frees the packet's data.
  */
-static void on_configuration(void *priv, uint64_t id, struct usb_redir_configuration_status_header *h)
-{
-	(void)priv;
-	(void)id;
-	(void)h;
-}
+#define IGNORED(name, header) \
+	static void name(void *priv, uint64_t id, struct header *h) \
+	{ \
+		(void)priv; \
+		(void)id; \
+		(void)h; \
+	}
+#define DROPPED(name, header) \
+	static void name(void *priv, uint64_t id, struct header *h, uint8_t *data, int len) \
+	{ \
+		(void)id; \
+		(void)h; \
+		(void)len; \
+		usbredirparser_free_packet_data(((struct redir *)priv)->p, data); \
+	}
+IGNORED(on_configuration, usb_redir_configuration_status_header)
+IGNORED(on_alt_setting, usb_redir_alt_setting_status_header)
+IGNORED(on_iso_stream, usb_redir_iso_stream_status_header)
+IGNORED(on_interrupt_receiving, usb_redir_interrupt_receiving_status_header)
+IGNORED(on_bulk_streams, usb_redir_bulk_streams_status_header)
+IGNORED(on_bulk_receiving, usb_redir_bulk_receiving_status_header)
+DROPPED(on_iso, usb_redir_iso_packet_header)
+DROPPED(on_interrupt, usb_redir_interrupt_packet_header)
+DROPPED(on_buffered_bulk, usb_redir_buffered_bulk_packet_header)
 
-static void on_alt_setting(void *priv, uint64_t id, struct usb_redir_alt_setting_status_header *h)
-{
-	(void)priv;
-	(void)id;
-	(void)h;
-}
-
-static void on_iso_stream(void *priv, uint64_t id, struct usb_redir_iso_stream_status_header *h)
-{
-	(void)priv;
-	(void)id;
-	(void)h;
-}
-
-static void on_interrupt_receiving(void *priv, uint64_t id, struct usb_redir_interrupt_receiving_status_header *h)
-{
-	(void)priv;
-	(void)id;
-	(void)h;
-}
-
-static void on_bulk_streams(void *priv, uint64_t id, struct usb_redir_bulk_streams_status_header *h)
-{
-	(void)priv;
-	(void)id;
-	(void)h;
-}
-
-static void on_bulk_receiving(void *priv, uint64_t id, struct usb_redir_bulk_receiving_status_header *h)
-{
-	(void)priv;
-	(void)id;
-	(void)h;
-}
-
-static void drop_data(struct redir *t, uint8_t *data)
-{
-	usbredirparser_free_packet_data(t->p, data);
-}
-
-static void on_iso(void *priv, uint64_t id, struct usb_redir_iso_packet_header *h, uint8_t *data, int len)
-{
-	(void)id;
-	(void)h;
-	(void)len;
-	drop_data(priv, data);
-}
-
-static void on_interrupt(void *priv, uint64_t id, struct usb_redir_interrupt_packet_header *h, uint8_t *data, int len)
-{
-	(void)id;
-	(void)h;
-	(void)len;
-	drop_data(priv, data);
-}
-
-static void on_buffered_bulk(void *priv, uint64_t id, struct usb_redir_buffered_bulk_packet_header *h, uint8_t *data, int len)
-{
-	(void)id;
-	(void)h;
-	(void)len;
-	drop_data(priv, data);
-}
-
-/* The rules are this function's to free. */
+/* Frees the rules, which belong to it. */
 static void on_filter(void *priv, struct usbredirfilter_rule *rules, int count)
 {
 	(void)priv;

@@ -87,7 +87,8 @@ module weft_array #(
   localparam logic HAS_WIDE = HAS_FP8 || HAS_INT16;
   localparam int A_BITS = HAS_INT16 ? 16 : 9;
 
-  // What holds less than 32 bits: simulators work best on words of one size, hardware has no more than it takes.
+  // These variables need fewer than 32 bits. Simulators are quickest if all variables are equally wide, so with Lazy
+  // they have 32; in hardware they have the bits that they need.
   localparam int UPPER = Lazy ? 32 : 16;    // bits 47:32 of a sum
   localparam int PRODUCT = Lazy ? 32 : 9;   // of two float8 significands
   localparam int PAIR = Lazy ? 32 : 2;      // flags and states

@@ -11,7 +11,7 @@
 
 #define DRAM_DEFAULT (64ull << 20)
 #define DRAM_UNIT    65536u
-#define TOUCH_CYCLES 64        /* within so many cycles, bits that touch are the same */
+#define TOUCH_CYCLES 64        /* the most cycles between two calls of touch() */
 
 /* ---- resets ---- */
 
@@ -99,7 +99,7 @@ static bool asleep(const struct chip *c)
 	return c->hung || (c->core.wfi && !(c->core.mip & c->core.mie));
 }
 
-/* Bits that touch are 0 if one of them is. */
+/* Sets both of the RAM bits that are planted to touch each other to 0 if one of them is 0. */
 static void touch(struct chip *c)
 {
 	uint32_t word;

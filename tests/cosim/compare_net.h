@@ -32,7 +32,8 @@ struct compare_case {
 	uint32_t sp_limit;
 	enum weft_memory memory;
 	const char *config;        /* NULL: w16 */
-	bool unet, mobile, stem;   /* a graph of random_net_make_unet(), of random_net_make_mobile(), of random_net_make_stem() */
+	random_net_maker *make;    /* makes the graph; NULL: random_net_make() or random_net_make_alu() */
+	const char *kind;          /* the name of what `make` makes */
 };
 
 static inline struct compare_case compare_case_of(uint64_t seed, weft_dtype type)
@@ -55,7 +56,7 @@ struct compare_run {
 static inline void compare_fail(const struct compare_run *r, const char *what)
 {
 	printf("seed %llu, %s, on %s%s%s, scratchpad %u: %s\n", (unsigned long long)r->c.seed, weft_dtype_name(r->c.type), r->device,
-	       r->c.large ? ", large" : r->c.unet ? ", U-Net" : r->c.mobile ? ", mobile" : r->c.stem ? ", first layer" : "", r->c.no_fuse ? ", not fused" : "", r->c.sp_limit, what);
+	       r->c.kind ? r->c.kind : r->c.large ? ", large" : "", r->c.no_fuse ? ", not fused" : "", r->c.sp_limit, what);
 	random_net_print(&r->net, stdout);
 	printf("again: make check T=cosim/random SEED=%llu N=1\n", (unsigned long long)r->c.seed);
 	fflush(stdout);
@@ -188,12 +189,8 @@ static inline void compare_net(const struct compare_case *c, enum weft_device de
 	struct compare_run r = { .c = *c, .device = device == WEFT_DEVICE_RTL ? "rtl" : "model" };
 	char msg[WEFT_MSG] = "";
 
-	if (c->unet)
-		random_net_make_unet(&r.net, c->seed, (int)cfg->n, c->type);
-	else if (c->mobile)
-		random_net_make_mobile(&r.net, c->seed, (int)cfg->n, c->type);
-	else if (c->stem)
-		random_net_make_stem(&r.net, c->seed, (int)cfg->n, c->type);
+	if (c->make)
+		c->make(&r.net, c->seed, (int)cfg->n, c->type);
 	else
 		(alu ? random_net_make_alu : random_net_make)(&r.net, c->seed, (int)cfg->n, c->large, c->type);
 	r.want = calloc((size_t)r.net.g->n_tensors, sizeof(*r.want));

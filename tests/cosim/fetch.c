@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the command processor refuses before any unit sees it. Commands of random words, in which every bit can be
- * wrong, end on the RTL with the fault, the tag and the information with which they end on the model. Streams
- * anywhere in 40 bits whose window is closed, misaligned or too short, or behind whose first words no memory
- * answers, end as docs/registers.md says; all windows' registers hold what was written.
+ * The command processor refuses bad commands and unreadable streams before any unit sees them. Commands of random
+ * words, in which every bit can be wrong, end on the RTL with the same fault, tag and information as on the model.
+ * Streams lie anywhere in 40 bits of address. If a stream's window is closed, misaligned or too short, or if memory
+ * answers with an error behind the first words, the stream ends as docs/registers.md says. The registers of all windows
+ * are read back.
  */
 #include <dlfcn.h>
 

@@ -98,7 +98,7 @@ static void random_unets(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_kind(&(struct compare_case){ .unet = true }, (uint32_t[]){ 48 << 10, 80 << 10 }, test_seed(1000), test_count(3, 20, 300));
+	run_kind(&(struct compare_case){ .make = random_net_make_unet, .kind = ", U-Net" }, (uint32_t[]){ 48 << 10, 80 << 10 }, test_seed(1000), test_count(3, 20, 300));
 }
 
 /* Blocks of mobile networks, in slices of channels. */
@@ -107,7 +107,7 @@ static void random_mobile(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_kind(&(struct compare_case){ .mobile = true }, (uint32_t[]){ 0, 128 << 10 }, test_seed(1000), test_count(4, 30, 500));
+	run_kind(&(struct compare_case){ .make = random_net_make_mobile, .kind = ", mobile" }, (uint32_t[]){ 0, 128 << 10 }, test_seed(1000), test_count(4, 30, 500));
 }
 
 /* First layers of networks for images, with kernel rows side by side where that pays. */
@@ -116,7 +116,7 @@ static void random_stems(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_kind(&(struct compare_case){ .stem = true }, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), test_count(3, 20, 300));
+	run_kind(&(struct compare_case){ .make = random_net_make_stem, .kind = ", first layer" }, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), test_count(3, 20, 300));
 }
 
 int main(void)

@@ -27,6 +27,7 @@ struct random_net {
 void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
 /* The same with operators that only a device with the command alu runs. int8 or int16. */
 void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
+typedef void random_net_maker(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 /* An image that is made smaller and larger again and comes beside itself, as in a U-Net, or for half of the seeds convolutions
  * that come beside all that was before them, as in a DenseNet; of up to 200000 bytes, and perhaps more behind it. int8 or
  * int16. */
@@ -34,8 +35,8 @@ void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_d
 /* One to three blocks as in mobile networks: more channels, depthwise, activations, squeeze-excite, fewer channels. int8 or
  * int16. */
 void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
-/* The first layer of a network for images: a convolution of few channels with a kernel of up to 11x11 and any padding, and
- * perhaps more behind it. int8 or int16. */
+/* Makes what a network for images begins with: a convolution of an image of few channels, with a kernel of up to 11x11 and
+ * any padding, and perhaps more operators behind it. int8 or int16. */
 void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 void random_net_free(struct random_net *r);
 

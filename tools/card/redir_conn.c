@@ -251,8 +251,9 @@ static void on_get_alt(void *priv, uint64_t id, struct usb_redir_get_alt_setting
 }
 
 /*
- * What follows a host may send as well, though the card has bulk endpoints without streams alone and says so. The
- * parser calls the function for a packet without a look whether there is one, so each has one that refuses.
+ * A host may also send packets for streams and for isochronous and interrupt endpoints, though the card has said that it
+ * has none. The parser calls the callback of a packet's type even if it is NULL, so each type has a function, which
+ * answers that the request is invalid.
  */
 static void refuse_iso(struct redir_conn *r, uint64_t id, uint8_t endpoint)
 {
@@ -269,7 +270,7 @@ static void on_stop_iso(void *priv, uint64_t id, struct usb_redir_stop_iso_strea
 	refuse_iso(priv, id, h->endpoint);
 }
 
-/* No answer belongs to it. */
+/* Drops the packet, to which the protocol has no answer. */
 static void on_iso(void *priv, uint64_t id, struct usb_redir_iso_packet_header *h, uint8_t *data, int len)
 {
 	(void)id;
@@ -339,7 +340,7 @@ static void on_stop_receiving(void *priv, uint64_t id, struct usb_redir_stop_bul
 	refuse_receiving(priv, id, h->stream_id, h->endpoint);
 }
 
-/* The rules are this function's to free. */
+/* Frees the rules, which belong to it. */
 static void on_filter(void *priv, struct usbredirfilter_rule *rules, int count)
 {
 	(void)priv;

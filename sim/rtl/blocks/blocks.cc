@@ -177,7 +177,7 @@ struct LinkBench : Bench {
 		cycle++;
 	}
 
-	// What a host sends next.
+	// Queues a frame of the host's and forgets the last answer.
 	void send(uint8_t kind, uint32_t addr, uint32_t len, const std::vector<uint8_t> &payload)
 	{
 		std::vector<uint8_t> f{ WEFT_FRAME_MAGIC, kind, 7, 0 };
@@ -193,7 +193,8 @@ struct LinkBench : Bench {
 		complete = false;
 	}
 
-	// Sends a frame and waits for the answer. Returns its header's third word (an ACK's status), or ~0.
+	// Sends a frame and waits for the answer. Returns bytes 4 to 7 of the answer's header, which are the status of an
+	// ACK, or ~0 if the answer has no header.
 	uint32_t frame(uint8_t kind, uint32_t addr, uint32_t len, const std::vector<uint8_t> &payload)
 	{
 		send(kind, addr, len, payload);
@@ -245,7 +246,7 @@ struct LinkBench : Bench {
 			fail("link: READ of %u bytes at 0x%x brings other bytes", len, addr);
 	}
 
-	// A message of the host, which nothing but software answers; it takes the words in any order.
+	// Sends a message of the host's. The link answers nothing; software reads the words, in any order.
 	void message_in(const std::vector<uint32_t> &words, Random &r)
 	{
 		std::vector<uint8_t> data;
@@ -270,7 +271,7 @@ struct LinkBench : Bench {
 			fail("link: a message is there that was taken");
 	}
 
-	// A message of software, which has to come out as a frame.
+	// Lets software send a message, which has to come out as a frame.
 	void message_out(const std::vector<uint32_t> &words, uint32_t seq)
 	{
 		std::vector<uint8_t> data, want{ WEFT_FRAME_MAGIC, WEFT_FRAME_REPLY, static_cast<uint8_t>(seq), static_cast<uint8_t>(seq >> 8) };

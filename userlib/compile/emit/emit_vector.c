@@ -275,8 +275,10 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 	return emit_dw_parts(e, &p, &q, w);
 }
 
-/* Output positions [o, +n) that see the same taps [k, +n_k) of the window; or one that sees no tap, `outside`, with k one
- * place that is within the image, whether the window has it or not. */
+/*
+ * Output positions [o, +n) that see the same taps [k, +n_k) of the window. If `outside` is set, it is one position whose
+ * window has no tap within the image; k is then a place within the image, in the window or not.
+ */
 struct region { int64_t o, n, k, n_k; bool outside; };
 
 /*
@@ -303,9 +305,9 @@ static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t p
 }
 
 /*
- * Emit one pooling command for the output rows y and columns x of job j, which all see the same taps; an
- * average divides by the number of these taps, and a maximum is at least the padding's value where some are missing,
- * and that value where all are (pool.padded). Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
+ * Emit one pooling command for the output rows y and columns x of job j, which all see the same taps. An
+ * average is divided by the number of these taps. If pool.padded is set, padding counts for a maximum: where some taps
+ * lie in it, the maximum is at least the padding's value, and where all do, it is that value. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or
  * -ERANGE (a command cannot hold a value).
  */
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)

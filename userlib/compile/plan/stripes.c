@@ -78,7 +78,7 @@ bool step_can_pack(const struct npu_step *s, int first, int n)
 	return false;
 }
 
-/* Returns whether the node copies a kernel row of a convolution whose kernel rows are joined. */
+/* Returns whether the node is a copy that join_rows.c has made of a kernel row. */
 static bool is_row_copy(const struct node *nd)
 {
 	return nd->kind == NODE_POOL && nd->joined_rows;
@@ -92,7 +92,6 @@ static bool is_row_copy(const struct node *nd)
 static const struct view *reader_of_part(const struct npu_step *s, int i, int last)
 {
 	const struct plan *p = &s->plan[i];
-
 	const struct node *nd = step_node(s, i);
 
 	if (nd->kind != NODE_ELT && !is_row_copy(nd))

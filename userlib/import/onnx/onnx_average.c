@@ -19,7 +19,7 @@
 
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
-/* Returns the set of all axes behind the first two of a tensor of that rank, 3 or more (bit i is axis i). */
+/* Returns the set of axes (bit i is axis i) of a tensor of that rank without the first two; the rank is 3 or more. */
 static unsigned spatial(int rank)
 {
 	return (1u << rank) - 1 - 3;
@@ -206,10 +206,11 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_windows *w
 }
 
 /*
- * Makes the averages of quantised x over a set of axes (bit i is axis i), or their sums if `sums` is set,
+ * Makes the averages of quantised x over a set of axes (bit i is axis i), or the sums if `sums` is set,
  * quantised with q. The axes stay as dimensions of 1; unsigned results are held in their signed form. Returns 1
- * with *y set, in the file's order of dimensions; 0 if more than 65535 elements are summed (32768 if x or q has
- * 16 bits), or x or q has 16 bits and takes_wide() does not hold; or a negative errno.
+ * with *y set, in the file's order of dimensions. Returns 0 if more than 65535 elements are summed (32768 if x or
+ * q has 16 bits), or if x or q has 16 bits and takes_wide() does not hold. After a failure it returns a negative
+ * errno.
  */
 static int average_over(struct ox *l, const struct ox_side *x, unsigned set, bool sums, const struct ox_q *q, struct ox_coded *y)
 {
@@ -293,8 +294,8 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, str
  * Emits v, which the node at hand reduces to codes of q, in two parts: as ox_fine_square() does if it is the
  * square of a value with numbers (ox_fine()), limited to squares of which one alone makes the mean or sum exceed
  * the codes of q, else as ox_parts() does. Sets *set to the axes (bit i is axis i) and *count to the number of
- * elements that are reduced to one. Returns 1; 0 if v has no parts, the node names no axes, or *count is above
- * 2^15; or a negative errno.
+ * elements that are reduced to one. Returns 1 if there are parts. Returns 0 if v has none, if the node names no axes,
+ * or if *count is above 2^15. After a failure it returns a negative errno.
  */
 static int parts(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_parts *p, unsigned *set, int64_t *count)
 {

@@ -85,12 +85,11 @@ static int judge(const char *name, const char *config, const struct sum *s)
 	return 1;
 }
 
-enum kind { PLAIN, ALU, UNET };
+/* Random graphs of a line, whose configuration is number k. They come from `make`; if that is NULL, from
+ * random_net_make_alu() or, without `alu`, from random_net_make(). */
+struct graphs { const char *name; random_net_maker *make; bool alu; weft_dtype type; int n, k; };
 
-/* Random graphs of a line, whose configuration is number k. */
-struct graphs { const char *name; enum kind kind; weft_dtype type; int n, k; };
-
-/* Random graphs, some with little scratchpad and some that are large. */
+/* Random graphs, some with little scratchpad and, if their kind has that, some that are large. */
 static void random_graphs(void **state)
 {
 	const struct graphs *g = *state;
@@ -100,10 +99,10 @@ static void random_graphs(void **state)
 		const uint64_t seed = 9000 + (uint64_t)i;
 		struct random_net r;
 
-		if (g->kind == UNET)
-			random_net_make_unet(&r, seed, configs[g->k].lanes, g->type);
+		if (g->make)
+			g->make(&r, seed, configs[g->k].lanes, g->type);
 		else
-			(g->kind == ALU ? random_net_make_alu : random_net_make)(&r, seed, configs[g->k].lanes, i % 8 == 0, g->type);
+			(g->alu ? random_net_make_alu : random_net_make)(&r, seed, configs[g->k].lanes, i % 8 == 0, g->type);
 		add(&s, r.g, configs[g->k].name, i % 8 && i % 2 ? configs[g->k].small : 0);
 		random_net_free(&r);
 	}
@@ -240,20 +239,24 @@ static int end(void **state)
 }
 
 /* A case for each line of random graphs, so that the first one that differs is soon known. */
-#define GRAPHS(name, kind, type, n, k) { name, random_graphs, NULL, NULL, &(struct graphs){ name, kind, type, n, k } }
-#define GRAPHS_OF_3(name, kind, type, n) GRAPHS(name, kind, type, n, 1), GRAPHS(name, kind, type, n, 2), GRAPHS(name, kind, type, n, 3)
-#define GRAPHS_OF_5(name, kind, type, n) GRAPHS(name, kind, type, n, 0), GRAPHS_OF_3(name, kind, type, n), GRAPHS(name, kind, type, n, 4)
+#define GRAPHS(name, make, alu, type, n, k) { name, random_graphs, NULL, NULL, &(struct graphs){ name, make, alu, type, n, k } }
+#define GRAPHS_OF_3(...) GRAPHS(__VA_ARGS__, 1), GRAPHS(__VA_ARGS__, 2), GRAPHS(__VA_ARGS__, 3)
+#define GRAPHS_OF_5(...) GRAPHS(__VA_ARGS__, 0), GRAPHS_OF_3(__VA_ARGS__), GRAPHS(__VA_ARGS__, 4)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		GRAPHS_OF_5("graphs of int8", PLAIN, WEFT_INT8, 32),
-		GRAPHS_OF_3("graphs of int16", PLAIN, WEFT_INT16, 24),
-		GRAPHS_OF_3("graphs of float8", PLAIN, WEFT_FP8E4M3, 24),
-		GRAPHS_OF_3("alu graphs of int8", ALU, WEFT_INT8, 24),
-		GRAPHS_OF_3("alu graphs of int16", ALU, WEFT_INT16, 24),
-		GRAPHS_OF_5("U-Nets of int8", UNET, WEFT_INT8, 12),
-		GRAPHS_OF_3("U-Nets of int16", UNET, WEFT_INT16, 10),
+		GRAPHS_OF_5("graphs of int8", NULL, false, WEFT_INT8, 32),
+		GRAPHS_OF_3("graphs of int16", NULL, false, WEFT_INT16, 24),
+		GRAPHS_OF_3("graphs of float8", NULL, false, WEFT_FP8E4M3, 24),
+		GRAPHS_OF_3("alu graphs of int8", NULL, true, WEFT_INT8, 24),
+		GRAPHS_OF_3("alu graphs of int16", NULL, true, WEFT_INT16, 24),
+		GRAPHS_OF_5("U-Nets of int8", random_net_make_unet, false, WEFT_INT8, 12),
+		GRAPHS_OF_3("U-Nets of int16", random_net_make_unet, false, WEFT_INT16, 10),
+		GRAPHS_OF_5("mobile blocks of int8", random_net_make_mobile, false, WEFT_INT8, 12),
+		GRAPHS_OF_3("mobile blocks of int16", random_net_make_mobile, false, WEFT_INT16, 10),
+		GRAPHS_OF_5("first layers of int8", random_net_make_stem, false, WEFT_INT8, 12),
+		GRAPHS_OF_3("first layers of int16", random_net_make_stem, false, WEFT_INT16, 10),
 		cmocka_unit_test(tflite_ops),
 		cmocka_unit_test(litert_ops),
 		cmocka_unit_test(tflite_nets),

@@ -94,7 +94,8 @@ override CCACHE := $(notdir $(CCACHE))
 
 OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
-ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -fvisibility=hidden -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
+# An undeclared function would be called as if it returned int: a pointer that it returns would lose its upper half.
+ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -Werror=implicit-function-declaration -fPIC -fvisibility=hidden -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
 LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lnettle -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)

@@ -18,38 +18,61 @@
 #include "onnx_resize.h"
 
 /*
- * Returns the coordinate in the input, in elements, to which element i of the output belongs along
- * axis a, as attribute coordinate_transformation_mode says; half_pixel by default, asymmetric
- * before opset 11.
+ * Returns what attribute coordinate_transformation_mode of the node at hand says: half_pixel by default, and always
+ * asymmetric before opset 11.
  */
-double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i)
+static enum ox_place place_of(const struct ox *l)
+{
+	static const struct { const char *name; enum ox_place place; } modes[] = {
+		{ "asymmetric", OX_ASYMMETRIC }, { "half_pixel_symmetric", OX_HALF_PIXEL_SYMMETRIC },
+		{ "pytorch_half_pixel", OX_PYTORCH_HALF_PIXEL }, { "align_corners", OX_ALIGN_CORNERS }, { "tf_crop_and_resize", OX_CROP },
+	};
+
+	if (l->opset < 11)
+		return OX_ASYMMETRIC;
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+		if (ox_attr_is(l, "coordinate_transformation_mode", modes[i].name, false))
+			return modes[i].place;
+	return OX_HALF_PIXEL;
+}
+
+/* Returns what attribute nearest_mode of the node at hand says: halves down by default, and always down before opset 11. */
+static enum ox_nearest nearest_of(const struct ox *l)
+{
+	if (l->opset < 11 || ox_attr_is(l, "nearest_mode", "floor", false))
+		return OX_FLOOR;
+	if (ox_attr_is(l, "nearest_mode", "ceil", false))
+		return OX_CEIL;
+	return ox_attr_is(l, "nearest_mode", "round_prefer_ceil", false) ? OX_ROUND_PREFER_CEIL : OX_ROUND_PREFER_FLOOR;
+}
+
+/* Returns the coordinate in the input, in elements, to which element i of the output belongs along axis a. */
+double ox_resize_place(const struct ox_axis *a, int64_t i)
 {
 	const double x = (double)i, half = (x + 0.5) / a->scale - 0.5, out = a->scale * (double)a->in;
 
-	if (l->opset < 11 || ox_attr_is(l, "coordinate_transformation_mode", "asymmetric", false))
+	switch (a->place) {
+	case OX_ASYMMETRIC:
 		return x / a->scale;
-	if (ox_attr_is(l, "coordinate_transformation_mode", "half_pixel_symmetric", false)) {
-		double middle = (double)a->in / 2;
-		return middle * (1 - (double)a->out / (a->scale * (double)a->in)) + half;
-	}
-	if (ox_attr_is(l, "coordinate_transformation_mode", "pytorch_half_pixel", false))
+	case OX_HALF_PIXEL_SYMMETRIC:
+		return (double)a->in / 2 * (1 - (double)a->out / (a->scale * (double)a->in)) + half;
+	case OX_PYTORCH_HALF_PIXEL:
 		return a->out > 1 ? half : 0;
-	if (ox_attr_is(l, "coordinate_transformation_mode", "align_corners", false))
+	case OX_ALIGN_CORNERS:
 		return out != 1 ? x * (double)(a->in - 1) / (out - 1) : 0;
-	if (ox_attr_is(l, "coordinate_transformation_mode", "tf_crop_and_resize", false))
+	case OX_CROP:
 		return out > 1 ? a->from * (double)(a->in - 1) + x * (a->to - a->from) * (double)(a->in - 1) / (out - 1)
 		                  : 0.5 * (a->from + a->to) * (double)(a->in - 1);
+	case OX_HALF_PIXEL:
+		break;
+	}
 	return half;
 }
 
-static bool crops(const struct ox *l)
+/* Returns whether coordinate `at` lies outside the input, where tf_crop_and_resize puts its own value. */
+static bool outside(const struct ox_axis *a, double at)
 {
-	return ox_attr_is(l, "coordinate_transformation_mode", "tf_crop_and_resize", false);
-}
-
-static bool outside(const struct ox *l, const struct ox_axis *a, double at)
-{
-	return crops(l) && (at < 0 || at > (double)(a->in - 1));
+	return a->place == OX_CROP && (at < 0 || at > (double)(a->in - 1));
 }
 
 static double clip(double v, double hi)
@@ -57,21 +80,25 @@ static double clip(double v, double hi)
 	return v < 0 ? 0 : v > hi ? hi : v;
 }
 
-/*
- * Returns the index of the input element along axis a that is nearest to coordinate `at`: attribute
- * nearest_mode says how it is rounded (halves down by default, always down before opset 11), and
- * the result is limited to the axis.
- */
-int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at)
+/* Returns the index of the input element along axis a that is nearest to coordinate `at`, limited to the axis. */
+int64_t ox_resize_nearest(const struct ox_axis *a, double at)
 {
-	double v = ceil(at - 0.5);
+	double v = at;
 
-	if (l->opset < 11 || ox_attr_is(l, "nearest_mode", "floor", false))
+	switch (a->nearest) {
+	case OX_FLOOR:
 		v = floor(at);
-	else if (ox_attr_is(l, "nearest_mode", "ceil", false))
+		break;
+	case OX_CEIL:
 		v = ceil(at);
-	else if (ox_attr_is(l, "nearest_mode", "round_prefer_ceil", false))
+		break;
+	case OX_ROUND_PREFER_CEIL:
 		v = floor(at + 0.5);
+		break;
+	case OX_ROUND_PREFER_FLOOR:
+		v = ceil(at - 0.5);
+		break;
+	}
 	return (int64_t)clip(v, (double)(a->in - 1));
 }
 
@@ -126,9 +153,9 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 		return ox_fail(l, -ENOTSUP, "a scale of %g", a->scale);
 	float *m = ox_alloc(l, a->in * a->out, sizeof *m);
 	for (int64_t i = 0; m && i < a->out; i++) {
-		double at = ox_resize_place(l, a, i);
+		double at = ox_resize_place(a, i);
 
-		if (!outside(l, a, at))
+		if (!outside(a, at))
 			column(l, a, i, clip(at + 1e6, 1e9) - 1e6, m);
 	}
 	int w = ox_data(l, WEFT_FP32, 2, (int64_t[]){ a->in, a->out }, m);
@@ -147,7 +174,7 @@ static void neighbours(const struct ox *l, const struct ox_axis *a, int k, int32
 	const double c = ox_attr_f(l, "cubic_coeff_a", -0.75), last = (double)(a->in - 1);
 
 	for (int64_t i = 0; i < a->out; i++) {
-		const double place = ox_resize_place(l, a, i), at = cubic ? clip(place + 1e6, 1e9) - 1e6 : clip(place, last), n = floor(at) + k;
+		const double place = ox_resize_place(a, i), at = cubic ? clip(place + 1e6, 1e9) - 1e6 : clip(place, last), n = floor(at) + k;
 		double sum = 1;
 		for (int j = -1; drop && j <= 2; j++)
 			if (floor(at) + j < 0 || floor(at) + j > last)
@@ -156,7 +183,7 @@ static void neighbours(const struct ox *l, const struct ox_axis *a, int k, int32
 		w[i] = (float)(weight(cubic, c, n - at) / sum);
 		if (!cubic && floor(at) == last)
 			w[i] = 0.5f;
-		if (outside(l, a, place) || (drop && (n < 0 || n > last)))
+		if (outside(a, place) || (drop && (n < 0 || n > last)))
 			w[i] = 0;
 	}
 }
@@ -202,7 +229,7 @@ static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 	int32_t *p = ox_alloc(l, a->out, sizeof *p);
 
 	for (int64_t i = 0; p && i < a->out; i++)
-		p[i] = (int32_t)ox_resize_nearest(l, a, ox_resize_place(l, a, i));
+		p[i] = (int32_t)ox_resize_nearest(a, ox_resize_place(a, i));
 	int idx = ox_data(l, WEFT_INT32, 1, &a->out, p);
 	x = ox_transpose(l, ox_reshape(l, x, 2, (int64_t[]){ rest, a->in }), swap);
 	x = ox_rows(l, x, a->in, rest, idx, a->out);
@@ -223,7 +250,7 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 	bool any = false;
 
 	for (int64_t i = 0; fill && i < a->out; i++) {
-		bool out = outside(l, a, ox_resize_place(l, a, i));
+		bool out = outside(a, ox_resize_place(a, i));
 
 		any = any || out;
 		keep[i] = out ? 0 : 1;
@@ -310,15 +337,18 @@ static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n
 	const bool old = l->opset < 11;
 	double s[WEFT_MAX_RANK], roi[2 * WEFT_MAX_RANK];
 	int64_t size[WEFT_MAX_RANK];
+	const enum ox_place place = place_of(l);
+	const bool crops = place == OX_CROP;
 	int ns = l->opset < 9 ? old_scales(l, WEFT_MAX_RANK, s) : floats(l, old ? 1 : 2, WEFT_MAX_RANK, s), nz = ns < 0 ? ns : !old && ox_has(l, 3) ? ox_ints(l, 3, WEFT_MAX_RANK, size) : 0;
-	int nr = nz < 0 ? nz : crops(l) ? floats(l, 1, 2 * WEFT_MAX_RANK, roi) : 0;
+	int nr = nz < 0 ? nz : crops ? floats(l, 1, 2 * WEFT_MAX_RANK, roi) : 0;
+	const enum ox_nearest nearest = nearest_of(l);
 	bool larger = ox_attr_is(l, "keep_aspect_ratio_policy", "not_smaller", false);
 	bool smaller = ox_attr_is(l, "keep_aspect_ratio_policy", "not_larger", false);
 	double common = larger ? 0 : INFINITY;
 
 	if (nr < 0)
 		return nr;
-	if ((ns && nz) || (ns ? ns : nz) != n || (crops(l) && nr != 2 * n))
+	if ((ns && nz) || (ns ? ns : nz) != n || (crops && nr != 2 * n))
 		return ox_fail(l, -EINVAL, "%d scales, %d sizes, %d limits of the region for %d axes", ns, nz, nr, n);
 	for (int i = 0; i < n && nz; i++) {
 		double r = (double)size[i] / (double)v->t.dim[axes[i]];
@@ -327,11 +357,13 @@ static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n
 	for (int i = 0; i < n; i++) {
 		double in = (double)v->t.dim[axes[i]];
 
+		a[i].place = place;
+		a[i].nearest = nearest;
 		a[i].in = v->t.dim[axes[i]];
 		a[i].scale = ns ? s[i] : larger || smaller ? common : (double)size[i] / in;
 		double out = ns ? floor(in * (double)(float)s[i]) : larger || smaller ? floor(common * in + 0.5) : (double)size[i];
-		a[i].from = crops(l) ? roi[i] : 0;
-		a[i].to = crops(l) ? roi[n + i] : 1;
+		a[i].from = crops ? roi[i] : 0;
+		a[i].to = crops ? roi[n + i] : 1;
 		if (!(out >= 1) || out > INT32_MAX || !(a[i].scale > 0) || !isfinite(a[i].scale) || !isfinite(a[i].from) || !isfinite(a[i].to))
 			return ox_fail(l, -EINVAL, "an extent of %g", out);
 		a[i].out = (int64_t)out;
@@ -379,7 +411,8 @@ int ox_resize(struct ox *l)
 
 	if (count < 0)
 		return count;
-	int done = crops(l) ? 0 : ox_resize_codes(l, v, axes, a, count);
+	const bool crops = place_of(l) == OX_CROP;
+	int done = crops ? 0 : ox_resize_codes(l, v, axes, a, count);
 	if (done)
 		return done < 0 ? done : 0;
 	int x = ox_get(l, v, NULL);
@@ -388,10 +421,10 @@ int ox_resize(struct ox *l)
 	if (!choose && !weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "interpolation of %s; mode linear takes int8, uint8 and floats, along one or both of the last two "
 		               "dimensions, other modes floats", weft_dtype_name(v->t.dtype));
-	if (!choose || crops(l))
+	if (!choose || crops)
 		x = ox_cast(l, x, WEFT_FP32);
 	for (int i = 0; i < count; i++)
-		if (a[i].in != a[i].out || a[i].scale != 1 || crops(l))
+		if (a[i].in != a[i].out || a[i].scale != 1 || crops)
 			x = one_axis(l, x, axes[i], &a[i]);
 	return ox_result(l, 0, x < 0 ? x : ox_cast(l, x, v->t.dtype), NULL, false);
 }

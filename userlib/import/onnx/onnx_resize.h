@@ -5,6 +5,11 @@
 
 #include "onnx_lower.h"
 
+/* Attribute coordinate_transformation_mode: which coordinate in the input an element of the output has. */
+enum ox_place { OX_HALF_PIXEL, OX_HALF_PIXEL_SYMMETRIC, OX_PYTORCH_HALF_PIXEL, OX_ALIGN_CORNERS, OX_ASYMMETRIC, OX_CROP };
+/* Attribute nearest_mode: how a coordinate is rounded to an element. */
+enum ox_nearest { OX_ROUND_PREFER_FLOOR, OX_ROUND_PREFER_CEIL, OX_FLOOR, OX_CEIL };
+
 /* How one axis is resized. */
 struct ox_axis {
 	int64_t in, out;           /* its length before and after, in elements */
@@ -13,6 +18,9 @@ struct ox_axis {
 	 * the axis, else 0 and 1.
 	 */
 	double scale, from, to;
+	/* The node's, the same for all of its axes. */
+	enum ox_place place;
+	enum ox_nearest nearest;
 };
 
 /*
@@ -21,9 +29,9 @@ struct ox_axis {
  */
 WEFT_MUST_USE int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a);
 /* Returns the coordinate in the input, in elements, of element i of the output. */
-double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i);
+double ox_resize_place(const struct ox_axis *a, int64_t i);
 /* Returns the input element that is nearest to coordinate `at`. */
-int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at);
+int64_t ox_resize_nearest(const struct ox_axis *a, double at);
 
 /*
  * Lowers the Resize at hand if v is an image of integers that RESIZE can resize. Returns 1 if that is done,

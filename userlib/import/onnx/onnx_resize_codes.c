@@ -120,13 +120,13 @@ static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *bor
  * Says whether RESIZE of mode nearest with steps s takes the same input element for each output
  * element of axis a as the ONNX node at hand does.
  */
-static bool chooses(const struct ox *l, const struct ox_axis *a, const struct steps *s)
+static bool chooses(const struct ox_axis *a, const struct steps *s)
 {
 	for (int64_t i = 0; i < a->out; i++) {
 		int64_t at = 2 * (i * s->d + s->offset) + s->n, k = at >= 0 ? at / (2 * s->n) : -1;
 
 		k = k < 0 ? 0 : k > a->in - 1 ? a->in - 1 : k;
-		if (k != (a->in == a->out && a->scale == 1 ? i : ox_resize_nearest(l, a, ox_resize_place(l, a, i))))
+		if (k != (a->in == a->out && a->scale == 1 ? i : ox_resize_nearest(a, ox_resize_place(a, i))))
 			return false;
 	}
 	return true;
@@ -139,7 +139,7 @@ static bool chooses(const struct ox *l, const struct ox_axis *a, const struct st
  * offsets turn that into floor, ceil or the lower element. Returns false, with *s of no use, if
  * none of the four does it within RESIZE's limits.
  */
-static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct steps *s)
+static bool find_nearest(const struct ox_axis *a, struct steps *s)
 {
 	const struct steps from = *s;
 	const int64_t offset[] = { 2 * from.offset, 2 * from.offset - from.n, 2 * from.offset - 1, 2 * from.offset + from.n - 2 };
@@ -147,7 +147,7 @@ static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct ste
 
 	for (int k = 0; k < 4; k++) {
 		*s = reduced((struct steps){ 2 * from.n, 2 * from.d, offset[k] });
-		if (allowed(a, s, &border) && chooses(l, a, s))
+		if (allowed(a, s, &border) && chooses(a, s))
 			return true;
 	}
 	return false;
@@ -162,11 +162,11 @@ static bool image_axes(const struct ox_value *v, const int *axes, const struct o
 {
 	if (v->t.rank != 3 && v->t.rank != 4)
 		return false;
-	yx[0] = (struct ox_axis){ 1, 1, 1, 0, 1 };
+	yx[0] = (struct ox_axis){ .in = 1, .out = 1, .scale = 1, .to = 1 };
 	for (int k = 0; k < 2 && v->t.rank == 4; k++)
-		yx[k] = (struct ox_axis){ v->t.dim[2 + k], v->t.dim[2 + k], 1, 0, 1 };
+		yx[k] = (struct ox_axis){ .in = v->t.dim[2 + k], .out = v->t.dim[2 + k], .scale = 1, .to = 1 };
 	if (v->t.rank == 3)
-		yx[1] = (struct ox_axis){ v->t.dim[2], v->t.dim[2], 1, 0, 1 };
+		yx[1] = (struct ox_axis){ .in = v->t.dim[2], .out = v->t.dim[2], .scale = 1, .to = 1 };
 	for (int i = 0; i < count; i++) {
 		if (a[i].in == a[i].out && a[i].scale == 1)
 			continue;
@@ -445,7 +445,7 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 	struct steps s[2];
 
 	for (int k = 0; k < 2; k++)
-		if (!find_steps(l, &yx[k], &s[k]) || !find_nearest(l, &yx[k], &s[k]))
+		if (!find_steps(l, &yx[k], &s[k]) || !find_nearest(&yx[k], &s[k]))
 			return 0;
 	ox_channels_last(v->t.rank, perm);
 	int y = resize(l, ox_side_in(l, v, perm), yx, s, false);

@@ -297,6 +297,33 @@ static void test_cycles(void **state)
 	assert_int_equal((int)(1000 * cycles_of(&divide, 1, 100)), 34000);
 }
 
+/* mcycle and mcycleh hold what is written and count a cycle for each of the instructions behind it, with the carry. */
+static void test_cycle_counter(void **state)
+{
+	static const uint64_t values[] = { 0, 0xfffffffc, 0x12345678fffffffcu, 0xedcba98700000000u, UINT64_MAX - 3, 0x5555555555555555u, 0xaaaaaaaaaaaaaaaau };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		struct rv_program p = { .n = 0 };
+
+		rv_li(&p, 10, (uint32_t)(values[i] >> 32));
+		rv_li(&p, 11, (uint32_t)values[i]);
+		rv_emit(&p, rv_csrrw(0, 0xb80, 10));
+		rv_emit(&p, rv_csrrw(0, 0xb00, 11));
+		rv_emit(&p, rv_csrrs(12, 0xb00, 0));
+		for (int k = 0; k < 6; k++)
+			rv_emit(&p, RV_NOP);
+		rv_emit(&p, rv_csrrs(13, 0xb80, 0));
+		rv_emit(&p, rv_csrrs(14, 0xb00, 0));
+		rv_emit(&p, RV_ECALL);
+		bench_start(&p);
+		bench_run(1000);
+		assert_int_equal(reg(12), (uint32_t)values[i]);
+		assert_int_equal(reg(13), (uint32_t)((values[i] + 7) >> 32));
+		assert_int_equal(reg(14), (uint32_t)(values[i] + 8));
+	}
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -309,6 +336,7 @@ int main(void)
 		cmocka_unit_test(bench_there),       cmocka_unit_test(test_traps),          cmocka_unit_test(test_fetch_fault),
 		cmocka_unit_test(test_run_from_bus), cmocka_unit_test(test_refused_on_bus), cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_wfi),          cmocka_unit_test(test_mret),           cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_cycle_counter),
 	};
 
 	return cmocka_run_group_tests(tests, setup, bench_close);

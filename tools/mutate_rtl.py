@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of one line in SystemVerilog, for tools/mutate.py: where they can be, and the simulators with them."""
+import filecmp
 import glob
 import hashlib
 import os
@@ -112,11 +113,26 @@ class Rtl:
         self.tree, self.base = os.path.join(out, "tree"), os.path.join(out, "base")
         self.plain, self.files = {}, {}
         os.makedirs(self.tree, exist_ok=True)
-        shutil.rmtree(os.path.join(self.tree, "hw"), ignore_errors=True)
         for entry in os.listdir("."):
             if entry not in ("hw", "build", ".git") and not os.path.lexists(os.path.join(self.tree, entry)):
                 os.symlink(os.path.abspath(entry), os.path.join(self.tree, entry))
-        subprocess.run(["cp", "-a", "hw", self.tree], check=True)
+        self.copy_hw()
+
+    def copy_hw(self):
+        """
+        Makes the tree's hw the project's. What a campaign that was stopped left there, and files that have changed
+        since, are written with the time of now: make would take the simulator with the fault for a current one if
+        they had the older time of the project's file.
+        """
+        theirs = {os.path.relpath(os.path.join(d, f), self.tree) for d, _, files in os.walk(os.path.join(self.tree, "hw")) for f in files}
+        ours = {os.path.join(d, f) for d, _, files in os.walk("hw") for f in files}
+        for path in theirs - ours:
+            os.remove(os.path.join(self.tree, path))
+        for path in sorted(ours):
+            copy = os.path.join(self.tree, path)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            if path not in theirs or not filecmp.cmp(path, copy, shallow=False):
+                shutil.copyfile(path, copy)
 
     def make(self, simulator):
         """Builds the simulator of the tree. Its files, by what tests call them, or None if it does not compile."""

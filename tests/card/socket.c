@@ -12,9 +12,12 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -24,6 +27,7 @@
 #include "../support/process.h"
 #include "../support/random_stream.h"
 #include "driver/clock.h"
+#include "tools/card/redir_conn.h"
 #include "weft/gen/cmd.h"
 #include "weft/gen/msg.h"
 
@@ -539,6 +543,51 @@ static void test_bad(void **state)
 	}
 }
 
+static atomic_bool over;
+
+/* Connects to the socket at path p again and again until it is over. Returns NULL, or if a path was there without a listener, p. */
+static void *connects(void *p)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	void *bad = NULL;
+
+	strcpy(a.sun_path, p);
+	while (!over && !bad) {
+		const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+		if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof(a)) && errno == ECONNREFUSED)
+			bad = p;
+		if (fd >= 0)
+			close(fd);
+	}
+	return bad;
+}
+
+/* A card's socket takes connections from the moment at which its path is there. */
+static void test_path_is_last(void **state)
+{
+	char path[256], msg[256] = "";
+	pthread_t other;
+	void *refused;
+
+	(void)state;
+	test_path(path, sizeof(path), "last-%d.sock", (int)getpid());
+	over = false;
+	assert_int_equal(pthread_create(&other, NULL, connects, path), 0);
+	for (int i = 0; i < 3000; i++) {
+		const int fd = redir_bind(path, msg, sizeof(msg));
+
+		if (fd < 0)
+			fail_msg("%s", msg);
+		/* The path goes first, so that nobody is refused. */
+		unlink(path);
+		close(fd);
+	}
+	over = true;
+	assert_int_equal(pthread_join(other, &refused), 0);
+	assert_null(refused);
+}
+
 /* ---- USB/IP, as the kernel's vhci speaks it ---- */
 
 static void all(int fd, void *p, size_t n, bool out)
@@ -697,7 +746,7 @@ int main(void)
 		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_discarded), cmocka_unit_test(test_pace), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip), cmocka_unit_test(test_usbip_phy),
-		cmocka_unit_test(test_bad), cmocka_unit_test(test_features),
+		cmocka_unit_test(test_path_is_last), cmocka_unit_test(test_bad), cmocka_unit_test(test_features),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -535,30 +535,59 @@ void redir_peer(int fd, char *out, size_t len)
 	snprintf(out, len, "%.15s (pid %d)", comm, (int)c.pid);
 }
 
+/* Removes the socket at a if nobody listens on it, as one is that is left from a card that was killed. Returns 0, or an errno. */
+static int remove_left(const struct sockaddr_un *a)
+{
+	struct stat st;
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err = fd < 0 ? errno : 0;
+
+	if (!err && !connect(fd, (const struct sockaddr *)a, sizeof(*a)))
+		err = EADDRINUSE;
+	else if (!err && errno == ECONNREFUSED && !lstat(a->sun_path, &st) && S_ISSOCK(st.st_mode))
+		unlink(a->sun_path);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/*
+ * Makes a socket at `a` that listens already when its path appears, so that who waits for the path can connect: it
+ * begins as PATH.PID and gets its name by link(), which replaces nothing. Returns its descriptor, or a negative errno.
+ */
+static int listen_at(const struct sockaddr_un *a)
+{
+	struct sockaddr_un first = *a;
+	const size_t n = strlen(a->sun_path);
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err = 0;
+
+	snprintf(first.sun_path + n, sizeof(first.sun_path) - n, ".%d", (int)getpid());
+	if (fd < 0 || bind(fd, (struct sockaddr *)&first, sizeof(first)))
+		err = errno;
+	else if (listen(fd, SOMAXCONN) || link(first.sun_path, a->sun_path))
+		err = errno == EEXIST ? EADDRINUSE : errno;
+	if (fd >= 0 && err != EADDRINUSE)
+		unlink(first.sun_path);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? -err : fd;
+}
+
 int redir_bind(const char *path, char *msg, size_t len)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct stat st;
+	/* Room for a dot and the number of a process, which has seven digits at most. */
+	const size_t most = sizeof(a.sun_path) - 1 - 8;
 
-	if (strlen(path) >= sizeof(a.sun_path)) {
-		snprintf(msg, len, "%s: socket path is longer than %zu", path, sizeof(a.sun_path) - 1);
+	if (strlen(path) > most) {
+		snprintf(msg, len, "%s: socket path is longer than %zu", path, most);
 		return -1;
 	}
 	strcpy(a.sun_path, path);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* A socket that nobody listens on is left from a card that was killed. */
-	if (fd < 0)
-		;
-	else if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
-		errno = EADDRINUSE;
-	else if (errno == ECONNREFUSED && !lstat(path, &st) && S_ISSOCK(st.st_mode))
-		unlink(path), errno = 0;
-	else
-		errno = 0;
-	if (!errno && !bind(fd, (struct sockaddr *)&a, sizeof(a)) && !listen(fd, SOMAXCONN))
-		return fd;
-	snprintf(msg, len, "%s: %s", path, strerror(errno));
+	int err = -remove_left(&a), fd = err ? err : listen_at(&a);
 	if (fd >= 0)
-		close(fd);
+		return fd;
+	snprintf(msg, len, "%s: %s", path, strerror(-fd));
 	return -1;
 }

@@ -51,7 +51,8 @@ void redir_refuse(int fd, const char *text);
 void redir_peer(int fd, char *out, size_t len);
 
 /**
- * Listen on a Unix socket; one that nobody listens on any more is replaced.
+ * Listen on a Unix socket; one that nobody listens on any more is replaced. Who sees the path can connect. The path has 99
+ * bytes at most.
  * @return a descriptor that does not block; -1 with one line in msg
  */
 int redir_bind(const char *path, char *msg, size_t len);

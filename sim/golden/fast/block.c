@@ -11,7 +11,7 @@ bool weft_fast_has_int32(weft_dtype t)
 #define LOAD(type) for (int64_t i = 0; i < n; i++) to[i] = ((const type *)t->data + first)[i]; break
 #define STORE(type) for (int64_t i = 0; i < n; i++) ((type *)t->data + first)[i] = (type)from[i]; break
 
-FAST void weft_fast_load(const weft_tensor *t, int64_t first, int64_t n, int32_t *restrict to)
+static FAST void load(const weft_tensor *t, int64_t first, int64_t n, int32_t *restrict to)
 {
 	switch (t->dtype) {
 	case WEFT_INT8: LOAD(int8_t);
@@ -22,7 +22,7 @@ FAST void weft_fast_load(const weft_tensor *t, int64_t first, int64_t n, int32_t
 	}
 }
 
-FAST void weft_fast_store(const weft_tensor *t, int64_t first, int64_t n, const int32_t *restrict from)
+static FAST void store(const weft_tensor *t, int64_t first, int64_t n, const int32_t *restrict from)
 {
 	switch (t->dtype) {
 	case WEFT_INT8: STORE(int8_t);
@@ -31,4 +31,14 @@ FAST void weft_fast_store(const weft_tensor *t, int64_t first, int64_t n, const 
 	case WEFT_UINT16: STORE(uint16_t);
 	default: memcpy((int32_t *)t->data + first, from, (size_t)n * sizeof(*from));
 	}
+}
+
+void weft_fast_load(const weft_tensor *t, int64_t first, int64_t n, int32_t *to)
+{
+	load(t, first, n, to);
+}
+
+void weft_fast_store(const weft_tensor *t, int64_t first, int64_t n, const int32_t *from)
+{
+	store(t, first, n, from);
 }

@@ -14,7 +14,8 @@
  * A function with this word is compiled once for the baseline and again for processors with
  * AVX2 and with AVX-512; the dynamic linker takes the version that the machine has. All versions
  * compute integers, or floats without a product and a sum in one expression, which a processor might join: so they
- * have the same bits. Sanitizers do not run before that choice.
+ * have the same bits. Sanitizers do not run before that choice. Such functions are static, and no two of
+ * all files have the same name: clang 14 makes symbols of others that cannot be called, or that are there twice.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)    /* clang's way to say so */

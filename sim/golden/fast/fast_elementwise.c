@@ -7,7 +7,7 @@
 
 #define BLOCK 512
 
-FAST int weft_fast_elementwise(const struct weft_call *c)
+static FAST int elementwise(const struct weft_call *c)
 {
 	const int64_t n = weft_tensor_elements(c->y[0]);
 	const int32_t *a = c->x[0]->data, *b = c->x[1]->data;
@@ -33,6 +33,11 @@ FAST int weft_fast_elementwise(const struct weft_call *c)
 			y[i] = a[i] < b[i] ? a[i] : b[i];
 	}
 	return 0;
+}
+
+int weft_fast_elementwise(const struct weft_call *c)
+{
+	return elementwise(c);
 }
 
 /* y[i] = x[i] within lo..hi, for i below n. */

@@ -47,7 +47,7 @@ static FAST void subtract(int16_t *restrict to, const int8_t *restrict x, int64_
 }
 
 /* Returns the sum of n weights, modulo 2^32. */
-static FAST int32_t sum_of(const int8_t *w, int64_t n)
+static FAST int32_t sum_of_weights(const int8_t *w, int64_t n)
 {
 	int32_t sum = 0;
 
@@ -152,7 +152,7 @@ static void prepare_block(const struct work *s, int64_t oc, int64_t lanes)
 		if (oc + i < n)
 			first = (uint32_t)b[bias->dim[0] == 1 ? 0 : oc + i];
 		if (oc + i < n && s->tiling->elem_bytes == 1)
-			first -= (uint32_t)moved * (uint32_t)sum_of((const int8_t *)s->rows_of_w + (oc + i) * k, k);
+			first -= (uint32_t)moved * (uint32_t)sum_of_weights((const int8_t *)s->rows_of_w + (oc + i) * k, k);
 		s->start[i] = (int32_t)first;
 	}
 }

@@ -4,7 +4,7 @@
 
 #include "fast.h"
 
-FAST int16_t *weft_fast_widen(const weft_tensor *x, int32_t zp, int64_t first, int64_t n, int64_t repeat)
+static FAST int16_t *widen(const weft_tensor *x, int32_t zp, int64_t first, int64_t n, int64_t repeat)
 {
 	const int8_t *x8 = (const int8_t *)x->data + first;
 	const int16_t *x16 = (const int16_t *)x->data + first;
@@ -26,4 +26,9 @@ FAST int16_t *weft_fast_widen(const weft_tensor *x, int32_t zp, int64_t first, i
 		}
 	}
 	return y;
+}
+
+int16_t *weft_fast_widen(const weft_tensor *x, int32_t zp, int64_t first, int64_t n, int64_t repeat)
+{
+	return widen(x, zp, first, n, repeat);
 }

@@ -38,8 +38,10 @@ endif
 ifeq ($(SAN),thread)
   override O := $(O)/tsan
 endif
+# SANITIZE= leaves the sanitizers out, for targets whose verdict is that two results are the same.
+SANITIZE ?= address,undefined
 ifeq ($(SAN),fuzz)
-  override O := $(O)/fuzz
+  override O := $(O)/fuzz$(if $(SANITIZE),,-plain)
 endif
 ifeq ($(ASSERT),1)
   override O := $(O)/assert
@@ -112,8 +114,8 @@ endif
 
 # libFuzzer is clang's; its main() comes with the link of a target.
 ifeq ($(SAN),fuzz)
-  OPT := -O1 -fno-omit-frame-pointer
-  SAN_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-unknown-warning-option -Wno-missing-field-initializers
+  OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer,-O2)
+  SAN_FLAGS := -fsanitize=fuzzer-no-link$(SANITIZE:%=,%) $(if $(SANITIZE),-fno-sanitize-recover=all) -Wno-unknown-warning-option -Wno-missing-field-initializers
 endif
 
 # gcc counts lines (tools/coverage.py): of everything, or of the folders in COUNT alone, beside which the rest is as quick as ever.
@@ -196,7 +198,7 @@ SIM ?= $(if $(COUNTED),counted,$(if $(filter check test test-full tests,$(GOALS)
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
-RTL_DIR := $(patsubst %/coverage,%,$(patsubst %/fuzz,%,$(patsubst %/tsan,%,$(patsubst %/san-clang,%,$(patsubst %/san,%,$(O))))))/rtl
+RTL_DIR := $(patsubst %/coverage,%,$(patsubst %/fuzz,%,$(patsubst %/fuzz-plain,%,$(patsubst %/tsan,%,$(patsubst %/san-clang,%,$(patsubst %/san,%,$(O)))))))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
   RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
@@ -299,12 +301,12 @@ test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SEL
 ## tests: build the test programs without running them
 tests: $(call test_bins,$(ALL_TESTS))
 
-## fuzz: look for bytes that do harm, TARGET=onnx SECONDS=60; targets are tests/fuzz/*_fuzz.c (tools/deps.sh fuzz)
+## fuzz: look for bytes that do harm, TARGET=onnx SECONDS=60; targets are tests/fuzz/*_fuzz.c (tools/deps.sh fuzz); SANITIZE= without sanitizers
 fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET)),sim) $(O)/fuzz/seeds/made
 	$(if $(filter $(TARGET),$(FUZZ)),,$(error fuzz: TARGET is one of $(FUZZ)))
-	$(Q)+$(MAKE) --no-print-directory SAN=fuzz O=$(O) $(O)/fuzz/bin/$(TARGET)
+	$(Q)+$(MAKE) --no-print-directory SAN=fuzz O=$(O) $(FUZZ_BIN)
 	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found $(O)/fuzz/seeds/$(TARGET)
-	ASAN_OPTIONS=$(FUZZ_ASAN) $(O)/fuzz/bin/$(TARGET) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=$(FUZZ_MAX) \
+	ASAN_OPTIONS=$(FUZZ_ASAN) $(FUZZ_BIN) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=$(FUZZ_MAX) \
 		-print_final_stats=1 $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(TARGET).dict)) -artifact_prefix=$(O)/fuzz/found/$(TARGET)- \
 		$(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET) $(O)/fuzz/seeds/$(TARGET)
 
@@ -314,6 +316,8 @@ $(O)/fuzz/seeds/made: $(O)/tests/fuzz/corpora $(O)/tests/unit/onnx_refusals
 	$(Q)$(O)/tests/fuzz/corpora --recorded $(@D)
 	$(Q)$(O)/tests/unit/onnx_refusals --seeds $(@D)
 	$(Q)touch $@
+
+FUZZ_BIN = $(O)/fuzz$(if $(SANITIZE),,-plain)/bin/$(TARGET)
 
 # Short inputs are quick ones. Freed memory is kept back for a while, but not so much that it falls out of the cache, and the shadow of large
 # memory is written in place of mapped anew.
@@ -731,7 +735,7 @@ $(FUZZ_LIB): $(SUPPORT_OBJ) $(CARD_PARTS)
 $(O)/bin/%: $(O)/obj/tests/fuzz/%_fuzz.o $(FUZZ_LIB) $(INSIDE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer,address,undefined -Wl,--gc-sections,-z,start-stop-gc $< $(FUZZ_LIB) $(INSIDE) -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer$(SANITIZE:%=,%) -Wl,--gc-sections,-z,start-stop-gc $< $(FUZZ_LIB) $(INSIDE) -lcmocka $(LDLIBS) -o $@
 
 # The boot ROM's arithmetic, for the machine that builds.
 HOST_FW := $(addprefix $(O)/obj/firmware/,sha512.o ed25519.o)

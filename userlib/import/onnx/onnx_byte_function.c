@@ -57,13 +57,13 @@ static int32_t code_at(const void *data, weft_dtype t, int i)
 /*
  * Sets *q to a scale and a zero point of type t; a NULL zp stands for 0, for which a constant is
  * added to the graph. Returns true, or false if scale is absent, one of them is not constant or not
- * a single number (rank 0 or 1), the scale is no float32 or not a positive finite number, or zp has
- * another type than t; *q is then of no use.
+ * a single number (rank 0 or 1), the scale is no float32 or not a positive finite number, or zp is no
+ * integer of 8 or 16 bits or has another type than t; *q is then of no use.
  */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
 {
 	zp = zp ? zp : ox_zero_of(l, t);
-	const void *s = scale && scale->t.dtype == WEFT_FP32 ? number(l, scale) : NULL, *z = s && zp && zp->t.dtype == t ? number(l, zp) : NULL;
+	const void *s = scale && scale->t.dtype == WEFT_FP32 ? number(l, scale) : NULL, *z = s && zp && zp->t.dtype == t && (ox_is_8_bit(zp) || ox_is_16_bit(zp)) ? number(l, zp) : NULL;
 
 	if (!z)
 		return false;

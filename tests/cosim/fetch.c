@@ -6,10 +6,9 @@
  * answers with an error behind the first words, the stream ends as docs/registers.md says. The registers of all windows
  * are read back.
  */
-#include <dlfcn.h>
-
 #include "compare_stream.h"
 #include "sim/rtl/rtl.h"
+#include "tests/support/bench_so.h"
 #include "tests/support/tensors.h"
 
 #include <weft/gen/regs.h>
@@ -91,7 +90,6 @@ static void refused(const char *config, long n)
 
 /* The NPU without a driver. */
 struct bare {
-	void *lib;
 	const struct weft_rtl_api *api;
 	struct weft_rtl *rtl;
 	uint64_t *words;           /* STREAM_WORDS of them, END commands unless a test writes others */
@@ -108,16 +106,12 @@ static void put_ends(const struct bare *b)
 
 static bool bare_open(struct bare *b, const char *config)
 {
-	const struct weft_rtl_api *(*get)(void) = NULL;
-	char path[512];
+	char file[64];
 
-	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-rtl-%s.so", test_env("WEFT_BUILD", "build"), config);
-	*b = (struct bare){ .lib = dlopen(path, RTLD_NOW | RTLD_LOCAL) };
-	if (!b->lib)
+	snprintf(file, sizeof(file), "tests/cosim/rtl/weft-rtl-%s.so", config);
+	*b = (struct bare){ .api = so_api(file, "weft_rtl_api") };
+	if (!b->api)
 		return false;
-	*(void **)&get = dlsym(b->lib, "weft_rtl_api");
-	assert_non_null(get);
-	b->api = get();
 	assert_int_equal(b->api->version, WEFT_RTL_API_VERSION);
 	b->rtl = b->api->open(WEFT_RTL_SRAM, false);
 	b->words = malloc(STREAM_WORDS * sizeof(uint64_t));
@@ -130,7 +124,6 @@ static void bare_close(struct bare *b)
 {
 	b->api->close(b->rtl);
 	free(b->words);
-	dlclose(b->lib);
 }
 
 static void expect_reg(const struct bare *b, uint32_t addr, uint32_t want)

@@ -327,7 +327,7 @@ static void test_cycle_counter(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	return bench_open(bench_api(), BUS_BYTES, test_seed(1));
+	return bench_open(bench_api("rv32"), BUS_BYTES, test_seed(1));
 }
 
 int main(void)

@@ -3,7 +3,6 @@
 #ifndef WEFT_TESTS_RV32_BENCH_H
 #define WEFT_TESTS_RV32_BENCH_H
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,30 +11,11 @@
 #include <cmocka.h>
 
 #include "sim/rtl/rv32/rv32.h"
-#include "tests/support/level.h"
+#include "tests/support/bench_so.h"
 #include "tests/support/rv32_asm.h"
 
 #define RAM WEFT_RV32_BENCH_RAM
 #define BUS WEFT_RV32_BENCH_BUS
-
-/* NULL, said on standard output: not built. The library stays loaded. */
-static inline const struct weft_rv32_bench_api *bench_api(void)
-{
-	char path[512];
-	const char *dir = test_env("WEFT_BUILD", "build");
-
-	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-rv32.so", dir);
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so) {
-		printf("%s is not built (make sim)\n", path);
-		fflush(stdout);
-		return NULL;
-	}
-	const struct weft_rv32_bench_api *(*get)(void);
-	*(void **)&get = dlsym(so, "weft_rv32_bench_api");
-	assert_non_null(get);
-	return get();
-}
 
 static const struct weft_rv32_bench_api *api;
 static struct weft_rv32_bench *bench;

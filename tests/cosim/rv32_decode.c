@@ -204,7 +204,7 @@ static void test_all_words(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	return bench_open(bench_api(), 4096, 1);
+	return bench_open(bench_api("rv32"), 4096, 1);
 }
 
 int main(void)

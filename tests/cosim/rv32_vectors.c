@@ -444,7 +444,7 @@ static void test_vectors(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	return bench_open(bench_api(), 4096, 1);
+	return bench_open(bench_api("rv32"), 4096, 1);
 }
 
 static int setup_model(void **state)

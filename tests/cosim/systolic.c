@@ -5,7 +5,6 @@
  * PE(0,0), because operands move one PE a cycle, and none earlier, as a
  * broadcast would bring.
  */
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -22,23 +20,11 @@
 #include <weft/gen/regs.h>
 
 #include "sim/rtl/rtl.h"
+#include "tests/support/bench_so.h"
 
 #define BASE UINT64_C(0x10000000)
 #define CHANNELS 64            /* one column tile after another, four chunks each */
 #define CYCLES_MAX 5000
-
-static const struct weft_rtl_api *load(void)
-{
-	char path[4096];
-	const char *build = getenv("WEFT_BUILD");
-
-	snprintf(path, sizeof(path), "%s/rtl/weft-rtl-w16.so", build ? build : "build");
-	void *lib = access(path, R_OK) ? NULL : dlopen(path, RTLD_NOW);
-	const struct weft_rtl_api *(*get)(void) = NULL;
-	if (lib)
-		*(void **)&get = dlsym(lib, "weft_rtl_api");
-	return get ? get() : NULL;
-}
 
 /* load ones; one convolution of a row of n pixels; end */
 static size_t stream(uint64_t *words, const struct weft_config *cfg)
@@ -85,7 +71,7 @@ static void operands_move_one_pe_a_cycle(void **state)
 	static uint64_t words[64];
 	static uint8_t ones[8192];
 	const struct weft_config *cfg = weft_config_find("w16");
-	const struct weft_rtl_api *api = load();
+	const struct weft_rtl_api *api = so_api("rtl/weft-rtl-w16.so", "weft_rtl_api");
 	int64_t first[64][64];
 	uint32_t n = cfg->n;
 

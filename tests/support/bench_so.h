@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verilated benches of single blocks, which tests load. */
+/* Verilated libraries that tests load. */
 #ifndef TESTS_SUPPORT_BENCH_SO_H
 #define TESTS_SUPPORT_BENCH_SO_H
 
@@ -8,22 +8,34 @@
 
 #include "tests/support/level.h"
 
-/* Loads tests/cosim/rtl/weft-NAME.so of the build and returns what its function weft_NAME_bench_api() gives; NULL if it
- * is not built, after a line that says so. */
+/*
+ * Loads the file of the build folder, which stays loaded, and calls its function `name`, which takes nothing. Returns
+ * what that returns; NULL if the file is not built or cannot be loaded, after a line that says so.
+ */
+static inline const void *so_api(const char *file, const char *name)
+{
+	const void *(*get)(void) = NULL;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", test_env("WEFT_BUILD", "build"), file);
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (so)
+		*(void **)&get = dlsym(so, name);
+	if (!get) {
+		printf("%s cannot be used (make sim): %s\n", path, dlerror());
+		fflush(stdout);
+	}
+	return get ? get() : NULL;
+}
+
+/* Loads weft-NAME.so, the bench of a single block, and returns what its function weft_NAME_bench_api() gives; NULL as above. */
 static inline const void *bench_api(const char *name)
 {
-	char path[512];
-	const void *(*get)(void);
+	char file[64], function[64];
 
-	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-%s.so", test_env("WEFT_BUILD", "build"), name);
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so) {
-		printf("%s is not built (make sim)\n", path);
-		return NULL;
-	}
-	snprintf(path, sizeof(path), "weft_%s_bench_api", name);
-	*(void **)&get = dlsym(so, path);
-	return get ? get() : NULL;
+	snprintf(file, sizeof(file), "tests/cosim/rtl/weft-%s.so", name);
+	snprintf(function, sizeof(function), "weft_%s_bench_api", name);
+	return so_api(file, function);
 }
 
 #endif

@@ -3,27 +3,16 @@
 #ifndef TESTS_SUPPORT_USB_PHY_H
 #define TESTS_SUPPORT_USB_PHY_H
 
-#include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <zlib.h>
 
 #include "include/sim/usb_phy.h"
-#include "tests/support/level.h"
+#include "tests/support/bench_so.h"
 
 /* Its functions; NULL, said on standard output: it is not built. */
 static inline const struct weft_usb_phy_ops *usb_phy_ops(void)
 {
-	const struct weft_usb_phy_ops *(*get)(void) = NULL;
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/tests/card/rtl/weft-usb.so", test_env("WEFT_BUILD", "build"));
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (so)
-		*(void **)&get = dlsym(so, "weft_usb_phy_api");
-	if (!get)
-		printf("%s cannot be used (make sim): %s\n", path, dlerror());
-	return get ? get() : NULL;
+	return so_api("tests/card/rtl/weft-usb.so", "weft_usb_phy_api");
 }
 
 /* The CRC-32 of frames. */

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -529,6 +530,8 @@ static void test_bad(void **state)
 		{ "weft devices usb:@/tmp/nobody", "", 3 },
 	};
 
+	glob_t left;
+
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char line[512], text[4096];
@@ -541,6 +544,8 @@ static void test_bad(void **state)
 		if (status != bad[i].status || !strstr(text, bad[i].says) || !n || strchr(text, '\n') != text + n - 1)
 			fail_msg("%s: exit status %d: %s", bad[i].line, status, text);
 	}
+	/* No socket is left beside a file whose name was taken. */
+	assert_int_equal(glob("tests/models/README.md.*", 0, NULL, &left), GLOB_NOMATCH);
 }
 
 static atomic_bool over;

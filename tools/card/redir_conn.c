@@ -560,14 +560,11 @@ static int listen_at(const struct sockaddr_un *a)
 	struct sockaddr_un first = *a;
 	const size_t n = strlen(a->sun_path);
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int err = 0;
 
 	snprintf(first.sun_path + n, sizeof(first.sun_path) - n, ".%d", (int)getpid());
-	if (fd < 0 || bind(fd, (struct sockaddr *)&first, sizeof(first)))
-		err = errno;
-	else if (listen(fd, SOMAXCONN) || link(first.sun_path, a->sun_path))
-		err = errno == EEXIST ? EADDRINUSE : errno;
-	if (fd >= 0 && err != EADDRINUSE)
+	const bool bound = fd >= 0 && !bind(fd, (struct sockaddr *)&first, sizeof(first));
+	int err = bound && !listen(fd, SOMAXCONN) && !link(first.sun_path, a->sun_path) ? 0 : errno == EEXIST ? EADDRINUSE : errno;
+	if (bound)
 		unlink(first.sun_path);
 	if (err && fd >= 0)
 		close(fd);

@@ -38,10 +38,11 @@ endif
 ifeq ($(SAN),thread)
   override O := $(O)/tsan
 endif
-# SANITIZE= leaves the sanitizers out, for targets whose verdict is that two results are the same.
+# `SANITIZE=` makes fuzz targets without sanitizers, in a folder of their own. Some targets compare results and do not need them.
 SANITIZE ?= address,undefined
+FUZZ_DIR := fuzz$(if $(SANITIZE),,-plain)
 ifeq ($(SAN),fuzz)
-  override O := $(O)/fuzz$(if $(SANITIZE),,-plain)
+  override O := $(O)/$(FUZZ_DIR)
 endif
 ifeq ($(ASSERT),1)
   override O := $(O)/assert
@@ -198,7 +199,7 @@ SIM ?= $(if $(COUNTED),counted,$(if $(filter check test test-full tests,$(GOALS)
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
-RTL_DIR := $(patsubst %/coverage,%,$(patsubst %/fuzz,%,$(patsubst %/fuzz-plain,%,$(patsubst %/tsan,%,$(patsubst %/san-clang,%,$(patsubst %/san,%,$(O)))))))/rtl
+RTL_DIR := $(if $(filter %/coverage %/fuzz %/fuzz-plain %/tsan %/san-clang %/san,$(O)),$(patsubst %/,%,$(dir $(O))),$(O))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
   RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
@@ -317,7 +318,7 @@ $(O)/fuzz/seeds/made: $(O)/tests/fuzz/corpora $(O)/tests/unit/onnx_refusals
 	$(Q)$(O)/tests/unit/onnx_refusals --seeds $(@D)
 	$(Q)touch $@
 
-FUZZ_BIN = $(O)/fuzz$(if $(SANITIZE),,-plain)/bin/$(TARGET)
+FUZZ_BIN = $(O)/$(FUZZ_DIR)/bin/$(TARGET)
 
 # Short inputs are quick ones. Freed memory is kept back for a while, but not so much that it falls out of the cache, and the shadow of large
 # memory is written in place of mapped anew.

@@ -120,9 +120,9 @@ class Rtl:
 
     def copy_hw(self):
         """
-        Makes the tree's hw the project's. What a campaign that was stopped left there, and files that have changed
-        since, are written with the time of now: make would take the simulator with the fault for a current one if
-        they had the older time of the project's file.
+        Copies those files of the project's hw into the tree that differ there: the project's file has changed, or a
+        campaign was stopped and left a fault in the copy. A copied file gets the present time. With the older time
+        of the project's file, make would consider the simulator with the fault up to date.
         """
         theirs = {os.path.relpath(os.path.join(d, f), self.tree) for d, _, files in os.walk(os.path.join(self.tree, "hw")) for f in files}
         ours = {os.path.join(d, f) for d, _, files in os.walk("hw") for f in files}

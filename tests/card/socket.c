@@ -544,13 +544,13 @@ static void test_bad(void **state)
 		if (status != bad[i].status || !strstr(text, bad[i].says) || !n || strchr(text, '\n') != text + n - 1)
 			fail_msg("%s: exit status %d: %s", bad[i].line, status, text);
 	}
-	/* No socket is left beside a file whose name was taken. */
+	/* A path that a file has already leaves no socket beside it. */
 	assert_int_equal(glob("tests/models/README.md.*", 0, NULL, &left), GLOB_NOMATCH);
 }
 
 static atomic_bool over;
 
-/* Connects to the socket at path p again and again until it is over. Returns NULL, or if a path was there without a listener, p. */
+/* Connects to the socket at path p again and again until `over` is set. Returns p if a connection was refused, else NULL. */
 static void *connects(void *p)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -568,7 +568,7 @@ static void *connects(void *p)
 	return bad;
 }
 
-/* A card's socket takes connections from the moment at which its path is there. */
+/* A card's socket accepts connections as soon as its path exists. */
 static void test_path_is_last(void **state)
 {
 	enum { ROUNDS = 500 };
@@ -585,7 +585,7 @@ static void test_path_is_last(void **state)
 		fds[i] = redir_bind(path, msg, sizeof(msg));
 		if (fds[i] < 0)
 			fail_msg("%s", msg);
-		/* It goes on listening: a connection may have begun at this path. */
+		/* The socket stays open: the other thread may have found the path before it is removed, and must not be refused then. */
 		unlink(path);
 	}
 	over = true;

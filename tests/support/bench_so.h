@@ -5,12 +5,14 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/support/level.h"
 
 /*
- * Loads the file of the build folder, which stays loaded, and calls its function `name`, which takes nothing. Returns
- * what that returns; NULL if the file is not built or cannot be loaded, after a line that says so.
+ * Loads the library `file` of the build folder, which stays loaded, and calls its function `name`, which takes no
+ * arguments. Returns what that function returns. If the library is not built or cannot be loaded, prints a line that
+ * says so and returns NULL. A library without the function ends the test program.
  */
 static inline const void *so_api(const char *file, const char *name)
 {
@@ -21,14 +23,16 @@ static inline const void *so_api(const char *file, const char *name)
 	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (so)
 		*(void **)&get = dlsym(so, name);
-	if (!get) {
-		printf("%s cannot be used (make sim): %s\n", path, dlerror());
-		fflush(stdout);
-	}
-	return get ? get() : NULL;
+	if (get)
+		return get();
+	printf("%s cannot be used (make sim): %s\n", path, dlerror());
+	fflush(stdout);
+	if (so)
+		abort();
+	return NULL;
 }
 
-/* Loads weft-NAME.so, the bench of a single block, and returns what its function weft_NAME_bench_api() gives; NULL as above. */
+/* Loads weft-NAME.so, the bench of a single block. Returns what its function weft_NAME_bench_api() returns, or NULL as so_api() does. */
 static inline const void *bench_api(const char *name)
 {
 	char file[64], function[64];

@@ -535,7 +535,10 @@ void redir_peer(int fd, char *out, size_t len)
 	snprintf(out, len, "%.15s (pid %d)", comm, (int)c.pid);
 }
 
-/* Removes the socket at a if nobody listens on it, as one is that is left from a card that was killed. Returns 0, or an errno. */
+/*
+ * Removes the socket at a if nobody listens on it, which a card leaves behind if it is killed. Returns 0; EADDRINUSE if
+ * somebody listens; or the errno with which no socket could be made.
+ */
 static int remove_left(const struct sockaddr_un *a)
 {
 	struct stat st;
@@ -552,8 +555,9 @@ static int remove_left(const struct sockaddr_un *a)
 }
 
 /*
- * Makes a socket at `a` that listens already when its path appears, so that who waits for the path can connect: it
- * begins as PATH.PID and gets its name by link(), which replaces nothing. Returns its descriptor, or a negative errno.
+ * Makes a listening socket at a. A program may connect as soon as the path exists, so the socket must listen before
+ * that: it is bound to PATH.PID first, listens, and then gets its path by link(), which fails if the path exists.
+ * Returns a descriptor, or a negative errno.
  */
 static int listen_at(const struct sockaddr_un *a)
 {

@@ -51,8 +51,8 @@ void redir_refuse(int fd, const char *text);
 void redir_peer(int fd, char *out, size_t len);
 
 /**
- * Listen on a Unix socket; one that nobody listens on any more is replaced. Who sees the path can connect. The path has 99
- * bytes at most.
+ * Listen on a Unix socket. If the path is a socket on which nobody listens any more, it is replaced. A program can connect as
+ * soon as the path exists. The path may have up to 99 bytes.
  * @return a descriptor that does not block; -1 with one line in msg
  */
 int redir_bind(const char *path, char *msg, size_t len);

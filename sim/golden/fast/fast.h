@@ -14,8 +14,9 @@
  * A function with this word is compiled once for the baseline and again for processors with
  * AVX2 and with AVX-512; the dynamic linker takes the version that the machine has. All versions
  * compute integers, or floats without a product and a sum in one expression, which a processor might join: so they
- * have the same bits. Sanitizers do not run before that choice. Such functions are static, and no two of
- * all files have the same name: clang 14 makes symbols of others that cannot be called, or that are there twice.
+ * have the same bits. Sanitizers do not run before that choice. Such a function must be static, because other files
+ * cannot call what clang 14 makes of it otherwise, and its name must be unique among all files, because clang 14 makes
+ * a global symbol of it even so.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)    /* clang's way to say so */

@@ -17,6 +17,9 @@
  * cutting off, as vectors do; what is left of the row to nearest, halves away from
  * zero. The two differ for the largest number below a half.
  *
+ * Minimum and maximum are found by comparisons, which pass over every NaN. fminf() and fmaxf() would not do: what
+ * they return for a signaling NaN depends on the compiler.
+ *
  * Source: LiteRT, tensor_utils, SymmetricQuantizeFloats and AsymmetricQuantizeFloats
  * as x86 and ARMv7 run them.
  */
@@ -54,18 +57,13 @@ static float rounded(float v, int64_t i, int64_t n)
 	return i < n / 8 * 8 ? truncf(v + (v < 0 ? -0.5f : 0.5f)) : roundf(v);
 }
 
-/* Returns v if that is above `most`, else `most`, also if v is NaN, for which compilers have several fmaxf(). */
-static float greater(float v, float most)
-{
-	return v > most ? v : most;
-}
-
 static float symmetric_row(const float *x, int16_t *y, int64_t n)
 {
 	float most = 0;
 
 	for (int64_t i = 0; i < n; i++)
-		most = greater(fabsf(x[i]), most);
+		if (fabsf(x[i]) > most)
+			most = fabsf(x[i]);
 	for (int64_t i = 0; i < n; i++)
 		y[i] = most > 0 ? whole(limited(rounded(x[i] * (127 / most), i, n), -127, 127)) : 0;
 	return most > 0 ? most / 127 : 1;
@@ -75,10 +73,9 @@ static float zero_point(double min, double max, double scale)
 {
 	const double from_min = -128 - min / scale, from_max = 127 - max / scale;
 	const bool lower = 128 + fabs(min / scale) < 127 + fabs(max / scale);
-
 	const double v = round(lower ? from_min : from_max);
 
-	/* 127 if v is NaN. */
+	/* If v is NaN, both comparisons are false, and the zero point is 127. */
 	return (float)(v <= -128 ? -128 : v < 127 ? v : 127);
 }
 
@@ -87,8 +84,10 @@ static float asymmetric_row(const float *x, int16_t *y, int64_t n, int32_t *zero
 	float min = 0, max = 0;
 
 	for (int64_t i = 0; i < n; i++) {
-		min = -greater(-x[i], -min);
-		max = greater(x[i], max);
+		if (x[i] < min)
+			min = x[i];
+		if (x[i] > max)
+			max = x[i];
 	}
 	const double exact = (double)(max - min) / 255;
 	const float scale = (float)exact, inverse = scale > 0 ? (float)(1.0 / (double)scale) : 0;

@@ -43,17 +43,10 @@ static const void *number(struct ox *l, struct ox_value *v)
 	return x < 0 ? NULL : ox_t(l, x)->data;
 }
 
-/* Returns whether t is a type of codes: an integer of 8 or 16 bits, or float8. */
-static bool is_code(weft_dtype t)
-{
-	return ox_signed(t) == WEFT_INT8 || ox_signed(t) == WEFT_INT16 || weft_is_float8(t);
-}
-
-/* Returns element i of the array `data`, whose elements have type t, which is_code() takes; of float8 its bits. */
+/* Returns element i of the array `data`, whose elements have type t: an integer of 8 or 16 bits, or float8, whose bits it returns. */
 static int32_t code_at(const void *data, weft_dtype t, int i)
 {
 	switch (t) {
-	case WEFT_UINT8: return ((const uint8_t *)data)[i];
 	case WEFT_INT8: return ((const int8_t *)data)[i];
 	case WEFT_UINT16: return ((const uint16_t *)data)[i];
 	case WEFT_INT16: return ((const int16_t *)data)[i];
@@ -65,12 +58,14 @@ static int32_t code_at(const void *data, weft_dtype t, int i)
  * Sets *q to a scale and a zero point of type t; a NULL zp stands for 0, for which a constant is
  * added to the graph. Returns true, or false if scale is absent, one of them is not constant or not
  * a single number (rank 0 or 1), the scale is no float32 or not a positive finite number, zp has another
- * type than t, or t is no type of codes (is_code()); *q is then of no use. Of float8 q->z is the code's bits.
+ * type than t, or t is neither an integer of 8 or 16 bits nor float8; *q is then of no use. If t is float8, q->z has the
+ * bits of the zero point.
  */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
 {
 	zp = zp ? zp : ox_zero_of(l, t);
-	const void *s = scale && scale->t.dtype == WEFT_FP32 ? number(l, scale) : NULL, *z = s && zp && zp->t.dtype == t && is_code(t) ? number(l, zp) : NULL;
+	const bool is_code = zp && zp->t.dtype == t && (ox_is_8_bit(zp) || ox_is_16_bit(zp) || weft_is_float8(t));
+	const void *s = scale && scale->t.dtype == WEFT_FP32 ? number(l, scale) : NULL, *z = s && is_code ? number(l, zp) : NULL;
 
 	if (!z)
 		return false;

@@ -71,18 +71,17 @@ static float sum_of(const struct ox_side *a, const struct ox_side *b, const stru
 /*
  * Returns what QLinearMul (op MUL) or QLinearAdd (any other op) gives for code x of a and code y of
  * b, each in its own type (0 to 255 for uint8), quantised with q, in 32-bit floats as ONNX Runtime
- * computes it; the result is 128 less if q is of uint8. A value that no int32 holds, and NaN, gives the lowest
- * code: the runtime converts to int32 before it saturates, and x86 processors make INT32_MIN of such values.
+ * computes it; the result is 128 less if q is of uint8. If the value does not fit int32, or is NaN, the
+ * result is the lowest code: the runtime converts to int32 before it saturates, and x86 processors convert such values to INT32_MIN.
  */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
 {
 	const float sa = (float)a->q.s, sb = (float)b->q.s, sy = (float)q->s, low = q->flip ? 0 : -128;
 	const float product = (float)(x - a->q.z) * (float)(y - b->q.z) * (sa * sb / sy) + (float)q->z;
 	const float v = rintf(op == WEFT_OP_MUL ? product : b->last ? sum_of(b, a, q, y, x) : sum_of(a, b, q, x, y));
+	const bool fits_int32 = v >= -0x1p31f && v < 0x1p31f;
 
-	const bool is_int32 = v >= -0x1p31f && v < 0x1p31f;
-
-	return (int32_t)(!is_int32 || v < low ? low : v > low + 255 ? low + 255 : v) - (q->flip ? 128 : 0);
+	return (int32_t)(!fits_int32 || v < low ? low : v > low + 255 ? low + 255 : v) - (q->flip ? 128 : 0);
 }
 
 /*

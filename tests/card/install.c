@@ -24,7 +24,7 @@ static int set_up(void **state)
 	(void)state;
 	test_path(root, sizeof(root), "install-%d", (int)getpid());
 	/* Of the plain build also where sanitizers watch this one. */
-	return shell("unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -j1 O='%.*s' SIM=checked install PREFIX=/usr DESTDIR=%s >%s.log 2>&1 || { tail -5 %s.log; exit 1; }",
+	return shell(OWN_MAKE "make -s -j1 O='%.*s' SIM=checked install PREFIX=/usr DESTDIR=%s >%s.log 2>&1 || { tail -5 %s.log; exit 1; }",
 	             (int)strcspn(build, "/"), build, root, root, root);
 }
 

@@ -37,7 +37,7 @@ struct outcome { int status; char what[WEFT_DEV_MSG]; bool wrong; };
 
 static struct plan plan;
 
-static bool went_wrong(struct outcome *o, int err, weft_dev *dev)
+static int went_wrong(struct outcome *o, int err, weft_dev *dev)
 {
 	if (err && !o->status) {
 		o->status = err;
@@ -75,37 +75,44 @@ static bool prepare(struct outcome *o, weft_dev *dev, int i, struct weft_window 
 	return !bad;
 }
 
-/* Two jobs queued and one after them, in buffers of which one is read meanwhile; then one that nobody waits for. */
-static void jobs(struct outcome *o, weft_dev *dev, struct weft_window win[N_STREAMS][2])
+/*
+ * Two jobs queued and one after them, in buffers of which one is read meanwhile; then one that nobody waits for. What is
+ * left in job[] when an error ends it has been submitted and not been waited for.
+ */
+static void jobs(struct outcome *o, weft_dev *dev, struct weft_window win[N_STREAMS][2], weft_job job[N_JOBS])
 {
-	weft_job job[N_JOBS] = { 0 };
 	struct weft_job_result r;
 
 	for (int i = 0; i < N_STREAMS; i++)
 		if (!prepare(o, dev, i, win[i]) || went_wrong(o, weft_submit(dev, plan.s[i].words, plan.s[i].n_words, win[i], 2, &job[i]), dev))
 			return;
 	for (int i = 0; i < N_STREAMS; i++) {
-		if (!went_wrong(o, weft_finish(dev, job[i], JOB_MS, &r), dev) && !went_wrong(o, r.status, dev))
+		const int err = went_wrong(o, weft_finish(dev, job[i], JOB_MS, &r), dev);
+		job[i] = 0;
+		if (!err && !went_wrong(o, r.status, dev))
 			compare(o, dev, win[i][1].buf, i);
 		if (o->status)
 			return;
 	}
 	went_wrong(o, weft_buf_doubt(win[0][1].buf), dev);
-	if (!went_wrong(o, weft_submit(dev, plan.s[1].words, plan.s[1].n_words, win[1], 2, &job[2]), dev))
-		went_wrong(o, weft_forget(dev, job[2]), dev);
+	went_wrong(o, weft_submit(dev, plan.s[1].words, plan.s[1].n_words, win[1], 2, &job[2]), dev);
 }
 
 /* One run, from opening to closing. */
 static void run(const struct weft_dev_options *options, struct outcome *o)
 {
 	struct weft_window win[N_STREAMS][2] = { 0 };
+	weft_job job[N_JOBS] = { 0 };
 	weft_dev *dev;
 
 	memset(o, 0, sizeof(*o));
 	o->status = weft_dev_open(options, &dev, o->what);
 	if (o->status)
 		return;
-	jobs(o, dev, win);
+	jobs(o, dev, win, job);
+	for (int i = 0; i < N_JOBS; i++)       /* a job that still runs may use the buffers */
+		if (job[i])
+			went_wrong(o, weft_forget(dev, job[i]), dev);
 	for (int i = 0; i < N_STREAMS; i++) {
 		weft_buf_free(win[i][0].buf);
 		weft_buf_free(win[i][1].buf);

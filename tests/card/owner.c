@@ -166,7 +166,7 @@ static void development_key_takes_unsigned_images(void **state)
 /* Boot ROM and image for a key of dir, below dir/NAME. */
 static void build_for(const char *key, const char *name)
 {
-	shell("unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -j1 O=%s FW_KEY=%s FW_SECURITY=7 firmware >%s 2>&1 || { tail -5 %s; exit 1; }",
+	shell(OWN_MAKE "make -s -j1 O=%s FW_KEY=%s FW_SECURITY=7 firmware >%s 2>&1 || { tail -5 %s; exit 1; }",
 	      in_dir(name), in_dir(key), in_dir("log"), in_dir("log"));
 }
 

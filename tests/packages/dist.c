@@ -24,7 +24,7 @@ static int set_up(void **state)
 	if (shell("git rev-parse --git-dir >/dev/null 2>&1"))
 		return 0;
 	test_path(dir, sizeof(dir), "dist");
-	return shell("unset MAKEFLAGS MFLAGS MAKELEVEL; mkdir %s && make -s dist O=%s/a && umask 077 && sleep 1 && TZ=Asia/Tokyo make -s dist O=%s/b",
+	return shell(OWN_MAKE "mkdir %s && make -s dist O=%s/a && umask 077 && sleep 1 && TZ=Asia/Tokyo make -s dist O=%s/b",
 	             dir, dir, dir);
 }
 
@@ -88,7 +88,7 @@ static void signature(void **state)
 		printf("gpg is not there\n");
 		skip();
 	}
-	assert_int_equal(shell("unset MAKEFLAGS MFLAGS MAKELEVEL; mkdir -m 700 %s/g && export GNUPGHOME=%s/g && "
+	assert_int_equal(shell(OWN_MAKE "mkdir -m 700 %s/g && export GNUPGHOME=%s/g && "
 	                       "gpg -q --batch --passphrase '' --quick-gen-key signer ed25519 sign 2>/dev/null && make -s dist O=%s/a KEY=signer && "
 	                       "gpg -q --verify %s/a/dist/SHA256SUMS.asc %s/a/dist/SHA256SUMS 2>/dev/null && ! make -s dist O=%s/a KEY=nobody 2>/dev/null; "
 	                       "s=$?; gpgconf --kill all; exit $s", dir, dir, dir, dir, dir, dir), 0);

@@ -21,7 +21,7 @@
 #define CLANG "CC=$(command -v clang >/dev/null && echo clang || echo clang-14)"
 
 /* make for the build with `flags` (SAN=1, also CC=), whose folder is below this one's; its environment is not this make's. */
-#define MAKE "unset MAKEFLAGS MFLAGS MAKELEVEL WEFT_LEVEL WEFT_N WEFT_SEED TIMEOUT; make --no-print-directory O='%s' %s "
+#define MAKE OWN_MAKE "unset WEFT_LEVEL WEFT_N WEFT_SEED TIMEOUT; make --no-print-directory O='%s' %s "
 
 /*
  * Builds and runs the tests whose names match `tests` with the variables `flags`, whose build is the folder `sub`

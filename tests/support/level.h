@@ -69,6 +69,12 @@ static inline bool test_sanitized(void)
 #endif
 }
 
+/*
+ * In front of a shell's `make`: its variables are not those of the make that runs the tests, so that no
+ * sanitizers are built in where they were asked for there.
+ */
+#define OWN_MAKE "unset MAKEFLAGS MFLAGS MAKELEVEL SAN; "
+
 static inline uint64_t test_seed(uint64_t otherwise)
 {
 	const char *text = test_env("WEFT_SEED", "");

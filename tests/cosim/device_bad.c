@@ -187,6 +187,16 @@ static void alu_interp(struct weft_cmd *c)
 	c->alu.b_base = (int32_t)sp_bytes() - 900;
 }
 
+/* One index of two bytes, which are the two behind the scratchpad's end; the next would not lie beside it. */
+static void alu_single_index(struct weft_cmd *c)
+{
+	alu_interp(c);
+	c->alu.n0 = c->alu.n1 = 1;
+	c->alu.a_s0 = 4;
+	c->alu.a_base = (int32_t)sp_bytes();
+	c->alu.b_base = 1024;
+}
+
 /* ---- streams that are wrong as a whole ---- */
 
 static size_t put(uint64_t *words, unsigned op)
@@ -289,6 +299,7 @@ static const struct bad bads[] = {
 	CHANGED(alu_output, ALU, SP_RANGE, VE), CHANGED(alu_first_output, ALU, SP_RANGE, VE),
 	CHANGED(alu_output_after_index, ALU, SP_RANGE, VE), CHANGED(alu_output_before_index, ALU, SP_RANGE, VE),
 	CHANGED(alu_single_elements, ALU, SP_RANGE, VE), CHANGED(alu_interp, ALU, SP_RANGE, VE),
+	CHANGED(alu_single_index, ALU, SP_RANGE, VE),
 	CHANGED(dw_input, DW, SP_RANGE, VE), CHANGED(dw_weights, DW, SP_RANGE, VE),
 	CHANGED(dw_records, DW, SP_RANGE, VE), CHANGED(dw_output, DW, SP_RANGE, VE),
 	CHANGED(pool_input, POOL, SP_RANGE, VE), CHANGED(pool_output, POOL, SP_RANGE, VE),

@@ -360,11 +360,14 @@ inline const Rule kRules[] = {
 		r.refused(1, 11, 0, 1, 0);
 	} },
 	{ "9.4.5", "GET_STATUS of device, interface, endpoints", [](RuleRun &r) {
-		r.need(r.ask(0x80, 0, 0, 0, 2) == Bytes({ 0, 0 }), "device");
-		r.need(r.ask(0x82, 0, 0, 0, 2) == Bytes({ 0, 0 }), "endpoint 0");
+		/* A host that asks for more gets these two bytes as well. */
+		for (unsigned asked = 2; asked <= 64; asked += 62) {
+			r.need(r.ask(0x80, 0, 0, 0, asked) == Bytes({ 0, 0 }), "device");
+			r.need(r.ask(0x82, 0, 0, 0, asked) == Bytes({ 0, 0 }), "endpoint 0");
+		}
 		r.refused(0x82, 0, 0, 0x81, 2);
 		r.configure();
-		r.need(r.ask(0x81, 0, 0, 0, 2) == Bytes({ 0, 0 }), "interface");
+		r.need(r.ask(0x81, 0, 0, 0, 2) == Bytes({ 0, 0 }) && r.ask(0x81, 0, 0, 0, 64) == Bytes({ 0, 0 }), "interface");
 		r.refused(0x81, 0, 0, 1, 2);
 		r.ask(2, 3, 0, 0x01, 0);
 		r.need(r.ask(0x82, 0, 0, 0x01, 2) == Bytes({ 1, 0 }) && r.ask(0x82, 0, 0, 0x81, 2) == Bytes({ 0, 0 }), "endpoints");

@@ -417,14 +417,14 @@ static void of_a_library(void **state)
 	assert_int_equal(shell("for f in rows empty null; do case $f in rows) s=tests/support/custom_rows.c;; empty) s=/dev/null;; "
 	                       "*) s=%s/null.c; echo 'void *weft_custom_operators(void) { return 0; }' > $s;; esac; "
 	                       "${CC:-cc} -std=c11 -Wall -Wextra -Werror -shared -fPIC -Iinclude -x c $s -o %s/$f.so || exit 1; done", dir, dir), 0);
-	assert_int_equal(shell("w=$PWD/build/weft; cd %s && $w run x.tflite -i x.bin --custom rows.so --device model --check -o out >log 2>&1", dir), 0);
+	assert_int_equal(shell("w=$(realpath ${WEFT_BUILD:-build})/weft; cd %s && $w run x.tflite -i x.bin --custom rows.so --device model --check -o out >log 2>&1", dir), 0);
 	assert_int_equal(shell("mv %s/out/0_*.npy %s/y.npy", dir, dir), 0);
 	snprintf(path, sizeof path, "%s/y.npy", dir);
 	assert_int_equal(weft_npy_read(path, &got, msg), 0);
 	need_equal(&got, &want);
-	assert_int_equal(shell("build/weft info %s/x.tflite 2>&1 | grep -q 'no function for it.*weft --custom takes them'", dir), 0);
+	assert_int_equal(shell("${WEFT_BUILD:-build}/weft info %s/x.tflite 2>&1 | grep -q 'no function for it.*weft --custom takes them'", dir), 0);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_int_equal(shell("w=$PWD/build/weft; cd %s; $w info x.tflite --custom %s >log 2>&1; test $? = 2 && grep -qF '%s' log && test $(wc -l <log) = 1",
+		assert_int_equal(shell("w=$(realpath ${WEFT_BUILD:-build})/weft; cd %s; $w info x.tflite --custom %s >log 2>&1; test $? = 2 && grep -qF '%s' log && test $(wc -l <log) = 1",
 		                       dir, bad[i].file, bad[i].says), 0);
 	assert_int_equal(shell("rm -r %s", dir), 0);
 	weft_tensor_release(&got);

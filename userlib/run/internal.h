@@ -105,6 +105,7 @@ struct weft_session {
 	bool captured;             /* a capture was written */
 	int capture_error;         /* the negative errno of the last attempt to write one, or 0 */
 	struct weft_profile *profile;      /* the profile that options.profile asks for, or NULL */
+	bool profiling;            /* the device reports to it: during a run */
 	char *error;               /* the caller's message buffer in the current run, WEFT_MSG_LEN bytes */
 };
 

@@ -263,6 +263,19 @@ static void forget_run(weft_session *s)
 }
 
 /*
+ * The device no longer reports to the session's profile, which stays for weft_session_profile_text(). Without this a card's
+ * link would report to it when the session that it belonged to is freed.
+ */
+static void stop_profile(weft_session *s)
+{
+	if (!s->profiling)
+		return;
+	weft_dev_sample(s->dev, NULL, NULL);
+	weft_dev_traffic(s->dev, NULL, NULL);
+	s->profiling = false;
+}
+
+/*
  * Cancels submitted runs and waits for those under way, closes the sessions on cards and the device
  * (unless it is the caller's, options.on), and frees everything that belongs to the session, reports of
  * runs that were not waited for too; NULL is fine.
@@ -274,6 +287,7 @@ void weft_session_close(weft_session *s)
 	weft_session_async_free(s);
 	weft_session_cards_free(s);
 	forget_run(s);
+	stop_profile(s);
 	weft_profile_free(s->profile);
 	weft_vars_release(&s->vars);
 	weft_vars_release(&s->host_vars);
@@ -790,10 +804,11 @@ int weft_session_steps(weft_session *s)
 /*
  * Frees the session's profile and replaces it by a new one if the options ask for one and there is a
  * device (s->profile is NULL otherwise); the device then reports samples and transfers to it, if it
- * can. Returns 0 or -ENOMEM.
+ * can, until stop_profile(). Returns 0 or -ENOMEM.
  */
 static int new_profile(weft_session *s)
 {
+	stop_profile(s);
 	weft_profile_free(s->profile);
 	s->profile = NULL;
 	if (!s->o.profile || !s->dev)
@@ -801,6 +816,7 @@ static int new_profile(weft_session *s)
 	if (!(s->profile = weft_profile_new(s)))
 		return -ENOMEM;
 	/* If the device offers neither, the profile has only the host's clock. */
+	s->profiling = true;
 	weft_dev_sample(s->dev, weft_profile_sample, s->profile);
 	weft_dev_traffic(s->dev, weft_profile_transfer, s->profile);
 	return 0;
@@ -1035,6 +1051,7 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 		err = -EBADMSG;
 		weft_session_capture(s, last_npu_step(s), err, msg, NULL);
 	}
+	stop_profile(s);
 	if (rep && (!err || err == -EBADMSG))
 		*rep = r;
 	else

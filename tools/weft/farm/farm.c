@@ -183,7 +183,7 @@ static int open_farm(struct farm *f, int argc, char **argv)
 {
 	struct words request = { 0 };
 	char path[4096];
-	uint8_t *old;
+	uint8_t *old = NULL;
 	size_t len;
 
 	for (int i = 0; i < argc; i++)
@@ -198,8 +198,7 @@ static int open_farm(struct farm *f, int argc, char **argv)
 		status = read_whole(path, &old, &len);
 		if (!status && (len != request.len || memcmp(old, request.data, len)))
 			status = fail(EXIT_USAGE, "%s: it has the jobs of other words than these; another folder, or remove it", f->dir);
-		if (!status)
-			free(old);
+		free(old);
 		free(request.data);
 		return status ? status : read_list(f);
 	}

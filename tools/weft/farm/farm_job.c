@@ -45,8 +45,11 @@ int result_read(const struct farm *f, size_t i, struct result *r)
 	const int n = snprintf(head, sizeof(head), HEAD, 0, 0ull, 0ull, "");
 	memcpy(head, r->file, r->len < (size_t)n ? r->len : (size_t)n);
 	head[n] = '\0';
-	if (r->len < (size_t)n || sscanf(head, HEAD_READ, &r->status, &cpu, &us, r->host) != 4)
+	if (r->len < (size_t)n || sscanf(head, HEAD_READ, &r->status, &cpu, &us, r->host) != 4) {
+		free(r->file);
+		r->file = NULL;
 		return fail(EXIT_USAGE, "%s: no result of a job", path);
+	}
 	r->cpu_seconds = (double)cpu * 1e-6;
 	r->seconds = (double)us * 1e-6;
 	r->text = (const char *)r->file + n;

@@ -116,7 +116,12 @@ class Fault:
         self.text = "\n".join(lines)
 
     def key(self):
-        return self.path, self.old.strip(), self.new.strip()
+        """As in EXPECTED: where the file has the line more than once, the lines behind it belong to it until it is the only one."""
+        lines = [line.strip() for line in lines_of(self.path)]
+        at, n = self.line - 1, 1
+        while sum(lines[i:i + n] == lines[at:at + n] for i in range(len(lines))) > 1:
+            n += 1
+        return self.path, " ".join(lines[at:at + n]), self.new.strip()
 
     def __str__(self):
         return f"{self.path}:{self.line}: {self.old.strip()}  ->  {self.new.strip()}"

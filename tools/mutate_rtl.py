@@ -206,8 +206,7 @@ class Rtl:
     def link(self, test, made):
         """The test's program, beside the simulators in `made` (None: those at hand that have no fault). Its path."""
         program = os.path.join(self.out, "build", "tests", test)
-        if not os.path.exists(f"{self.build}/tests/{test}"):
-            subprocess.run(["make", "-s", f"O={self.build}", f"{self.build}/tests/{test}"], check=True, capture_output=True)
+        subprocess.run(["make", "-s", f"O={self.build}", f"{self.build}/tests/{test}"], check=True, capture_output=True)
         os.makedirs(os.path.dirname(program), exist_ok=True)
         shutil.copy(f"{self.build}/tests/{test}", program)
         for rtl in (os.path.join(self.out, "build", "rtl"), os.path.join(os.path.dirname(program), "rtl")):

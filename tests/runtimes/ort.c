@@ -6,6 +6,7 @@
  *
  * Takes about a minute, and as long again to install; test-full a quarter of an hour.
  */
+#define _GNU_SOURCE            /* dladdr() in preload.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
+#include "tests/support/preload.h"
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
 #include "userlib/ort/ort_abi.h"
@@ -173,5 +175,5 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(provider), cmocka_unit_test(context), cmocka_unit_test(wheel), cmocka_unit_test(data), cmocka_unit_test(node_tests), cmocka_unit_test(memory),
 	                                    cmocka_unit_test(exports), cmocka_unit_test(too_old) };
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return preload_sanitizer() || cmocka_run_group_tests(tests, NULL, NULL);
 }

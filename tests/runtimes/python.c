@@ -6,6 +6,7 @@
  *
  * Takes about 30 s, mostly for installing; test-full ten minutes.
  */
+#define _GNU_SOURCE            /* dladdr() in preload.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
+#include "tests/support/preload.h"
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
 
@@ -98,5 +100,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(package), cmocka_unit_test(wheel), cmocka_unit_test(notebooks) };
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return preload_sanitizer() || cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
  *
  * Takes about two minutes, and as long again to install; test-full, with 10 000 requests, some minutes.
  */
+#define _GNU_SOURCE            /* dladdr() in preload.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include <cmocka.h>
 
 #include "tests/support/level.h"
+#include "tests/support/preload.h"
 #include "tests/support/shell.h"
 #include "tests/support/venv.h"
 
@@ -55,5 +57,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(mlserver), cmocka_unit_test(ray_serve) };
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return preload_sanitizer() || cmocka_run_group_tests(tests, NULL, NULL);
 }

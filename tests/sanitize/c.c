@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The C under sanitizers, in a build of its own: unit tests and every file of the fuzzers' corpora with those
+ * The C under sanitizers, in a build of its own: unit tests, every file of the fuzzers' corpora and some others with those
  * of addresses and undefined behaviour, by gcc and with test-full by clang, too; tests of sessions and of the driver with
  * that of threads. Each build also has to report a planted fault of each kind that it is for. Each case is
  * one run of make, whose last line says how many cases it counted; that line is printed.
@@ -19,6 +19,9 @@
 
 /* Where clang has no name of its own, Debian's package clang-14 has brought one with its version. */
 #define CLANG "CC=$(command -v clang >/dev/null && echo clang || echo clang-14)"
+
+/* With the address and undefined sanitizers: small parts, and what frees memory that others may still use. */
+#define ADDRESSES "unit/* fuzz/corpora card/no_memory cosim/profile farm/farm"
 
 /* make for the build with `flags` (SAN=1, also CC=), whose folder is below this one's; its environment is not this make's. */
 #define MAKE OWN_MAKE "unset WEFT_LEVEL WEFT_N WEFT_SEED TIMEOUT; make --no-print-directory O='%s' %s "
@@ -76,7 +79,7 @@ static void planted_addresses(const char *flags, const char *sub)
 static void addresses(void **state)
 {
 	(void)state;
-	run("SAN=1", "san", "unit/* fuzz/corpora");
+	run("SAN=1", "san", ADDRESSES);
 	planted_addresses("SAN=1", "san");
 }
 
@@ -88,7 +91,7 @@ static void addresses_clang(void **state)
 		puts("clang's sanitizers are there with make test-full");
 		skip();
 	}
-	run("SAN=1 " CLANG, "san-clang", "unit/* fuzz/corpora");
+	run("SAN=1 " CLANG, "san-clang", ADDRESSES);
 	planted_addresses("SAN=1 " CLANG, "san-clang");
 }
 

@@ -148,6 +148,7 @@ static int keep(struct verify *v)
 	const struct weft_cmd_conv *c = &v->c.conv;
 	uint64_t pixels = (uint64_t)c->post.ow * (uint64_t)c->post.oh;
 	uint32_t n = v->cfg->n, oc = (uint32_t)c->post.oc;
+	uint32_t tiles = c->pairs && oc > n ? 2 : 1;    /* that the array computes at a time */
 
 	if (v->kept && pixels != v->kept_pixels)
 		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "pixels %llu != %u of cmd %zu",
@@ -158,17 +159,21 @@ static int keep(struct verify *v)
 	if (v->kept && c->post.mode != v->kept_mode)
 		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "mode %d != %d of cmd %zu", c->post.mode,
 				   v->kept_mode, v->kept_cmd);
+	if (v->kept && c->pairs != v->kept_pairs)
+		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "pairs %d != %d of cmd %zu", c->pairs,
+				   v->kept_pairs, v->kept_cmd);
 	v->kept = c->keep;
 	if (!c->keep)
 		return 0;
-	if (pixels > n)
+	if (pixels > n / tiles)
 		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "pixels %llu > %u",
-				   (unsigned long long)pixels, n);
-	if (oc > n)
-		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "oc %u > %u", oc, n);
+				   (unsigned long long)pixels, n / tiles);
+	if (oc > tiles * n)
+		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "oc %u > %u", oc, tiles * n);
 	v->kept_pixels = (uint32_t)pixels;
 	v->kept_oc = oc;
 	v->kept_mode = c->post.mode;
+	v->kept_pairs = c->pairs;
 	v->kept_cmd = v->r->cmd;
 	v->kept_word = v->r->word;
 	return 0;

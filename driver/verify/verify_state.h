@@ -86,6 +86,7 @@ struct verify {
 	bool kept;
 	uint32_t kept_pixels, kept_oc;
 	int32_t kept_mode;
+	int32_t kept_pairs;
 	size_t kept_cmd, kept_word;
 
 	struct marks writer[WEFT_N_UNITS], reader[WEFT_N_UNITS];

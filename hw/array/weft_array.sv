@@ -18,6 +18,10 @@
 // leaving_o: row 0 is due in the next slot.
 // Groups may follow each other every N slots, the length of one chunk.
 //
+// wgt_second_i is a word of weights for rows N/2 to N-1; rows 0 to N/2-1 get wgt_i. They
+// are the same word if all rows work on the same column tile. In groups of float8 all
+// rows get wgt_i.
+//
 // kind_i says what a word of row elements holds: N bytes minus act_zp_i; N int16;
 // or N float8, 16 bits apart, with bit 8 set where there is no product (padding).
 // Then act_zp_i is {log2_scale, format} and wgt_zp_i the weights' format. Sums
@@ -49,6 +53,7 @@ module weft_array #(
   input  weft_cfg_pkg::row_half_t         act_i,   // bytes in the low half
   input  logic [7:0]                      act_zp_i,
   input  weft_cfg_pkg::sp_word_t          wgt_i,
+  input  weft_cfg_pkg::sp_word_t          wgt_second_i,  // without HAS_PAIRS not used
   input  logic [7:0]                      wgt_zp_i,
 
   output logic                            leaving_o,
@@ -85,6 +90,7 @@ module weft_array #(
   localparam logic HAS_FP8 = weft_cfg_pkg::HAS_FP8;
   localparam logic HAS_INT16 = weft_cfg_pkg::HAS_INT16;
   localparam logic HAS_WIDE = HAS_FP8 || HAS_INT16;
+  localparam logic HAS_PAIRS = weft_cfg_pkg::HAS_PAIRS;
   localparam int A_BITS = HAS_INT16 ? 16 : 9;
 
   // These variables need fewer than 32 bits. Simulators are quickest if all variables are equally wide, so with Lazy
@@ -138,6 +144,10 @@ module weft_array #(
   // skew_x[k][r]: what row r passes on in the slots whose phase is k.
   logic signed [A_BITS-1:0] skew_a [N][N];
   logic signed [8:0]  skew_w [N][N];
+  // The same for the weights of rows N/2..N-1, which come there N/2 slots later: late_w holds
+  // the words of so many slots, that of phase p at p modulo N/2.
+  logic signed [8:0]  skew_w2 [N][N];
+  logic signed [8:0]  late_w [N/2][N];
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
   // That of row r and column c is N*r + c: along a row all of them move as one.
   logic signed [A_BITS-1:0] op_a [N*N] /*verilator public_flat_rd*/;
@@ -149,6 +159,8 @@ module weft_array #(
   logic [15:0] shadow_hi [N][N];
   logic signed [A_BITS-1:0] in_a [N];    // elements of the word that enters
   logic signed [8:0]  in_w [N];
+  logic signed [8:0]  in_w2 [N];
+  logic signed [8:0]  old_w2 [N];
   logic signed [31:0] out_lo;
   logic [15:0]        out_hi;
   logic [31:0]        carry;
@@ -193,6 +205,10 @@ module weft_array #(
         for (int c = 0; c < N; c++) begin
           skew_a[r][c] = '0;
           skew_w[r][c] = '0;
+          if (HAS_PAIRS) begin
+            skew_w2[r][c] = '0;
+            late_w[r % (N/2)][c] = '0;
+          end
           op_a[N*r + c] = '0;
           op_w[N*r + c] = '0;
           acc_lo[r][c] = '0;
@@ -424,6 +440,7 @@ module weft_array #(
             in_ax[j] = {kind, 7'(exponent) + 7'($signed(act_zp_i[7:2])) + 7'd2};
             {kind, exponent, significand} = weft_float_pkg::weight(wgt_i[8*j +: 8], wgt_zp_i[1:0]);
             in_w[j] = 9'($signed(significand));
+            in_w2[j] = in_w[j];
             in_wx[j] = {kind, exponent};
           end
         end else begin
@@ -433,6 +450,9 @@ module weft_array #(
             for (int j = 0; j < N; j++) in_a[j] = A_BITS'($signed(act_i[8*j +: 8])) - A_BITS'($signed(act_zp_i));
           end
           for (int j = 0; j < N; j++) in_w[j] = 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i));
+          if (HAS_PAIRS) begin
+            for (int j = 0; j < N; j++) in_w2[j] = 9'($signed(wgt_second_i[8*j +: 8])) - 9'($signed(wgt_zp_i));
+          end
           if (fp_on) begin
             for (int j = 0; j < N; j++) begin
               in_ax[j] = '0;
@@ -444,6 +464,7 @@ module weft_array #(
         for (int j = 0; j < N; j++) begin
           in_a[j] = '0;
           in_w[j] = '0;
+          in_w2[j] = '0;
         end
         if (fp_on) begin
           for (int j = 0; j < N; j++) begin
@@ -469,6 +490,18 @@ module weft_array #(
       for (int r = 0; r < N; r++) begin
         op_a[N*r] = skew_a[phase_i][r];
         op_w[r] = skew_w[phase_i][r];
+      end
+      if (HAS_PAIRS) begin
+        for (int j = 0; j < N; j++) begin
+          old_w2[j] = late_w[phase_i[LOG2_N-2:0]][j];
+          late_w[phase_i[LOG2_N-2:0]][j] = in_w2[j];
+        end
+        for (int r = 0; r < N; r++) begin
+          if (phase_i == LOG2_N'((r + N/2) % N)) begin
+            for (int j = 0; j < N; j++) skew_w2[(r + N/2 + j) % N][r] = old_w2[j];
+          end
+        end
+        for (int r = 0; r < N; r++) op_w[N*(N/2) + r] = skew_w2[phase_i][r];
       end
       if (fp_on) begin
         for (int r = 0; r < N; r++) begin

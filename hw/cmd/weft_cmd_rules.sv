@@ -2,7 +2,7 @@
 //
 // Rules of cmd.toml that join several fields; combinational.
 //
-// conv with keep has one column tile and one pixel group; dw and pool have no
+// conv with keep has one column tile and one pixel group, or two tiles that the array computes at a time; dw and pool have no
 // second addend; a row of dw, padding included, fits the line buffer, which
 // holds half as many int16, or, with a kernel other than 3x3, half as many sums;
 // such a kernel has rows and at least three columns. scale16 is for conv and dw and rounds once. In mode 2
@@ -20,7 +20,7 @@ module weft_cmd_rules (
   logic [15:0] ow, oh, oc;
   logic [3:0]  stride_x;
   logic [3:0]  n_ky, n_kx;
-  logic        add, raw, keep, int16, fp, scale16, mac_ok, kernel_ok, lookup, product, dw_lookup, word_ok, elt_ok;
+  logic        add, raw, keep, two, int16, fp, scale16, mac_ok, kernel_ok, lookup, product, dw_lookup, word_ok, elt_ok;
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
@@ -36,6 +36,7 @@ module weft_cmd_rules (
   assign elt_ok   = !(add && lookup) && !(add && product) && !(lookup && product) && (!lookup || word_ok);
   assign raw      = cmd_i[weft_cmd_pkg::POST_RAW_LSB];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
+  assign two      = weft_cfg_pkg::HAS_PAIRS && cmd_i[weft_cmd_pkg::CONV_PAIRS_LSB] && oc > 16'(N);
   assign stride_x = cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: 4];
 
   assign n_ky     = cmd_i[weft_cmd_pkg::DW_N_KY_LSB +: 4];
@@ -45,9 +46,9 @@ module weft_cmd_rules (
   // Products against a constant, by the smaller factor: no multiplier.
   logic few, narrow;
   always_comb begin
-    few = 1'b0;     // ow*oh <= N
+    few = 1'b0;     // ow*oh <= N, or N/2
     for (int unsigned i = 1; i <= N; i++) begin
-      if (ow == 16'(i)) few = oh <= 16'(N / i);
+      if (ow == 16'(i)) few = oh <= (two ? 16'(N / 2 / i) : 16'(N / i));
     end
     narrow = 1'b0;  // (ow-1)*stride_x + 3 <= DW_LINE, half of that in int16; + 9 and half with n_ky
     for (int unsigned i = 1; i < 16; i++) begin
@@ -61,7 +62,7 @@ module weft_cmd_rules (
   always_comb begin
     ok_o = 1'b1;
     case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8])
-      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && !(raw && add) && (!keep || (few && oc <= 16'(N)));
+      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && !(raw && add) && (!keep || (few && oc <= (two ? 16'(2*N) : 16'(N))));
       weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow && kernel_ok && (!dw_lookup || word_ok);
       weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !raw && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16 && !raw && elt_ok;
@@ -87,7 +88,7 @@ module weft_cmd_rules (
     columns  = (32'(ow) - 32'd1) * 32'(stride_x) + (n_ky != '0 ? 32'd9 : 32'd3);
     if (int16 || n_ky != '0) columns = columns * 32'd2;
     broken = '0;
-    broken[0]  = is_conv && keep && (oc > 16'(N) || pixels > N);
+    broken[0]  = is_conv && keep && (two ? oc > 16'(2*N) || pixels > N / 2 : oc > 16'(N) || pixels > N);
     broken[1]  = (is_dw || is_pool) && add;
     broken[2]  = is_dw && columns > weft_cfg_pkg::DW_LINE;
     broken[3]  = is_dw && ((n_ky == '0) != (n_kx == '0) || (n_ky != '0 && n_kx < 4'd3));

@@ -135,11 +135,11 @@ module weft_conv #(
 
   // ---- feeders
 
-  logic                    step, step_ready, step_odd, group_end, tile_end;
-  logic                    act_valid, act_row_ok, act_last, wgt_valid, word_ready;
+  logic                    step, step_ready, step_odd, step_pair, group_end, tile_end;
+  logic                    act_valid, act_row_ok, act_pair, act_last, wgt_valid, word_ready;
   logic [1:0]              act_kind;
   weft_cfg_pkg::row_half_t act_word;
-  weft_cfg_pkg::sp_word_t  wgt_word;
+  weft_cfg_pkg::sp_word_t  wgt_word, wgt_second;
   logic [7:0]              act_zp, wgt_zp;
   logic                    act_fault, wgt_fault, par_fault, rows_fault, f_fault;
   weft_cfg_pkg::sp_addr_t  act_fault_addr, wgt_fault_addr, par_fault_addr, rows_fault_addr;
@@ -147,36 +147,36 @@ module weft_conv #(
   weft_feed_act u_act (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .start_i(f_start_q), .cmd_i(f_cmd_q), .idle_o(act_idle), .empty_o(act_empty),
-    .step_o(step), .step_ready_i(step_ready), .step_odd_o(step_odd),
+    .step_o(step), .step_ready_i(step_ready), .step_odd_o(step_odd), .step_pair_o(step_pair),
     .group_end_o(group_end), .tile_end_o(tile_end),
     .read_o(act_o), .gnt_i(act_gnt_i), .rdata_i(act_rdata_i),
     .valid_o(act_valid), .ready_i(word_ready), .word_o(act_word), .kind_o(act_kind), .zp_o(act_zp),
-    .row_ok_o(act_row_ok), .last_o(act_last),
+    .row_ok_o(act_row_ok), .pair_o(act_pair), .last_o(act_last),
     .fault_o(act_fault), .fault_addr_o(act_fault_addr)
   );
 
   weft_feed_wgt u_wgt (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .start_i(f_start_q), .cmd_i(f_cmd_q), .idle_o(wgt_idle),
-    .step_i(step), .step_ready_o(step_ready), .step_odd_i(step_odd),
+    .step_i(step), .step_ready_o(step_ready), .step_odd_i(step_odd), .step_pair_i(step_pair),
     .group_end_i(group_end), .tile_end_i(tile_end),
     .read_o(wgt_o), .gnt_i(wgt_gnt_i), .rdata_i(wgt_rdata_i),
-    .valid_o(wgt_valid), .ready_i(word_ready), .word_o(wgt_word), .zp_o(wgt_zp),
+    .valid_o(wgt_valid), .ready_i(word_ready), .word_o(wgt_word), .second_o(wgt_second), .zp_o(wgt_zp),
     .fault_o(wgt_fault), .fault_addr_o(wgt_fault_addr)
   );
 
-  logic par_valid, par_next;
+  logic par_valid, par_next, row_other_q;
 
   weft_feed_par u_par (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .start_i(f_start_q && !f_keep), .cmd_i(f_cmd_q), .idle_o(par_idle),
     .read_o(par_o), .gnt_i(par_gnt_i), .rdata_i(par_rdata_i),
-    .valid_o(par_valid), .next_i(par_next),
+    .valid_o(par_valid), .next_i(par_next), .other_i(row_other_q),
     .bias_o(par_bias_o), .mul_o(par_mul_o), .shift_o(par_shift_o),
     .fault_o(par_fault), .fault_addr_o(par_fault_addr)
   );
 
-  logic                    rows_valid, rows_tile_last, rows_cmd_last, take;
+  logic                    rows_valid, rows_tile_last, rows_cmd_last, rows_other, take;
   weft_cfg_pkg::sp_addr_t  rows_addr;
   weft_cfg_pkg::row_mask_t rows_mask;
   weft_cfg_pkg::row_half_t rows_b;
@@ -186,7 +186,7 @@ module weft_conv #(
     .start_i(d_start_q && !d_keep), .cmd_i(d_cmd_q),
     .read_o(res_o), .gnt_i(res_gnt_i), .rdata_i(res_rdata_i),
     .valid_o(rows_valid), .ready_i(take), .row_addr_o(rows_addr), .row_mask_o(rows_mask),
-    .row_b_o(rows_b), .tile_last_o(rows_tile_last), .cmd_last_o(rows_cmd_last),
+    .row_b_o(rows_b), .tile_last_o(rows_tile_last), .cmd_last_o(rows_cmd_last), .other_o(rows_other),
     .fault_o(rows_fault), .fault_addr_o(rows_fault_addr)
   );
 
@@ -198,10 +198,11 @@ module weft_conv #(
   logic [LOG2_N:0]   n_ok_q, n_ok;   // pixels in the group being fed
   logic [LOG2_N:0]   n_fed_q;        // in the group whose token is before row 0's exit
   logic [LOG2_N:0]   n_out_q;        // in the group on its way out
+  logic              pair_fed_q, pair_out_q;  // do these have two column tiles?
   logic              fp_q;           // what is in the array is float8
   logic              act_fp, blocked;
   logic              at_chunk, words, want, load, bubble, adv, last, due, leaving, row_due, row_can;
-  logic [LOG2_N-1:0] due_row;
+  logic [LOG2_N-1:0] due_row, due_pixel;
 
   // Float8 waits until everything else has left the array, and the other way round.
   assign act_fp   = weft_cfg_pkg::HAS_FP8 && {1'b0, act_kind} == weft_cmd_pkg::POST_MODE_V_FLOAT8;
@@ -211,13 +212,14 @@ module weft_conv #(
   assign at_chunk = phase_q == '0 || chunk_q;
   assign load     = at_chunk && words;
   assign bubble   = live_q != '0 && (at_chunk ? blocked || (!words && !want) : 1'b1);
-  assign row_due  = due && {1'b0, due_row} < n_out_q;
+  assign due_pixel = pair_out_q ? due_row & LOG2_N'(N/2 - 1) : due_row;
+  assign row_due  = due && {1'b0, due_pixel} < n_out_q;
   assign row_can  = rows_valid && (!row_valid_q || (row_valid_o && row_ready_i));
   assign adv      = (load || bubble) && (!row_due || row_can) && !clr_q;
   assign word_ready = adv && load;
   assign last     = load && act_last;
   assign take     = adv && row_due;
-  assign n_ok     = (phase_q == '0 ? '0 : n_ok_q) + (LOG2_N+1)'(act_row_ok);
+  assign n_ok     = (phase_q == '0 ? '0 : n_ok_q) + (LOG2_N+1)'(act_row_ok && !(act_pair && phase_q[LOG2_N-1]));
 
   assign stall_act_o  = at_chunk && want && !act_valid;
   assign stall_wgt_o  = at_chunk && act_valid && !wgt_valid;
@@ -232,6 +234,8 @@ module weft_conv #(
       n_ok_q  <= '0;
       n_fed_q <= '0;
       n_out_q <= '0;
+      pair_fed_q <= 1'b0;
+      pair_out_q <= 1'b0;
     end else if (clr_q) begin
       phase_q <= '0;
       chunk_q <= 1'b0;
@@ -240,6 +244,8 @@ module weft_conv #(
       n_ok_q  <= '0;
       n_fed_q <= '0;
       n_out_q <= '0;
+      pair_fed_q <= 1'b0;
+      pair_out_q <= 1'b0;
     end else if (adv) begin
       phase_q <= phase_q + LOG2_N'(1);
       chunk_q <= load;
@@ -247,9 +253,15 @@ module weft_conv #(
       if (load) begin
         n_ok_q <= n_ok;
         fp_q   <= act_fp;
-        if (last) n_fed_q <= n_ok;
+        if (last) begin
+          n_fed_q    <= n_ok;
+          pair_fed_q <= act_pair;
+        end
       end
-      if (leaving) n_out_q <= n_fed_q;
+      if (leaving) begin
+        n_out_q    <= n_fed_q;
+        pair_out_q <= pair_fed_q;
+      end
     end else if (live_q == '0) begin
       phase_q <= '0;
       chunk_q <= 1'b0;
@@ -260,7 +272,7 @@ module weft_conv #(
     .clk_i, .rst_ni, .clr_i(clr_q),
     .adv_i(adv), .load_i(load), .last_i(last),
     .kind_i(act_kind),
-    .phase_i(phase_q), .act_i(act_word), .act_zp_i(act_zp), .wgt_i(wgt_word), .wgt_zp_i(wgt_zp),
+    .phase_i(phase_q), .act_i(act_word), .act_zp_i(act_zp), .wgt_i(wgt_word), .wgt_second_i(wgt_second), .wgt_zp_i(wgt_zp),
     .leaving_o(leaving), .due_o(due), .due_row_o(due_row), .take_i(take), .row_o(row_acc_o), .row_state_o(row_state_o)
   );
 
@@ -285,6 +297,7 @@ module weft_conv #(
         row_mask_o      <= rows_mask;
         row_b_o         <= rows_b;
         row_tile_last_q <= rows_tile_last;
+        row_other_q     <= rows_other;
       end else if (row_ready_i && row_valid_o) begin
         row_valid_q <= 1'b0;
       end

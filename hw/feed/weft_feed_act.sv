@@ -5,9 +5,12 @@
 // mode 1 N int16, or in mode 2 N float8, 16 bits apart, with bit 8 set where there
 // is no product.
 //
+// Where two column tiles are computed at a time (pairs), a group has N/2 pixels, and
+// rows N/2 to N-1 get the same words as rows 0 to N/2-1.
+//
 // start_i is a pulse; cmd_i is stable from then until idle_o. Bytes outside
 // the input or the run are replaced by the zero point, and words without any
-// byte inside are not read. step_o, step_odd_o, group_end_o and tile_end_o
+// byte inside are not read. step_o, step_odd_o, step_pair_o, group_end_o and tile_end_o
 // drive the weight feeder in lock-step. A word is offered 4 cycles after its
 // step if the scratchpad grants at once; one word a cycle is sustained. A word
 // of int16 is one wide read if its address is a multiple of N or its used bytes
@@ -30,6 +33,7 @@ module weft_feed_act (
   output logic                             step_o,
   input  logic                             step_ready_i,
   output logic                             step_odd_o,   // row of the step is odd
+  output logic                             step_pair_o,  // two column tiles at a time
   output logic                             group_end_o,
   output logic                             tile_end_o,
 
@@ -43,6 +47,7 @@ module weft_feed_act (
   output logic [1:0]              kind_o,    // 0 int8, 1 int16, 2 float8
   output logic [7:0]              zp_o,      // float8: {log2_scale, format}
   output logic                    row_ok_o,  // the row is a pixel
+  output logic                    pair_o,    // two column tiles at a time
   output logic                    last_o,    // last word of a pixel group whose sums leave the array
 
   output logic                   fault_o,
@@ -63,7 +68,7 @@ module weft_feed_act (
   logic [7:0]             x_zp;
   logic [5:0]             log2_scale;
   logic [1:0]             x_fmt;
-  logic                   keep, two, fp;
+  logic                   keep, pairs, two, fp;
   assign in_base  = cmd_i[weft_cmd_pkg::CONV_IN_BASE_LSB +: AddrW];
   assign oy_step  = cmd_i[weft_cmd_pkg::CONV_OY_STEP_LSB +: AddrW];
   assign ox_step  = cmd_i[weft_cmd_pkg::CONV_OX_STEP_LSB +: AddrW];
@@ -82,6 +87,7 @@ module weft_feed_act (
   assign xb_start = cmd_i[weft_cmd_pkg::CONV_XB_START_LSB +: 21];
   assign iy_start = cmd_i[weft_cmd_pkg::CONV_IY_START_LSB +: 16];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
+  assign pairs    = weft_cfg_pkg::HAS_PAIRS && cmd_i[weft_cmd_pkg::CONV_PAIRS_LSB];
   assign x_zp     = cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: 8];
   assign log2_scale = cmd_i[weft_cmd_pkg::CONV_LOG2_SCALE_LSB +: 6];
   assign x_fmt    = cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: 2];
@@ -115,19 +121,19 @@ module weft_feed_act (
   logic [15:0]            oc_left_q;
 
   // Stage A: sums
-  logic                   a_valid_q, a_ok_q, a_last_q;
+  logic                   a_valid_q, a_ok_q, a_last_q, a_pair_q;
   weft_cfg_pkg::sp_addr_t a_addr_q;
   logic signed [23:0]     a_xb_q;
   logic signed [19:0]     a_iy_q;      // no address: a row of the input, 18 bits and two of carry
   logic [LOG2_N+1:0]      a_left_q;  // bytes of the run in this chunk, at most 2N
   // Stage B: request, once or twice
-  logic                   b_valid_q, b_need_q, b_ok_q, b_last_q, b_bad_q;
+  logic                   b_valid_q, b_need_q, b_ok_q, b_last_q, b_pair_q, b_bad_q;
   weft_cfg_pkg::sp_addr_t b_addr_q, b_first_q;
   logic [LOG2_N+1:0]      b_lo_q, b_hi_q;
   logic                   b_two_q, b_fp_q, b_wide_q, b_split_q, b_second_q;
   logic [7:0]             b_zp_q;
   // Stage C: data
-  logic                   c_valid_q, c_need_q, c_ok_q, c_last_q;
+  logic                   c_valid_q, c_need_q, c_ok_q, c_last_q, c_pair_q;
   logic [LOG2_N+1:0]      c_lo_q, c_hi_q;
   logic                   c_two_q, c_fp_q, c_split_q;
   logic                   c_first_q;  // the first of two reads comes
@@ -135,12 +141,15 @@ module weft_feed_act (
   logic [7:0]             c_zp_q;
   // Words
   weft_cfg_pkg::row_half_t fifo_word_q [4];
-  logic [11:0]             fifo_info_q [4];
+  logic [12:0]             fifo_info_q [4];
   logic [1:0]              fifo_wr_q, fifo_rd_q;
   logic [2:0]              fifo_n_q;
 
   logic                   a_ready, b_ready, b_room, b_first, b_go, step, row_end, run_end, kx_end, ky_end, px_row_end;
   logic                   px_ok_next;
+  logic                   pair, walk;          // two column tiles at a time; the walker gives the row's pixel
+  logic [LOG2_N-1:0]      ctx;                 // which context is the row's
+  logic [15:0]            columns;             // of the tiles that are computed at a time
   weft_cfg_pkg::sp_addr_t chunk;  // bytes
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
@@ -159,10 +168,15 @@ module weft_feed_act (
   assign kx_end      = kx_q + 12'd1 == n_kx;
   assign ky_end      = ky_q + 12'd1 == n_ky;
   assign px_row_end  = px_ox_q + 16'd1 == ow;
-  assign px_ok_next  = px_ok_q && !(first_chunk_q && px_row_end && px_oy_q + 16'd1 == oh);
+  assign pair        = pairs && oc_left_q > 16'(N);
+  assign columns     = pair ? 16'(2*N) : 16'(N);
+  assign ctx         = pair ? row_q & LOG2_N'(N/2 - 1) : row_q;
+  assign walk        = first_chunk_q && ctx == row_q;
+  assign px_ok_next  = px_ok_q && !(walk && px_row_end && px_oy_q + 16'd1 == oh);
 
   assign step_o      = step;
   assign step_odd_o  = row_q[0];
+  assign step_pair_o = pair;
   assign group_end_o = row_end && run_end && kx_end && ky_end;
   assign tile_end_o  = group_end_o && !px_ok_next;
   assign idle_o      = !run_q && !a_valid_q && !b_valid_q;
@@ -203,7 +217,7 @@ module weft_feed_act (
       px_iy_q       <= 18'($signed(iy_start));
     end else if (step) begin
       row_q <= row_q + LOG2_N'(1);
-      if (first_chunk_q) begin
+      if (walk) begin
         ctx_addr_q[row_q] <= px_addr_q;
         ctx_xb_q[row_q]   <= px_xb_q;
         ctx_iy_q[row_q]   <= px_iy_q;
@@ -254,8 +268,8 @@ module weft_feed_act (
               off_iy_q      <= '0;
               first_chunk_q <= 1'b1;
               if (!px_ok_next) begin
-                run_q         <= oc_left_q > 16'(N);
-                oc_left_q     <= oc_left_q - 16'(N);
+                run_q         <= oc_left_q > columns;
+                oc_left_q     <= oc_left_q - columns;
                 px_ok_q       <= 1'b1;
                 px_ox_q       <= '0;
                 px_oy_q       <= '0;
@@ -274,8 +288,8 @@ module weft_feed_act (
   // Stage A
   logic signed [21:0] base_xb;
   logic signed [17:0] base_iy;
-  assign base_xb = first_chunk_q ? px_xb_q : ctx_xb_q[row_q];
-  assign base_iy = first_chunk_q ? px_iy_q : ctx_iy_q[row_q];
+  assign base_xb = walk ? px_xb_q : ctx_xb_q[ctx];
+  assign base_iy = walk ? px_iy_q : ctx_iy_q[ctx];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -285,10 +299,11 @@ module weft_feed_act (
     end else if (a_ready) begin
       a_valid_q <= step;
       if (step) begin
-        a_addr_q <= (first_chunk_q ? px_addr_q : ctx_addr_q[row_q]) + off_addr_q;
+        a_addr_q <= (walk ? px_addr_q : ctx_addr_q[ctx]) + off_addr_q;
         a_xb_q   <= 24'(base_xb) + $signed({2'b0, off_xb_q});
         a_iy_q   <= 20'(base_iy) + $signed({2'b0, off_iy_q});
-        a_ok_q   <= first_chunk_q ? px_ok_q : ctx_ok_q[row_q];
+        a_ok_q   <= walk ? px_ok_q : ctx_ok_q[ctx];
+        a_pair_q <= pair;
         a_left_q <= run_end ? (LOG2_N+2)'(left_q) : (LOG2_N+2)'(chunk);
         a_last_q <= group_end_o && !keep;
       end
@@ -333,6 +348,7 @@ module weft_feed_act (
         b_hi_q    <= hi;
         b_ok_q    <= a_ok_q;
         b_last_q  <= a_last_q;
+        b_pair_q  <= a_pair_q;
         b_two_q   <= two;
         b_fp_q    <= fp;
         b_wide_q  <= aligned && hi > (LOG2_N+2)'(N);
@@ -368,6 +384,7 @@ module weft_feed_act (
         c_need_q  <= b_need_q;
         c_ok_q    <= b_ok_q;
         c_last_q  <= b_last_q;
+        c_pair_q  <= b_pair_q;
         c_lo_q    <= b_lo_q;
         c_hi_q    <= b_hi_q;
         c_two_q   <= b_two_q;
@@ -396,7 +413,7 @@ module weft_feed_act (
           end
         end
         fifo_word_q[fifo_wr_q] <= word;
-        fifo_info_q[fifo_wr_q] <= {c_fp_q, c_two_q, c_last_q, c_ok_q, c_zp_q};
+        fifo_info_q[fifo_wr_q] <= {c_pair_q, c_fp_q, c_two_q, c_last_q, c_ok_q, c_zp_q};
         fifo_wr_q <= fifo_wr_q + 2'd1;
       end
       if (valid_o && ready_i) fifo_rd_q <= fifo_rd_q + 2'd1;
@@ -411,6 +428,7 @@ module weft_feed_act (
   assign row_ok_o = fifo_info_q[fifo_rd_q][8];
   assign last_o   = fifo_info_q[fifo_rd_q][9];
   assign kind_o   = fifo_info_q[fifo_rd_q][11:10];
+  assign pair_o   = weft_cfg_pkg::HAS_PAIRS && fifo_info_q[fifo_rd_q][12];
 
 `ifdef WEFT_ASSERT
   always @(posedge clk_i) begin

@@ -5,7 +5,8 @@
 //
 // start_i is a pulse; cmd_i is stable from then until idle_o. valid_o says that
 // the records on the outputs are whole; next_i drops them and shows the next
-// tile's, of this command or the one after it. If the scratchpad grants at
+// tile's, of this command or the one after it. With other_i the outputs are the
+// tile's behind that one, which is not dropped. If the scratchpad grants at
 // once, a tile takes N + 2 cycles. For N = 4 a record is longer than a word of
 // the scratchpad and takes two reads, so that a tile takes 2N + 2 cycles.
 //
@@ -28,6 +29,7 @@ module weft_feed_par (
 
   output logic                     valid_o,
   input  logic                     next_i,
+  input  logic                     other_i,
   output weft_cfg_pkg::row_acc_t   bias_o,
   output weft_cfg_pkg::row_mul_t   mul_o,
   output weft_cfg_pkg::row_shift_t shift_o,
@@ -54,7 +56,7 @@ module weft_feed_par (
   logic [LOG2_N-1:0]        lane_q, c_lane_q;
   logic                     second, c_second_q;   // of two reads, or the only one
   logic                     c_valid_q, c_half_q;
-  logic                     c_sel_q, wr_sel_q, rd_sel_q;
+  logic                     c_sel_q, wr_sel_q, rd_sel_q, shown;
   logic [1:0]               used_q;  // buffers filled or being filled
   logic [1:0]               full_q;  // buffer is whole
   weft_cfg_pkg::row_acc_t   bias0_q, bias1_q;
@@ -163,15 +165,16 @@ module weft_feed_par (
     end
   end
 
-  assign valid_o = full_q[rd_sel_q];
-  assign bias_o  = rd_sel_q ? bias1_q : bias0_q;
-  assign mul_o   = rd_sel_q ? mul1_q : mul0_q;
-  assign shift_o = rd_sel_q ? shift1_q : shift0_q;
+  assign shown   = rd_sel_q ^ (weft_cfg_pkg::HAS_PAIRS && other_i);
+  assign valid_o = full_q[shown];
+  assign bias_o  = shown ? bias1_q : bias0_q;
+  assign mul_o   = shown ? mul1_q : mul0_q;
+  assign shift_o = shown ? shift1_q : shift0_q;
 
 `ifdef WEFT_ASSERT
   always @(posedge clk_i) begin
     if (rst_ni && !clr_i) begin
-      assert (!(next_i && !valid_o));
+      assert (!(next_i && (!valid_o || other_i)));
       assert (!(start_i && run_q));
       assert (used_q <= 2'd2);
     end

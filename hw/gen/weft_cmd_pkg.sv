@@ -329,6 +329,9 @@ package weft_cmd_pkg;
   // Leave the sums in the array
   localparam int unsigned CONV_KEEP_LSB = 760;
   localparam int unsigned CONV_KEEP_W = 1;
+  // Column tiles in pairs, each on half of the array's rows
+  localparam int unsigned CONV_PAIRS_LSB = 761;
+  localparam int unsigned CONV_PAIRS_W = 1;
   // Rows present; others are padding, rows
   localparam int unsigned CONV_IN_H_LSB = 768;
   localparam int unsigned CONV_IN_H_W = 16;

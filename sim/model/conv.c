@@ -140,20 +140,27 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 	return 0;
 }
 
+/* The column tiles that the array computes at a time: one on all its rows, or two on half of them each. */
+struct tile_set {
+	uint32_t first, count;
+	uint32_t group;         /* pixels of a group: n / count */
+};
+
 static int gather_weights(struct weft_model *m, const struct weft_cmd_conv *c,
-			  const struct conv_shape *s, uint32_t tile)
+			  const struct conv_shape *s, const struct tile_set *t)
 {
 	const struct conv_shape bytes = {.is_float = s->is_float, .elem = 1};
-	uint32_t at = (uint32_t)c->w_base + tile * s->k * m->n;
+	uint32_t at = (uint32_t)c->w_base + t->first * s->k * m->n;
 
-	/* From [chunk][channel][byte] to [channel][chunk][byte]. */
+	/* From [chunk][channel][tile][byte] to [tile][channel][chunk][byte]. */
 	for (uint32_t k = 0; k < s->k; k += m->n)
-		for (uint32_t ch = 0; ch < m->n; ch++, at += m->n) {
-			int ret = widen_sp(m, at, m->n, &bytes, c->w_zp, m->wgt + ch * s->k + k);
+		for (uint32_t ch = 0; ch < m->n; ch++)
+			for (uint32_t i = 0; i < t->count; i++, at += m->n) {
+				int ret = widen_sp(m, at, m->n, &bytes, c->w_zp, m->wgt + (i * m->n + ch) * s->k + k);
 
-			if (ret)
-				return ret;
-		}
+				if (ret)
+					return ret;
+			}
 	return 0;
 }
 
@@ -202,64 +209,78 @@ static uint64_t dot(dot_fn *of, const int16_t *a, const int16_t *w, uint32_t k, 
 	return (uint64_t)sum;
 }
 
-/* All sums of a pixel group and a column tile. */
-static void add_up(struct weft_model *m, const struct conv_shape *s, uint32_t rows, uint32_t cols)
+/* All sums of a pixel group and a column tile, with the tile's weights, into the array's rows from acc on. */
+static void add_up(struct weft_model *m, const struct conv_shape *s, uint32_t rows, uint32_t cols, const int16_t *wgt,
+		   struct model_sum *acc)
 {
 	uint32_t step = s->elem == 2 ? DOT_STEP_INT16 : DOT_STEP_INT8;
 	dot_fn *of = has_avx2() ? dot_avx2 : dot_any;
 
 	for (uint32_t ch = 0; ch < cols; ch++)
 		for (uint32_t r = 0; r < rows; r++) {
-			const int16_t *a = m->act + r * s->k, *w = m->wgt + ch * s->k;
-			struct model_sum *acc = &m->acc[r * m->n + ch];
+			const int16_t *a = m->act + r * s->k, *w = wgt + ch * s->k;
 
 			if (s->is_float)
-				float_dot(m, a, w, s->k, acc);
+				float_dot(m, a, w, s->k, &acc[r * m->n + ch]);
 			else
-				acc->v += dot(of, a, w, s->k, step);
+				acc[r * m->n + ch].v += dot(of, a, w, s->k, step);
 		}
 }
 
-/* One pixel group against one column tile: into acc, then out. */
-static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
-		      const struct conv_shape *s, uint32_t tile, uint32_t first,
-		      const struct post_lane *lanes)
+/* Writes the sums in the array's rows from acc on: a pixel group of one column tile. */
+static int write_rows(struct weft_model *m, const struct weft_cmd_conv *c, uint32_t first, uint32_t rows,
+		      uint32_t channel, uint32_t cols, const struct model_sum *acc, const struct post_lane *lanes)
 {
-	uint32_t rows = min_u32(m->n, s->pixels - first), ow = (uint32_t)c->post.ow;
-	uint32_t cols = min_u32(m->n, (uint32_t)c->post.oc - tile * m->n);
+	uint32_t ow = (uint32_t)c->post.ow;
 	int16_t q[LANES_MAX];
+	int ret = 0;
+
+	for (uint32_t r = 0; !ret && r < rows; r++) {
+		uint32_t oy = (first + r) / ow, ox = (first + r) % ow;
+
+		if (c->post.raw) {
+			ret = post_write_raw(m, &c->post, oy, ox, channel, cols, acc + r * m->n, lanes);
+			continue;
+		}
+		post_first(&c->post, lanes, acc + r * m->n, cols, q);
+		ret = post_write(m, &c->post, oy, ox, channel, cols, q);
+	}
+	return ret;
+}
+
+/* One pixel group against one column tile, or two: into acc, then out. */
+static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
+		      const struct conv_shape *s, const struct tile_set *t, uint32_t first,
+		      const struct post_lane (*lanes)[LANES_MAX])
+{
+	uint32_t rows = min_u32(t->group, s->pixels - first), ow = (uint32_t)c->post.ow;
 	int ret = 0;
 
 	for (uint32_t r = 0; !ret && r < rows; r++)
 		ret = gather_pixel(m, c, s, (first + r) / ow, (first + r) % ow, m->act + r * s->k);
-	if (ret)
-		return ret;
-	add_up(m, s, rows, cols);
-	if (c->keep)
-		return 0;
-	for (uint32_t r = 0; !ret && r < rows; r++) {
-		if (c->post.raw) {
-			ret = post_write_raw(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols,
-					     m->acc + r * m->n, lanes);
-			continue;
-		}
-		post_first(&c->post, lanes, m->acc + r * m->n, cols, q);
-		ret = post_write(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols, q);
+	for (uint32_t i = 0; !ret && i < t->count; i++) {
+		uint32_t channel = (t->first + i) * m->n, cols = min_u32(m->n, (uint32_t)c->post.oc - channel);
+		struct model_sum *acc = m->acc + i * t->group * m->n;
+
+		add_up(m, s, rows, cols, m->wgt + i * m->n * s->k, acc);
+		if (!c->keep)
+			ret = write_rows(m, c, first, rows, channel, cols, acc, lanes[i]);
 	}
-	memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
+	if (!ret && !c->keep)
+		memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
 	return ret;
 }
 
-static int conv_tile(struct weft_model *m, const struct weft_cmd_conv *c,
-		     const struct conv_shape *s, uint32_t tile)
+static int conv_tiles(struct weft_model *m, const struct weft_cmd_conv *c,
+		      const struct conv_shape *s, const struct tile_set *t)
 {
-	struct post_lane lanes[LANES_MAX];
-	int ret = gather_weights(m, c, s, tile);
+	struct post_lane lanes[2][LANES_MAX];
+	int ret = gather_weights(m, c, s, t);
 
-	if (!ret && !c->keep)
-		ret = post_lanes(m, (uint32_t)c->p_base + tile * m->n * WEFT_PARAM_BYTES, lanes);
-	for (uint32_t first = 0; !ret && first < s->pixels; first += min_u32(m->n, s->pixels - first))
-		ret = conv_group(m, c, s, tile, first, lanes);
+	for (uint32_t i = 0; !ret && !c->keep && i < t->count; i++)
+		ret = post_lanes(m, (uint32_t)c->p_base + (t->first + i) * m->n * WEFT_PARAM_BYTES, lanes[i]);
+	for (uint32_t first = 0; !ret && first < s->pixels; first += min_u32(t->group, s->pixels - first))
+		ret = conv_group(m, c, s, t, first, lanes);
 	return ret;
 }
 
@@ -276,12 +297,19 @@ int model_conv(struct weft_model *m, const struct weft_cmd *cmd)
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	if (!shape_of(m, c, &s))
 		return model_fault(m, WEFT_FAULT_SP_RANGE, m->sp_bytes);
-	if (c->keep && (s.tiles > 1 || s.pixels > m->n))
+	uint32_t at_once = c->pairs && s.tiles > 1 ? 2 : 1;
+
+	if (c->keep && (s.tiles > at_once || s.pixels > m->n / at_once))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	if (s.is_float)
 		float_products(m, c->post.x_fmt, c->post.w_fmt, c->log2_scale);
-	for (uint32_t tile = 0; !ret && tile < s.tiles; tile++)
-		ret = conv_tile(m, c, &s, tile);
+	for (uint32_t tile = 0; !ret && tile < s.tiles;) {
+		struct tile_set t = {.first = tile, .count = c->pairs && s.tiles - tile > 1 ? 2 : 1};
+
+		t.group = m->n / t.count;
+		ret = conv_tiles(m, c, &s, &t);
+		tile += t.count;
+	}
 	m->kept = !ret && c->keep;
 	return ret;
 }

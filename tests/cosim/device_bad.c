@@ -137,6 +137,10 @@ static void not_aligned(struct weft_cmd *c) { c->conv.w_base = 1032; }
 static void mode_seven(struct weft_cmd *c) { c->conv.post.mode = 7; }
 static void keep_pixels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.ow = 17; }
 static void keep_channels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.oc = 17; }
+static void keep_pairs(struct weft_cmd *c) { c->conv.keep = c->conv.pairs = 1; c->conv.post.oc = 32; }
+static void keep_pairs_pixels(struct weft_cmd *c) { keep_pairs(c); c->conv.post.ow = 9; c->conv.post.oh = 1; }
+static void keep_pairs_channels(struct weft_cmd *c) { keep_pairs(c); c->conv.post.oc = 33; c->conv.post.ow = c->conv.post.oh = 1; }
+static void pairs_float8(struct weft_cmd *c) { c->conv.pairs = 1; c->conv.post.mode = 2; }
 static void dw_line(struct weft_cmd *c) { c->dw.post.ow = 255; }
 static void dw_kernel_line(struct weft_cmd *c) { c->dw.n_ky = 5; c->dw.n_kx = 3; c->dw.post.ow = 121; }
 static void dw_kernel_rows(struct weft_cmd *c) { c->dw.n_kx = 3; }
@@ -317,6 +321,8 @@ static const struct bad bads[] = {
 	CHANGED(shift_small, POOL, BAD_FIELD, CP), CHANGED(zp_large, CONV, BAD_FIELD, CP),
 	CHANGED(not_aligned, CONV, BAD_FIELD, CP), CHANGED(keep_pixels, CONV, BAD_FIELD, CP),
 	CHANGED(keep_channels, CONV, BAD_FIELD, CP), CHANGED(dw_line, DW, BAD_FIELD, CP),
+	CHANGED(keep_pairs_pixels, CONV, BAD_FIELD, CP), CHANGED(keep_pairs_channels, CONV, BAD_FIELD, CP),
+	CHANGED(pairs_float8, CONV, BAD_FIELD, CP),
 	CHANGED(dw_kernel_line, DW, BAD_FIELD, CP), CHANGED(dw_kernel_rows, DW, BAD_FIELD, CP),
 	CHANGED(dw_kernel_columns, DW, BAD_FIELD, CP), CHANGED(dw_kernel_wide, DW, BAD_FIELD, CP),
 	CHANGED(dw_add, DW, BAD_FIELD, CP), CHANGED(pool_add, POOL, BAD_FIELD, CP),

@@ -6,7 +6,7 @@
  */
 #include "brute.h"
 
-#define MAX_OC 48
+#define MAX_OC 80
 #define MAX_IC 20
 #define MAX_K  4
 
@@ -68,25 +68,38 @@ static void random_conv(struct rng *r, const struct weft_cmd_post *p, struct con
 	}
 }
 
-/* Weights of input channels c0 .. c0 + n_ic - 1 in the order of use. */
-static void put_weights(struct bench *b, const struct conv *v, const struct weft_cmd_conv *c,
-			int32_t c0, int32_t n_ic)
+/* Weights of input channels c0 .. c0 + n_ic - 1 for `tiles` column tiles from channel `first` on, whose words come in turn. */
+static uint8_t *put_tiles(const struct conv *v, const struct weft_cmd_conv *c, int32_t n, int32_t c0, int32_t n_ic,
+			  int32_t first, int32_t tiles, uint8_t *at)
 {
-	int32_t n = (int32_t)b->cfg->n, len = c->run_len / v->e, chunks = (len + n - 1) / n;
-	uint8_t *at = b->want + c->w_base;
+	int32_t len = c->run_len / v->e, chunks = (len + n - 1) / n;
 
-	for (int32_t t = 0; t < (v->oc + n - 1) / n; t++)
 	for (int32_t ky = 0; ky < c->n_ky; ky++)
 	for (int32_t kx = 0; kx < c->n_kx; kx++)
 	for (int32_t q = 0; q < chunks; q++)
-	for (int32_t ch = t * n; ch < t * n + n; ch++)
+	for (int32_t word = 0; word < tiles * n; word++)
 	for (int32_t j = q * n; j < q * n + n; j++, at++) {
+		int32_t ch = first + word % tiles * n + word / tiles;
 		/* A joined run counts columns too. */
 		int32_t col = c->n_kx == 1 ? j / n_ic : kx, i = c->n_kx == 1 ? j % n_ic : j;
 
 		*at = (uint8_t)v->w_zp;
 		if (ch < v->oc && j < len)
 			*at = (uint8_t)v->wgt[ch][ky][col][c0 + i];
+	}
+	return at;
+}
+
+/* Weights of input channels c0 .. c0 + n_ic - 1 in the order of use. */
+static void put_weights(struct bench *b, const struct conv *v, const struct weft_cmd_conv *c,
+			int32_t c0, int32_t n_ic)
+{
+	int32_t n = (int32_t)b->cfg->n, tiles;
+	uint8_t *at = b->want + c->w_base;
+
+	for (int32_t first = 0; first < v->oc; first += tiles * n) {
+		tiles = c->pairs && v->oc - first > n ? 2 : 1;
+		at = put_tiles(v, c, n, c0, n_ic, first, tiles, at);
 	}
 }
 
@@ -176,6 +189,7 @@ static void conv_random(void **state)
 		v.px += joined ? 0 : v.e * rng_int(&b.rng, 0, 5);
 		v.row = v.w * v.px + v.e * rng_int(&b.rng, 0, 9);
 		c.conv.post.add = rng_int(&b.rng, 0, 1);
+		c.conv.pairs = rng_int(&b.rng, 0, 1);
 		conv_fields(&v, joined, v.ic, &c.conv);
 		place(&b, &v, &c.conv);
 		put_weights(&b, &v, &c.conv, 0, v.ic);
@@ -208,9 +222,10 @@ static void conv_keep(void **state)
 		v.ic = rng_int(&b.rng, 2, MAX_IC);
 		v.px = v.ic * v.e;
 		v.row = v.w * v.px;
-		v.oc = rng_int(&b.rng, 1, (int32_t)b.cfg->n);
+		c.conv.pairs = rng_int(&b.rng, 0, 1);
+		v.oc = rng_int(&b.rng, 1, (int32_t)b.cfg->n << c.conv.pairs);
 		v.oh = rng_int(&b.rng, 1, 2);
-		v.ow = rng_int(&b.rng, 1, (int32_t)b.cfg->n / 2);
+		v.ow = rng_int(&b.rng, 1, (int32_t)b.cfg->n / 2 >> c.conv.pairs);
 		cut = rng_int(&b.rng, 1, v.ic - 1);
 		c2 = c;
 		conv_fields(&v, 0, v.ic - cut, &c2.conv);
@@ -310,7 +325,16 @@ static void conv_faults_bad(void **state)
 	c.conv.in_base = (int32_t)cfg->sp_bytes;
 	c.conv.iy_start = -1;
 	assert_int_equal(fault_of(m, &c), WEFT_FAULT_NONE);
-	/* Sums can be kept for one pixel group and one column tile only. */
+	/* Sums can be kept for one pixel group only, and one column tile or, with half of the pixels, two. */
+	c = good;
+	c.conv.keep = c.conv.pairs = 1;
+	c.conv.post.oc = 32;
+	c.conv.post.ow = 9;
+	assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
+	c.conv.post.ow = 8;
+	assert_int_equal(fault_of(m, &c), WEFT_FAULT_NONE);
+	c.conv.post.oc = 33;
+	assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
 	c = good;
 	c.conv.keep = 1;
 	c.conv.post.ow = 17;

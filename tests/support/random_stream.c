@@ -686,10 +686,12 @@ static bool conv_job(struct maker *m, struct job *j)
 	struct weft_cmd c[4];
 	struct ten x[4], y, b;
 	struct conv v = { .oc = 0 };
+	bool pairs = m->cfg->has_pairs && m->mode != FLOAT && chance(m, 50);
+	int64_t max_out = chain ? pairs ? m->n / 2 : m->n : 200, max_oc = m->n * (chain ? pairs ? 2 : 1 : pairs ? 5 : 3);
 
 	for (int i = 0; i < n; i++) {
 		struct conv first = v;
-		draw_conv(m, &v, chain ? m->n : 200, chain ? m->n : 3 * m->n);
+		draw_conv(m, &v, max_out, max_oc);
 		if (i) {
 			/* The same pixels and channels, from anywhere with any kernel. */
 			v.y.out = first.y.out;
@@ -701,6 +703,7 @@ static bool conv_job(struct maker *m, struct job *j)
 			return false;
 		draw_post(m, &c[i].conv.post, true);
 		c[i].conv.keep = i < n - 1;
+		c[i].conv.pairs = pairs;
 	}
 	struct weft_cmd_conv *last = &c[n - 1].conv;
 	int records = new_records(m, j, ceil_div(v.oc, m->n) * m->n);

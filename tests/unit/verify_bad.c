@@ -542,6 +542,16 @@ static void dw_table_lacks(struct stream *s, bool bad)
 	s->c[DW].dw.table = 1;
 }
 
+static void pairs_lacks(struct stream *s, bool bad)
+{
+	static struct weft_config old;
+
+	old = *s->cfg;
+	old.features &= bad ? ~WEFT_FEATURE_PAIRS : ~0u;
+	s->cfg = &old;
+	s->c[CONV].conv.pairs = 1;
+}
+
 static void far_row(struct stream *s, bool bad)
 {
 	struct weft_cmd_conv *v = &s->c[CONV].conv;
@@ -607,6 +617,38 @@ static void keep_next_pixels(struct stream *s, bool bad)
 {
 	keep_pixels(s, false);
 	s->c[CONV + 1].conv.post.oh = bad ? 3 : 4;
+}
+
+/* Two column tiles at a time: 8 pixels. */
+static void keep_pairs_pixels(struct stream *s, bool bad)
+{
+	keep_pixels(s, false);
+	s->c[LD_W].load.row_bytes *= 2;
+	s->c[LD_P].load.row_bytes *= 2;
+	for (int i = 0; i < 2; i++) {
+		struct weft_cmd_conv *c = &s->c[CONV + i].conv;
+
+		c->pairs = 1;
+		c->post.oc = 32;
+		c->post.out_x_stride = 32;
+		c->post.ow = bad ? 3 : 2;
+		c->post.oh = bad ? 3 : 4;
+	}
+}
+
+static void keep_pairs_channels(struct stream *s, bool bad)
+{
+	keep_pairs_pixels(s, false);
+	s->c[LD_W].load.row_bytes += s->c[LD_W].load.row_bytes / 2;
+	s->c[LD_P].load.row_bytes += s->c[LD_P].load.row_bytes / 2;
+	s->c[CONV].conv.post.oc = s->c[CONV + 1].conv.post.oc = bad ? 33 : 32;
+	s->c[CONV + 1].conv.post.out_x_stride = 48;
+}
+
+static void keep_pairs_next(struct stream *s, bool bad)
+{
+	keep_pairs_pixels(s, false);
+	s->c[CONV + 1].conv.pairs = !bad;
 }
 
 static void keep_mode(struct stream *s, bool bad)
@@ -1295,6 +1337,10 @@ static const struct bad_case cases[] = {
 	COMMANDS(keep_next, KEEP_SHAPE, CONV + 1),
 	COMMANDS(keep_next_pixels, KEEP_SHAPE, CONV + 1),
 	COMMANDS(keep_mode, KEEP_SHAPE, CONV + 1),
+	COMMANDS(keep_pairs_pixels, KEEP_SHAPE, CONV),
+	COMMANDS(keep_pairs_channels, KEEP_SHAPE, CONV),
+	COMMANDS(keep_pairs_next, KEEP_SHAPE, CONV + 1),
+	COMMANDS(pairs_lacks, MODE, CONV),
 	COMMANDS(keep_dangling, KEEP_DANGLING, CONV + 1),
 	COMMANDS(dma_bytes, TOO_LARGE, LD_X),
 	COMMANDS(dma_rows, TOO_LARGE, ST),

@@ -11,7 +11,8 @@
 # front of them.
 #
 # Results stay in build/area until the RTL changes; several runs at once are safe if
-# they have different SIZES or TECHS. Modes are weft_cfg_pkg's HAS_INT16 and HAS_FP8.
+# they have different SIZES or TECHS. Modes are weft_cfg_pkg's HAS_INT16, HAS_FP8
+# and HAS_PAIRS.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${O:-build}/area
@@ -24,9 +25,10 @@ rtl='hw/gen/weft_cmd_pkg.sv hw/prim/weft_float_pkg.sv hw/array/weft_array.sv'
 log2() { local n=$1 l=0; while [ $((1 << l)) -lt "$n" ]; do l=$((l + 1)); done; echo $l; }
 
 # Configuration of an array of that size with those modes, else as w8's.
-config() { # size int16 fp8
+config() { # size int16 fp8 pairs
 	sed -e "s/ N = [0-9]*;/ N = $1;/" -e "s/ LOG2_N = [0-9]*;/ LOG2_N = $(log2 "$1");/" \
 		-e "s/HAS_INT16 = 1'b.;/HAS_INT16 = 1'b$2;/" -e "s/HAS_FP8 = 1'b.;/HAS_FP8 = 1'b$3;/" \
+		-e "s/HAS_PAIRS = 1'b.;/HAS_PAIRS = 1'b$4;/" \
 		hw/gen/w8/weft_cfg_pkg.sv
 }
 
@@ -84,16 +86,17 @@ for tech in ${TECHS:-ecp5 xilinx}; do
 	fi
 	echo '|---|---|---|---|---|---|'
 	for size in pe ${SIZES-8}; do
-		for modes in ${MODES:-int8 int8,int16 int8,fp8 int8,int16,fp8}; do
+		for modes in ${MODES:-int8 int8,int16 int8,fp8 int8,int16,fp8 int8,int16,fp8,pairs}; do
 			[[ $modes == *int16* ]] && int16=1 || int16=0
 			[[ $modes == *fp8* ]] && fp8=1 || fp8=0
-			name=$tech-$size-$int16$fp8
+			[[ $modes == *pairs* ]] && pairs=1 || pairs=0
+			name=$tech-$size-$int16$fp8$pairs
 			if [ "$size" = pe ]; then
 				what='one PE' top=pe n=4
 			else
 				what="array ${size}x$size" top=array n=$size
 			fi
-			config "$n" "$int16" "$fp8" > "$out/$name.sv"
+			config "$n" "$int16" "$fp8" "$pairs" > "$out/$name.sv"
 			fresh "$out/$name.txt" || run_yosys "$name" "$(synth "$tech" "$name" $top)"
 			echo "| $what | ${modes//,/, } | $(count "$name") |"
 		done

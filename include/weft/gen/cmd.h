@@ -507,6 +507,12 @@ enum weft_elem {
 #define WEFT_CMD_CONV_KEEP_MASK UINT64_C(0x100000000000000)
 #define WEFT_CMD_CONV_KEEP_MIN 0
 #define WEFT_CMD_CONV_KEEP_MAX 1
+#define WEFT_CMD_CONV_PAIRS_WORD 11
+#define WEFT_CMD_CONV_PAIRS_LSB 57
+#define WEFT_CMD_CONV_PAIRS_BITS 1
+#define WEFT_CMD_CONV_PAIRS_MASK UINT64_C(0x200000000000000)
+#define WEFT_CMD_CONV_PAIRS_MIN 0
+#define WEFT_CMD_CONV_PAIRS_MAX 1
 #define WEFT_CMD_CONV_IN_H_WORD 12
 #define WEFT_CMD_CONV_IN_H_LSB 0
 #define WEFT_CMD_CONV_IN_H_BITS 16
@@ -1153,6 +1159,7 @@ struct weft_cmd_conv {
 	int32_t stride_y; /* Rows from one output row to the next; 1..8192 */
 	int32_t dil_y; /* Rows from one kernel row to the next; 1..8192 */
 	int32_t keep; /* Leave the sums in the array; 0..1 */
+	int32_t pairs; /* Column tiles in pairs, each on half of the array's rows; mode 0 or 1 only; needs the feature pairs; 0..1 */
 	int32_t in_h; /* Rows present; others are padding; 1..65535 rows */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
 	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes, whole elements of x */

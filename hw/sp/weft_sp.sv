@@ -86,6 +86,7 @@ module weft_sp #(
   // Clients in order of priority.
   localparam int unsigned NClients = 9;
   localparam int unsigned Patience = 4;
+  localparam bit LoadPort = weft_cfg_pkg::LOAD_PORT != 0;
   localparam int unsigned Pst = 0, Act = 1, Wgt = 2, Vec = 3, Res = 4, Parc = 5, Parv = 6, Ldw = 7, Str = 8;
 
   logic               clearing;   // clear_row of every bank becomes 0
@@ -150,6 +151,7 @@ module weft_sp #(
   logic [RowBits-1:0]  row_even [Regions];
   logic [RowBits-1:0]  row_odd  [Regions];
   logic [RowBits-1:0]  ldw_row_even, ldw_row_odd;   // of whichever bank ldw writes
+  logic                ldw_clash;                   // another client's access is to a word that ldw writes
 
   always_comb begin
     gnt = '0;
@@ -163,6 +165,7 @@ module weft_sp #(
     ldw_odd = '0;
     ldw_row_even = '0;
     ldw_row_odd = '0;
+    ldw_clash = 1'b0;
     odd = 1'b0;
     use0 = 1'b0;
     use1 = 1'b0;
@@ -196,23 +199,39 @@ module weft_sp #(
           if ((need_even & ~taken_even) != '0) row_even[region_even[k]] = pair_even[RowBits-1:0];
           if ((need_odd & ~taken_odd) != '0) row_odd[region_odd[k]] = pair_odd[RowBits-1:0];
         end
-        if ((need_even & taken_even) == '0 && (need_odd & taken_odd) == '0) begin
-          gnt[k] = 1'b1;
-          if (k != Ldw) begin
-            en_even = en_even | need_even;
-            en_odd = en_odd | need_odd;
+        if (LoadPort && k == Ldw) begin
+          ldw_even = need_even;
+          ldw_odd = need_odd;
+        end else begin
+          if ((need_even & taken_even) == '0 && (need_odd & taken_odd) == '0) begin
+            gnt[k] = 1'b1;
+            if (k != Ldw) begin
+              en_even = en_even | need_even;
+              en_odd = en_odd | need_odd;
+            end
+            if (k == Pst) begin
+              pst_even = need_even;
+              pst_odd = need_odd;
+            end
+            if (k == Ldw) begin
+              ldw_even = need_even;
+              ldw_odd = need_odd;
+            end
           end
-          if (k == Pst) begin
-            pst_even = need_even;
-            pst_odd = need_odd;
-          end
-          if (k == Ldw) begin
-            ldw_even = need_even;
-            ldw_odd = need_odd;
-          end
+          taken_even = taken_even | need_even;
+          taken_odd = taken_odd | need_odd;
         end
-        taken_even = taken_even | need_even;
-        taken_odd = taken_odd | need_odd;
+      end
+    end
+    if (LoadPort && heard[Ldw]) begin
+      for (int unsigned r = 0; r < Regions; r++) begin
+        if (ldw_even[r] && en_even[r] && row_even[r] == ldw_row_even) ldw_clash = 1'b1;
+        if (ldw_odd[r] && en_odd[r] && row_odd[r] == ldw_row_odd) ldw_clash = 1'b1;
+      end
+      gnt[Ldw] = !ldw_clash;
+      if (ldw_clash) begin
+        ldw_even = '0;
+        ldw_odd = '0;
       end
     end
   end
@@ -295,7 +314,8 @@ module weft_sp #(
     localparam bit Odd = b % 2 == 1;
     weft_ram #(
       .Bytes(N),
-      .Depth(Rows)
+      .Depth(Rows),
+      .Beside(LoadPort)
     ) u_ram (
       .clk_i,
       .en_i     (Odd ? en_odd[b/2] : en_even[b/2]),
@@ -315,7 +335,8 @@ module weft_sp #(
       weft_ram #(
         .Bytes(N),
         .Depth(Rows),
-        .Lane (Check)
+        .Lane (Check),
+        .Beside(LoadPort)
       ) u_check (
         .clk_i,
         .en_i     (Odd ? en_odd[b/2] : en_even[b/2]),

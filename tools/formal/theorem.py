@@ -10,7 +10,7 @@ import re
 import tomllib
 
 METHODS = ("pdr", "induction")
-FIELDS = {"claim", "method", "files", "config", "top", "parameters", "abstraction", "connect", "seconds", "depth",
+FIELDS = {"module", "claim", "method", "files", "config", "top", "parameters", "abstraction", "connect", "seconds", "depth",
           "prepare", "assertions", "smaller", "assumption", "plant"}
 
 
@@ -39,7 +39,7 @@ class Theorem:
         self.claim = fields["claim"]
         self.method = fields.get("method", "pdr")
         self.config = fields.get("config", "w8b")
-        self.top = fields.get("top", path.stem)
+        self.top = fields.get("top", fields.get("module", path.stem))
         self.parameters = fields.get("parameters", {})
         self.connect = fields.get("connect", {})
         self.prepare = fields.get("prepare", [])
@@ -49,7 +49,7 @@ class Theorem:
         self.assumptions = fields.get("assumption", {})
         self.plants = fields["plant"]
         self.smaller = fields.get("smaller", [])
-        self.wrapper = path.with_suffix(".sv")
+        self.wrapper = path.with_name(fields.get("module", path.stem) + ".sv")
         packages = [f"hw/gen/{self.config}/weft_cfg_pkg.sv", "hw/gen/weft_cmd_pkg.sv"]
         self.files = [root / f for f in packages + fields["files"]] + [self.wrapper]
         self.check()

@@ -38,8 +38,11 @@ module arbiter (
     .conflicts_o(conflicts)
   );
 
-  // Banks that each client asks for: 16 bits a client.
+  // Banks that each client asks for, 16 bits a client, and the rows of the two words that it touches.
+  localparam logic     LoadPort = weft_cfg_pkg::LOAD_PORT != 0;
   logic [15:0]         need [9];
+  logic [WordBits-1:0] touched [9][2];
+  logic                touches [9][2];
   weft_cfg_pkg::sp_addr_t addr;
   logic [2*N-1:0]      mask;
   logic [WordBits-1:0] word, behind;
@@ -56,6 +59,10 @@ module arbiter (
       need[k] = '0;
       if (req_i[k] && first)  need[k] = need[k] | (16'd1 << {word[WordBits-1 -: 3], word[0]});
       if (req_i[k] && second) need[k] = need[k] | (16'd1 << {behind[WordBits-1 -: 3], behind[0]});
+      touched[k][0] = word;
+      touched[k][1] = behind;
+      touches[k][0] = req_i[k] && first;
+      touches[k][1] = req_i[k] && second;
     end
   end
 
@@ -69,7 +76,7 @@ module arbiter (
   end
 
   logic [15:0] used, before;
-  logic        apart, in_turn, urgent, inside;
+  logic        apart, in_turn, urgent, inside, clash;
   logic [3:0]  lost;
   always_comb begin
     used    = '0;
@@ -78,16 +85,25 @@ module arbiter (
     in_turn = 1'b1;
     lost    = '0;
     inside  = 1'b1;
+    clash   = 1'b0;   // a client that is granted touches a word that ldw writes
     urgent  = (req_i[Parc] && refused_q[Parc] == 3'd4) || (req_i[Parv] && refused_q[Parv] == 3'd4) ||
               (req_i[Parv] && refused_q[Parv] == 3'd5);
     for (int unsigned k = 0; k < 9; k++) begin
-      if (gnt[k]) begin
-        if ((need[k] & used) != '0) apart = 1'b0;
-        used = used | need[k];
+      // With a port of its own ldw is outside of the order.
+      if (!(LoadPort && k == Ldw)) begin
+        if (gnt[k]) begin
+          if ((need[k] & used) != '0) apart = 1'b0;
+          used = used | need[k];
+        end
+        // Refused although no client before it asks for any of its banks.
+        if (req_i[k] && !gnt[k] && (need[k] & before) == '0) in_turn = 1'b0;
+        before = before | need[k];
+        for (int unsigned i = 0; i < 2; i++) begin
+          for (int unsigned j = 0; j < 2; j++) begin
+            if (gnt[k] && touches[k][i] && touches[Ldw][j] && touched[k][i] == touched[Ldw][j]) clash = 1'b1;
+          end
+        end
       end
-      // Refused although no client before it asks for any of its banks.
-      if (req_i[k] && !gnt[k] && (need[k] & before) == '0) in_turn = 1'b0;
-      before = before | need[k];
       if (req_i[k] && 32'(addr_i[20*k +: 20]) >= weft_cfg_pkg::SP_BYTES) inside = 1'b0;
       if (req_i[k] && !gnt[k]) lost = lost + 4'd1;
     end
@@ -103,6 +119,7 @@ module arbiter (
       parc_soon: assert (refused_q[Parc] <= 3'd4 && (!req_i[Parc] || gnt[Parc] || refused_q[Parc] < 3'd4));
       parv_soon: assert (refused_q[Parv] <= 3'd5 && (!req_i[Parv] || gnt[Parv] || refused_q[Parv] < 3'd5));
       counted:   assert (conflicts == lost);
+      load_port: assert (!LoadPort || gnt[Ldw] == (req_i[Ldw] && !clash));
       reached:   cover (refused_q[Parc] == 3'd4 && refused_q[Parv] == 3'd4 && gnt[Parc]);
       all_at_once: cover (gnt == '1);
     end

@@ -64,6 +64,7 @@ struct sim {
 	bool slow;             /* the memory is slow */
 	int64_t region;        /* bytes of a region */
 	int64_t n;             /* channels of a block */
+	bool load_port;        /* loads write beside other accesses of a bank */
 	struct unit u[WEFT_N_UNITS];
 	uint64_t rate[WEFT_N_UNITS];    /* the rate (of ONE) at which each unit works */
 	bool asks;             /* the array asks for activations all the time, since it is slower than it could be */
@@ -446,20 +447,20 @@ static uint64_t engine_time(const struct sim *s)
 /*
  * Returns the rate (of ONE) at which unit k works as far as its operands in the scratchpad allow: writes of the
  * engines go before the array's reads, these before the vector engine's, these before loads, these before stores
- * (but see fetch() for parameters). ONE if the unit is idle or its command accesses nothing.
+ * (but see fetch() for parameters). Loads with a port of their own neither wait nor keep others waiting. ONE if the unit is idle or its command accesses nothing.
  */
 static uint64_t scratchpad_rate(const struct sim *s, int k)
 {
-	static const uint8_t ld[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL };
-	static const uint8_t st[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL, [WEFT_UNIT_LD] = BIT(WRITE) };
+	static const uint8_t engines[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL };
+	static const uint8_t all[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL, [WEFT_UNIT_LD] = BIT(WRITE) };
 
-	if (!traffic_of(s, k))
+	if (!traffic_of(s, k) || (k == WEFT_UNIT_LD && s->load_port))
 		return ONE;
 	switch (k) {
 	case WEFT_UNIT_CV: return ONE * ONE / array_time(s);
 	case WEFT_UNIT_VE: return ONE * ONE / engine_time(s);
-	case WEFT_UNIT_LD: return ONE * ONE / (ONE + delay(s, k, PORT_WRITE, ld));
-	default:           return ONE * ONE / (ONE + delay(s, k, PORT_X, st));
+	case WEFT_UNIT_LD: return ONE * ONE / (ONE + delay(s, k, PORT_WRITE, engines));
+	default:           return ONE * ONE / (ONE + delay(s, k, PORT_X, s->load_port ? engines : all));
 	}
 }
 
@@ -795,7 +796,8 @@ static void advance(struct sim *s, uint64_t dt)
 int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {
 	struct sim s = { .c = &step->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,
-	                 .region = step->cc->cfg->sp_bytes / WEFT_SP_REGIONS, .n = step->cc->n };
+	                 .region = step->cc->cfg->sp_bytes / WEFT_SP_REGIONS, .n = step->cc->n,
+	                 .load_port = step->cc->cfg->load_port };
 	int err = open_units(&s);
 
 	while (!err) {

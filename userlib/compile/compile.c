@@ -65,6 +65,7 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_even = cc->cfg->features & WEFT_FEATURE_EVEN;
 	cc->has_dwk = cc->cfg->features & WEFT_FEATURE_DWK;
 	cc->has_dwtable = cc->cfg->features & WEFT_FEATURE_DWTABLE;
+	cc->has_pairs = cc->cfg->features & WEFT_FEATURE_PAIRS;
 	cc->has_table = cc->cfg->features & WEFT_FEATURE_TABLE;
 	cc->has_sub = cc->cfg->features & WEFT_FEATURE_SUB;
 	cc->has_mul = cc->cfg->features & WEFT_FEATURE_MUL;

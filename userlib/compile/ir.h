@@ -94,6 +94,8 @@ struct node_weights {
 	int64_t tile_bytes;    /* bytes of the weights of one tile */
 	int64_t rec_bytes;     /* bytes of the records of all tiles */
 	bool joined;           /* kernel columns and channels are one run (CONV) */
+	bool paired;           /* CONV: the array computes its column tiles in pairs, whose weights lie in turn (pairs of
+	                        * cmd.conv) */
 	bool by_tap;           /* weights lie tap by tap as depthwise ones do, though the kind is CONV: it has one
 	                        * input channel */
 	int64_t run_len;       /* elements of one run; DWCONV: of the longest run */
@@ -287,7 +289,7 @@ struct cc {
 	char *msg;             /* WEFT_MSG bytes, of the caller */
 	int64_t n;             /* rows and columns of the array, bytes of a scratchpad word: cfg->n */
 	int64_t sp_bytes;      /* usable bytes of the scratchpad */
-	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk, has_dwtable;   /* features, include/spec/regs.toml */
+	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk, has_dwtable, has_pairs;   /* features, include/spec/regs.toml */
 
 	struct cop *ops;       /* one for each operator of the graph */
 	struct cten *ten;      int n_roots; uint32_t cap_roots;   /* one for each tensor, then added storages */
@@ -414,6 +416,30 @@ static inline int64_t dw_rows(const struct node *nd)
 static inline int64_t dw_cols(const struct node *nd)
 {
 	return !dw_by_row(nd) ? 3 : max64(nd->conv.transposed ? nd->win.kh : nd->win.kw, 3);
+}
+
+/* Pixels of a group, which the array takes at a time: N, or half of that if the node's column tiles are paired. */
+static inline int64_t group_pixels(const struct cc *cc, const struct node *nd)
+{
+	return nd->wt.paired ? cc->n / 2 : cc->n;
+}
+
+/* Output channels that are not taken apart: those of a column tile or block, or of two if column tiles are paired. Ranges
+ * of a node's channels begin at multiples of it. */
+static inline int64_t unit_channels(const struct cc *cc, const struct node *nd)
+{
+	return nd->wt.paired ? 2 * cc->n : cc->n;
+}
+
+/*
+ * Returns how many times the array's rows are filled for so many pixels and column tiles of a node with these weights: for
+ * each group of pixels and column tile, or two tiles where they are paired. A tile that is left over has groups of N pixels.
+ */
+static inline int64_t fillings(const struct cc *cc, const struct node_weights *wt, int64_t pixels, int64_t tiles)
+{
+	int64_t pairs = wt->paired ? tiles / 2 : 0;
+
+	return pairs * ceil_div(pixels, cc->n / 2) + (tiles - 2 * pairs) * ceil_div(pixels, cc->n);
 }
 
 /* Set t[0..2] to the graph's tensors that the node reads as x, r and z; -1: there is none, or it reads a storage of no

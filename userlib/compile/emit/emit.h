@@ -88,7 +88,7 @@ WEFT_MUST_USE int emit_dma(struct emit *e, struct dma d);
 /* Each emits the commands of one job of a node of its kind, whose operands lie where the job says. Returns 0 or a
  * negative errno, as emit_done() does. */
 WEFT_MUST_USE int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
-/* Part of the sum of one column tile: run chunks [q, q+nq) of kernel row ky. */
+/* Part of the sums of the column tiles that the array computes at a time: run chunks [q, q+nq) of kernel row ky. */
 struct k_part { int64_t ky, q, nq; bool last; };
 WEFT_MUST_USE int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k);

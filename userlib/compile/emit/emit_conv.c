@@ -72,8 +72,8 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
  * Returns how many cycles are lost, of `slots` cycles in which the array takes a word of weights, because
  * input (access 0 of c) and weights (access 1) lie partly in the same region, whose two banks then serve
  * both. The part of the cycles in which both are in one region is estimated from how much of each lies in
- * each region; half of these cycles are lost if the input's words are aligned, else all. 0 if c has less
- * than two accesses.
+ * each region; half of these cycles are lost if the input's words are aligned and weights are read every other
+ * cycle, that is, not of two column tiles at a time; else all. 0 if c has less than two accesses.
  */
 static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
 {
@@ -86,7 +86,13 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 	for (int64_t r = 0; r < cc->cfg->sp_bytes; r += region)
 		both += overlap64(x0, x1, r, r + region) * 64 / (x1 - x0) * (overlap64(w0, w1, r, r + region) * 64 / (w1 - w0));
 	bool aligned = (c->c.conv.in_base | c->c.conv.ox_step | c->c.conv.oy_step) % cc->n == 0;
-	return slots * both / (64 * 64) / (aligned ? 2 : 1);
+	return slots * both / (64 * 64) / (aligned && !c->c.conv.pairs ? 2 : 1);
+}
+
+/* Returns how many of so many pixels are in the last group if a group has `group`. */
+static int64_t last_rows(int64_t pixels, int64_t group)
+{
+	return pixels - (ceil_div(pixels, group) - 1) * group;
 }
 
 /*
@@ -114,13 +120,15 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->p_base = (int32_t)rec;
 	k->keep = keep;
 	k->log2_scale = nd->wt.log2_scale;
-	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n), last = pixels - (groups - 1) * cc->n;
+	k->pairs = nd->wt.paired;
+	int64_t pixels = j->oh * j->ow, pairs = nd->wt.paired ? tiles / 2 : 0;
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
 	int64_t grid = k->in_base | k->ox_step | k->oy_step | k->kx_step | k->ky_step;
 	emit_traffic(c, 0, PORT_X, tiles * pixels * reads, grid % cc->n ? emit_across(cc, grid, cc->n) : k->ox_step % (2 * cc->n) ? BANKS_ALTERNATE : BANKS_SAME);
 	emit_access(c, SPACE_SP, false, w, w + tiles * slots * cc->n);
-	emit_traffic(c, c->n_acc - 1, PORT_W, tiles * groups * slots / 2, BANKS_BOTH);
+	/* Two words are read in one access: of one tile in every other cycle, of two tiles in every cycle. */
+	emit_traffic(c, c->n_acc - 1, PORT_W, (fillings(cc, &nd->wt, pixels, tiles) + fillings(cc, &nd->wt, pixels, 2 * pairs)) * slots / 2, BANKS_BOTH);
 	if (!keep) {
 		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
 		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * cc->n, BANKS_ALTERNATE);
@@ -141,9 +149,11 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? COST_CONV_ADD : 0);
 	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n), passes = max64(emit_passes(nd), writes);
 	int64_t row = nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? writes : passes;
-	int64_t cycles = tiles * ((groups - 1) * max64(group, row * cc->n) + max64(group, row * last)) + COST_CONV_NEXT;
+	int64_t full = max64(group, row * cc->n), last = last_rows(pixels, cc->n), last_of_two = 2 * last_rows(pixels, cc->n / 2), odd = tiles - 2 * pairs;
+	int64_t cycles = fillings(cc, &nd->wt, pixels, tiles) * full - odd * (full - max64(group, row * last)) -
+	                 pairs * (full - max64(group, row * last_of_two)) + COST_CONV_NEXT;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
-	c->latency = (uint32_t)(cc->n + last + COST_CONV_DRAIN);
+	c->latency = (uint32_t)(cc->n + (odd ? last : last_of_two) + COST_CONV_DRAIN);
 	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * passes);
 	c->multi_pass = emit_passes(nd) > 1;
 	return err ? err : emit_done(e, c);

@@ -179,13 +179,13 @@ static int64_t work_of(const struct cc *cc, const struct node *nd, const struct 
 
 /*
  * Emit the commands of job j in m->parts parts of its rows (or if it has one row, of its columns, in
- * multiples of N), so that each can begin when its part of the input has been loaded. m->parts becomes 1.
+ * whole groups), so that each can begin when its part of the input has been loaded. m->parts becomes 1.
  * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
  * value).
  */
 static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
 {
-	int64_t parts = m->parts, n = m->e->s->cc->n;
+	int64_t parts = m->parts, n = group_pixels(m->e->s->cc, m->nd);
 	bool by_rows = j->oh > 1;
 	int err = 0;
 
@@ -302,16 +302,16 @@ int node_compute_slot(struct node_emit *m, const struct job *j)
 static int compute_parts(struct node_emit *m, const struct job *j)
 {
 	const struct node *nd = m->nd;
-	int64_t n = m->e->s->cc->n, tile = j->c / n;
+	int64_t n = m->e->s->cc->n, tile = j->c / n, tiles = ceil_div(j->cn, n);
 
 	for (int64_t ky = 0; ky < nd->win.kh; ky++)
 		for (int64_t q = 0; q < nd->wt.chunks; q += m->p->tile.kq) {
 			struct k_part k = { ky, q, min64(m->p->tile.kq, nd->wt.chunks - q), false };
 			k.last = ky == nd->win.kh - 1 && q + k.nq == nd->wt.chunks;
 			int64_t addr = emit_area_addr(m->e->s, m->p->tile.w[m->w.next]);
-			struct weights w = { addr + WEFT_PARAM_BYTES * n, addr, tile, 1 };
+			struct weights w = { addr + tiles * WEFT_PARAM_BYTES * n, addr, tile, tiles };
 			m->w.next = (m->w.next + 1) % m->p->tile.n_w;
-			int err = weights_load_part(m, addr, tile, &k);
+			int err = weights_load_part(m, addr, tile, tiles, &k);
 			if (!err)
 				err = emit_conv_part(m->e, nd, j, &w, &k);
 			if (err)

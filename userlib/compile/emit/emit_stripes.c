@@ -178,7 +178,7 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
  * Returns how many rows a job of node k may have among the node's first `end` rows, which it makes for the first
  * stripe. That is one part in FIRST_JOBS of them if everything has its place and the node's input is loaded into a
  * ring, so that work begins before all rows of the input are there; on the array it is rounded up until a job fills
- * whole groups of the array's rows. Otherwise it is `end`.
+ * whole groups of pixels. Otherwise it is `end`.
  */
 static int64_t first_rows(const struct group_emit *m, int k, int64_t end)
 {
@@ -188,7 +188,7 @@ static int64_t first_rows(const struct group_emit *m, int k, int64_t end)
 
 	if (!s->placed || m->g->rx[k] < 0 || !m->g->ring[m->g->rx[k]].load)
 		return end;
-	while (on_array(nd) && q * nd->y.dim[2] % s->cc->n)
+	while (on_array(nd) && q * nd->y.dim[2] % group_pixels(s->cc, nd))
 		q++;
 	return round_up(ceil_div(end, FIRST_JOBS), q);
 }

@@ -7,7 +7,7 @@
  * scratchpad is the plan's choice:
  * - plan.all_weights: all tiles stay, brought by one load or by several (pieces,
  *   plan_piece());
- * - plan.split_k: not even one tile fits; a part of one tile's sum at a time;
+ * - plan.split_k: not even one tile fits; a part of one tile's sum at a time, or of two that are paired;
  * - otherwise: slots of plan.tc channels, filled in turn.
  * Weights that the program computes, or that the host packs while it runs, lie in
  * a storage of their own instead.
@@ -178,18 +178,18 @@ int weights_load_up_to(struct node_emit *m, int64_t need)
 }
 
 /*
- * For plans with split_k: emit the load of chunks [k->q, +k->nq) of kernel row k->ky of one column tile, to
- * addr behind room for the tile's records, and with the last part also the load of these records to addr.
- * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
+ * For plans with split_k: emit the load of chunks [k->q, +k->nq) of kernel row k->ky of column tiles [tile, +n), n of which
+ * the array computes at a time, to addr behind room for the tiles' records, and with the last part also the load of these
+ * records to addr. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
  * value).
  */
-int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k)
+int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, int64_t n, const struct k_part *k)
 {
 	const struct node *nd = m->nd;
-	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->wt.joined ? 1 : nd->win.kw;
+	int64_t word = n * m->e->s->cc->n * m->e->s->cc->n, rec = n * tile_rec_bytes(m), taps = nd->wt.joined ? 1 : nd->win.kw;
 	int64_t per = nd->wt.w_int4 ? 2 : 1;      /* weights in a byte */
 	int64_t off = weights_at(nd) + (tile * nd->wt.tile_bytes + (k->ky * taps * nd->wt.chunks + k->q) * word) / per;
-	int err = k->last ? load_records(m->e, nd, tile, 1, addr) : 0;
+	int err = k->last ? load_records(m->e, nd, tile, n, addr) : 0;
 
 	if (err)
 		return err;

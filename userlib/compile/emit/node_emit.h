@@ -56,9 +56,9 @@ WEFT_MUST_USE int node_load_residents(struct node_emit *m);
 /* Load records and weights of column tiles [tile, +n) to scratchpad address addr, records first. */
 WEFT_MUST_USE int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n);
 
-/* plan.split_k: load the weights of one column tile that a part of its sum needs, behind room for the tile's
- * records; with the last part the records, too. */
-WEFT_MUST_USE int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k);
+/* plan.split_k: load the weights of column tiles [tile, +n), which the array computes at a time, that a part of their sums
+ * needs, behind room for the tiles' records; with the last part the records, too. */
+WEFT_MUST_USE int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, int64_t n, const struct k_part *k);
 
 /* plan.all_weights: load pieces until the weights of all column tiles before `need` are there. */
 WEFT_MUST_USE int weights_load_up_to(struct node_emit *m, int64_t need);

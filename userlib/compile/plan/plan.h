@@ -130,7 +130,8 @@ struct tiling {
 	bool one_input;        /* the input has one slot, though other operands have two: it is loaded once the work on the tile
 	                        * before is done */
 	bool all_weights;      /* all weights stay on chip */
-	bool split_k;          /* jobs of one column tile and at most n pixels, weights in parts of kq chunks */
+	bool split_k;          /* jobs of one column tile, or two if they are paired, and at most one group of pixels; weights in
+	                        * parts of kq chunks */
 	int64_t kq;            /* split_k: chunks of one part */
 	int64_t piece;         /* all_weights: column tiles of one load, at most */
 	bool own_recs;         /* all_weights: records come with their piece's weights; else all with the first piece */
@@ -357,7 +358,7 @@ static inline int64_t ring_row(const struct group *g, int k, int64_t y)
 /* The number of the group's stripes. */
 int64_t group_stripes(const struct npu_step *s, const struct group *g);
 
-/* The fewest rows of a node that fill whole groups of the array's rows; 1 if striping.full does not ask for that, or if it
+/* The fewest rows of a node that fill whole groups of pixels; 1 if striping.full does not ask for that, or if it
  * would take more than 8. */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd);
 

@@ -47,11 +47,13 @@ static bool inside(const struct storage *t, int writer, int first, int n)
 
 /*
  * Returns how many channels a slice has if the result of node i of the step is cut into so many slices of equal size.
- * The number is rounded up to a multiple of N, so there may be fewer slices, and the last one may be smaller.
+ * The number is rounded up to a multiple of unit_channels(), so there may be fewer slices, and the last one may be smaller.
  */
 int64_t slice_channels(const struct npu_step *s, int i, int slices)
 {
-	return round_up(ceil_div(step_node(s, i)->own.y.dim[3], slices), s->cc->n);
+	const struct node *nd = step_node(s, i);
+
+	return round_up(ceil_div(nd->own.y.dim[3], slices), unit_channels(s->cc, nd));
 }
 
 /*

@@ -34,7 +34,7 @@ int64_t group_stripes(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Returns the fewest rows of the node that fill whole groups of the array's N rows. It is 1 if the striping
+ * Returns the fewest rows of the node that fill whole groups of pixels. It is 1 if the striping
  * does not ask for that, if the node does not run on the array, or if it would take more than 8 rows.
  */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd)
@@ -43,7 +43,7 @@ int64_t group_grain(const struct npu_step *s, const struct group *g, const struc
 
 	if (!g->how.full || !on_array(nd))
 		return 1;
-	while (q <= 8 && q * nd->own.y.dim[2] % s->cc->n)
+	while (q <= 8 && q * nd->own.y.dim[2] % group_pixels(s->cc, nd))
 		q++;
 	return q > 8 ? 1 : q;
 }

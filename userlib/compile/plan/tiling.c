@@ -76,7 +76,7 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
  * a slot has. A resident operand needs no slot. The input needs one with one_input or if all jobs take the same part of
  * it, second operand and result need one if there is only one job; otherwise each needs tile.slots. Weights need one
  * area for all with all_weights, else at most tile.slots, of a job's channels each; with split_k tile.slots of kq chunks
- * of the sum and a tile's records each. Returns the bytes of all slots together.
+ * of the sum and the records of a job's channels each. Returns the bytes of all slots together.
  */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -96,28 +96,28 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	p->tile.w_bytes = weights_of(nd, cc, p->tile.all_weights ? nd->y.dim[3] : p->tile.tc);
 	if (p->tile.split_k) {
 		p->tile.n_w = p->tile.slots;
-		p->tile.w_bytes = p->tile.kq * cc->n * cc->n * (nd->wt.joined ? 1 : nd->win.kw) + WEFT_PARAM_BYTES * cc->n;
+		p->tile.w_bytes = p->tile.tc * (p->tile.kq * cc->n * (nd->wt.joined ? 1 : nd->win.kw) + WEFT_PARAM_BYTES);
 	}
 	return p->tile.n_in * p->tile.in_bytes + p->tile.n_r * p->tile.r_bytes + p->tile.n_out * p->tile.out_bytes + p->tile.n_w * p->tile.w_bytes;
 }
 
 /*
- * Returns how many groups of N rows of the array the pixels of all tiles fill, counting each tile's last
- * group as full; of one column tile and all images.
+ * Returns how many times the pixels of all tiles fill the array's rows, counting each tile's last group as full; for all
+ * column tiles and all images.
  */
-static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
+static int64_t all_fillings(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->tile.th, oh % p->tile.th }, w[2] = { p->tile.tw, ow % p->tile.tw };
-	int64_t nh[2] = { oh / p->tile.th, 1 }, nw[2] = { ow / p->tile.tw, 1 }, sum = 0;
+	int64_t nh[2] = { oh / p->tile.th, 1 }, nw[2] = { ow / p->tile.tw, 1 }, sum = 0, tiles = ceil_div(nd->y.dim[3], cc->n);
 
 	for (int i = 0; i < 4; i++)
-		sum += nh[i / 2] * nw[i % 2] * ceil_div(h[i / 2] * w[i % 2], cc->n);
+		sum += nh[i / 2] * nw[i % 2] * fillings(cc, &nd->wt, h[i / 2] * w[i % 2], tiles);
 	return nd->y.dim[0] * sum;
 }
 
 /*
  * Returns the cycles that computing the whole node takes with this tiling, without its loads and stores. On the
- * array these are its groups of N pixels times column tiles times words of a tile's weights. On the vector engine
+ * array these are its fillings times words of a tile's weights. On the vector engine
  * they are rough and do not depend on the tiling: for pooling the blocks of N channels of the result times the
  * taps of a window; for a depthwise kernel above 3x3 the columns and channels of its input times output rows times
  * kernel rows, over N; for all else the input's elements over N. Not for loop nests, whose views have no
@@ -128,7 +128,7 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 	int64_t blocks = ceil_div(nd->y.dim[3], cc->n);
 
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV)
-		return groups_of(cc, nd, p) * blocks * (nd->wt.tile_bytes / cc->n);
+		return all_fillings(cc, nd, p) * (nd->wt.tile_bytes / cc->n);
 	if (dw_by_row(nd))
 		return view_elements(&nd->x) / nd->x.dim[1] * nd->y.dim[1] * dw_rows(nd) / cc->n;
 	if (nd->kind == NODE_POOL)
@@ -297,26 +297,26 @@ static bool weights_come_again(const struct cc *cc, const struct node *nd, int64
 	return on_array(nd) && weights_of(nd, cc, nd->y.dim[3]) > budget;
 }
 
-/* Returns how many groups of the array's N rows a row of `ow` pixels takes in tiles of tw. */
-static int64_t row_groups(const struct cc *cc, int64_t ow, int64_t tw)
+/* Returns how many groups of `group` pixels a row of `ow` pixels takes in tiles of tw. */
+static int64_t row_groups(int64_t group, int64_t ow, int64_t tw)
 {
-	return ow / tw * ceil_div(tw, cc->n) + ceil_div(ow % tw, cc->n);
+	return ow / tw * ceil_div(tw, group) + ceil_div(ow % tw, group);
 }
 
 /*
  * Returns the width to try behind tw: half of it, rounded up. With `groups` a node with one long row gets about half as many
- * tiles more instead, as long as tw is more than a group of N pixels: equally wide ones, unless whole groups take the array
+ * tiles more instead, as long as tw is more than a group of pixels: equally wide ones, unless whole groups take the array
  * less time.
  */
 static int64_t narrower(const struct cc *cc, const struct node *nd, int64_t tw, bool groups)
 {
-	int64_t ow = nd->y.dim[2], tiles = ceil_div(ow, tw);
+	int64_t ow = nd->y.dim[2], tiles = ceil_div(ow, tw), group = group_pixels(cc, nd);
 
-	if (!groups || nd->y.dim[1] > 1 || tw <= cc->n)
+	if (!groups || nd->y.dim[1] > 1 || tw <= group)
 		return ceil_div(tw, 2);
 	tiles += max64(1, tiles / 2);
-	int64_t equal = ceil_div(ow, tiles), whole = cc->n * ceil_div(ceil_div(ow, cc->n), tiles);
-	return min64(row_groups(cc, ow, whole) < row_groups(cc, ow, equal) ? whole : equal, tw - 1);
+	int64_t equal = ceil_div(ow, tiles), whole = group * ceil_div(ceil_div(ow, group), tiles);
+	return min64(row_groups(group, ow, whole) < row_groups(group, ow, equal) ? whole : equal, tw - 1);
 }
 
 /*
@@ -349,9 +349,9 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 }
 
 /*
- * Try jobs of one column tile and at most N pixels of a row, for which the weights come in parts of kq
- * chunks of the sum; for convolutions (NODE_CONV) of which not even one column tile of weights fits. Widths
- * are halved from N, or from a row if that has fewer pixels; the widest job for which `budget` bytes hold
+ * Try jobs of one column tile, or of two if they are paired, and at most one group of pixels of a row, for which the weights
+ * come in parts of kq chunks of the sum; for convolutions (NODE_CONV) of which not even the weights of such a job fit. Widths
+ * are halved from a group, or from a row if that has fewer pixels; the widest job for which `budget` bytes hold
  * parts of at least one chunk replaces *best if that costs more or its cost is -1. float8 with several
  * kernel columns that are not joined must take all chunks at once, since its sums have an order. Nodes of
  * other kinds are left alone.
@@ -361,11 +361,11 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	if (nd->kind != NODE_CONV)
 		return;
 	p.tile.split_k = true;
-	p.tile.tc = cc->n;
+	p.tile.tc = unit_channels(cc, nd);
 	p.tile.th = 1;
-	for (p.tile.tw = min64(cc->n, nd->y.dim[2]); p.tile.tw >= 1; p.tile.tw /= 2) {
+	for (p.tile.tw = min64(group_pixels(cc, nd), nd->y.dim[2]); p.tile.tw >= 1; p.tile.tw /= 2) {
 		p.tile.kq = 0;
-		int64_t room = budget - measure(cc, nd, &p), word = p.tile.slots * cc->n * cc->n * (nd->wt.joined ? 1 : nd->win.kw);
+		int64_t room = budget - measure(cc, nd, &p), word = p.tile.slots * p.tile.tc * cc->n * (nd->wt.joined ? 1 : nd->win.kw);
 		p.tile.kq = min64(room / word, nd->wt.chunks);
 		/* The order of float8 sums is kernel columns, then channels. */
 		if (p.tile.kq < 1 || (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.joined && nd->win.kw > 1 && p.tile.kq < nd->wt.chunks))
@@ -379,10 +379,18 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	}
 }
 
+/* Returns n column tiles of the node without one that a pair would miss, but at least one tile, or two if they are paired. */
+static int64_t whole_pairs(const struct node *nd, int64_t n)
+{
+	int64_t unit = nd->wt.paired ? 2 : 1;
+
+	return max64(unit, n / unit * unit);
+}
+
 /*
  * Returns how many column tiles the load has that begins with tile `first`: tile.piece, but not more than are
- * left. If records come with their weights (own_recs), it is also no more than (left + LAST_MORE) / LAST_SHARE, so
- * that loads get smaller towards the end, but never less than one.
+ * left. If records come with their weights (own_recs), it is also no more than (left + LAST_MORE) / LAST_SHARE in
+ * whole_pairs(), so that loads get smaller towards the end.
  */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {
@@ -390,7 +398,7 @@ static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t 
 
 	if (!p->tile.own_recs)
 		return min64(left, p->tile.piece);
-	return max64(1, min64(left, min64((left + LAST_MORE) / LAST_SHARE, p->tile.piece)));
+	return min64(left, whole_pairs(nd, min64((left + LAST_MORE) / LAST_SHARE, p->tile.piece)));
 }
 
 /*
@@ -418,8 +426,7 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
  * loads, n_w and piece_bytes of p->tile. There is one load, with the records first, unless all weights stay
  * on chip, there are few pixels (few_pixels()) and the weights are more than one load shall have. That is
  * PIECE bytes, in 2 areas in turn; if req.only_loads is set LARGE_PIECE bytes, or LAST_PIECE bytes in the
- * last LAST_NODES nodes of the step, in PIECE_AREAS areas. Each is rounded down to whole column tiles, but
- * at least one. What is set for weights in slots or in parts says nothing.
+ * last LAST_NODES nodes of the step, in PIECE_AREAS areas. Each is rounded down to whole_pairs() of column tiles. What is set for weights in slots or in parts says nothing.
  *
  * If there are several loads, req.only_loads is set and the node is the step's last, records come with
  * their weights (own_recs), and the loads get smaller towards the end (piece_tiles()), since nothing hides
@@ -435,7 +442,7 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 	if (nd->wt.w < 0 || !p->tile.all_weights || !few_pixels(cc, nd))
 		return;
 	int64_t most = !p->req.only_loads ? PIECE : p->req.behind < LAST_NODES ? LAST_PIECE : LARGE_PIECE;
-	p->tile.piece = min64(max64(most / nd->wt.tile_bytes, 1), nd->wt.n_tiles);
+	p->tile.piece = min64(whole_pairs(nd, most / nd->wt.tile_bytes), nd->wt.n_tiles);
 	if (p->tile.piece == nd->wt.n_tiles)
 		return;
 	p->tile.n_w = p->req.only_loads ? PIECE_AREAS : 2;
@@ -452,22 +459,22 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 		p->tile.piece_bytes[i] += p->tile.w_recs[i];
 }
 
-/* Returns the fewest rows of the node that fill whole groups of the array's N rows. */
+/* Returns the fewest rows of the node that fill whole groups of pixels. */
 static int64_t full_rows(const struct cc *cc, const struct node *nd)
 {
 	int64_t rows = 1;
 
-	while (rows * nd->y.dim[2] % cc->n)
+	while (rows * nd->y.dim[2] % group_pixels(cc, nd))
 		rows++;
 	return rows;
 }
 
 /*
  * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th, tw and tc. Jobs are ranges of rows;
- * on the array a range is made longer until it fills whole groups of the array's rows, if that leaves two jobs at
+ * on the array a range is made longer until it fills whole groups of pixels, if that leaves two jobs at
  * least. A node with one long row is cut into ranges of pixels in whole groups, and one that is split along
- * columns (split_columns) into ranges of columns. If k is negative, jobs are about -k ranges of channels instead, in whole
- * blocks of N. Other nodes are left alone.
+ * columns (split_columns) into ranges of columns. If k is negative, jobs are about -k ranges of channels instead, in
+ * multiples of unit_channels(). Other nodes are left alone.
  */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
 {
@@ -479,7 +486,7 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 	if (k < 0) {
 		p->tile.th = oh;
 		p->tile.tw = ow;
-		p->tile.tc = round_up(ceil_div(nd->y.dim[3], -k), cc->n);
+		p->tile.tc = round_up(ceil_div(nd->y.dim[3], -k), unit_channels(cc, nd));
 		return;
 	}
 	if (nd->split_columns) {
@@ -489,7 +496,7 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 	p->tile.th = ceil_div(oh, min64(k, oh));
 	if (on_array(nd) && round_up(p->tile.th, full_rows(cc, nd)) < oh)
 		p->tile.th = round_up(p->tile.th, full_rows(cc, nd));
-	p->tile.tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
+	p->tile.tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), group_pixels(cc, nd))) : ow;
 }
 
 /*
@@ -497,11 +504,12 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
  * cycles; its tile.cost is -1 if none fits. First all weights stay on chip, if there are any. If that does
  * not fit, leaves operands in memory, or takes more than half of the budget for weights (all of it with few
  * pixels), tilings are tried with the weights of a job's channels only, at most a quarter of the budget or
- * one column tile; if all operands are on chip, the first kind then no longer counts. If nothing fits, the
+ * those of unit_channels(); if all operands are on chip, the first kind then no longer counts. If nothing fits, the
  * weights come in parts of a sum (try_split_k()).
  */
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
+	const int64_t unit = unit_channels(cc, nd);
 	struct plan best = t;
 
 	best.tile.cost = -1;
@@ -522,10 +530,10 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 		t.tile.all_weights = false;
 		if (on_chip)
 			best.tile.cost = -1;
-		for (t.tile.tc = round_up(nd->y.dim[3], cc->n); ; t.tile.tc = round_up(ceil_div(t.tile.tc, 2), cc->n)) {
-			if (t.tile.tc <= 65535 && (weights_of(nd, cc, t.tile.tc) <= budget / 4 || t.tile.tc <= cc->n))
+		for (t.tile.tc = round_up(nd->y.dim[3], unit); ; t.tile.tc = round_up(ceil_div(t.tile.tc, 2), unit)) {
+			if (t.tile.tc <= 65535 && (weights_of(nd, cc, t.tile.tc) <= budget / 4 || t.tile.tc <= unit))
 				try_channels(cc, nd, t, budget, &best);
-			if (t.tile.tc <= cc->n)
+			if (t.tile.tc <= unit)
 				break;
 		}
 	}
@@ -548,6 +556,14 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 	return work(cc, nd, &all);
 }
 
+/* Returns of how many channels, whole units, the weights and records take about SLOT bytes; at least one unit. */
+static int64_t slot_channels(const struct cc *cc, const struct node *nd)
+{
+	int64_t unit = unit_channels(cc, nd);
+
+	return unit * max64(1, SLOT / weights_of(nd, cc, unit));
+}
+
 /*
  * If weights come in two slots or more, all operands are on chip and there are few pixels (few_pixels()), give the
  * weights many slots of about SLOT bytes, at most MAX_W_SLOTS and in at most half of `budget` bytes, but at least
@@ -560,8 +576,7 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 
 	if (nd->wt.w < 0 || p->tile.all_weights || p->tile.split_k || !on_chip || p->tile.n_w < 2 || !few_pixels(cc, nd))
 		return;
-	int64_t tc = cc->n * max64(1, SLOT / weights_of(nd, cc, 1));
-	p->tile.tc = min64(tc, p->tile.tc);
+	p->tile.tc = min64(slot_channels(cc, nd), p->tile.tc);
 	p->tile.w_bytes = weights_of(nd, cc, p->tile.tc);
 	p->tile.n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tile.tc), MAX_W_SLOTS), max64(budget / 2 / p->tile.w_bytes, 2));
 }
@@ -579,7 +594,7 @@ static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p
 
 	if (!p->req.w_slots || nd->wt.w < 0 || nd->wt.n_tiles * nd->wt.tile_bytes * LEAST_WEIGHTS < cc->sp_bytes || p->tile.split_k || !on_chip || p->tile.th < nd->y.dim[1] || p->tile.tw < nd->y.dim[2] || nd->y.dim[0] > 1)
 		return;
-	int64_t tc = min64(cc->n * max64(1, SLOT / weights_of(nd, cc, 1)), round_up(nd->y.dim[3], cc->n)), w_bytes = weights_of(nd, cc, tc);
+	int64_t tc = min64(slot_channels(cc, nd), round_up(nd->y.dim[3], unit_channels(cc, nd))), w_bytes = weights_of(nd, cc, tc);
 	int64_t n = min64(min64(ceil_div(nd->y.dim[3], tc), MAX_W_SLOTS), min64(p->req.w_slots, budget / w_bytes));
 	if (n < 2 || tc > 65535)
 		return;

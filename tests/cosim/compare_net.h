@@ -20,6 +20,9 @@
 
 struct compare_total {
 	unsigned commands[256];    /* executed, by opcode */
+	/* Convolutions of two column tiles at a time: all; those with a tile left over, with a second addend, of int16, with
+	 * sums that stay for the next command. */
+	struct { unsigned all, odd, add, int16, keep; } pairs;
 	unsigned npu_ops, host_ops;
 	uint64_t elements, cycles;
 };
@@ -98,6 +101,20 @@ static inline void compare_container(const struct compare_run *r)
 	weft_program_free(again);
 }
 
+/* Count c if it is a convolution of two column tiles at a time on an array of n columns. */
+static inline void compare_count_pairs(const struct weft_cmd *c, int32_t n, struct compare_total *total)
+{
+	const struct weft_cmd_post *p = &c->conv.post;
+
+	if (c->h.op != WEFT_CMD_CONV || !c->conv.pairs || p->oc <= n)
+		return;
+	total->pairs.all++;
+	total->pairs.odd += (p->oc + n - 1) / n % 2;
+	total->pairs.add += (unsigned)p->add;
+	total->pairs.int16 += p->mode == WEFT_POST_MODE_INT16;
+	total->pairs.keep += (unsigned)c->conv.keep;
+}
+
 static inline void compare_count(const struct compare_run *r, struct compare_total *total)
 {
 	for (int i = 0; i < r->p->n_steps; i++) {
@@ -106,6 +123,7 @@ static inline void compare_count(const struct compare_run *r, struct compare_tot
 		for (size_t at = 0; s->kind == WEFT_STEP_NPU && at < s->n_words; at += (size_t)c.h.n_words) {
 			assert_int_equal(weft_cmd_decode(r->p->words + s->first_word + at, s->n_words - at, &c), 0);
 			total->commands[c.h.op & 0xff]++;
+			compare_count_pairs(&c, (int32_t)weft_config_find(r->c.config ? r->c.config : "w16")->n, total);
 		}
 	}
 	for (int i = 0; i < r->p->n_ops; i++) {
@@ -214,7 +232,7 @@ static inline void compare_print(const struct compare_total *t, long n)
 	       t->npu_ops, t->host_ops, (unsigned long long)t->elements, (unsigned long long)t->cycles);
 	for (int i = 0; i < WEFT_N_CMDS; i++)
 		printf(" %s %u", weft_cmd_list()[i].name, t->commands[weft_cmd_list()[i].op]);
-	printf("\n");
+	printf("; conv of pairs %u (odd %u, add %u, int16 %u, keep %u)\n", t->pairs.all, t->pairs.odd, t->pairs.add, t->pairs.int16, t->pairs.keep);
 	fflush(stdout);
 }
 

@@ -75,8 +75,8 @@ static void random_float8(void **state)
 	run_all(WEFT_DEVICE_RTL, WEFT_FP8E4M3);
 }
 
-/* n graphs from seed `first` on, of the kind that *kind says, in scratchpads of two sizes. */
-static void run_kind(const struct compare_case *kind, const uint32_t limit[2], uint64_t first, long n)
+/* n graphs from seed `first` on, of the kind that *kind says, in scratchpads of two sizes. Returns what they had. */
+static struct compare_total run_kind(const struct compare_case *kind, enum weft_device device, const uint32_t limit[2], uint64_t first, long n)
 {
 	struct compare_total total = { 0 };
 
@@ -86,10 +86,11 @@ static void run_kind(const struct compare_case *kind, const uint32_t limit[2], u
 		c.type = i % 4 == 3 ? WEFT_INT16 : WEFT_INT8;
 		c.sp_limit = limit[i % 2];
 		c.memory = i % 3 ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM;
-		compare_net(&c, WEFT_DEVICE_RTL, &total);
+		compare_net(&c, device, &total);
 	}
 	compare_print(&total, n);
 	assert_true(n == 0 || total.elements > 0);
+	return total;
 }
 
 /* Images made smaller and larger again, and dense blocks, in stripes. */
@@ -98,7 +99,7 @@ static void random_unets(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_kind(&(struct compare_case){ .make = random_net_make_unet, .kind = ", U-Net" }, (uint32_t[]){ 48 << 10, 80 << 10 }, test_seed(1000), test_count(3, 20, 300));
+	run_kind(&(struct compare_case){ .make = random_net_make_unet, .kind = ", U-Net" }, WEFT_DEVICE_RTL, (uint32_t[]){ 48 << 10, 80 << 10 }, test_seed(1000), test_count(3, 20, 300));
 }
 
 /* Blocks of mobile networks, in slices of channels. */
@@ -107,7 +108,7 @@ static void random_mobile(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_kind(&(struct compare_case){ .make = random_net_make_mobile, .kind = ", mobile" }, (uint32_t[]){ 0, 128 << 10 }, test_seed(1000), test_count(4, 30, 500));
+	run_kind(&(struct compare_case){ .make = random_net_make_mobile, .kind = ", mobile" }, WEFT_DEVICE_RTL, (uint32_t[]){ 0, 128 << 10 }, test_seed(1000), test_count(4, 30, 500));
 }
 
 /* First layers of networks for images, with kernel rows side by side where that pays. */
@@ -116,7 +117,30 @@ static void random_stems(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_kind(&(struct compare_case){ .make = random_net_make_stem, .kind = ", first layer" }, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), test_count(3, 20, 300));
+	run_kind(&(struct compare_case){ .make = random_net_make_stem, .kind = ", first layer" }, WEFT_DEVICE_RTL, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), test_count(3, 20, 300));
+}
+
+/* Several column tiles on small maps, two at a time where that pays, in scratchpads of 512 and 16 KiB, where some sums come in parts. */
+static void run_pairs(enum weft_device device, long n)
+{
+	struct compare_total t = run_kind(&(struct compare_case){ .make = random_net_make_pairs, .kind = ", pairs" }, device, (uint32_t[]){ 0, 16 << 10 }, test_seed(1000), n);
+
+	if (!test_count_given() && (!t.pairs.odd || !t.pairs.add || !t.pairs.int16))
+		fail_msg("conv of pairs: some kind was never executed");
+}
+
+static void pairs_model(void **state)
+{
+	(void)state;
+	run_pairs(WEFT_DEVICE_MODEL, test_count(40, 500, 5000));
+}
+
+static void random_pairs(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_pairs(WEFT_DEVICE_RTL, test_count(10, 100, 1000));
 }
 
 int main(void)
@@ -127,6 +151,7 @@ int main(void)
 		cmocka_unit_test(float8_model), cmocka_unit_test(random_float8),
 		cmocka_unit_test(random_unets), cmocka_unit_test(random_mobile),
 		cmocka_unit_test(random_stems),
+		cmocka_unit_test(pairs_model), cmocka_unit_test(random_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

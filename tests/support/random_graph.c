@@ -20,6 +20,7 @@ struct maker {
 	int live[MAX_LIVE], n_live;/* tensors of rank 4 that may be read again */
 	int src, n_named;
 	bool alu;                  /* draw what only the command alu makes too */
+	bool int4;                 /* weights of convolutions are int4 */
 	bool has_zp;               /* the next convolution should take this zero point */
 	int zp;
 	int64_t side;              /* of an image that is made smaller and larger again, in steps of that */
@@ -460,11 +461,14 @@ static void prune(const struct maker *m, weft_opcode op, int zp, const int64_t d
 static int draw_weights(struct maker *m, weft_opcode op, int zp, const int64_t dim[4])
 {
 	int64_t n = dim[0] * dim[1] * dim[2] * dim[3];
+	bool int4 = m->int4 && op == WEFT_OP_CONV2D;
 	int8_t *w = must(malloc((size_t)n));
 
 	fill_int8(m, w, n);
+	for (int64_t i = 0; int4 && i < n; i++)
+		w[i] = (int8_t)(w[i] % 8);
 	prune(m, op, zp, dim, w);
-	return new_const(m, WEFT_INT8, 4, dim, w);
+	return new_const(m, int4 ? WEFT_INT4 : WEFT_INT8, 4, dim, w);
 }
 
 static int x_zp(struct maker *m)
@@ -488,7 +492,7 @@ static int convolve(struct maker *m, weft_opcode op, int x, const struct axis a[
 	weft_attr at = { .conv = {
 		.pad = { (int)a[0].before, (int)a[0].after, (int)a[1].before, (int)a[1].after },
 		.stride = { (int)a[0].stride, (int)a[1].stride }, .dilation = { (int)a[0].dilation, (int)a[1].dilation },
-		.x_zp = x_zp(m), .w_zp = chance(m, 80) ? 0 : draw_int8(m), .acc = acc,
+		.x_zp = x_zp(m), .w_zp = m->int4 || chance(m, 80) ? 0 : draw_int8(m), .acc = acc,
 	} };
 	int w = draw_weights(m, op, at.conv.w_zp, w_dim), b = draw_bias(m, oc, noise);
 	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, oc };
@@ -1361,6 +1365,46 @@ void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_d
 	m.x = end(&m, convolve(&m, WEFT_OP_CONV2D, m.x, a, (int64_t[]){ oc, a[0].kernel, a[1].kernel, ic }, oc));
 	for (int i = (int)draw(&m, 0, 2); i; i--)
 		m.x = one_operator(&m, true);
+	output(&m, m.x);
+	r->g = m.g;
+	fill_inputs(&m, r);
+}
+
+/*
+ * A convolution of x with several column tiles, the last of which may be left over by pairs or have fewer channels; of 3x3
+ * with strides, or one that keeps width and height, perhaps beside x. -1: too much work.
+ */
+static int make_tiles(struct maker *m, int x)
+{
+	int64_t ic = tensor(m, x)->dim[3], oc = m->n * draw(m, 1, 6) + (chance(m, 50) ? draw(m, 1, m->n - 1) : 0);
+	struct axis a[2];
+	int y;
+
+	if (chance(m, 30)) {
+		for (int i = 0; i < 2; i++)
+			a[i] = (struct axis){ .kernel = draw(m, 1, least(3, tensor(m, x)->dim[1 + i])), .stride = draw(m, 1, 2), .dilation = 1 };
+		if (!fit_axes(m, x, a, false) || sums(m, x, a, oc) * a[0].kernel * a[1].kernel * ic > m->max_macs)
+			return -1;
+		begin(m, "CONV_2D");
+		return end(m, convolve(m, WEFT_OP_CONV2D, x, a, (int64_t[]){ oc, a[0].kernel, a[1].kernel, ic }, oc));
+	}
+	if (chance(m, 30))
+		oc = ic;
+	y = same_size(m, x, chance(m, 60) ? 1 : 3, oc, false);
+	return y < 0 || oc != ic ? y : add(m, x, y);
+}
+
+void random_net_make_pairs(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
+{
+	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 5, .n = lanes, .type = type,
+		.max_elements = 100000, .max_macs = 30000000 };
+
+	m.int4 = type == WEFT_INT8 && chance(&m, 25);
+	m.x = new_input(&m, (int64_t[]){ chance(&m, 90) ? 1 : 2, chance(&m, 25) ? 1 : draw(&m, 1, 15), draw(&m, 1, 15), draw_count(&m, 6 * lanes) });
+	for (int i = (int)draw(&m, 1, 4); i; i--) {
+		int y = chance(&m, 20) ? make_mobile(&m, m.x) : make_tiles(&m, m.x);
+		m.x = y < 0 ? one_operator(&m, true) : y;
+	}
 	output(&m, m.x);
 	r->g = m.g;
 	fill_inputs(&m, r);

@@ -38,6 +38,9 @@ void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft
 /* Makes what a network for images begins with: a convolution of an image of few channels, with a kernel of up to 11x11 and
  * any padding, and perhaps more operators behind it. int8 or int16. */
 void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
+/* One to four convolutions of small maps with several column tiles, which the array computes in pairs; with residual sums,
+ * int4 weights and blocks of mobile networks among them. int8 or int16. */
+void random_net_make_pairs(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 void random_net_free(struct random_net *r);
 
 /* One line per operator: what a person needs to see why it failed. */

@@ -7,8 +7,8 @@
 // the records on the outputs are whole; next_i drops them and shows the next
 // tile's, of this command or the one after it. With other_i the outputs are the
 // tile's behind that one, which is not dropped. If the scratchpad grants at
-// once, a tile takes N + 2 cycles. For N = 4 a record is longer than a word of
-// the scratchpad and takes two reads, so that a tile takes 2N + 2 cycles.
+// once, a tile takes 10 cycles: a read brings two words, which are N/8 records, or for N = 4
+// half of one.
 //
 // A byte beyond the scratchpad is never requested: fault_o stays high until clr_i, and
 // fault_addr_o is where the read would begin.
@@ -42,10 +42,9 @@ module weft_feed_par (
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
   localparam int REC_BITS = 8 * weft_cmd_pkg::PARAM_BYTES;
-  localparam int HALF = (N > 16) ? REC_BITS : 0;
-  localparam logic TWICE = N < 8;   // a record takes two reads
-  localparam logic WIDE = N < 16;   // a read takes two words
-  localparam int READ_BYTES = TWICE ? weft_cmd_pkg::PARAM_BYTES / 2 : weft_cmd_pkg::PARAM_BYTES;
+  localparam logic TWICE = N < 8;              // a record takes two reads
+  localparam int PER_READ = TWICE ? 1 : N / 8; // records that a read brings; of the two reads of a record, the second one
+  localparam int READ_BYTES = 2 * N;
 
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
@@ -55,7 +54,7 @@ module weft_feed_par (
   weft_cfg_pkg::sp_addr_t   addr_q, next_addr, p_base;
   logic [LOG2_N-1:0]        lane_q, c_lane_q;
   logic                     second, c_second_q;   // of two reads, or the only one
-  logic                     c_valid_q, c_half_q;
+  logic                     c_valid_q;
   logic                     c_sel_q, wr_sel_q, rd_sel_q, shown;
   logic [1:0]               used_q;  // buffers filled or being filled
   logic [1:0]               full_q;  // buffer is whole
@@ -63,19 +62,19 @@ module weft_feed_par (
   weft_cfg_pkg::row_mul_t   mul0_q, mul1_q;
   weft_cfg_pkg::row_shift_t shift0_q, shift1_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
-  weft_cmd_pkg::param_t     rec;
+  weft_cmd_pkg::param_t     rec [PER_READ];
   /* verilator lint_on UNUSEDSIGNAL */
 
   // A buffer is free to be filled if it is not whole and, at lane 0, its
   // earlier contents have been dropped.
   // p_base is a multiple of N: a read of two words crosses the end if it begins with the last word.
   function automatic logic beyond(input weft_cfg_pkg::sp_addr_t first);
-    beyond = (first >> SP_BITS) != 20'd0 || (WIDE && SP_BITS < AddrW && &first[SP_BITS-1:LOG2_N]);
+    beyond = (first >> SP_BITS) != 20'd0 || (SP_BITS < AddrW && &first[SP_BITS-1:LOG2_N]);
   endfunction
   assign p_base    = cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
   assign next_addr = addr_q + AddrW'(READ_BYTES);
   assign read_o.req   = run_q && !bad_q && (lane_q != '0 || (TWICE && second) || used_q < 2'd2);
-  assign read_o.wide = WIDE;
+  assign read_o.wide = 1'b1;
   assign read_o.addr  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign go      = read_o.req && gnt_i;
   assign idle_o  = !run_q && !c_valid_q;
@@ -86,10 +85,9 @@ module weft_feed_par (
   // 6 significant bits.
   if (TWICE) begin : g_twice
     weft_cfg_pkg::sp_pair_t low_q;   // what the first read brought
-    logic                   second_q, unused_half;
-    assign rec         = {rdata_i, low_q};
+    logic                   second_q;
+    assign rec[0]      = {rdata_i, low_q};
     assign second      = second_q;
-    assign unused_half = c_half_q;
     always_ff @(posedge clk_i) begin
       if (!rst_ni || clr_i || start_i) second_q <= 1'b0;
       else if (go) second_q <= !second_q;
@@ -97,7 +95,9 @@ module weft_feed_par (
       if (c_valid_q && !c_second_q) low_q <= rdata_i;
     end
   end else begin : g_once
-    assign rec        = c_half_q ? rdata_i[HALF +: REC_BITS] : rdata_i[REC_BITS-1:0];
+    for (genvar i = 0; i < PER_READ; i++) begin : g_rec
+      assign rec[i] = rdata_i[REC_BITS*i +: REC_BITS];
+    end
     assign second     = 1'b1;
     assign c_second_q = 1'b1;
   end
@@ -129,8 +129,8 @@ module weft_feed_par (
       end else if (go) begin
         addr_q <= next_addr;
         bad_q  <= beyond(next_addr);
-        lane_q <= lane_q + LOG2_N'(second);
-        if (second && lane_q == LOG2_N'(N - 1)) begin
+        if (second) lane_q <= lane_q + LOG2_N'(PER_READ);
+        if (second && lane_q == LOG2_N'(N - PER_READ)) begin
           wr_sel_q  <= !wr_sel_q;
           oc_left_q <= oc_left_q - 16'(N);
           run_q     <= oc_left_q > 16'(N);
@@ -138,24 +138,23 @@ module weft_feed_par (
       end
       c_valid_q <= go;
       c_lane_q  <= lane_q;
-      c_half_q  <= addr_q[4];
       c_sel_q   <= wr_sel_q;
       if (c_valid_q && c_second_q) begin
         // A comparison per lane: a slice at a variable place is a shifter.
         for (int l = 0; l < N; l++) begin
-          if (c_lane_q == LOG2_N'(l)) begin
+          if (c_lane_q == LOG2_N'(l - l % PER_READ)) begin
             if (c_sel_q) begin
-              bias1_q[48*l +: 48] <= rec.bias;
-              mul1_q[32*l +: 32]  <= rec.mul;
-              shift1_q[6*l +: 6]  <= rec.shift[5:0];
+              bias1_q[48*l +: 48] <= rec[l % PER_READ].bias;
+              mul1_q[32*l +: 32]  <= rec[l % PER_READ].mul;
+              shift1_q[6*l +: 6]  <= rec[l % PER_READ].shift[5:0];
             end else begin
-              bias0_q[48*l +: 48] <= rec.bias;
-              mul0_q[32*l +: 32]  <= rec.mul;
-              shift0_q[6*l +: 6]  <= rec.shift[5:0];
+              bias0_q[48*l +: 48] <= rec[l % PER_READ].bias;
+              mul0_q[32*l +: 32]  <= rec[l % PER_READ].mul;
+              shift0_q[6*l +: 6]  <= rec[l % PER_READ].shift[5:0];
             end
           end
         end
-        if (c_lane_q == LOG2_N'(N - 1)) full_q[c_sel_q] <= 1'b1;
+        if (c_lane_q == LOG2_N'(N - PER_READ)) full_q[c_sel_q] <= 1'b1;
       end
       if (next_i) begin
         full_q[rd_sel_q] <= 1'b0;

@@ -77,7 +77,7 @@ struct sim {
 /*
  * Returns how many times command c goes through the bytes that it accesses at a port. Weights and parameters are
  * gone through once, and so is what loads and stores access. All else is gone through once for each block of N
- * channels of the command's result. For commands whose order is not modelled (loop nests) the number is above
+ * channels of the command's result, or of 2 N where a convolution takes column tiles in pairs. For commands whose order is not modelled (loop nests) the number is above
  * COST_MOST_SWEEPS.
  */
 static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
@@ -88,7 +88,7 @@ static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 	if (port == PORT_P || port == PORT_W)
 		return 1;
 	switch (k->h.op) {
-	case WEFT_CMD_CONV: oc = k->conv.post.oc; break;
+	case WEFT_CMD_CONV: oc = k->conv.pairs ? ceil_div(k->conv.post.oc, 2) : k->conv.post.oc; break;
 	case WEFT_CMD_DW:   oc = k->dw.post.oc; break;
 	case WEFT_CMD_POOL: oc = k->pool.post.oc; break;
 	case WEFT_CMD_ELT:  oc = k->elt.post.oc; break;
@@ -395,9 +395,19 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 #define BIT(p) (1 << PORT_##p)
 #define ALL    ((1 << N_PORTS) - 1)
 
+/* Returns whether the array reads weights in every cycle, as it does for two column tiles at a time, and not in every other. */
+static bool weights_each_cycle(const struct traffic *h)
+{
+	uint64_t sum = 0;
+
+	for (unsigned left = h->in[PORT_W]; left; left &= left - 1)
+		sum += h->of[PORT_W][__builtin_ctz(left)];
+	return sum > 3 * ONE / 4;
+}
+
 /*
  * Returns the cycles, in 1/ONE, that the array takes for each cycle of undisturbed work: ONE, what delays its
- * input and its weights, and, if its input takes both banks, what the input takes from its records. The records
+ * input and its weights, and, if its input or its weights take both banks all the time, what these take from its records. The records
  * come while it works on the tile before, so if their fetch takes longer than all this, it alone counts.
  */
 static uint64_t array_time(const struct sim *s)
@@ -408,6 +418,8 @@ static uint64_t array_time(const struct sim *s)
 
 	if (h->banks[PORT_X] == BANKS_BOTH)
 		time += shared(h, PORT_P, PORT_X);
+	if (weights_each_cycle(h))
+		time += shared(h, PORT_P, PORT_W);
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_CV, PORT_P, others));
 }
 

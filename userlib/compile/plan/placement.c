@@ -267,6 +267,26 @@ static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot,
 	return 0;
 }
 
+/*
+ * If node i takes column tiles in pairs and all of its weights are on chip, behind their records, note the records as
+ * heads of their areas. For each tile of pixels they are read once, 8 reads for a column tile (hw/feed).
+ */
+static void note_heads(struct npu_step *s, int i)
+{
+	const struct node *nd = step_node(s, i);
+	const struct tiling *t = &s->plan[i].tile;
+	int64_t jobs = nd->y.dim[0] * ceil_div(nd->y.dim[1], t->th) * ceil_div(nd->y.dim[2], t->tw);
+
+	if (nd->wt.w < 0 || !nd->wt.paired || !t->all_weights || t->own_recs)
+		return;
+	for (int k = 0; k < t->n_w; k++) {
+		struct area *a = &s->area[t->w[k]];
+
+		a->head = t->w_recs[k];
+		a->head_cycles = 4 * jobs * 8 * (t->w_recs[k] / (WEFT_PARAM_BYTES * s->cc->n));
+	}
+}
+
 /* Returns the first node that runs at the same time as node i: the first of its stripe group, or i itself. */
 static int group_first(const struct npu_step *s, int i)
 {
@@ -407,6 +427,8 @@ static int list_areas(struct npu_step *s)
 			err = add_slots(s, i, 1, p->tile.piece_bytes[k], p->tile.w + k, true);
 		if (!err && !(p->tile.all_weights && p->tile.n_w > 1))
 			err = add_slots(s, i, p->tile.n_w, p->tile.w_bytes, p->tile.w, true);
+		if (!err)
+			note_heads(s, i);
 	}
 	return err;
 }

@@ -19,6 +19,9 @@ struct area {
 	int need;              /* node before which its contents must be there */
 	int use0, use1;        /* first and last node that access it */
 	bool weights;          /* it may be filled ahead: t0 moves down where there is room */
+	int64_t head;          /* bytes at its start that are read between words of the rest, which leaves them no cycle: records
+	                        * of column tiles in pairs, in front of their weights; 0 none */
+	int64_t head_cycles;   /* quarter cycles that those reads take if both lie in one region */
 	int group;             /* 1 + stripe group of which it is a ring or weights, 0 none */
 	int n_use;             /* group: how many uses are noted */
 	struct area_use use[AREA_USES];

@@ -115,7 +115,8 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 
 /*
  * Returns how much area a at this address and the areas placed so far would be in each other's way: a number that grows
- * with the time in which they are used together and with how much of both lies in one region. 0 is best. With
+ * with the time in which they are used together and with how much of both lies in one region. 0 is best. An area whose
+ * head and rest are in each other's way (area.head) counts as well. With
  * params.halves_apart, an area that lies mostly in one region counts as well, unless it is for weights. If the number
  * is `enough` or more, any number from `enough` on may be returned. al->busy must be known.
  */
@@ -124,6 +125,8 @@ static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t a
 	int64_t sum = a->weights || !al->s->params.halves_apart ? 0 : lopsided(al, a, addr);
 	struct span in = touched(al, addr, a->bytes);
 
+	if (a->head && (addr + a->head - 1) >> al->region_log2 == (addr + a->head) >> al->region_log2)
+		sum += a->head_cycles * 64 * 64;
 	for (int64_t r = in.lo; r < in.lo + in.n && sum < enough; r++)
 		sum += al->busy[r] ? al->busy[r] * part_of(al, addr, a->bytes, r) : 0;
 	return sum;
@@ -240,7 +243,7 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 
 /*
  * Try the addresses in the gap [lo, hi) that can be best for area a: the ends of the gap, and those where the
- * area begins, ends or has its middle at a border of regions; *c keeps the best. Nothing happens if the gap,
+ * area begins, ends, has its middle or the end of its head at a border of regions; *c keeps the best. Nothing happens if the gap,
  * from its first aligned address on, is too small. An area above al->compact bytes takes the start of the
  * first gap that is large enough.
  */
@@ -259,6 +262,8 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 		consider(al, a, lo, hi, r, c);
 		consider(al, a, lo, hi, r - a->bytes, c);
 		consider(al, a, lo, hi, r - a->bytes / 2, c);
+		if (a->head)
+			consider(al, a, lo, hi, r - a->head, c);
 	}
 	consider(al, a, lo, hi, hi - a->bytes, c);
 }

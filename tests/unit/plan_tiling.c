@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tiling depends on the node, the request and the budget alone, not on the tiling that the plan had before: the
- * search plans a node again and again, in an order that differs from thread to thread. And where all weights come anew for
- * each tile of pixels, tiles are large and fill the array's groups of rows.
+ * search plans a node again and again, in an order that differs from thread to thread. Where all weights come anew for
+ * each tile of pixels, tiles are large and fill the array's groups of rows. And where column tiles are paired, no range of
+ * channels and no load of weights takes one apart from its other, but for one that is left over at the end.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,10 +92,64 @@ static void few_tiles_of_whole_groups(void **state)
 	assert_int_equal(t.n_w, 2);
 }
 
+/* The 3x3 convolution with paired column tiles, an odd number of them if `odd` is set. */
+static struct node paired(bool odd)
+{
+	struct node nd = convolution();
+
+	nd.y.dim[3] += odd ? N : 0;
+	nd.wt.n_tiles += odd;
+	nd.wt.rec_bytes = nd.wt.n_tiles * WEFT_PARAM_BYTES * N;
+	nd.wt.paired = true;
+	return nd;
+}
+
+/* Whatever the way in which weights come; also for cuts into ranges of channels, and for loads of a few tiles each. */
+static void pairs_stay_together(void **state)
+{
+	static const int64_t budget[] = { 96 << 10, 48 << 10, 24 << 10, 8 << 10 };
+	const struct weft_config *cfg = weft_config_find("w16");
+	const struct cc cc = { .cfg = cfg, .n = N, .sp_bytes = cfg->sp_bytes };
+	int split_k = 0;
+
+	(void)state;
+	for (int k = 0; k < 8; k++) {
+		struct node nd = paired(k % 2);
+		struct tiling t = planned(nd, budget[k / 2], (struct tiling){ 0 });
+		assert_true(t.tc % (2 * N) == 0 || t.tc == nd.y.dim[3]);
+		assert_true(!t.split_k || t.tw <= N / 2);
+		split_k += t.split_k;
+		struct plan p = { .tile = { .can_split = true } };
+		for (int n = 2; n <= 4; n++) {
+			plan_split(&cc, &nd, &p, -n);
+			assert_true(p.tile.tc % (2 * N) == 0 || p.tile.tc == nd.y.dim[3]);
+		}
+	}
+	assert_true(split_k > 0);
+
+	/* One pixel, all on chip, and loads above all: pieces, which get smaller in the last node. */
+	for (int k = 0; k < 4; k++) {
+		struct view v = { .dim = { 1, 1, 1, 640 }, .step = { 640, 640, 640, 1 } };
+		struct node nd = { .kind = NODE_CONV, .x = v, .y = v, .win = { 1, 1, 1, 1, 1, 1, 0, 0 },
+			.wt = { .w = 0, .n_tiles = 40 + k % 2, .tile_bytes = 640 * N, .rec_bytes = (40 + k % 2) * WEFT_PARAM_BYTES * N,
+			        .run_len = 640, .n_runs = 1, .chunks = 40, .paired = true } };
+		struct plan p = { .req = { .x_resident = true, .r_resident = true, .y_resident = true, .only_loads = true, .behind = k / 2 } };
+		nd.y.dim[3] = nd.wt.n_tiles * N;
+		assert_int_equal(plan_node(&cc, &nd, &p, 512 << 10), 0);
+		assert_true(p.tile.all_weights && p.tile.piece < nd.wt.n_tiles);
+		for (int64_t t = 0; t < nd.wt.n_tiles; ) {
+			struct piece one = plan_piece(&p, &nd, t);
+			assert_int_equal(one.first, t);
+			assert_true(one.n > 0 && (one.n % 2 == 0 || t + one.n == nd.wt.n_tiles));
+			t += one.n;
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_memory_of_the_last), cmocka_unit_test(few_tiles_of_whole_groups),
+		cmocka_unit_test(no_memory_of_the_last), cmocka_unit_test(few_tiles_of_whole_groups), cmocka_unit_test(pairs_stay_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -559,13 +559,13 @@ ifeq ($(COV),1)
 endif
 $(FAST_SRC:%.c=$(O)/obj/%.o): private OPT := $(if $(SAN),$(OPT),-O3) -march=$(MARCH)
 
-# Only the importer's files and its test read the generated header; its own compiler is quick.
+# Only the importer's files, its test and the tests' ONNX case read the generated header; its own compiler is quick.
 $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/onnx/%.proto
 	$(call say,PROTO,$<)
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(@D) -I $(<D) $<
 
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx/*.c userlib/quantize/*.c) tests/unit/onnx_refusals.c): | $(PROTO_C:.c=.h)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx/*.c userlib/quantize/*.c) tests/unit/onnx_refusals.c tests/support/onnx_case.c): | $(PROTO_C:.c=.h)
 
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/gen/%.h $(O)/flags
 	$(call say,CC,$<)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a client says to weft-broker's link, in one thread, with the functional model as the card. The bytes are orders
- * (fuzz_broker.h): frames whose checksums the target makes right, raw bytes, resets. Another client has been there before: whatever
- * the first one does, no frame that it gets holds what that one wrote, and what that one wrote stays.
+ * (fuzz_broker.h): frames whose checksums the target makes right, raw bytes, resets. Another client has been there before and
+ * has run a job, so that its bytes are on the card as well: whatever the first one does, no frame that it gets holds what that
+ * one wrote, and what that one wrote stays.
  */
 #define _GNU_SOURCE
 #include <sys/eventfd.h>
@@ -10,6 +11,8 @@
 #include "fuzz.h"
 #include "fuzz_broker.h"
 #include "include/le.h"
+#include "tests/support/card_stream.h"
+#include "tests/support/tensors.h"
 #include "tools/broker/broker.h"
 
 #include <zlib.h>
@@ -18,7 +21,8 @@
 #define MEMORY (1u << 20)
 #define SECRET_BYTES 4096u
 
-static const uint8_t secret[16] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a, 0x7c, 0x15, 0xf3, 0x9c, 0xc0, 0x60, 0x5c, 0xed, 0xc8, 0x34 };
+/* What the other client wrote. It is drawn from the whole input, so that no input can hold it: libFuzzer learns constants. */
+static uint8_t secret[16];
 
 static struct broker broker;
 static struct checker checker;
@@ -173,17 +177,21 @@ static void begin(void)
 	struct worker *w = &broker.workers[0];
 	struct weft_dev_options o = weft_dev_options_default();
 	char msg[WEFT_DEV_MSG];
+	static weft_dev *card;         /* opening one takes as long as an input; finish() sees to it that nothing is left on it */
 
 	broker = (struct broker){ .lock = PTHREAD_MUTEX_INITIALIZER, .n_workers = 1, .o = { .memory = MEMORY, .job_ms = 10000 }, .admin_gid = -1 };
 	*w = (struct worker){ .b = &broker, .check = PTHREAD_COND_INITIALIZER, .state = CARD_HERE, .where = "" };
 	w->hello = (struct weft_msg_hello_reply){ .host_base = BASE, .host_limit = BASE + 4 * MEMORY, .clock_khz = 100000 };
-	w->cfg = weft_config_of_model("w16");
+	/* The one with the smallest scratchpad, which is cleared for each job. */
+	w->cfg = weft_config_find("w4");
+	o.config = w->cfg->name;
 	/* Many inputs share them: a full eventfd is no harm. */
 	static int wake = -1;
 	wake = wake < 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : wake;
 	broker.wake = w->wake = wake;
-	fuzz_require(!weft_dev_open(&o, &w->dev, msg), "a device");
-	weft_dev_trust(w->dev, true);
+	fuzz_require(card || !weft_dev_open(&o, &card, msg), "a device");
+	weft_dev_trust(card, true);
+	w->dev = card;
 }
 
 static void finish(void)
@@ -198,30 +206,63 @@ static void finish(void)
 		link_close(c);
 		free(c);
 	}
-	fuzz_require(!broker.workers[0].n_on_card, "nothing of it is left on the card");
-	weft_dev_close(broker.workers[0].dev);
+	fuzz_require(!broker.workers[0].n_on_card && broker.workers[0].dev, "nothing of it is left on the card");
+}
+
+/* Draws the secret from the input, and fills a page with it. */
+static void draw_secret(const uint8_t *data, size_t size, uint8_t page[SECRET_BYTES])
+{
+	uint64_t state = size;
+
+	for (size_t i = 0; i < size; i++) {
+		state ^= data[i];
+		state = test_random(&state);
+	}
+	for (size_t i = 0; i < sizeof(secret); i++)
+		secret[i] = (uint8_t)(test_random(&state) >> 32);
+	for (size_t i = 0; i < SECRET_BYTES; i++)
+		page[i] = secret[i % sizeof(secret)];
+}
+
+/* The other client writes its page, and a job of it copies 64 bytes of that behind the page. */
+static struct client *new_victim(const uint8_t *page)
+{
+	static const uint8_t abort_all[4] = { WEFT_MSG_ABORT_ALL };
+	struct client *c = new_client();
+	struct card_stream s;
+
+	stream_copy(&s, 1, 0, 2, 0, 64);
+	const uint32_t m[] = { WEFT_MSG_SUBMIT, 1, 0, 0, BASE + 2 * SECRET_BYTES, (uint32_t)s.n, 2,
+		BASE, SECRET_BYTES, WEFT_MSG_PERM_READ, BASE + SECRET_BYTES, 64, WEFT_MSG_PERM_WRITE };
+	frame(c, WEFT_FRAME_MSG, 0, sizeof(abort_all), abort_all);
+	frame(c, WEFT_FRAME_WRITE, BASE, SECRET_BYTES, page);
+	frame(c, WEFT_FRAME_WRITE, BASE + 2 * SECRET_BYTES, (uint32_t)(8 * s.n), (const uint8_t *)s.words);
+	frame(c, WEFT_FRAME_MSG, 0, sizeof(m), (const uint8_t *)m);
+	/* The verifier would take as long as all the rest of an input, and say each time that it is good. */
+	for (int i = 0; i < 10 && !c->streams; i++)
+		worker_once(c->w);
+	fuzz_require(c->streams != NULL, "the other's stream is queued");
+	c->streams->verdict = VERDICT_GOOD;
+	turns(c);
+	fuzz_require(c->jobs[0].done.job == 1 && !c->jobs[0].stream && c->mem.pieces, "the other's job has run");
+	return c;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint8_t abort_all[4] = { WEFT_MSG_ABORT_ALL };
-	uint8_t page[SECRET_BYTES];
+	uint8_t page[SECRET_BYTES], got[SECRET_BYTES + 64];
 	struct bytes b = { data, size };
 
 	begin();
-	struct client *victim = new_client(), *c = new_client();
-	for (size_t i = 0; i < sizeof(page); i++)
-		page[i] = secret[i % sizeof(secret)];
-	frame(victim, WEFT_FRAME_MSG, 0, sizeof(abort_all), abort_all);
-	frame(victim, WEFT_FRAME_WRITE, BASE, sizeof(page), page);
-	turns(victim);
+	draw_secret(data, size, page);
+	struct client *victim = new_victim(page), *c = new_client();
 	while (b.n)
 		order(c, &b);
 	turns(c);
-	memset(page, 0, sizeof(page));
-	fuzz_require(!memory_read(&victim->mem, 0, page, sizeof(page)), "the other's memory is there");
-	for (size_t i = 0; i < sizeof(page); i++)
-		fuzz_require(page[i] == secret[i % sizeof(secret)], "nobody writes another's bytes");
+	memset(got, 0, sizeof(got));
+	fuzz_require(!memory_read(&victim->mem, 0, got, sizeof(got)), "the other's memory is there");
+	for (size_t i = 0; i < sizeof(got); i++)
+		fuzz_require(got[i] == secret[i % sizeof(secret)], "nobody writes another's bytes");
 	finish();
 	return 0;
 }

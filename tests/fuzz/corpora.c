@@ -437,6 +437,24 @@ static void seed_capture(void)
 		exit(1);
 }
 
+/* Choices of graph_fuzz.c: a whole graph of each type, and small ones of each configuration, whose other choices come from the seed. */
+static void seed_graphs(void)
+{
+	static const char *const names[] = { "int8", "int16", "float8", "alu" };
+	static const uint8_t first[] = { 0, 1, 2, 4 };
+	char name[32];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint8_t bytes[9] = { 1, 0, 0, 0, 0, 0, 0, 0, 0xff };
+		seed("graph", names[i], first[i], bytes, sizeof(bytes));
+		for (uint8_t config = 0; config < 8; config++) {
+			bytes[8] = config;
+			snprintf(name, sizeof(name), "small_%s.%u", names[i], config);
+			seed("graph", name, first[i], bytes, sizeof(bytes));
+		}
+	}
+}
+
 static int write_seeds(const char *dir)
 {
 	static const char *const models[] = { "tests/models/digits_int8.tflite", "tests/models/digits_qdq.onnx", "tests/models/digits_fp8.tosa" };
@@ -450,9 +468,7 @@ static int write_seeds(const char *dir)
 		seed_program(models[i], true);
 	}
 	seed_file("onnx", "tests/models/digits_qlinear.onnx", -1);
-	for (int type = 0; type < 3; type++)
-		seed("graph", type == 0 ? "int8" : type == 1 ? "int16" : "float8", type, (const uint8_t *)"\1\0\0\0\0\0\0\0", 8);
-	seed("graph", "alu", 4, (const uint8_t *)"\1\0\0\0\0\0\0\0", 8);
+	seed_graphs();
 	seed_float();
 	seed_arrays();
 	seed_hosts();

@@ -33,7 +33,7 @@ static int const_like(struct maker *m, int x, weft_dtype type, int64_t lo, int64
 	int64_t n = weft_tensor_elements(&t);
 	void *v = must(malloc((size_t)n * 4));
 	for (int64_t i = 0; i < n; i++) {
-		int64_t k = draw(m, lo, hi);
+		int64_t k = draw_element(m, lo, hi);
 		if (type == WEFT_INT32)
 			((int32_t *)v)[i] = (int32_t)k;
 		else if (type == WEFT_INT16)
@@ -108,7 +108,7 @@ static int make_spread(struct maker *m, int x)
 	}
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = i, step = 1;
-		v[i] = (int32_t)draw(m, INT32_MIN, INT32_MAX) >> 4;
+		v[i] = (int32_t)draw_element(m, INT32_MIN, INT32_MAX) >> 4;
 		for (int d = 3; d >= 0; step *= t.dim[d--])
 			at -= still[d] ? i / step % t.dim[d] * step : 0;
 		v[i] = v[at];
@@ -167,7 +167,7 @@ static int make_table(struct maker *m, int x)
 		return end(m, emit(m, WEFT_OP_TABLE, NULL, (int[]){ x, new_const(m, WEFT_INT8, 1, &n, v) }, 2, WEFT_INT8, 4, u.dim));
 	}
 	int16_t *v = must(malloc(513 * 2));
-	for (int i = 0, at = -16000; i < 513; i++, at += (int)draw(m, -10, 120))
+	for (int i = 0, at = -16000; i < 513; i++, at += (int)draw_element(m, -10, 120))
 		v[i] = (int16_t)at;
 	weft_tensor t = *tensor(m, x);
 	int y = emit(m, WEFT_OP_TABLE, NULL, (int[]){ x, new_const(m, WEFT_INT16, 1, &n, v) }, 2, WEFT_INT32, 4, t.dim);
@@ -250,7 +250,7 @@ static int draw_indices(struct maker *m, int64_t n, int64_t w, int64_t k, bool d
 	int32_t *v = must(malloc((size_t)(n * w) * 4));
 
 	for (int64_t i = 0; i < n * w; i++)
-		v[i] = (int32_t)(distinct ? (i % w * 7 + i / w) % k : draw(m, 0, k - 1));
+		v[i] = (int32_t)(distinct ? (i % w * 7 + i / w) % k : draw_element(m, 0, k - 1));
 	return new_const(m, WEFT_INT32, 2, (int64_t[]){ n, w }, v);
 }
 
@@ -351,7 +351,7 @@ static int int4_weights(struct maker *m, int rank, const int64_t *dim, int64_t n
 	int8_t *w = must(malloc((size_t)n));
 
 	for (int64_t i = 0; i < n; i++)
-		w[i] = (int8_t)draw(m, -7, 7);
+		w[i] = (int8_t)draw_element(m, -7, 7);
 	return new_const(m, WEFT_INT4, rank, dim, w);
 }
 

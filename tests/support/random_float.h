@@ -35,15 +35,15 @@ static void fill_float(struct maker *m, weft_dtype t, void *data, int64_t n)
 	double all = (double)draw(m, -64, 64) / 16;
 
 	for (int64_t i = 0; i < n; i++) {
-		uint64_t code = (uint64_t)draw(m, 0, most_of);
-		double v = (double)draw(m, -256, 256) / 64;
+		uint64_t code = (uint64_t)draw_element(m, 0, most_of);
+		double v = (double)draw_element(m, -256, 256) / 64;
 		if (style == 1)
 			v = all;
 		if (style == 2)
-			v = draw(m, 0, 7) ? 0 : v;
+			v = draw_element(m, 0, 7) ? 0 : v;
 		if (style == 3)
-			v = draw(m, 0, 1) ? -0.0 : ldexp(v, (int)draw(m, -12, 6));
-		if (style > 1 && (style > 4 || draw(m, 0, 99)))
+			v = draw_element(m, 0, 1) ? -0.0 : ldexp(v, (int)draw_element(m, -12, 6));
+		if (style > 1 && (style > 4 || draw_element(m, 0, 99)))
 			code = weft_float_encode(t, v, true);
 		if (weft_dtype_bytes(t) == 1)
 			((uint8_t *)data)[i] = (uint8_t)code;

@@ -24,13 +24,25 @@ struct maker {
 	bool has_zp;               /* the next convolution should take this zero point */
 	int zp;
 	int64_t side;              /* of an image that is made smaller and larger again, in steps of that */
+	int64_t far;               /* the longest side of an image whose channels come apart */
+	const uint8_t *choices;    /* what draw() takes before it goes on with rng, n_choices bytes */
+	size_t n_choices;
 };
 
 /* ---- drawing ---- */
 
-static int64_t draw(struct maker *m, int64_t lo, int64_t hi)
+/* An element of a tensor or the like: never one of the choices. */
+static int64_t draw_element(struct maker *m, int64_t lo, int64_t hi)
 {
 	return lo + (int64_t)(test_random(&m->rng) % (uint64_t)(hi - lo + 1));
+}
+
+static int64_t draw(struct maker *m, int64_t lo, int64_t hi)
+{
+	if (!m->n_choices || hi - lo > UINT8_MAX)
+		return draw_element(m, lo, hi);
+	m->n_choices--;
+	return lo + *m->choices++ % (hi - lo + 1);
 }
 
 static bool chance(struct maker *m, int percent)
@@ -87,10 +99,10 @@ static void fill_int16(struct maker *m, int16_t *v, int64_t n)
 		switch (style) {
 		case 0: v[i] = INT16_MIN; break;
 		case 1: v[i] = all; break;
-		case 2: v[i] = draw(m, 0, 1) ? INT16_MAX : INT16_MIN; break;
-		case 3: v[i] = draw(m, 0, 7) ? 0 : (int16_t)draw(m, INT16_MIN, INT16_MAX); break;
-		case 4: v[i] = (int16_t)draw(m, -300, 300); break;
-		default: v[i] = (int16_t)draw(m, INT16_MIN, INT16_MAX); break;
+		case 2: v[i] = draw_element(m, 0, 1) ? INT16_MAX : INT16_MIN; break;
+		case 3: v[i] = draw_element(m, 0, 7) ? 0 : (int16_t)draw_element(m, INT16_MIN, INT16_MAX); break;
+		case 4: v[i] = (int16_t)draw_element(m, -300, 300); break;
+		default: v[i] = (int16_t)draw_element(m, INT16_MIN, INT16_MAX); break;
 		}
 	}
 }
@@ -104,9 +116,9 @@ static void fill_int8(struct maker *m, int8_t *v, int64_t n)
 		switch (style) {
 		case 0: v[i] = -128; break;
 		case 1: v[i] = all; break;
-		case 2: v[i] = draw(m, 0, 1) ? 127 : -128; break;
-		case 3: v[i] = draw(m, 0, 7) ? 0 : (int8_t)draw(m, -128, 127); break;
-		default: v[i] = (int8_t)draw(m, -128, 127); break;
+		case 2: v[i] = draw_element(m, 0, 1) ? 127 : -128; break;
+		case 3: v[i] = draw_element(m, 0, 7) ? 0 : (int8_t)draw_element(m, -128, 127); break;
+		default: v[i] = (int8_t)draw_element(m, -128, 127); break;
 		}
 	}
 }
@@ -262,10 +274,10 @@ static struct scales draw_scales(struct maker *m, int64_t n, double real, double
 	bool wild = chance(m, 25);
 
 	for (int64_t i = 0; i < n; i++) {
-		if (wild || chance(m, 3))
+		if (wild || draw_element(m, 0, 99) < 3)
 			any_scale(m, narrow, &s.mul[i], &s.shift[i]);
 		else
-			fit(m, real * ldexp(1.0 + (double)draw(m, 0, 1023) / 1024, (int)draw(m, -2, 1)), narrow,
+			fit(m, real * ldexp(1.0 + (double)draw_element(m, 0, 1023) / 1024, (int)draw_element(m, -2, 1)), narrow,
 			    &s.mul[i], &s.shift[i]);
 		s.wraps |= ldexp(bound * s.mul[i], -s.shift[i]) > 2147483000.0;
 	}
@@ -424,7 +436,7 @@ static int draw_bias(struct maker *m, int64_t oc, double reach)
 	int64_t span = style == 0 ? 0 : style == 1 ? max : least((int64_t)reach, max);
 
 	for (int64_t i = 0; i < n; i++) {
-		int64_t v = draw(m, -span - (style == 1), span);
+		int64_t v = draw_element(m, -span - (style == 1), span);
 		if (wide)
 			((int64_t *)b)[i] = v;
 		else
@@ -1217,7 +1229,7 @@ static int make_apart(struct maker *m, int x)
 	if (is_float(m))
 		return -1;
 	if (chance(m, 60))
-		x = new_input(m, (int64_t[]){ 1, draw(m, 2, 5), draw(m, 3, 30), draw(m, 3, 30) });
+		x = new_input(m, (int64_t[]){ 1, draw(m, 2, 5), draw(m, 3, m->far), draw(m, 3, m->far) });
 	return transpose(m, x, 4, chance(m, 70) ? (int[]){ 0, 2, 3, 1 } : (int[]){ 0, 3, 1, 2 });
 }
 
@@ -1286,43 +1298,57 @@ static void fill_inputs(struct maker *m, struct random_net *r)
 	}
 }
 
-static void make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type, bool alu)
+/* Graphs of one to n_ops operators, the first of which reads a tensor of at most these sides and channels. */
+static void make(struct maker *m, struct random_net *r, int64_t sides, int64_t channels, int n_ops)
+{
+	int64_t dim[4] = { chance(m, 85) ? 1 : draw(m, 2, 3), draw_count(m, sides), draw_count(m, sides), draw_count(m, channels) };
+	int n = (int)draw(m, 1, n_ops);
+
+	while (dim[0] * dim[1] * dim[2] * dim[3] > m->max_elements / 2)
+		dim[draw(m, 1, 2)] = draw_count(m, 8);
+	m->x = new_input(m, dim);
+	for (int i = 0; i < n; i++)
+		m->x = one_operator(m, i == 0 && chance(m, 85));
+	for (int k = 0; k < 20 && m->g->tensors[m->x].producer < 0; k++)
+		m->x = one_operator(m, true);
+	output(m, m->x);
+	int other = m->live[draw(m, 0, m->n_live - 1)];
+	if (chance(m, 15) && m->g->tensors[other].producer >= 0)
+		output(m, other);
+	r->g = m->g;
+	fill_inputs(m, r);
+}
+
+static void make_sized(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type, bool alu)
 {
 	struct maker m = { .alu = alu, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes, .type = type,
-		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000, .side = large ? 28 : 14 };
-	int64_t dim[4] = { chance(&m, 85) ? 1 : draw(&m, 2, 3), draw_count(&m, large ? 48 : 20),
-		draw_count(&m, large ? 48 : 20), draw_count(&m, large ? 80 : 40) };
-	int n = (int)draw(&m, 1, 4);
+		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000, .side = large ? 28 : 14, .far = 30 };
 
-	while (dim[0] * dim[1] * dim[2] * dim[3] > m.max_elements / 2)
-		dim[draw(&m, 1, 2)] = draw_count(&m, 8);
-	m.x = new_input(&m, dim);
-	for (int i = 0; i < n; i++)
-		m.x = one_operator(&m, i == 0 && chance(&m, 85));
-	for (int k = 0; k < 20 && m.g->tensors[m.x].producer < 0; k++)
-		m.x = one_operator(&m, true);
-	output(&m, m.x);
-	int other = m.live[draw(&m, 0, m.n_live - 1)];
-	if (chance(&m, 15) && m.g->tensors[other].producer >= 0)
-		output(&m, other);
-	r->g = m.g;
-	fill_inputs(&m, r);
+	make(&m, r, large ? 48 : 20, large ? 80 : 40, 4);
 }
 
 void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
 {
-	make(r, seed, lanes, large, type, false);
+	make_sized(r, seed, lanes, large, type, false);
 }
 
 void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
 {
-	make(r, seed, lanes, large, type, true);
+	make_sized(r, seed, lanes, large, type, true);
+}
+
+void random_net_make_small(struct random_net *r, uint64_t seed, int lanes, weft_dtype type, bool alu, const uint8_t *choices, size_t n_choices)
+{
+	struct maker m = { .alu = alu, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 5, .n = lanes, .type = type,
+		.max_elements = 120 * lanes, .max_macs = 3000 * lanes, .side = 5, .far = 7, .choices = choices, .n_choices = n_choices };
+
+	make(&m, r, 9, 2 * lanes + 2, 3);
 }
 
 void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
 {
 	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 2, .n = lanes, .type = type,
-		.max_elements = 200000, .max_macs = 30000000, .side = 28 };
+		.max_elements = 200000, .max_macs = 30000000, .side = 28, .far = 30 };
 
 	do
 		m.x = seed % 4 < 2 ? make_unet(&m, -1) : make_block(&m, -1);
@@ -1337,7 +1363,7 @@ void random_net_make_unet(struct random_net *r, uint64_t seed, int lanes, weft_d
 void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
 {
 	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 3, .n = lanes, .type = type,
-		.max_elements = 200000, .max_macs = 30000000 };
+		.max_elements = 200000, .max_macs = 30000000, .far = 30 };
 
 	m.x = new_input(&m, (int64_t[]){ chance(&m, 95) ? 1 : 2, draw(&m, 3, 24), draw(&m, 3, 24), draw_count(&m, 4 * lanes) });
 	for (int i = (int)draw(&m, 1, 3); i; i--) {
@@ -1352,7 +1378,7 @@ void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft
 void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
 {
 	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 4, .n = lanes, .type = type,
-		.max_elements = 400000, .max_macs = 30000000, .side = 28 };
+		.max_elements = 400000, .max_macs = 30000000, .side = 28, .far = 30 };
 	int64_t ic = draw(&m, 1, 5), oc = draw(&m, lanes, 5 * lanes);
 	struct axis a[2];
 

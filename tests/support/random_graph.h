@@ -27,6 +27,12 @@ struct random_net {
 void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
 /* The same with operators that only a device with the command alu runs. int8 or int16. */
 void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
+/*
+ * Graphs of one to three operators whose tensors have at most 120 elements for each lane: with few lanes they compile and run
+ * within a millisecond or two. What is drawn but elements of tensors is taken from `choices`, a byte each, as long as there are
+ * some, so that another byte is another choice, not another graph.
+ */
+void random_net_make_small(struct random_net *r, uint64_t seed, int lanes, weft_dtype type, bool alu, const uint8_t *choices, size_t n_choices);
 typedef void random_net_maker(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 /* An image that is made smaller and larger again and comes beside itself, as in a U-Net, or for half of the seeds convolutions
  * that come beside all that was before them, as in a DenseNet; of up to 200000 bytes, and perhaps more behind it. int8 or

@@ -307,7 +307,7 @@ fuzz: $(if $(filter message,$(TARGET)),$(FIRMWARE)) $(if $(filter rtl,$(TARGET))
 	$(if $(filter $(TARGET),$(FUZZ)),,$(error fuzz: TARGET is one of $(FUZZ)))
 	$(Q)+$(MAKE) --no-print-directory SAN=fuzz O=$(O) $(FUZZ_BIN)
 	$(Q)mkdir -p $(O)/fuzz/corpus/$(TARGET) $(O)/fuzz/found $(O)/fuzz/seeds/$(TARGET)
-	ASAN_OPTIONS=$(FUZZ_ASAN) $(FUZZ_BIN) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=$(FUZZ_MAX) \
+	ASAN_OPTIONS=$(FUZZ_ASAN) $(FUZZ_BIN) -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=$(FUZZ_MAX) $(FUZZ_FLAGS_$(TARGET)) \
 		-print_final_stats=1 $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(TARGET).dict)) -artifact_prefix=$(O)/fuzz/found/$(TARGET)- \
 		$(O)/fuzz/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET) $(O)/fuzz/seeds/$(TARGET)
 
@@ -326,9 +326,14 @@ FUZZ_MAX_onnx := 2048
 FUZZ_MAX_tflite := 4096
 FUZZ_MAX_tosa := 4096
 FUZZ_MAX_quantize := 2048
-FUZZ_MAX_graph := 9
+FUZZ_MAX_graph := 48
 FUZZ_MAX_message := 512
+FUZZ_MAX_broker := 1024
 FUZZ_MAX = $(or $(FUZZ_MAX_$(TARGET)),16384)
+# How libFuzzer chooses what to mutate: by how rare what an input reaches is, which takes longer than a short input does, or not; or by its time too.
+FUZZ_FLAGS_graph := -entropic=0
+FUZZ_FLAGS_broker := -entropic=0
+FUZZ_FLAGS_message := -entropic_scale_per_exec_time=1
 FUZZ_ASAN := quarantine_size_mb=4:malloc_context_size=12:clear_shadow_mmap_threshold=1073741824
 
 ## coverage: which lines do unit, model, conformance, fuzz and card tests reach? In build/coverage; T=kind/name counts those anew; COUNT=userlib/import counts that folder alone
@@ -731,12 +736,16 @@ ifeq ($(SAN),fuzz)
   $(patsubst %,$(O)/obj/%.o,$(addprefix sim/model/,alu conv dw elt float load model pool post store)) $(O)/obj/sim/golden/%.o \
   $(foreach d,emit estimate fold lower match plan search,$(O)/obj/userlib/compile/$(d)/%.o): ALL_CFLAGS += -fno-sanitize-coverage=trace-cmp
 endif
+# Nor are what an input's choices or a message's words lead to: these targets call nothing of libFuzzer's at a comparison (no_compare.c).
+FUZZ_NO_COMPARE := graph message broker
+FUZZ_COMPARES := $(patsubst %,__sanitizer_cov_trace_%,$(foreach n,1 2 4 8,cmp$(n) const_cmp$(n)) switch)
+$(FUZZ_NO_COMPARE:%=$(O)/bin/%): FUZZ_LDFLAGS = $(foreach f,$(FUZZ_COMPARES),-Wl,--wrap=$(f),--defsym=__wrap_$(f)=fuzz_no_compare)
 $(FUZZ_LIB): $(SUPPORT_OBJ) $(CARD_PARTS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(O)/bin/%: $(O)/obj/tests/fuzz/%_fuzz.o $(FUZZ_LIB) $(INSIDE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer$(SANITIZE:%=,%) -Wl,--gc-sections,-z,start-stop-gc $< $(FUZZ_LIB) $(INSIDE) -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer$(SANITIZE:%=,%) -Wl,--gc-sections,-z,start-stop-gc $(FUZZ_LDFLAGS) $< $(FUZZ_LIB) $(INSIDE) -lcmocka $(LDLIBS) -o $@
 
 # The boot ROM's arithmetic, for the machine that builds.
 HOST_FW := $(addprefix $(O)/obj/firmware/,sha512.o ed25519.o)

@@ -330,10 +330,10 @@ FUZZ_MAX_graph := 48
 FUZZ_MAX_message := 512
 FUZZ_MAX_broker := 1024
 FUZZ_MAX = $(or $(FUZZ_MAX_$(TARGET)),16384)
-# How libFuzzer chooses what to mutate: by how rare what an input reaches is, which takes longer than a short input does, or not; or by its time too.
-FUZZ_FLAGS_graph := -entropic=0
-FUZZ_FLAGS_broker := -entropic=0
-FUZZ_FLAGS_message := -entropic_scale_per_exec_time=1
+# These choose what to mutate by the time that it takes as well, and count only the ten rarest features, because all of them take longer than an input.
+FUZZ_FLAGS_message := -entropic_scale_per_exec_time=1 -entropic_number_of_rarest_features=10 -entropic_feature_frequency_threshold=1
+FUZZ_FLAGS_broker := $(FUZZ_FLAGS_message)
+FUZZ_FLAGS_graph := $(FUZZ_FLAGS_message) -len_control=0
 FUZZ_ASAN := quarantine_size_mb=4:malloc_context_size=12:clear_shadow_mmap_threshold=1073741824
 
 ## coverage: which lines do unit, model, conformance, fuzz and card tests reach? In build/coverage; T=kind/name counts those anew; COUNT=userlib/import counts that folder alone

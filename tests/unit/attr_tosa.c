@@ -183,7 +183,7 @@ static void build(struct tosa_build *t, const struct tosa_case *c)
 	}
 	tb_names(&b->in, &b->n_in, count(c->in, MAX_IN) == 3 ? "in0 in1 in2" : count(c->in, MAX_IN) == 2 ? "in0 in1" : "in0");
 	for (int i = 0; i < 4 && c->arg[i].n; i++) {
-		char name[8];
+		char name[16];
 		weft_tensor v = { .dtype = c->arg[i].type, .rank = 1, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)c->arg[i].v };
 		snprintf(name, sizeof name, "arg%d", i);
 		assert_true(x_in(&o, name) >= 0);

@@ -62,6 +62,11 @@ int status_of(int err)
 	}
 }
 
+int run_status(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG ? EXIT_DEVICE : status_of(err);
+}
+
 int file_status(int err)
 {
 	return !err ? EXIT_DONE : err == -ENOMEM ? EXIT_DEVICE : EXIT_USAGE;

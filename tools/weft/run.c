@@ -321,7 +321,7 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 	int err = r->jobs.n ? run_in_segments(&r->jobs, &r->o, s, in, out, &rep, msg) : weft_session_run(s, in, out, &rep, msg);
 	if (r->o.progress)
 		end_progress(r->o.progress_user);
-	status = status_of(err);
+	status = run_status(err);
 	if (!err)
 		status = write_outputs(r, net, out, files);
 	if ((!err || err == -EBADMSG) && r->dump_dir && write_dump(r, s))

@@ -38,6 +38,8 @@ const char *shown(const char *name);
 
 /** Exit status for a library's negative errno. */
 int status_of(int err);
+/** The same of a run, whose profile or waveform may not have been written. */
+int run_status(int err);
 /** The same where it is about a file, not a device. */
 int file_status(int err);
 

@@ -294,6 +294,7 @@ static const struct operation operations[] = {
 	{ "run on the model", "run tests/models/digits_int8.tflite --device model --no-capture -o @", OUT, 0 },
 	{ "run on the model, checked", "run tests/models/digits_qdq.onnx --device model --check --no-capture -o @", NULL, 0 },
 	{ "run 20 operators on the model", "run @/deep.tflite --device model --check --no-capture -o @", NULL, 0 },
+	{ "run on a card", "run tests/models/digits_int8.tflite --device % --no-capture -o @", OUT, 0 },
 	{ "run on the RTL", "run tests/models/digits_int8.tflite --device rtl --no-capture -o @", OUT, 0 },
 	{ "profile", "run tests/models/digits_int8.tflite --device model --no-capture --profile @/out", "out", 0, true },
 	{ "quantize", "quantize tests/models/digits_float.onnx -o @/out --calibrate @/samples", "out", 0 },

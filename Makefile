@@ -152,6 +152,9 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 TEST_SRC := $(sort $(filter-out $(FUZZ_SRC),$(wildcard $(TEST_KINDS:%=tests/%/*.c))))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
+# What records waveforms; Verilator's sources call the system through it.
+WAVE_CC  := sim/rtl/wave.cc
+WAVE_NAMES = -include $(abspath sim/rtl/wave_names.h)
 # Packages come before the modules of hw/files.f; that of the configuration first.
 HW_PKG   := hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
 HW_SRC   := $(sort $(HW_PKG) $(wildcard hw/gen/*/*.sv) $(shell cat hw/files.f))
@@ -237,7 +240,7 @@ ECC_SO := $(RTL_DIR)/weft-soc_ecc.so
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
 CHIP_CONFIGS ?= w16
-CHIP_CC      := sim/rtl/memory.cc sim/rtl/chip.cc
+CHIP_CC      := sim/rtl/memory.cc sim/rtl/chip.cc $(WAVE_CC)
 CHIP_SO      := $(CHIP_CONFIGS:%=$(RTL_DIR)/weft-chip-%.so)
 
 # The configuration's package comes before what all configurations share.
@@ -856,7 +859,7 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 # costs a quarter of the speed, and is built with less optimisation.
 config_of  = $(patsubst %-wave,%,$(notdir $(1)))
 top_of     = Vweft_npu_$(subst -,_,$(notdir $(1)))
-wave_flags = $(if $(filter %-wave,$(1)),--trace-fst --trace-structs -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
+wave_flags = $(if $(filter %-wave,$(1)),--trace-fst --trace-structs -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt $(abspath $(WAVE_CC)))
 OPT_SIM     = $(if $(COUNTED),-O1,-O2)
 OPT_WAVE    = -O1
 
@@ -866,7 +869,7 @@ OPT_CHIP    = $(if $(COUNTED),-O1,-O3)
 # The stem of the plain and the checked simulators has the kind in front: plain/w16.
 kind_flags = $(if $(filter checked/%,$(1)),$(ASSERTIONS),$(QUICK)) $(if $(filter counted/%,$(1)),$(call COUNT_LINES,$(top_of)) $(if $(filter %/w8,$(1)),$(COUNT_TOGGLES)))
 
-$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
+$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) $(WAVE_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) $(call kind_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
@@ -881,7 +884,7 @@ $$(RTL_DIR)/$(1)weft-rtl-%.so: $$(RTL_DIR)/$(1)%/verilated.stamp $$(wildcard sim
 	$$(call say,CXX,$$@)
 	$$(Q)+$$(MAKE) --no-print-directory -C $$(<D) -f $$(call top_of,$$*).mk \
 		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" \
-		OPT_FAST="$$(if $$(filter %-wave,$$*),$$(OPT_WAVE),$$(OPT_SIM)) -march=$$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$$(MARCH_RTL)" \
+		OPT_FAST="$$(if $$(filter %-wave,$$*),$$(OPT_WAVE),$$(OPT_SIM)) -march=$$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$$(MARCH_RTL) $$(if $$(filter %-wave,$$*),$$(WAVE_NAMES))" \
 		$$(if $$(Q),>$$(abspath $$(<D))/build.log 2>&1 || { tail -40 $$(abspath $$(<D))/build.log; exit 1; })
 	@touch $$@
 endef
@@ -935,7 +938,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="$(OPT_CHIP) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
+		OPT_FAST="$(OPT_CHIP) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL) $(WAVE_NAMES)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 

@@ -94,6 +94,8 @@ struct weft_backend {
 	int (*sample)(void *state, weft_sampler *fn, void *user);
 	/* Where the device records around a command: which one of the next stream; -1: none. */
 	int (*wave)(void *state, int64_t cmd);
+	/* It records no more, and the file is in its place. msg: one line on failure, but for -ENOMEM. */
+	int (*wave_end)(void *state, char *msg);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };

@@ -7,7 +7,7 @@
 
 #include "driver/device.h"
 
-/* None of these has words for what goes wrong, so the last error stays; and none waits, but for a card's registers. */
+/* These have no words for what goes wrong, so the last error stays; and none waits, but for a card's registers. */
 static int leave(weft_dev *dev, int err)
 {
 	weft_events_unlock(dev->events);
@@ -76,6 +76,13 @@ int weft_dev_wave(weft_dev *dev, int64_t cmd)
 {
 	weft_events_lock(dev->events);
 	return leave(dev, dev->be->wave ? dev->be->wave(dev->state, cmd) : -ENOTSUP);
+}
+
+int weft_dev_wave_end(weft_dev *dev)
+{
+	int err = weft_dev_enter(dev, true);
+
+	return err ? err : weft_dev_leave(dev, dev->be->wave_end ? dev->be->wave_end(dev->state, weft_dev_msg(dev)) : 0);
 }
 
 /* Returns whether the device has this place. The bits are those of the RTL's hooks. */

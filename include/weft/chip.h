@@ -37,7 +37,7 @@ struct weft_chip_options {
 	uint8_t *flash;            /* contents of the flash: the caller's memory, which the chip uses while it lives */
 	size_t flash_bytes;        /* its bytes: WEFT_FLASH_BYTES */
 	enum weft_memory memory;   /* Verilated chip: the memory's profile */
-	const char *wave;          /* Verilated chip: FST file to record, or NULL */
+	const char *wave;          /* Verilated chip: FST file to record, there when the chip is closed if it could be written; or NULL */
 	uint64_t reserved[8];      /* zero */
 };
 

@@ -543,6 +543,14 @@ WEFT_API void weft_dev_trust(weft_dev *dev, bool trusted);
  */
 WEFT_API int weft_dev_wave(weft_dev *dev, int64_t cmd);
 /**
+ * End the recording of waves: options.wave replaces an older file now, if all of it could be written; else no such file is
+ * made. The next stream that is recorded begins another. weft_dev_close() ends it too, and cannot say whether it is there.
+ *
+ * @return 0, also if nothing was recorded; -ENOMEM; or the negative errno of the file, with a line in weft_dev_error().
+ * Does not wait, but for the disk.
+ */
+WEFT_API int weft_dev_wave_end(weft_dev *dev);
+/**
  * Reset a simulated device after a fault; weft_wait() does so by itself.
  * @return 0; -EIO: the reset does not end. Does not wait.
  */

@@ -263,7 +263,7 @@ struct weft_session_options {
 	bool strict;               /* refuse a network with operators on the host in its middle */
 	bool keep;                 /* keep every tensor for weft_session_kept(); a network compiled for it computes all channels */
 	const char *rtl_dir;       /* see weft/dev.h */
-	const char *wave;          /* RTL: record waves to this FST file; NULL: record none */
+	const char *wave;          /* RTL: record waves to this FST file, which is there when the run has ended; NULL: record none */
 	int64_t wave_cmd;          /* command, as weft_net_disassemble() counts, around which to record; -1: the whole run */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */

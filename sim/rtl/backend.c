@@ -62,6 +62,7 @@ struct state {
 	int64_t wave_cmd;          /* -1: not around a command */
 	int64_t wave_here;         /* the same, of the next stream: -1: that is not recorded */
 	bool waving;               /* the file is open */
+	int wave_err;              /* why it could not be written; it is not tried again then */
 	uint64_t wave_cycles, wave_from, wave_to;
 	uint64_t hang_cycles;
 	uint64_t n_jobs;           /* that were begun */
@@ -361,28 +362,25 @@ static int on_retire(struct state *s, const struct weft_backend_job *job, uint32
 	return 0;
 }
 
+/* A file that cannot be written is no failure of the job: rtl_wave_end() says so. */
 static void end_wave(struct state *s)
 {
 	if (s->waving)
-		s->api->wave(s->rtl, NULL);
+		s->wave_err = s->api->wave(s->rtl, NULL);
 	s->waving = false;
 }
 
 /* Starts or stops recording if now is the time to do so. */
-static int turn_wave(struct state *s, uint64_t now, char *msg)
+static void turn_wave(struct state *s, uint64_t now)
 {
 	const struct run *run = &s->run;
 
 	if (s->waving && now >= run->wave_to)
 		end_wave(s);
-	if (!s->wave || s->waving || run->finding || now < run->wave_from || now >= run->wave_to)
-		return 0;
-	if (s->api->wave(s->rtl, s->wave)) {
-		snprintf(msg, WEFT_DEV_MSG, "rtl: %s: cannot be written", s->wave);
-		return -EIO;
-	}
-	s->waving = true;
-	return 0;
+	if (!s->wave || s->waving || s->wave_err || run->finding || now < run->wave_from || now >= run->wave_to)
+		return;
+	s->wave_err = s->api->wave(s->rtl, s->wave);
+	s->waving = !s->wave_err;
 }
 
 /* So many cycles until something other than the stream wants to be looked after. */
@@ -409,15 +407,13 @@ static int run_stream(struct state *s, const struct weft_backend_job *job, uint6
                       char *msg)
 {
 	struct run *run = &s->run;
-	int err;
+	int err = 0;
 
 	for (;;) {
 		const uint64_t now = s->api->cycle(s->rtl) - run->begin;
 		struct weft_rtl_event ev;
 
-		err = turn_wave(s, now, msg);
-		if (err)
-			break;
+		turn_wave(s, now);
 		uint64_t n = s->api->step(s->rtl, next_stop(s, now), &ev);
 		r->sim_cycles += n;
 		run->idle = ev.retired ? 0 : run->idle + n;
@@ -754,6 +750,18 @@ static int rtl_wave(void *state, int64_t cmd)
 	return 0;
 }
 
+static int rtl_wave_end(void *state, char *msg)
+{
+	struct state *s = state;
+
+	end_wave(s);
+	const int err = s->wave_err;
+	s->wave_err = 0;
+	if (err && err != -ENOMEM)
+		snprintf(msg, WEFT_DEV_MSG, "rtl: %.200s: %s", s->wave, strerror(-err));
+	return err;
+}
+
 const struct weft_backend weft_backend_rtl = {
 	.name = "rtl",
 	.open = rtl_open,
@@ -770,4 +778,5 @@ const struct weft_backend weft_backend_rtl = {
 	.cosim = rtl_cosim,
 	.sample = rtl_sample,
 	.wave = rtl_wave,
+	.wave_end = rtl_wave_end,
 };

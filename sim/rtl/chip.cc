@@ -17,11 +17,11 @@
 #include <weft/gen/msg.h>
 
 #include "verilated.h"
-#include "verilated_fst_c.h"
 
 #include "sim/rtl/counted.h"
 #include "sim/rtl/memory.h"
 #include "sim/rtl/power_up.h"
+#include "sim/rtl/wave.h"
 
 extern "C" {
 #include "sim/model/flash.h"
@@ -93,7 +93,7 @@ struct Chip {
 	} ctx;
 	VTOP top;
 	Memory memory;
-	std::unique_ptr<VerilatedFstC> wave;
+	std::unique_ptr<Wave> wave;
 	Spi spi;
 	uint8_t *dram = nullptr;
 	uint64_t dram_bytes;
@@ -259,16 +259,13 @@ int check_options(const weft_chip_options *o, char *msg)
 
 int open_wave(Chip *c, const char *file, char *msg)
 {
-	FILE *f = std::fopen(file, "wb");
-	if (!f) {
-		std::snprintf(msg, WEFT_DEV_MSG, "chip: %s cannot be written", file);
-		return -EINVAL;
-	}
-	std::fclose(f);
-	c->wave.reset(new VerilatedFstC);
-	c->top.trace(c->wave.get(), 99);
-	c->wave->open(file);
-	return 0;
+	c->wave.reset(new (std::nothrow) Wave);
+	const int err = c->wave ? c->wave->open(c->top, file) : -ENOMEM;
+	if (err == -ENOMEM)
+		std::snprintf(msg, WEFT_DEV_MSG, "chip: out of memory");
+	else if (err)
+		std::snprintf(msg, WEFT_DEV_MSG, "chip: %.200s: %s", file, std::strerror(-err));
+	return err;
 }
 
 // The chip is called from C, which no exception may reach. What needs memory runs in here; if there is none,

@@ -15,14 +15,14 @@
 #include <new>
 
 #include "verilated.h"
-#ifdef WEFT_WAVE
-#include "verilated_fst_c.h"
-#endif
 
 #include "sim/rtl/counted.h"
 #include "sim/rtl/memory.h"
 #include "sim/rtl/power_up.h"
 #include "sim/rtl/profile.h"
+#ifdef WEFT_WAVE
+#include "sim/rtl/wave.h"
+#endif
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
@@ -53,12 +53,10 @@ namespace {
 
 constexpr unsigned kBanks = 16;
 
-#ifdef WEFT_WAVE
-using Wave = VerilatedFstC;
-#else
+#ifndef WEFT_WAVE
 struct Wave {               // never made
 	void dump(uint64_t) {}
-	void close() {}
+	int close() { return 0; }
 };
 #endif
 
@@ -313,11 +311,12 @@ struct weft_rtl {
 #endif
 	}
 
-	void close_wave()
+	// 0, or the negative errno for which the file is not there.
+	int close_wave()
 	{
-		if (wave)
-			wave->close();
+		const int err = wave ? wave->close() : 0;
 		wave.reset();
+		return err;
 	}
 };
 
@@ -448,22 +447,14 @@ int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
 #ifdef WEFT_WAVE
 int rtl_wave(weft_rtl *r, const char *file)
 {
-	r->close_wave();
+	int err = r->close_wave();
 	if (!file)
-		return 0;
-	FILE *f = std::fopen(file, "wb");
-	if (!f)
-		return -EIO;
-	std::fclose(f);
-	try {
-		r->wave.reset(new Wave);
-		r->top.trace(r->wave.get(), 99);
-		r->wave->open(file);
-	} catch (const std::exception &) {
+		return err;
+	r->wave.reset(new (std::nothrow) Wave);
+	err = r->wave ? r->wave->open(r->top, file) : -ENOMEM;
+	if (err)
 		r->wave.reset();
-		return -ENOMEM;
-	}
-	return 0;
+	return err;
 }
 #else
 int rtl_wave(weft_rtl *, const char *file)

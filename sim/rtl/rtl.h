@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 8
+#define WEFT_RTL_API_VERSION 9
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -97,8 +97,8 @@ struct weft_rtl_api {
 	/* Activation operand that PE(row, col) holds. 0 outside the array. */
 	int32_t (*operand)(struct weft_rtl *r, uint32_t row, uint32_t col);
 
-	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written;
-	 * -ENOTSUP: not built to record. */
+	/* Waveform to file (FST); NULL ends it, and the file is in its place then. 0, or the negative errno
+	 * for which there is no waveform; -ENOTSUP: not built to record. */
 	int (*wave)(struct weft_rtl *r, const char *file);
 	uint64_t (*cycle)(struct weft_rtl *r);
 

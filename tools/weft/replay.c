@@ -193,7 +193,7 @@ static int run(int argc, char **argv)
 		return fail(file_status(err), "%s", msg);
 	err = weft_replay(&c, &a.o, &r, msg);
 	if (err)
-		status = fail(status_of(err), "%s: %s", a.file, msg);
+		status = fail(run_status(err), "%s: %s", a.file, msg);
 	else if (a.json)
 		print_as_json(&c, &r);
 	else

@@ -722,7 +722,7 @@ static int find_moment(struct replay *x)
  * from wave_cycles before the wrong byte was written (before its command retired, if that is not known)
  * to as many after its command retired, or, if more than WAVE_LONGEST cycles lie between the two moments,
  * to as many after the write. The report's result becomes that of the last run. Closes the simulator.
- * Returns 0, also if nothing was to be done, or a negative errno.
+ * Returns 0, also if nothing was to be done, or a negative errno, also that of a file that could not be written.
  */
 static int record_wave(struct replay *x)
 {
@@ -739,6 +739,8 @@ static int record_wave(struct replay *x)
 		err = open_device(x, x->o->wave, from > n ? from - n : 0, to + n + 1);
 	if (!err)
 		err = run_device(x, NULL);
+	if (!err && (err = weft_dev_wave_end(x->dev)))
+		err = fail(x, err, weft_dev_error(x->dev));
 	close_device(x);
 	return err;
 }

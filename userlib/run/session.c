@@ -1023,8 +1023,22 @@ static int run_through(weft_session *s, const weft_tensor *inputs, weft_tensor *
 }
 
 /*
+ * Ends the waveform of the run, which is over with err. Returns err, or, if that is 0, the negative errno for which
+ * the file could not be written; what became of the file is then in msg, behind what is already there.
+ */
+static int end_wave(weft_session *s, int err, char *msg)
+{
+	const int bad = s->dev && s->o.wave ? weft_dev_wave_end(s->dev) : 0;
+	const size_t n = strlen(msg);
+
+	if (bad)
+		snprintf(msg + n, WEFT_MSG_LEN - n, "%s%s", n ? "; " : "", weft_dev_error(s->dev));
+	return err ? err : bad;
+}
+
+/*
  * Runs the network once and hands over outputs (run_through(), which starts over if a card was reset
- * meanwhile), writes the profile, makes the report. Data of `out` is the caller's memory, or NULL and then
+ * meanwhile), writes the profile and the end of the waveform, makes the report. Data of `out` is the caller's memory, or NULL and then
  * allocated, which the caller frees even if the run fails. *rep (rep may be NULL) gets the report on success
  * and on -EBADMSG, and is untouched otherwise. Returns 0, -EBADMSG if elements differ from golden (then the
  * capture is written, if asked for), or another negative errno, with one line in msg, which is "" on success.
@@ -1051,6 +1065,7 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 		err = -EBADMSG;
 		weft_session_capture(s, last_npu_step(s), err, msg, NULL);
 	}
+	err = end_wave(s, err, msg);
 	stop_profile(s);
 	if (rep && (!err || err == -EBADMSG))
 		*rep = r;

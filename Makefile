@@ -763,8 +763,8 @@ $(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes 
 # Where umockdev is not there the test says so.
 HAVE_UMOCKDEV := $(shell pkg-config --exists umockdev-1.0 2>/dev/null && echo 1)
 ifeq ($(HAVE_UMOCKDEV),1)
-  $(O)/obj/tests/card/umockdev.o: ALL_CFLAGS += -DHAVE_UMOCKDEV $(shell pkg-config --cflags umockdev-1.0)
-  $(O)/tests/card/umockdev: TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
+  $(O)/obj/tests/card/umockdev.o $(O)/obj/tests/card/hostile_usb.o: ALL_CFLAGS += -DHAVE_UMOCKDEV $(shell pkg-config --cflags umockdev-1.0)
+  $(O)/tests/card/umockdev $(O)/tests/card/hostile_usb: TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
 endif
 
 $(O)/guest/weft: $(CMD_OBJ) $(LIB_OBJ)

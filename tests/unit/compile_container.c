@@ -17,6 +17,7 @@
 #include "tests/support/fail_at.h"
 #include "tests/support/level.h"
 #include "tests/support/random_graph.h"
+#include "userlib/compile/file/save_program.h"
 
 #define HEAD 16
 #define ENTRY 24
@@ -74,6 +75,121 @@ static void round_trip(void **state)
 		random_net_free(&r);
 		random_net_free(&again);
 	}
+}
+
+/* ---- the fields of a program's tables ---- */
+
+#define FIELD(type, name) { offsetof(struct type, name), sizeof(((struct type *)0)->name), _Alignof(__typeof__(((struct type *)0)->name)) }
+
+/* A table of a program and all fields of its entries, in their order. */
+struct table {
+	const char *name;
+	void (*save)(struct io *io, weft_program *p);
+	size_t list, count;            /* where weft_program has them; the count has four bytes */
+	size_t bytes, align;           /* of an entry */
+	struct { size_t at, bytes, align; } field[12];
+};
+
+#define TABLE(save, type, list, count) \
+	#type, save, offsetof(weft_program, list), offsetof(weft_program, count), sizeof(struct type), _Alignof(struct type)
+
+static const struct table tables[] = {
+	{ TABLE(save_steps, weft_step, steps, n_steps), { FIELD(weft_step, kind), FIELD(weft_step, op), FIELD(weft_step, first_word),
+		FIELD(weft_step, n_words), FIELD(weft_step, first_cmd), FIELD(weft_step, n_cmds), FIELD(weft_step, estimate[0]),
+		FIELD(weft_step, estimate[1]) } },
+	{ TABLE(save_tensors, weft_ptensor, tensors, n_tensors), { FIELD(weft_ptensor, place), FIELD(weft_ptensor, on_npu),
+		FIELD(weft_ptensor, folded), FIELD(weft_ptensor, alias_of), FIELD(weft_ptensor, first_step), FIELD(weft_ptensor, last_step),
+		FIELD(weft_ptensor, offset), FIELD(weft_ptensor, bytes) } },
+	{ TABLE(save_ops, weft_pop, ops, n_ops), { FIELD(weft_pop, unit), FIELD(weft_pop, into), FIELD(weft_pop, step), FIELD(weft_pop, macs),
+		FIELD(weft_pop, done[0]), FIELD(weft_pop, done[1]), FIELD(weft_pop, halves[0]), FIELD(weft_pop, halves[1]),
+		FIELD(weft_pop, stripes), FIELD(weft_pop, reason) } },
+	{ TABLE(save_cmds, weft_pcmd, cmds, n_cmds), { FIELD(weft_pcmd, op), FIELD(weft_pcmd, first_rec), FIELD(weft_pcmd, n_recs) } },
+	{ TABLE(save_recs, weft_prec, recs, n_recs), { FIELD(weft_prec, tensor), FIELD(weft_prec, addr), FIELD(weft_prec, n_y), FIELD(weft_prec, n_x),
+		FIELD(weft_prec, n_c), FIELD(weft_prec, y_bytes), FIELD(weft_prec, x_bytes), FIELD(weft_prec, first), FIELD(weft_prec, y_elems),
+		FIELD(weft_prec, x_elems) } },
+	{ TABLE(save_late, weft_pscale, scales, n_scales), { FIELD(weft_pscale, step), FIELD(weft_pscale, word), FIELD(weft_pscale, tensor) } },
+	{ TABLE(save_late, weft_ppack, packs, n_packs), { FIELD(weft_ppack, step), FIELD(weft_ppack, tensor), FIELD(weft_ppack, k),
+		FIELD(weft_ppack, cols), FIELD(weft_ppack, offset) } },
+};
+
+static uint8_t **list_of(const struct table *t, weft_program *p)
+{
+	return (uint8_t **)((uint8_t *)p + t->list);
+}
+
+/* Whether that field is text of its own. All others are numbers, those of one byte perhaps a bool. */
+static bool is_text(const struct table *t, int f)
+{
+	return t->save == save_ops && t->field[f].at == offsetof(struct weft_pop, reason);
+}
+
+/* Two entries, of which no two fields have the same bytes. */
+static void fill(const struct table *t, weft_program *p)
+{
+	uint8_t *e = calloc(2, t->bytes);
+
+	for (int i = 0; i < 2; i++)
+		for (int f = 0; f < 12 && t->field[f].bytes; f++) {
+			const uint64_t v = t->field[f].bytes == 1 ? 1 : 0x1020304050607080 + (uint64_t)(16 * i + f) * 0x0101010101010101;
+			char text[16];
+			snprintf(text, sizeof text, "reason %d", i);
+			char *copy = is_text(t, f) ? strdup(text) : NULL;
+			memcpy(e + (size_t)i * t->bytes + t->field[f].at, copy ? (const void *)&copy : &v, t->field[f].bytes);
+		}
+	*list_of(t, p) = e;
+	memcpy((uint8_t *)p + t->count, &(uint32_t){ 2 }, 4);
+}
+
+/* The fields that a test would have to name are all there are: nothing but padding lies between them. */
+static void check_layout(const struct table *t)
+{
+	size_t end = 0;
+
+	for (int f = 0; f < 12 && t->field[f].bytes; end = t->field[f].at + t->field[f].bytes, f++)
+		if (t->field[f].at != (end + t->field[f].align - 1) / t->field[f].align * t->field[f].align)
+			fail_msg("%s: no field is named for the bytes from %zu to %zu", t->name, end, t->field[f].at);
+	if (t->bytes != (end + t->align - 1) / t->align * t->align)
+		fail_msg("%s: no field is named for the bytes from %zu on", t->name, end);
+}
+
+/* Each field of each table comes back, also one that both the writer and the reader would leave out. */
+static void each_field(void **state)
+{
+	weft_program *p = calloc(1, sizeof *p), *q = calloc(1, sizeof *q);
+
+	(void)state;
+	strcpy(p->config, "fifteen bytes..");
+	p->arena_bytes = 0x12345678;
+	for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+		check_layout(&tables[k]);
+		fill(&tables[k], p);
+	}
+	struct io out = { .write = true };
+	void (*const sections[])(struct io *io, weft_program *p) = { save_head, save_steps, save_tensors, save_ops, save_cmds, save_recs, save_late };
+	for (size_t k = 0; k < 7; k++)
+		sections[k](&out, p);
+	assert_int_equal(out.err, 0);
+	struct io in = { .p = out.p, .n = out.n };
+	for (size_t k = 0; k < 7; k++)
+		sections[k](&in, q);
+	assert_int_equal(in.err, 0);
+	assert_int_equal(in.at, out.n);
+	assert_string_equal(q->config, p->config);
+	assert_int_equal(q->arena_bytes, p->arena_bytes);
+	for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+		const struct table *t = &tables[k];
+		assert_memory_equal((uint8_t *)q + t->count, (uint8_t *)p + t->count, 4);
+		for (int i = 0; i < 2; i++)
+			for (int f = 0; f < 12 && t->field[f].bytes; f++) {
+				const uint8_t *a = *list_of(t, p) + (size_t)i * t->bytes + t->field[f].at;
+				const uint8_t *b = *list_of(t, q) + (size_t)i * t->bytes + t->field[f].at;
+				if (is_text(t, f) ? strcmp(*(char *const *)a, *(char *const *)b) : memcmp(a, b, t->field[f].bytes))
+					fail_msg("%s: the field at byte %zu is another one after writing and reading", t->name, t->field[f].at);
+			}
+	}
+	free(out.p);
+	weft_program_free(p);
+	weft_program_free(q);
 }
 
 /* Parse what must be refused, with one line. */
@@ -545,7 +661,7 @@ static void requant_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
+		cmocka_unit_test(each_field), cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
 		cmocka_unit_test(operator_bad),
 		cmocka_unit_test(no_source_bad), cmocka_unit_test(bomb_bad), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(packing), cmocka_unit_test(full_bad), cmocka_unit_test(to_file), cmocka_unit_test(requant_kept),

@@ -41,6 +41,17 @@ struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, i
 /* Frees the operands of all convolutions and empties the set. */
 void array_free(struct array_set *s);
 
+/*
+ * Returns the last row to which PEs pass on weights from row `row`: the array's last one, or with pairs, where weights
+ * enter at rows 0 and N/2, the last one of that half.
+ */
+static inline int array_last_row(const struct weft_config *cfg, int row)
+{
+	int n = (int)cfg->n;
+
+	return cfg->has_pairs && row < n / 2 ? n / 2 - 1 : n - 1;
+}
+
 /* Sets all activations of one group of c to value, truncated to 16 bits. Does nothing if c is NULL. */
 void array_fill_a(const struct array_set *s, struct array_conv *c, int group, int value);
 /* Sets all weights of c to value, truncated to 8 bits. Does nothing if c is NULL. */

@@ -2,7 +2,8 @@
 /*
  * Concludes from wrong sums to a place. Which PEs are wrong says where to look: if one PE alone is
  * wrong, its sum register is; if a row is wrong from some column on, an activation is, and if a
- * column is wrong from some row on, a weight is, because operands move on from PE to PE. Then every
+ * column is wrong from some row on, a weight is, because operands move on from PE to PE (weights up to the
+ * end of the array, or of one half of it: array_last_row()). Then every
  * fault that could be there is simulated; a fault is named if it explains every single sum and no
  * other fault does.
  */
@@ -170,7 +171,7 @@ static const char *how_text(enum how how)
 /*
  * Reports the one wrong PE, at (e.r0, e.c0), with register and bit if exactly one fault explains all
  * its sums: of its sum register or else its result register (DIAG-ARRAY-1), of its activation if it
- * stands in the last column (DIAG-ARRAY-2), of its weight if it stands in the last row (DIAG-ARRAY-3).
+ * stands in the last column (DIAG-ARRAY-2), of its weight if it stands in the last row (of its half, with pairs; DIAG-ARRAY-3).
  * Otherwise only the PE is named (DIAG-ARRAY-4). mode is the arithmetic's name.
  */
 static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
@@ -189,7 +190,7 @@ static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t
 		at.bit = g.bit;
 		diag_find(d, "DIAG-ARRAY-2", at, "PE row %d column %d: activation bit %d %s in %s mode", e.r0, e.c0, g.bit,
 		          how_text(g.how), mode);
-	} else if (e.r0 == s->n - 1 && search(s, got, bad, WEIGHT, &g)) {
+	} else if (e.r0 == array_last_row(d->cfg, e.r0) && search(s, got, bad, WEIGHT, &g)) {
 		at.bit = g.bit;
 		diag_find(d, "DIAG-ARRAY-3", at, "PE row %d column %d: weight bit %d %s in %s mode", e.r0, e.c0, g.bit, how_text(g.how),
 		          mode);
@@ -200,8 +201,8 @@ static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t
 
 /*
  * Reports a row (row true) of PEs that is wrong up to its last column, or a column that is wrong up to
- * its last row, from e.c0 or e.r0 on: with the bit of the activation or weight in the first wrong PE if
- * exactly one such fault explains all sums (DIAG-ARRAY-2, DIAG-ARRAY-3); if not and it is wrong from 0
+ * its last row or that of its half, from e.c0 or e.r0 on: with the bit of the activation or weight in the first wrong PE if
+ * exactly one such fault explains all sums (DIAG-ARRAY-2, DIAG-ARRAY-3); if not and it is wrong from where words enter
  * on, with bit and slot of the skew buffer before it (DIAG-ARRAY-5); otherwise only the place
  * (DIAG-ARRAY-6).
  */
@@ -212,6 +213,7 @@ static void say_line(struct weft_diag *d, const struct array_set *s, const uint8
 	int start = row ? e.c0 : e.r0, line = row ? e.r0 : e.c0;
 	const char *operand = row ? "activation" : "weight", *across = row ? "row" : "column", *along = row ? "column" : "row";
 	const char *id = row ? "DIAG-ARRAY-2" : "DIAG-ARRAY-3";
+	bool second = !row && d->cfg->has_pairs && start == s->n / 2;   /* where the weights of the lower half enter */
 	struct guess g;
 
 	at.row = e.r0;
@@ -220,10 +222,12 @@ static void say_line(struct weft_diag *d, const struct array_set *s, const uint8
 		at.bit = g.bit;
 		diag_find(d, id, at, "PE row %d column %d: %s bit %d %s in %s mode, and from there on to the end of the %s", e.r0, e.c0, operand,
 		          g.bit, how_text(g.how), mode, across);
-	} else if (start == 0 && search(s, got, bad, row ? SKEW_ACT : SKEW_WEIGHT, &g)) {
+	} else if ((start == 0 || second) && search(s, got, bad, row ? SKEW_ACT : SKEW_WEIGHT, &g)) {
+		/* The lower half's words enter their skew buffers N/2 slots later. */
+		int slot = second ? (g.phase + s->n / 2) % s->n : g.phase;
 		at.bit = g.bit;
 		diag_find(d, "DIAG-ARRAY-5", at, "%s %d: bit %d of the %s's skew buffer (slot %d) %s in %s mode", across, line, g.bit, operand,
-		          g.phase, how_text(g.how), mode);
+		          slot, how_text(g.how), mode);
 	} else {
 		diag_find(d, "DIAG-ARRAY-6", at, "%s %d of the array: wrong sums from %s %d on in %s mode", across, line, along, start, mode);
 	}
@@ -236,7 +240,8 @@ int array_judge(struct weft_diag *d, const struct array_set *s, const struct dia
 	if (!bad)
 		return -ENOMEM;
 	struct extent e = extent_of(s, out, bad);
-	bool row = e.r0 == e.r1 && e.c1 == s->n - 1, col = e.c0 == e.c1 && e.r1 == s->n - 1;
+	bool row = e.r0 == e.r1 && e.c1 == s->n - 1;
+	bool col = e.c0 == e.c1 && (e.r1 == s->n - 1 || e.r1 == array_last_row(d->cfg, e.r0));
 	if (e.count == 1)
 		say_pe(d, s, out->got, bad, e, mode);
 	else if (e.count && (row || col))

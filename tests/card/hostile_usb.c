@@ -15,24 +15,7 @@
 /* The sanitizers' library wants to be preloaded first, and so does umockdev's. */
 #if !defined(HAVE_UMOCKDEV) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-static void test_absent(void **state)
-{
-	(void)state;
-#ifdef HAVE_UMOCKDEV
-	printf("not under sanitizers\n");
-#else
-	printf("libumockdev-dev is not installed: tools/deps.sh umockdev\n");
-#endif
-	fflush(stdout);
-	skip();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_absent) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+#include "tests/support/umockdev_absent.h"
 
 #else
 

@@ -426,7 +426,8 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
  * loads, n_w and piece_bytes of p->tile. There is one load, with the records first, unless all weights stay
  * on chip, there are few pixels (few_pixels()) and the weights are more than one load shall have. That is
  * PIECE bytes, in 2 areas in turn; if req.only_loads is set LARGE_PIECE bytes, or LAST_PIECE bytes in the
- * last LAST_NODES nodes of the step, in PIECE_AREAS areas. Each is rounded down to whole_pairs() of column tiles. What is set for weights in slots or in parts says nothing.
+ * last LAST_NODES nodes of the step, in PIECE_AREAS areas. Each is rounded down to whole_pairs() of column tiles. What is set
+ * for weights in slots or in parts says nothing.
  *
  * If there are several loads, req.only_loads is set and the node is the step's last, records come with
  * their weights (own_recs), and the loads get smaller towards the end (piece_tiles()), since nothing hides

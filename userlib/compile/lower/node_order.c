@@ -332,8 +332,23 @@ static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 }
 
 /*
- * Allocate cc->items and put all nodes and host operators into it in the order in which they run. Returns 0
- * or -ENOMEM.
+ * Returns 0 if run_order() came to all nodes. Otherwise operators that were put into one node depend on each other through
+ * one that is in none: sets cc->bad_node and cc->bad_why for the first node that is left, and returns -ERANGE.
+ */
+static int all_ordered(struct cc *cc, const struct graph *gr)
+{
+	for (int i = 0; i < cc->n_nodes; i++)
+		if (gr->missing[i]) {
+			cc->bad_node = i;
+			cc->bad_why = "it would have to wait for itself";
+			return -ERANGE;
+		}
+	return 0;
+}
+
+/*
+ * Allocate cc->items and put all nodes and host operators into it in the order in which they run. Returns 0,
+ * -ENOMEM, or -ERANGE (all_ordered()).
  */
 static int list_items(struct cc *cc)
 {
@@ -349,8 +364,10 @@ static int list_items(struct cc *cc)
 	cc->items = calloc((size_t)gr.n + 1, sizeof *cc->items);
 	if (!cc->items)
 		err = -ENOMEM;
-	if (!err)
+	if (!err) {
 		run_order(cc, &gr, ready);
+		err = all_ordered(cc, &gr);
+	}
 	for (int i = 0; i < 3; i++)
 		free(ready[i].v);
 	free(gr.first);
@@ -417,7 +434,8 @@ static void list_lifetimes(struct cc *cc)
 
 /*
  * Stage of lowering: decide which operators run on the host, put nodes and host operators into an order with
- * few changes between device and host (cc->items), and list the lifetimes of storages. Returns 0 or -ENOMEM.
+ * few changes between device and host (cc->items), and list the lifetimes of storages. Returns 0, -ENOMEM, or -ERANGE with
+ * cc->bad_node and cc->bad_why: no order has this node.
  */
 int cc_order_nodes(struct cc *cc)
 {

@@ -774,6 +774,12 @@ static int join_tables(struct cc *cc)
 		if (from < 0)
 			continue;
 		const struct node *e = &cc->nodes[from];
+		/* A PAD in between becomes a part of the node, which otherwise would wait for itself. */
+		int pad = only_reader(cc, nd->x_t, WEFT_OP_PAD);
+		if (pad >= 0 && cc->ops[pad].state == OP_TODO) {
+			cc->ops[pad].state = OP_NODE;
+			cc->ops[pad].node = k;
+		}
 		nd->x = e->x;
 		nd->x_t = e->x_t;
 		nd->r = e->r;

@@ -371,7 +371,8 @@ static void ask_cancel(struct card *c, struct card_job *j)
 
 /* ---- from state to state ---- */
 
-static void upload(struct card *c, struct card_job *j)
+/* Returns whether the job has ended. */
+static bool upload(struct card *c, struct card_job *j)
 {
 	int err = 0;
 
@@ -382,13 +383,14 @@ static void upload(struct card *c, struct card_job *j)
 	}
 	if (err) {
 		end_with(c, j, err, "usb: the card was reset; what earlier jobs left in a buffer is gone");
-		return;
+		return true;
 	}
 	j->failed = 0;
 	j->state = JOB_UPLOAD;
 	err = weft_card_upload(c, j);
 	if (err)
 		end_with(c, j, err, "usb: out of memory");
+	return err;
 }
 
 /* All that it reads is on the card, or (sent) on its way there. */
@@ -427,31 +429,38 @@ static bool may_follow(const struct card *c, const struct card_job *j)
 	return n_on_card < c->hello.jobs_max;
 }
 
-/* Before it is on the card. It may end. */
-static void prepare(struct card *c, struct card_job *j)
+/* Before it is on the card. Returns whether the job has ended, and if nobody waits for it, is gone. */
+static bool prepare(struct card *c, struct card_job *j)
 {
 	if (j->cancel) {
 		end_with(c, j, -ECANCELED, "usb: job was cancelled");
-		return;
+		return true;
 	}
 	if (j->state == JOB_UPLOAD && !j->n_pending && j->failed) {
 		snprintf(j->msg, sizeof(j->msg), "usb: sending the job's data failed: %s", weft_sys_error(j->failed));
 		end(c, j, j->failed == -EACCES ? -EPROTO : j->failed);
-		return;
+		return true;
 	}
 	/* Another's upload was given up, or the card was reset. */
 	if (j->state == JOB_UPLOAD && !j->n_pending && !all_there(j, true))
 		j->state = JOB_NEW;
-	if (j->state == JOB_NEW)
-		upload(c, j);
+	return j->state == JOB_NEW && upload(c, j);
 }
 
-static void try_submit(struct card *c, struct card_job *j)
+/* Returns whether the job has ended, and if nobody waits for it, is gone. */
+static bool try_submit(struct card *c, struct card_job *j)
 {
-	if (j->n_pending || !all_there(j, false) || weft_now_ns() < j->not_before_ns || !may_follow(c, j) || send_submit(c, j))
-		return;
+	if (j->n_pending || !all_there(j, false) || weft_now_ns() < j->not_before_ns || !may_follow(c, j))
+		return false;
+	int err = send_submit(c, j);
+	/* Nothing would wake the driver to try again. */
+	if (err) {
+		end_with(c, j, err, "usb: out of memory");
+		return true;
+	}
 	j->state = JOB_SUBMIT;
 	j->since_ns = weft_now_ns();
+	return false;
 }
 
 /* A job that was forgotten may still write its buffers. */
@@ -471,15 +480,10 @@ void weft_card_advance(struct card *c)
 		next = j->next;
 		if (j->state == JOB_NEW && !j->cancel && held_up(c, j))
 			continue;
-		if (j->state == JOB_NEW || j->state == JOB_UPLOAD) {
-			/* What nobody waits for is freed as it ends. */
-			const bool freed = j->abandoned && j->cancel;
-			prepare(c, j);
-			if (freed)
-				continue;
-		}
-		if (j->state == JOB_UPLOAD)
-			try_submit(c, j);
+		if ((j->state == JOB_NEW || j->state == JOB_UPLOAD) && prepare(c, j))
+			continue;
+		if (j->state == JOB_UPLOAD && try_submit(c, j))
+			continue;
 		if (j->state == JOB_RUNS && j->cancel)
 			ask_cancel(c, j);
 		if (j->state == JOB_RUNS && weft_now_ns() >= j->since_ns + c->policy.ask_ns)

@@ -1051,10 +1051,11 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 	s->error = msg;
 	msg[0] = '\0';
 	int err = run_through(s, inputs, out);
-	if (!err && s->profile)
-		err = weft_profile_write(s->profile, s->o.profile, msg);
 	if (!err && !(r = weft_session_report(s)))
 		err = -ENOMEM;
+	/* It replaces an older file, so it comes behind all that can end the run. */
+	if (!err && s->profile)
+		err = weft_profile_write(s->profile, s->o.profile, msg);
 	if (err == -ENOMEM)
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	/* Inputs that could not be written, or outputs that could not be read, have no line yet. */

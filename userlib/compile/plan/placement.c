@@ -275,10 +275,11 @@ static void note_heads(struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
 	const struct tiling *t = &s->plan[i].tile;
-	int64_t jobs = nd->y.dim[0] * ceil_div(nd->y.dim[1], t->th) * ceil_div(nd->y.dim[2], t->tw);
 
 	if (nd->wt.w < 0 || !nd->wt.paired || !t->all_weights || t->own_recs)
 		return;
+	int64_t jobs = nd->y.dim[0] * ceil_div(nd->y.dim[1], t->th) * ceil_div(nd->y.dim[2], t->tw);
+
 	for (int k = 0; k < t->n_w; k++) {
 		struct area *a = &s->area[t->w[k]];
 

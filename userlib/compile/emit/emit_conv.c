@@ -9,9 +9,6 @@
 #include "userlib/compile/estimate/cost.h"
 #include "emit.h"
 
-/* Reads of records for a column tile, of two words each (hw/feed). */
-#define RECORD_READS 8
-
 /*
  * The taps that a command takes: n_ky kernel rows from ky on, n_kx runs of each, and of every
  * run the elements [j0, +run). Runs begin at channel c0 of the input's pixels, of which
@@ -134,7 +131,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	emit_traffic(c, c->n_acc - 1, PORT_W, (fillings(cc, &nd->wt, pixels, tiles) + fillings(cc, &nd->wt, pixels, 2 * pairs)) * slots / 2, BANKS_BOTH);
 	if (!keep) {
 		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
-		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * RECORD_READS, BANKS_BOTH);
+		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * COST_CONV_RECORD_READS, BANKS_BOTH);
 		int first = c->n_acc;
 		if (nd->add) {
 			emit_rows(c, false, &j->r, j, ch, n_ch);

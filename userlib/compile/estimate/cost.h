@@ -47,6 +47,9 @@
 /* Cycles from the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
 #define COST_CONV_DRAIN 8
 
+/* Reads of records for a column tile, of two words each (hw/feed). */
+#define COST_CONV_RECORD_READS 8
+
 /* Least cycles for a group of N rows with a second addend: four passes of the post unit for each row, about 4N + 6
  * cycles (hw/post). Fitted at w16; other configurations use the same number. */
 #define COST_CONV_ADD 72

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "plan.h"
 
 /* Nodes by which weights may come early at most. 8 or 16 gain 0.1 to 0.5 % in ddr and cost 0.2 to 0.4 % in sram on the
@@ -269,7 +270,7 @@ static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot,
 
 /*
  * If node i takes column tiles in pairs and all of its weights are on chip, behind their records, note the records as
- * heads of their areas. For each tile of pixels they are read once, 8 reads for a column tile (hw/feed).
+ * heads of their areas. For each tile of pixels they are read once (COST_CONV_RECORD_READS).
  */
 static void note_heads(struct npu_step *s, int i)
 {
@@ -284,7 +285,7 @@ static void note_heads(struct npu_step *s, int i)
 		struct area *a = &s->area[t->w[k]];
 
 		a->head = t->w_recs[k];
-		a->head_cycles = 4 * jobs * 8 * (t->w_recs[k] / (WEFT_PARAM_BYTES * s->cc->n));
+		a->head_cycles = 4 * jobs * COST_CONV_RECORD_READS * (t->w_recs[k] / (WEFT_PARAM_BYTES * s->cc->n));
 	}
 }
 

@@ -1,5 +1,6 @@
 hw/prim/weft_float_pkg.sv
 hw/prim/weft_secded_pkg.sv
+hw/post/weft_param_pkg.sv
 hw/gen/weft_cmd_check.sv
 hw/prim/weft_fifo.sv
 hw/prim/weft_ram.sv

@@ -260,7 +260,7 @@ class Spec:
         need(not set(modes) - set(self.regs["features"]["fields"]), where,
              f"modes {modes} are not all fields of reg.features")
         need(out["sp_bytes"] <= 1 << out["sp_addr_bits"], where, "sp_bytes exceeds sp_addr_bits")
-        need(out["n"] >= 8 or not set(modes) & {"int16", "fp8", "alu"}, where, "int16, fp8 and alu need n of 8 or more")
+        need(out["n"] >= 8 or not set(modes) & {"int16", "fp8", "alu", "p_short"}, where, "int16, fp8, alu and p_short need n of 8 or more")
         out["reg_config"] = self.pack("config", out)
         return out
 

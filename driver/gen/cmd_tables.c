@@ -194,6 +194,8 @@ static const struct weft_field_info conv_fields[] = {
 		"", "Leave the sums in the array"},
 	{"pairs", 11, 57, 1, 0, 0, WEFT_ELEM_NONE, 0x3, 0, 18, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.pairs), 0, 1,
 		"", "Column tiles in pairs, each on half of the array's rows"},
+	{"p_short", 11, 58, 1, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 19, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.p_short), 0, 1,
+		"", "Parameter records are those of 8 bytes"},
 	{"in_h", 12, 0, 16, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 0, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.in_h), 1, 65535,
 		"rows", "Rows present; others are padding"},
 	{"iy_start", 12, 16, 16, 1, 0, WEFT_ELEM_NONE, 0xff, 0, 0, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.iy_start), -32768, 32767,
@@ -226,7 +228,7 @@ static const uint64_t conv_used[] = {
 	UINT64_C(0xffff3f7fffffffff),
 	UINT64_C(0x0fffffffffffffff),
 	UINT64_C(0x0fffffffffffffff),
-	UINT64_C(0x033fff3fffffffff),
+	UINT64_C(0x073fff3fffffffff),
 	UINT64_C(0x000fffffffffffff),
 	UINT64_C(0x0001ffffff1fffff),
 	UINT64_C(0x000000ffffffffff),
@@ -356,6 +358,8 @@ static const struct weft_field_info dw_fields[] = {
 		"pixels", "Kernel columns, 3 to 9; 0 for 3x3"},
 	{"table", 12, 16, 1, 0, 0, WEFT_ELEM_NONE, 0x1, 0, 17, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.table), 0, 1,
 		"", "Elements of the input choose bytes of the table at b_base"},
+	{"p_short", 12, 17, 1, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 19, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.p_short), 0, 1,
+		"", "Parameter records are those of 8 bytes"},
 };
 
 static const uint64_t dw_used[] = {
@@ -371,7 +375,7 @@ static const uint64_t dw_used[] = {
 	UINT64_C(0x0fffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
-	UINT64_C(0x000000000001ff3f),
+	UINT64_C(0x000000000003ff3f),
 };
 
 static const struct weft_field_info pool_fields[] = {
@@ -741,9 +745,9 @@ static const struct weft_cmd_info cmds[WEFT_N_CMDS] = {
 		"Copy a strided block of up to four dimensions from memory to the scratchpad"},
 	{"store", 0x11, WEFT_UNIT_ST, 7, 21, 0, load_fields, load_used,
 		"Copy a strided block of up to four dimensions from the scratchpad to memory"},
-	{"conv", 0x20, WEFT_UNIT_CV, 16, 65, 0, conv_fields, conv_used,
+	{"conv", 0x20, WEFT_UNIT_CV, 16, 66, 0, conv_fields, conv_used,
 		"Convolution of an input tile with all its taps: systolic array and post unit"},
-	{"dw", 0x30, WEFT_UNIT_VE, 13, 61, 0, dw_fields, dw_used,
+	{"dw", 0x30, WEFT_UNIT_VE, 13, 62, 0, dw_fields, dw_used,
 		"Depthwise convolution, channel multiplier 1"},
 	{"pool", 0x31, WEFT_UNIT_VE, 12, 53, 0, pool_fields, pool_used,
 		"Maximum or sum over a window without padding, per channel"},

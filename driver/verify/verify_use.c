@@ -76,6 +76,11 @@ static uint64_t blocks_of(const struct verify *v, int32_t channels)
 	return ((uint64_t)channels + v->cfg->n - 1) / v->cfg->n;
 }
 
+static uint64_t record_bytes(int32_t p_short)
+{
+	return p_short ? WEFT_PARAM_SHORT_BYTES : WEFT_PARAM_BYTES;
+}
+
 static int conv(struct verify *v, const struct weft_cmd_conv *c)
 {
 	uint64_t n = v->cfg->n, blocks = blocks_of(v, c->post.oc);
@@ -95,7 +100,7 @@ static int conv(struct verify *v, const struct weft_cmd_conv *c)
 		ret = verify_box(v, &in);
 	if (ret || c->keep)
 		return ret;
-	ret = range(v, "records", (uint32_t)c->p_base, blocks * n * WEFT_PARAM_BYTES);
+	ret = range(v, "records", (uint32_t)c->p_base, blocks * n * record_bytes(c->p_short));
 	if (!ret)
 		ret = addend_and_output(v, &c->post);
 	return ret;
@@ -117,7 +122,7 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * ky * kx * n);
 
 	if (!ret)
-		ret = range(v, "records", (uint32_t)c->p_base, blocks * n * WEFT_PARAM_BYTES);
+		ret = range(v, "records", (uint32_t)c->p_base, blocks * n * record_bytes(c->p_short));
 	if (!ret && c->table)
 		ret = range(v, "table", (uint32_t)c->post.b_base, 256);
 	if (!ret)

@@ -7,8 +7,7 @@
 // the records on the outputs are whole; next_i drops them and shows the next
 // tile's, of this command or the one after it. With other_i the outputs are the
 // tile's behind that one, which is not dropped. If the scratchpad grants at
-// once, a tile takes 10 cycles: a read brings two words, which are N/8 records, or for N = 4
-// half of one.
+// once, a tile takes 10 cycles, or 6 if its records are short (weft_param_pkg).
 //
 // A byte beyond the scratchpad is never requested: fault_o stays high until clr_i, and
 // fault_addr_o is where the read would begin.
@@ -41,19 +40,15 @@ module weft_feed_par (
   localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
-  localparam int REC_BITS = 8 * weft_cmd_pkg::PARAM_BYTES;
-  localparam logic TWICE = N < 8;              // a record takes two reads
-  localparam int PER_READ = TWICE ? 1 : N / 8; // records that a read brings; of the two reads of a record, the second one
   localparam int READ_BYTES = 2 * N;
 
-  logic unused_cmd;  // fields of other modules, and the record's spare bytes
+  logic unused_cmd;  // fields of other modules, and the records' spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
 
   logic [15:0]              oc_left_q;
-  logic                     run_q, bad_q, go;
+  logic                     run_q, bad_q, go, is_short;
   weft_cfg_pkg::sp_addr_t   addr_q, next_addr, p_base;
-  logic [LOG2_N-1:0]        lane_q, c_lane_q;
-  logic                     second, c_second_q;   // of two reads, or the only one
+  logic [2:0]               read_q, c_read_q, last_read;
   logic                     c_valid_q;
   logic                     c_sel_q, wr_sel_q, rd_sel_q, shown;
   logic [1:0]               used_q;  // buffers filled or being filled
@@ -61,11 +56,9 @@ module weft_feed_par (
   weft_cfg_pkg::row_acc_t   bias0_q, bias1_q;
   weft_cfg_pkg::row_mul_t   mul0_q, mul1_q;
   weft_cfg_pkg::row_shift_t shift0_q, shift1_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
-  weft_cmd_pkg::param_t     rec [PER_READ];
-  /* verilator lint_on UNUSEDSIGNAL */
+  logic [weft_param_pkg::BITS-1:0] words;
 
-  // A buffer is free to be filled if it is not whole and, at lane 0, its
+  // A buffer is free to be filled if it is not whole and, at its first read, its
   // earlier contents have been dropped.
   // p_base is a multiple of N: a read of two words crosses the end if it begins with the last word.
   function automatic logic beyond(input weft_cfg_pkg::sp_addr_t first);
@@ -73,7 +66,9 @@ module weft_feed_par (
   endfunction
   assign p_base    = cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
   assign next_addr = addr_q + AddrW'(READ_BYTES);
-  assign read_o.req   = run_q && !bad_q && (lane_q != '0 || (TWICE && second) || used_q < 2'd2);
+  assign is_short  = weft_cfg_pkg::HAS_P_SHORT && cmd_i[weft_cmd_pkg::CONV_P_SHORT_LSB];
+  assign last_read = weft_param_pkg::last_read(is_short);
+  assign read_o.req   = run_q && !bad_q && (read_q != '0 || used_q < 2'd2);
   assign read_o.wide = 1'b1;
   assign read_o.addr  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign go      = read_o.req && gnt_i;
@@ -81,25 +76,12 @@ module weft_feed_par (
   assign fault_o = run_q && bad_q;
   assign fault_addr_o = addr_q;
 
-  // A record is four words (N = 4), two, one, or half of one (N = 32). Shifts have
-  // 6 significant bits.
-  if (TWICE) begin : g_twice
-    weft_cfg_pkg::sp_pair_t low_q;   // what the first read brought
-    logic                   second_q;
-    assign rec[0]      = {rdata_i, low_q};
-    assign second      = second_q;
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni || clr_i || start_i) second_q <= 1'b0;
-      else if (go) second_q <= !second_q;
-      c_second_q <= second_q;
-      if (c_valid_q && !c_second_q) low_q <= rdata_i;
-    end
+  if (weft_param_pkg::TWICE) begin : g_twice
+    weft_cfg_pkg::sp_pair_t low_q;   // what the read before brought
+    assign words = {rdata_i, low_q};
+    always_ff @(posedge clk_i) if (c_valid_q) low_q <= rdata_i;
   end else begin : g_once
-    for (genvar i = 0; i < PER_READ; i++) begin : g_rec
-      assign rec[i] = rdata_i[REC_BITS*i +: REC_BITS];
-    end
-    assign second     = 1'b1;
-    assign c_second_q = 1'b1;
+    assign words = rdata_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -110,7 +92,7 @@ module weft_feed_par (
       rd_sel_q  <= 1'b0;
       used_q    <= '0;
       full_q    <= '0;
-      lane_q    <= '0;
+      read_q    <= '0;
     end else if (clr_i) begin
       run_q     <= 1'b0;
       c_valid_q <= 1'b0;
@@ -118,49 +100,49 @@ module weft_feed_par (
       rd_sel_q  <= 1'b0;
       used_q    <= '0;
       full_q    <= '0;
-      lane_q    <= '0;
+      read_q    <= '0;
     end else begin
       if (start_i) begin
         run_q     <= 1'b1;
-        lane_q    <= '0;
+        read_q    <= '0;
         addr_q    <= p_base;
         bad_q     <= beyond(p_base);
         oc_left_q <= cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
       end else if (go) begin
         addr_q <= next_addr;
         bad_q  <= beyond(next_addr);
-        if (second) lane_q <= lane_q + LOG2_N'(PER_READ);
-        if (second && lane_q == LOG2_N'(N - PER_READ)) begin
+        read_q <= read_q == last_read ? '0 : read_q + 3'd1;
+        if (read_q == last_read) begin
           wr_sel_q  <= !wr_sel_q;
           oc_left_q <= oc_left_q - 16'(N);
           run_q     <= oc_left_q > 16'(N);
         end
       end
       c_valid_q <= go;
-      c_lane_q  <= lane_q;
+      c_read_q  <= read_q;
       c_sel_q   <= wr_sel_q;
-      if (c_valid_q && c_second_q) begin
+      if (c_valid_q) begin
         // A comparison per lane: a slice at a variable place is a shifter.
         for (int l = 0; l < N; l++) begin
-          if (c_lane_q == LOG2_N'(l - l % PER_READ)) begin
+          if (c_read_q == weft_param_pkg::read_of(l, is_short)) begin
             if (c_sel_q) begin
-              bias1_q[48*l +: 48] <= rec[l % PER_READ].bias;
-              mul1_q[32*l +: 32]  <= rec[l % PER_READ].mul;
-              shift1_q[6*l +: 6]  <= rec[l % PER_READ].shift[5:0];
+              bias1_q[48*l +: 48] <= weft_param_pkg::bias(words, l, is_short);
+              mul1_q[32*l +: 32]  <= weft_param_pkg::mul(words, l, is_short);
+              shift1_q[6*l +: 6]  <= weft_param_pkg::shift(words, l, is_short);
             end else begin
-              bias0_q[48*l +: 48] <= rec[l % PER_READ].bias;
-              mul0_q[32*l +: 32]  <= rec[l % PER_READ].mul;
-              shift0_q[6*l +: 6]  <= rec[l % PER_READ].shift[5:0];
+              bias0_q[48*l +: 48] <= weft_param_pkg::bias(words, l, is_short);
+              mul0_q[32*l +: 32]  <= weft_param_pkg::mul(words, l, is_short);
+              shift0_q[6*l +: 6]  <= weft_param_pkg::shift(words, l, is_short);
             end
           end
         end
-        if (c_lane_q == LOG2_N'(N - PER_READ)) full_q[c_sel_q] <= 1'b1;
+        if (c_read_q == last_read) full_q[c_sel_q] <= 1'b1;
       end
       if (next_i) begin
         full_q[rd_sel_q] <= 1'b0;
         rd_sel_q         <= !rd_sel_q;
       end
-      used_q <= used_q + 2'(go && second && lane_q == '0) - 2'(next_i);
+      used_q <= used_q + 2'(go && read_q == '0) - 2'(next_i);
     end
   end
 

@@ -79,6 +79,7 @@ module weft_cmd_check
       if (($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) < weft_cmd_pkg::CONV_X_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) > weft_cmd_pkg::CONV_X_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: weft_cmd_pkg::CONV_X_LIMIT_W] < weft_cmd_pkg::CONV_X_LIMIT_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_IN_H_LSB +: weft_cmd_pkg::CONV_IN_H_W] < weft_cmd_pkg::CONV_IN_H_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_P_SHORT_LSB +: weft_cmd_pkg::CONV_P_SHORT_W] != '0 && !weft_cfg_pkg::HAS_P_SHORT)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_PAIRS_LSB +: weft_cmd_pkg::CONV_PAIRS_W] != '0 && !weft_cfg_pkg::HAS_PAIRS)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] < weft_cmd_pkg::CONV_DIL_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] > weft_cmd_pkg::CONV_DIL_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] < weft_cmd_pkg::CONV_STRIDE_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] > weft_cmd_pkg::CONV_STRIDE_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -92,6 +93,7 @@ module weft_cmd_check
   always_comb begin
     dw_fault = weft_cmd_pkg::FAULT_NONE;
     if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::DW_P_SHORT_LSB +: weft_cmd_pkg::DW_P_SHORT_W] != '0 && !weft_cfg_pkg::HAS_P_SHORT)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::DW_TABLE_LSB +: weft_cmd_pkg::DW_TABLE_W] != '0 && !weft_cfg_pkg::HAS_DWTABLE)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::DW_N_KX_LSB +: weft_cmd_pkg::DW_N_KX_W] > weft_cmd_pkg::DW_N_KX_MAX) || (cmd_i[weft_cmd_pkg::DW_N_KX_LSB +: weft_cmd_pkg::DW_N_KX_W] != '0 && !weft_cfg_pkg::HAS_DWK)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::DW_N_KY_LSB +: weft_cmd_pkg::DW_N_KY_W] != '0 && !weft_cfg_pkg::HAS_DWK)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -166,7 +168,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_CONV: begin
         words_o = weft_cmd_pkg::CONV_WORDS;
         unit_o = weft_cmd_pkg::UNIT_CV;
-        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fcc000c000000000f000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000f8c000c000000000f000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -211,7 +213,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_DW: begin
         words_o = weft_cmd_pkg::DW_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[831:0] & 832'hfffffffffffe00c000000000000000000000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[831:0] & 832'hfffffffffffc00c000000000000000000000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])

@@ -332,6 +332,9 @@ package weft_cmd_pkg;
   // Column tiles in pairs, each on half of the array's rows
   localparam int unsigned CONV_PAIRS_LSB = 761;
   localparam int unsigned CONV_PAIRS_W = 1;
+  // Parameter records are those of 8 bytes
+  localparam int unsigned CONV_P_SHORT_LSB = 762;
+  localparam int unsigned CONV_P_SHORT_W = 1;
   // Rows present; others are padding, rows
   localparam int unsigned CONV_IN_H_LSB = 768;
   localparam int unsigned CONV_IN_H_W = 16;
@@ -430,6 +433,9 @@ package weft_cmd_pkg;
   // Elements of the input choose bytes of the table at b_base
   localparam int unsigned DW_TABLE_LSB = 784;
   localparam int unsigned DW_TABLE_W = 1;
+  // Parameter records are those of 8 bytes
+  localparam int unsigned DW_P_SHORT_LSB = 785;
+  localparam int unsigned DW_P_SHORT_W = 1;
 
   // Of pool.
   // Scratchpad address of output pixel (0,0), tap (0,0), channel 0, bytes
@@ -698,5 +704,13 @@ package weft_cmd_pkg;
     logic signed [31:0] mul;  // Multiplier of RESCALE; with scale16 the low 16 bits count
     logic signed [47:0] bias;  // Added to the sum; in mode 2 an fp16 in the low 16 bits
   } param_t;
+
+  // The same in half the bytes, with p_short = 1; byte 0 in the low bits
+  localparam int unsigned PARAM_SHORT_BYTES = 8;
+  typedef struct packed {
+    logic [7:0] shift;  // As in param
+    logic signed [31:0] mul;  // As in param
+    logic signed [23:0] bias;  // Added to the sum; in mode 2 an fp16 in the low 16 bits
+  } param_short_t;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

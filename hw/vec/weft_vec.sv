@@ -313,6 +313,7 @@ module weft_vec (
     .iy_start_i(cmd_q[weft_cmd_pkg::DW_IY_START_LSB +: weft_cmd_pkg::DW_IY_START_W]),
     .in_h_i(cmd_q[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W]),
     .w_zp_i(cmd_q[weft_cmd_pkg::DW_W_ZP_LSB +: weft_cmd_pkg::DW_W_ZP_W]),
+    .short_i(cmd_q[weft_cmd_pkg::DW_P_SHORT_LSB]),
     .scalar_i(start && !is_dw && !is_alu),
     .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
     .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),

@@ -3,7 +3,7 @@
 // Weights and parameter records of a depthwise command, fetched a block of N
 // channels ahead; and the lane parameters that go to the post unit.
 //
-// Per block 9 weight words, then 16 words of records (16*N bytes), two words a
+// Per block 9 weight words, then 16 words of records, or 8 if they are short (weft_param_pkg), two words a
 // cycle (reads are wide). wts_valid_o: weights of the next block are in wts_o (minus the zero
 // point, 9 bits, tap t of lane c at 9*(N*t+c)) until wts_take_i. rec_valid_o:
 // its records are there; rec_take_i puts them into bias_o, mul_o and shift_o
@@ -34,6 +34,7 @@ module weft_vec_par (
   input  logic [3:0]             n_ky_i,  // 0: 3x3
   input  logic [3:0]             n_kx_i,
   input  logic [7:0]             w_zp_i,
+  input  logic                   short_i,  // records are short
   input  logic                   scalar_i,
   input  logic [31:0]            scalar_mul_i,
   input  logic [5:0]             scalar_shift_i,
@@ -59,9 +60,7 @@ module weft_vec_par (
   localparam int N        = weft_cfg_pkg::N;
   localparam int unsigned AddrW    = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int Taps     = weft_cfg_pkg::DW_TAPS;
-  localparam int RecBytes = weft_cmd_pkg::PARAM_BYTES;
   localparam int unsigned SpBits = weft_cfg_pkg::LOG2_SP_BYTES;
-  localparam logic [2:0]  RecLast  = 3'((RecBytes - 1) / 2);   // RecBytes words of N bytes hold N records
 
   logic                   run_q;
   logic                   plan_q;            // the first row's place is not known yet
@@ -76,7 +75,7 @@ module weft_vec_par (
   logic [2:0]             got_pair_q;
   logic                   wts_full_q, rec_full_q;
 
-  logic        by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
+  logic        is_short, by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
   logic [3:0]  kx, ky;             // ky: of the row that comes next
   logic        row_end;
 
@@ -88,6 +87,7 @@ module weft_vec_par (
     bytes = AddrW'(words) << weft_cfg_pkg::LOG2_N;
   endfunction
 
+  assign is_short = weft_cfg_pkg::HAS_P_SHORT && short_i;
   assign by_row = weft_cfg_pkg::HAS_DWK && n_ky_i != '0;
   assign kx     = by_row ? n_kx_i : 4'(Taps);
 
@@ -121,7 +121,7 @@ module weft_vec_par (
   assign parv_o.req  = run_q && room && !range_bad;
   assign accept      = parv_o.req && parv_gnt_i;
   assign single      = !rec_q && last_pair && kx[0];
-  assign last_pair   = pair_q == (rec_q ? RecLast : 3'((kx - 4'd1) >> 1));
+  assign last_pair   = pair_q == (rec_q ? weft_param_pkg::last_read(is_short) : 3'((kx - 4'd1) >> 1));
   assign row_done    = accept && last_pair && !rec_q;
   assign last_block  = chans_q <= 16'(N);
 
@@ -192,26 +192,21 @@ module weft_vec_par (
 
   /* verilator lint_on BLKSEQ */
   logic [9*Taps*N-1:0] wts_q;
-  logic [8*RecBytes*N-1:0] recs_q;
+  weft_cfg_pkg::row_acc_t   rec_bias_q;
+  weft_cfg_pkg::row_mul_t   rec_mul_q;
+  weft_cfg_pkg::row_shift_t rec_shift_q;
 
   assign wts_valid_o = wts_full_q;
   assign wts_o       = wts_q;
   assign rec_valid_o = rec_full_q;
 
-  weft_cfg_pkg::row_acc_t   bias;
-  weft_cfg_pkg::row_mul_t   mul;
-  weft_cfg_pkg::row_shift_t shift;
-  // One after another in one variable: Yosys finds no member of a structure in a generate block.
-  /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
-  weft_cmd_pkg::param_t rec;
-  /* verilator lint_on UNUSEDSIGNAL */
-  always_comb begin
-    for (int unsigned c = 0; c < N; c++) begin
-      rec               = recs_q[8*RecBytes*c +: 8*RecBytes];
-      bias[48*c +: 48]  = rec.bias;
-      mul[32*c +: 32]   = rec.mul;
-      shift[6*c +: 6]   = rec.shift[5:0];
-    end
+  logic [weft_param_pkg::BITS-1:0] words;
+  if (weft_param_pkg::TWICE) begin : g_twice
+    weft_cfg_pkg::sp_pair_t low_q;   // what the read before brought
+    assign words = {parv_rdata_i, low_q};
+    always_ff @(posedge clk_i) if (got_q) low_q <= parv_rdata_i;
+  end else begin : g_once
+    assign words = parv_rdata_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -225,8 +220,12 @@ module weft_vec_par (
       end
     end
     if (got_q && got_rec_q) begin
-      for (int w = 0; w < RecBytes / 2; w++) begin
-        if (got_pair_q == 3'(w)) recs_q[16*N*w +: 16*N] <= parv_rdata_i;
+      for (int c = 0; c < N; c++) begin
+        if (got_pair_q == weft_param_pkg::read_of(c, is_short)) begin
+          rec_bias_q[48*c +: 48] <= weft_param_pkg::bias(words, c, is_short);
+          rec_mul_q[32*c +: 32]  <= weft_param_pkg::mul(words, c, is_short);
+          rec_shift_q[6*c +: 6]  <= weft_param_pkg::shift(words, c, is_short);
+        end
       end
     end
     if (scalar_i) begin
@@ -236,9 +235,9 @@ module weft_vec_par (
         shift_o[6*c +: 6]  <= scalar_shift_i;
       end
     end else if (rec_take_i) begin
-      bias_o  <= bias;
-      mul_o   <= mul;
-      shift_o <= shift;
+      bias_o  <= rec_bias_q;
+      mul_o   <= rec_mul_q;
+      shift_o <= rec_shift_q;
     end
   end
 

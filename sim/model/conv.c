@@ -278,7 +278,7 @@ static int conv_tiles(struct weft_model *m, const struct weft_cmd_conv *c,
 	int ret = gather_weights(m, c, s, t);
 
 	for (uint32_t i = 0; !ret && !c->keep && i < t->count; i++)
-		ret = post_lanes(m, (uint32_t)c->p_base + (t->first + i) * m->n * WEFT_PARAM_BYTES, lanes[i]);
+		ret = post_lanes(m, (uint32_t)c->p_base, (t->first + i) * m->n, c->p_short, lanes[i]);
 	for (uint32_t first = 0; !ret && first < s->pixels; first += min_u32(t->group, s->pixels - first))
 		ret = conv_group(m, c, s, t, first, lanes);
 	return ret;

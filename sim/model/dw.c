@@ -47,7 +47,7 @@ static int dw_block_load(struct weft_model *m, const struct weft_cmd_dw *c, uint
 		for (uint32_t i = 0; i < m->n; i++)
 			b->w[t][i] = c->post.mode == WEFT_POST_MODE_FLOAT8 ? (uint8_t)raw[i] : (int16_t)(raw[i] - c->w_zp);
 	}
-	return post_lanes(m, (uint32_t)c->p_base + b->c0 * WEFT_PARAM_BYTES, b->post);
+	return post_lanes(m, (uint32_t)c->p_base, b->c0, c->p_short, b->post);
 }
 
 /* Of one pixel: integers, or float8. */

@@ -60,17 +60,24 @@ static int32_t wrap(uint32_t v)
 	return (int32_t)v;
 }
 
-int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
+int post_lanes(struct weft_model *m, uint32_t base, uint32_t first, bool is_short, struct post_lane *lanes)
 {
 	uint8_t raw[LANES_MAX * WEFT_PARAM_BYTES];
-	int ret = model_read(m, addr, raw, m->n * WEFT_PARAM_BYTES);
+	const uint32_t bytes = is_short ? WEFT_PARAM_SHORT_BYTES : WEFT_PARAM_BYTES;
+	int ret = model_read(m, base + first * bytes, raw, m->n * bytes);
 
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < m->n; i++) {
-		const struct weft_param p = weft_param_read(raw + i * WEFT_PARAM_BYTES);
+		if (is_short) {
+			const struct weft_param_short p = weft_param_short_read(raw + i * bytes);
 
-		lanes[i] = (struct post_lane){ .bias = (uint64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
+			lanes[i] = (struct post_lane){ .bias = (uint64_t)(int64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
+		} else {
+			const struct weft_param p = weft_param_read(raw + i * bytes);
+
+			lanes[i] = (struct post_lane){ .bias = (uint64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
+		}
 	}
 	return 0;
 }

@@ -137,8 +137,8 @@ int16_t post_clamp(int32_t v, int32_t lo, int32_t hi);
 /* Rules that join fields. sums: the command adds up products. */
 bool post_legal(const struct weft_cmd_post *p, bool sums);
 
-/* Read the records of one column tile or channel block: n of them, at addr. */
-int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes);
+/* Read the records of one column tile or channel block: n of them, from that of channel `first` on, those of channel 0 at base. */
+int post_lanes(struct weft_model *m, uint32_t base, uint32_t first, bool is_short, struct post_lane *lanes);
 
 /* First stage of n lanes: bias, RESCALE, zero point, clamp; or rounding, bias, clamp. */
 void post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc, uint32_t n, int16_t *q);

@@ -531,13 +531,15 @@ static void test_rtl(void **state)
 static const struct across {
 	const char *name;
 	unsigned op, unit;
-	bool records;
+	bool records, is_short;
 	uint32_t words;                /* 0: N */
 } acrosses[] = {
-	{ "conv weights", WEFT_CMD_CONV, WEFT_UNIT_CV, false, 0 },
-	{ "conv records", WEFT_CMD_CONV, WEFT_UNIT_CV, true, WEFT_PARAM_BYTES },
-	{ "dw weights", WEFT_CMD_DW, WEFT_UNIT_VE, false, 9 },
-	{ "dw records", WEFT_CMD_DW, WEFT_UNIT_VE, true, WEFT_PARAM_BYTES },
+	{ "conv weights", WEFT_CMD_CONV, WEFT_UNIT_CV, false, false, 0 },
+	{ "conv records", WEFT_CMD_CONV, WEFT_UNIT_CV, true, false, WEFT_PARAM_BYTES },
+	{ "dw weights", WEFT_CMD_DW, WEFT_UNIT_VE, false, false, 9 },
+	{ "dw records", WEFT_CMD_DW, WEFT_UNIT_VE, true, false, WEFT_PARAM_BYTES },
+	{ "short conv records", WEFT_CMD_CONV, WEFT_UNIT_CV, true, true, WEFT_PARAM_SHORT_BYTES },
+	{ "short dw records", WEFT_CMD_DW, WEFT_UNIT_VE, true, true, WEFT_PARAM_SHORT_BYTES },
 };
 
 /*
@@ -560,10 +562,12 @@ static size_t ends_behind(const struct weft_config *cfg, const struct across *a,
 	if (a->op == WEFT_CMD_CONV) {
 		c.conv.post.oc = c.conv.run_len = c.conv.x_limit = (int32_t)cfg->n;
 		c.conv.in_base = c.conv.w_base = c.conv.p_base = data;
+		c.conv.p_short = a->is_short;
 		*(a->records ? &c.conv.p_base : &c.conv.w_base) = base;
 	} else {
 		c.dw.post.oc = (int32_t)cfg->n;
 		c.dw.in_base = c.dw.w_base = c.dw.p_base = data;
+		c.dw.p_short = a->is_short;
 		*(a->records ? &c.dw.p_base : &c.dw.w_base) = base;
 	}
 	n += weft_cmd_encode(&c, words + n);
@@ -584,6 +588,8 @@ static void across_the_end(enum weft_dev_kind kind, const char *config)
 	weft_dev_trust(dev, true);
 	for (size_t i = 0; i < sizeof(acrosses) / sizeof(*acrosses); i++) {
 		const struct across *a = &acrosses[i];
+		if (a->is_short && !cfg->has_p_short)
+			continue;
 		for (uint32_t behind = 0; behind <= cfg->n * (a->words ? a->words : cfg->n); behind += cfg->n) {
 			uint64_t words[128];
 			size_t n = ends_behind(cfg, a, behind, words);

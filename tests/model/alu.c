@@ -305,7 +305,7 @@ static void raw_sums(void **state)
 		d->post.oc = oc;
 		d->post.out_base = 0x1000;
 		for (int32_t ch = 0; ch < 48; ch++)
-			put_record(b.want + 0x2000 + WEFT_PARAM_BYTES * ch, bias + ch, 1 << 30, 30);
+			put_record(b.want + 0x2000, ch, false, bias + ch, 1 << 30, 30);
 		if (depthwise) {
 			d->in_h = d->in_w = 1;
 			d->w_base = 0x4000;

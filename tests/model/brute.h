@@ -234,12 +234,22 @@ static inline int32_t random_shift(struct rng *r, const struct weft_cmd_post *p)
 	return rng_int(r, 30, p->mode == 1 ? 52 : 48);
 }
 
-/* One parameter record: bias, multiplier, shift. */
-static inline void put_record(uint8_t *at, int64_t bias, int32_t mul, int32_t shift)
+/* A bias that fits a record of 8 bytes, from any bits. */
+static inline int64_t short_bias(int64_t bias)
+{
+	return (int64_t)((((uint64_t)bias & 0xffffff) ^ 0x800000) - 0x800000);
+}
+
+/* Parameter record i of those at `records`, which are of 8 bytes if is_short, else of 16: bias, multiplier, shift. */
+static inline void put_record(uint8_t *records, int32_t i, bool is_short, int64_t bias, int32_t mul, int32_t shift)
 {
 	const struct weft_param p = { .bias = bias, .mul = mul, .shift = (uint8_t)shift };
+	const struct weft_param_short half = { .bias = (int32_t)short_bias(bias), .mul = mul, .shift = (uint8_t)shift };
 
-	weft_param_write(&p, at);
+	if (is_short)
+		weft_param_short_write(&half, records + WEFT_PARAM_SHORT_BYTES * i);
+	else
+		weft_param_write(&p, records + WEFT_PARAM_BYTES * i);
 }
 
 /* A model, and a copy of what its scratchpad should hold. */

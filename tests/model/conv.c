@@ -39,8 +39,10 @@ static wide sum_of(const struct bench *b, const struct conv *v, const struct wef
 	return acc;
 }
 
-static void random_conv(struct rng *r, const struct weft_cmd_post *p, struct conv *v)
+static void random_conv(struct rng *r, const struct weft_cmd_conv *c, struct conv *v)
 {
+	const struct weft_cmd_post *p = &c->post;
+
 	v->e = brute_size(p);
 	v->h = rng_int(r, 1, 9);
 	v->w = rng_int(r, 1, 9);
@@ -61,8 +63,8 @@ static void random_conv(struct rng *r, const struct weft_cmd_post *p, struct con
 	v->in_at = v->e * rng_int(r, 0, 499);
 	v->px = v->ic * v->e;
 	rng_fill(r, v->wgt, sizeof(v->wgt));
-	for (int32_t i = 0; i < v->oc; i++) {
-		v->bias[i] = random_bias(r);
+	for (int32_t i = 0; i < MAX_OC; i++) {   /* callers may choose another oc */
+		v->bias[i] = c->p_short ? short_bias(random_bias(r)) : random_bias(r);
 		v->mul[i] = random_mul(r, p);
 		v->shift[i] = random_shift(r, p);
 	}
@@ -106,7 +108,7 @@ static void put_weights(struct bench *b, const struct conv *v, const struct weft
 static void put_records(struct bench *b, const struct conv *v, const struct weft_cmd_conv *c)
 {
 	for (int32_t i = 0; i < v->oc; i++)
-		put_record(b->want + c->p_base + WEFT_PARAM_BYTES * i, v->bias[i], v->mul[i], v->shift[i]);
+		put_record(b->want + c->p_base, i, c->p_short, v->bias[i], v->mul[i], v->shift[i]);
 }
 
 /* Joined runs need neighbouring taps and pixels without gaps. */
@@ -184,7 +186,8 @@ static void conv_random(void **state)
 		random_scale(&b.rng, &c.conv.post);
 		if (rng_int(&b.rng, 0, 5) == 0)
 			widen_post(&b.rng, &c.conv.post);
-		random_conv(&b.rng, &c.conv.post, &v);
+		c.conv.p_short = rng_int(&b.rng, 0, 1);
+		random_conv(&b.rng, &c.conv, &v);
 		v.dx = joined ? 1 : v.dx;
 		v.px += joined ? 0 : v.e * rng_int(&b.rng, 0, 5);
 		v.row = v.w * v.px + v.e * rng_int(&b.rng, 0, 9);
@@ -218,7 +221,8 @@ static void conv_keep(void **state)
 		weft_cmd_init(&c, WEFT_CMD_CONV);
 		random_post(&b.rng, &c.conv.post);
 		random_scale(&b.rng, &c.conv.post);
-		random_conv(&b.rng, &c.conv.post, &v);
+		c.conv.p_short = rng_int(&b.rng, 0, 1);
+		random_conv(&b.rng, &c.conv, &v);
 		v.ic = rng_int(&b.rng, 2, MAX_IC);
 		v.px = v.ic * v.e;
 		v.row = v.w * v.px;
@@ -278,7 +282,7 @@ static void conv_extremes(void **state)
 			b.want[2 * i + 1] = (uint8_t)(x >> 8 & 255);
 		}
 		memset(b.want + v->w_base, 0x80, (size_t)k * 16);
-		put_record(b.want + v->p_base, 5, 32767, 36);
+		put_record(b.want + v->p_base, 0, false, 5, 32767, 36);
 		bench_load(&b);
 		bench_want(&b, &v->post, 0, 0, 0, brute_rescale16((wide)k * x * -255 + 5, 32767, 36, 0));
 		bench_run(&b, &c);

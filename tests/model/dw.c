@@ -40,10 +40,10 @@ static void random_constants(struct bench *b, const struct weft_cmd_dw *d, struc
 			t->w[k / kw][k % kw][ch] = rng_int(&b->rng, -128, 127);
 			b->want[d->w_base + (ch / n * taps + k) * n + ch % n] = (uint8_t)t->w[k / kw][k % kw][ch];
 		}
-		t->bias[ch] = random_bias(&b->rng);
+		t->bias[ch] = d->p_short ? short_bias(random_bias(&b->rng)) : random_bias(&b->rng);
 		t->mul[ch] = random_mul(&b->rng, &d->post);
 		t->shift[ch] = random_shift(&b->rng, &d->post);
-		put_record(b->want + d->p_base + WEFT_PARAM_BYTES * ch, t->bias[ch], t->mul[ch], t->shift[ch]);
+		put_record(b->want + d->p_base, ch, d->p_short, t->bias[ch], t->mul[ch], t->shift[ch]);
 	}
 }
 
@@ -83,6 +83,7 @@ static void random_dw(struct bench *b, struct weft_cmd *c)
 	if (d->table)
 		p->b_base = part / 2 + n * rng_int(&b->rng, 0, 9);
 	d->w_base = part + n * rng_int(&b->rng, 0, 9);
+	d->p_short = rng_int(&b->rng, 0, 1);
 	d->p_base = 2 * part + n * rng_int(&b->rng, 0, 9);
 	p->out_base = 3 * part + e * rng_int(&b->rng, 0, 99);
 	p->out_x_stride = e * (p->oc + rng_int(&b->rng, 0, 9));

@@ -97,19 +97,21 @@ static void place(struct bench *b, struct weft_cmd_post *p)
 	p->b_y_stride = p->ow * p->b_x_stride + s * rng_int(&b->rng, 0, 9);
 }
 
-static void random_records(struct bench *b, int32_t at, int32_t n)
+static void random_records(struct bench *b, int32_t at, int32_t n, bool is_short)
 {
 	/* Only the low half of the bias counts. */
 	for (int32_t i = 0; i < n; i++) {
 		uint64_t bias = (rng_next(&b->rng) & ~UINT64_C(0xffff)) | (unsigned)random_fp16(&b->rng);
 
-		put_record(b->want + at + WEFT_PARAM_BYTES * i, (int64_t)bias, (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
+		put_record(b->want + at, i, is_short, (int64_t)bias, (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
 	}
 }
 
-static int bias_of(const struct bench *b, int32_t at, int32_t ch)
+static int bias_of(const struct bench *b, int32_t at, int32_t ch, bool is_short)
 {
-	return b->want[at + 16 * ch] + 256 * b->want[at + 16 * ch + 1];
+	const uint8_t *bias = b->want + at + (is_short ? WEFT_PARAM_SHORT_BYTES : WEFT_PARAM_BYTES) * ch;
+
+	return bias[0] + 256 * bias[1];
 }
 
 static int with_addend(const struct bench *b, const struct weft_cmd_post *p, int32_t oy, int32_t ox, int32_t ch, int q)
@@ -203,7 +205,8 @@ static void random_conv(struct bench *b, struct weft_cmd *cmd)
 	wild = rng_int(r, 0, 9) == 0;
 	fill_codes(r, c->post.x_fmt, b->want, PART(b, 1), wild);
 	fill_codes(r, c->post.w_fmt, b->want + PART(b, 1), PART(b, 4), wild);
-	random_records(b, c->p_base, 64);
+	c->p_short = rng_int(&b->rng, 0, 1);
+	random_records(b, c->p_base, 64, c->p_short);
 }
 
 static void want_conv(struct bench *b, const struct weft_cmd_conv *c, const struct weft_cmd_conv *before)
@@ -214,7 +217,7 @@ static void want_conv(struct bench *b, const struct weft_cmd_conv *c, const stru
 	for (int32_t ox = 0; ox < p->ow; ox++)
 	for (int32_t ch = 0; ch < p->oc; ch++) {
 		double sum = conv_sum(b, c, before ? conv_sum(b, before, 0, oy, ox, ch) : 0, oy, ox, ch);
-		int q = first_stage(p, sum, bias_of(b, c->p_base, ch));
+		int q = first_stage(p, sum, bias_of(b, c->p_base, ch, c->p_short));
 
 		count(bf_sum_out(sum));
 		want(b, p, oy, ox, ch, p->add ? with_addend(b, p, oy, ox, ch, q) : q);
@@ -247,7 +250,7 @@ static void conv_keep(void **state)
 	struct bench b = {.rng = rng_start()};
 
 	(void)state;
-	for (long i = 0; i < env_number("WEFT_N", 60); i++) {
+	for (long i = 0; i < env_number("WEFT_N", 200); i++) {
 		struct weft_cmd c, c2;
 
 		bench_open_config(&b, weft_config_find("w8"));
@@ -295,7 +298,7 @@ static int sum_of(struct bench *b, int32_t fmt, int32_t scale, const uint8_t *x,
 		b->want[c->w_base + i / 8 * 64 + i % 8] = w[i];
 	}
 	/* -0 leaves a zero's sign. */
-	put_record(b->want + c->p_base, 0x8000, 0, 2);
+	put_record(b->want + c->p_base, 0, false, 0x8000, 0, 2);
 	bench_load(b);
 	bench_run(b, &cmd);
 	return sp[c->post.out_base] + 256 * sp[c->post.out_base + 1];
@@ -375,7 +378,7 @@ static int expected_dw(const struct bench *b, const struct weft_cmd_dw *d, int32
 						    d->log2_scale));
 	}
 	count(bf_sum_out(sum));
-	return first_stage(&d->post, sum, bias_of(b, d->p_base, ch));
+	return first_stage(&d->post, sum, bias_of(b, d->p_base, ch, d->p_short));
 }
 
 static void random_dw(struct bench *b, struct weft_cmd *c)
@@ -401,7 +404,8 @@ static void random_dw(struct bench *b, struct weft_cmd *c)
 	d->p_base = PART(b, 5);
 	fill_codes(r, d->post.x_fmt, b->want, PART(b, 4), wild);
 	fill_codes(r, d->post.w_fmt, b->want + PART(b, 4), PART(b, 1), wild);
-	random_records(b, d->p_base, 64);
+	d->p_short = rng_int(&b->rng, 0, 1);
+	random_records(b, d->p_base, 64, d->p_short);
 }
 
 static void dw_random(void **state)

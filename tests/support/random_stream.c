@@ -555,10 +555,10 @@ static void store_output(struct maker *m, struct job *j, const struct ten *y, bo
 	reads(s, y->area);
 }
 
-/* Parameter records for n channels; they are data, so that no shift in them is refused. */
-static int new_records(struct maker *m, struct job *j, int64_t n)
+/* Parameter records for n channels, of 8 bytes if is_short; they are data, so that no shift in them is refused. */
+static int new_records(struct maker *m, struct job *j, int64_t n, bool is_short)
 {
-	int area = new_area(m, n * WEFT_PARAM_BYTES, m->n);
+	int area = new_area(m, n * (is_short ? WEFT_PARAM_SHORT_BYTES : WEFT_PARAM_BYTES), m->n);
 	uint8_t *r = must(calloc((size_t)n, WEFT_PARAM_BYTES));
 
 	for (int64_t i = 0; i < n; i++) {
@@ -575,6 +575,11 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 			shift = chance(m, 50) ? (int)draw(m, 0, 1) : (int)draw(m, 0, 255);
 		if (m->mode == FLOAT)
 			bias = chance(m, 30) ? 0 : draw_fp16(m) | (bias & ~0xffffll);
+		if (is_short) {
+			weft_param_short_write(&(struct weft_param_short){ .bias = (int32_t)bias, .mul = (int32_t)mul, .shift = (uint8_t)shift },
+			                       r + i * WEFT_PARAM_SHORT_BYTES);
+			continue;
+		}
 		const struct weft_param p = { .bias = bias, .mul = (int32_t)mul, .shift = (uint8_t)shift };
 		weft_param_write(&p, r + i * WEFT_PARAM_BYTES);
 		/* Behind the fields there may be anything. */
@@ -706,7 +711,8 @@ static bool conv_job(struct maker *m, struct job *j)
 		c[i].conv.pairs = pairs;
 	}
 	struct weft_cmd_conv *last = &c[n - 1].conv;
-	int records = new_records(m, j, ceil_div(v.oc, m->n) * m->n);
+	last->p_short = m->cfg->has_p_short && chance(m, 50);
+	int records = new_records(m, j, ceil_div(v.oc, m->n) * m->n, last->p_short);
 	if (records < 0 || !place_output(m, j, &last->post, &y, &whole))
 		return false;
 	last->p_base = (int32_t)m->area[records].at;
@@ -760,7 +766,8 @@ static bool dw_job(struct maker *m, struct job *j)
 	weft_cmd_init(&c, WEFT_CMD_DW);
 	if (!place_filled(m, j, &x))
 		return false;
-	int w = new_area(m, blocks * ky * kx * m->n, m->n), records = new_records(m, j, blocks * m->n);
+	c.dw.p_short = m->cfg->has_p_short && chance(m, 50);
+	int w = new_area(m, blocks * ky * kx * m->n, m->n), records = new_records(m, j, blocks * m->n, c.dw.p_short);
 	if (w < 0 || records < 0)
 		return false;
 	fill(m, j, w, m->w_fmt);

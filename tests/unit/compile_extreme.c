@@ -195,6 +195,30 @@ static void convolve_all(weft_dtype type)
 	}
 }
 
+/* A bias that needs 24 bits fits a record of 8 bytes, one that needs 25 does not; w8b has no such records. */
+static void records(void **state)
+{
+	static const struct { int32_t bias; bool fits; } cases[] = {
+		{ -(1 << 23), true }, { (1 << 23) - 1, true }, { -(1 << 23) - 1, false }, { 1 << 23, false },
+	};
+	const struct shape shape[] = {
+		{ "conv records", 1, 6, 6, 20, 37, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+		{ "dw records", 1, 6, 6, 37, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, true },
+	};
+
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		weft_graph *g = conv_graph(&shape[i / 8], WEFT_INT8);
+		bool fits = i % 2 && cases[i / 2 % 4].fits;
+		uint64_t was[2] = { compile_run_records[0], compile_run_records[1] };
+		((int32_t *)g->tensors[g->ops[0].in[2]].t.data)[36] = cases[i / 2 % 4].bias;
+		must_run(g, shape[i / 8].name, i % 2 ? "w16" : "w8b", 0);
+		assert_true(compile_run_records[fits] > was[fits]);
+		assert_true(compile_run_records[!fits] == was[!fits]);
+		weft_graph_free(g);
+	}
+}
+
 static void convolutions(void **state)
 {
 	(void)state;
@@ -646,7 +670,7 @@ static void maximum_behind_pad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(windows_at_limits), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
+		cmocka_unit_test(windows_at_limits), cmocka_unit_test(records), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
 		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 		cmocka_unit_test(depthwise_behind_table), cmocka_unit_test(every_second_behind_slices),

@@ -86,6 +86,17 @@ static void check_rec(struct compile_run *c, const struct weft_prec *r, uint32_t
 /* Depthwise commands that look their input up in a table, of the programs which ran so far. */
 static uint64_t compile_run_tables;
 
+/* Commands with parameter records of 16 and of 8 bytes, of the programs which ran so far. */
+static uint64_t compile_run_records[2];
+
+static void count_records(const struct weft_cmd *c)
+{
+	if (c->h.op == WEFT_CMD_CONV)
+		compile_run_records[c->conv.p_short]++;
+	else if (c->h.op == WEFT_CMD_DW)
+		compile_run_records[c->dw.p_short]++;
+}
+
 static void run_npu(struct compile_run *c, const struct weft_step *s)
 {
 	const uint64_t *w = c->p->words + s->first_word;
@@ -106,6 +117,7 @@ static void run_npu(struct compile_run *c, const struct weft_step *s)
 		const struct weft_pcmd *k = &c->p->cmds[s->first_cmd + i];
 		assert_int_equal(weft_cmd_decode(w + at, s->n_words - at, &cmd), WEFT_FAULT_NONE);
 		at += (size_t)cmd.h.n_words;
+		count_records(&cmd);
 		compile_run_tables += cmd.h.op == WEFT_CMD_DW && cmd.dw.table;
 		if (weft_model_exec(c->m, &cmd, &f))
 			fail_msg("%s: command %u faults: %s", c->what, i, weft_fault_brief(f.code));

@@ -25,7 +25,7 @@ static struct node convolution(void)
 
 	return (struct node){
 		.kind = NODE_CONV, .x = v, .y = v, .win = { 3, 3, 1, 1, 1, 1, 1, 1 },
-		.wt = { .w = 0, .n_tiles = CHANNELS / N, .tile_bytes = 9 * CHANNELS * N, .rec_bytes = WEFT_PARAM_BYTES * CHANNELS,
+		.wt = { .w = 0, .n_tiles = CHANNELS / N, .tile_bytes = 9 * CHANNELS * N, .tile_rec_bytes = WEFT_PARAM_BYTES * N, .rec_bytes = WEFT_PARAM_BYTES * CHANNELS,
 		        .run_len = CHANNELS, .n_runs = 9, .chunks = CHANNELS / N },
 	};
 }
@@ -71,7 +71,7 @@ static struct node large_weights(void)
 
 	return (struct node){
 		.kind = NODE_CONV, .x = v, .y = v, .win = { 1, 1, 1, 1, 1, 1, 0, 0 },
-		.wt = { .w = 0, .n_tiles = MANY / N, .tile_bytes = MANY * N, .rec_bytes = WEFT_PARAM_BYTES * MANY,
+		.wt = { .w = 0, .n_tiles = MANY / N, .tile_bytes = MANY * N, .tile_rec_bytes = WEFT_PARAM_BYTES * N, .rec_bytes = WEFT_PARAM_BYTES * MANY,
 		        .run_len = MANY, .n_runs = 1, .chunks = MANY / N },
 	};
 }
@@ -131,7 +131,7 @@ static void pairs_stay_together(void **state)
 	for (int k = 0; k < 4; k++) {
 		struct view v = { .dim = { 1, 1, 1, 640 }, .step = { 640, 640, 640, 1 } };
 		struct node nd = { .kind = NODE_CONV, .x = v, .y = v, .win = { 1, 1, 1, 1, 1, 1, 0, 0 },
-			.wt = { .w = 0, .n_tiles = 40 + k % 2, .tile_bytes = 640 * N, .rec_bytes = (40 + k % 2) * WEFT_PARAM_BYTES * N,
+			.wt = { .w = 0, .n_tiles = 40 + k % 2, .tile_bytes = 640 * N, .tile_rec_bytes = WEFT_PARAM_BYTES * N, .rec_bytes = (40 + k % 2) * WEFT_PARAM_BYTES * N,
 			        .run_len = 640, .n_runs = 1, .chunks = 40, .paired = true } };
 		struct plan p = { .req = { .x_resident = true, .r_resident = true, .y_resident = true, .only_loads = true, .behind = k / 2 } };
 		nd.y.dim[3] = nd.wt.n_tiles * N;

@@ -552,6 +552,27 @@ static void pairs_lacks(struct stream *s, bool bad)
 	s->c[CONV].conv.pairs = 1;
 }
 
+static void lacks_short(struct stream *s, bool bad)
+{
+	static struct weft_config old;
+
+	old = *s->cfg;
+	old.features &= bad ? ~WEFT_FEATURE_P_SHORT : ~0u;
+	s->cfg = &old;
+}
+
+static void conv_short_lacks(struct stream *s, bool bad)
+{
+	lacks_short(s, bad);
+	s->c[CONV].conv.p_short = 1;
+}
+
+static void dw_short_lacks(struct stream *s, bool bad)
+{
+	lacks_short(s, bad);
+	s->c[DW].dw.p_short = 1;
+}
+
 static void far_row(struct stream *s, bool bad)
 {
 	struct weft_cmd_conv *v = &s->c[CONV].conv;
@@ -891,6 +912,21 @@ static void sp_records(struct stream *s, bool bad)
 	s->c[LD_P].load.sp_addr = at;
 	s->c[CONV].conv.p_base = at;
 	s->c[DW].dw.p_base = at + (bad ? 16 : 0);
+}
+
+/* Records of 8 bytes may begin half as far before the end. */
+static void sp_records_short(struct stream *s, bool bad)
+{
+	sp_records(s, false);
+	s->c[CONV].conv.p_short = s->c[DW].dw.p_short = 1;
+	s->c[CONV].conv.p_base += 128 + (bad ? 16 : 0);
+	s->c[DW].dw.p_base += 128;
+}
+
+static void sp_records_short_dw(struct stream *s, bool bad)
+{
+	sp_records_short(s, false);
+	s->c[DW].dw.p_base += bad ? 16 : 0;
 }
 
 static void sp_output(struct stream *s, bool bad)
@@ -1341,6 +1377,8 @@ static const struct bad_case cases[] = {
 	COMMANDS(keep_pairs_channels, KEEP_SHAPE, CONV),
 	COMMANDS(keep_pairs_next, KEEP_SHAPE, CONV + 1),
 	COMMANDS(pairs_lacks, MODE, CONV),
+	COMMANDS(conv_short_lacks, MODE, CONV),
+	COMMANDS(dw_short_lacks, MODE, DW),
 	COMMANDS(keep_dangling, KEEP_DANGLING, CONV + 1),
 	COMMANDS(dma_bytes, TOO_LARGE, LD_X),
 	COMMANDS(dma_rows, TOO_LARGE, ST),
@@ -1370,6 +1408,8 @@ static const struct bad_case cases[] = {
 	COMMANDS(sp_weights, SP_RANGE, CONV),
 	COMMANDS(sp_weights_kernel, SP_RANGE, DW),
 	COMMANDS(sp_records, SP_RANGE, DW),
+	COMMANDS(sp_records_short, SP_RANGE, CONV),
+	COMMANDS(sp_records_short_dw, SP_RANGE, DW),
 	COMMANDS(sp_output, SP_RANGE, POOL),
 	COMMANDS(window_end, WINDOW, ST),
 	COMMANDS(window_begin, WINDOW, LD_P),

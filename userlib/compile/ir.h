@@ -92,6 +92,8 @@ struct node_weights {
 	uint64_t blob;         /* offset in the constants of the records of all tiles, behind which the weights lie */
 	int64_t n_tiles;       /* number of column tiles of the array, or of blocks of N channels */
 	int64_t tile_bytes;    /* bytes of the weights of one tile */
+	bool short_recs;       /* records are those of 8 bytes (p_short of the commands) */
+	int64_t tile_rec_bytes;       /* bytes of the records of one tile */
 	int64_t rec_bytes;     /* bytes of the records of all tiles */
 	bool joined;           /* kernel columns and channels are one run (CONV) */
 	bool paired;           /* CONV: the array computes its column tiles in pairs, whose weights lie in turn (pairs of
@@ -429,6 +431,13 @@ static inline int64_t group_pixels(const struct cc *cc, const struct node *nd)
 static inline int64_t unit_channels(const struct cc *cc, const struct node *nd)
 {
 	return nd->wt.paired ? 2 * cc->n : cc->n;
+}
+
+/* Returns how often array or depthwise engine read the scratchpad for the records of one column tile or block: two words at
+ * a time (hw/feed, hw/vec). */
+static inline int64_t record_reads(const struct cc *cc, const struct node_weights *wt)
+{
+	return ceil_div(wt->tile_rec_bytes, 2 * cc->n);
 }
 
 /*

@@ -513,6 +513,12 @@ enum weft_elem {
 #define WEFT_CMD_CONV_PAIRS_MASK UINT64_C(0x200000000000000)
 #define WEFT_CMD_CONV_PAIRS_MIN 0
 #define WEFT_CMD_CONV_PAIRS_MAX 1
+#define WEFT_CMD_CONV_P_SHORT_WORD 11
+#define WEFT_CMD_CONV_P_SHORT_LSB 58
+#define WEFT_CMD_CONV_P_SHORT_BITS 1
+#define WEFT_CMD_CONV_P_SHORT_MASK UINT64_C(0x400000000000000)
+#define WEFT_CMD_CONV_P_SHORT_MIN 0
+#define WEFT_CMD_CONV_P_SHORT_MAX 1
 #define WEFT_CMD_CONV_IN_H_WORD 12
 #define WEFT_CMD_CONV_IN_H_LSB 0
 #define WEFT_CMD_CONV_IN_H_BITS 16
@@ -670,6 +676,12 @@ enum weft_elem {
 #define WEFT_CMD_DW_TABLE_MASK UINT64_C(0x10000)
 #define WEFT_CMD_DW_TABLE_MIN 0
 #define WEFT_CMD_DW_TABLE_MAX 1
+#define WEFT_CMD_DW_P_SHORT_WORD 12
+#define WEFT_CMD_DW_P_SHORT_LSB 17
+#define WEFT_CMD_DW_P_SHORT_BITS 1
+#define WEFT_CMD_DW_P_SHORT_MASK UINT64_C(0x20000)
+#define WEFT_CMD_DW_P_SHORT_MIN 0
+#define WEFT_CMD_DW_P_SHORT_MAX 1
 
 #define WEFT_CMD_POOL_IN_BASE_WORD 9
 #define WEFT_CMD_POOL_IN_BASE_LSB 0
@@ -1160,6 +1172,7 @@ struct weft_cmd_conv {
 	int32_t dil_y; /* Rows from one kernel row to the next; 1..8192 */
 	int32_t keep; /* Leave the sums in the array; 0..1 */
 	int32_t pairs; /* Column tiles in pairs, each on half of the array's rows; mode 0 or 1 only; needs the feature pairs; 0..1 */
+	int32_t p_short; /* Parameter records are those of 8 bytes; needs the feature p_short; 0..1 */
 	int32_t in_h; /* Rows present; others are padding; 1..65535 rows */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
 	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes, whole elements of x */
@@ -1191,6 +1204,7 @@ struct weft_cmd_dw {
 	int32_t n_ky; /* Kernel rows; 0 for 3x3; mode 0 or 1 only; needs the feature dwk; 0..15 rows */
 	int32_t n_kx; /* Kernel columns, 3 to 9; 0 for 3x3; mode 0 or 1 only; needs the feature dwk; 0..9 pixels */
 	int32_t table; /* Elements of the input choose bytes of the table at b_base; mode 0 only; needs the feature dwtable; 0..1 */
+	int32_t p_short; /* Parameter records are those of 8 bytes; needs the feature p_short; 0..1 */
 };
 
 /* pool: Maximum or sum over a window without padding, per channel. */
@@ -1316,6 +1330,49 @@ static inline struct weft_param weft_param_read(const uint8_t *from)
 	for (int i = 0; i < 1; i++)
 		v[2] |= (uint64_t)from[WEFT_PARAM_SHIFT_AT + i] << 8 * i;
 	r.bias = (int64_t)((v[0] ^ UINT64_C(0x800000000000)) - UINT64_C(0x800000000000));
+	r.mul = (int32_t)((v[1] ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000));
+	r.shift = (uint8_t)(v[2]);
+	return r;
+}
+
+/** The same in half the bytes, with p_short = 1. */
+struct weft_param_short {
+	int32_t bias; /* Added to the sum; in mode 2 an fp16 in the low 16 bits; 24 bits */
+	int32_t mul; /* As in param; 32 bits */
+	uint8_t shift; /* As in param; 8 bits */
+};
+
+#define WEFT_PARAM_SHORT_BYTES 8
+#define WEFT_PARAM_SHORT_BIAS_AT 0 /* byte of the record */
+#define WEFT_PARAM_SHORT_MUL_AT 3 /* byte of the record */
+#define WEFT_PARAM_SHORT_SHIFT_AT 7 /* byte of the record */
+
+/** Write a record of WEFT_PARAM_SHORT_BYTES as it lies in the scratchpad; the bytes of no field become zero. */
+static inline void weft_param_short_write(const struct weft_param_short *r, uint8_t *to)
+{
+	for (int i = 0; i < WEFT_PARAM_SHORT_BYTES; i++)
+		to[i] = 0;
+	for (int i = 0; i < 3; i++)
+		to[WEFT_PARAM_SHORT_BIAS_AT + i] = (uint8_t)((uint64_t)r->bias >> 8 * i);
+	for (int i = 0; i < 4; i++)
+		to[WEFT_PARAM_SHORT_MUL_AT + i] = (uint8_t)((uint64_t)r->mul >> 8 * i);
+	for (int i = 0; i < 1; i++)
+		to[WEFT_PARAM_SHORT_SHIFT_AT + i] = (uint8_t)((uint64_t)r->shift >> 8 * i);
+}
+
+/** The record that lies in WEFT_PARAM_SHORT_BYTES of memory. */
+static inline struct weft_param_short weft_param_short_read(const uint8_t *from)
+{
+	uint64_t v[3] = { 0 };
+	struct weft_param_short r;
+
+	for (int i = 0; i < 3; i++)
+		v[0] |= (uint64_t)from[WEFT_PARAM_SHORT_BIAS_AT + i] << 8 * i;
+	for (int i = 0; i < 4; i++)
+		v[1] |= (uint64_t)from[WEFT_PARAM_SHORT_MUL_AT + i] << 8 * i;
+	for (int i = 0; i < 1; i++)
+		v[2] |= (uint64_t)from[WEFT_PARAM_SHORT_SHIFT_AT + i] << 8 * i;
+	r.bias = (int32_t)((v[0] ^ UINT64_C(0x800000)) - UINT64_C(0x800000));
 	r.mul = (int32_t)((v[1] ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000));
 	r.shift = (uint8_t)(v[2]);
 	return r;

@@ -121,6 +121,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->keep = keep;
 	k->log2_scale = nd->wt.log2_scale;
 	k->pairs = nd->wt.paired;
+	k->p_short = nd->wt.short_recs;
 	int64_t pixels = j->oh * j->ow, pairs = nd->wt.paired ? tiles / 2 : 0;
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
@@ -130,8 +131,8 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	/* Two words are read in one access: of one tile in every other cycle, of two tiles in every cycle. */
 	emit_traffic(c, c->n_acc - 1, PORT_W, (fillings(cc, &nd->wt, pixels, tiles) + fillings(cc, &nd->wt, pixels, 2 * pairs)) * slots / 2, BANKS_BOTH);
 	if (!keep) {
-		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
-		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * COST_CONV_RECORD_READS, BANKS_BOTH);
+		emit_access(c, SPACE_SP, false, rec, rec + tiles * nd->wt.tile_rec_bytes);
+		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * record_reads(cc, &nd->wt), BANKS_BOTH);
 		int first = c->n_acc;
 		if (nd->add) {
 			emit_rows(c, false, &j->r, j, ch, n_ch);
@@ -172,7 +173,7 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 		int64_t n_ch = min64(n, j->c + j->cn - ch), at = ch / n - w->tile;
 		int64_t first = ch / nd->conv.m, run = (ch + n_ch - 1) / nd->conv.m - first + 1;
 		struct taps t = { 0, nd->win.kh, nd->win.kw, first, run, 0, run };
-		struct block b = { ch, n_ch, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false };
+		struct block b = { ch, n_ch, w->w + at * nd->wt.tile_bytes, w->rec + at * nd->wt.tile_rec_bytes, false };
 		int err = emit_tiles(e, nd, j, &t, &b);
 		if (err)
 			return err;
@@ -192,7 +193,7 @@ int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const 
 
 	if (nd->kind == NODE_DWCONV)
 		return emit_diagonal(e, nd, j, w);
-	return emit_tiles(e, nd, j, &t, &(struct block){ j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false });
+	return emit_tiles(e, nd, j, &t, &(struct block){ j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * nd->wt.tile_rec_bytes, false });
 }
 
 /*

@@ -289,7 +289,7 @@ int node_compute_slot(struct node_emit *m, const struct job *j)
 	int slot = slot_cache_find(&m->w, m->p->tile.n_w, tile, &fresh);
 	int64_t addr = emit_area_addr(m->e->s, m->p->tile.w[slot]);
 	int err = fresh ? weights_load_slot(m, addr, tile, tiles) : 0;
-	struct weights w = { addr + tiles * WEFT_PARAM_BYTES * n, addr, tile, tiles };
+	struct weights w = { addr + tiles * m->nd->wt.tile_rec_bytes, addr, tile, tiles };
 
 	return err ? err : node_compute(m, j, &w);
 }
@@ -309,7 +309,7 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 			struct k_part k = { ky, q, min64(m->p->tile.kq, nd->wt.chunks - q), false };
 			k.last = ky == nd->win.kh - 1 && q + k.nq == nd->wt.chunks;
 			int64_t addr = emit_area_addr(m->e->s, m->p->tile.w[m->w.next]);
-			struct weights w = { addr + tiles * WEFT_PARAM_BYTES * n, addr, tile, tiles };
+			struct weights w = { addr + tiles * nd->wt.tile_rec_bytes, addr, tile, tiles };
 			m->w.next = (m->w.next + 1) % m->p->tile.n_w;
 			int err = weights_load_part(m, addr, tile, tiles, &k);
 			if (!err)

@@ -54,7 +54,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, j->cn));
 	/* A block's weights and records come while the one before is worked on. */
 	if (c->c.h.op == WEFT_CMD_DW && !c->c.dw.n_ky)
-		cycles = max64(cycles, (ceil_div(j->cn, n) - 1) * COST_DW_BLOCK_READS);
+		cycles = max64(cycles, (ceil_div(j->cn, n) - 1) * (COST_DW_WEIGHT_READS + record_reads(e->s->cc, &nd->wt)));
 	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? COST_DW_START : COST_VECTOR_START), UINT32_MAX);
 	c->latency = COST_VECTOR_LATENCY;
 	c->rows = (uint32_t)rows;
@@ -121,9 +121,9 @@ static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_
 }
 
 /* Returns how many reads of weights and records command d makes for `blocks` blocks of N channels. */
-static int64_t weight_reads(const struct weft_cmd_dw *d, int64_t blocks)
+static int64_t weight_reads(const struct cc *cc, const struct node *nd, const struct weft_cmd_dw *d, int64_t blocks)
 {
-	return blocks * (d->n_ky ? COST_DW_RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_BLOCK_READS);
+	return blocks * (record_reads(cc, &nd->wt) + (d->n_ky ? window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_WEIGHT_READS));
 }
 
 /* Exchange two fields of a command. */
@@ -166,7 +166,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	/* Only the columns of this part: column numbers are 16-bit. */
 	struct span cols = input_cols(nd, j->ox, j->ow);
 	int64_t addr = j->x.addr + (cols.lo - j->x.cols.lo) * j->x.xs;
-	int64_t wa = w->w + at * nd->wt.tile_bytes, rec = w->rec + at * WEFT_PARAM_BYTES * n;
+	int64_t wa = w->w + at * nd->wt.tile_bytes, rec = w->rec + at * nd->wt.tile_rec_bytes;
 
 	emit_post(&d->post, nd, j, j->c, j->cn);
 	d->in_base = (int32_t)addr;
@@ -183,6 +183,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	d->x_zp = nd->x_zp;
 	d->w_zp = nd->wt.w_zp;
 	d->log2_scale = nd->wt.log2_scale;
+	d->p_short = nd->wt.short_recs;
 	d->table = by_table(nd);
 	if (d->in_h == 1)
 		d->in_y_stride = 0;
@@ -197,8 +198,8 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	access_dw(c, d, addr, dw_rows(nd), dw_cols(nd), j->cn * j->x.elem);
 	int first = c->n_acc;
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->wt.tile_bytes);
-	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
-	emit_traffic(c, first, PORT_W, weight_reads(d, blocks), BANKS_BOTH);
+	emit_access(c, SPACE_SP, false, rec, rec + blocks * nd->wt.tile_rec_bytes);
+	emit_traffic(c, first, PORT_W, weight_reads(e->s->cc, nd, d, blocks), BANKS_BOTH);
 	return finish(e, c, nd, j, stream_cycles(d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
 }
 

@@ -34,7 +34,7 @@ static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
  */
 static int load_records(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
-	int64_t rec = WEFT_PARAM_BYTES * e->s->cc->n, base = nd->wt.rec_computed ? 0 : (int64_t)nd->wt.blob;
+	int64_t rec = nd->wt.tile_rec_bytes, base = nd->wt.rec_computed ? 0 : (int64_t)nd->wt.blob;
 
 	return emit_dma(e, (struct dma){ .root = nd->wt.rec_computed ? nd->z.root : -1, .off = base + tile * rec, .sp = sp,
 	                                 .row = n * rec, .n = { 1, 1, 1 } });
@@ -94,13 +94,7 @@ int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n
 	const struct node *nd = m->nd;
 	int err = load_records(m->e, nd, tile, n, addr);
 
-	return err ? err : load_weights(m->e, nd, tile, n, addr + n * WEFT_PARAM_BYTES * m->e->s->cc->n);
-}
-
-/* Returns the bytes of the records of one column tile. */
-static int64_t tile_rec_bytes(const struct node_emit *m)
-{
-	return WEFT_PARAM_BYTES * m->e->s->cc->n;
+	return err ? err : load_weights(m->e, nd, tile, n, addr + n * nd->wt.tile_rec_bytes);
 }
 
 /*
@@ -109,7 +103,7 @@ static int64_t tile_rec_bytes(const struct node_emit *m)
  */
 static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
 {
-	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + k->before * (m->nd->wt.tile_bytes + tile_rec_bytes(m));
+	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + k->before * (m->nd->wt.tile_bytes + m->nd->wt.tile_rec_bytes);
 }
 
 /*
@@ -119,7 +113,7 @@ static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
 int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
-		return piece_addr(m, k) + k->n * tile_rec_bytes(m) + (t - k->first) * m->nd->wt.tile_bytes;
+		return piece_addr(m, k) + k->n * m->nd->wt.tile_rec_bytes + (t - k->first) * m->nd->wt.tile_bytes;
 	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + m->p->tile.w_recs[k->slot] + (k->before + t - k->first) * m->nd->wt.tile_bytes;
 }
 
@@ -130,8 +124,8 @@ int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int6
 int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
-		return piece_addr(m, k) + (t - k->first) * tile_rec_bytes(m);
-	return emit_area_addr(m->e->s, m->p->tile.w[0]) + t * tile_rec_bytes(m);
+		return piece_addr(m, k) + (t - k->first) * m->nd->wt.tile_rec_bytes;
+	return emit_area_addr(m->e->s, m->p->tile.w[0]) + t * m->nd->wt.tile_rec_bytes;
 }
 
 /*
@@ -144,7 +138,7 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 static int load_piece(struct node_emit *m, const struct piece *k)
 {
 	const struct node *nd = m->nd;
-	int64_t to = weights_tile_addr(m, k, k->first), both = nd->wt.tile_bytes + tile_rec_bytes(m);
+	int64_t to = weights_tile_addr(m, k, k->first), both = nd->wt.tile_bytes + nd->wt.tile_rec_bytes;
 	bool all = !m->p->tile.own_recs && !k->first;
 	int err = 0;
 
@@ -186,7 +180,7 @@ int weights_load_up_to(struct node_emit *m, int64_t need)
 int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, int64_t n, const struct k_part *k)
 {
 	const struct node *nd = m->nd;
-	int64_t word = n * m->e->s->cc->n * m->e->s->cc->n, rec = n * tile_rec_bytes(m), taps = nd->wt.joined ? 1 : nd->win.kw;
+	int64_t word = n * m->e->s->cc->n * m->e->s->cc->n, rec = n * nd->wt.tile_rec_bytes, taps = nd->wt.joined ? 1 : nd->win.kw;
 	int64_t per = nd->wt.w_int4 ? 2 : 1;      /* weights in a byte */
 	int64_t off = weights_at(nd) + (tile * nd->wt.tile_bytes + (k->ky * taps * nd->wt.chunks + k->q) * word) / per;
 	int err = k->last ? load_records(m->e, nd, tile, n, addr) : 0;
@@ -205,7 +199,7 @@ int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, int64_t n
  */
 static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *p)
 {
-	int64_t rec = WEFT_PARAM_BYTES * cc->n, bytes = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
+	int64_t rec = nd->wt.tile_rec_bytes, bytes = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
 	uint8_t *to = cc->consts.p + nd->wt.blob, *was = malloc((size_t)bytes);
 
 	if (!was)

@@ -47,9 +47,6 @@
 /* Cycles from the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
 #define COST_CONV_DRAIN 8
 
-/* Reads of records for a column tile, of two words each (hw/feed). */
-#define COST_CONV_RECORD_READS 8
-
 /* Least cycles for a group of N rows with a second addend: four passes of the post unit for each row, about 4N + 6
  * cycles (hw/post). Fitted at w16; other configurations use the same number. */
 #define COST_CONV_ADD 72
@@ -65,9 +62,8 @@
 /* Cycles from the last row of a vector command to its retirement. Fitted. */
 #define COST_VECTOR_LATENCY 4
 
-/* Reads of weights and records for each block of N channels of a 3x3 depthwise command; of records alone (hw/vec). */
-#define COST_DW_BLOCK_READS  13
-#define COST_DW_RECORD_READS 8
+/* Reads of weights for each block of N channels of a 3x3 depthwise command, of two words each but the last (hw/vec). */
+#define COST_DW_WEIGHT_READS 5
 
 /* Cycles from the last read of a table to the first byte that is looked up. Fitted. */
 #define COST_TABLE_START 4

@@ -31,6 +31,9 @@
 #define LARGE_PAIR  3
 #define LARGE_WORDS 32
 
+/* Biases of records of 8 bytes, which have 24 bits for them, are at least -SHORT_BIAS and less than SHORT_BIAS. */
+#define SHORT_BIAS (INT64_C(1) << 23)
+
 #define E4M3_ONE 0x38          /* float8 E4M3: 1 */
 
 /*
@@ -88,21 +91,6 @@ static void measure_conv(const struct cc *cc, struct node *nd)
 	nd->wt.n_tiles = ceil_div(nd->y.dim[3], cc->n);
 	nd->wt.tile_bytes = nd->wt.n_runs * nd->wt.chunks * cc->n * cc->n;
 	nd->wt.paired = is_paired(cc, nd);
-}
-
-/*
- * Set layout and sizes of the packed weights and records of a node with weights: n_tiles, tile_bytes and
- * rec_bytes, and for the array what measure_conv() sets.
- */
-static void measure(const struct cc *cc, struct node *nd)
-{
-	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
-		measure_conv(cc, nd);
-	} else {
-		nd->wt.n_tiles = ceil_div(nd->y.dim[3], cc->n);
-		nd->wt.tile_bytes = dw_rows(nd) * dw_cols(nd) * cc->n;
-	}
-	nd->wt.rec_bytes = nd->wt.n_tiles * WEFT_PARAM_BYTES * cc->n;
 }
 
 /*
@@ -167,6 +155,38 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 	p.mul = (int32_t)scale_mul(cc, nd, c);
 	p.shift = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
 	return p;
+}
+
+/*
+ * Returns whether the node's records can be those of 8 bytes: the configuration has them, the records are constants, and
+ * every bias fits.
+ */
+static bool fit_short(const struct cc *cc, const struct node *nd)
+{
+	bool fit = cc->cfg->has_p_short && !nd->wt.rec_computed;
+
+	for (int64_t c = 0; c < nd->y.dim[3] && fit; c++) {
+		int64_t bias = param(cc, nd, c).bias;
+		fit = bias >= -SHORT_BIAS && bias < SHORT_BIAS;
+	}
+	return fit;
+}
+
+/*
+ * Set layout and sizes of the packed weights and records of a node with weights: n_tiles, tile_bytes and
+ * rec_bytes, and for the array what measure_conv() sets.
+ */
+static void measure(const struct cc *cc, struct node *nd)
+{
+	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
+		measure_conv(cc, nd);
+	} else {
+		nd->wt.n_tiles = ceil_div(nd->y.dim[3], cc->n);
+		nd->wt.tile_bytes = dw_rows(nd) * dw_cols(nd) * cc->n;
+	}
+	nd->wt.short_recs = fit_short(cc, nd);
+	nd->wt.tile_rec_bytes = (nd->wt.short_recs ? WEFT_PARAM_SHORT_BYTES : WEFT_PARAM_BYTES) * cc->n;
+	nd->wt.rec_bytes = nd->wt.n_tiles * nd->wt.tile_rec_bytes;
 }
 
 /* N weights, or fewer at the end of a run: elements from number j on of run `run`, for output channel oc. */
@@ -392,9 +412,12 @@ static int pack(struct cc *cc, struct node *nd, int item)
 		return -ENOMEM;
 	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->wt.w].t.data;
 	uint8_t *to = cc->consts.p + nd->wt.blob;
-	for (int64_t c = 0; c < nd->wt.n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES) {
+	for (int64_t c = 0; c < nd->wt.n_tiles * cc->n; c++, to += nd->wt.tile_rec_bytes / cc->n) {
 		struct weft_param p = param(cc, nd, c);
-		weft_param_write(&p, to);
+		if (nd->wt.short_recs)
+			weft_param_short_write(&(struct weft_param_short){ .bias = (int32_t)p.bias, .mul = p.mul, .shift = p.shift }, to);
+		else
+			weft_param_write(&p, to);
 	}
 	if (late)
 		return late_weights(cc, nd, item);

@@ -121,7 +121,7 @@ static int64_t reserve_of(const struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
 	int64_t w = nd->wt.w < 0 ? 0 : nd->wt.n_tiles * nd->wt.tile_bytes + nd->wt.rec_bytes, sp = s->cc->sp_bytes;
-	int64_t tile = nd->wt.w < 0 ? 0 : nd->wt.tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
+	int64_t tile = nd->wt.w < 0 ? 0 : nd->wt.tile_bytes + nd->wt.tile_rec_bytes;
 
 	return max64(min64(w, sp / 4), min64(2 * tile, sp));
 }
@@ -270,7 +270,7 @@ static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot,
 
 /*
  * If node i takes column tiles in pairs and all of its weights are on chip, behind their records, note the records as
- * heads of their areas. For each tile of pixels they are read once (COST_CONV_RECORD_READS).
+ * heads of their areas. For each tile of pixels they are read once (record_reads()).
  */
 static void note_heads(struct npu_step *s, int i)
 {
@@ -285,7 +285,7 @@ static void note_heads(struct npu_step *s, int i)
 		struct area *a = &s->area[t->w[k]];
 
 		a->head = t->w_recs[k];
-		a->head_cycles = 4 * jobs * COST_CONV_RECORD_READS * (t->w_recs[k] / (WEFT_PARAM_BYTES * s->cc->n));
+		a->head_cycles = 4 * jobs * record_reads(s->cc, &nd->wt) * (t->w_recs[k] / nd->wt.tile_rec_bytes);
 	}
 }
 

@@ -467,7 +467,7 @@ WEFT_MUST_USE int simulate(const struct npu_step *s, const uint32_t *order, bool
 struct outcome {
 	bool no_room;          /* its areas did not fit; the other fields then say nothing */
 	int err;               /* 0, or the negative errno with which placing or emitting it failed */
-	int64_t cycles;        /* estimate, with fast and slow memory together (step_measure()); INT64_MAX: it cannot be
+	int64_t cycles;        /* estimate, a sum for fast and slow memory (step_measure()); INT64_MAX: it cannot be
 	                        * expressed */
 	int64_t emitted;       /* commands that were emitted for it; -1: none */
 	bool fits;             /* nothing passes through memory because it does not fit */

@@ -96,7 +96,7 @@ struct weight_slots group_slots(const struct npu_step *s, const struct group *g,
 		return (struct weight_slots){ 0, 0 };
 	if (!g->how.slices || !on_array(nd) || all * LARGE_WEIGHTS <= s->cc->sp_bytes)
 		return (struct weight_slots){ 1, all };
-	return (struct weight_slots){ min64(WEIGHT_SLOTS, ceil_div(nd->y.dim[3], g->step)), g->step / s->cc->n * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * s->cc->n) };
+	return (struct weight_slots){ min64(WEIGHT_SLOTS, ceil_div(nd->y.dim[3], g->step)), g->step / s->cc->n * (nd->wt.tile_bytes + nd->wt.tile_rec_bytes) };
 }
 
 /* Returns the number of the group's ring for this storage, or -1 if it has none or `storage` is -1. */

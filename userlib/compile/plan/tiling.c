@@ -56,7 +56,7 @@ static int64_t cols_for(const struct node *nd, int64_t tw)
  */
 static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t channels)
 {
-	return nd->wt.w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * cc->n);
+	return nd->wt.w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->wt.tile_bytes + nd->wt.tile_rec_bytes);
 }
 
 /* Jobs along pixels (and images) and along channels. */
@@ -96,7 +96,7 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	p->tile.w_bytes = weights_of(nd, cc, p->tile.all_weights ? nd->y.dim[3] : p->tile.tc);
 	if (p->tile.split_k) {
 		p->tile.n_w = p->tile.slots;
-		p->tile.w_bytes = p->tile.tc * (p->tile.kq * cc->n * (nd->wt.joined ? 1 : nd->win.kw) + WEFT_PARAM_BYTES);
+		p->tile.w_bytes = p->tile.tc * (p->tile.kq * cc->n * (nd->wt.joined ? 1 : nd->win.kw) + nd->wt.tile_rec_bytes / cc->n);
 	}
 	return p->tile.n_in * p->tile.in_bytes + p->tile.n_r * p->tile.r_bytes + p->tile.n_out * p->tile.out_bytes + p->tile.n_w * p->tile.w_bytes;
 }
@@ -435,7 +435,7 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
-	int64_t rec = WEFT_PARAM_BYTES * cc->n;
+	int64_t rec = nd->wt.tile_rec_bytes;
 
 	p->tile.piece = nd->wt.n_tiles;
 	p->tile.own_recs = false;

@@ -1,6 +1,5 @@
 hw/prim/weft_float_pkg.sv
 hw/prim/weft_secded_pkg.sv
-hw/post/weft_param_pkg.sv
 hw/gen/weft_cmd_check.sv
 hw/prim/weft_fifo.sv
 hw/prim/weft_ram.sv
@@ -25,6 +24,7 @@ hw/feed/weft_feed_act.sv
 hw/feed/weft_feed_wgt.sv
 hw/feed/weft_feed_par.sv
 hw/feed/weft_conv.sv
+hw/post/weft_param_row.sv
 hw/post/weft_post.sv
 hw/post/weft_post_raw.sv
 hw/alu/weft_alu_fold.sv

@@ -7,7 +7,7 @@
 // the records on the outputs are whole; next_i drops them and shows the next
 // tile's, of this command or the one after it. With other_i the outputs are the
 // tile's behind that one, which is not dropped. If the scratchpad grants at
-// once, a tile takes 10 cycles, or 6 if its records are short (weft_param_pkg).
+// once, a tile takes 10 cycles, or 6 if its records are short (p_short).
 //
 // A byte beyond the scratchpad is never requested: fault_o stays high until clr_i, and
 // fault_addr_o is where the read would begin.
@@ -46,7 +46,7 @@ module weft_feed_par (
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
 
   logic [15:0]              oc_left_q;
-  logic                     run_q, bad_q, go, is_short;
+  logic                     run_q, bad_q, go;
   weft_cfg_pkg::sp_addr_t   addr_q, next_addr, p_base;
   logic [2:0]               read_q, c_read_q, last_read;
   logic                     c_valid_q;
@@ -56,7 +56,6 @@ module weft_feed_par (
   weft_cfg_pkg::row_acc_t   bias0_q, bias1_q;
   weft_cfg_pkg::row_mul_t   mul0_q, mul1_q;
   weft_cfg_pkg::row_shift_t shift0_q, shift1_q;
-  logic [weft_param_pkg::BITS-1:0] words;
 
   // A buffer is free to be filled if it is not whole and, at its first read, its
   // earlier contents have been dropped.
@@ -66,8 +65,6 @@ module weft_feed_par (
   endfunction
   assign p_base    = cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
   assign next_addr = addr_q + AddrW'(READ_BYTES);
-  assign is_short  = weft_cfg_pkg::HAS_P_SHORT && cmd_i[weft_cmd_pkg::CONV_P_SHORT_LSB];
-  assign last_read = weft_param_pkg::last_read(is_short);
   assign read_o.req   = run_q && !bad_q && (read_q != '0 || used_q < 2'd2);
   assign read_o.wide = 1'b1;
   assign read_o.addr  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
@@ -76,13 +73,13 @@ module weft_feed_par (
   assign fault_o = run_q && bad_q;
   assign fault_addr_o = addr_q;
 
-  if (weft_param_pkg::TWICE) begin : g_twice
-    weft_cfg_pkg::sp_pair_t low_q;   // what the read before brought
-    assign words = {rdata_i, low_q};
-    always_ff @(posedge clk_i) if (c_valid_q) low_q <= rdata_i;
-  end else begin : g_once
-    assign words = rdata_i;
-  end
+  logic [2:0] unused_last;   // it is the same for both
+  weft_param_row u_row0 (
+    .clk_i, .is_short_i(cmd_i[weft_cmd_pkg::CONV_P_SHORT_LSB]), .last_read_o(last_read), .en_i(c_valid_q && !c_sel_q),
+    .read_i(c_read_q), .rdata_i, .bias_o(bias0_q), .mul_o(mul0_q), .shift_o(shift0_q));
+  weft_param_row u_row1 (
+    .clk_i, .is_short_i(cmd_i[weft_cmd_pkg::CONV_P_SHORT_LSB]), .last_read_o(unused_last), .en_i(c_valid_q && c_sel_q),
+    .read_i(c_read_q), .rdata_i, .bias_o(bias1_q), .mul_o(mul1_q), .shift_o(shift1_q));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -121,23 +118,7 @@ module weft_feed_par (
       c_valid_q <= go;
       c_read_q  <= read_q;
       c_sel_q   <= wr_sel_q;
-      if (c_valid_q) begin
-        // A comparison per lane: a slice at a variable place is a shifter.
-        for (int l = 0; l < N; l++) begin
-          if (c_read_q == weft_param_pkg::read_of(l, is_short)) begin
-            if (c_sel_q) begin
-              bias1_q[48*l +: 48] <= weft_param_pkg::bias(words, l, is_short);
-              mul1_q[32*l +: 32]  <= weft_param_pkg::mul(words, l, is_short);
-              shift1_q[6*l +: 6]  <= weft_param_pkg::shift(words, l, is_short);
-            end else begin
-              bias0_q[48*l +: 48] <= weft_param_pkg::bias(words, l, is_short);
-              mul0_q[32*l +: 32]  <= weft_param_pkg::mul(words, l, is_short);
-              shift0_q[6*l +: 6]  <= weft_param_pkg::shift(words, l, is_short);
-            end
-          end
-        end
-        if (c_read_q == last_read) full_q[c_sel_q] <= 1'b1;
-      end
+      if (c_valid_q && c_read_q == last_read) full_q[c_sel_q] <= 1'b1;
       if (next_i) begin
         full_q[rd_sel_q] <= 1'b0;
         rd_sel_q         <= !rd_sel_q;

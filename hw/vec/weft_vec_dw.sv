@@ -259,8 +259,8 @@ module weft_vec_dw (
         fsum[i] = i < N && turn_q == 4'd0 ? 50'd0 : weft_float_pkg::accumulate(fsum[i], fprod[i]);
       end
       for (int k = 0; k < Links; k++) begin
-        for (int j = 0; j < Each; j++) begin
-          if (turn_q == 4'(j) && Each*k + j < 9) begin
+        for (int j = 0; j < Each && Each*k + j < 9; j++) begin
+          if (turn_q == 4'(j)) begin
             for (int c = 0; c < N; c++) begin
               x_now[N*k + c] = k == 0 ? {!s2_on_q[j], win[N*j + c][7:0]} : fx[k][N*(Each*k + j) + c];
               w_now[N*k + c] = k == 0 ? wgt[N*j + c][7:0] : fw[k][N*(Each*k + j) + c];

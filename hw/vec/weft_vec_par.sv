@@ -3,7 +3,7 @@
 // Weights and parameter records of a depthwise command, fetched a block of N
 // channels ahead; and the lane parameters that go to the post unit.
 //
-// Per block 9 weight words, then 16 words of records, or 8 if they are short (weft_param_pkg), two words a
+// Per block 9 weight words, then 16 words of records, or 8 if they are short (p_short), two words a
 // cycle (reads are wide). wts_valid_o: weights of the next block are in wts_o (minus the zero
 // point, 9 bits, tap t of lane c at 9*(N*t+c)) until wts_take_i. rec_valid_o:
 // its records are there; rec_take_i puts them into bias_o, mul_o and shift_o
@@ -74,8 +74,9 @@ module weft_vec_par (
   logic                   got_last_q;        // the last ones of their kind
   logic [2:0]             got_pair_q;
   logic                   wts_full_q, rec_full_q;
+  logic [2:0]             rec_last;          // the number of the records' last read
 
-  logic        is_short, by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
+  logic        by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
   logic [3:0]  kx, ky;             // ky: of the row that comes next
   logic        row_end;
 
@@ -87,7 +88,6 @@ module weft_vec_par (
     bytes = AddrW'(words) << weft_cfg_pkg::LOG2_N;
   endfunction
 
-  assign is_short = weft_cfg_pkg::HAS_P_SHORT && short_i;
   assign by_row = weft_cfg_pkg::HAS_DWK && n_ky_i != '0;
   assign kx     = by_row ? n_kx_i : 4'(Taps);
 
@@ -121,7 +121,7 @@ module weft_vec_par (
   assign parv_o.req  = run_q && room && !range_bad;
   assign accept      = parv_o.req && parv_gnt_i;
   assign single      = !rec_q && last_pair && kx[0];
-  assign last_pair   = pair_q == (rec_q ? weft_param_pkg::last_read(is_short) : 3'((kx - 4'd1) >> 1));
+  assign last_pair   = pair_q == (rec_q ? rec_last : 3'((kx - 4'd1) >> 1));
   assign row_done    = accept && last_pair && !rec_q;
   assign last_block  = chans_q <= 16'(N);
 
@@ -192,22 +192,17 @@ module weft_vec_par (
 
   /* verilator lint_on BLKSEQ */
   logic [9*Taps*N-1:0] wts_q;
-  weft_cfg_pkg::row_acc_t   rec_bias_q;
-  weft_cfg_pkg::row_mul_t   rec_mul_q;
-  weft_cfg_pkg::row_shift_t rec_shift_q;
+  weft_cfg_pkg::row_acc_t   rec_bias;
+  weft_cfg_pkg::row_mul_t   rec_mul;
+  weft_cfg_pkg::row_shift_t rec_shift;
 
   assign wts_valid_o = wts_full_q;
   assign wts_o       = wts_q;
   assign rec_valid_o = rec_full_q;
 
-  logic [weft_param_pkg::BITS-1:0] words;
-  if (weft_param_pkg::TWICE) begin : g_twice
-    weft_cfg_pkg::sp_pair_t low_q;   // what the read before brought
-    assign words = {parv_rdata_i, low_q};
-    always_ff @(posedge clk_i) if (got_q) low_q <= parv_rdata_i;
-  end else begin : g_once
-    assign words = parv_rdata_i;
-  end
+  weft_param_row u_row (
+    .clk_i, .is_short_i(short_i), .last_read_o(rec_last), .en_i(got_q && got_rec_q), .read_i(got_pair_q),
+    .rdata_i(parv_rdata_i), .bias_o(rec_bias), .mul_o(rec_mul), .shift_o(rec_shift));
 
   always_ff @(posedge clk_i) begin
     if (got_q && !got_rec_q) begin
@@ -219,15 +214,6 @@ module weft_vec_par (
         end
       end
     end
-    if (got_q && got_rec_q) begin
-      for (int c = 0; c < N; c++) begin
-        if (got_pair_q == weft_param_pkg::read_of(c, is_short)) begin
-          rec_bias_q[48*c +: 48] <= weft_param_pkg::bias(words, c, is_short);
-          rec_mul_q[32*c +: 32]  <= weft_param_pkg::mul(words, c, is_short);
-          rec_shift_q[6*c +: 6]  <= weft_param_pkg::shift(words, c, is_short);
-        end
-      end
-    end
     if (scalar_i) begin
       for (int c = 0; c < N; c++) begin
         bias_o[48*c +: 48] <= '0;
@@ -235,9 +221,9 @@ module weft_vec_par (
         shift_o[6*c +: 6]  <= scalar_shift_i;
       end
     end else if (rec_take_i) begin
-      bias_o  <= rec_bias_q;
-      mul_o   <= rec_mul_q;
-      shift_o <= rec_shift_q;
+      bias_o  <= rec_bias;
+      mul_o   <= rec_mul;
+      shift_o <= rec_shift;
     end
   end
 

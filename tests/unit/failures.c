@@ -276,34 +276,34 @@ static void points(const struct operation *op, unsigned kinds, const char *what)
 #define OUT "0_probabilities.npy"
 
 static const struct operation operations[] = {
-	{ "load .tflite", "info tests/models/digits_int8.tflite", NULL, 0 },
-	{ "load .onnx", "info tests/models/digits_qdq.onnx", NULL, 0 },
-	{ "load .tosa", "info tests/models/digits_fp8.tosa", NULL, 0 },
-	{ "load 20 operators of .tflite", "info @/deep.tflite", NULL, 0 },
-	{ "load 20 operators of .onnx", "info @/deep.onnx", NULL, 0 },
-	{ "load 20 operators of .tosa", "info @/deep.tosa", NULL, 0 },
-	{ "load a program", "info @/digits.weft", NULL, 0 },
-	{ "compile .tflite", "compile tests/models/digits_int8.tflite -o @/out", "out", 0 },
-	{ "compile .onnx", "compile tests/models/digits_qdq.onnx -o @/out", "out", 0 },
-	{ "compile .tosa", "compile tests/models/digits_fp8.tosa -o @/out", "out", 0 },
-	{ "compile 20 operators", "compile @/deep.tflite -o @/out", "out", 0 },
-	{ "convert .tflite", "convert tests/models/digits_int8.tflite -o @/out", "out", 0 },
-	{ "convert .onnx", "convert tests/models/digits_qdq.onnx -o @/out", "out", 0 },
-	{ "convert 20 operators", "convert @/deep.tflite -o @/out", "out", 0 },
-	{ "run on golden", "run tests/models/digits_int8.tflite -i @/0_x.npy --device golden -o @", OUT, 0 },
-	{ "run on the model", "run tests/models/digits_int8.tflite --device model --no-capture -o @", OUT, 0 },
-	{ "run on the model, checked", "run tests/models/digits_qdq.onnx --device model --check --no-capture -o @", NULL, 0 },
-	{ "run 20 operators on the model", "run @/deep.tflite --device model --check --no-capture -o @", NULL, 0 },
-	{ "run on a card", "run tests/models/digits_int8.tflite --device % --no-capture -o @", OUT, 0 },
-	{ "run on the RTL", "run tests/models/digits_int8.tflite --device rtl --no-capture -o @", OUT, 0 },
+	{ "load .tflite", "info tests/models/digits_int8.tflite", NULL, 0, false },
+	{ "load .onnx", "info tests/models/digits_qdq.onnx", NULL, 0, false },
+	{ "load .tosa", "info tests/models/digits_fp8.tosa", NULL, 0, false },
+	{ "load 20 operators of .tflite", "info @/deep.tflite", NULL, 0, false },
+	{ "load 20 operators of .onnx", "info @/deep.onnx", NULL, 0, false },
+	{ "load 20 operators of .tosa", "info @/deep.tosa", NULL, 0, false },
+	{ "load a program", "info @/digits.weft", NULL, 0, false },
+	{ "compile .tflite", "compile tests/models/digits_int8.tflite -o @/out", "out", 0, false },
+	{ "compile .onnx", "compile tests/models/digits_qdq.onnx -o @/out", "out", 0, false },
+	{ "compile .tosa", "compile tests/models/digits_fp8.tosa -o @/out", "out", 0, false },
+	{ "compile 20 operators", "compile @/deep.tflite -o @/out", "out", 0, false },
+	{ "convert .tflite", "convert tests/models/digits_int8.tflite -o @/out", "out", 0, false },
+	{ "convert .onnx", "convert tests/models/digits_qdq.onnx -o @/out", "out", 0, false },
+	{ "convert 20 operators", "convert @/deep.tflite -o @/out", "out", 0, false },
+	{ "run on golden", "run tests/models/digits_int8.tflite -i @/0_x.npy --device golden -o @", OUT, 0, false },
+	{ "run on the model", "run tests/models/digits_int8.tflite --device model --no-capture -o @", OUT, 0, false },
+	{ "run on the model, checked", "run tests/models/digits_qdq.onnx --device model --check --no-capture -o @", NULL, 0, false },
+	{ "run 20 operators on the model", "run @/deep.tflite --device model --check --no-capture -o @", NULL, 0, false },
+	{ "run on a card", "run tests/models/digits_int8.tflite --device % --no-capture -o @", OUT, 0, false },
+	{ "run on the RTL", "run tests/models/digits_int8.tflite --device rtl --no-capture -o @", OUT, 0, false },
 	{ "profile", "run tests/models/digits_int8.tflite --device model --no-capture --profile @/out", "out", 0, true },
-	{ "quantize", "quantize tests/models/digits_float.onnx -o @/out --calibrate @/samples", "out", 0 },
-	{ "capture", "run tests/models/digits_int8.tflite --device rtl --check --plant pe:3,3,2 --capture @/out", "out", 1 },
-	{ "replay", "replay @/digits.wcap --device model", NULL, 1 },
+	{ "quantize", "quantize tests/models/digits_float.onnx -o @/out --calibrate @/samples", "out", 0, false },
+	{ "capture", "run tests/models/digits_int8.tflite --device rtl --check --plant pe:3,3,2 --capture @/out", "out", 1, false },
+	{ "replay", "replay @/digits.wcap --device model", NULL, 1, false },
 };
 
 /* Memory that processes share, and the threads of a compiler: a run in segments has both. */
-static const struct operation segments = { "run in segments", "run tests/models/digits_int8.tflite --device model --check --no-capture --jobs 2 -o @", OUT, 0 };
+static const struct operation segments = { "run in segments", "run tests/models/digits_int8.tflite --device model --check --no-capture --jobs 2 -o @", OUT, 0, false };
 
 static void maps_and_threads(void **state)
 {
@@ -386,7 +386,7 @@ static void make_onnx(void)
 /* Runs a command whose result other operations read. */
 static void prepare(const char *line, int status)
 {
-	const struct operation op = { line, line, NULL, status };
+	const struct operation op = { line, line, NULL, status, false };
 	struct result r;
 	long calls;
 
@@ -402,7 +402,7 @@ static void prepare(const char *line, int status)
  */
 static void updates(void **state)
 {
-	static const struct operation update = { "update", "card % --update @/fw.img", NULL, 0 };
+	static const struct operation update = { "update", "card % --update @/fw.img", NULL, 0, false };
 
 	(void)state;
 	points(&update, FAIL_FILES, "files");

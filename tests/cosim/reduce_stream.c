@@ -121,10 +121,33 @@ static void planted(void **state)
 	}
 }
 
+/* Where the scratchpad has the record of a lane without a channel, in the last convolution that has such lanes: its bytes are
+ * loaded and change nothing. Its bias is 0. */
+static uint32_t idle_record(const char *model)
+{
+	weft_net *net = load(model);
+	char msg[WEFT_MSG_LEN] = "";
+	weft_program *p;
+	struct weft_cmd c;
+	uint32_t found = UINT32_MAX;
+
+	assert_int_equal(weft_compile(net->g, &(struct weft_compile_options){ .config = "w16" }, &p, msg), 0);
+	const struct weft_step *s = &p->steps[0];
+	for (size_t at = 0; at < s->n_words; at += (size_t)c.h.n_words) {
+		assert_int_equal(weft_cmd_decode(p->words + s->first_word + at, s->n_words - at, &c), 0);
+		if (c.h.op == WEFT_CMD_CONV && c.conv.post.oc % 16 && !c.conv.keep)
+			found = (uint32_t)(c.conv.p_base + c.conv.post.oc * (c.conv.p_short ? WEFT_PARAM_SHORT_BYTES : WEFT_PARAM_BYTES));
+	}
+	assert_int_not_equal(found, UINT32_MAX);
+	weft_program_free(p);
+	weft_net_free(net);
+	return found;
+}
+
 /* A wrong byte that reaches no tensor is found, too: that of the load which wrote it. */
 static void harmless(void **state)
 {
-	static const struct weft_plant plant = { .kind = WEFT_PLANT_SP, .addr = 8, .bit = 6 };
+	const struct weft_plant plant = { .kind = WEFT_PLANT_SP, .addr = idle_record(int8), .bit = 6 };
 	const struct weft_stream_options o = { .device = WEFT_DEVICE_RTL };
 	struct weft_stream_case r;
 	struct weft_capture c;
@@ -137,7 +160,7 @@ static void harmless(void **state)
 	assert_false(c.mismatch);
 	struct weft_replay_report whole = replay(&c, true);
 	assert_true(whole.reproduced && whole.simulation_differs && whole.first.found && !whole.first.element);
-	assert_true(whole.first.in_sp && whole.first.addr == 8 && whole.first.unit == WEFT_UNIT_LD);
+	assert_true(whole.first.in_sp && whole.first.addr == plant.addr && whole.first.unit == WEFT_UNIT_LD);
 	assert_int_equal(whole.first.expected | 1 << 6, whole.first.got);
 	if (weft_reduce_stream(&c, &o, &r, msg))
 		fail_msg("%s", msg);

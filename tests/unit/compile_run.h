@@ -211,6 +211,17 @@ static void check_complete(struct compile_run *c)
 /* Convolutions of the programs which ran so far whose kernel rows lie side by side. */
 static uint64_t compile_run_joined;
 
+/* Multiplications of operators that the last program has on the NPU. */
+static uint64_t compile_run_macs;
+
+static void count_macs(const weft_program *p)
+{
+	compile_run_macs = 0;
+	for (int i = 0; i < p->n_ops; i++)
+		if (p->ops[i].unit == WEFT_ON_NPU)
+			compile_run_macs += p->ops[i].macs;
+}
+
 static void count_joined(const weft_program *p)
 {
 	for (int i = 0; i < p->n_ops; i++)
@@ -257,6 +268,7 @@ static inline uint64_t compile_run(const weft_graph *g, const struct weft_compil
 		compare_tensor(&c, g->outputs[i], "output");
 	check_complete(&c);
 	count_joined(c.p);
+	count_macs(c.p);
 	for (int t = 0; t < g->n_tensors; t++)
 		free(c.host[t].data);
 	weft_golden_release(g, c.all);

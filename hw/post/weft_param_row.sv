@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameter records of N lanes, collected from reads of two words of the scratchpad.
+// This module collects the parameter records of N lanes from reads of the scratchpad.
 //
-// The records of N channels lie side by side. A read brings N/8 of them, or N/4 short ones
-// (is_short_i: p_short of conv and dw); for N = 4 two reads bring one. en_i says that rdata_i is what
-// the read with number read_i has brought. Reads come in order, 0 to last_read_o; what the last one
-// brings is on the outputs in the cycle behind it.
+// The records of N channels lie side by side in the scratchpad, and a read brings two words. These
+// hold N/8 records of 16 bytes, or N/4 records of 8 bytes if is_short_i is set (p_short of conv and
+// dw). For N = 4 a record of 16 bytes takes two reads. If en_i is set, rdata_i holds the words of read
+// number read_i. Reads come in the order 0 to last_read_o. All N records are on the outputs in the
+// cycle after the last read.
 module weft_param_row (
   input  logic                   clk_i,
   input  logic                   is_short_i,
@@ -40,7 +41,7 @@ module weft_param_row (
     assign words = rdata_i;
   end
 
-  // The number of the read with which the record of this lane is there.
+  // Returns the number of the read that completes the record of this lane.
   function automatic logic [2:0] read_of(input int lane, input logic half);
     read_of = half ? 3'(lane / Shorts) : Twice ? 3'(2 * lane + 1) : 3'(lane / Longs);
   endfunction

@@ -521,55 +521,43 @@ static void kernel_rows(struct stream *s, bool bad)
 	s->c[DW].dw.n_kx = 3;
 }
 
-/* A device of an older build. */
-static void kernel_lacks(struct stream *s, bool bad)
+/* The stream is for a device of an older build: if bad is set, it lacks this feature (WEFT_FEATURE_...). */
+static void lacks(struct stream *s, bool bad, uint32_t feature)
 {
 	static struct weft_config old;
 
 	old = *s->cfg;
-	old.features &= bad ? ~WEFT_FEATURE_DWK : ~0u;
+	old.features &= bad ? ~feature : ~0u;
 	s->cfg = &old;
+}
+
+static void kernel_lacks(struct stream *s, bool bad)
+{
+	lacks(s, bad, WEFT_FEATURE_DWK);
 	s->c[DW].dw.n_ky = s->c[DW].dw.n_kx = 3;
 }
 
 static void dw_table_lacks(struct stream *s, bool bad)
 {
-	static struct weft_config old;
-
-	old = *s->cfg;
-	old.features &= bad ? ~WEFT_FEATURE_DWTABLE : ~0u;
-	s->cfg = &old;
+	lacks(s, bad, WEFT_FEATURE_DWTABLE);
 	s->c[DW].dw.table = 1;
 }
 
 static void pairs_lacks(struct stream *s, bool bad)
 {
-	static struct weft_config old;
-
-	old = *s->cfg;
-	old.features &= bad ? ~WEFT_FEATURE_PAIRS : ~0u;
-	s->cfg = &old;
+	lacks(s, bad, WEFT_FEATURE_PAIRS);
 	s->c[CONV].conv.pairs = 1;
-}
-
-static void lacks_short(struct stream *s, bool bad)
-{
-	static struct weft_config old;
-
-	old = *s->cfg;
-	old.features &= bad ? ~WEFT_FEATURE_P_SHORT : ~0u;
-	s->cfg = &old;
 }
 
 static void conv_short_lacks(struct stream *s, bool bad)
 {
-	lacks_short(s, bad);
+	lacks(s, bad, WEFT_FEATURE_P_SHORT);
 	s->c[CONV].conv.p_short = 1;
 }
 
 static void dw_short_lacks(struct stream *s, bool bad)
 {
-	lacks_short(s, bad);
+	lacks(s, bad, WEFT_FEATURE_P_SHORT);
 	s->c[DW].dw.p_short = 1;
 }
 

@@ -433,8 +433,8 @@ static inline int64_t unit_channels(const struct cc *cc, const struct node *nd)
 	return nd->wt.paired ? 2 * cc->n : cc->n;
 }
 
-/* Returns how often array or depthwise engine read the scratchpad for the records of one column tile or block: two words at
- * a time (hw/feed, hw/vec). */
+/* Returns how many reads of the scratchpad bring the records of one column tile of the array, or of one block of the
+ * depthwise engine. A read brings two words (hw/feed, hw/vec). */
 static inline int64_t record_reads(const struct cc *cc, const struct node_weights *wt)
 {
 	return ceil_div(wt->tile_rec_bytes, 2 * cc->n);

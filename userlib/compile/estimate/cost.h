@@ -62,7 +62,8 @@
 /* Cycles from the last row of a vector command to its retirement. Fitted. */
 #define COST_VECTOR_LATENCY 4
 
-/* Reads of weights for each block of N channels of a 3x3 depthwise command, of two words each but the last (hw/vec). */
+/* A 3x3 depthwise command makes so many reads of weights for each block of N channels. Each brings two words, and the last one
+ * brings one (hw/vec). */
 #define COST_DW_WEIGHT_READS 5
 
 /* Cycles from the last read of a table to the first byte that is looked up. Fitted. */

@@ -158,8 +158,8 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 }
 
 /*
- * Returns whether the node's records can be those of 8 bytes: the configuration has them, the records are constants, and
- * every bias fits.
+ * Returns whether the node can have records of 8 bytes. It can if the configuration has such records, if the node's records
+ * are constants, and if each of its biases fits 24 bits.
  */
 static bool fit_short(const struct cc *cc, const struct node *nd)
 {
@@ -173,8 +173,8 @@ static bool fit_short(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Set layout and sizes of the packed weights and records of a node with weights: n_tiles, tile_bytes and
- * rec_bytes, and for the array what measure_conv() sets.
+ * Set layout and sizes of the packed weights and records of a node with weights: n_tiles, tile_bytes, short_recs,
+ * tile_rec_bytes and rec_bytes. For a node on the array also set what measure_conv() sets.
  */
 static void measure(const struct cc *cc, struct node *nd)
 {

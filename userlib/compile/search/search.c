@@ -5,7 +5,8 @@
  *   (search_plans());
  * - uniform splits: all nodes that are on chip cut by one rule, and with them ways
  *   to choose addresses (search_splits());
- * - from the best of these, moves (search_moves(), hill_climb.c).
+ * - from the best of these, moves (search_moves(), hill_climb.c);
+ * - from the best plan that moves have found, more moves (search_again()).
  *
  * Each candidate is placed, emitted and simulated. The search is bounded by counts of
  * emitted commands, never by time, so its result is the same everywhere.
@@ -661,9 +662,10 @@ static bool can_slice(const struct npu_step *s)
 }
 
 /*
- * Make the best plan's moves, *best, the plan to climb from once more, with its addresses chosen in another way: halves
- * apart the other way if k is odd, else with another distance of neighbours. b->cycles becomes its cycles. Returns 0, or a
- * negative errno: it cannot be placed, or there is no memory.
+ * Prepare another climb, which begins at the best plan found so far but with other addresses. The replicas get the plan's
+ * moves, *best, and b->best its parameters. If k is odd, `halves_apart` is inverted; otherwise `neighbours` gets its next
+ * value. The step is placed with these parameters, and b->cycles is set to what it then takes. Returns 0, -ENOMEM, or another
+ * negative errno if it cannot be placed so.
  */
 static int choose_other_addresses(struct search *b, const struct candidate *found, const struct snapshot *best, int k)
 {

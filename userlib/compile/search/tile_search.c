@@ -14,7 +14,7 @@
  * fast memory: MobileNetV1 0.25/128 then takes 82.1 k (ddr) and 79.0 k (sram) instead of 83.1 k and 80.8 k. */
 #define FAST_DEAR 4
 
-/* Cycles with slow memory count so many halves, those with fast memory two: most cards have slow memory. With 2, MobileNetV2 takes
+/* Each cycle with slow memory counts SLOW_HALVES halves, and each cycle with fast memory counts two halves: most cards have slow memory. With 2, MobileNetV2 takes
  * 1.7 % more in ddr (estimate), MobileNetV3Small 1.8 % less; with 4, EfficientNetB0 takes 1.6 % more in ddr and 2.3 % in sram. */
 #define SLOW_HALVES 3
 

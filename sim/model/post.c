@@ -60,6 +60,16 @@ static int32_t wrap(uint32_t v)
 	return (int32_t)v;
 }
 
+/* The record at these bytes, which is one of 8 bytes if is_short is set. */
+static struct weft_param record(const uint8_t *at, bool is_short)
+{
+	if (!is_short)
+		return weft_param_read(at);
+	const struct weft_param_short half = weft_param_short_read(at);
+
+	return (struct weft_param){ .bias = half.bias, .mul = half.mul, .shift = half.shift };
+}
+
 int post_lanes(struct weft_model *m, uint32_t base, uint32_t first, bool is_short, struct post_lane *lanes)
 {
 	uint8_t raw[LANES_MAX * WEFT_PARAM_BYTES];
@@ -69,15 +79,9 @@ int post_lanes(struct weft_model *m, uint32_t base, uint32_t first, bool is_shor
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < m->n; i++) {
-		if (is_short) {
-			const struct weft_param_short p = weft_param_short_read(raw + i * bytes);
+		const struct weft_param p = record(raw + i * bytes, is_short);
 
-			lanes[i] = (struct post_lane){ .bias = (uint64_t)(int64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
-		} else {
-			const struct weft_param p = weft_param_read(raw + i * bytes);
-
-			lanes[i] = (struct post_lane){ .bias = (uint64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
-		}
+		lanes[i] = (struct post_lane){ .bias = (uint64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
 	}
 	return 0;
 }

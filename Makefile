@@ -55,7 +55,7 @@ QUIET_GOALS   := help clean gen check-gen deps dist
 INSTALL_GOALS := demo check test test-full
 GOALS         := $(or $(MAKECMDGOALS),all)
 CARD_GOALS    := firmware mutate coverage coverage-rtl bitstream check test test-full tests install deb deb-check
-DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS)),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb deb-check,$(GOALS)),deb) \
+DEPS_SETS     := $(if $(filter lint% area bitstream,$(GOALS)),lint) $(if $(filter fuzz test-full,$(GOALS))$(and $(SAN),$(findstring clang,$(CC))),fuzz) $(if $(filter test-full,$(GOALS)),clang) $(if $(filter formal,$(GOALS)),formal) $(if $(filter deb deb-check,$(GOALS)),deb) \
                  $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                  $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),qemu) $(if $(filter test-full,$(GOALS))$(filter farm/%,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),slurm) \
                  $(if $(filter test-full,$(GOALS))$(filter runtimes/ort_pairs,$(T))$(and $(filter test,$(GOALS)),$(filter true,$(CI))),emulator)
@@ -390,6 +390,7 @@ lint: lint-layers lint-verilator lint-yosys
 lint-layers: $(PROTO_C)
 	$(Q)$(PYTHON) tools/lint/layers.py
 	$(Q)$(PYTHON) tools/lint/must_use.py $(O)
+	$(Q)$(PYTHON) tools/lint/argument_order.py
 
 lint-verilator:
 	$(Q)[ -f hw/files.f ] || { echo 'lint: hw/files.f is not there' >&2; exit 2; }

@@ -444,7 +444,8 @@ static int by_function(struct ox *l, struct ox_fine f, struct ox_value *b, const
 		return done;
 	if (r.up >= 0) {
 		const int top = ox_binary(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ox_ramp(l, WEFT_INT32, ox_t(l, r.up)->rank, 1 << 30), r.up);
-		x = ox_binary(l, WEFT_OP_MAXIMUM, ox_binary(l, WEFT_OP_MINIMUM, x, top), ox_unary(l, WEFT_OP_NEGATE, top));
+		const int bottom = ox_unary(l, WEFT_OP_NEGATE, top);
+		x = ox_binary(l, WEFT_OP_MAXIMUM, ox_binary(l, WEFT_OP_MINIMUM, x, top), bottom);
 		x = ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, x, r.up);
 	}
 	return ox_right_by(l, ox_product(l, x, r.m, 30), r.right, true);

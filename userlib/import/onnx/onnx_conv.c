@@ -158,8 +158,9 @@ static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 		return ox_fail(l, -ENOTSUP, "%lld groups > %d", (long long)c->group, MAX_GROUPS);
 	for (int64_t g = 0; g < c->group; g++) {
 		int b = ox_t(l, c->bias)->dim[0] == 1 ? c->bias : part(l, c->bias, 0, g * oc, oc);
+		int w = part(l, c->w, 0, g * oc, oc), xg = part(l, x, c->win.n + 1, g * ic, ic);
 
-		y[g] = one_group(l, c, part(l, x, c->win.n + 1, g * ic, ic), part(l, c->w, 0, g * oc, oc), b);
+		y[g] = one_group(l, c, xg, w, b);
 		if (y[g] < 0)
 			return y[g];
 	}
@@ -512,7 +513,9 @@ int ox_conv_transpose(struct ox *l)
 		ws = dilate(l, ws, 1 + i, win.dilation[i]);
 	int64_t ic = x->t.dim[1] / group;
 	for (int64_t g = 0; g < group; g++) {
-		y[g] = transpose_group(l, &win, part(l, xs, x->t.rank - 1, g * ic, ic), part(l, ws, x->t.rank - 1, g * ic, ic), bias);
+		int wg = part(l, ws, x->t.rank - 1, g * ic, ic), xg = part(l, xs, x->t.rank - 1, g * ic, ic);
+
+		y[g] = transpose_group(l, &win, xg, wg, bias);
 		if (y[g] < 0)
 			return y[g];
 	}

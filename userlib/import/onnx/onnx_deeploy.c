@@ -148,8 +148,10 @@ int ox_i_hard_swish(struct ox *l)
 
 	if (x < 0 || whole(l, "three", &three) || whole(l, "six", &six) || whole(l, "one_over_six", &factor))
 		return l->err;
-	int y = ox_binary(l, WEFT_OP_MAXIMUM, ox_binary(l, WEFT_OP_ADD, x, constant(l, three)), constant(l, 0));
-	y = ox_binary(l, WEFT_OP_MUL, ox_binary(l, WEFT_OP_MINIMUM, y, constant(l, six)), constant(l, factor));
+	const int zero = constant(l, 0);
+	int y = ox_binary(l, WEFT_OP_MAXIMUM, ox_binary(l, WEFT_OP_ADD, x, constant(l, three)), zero);
+	const int sixth = constant(l, factor);
+	y = ox_binary(l, WEFT_OP_MUL, ox_binary(l, WEFT_OP_MINIMUM, y, constant(l, six)), sixth);
 	return give(l, ox_binary(l, WEFT_OP_MUL, x, y));
 }
 
@@ -167,10 +169,12 @@ int ox_i_gelu(struct ox *l)
 
 	if (x < 0 || whole(l, "b", &b) || whole(l, "one", &one))
 		return l->err;
-	int top = constant(l, one);
-	int q = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MINIMUM, ox_unary(l, WEFT_OP_ABS, x), constant(l, -(double)b)), constant(l, b));
+	const int top = constant(l, one), offset = constant(l, b), limit = constant(l, -(double)b);
+	int q = ox_binary(l, WEFT_OP_MINIMUM, ox_unary(l, WEFT_OP_ABS, x), limit);
+	q = ox_binary(l, WEFT_OP_ADD, q, offset);
 	int p = ox_binary(l, WEFT_OP_SUB, top, ox_binary(l, WEFT_OP_MUL, q, q));
-	int s = ox_select(l, ox_binary(l, WEFT_OP_GREATER, constant(l, 0), x), ox_binary(l, WEFT_OP_SUB, constant(l, 0), p), p);
+	const int minus = ox_binary(l, WEFT_OP_SUB, constant(l, 0), p), below = ox_binary(l, WEFT_OP_GREATER, constant(l, 0), x);
+	int s = ox_select(l, below, minus, p);
 	int half[2] = { ox_binary(l, WEFT_OP_ADD, s, top), ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 1) };
 	return give(l, ox_binary(l, WEFT_OP_MUL, x, same(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &floor, half, 2)));
 }
@@ -214,13 +218,15 @@ int ox_integer_div(struct ox *l)
 	if (ox_has(l, 1)) {
 		struct ox_value *w = ox_in(l, 1);
 		const int rank = !w || v->t.rank > w->t.rank ? v->t.rank : w->t.rank;
-		return give(l, divide(l, &a, integers(l, 0, rank), integers(l, 1, rank)));
+		const int below = integers(l, 1, rank), above = integers(l, 0, rank);
+		return give(l, divide(l, &a, above, below));
 	}
 	if (whole(l, "y", &y))
 		return l->err;
 	if ((int64_t)y * p->eta + p->eps < 1)
 		return ox_fail(l, -EINVAL, "y %d, eps %d, eta %d", y, p->eps, p->eta);
-	return give(l, divide(l, &a, x_integers(l), ox_ramp(l, WEFT_INT32, v->t.rank, y)));
+	const int below = ox_ramp(l, WEFT_INT32, v->t.rank, y), above = x_integers(l);
+	return give(l, divide(l, &a, above, below));
 }
 
 /*

@@ -89,7 +89,9 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 		return ox_fail(l, -EINVAL, "%s and %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
 	if (op == WEFT_OP_INTDIV && weft_is_plain_float(t))
 		op = WEFT_OP_ONNX_DIV;
-	return ox_cast(l, ox_binary(l, op, ox_widen(l, a), ox_widen(l, b)), t);
+	b = ox_widen(l, b);
+	a = ox_widen(l, a);
+	return ox_cast(l, ox_binary(l, op, a, b), t);
 }
 
 /*
@@ -341,7 +343,8 @@ static int softplus(struct ox *l, int x)
 {
 	int size = ox_unary(l, WEFT_OP_ABS, x), part = size < 0 ? size : negate(l, size);
 
-	return ox_binary(l, WEFT_OP_ADD, at_least_zero(l, x), ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, part), 1)));
+	part = ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, part), 1));
+	return ox_binary(l, WEFT_OP_ADD, at_least_zero(l, x), part);
 }
 
 /*
@@ -358,7 +361,8 @@ static int gelu(struct ox *l, int x)
 	} else {
 		inner = ox_unary(l, WEFT_OP_ERF, ox_scale(l, x, M_SQRT1_2));
 	}
-	return ox_binary(l, WEFT_OP_MUL, ox_scale(l, x, 0.5), ox_shift(l, inner, 1));
+	inner = ox_shift(l, inner, 1);
+	return ox_binary(l, WEFT_OP_MUL, ox_scale(l, x, 0.5), inner);
 }
 
 /*

@@ -33,7 +33,8 @@ static int positive(struct ox *l, int idx, int64_t n)
 	if (x < 0)
 		return x;
 	int rank = ox_t(l, x)->rank, zero = ox_ramp(l, WEFT_INT32, rank, 0);
-	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), ox_binary(l, WEFT_OP_ADD, x, ox_ramp(l, WEFT_INT32, rank, (double)n)), x);
+	int up = ox_binary(l, WEFT_OP_ADD, x, ox_ramp(l, WEFT_INT32, rank, (double)n)), below = ox_binary(l, WEFT_OP_GREATER, zero, x);
+	return ox_select(l, below, up, x);
 }
 
 /*
@@ -81,7 +82,8 @@ int ox_gather(struct ox *l)
 		front[d] = (int8_t)(d == 0 ? axis : d <= axis ? d - 1 : d);
 	const int64_t k = v->t.dim[axis], c = product(v->t.dim, 0, axis) * product(v->t.dim, axis + 1, v->t.rank);
 	const int64_t w = weft_tensor_elements(&i->t);
-	int y = ox_rows(l, ox_transpose(l, ox_get(l, v, NULL), front), k, c, positive(l, ox_get(l, i, NULL), k), w);
+	int at = positive(l, ox_get(l, i, NULL), k);
+	int y = ox_rows(l, ox_transpose(l, ox_get(l, v, NULL), front), k, c, at, w);
 	/* [indices, before the axis, behind it] to [before, indices, behind]. */
 	for (int d = 0; d < rank; d++)
 		dim[d] = d < ri ? i->t.dim[d] : d - ri < axis ? v->t.dim[d - ri] : v->t.dim[d - ri + 1];

@@ -98,7 +98,9 @@ static int wide_sums(struct ox *l, int a, int b)
 	bd[rank] = bd[rank - 1];
 	bd[rank - 1] = bd[rank - 2];
 	bd[rank - 2] = 1;
-	int z = ox_reduce(l, WEFT_OP_REDUCE_SUM, ox_binary(l, WEFT_OP_MUL, ox_reshape(l, a, rank + 1, ad), ox_reshape(l, b, rank + 1, bd)), rank - 1);
+	b = ox_reshape(l, b, rank + 1, bd);
+	a = ox_reshape(l, a, rank + 1, ad);
+	int z = ox_reduce(l, WEFT_OP_REDUCE_SUM, ox_binary(l, WEFT_OP_MUL, a, b), rank - 1);
 	if (z < 0)
 		return z;
 	memcpy(y, ox_t(l, z)->dim, sizeof y);
@@ -146,7 +148,9 @@ static int matmul(struct ox *l, int a, int b)
  */
 int ox_matmul(struct ox *l)
 {
-	return ox_result(l, 0, matmul(l, ox_x(l, 0), ox_x(l, 1)), NULL, false);
+	int b = ox_x(l, 1), a = ox_x(l, 0);
+
+	return ox_result(l, 0, matmul(l, a, b), NULL, false);
 }
 
 /*

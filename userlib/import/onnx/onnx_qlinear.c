@@ -235,7 +235,8 @@ static int function(struct ox *l, int x)
 	if (ox_is(l, "QLinearSigmoid"))
 		return ox_unary(l, WEFT_OP_SIGMOID, x);
 	int zero = x < 0 ? x : ox_ramp(l, WEFT_FP32, ox_t(l, x)->rank, 0);
-	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)), x);
+	int scaled = ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)), below = ox_binary(l, WEFT_OP_GREATER, zero, x);
+	return ox_select(l, below, scaled, x);
 }
 
 /*

@@ -150,7 +150,8 @@ static int range(struct ox *l, int x, int *scale, int *zp)
 	int hi = ox_binary(l, WEFT_OP_MAXIMUM, ox_reduce(l, WEFT_OP_REDUCE_MAX, flat, 0), zero);
 	int lo = ox_binary(l, WEFT_OP_MINIMUM, ox_reduce(l, WEFT_OP_REDUCE_MIN, flat, 0), zero);
 
-	*scale = ox_binary(l, WEFT_OP_ONNX_DIV, ox_binary(l, WEFT_OP_SUB, hi, lo), ox_ramp(l, WEFT_FP32, 1, 255));
+	const int steps = ox_ramp(l, WEFT_FP32, 1, 255);
+	*scale = ox_binary(l, WEFT_OP_ONNX_DIV, ox_binary(l, WEFT_OP_SUB, hi, lo), steps);
 	int in[2] = { ox_binary(l, WEFT_OP_SUB, zero, lo), *scale };
 	*zp = ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 2, WEFT_UINT8, 1, (int64_t[]){ 1 });
 	return *zp;
@@ -231,7 +232,8 @@ int ox_dynamic_matmul(struct ox *l)
 	if (y < 0)
 		return y;
 	int rank = ox_t(l, y)->rank;
-	y = ox_binary(l, WEFT_OP_MUL, y, ox_binary(l, WEFT_OP_MUL, ox_along_tensor(l, scale, rank, 1), ox_along(l, ox_in(l, 2), rank, 1)));
+	int w_scale = ox_along(l, ox_in(l, 2), rank, 1), x_scale = ox_along_tensor(l, scale, rank, 1);
+	y = ox_binary(l, WEFT_OP_MUL, y, ox_binary(l, WEFT_OP_MUL, x_scale, w_scale));
 	if (y >= 0 && ox_has(l, 4))
 		y = ox_binary(l, WEFT_OP_ADD, y, ox_x(l, 4));
 	return ox_result(l, 0, y, NULL, false);

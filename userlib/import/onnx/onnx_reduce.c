@@ -118,9 +118,12 @@ int ox_reduce_node(struct ox *l)
 
 	if (n < 0)
 		return l->err;
-	if (!n && ox_attr_i(l, "noop_with_empty_axes", 0))
-		return ox_is(l, "ReduceSumSquare") ? ox_result(l, 0, ox_binary(l, WEFT_OP_MUL, ox_x(l, 0), ox_x(l, 0)), NULL, false)
-		                                : ox_alias(l, v, NULL);
+	if (!n && ox_attr_i(l, "noop_with_empty_axes", 0)) {
+		if (!ox_is(l, "ReduceSumSquare"))
+			return ox_alias(l, v, NULL);
+		int x = ox_x(l, 0);
+		return ox_result(l, 0, ox_binary(l, WEFT_OP_MUL, x, x), NULL, false);
+	}
 	for (int i = 0; i < n; i++) {
 		int axis = ox_axis(l, list[i], v->t.rank);
 		if (axis < 0)
@@ -245,7 +248,8 @@ int ox_layer_norm(struct ox *l)
 	int d = ox_binary(l, WEFT_OP_SUB, x, mean);
 	int variance = over(l, WEFT_OP_REDUCE_SUM, ox_binary(l, WEFT_OP_MUL, d, d), axes, true);
 	int inverse = rsqrt(l, variance, ox_attr_f(l, "epsilon", 1e-5)), y = ox_binary(l, WEFT_OP_MUL, d, inverse);
-	y = y < 0 ? y : ox_binary(l, WEFT_OP_MUL, ox_cast(l, y, v->t.dtype), ox_x(l, 1));
+	int scale = y < 0 ? y : ox_x(l, 1);
+	y = y < 0 ? y : ox_binary(l, WEFT_OP_MUL, ox_cast(l, y, v->t.dtype), scale);
 	if (y >= 0 && ox_has(l, 2))
 		y = ox_binary(l, WEFT_OP_ADD, y, ox_x(l, 2));
 	int err = ox_result(l, 0, y, NULL, false);

@@ -67,7 +67,9 @@ static int exponentials(struct ox *l, int x, double step)
 	int at = ox_with(l, WEFT_OP_SUB, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, x, 7), 32768);
 	int high = ox_looked_up(l, at, make(l, EXP_HIGH, step)), low = ox_looked_up(l, at, make(l, EXP_LOW, step));
 
-	return ox_binary(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, BELOW - 7), ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 7));
+	low = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 7);
+	high = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, BELOW - 7);
+	return ox_binary(l, WEFT_OP_ADD, high, low);
 }
 
 /*
@@ -120,7 +122,8 @@ int ox_softmax_rows(struct ox *l, int x, double step, const struct ox_q *q)
 	high = ox_binary(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, BELOW));
 	low = ox_with(l, WEFT_OP_BITWISE_AND, low, INT16_MAX);
 	int up = count_up(l, high, BELOW, false), down = less(l, BELOW, up);
-	int sum = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), ox_right_by(l, low, down, false));
+	low = ox_right_by(l, low, down, false);
+	int sum = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, high, up), low);
 	int y = ox_right_by(l, ox_product(l, e, ox_reciprocals(l, sum), 29), down, true);
 
 	return y < 0 ? y : ox_rescaled(l, y, wide ? WEFT_INT16 : WEFT_INT8, ldexp(1 / q->s, -30), 0x1p30, ox_q_zp(q));
@@ -179,11 +182,13 @@ static void variances(struct ox *l, const struct rows *w, double epsilon, struct
 	int rest = ox_rescaled(l, ox_product(l, s, s, 0), WEFT_INT32, 4096 / (double)n, (double)n * (double)n, 0);
 	int high = ox_binary(l, WEFT_OP_ADD, aa, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, ab, 7));
 	high = ox_binary(l, WEFT_OP_ADD, high, ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, bb, 16));
-	int low = ox_binary(l, WEFT_OP_ADD, ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, ab, 127), 21),
-	               ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, bb, 65535), 12));
+	const int low_bb = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, bb, 65535), 12);
+	const int low_ab = ox_with(l, WEFT_OP_LOGICAL_LEFT_SHIFT, ox_with(l, WEFT_OP_BITWISE_AND, ab, 127), 21);
+	int low = ox_binary(l, WEFT_OP_ADD, low_ab, low_bb);
 	low = ox_binary(l, WEFT_OP_SUB, ox_binary(l, WEFT_OP_ADD, low, by_row(l, w, low_rest, rint(ldexp(epsilon - fine, 28)) - low_rest)), rest);
-	high = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_ADD, high, by_row(l, w, above, epsilon < FINE ? fine - above : 0)),
-	            ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 28));
+	const int carried = ox_with(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, low, 28);
+	high = ox_binary(l, WEFT_OP_ADD, high, by_row(l, w, above, epsilon < FINE ? fine - above : 0));
+	high = ox_binary(l, WEFT_OP_ADD, high, carried);
 	v->high = ox_with(l, WEFT_OP_MAXIMUM, high, 0);
 	v->low = ox_with(l, WEFT_OP_BITWISE_AND, low, (1 << 28) - 1);
 }
@@ -217,7 +222,8 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 	centre(l, q, n, epsilon < FINE, &row);
 	variances(l, &row, epsilon, &v);
 	int up = count_up(l, v.high, 28, true);
-	int w = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), ox_right_by(l, v.low, less(l, 28, up), false));
+	int w = ox_right_by(l, v.low, less(l, 28, up), false);
+	w = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), w);
 	w = ox_with(l, WEFT_OP_MAXIMUM, w, 1);
 	int more = count_up(l, w, 30, true);
 	int r = roots(l, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, w, more));

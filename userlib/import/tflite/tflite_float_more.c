@@ -135,7 +135,10 @@ static int leaky_relu(struct tfl_lower *l)
 	float alpha = 0;
 	int x = tfl_value(l, 0), err = tfl_option_float(l, OPTIONS_LEAKY_RELU, LEAKY_RELU_ALPHA, 0, &alpha);
 
-	return err ? err : finished(l, chosen(l, with(l, WEFT_OP_GREATER, x, 0), x, with(l, WEFT_OP_MUL, x, alpha)));
+	if (err)
+		return err;
+	int scaled = with(l, WEFT_OP_MUL, x, alpha), above = with(l, WEFT_OP_GREATER, x, 0);
+	return finished(l, chosen(l, above, x, scaled));
 }
 
 /*
@@ -148,7 +151,8 @@ static int prelu(struct tfl_lower *l)
 
 	if (slope >= 0)
 		slope = tfl_match_rank(l, slope, l->y.rank);
-	return finished(l, chosen(l, with(l, WEFT_OP_GREATER_EQUAL, x, 0), x, two(l, WEFT_OP_MUL, x, slope)));
+	int scaled = two(l, WEFT_OP_MUL, x, slope), above = with(l, WEFT_OP_GREATER_EQUAL, x, 0);
+	return finished(l, chosen(l, above, x, scaled));
 }
 
 /*
@@ -169,7 +173,8 @@ static int gelu(struct tfl_lower *l)
 	} else {
 		inner = one(l, WEFT_OP_ERF, with(l, WEFT_OP_MUL, x, (float)M_SQRT1_2));
 	}
-	return finished(l, two(l, WEFT_OP_MUL, with(l, WEFT_OP_MUL, x, 0.5f), with(l, WEFT_OP_ADD, inner, 1)));
+	inner = with(l, WEFT_OP_ADD, inner, 1);
+	return finished(l, two(l, WEFT_OP_MUL, with(l, WEFT_OP_MUL, x, 0.5f), inner));
 }
 
 /*

@@ -248,7 +248,8 @@ static int bilinear_float(struct tfl_lower *l, int x, const struct axis a[2])
 	for (int i = 0; i < 4 && sum >= 0; i++) {
 		const bool lower_row = i & 1, right_column = i & 2;
 		int v = corner_of(l, corner_of(l, x, &a[0], 0, lower_row), &a[1], 1, right_column);
-		v = product(l, product(l, v, shares(l, &a[0], 0, lower_row), dim), shares(l, &a[1], 1, right_column), dim);
+		const int right = shares(l, &a[1], 1, right_column);
+		v = product(l, product(l, v, shares(l, &a[0], 0, lower_row), dim), right, dim);
 		if (v < 0)
 			return v;
 		sum = tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ sum, v }, 2, WEFT_FP32, 4, dim, i == 3);

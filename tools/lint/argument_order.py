@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No call may have two arguments that add to a graph.
+
+    tools/lint/argument_order.py [FILE.c ...]     exit status 1 and a line for each violation; FILE.c are looked at beside the project's
+
+C leaves open in which order a call's arguments are evaluated: gcc begins with the last one, clang with the first. If two of
+them add tensors or operators, the graph's order, and with it the program, depends on the compiler. A function counts as
+adding if it calls weft_graph_tensor(), weft_graph_op() or a function that counts.
+"""
+import os
+import re
+import sys
+
+import must_use
+
+ADDS = {"weft_graph_tensor", "weft_graph_op"}
+NO_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def that_add(bodies):
+    """The keys (must_use.key_of()) of all functions that add to a graph."""
+    keys, more = set(), set(ADDS)
+    while more - keys:
+        keys |= more
+        more |= {key for key, several in bodies.items() for body in several if body.calls & keys}
+    return keys
+
+
+def calls_of(text):
+    """Yields the offset, the name and the arguments of each call in a text without comments and strings."""
+    for m in re.finditer(r"\b(\w+)\(", text):
+        at = begin = m.end()
+        depth, arguments = 1, []
+        while at < len(text) and depth:
+            depth += (text[at] in "([{") - (text[at] in ")]}")
+            if depth == 0 or (depth == 1 and text[at] == ","):
+                arguments.append(text[begin:at])
+                begin = at + 1
+            at += 1
+        if m.group(1) not in ("if", "while", "for", "switch"):
+            yield m.start(), m.group(1), arguments
+
+
+def main():
+    texts = {f: NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), open(os.path.join(must_use.ROOT, f)).read())
+             for f in must_use.sources() + [os.path.abspath(f) for f in sys.argv[1:]]}
+    adding = that_add(must_use.bodies_of(texts))
+    bad = []
+    for path, text in texts.items():
+        # A static function is known by its file; a name without a file is seen by all.
+        known = {must_use.name_of(key) for key in adding if ":" not in key or key.startswith(path + ":")}
+        for at, name, arguments in calls_of(text):
+            inner = [[n for n in re.findall(r"\b(\w+)\(", a) if n in known] for a in arguments]
+            inner = [names[0] for names in inner if names]
+            if len(inner) > 1:
+                bad.append(f"{path}:{text.count(chr(10), 0, at) + 1}: {name}() evaluates {' and '.join(n + '()' for n in inner)} in an order that C leaves open")
+    print("\n".join(bad + [f"{len(adding)} functions that add to a graph: {len(bad)} calls with two of them as arguments"]))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -99,13 +99,17 @@ OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
 # An undeclared function would be called as if it returned int: a pointer that it returns would lose its upper half.
 ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -Werror=implicit-function-declaration -fPIC -fvisibility=hidden -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
-ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
+ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS) $(SAN_LIBS)
 LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lnettle -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
-  # gcc says by itself what is sanitized; code asks for its word.
-  SAN_FLAGS += $(if $(findstring clang,$(CC)),-D__SANITIZE_ADDRESS__=1)
+  # gcc says by itself what is sanitized; code asks for its word. clang's runtime comes as a shared library, as gcc's does, so that
+  # other programs can load it. It looks for __cxa_throw when a program begins, but the simulators, which throw, are loaded later.
+  ifneq ($(findstring clang,$(CC)),)
+    SAN_FLAGS += -D__SANITIZE_ADDRESS__=1 -shared-libasan
+    SAN_LIBS  = -Wl,-rpath,$(dir $(shell $(CC) -print-file-name=libclang_rt.asan-$(shell uname -m).so)) -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state
+  endif
 endif
 ifeq ($(SAN),thread)
   OPT := -O1 -fno-omit-frame-pointer

@@ -106,14 +106,14 @@ static unsigned bank_of(const char *name)
 /* Does what was said single out the right PE, or the right bit of memory? */
 static bool right_place(const struct bench *b, const struct weft_plant *p, const struct weft_diag_finding *f)
 {
-	const char *name = b->points[p->point].name, *last = strrchr(name, '.') + 1;
+	const char *name = b->points[p->point].name, *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
 	uint32_t n = b->cfg->n;
 
 	if (class_of(name) == ARRAY) {
-		/* A skew buffer belongs to a row or a column, its second index. */
+		/* A skew buffer belongs to a row or a column, its second index, and so does a weight that waits for the lower half. */
 		if (starts(last, "skew_a"))
 			return f->row == (int)p->col;
-		if (starts(last, "skew_w"))
+		if (starts(last, "skew_w") || starts(last, "late_w"))
 			return f->col == (int)p->col;
 		/* The others lie in one piece, row after row, or in two. */
 		uint32_t index = b->points[p->point].cols == 1 ? p->row : p->row * n + p->col;

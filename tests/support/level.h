@@ -70,6 +70,15 @@ static inline bool test_sanitized(void)
 }
 
 /*
+ * Whether a slow test does a part of its cases: under sanitizers at level check, at which sanitize/c runs this build's tests
+ * within minutes. With the goals test and test-full (make SAN=1 test) it does all of them.
+ */
+static inline bool test_in_part(void)
+{
+	return test_sanitized() && test_level() == 0;
+}
+
+/*
  * In front of a shell's `make`: its variables are not those of the make that runs the tests, so that no
  * sanitizers are built in where they were asked for there.
  */

@@ -18,7 +18,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 /* How many graphs of a kind, if WEFT_N does not say; sanitizers make each ten times as slow. */
 static uint64_t graphs(void)
 {
-	return test_sanitized() ? 100 : 300;
+	return test_in_part() ? 30 : test_sanitized() ? 100 : 300;
 }
 
 static uint64_t on_device;

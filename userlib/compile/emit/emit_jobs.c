@@ -5,6 +5,8 @@
  * range of channels (plan.h). What may overlap is not decided here; hazards.c finds
  * what must not.
  */
+#include <errno.h>
+
 #include "driver/verify/verify.h"
 #include "node_emit.h"
 
@@ -383,7 +385,7 @@ static int run_by_pixels(struct node_emit *m)
 	int64_t tiles = n_pixel_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tile.tc), when = min64(2, channels) - 1;
 	int err = 0;
 
-	for (int64_t t = 0; t < tiles; t++)
+	for (int64_t t = 0; t < tiles && !err; t++)
 		for (int64_t c = 0; c < channels && !err; c++) {
 			err = run_job(m, job_at(m, t, c * m->p->tile.tc));
 			if (!err && c == when && channels > 1)
@@ -422,7 +424,7 @@ static int run_by_channels(struct node_emit *m)
 	int64_t tiles = n_pixel_tiles(m), when = min64(2, tiles) - 1;
 	int err = 0;
 
-	for (int64_t c = 0; c < m->nd->y.dim[3]; c += m->p->tile.tc)
+	for (int64_t c = 0; c < m->nd->y.dim[3] && !err; c += m->p->tile.tc)
 		for (int64_t t = 0; t < tiles && !err; t++) {
 			err = run_job(m, job_at(m, t, c));
 			if (!err && t == when && tiles > 1)
@@ -434,9 +436,11 @@ static int run_by_channels(struct node_emit *m)
 /*
  * Emit all jobs of a node that is no loop nest and in no stripe group, in the loop order of its tiling.
  * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
- * value).
+ * value). Each job is at least one command of its unit, so with too many jobs nothing is emitted.
  */
 int emit_node_jobs(struct node_emit *m)
 {
+	if (n_pixel_tiles(m) > MAX_PER_UNIT / ceil_div(m->nd->y.dim[3], m->p->tile.tc))
+		return -E2BIG;
 	return m->p->tile.by_channel ? run_by_channels(m) : run_by_pixels(m);
 }

@@ -802,16 +802,43 @@ static int list_work(struct npu_step *s)
 	return 0;
 }
 
+/* Returns the bytes in memory at node i of tensors that are there before or after the step, however it is planned. */
+static int64_t bytes_in_memory(const struct npu_step *s, int i)
+{
+	int64_t sum = 0;
+
+	for (int k = 0; k < s->n_storages; k++) {
+		const struct storage *t = &s->storage[k];
+		if ((t->ext_in || t->ext_out) && t->first <= i && t->last >= i && !s->cc->ten[t->root].in_const)
+			sum += t->bytes;
+	}
+	return sum;
+}
+
+/*
+ * Returns whether the tensors of any node take more memory than a window addresses. However the step is planned,
+ * cc_place_arena() then has no place for them.
+ */
+static bool exceeds_window(const struct npu_step *s)
+{
+	for (int i = 0; i < s->n; i++)
+		if (bytes_in_memory(s, i) > UINT32_MAX)
+			return true;
+	return false;
+}
+
 /*
  * List the storages and work of a step, find the best plan for it by search, and note which storages need a
- * place in memory (in_dram). Returns 0; -ERANGE: cc->bad_node cannot be placed, cc->bad_why says why (the
- * step's first node, if areas find no room in the scratchpad); or another negative errno. step_clear()
- * frees what it allocated in any case.
+ * place in memory (in_dram). Returns 0; -E2BIG: a node's tensors are too large for memory (exceeds_window()); -ERANGE: cc->bad_node
+ * cannot be placed, cc->bad_why says why (the step's first node, if areas find no room in the scratchpad); or another
+ * negative errno. step_clear() frees what it allocated in any case.
  */
 int step_place(struct npu_step *s)
 {
 	int err = list_storages(s);
 
+	if (!err && exceeds_window(s))
+		err = -E2BIG;
 	if (!err)
 		err = list_work(s);
 	if (!err)

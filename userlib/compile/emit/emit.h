@@ -34,9 +34,6 @@ struct emit {
 	int node;              /* the node at hand, index in cc->nodes */
 };
 
-/* Commands of one unit in one stream: wait counts have 16 bits. */
-#define MAX_PER_UNIT 65000
-
 /* A new command for the node at hand; NULL: no memory. It counts once emit_done() is called. */
 struct cmd *emit_new(struct emit *e, unsigned op);
 /* Note that the command reads or writes bytes [lo, hi). */

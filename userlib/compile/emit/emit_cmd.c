@@ -13,6 +13,9 @@
 /* Ranges of one operand; if there are more, the bytes between them count as touched, too. Not measured. */
 #define MAX_RANGES   128
 
+/* Commands of one unit in one stream: wait counts have 16 bits. */
+#define MAX_PER_UNIT 65000
+
 /*
  * Returns a new command of operation `op` for the node at hand, with all fields as weft_cmd_init() leaves
  * them. It lies behind the step's last command and counts only once emit_done() is called; the next

@@ -5,8 +5,6 @@
  * range of channels (plan.h). What may overlap is not decided here; hazards.c finds
  * what must not.
  */
-#include <errno.h>
-
 #include "driver/verify/verify.h"
 #include "node_emit.h"
 
@@ -436,11 +434,9 @@ static int run_by_channels(struct node_emit *m)
 /*
  * Emit all jobs of a node that is no loop nest and in no stripe group, in the loop order of its tiling.
  * Returns 0, -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a
- * value). Each job is at least one command of its unit, so with too many jobs nothing is emitted.
+ * value).
  */
 int emit_node_jobs(struct node_emit *m)
 {
-	if (n_pixel_tiles(m) > MAX_PER_UNIT / ceil_div(m->nd->y.dim[3], m->p->tile.tc))
-		return -E2BIG;
 	return m->p->tile.by_channel ? run_by_channels(m) : run_by_pixels(m);
 }

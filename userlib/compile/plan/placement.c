@@ -802,7 +802,11 @@ static int list_work(struct npu_step *s)
 	return 0;
 }
 
-/* Returns the bytes in memory at node i of tensors that are there before or after the step, however it is planned. */
+/*
+ * Returns how many bytes of memory the step's inputs and outputs occupy while node i runs: tensors that exist before the
+ * step or are needed after it. They occupy memory in every plan of the step. Constants, which have a window of their own,
+ * do not count.
+ */
 static int64_t bytes_in_memory(const struct npu_step *s, int i)
 {
 	int64_t sum = 0;
@@ -816,8 +820,8 @@ static int64_t bytes_in_memory(const struct npu_step *s, int i)
 }
 
 /*
- * Returns whether the tensors of any node take more memory than a window addresses. However the step is planned,
- * cc_place_arena() then has no place for them.
+ * Returns whether inputs and outputs of the step occupy more memory at one node than a window can address. If they do,
+ * cc_place_arena() fails with every plan of the step, and no plan needs to be searched.
  */
 static bool exceeds_window(const struct npu_step *s)
 {
@@ -829,9 +833,10 @@ static bool exceeds_window(const struct npu_step *s)
 
 /*
  * List the storages and work of a step, find the best plan for it by search, and note which storages need a
- * place in memory (in_dram). Returns 0; -E2BIG: a node's tensors are too large for memory (exceeds_window()); -ERANGE: cc->bad_node
- * cannot be placed, cc->bad_why says why (the step's first node, if areas find no room in the scratchpad); or another
- * negative errno. step_clear() frees what it allocated in any case.
+ * place in memory (in_dram). Returns 0; -E2BIG if the step's inputs and outputs exceed a window (exceeds_window()); -ERANGE
+ * if cc->bad_node cannot be placed, and cc->bad_why then says why; or another negative errno. If the areas have no room in
+ * the scratchpad, cc->bad_node is the step's first node. step_clear() frees what this function allocates, also after an
+ * error.
  */
 int step_place(struct npu_step *s)
 {

@@ -12,8 +12,7 @@
 set -u
 PATH=$PATH:/usr/sbin:/sbin
 what=$1
-mkdir -p "$2" || exit 1
-dir=$(realpath "$2")
+dir=$(realpath -m "$2")
 
 nodes="n1 n2 n3 n4"
 

@@ -37,9 +37,7 @@ static int up(void **state)
 static int down(void **state)
 {
 	(void)state;
-	if (!status_up)
-		shell("tests/farm/cluster.sh down $TMPDIR/cluster");
-	return shell("rm -rf \"$TMPDIR/cluster\" \"$TMPDIR\"/slurm*farms*");
+	return status_up ? 0 : shell("tests/farm/cluster.sh down $TMPDIR/cluster; rm -rf \"$TMPDIR/cluster\" \"$TMPDIR\"/slurm*farms*");
 }
 
 static void need_cluster(void)

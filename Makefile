@@ -104,11 +104,12 @@ LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lnettle -lpng -ljpeg
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
-  # gcc says by itself what is sanitized; code asks for its word. clang's runtime comes as a shared library, as gcc's does, so that
-  # other programs can load it. It looks for __cxa_throw when a program begins, but the simulators, which throw, are loaded later.
+  # The code asks for __SANITIZE_ADDRESS__, which only gcc defines by itself. With -shared-libasan clang's runtime is a shared
+  # library, as gcc's is, so that programs such as Python can load it. The runtime looks for __cxa_throw when a program
+  # begins; therefore libstdc++ is linked, although the simulators that throw are only loaded later.
   ifneq ($(findstring clang,$(CC)),)
     SAN_FLAGS += -D__SANITIZE_ADDRESS__=1 -shared-libasan
-    SAN_LIBS  = -Wl,-rpath,$(dir $(shell $(CC) -print-file-name=libclang_rt.asan-$(shell uname -m).so)) -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state
+    SAN_LIBS  := -Wl,-rpath,$(dir $(shell $(CC) -print-file-name=libclang_rt.asan-$(shell uname -m).so)) -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state
   endif
 endif
 ifeq ($(SAN),thread)

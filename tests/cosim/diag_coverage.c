@@ -110,7 +110,8 @@ static bool right_place(const struct bench *b, const struct weft_plant *p, const
 	uint32_t n = b->cfg->n;
 
 	if (class_of(name) == ARRAY) {
-		/* A skew buffer belongs to a row or a column, its second index, and so does a weight that waits for the lower half. */
+		/* The second index of a skew buffer is a row (skew_a) or a column (skew_w). late_w holds weights that wait for the
+		 * lower half of the rows; its second index is a column, too. */
 		if (starts(last, "skew_a"))
 			return f->row == (int)p->col;
 		if (starts(last, "skew_w") || starts(last, "late_w"))

@@ -70,8 +70,9 @@ static inline bool test_sanitized(void)
 }
 
 /*
- * Whether a slow test does a part of its cases: under sanitizers at level check, at which sanitize/c runs this build's tests
- * within minutes. With the goals test and test-full (make SAN=1 test) it does all of them.
+ * Returns whether slow tests run only a part of their cases. They do in a build with sanitizers at level check, because
+ * sanitize/c runs the unit tests so and has to end within minutes. The levels test and test-full (make SAN=1 test) run all
+ * cases.
  */
 static inline bool test_in_part(void)
 {

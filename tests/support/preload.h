@@ -13,8 +13,8 @@
 /*
  * For the first lines of main(). If this test is built with the address sanitizer, the programs that it starts load the
  * sanitizer's library first, because a library that is built with it does not run otherwise, and that of C++, whose
- * exceptions the sanitizer looks for when it starts. Leaks of these programs do not count. Returns 0, or 1 with a line if the
- * sanitizer is no library of its own.
+ * exceptions the sanitizer looks for when it starts. Leaks of these programs do not count. Returns 0; or, after printing a
+ * line, 1 if the test was not linked with the sanitizer's shared library.
  */
 static inline int preload_sanitizer(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tools/lint/argument_order.py: no call in the tree has two arguments that add to a graph, and the script sees a
- * file that has one. Takes some seconds.
+ * tools/lint/argument_order.py: no call in the tree has two arguments that add to a graph, and the script finds such a
+ * call that is planted. The test takes some seconds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,10 @@ static void tree(void **state)
 	assert_int_equal(shell("python3 tools/lint/argument_order.py"), 0);
 }
 
-/* Only the call in line 10 is one: that in line 8 has one such argument, that in line 9 a comment and a string. */
+/*
+ * The script must report the call that begins in line 10, because two of its arguments call one(). It must report no other:
+ * in line 8 only one argument calls one(), and in line 9 the other two are in a string and in a comment.
+ */
 static void planted(void **state)
 {
 	char path[256];

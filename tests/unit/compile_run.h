@@ -238,7 +238,7 @@ static inline uint64_t compile_run(const weft_graph *g, const struct weft_compil
 	struct weft_compile_options own = o ? *o : (struct weft_compile_options){ 0 };
 	char msg[WEFT_MSG] = "";
 
-	/* The search takes most of the time. A part of it is one compilation in four that searches. */
+	/* The search for a plan takes most of the time. Where tests run in part, only every fourth compilation searches. */
 	own.quick |= test_in_part() && n_calls++ % 4;
 	o = &own;
 	snprintf(c.what, sizeof c.what, "%s", what);

@@ -218,15 +218,15 @@ int ox_integer_div(struct ox *l)
 	if (ox_has(l, 1)) {
 		struct ox_value *w = ox_in(l, 1);
 		const int rank = !w || v->t.rank > w->t.rank ? v->t.rank : w->t.rank;
-		const int below = integers(l, 1, rank), above = integers(l, 0, rank);
-		return give(l, divide(l, &a, above, below));
+		const int divisor = integers(l, 1, rank), dividend = integers(l, 0, rank);
+		return give(l, divide(l, &a, dividend, divisor));
 	}
 	if (whole(l, "y", &y))
 		return l->err;
 	if ((int64_t)y * p->eta + p->eps < 1)
 		return ox_fail(l, -EINVAL, "y %d, eps %d, eta %d", y, p->eps, p->eta);
-	const int below = ox_ramp(l, WEFT_INT32, v->t.rank, y), above = x_integers(l);
-	return give(l, divide(l, &a, above, below));
+	const int divisor = ox_ramp(l, WEFT_INT32, v->t.rank, y), dividend = x_integers(l);
+	return give(l, divide(l, &a, dividend, divisor));
 }
 
 /*

@@ -343,8 +343,8 @@ static int softplus(struct ox *l, int x)
 {
 	int size = ox_unary(l, WEFT_OP_ABS, x), part = size < 0 ? size : negate(l, size);
 
-	part = ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, part), 1));
-	return ox_binary(l, WEFT_OP_ADD, at_least_zero(l, x), part);
+	int logarithm = ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, part), 1));
+	return ox_binary(l, WEFT_OP_ADD, at_least_zero(l, x), logarithm);
 }
 
 /*

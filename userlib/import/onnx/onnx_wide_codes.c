@@ -222,8 +222,8 @@ static int normalised(struct ox *l, int q, int64_t n, double epsilon, double *un
 	centre(l, q, n, epsilon < FINE, &row);
 	variances(l, &row, epsilon, &v);
 	int up = count_up(l, v.high, 28, true);
-	int w = ox_right_by(l, v.low, less(l, 28, up), false);
-	w = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), w);
+	const int low = ox_right_by(l, v.low, less(l, 28, up), false);
+	int w = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, v.high, up), low);
 	w = ox_with(l, WEFT_OP_MAXIMUM, w, 1);
 	int more = count_up(l, w, 30, true);
 	int r = roots(l, ox_binary(l, WEFT_OP_LOGICAL_LEFT_SHIFT, w, more));

@@ -186,8 +186,10 @@ SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(O)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
 
 # Every test as kind/name. T= selects by name or pattern: T=cosim/random,
-# T='unit/*'. `make check` leaves out what needs minutes.
-ALL_TESTS   := $(TEST_SRC:tests/%.c=%)
+# T='unit/*'. `make check` leaves out what needs minutes. A build with sanitizers leaves out the tests
+# that only start scripts, because it would watch nothing there.
+SCRIPT_TESTS := unit/argument_order unit/attr_deletions unit/layers
+ALL_TESTS   := $(filter-out $(if $(SAN),$(SCRIPT_TESTS)),$(TEST_SRC:tests/%.c=%))
 SELECTED    := $(if $(T),$(filter $(subst *,%,$(T)),$(ALL_TESTS)),$(ALL_TESTS))
 CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke% card/faults card/socket,$(SELECTED)))
 test_bins    = $(1:%=$(O)/tests/%)

@@ -526,7 +526,7 @@ static void test_run(void **state)
 static void test_faults(void **state)
 {
 	unsigned recovered = 0, reported = 0, n = 0;
-	long step = test_count(7, 3, 1);
+	long step = test_every(7, 3, 1);
 
 	(void)state;
 	expect(3);

@@ -275,7 +275,7 @@ static void less_and_less(int resource, rlim_t most, rlim_t less, int want, cons
 static void full_disk(void **state)
 {
 	(void)state;
-	less_and_less(RLIMIT_FSIZE, 1 << 20, test_count(64, 16, 4) << 10, -EFBIG, "w.fst: File too large");
+	less_and_less(RLIMIT_FSIZE, 1 << 20, test_every(64, 16, 4) << 10, -EFBIG, "w.fst: File too large");
 }
 
 static void no_memory(void **state)
@@ -285,7 +285,7 @@ static void no_memory(void **state)
 	puts("the address sanitizer needs more address space than any limit");
 	skip();
 #else
-	less_and_less(RLIMIT_AS, (rlim_t)320 << 20, (rlim_t)test_count(16, 4, 1) << 20, -ENOMEM, "out of memory");
+	less_and_less(RLIMIT_AS, (rlim_t)320 << 20, (rlim_t)test_every(16, 4, 1) << 20, -ENOMEM, "out of memory");
 #endif
 }
 

@@ -51,14 +51,6 @@ static inline bool test_count_given(void)
 	return *test_env("WEFT_N", "") != '\0';
 }
 
-/* WEFT_N, or what the level asks for. */
-static inline long test_count(long check, long test, long full)
-{
-	const long by_level[] = { check, test, full };
-
-	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
-}
-
 /* Under the sanitizer of addresses or that of threads: memory that was freed stays in use, and all is slower. */
 static inline bool test_sanitized(void)
 {
@@ -77,6 +69,22 @@ static inline bool test_sanitized(void)
 static inline bool test_in_part(void)
 {
 	return test_sanitized() && test_level() == 0;
+}
+
+/* WEFT_N, or the number of cases that the level asks for; a third of it where slow tests run only a part of their cases. */
+static inline long test_count(long check, long test, long full)
+{
+	const long by_level[] = { test_in_part() ? (check + 2) / 3 : check, test, full };
+
+	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
+}
+
+/* The same for a test that takes one case in so many: three times as many are left out. */
+static inline long test_every(long check, long test, long full)
+{
+	const long by_level[] = { test_in_part() ? 3 * check : check, test, full };
+
+	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
 }
 
 /*

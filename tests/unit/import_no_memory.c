@@ -24,7 +24,7 @@
 /* The points of a test: its share of them, given for the three sizes of tests. */
 static struct short_of_memory share(long check, long test, long full)
 {
-	struct short_of_memory s = { .every = (uint64_t)test_count(check, test, full) };
+	struct short_of_memory s = { .every = (uint64_t)test_every(check, test, full) };
 
 	s.at = test_seed(0) % s.every;
 	return s;
@@ -89,7 +89,7 @@ static void litert_host(void **state)
 static void litert(void **state)
 {
 	(void)state;
-	operators("tests/models/litert_ops.gz", WEFT_RUNTIME_LITERT_2_3, test_count(31, 17, 1), share(31, 11, 3), share(31, 17, 3), 100);
+	operators("tests/models/litert_ops.gz", WEFT_RUNTIME_LITERT_2_3, test_every(31, 17, 1), share(31, 11, 3), share(31, 17, 3), 100);
 }
 
 static void flow(void **state)

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "../support/level.h"
 #include "../support/onnx_codes.h"
 
 enum { ROWS = 10, MOST_ROW = 512 };
@@ -223,7 +224,7 @@ static void means(void **state)
 	for (size_t kind = 0; kind < sizeof functions / sizeof *functions; kind++)
 		for (int is_wide = 0; is_wide <= functions[kind].of_wide; is_wide++) {
 			int64_t differ = 0, all = 0;
-			for (size_t k = 0; k < 8 * N_SIZES; k++) {
+			for (size_t k = 0; k < N_SIZES * (test_in_part() ? 2 : 8); k++) {
 				differ += mean_once(kind, k & 1, row_sizes[k % N_SIZES], is_wide, &r);
 				all += ROWS;
 			}
@@ -322,7 +323,7 @@ static void behind_norms(void **state)
 	(void)state;
 	for (int kind = 0; kind < N_BEHIND; kind++) {
 		int64_t differ = 0, all = 0;
-		for (size_t k = 0; k < 4 * N_SIZES; k++)
+		for (size_t k = 0; k < N_SIZES * (test_in_part() ? 1 : 4); k++)
 			differ += behind_once(kind, row_sizes[k % N_SIZES], &r, &all);
 		print_message("%s behind LayerNormalization: %lld of %lld elements differ by one step\n", names[kind], (long long)differ, (long long)all);
 		assert_true(50 * differ <= all);
@@ -428,7 +429,7 @@ static void pieces(void **state)
 	for (int kind = 0; kind < N_PIECES; kind++)
 		for (int is_wide = 0; is_wide < 2; is_wide++) {
 			int64_t differ = 0, all = 0;
-			for (size_t k = 0; k < 4 * N_SIZES; k++)
+			for (size_t k = 0; k < N_SIZES * (test_in_part() ? 1 : 4); k++)
 				differ += piece_once(kind, is_wide, row_sizes[k % N_SIZES], &r, &all);
 			print_message("%s%s: %lld of %lld elements differ by one step\n", names[kind], is_wide ? " of int16" : "", (long long)differ, (long long)all);
 			assert_true(50 * differ <= all);
@@ -611,7 +612,7 @@ static void images(void **state)
 	for (int kind = 0; kind < N_IMAGES; kind++)
 		for (int is_wide = 0; is_wide < 2; is_wide++) {
 			int64_t differ = 0, all = 0;
-			for (int k = 0; k < 12; k++)
+			for (int k = 0; k < (test_in_part() ? 4 : 12); k++)
 				differ += image_once(kind, is_wide, &r, &all);
 			print_message("%s%s: %lld of %lld elements differ by one step\n", names[kind], is_wide ? " of int16" : "", (long long)differ, (long long)all);
 			assert_true(50 * differ <= all);

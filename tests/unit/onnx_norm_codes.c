@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "../support/level.h"
 #include "../support/onnx_codes.h"
 
 enum { ROWS = 40, MOST_ROW = 1100 };
@@ -116,7 +117,7 @@ static void softmax_of(enum codes kind)
 	int64_t differ = 0, all = 0;
 	uint64_t r = 1;
 
-	for (size_t k = 0; k < 4 * N_SIZES; k++) {
+	for (size_t k = 0; k < N_SIZES * (test_in_part() ? 2 : 4); k++) {
 		const int64_t n = row_sizes[k % N_SIZES], dim[] = { 2, ROWS / 2, n };
 		struct q x = quantisation(&r, between(&r, 0.5, 30)), y = { .type = 2 + (int)(k & 1) };
 		y.s = (float)ldexp(between(&r, 0.3, 1) / 255, -6 * (int)(k / N_SIZES));
@@ -216,7 +217,7 @@ static void layer_norm_of(enum codes kind)
 	int64_t differ = 0, all = 0;
 	uint64_t r = 2;
 
-	for (size_t k = 0; k < 6 * N_SIZES; k++) {
+	for (size_t k = 0; k < N_SIZES * (test_in_part() ? 2 : 6); k++) {
 		differ += layer_norm_once(row_sizes[k % N_SIZES], k, kind, exact, &r);
 		all += ROWS * row_sizes[k % N_SIZES];
 	}
@@ -408,7 +409,7 @@ static void sums_wide(void **state)
 	(void)state;
 	for (int kind = 0; kind < N_WIDE; kind++) {
 		int64_t differ = 0, all = 0;
-		for (size_t k = 0; k < 3 * N_SIZES; k++)
+		for (size_t k = 0; k < N_SIZES * (test_in_part() ? 1 : 3); k++)
 			differ += wide_once(kind, row_sizes[k % N_SIZES], &r, &all);
 		print_message("%s of int16: %lld of %lld elements differ by one step\n", names[kind], (long long)differ, (long long)all);
 		assert_true(100 * differ <= all);
@@ -423,7 +424,7 @@ static void transposed_wide(void **state)
 	uint64_t r = 7;
 
 	(void)state;
-	for (int k = 0; k < 24; k++) {
+	for (int k = 0; k < (test_in_part() ? 8 : 24); k++) {
 		const int64_t kernel = 1 + (int64_t)(test_random(&r) % MOST_K), stride = 1 + k % MOST_STRIDE, rows = k & 1 ? H : 1, k_rows = k & 1 ? kernel : 1;
 		const int64_t h = (rows - 1) * stride + k_rows, w = (W - 1) * stride + kernel, taps = k_rows * kernel;
 		const int64_t of_w[] = { C, OC, kernel, kernel }, dim[] = { 1, C, k & 1 ? rows : W, W }, out_dim[] = { 1, OC, k & 1 ? h : w, w };
@@ -530,7 +531,7 @@ static void exact_kind(int kind, uint64_t seed)
 static void exact(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 40; seed++)
+	for (uint64_t seed = 1; seed <= (test_in_part() ? 10 : 40); seed++)
 		for (int kind = 0; kind < N_EXACT; kind++)
 			exact_kind(kind, seed);
 }

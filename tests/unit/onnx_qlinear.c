@@ -507,7 +507,7 @@ static void no_int32(void **state)
 static void no_memory(void **state)
 {
 	(void)state;
-	short_of_memory_judge(&shortage, 300);
+	short_of_memory_judge(&shortage, 100);
 }
 
 int main(void)

@@ -477,7 +477,7 @@ static void change_node(struct net *n)
 static void onnx(void **state)
 {
 	static struct net n;
-	struct net total = { .every = (uint64_t)test_count(17, 7, 1), .first = test_seed(0) };
+	struct net total = { .every = (uint64_t)test_every(17, 7, 1), .first = test_seed(0) };
 
 	(void)state;
 	total.first %= total.every;
@@ -523,7 +523,7 @@ static void bias_of_bytes_bad(void **state)
 static void no_memory(void **state)
 {
 	static struct net n;
-	struct short_of_memory s = { .every = (uint64_t)test_count(5, 3, 1) };
+	struct short_of_memory s = { .every = (uint64_t)test_every(5, 3, 1) };
 
 	(void)state;
 	s.at = test_seed(0) % s.every;

@@ -187,7 +187,7 @@ static void changes_of(const char *path, enum weft_runtime runtime)
 {
 	struct reader r = open_recorded(path, "TFLOPS1\n");
 	static char names[MAX_NAMES][CASE_NAME];
-	struct odd_file f = { .how = (int)runtime, .load = load, .every = (uint64_t)test_count(17, 7, 1), .first = (uint64_t)test_seed(0) };
+	struct odd_file f = { .how = (int)runtime, .load = load, .every = (uint64_t)test_every(17, 7, 1), .first = (uint64_t)test_seed(0) };
 	int n_names = 0;
 
 	f.first %= f.every;
@@ -212,7 +212,7 @@ static void changes_of(const char *path, enum weft_runtime runtime)
 static void litert_flow(void **state)
 {
 	struct reader r = open_recorded("tests/models/litert_flow.gz", "TFLFLOW1");
-	struct odd_file f = { .how = WEFT_RUNTIME_LITERT_2_3, .load = load, .every = (uint64_t)test_count(1009, 503, 7), .first = (uint64_t)test_seed(0) };
+	struct odd_file f = { .how = WEFT_RUNTIME_LITERT_2_3, .load = load, .every = (uint64_t)test_every(1009, 503, 7), .first = (uint64_t)test_seed(0) };
 	int n = 0;
 
 	(void)state;

@@ -188,7 +188,7 @@ static void judge(const struct odd_file *f, int n)
 /* One network of each name. */
 static void operators(void **state)
 {
-	struct odd_file f = { .load = load, .every = (uint64_t)test_count(61, 31, 1), .first = (uint64_t)test_seed(0) };
+	struct odd_file f = { .load = load, .every = (uint64_t)test_every(61, 31, 1), .first = (uint64_t)test_seed(0) };
 	struct reader r = open_recorded("tests/models/litert_host_ops.gz", "TFLOPS1\n");
 	char last[CASE_NAME] = "";
 	int n = 0;
@@ -208,7 +208,7 @@ static void operators(void **state)
 
 static void flow(void **state)
 {
-	struct odd_file f = { .load = load, .every = (uint64_t)test_count(307, 101, 5), .first = (uint64_t)test_seed(0) };
+	struct odd_file f = { .load = load, .every = (uint64_t)test_every(307, 101, 5), .first = (uint64_t)test_seed(0) };
 	struct reader r = open_recorded("tests/models/litert_flow.gz", "TFLFLOW1");
 	int n = 0;
 

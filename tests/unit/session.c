@@ -252,6 +252,84 @@ static void test_no_data(void **state)
 	weft_net_free(net);
 }
 
+/* ---- the caller's memory for inputs and outputs ---- */
+
+enum { CODES = 64 };
+
+/* x of int16; y = TANH(x), z = LOGISTIC(x): y is made while x is still to be read. The outputs are y, z, y and x. */
+static weft_net *two_functions(void)
+{
+	static const int32_t dim[] = { 1, CODES };
+	struct tb *b = calloc(1, sizeof *b);
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+	size_t n;
+
+	const int x = b->in[b->n_in++] = tb_add(b, TFL_INT16, 2, dim, 1.0f / 4096, 0);
+	const int y = tb_add(b, TFL_INT16, 2, dim, 1.0f / 32768, 0), z = tb_add(b, TFL_INT16, 2, dim, 1.0f / 32768, 0);
+	for (int i = 0; i < 2; i++) {
+		struct tb_op *o = tb_op(b, i ? TFL_LOGISTIC : TFL_CODE_TANH, 0);
+		o->in[o->n_in++] = x;
+		o->out[o->n_out++] = i ? z : y;
+	}
+	const int outputs[] = { y, z, y, x };
+	for (int i = 0; i < 4; i++)
+		b->out[b->n_out++] = outputs[i];
+	uint8_t *file = tb_file(b, &n);
+	if (weft_net_load(file, n, "two functions", &net, msg))
+		fail_msg("%s", msg);
+	free(file);
+	free(b);
+	return net;
+}
+
+/*
+ * Golden reads and writes where the caller has inputs and outputs. The results are those of a session that keeps all tensors, which
+ * copies, wherever the memory is: at odd addresses, an output where the input is or overlapping it, an output that is listed twice.
+ */
+static void test_callers_memory(void **state)
+{
+	static const struct { int x, y; } places[] = { { 0, 1024 }, { 1, 1024 }, { 0, 1025 }, { 512, 512 }, { 512, 448 }, { 512, 576 }, { 513, 449 } };
+	weft_net *net = two_functions();
+	weft_session *s[2] = { open_on(net, WEFT_DEVICE_GOLDEN), NULL };
+	struct weft_session_options o = weft_session_options_default();
+	weft_tensor in = { .dtype = WEFT_INT16, .rank = 2, .dim = { 1, CODES, 1, 1, 1, 1, 1, 1 } }, out[4], want[4];
+	char msg[WEFT_MSG_LEN] = "", room[4096];
+	int16_t codes[CODES];
+
+	(void)state;
+	o.device = WEFT_DEVICE_GOLDEN;
+	o.keep = true;
+	assert_int_equal(weft_session_open(net, &o, &s[1], msg), 0);
+	for (int i = 0; i < CODES; i++)
+		codes[i] = (int16_t)(i * 1021 - 32000);
+	in.data = codes;
+	for (int k = 0; k < 2; k++)
+		assert_int_equal(weft_session_run(s[k], &in, k ? want : out, NULL, msg), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_memory_equal(out[i].data, want[i].data, sizeof codes);
+		weft_tensor_release(&out[i]);
+	}
+	assert_memory_equal(want[3].data, codes, sizeof codes);
+	assert_memory_not_equal(want[0].data, want[1].data, sizeof codes);
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		for (int k = 0; k < 4; k++) {
+			out[k] = want[k];
+			out[k].data = room + places[i].y + 3 * (size_t)k * (k ? sizeof codes : 0);
+		}
+		in.data = memcpy(room + places[i].x, codes, sizeof codes);
+		assert_int_equal(weft_session_run_into(s[0], &in, out, NULL, msg), 0);
+		for (int k = 0; k < 4; k++)
+			if (memcmp(out[k].data, want[k].data, sizeof codes))
+				fail_msg("input at %d, outputs from %d on: output %d differs", places[i].x, places[i].y, k);
+	}
+	for (int i = 0; i < 4; i++)
+		weft_tensor_release(&want[i]);
+	for (int k = 0; k < 2; k++)
+		weft_session_close(s[k]);
+	weft_net_free(net);
+}
+
 /* An operator that comes from none of a file's is refused by its own name. */
 static void test_strict_without_source(void **state)
 {
@@ -280,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_strict_ends),
 		cmocka_unit_test(test_narrow_types),
 		cmocka_unit_test(test_no_data),
+		cmocka_unit_test(test_callers_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ struct run {
 	int depth;                 /* sub-graphs that are being run, one within the other */
 	uint64_t until_ns;         /* when control flow that is being run has to end; 0: never */
 	bool fast;                 /* use golden's fast implementations, which give the same bits */
+	const weft_tensor *inputs, *outputs;  /* whose memory the graph's inputs and outputs have where they can; NULL: none */
 	char *msg;                 /* the caller's room of WEFT_MSG bytes */
 };
 
@@ -203,24 +204,57 @@ static bool was_input(const weft_graph *g, int i)
 	return false;
 }
 
+/* Says whether two tensors share a byte. */
+static bool overlap(const weft_tensor *a, const weft_tensor *b)
+{
+	const uintptr_t from_a = (uintptr_t)a->data, from_b = (uintptr_t)b->data;
+
+	return from_a < from_b + weft_tensor_bytes(b) && from_b < from_a + weft_tensor_bytes(a);
+}
+
+/* Says whether operators can use the tensor's memory as it is. */
+static bool is_aligned(const weft_tensor *t)
+{
+	return t->data && (uintptr_t)t->data % weft_dtype_bytes(t->dtype) == 0;
+}
+
 /*
- * Copies `from` into the tensor of input i in all[], which gets memory from malloc if it has none. If
+ * Says whether output i of the graph can be made in the caller's memory for it, which is `out`: an operator makes it, and no
+ * input lies there.
+ */
+static bool may_lend(const weft_graph *g, int i, const weft_tensor *out, const weft_tensor *inputs)
+{
+	const weft_tensor *t = &g->tensors[g->outputs[i]].t;
+	bool may = !t->data && is_aligned(out) && weft_tensor_bytes(out) == weft_tensor_bytes(t);
+
+	for (int k = 0; may && k < g->n_inputs; k++)
+		may = g->inputs[k] != g->outputs[i] && !overlap(&inputs[k], out);
+	return may;
+}
+
+/*
+ * Copies `from` into the tensor of input i in all[], which gets memory from malloc if it has none, or
+ * has the data of `from` if the run borrows it. If
  * the same tensor is listed as an input before i, `from` is only checked. Returns 0, or with one line in msg
  * -EINVAL (no data, another type or number of elements than the graph's; the shape may differ) or
  * -ENOMEM.
  */
-static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all, char *msg)
+static int take_input(const struct run *r, const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all)
 {
 	weft_tensor *t = &all[g->inputs[i]];
 
 	if (from->dtype != t->dtype || weft_tensor_elements(from) != weft_tensor_elements(t) || !from->data) {
-		snprintf(msg, WEFT_MSG, "input %d: %s with %lld elements, not %s with %lld", i, weft_dtype_name(from->dtype),
+		snprintf(r->msg, WEFT_MSG, "input %d: %s with %lld elements, not %s with %lld", i, weft_dtype_name(from->dtype),
 		         (long long)weft_tensor_elements(from), weft_dtype_name(t->dtype), (long long)weft_tensor_elements(t));
 		return -EINVAL;
 	}
 	if (was_input(g, i))
 		return 0;
-	int err = allocate(t, g->inputs[i], msg);
+	if (r->inputs && !r->depth && is_aligned(from)) {
+		t->data = from->data;
+		return 0;
+	}
+	int err = allocate(t, g->inputs[i], r->msg);
 	if (!err)
 		memcpy(t->data, from->data, weft_tensor_bytes(t));
 	return err;
@@ -281,21 +315,21 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 }
 
 /*
- * Copies the values of all inputs of the graph into all[], where tensors without memory get some.
+ * Takes the values of all inputs of the graph into all[], one after the other (take_input()).
  * Returns 0, or -EINVAL or -ENOMEM of the first that fails with one line in r->msg.
  */
-static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
+static int take_inputs(const struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	int err = 0;
 
 	for (int i = 0; !err && i < g->n_inputs; i++)
-		err = copy_input(g, i, &inputs[i], all, r->msg);
+		err = take_input(r, g, i, &inputs[i], all);
 	return err;
 }
 
 /*
  * Sets all[], one entry for each of the graph's tensors, to the graph's types, shapes and constants
- * without freeing what was there, copies the inputs, and runs all operators in order up to the first
+ * without freeing what was there, takes the inputs, and runs all operators in order up to the first
  * failure. Memory that tensors get is freed by weft_golden_release(), also after a failure. Returns 0
  * or a negative errno with one line in r->msg.
  */
@@ -303,7 +337,10 @@ static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inpu
 {
 	for (int i = 0; i < g->n_tensors; i++)
 		all[i] = g->tensors[i].t;
-	int err = copy_inputs(r, g, inputs, all);
+	int err = take_inputs(r, g, inputs, all);
+	for (int i = 0; !err && r->outputs && !r->depth && i < g->n_outputs; i++)
+		if (may_lend(g, i, &r->outputs[i], inputs))
+			all[g->outputs[i]].data = r->outputs[i].data;
 	for (int i = 0; !err && i < g->n_ops; i++)
 		err = run_op(r, g, i, all);
 	return err;
@@ -315,6 +352,24 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
 	struct run r = { .vars = vars, .fast = fast, .msg = msg };
 
 	return run_graph(&r, g, inputs, all);
+}
+
+int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
+                            weft_tensor *all, char *msg)
+{
+	struct run r = { .vars = vars, .fast = true, .inputs = inputs, .outputs = outputs, .msg = msg };
+
+	return run_graph(&r, g, inputs, all);
+}
+
+void weft_golden_give_back(const weft_graph *g, const weft_tensor *inputs, const weft_tensor *outputs, weft_tensor *all)
+{
+	for (int i = 0; i < g->n_inputs; i++)
+		if (all[g->inputs[i]].data == inputs[i].data)
+			all[g->inputs[i]].data = NULL;
+	for (int i = 0; i < g->n_outputs; i++)
+		if (all[g->outputs[i]].data == outputs[i].data)
+			all[g->outputs[i]].data = NULL;
 }
 
 /* ---- into memory that is there ---- */
@@ -356,7 +411,7 @@ int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const wef
 {
 	struct run r = { .vars = vars, .fast = true, .msg = msg };
 	int *last = last_uses(g, all);
-	int err = last ? copy_inputs(&r, g, inputs, all) : -ENOMEM;
+	int err = last ? take_inputs(&r, g, inputs, all) : -ENOMEM;
 
 	if (!last)
 		snprintf(msg, WEFT_MSG, "out of memory");

@@ -59,6 +59,17 @@ WEFT_MUST_USE int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *v
                           bool fast, char *msg);
 
 /**
+ * weft_golden_exec_vars(), fast, with the caller's memory for inputs and outputs where it has data that is aligned: all[] points to it. An
+ * output's data may be NULL. Whether the run succeeds or not, weft_golden_give_back() comes before that memory ends and before
+ * weft_golden_release().
+ */
+WEFT_MUST_USE int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
+                                          weft_tensor *all, char *msg);
+
+/** Take the caller's memory, from the same inputs and outputs as for weft_golden_exec_borrow(), out of all[]. */
+void weft_golden_give_back(const weft_graph *g, const weft_tensor *inputs, const weft_tensor *outputs, weft_tensor *all);
+
+/**
  * Run a checked graph fast, and keep only some of its tensors.
  *
  * @param vars  As for weft_golden_exec_vars().

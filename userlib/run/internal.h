@@ -135,7 +135,7 @@ WEFT_MUST_USE int weft_session_open_with(const weft_net *net, const struct weft_
 
 /* ---- session.c, for segments: the parts of a run, in this order; each is described there ---- */
 
-WEFT_MUST_USE int weft_session_prepare(weft_session *s, const weft_tensor *inputs);
+WEFT_MUST_USE int weft_session_prepare(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs);
 WEFT_MUST_USE int weft_session_steps(weft_session *s);
 WEFT_MUST_USE int weft_session_outputs(weft_session *s, weft_tensor *outputs);
 struct weft_report *weft_session_report(weft_session *s);

@@ -388,9 +388,9 @@ static int to_arena(weft_session *s, int t)
 }
 
 /*
- * Copies the values of all inputs to the host's copies and, if there is a device, to their places in
- * its arena. Each must have data, the network's type and number of bytes (the shape may differ), and
- * only elements that its type has. Returns 0; -EINVAL with one line in s->error for a bad input;
+ * Checks all inputs and, if there is a device, copies their values to the host's copies and to their places in
+ * its arena; without one golden reads or copies them. Each must have data, the network's type and number of bytes
+ * (the shape may differ), and only elements that its type has. Returns 0; -EINVAL with one line in s->error for a bad input;
  * -ENOMEM; or the device's negative errno.
  */
 static int take_inputs(weft_session *s, const weft_tensor *inputs)
@@ -416,11 +416,13 @@ static int take_inputs(weft_session *s, const weft_tensor *inputs)
 			         g->tensors[t].name, (long long)bad, (long long)value, weft_dtype_name(want->dtype));
 			return -EINVAL;
 		}
+		if (!s->dev)
+			continue;
 		int err = new_data(s, t);
 		if (err)
 			return err;
 		memcpy(s->host[t].data, inputs[i].data, weft_tensor_bytes(want));
-		if (s->dev && (err = to_arena(s, t)))
+		if ((err = to_arena(s, t)))
 			return err;
 	}
 	return 0;
@@ -835,6 +837,12 @@ char *weft_session_profile_text(const weft_session *s)
 	return s->profile ? weft_profile_text(s->profile) : NULL;
 }
 
+/* Says whether golden uses the caller's memory for inputs and outputs, until run_through() gives it back. */
+static bool borrows(const weft_session *s)
+{
+	return !s->dev && !s->o.keep;
+}
+
 /*
  * Makes the session ready to run its program on the inputs: forgets the previous run, makes the tables
  * of host tensors and measurements and a new profile, discards what the device's arena held, and takes
@@ -843,7 +851,7 @@ char *weft_session_profile_text(const weft_session *s)
  * there is a device and options check or keep. Returns 0 or a negative errno, for which s->error has a line but
  * perhaps for -ENOMEM and for inputs that the device did not take.
  */
-int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
+int weft_session_prepare(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs)
 {
 	const weft_graph *g = graph(s);
 	bool golden = s->o.check || s->o.device == WEFT_DEVICE_GOLDEN;
@@ -869,18 +877,33 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	if (!err)
 		err = take_inputs(s, inputs);
 	if (!err && golden && !s->room)
-		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
+		err = borrows(s) ? weft_golden_exec_borrow(g, &s->vars, inputs, outputs, s->golden, s->error)
+		                 : weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
 	s->check.room = s->room;
 	return err;
 }
 
+/* Says whether tensor t, output i, is made by an operator and is no output behind i, too: then golden's memory for it may be given away. */
+static bool may_move(const weft_session *s, int i, int t)
+{
+	const weft_graph *g = graph(s);
+
+	for (int k = i + 1; k < g->n_outputs; k++)
+		if (g->outputs[k] == t)
+			return false;
+	for (int k = 0; k < g->n_inputs; k++)
+		if (g->inputs[k] == t)
+			return false;
+	return borrows(s) && !g->tensors[t].t.data;
+}
+
 /*
- * Hands copies of all outputs (fetched from the device, or golden's) to the caller and compares them
+ * Hands all outputs (fetched from the device, or golden's) to the caller and compares them
  * with golden if the run is checked. outputs[i] becomes the graph's tensor; if its data was not NULL,
  * the values are written to that memory; otherwise it gets memory from malloc, which is the caller's,
- * also after a failure. Returns 0, -ENOMEM, -EINVAL or the device's negative errno; differences are
+ * also after a failure. That is golden's own memory for the output, if nothing else needs it. Returns 0, -ENOMEM, -EINVAL or the device's negative errno; differences are
  * only counted.
  */
 int weft_session_outputs(weft_session *s, weft_tensor *outputs)
@@ -896,11 +919,17 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 		if (s->check.g)
 			weft_checker_tensor(&s->check, t, src->data);
 		weft_tensor out = *src;
-		/* Write to the caller's memory, if it gave some. */
+		if (!outputs[i].data && may_move(s, i, t)) {
+			s->golden[t].data = NULL;
+			outputs[i] = out;
+			continue;
+		}
+		/* Write to the caller's memory, if it gave some and golden has not written there. */
 		out.data = outputs[i].data ? outputs[i].data : malloc(weft_tensor_bytes(src) + 1);
 		if (!out.data)
 			return -ENOMEM;
-		memcpy(out.data, src->data, weft_tensor_bytes(src));
+		if (out.data != src->data)
+			memcpy(out.data, src->data, weft_tensor_bytes(src));
 		outputs[i] = out;
 	}
 	return 0;
@@ -1012,12 +1041,14 @@ static int run_through(weft_session *s, const weft_tensor *inputs, weft_tensor *
 			weft_vars_copy(&s->vars, &found.golden);
 			weft_vars_copy(&s->host_vars, &found.host);
 		}
-		err = weft_session_prepare(s, inputs);
+		err = weft_session_prepare(s, inputs, out);
 		if (!err && s->dev)
 			err = weft_session_steps(s);
 		if (!err)
 			err = weft_session_outputs(s, out);
 	}
+	if (borrows(s) && s->golden)
+		weft_golden_give_back(graph(s), inputs, out, s->golden);
 	release_found(&found);
 	return err;
 }

@@ -252,7 +252,7 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *ms
 	s->i_point = 0;
 	/* The model is not compared with golden: devices are compared with what it leaves. */
 	s->o.check = false;
-	int err = weft_session_prepare(s, inputs);
+	int err = weft_session_prepare(s, inputs, NULL);
 	if (!err)
 		err = weft_session_steps(s);
 	s->o.check = check;
@@ -515,7 +515,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 		s->clean = true;
 		s->given_room = part ? part->room : NULL;
 		s->verified = part && part->verified;
-		err = weft_session_prepare(s, inputs);
+		err = weft_session_prepare(s, inputs, NULL);
 	}
 	if (!err)
 		err = restore(s, g, msg);

@@ -99,11 +99,28 @@ static void blocks(const char *x, char *y, int64_t n, int64_t k, int64_t x_step,
 		}
 }
 
+/* Copies n rows of so many bytes, steps in bytes. */
+static void rows(const char *x, char *y, int64_t n, size_t bytes, int64_t x_step, int64_t y_step)
+{
+	/* With a constant number of bytes memcpy() is a few instructions, without a call. */
+	enum { CHUNK = 32 };
+
+	for (int64_t i = 0; i < n; i++, x += x_step, y += y_step) {
+		size_t k = 0;
+		if (bytes <= 16 * CHUNK)
+			for (; k + CHUNK <= bytes; k += CHUNK)
+				memcpy(y + k, x + k, CHUNK);
+		if (k < bytes)
+			memcpy(y + k, x + k, bytes - k);
+	}
+}
+
 int weft_fast_transpose(const struct weft_call *c)
 {
 	struct moved m = { .size = weft_dtype_bytes(c->x[0]->dtype), .x = c->x[0]->data, .y = c->y[0]->data };
 	struct weft_walk rest = { .rank = 0 };
 	int along = -1;                /* the dimension that is contiguous in x, if that is not the last */
+	int beside = -1;               /* if the last one is, the dimension in front of it */
 
 	if (m.size != 1 && m.size != 2 && m.size != 4 && m.size != 8)
 		return -ENOTSUP;
@@ -111,11 +128,13 @@ int weft_fast_transpose(const struct weft_call *c)
 	if (!m.n)
 		m.d[m.n++] = (struct dim){ 1, 1, 1 };
 	const struct dim last = m.d[m.n - 1];
+	if (last.x == 1 && m.n > 1)
+		beside = m.n - 2;
 	for (int d = 0; d < m.n - 1; d++) {
-		if (m.d[d].x == 1 && last.x != 1) {
+		if (m.d[d].x == 1 && last.x != 1)
 			along = d;
+		if (d == along || d == beside)
 			continue;
-		}
 		rest.dim[rest.rank] = m.d[d].n;
 		rest.stride[0][rest.rank] = m.d[d].x;
 		rest.stride[1][rest.rank++] = m.d[d].y;
@@ -126,7 +145,9 @@ int weft_fast_transpose(const struct weft_call *c)
 		const char *x = m.x + (size_t)rest.off[0] * m.size;
 		char *y = m.y + (size_t)rest.off[1] * m.size;
 
-		if (along < 0)
+		if (beside >= 0)
+			rows(x, y, m.d[beside].n, (size_t)last.n * m.size, m.d[beside].x * (int64_t)m.size, m.d[beside].y * (int64_t)m.size);
+		else if (along < 0)
 			memcpy(y, x, (size_t)last.n * m.size);
 		else
 			blocks(x, y, last.n, m.d[along].n, last.x, m.d[along].y, m.size);

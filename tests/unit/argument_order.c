@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tools/lint/argument_order.py: no call in the tree has two arguments that add to a graph, and the script finds such a
- * call that is planted. The test takes some seconds.
+ * tools/lint/argument_order.py: no call in the tree has two arguments that add to a graph, and no initialiser two such elements;
+ * and the script finds such a call and such an initialiser that are planted. The test takes some seconds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,8 @@ static void tree(void **state)
 }
 
 /*
- * The script must report the call that begins in line 10, because two of its arguments call one(). It must report no other:
- * in line 8 only one argument calls one(), and in line 9 the other two are in a string and in a comment.
+ * The script must report the call that begins in line 10, because two of its arguments call one(), and the initialiser in line 11.
+ * It must report no other: in line 8 only one argument calls one(), and in line 9 the other two are in a string and in a comment.
  */
 static void planted(void **state)
 {
@@ -37,10 +37,11 @@ static void planted(void **state)
 	      "static int both(weft_graph *g)\n{\n"
 	      "\tint a = max(one(g), 2);\n"
 	      "\tint b = max(\"one(g)\", one(g)) /* one(g) */;\n"
-	      "\treturn max(a, b,\n\t           one(g), add(g, one(g)));\n}\n", f);
+	      "\tint c = max(a, b,\n\t            one(g), add(g, one(g))), d[2] = { one(g), one(g) };\n\treturn c + d[0];\n}\n", f);
 	assert_int_equal(fclose(f), 0);
 	int seen = shell("! python3 tools/lint/argument_order.py %s >%s.out && grep -q '%s:10: max() evaluates one() and one() in an order that C leaves open' %s.out && "
-	                 "tail -1 %s.out | grep -q ': 1 calls'", path, path, path, path, path);
+	                 "grep -q '%s:11: an initialiser evaluates one() and one() in' %s.out && tail -1 %s.out | grep -q ': 2 calls'",
+	                 path, path, path, path, path, path, path);
 	if (seen)
 		shell("cat %s.out", path);
 	shell("rm -f %s %s.out", path, path);

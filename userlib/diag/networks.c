@@ -90,8 +90,8 @@ static int rescale(struct builder *b, int x, int64_t mul, int shift, weft_dtype 
 		*m = (int32_t)mul;
 	if (s)
 		*s = (int8_t)shift;
-	int in[3] = { x, constant(b, narrow ? WEFT_INT16 : WEFT_INT32, 1, (int64_t[]){ 1 }, m),
-		constant(b, WEFT_INT8, 1, (int64_t[]){ 1 }, s) };
+	const int multiplier = constant(b, narrow ? WEFT_INT16 : WEFT_INT32, 1, (int64_t[]){ 1 }, m);
+	const int in[3] = { x, multiplier, constant(b, WEFT_INT8, 1, (int64_t[]){ 1 }, s) };
 	int y = tensor(b, to, dim_of(b, x, 1), dim_of(b, x, 2), dim_of(b, x, 3));
 	op(b, WEFT_OP_RESCALE, &a, in, 3, y);
 	return y;
@@ -123,7 +123,8 @@ static int conv(struct builder *b, int x, int64_t k, int64_t oc)
 		else
 			((int32_t *)bias)[i] = v;
 	}
-	int in[3] = { x, constant(b, WEFT_INT8, 4, depthwise ? deep : full, w), constant(b, acc, 1, &outs, bias) };
+	const int weights = constant(b, WEFT_INT8, 4, depthwise ? deep : full, w);
+	const int in[3] = { x, weights, constant(b, acc, 1, &outs, bias) };
 	int y = tensor(b, acc, dim_of(b, x, 1), dim_of(b, x, 2), outs);
 	op(b, depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, in, 3, y);
 	return wide ? rescale(b, y, 20000, 26, WEFT_INT16, true) : rescale(b, y, INT64_C(1) << 30, 39, WEFT_INT8, false);
@@ -149,7 +150,8 @@ static int pool(struct builder *b, int x)
  */
 static int add(struct builder *b, int x, int other)
 {
-	int in[2] = { rescale(b, x, 1 << 30, 20, WEFT_INT32, false), rescale(b, other, 1 << 30, 21, WEFT_INT32, false) };
+	const int first = rescale(b, x, 1 << 30, 20, WEFT_INT32, false);
+	const int in[2] = { first, rescale(b, other, 1 << 30, 21, WEFT_INT32, false) };
 	int sum = tensor(b, WEFT_INT32, dim_of(b, x, 1), dim_of(b, x, 2), dim_of(b, x, 3));
 
 	op(b, WEFT_OP_ADD, NULL, in, 2, sum);

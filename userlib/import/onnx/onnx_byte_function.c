@@ -184,8 +184,8 @@ int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 	const int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
 	const weft_dtype t = ox_signed(q->zp->t.dtype);
 	const bool less = codes >= 0 && q->flip && ox_t(l, codes)->dtype == t;
-	int in[3] = { codes, ox_along(l, q->scale, rank, rank ? 1 : 0),
-	              less ? ox_ramp(l, t, rank, ox_q_zp(q)) : ox_along(l, q->zp, rank, rank ? 1 : 0) };
+	const int scale = ox_along(l, q->scale, rank, rank ? 1 : 0);
+	const int in[3] = { codes, scale, less ? ox_ramp(l, t, rank, ox_q_zp(q)) : ox_along(l, q->zp, rank, rank ? 1 : 0) };
 
 	return codes < 0 ? codes : ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, 3, WEFT_FP32, rank, ox_t(l, codes)->dim);
 }
@@ -202,7 +202,8 @@ bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n
 	if (x < 0)
 		return false;
 	int rank = ox_t(l, x)->rank;
-	int in[3] = { x, ox_along(l, q->scale, rank, rank ? 1 : 0), ox_along(l, q->zp, rank, rank ? 1 : 0) };
+	const int scale = ox_along(l, q->scale, rank, rank ? 1 : 0);
+	const int in[3] = { x, scale, ox_along(l, q->zp, rank, rank ? 1 : 0) };
 	int y = ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, q->zp->t.dtype, rank, ox_t(l, x)->dim);
 	const weft_tensor *t = y < 0 ? NULL : ox_t(l, y);
 	if (!t || !t->data || weft_tensor_elements(t) != n)
@@ -380,7 +381,8 @@ int ox_quantise(struct ox *l, int x, const struct ox_q *q)
 	if (x < 0)
 		return x;
 	const int rank = ox_t(l, x)->rank;
-	const int in[3] = { x, ox_along(l, q->scale, rank, rank ? 1 : 0), ox_ramp(l, to, rank, ox_q_zp(q)) };
+	const int scale = ox_along(l, q->scale, rank, rank ? 1 : 0);
+	const int in[3] = { x, scale, ox_ramp(l, to, rank, ox_q_zp(q)) };
 	return in[1] < 0 || in[2] < 0 ? l->err : ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, to, rank, ox_t(l, x)->dim);
 }
 

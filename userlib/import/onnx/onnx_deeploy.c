@@ -175,7 +175,8 @@ int ox_i_gelu(struct ox *l)
 	int p = ox_binary(l, WEFT_OP_SUB, top, ox_binary(l, WEFT_OP_MUL, q, q));
 	const int minus = ox_binary(l, WEFT_OP_SUB, constant(l, 0), p), below = ox_binary(l, WEFT_OP_GREATER, constant(l, 0), x);
 	int s = ox_select(l, below, minus, p);
-	int half[2] = { ox_binary(l, WEFT_OP_ADD, s, top), ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 1) };
+	const int twice = ox_binary(l, WEFT_OP_ADD, s, top);
+	const int half[2] = { twice, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 1) };
 	return give(l, ox_binary(l, WEFT_OP_MUL, x, same(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &floor, half, 2)));
 }
 
@@ -317,8 +318,11 @@ int ox_ita_max(struct ox *l)
 int ox_i_layer_norm(struct ox *l)
 {
 	int32_t d, levels;
-	int exponent, x[3] = { x_integers(l), integers(l, 1, 1), integers(l, 2, 1) };
+	int exponent, x[3];
 
+	x[0] = x_integers(l);
+	x[1] = integers(l, 1, 1);
+	x[2] = integers(l, 2, 1);
 	if (x[0] < 0 || x[1] < 0 || x[2] < 0 || whole(l, "D", &d) || whole(l, "n_levels", &levels))
 		return l->err;
 	if (d < 1 || frexp(d, &exponent) != 0.5 || levels < 2)

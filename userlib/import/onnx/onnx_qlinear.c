@@ -24,7 +24,8 @@ static int dequantised(struct ox *l, int k)
 		return l->err;
 	if (weft_tensor_elements(&s->t) != 1 || s->t.dtype != WEFT_FP32)
 		return ox_fail(l, -ENOTSUP, "scales other than one float");
-	int in[3] = { x, ox_along(l, s, rank, rank ? 1 : 0), z ? ox_along(l, z, rank, rank ? 1 : 0) : 0 };
+	const int scale = ox_along(l, s, rank, rank ? 1 : 0);
+	const int in[3] = { x, scale, z ? ox_along(l, z, rank, rank ? 1 : 0) : 0 };
 	return ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, z ? 3 : 2, WEFT_FP32, rank, ox_t(l, x)->dim);
 }
 
@@ -44,7 +45,8 @@ static int quantised(struct ox *l, int x, int k)
 		return l->err;
 	if (weft_tensor_elements(&s->t) != 1 || weft_tensor_elements(&z->t) != 1)
 		return ox_fail(l, -EINVAL, "scale or zero point is not one number");
-	int in[3] = { x, ox_along(l, s, rank, rank ? 1 : 0), ox_along(l, z, rank, rank ? 1 : 0) };
+	const int scale = ox_along(l, s, rank, rank ? 1 : 0);
+	const int in[3] = { x, scale, ox_along(l, z, rank, rank ? 1 : 0) };
 	return ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, z->t.dtype, rank, ox_t(l, x)->dim);
 }
 

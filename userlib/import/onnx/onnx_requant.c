@@ -417,8 +417,8 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 {
 	const int rank = ox_t(l, x)->rank;
-	int in[6] = { x, ox_along(l, sc->a, rank, sc->a_axis), b, ox_along(l, sc->y, rank, sc->y_axis), ox_along(l, sc->zp, rank, sc->y_axis),
-	              sc->counts };
+	const int scale_a = ox_along(l, sc->a, rank, sc->a_axis), scale_y = ox_along(l, sc->y, rank, sc->y_axis);
+	int in[6] = { x, scale_a, b, scale_y, ox_along(l, sc->zp, rank, sc->y_axis), sc->counts };
 	bool divided = sc->counts || sc->count > 1;
 
 	if (!sc->counts)

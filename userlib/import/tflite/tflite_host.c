@@ -868,8 +868,8 @@ static int float_remainder(struct tfl_lower *l, int a, int b)
 
 	tfl_node_int(&mod, "fmod", 1);
 	const int m = tfl_node(l, &mod, (int[]){ a, b }, 2, false), zero = m < 0 ? m : tfl_number(l, "zero", WEFT_FP32, 0, 0);
-	const int signs = tfl_plain(l, "Xor", (int[]){ tfl_plain(l, "Less", (int[]){ b, zero }, 2, false),
-	                                              tfl_plain(l, "Less", (int[]){ m, zero }, 2, false) }, 2, false);
+	const int sign_b = tfl_plain(l, "Less", (int[]){ b, zero }, 2, false), sign_m = tfl_plain(l, "Less", (int[]){ m, zero }, 2, false);
+	const int signs = tfl_plain(l, "Xor", (int[]){ sign_b, sign_m }, 2, false);
 	const int some = tfl_plain(l, "Not", (int[]){ tfl_plain(l, "Equal", (int[]){ m, zero }, 2, false) }, 1, false);
 	const int which = tfl_plain(l, "And", (int[]){ signs, some }, 2, false);
 	return tfl_plain(l, "Where", (int[]){ which, tfl_plain(l, "Add", (int[]){ m, b }, 2, false), m }, 3, true);
@@ -885,8 +885,8 @@ static int floored(struct tfl_lower *l, int a, int b, int m)
 {
 	const weft_dtype t = l->y.dtype;
 	const int zero = m < 0 ? m : tfl_number(l, "zero", t, 0, 0), one = zero < 0 ? zero : tfl_number(l, "one", t, 0, 1);
-	const int signs = tfl_plain(l, "Xor", (int[]){ tfl_plain(l, "Less", (int[]){ a, zero }, 2, false),
-	                                              tfl_plain(l, "Less", (int[]){ b, zero }, 2, false) }, 2, false);
+	const int sign_a = tfl_plain(l, "Less", (int[]){ a, zero }, 2, false), sign_b = tfl_plain(l, "Less", (int[]){ b, zero }, 2, false);
+	const int signs = tfl_plain(l, "Xor", (int[]){ sign_a, sign_b }, 2, false);
 	const int some = tfl_plain(l, "Not", (int[]){ tfl_plain(l, "Equal", (int[]){ m, zero }, 2, false) }, 1, false);
 	const int less = tfl_plain(l, "Where", (int[]){ tfl_plain(l, "And", (int[]){ signs, some }, 2, false), one, zero }, 3, false);
 	return tfl_plain(l, "Sub", (int[]){ tfl_plain(l, "Div", (int[]){ a, b }, 2, false), less }, 2, true);

@@ -230,7 +230,7 @@ BOARD_SO := $(RTL_DIR)/weft-board.so
 
 # Blocks of the chip by themselves, for tests of their edges.
 BLOCKS_SV := hw/gen/w16/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv hw/gen/weft_chip_pkg.sv \
-             hw/gen/weft_link_pkg.sv hw/prim/weft_fifo.sv hw/cmd/weft_regs.sv hw/ctrl/weft_reset.sv hw/ctrl/weft_sys.sv \
+             hw/gen/weft_link_pkg.sv hw/prim/weft_fifo.sv hw/cmd/weft_regs.sv hw/ctrl/weft_reset.sv hw/ctrl/weft_sys.sv hw/ctrl/weft_flash.sv \
              $(sort $(wildcard hw/link/*.sv))
 BLOCKS_SO := $(RTL_DIR)/weft-blocks.so
 

@@ -8,7 +8,14 @@
 // Once flash_lock is set, what a selection begins with is looked at before the
 // flash sees it: a command that writes has to come with its whole address. What
 // is refused takes the selection back; no bit has left by then.
-module weft_flash (
+//
+// The flash may hold something else, too, such as a board's bitstream. Then the layout lies in a window of it: the
+// upper bits of an address that comes in a selection's first word are those of Base. What could write outside the
+// window, which is a command without such an address, is refused whether flash_lock is set or not.
+module weft_flash #(
+  parameter int unsigned Base   = 0,                            // of the window, a multiple of its size
+  parameter int unsigned Window = weft_chip_pkg::FLASH_BYTES    // its bytes, a power of two
+) (
   input  logic        clk_i,
   input  logic        rst_ni,
 
@@ -34,10 +41,14 @@ module weft_flash (
   assign spi_mosi_o  = shift_q[31];
   assign reg_ready_o = left_q == '0;
 
-  // The first byte of an address, the word's second, says whether it is in the 64 KiB that are locked; the flash ignores
-  // the bits above its size.
-  localparam int unsigned LockW = $clog2(weft_chip_pkg::FLASH_BYTES) - $clog2(weft_chip_pkg::FLASH_LOCKED_BYTES);
-  logic write, shift, word, refused;
+  // The first byte of an address, the word's second, says whether it is in the 64 KiB that are locked, and takes the upper
+  // bits of Base.
+  localparam int unsigned LockW   = $clog2(Window) - $clog2(weft_chip_pkg::FLASH_LOCKED_BYTES);
+  localparam logic [7:0]  Upper   = 8'(Base / weft_chip_pkg::FLASH_LOCKED_BYTES);
+  localparam bit          Shared  = Base != 0;
+  logic       write, shift, word, refused;
+  logic [7:0] upper;
+  assign upper = first_q ? {Upper[7:LockW], reg_wdata_i[8+:LockW]} : reg_wdata_i[15:8];
   assign write = reg_req_i && reg_write_i && left_q == '0;
   assign word  = reg_addr_i == weft_chip_pkg::FLASH_WORD_ADDR;
   assign shift = write && (word || reg_addr_i == weft_chip_pkg::FLASH_BYTE_ADDR);
@@ -46,8 +57,8 @@ module weft_flash (
       weft_chip_pkg::FLASH_CMD_READ, weft_chip_pkg::FLASH_CMD_READ_STATUS, weft_chip_pkg::FLASH_CMD_JEDEC_ID,
       weft_chip_pkg::FLASH_CMD_WRITE_ENABLE: refused = 1'b0;
       weft_chip_pkg::FLASH_CMD_PROGRAM, weft_chip_pkg::FLASH_CMD_SECTOR_ERASE:
-        refused = lock_q && first_q && (!word || reg_wdata_i[8+:LockW] == '0);
-      default: refused = lock_q && first_q;
+        refused = first_q && (word ? lock_q && reg_wdata_i[8+:LockW] == '0 : lock_q || Shared);
+      default: refused = first_q && (lock_q || Shared);
     endcase
   end
 
@@ -82,7 +93,7 @@ module weft_flash (
           word_q  <= 1'b0;
         end
         weft_chip_pkg::FLASH_WORD_ADDR: begin
-          shift_q <= {reg_wdata_i[7:0], reg_wdata_i[15:8], reg_wdata_i[23:16], reg_wdata_i[31:24]};
+          shift_q <= {reg_wdata_i[7:0], upper, reg_wdata_i[23:16], reg_wdata_i[31:24]};
           left_q  <= 7'd64;
           word_q  <= 1'b1;
         end

@@ -160,7 +160,7 @@ package weft_chip_pkg;
   localparam logic [11:0] FLASH_WORD_ADDR = 12'h408;
   localparam logic [31:0] FLASH_WORD_RESET = 32'h0;
 
-  // lock: writing 1 locks flash.locked_bytes from address 0 on; stays 1 until the next reset. From then on the first write to flash_byte or flash_word after one to flash_control must be of a command that reads (READ, READ_STATUS, JEDEC_ID) or WRITE_ENABLE, or flash_word with PROGRAM or SECTOR_ERASE and an address beyond, modulo flash.bytes. Another one deselects the flash and shifts nothing (rw)
+  // lock: writing 1 locks flash.locked_bytes from address 0 on; stays 1 until the next reset. From then on the first write to flash_byte or flash_word after one to flash_control must be of a command that reads (READ, READ_STATUS, JEDEC_ID) or WRITE_ENABLE, or flash_word with PROGRAM or SECTOR_ERASE and an address beyond, modulo the chip's window of the flash. That is flash.bytes, or less if a board keeps its bitstream in the same flash. Another one deselects the flash and shifts nothing (rw)
   localparam logic [11:0] FLASH_LOCK_ADDR = 12'h40c;
   localparam logic [31:0] FLASH_LOCK_RESET = 32'h0;
   localparam int unsigned FLASH_LOCK_LOCK_LSB = 0;

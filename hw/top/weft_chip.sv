@@ -12,8 +12,10 @@
 // first byte of card memory. idle_o: the core waits for an interrupt, the NPU
 // does nothing, and without a byte from outside nothing will change but time.
 module weft_chip #(
-  parameter     RomFile = "",   // boot ROM, $readmemh
-  parameter bit Lazy    = 1'b0  // of the NPU
+  parameter              RomFile     = "",     // boot ROM, $readmemh
+  parameter bit          Lazy        = 1'b0,   // of the NPU
+  parameter int unsigned FlashBase   = 0,      // of the window that the chip has of the flash, a multiple of its size
+  parameter int unsigned FlashWindow = weft_chip_pkg::FLASH_BYTES   // its bytes, a power of two
 ) (
   input  logic clk_i,
   input  logic clk_npu_i,
@@ -172,7 +174,10 @@ module weft_chip #(
     .irq_external_o(irq_external)
   );
 
-  weft_flash u_flash (
+  weft_flash #(
+    .Base  (FlashBase),
+    .Window(FlashWindow)
+  ) u_flash (
     .clk_i,
     .rst_ni     (rst_chip_n),
     .reg_req_i  (reg_req && at_flash),

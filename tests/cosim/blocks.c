@@ -2,7 +2,7 @@
 /*
  * Blocks of the chip by themselves, at edges that a whole chip's runs do not come to: the
  * host link at the borders of the fence and in front of a slow memory, the counters and
- * interrupts of the registers, resets of one cycle.
+ * interrupts of the registers, resets of one cycle, and a flash of which the chip has a window.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,6 +64,18 @@ static void test_resets(void **state)
 		fail_msg("%s", msg);
 }
 
+/* Whatever the chip's core writes, nothing of the flash outside the window changes, nor what is locked inside. */
+static void test_flash_window(void **state)
+{
+	unsigned passed = 0, refused = 0;
+
+	(void)state;
+	if (api->flash_window(test_seed(1), (unsigned)test_count(2000, 10000, 200000), &passed, &refused, msg))
+		fail_msg("%s", msg);
+	print_message("%u commands passed, %u refused\n", passed, refused);
+	assert_true(passed > 100 && refused > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -72,6 +84,7 @@ int main(void)
 		cmocka_unit_test(test_link_messages),
 		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_resets),
+		cmocka_unit_test(test_flash_window),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

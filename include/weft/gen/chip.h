@@ -166,7 +166,7 @@ extern "C" {
 /* The same with four bytes, bits 7:0 first out and first in (rw) */
 #define WEFT_CHIP_FLASH_WORD 0x408
 
-/* lock: writing 1 locks flash.locked_bytes from address 0 on; stays 1 until the next reset. From then on the first write to flash_byte or flash_word after one to flash_control must be of a command that reads (READ, READ_STATUS, JEDEC_ID) or WRITE_ENABLE, or flash_word with PROGRAM or SECTOR_ERASE and an address beyond, modulo flash.bytes. Another one deselects the flash and shifts nothing (rw) */
+/* lock: writing 1 locks flash.locked_bytes from address 0 on; stays 1 until the next reset. From then on the first write to flash_byte or flash_word after one to flash_control must be of a command that reads (READ, READ_STATUS, JEDEC_ID) or WRITE_ENABLE, or flash_word with PROGRAM or SECTOR_ERASE and an address beyond, modulo the chip's window of the flash. That is flash.bytes, or less if a board keeps its bitstream in the same flash. Another one deselects the flash and shifts nothing (rw) */
 #define WEFT_CHIP_FLASH_LOCK 0x40c
 #define WEFT_CHIP_FLASH_LOCK_LOCK_LSB 0
 #define WEFT_CHIP_FLASH_LOCK_LOCK_MASK 0x00000001u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A host and a memory around the link, events and sums around the registers, requests around
-// the resets: what docs/protocol.md, docs/registers.md and docs/chip.md say, cycle by cycle.
+// the resets, commands before the flash: what docs/protocol.md, docs/registers.md and docs/chip.md say, cycle by cycle.
 #include "sim/rtl/blocks/blocks.h"
 
 #include <algorithm>
@@ -493,10 +493,95 @@ int bench_resets(uint64_t seed, unsigned n, char *msg)
 	return b.fail.failed ? -1 : 0;
 }
 
+// The chip's window of the flash: its second half, as weft_blocks_bench has it.
+constexpr uint8_t kWindow = 0x20, kInside = 0x1f;     // in an address' first byte
+
+struct FlashBench : Bench {
+	std::vector<uint8_t> seen;         // whole bytes at the pins since the selection
+	unsigned bits = 0, byte = 0;
+	bool old_sck = false;
+
+	explicit FlashBench(char *msg) : Bench(msg) {}
+
+	void tick()
+	{
+		edge();
+		if (!t.spi_cs_no && t.spi_sck_o && !old_sck) {
+			byte = byte << 1 | t.spi_mosi_o;
+			if (++bits % 8 == 0)
+				seen.push_back(static_cast<uint8_t>(byte));
+		}
+		old_sck = t.spi_sck_o;
+	}
+
+	// One write of a register; the bytes that follow from it have left when it returns.
+	void write(uint16_t addr, uint32_t value)
+	{
+		t.flash_req_i = 1;
+		t.flash_addr_i = addr;
+		t.flash_wdata_i = value;
+		tick();
+		t.flash_req_i = 0;
+		for (unsigned i = 0; i < 200 && !t.flash_ready_o; i++)
+			tick();
+	}
+};
+
+int bench_flash_window(uint64_t seed, unsigned n, unsigned *passed, unsigned *refused, char *msg)
+{
+	static const uint8_t commands[] = { WEFT_FLASH_CMD_READ, WEFT_FLASH_CMD_READ_STATUS, WEFT_FLASH_CMD_JEDEC_ID, WEFT_FLASH_CMD_WRITE_ENABLE,
+		                            WEFT_FLASH_CMD_PROGRAM, WEFT_FLASH_CMD_SECTOR_ERASE, WEFT_FLASH_CMD_HALF_ERASE,
+		                            WEFT_FLASH_CMD_BLOCK_ERASE, WEFT_FLASH_CMD_CHIP_ERASE, WEFT_FLASH_CMD_WRITE_STATUS };
+	Random r(seed);
+	FlashBench b(msg);
+
+	*passed = *refused = 0;
+	for (unsigned i = 0; i < n && !b.fail.failed; i++) {
+		if (i == n / 2)
+			b.write(WEFT_CHIP_FLASH_LOCK, 1);
+		const bool locked = i >= n / 2, word = r.below(2);
+		const unsigned kind = r.below(12);
+		const uint8_t command = kind < 10 ? commands[kind] : static_cast<uint8_t>(r.below(256));
+		// Often the locked 64 KiB, and often addresses that are another byte's in the window.
+		const uint8_t upper = static_cast<uint8_t>(r.below(2) ? r.below(256) : r.below(8) << 5);
+		const uint32_t rest = r.below(1 << 16), data = r.below(1u << 31);
+		const bool harmless = std::find(commands, commands + 4, command) != commands + 4;
+		const bool writes = command == WEFT_FLASH_CMD_PROGRAM || command == WEFT_FLASH_CMD_SECTOR_ERASE;
+		const bool passes = harmless || (writes && word && !(locked && (upper & kInside) == 0));
+		std::vector<uint8_t> expected;
+
+		b.seen.clear();
+		b.bits = 0;
+		b.write(WEFT_CHIP_FLASH_CONTROL, 1);
+		b.write(word ? WEFT_CHIP_FLASH_WORD : WEFT_CHIP_FLASH_BYTE, command | static_cast<uint32_t>(upper) << 8 | rest << 16);
+		if (passes) {
+			// What follows is data, which leaves as it is.
+			b.write(WEFT_CHIP_FLASH_WORD, data);
+			expected.push_back(command);
+			if (word) {
+				expected.push_back(kWindow | (upper & kInside));
+				expected.push_back(static_cast<uint8_t>(rest));
+				expected.push_back(static_cast<uint8_t>(rest >> 8));
+			}
+			put32(expected, data);
+		}
+		if (b.seen != expected || b.bits != 8 * expected.size())
+			b.fail("flash: command %02x, address %02x%04x as a %s, %s: the flash sees %u bits that begin with %02x %02x, expected %zu", command, upper,
+			       rest, word ? "word" : "byte", locked ? "locked" : "not locked", b.bits, b.seen.empty() ? 0 : b.seen[0],
+			       b.seen.size() < 2 ? 0 : b.seen[1], 8 * expected.size());
+		if (!b.t.spi_cs_no != passes)
+			b.fail("flash: command %02x leaves the flash %s", command, passes ? "deselected" : "selected");
+		b.write(WEFT_CHIP_FLASH_CONTROL, 0);
+		++*(passes ? passed : refused);
+	}
+	return b.fail.failed ? -1 : 0;
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const struct weft_blocks_bench_api *weft_blocks_bench_api(void)
 {
-	static const struct weft_blocks_bench_api api = { bench_link_edges, bench_link_slow, bench_link_messages, bench_registers, bench_resets };
+	static const struct weft_blocks_bench_api api = { bench_link_edges, bench_link_slow, bench_link_messages, bench_registers, bench_resets,
+		                                          bench_flash_window };
 	return &api;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Benches of the host link, of the NPU's registers, and of resets and timers, each block by
+ * Benches of the host link, of the NPU's registers, of resets and timers, and of the flash controller, each block by
  * itself. They return 0, or -1 and say in msg (WEFT_BLOCKS_MSG bytes) what went wrong. The
  * shared object's only exported symbol is weft_blocks_bench_api().
  */
@@ -26,6 +26,11 @@ struct weft_blocks_bench_api {
 	int (*registers)(uint64_t seed, unsigned n, char *msg);
 	/* n requests for a reset, each one cycle long: how long it lasts, what caused it, that no timer is due behind it. */
 	int (*resets)(uint64_t seed, unsigned n, char *msg);
+	/*
+	 * n selections of a flash whose second half is the chip's window, unlocked and locked, each with a random command and address:
+	 * which bytes the flash sees. *passed and *refused: how many it saw, and did not see.
+	 */
+	int (*flash_window)(uint64_t seed, unsigned n, unsigned *passed, unsigned *refused, char *msg);
 };
 
 const struct weft_blocks_bench_api *weft_blocks_bench_api(void);

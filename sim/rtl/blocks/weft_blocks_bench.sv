@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bench of blocks of the chip that tests drive by themselves, cycle by cycle: host link,
-// registers and counters of the NPU, resets, timers. Each has ports of its own.
+// registers and counters of the NPU, resets, timers, a flash of which the chip has a window. Each has ports of its own.
 module weft_blocks_bench (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -68,7 +68,16 @@ module weft_blocks_bench (
   input  logic [11:0]  sys_addr_i,
   input  logic [31:0]  sys_wdata_i,
   output logic [31:0]  sys_rdata_o,
-  output logic         irq_timer_o
+  output logic         irq_timer_o,
+
+  // weft_flash, whose window is the second half of 4 MiB
+  input  logic         flash_req_i,
+  input  logic [11:0]  flash_addr_i,
+  input  logic [31:0]  flash_wdata_i,
+  output logic         flash_ready_o,
+  output logic         spi_cs_no,
+  output logic         spi_sck_o,
+  output logic         spi_mosi_o
 );
 
   /* verilator lint_off PINCONNECTEMPTY */
@@ -186,6 +195,24 @@ module weft_blocks_bench (
     .link_reset_i,
     .irq_timer_o,
     .irq_external_o()
+  );
+
+  weft_flash #(
+    .Base  (32'h20_0000),
+    .Window(32'h20_0000)
+  ) u_flash (
+    .clk_i,
+    .rst_ni,
+    .reg_req_i  (flash_req_i),
+    .reg_write_i(1'b1),
+    .reg_addr_i (flash_addr_i),
+    .reg_wdata_i(flash_wdata_i),
+    .reg_rdata_o(),
+    .reg_ready_o(flash_ready_o),
+    .spi_cs_no,
+    .spi_sck_o,
+    .spi_mosi_o,
+    .spi_miso_i (1'b0)
   );
   /* verilator lint_on PINCONNECTEMPTY */
 

@@ -225,7 +225,7 @@ FAULT_DIR := $(RTL_DIR)/fault
 FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
 
 # What a board puts between the chip and its pins, for its own tests.
-BOARD_SV := hw/prim/weft_fifo.sv hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
+BOARD_SV := hw/prim/weft_fifo.sv hw/board/ulx3s/weft_sdram.sv
 BOARD_SO := $(RTL_DIR)/weft-board.so
 
 # Blocks of the chip by themselves, for tests of their edges.
@@ -413,7 +413,7 @@ lint-verilator:
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
 	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
-	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --top-module weft_ulx3s $(call rtl_files,w4) -f hw/chip.f -f hw/usb.f hw/board/ulx3s/*.sv sim/rtl/board/ecp5_cells.sv
 	$(Q)verilator --lint-only -Wall --no-timing --top-module weft_usb_fs $(USB_SV)
 	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_usb_fs $(USB_SV)
 
@@ -444,7 +444,7 @@ mutate: $(INSIDE) $(FIRMWARE) $(CMD) $(SUPPORT_OBJ) $(CARD_PARTS) $(T:%=$(O)/obj
 area:
 	$(Q)O=$(O) tools/lint/area.sh
 
-## bitstream: synthesise, place and route a board into build/BOARD (an hour and more); BOARD=ulx3s CONFIG=w4 SEEDS=5, PACK=1 only counts
+## bitstream: synthesise, place and route a board into build/BOARD (an hour and more); BOARD=ulx3s SEEDS=5 CONFIG=w8b, PACK=1 only counts
 bitstream: $(FW_DIR)/boot.hex
 	$(Q)O=$(O) SEEDS=$(or $(SEEDS),1) SEED=$(SEED) PACK=$(PACK) CONFIG=$(CONFIG) PART=$(PART) MAP=$(MAP) tools/board/bitstream.sh $(or $(BOARD),ulx3s)
 

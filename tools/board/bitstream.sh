@@ -5,9 +5,10 @@
 #
 #   tools/board/bitstream.sh BOARD
 #
-# CONFIG is a configuration of include/spec/config.toml instead of the board's own; PART=45k or 25k,
-# a board with a smaller LFE5U in the same package. MAP=fast maps LUTs for few in a row instead of for
-# their number (small), which takes more of them, and places for the clock. Into $O/BOARD, or
+# CONFIG is a configuration of include/spec/config.toml instead of the board's own (w4); PART=45k or 25k,
+# a board with a smaller LFE5U in the same package. MAP=fast maps LUTs for few in a row, which takes more of
+# them, and places for the clock; MAP=small maps them for their number. w4 is made with fast, which it has room for, others
+# with small. Into $O/BOARD, or
 # $O/BOARD-CONFIG-PART of those that are given: weft.json, the netlist; seed-N, placement and routing
 # from seed N; weft.bit, that of the fastest seed; report.json, what takes how much of the part, clocks and worst paths. SEEDS=N
 # does seeds 1 to N (default 1), SEED=N one of them. A seed that is done, and a netlist, are
@@ -24,7 +25,7 @@ cd "$(dirname "$0")/../.."
 
 board=${1:-ulx3s}
 case $board in
-ulx3s) config=${CONFIG:-w8b} size=${PART:-85k} top=weft_ulx3s ;;
+ulx3s) config=${CONFIG:-w4} size=${PART:-85k} top=weft_ulx3s ;;
 *) echo "bitstream: no board '$board' (ulx3s)" >&2; exit 2 ;;
 esac
 case $size in
@@ -35,7 +36,7 @@ if [ ! -f "hw/gen/$config/weft_cfg_pkg.sv" ]; then
 	echo "bitstream: no configuration '$config'; include/spec/config.toml has them" >&2
 	exit 2
 fi
-map=${MAP:-small}
+map=${MAP:-$([ "$config" = w4 ] && echo fast || echo small)}
 case $map in
 small|fast) ;;
 *) echo "bitstream: no map '$map' (small, fast)" >&2; exit 2 ;;
@@ -43,7 +44,7 @@ esac
 out=${O:-build}/$board${CONFIG:+-$config}${PART:+-$size}
 hex=${O:-build}/firmware/boot.hex
 sources="hw/gen/$config/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
-	$(grep -hv '^ *#' hw/files.f hw/chip.f | tr '\n' ' ')
+	$(grep -hv '^ *#' hw/files.f hw/chip.f hw/usb.f | tr '\n' ' ')
 	$(ls hw/board/"$board"/*.sv | tr '\n' ' ')"
 # shellcheck source=tools/lint/yosys.sh
 . tools/lint/yosys.sh
@@ -141,6 +142,11 @@ seed() { # number
 	[ "$ended" = 0 ] || status=1
 	if [ -z "${PACK:-}" ] && grep -q '^Info: Program finished normally' "$dir/log"; then
 		"$pack" --compress "$dir/weft.config" --bit "$dir/weft.bit" || status=2
+		# The chip's window of the flash begins behind it (FlashBase of the board's top).
+		if [ -f "$dir/weft.bit" ] && [ "$(stat -c %s "$dir/weft.bit")" -gt $((0x200000)) ]; then
+			say ECPPACK "$dir/weft.bit is $(stat -c %s "$dir/weft.bit") bytes long; the flash has 2097152 in front of the chip's window"
+			status=1
+		fi
 		[ $status = 0 ] || say ECPPACK "$dir/weft.bit, for a clock slower than the board's"
 	fi
 	echo $((SECONDS - start)) >"$dir/seconds"

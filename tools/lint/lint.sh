@@ -166,8 +166,8 @@ step_board() {
 	local hex=${O:-build}/firmware/boot.hex
 	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
 	say YOSYS "$board_config: synth_ecp5 of the ULX3S around the NPU"
-	run_yosys board "read_verilog -sv $(pkgs "$board_config") hw/prim/weft_fifo.sv $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
-read_verilog -sv hw/board/ulx3s/weft_ulx3s.sv
+	run_yosys board "read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v
+read_verilog -sv $(pkgs "$board_config") hw/prim/weft_fifo.sv $chip_files $(tr '\n' ' ' <hw/usb.f) $(ls hw/board/ulx3s/*.sv | tr '\n' ' ')
 read_verilog -sv -lib hw/top/weft_npu.sv
 chparam -set RomFile \"$hex\" weft_ulx3s
 $(ecp5_front weft_ulx3s)
@@ -208,7 +208,7 @@ step_maps() {
 step_pack() {
 	local status=0 hex=${O:-build}/firmware/boot.hex
 	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
-	PACK=1 tools/board/bitstream.sh ulx3s || status=$?
+	PACK=1 CONFIG=w8b tools/board/bitstream.sh ulx3s || status=$?
 	if [ $status = 77 ]; then
 		echo 'lint: pack was left out: nextpnr cannot be had' >&2
 		[ "${CI:-}" != true ]

@@ -6,7 +6,8 @@
 //
 // Single ID, INCR, bursts of at most 16 beats. A read begins when there is room
 // for all of it, a write when all its data is here; so a row is never held open
-// by the other side. Bursts may cross rows. sdram_clk_o is clk_i inverted:
+// by the other side. Bursts may cross rows. A burst behind the last byte is answered with an error
+// (SLVERR) for each beat, and writes nothing. sdram_clk_o is clk_i inverted:
 // commands change half a cycle before the memory takes them, and read data,
 // CAS latency 2, is taken two cycles behind its command.
 //
@@ -22,15 +23,16 @@ module weft_sdram #(
   input  logic               clk_i,
   input  logic               rst_ni,
 
-  input  logic [24:0]        araddr_i,
+  input  logic [39:0]        araddr_i,
   input  logic [7:0]         arlen_i,
   input  logic               arvalid_i,
   output logic               arready_o,
   output logic [8*Bytes-1:0] rdata_o,
+  output logic [1:0]         rresp_o,
   output logic               rlast_o,
   output logic               rvalid_o,
   input  logic               rready_i,
-  input  logic [24:0]        awaddr_i,
+  input  logic [39:0]        awaddr_i,
   input  logic [7:0]         awlen_i,
   input  logic               awvalid_i,
   output logic               awready_o,
@@ -38,6 +40,7 @@ module weft_sdram #(
   input  logic [Bytes-1:0]   wstrb_i,
   input  logic               wvalid_i,
   output logic               wready_o,
+  output logic [1:0]         bresp_o,
   output logic               bvalid_o,
   input  logic               bready_i,
 
@@ -68,6 +71,7 @@ module weft_sdram #(
   // ---- what waits ----
 
   logic        ar_valid, aw_valid, ar_pop, aw_pop, w_valid, w_pop, r_push, r_ready;
+  logic        ar_outside, aw_outside, r_outside;
   logic [24:0] ar_addr, aw_addr;
   logic [7:0]  ar_len, aw_len;
   logic [8*Bytes-1:0] w_data, r_data;
@@ -76,27 +80,29 @@ module weft_sdram #(
   logic        r_last;
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
-  weft_fifo #(.Width(33), .Depth(2)) u_ar (
+  weft_fifo #(.Width(34), .Depth(2)) u_ar (
     .clk_i, .rst_ni, .clr_i(1'b0),
-    .wvalid_i(arvalid_i), .wready_o(arready_o), .wdata_i({araddr_i, arlen_i}),
-    .rvalid_o(ar_valid), .rready_i(ar_pop), .rdata_o({ar_addr, ar_len}), .count_o()
+    .wvalid_i(arvalid_i), .wready_o(arready_o), .wdata_i({araddr_i[39:25] != '0, araddr_i[24:0], arlen_i}),
+    .rvalid_o(ar_valid), .rready_i(ar_pop), .rdata_o({ar_outside, ar_addr, ar_len}), .count_o()
   );
-  weft_fifo #(.Width(33), .Depth(2)) u_aw (
+  weft_fifo #(.Width(34), .Depth(2)) u_aw (
     .clk_i, .rst_ni, .clr_i(1'b0),
-    .wvalid_i(awvalid_i), .wready_o(awready_o), .wdata_i({awaddr_i, awlen_i}),
-    .rvalid_o(aw_valid), .rready_i(aw_pop), .rdata_o({aw_addr, aw_len}), .count_o()
+    .wvalid_i(awvalid_i), .wready_o(awready_o), .wdata_i({awaddr_i[39:25] != '0, awaddr_i[24:0], awlen_i}),
+    .rvalid_o(aw_valid), .rready_i(aw_pop), .rdata_o({aw_outside, aw_addr, aw_len}), .count_o()
   );
   weft_fifo #(.Width(9 * Bytes), .Depth(32)) u_w (
     .clk_i, .rst_ni, .clr_i(1'b0),
     .wvalid_i(wvalid_i), .wready_o(wready_o), .wdata_i({wstrb_i, wdata_i}),
     .rvalid_o(w_valid), .rready_i(w_pop), .rdata_o({w_strb, w_data}), .count_o(w_count)
   );
-  weft_fifo #(.Width(8 * Bytes + 1), .Depth(32)) u_r (
+  weft_fifo #(.Width(8 * Bytes + 2), .Depth(32)) u_r (
     .clk_i, .rst_ni, .clr_i(1'b0),
-    .wvalid_i(r_push), .wready_o(r_ready), .wdata_i({r_last, r_data}),
-    .rvalid_o(rvalid_o), .rready_i(rready_i), .rdata_o({rlast_o, rdata_o}), .count_o(r_count)
+    .wvalid_i(r_push), .wready_o(r_ready), .wdata_i({outside_q, r_last, r_data}),
+    .rvalid_o(rvalid_o), .rready_i(rready_i), .rdata_o({r_outside, rlast_o, rdata_o}), .count_o(r_count)
   );
   /* verilator lint_on PINCONNECTEMPTY */
+
+  assign rresp_o = {r_outside, 1'b0};
 
   // ---- one burst at a time ----
 
@@ -112,6 +118,7 @@ module weft_sdram #(
   logic [15:0] refresh_q;
   logic        due_q;         // a refresh
   logic        write_q, turn_q;
+  logic        outside_q;     // the burst lies behind the last byte
   logic [23:0] col_q;         // address in columns
   logic [9:0]  left_q;        // columns of the burst
   logic        want_read, want_write, row_end, issue;
@@ -142,6 +149,7 @@ module weft_sdram #(
       due_q        <= 1'b0;
       write_q      <= 1'b0;
       turn_q       <= 1'b0;
+      outside_q    <= 1'b0;
       col_q        <= '0;
       left_q       <= '0;
       read_q       <= '0;
@@ -149,6 +157,7 @@ module weft_sdram #(
       got_q        <= '0;
       beat_q       <= '0;
       bvalid_o     <= 1'b0;
+      bresp_o      <= '0;
       sdram_cmd_no <= CmdNop;
       sdram_ba_o   <= '0;
       sdram_a_o    <= '0;
@@ -200,11 +209,12 @@ module weft_sdram #(
               due_q        <= 1'b0;
               wait_q       <= 16'd4;
             end else if (ar_pop || aw_pop) begin
-              state_q <= Activate;
-              write_q <= aw_pop;
-              turn_q  <= ar_pop;
-              col_q   <= ar_pop ? {ar_addr[24:Log2], LaneW'(0)} : {aw_addr[24:Log2], LaneW'(0)};
-              left_q  <= 10'(((ar_pop ? 10'(ar_len) : 10'(aw_len)) + 10'd1) << LaneW);
+              state_q   <= Activate;
+              write_q   <= aw_pop;
+              turn_q    <= ar_pop;
+              outside_q <= ar_pop ? ar_outside : aw_outside;
+              col_q     <= ar_pop ? {ar_addr[24:Log2], LaneW'(0)} : {aw_addr[24:Log2], LaneW'(0)};
+              left_q    <= 10'(((ar_pop ? 10'(ar_len) : 10'(aw_len)) + 10'd1) << LaneW);
             end
           end
         end
@@ -220,7 +230,7 @@ module weft_sdram #(
             sdram_cmd_no <= write_q ? CmdWrite : CmdRead;
             sdram_a_o    <= {4'b0000, col_q[8:0]};
             sdram_d_o    <= w_data[16*lane+:16];
-            sdram_dqm_o  <= write_q ? ~w_strb[2*lane+:2] : 2'b00;
+            sdram_dqm_o  <= write_q ? ~w_strb[2*lane+:2] | {2{outside_q}} : 2'b00;
             sdram_oe_o   <= write_q;
             col_q        <= col_q + 24'd1;
             left_q       <= left_q - 10'd1;
@@ -238,7 +248,10 @@ module weft_sdram #(
           if (wait_q == '0) begin
             state_q <= left_q == '0 ? Idle : Activate;
             wait_q  <= 16'd1;
-            if (left_q == '0 && write_q) bvalid_o <= 1'b1;
+            if (left_q == '0 && write_q) begin
+              bvalid_o <= 1'b1;
+              bresp_o  <= {outside_q, 1'b0};
+            end
           end
         end
         default: state_q <= Idle;

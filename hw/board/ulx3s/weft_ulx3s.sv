@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The chip on a ULX3S (LFE5U-85F): 25 MHz from the board's oscillator for
-// everything, its 32 MiB SDRAM as card memory, its SPI flash for firmware, and
-// an FX2LP board on header J1 as USB bridge. Pins: ulx3s.lpf.
+// The chip on a ULX3S (LFE5U-85F): 25 MHz from the board's oscillator, its 32 MiB SDRAM as
+// card memory, its SPI flash for the bitstream and for firmware. Pins: ulx3s.lpf.
 //
-// The only vendor primitive is USRMCLK, the way to the flash's clock pin.
+// The host is at the board's connector US2, whose lines the FPGA drives itself (hw/usb).
+//
+// The vendor's primitives are in weft_prim_clock_usb (48 MHz) and weft_prim_flash_clock (the way to
+// the flash's clock pin).
 module weft_ulx3s #(
   parameter RomFile = "build/firmware/boot.hex"
 ) (
@@ -29,76 +31,77 @@ module weft_ulx3s #(
   output logic        flash_wpn,
   output logic        flash_holdn,
 
-  output logic        fx2_ifclk,
-  inout  wire  [7:0]  fx2_fd,
-  output logic [1:0]  fx2_fifoadr,
-  output logic        fx2_sloe_n,
-  output logic        fx2_slrd_n,
-  output logic        fx2_slwr_n,
-  output logic        fx2_pktend_n,
-  input  logic        fx2_flag_empty_n,
-  input  logic        fx2_flag_full_n,
-  input  logic        fx2_link_reset,  // each rising edge: one request
-  input  logic        fx2_chip_reset,
-  output logic        fx2_link_error,
-  output logic        fx2_link_full,
-  output logic        fx2_core_sleep
+  inout  wire         usb_fpga_bd_dp,
+  inout  wire         usb_fpga_bd_dn,
+  output logic        usb_fpga_pu_dp
 );
 
   localparam int unsigned Bytes = weft_cfg_pkg::N;
 
-  logic clk;
-  assign clk       = clk_25mhz;
-  assign fx2_ifclk = clk;
+  // The bitstream begins at byte 0 of the flash and is shorter than 2 MiB. The layout of docs/chip.md lies behind it.
+  localparam int unsigned FlashBase   = 32'h20_0000;
+  localparam int unsigned FlashWindow = 32'h20_0000;
 
-  // ---- power-on reset, inputs without a clock -----------------------------------
+  logic clk;
+  assign clk = clk_25mhz;
+
+  // ---- clock of the USB device, power-on reset ------------------------------------------
+
+  logic clk_usb, locked, locked_q;
+  weft_prim_clock_usb u_clock_usb (
+    .clk_25mhz_i(clk),
+    .clk_48mhz_o(clk_usb),
+    .locked_o   (locked)
+  );
+  weft_usb_cross_level #(
+    .Width(1)
+  ) u_locked (
+    .clk_i(clk),
+    .d_i  (locked),
+    .q_o  (locked_q)
+  );
 
   logic [15:0] power_q = '0;   // 2.6 ms; configuration sets it to zero
   logic        rst_n;
   assign rst_n = power_q == '1;
   always_ff @(posedge clk) begin
-    if (!rst_n) power_q <= power_q + 16'd1;
+    if (!rst_n && locked_q) power_q <= power_q + 16'd1;
   end
 
-  logic [2:0] link_q, chip_q;
-  logic       link_reset, chip_reset;
-  assign link_reset = link_q[1] && !link_q[2];
-  assign chip_reset = chip_q[1] && !chip_q[2];
-  always_ff @(posedge clk) begin
-    if (!rst_n) begin
-      link_q <= '0;
-      chip_q <= '0;
-    end else begin
-      link_q <= {link_q[1:0], fx2_link_reset};
-      chip_q <= {chip_q[1:0], fx2_chip_reset};
-    end
-  end
+  // ---- the host's two byte streams, and its requests ----------------------------------
 
-  // ---- USB bridge ----------------------------------------------------------------
+  logic       in_valid, in_ready, out_valid, out_ready, out_last;
+  logic [7:0] in_data, out_data;
+  logic       link_reset, chip_reset, link_error, link_full, core_sleep;
 
-  logic       in_valid, in_ready, out_valid, out_ready, out_last, fd_oe;
-  logic [7:0] in_data, out_data, fd_o;
-  assign fx2_fd = fd_oe ? fd_o : 'z;
-  weft_fx2 u_fx2 (
-    .clk_i        (clk),
-    .rst_ni       (rst_n),
-    .fd_i         (fx2_fd),
-    .fd_o         (fd_o),
-    .fd_oe_o      (fd_oe),
-    .fifoadr_o    (fx2_fifoadr),
-    .sloe_no      (fx2_sloe_n),
-    .slrd_no      (fx2_slrd_n),
-    .slwr_no      (fx2_slwr_n),
-    .pktend_no    (fx2_pktend_n),
-    .flag_empty_ni(fx2_flag_empty_n),
-    .flag_full_ni (fx2_flag_full_n),
-    .in_valid_o   (in_valid),
-    .in_ready_i   (in_ready),
-    .in_data_o    (in_data),
-    .out_valid_i  (out_valid),
-    .out_ready_o  (out_ready),
-    .out_data_i   (out_data),
-    .out_last_i   (out_last)
+  logic       dp, dn, oe, unused_suspend, unused_configured;
+  assign usb_fpga_bd_dp = oe ? dp : 'z;
+  assign usb_fpga_bd_dn = oe ? dn : 'z;
+  weft_usb_fs u_usb (
+    .clk_usb_i   (clk_usb),
+    .clk_i       (clk),
+    .rst_ni      (rst_n),
+    .serial_i    ("S3XLU"),       // the first character is the lowest byte
+    .dp_i        (usb_fpga_bd_dp),
+    .dn_i        (usb_fpga_bd_dn),
+    .dp_o        (dp),
+    .dn_o        (dn),
+    .oe_o        (oe),
+    .pull_up_o   (usb_fpga_pu_dp),
+    .suspend_o   (unused_suspend),
+    .configured_o(unused_configured),
+    .in_valid_o  (in_valid),
+    .in_ready_i  (in_ready),
+    .in_data_o   (in_data),
+    .out_valid_i (out_valid),
+    .out_ready_o (out_ready),
+    .out_data_i  (out_data),
+    .out_last_i  (out_last),
+    .link_reset_o(link_reset),
+    .chip_reset_o(chip_reset),
+    .link_error_i(link_error),
+    .link_full_i (link_full),
+    .core_sleep_i(core_sleep)
   );
 
   // ---- chip ------------------------------------------------------------------------
@@ -109,9 +112,12 @@ module weft_ulx3s #(
   logic                    awvalid, awready, wvalid, wready, unused_wlast, bvalid, bready;
   logic [8*Bytes-1:0]      rdata, wdata;
   logic [Bytes-1:0]        wstrb;
+  logic [1:0]              rresp, bresp;
   logic                    spi_sck, idle, unused_quiet;
   weft_chip #(
-    .RomFile(RomFile)
+    .RomFile    (RomFile),
+    .FlashBase  (FlashBase),
+    .FlashWindow(FlashWindow)
   ) u_chip (
     .clk_i       (clk),
     .clk_npu_i   (clk),
@@ -128,9 +134,9 @@ module weft_ulx3s #(
     .link_reset_i(link_reset),
     .chip_reset_i(chip_reset),
     .strap_i     (btn_fire),
-    .link_error_o(fx2_link_error),
-    .link_full_o (fx2_link_full),
-    .core_sleep_o(fx2_core_sleep),
+    .link_error_o(link_error),
+    .link_full_o (link_full),
+    .core_sleep_o(core_sleep),
     .idle_o      (idle),
     .npu_quiet_o (unused_quiet),
     .spi_cs_no   (flash_csn),
@@ -142,7 +148,7 @@ module weft_ulx3s #(
     .m_arvalid_o (arvalid),
     .m_arready_i (arready),
     .m_rdata_i   (rdata),
-    .m_rresp_i   (2'b00),
+    .m_rresp_i   (rresp),
     .m_rlast_i   (rlast),
     .m_rvalid_i  (rvalid),
     .m_rready_o  (rready),
@@ -155,19 +161,18 @@ module weft_ulx3s #(
     .m_wlast_o   (unused_wlast),
     .m_wvalid_o  (wvalid),
     .m_wready_i  (wready),
-    .m_bresp_i   (2'b00),
+    .m_bresp_i   (bresp),
     .m_bvalid_i  (bvalid),
     .m_bready_o  (bready)
   );
 
   assign flash_wpn   = 1'b1;
   assign flash_holdn = 1'b1;
-  USRMCLK u_flash_clock (
-    .USRMCLKI (spi_sck),
-    .USRMCLKTS(1'b0)
+  weft_prim_flash_clock u_clock_flash (
+    .clk_i(spi_sck)
   );
 
-  assign led = {rst_n, idle, fx2_core_sleep, fx2_link_error, fx2_link_full, !flash_csn, out_valid, in_valid};
+  assign led = {rst_n, idle, core_sleep, link_error, link_full, !flash_csn, out_valid, in_valid};
 
   // ---- card memory -------------------------------------------------------------------
 
@@ -181,15 +186,16 @@ module weft_ulx3s #(
   ) u_sdram (
     .clk_i       (clk),
     .rst_ni      (rst_n),
-    .araddr_i    (araddr[24:0]),
+    .araddr_i    (araddr),
     .arlen_i     (arlen),
     .arvalid_i   (arvalid),
     .arready_o   (arready),
     .rdata_o     (rdata),
+    .rresp_o     (rresp),
     .rlast_o     (rlast),
     .rvalid_o    (rvalid),
     .rready_i    (rready),
-    .awaddr_i    (awaddr[24:0]),
+    .awaddr_i    (awaddr),
     .awlen_i     (awlen),
     .awvalid_i   (awvalid),
     .awready_o   (awready),
@@ -197,6 +203,7 @@ module weft_ulx3s #(
     .wstrb_i     (wstrb),
     .wvalid_i    (wvalid),
     .wready_o    (wready),
+    .bresp_o     (bresp),
     .bvalid_o    (bvalid),
     .bready_i    (bready),
     .sdram_clk_o (sdram_clk),
@@ -211,6 +218,6 @@ module weft_ulx3s #(
   );
 
   logic unused;
-  assign unused = &{1'b0, araddr[39:25], awaddr[39:25], unused_wlast, unused_quiet};
+  assign unused = &{1'b0, unused_wlast, unused_quiet, unused_suspend, unused_configured};
 
 endmodule

@@ -237,9 +237,17 @@ module weft_usb_control #(
   logic [8:0]  at_q, left_q, done_q;   // in the ROM; that have not gone; that have
   logic [63:0] small_q;
   logic [6:0]  pos_q, pos_d, now;      // of this packet: bytes on their way, all
+  // Sums of the above, a cycle behind done_q and left_q. These change with a request and with an ACK, and the next IN is
+  // further away.
+  logic [8:0]  from_q;                 // in the ROM: of this packet's first byte
+  logic [6:0]  rest_q;                 // bytes of this packet that are not on their way
   assign now      = left_q > 9'd64 ? 7'd64 : left_q[6:0];
   assign pos_d    = sent_i ? '0 : pos_q + 7'(take_i);
-  assign more_o   = state_q == DataIn && pos_q < now;
+  assign more_o   = state_q == DataIn && rest_q != '0;
+  always_ff @(posedge clk_i) begin
+    from_q <= at_q + done_q;
+    rest_q <= now - pos_d;
+  end
   assign toggle_o = state_q == DataIn ? toggle_q : 1'b1;
   assign stall_o  = state_q == Stall;
   assign room_o   = state_q != StatusIn && state_q != Judge;
@@ -249,7 +257,7 @@ module weft_usb_control #(
   assign i_byte = done_q + {2'd0, pos_d};
   always_ff @(posedge clk_i) begin
     case (source_q)
-      Rom:     data_o <= other_q && i_byte == 9'd1 ? 8'd7 : weft_usb_pkg::rom(at_q + i_byte);
+      Rom:     data_o <= other_q && i_byte == 9'd1 ? 8'd7 : weft_usb_pkg::rom(from_q + {2'd0, pos_d});
       Serial: begin
         if (i_byte == '0) data_o <= {2'd0, n_serial, 1'b0} + 8'd2;
         else if (i_byte == 9'd1) data_o <= 8'd3;
@@ -339,7 +347,7 @@ module weft_usb_control #(
     if (rst_ni && !bus_reset_i) begin
       if (addr_q != old_addr_q && addr_q != '0) assert (old_wait_q);   // behind the status stage
       assert (now <= 7'd64);
-      if (take_i) assert (more_o);
+      if (take_i) assert (more_o && rest_q == now - pos_q && from_q == at_q + done_q);
       if (flush_o) assert (!flush_busy_i);
       if (acked_i) assert (ready_o || state_q == Judge);
       assert (!configured_q || !stall_o || state_q == Stall);

@@ -59,6 +59,7 @@ void weft_card_give_up(struct card *c, int status)
 /* Checks that this is a card for us. Every answer that breaks a promise is an error, not a surprise later. */
 static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, uint32_t len)
 {
+	const struct weft_config *has;
 	char *msg = c->why;
 
 	if ((h->head & 0xffff) != (WEFT_MSG_HELLO | WEFT_MSG_REPLY) || len < HELLO_LEAST || h->head >> 16) {
@@ -81,7 +82,11 @@ static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, uin
 		         h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB, WEFT_HW_MAJOR);
 		return -EPROTO;
 	}
-	if (c->cfg && (h->npu_config != c->cfg->reg_config || h->npu_features != c->cfg->features)) {
+	if (c->cfg && (has = weft_config_of_device(h->npu_config, h->npu_features)) && strcmp(has->name, c->cfg->name)) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration %s, not %s (--config %s)", has->name, c->cfg->name, has->name);
+		return -EPROTO;
+	}
+	if (c->cfg && !has) {
 		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, features 0x%x; %s is 0x%08x, 0x%x",
 		         h->npu_config, h->npu_features, c->cfg->name, c->cfg->reg_config, c->cfg->features);
 		return -EPROTO;

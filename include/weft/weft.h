@@ -602,7 +602,7 @@ struct weft_kept {
 WEFT_API int weft_session_n_kept(const weft_session *s);
 /**
  * Describe tensor i, 0 to weft_session_n_kept() - 1, of the last run in *k. Without options.keep only
- * those are there (k->tensor not NULL) that the host had, or on golden all but inputs and outputs. The tensor is valid until
+ * those are there (k->tensor not NULL) that the host had, and on golden none need be. The tensor is valid until
  * the next run or weft_session_close().
  * @return 0; -ERANGE: there is no tensor i, and *k is untouched
  */

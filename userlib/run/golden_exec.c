@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,26 +17,63 @@ struct run {
 	int depth;                 /* sub-graphs that are being run, one within the other */
 	uint64_t until_ns;         /* when control flow that is being run has to end; 0: never */
 	bool fast;                 /* use golden's fast implementations, which give the same bits */
-	const weft_tensor *inputs, *outputs;  /* whose memory the graph's inputs and outputs have where they can; NULL: none */
+	struct weft_spares *spares;  /* where memory of tensors that end goes, and comes from; NULL: free() and malloc() */
+	bool borrow;               /* outside control flow, the tensors of inputs have the caller's data where it is aligned */
 	char *msg;                 /* the caller's room of WEFT_MSG bytes */
 };
 
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all);
 
+/* ---- memory ---- */
+
 /*
- * Gives tensor number i, t, memory from malloc unless it has data. Returns 0, or -ENOMEM with one line
- * in msg.
+ * Returns a spare block of at least n bytes and at most twice as many, and takes it out: the one that came last, which the
+ * processor's caches are most likely to have. NULL: there is none.
  */
-static int allocate(weft_tensor *t, int i, char *msg)
+static void *take_spare(struct weft_spares *s, size_t n)
+{
+	int i = s->n - 1;
+
+	while (i >= 0 && (s->block[i].bytes < n || s->block[i].bytes > 2 * n))
+		i--;
+	if (i < 0)
+		return NULL;
+	void *data = s->block[i].data;
+	memmove(&s->block[i], &s->block[i + 1], (size_t)(--s->n - i) * sizeof *s->block);
+	return data;
+}
+
+/* Takes a block from malloc() as a spare one; if there are too many, frees it. Small ones malloc() finds quickly by itself. */
+static void give_spare(struct weft_spares *s, void *data)
+{
+	const size_t bytes = malloc_usable_size(data);
+
+	if (s->n < WEFT_SPARES && bytes >= 4096)
+		s->block[s->n++] = (struct weft_spare){ data, bytes };
+	else
+		free(data);
+}
+
+void weft_spares_free(struct weft_spares *s)
+{
+	while (s->n)
+		free(s->block[--s->n].data);
+}
+
+/*
+ * Gives tensor number i, t, memory unless it has data. Returns 0, or -ENOMEM with one line in r->msg.
+ */
+static int allocate(const struct run *r, weft_tensor *t, int i)
 {
 	size_t n = weft_tensor_bytes(t);
 
+	if (!t->data && r->spares)
+		t->data = take_spare(r->spares, n);
+	if (!t->data)
+		t->data = malloc(n ? n : 1);
 	if (t->data)
 		return 0;
-	t->data = malloc(n ? n : 1);
-	if (t->data)
-		return 0;
-	snprintf(msg, WEFT_MSG, "tensor %d: out of memory for %zu bytes", i, n);
+	snprintf(r->msg, WEFT_MSG, "tensor %d: out of memory for %zu bytes", i, n);
 	return -ENOMEM;
 }
 
@@ -250,11 +288,11 @@ static int take_input(const struct run *r, const weft_graph *g, int i, const wef
 	}
 	if (was_input(g, i))
 		return 0;
-	if (r->inputs && !r->depth && is_aligned(from)) {
+	if (r->borrow && !r->depth && is_aligned(from)) {
 		t->data = from->data;
 		return 0;
 	}
-	int err = allocate(t, g->inputs[i], r->msg);
+	int err = allocate(r, t, g->inputs[i]);
 	if (!err)
 		memcpy(t->data, from->data, weft_tensor_bytes(t));
 	return err;
@@ -308,7 +346,7 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 		x[k] = &all[o->in[k]];
 	for (int k = 0; k < o->n_out; k++) {
 		y[k] = &all[o->out[k]];
-		if ((err = allocate(y[k], o->out[k], r->msg)))
+		if ((err = allocate(r, y[k], o->out[k])))
 			return err;
 	}
 	return run_on(r, g, i, x, y);
@@ -338,9 +376,6 @@ static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inpu
 	for (int i = 0; i < g->n_tensors; i++)
 		all[i] = g->tensors[i].t;
 	int err = take_inputs(r, g, inputs, all);
-	for (int i = 0; !err && r->outputs && !r->depth && i < g->n_outputs; i++)
-		if (may_lend(g, i, &r->outputs[i], inputs))
-			all[g->outputs[i]].data = r->outputs[i].data;
 	for (int i = 0; !err && i < g->n_ops; i++)
 		err = run_op(r, g, i, all);
 	return err;
@@ -350,14 +385,6 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
                           bool fast, char *msg)
 {
 	struct run r = { .vars = vars, .fast = fast, .msg = msg };
-
-	return run_graph(&r, g, inputs, all);
-}
-
-int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
-                            weft_tensor *all, char *msg)
-{
-	struct run r = { .vars = vars, .fast = true, .inputs = inputs, .outputs = outputs, .msg = msg };
 
 	return run_graph(&r, g, inputs, all);
 }
@@ -398,12 +425,46 @@ static int *last_uses(const weft_graph *g, const weft_tensor *all)
 }
 
 /* Frees the memory of tensor i if operator i_op was its last use. */
-static void drop(weft_tensor *all, const int *last, int i, int i_op)
+static void drop(const struct run *r, weft_tensor *all, const int *last, int i, int i_op)
 {
-	if (last[i] != i_op)
+	if (last[i] != i_op || !all[i].data)
 		return;
-	free(all[i].data);
+	if (r->spares)
+		give_spare(r->spares, all[i].data);
+	else
+		free(all[i].data);
 	all[i].data = NULL;
+}
+
+/* Frees the memory of all tensors that do not stay. */
+static void drop_all(const struct run *r, const weft_graph *g, weft_tensor *all, const int *last)
+{
+	for (int i = 0; i < g->n_tensors; i++)
+		if (last[i] != KEPT)
+			drop(r, all, last, i, last[i]);
+}
+
+/*
+ * Runs all operators in order up to the first failure, and frees tensors behind their last uses. done (NULL: none) is called with
+ * user and the number of operators that have run. Returns 0 or a negative errno with one line in r->msg.
+ */
+static int run_and_drop(struct run *r, const weft_graph *g, weft_tensor *all, const int *last, void (*done)(void *user, int n), void *user)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < g->n_ops; i++) {
+		const struct weft_gop *o = &g->ops[i];
+		if (done)
+			done(user, i);
+		err = run_op(r, g, i, all);
+		for (int k = 0; k < o->n_in; k++)
+			drop(r, all, last, o->in[k], i);
+		for (int k = 0; k < o->n_out; k++)
+			drop(r, all, last, o->out[k], i);
+	}
+	if (!err && done)
+		done(user, g->n_ops);
+	return err;
 }
 
 int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
@@ -415,22 +476,47 @@ int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const wef
 
 	if (!last)
 		snprintf(msg, WEFT_MSG, "out of memory");
-	for (int i = 0; !err && i < g->n_ops; i++) {
-		const struct weft_gop *o = &g->ops[i];
-		done(user, i);
-		err = run_op(&r, g, i, all);
-		for (int k = 0; k < o->n_in; k++)
-			drop(all, last, o->in[k], i);
-		for (int k = 0; k < o->n_out; k++)
-			drop(all, last, o->out[k], i);
-	}
 	if (!err)
-		done(user, g->n_ops);
-	for (int i = 0; last && i < g->n_tensors; i++)
-		if (last[i] != KEPT)
-			drop(all, last, i, last[i]);
+		err = run_and_drop(&r, g, all, last, done, user);
+	if (last)
+		drop_all(&r, g, all, last);
 	free(last);
 	return err;
+}
+
+/*
+ * Gives inputs and outputs the caller's memory where that can be, and runs all operators. What is neither is freed
+ * behind its last use. Returns 0 or a negative errno with one line in r->msg.
+ */
+static int run_borrowed(struct run *r, const weft_graph *g, const weft_tensor *inputs, const weft_tensor *outputs, weft_tensor *all)
+{
+	int err = take_inputs(r, g, inputs, all), *last;
+
+	for (int i = 0; !err && i < g->n_outputs; i++)
+		if (may_lend(g, i, &outputs[i], inputs))
+			all[g->outputs[i]].data = outputs[i].data;
+	if (err)
+		return err;
+	if (!(last = last_uses(g, all))) {
+		snprintf(r->msg, WEFT_MSG, "out of memory");
+		return -ENOMEM;
+	}
+	for (int i = 0; i < g->n_outputs; i++)
+		last[g->outputs[i]] = KEPT;
+	err = run_and_drop(r, g, all, last, NULL, NULL);
+	drop_all(r, g, all, last);
+	free(last);
+	return err;
+}
+
+int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
+                            weft_tensor *all, struct weft_spares *spares, char *msg)
+{
+	struct run r = { .vars = vars, .fast = true, .spares = spares, .borrow = true, .msg = msg };
+
+	for (int i = 0; i < g->n_tensors; i++)
+		all[i] = g->tensors[i].t;
+	return run_borrowed(&r, g, inputs, outputs, all);
 }
 
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg)

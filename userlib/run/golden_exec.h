@@ -58,13 +58,24 @@ WEFT_MUST_USE int weft_golden_exec(const weft_graph *g, const weft_tensor *input
 WEFT_MUST_USE int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           bool fast, char *msg);
 
+enum { WEFT_SPARES = 32 };
+
+/* Memory of tensors that have ended, for the next ones. All zeros: none. It saves the kernel's giving and taking of pages. */
+struct weft_spares {
+	struct weft_spare { void *data; size_t bytes; } block[WEFT_SPARES];   /* each from malloc() */
+	int n;
+};
+
+/** Free all spare memory. */
+void weft_spares_free(struct weft_spares *s);
+
 /**
  * weft_golden_exec_vars(), fast, with the caller's memory for inputs and outputs where it has data that is aligned: all[] points to it. An
- * output's data may be NULL. Whether the run succeeds or not, weft_golden_give_back() comes before that memory ends and before
+ * output's data may be NULL. What is neither input nor output has memory only while operators need it, which spares has before and after. Whether the run succeeds or not, weft_golden_give_back() comes before that memory ends and before
  * weft_golden_release().
  */
 WEFT_MUST_USE int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
-                                          weft_tensor *all, char *msg);
+                                          weft_tensor *all, struct weft_spares *spares, char *msg);
 
 /** Take the caller's memory, from the same inputs and outputs as for weft_golden_exec_borrow(), out of all[]. */
 void weft_golden_give_back(const weft_graph *g, const weft_tensor *inputs, const weft_tensor *outputs, weft_tensor *all);

@@ -78,6 +78,7 @@ struct weft_session {
 	uint64_t *words;           /* an own copy of all streams, if fields in them are known only in the run; otherwise NULL */
 	struct weft_vars vars;     /* the values of variables as golden has them */
 	struct weft_vars host_vars;  /* and as the host's operators beside a device have them */
+	struct weft_spares spares; /* golden's memory between two operators and two runs */
 	/* Of the current or the last run: */
 	weft_tensor *host;         /* by tensor of the graph: the host's copy; data NULL if it has none */
 	weft_tensor *golden;       /* all of golden's tensors; NULL unless the run is checked or on golden */

@@ -291,6 +291,7 @@ void weft_session_close(weft_session *s)
 	weft_profile_free(s->profile);
 	weft_vars_release(&s->vars);
 	weft_vars_release(&s->host_vars);
+	weft_spares_free(&s->spares);
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
 	if (!s->o.on)
@@ -877,7 +878,7 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs, const weft_
 	if (!err)
 		err = take_inputs(s, inputs);
 	if (!err && golden && !s->room)
-		err = borrows(s) ? weft_golden_exec_borrow(g, &s->vars, inputs, outputs, s->golden, s->error)
+		err = borrows(s) ? weft_golden_exec_borrow(g, &s->vars, inputs, outputs, s->golden, &s->spares, s->error)
 		                 : weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);

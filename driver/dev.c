@@ -137,6 +137,7 @@ static const struct weft_backend *backend_of(enum weft_dev_kind kind)
 
 int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
+	const bool any = !o->config && o->kind == WEFT_DEV_USB;
 	const char *name = o->config ? o->config : "w16";
 	const struct weft_config *cfg = o->kind == WEFT_DEV_RTL ? weft_config_find(name) : weft_config_of_model(name);
 	weft_dev *dev;
@@ -158,7 +159,12 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char msg WEF
 	dev->cfg = cfg;
 	dev->next_id = 1;
 	dev->be = backend_of(o->kind);
-	int err = dev->be->open(o, cfg, &dev->state, msg);
+	int err = dev->be->open(o, any ? NULL : cfg, &dev->state, msg);
+	if (!err && any) {
+		struct weft_card_info card;
+		dev->be->async->info(dev->state, &card);
+		dev->cfg = weft_config_of_model(card.config);
+	}
 	if (!err && (err = start_events(dev, o)) && dev->be->close)
 		dev->be->close(dev->state);
 	if (err) {

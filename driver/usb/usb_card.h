@@ -106,7 +106,7 @@ struct card_recovery {
 struct card {
 	const struct weft_usb_ops *ops;
 	void *t;
-	const struct weft_config *cfg;
+	const struct weft_config *cfg;     /* NULL: whichever the card's first HELLO says, which it is from then on */
 	struct weft_policy policy;
 	struct weft_events *events;            /* NULL: while it is being opened */
 	struct weft_link link;

@@ -59,7 +59,7 @@ void weft_card_give_up(struct card *c, int status)
 /* Checks that this is a card for us. Every answer that breaks a promise is an error, not a surprise later. */
 static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, uint32_t len)
 {
-	const struct weft_config *has;
+	const struct weft_config *has = weft_config_of_device(h->npu_config, h->npu_features);
 	char *msg = c->why;
 
 	if ((h->head & 0xffff) != (WEFT_MSG_HELLO | WEFT_MSG_REPLY) || len < HELLO_LEAST || h->head >> 16) {
@@ -77,18 +77,19 @@ static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, uin
 		snprintf(msg, WEFT_DEV_MSG, "usb: card runs its rescue code: no firmware image is good; load one");
 		return -EPROTO;
 	}
-	if (c->cfg && h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB != WEFT_HW_MAJOR) {
+	if (h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB != WEFT_HW_MAJOR) {
 		snprintf(msg, WEFT_DEV_MSG, "usb: card has command version %u, driver %u",
 		         h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB, WEFT_HW_MAJOR);
 		return -EPROTO;
 	}
-	if (c->cfg && (has = weft_config_of_device(h->npu_config, h->npu_features)) && strcmp(has->name, c->cfg->name)) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration %s, not %s (--config %s)", has->name, c->cfg->name, has->name);
+	if (!has) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, features 0x%x, which this driver does not know", h->npu_config, h->npu_features);
 		return -EPROTO;
 	}
-	if (c->cfg && !has) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, features 0x%x; %s is 0x%08x, 0x%x",
-		         h->npu_config, h->npu_features, c->cfg->name, c->cfg->reg_config, c->cfg->features);
+	if (!c->cfg)
+		c->cfg = has;
+	if (strcmp(has->name, c->cfg->name)) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration %s, not %s (--config %s)", has->name, c->cfg->name, has->name);
 		return -EPROTO;
 	}
 	if (h->host_base % CARD_ALIGN || h->host_base >= h->host_limit || h->host_limit > h->dram_bytes ||

@@ -77,7 +77,7 @@ enum weft_events_by {
 
 struct weft_dev_options {
 	enum weft_dev_kind kind;
-	const char *config;        /* named configuration; "w16" */
+	const char *config;        /* named configuration; NULL: "w16", or on USB the one that the card has */
 	enum weft_memory memory;   /* RTL only: the simulated memory's profile */
 	const char *rtl_dir;       /* RTL only: where weft-rtl-<config>.so lies; NULL: beside the
 	                            * program or library, in rtl/ there, or in weft/ there */

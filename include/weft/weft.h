@@ -256,7 +256,7 @@ WEFT_API enum weft_dev_kind weft_device_kind(enum weft_device d);
 
 struct weft_session_options {
 	enum weft_device device;   /* the device on which the network runs */
-	const char *config;        /* the configuration's name; NULL: "w16" */
+	const char *config;        /* the configuration's name; NULL: that of `on`, the one that a single card on the USB has, or "w16" */
 	enum weft_memory memory;   /* profile of the simulated memory (RTL), and of estimates */
 	bool check;                /* compare every tensor that the device makes with golden */
 	bool for_rtl;              /* model: compile for the features of the RTL, which may have fewer */
@@ -326,6 +326,9 @@ enum weft_cache_state {
  * WEFT_CACHE_FAILED *why is one line, which names the folder and lives as long as the session; else "".
  */
 WEFT_API enum weft_cache_state weft_session_cache(const weft_session *s, const char **why);
+
+/** Returns the name of a session's configuration, which a card may have chosen (struct weft_session_options); static. */
+WEFT_API const char *weft_session_config(const weft_session *s);
 
 /** Close a session: cancel its runs, close the device, free everything. NULL is fine. */
 WEFT_API void weft_session_close(weft_session *s);

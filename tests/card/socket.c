@@ -27,6 +27,7 @@
 #include "../support/level.h"
 #include "../support/process.h"
 #include "../support/random_stream.h"
+#include "../support/shell.h"
 #include "driver/clock.h"
 #include "tools/card/redir_conn.h"
 #include "weft/gen/cmd.h"
@@ -744,6 +745,15 @@ static void test_features(void **state)
 	assert_int_equal(weft_dev_card(dev, &info), 0);
 	assert_string_equal(info.config, "w8b");
 	weft_dev_close(dev);
+	/* Without a name it is whichever the card has. */
+	o.config = NULL;
+	assert_int_equal(weft_dev_open(&o, &dev, msg), 0);
+	assert_int_equal(weft_dev_card(dev, &info), 0);
+	assert_string_equal(info.config, "w8b");
+	weft_dev_close(dev);
+	const char *build = test_env("WEFT_BUILD", "build");
+	assert_int_equal(shell("'%s/weft' run tests/models/digits_int8.tflite --device '%s' --check | grep ' 0 mismatches'", build, c.device), 0);
+	assert_int_equal(shell("'%s/weft' diag identify --device '%s' | grep '^identify *passed *card FEATURES, w8b,'", build, c.device), 0);
 	card_process_stop(&c);
 }
 

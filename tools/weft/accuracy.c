@@ -180,8 +180,10 @@ static int accuracy_main(int argc, char **argv)
 	const char *v;
 	int at = 0, opt, bad = 0;
 
+	a.o.config = NULL;
 	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
 		bad = opt == -3 ? -1 : take(&a, opt, v);
+	config_by_device(&a.o);
 	if (!bad && a.n_files != 3)
 		bad = fail(-1, "accuracy: wants MODEL X.npy Y.npy; see weft accuracy --help");
 	if (bad)
@@ -205,7 +207,7 @@ const struct subcommand cmd_accuracy = {
 	"of another type are pixels (int8: less 128) and become what weft run makes of\n"
 	"a picture's.\n\n"
 	"  --device D          golden, model (default) or rtl\n"
-	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: the card's, or w16)\n"
 	"  --memory M          rtl: ddr (default) or sram\n"
 	"  --check             compare every tensor with golden\n" CACHE_USAGE,
 	accuracy_main,

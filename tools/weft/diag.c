@@ -169,6 +169,7 @@ static int diag_main(int argc, char **argv)
 	int at = 0, k;
 
 	w.dev.kind = WEFT_DEV_RTL;
+	w.dev.config = NULL;
 	w.dev.memory = WEFT_MEMORY_SRAM;
 	while ((k = next_option(&at, argc, argv, defs, &v)) != -2) {
 		int bad = 0, test;
@@ -197,6 +198,8 @@ static int diag_main(int argc, char **argv)
 	}
 	if (!w.loops)
 		return fail(EXIT_USAGE, "--loop: 1 or more");
+	if (!w.dev.config && w.dev.kind != WEFT_DEV_USB)
+		w.dev.config = "w16";
 	w.dev.usb_wait_ms = (unsigned)wait;
 	if (w.list)
 		return show_list(w.json);
@@ -216,7 +219,7 @@ const struct subcommand cmd_diag = {
 	"allows; docs/bringup.md explains every message.\n\n"
 	"  --list              the tests\n"
 	"  --device D          rtl (default), model, or a card: usb (any), usb:SERIAL, usb:@SOCKET\n"
-	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: the card's, or w16)\n"
 	"  --memory M          rtl: sram (default) or ddr\n"
 	"  --loop N            N times\n"
 	"  --json              results as JSON\n"

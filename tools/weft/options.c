@@ -77,6 +77,12 @@ int parse_device(const char *text, struct weft_session_options *o)
 	return -1;
 }
 
+void config_by_device(struct weft_session_options *o)
+{
+	if (!o->config && o->device != WEFT_DEVICE_USB)
+		o->config = "w16";
+}
+
 int parse_memory(const char *text, enum weft_memory *m)
 {
 	if (!strcmp(text, "ddr") || !strcmp(text, "sram")) {

@@ -415,6 +415,7 @@ static int with_net(struct run *r, const weft_net *net)
 	int err = weft_session_open(net, &o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
+	r->o.config = weft_session_config(s);
 	say_cache(s);
 	say_wave_size(r, s);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));
@@ -488,8 +489,10 @@ static int run_main(int argc, char **argv)
 	const char *v;
 	int at = 0, opt, bad = 0;
 
+	r.o.config = NULL;
 	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
 		bad = opt == -3 ? -1 : take(&r, opt, v);
+	config_by_device(&r.o);
 	if (!bad && (r.jobs.n || r.jobs.dir || r.segment))
 		bad = check_segments(&r);
 	if (!bad && r.o.profile)
@@ -531,7 +534,7 @@ const struct subcommand cmd_run = {
 	"  --check             compare every tensor that the device makes with golden\n"
 	"  --strict            refuse host operators in the middle of the network; at its edge\n"
 	"                      (docs/STATUS.md) they may stay\n"
-	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: the card's, or w16)\n"
 	"  --memory M          rtl: ddr (default) or sram\n"
 	"  --seed N            inputs without -i are pseudo-random from N (default 0)\n"
 	"  --dump DIR          write every tensor as DIR/<operator index>_<name>.npy,\n"

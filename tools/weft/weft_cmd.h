@@ -72,6 +72,8 @@ int parse_plant(const char *text, struct weft_plant *p);
 void say_broker(void);
 /** "golden", "model", "rtl", "usb[:SERIAL]"; 0, or -1 and a message. After "usb" say_broker(). */
 int parse_device(const char *text, struct weft_session_options *o);
+/* Without --config (config is NULL): w16; on a card it stays NULL, which is what the card has. */
+void config_by_device(struct weft_session_options *o);
 int parse_memory(const char *text, enum weft_memory *m);
 
 /* ---- loading ---- */

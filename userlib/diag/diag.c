@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver/clock.h"
+#include "driver/device.h"
 #include "userlib/diag/diag.h"
 
 /* A device that retires no command for so many cycles counts as hung; no command here takes a tenth of it. */
@@ -118,7 +119,7 @@ int diag_use_admin(struct weft_diag *d)
 }
 
 /*
- * Opens the device that o describes, and the functional model of the same configuration (NULL: "w16") beside it,
+ * Opens the device that o describes, and the functional model of the same configuration beside it,
  * for diagnostics; both run streams without checking them first, and no test runs yet. cosim and wave of o are
  * ignored, and a stream on the RTL counts as hanging after HANG_CYCLES cycles. Returns 0 and sets *out, which
  * weft_diag_close() frees; or, with *out untouched, a negative errno of weft_dev_open() with one line in msg
@@ -135,12 +136,12 @@ int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char msg W
 	d->o.cosim = false;
 	d->o.wave = NULL;
 	d->o.hang_cycles = HANG_CYCLES;
-	m.config = o->config;
-	d->cfg = o->kind == WEFT_DEV_MODEL ? weft_config_of_model(o->config ? o->config : "w16")
-	                                   : weft_config_find(o->config ? o->config : "w16");
 	int err = weft_dev_open(&d->o, &d->dev, msg);
-	if (!err)
+	if (!err) {
+		m.config = d->o.config = d->dev->cfg->name;
+		d->cfg = o->kind == WEFT_DEV_MODEL ? weft_config_of_model(m.config) : weft_config_find(m.config);
 		err = weft_dev_open(&m, &d->model, msg);
+	}
 	if (err) {
 		weft_diag_close(d);
 		return err;

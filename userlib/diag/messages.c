@@ -12,7 +12,6 @@ static const struct weft_diag_message messages[] = {
 	{ "DIAG-USB-2", "usb", "endpoints or packets that do not fit" },
 	{ "DIAG-USB-3", "usb", "slow, behind a slow hub" },
 	{ "DIAG-USB-4", "usb", "slow, though card and hubs can do high speed" },
-	{ "DIAG-USB-5", "usb", "slow, because the card can do no more" },
 	{ "DIAG-LINK-1", "link", "an echo comes back wrong" },
 	{ "DIAG-LINK-2", "link", "a block comes back wrong" },
 	{ "DIAG-LINK-3", "link", "the link breaks off" },

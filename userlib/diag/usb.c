@@ -38,31 +38,28 @@ static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 }
 
 /*
- * Reports a speed below high speed, with the reason: a hub between card and host that runs below high
- * speed (DIAG-USB-3); else the cable, if the card says that it can do high speed (DIAG-USB-4); else the
- * card's own USB chip (DIAG-USB-5). An unknown speed is not reported.
+ * Reports a speed below high speed of a card that says that it can do high speed, with the reason: a hub between card and host
+ * that runs below high speed (DIAG-USB-3), else the cable (DIAG-USB-4). An unknown speed is not reported, nor full speed of a
+ * card that has no other, as one without a bridge.
  */
 static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 {
-	if (!u->speed || u->speed >= WEFT_USB_SPEED_HIGH)
+	if (!u->speed || u->speed >= WEFT_USB_SPEED_HIGH || !u->high_capable)
 		return;
 	if (u->hub_speed && u->hub_speed < WEFT_USB_SPEED_HIGH)
 		diag_find(d, "DIAG-USB-3", DIAG_NOWHERE,
 		          "the card runs at %s, because a hub between it and the host does: plug it into another port or hub (it is at %s)",
 		          weft_usb_speed_text(u->speed), u->port);
-	else if (u->high_capable)
+	else
 		diag_find(d, "DIAG-USB-4", DIAG_NOWHERE,
 		          "the card runs at %s, though it says that it can do high speed%s: cable, connector, or the pair D+ D-",
 		          weft_usb_speed_text(u->speed), u->hub_speed ? " and the hubs before it do" : "");
-	else
-		diag_find(d, "DIAG-USB-5", DIAG_NOWHERE, "the card runs at %s and offers no other: its USB chip did not get its firmware or its clock",
-		          weft_usb_speed_text(u->speed));
 }
 
 /*
  * Reports what is wrong with a card's descriptors, u: numbers of vendor and product (DIAG-USB-1), a
- * serial other than the firmware's (`serial`, also DIAG-USB-1), packets (DIAG-USB-2) and speed
- * (DIAG-USB-3 to -5). Counts four checks.
+ * serial other than the firmware's (`serial`, also DIAG-USB-1; "" if the card's flash has none), packets (DIAG-USB-2) and speed
+ * (DIAG-USB-3 and -4). Counts four checks.
  */
 void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial)
 {
@@ -70,7 +67,7 @@ void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const ch
 	if (u->vendor != WEFT_USB_VENDOR_ID || u->product_id != WEFT_USB_PRODUCT_ID)
 		diag_find(d, "DIAG-USB-1", DIAG_NOWHERE, "the device descriptor says %04x:%04x, not %04x:%04x", u->vendor, u->product_id,
 		          WEFT_USB_VENDOR_ID, WEFT_USB_PRODUCT_ID);
-	if (strcmp(u->serial, serial))
+	if (*serial && strcmp(u->serial, serial))
 		diag_find(d, "DIAG-USB-1", DIAG_NOWHERE, "the USB serial is \"%s\", the firmware's \"%s\"", u->serial, serial);
 	judge_packets(d, u);
 	judge_speed(d, u);

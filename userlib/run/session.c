@@ -72,18 +72,11 @@ static void say_no_room(const weft_session *s, int err, char *msg)
 		snprintf(msg, WEFT_MSG_LEN, "device: weights of %llu and values of %llu bytes of its memory: %s", consts, values, weft_file_error(err));
 }
 
-/*
- * Opens the session's device with its options, or takes the caller's (options.on), allocates the
- * buffers for constants and arena, plants the fault that the options name, and writes the constants.
- * Cosimulation is on if the run is checked on the RTL. Nothing is done on golden. Returns 0 or a
- * negative errno with one line in msg; what was made is then left in *s.
- */
-static int open_device(weft_session *s, char *msg)
+/* Opens the device of the session's options. Returns as weft_dev_open(). */
+static int open_own(weft_session *s, char *msg)
 {
 	struct weft_dev_options d = weft_dev_options_default();
 
-	if (s->o.device == WEFT_DEVICE_GOLDEN)
-		return 0;
 	d.kind = weft_device_kind(s->o.device);
 	d.usb = s->o.usb;
 	d.usb_wait_ms = s->o.usb_wait_ms;
@@ -95,7 +88,20 @@ static int open_device(weft_session *s, char *msg)
 	d.wave_cmd = s->o.wave_cmd;
 	d.wave_cycles = s->o.wave_cycles;
 	d.samples = s->o.profile != NULL;
-	int err = s->o.on ? take_device(s, msg) : weft_dev_open(&d, &s->dev, msg);
+	return weft_dev_open(&d, &s->dev, msg);
+}
+
+/*
+ * Opens the session's device with its options unless choose_config() has, or takes the caller's (options.on), allocates the
+ * buffers for constants and arena, plants the fault that the options name, and writes the constants.
+ * Cosimulation is on if the run is checked on the RTL. Nothing is done on golden. Returns 0 or a
+ * negative errno with one line in msg; what was made is then left in *s.
+ */
+static int open_device(weft_session *s, char *msg)
+{
+	if (s->o.device == WEFT_DEVICE_GOLDEN)
+		return 0;
+	int err = s->o.on ? take_device(s, msg) : s->dev ? 0 : open_own(s, msg);
 	if (err)
 		return err;
 	err = weft_buf_alloc(s->dev, s->p->n_consts, &s->consts);
@@ -151,6 +157,11 @@ enum weft_cache_state weft_session_cache(const weft_session *s, const char **why
 	return s->cache.state;
 }
 
+const char *weft_session_config(const weft_session *s)
+{
+	return s->cfg->name;
+}
+
 /* Says whether the current run of the session at `user` has been told to end. */
 static bool is_cancelled(void *user)
 {
@@ -158,6 +169,32 @@ static bool is_cancelled(void *user)
 	atomic_bool *const cancel = atomic_load(&s->cancel);
 
 	return cancel && atomic_load(cancel);
+}
+
+/*
+ * Sets the session's configuration: the one that its options name; else that of the caller's device, that of the card, which this
+ * opens, or w16. The options name it afterwards. Returns 0; -ENOENT if there is no such configuration; or as weft_dev_open(); with one
+ * line in msg on failure.
+ */
+static int choose_config(weft_session *s, char *msg)
+{
+	const char *name = s->o.config;
+	int err = 0;
+
+	if (!name && s->o.on) {
+		name = s->o.on->cfg->name;
+	} else if (!name && s->o.device == WEFT_DEVICE_USB && !weft_over_cards(&s->o)) {
+		if ((err = open_own(s, msg)))
+			return err;
+		name = s->dev->cfg->name;
+	}
+	s->cfg = weft_config_find(name ? name : "w16");
+	if (!s->cfg) {
+		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, name);
+		return -ENOENT;
+	}
+	s->o.config = s->cfg->name;
+	return 0;
 }
 
 /*
@@ -170,7 +207,6 @@ static bool is_cancelled(void *user)
  */
 int weft_session_open_with(const weft_net *net, const struct weft_session_options *o, const weft_program *program, weft_session **out, char *msg)
 {
-	const char *config = o->config ? o->config : "w16";
 	weft_session *s = calloc(1, sizeof(*s));
 	int err = 0;
 
@@ -183,11 +219,7 @@ int weft_session_open_with(const weft_net *net, const struct weft_session_option
 	s->net = net;
 	s->o = *o;
 	s->p = program;
-	s->cfg = weft_config_find(config);
-	if (!s->cfg) {
-		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
-		err = -ENOENT;
-	}
+	err = choose_config(s, msg);
 	if (!err && (!weft_runtime_fits(net->g->runtime, o->runtime, msg) || !weft_requant_fits(net->g->requant, o->requant, msg)))
 		err = -EINVAL;
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))

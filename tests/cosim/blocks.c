@@ -37,7 +37,7 @@ static void test_link_slow(void **state)
 	unsigned most = 0;
 
 	(void)state;
-	if (api->link_slow(test_seed(1), (unsigned)test_count(20, 60, 2000), &most, msg))
+	if (api->link_slow(test_seed(1), (unsigned)test_count(60, 60, 2000), &most, msg))
 		fail_msg("%s", msg);
 	print_message("up to %u bursts of writes under way\n", most);
 	assert_true(most >= 7);

@@ -71,20 +71,24 @@ static inline bool test_in_part(void)
 	return test_sanitized() && test_level() == 0;
 }
 
+/* WEFT_N, or what belongs to the level. */
+static inline long test_by_level(long check, long test, long full)
+{
+	const long by_level[] = { check, test, full };
+
+	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
+}
+
 /* WEFT_N, or the number of cases that the level asks for; a third of it where slow tests run only a part of their cases. */
 static inline long test_count(long check, long test, long full)
 {
-	const long by_level[] = { test_in_part() ? (check + 2) / 3 : check, test, full };
-
-	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
+	return test_by_level(test_in_part() ? (check + 2) / 3 : check, test, full);
 }
 
 /* The same for a test that takes one case in so many: three times as many are left out. */
 static inline long test_every(long check, long test, long full)
 {
-	const long by_level[] = { test_in_part() ? 3 * check : check, test, full };
-
-	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
+	return test_by_level(test_in_part() ? 3 * check : check, test, full);
 }
 
 /*

@@ -787,7 +787,7 @@ static void names_the_scale_that_fails(void **state)
 static void no_memory(void **state)
 {
 	(void)state;
-	short_of_memory_judge(&shortage, 200);
+	short_of_memory_judge(&shortage, test_in_part() ? 200 : 500);
 }
 
 /*

@@ -507,7 +507,7 @@ static void no_int32(void **state)
 static void no_memory(void **state)
 {
 	(void)state;
-	short_of_memory_judge(&shortage, 100);
+	short_of_memory_judge(&shortage, test_in_part() ? 100 : 300);
 }
 
 int main(void)

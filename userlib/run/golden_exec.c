@@ -257,8 +257,8 @@ static bool is_aligned(const weft_tensor *t)
 }
 
 /*
- * Says whether output i of the graph can be made in the caller's memory for it, which is `out`: an operator makes it, and no
- * input lies there.
+ * Says whether golden can make output i of the graph in the caller's memory `out`. It can if an operator makes the output, the
+ * memory is aligned, and no input overlaps it.
  */
 static bool may_lend(const weft_graph *g, int i, const weft_tensor *out, const weft_tensor *inputs)
 {
@@ -484,39 +484,30 @@ int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const wef
 	return err;
 }
 
-/*
- * Gives inputs and outputs the caller's memory where that can be, and runs all operators. What is neither is freed
- * behind its last use. Returns 0 or a negative errno with one line in r->msg.
- */
-static int run_borrowed(struct run *r, const weft_graph *g, const weft_tensor *inputs, const weft_tensor *outputs, weft_tensor *all)
+int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
+                            weft_tensor *all, struct weft_spares *spares, char *msg)
 {
-	int err = take_inputs(r, g, inputs, all), *last;
+	struct run r = { .vars = vars, .fast = true, .spares = spares, .borrow = true, .msg = msg };
+	int *last;
 
+	for (int i = 0; i < g->n_tensors; i++)
+		all[i] = g->tensors[i].t;
+	int err = take_inputs(&r, g, inputs, all);
 	for (int i = 0; !err && i < g->n_outputs; i++)
 		if (may_lend(g, i, &outputs[i], inputs))
 			all[g->outputs[i]].data = outputs[i].data;
 	if (err)
 		return err;
 	if (!(last = last_uses(g, all))) {
-		snprintf(r->msg, WEFT_MSG, "out of memory");
+		snprintf(msg, WEFT_MSG, "out of memory");
 		return -ENOMEM;
 	}
 	for (int i = 0; i < g->n_outputs; i++)
 		last[g->outputs[i]] = KEPT;
-	err = run_and_drop(r, g, all, last, NULL, NULL);
-	drop_all(r, g, all, last);
+	err = run_and_drop(&r, g, all, last, NULL, NULL);
+	drop_all(&r, g, all, last);
 	free(last);
 	return err;
-}
-
-int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
-                            weft_tensor *all, struct weft_spares *spares, char *msg)
-{
-	struct run r = { .vars = vars, .fast = true, .spares = spares, .borrow = true, .msg = msg };
-
-	for (int i = 0; i < g->n_tensors; i++)
-		all[i] = g->tensors[i].t;
-	return run_borrowed(&r, g, inputs, outputs, all);
 }
 
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg)

@@ -60,19 +60,23 @@ WEFT_MUST_USE int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *v
 
 enum { WEFT_SPARES = 32 };
 
-/* Memory of tensors that have ended, for the next ones. All zeros: none. It saves the kernel's giving and taking of pages. */
+/*
+ * Memory of tensors that are no longer needed, kept for later tensors, so that the kernel does not have to take pages back and give
+ * new ones. All zeros: there is none.
+ */
 struct weft_spares {
 	struct weft_spare { void *data; size_t bytes; } block[WEFT_SPARES];   /* each from malloc() */
 	int n;
 };
 
-/** Free all spare memory. */
+/** Free the memory that *s keeps; *s is empty afterwards. */
 void weft_spares_free(struct weft_spares *s);
 
 /**
- * weft_golden_exec_vars(), fast, with the caller's memory for inputs and outputs where it has data that is aligned: all[] points to it. An
- * output's data may be NULL. What is neither input nor output has memory only while operators need it, which spares has before and after. Whether the run succeeds or not, weft_golden_give_back() comes before that memory ends and before
- * weft_golden_release().
+ * Run a checked graph as weft_golden_exec_vars() does, with the fast implementations and in the caller's memory. all[] points to the
+ * data of inputs and of outputs where that is aligned; an output's data may be NULL. Every other tensor has memory only while operators
+ * need it, and that memory comes from spares and goes back there. Call weft_golden_give_back() afterwards, also after a failure, before
+ * the caller's memory ends and before weft_golden_release().
  */
 WEFT_MUST_USE int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
                                           weft_tensor *all, struct weft_spares *spares, char *msg);

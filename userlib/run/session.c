@@ -95,7 +95,7 @@ static int open_own(weft_session *s, char *msg)
  * Opens the session's device with its options unless choose_config() has, or takes the caller's (options.on), allocates the
  * buffers for constants and arena, plants the fault that the options name, and writes the constants.
  * Cosimulation is on if the run is checked on the RTL. Nothing is done on golden. Returns 0 or a
- * negative errno with one line in msg; what was made is then left in *s.
+ * negative errno with one line in msg; *s then keeps what was made so far.
  */
 static int open_device(weft_session *s, char *msg)
 {
@@ -179,12 +179,12 @@ static bool is_cancelled(void *user)
 static int choose_config(weft_session *s, char *msg)
 {
 	const char *name = s->o.config;
-	int err = 0;
 
 	if (!name && s->o.on) {
 		name = s->o.on->cfg->name;
 	} else if (!name && s->o.device == WEFT_DEVICE_USB && !weft_over_cards(&s->o)) {
-		if ((err = open_own(s, msg)))
+		int err = open_own(s, msg);
+		if (err)
 			return err;
 		name = s->dev->cfg->name;
 	}
@@ -870,7 +870,7 @@ char *weft_session_profile_text(const weft_session *s)
 	return s->profile ? weft_profile_text(s->profile) : NULL;
 }
 
-/* Says whether golden uses the caller's memory for inputs and outputs, until run_through() gives it back. */
+/* Says whether golden uses the caller's memory for inputs and outputs. run_through() takes it out of golden's tensors again. */
 static bool borrows(const weft_session *s)
 {
 	return !s->dev && !s->o.keep;
@@ -881,7 +881,8 @@ static bool borrows(const weft_session *s)
  * of host tensors and measurements and a new profile, discards what the device's arena held, and takes
  * the inputs. If golden's results are needed (a check, or a session on golden) and nobody has provided
  * them (s->given_room, which is taken over), all of golden is computed here. Prepares the comparison if
- * there is a device and options check or keep. Returns 0 or a negative errno, for which s->error has a line but
+ * there is a device and options check or keep. outputs is the memory that the caller has for them, or NULL if it has none
+ * yet; golden may write there. Returns 0 or a negative errno, for which s->error has a line but
  * perhaps for -ENOMEM and for inputs that the device did not take.
  */
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs)
@@ -910,15 +911,18 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs, const weft_
 	if (!err)
 		err = take_inputs(s, inputs);
 	if (!err && golden && !s->room)
-		err = borrows(s) ? weft_golden_exec_borrow(g, &s->vars, inputs, outputs, s->golden, &s->spares, s->error)
-		                 : weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
+		err = borrows(s) && outputs ? weft_golden_exec_borrow(g, &s->vars, inputs, outputs, s->golden, &s->spares, s->error)
+		                            : weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
 	s->check.room = s->room;
 	return err;
 }
 
-/* Says whether tensor t, output i, is made by an operator and is no output behind i, too: then golden's memory for it may be given away. */
+/*
+ * Says whether golden's memory for tensor t, which is output i, may be given away. It may if an operator makes the tensor and no later
+ * output is the same one.
+ */
 static bool may_move(const weft_session *s, int i, int t)
 {
 	const weft_graph *g = graph(s);
@@ -936,8 +940,8 @@ static bool may_move(const weft_session *s, int i, int t)
  * Hands all outputs (fetched from the device, or golden's) to the caller and compares them
  * with golden if the run is checked. outputs[i] becomes the graph's tensor; if its data was not NULL,
  * the values are written to that memory; otherwise it gets memory from malloc, which is the caller's,
- * also after a failure. That is golden's own memory for the output, if nothing else needs it. Returns 0, -ENOMEM, -EINVAL or the device's negative errno; differences are
- * only counted.
+ * also after a failure. If nothing else needs golden's own memory for the output, the caller gets that. Returns 0, -ENOMEM, -EINVAL
+ * or the device's negative errno; differences are only counted.
  */
 int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 {

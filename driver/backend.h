@@ -67,7 +67,10 @@ struct weft_backend_async {
 struct weft_backend {
 	const char *name;
 
-	/* *state set on success. cfg NULL: whichever configuration the card has, which then stands in info(). msg: WEFT_DEV_MSG bytes, one line on failure. */
+	/*
+	 * *state set on success. If cfg is NULL, which only a card takes, the card may have any configuration, and info() says which.
+	 * msg: WEFT_DEV_MSG bytes, one line on failure.
+	 */
 	int (*open)(const struct weft_dev_options *o, const struct weft_config *cfg, void **state, char *msg);
 	void (*close)(void *state);
 

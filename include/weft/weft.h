@@ -327,7 +327,7 @@ enum weft_cache_state {
  */
 WEFT_API enum weft_cache_state weft_session_cache(const weft_session *s, const char **why);
 
-/** Returns the name of a session's configuration, which a card may have chosen (struct weft_session_options); static. */
+/** Returns the name of a session's configuration, also if its options named none. The string is static. */
 WEFT_API const char *weft_session_config(const weft_session *s);
 
 /** Close a session: cancel its runs, close the device, free everything. NULL is fine. */
@@ -605,7 +605,7 @@ struct weft_kept {
 WEFT_API int weft_session_n_kept(const weft_session *s);
 /**
  * Describe tensor i, 0 to weft_session_n_kept() - 1, of the last run in *k. Without options.keep only
- * those are there (k->tensor not NULL) that the host had, and on golden none need be. The tensor is valid until
+ * those are there (k->tensor not NULL) that the host had; on golden there may be none. The tensor is valid until
  * the next run or weft_session_close().
  * @return 0; -ERANGE: there is no tensor i, and *k is untouched
  */

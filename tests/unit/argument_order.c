@@ -22,8 +22,8 @@ static void tree(void **state)
 }
 
 /*
- * The script must report the call that begins in line 10, because two of its arguments call one(), and the initialiser in line 11.
- * It must report no other: in line 8 only one argument calls one(), and in line 9 the other two are in a string and in a comment.
+ * The script must report the call that begins in line 10, because two of its arguments call one(), and the initialiser in line 11,
+ * because two of its elements do. It must report no other: in line 8 only one argument calls one(), and in line 9 the other two are in a string and in a comment.
  */
 static void planted(void **state)
 {

@@ -39,8 +39,8 @@ static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 
 /*
  * Reports a speed below high speed of a card that says that it can do high speed, with the reason: a hub between card and host
- * that runs below high speed (DIAG-USB-3), else the cable (DIAG-USB-4). An unknown speed is not reported, nor full speed of a
- * card that has no other, as one without a bridge.
+ * that runs below high speed (DIAG-USB-3), else the cable (DIAG-USB-4). An unknown speed is not reported. Neither is full speed
+ * if the card offers no other speed, as a card without a bridge does.
  */
 static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// 48 MHz for a USB device, of 25 MHz: an ECP5's PLL. The reference is divided by five, the PLL's
+// Makes the USB device's 48 MHz from 25 MHz with an ECP5's PLL. The reference is divided by five, the PLL's
 // oscillator runs at 480 MHz, and an eighth of that (60 MHz), divided by twelve, is what is compared.
 module weft_prim_clock_usb (
   input  logic clk_25mhz_i,

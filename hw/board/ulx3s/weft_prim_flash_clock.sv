@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way to the clock pin of an ECP5's configuration flash, which is no pin of the design.
+// Drives the clock pin of an ECP5's configuration flash. That pin is no port of a design, so the primitive USRMCLK leads to it.
 module weft_prim_flash_clock (
   input logic clk_i
 );

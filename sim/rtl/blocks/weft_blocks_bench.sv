@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bench of blocks of the chip that tests drive by themselves, cycle by cycle: host link,
-// registers and counters of the NPU, resets, timers, a flash of which the chip has a window. Each has ports of its own.
+// Bench of blocks of the chip that tests drive by themselves, cycle by cycle: the host link, the
+// NPU's registers and counters, resets, timers, and the flash controller of a chip that has only a
+// window of its flash. Each block has ports of its own.
 module weft_blocks_bench (
   input  logic         clk_i,
   input  logic         rst_ni,

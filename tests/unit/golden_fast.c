@@ -19,6 +19,7 @@
 #include "sim/golden/fast/rescale_lanes.h"
 #include "sim/golden/fast/tiles.h"
 #include "tests/support/golden_call.h"
+#include "tests/support/level.h"
 #include "tests/support/tensors.h"
 
 static int32_t upto(uint64_t *r, int32_t n) { return 1 + (int32_t)(test_random(r) % (uint64_t)n); }
@@ -31,6 +32,25 @@ static uint64_t number(const char *name, uint64_t otherwise)
 }
 
 static uint64_t taken;             /* calls that the fast loops did not leave to the plain ones */
+
+static uint64_t left;              /* elements that function() left to the plain loops */
+
+/* Computes element i of a call on one fp32 tensor by the plain loop. */
+static void one_element(const struct weft_call *c, int64_t i)
+{
+	weft_tensor x = { .dtype = WEFT_FP32, .rank = 1, .dim = { 1 }, .data = (float *)c->x[0]->data + i };
+	weft_tensor y = x;
+
+	y.data = (float *)c->y[0]->data + i;
+	golden_fast = false;
+	assert_int_equal(golden(c->op, c->attr, &y, &x, NULL, NULL), 0);
+	left++;
+}
+
+static int function(const struct weft_call *c)
+{
+	return weft_fast_function(c, one_element);
+}
 
 /* Returns the fast twin of an operator with operands of this type, or NULL. */
 static int (*twin_of(weft_opcode op, weft_dtype type))(const struct weft_call *c)
@@ -53,6 +73,9 @@ static int (*twin_of(weft_opcode op, weft_dtype type))(const struct weft_call *c
 	case WEFT_OP_RESIZE: return weft_fast_resize_nearest;
 	case WEFT_OP_TFL_SOFTMAX: return weft_fast_tfl_softmax;
 	case WEFT_OP_TABLE: return weft_fast_table;
+	case WEFT_OP_TFL_DIV: return weft_fast_float_binary;
+	case WEFT_OP_REDUCE_MAX: return real ? weft_fast_float_reduce_max : NULL;
+	case WEFT_OP_EXP: case WEFT_OP_SIGMOID: case WEFT_OP_TANH: case WEFT_OP_ERF: case WEFT_OP_TFL_FUNCTION: return real ? function : NULL;
 	default: return NULL;
 	}
 }
@@ -185,7 +208,7 @@ static weft_tensor *floats(weft_tensor *t, uint64_t *r)
 /* Two operands that are spread in any of their dimensions. */
 static bool one_float_binary(uint64_t *r)
 {
-	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MUL, WEFT_OP_MAXIMUM };
+	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MUL, WEFT_OP_TFL_DIV, WEFT_OP_MAXIMUM };
 	const int rank = upto(r, 5);
 	const uint64_t whole = test_random(r);
 	int64_t dim[2][5], to[5];
@@ -197,7 +220,7 @@ static bool one_float_binary(uint64_t *r)
 		to[d] = dim[0][d] > dim[1][d] ? dim[0][d] : dim[1][d];
 	}
 	weft_attr a = { 0 };
-	return both(ops[test_random(r) % 4], &a, tensor_new(WEFT_FP32, rank, to), floats(tensor_new(WEFT_FP32, rank, dim[0]), r),
+	return both(ops[test_random(r) % 5], &a, tensor_new(WEFT_FP32, rank, to), floats(tensor_new(WEFT_FP32, rank, dim[0]), r),
 	            floats(tensor_new(WEFT_FP32, rank, dim[1]), r), NULL);
 }
 
@@ -242,6 +265,65 @@ static bool one_float_sum(uint64_t *r)
 		to[d] = d == a.axis.axis ? 1 : from[d];
 	}
 	return both(WEFT_OP_REDUCE_SUM, &a, tensor_new(WEFT_FP32, 3, to), floats(tensor_new(WEFT_FP32, 3, from), r), NULL, NULL);
+}
+
+/* Maxima along the last axis, and along others, which are left to the plain loops. */
+static bool one_float_max(uint64_t *r)
+{
+	int64_t from[3], to[3];
+	weft_attr a = { .axis = { .axis = test_random(r) % 4 ? 2 : 1, .nan = nan_mode(r) } };
+
+	for (int d = 0; d < 3; d++) {
+		from[d] = upto(r, test_random(r) % 4 ? 12 : 400 / (d + 1));
+		to[d] = d == a.axis.axis ? 1 : from[d];
+	}
+	weft_tensor *x = floats(tensor_new(WEFT_FP32, 3, from), r);
+	for (int64_t i = 0; i < from[2] && test_random(r) % 8; i++)
+		((float *)x->data)[i] = -INFINITY;       /* a line of which COMPARE makes the lowest finite number */
+	return both(WEFT_OP_REDUCE_MAX, &a, tensor_new(WEFT_FP32, 3, to), x, NULL, NULL);
+}
+
+static const struct { weft_opcode op; enum weft_tfl_function f; } functions[] = {
+	{ WEFT_OP_EXP, 0 }, { WEFT_OP_SIGMOID, 0 }, { WEFT_OP_TANH, 0 }, { WEFT_OP_ERF, 0 },
+	{ WEFT_OP_TFL_FUNCTION, WEFT_TFL_EXP }, { WEFT_OP_TFL_FUNCTION, WEFT_TFL_LOGISTIC },
+};
+#define N_FUNCTIONS ((int)(sizeof functions / sizeof functions[0]))
+
+static bool one_function(uint64_t *r)
+{
+	const int k = (int)(test_random(r) % N_FUNCTIONS);
+	const weft_attr a = { .tfl_function = { .function = functions[k].f } };
+	const int64_t n = upto(r, 700);
+
+	return both(functions[k].op, &a, TENSOR(WEFT_FP32, n), floats(TENSOR(WEFT_FP32, n), r), NULL, NULL);
+}
+
+/*
+ * Goes through all fp32 in steps, from one to the other end, for each of the functions that are approximated. Few numbers
+ * may be left to the plain loop: those that lie close to the middle between two fp32, NaN, and results beyond fp32.
+ */
+static void all_floats(void **state)
+{
+	const uint32_t steps[] = { 65537, 4099, 1 }, step = steps[test_level()];
+	const int64_t n = 4096;
+
+	(void)state;
+	for (int k = 0; k < N_FUNCTIONS; k++) {
+		const weft_attr a = { .tfl_function = { .function = functions[k].f } };
+		uint64_t bits = 0, count = 0;
+
+		left = 0;
+		while (bits <= UINT32_MAX) {
+			weft_tensor *x = TENSOR(WEFT_FP32, n);
+			for (int64_t i = 0; i < n; i++, bits += step)
+				((uint32_t *)x->data)[i] = (uint32_t)bits;
+			if (!both(functions[k].op, &a, TENSOR(WEFT_FP32, n), x, NULL, NULL))
+				fail_msg("function %d differs among the numbers up to 0x%08llx", k, (unsigned long long)bits);
+			count += (uint64_t)n;
+		}
+		if (left > count / 64)
+			fail_msg("function %d: %llu of %llu numbers were left to the plain loop", k, (unsigned long long)left, (unsigned long long)count);
+	}
 }
 
 /* Any order of up to six dimensions, some of them 1, some larger than a block; elements of all sizes. */
@@ -398,6 +480,8 @@ static void rescale(void **state) { (void)state; many(one_rescale); }
 static void float_binary(void **state) { (void)state; many(one_float_binary); }
 static void float_clamp(void **state) { (void)state; many(one_float_clamp); }
 static void float_pool(void **state) { (void)state; many(one_float_pool); }
+static void float_max(void **state) { (void)state; many(one_float_max); }
+static void float_function(void **state) { (void)state; many(one_function); }
 static void float_sum(void **state) { (void)state; many(one_float_sum); }
 static void transpose(void **state) { (void)state; many(one_transpose); }
 static void max_pool(void **state) { (void)state; many(one_max_pool); }
@@ -620,6 +704,9 @@ int main(void)
 		cmocka_unit_test(float_pool),
 		cmocka_unit_test(float_clamp),
 		cmocka_unit_test(float_sum),
+		cmocka_unit_test(float_max),
+		cmocka_unit_test(float_function),
+		cmocka_unit_test(all_floats),
 		cmocka_unit_test(transpose),
 		cmocka_unit_test(max_pool),
 		cmocka_unit_test(avg_pool),

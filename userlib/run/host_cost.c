@@ -26,6 +26,9 @@
 #define FLOAT_NS 10.0
 #define OTHER_FLOAT_NS 20.0
 
+/* An element of a function of float32 that golden computes side by side, is_fast_function(), takes this many nanoseconds. */
+#define FAST_FUNCTION_NS 1.0
+
 /*
  * Holds the nanoseconds that a multiplication or an element takes: `integer` with integers, `real` with fp32, and `other` with
  * all other floats. `integer` and `real` are 0 if the time is not known. `other` is 0 if it is the same as `real`.
@@ -52,11 +55,16 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_SUB] = { 0.5f, 0.5f, 20 },
 	[WEFT_OP_MUL] = { 1.5f, 0.5f, 20 },
 	[WEFT_OP_ARGMAX] = { 2, 10, 0 },
-	[WEFT_OP_AVG_POOL2D] = { 0.7f, 1.8f, 10 },
-	[WEFT_OP_MAX_POOL2D] = { 0.1f, 0.5f, 8 },
-	[WEFT_OP_CLAMP] = { 0.5f, 3, 15 },
+	[WEFT_OP_AVG_POOL2D] = { 0.7f, 0.8f, 10 },
+	[WEFT_OP_MAX_POOL2D] = { 0.1f, 0.3f, 8 },
+	[WEFT_OP_CLAMP] = { 0.5f, 0.4f, 15 },
 	[WEFT_OP_TABLE] = { 0.1f, 0, 0 },
 	[WEFT_OP_REDUCE_SUM] = { 0.2f, 0.5f, 20 },
+	[WEFT_OP_REDUCE_MAX] = { 0, 0.3f, 10 },
+	[WEFT_OP_EXP] = { 0, 1, 20 },
+	[WEFT_OP_SIGMOID] = { 0, 1, 20 },
+	[WEFT_OP_TANH] = { 0, 1.2f, 20 },
+	[WEFT_OP_ERF] = { 0, 1, 20 },
 	[WEFT_OP_CONCAT] = { 0.2f, 0.2f, 0 },
 	[WEFT_OP_PAD] = { 0.1f, 0.2f, 0 },
 	[WEFT_OP_RESHAPE] = { 0.2f, 0.2f, 0 },
@@ -77,11 +85,11 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 4, 0, 0 },      /* int8 takes 2 ns and uint8 7.5 ns. */
 	[WEFT_OP_TFL_CAST] = { 1, 1, 0 },
 	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f, 0 },
-	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f, 0 },
+	[WEFT_OP_TFL_DIV] = { 0.3f, 0.3f, 0 },
 	[WEFT_OP_TFL_REQUANTIZE] = { 5, 5, 0 },
 	[WEFT_OP_TFL_HYBRID] = { 6, 6, 0 },
 	[WEFT_OP_TFL_QUOTIENT] = { 12, 12, 0 },
-	[WEFT_OP_TFL_FUNCTION] = { 5, 5, 0 },
+	[WEFT_OP_TFL_FUNCTION] = { 12, 12, 0 },           /* is_fast_function(): FAST_FUNCTION_NS. */
 	[WEFT_OP_ONNX_QUANTIZE] = { 50, 50, 0 },
 	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37, 0 },
 };
@@ -145,6 +153,14 @@ static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
 	return (double)x->dim[0] * (x->rank > 2 ? (double)x->dim[1] : 1) * sum;
 }
 
+/* Says whether o is one of the functions of float32 that golden computes side by side. */
+static bool is_fast_function(const struct weft_gop *o)
+{
+	const int f = o->op == WEFT_OP_TFL_FUNCTION ? (int)o->attr.tfl_function.function : -1;
+
+	return f == WEFT_TFL_EXP || f == WEFT_TFL_LOGISTIC;
+}
+
 /* Says whether t is one of the float types that networks compute with. */
 static bool is_float(weft_dtype t)
 {
@@ -175,7 +191,8 @@ static double of(const struct cost *c, enum numbers kind, double otherwise)
  * work. If the table per_product has the operator, the work takes the table's time for each multiplication (macs of
  * them, or other_products() if macs is 0). If it does not, the work takes the time in per_element for each element of the
  * operator's largest tensor. The constants above stand for times that the tables do not have. The LSTM of int8 takes
- * lstm8_ns() instead. Operand 0's type decides between integers, fp32 and other floats. Returns -1 for COND_IF and
+ * lstm8_ns() instead, and functions that golden computes side by side FAST_FUNCTION_NS an element. Operand 0's type decides between
+ * integers, fp32 and other floats. Returns -1 for COND_IF and
  * WHILE_LOOP, whose cost depends on the data.
  */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
@@ -188,6 +205,8 @@ double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs
 		return -1;
 	if (is_lstm8(o))
 		return (CALL_NS + lstm8_ns(g, o)) * 1e-6;
+	if (is_fast_function(o))
+		return (CALL_NS + FAST_FUNCTION_NS * largest(g, o)) * 1e-6;
 	if (product->integer > 0 || product->real > 0)
 		return (CALL_NS + of(product, kind, PRODUCT_NS) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
 	return (CALL_NS + of(&per_element[o->op], kind, unknown[kind]) * largest(g, o)) * 1e-6;

@@ -74,12 +74,20 @@ static double unary(weft_opcode op, double x)
 	}
 }
 
+/* Computes element i of an operator on one element. */
+static void unary_at(const struct weft_call *c, int64_t i)
+{
+	weft_put_f(c->y[0], i, unary(c->op, weft_get_f(c->x[0], i)));
+}
+
 int weft_float_unary(const struct weft_call *c)
 {
 	const int64_t n = weft_tensor_elements(c->x[0]);
 
+	if (c->fast && weft_fast_function(c, unary_at) == 0)
+		return 0;
 	for (int64_t i = 0; i < n; i++)
-		weft_put_f(c->y[0], i, unary(c->op, weft_get_f(c->x[0], i)));
+		unary_at(c, i);
 	return 0;
 }
 

@@ -90,7 +90,7 @@ int weft_float_reduce(const struct weft_call *c)
 	const int64_t left = weft_elements_before(x, axis), right = weft_elements_behind(x, axis);
 
 	const bool by_four = c->attr->axis.nan == WEFT_NAN_COMPARE && right == 1 && x->dim[axis] >= LANES;
-	if (c->fast && weft_fast_float_sum(c) == 0)
+	if (c->fast && (weft_fast_float_reduce_max(c) == 0 || weft_fast_float_sum(c) == 0))
 		return 0;
 	for (int64_t l = 0; l < left; l++)
 		for (int64_t r = 0; r < right; r++) {

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "sim/golden/elementwise.h"
+#include "sim/golden/fast/fast.h"
 
 static bool castable(weft_dtype t)
 {
@@ -85,6 +86,8 @@ int weft_golden_tfl_div(const struct weft_call *c)
 
 	if (err || (err = weft_check_broadcast(c)))
 		return err;
+	if (c->fast && weft_fast_float_binary(c) == 0)
+		return 0;
 	w = weft_broadcast_walk(c);
 	do {
 		((float *)c->y[0]->data)[o++] = a[w.off[0]] / b[w.off[1]];

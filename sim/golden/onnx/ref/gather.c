@@ -34,8 +34,7 @@ int ref_gather(struct ref *r)
 			const int64_t v = index_at(r, idx, k, x->dim[axis]);
 			if (v < 0)
 				return (int)v;
-			for (int64_t i = 0; i < inner; i++)
-				ref_copy(r->y[0], (o * n + k) * inner + i, x, (o * x->dim[axis] + v) * inner + i);
+			ref_copy_run(r->y[0], (o * n + k) * inner, x, (o * x->dim[axis] + v) * inner, inner);
 		}
 	return 0;
 }
@@ -128,8 +127,7 @@ int ref_gather_nd(struct ref *r)
 		const int64_t p = tuple(r, x, idx, i, batch);
 		if (p < 0)
 			return (int)p;
-		for (int64_t k = 0; k < inner; k++)
-			ref_copy(r->y[0], i * inner + k, x, p + k);
+		ref_copy_run(r->y[0], i * inner, x, p, inner);
 	}
 	return 0;
 }

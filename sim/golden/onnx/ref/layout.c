@@ -154,8 +154,7 @@ int ref_concat(struct ref *r)
 	for (int k = 0; k < r->n_x; k++) {
 		const int64_t n = r->x[k]->dim[axis] * inner;
 		for (int64_t o = 0; o < outer; o++)
-			for (int64_t i = 0; i < n; i++)
-				ref_copy(r->y[0], o * y.dim[axis] * inner + done + i, r->x[k], o * n + i);
+			ref_copy_run(r->y[0], o * y.dim[axis] * inner + done, r->x[k], o * n, n);
 		done += n;
 	}
 	return 0;

@@ -238,11 +238,17 @@ void ref_put_f(weft_tensor *t, int64_t i, double v)
 		ref_put_i(t, i, v != v ? 0 : v < lo ? (int64_t)lo : v > hi ? (int64_t)hi : (int64_t)v);
 }
 
+void ref_copy_run(weft_tensor *y, int64_t i, const weft_tensor *x, int64_t k, int64_t n)
+{
+	const size_t bytes = weft_dtype_bytes(x->dtype);
+
+	if (n)
+		memcpy((char *)y->data + (size_t)i * bytes, (const char *)x->data + (size_t)k * bytes, (size_t)n * bytes);
+}
+
 void ref_copy(weft_tensor *y, int64_t i, const weft_tensor *x, int64_t k)
 {
-	const size_t n = weft_dtype_bytes(x->dtype);
-
-	memcpy((char *)y->data + (size_t)i * n, (const char *)x->data + (size_t)k * n, n);
+	ref_copy_run(y, i, x, k, 1);
 }
 
 double ref_round(weft_dtype t, double v)

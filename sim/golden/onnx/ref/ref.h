@@ -75,7 +75,9 @@ double ref_f(const weft_tensor *t, int64_t i);            /* any type as a numbe
 int64_t ref_i(const weft_tensor *t, int64_t i);           /* integers as they are (uint64: its bits), floats cut */
 void ref_put_f(weft_tensor *t, int64_t i, double v);      /* rounded to the type; to integers cut and saturated */
 void ref_put_i(weft_tensor *t, int64_t i, int64_t v);     /* integers: low bits; floats: nearest */
-void ref_copy(weft_tensor *y, int64_t i, const weft_tensor *x, int64_t k);   /* of one type */
+/* Copies element k of x, or n elements from k on, to y from element i on. Both have one type. */
+void ref_copy(weft_tensor *y, int64_t i, const weft_tensor *x, int64_t k);
+void ref_copy_run(weft_tensor *y, int64_t i, const weft_tensor *x, int64_t k, int64_t n);
 double ref_round(weft_dtype t, double v);                 /* v as the type holds it */
 
 /* ---- indices ---- */

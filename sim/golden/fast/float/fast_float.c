@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators of fp32 in straight loops. Plain loops: ../float/elementwise.c, ../float/pool.c, ../float/reduce.c
+ * Operators of fp32 in straight loops. Plain loops: elementwise.c, pool.c and reduce.c in sim/golden/float,
+ * and sim/golden/tfl/tfl_float.c
  *
  * ADD, SUB and MUL round once, which the processor's own instructions do as well. Sums are fp64, or fp32 where the
  * operator says so, and are made in the plain loops' order: what goes side by side belongs to different results.
@@ -10,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../elementwise.h"
-#include "fast.h"
+#include "sim/golden/elementwise.h"
+#include "sim/golden/fast/fast.h"
 
 #define BLOCK 256
+#define LANES 32               /* channels of an average that are added side by side */
 #define LINES 8                /* sums along the last axis that are made together */
 
 /* ---- two operands ---- */
@@ -43,6 +45,19 @@ static FAST void add(const float *a, const float *b, int64_t a_step, int64_t b_s
 static FAST void sub(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y) { STEPS(-) }
 static FAST void mul(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y) { STEPS(*) }
 
+/* TFL_DIV, which keeps NaN as the processor's division gives it. */
+static FAST void divide(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y)
+{
+	if (!b_step) {
+		const float right = b[0];
+		for (int64_t i = 0; i < n; i++)
+			y[i] = a[i * a_step] / right;
+	} else {
+		for (int64_t i = 0; i < n; i++)
+			y[i] = a[i * a_step] / b[i];
+	}
+}
+
 /*
  * Joins the last two dimensions of walk w, again and again, as long as each operand goes through both with one stride, so
  * that one run of the inner loop does as many elements as possible.
@@ -63,7 +78,7 @@ static void join_last(struct weft_walk *w)
 int weft_fast_float_binary(const struct weft_call *c)
 {
 	void (*const run)(const float *, const float *, int64_t, int64_t, int64_t, float *) =
-		c->op == WEFT_OP_ADD ? add : c->op == WEFT_OP_SUB ? sub : c->op == WEFT_OP_MUL ? mul : NULL;
+		c->op == WEFT_OP_ADD ? add : c->op == WEFT_OP_SUB ? sub : c->op == WEFT_OP_MUL ? mul : c->op == WEFT_OP_TFL_DIV ? divide : NULL;
 	struct weft_walk w = weft_broadcast_walk(c);
 	float *y = c->y[0]->data;
 
@@ -105,14 +120,23 @@ static FAST bool has_nan(const int32_t *x, int64_t n)
 	return any;
 }
 
-/* Says whether there is a -0 among n numbers of fp32, given as their bits. */
-static FAST bool has_minus_zero(const int32_t *x, int64_t n)
+/* Says whether there is a NaN or a -0 among n numbers of fp32, given as their bits. */
+static FAST bool has_nan_or_minus_zero(const int32_t *x, int64_t n)
 {
 	int any = 0;
 
 	for (int64_t i = 0; i < n; i++)
-		any |= x[i] == INT32_MIN;
+		any |= ((x[i] & INT32_MAX) > 0x7f800000) | (x[i] == INT32_MIN);
 	return any;
+}
+
+/*
+ * Says whether the largest of n numbers of fp32 is the largest in their order as integers, so that there is no NaN and, if
+ * `compare`, no -0: of a -0 beside a +0 the first one counts where numbers are only compared.
+ */
+static bool is_order_of_integers(const int32_t *x, int64_t n, bool compare)
+{
+	return !(compare ? has_nan_or_minus_zero : has_nan)(x, n);
 }
 
 /* y[i] = x[i] limited to lo..hi, for i below n. x and y are bits of fp32, lo and hi what ordered() makes of such. */
@@ -161,52 +185,90 @@ int weft_fast_float_clamp(const struct weft_call *c)
 	return 0;
 }
 
-/* max[i] = the largest of x[i + k * step], k below rows, and least, of fp32 in their order as integers, for i below n. */
+/*
+ * max[i] = the largest of x[i + k * step], k below rows, and least, of fp32 in their order as integers, for i below n. Three
+ * rows are compared at a time; where fewer are left, one repeats.
+ */
 static FAST void order_rows(const int32_t *restrict x, int64_t rows, int64_t step, int64_t n, int32_t least, int32_t *restrict max)
 {
 	for (int64_t i = 0; i < n; i++)
 		max[i] = least;
-	for (int64_t k = 0; k < rows; k++)
+	for (int64_t k = 0; k < rows; k += 3) {
+		const int32_t *a = x + k * step, *b = k + 1 < rows ? a + step : a, *c = k + 2 < rows ? b + step : b;
+
 		for (int64_t i = 0; i < n; i++)
-			max[i] = larger(max[i], ordered(x[k * step + i]));
+			max[i] = larger(larger(max[i], ordered(a[i])), larger(ordered(b[i]), ordered(c[i])));
+	}
 }
 
-/* y[i] = the fp32 whose order is the largest of x[i + k * step], k below rows, for i below n. */
-static FAST void largest_of(const int32_t *restrict x, int64_t rows, int64_t step, int64_t n, int32_t *restrict y)
+/*
+ * Writes a row of n pixels of ch channels to y. Pixel i is the fp32 whose order is the largest of those that its window, `width`
+ * pixels from i * stride - pad on, has within the `all` pixels of x.
+ */
+static FAST void largest_columns(const int32_t *restrict x, int64_t all, int64_t ch, int64_t width, int64_t stride, int64_t pad, int64_t n,
+                                 int32_t *restrict y)
 {
-	for (int64_t i = 0; i < n; i++) {
-		int32_t max = x[i];
+	for (int64_t i = 0; i < n; i++, y += ch) {
+		const int64_t at = i * stride - pad, from = at < 0 ? 0 : at, to = at + width > all ? all : at + width;
+		const int32_t *a = x + from * ch, *b = to - from > 1 ? a + ch : a, *c = to - from > 2 ? b + ch : b;
 
-		for (int64_t k = 1; k < rows; k++)
-			max = larger(max, x[k * step + i]);
-		y[i] = ordered(max);
+		for (int64_t e = 0; e < ch; e++)
+			y[e] = ordered(larger(a[e], larger(b[e], c[e])));
+		for (int64_t k = 3; k < to - from; k++)
+			for (int64_t e = 0; e < ch; e++)
+				y[e] = ordered(larger(ordered(y[e]), a[k * ch + e]));
 	}
 }
 
 int weft_fast_float_max_pool2d(const struct weft_call *c)
 {
+	const struct weft_attr_pool *a = &c->attr->pool;
 	const weft_tensor *x = c->x[0];
-	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
-	struct weft_walk at = weft_pool_pixels(c);
+	const int64_t ch = x->dim[3], line = x->dim[2] * ch, row = c->y[0]->dim[2] * ch;
+	struct weft_walk at = { .rank = 2, .dim = { c->y[0]->dim[0], c->y[0]->dim[1] } };
 	int32_t *out = c->y[0]->data;
 
-	/* Of a -0 beside a +0 the first one counts if numbers are only compared. */
 	const bool compare = c->attr->pool.nan == WEFT_NAN_COMPARE;
-	if (x->dtype != WEFT_FP32 || has_nan(x->data, weft_tensor_elements(x)) || (compare && has_minus_zero(x->data, weft_tensor_elements(x))))
+	if (x->dtype != WEFT_FP32 || !is_order_of_integers(x->data, weft_tensor_elements(x), compare))
 		return -ENOTSUP;
 	const int32_t least = compare ? order_of(-FLT_MAX) : INT32_MIN;
 	int32_t *max = malloc((size_t)line * sizeof *max);
 	if (!max)
 		return -ENOMEM;
 	do {
-		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
+		const struct weft_pool_window w = weft_pool_window_of(c, (const int64_t[]){ at.idx[0], at.idx[1], 0 });
 
-		if (!at.idx[2])
-			order_rows((const int32_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, least, max);
-		largest_of(max + w.x0 * ch, w.x1 - w.x0, ch, ch, out);
-		out += ch;
+		order_rows((const int32_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, least, max);
+		largest_columns(max, x->dim[2], ch, a->kernel[1], a->stride[1], a->pad[2], c->y[0]->dim[2], out);
+		out += row;
 	} while (weft_walk_next(&at));
 	free(max);
+	return 0;
+}
+
+/* Returns the largest of n elements, in the order of integers that ordered() makes of them, and `least`. */
+static FAST int32_t largest_in_line(const int32_t *x, int64_t n, int32_t least)
+{
+	int32_t max = least;
+
+	for (int64_t i = 0; i < n; i++)
+		max = larger(max, ordered(x[i]));
+	return max;
+}
+
+int weft_fast_float_reduce_max(const struct weft_call *c)
+{
+	const weft_tensor *x = c->x[0];
+	const int axis = c->attr->axis.axis;
+	const int64_t n = x->dim[axis], all = weft_tensor_elements(x);
+	const bool compare = c->attr->axis.nan == WEFT_NAN_COMPARE;
+	const int32_t least = compare ? order_of(-FLT_MAX) : INT32_MIN;
+	int32_t *y = c->y[0]->data;
+
+	if (c->op != WEFT_OP_REDUCE_MAX || x->dtype != WEFT_FP32 || weft_elements_behind(x, axis) != 1 || !is_order_of_integers(x->data, all, compare))
+		return -ENOTSUP;
+	for (int64_t l = 0; l < all / n; l++)
+		y[l] = ordered(largest_in_line((const int32_t *)x->data + l * n, n, least));
 	return 0;
 }
 
@@ -224,45 +286,47 @@ static FAST void add_doubles(const float *x, int64_t n, double *sum)
 		sum[i] += (double)x[i];
 }
 
-/* sum[i] += x[i], rounded to fp32, for i below n. */
-static FAST void add_rounded(const float *x, int64_t n, double *sum)
-{
-	for (int64_t i = 0; i < n; i++)
-		sum[i] = (double)((float)sum[i] + x[i]);
-}
-
-/* y[i] = sum[i] rounded to fp32, divided by count, and rounded again, for i below n; NAN for every NaN. */
-static FAST void averages(const double *sum, int64_t n, double count, float *y)
-{
-	for (int64_t i = 0; i < n; i++) {
-		const float v = (float)((double)(float)sum[i] / count);
-		y[i] = v == v ? v : NAN;
+/*
+ * AVERAGE(type) is the body of a function that writes the average of a window of rows x columns pixels, which begins at x and
+ * whose rows lie `line` elements apart, to y, for each of ch channels: the sum, added up in that type, rounded to fp32, divided by
+ * the count of pixels, and rounded again; NAN for every NaN.
+ */
+#define AVERAGE(type) \
+	const double count = (double)(rows * columns); \
+	for (int64_t at = 0; at < ch; at += LANES) { \
+		const int64_t n = ch - at < LANES ? ch - at : LANES; \
+		type sum[LANES] = { 0 }; \
+		for (int64_t py = 0; py < rows; py++) \
+			for (int64_t px = 0; px < columns; px++) { \
+				const float *p = x + py * line + px * ch + at; \
+				for (int64_t i = 0; n == LANES && i < LANES; i++) \
+					sum[i] += (type)p[i]; \
+				for (int64_t i = 0; n < LANES && i < n; i++) \
+					sum[i] += (type)p[i]; \
+			} \
+		for (int64_t i = 0; i < n; i++) { \
+			const float v = (float)((double)(float)sum[i] / count); \
+			y[at + i] = v == v ? v : NAN; \
+		} \
 	}
-}
+
+static FAST void average(const float *x, int64_t rows, int64_t columns, int64_t line, int64_t ch, float *y) { AVERAGE(double) }
+static FAST void average_of_chain(const float *x, int64_t rows, int64_t columns, int64_t line, int64_t ch, float *y) { AVERAGE(float) }
 
 int weft_fast_float_avg_pool2d(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0];
-	const int64_t ch = x->dim[3];
-	void (*add_one)(const float *, int64_t, double *) = c->attr->pool.chain ? add_rounded : add_doubles;
+	const int64_t ch = x->dim[3], line = x->dim[2] * ch;
+	void (*const run)(const float *, int64_t, int64_t, int64_t, int64_t, float *) = c->attr->pool.chain ? average_of_chain : average;
 	struct weft_walk pixel = weft_pool_pixels(c);
 	float *out = c->y[0]->data;
-	double sum[BLOCK];
 
 	if (x->dtype != WEFT_FP32)
 		return -ENOTSUP;
 	do {
 		const struct weft_pool_window w = weft_pool_window_of(c, pixel.idx);
 
-		for (int64_t at = 0; at < ch; at += BLOCK) {
-			const int64_t count = ch - at < BLOCK ? ch - at : BLOCK;
-
-			memset(sum, 0, (size_t)count * sizeof *sum);
-			for (int64_t py = w.y0; py < w.y1; py++)
-				for (int64_t px = w.x0; px < w.x1; px++)
-					add_one((const float *)x->data + ((pixel.idx[0] * x->dim[1] + py) * x->dim[2] + px) * ch + at, count, sum);
-			averages(sum, count, (double)((w.y1 - w.y0) * (w.x1 - w.x0)), out + at);
-		}
+		run((const float *)x->data + (pixel.idx[0] * x->dim[1] + w.y0) * line + w.x0 * ch, w.y1 - w.y0, w.x1 - w.x0, line, ch, out);
 		out += ch;
 	} while (weft_walk_next(&pixel));
 	return 0;

@@ -76,6 +76,7 @@ module weft_vec (
   logic [2:0] x_fmt;
   logic [3:0] n_ky, n_kx;           // of dw; 0: 3x3
   logic bad_kernel;
+  logic two_rows;                   // dw sums two output rows at a time
 
   assign is_elt   = !is_dw && !is_pool && !is_alu;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
@@ -98,6 +99,8 @@ module weft_vec (
   assign n_ky     = weft_cfg_pkg::HAS_DWK ? cmd_q[weft_cmd_pkg::DW_N_KY_LSB +: weft_cmd_pkg::DW_N_KY_W] : '0;
   assign n_kx     = weft_cfg_pkg::HAS_DWK ? cmd_q[weft_cmd_pkg::DW_N_KX_LSB +: weft_cmd_pkg::DW_N_KX_W] : '0;
   assign bad_kernel = n_ky == '0 ? n_kx != '0 : fp || n_kx < 4'd3 || n_kx > 4'd9;
+  assign two_rows   = weft_cfg_pkg::DW_ROWS == 2 && n_ky != '0 && n_kx <= 4'd5 && oh != 16'd1
+                      && cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W] < n_ky;
   assign pool_sum = cmd_q[weft_cmd_pkg::POOL_SUM_LSB];
 
   logic [15:0] ow, oh, oc;
@@ -191,8 +194,8 @@ module weft_vec (
 
   // ---- input addresses and words ------------------------------------------------
 
-  logic                   scan_valid, scan_skip, scan_row, scan_emit, scan_block, scan_first, scan_last;
-  logic [8:0]             scan_on;
+  logic                   scan_valid, scan_skip, scan_row, scan_emit, scan_block, scan_first, scan_last, scan_b_first, scan_b_last;
+  logic [9:0]             scan_on;
   logic                   tap_valid, tap_first, tap_last, tap_second;
   logic                   addr_ready;
   weft_cfg_pkg::sp_addr_t scan_addr, tap_addr;
@@ -210,9 +213,9 @@ module weft_vec (
     .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
     .stride_x_i(cmd_q[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W]),
     .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
-    .n_ky_i(n_ky), .n_kx_i(n_kx), .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready && scan_go), .addr_o(scan_addr),
+    .n_ky_i(n_ky), .n_kx_i(n_kx), .two_i(two_rows), .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready && scan_go), .addr_o(scan_addr),
     .lanes_o(scan_lanes), .skip_o(scan_skip), .row_o(scan_row), .emit_o(scan_emit), .block_o(scan_block),
-    .on_o(scan_on), .first_o(scan_first), .last_o(scan_last));
+    .on_o(scan_on), .first_o(scan_first), .last_o(scan_last), .b_first_o(scan_b_first), .b_last_o(scan_b_last));
 
   // Behind a table, so that what is wrong with that is found first: taps; of dw weights and records, and the pixels,
   // whose plan is made meanwhile.
@@ -253,7 +256,16 @@ module weft_vec (
 
   logic                    word_valid, word_ready;
   weft_cfg_pkg::row_half_t word;
-  logic [13:0]             word_tag;
+  // What goes along with a word: of pool and elt the lower two bits, of dw all.
+  localparam int unsigned  DwTagBits = weft_cfg_pkg::DW_ROWS == 2 ? 17 : 14;
+  logic [DwTagBits-1:0]    word_tag, scan_tag;
+  if (weft_cfg_pkg::DW_ROWS == 2) begin : g_two_tag
+    assign scan_tag = {scan_b_last, scan_b_first, scan_on[9], scan_last, scan_first, scan_on[8:0], scan_block, scan_emit, scan_row};
+  end else begin : g_tag
+    logic unused_b;
+    assign unused_b = ^{scan_b_last, scan_b_first, scan_on[9]};
+    assign scan_tag = {scan_last, scan_first, scan_on[8:0], scan_block, scan_emit, scan_row};
+  end
   logic [6:0]              lanes;
 
   assign lanes = is_dw ? scan_lanes : tap_lanes;
@@ -261,11 +273,11 @@ module weft_vec (
   weft_cfg_pkg::sp_read_t rd, alu_rd;
   assign vec_o = is_alu ? alu_rd : rd;
 
-  weft_vec_rd u_rd (
+  weft_vec_rd #(.TagBits(DwTagBits)) u_rd (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .addr_valid_i((scan_valid && scan_go) || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
     .bytes_i((tap_second && !is_dw ? b_two : x_two) ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
-    .tag_i(is_dw ? {scan_last, scan_first, scan_on, scan_block, scan_emit, scan_row} : {12'd0, tap_last, tap_first}),
+    .tag_i(is_dw ? scan_tag : DwTagBits'({tap_last, tap_first})),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
     .vec_o(rd), .vec_gnt_i(vec_gnt_i && !is_alu),
     .vec_rdata_i(vec_rdata_i),
@@ -299,7 +311,7 @@ module weft_vec (
 
   logic                   wts_valid, wts_take, rec_valid, rec_take;
   weft_cfg_pkg::sp_read_t par;
-  logic [81*N-1:0]        wts;
+  logic [90*N-1:0]        wts;
   logic                   rec_ok_q;  // the block's records are in the lane parameters
   logic                   par_turn;  // at PARV: u_par's, else the table's
   assign par_turn = weft_cfg_pkg::HAS_DWTABLE ? tab_ready : !lookup;
@@ -308,7 +320,7 @@ module weft_vec (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start_par),
     .w_base_i(cmd_q[weft_cmd_pkg::DW_W_BASE_LSB +: weft_cmd_pkg::DW_W_BASE_W]),
     .p_base_i(cmd_q[weft_cmd_pkg::DW_P_BASE_LSB +: weft_cmd_pkg::DW_P_BASE_W]),
-    .oc_i(oc), .n_ky_i(n_ky), .n_kx_i(n_kx), .oh_i(oh),
+    .oc_i(oc), .n_ky_i(n_ky), .n_kx_i(n_kx), .two_i(two_rows), .oh_i(oh),
     .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
     .iy_start_i(cmd_q[weft_cmd_pkg::DW_IY_START_LSB +: weft_cmd_pkg::DW_IY_START_W]),
     .in_h_i(cmd_q[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W]),
@@ -324,7 +336,7 @@ module weft_vec (
     .shift_o(post_shift_o), .bad_o(par_bad), .bad_addr_o(par_bad_addr));
 
   // Words behind the table, for elt and, where dw has one, for dw.
-  localparam int unsigned  TagBits = weft_cfg_pkg::HAS_DWTABLE ? 14 : 2;
+  localparam int unsigned  TagBits = weft_cfg_pkg::HAS_DWTABLE ? DwTagBits : 2;
   logic                    dw_ready, pool_ready, elt_ready;
   logic                    seen_in, seen_next, seen_valid, seen_ready;
   weft_cfg_pkg::row_half_t seen;
@@ -356,7 +368,7 @@ module weft_vec (
   end
   logic                    pix_valid;
   weft_cfg_pkg::row_half_t pix;
-  logic [13:0]             pix_tag;
+  logic [DwTagBits-1:0]    pix_tag;
   if (weft_cfg_pkg::HAS_DWTABLE) begin : g_dw_table
     assign pix_valid = seen_valid && is_dw;
     assign pix       = seen;
@@ -389,14 +401,17 @@ module weft_vec (
 
   assign word_ready = is_dw ? (weft_cfg_pkg::HAS_DWTABLE ? seen_next : dw_ready) : is_pool ? pool_ready : seen_next;
 
+  logic [2:0] b_tag;                 // of the second output row
+  assign b_tag = weft_cfg_pkg::DW_ROWS == 2 ? 3'(pix_tag >> 14) : '0;
+
   weft_vec_dw u_dw (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]), .int16_i(int16), .fp_i(fp), .x_fmt_i(x_fmt[1:0]),
     .w_fmt_i(cmd_q[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W]),
     .log2_scale_i(cmd_q[weft_cmd_pkg::DW_LOG2_SCALE_LSB +: weft_cmd_pkg::DW_LOG2_SCALE_W]),
     .pix_valid_i(pix_valid), .pix_ready_o(dw_ready), .pix_i(pix),
-    .row_i(pix_tag[0]), .emit_i(pix_tag[1]), .block_i(pix_tag[2]), .on_i(pix_tag[11:3]),
-    .first_i(pix_tag[12]), .last_i(pix_tag[13]), .by_row_i(n_ky != '0),
+    .row_i(pix_tag[0]), .emit_i(pix_tag[1]), .block_i(pix_tag[2]), .on_i({b_tag[0], pix_tag[11:3]}),
+    .first_i(pix_tag[12]), .last_i(pix_tag[13]), .by_row_i(n_ky != '0), .two_i(two_rows), .b_first_i(b_tag[1]), .b_last_i(b_tag[2]),
     .wts_valid_i(wts_valid), .wts_take_o(wts_take), .wts_i(wts),
     .row_valid_o(dw_row_valid), .row_ready_i(out_next), .row_o(dw_row), .row_state_o(dw_state));
 

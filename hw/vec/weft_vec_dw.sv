@@ -20,6 +20,10 @@
 // window at the same place of the pass before (first_i: none) has left, and becomes a row
 // only with last_i. block_i is then the first window of each pass.
 //
+// two_i: a pass serves two output rows, a and b, of kernels of at most five columns. Both take the window's first five pixels: a
+// with taps 0 to 4, b with taps 5 to 9, which are its columns 1, 0, 3, 2 and 4. Two sums are kept for each window; a pass
+// is the last one of a (last_i) or of b (b_last_i), not of both.
+//
 // Behind the line buffers everything is one block with blocking assignments,
 // from the last stage to the first: see hw/array. Products and sums are
 // computed for wanted windows only.
@@ -45,13 +49,16 @@ module weft_vec_dw (
   input  logic                    row_i,
   input  logic                    emit_i,
   input  logic                    block_i,
-  input  logic [8:0]              on_i,  // tap 3*ky + kx, with by_row_i kx
+  input  logic [9:0]              on_i,  // tap 3*ky + kx, with by_row_i kx
   input  logic                    first_i,
   input  logic                    last_i,
+  input  logic                    two_i,     // only with by_row_i
+  input  logic                    b_first_i,
+  input  logic                    b_last_i,
 
   input  logic                          wts_valid_i,
   output logic                          wts_take_o,
-  input  logic [81*weft_cfg_pkg::N-1:0] wts_i,
+  input  logic [90*weft_cfg_pkg::N-1:0] wts_i,  // tap 9 with two_i only
 
   output logic                     row_valid_o,
   input  logic                     row_ready_i,
@@ -64,7 +71,7 @@ module weft_vec_dw (
 
   // Stage 1: pixel beside the two above it, on their way out of the line buffers.
   logic                    s1_valid_q, s1_emit_q, s1_block_q;
-  logic [8:0]              s1_on_q, s2_on_q;  // taps that are not padding
+  logic [9:0]              s1_on_q, s2_on_q;  // taps that are not padding
   logic [LineBits-1:0]     s1_x_q, x;
   weft_cfg_pkg::row_half_t s1_pix_q;
   // Stage 2: windows. 3: products. 4: sums of three. 5: row_o.
@@ -72,11 +79,13 @@ module weft_vec_dw (
 
   // by_row_i: of the window, first and last pass, and its place in the row.
   logic                s1_first_q, s1_last_q, s2_first_q, s2_last_q, s3_first_q, s3_last_q, s4_first_q, s4_last_q;
+  logic                s1_b_first_q, s1_b_last_q, s2_b_first_q, s2_b_last_q, s3_b_first_q, s3_b_last_q, s4_b_first_q, s4_b_last_q;
   logic [LineBits-2:0] s2_x_q, s3_x_q, s4_x_q, s5_x_q;
   logic                s5_keep_q;            // row_o is a sum to be kept
 
-  logic adv, s1_go, s0_go, by_row;
+  logic adv, s1_go, s0_go, by_row, two;
   assign by_row = weft_cfg_pkg::HAS_DWK && by_row_i;
+  assign two    = by_row && weft_cfg_pkg::DW_ROWS == 2 && two_i;
 
   logic       fp, hold;
   localparam int Links = N <= 8 ? 1 : 5;
@@ -126,7 +135,8 @@ module weft_vec_dw (
 
   // The sums of a row: of 135 products of 9 by 9 or of 16 by 9 bits.
   localparam int SumBits = weft_cfg_pkg::HAS_INT16 ? 32 : 25;
-  logic [SumBits*N-1:0] sums;
+  logic [SumBits*N-1:0] sums, b_sums;
+  logic [SumBits*N-1:0] b_keep_q;        // b's sums, while row_o has those of a
 
   if (weft_cfg_pkg::HAS_DWK) begin : g_sums
     logic [SumBits*N-1:0] keep;
@@ -139,6 +149,16 @@ module weft_vec_dw (
       .we_i(s5_keep_q), .waddr_i(s5_x_q), .wdata_i(keep));
   end else begin : g_no_sums
     assign sums = '0;
+  end
+
+  if (weft_cfg_pkg::DW_ROWS == 2) begin : g_b_sums
+    weft_vec_line #(.Bits(SumBits*N), .Depth(Half)) u_b_sums (
+      .clk_i(clk_i), .re_i(two && adv && s3_valid_q && !s3_b_first_q), .raddr_i(s3_x_q), .rdata_o(b_sums),
+      .we_i(two && s5_keep_q), .waddr_i(s5_x_q), .wdata_i(b_keep_q));
+  end else begin : g_no_b_sums
+    logic unused_keep;
+    assign unused_keep = ^b_keep_q;
+    assign b_sums      = '0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -174,8 +194,8 @@ module weft_vec_dw (
         if (!hold) s2_emit_q <= s1_go && s1_emit_q;
         s3_valid_q <= s2_emit_q && !fp;
         s4_valid_q <= s3_valid_q;
-        s5_keep_q  <= s4_valid_q && by_row && !s4_last_q;
-        s5_valid_q <= (s4_valid_q && (!by_row || s4_last_q)) || (turn_end && (Links == 1 ? begun_q : link_q[Links-1]));
+        s5_keep_q  <= s4_valid_q && by_row && (two ? !s4_b_last_q : !s4_last_q);
+        s5_valid_q <= (s4_valid_q && (!by_row || s4_last_q || (two && s4_b_last_q))) || (turn_end && (Links == 1 ? begun_q : link_q[Links-1]));
       end
     end
   end
@@ -189,12 +209,20 @@ module weft_vec_dw (
       s1_on_q    <= on_i;
       s1_first_q <= first_i;
       s1_last_q  <= last_i;
+      if (two) begin
+        s1_b_first_q <= b_first_i;
+        s1_b_last_q  <= b_last_i;
+      end
     end
     if (s1_go) s2_on_q <= s1_on_q;
     if (by_row && s1_go && s1_emit_q) begin
       s2_first_q <= s1_first_q;
       s2_last_q  <= s1_last_q;
       s2_x_q     <= s1_block_q ? '0 : s2_x_q + 1'b1;
+      if (two) begin
+        s2_b_first_q <= s1_b_first_q;
+        s2_b_last_q  <= s1_b_last_q;
+      end
     end
     if (by_row && adv) begin
       s3_first_q <= s2_first_q;
@@ -204,6 +232,12 @@ module weft_vec_dw (
       s4_last_q  <= s3_last_q;
       s4_x_q     <= s3_x_q;
       s5_x_q     <= s4_x_q;
+    end
+    if (two && adv) begin
+      s3_b_first_q <= s2_b_first_q;
+      s3_b_last_q  <= s2_b_last_q;
+      s4_b_first_q <= s3_b_first_q;
+      s4_b_last_q  <= s3_b_last_q;
     end
   end
 
@@ -228,7 +262,8 @@ module weft_vec_dw (
   /* verilator lint_on UNDRIVEN */
   /* verilator lint_on UNUSEDSIGNAL */
   logic signed [NineBits-1:0] sum;
-  logic signed [31:0] total;
+  logic signed [31:0] total, b_total;
+  logic signed [WinBits-1:0] seen;          // by a tap
   // float8: link k of lane c is element N*k + c.
   logic [18:0]        fprod [Links*N];      // the product of the tap before
   logic [49:0]        fsum  [Links*N];      // and the sum of those before that
@@ -244,11 +279,24 @@ module weft_vec_dw (
         sum = NineBits'(part[c]) + NineBits'(part[N + c]) + NineBits'(part[2*N + c]);
         row_o[48*c +: 48] <= 48'(sum);
       end
-      if (by_row && !s4_first_q) begin
+      if (by_row && !two && !s4_first_q) begin
         for (int c = 0; c < N; c++) begin
           sum   = NineBits'(part[c]) + NineBits'(part[N + c]) + NineBits'(part[2*N + c]);
           total = 32'(sum) + 32'($signed(sums[SumBits*c +: SumBits]));
           row_o[48*c +: 48] <= 48'(total);
+        end
+      end
+      if (two) begin
+        for (int c = 0; c < N; c++) begin
+          sum     = NineBits'(part[c]) + NineBits'(part[N + c]);
+          total   = 32'(sum);
+          sum     = NineBits'(part[2*N + c]) + NineBits'(part[3*N + c]);
+          b_total = 32'(sum);
+          if (!s4_first_q) total = total + 32'($signed(sums[SumBits*c +: SumBits]));
+          if (!s4_b_first_q) b_total = b_total + 32'($signed(b_sums[SumBits*c +: SumBits]));
+          if (s4_b_last_q) total = b_total;
+          row_o[48*c +: 48] <= 48'(total);
+          b_keep_q[SumBits*c +: SumBits] <= b_total[SumBits-1:0];
         end
       end
     end
@@ -303,16 +351,30 @@ module weft_vec_dw (
           part[N*k + c] = PartBits'(prod[3*N*k + c]) + PartBits'(prod[3*N*k + N + c]) + PartBits'(prod[3*N*k + 2*N + c]);
         end
       end
+      if (two) begin
+        for (int c = 0; c < N; c++) begin
+          part[N + c]   = PartBits'(prod[3*N + c]) + PartBits'(prod[4*N + c]);
+          part[3*N + c] = PartBits'(prod[5*N + c]) + PartBits'(prod[9*N + c]);
+        end
+      end
     end
     if (adv && s2_emit_q) begin
       for (int k = 0; k < 9; k++) begin
         if (s2_on_q[k]) begin
           for (int c = 0; c < N; c++) begin
-            if (N*k + c < Fabric) prod[N*k + c] = ProdBits'(win[N*k + c]) * (* fabric *) ProdBits'(wgt[N*k + c]);
-            else prod[N*k + c] = ProdBits'(win[N*k + c]) * ProdBits'(wgt[N*k + c]);
+            seen = win[N*k + c];
+            if (two && k > 4) seen = win[N*((k - 5) ^ 1) + c];
+            if (N*k + c < Fabric) prod[N*k + c] = ProdBits'(seen) * (* fabric *) ProdBits'(wgt[N*k + c]);
+            else prod[N*k + c] = ProdBits'(seen) * ProdBits'(wgt[N*k + c]);
           end
         end else begin
           for (int c = 0; c < N; c++) prod[N*k + c] = '0;
+        end
+      end
+      if (two) begin
+        for (int c = 0; c < N; c++) begin
+          prod[9*N + c] = ProdBits'(win[4*N + c]) * ProdBits'(wgt[9*N + c]);
+          if (!s2_on_q[9]) prod[9*N + c] = '0;
         end
       end
     end
@@ -347,6 +409,9 @@ module weft_vec_dw (
       end
       if (s1_block_q) begin
         for (int i = 0; i < 9*N; i++) wgt[i] = $signed(wts_i[9*i +: 9]);
+        if (weft_cfg_pkg::DW_ROWS == 2) begin
+          for (int i = 9*N; i < 10*N; i++) wgt[i] = $signed(wts_i[9*i +: 9]);
+        end
       end
     end
   end

@@ -12,7 +12,9 @@
 // Neither vec_o.req nor addr_ready_o depends on word_ready_i.
 //
 // Theory: hw/vec/README.md
-module weft_vec_rd (
+module weft_vec_rd #(
+  parameter int unsigned TagBits = 14
+) (
   input  logic clk_i,
   input  logic rst_ni,
   input  logic flush_i,
@@ -22,7 +24,7 @@ module weft_vec_rd (
   input  weft_cfg_pkg::sp_addr_t addr_i,
   input  logic [6:0]             bytes_i,  // of the word, that are used: 1..2N
   input  logic                   skip_i,
-  input  logic [13:0]            tag_i,    // carried along
+  input  logic [TagBits-1:0]     tag_i,    // carried along
   output logic                   bad_o,
   output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
@@ -33,7 +35,7 @@ module weft_vec_rd (
   output logic                    word_valid_o,
   input  logic                    word_ready_i,
   output weft_cfg_pkg::row_half_t word_o,  // anything with skip_i
-  output logic [13:0]             tag_o
+  output logic [TagBits-1:0]      tag_o
 );
 
   localparam int unsigned N     = weft_cfg_pkg::N;
@@ -42,14 +44,14 @@ module weft_vec_rd (
   localparam int unsigned Depth = 4;
 
   weft_cfg_pkg::row_half_t data_q [Depth];
-  logic [13:0]             tag_q  [Depth];
+  logic [TagBits-1:0]      tag_q  [Depth];
   logic [1:0]              wr_q, rd_q;
   logic [2:0]              used_q;      // accepted addresses whose word has not left
   logic [2:0]              full_q;      // of them, in data_q
   logic                    push_q;      // accepted in the cycle before
   logic                    push_skip_q;
   logic                    push_split_q;
-  logic [13:0]             push_tag_q;
+  logic [TagBits-1:0]      push_tag_q;
   logic                    second_q;    // the first of two reads was granted
   logic                    low_push_q;  // in the cycle before
   weft_cfg_pkg::sp_word_t  low_q;       // what it brought

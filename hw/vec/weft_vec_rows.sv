@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel rows that lie in the input, of one output row after the other: what a
-// depthwise command with n_ky streams. Of an output row that has none, one that lies
-// outside. Behind a block's last row comes its first again. With n_ky_i = 0 (3x3) row
-// 0 is first and last of everything.
+// The passes of a depthwise command with n_ky: for one output row after the other the kernel rows that lie in the
+// input. For an output row that has none, there is a pass whose row lies outside. Behind a block's last pass comes its first
+// again. With n_ky_i = 0 (3x3) row 0 is first and last of everything.
 //
-// The row at hand is shown from the cycle after start_i or next_i.
+// With two_i a pass serves two output rows, a and the next one, b, which has none if a is the block's last: the passes are
+// those of a kernel that is stride_y_i rows longer, of which a takes the first n_ky_i and b the last. Rows of b begin and end with
+// or behind those of a. If both would end with the same pass, b ends with the next one, whose row lies outside, so that
+// no pass is the last one of both. two_i needs stride_y_i < n_ky_i.
+//
+// The pass at hand is shown from the cycle after start_i or next_i.
 module weft_vec_rows (
   input  logic clk_i,
   input  logic start_i,
   input  logic next_i,
+  input  logic two_i,
 
   input  logic [3:0]  n_ky_i,
   input  logic [3:0]  stride_y_i,
@@ -17,54 +22,81 @@ module weft_vec_rows (
   input  logic [15:0] in_h_i,
   input  logic [15:0] oh_i,
 
-  output logic [3:0]  ky_o,
+  output logic [3:0]  ky_o,           // kernel row of a; one that exists where a takes none
+  output logic [3:0]  b_ky_o,         // the same of b
   output logic [20:0] row_o,          // of the input, signed
-  output logic        on_o,           // it exists
-  output logic        first_o,        // of its output row
+  output logic        on_o,           // a takes it, and it exists
+  output logic        first_o,        // of a
   output logic        last_o,
+  output logic        b_on_o,         // the same of b
+  output logic        b_first_o,
+  output logic        b_last_o,
   output logic        end_o           // last of the block's last output row
 );
 
-  logic [20:0] top_q;                 // kernel row 0, signed; at most 2^15 + 15*2^16
-  logic [15:0] oy_q;
+  localparam logic Two    = weft_cfg_pkg::DW_ROWS == 2;
+  localparam int   KyBits = Two ? 5 : 4;
 
-  // Of the row that comes next. All in one block: it is of use once a pass.
+  logic [20:0] top_q;                 // kernel row 0 of a, signed; at most 2^15 + 15*2^16
+  logic [15:0] oy_q;
+  logic [KyBits-1:0] ky_q;            // of the longer kernel
+  logic        done_q, b_begun_q;     // a has had its last row, b its first
+  logic        ends_q;                // last of a, or if there is b, of both
+
+  // Of the pass that comes next. All in one block: it is of use once a pass.
   /* verilator lint_off BLKSEQ */
   logic [20:0] top, above, row;       // above: rows of padding
   logic [15:0] oy;
-  logic [3:0]  ky, ky_last;
-  logic        renew, last;
+  logic [KyBits-1:0] ky, a_last, b_last;
+  logic        two, renew, both, done, b_begun, exists, below, b_takes, end_a, end_b;
   always_ff @(posedge clk_i) begin
     if (start_i || next_i) begin
-      ky_last = n_ky_i == '0 ? 4'd0 : n_ky_i - 4'd1;
-      renew   = start_i || last_o;
+      two     = Two && two_i;
+      a_last  = n_ky_i == '0 ? '0 : KyBits'(n_ky_i) - KyBits'(1);
+      b_last  = a_last + KyBits'(stride_y_i);
+      renew   = start_i || ends_q;
       top     = top_q;
       oy      = oy_q;
       if (start_i || end_o) begin
         top = {{5{iy_start_i[15]}}, iy_start_i};
         oy  = '0;
-      end else if (last_o) begin
-        top = top_q + {17'd0, stride_y_i};
-        oy  = oy_q + 16'd1;
+      end else if (ends_q) begin
+        top = top_q + (two ? {16'd0, stride_y_i, 1'b0} : {17'd0, stride_y_i});
+        oy  = oy_q + (two ? 16'd2 : 16'd1);
       end
-      above = -top;
-      ky    = !renew ? ky_o + 4'd1 : !top[20] ? 4'd0 : above > {17'd0, ky_last} ? ky_last : above[3:0];
-      row   = top + {17'd0, ky};
-      last  = ky == ky_last || (!row[20] && row + 21'd1 >= {5'd0, in_h_i});
-      top_q   <= top;
-      oy_q    <= oy;
-      ky_o    <= ky;
-      row_o   <= row;
-      on_o    <= row < {5'd0, in_h_i};    // as unsigned numbers: negative ones are large
-      first_o <= renew;
-      last_o  <= last;
-      end_o   <= n_ky_i == '0 || (last && oy + 16'd1 == oh_i);
+      both    = two && oy + 16'd1 != oh_i;
+      done    = Two && !renew && done_q;
+      b_begun = !renew && b_begun_q;
+      above   = -top;
+      ky      = !renew ? ky_q + KyBits'(1) : !top[20] ? '0 : above > 21'(a_last) ? a_last : above[KyBits-1:0];
+      row     = top + 21'(ky);
+      exists  = row < {5'd0, in_h_i};           // as unsigned numbers: negative ones are large
+      below   = !row[20] && row + 21'd1 >= {5'd0, in_h_i};
+      b_takes = both && ky >= KyBits'(stride_y_i);
+      end_a   = !done && (ky == a_last || below);
+      end_b   = b_takes && done && (ky == b_last || below);
+      top_q     <= top;
+      oy_q      <= oy;
+      ky_q      <= ky;
+      done_q    <= done || end_a;
+      b_begun_q <= b_begun || b_takes;
+      ends_q    <= both ? end_b : end_a;
+      ky_o      <= Two && ky > a_last ? a_last[3:0] : ky[3:0];
+      b_ky_o    <= b_takes ? ky[3:0] - stride_y_i : '0;
+      row_o     <= row;
+      on_o      <= !done && exists;
+      first_o   <= renew;
+      last_o    <= end_a;
+      b_on_o    <= b_takes && exists;
+      b_first_o <= b_takes && !b_begun;
+      b_last_o  <= end_b;
+      end_o     <= n_ky_i == '0 || ((both ? end_b : end_a) && oy + (both ? 16'd2 : 16'd1) == oh_i);
     end
   end
   /* verilator lint_on BLKSEQ */
 
 `ifdef WEFT_ASSERT
-  // In the cycle in which a new row is shown; later the fields may be the next command's.
+  // In the cycle in which a new pass is shown; later the fields may be the next command's.
   logic        new_q;
   logic [3:0]  old_n_ky_q;
   logic [15:0] old_in_h_q;
@@ -73,10 +105,11 @@ module weft_vec_rows (
     old_n_ky_q <= n_ky_i;
     old_in_h_q <= in_h_i;
     if (new_q) begin
-      assert (on_o == (row_o < {5'd0, old_in_h_q}));
-      assert (!end_o || last_o);                     // a block ends with the last row of an output row
+      assert ((on_o || b_on_o) == (row_o < {5'd0, old_in_h_q}));
+      assert (!end_o || ends_q);                     // a block ends with the last row of an output row
+      assert (!(last_o && b_last_o));                // one row of results a pass
       assert (old_n_ky_q != '0 || (first_o && last_o && end_o));
-      assert (ky_o < old_n_ky_q || ky_o == '0);
+      assert ((ky_o < old_n_ky_q && b_ky_o < old_n_ky_q) || (ky_o == '0 && b_ky_o == '0));
     end
   end
 `endif

@@ -15,7 +15,8 @@
 // but of passes, the rows of windows: per output row its kernel rows that exist
 // (weft_vec_rows), the same columns of padding left out. A window is one row then and
 // ends at the ninth pixel from its first, some pixels behind its last. first_o, last_o:
-// the pass is the first, the last of its output row.
+// the pass is the first, the last of its output row. With two_i a pass serves two output rows, of which the second has
+// on_o from tap 5 on, in the order of weft_vec_dw, and b_first_o and b_last_o.
 //
 // Behind start_i ready_o is low for six cycles. When it rises, wide_o says that
 // a virtual row exceeds the line buffer, and nothing follows; else the first
@@ -46,6 +47,7 @@ module weft_vec_scan (
   input  logic [3:0]             stride_y_i,
   input  logic [3:0]             n_ky_i,
   input  logic [3:0]             n_kx_i,
+  input  logic                   two_i,
 
   output logic                   ready_o,
   output logic                   wide_o,
@@ -57,9 +59,11 @@ module weft_vec_scan (
   output logic                   row_o,
   output logic                   emit_o,
   output logic                   block_o,
-  output logic [8:0]             on_o,  // tap 3*ky + kx, with n_ky_i kx
+  output logic [9:0]             on_o,  // tap 3*ky + kx, with n_ky_i kx
   output logic                   first_o,
-  output logic                   last_o
+  output logic                   last_o,
+  output logic                   b_first_o,
+  output logic                   b_last_o
 );
 
   localparam int unsigned N      = weft_cfg_pkg::N;
@@ -110,19 +114,23 @@ module weft_vec_scan (
 
   // The pass that comes next, and where its first pixel lies.
   logic                   pass_next, pass_first, pass_last, pass_end, pass_on;
+  logic                   pass_b_on, pass_b_first, pass_b_last;
   logic [20:0]            pass_row;
   weft_cfg_pkg::sp_addr_t ahead_q, line_next_q;  // ahead: row 0 in its block
   logic                   unused_pass;
   assign unused_pass = pass_row[20];
 
   if (weft_cfg_pkg::HAS_DWK) begin : g_rows
-    logic [3:0] unused_ky;
+    logic [3:0] unused_ky, unused_b_ky;
     weft_vec_rows u_rows (
-      .clk_i(clk_i), .start_i(start_i), .next_i(pass_next), .n_ky_i(n_ky_i), .stride_y_i(stride_y_i),
-      .iy_start_i(iy_start_i), .in_h_i(in_h_i), .oh_i(oh_i), .ky_o(unused_ky), .row_o(pass_row), .on_o(pass_on),
-      .first_o(pass_first), .last_o(pass_last), .end_o(pass_end));
+      .clk_i(clk_i), .start_i(start_i), .next_i(pass_next), .two_i(two_i), .n_ky_i(n_ky_i), .stride_y_i(stride_y_i),
+      .iy_start_i(iy_start_i), .in_h_i(in_h_i), .oh_i(oh_i), .ky_o(unused_ky), .b_ky_o(unused_b_ky), .row_o(pass_row),
+      .on_o(pass_on), .first_o(pass_first), .last_o(pass_last), .b_on_o(pass_b_on), .b_first_o(pass_b_first),
+      .b_last_o(pass_b_last), .end_o(pass_end));
   end else begin : g_no_rows
-    assign {pass_row, pass_on, pass_first, pass_last, pass_end} = '0;
+    logic unused_two;
+    assign unused_two = two_i;
+    assign {pass_row, pass_on, pass_first, pass_last, pass_b_on, pass_b_first, pass_b_last, pass_end} = '0;
   end
 
   always_comb begin
@@ -270,7 +278,7 @@ module weft_vec_scan (
       else if (pass_next && pass_end) ahead_q <= ahead_q + (int16_i ? AddrW'(2*N) : AddrW'(N));
     end
     if (pass_next) begin
-      pass_on_q  <= pass_on;
+      pass_on_q  <= pass_on || pass_b_on;
       pass_end_q <= pass_end;
     end
   end
@@ -284,14 +292,14 @@ module weft_vec_scan (
 
   // What the passes under way are: with few columns the last windows of a pass end in
   // the third behind it.
-  logic [3:0]  pass_q [4];
+  logic [6:0]  pass_q [4];
   logic [1:0]  in_q, out_q;             // the next pass of the stream; that of the windows
-  logic        e_on, e_first, e_last_pass, e_block;
-  assign {e_on, e_first, e_last_pass, e_block} = pass_q[out_q];
+  logic        e_on, e_first, e_last_pass, e_b_on, e_block;
+  assign {e_b_on, b_first_o, b_last_o, e_on, e_first, e_last_pass, e_block} = pass_q[out_q];
 
   always_ff @(posedge clk_i) begin
     if (pass_next) begin
-      pass_q[begin_run ? 2'd0 : in_q] <= {pass_on, pass_first, pass_last, pass_end};
+      pass_q[begin_run ? 2'd0 : in_q] <= {pass_b_on, pass_b_first, pass_b_last, pass_on, pass_first, pass_last, pass_end};
       in_q <= begin_run ? 2'd1 : in_q + 2'd1;
     end
     if (begin_run) out_q <= '0;
@@ -352,8 +360,11 @@ module weft_vec_scan (
 
   always_comb begin
     col_on = (9'h1ff << pad_l) & ~(9'h1ff << end_r);
+    on_o[9] = 1'b0;
     for (int k = 0; k < 3; k++) on_o[3*k +: 3] = wy_q + 21'(k) < {5'd0, in_h_i} ? col_on[2:0] : 3'd0;
-    if (by_row) on_o = e_on ? col_on : '0;
+    if (by_row) on_o = {1'b0, e_on ? col_on : 9'd0};
+    if (weft_cfg_pkg::DW_ROWS == 2 && two_i)
+      on_o[9:5] = e_b_on ? {col_on[4], col_on[2], col_on[3], col_on[0], col_on[1]} : '0;
   end
 
   assign ready_o = state_q == Idle || state_q == Begin;

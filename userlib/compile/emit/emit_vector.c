@@ -88,19 +88,35 @@ static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 	return n - min64(padding, most);
 }
 
-/*
- * Returns how many input rows the windows of all output rows of command d have inside the image, counting at
- * least one for each window.
- */
-static int64_t window_rows(const struct weft_cmd_dw *d)
+/* Says whether the engine sums two output rows of command d at a time (hw/vec/README.md). */
+static bool two_rows(const struct cc *cc, const struct weft_cmd_dw *d)
 {
+	return cc->cfg->dw_rows == 2 && d->n_ky && d->n_kx <= 5 && d->post.oh > 1 && d->stride_y < d->n_ky;
+}
+
+/*
+ * Returns in how many passes of a row the engine reads what the windows of command d have inside the image. For each output row
+ * that is the number of its window's rows there, at least one. Two output rows together have the rows of both windows, and one pass
+ * more if both windows end with the image's last row.
+ */
+static int64_t passes_of(const struct cc *cc, const struct weft_cmd_dw *d)
+{
+	const int64_t step = two_rows(cc, d) ? 2 : 1;
 	int64_t sum = 0;
 
-	for (int64_t oy = 0; oy < d->post.oh; oy++) {
-		int64_t top = d->iy_start + oy * d->stride_y;
-		sum += max64(1, min64(top + d->n_ky, d->in_h) - max64(top, 0));
+	for (int64_t oy = 0; oy < d->post.oh; oy += step) {
+		const bool both = step == 2 && oy + 1 < d->post.oh;
+		const int64_t top = d->iy_start + oy * d->stride_y, end = top + d->n_ky, next = end + (both ? d->stride_y : 0);
+
+		sum += max64(1, min64(next, d->in_h) - max64(top, 0)) + (both && end >= d->in_h);
 	}
 	return sum;
+}
+
+/* Returns how many reads of weights a pass of command d makes. */
+static int64_t pass_reads(const struct cc *cc, const struct weft_cmd_dw *d)
+{
+	return (two_rows(cc, d) ? 2 : 1) * ceil_div(d->n_kx, 2);
 }
 
 /*
@@ -109,7 +125,7 @@ static int64_t window_rows(const struct weft_cmd_dw *d)
  * of padding each; for a larger one each row of each window, with at least three columns, or the fetch of the
  * row's weights if that takes longer.
  */
-static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
+static int64_t stream_cycles(const struct cc *cc, const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
 {
 	if (!d->n_ky)
 		return reads * streamed(d->iy_start, (d->post.oh - 1) * d->stride_y + 3, d->in_h, 2) *
@@ -117,13 +133,13 @@ static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_
 	int64_t row = streamed(d->ix_start, (d->post.ow - 1) * d->stride_x + d->n_kx, d->in_w, d->n_kx - 1);
 
 	/* Its weights are fetched while the row before runs. */
-	return window_rows(d) * max64(reads * max64(row, 3), blocks * (ceil_div(d->n_kx, 2) + 2));
+	return passes_of(cc, d) * max64(reads * max64(row, 3), blocks * (pass_reads(cc, d) + 2));
 }
 
 /* Returns how many reads of weights and records command d makes for `blocks` blocks of N channels. */
 static int64_t weight_reads(const struct cc *cc, const struct node *nd, const struct weft_cmd_dw *d, int64_t blocks)
 {
-	return blocks * (record_reads(cc, &nd->wt) + (d->n_ky ? window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_WEIGHT_READS));
+	return blocks * (record_reads(cc, &nd->wt) + (d->n_ky ? passes_of(cc, d) * pass_reads(cc, d) : COST_DW_WEIGHT_READS));
 }
 
 /* Exchange two fields of a command. */
@@ -200,7 +216,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->wt.tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * nd->wt.tile_rec_bytes);
 	emit_traffic(c, first, PORT_W, weight_reads(e->s->cc, nd, d, blocks), BANKS_BOTH);
-	return finish(e, c, nd, j, stream_cycles(d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
+	return finish(e, c, nd, j, stream_cycles(e->s->cc, d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
 }
 
 /*

@@ -163,7 +163,7 @@ static int after(const char *what)
 	char command[1024];
 
 	snprintf(command, sizeof(command), "mkdir -p $D/tmp; TMPDIR=$D/tmp $W run $L --device rtl --check --jobs 2 --no-capture >$D/out 2>$D/err & p=$!; "
-	         "for i in $(seq 1000); do set -- $(cat /proc/$p/task/$p/children); [ $# = 2 ] && break; sleep 0.01; done; %s; "
+	         "for i in $(seq 6000); do set -- $(cat /proc/$p/task/$p/children); [ $# = 2 ] && break; sleep 0.01; done; %s; "
 	         "wait $p; s=$?; for i in $(seq 1000); do grep -qs '^State:.[^Z]' /proc/$1/status /proc/$2/status || exit $s; sleep 0.01; done; exit 99", what);
 	return sh(command);
 }

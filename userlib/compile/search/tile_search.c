@@ -14,9 +14,12 @@
  * fast memory: MobileNetV1 0.25/128 then takes 82.1 k (ddr) and 79.0 k (sram) instead of 83.1 k and 80.8 k. */
 #define FAST_DEAR 4
 
-/* Each cycle with slow memory counts SLOW_HALVES halves, and each cycle with fast memory counts two halves: most cards have slow memory. With 2, MobileNetV2 takes
- * 1.7 % more in ddr (estimate), MobileNetV3Small 1.8 % less; with 4, EfficientNetB0 takes 1.6 % more in ddr and 2.3 % in sram. */
-#define SLOW_HALVES 3
+/*
+ * A cycle with slow memory counts SLOW_QUARTERS quarters, and one with fast memory four quarters: most cards have slow memory. By the
+ * estimate, 16 networks in both memories change by at most 0.15 % between 6 and 7, but for three: with 7 MobileNetV3Small takes 1.1 % less in ddr, EfficientNetB0
+ * 0.6 % more, and VWW 0.9 % more in ddr and 1.0 % less in sram. With 9, 10 or 11 MobileNetV2 takes 0.3 to 1.2 % more in ddr.
+ */
+#define SLOW_QUARTERS 7
 
 /*
  * Cut each node into as many jobs as its request asks for, where its tiling allows that, and emit the step's
@@ -31,8 +34,8 @@ int step_emit_split(struct npu_step *s)
 }
 
 /*
- * Emit the plan with its splits and estimate it: sets o->cycles to the cycles with fast memory plus SLOW_HALVES
- * halves of those with slow memory, plus FAST_DEAR times the fast ones beyond s->fast_limit if there is a limit; and
+ * Emit the plan with its splits and estimate it: sets o->cycles to the cycles with fast memory plus SLOW_QUARTERS
+ * quarters of those with slow memory, plus FAST_DEAR times the fast ones beyond s->fast_limit if there is a limit; and
  * o->emitted to the number of commands emitted, also in vain. If the plan cannot be expressed, cycles is
  * INT64_MAX and o->err 0; after another failure cycles is INT64_MAX and o->err the negative errno. The
  * outcome's other fields are left alone.
@@ -47,7 +50,7 @@ void step_measure(struct npu_step *s, struct outcome *o)
 	if (!o->err)
 		o->err = step_cycles(s, &fast, &slow);
 	if (!o->err)
-		o->cycles = (int64_t)(2 * fast + SLOW_HALVES * slow) / 2 + (s->fast_limit ? FAST_DEAR * max64(0, (int64_t)fast - s->fast_limit) : 0);
+		o->cycles = (int64_t)(4 * fast + SLOW_QUARTERS * slow) / 4 + (s->fast_limit ? FAST_DEAR * max64(0, (int64_t)fast - s->fast_limit) : 0);
 	/* A plan that cannot be expressed is no error: it keeps cycles = INT64_MAX. */
 	if (o->err == -E2BIG || o->err == -ERANGE)
 		o->err = 0;

@@ -16,6 +16,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 CONVOLUTIONS = [
@@ -197,7 +198,11 @@ def main():
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        # ONNX Runtime leaves a file .ses in the folder for temporary files when it is imported.
+        with tempfile.TemporaryDirectory() as own:
+            os.environ["TMPDIR"] = own
+            status = main()
+        sys.exit(status)
     except (Refused, OSError) as e:
         print("bench-speed: %s" % e, file=sys.stderr)
         sys.exit(2)

@@ -315,6 +315,14 @@ static inline struct weft_walk weft_pool_pixels(const struct weft_call *c)
 	return (struct weft_walk){ .rank = 3, .dim = { dim[0], dim[1], dim[2] } };
 }
 
+/* Returns a walk over the rows of a pool's output. weft_pool_window_of() takes its place as the first pixel of the row. */
+static inline struct weft_walk weft_pool_rows(const struct weft_call *c)
+{
+	const int64_t *dim = c->y[0]->dim;
+
+	return (struct weft_walk){ .rank = 2, .dim = { dim[0], dim[1] } };
+}
+
 /* Returns how many elements the dimensions of t before this axis have together; 1 if the axis is the first. */
 static inline int64_t weft_elements_before(const weft_tensor *t, int axis)
 {

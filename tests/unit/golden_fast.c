@@ -33,7 +33,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 static uint64_t taken;             /* calls that the fast loops did not leave to the plain ones */
 
-static uint64_t left;              /* elements that function() left to the plain loops */
+static uint64_t left;              /* elements that function() left to the plain loop */
 
 /* Computes element i of a call on one fp32 tensor by the plain loop. */
 static void one_element(const struct weft_call *c, int64_t i)
@@ -47,6 +47,7 @@ static void one_element(const struct weft_call *c, int64_t i)
 	left++;
 }
 
+/* The fast twin of the functions of one fp32. */
 static int function(const struct weft_call *c)
 {
 	return weft_fast_function(c, one_element);
@@ -267,7 +268,7 @@ static bool one_float_sum(uint64_t *r)
 	return both(WEFT_OP_REDUCE_SUM, &a, tensor_new(WEFT_FP32, 3, to), floats(tensor_new(WEFT_FP32, 3, from), r), NULL, NULL);
 }
 
-/* Maxima along the last axis, and along others, which are left to the plain loops. */
+/* Checks maxima along the last axis, and along another one, which the fast twin leaves to the plain loop. */
 static bool one_float_max(uint64_t *r)
 {
 	int64_t from[3], to[3];
@@ -279,10 +280,11 @@ static bool one_float_max(uint64_t *r)
 	}
 	weft_tensor *x = floats(tensor_new(WEFT_FP32, 3, from), r);
 	for (int64_t i = 0; i < from[2] && test_random(r) % 8; i++)
-		((float *)x->data)[i] = -INFINITY;       /* a line of which COMPARE makes the lowest finite number */
+		((float *)x->data)[i] = -INFINITY;       /* of a line of these, COMPARE makes the lowest finite number */
 	return both(WEFT_OP_REDUCE_MAX, &a, tensor_new(WEFT_FP32, 3, to), x, NULL, NULL);
 }
 
+/* The functions that are approximated; f counts for TFL_FUNCTION only. */
 static const struct { weft_opcode op; enum weft_tfl_function f; } functions[] = {
 	{ WEFT_OP_EXP, 0 }, { WEFT_OP_SIGMOID, 0 }, { WEFT_OP_TANH, 0 }, { WEFT_OP_ERF, 0 },
 	{ WEFT_OP_TFL_FUNCTION, WEFT_TFL_EXP }, { WEFT_OP_TFL_FUNCTION, WEFT_TFL_LOGISTIC },
@@ -299,8 +301,9 @@ static bool one_function(uint64_t *r)
 }
 
 /*
- * Goes through all fp32 in steps, from one to the other end, for each of the functions that are approximated. Few numbers
- * may be left to the plain loop: those that lie close to the middle between two fp32, NaN, and results beyond fp32.
+ * Compares each approximated function with the plain loop for one fp32 in `step`, at level test-full for every fp32. At most one in
+ * 64 may be left to the plain loop: a NaN, or a number whose result lies close to the middle between two fp32. WEFT_N is
+ * not asked, because the random tests of this file use it.
  */
 static void all_floats(void **state)
 {

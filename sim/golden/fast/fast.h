@@ -14,8 +14,8 @@
  * A function with this word is compiled once for the baseline and again for processors with
  * AVX2 and with AVX-512; the dynamic linker takes the version that the machine has. All versions
  * compute integers, or floats without a product and a sum in one expression, which a processor might join: so they
- * have the same bits. Where versions may differ, in the approximations of float/fast_functions.c, these only say between which bounds the
- * result lies. Sanitizers do not run before that choice. Such a function must be static, because other files
+ * have the same bits. The approximations of float/fast_functions.c may differ between versions; its results do not, because the
+ * approximations only say between which bounds a result lies. Sanitizers do not run before that choice. Such a function must be static, because other files
  * cannot call what clang 14 makes of it otherwise, and its name must be unique among all files, because clang 14 makes
  * a global symbol of it even so.
  */
@@ -60,7 +60,10 @@ int weft_fast_float_sum(const struct weft_call *c);         /* fp32 only: REDUCE
 #define WEFT_TFL_LOGISTIC_HIGH 16.619047164916992188f
 #define WEFT_TFL_LOGISTIC_LOW  (-9.0f)
 
-/* Runs EXP, SIGMOID, TANH, ERF or TFL_FUNCTION (the exponential and the logistic function) of fp32; one(c, i) computes element i as the plain loop does. */
+/*
+ * Runs EXP, SIGMOID, TANH, ERF, or the exponential or logistic function of TFL_FUNCTION, on fp32. one(c, i) has to compute element i as the
+ * plain loop does.
+ */
 int weft_fast_function(const struct weft_call *c, void (*one)(const struct weft_call *c, int64_t i));
 
 /* Runs RESCALE with the 32-bit multiplier by these kernels (rescale_lanes.h); -ENOTSUP for the 16-bit one. */

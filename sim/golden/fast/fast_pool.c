@@ -16,7 +16,7 @@ static inline int8_t max3(int8_t a, int8_t b, int8_t c)
 	return m > c ? m : c;
 }
 
-/* max[i] = the largest of x[i + k * step], k below rows, for i below n. Three rows are compared at a time; where fewer are left, one repeats. */
+/* Sets max[i] to the largest of x[i + k * step], k below rows, for i below n. Three rows are compared at a time; if fewer are left, one of them is compared again. */
 static inline void max_of(const int8_t *restrict x, int64_t rows, int64_t step, int64_t n, int8_t *restrict max)
 {
 	const int8_t *b = x + (rows > 1 ? step : 0), *c = x + (rows > 2 ? 2 * step : 0);
@@ -31,21 +31,21 @@ static inline void max_of(const int8_t *restrict x, int64_t rows, int64_t step, 
 	}
 }
 
+/* Does what max_of() does. */
 static FAST void max_rows(const int8_t *restrict x, int64_t rows, int64_t step, int64_t n, int8_t *restrict max)
 {
 	max_of(x, rows, step, n, max);
 }
 
-/*
- * Writes a row of n pixels of ch channels to y. Pixel i is the largest of those that its window, `width` pixels from
- * i * stride - pad on, has within the `all` pixels of x.
- */
-static FAST void max_columns(const int8_t *restrict x, int64_t all, int64_t ch, int64_t width, int64_t stride, int64_t pad, int64_t n, int8_t *restrict y)
+/* Writes a row of the output of pool c to y. x is one line of the image: for each column, the largest of the rows of the row's windows. */
+static FAST void max_columns(const struct weft_call *c, const int8_t *restrict x, int8_t *restrict y)
 {
-	for (int64_t i = 0; i < n; i++) {
-		const int64_t at = i * stride - pad, from = at < 0 ? 0 : at, to = at + width > all ? all : at + width;
+	const int64_t ch = c->x[0]->dim[3];
 
-		max_of(x + from * ch, to - from, ch, ch, y + i * ch);
+	for (int64_t i = 0; i < c->y[0]->dim[2]; i++) {
+		const struct weft_pool_window w = weft_pool_window_of(c, (const int64_t[]){ 0, 0, i });
+
+		max_of(x + w.x0 * ch, w.x1 - w.x0, ch, ch, y + i * ch);
 	}
 }
 
@@ -103,19 +103,18 @@ static void divide_by(struct divisor *d, int64_t count, int64_t x_zp)
 
 int weft_fast_max_pool2d(const struct weft_call *c)
 {
-	const struct weft_attr_pool *a = &c->attr->pool;
 	const weft_tensor *x = c->x[0];
-	const int64_t ch = x->dim[3], line = x->dim[2] * ch, row = c->y[0]->dim[2] * ch;
-	struct weft_walk at = { .rank = 2, .dim = { c->y[0]->dim[0], c->y[0]->dim[1] } };
+	const int64_t line = x->dim[2] * x->dim[3], row = c->y[0]->dim[2] * x->dim[3];
+	struct weft_walk at = weft_pool_rows(c);
 	int8_t *out = c->y[0]->data, *max = x->dtype == WEFT_INT8 ? malloc((size_t)line) : NULL;
 
 	if (!max)
 		return x->dtype == WEFT_INT8 ? -ENOMEM : -ENOTSUP;
 	do {
-		const struct weft_pool_window w = weft_pool_window_of(c, (const int64_t[]){ at.idx[0], at.idx[1], 0 });
+		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
 
 		max_rows((const int8_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, max);
-		max_columns(max, x->dim[2], ch, a->kernel[1], a->stride[1], a->pad[2], c->y[0]->dim[2], out);
+		max_columns(c, max, out);
 		out += row;
 	} while (weft_walk_next(&at));
 	free(max);

@@ -12,6 +12,7 @@
 
 #include "sim/golden/fast/fast.h"
 
+/* Returns the framework's logistic function of x (limits: fast.h). */
 static float logistic(float x)
 {
 	if (x > WEFT_TFL_LOGISTIC_HIGH)
@@ -33,7 +34,7 @@ static float value(enum weft_tfl_function f, float x)
 	}
 }
 
-/* Computes element i. */
+/* Computes element i of the call. */
 static void one(const struct weft_call *c, int64_t i)
 {
 	((float *)c->y[0]->data)[i] = value((enum weft_tfl_function)c->attr->tfl_function.function, ((const float *)c->x[0]->data)[i]);

@@ -45,7 +45,7 @@ static FAST void add(const float *a, const float *b, int64_t a_step, int64_t b_s
 static FAST void sub(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y) { STEPS(-) }
 static FAST void mul(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y) { STEPS(*) }
 
-/* TFL_DIV, which keeps NaN as the processor's division gives it. */
+/* Computes TFL_DIV: y[i] = a[i * a_step] / b[i * b_step]. A NaN stays as the processor's division makes it. */
 static FAST void divide(const float *a, const float *b, int64_t a_step, int64_t b_step, int64_t n, float *y)
 {
 	if (!b_step) {
@@ -131,8 +131,8 @@ static FAST bool has_nan_or_minus_zero(const int32_t *x, int64_t n)
 }
 
 /*
- * Says whether the largest of n numbers of fp32 is the largest in their order as integers, so that there is no NaN and, if
- * `compare`, no -0: of a -0 beside a +0 the first one counts where numbers are only compared.
+ * Says whether the order of n numbers of fp32 as integers (ordered()) decides which of them is the largest. It does if none is a NaN.
+ * If `compare` is set, none may be a -0 either: numbers are then only compared, so that of a -0 and a +0 the first one counts.
  */
 static bool is_order_of_integers(const int32_t *x, int64_t n, bool compare)
 {
@@ -186,8 +186,8 @@ int weft_fast_float_clamp(const struct weft_call *c)
 }
 
 /*
- * max[i] = the largest of x[i + k * step], k below rows, and least, of fp32 in their order as integers, for i below n. Three
- * rows are compared at a time; where fewer are left, one repeats.
+ * Sets max[i] to the largest of `least` and of x[i + k * step], k below rows, for i below n. Numbers of fp32 are compared in their
+ * order as integers. Three rows are compared at a time; if fewer are left, one of them is compared again.
  */
 static FAST void order_rows(const int32_t *restrict x, int64_t rows, int64_t step, int64_t n, int32_t least, int32_t *restrict max)
 {
@@ -202,19 +202,21 @@ static FAST void order_rows(const int32_t *restrict x, int64_t rows, int64_t ste
 }
 
 /*
- * Writes a row of n pixels of ch channels to y. Pixel i is the fp32 whose order is the largest of those that its window, `width`
- * pixels from i * stride - pad on, has within the `all` pixels of x.
+ * Writes a row of the output of pool `call` to y. x is one line of the image: for each column, the largest of the rows of the row's
+ * windows, as order_rows() leaves it.
  */
-static FAST void largest_columns(const int32_t *restrict x, int64_t all, int64_t ch, int64_t width, int64_t stride, int64_t pad, int64_t n,
-                                 int32_t *restrict y)
+static FAST void largest_columns(const struct weft_call *call, const int32_t *restrict x, int32_t *restrict y)
 {
-	for (int64_t i = 0; i < n; i++, y += ch) {
-		const int64_t at = i * stride - pad, from = at < 0 ? 0 : at, to = at + width > all ? all : at + width;
-		const int32_t *a = x + from * ch, *b = to - from > 1 ? a + ch : a, *c = to - from > 2 ? b + ch : b;
+	const int64_t ch = call->x[0]->dim[3];
+
+	for (int64_t i = 0; i < call->y[0]->dim[2]; i++, y += ch) {
+		const struct weft_pool_window w = weft_pool_window_of(call, (const int64_t[]){ 0, 0, i });
+		const int64_t n = w.x1 - w.x0;
+		const int32_t *a = x + w.x0 * ch, *b = n > 1 ? a + ch : a, *c = n > 2 ? b + ch : b;
 
 		for (int64_t e = 0; e < ch; e++)
 			y[e] = ordered(larger(a[e], larger(b[e], c[e])));
-		for (int64_t k = 3; k < to - from; k++)
+		for (int64_t k = 3; k < n; k++)
 			for (int64_t e = 0; e < ch; e++)
 				y[e] = ordered(larger(ordered(y[e]), a[k * ch + e]));
 	}
@@ -222,10 +224,9 @@ static FAST void largest_columns(const int32_t *restrict x, int64_t all, int64_t
 
 int weft_fast_float_max_pool2d(const struct weft_call *c)
 {
-	const struct weft_attr_pool *a = &c->attr->pool;
 	const weft_tensor *x = c->x[0];
-	const int64_t ch = x->dim[3], line = x->dim[2] * ch, row = c->y[0]->dim[2] * ch;
-	struct weft_walk at = { .rank = 2, .dim = { c->y[0]->dim[0], c->y[0]->dim[1] } };
+	const int64_t line = x->dim[2] * x->dim[3], row = c->y[0]->dim[2] * x->dim[3];
+	struct weft_walk at = weft_pool_rows(c);
 	int32_t *out = c->y[0]->data;
 
 	const bool compare = c->attr->pool.nan == WEFT_NAN_COMPARE;
@@ -236,17 +237,17 @@ int weft_fast_float_max_pool2d(const struct weft_call *c)
 	if (!max)
 		return -ENOMEM;
 	do {
-		const struct weft_pool_window w = weft_pool_window_of(c, (const int64_t[]){ at.idx[0], at.idx[1], 0 });
+		const struct weft_pool_window w = weft_pool_window_of(c, at.idx);
 
 		order_rows((const int32_t *)x->data + (at.idx[0] * x->dim[1] + w.y0) * line, w.y1 - w.y0, line, line, least, max);
-		largest_columns(max, x->dim[2], ch, a->kernel[1], a->stride[1], a->pad[2], c->y[0]->dim[2], out);
+		largest_columns(c, max, out);
 		out += row;
 	} while (weft_walk_next(&at));
 	free(max);
 	return 0;
 }
 
-/* Returns the largest of n elements, in the order of integers that ordered() makes of them, and `least`. */
+/* Returns the largest of `least` and of what ordered() makes of n numbers of fp32, given as their bits. */
 static FAST int32_t largest_in_line(const int32_t *x, int64_t n, int32_t least)
 {
 	int32_t max = least;
@@ -287,9 +288,9 @@ static FAST void add_doubles(const float *x, int64_t n, double *sum)
 }
 
 /*
- * AVERAGE(type) is the body of a function that writes the average of a window of rows x columns pixels, which begins at x and
- * whose rows lie `line` elements apart, to y, for each of ch channels: the sum, added up in that type, rounded to fp32, divided by
- * the count of pixels, and rounded again; NAN for every NaN.
+ * AVERAGE(type) is the body of a function that averages a window for each of ch channels and writes the averages to y. The window
+ * has rows x columns pixels, the first of them at x, and its rows lie `line` elements apart. The pixels are added up in that type;
+ * the sum is rounded to fp32, divided by the number of pixels, and rounded again. Every NaN becomes NAN.
  */
 #define AVERAGE(type) \
 	const double count = (double)(rows * columns); \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one fp32 side by side. Plain loops: sim/golden/float/elementwise.c,
+ * Functions of one fp32, for many elements side by side. Plain loops: sim/golden/float/elementwise.c and
  * sim/golden/tfl/tfl_function.c
  *
- * The plain loops call the C library for each element. Here a function is approximated in fp64, and the approximation is moved
- * down and up by more than what it and the C library's result can be wrong. Where both bounds round to the same fp32, the C
- * library's result rounds to it, too. All other elements, NaN among them, are left to the C library.
+ * The plain loops call the C library for each element. Here a function is approximated in fp64. Two bounds lie below and above the
+ * approximation, farther away than the errors of the approximation and of the C library's result together. If both bounds round to the same
+ * fp32, the C library's result rounds to it, too. All other elements, NaN among them, are left to the C library.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #define BLOCK 128
 
 /*
- * How far a bound lies from the approximation, relative to it. fp64 functions: the approximations here are within 2^-41, the C
- * library's within 2^-50. expf(): glibc's is within 0.502 units in the last place, which is at most 2^-33 from the right result
- * before it is rounded. tests/unit/golden_fast.c goes through all fp32.
+ * The distance of a bound from the approximation, relative to the approximation. NEAR_FP64 is for the C library's fp64 functions:
+ * the approximations here have an error of at most 2^-41, those functions of at most 2^-50. NEAR_EXPF is for expf(): glibc computes it
+ * with an error of at most 2^-33 and then rounds it. tests/unit/golden_fast.c compares all fp32 with the plain loops at level test-full.
  */
 #define NEAR_FP64 0x1p-40
 #define NEAR_EXPF 0x1p-32
@@ -32,12 +32,12 @@ static inline double exp_parts(double v, double *scale)
 	memcpy(&bits, &shifted, sizeof bits);
 	bits = (bits + 1023) << 52;
 	memcpy(scale, &bits, sizeof bits);
-	/* Taylor's series; |r| is at most 0.347, so that what is left out is below 2^-43 of the result. */
+	/* Taylor's series up to r^11. |r| is at most 0.347, so that the terms left out are below 2^-43 of the result. */
 	return r * (1 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * (1.0 / 5040 +
 	       r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * (1.0 / 39916800)))))))))));
 }
 
-/* Returns e^v. Beyond -110 and 110, where it and its reciprocal are 0 and infinity in fp32, v counts as these. */
+/* Returns e^v. A v below -110 counts as -110 and one above 110 as 110: there e^v and its reciprocal are 0 or infinity in fp32 already. */
 static inline double exp_of(double v)
 {
 	double scale;
@@ -47,12 +47,13 @@ static inline double exp_of(double v)
 	return scale + scale * rest;
 }
 
+/* Returns 1 / (1 + e^-v). */
 static inline double sigmoid_of(double v)
 {
 	return 1 / (1 + exp_of(-v));
 }
 
-/* Returns tanh(v), which is (e^2v - 1) / (e^2v + 1), without loss where v is small. */
+/* Returns tanh(v) = (e^2v - 1) / (e^2v + 1). The difference e^2v - 1 comes from exp_parts(), so that a small v loses no bits. */
 static inline double tanh_of(double v)
 {
 	const double size = fabs(v) > 20 ? 20 : fabs(v);
@@ -62,7 +63,10 @@ static inline double tanh_of(double v)
 	return copysign(less_one / (less_one + 2), v);
 }
 
-/* Returns erf(v): v times a polynomial of v^2, which interpolates erf(sqrt(t)) / sqrt(t) at 23 Chebyshev nodes of t = 0 .. 3.93^2. */
+/*
+ * Returns erf(v) as v times a polynomial of t = v^2. The polynomial equals erf(sqrt(t)) / sqrt(t) at the 23 Chebyshev nodes of
+ * 0 .. 3.93^2; c[] has its coefficients in s, which goes from -1 to 1 as t goes through that range.
+ */
 static inline double erf_of(double v)
 {
 	static const double c[] = {
@@ -72,7 +76,7 @@ static inline double erf_of(double v)
 		-0x1.e11e2c88d21d4p-12, 0x1.a3d75ed93b2a3p-13, -0x1.71cf78564f9aap-14, 0x1.1ea3cdfe32669p-15, -0x1.2c51536f79941p-17,
 		0x1.ca3ba0ec75d54p-19, -0x1.6cbbbfecd2e68p-19, 0x1.caced32c43b24p-21,
 	};
-	const double size = fabs(v) > 3.93 ? 3.93 : fabs(v);    /* from 3.92 on it rounds to 1 */
+	const double size = fabs(v) > 3.93 ? 3.93 : fabs(v);    /* erf(v) rounds to 1 from 3.92 on */
 	const double s = size * size * (2 / (3.93 * 3.93)) - 1;
 	double p = c[22];
 
@@ -82,30 +86,30 @@ static inline double erf_of(double v)
 	return copysign(size * p, v);
 }
 
-/* Writes bounds of a function's results between which the plain loop's results lie, each rounded to fp32; lo[i] is that result if both are equal. */
+/*
+ * Writes two bounds, each rounded to fp32, of a function of x[i], for i below n. The plain loop's result lies between them; if they
+ * are equal, it is lo[i].
+ */
 typedef void bounds_fn(const float *x, int64_t n, float *lo, float *hi);
 
-#define BOUNDS(near, expression) \
+/* BOUNDS(near, argument, function) is the loop of a bounds_fn for function(argument); the argument may use x[i]. */
+#define BOUNDS(near, argument, function) \
 	for (int64_t i = 0; i < n; i++) { \
-		const double v = (double)x[i], r = expression; \
+		const double r = function((double)(argument)); \
 		lo[i] = (float)(r * (1 - (near))); \
 		hi[i] = (float)(r * (1 + (near))); \
 	}
 
-static FAST void exp_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, exp_of(v)) }
-static FAST void sigmoid_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, sigmoid_of(v)) }
-static FAST void tanh_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, tanh_of(v)) }
-static FAST void erf_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, erf_of(v)) }
-static FAST void expf_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_EXPF, exp_of(v)) }
+static FAST void exp_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, x[i], exp_of) }
+static FAST void sigmoid_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, x[i], sigmoid_of) }
+static FAST void tanh_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, x[i], tanh_of) }
+static FAST void erf_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_FP64, x[i], erf_of) }
+static FAST void expf_bounds(const float *x, int64_t n, float *lo, float *hi) { BOUNDS(NEAR_EXPF, x[i], exp_of) }
 
-/* The framework's logistic (sim/golden/tfl/tfl_function.c): expf() of x or of -x, the rest in fp32. */
+/* The logistic function of sim/golden/tfl/tfl_function.c takes expf() of x or of -x and computes the rest in fp32, as this does for both bounds. */
 static FAST void logistic_bounds(const float *x, int64_t n, float *lo, float *hi)
 {
-	for (int64_t i = 0; i < n; i++) {
-		const double r = exp_of((double)(x[i] < WEFT_TFL_LOGISTIC_LOW ? x[i] : -x[i]));
-		lo[i] = (float)(r * (1 - NEAR_EXPF));
-		hi[i] = (float)(r * (1 + NEAR_EXPF));
-	}
+	BOUNDS(NEAR_EXPF, x[i] < WEFT_TFL_LOGISTIC_LOW ? x[i] : -x[i], exp_of)
 	for (int64_t i = 0; i < n; i++) {
 		const float a = x[i] < WEFT_TFL_LOGISTIC_LOW ? lo[i] : 1.0f / (1.0f + lo[i]);
 		const float b = x[i] < WEFT_TFL_LOGISTIC_LOW ? hi[i] : 1.0f / (1.0f + hi[i]);
@@ -124,7 +128,7 @@ static FAST bool any_differ(const float *lo, const float *hi, int64_t n)
 	return any;
 }
 
-/* Runs a call on one fp32 tensor by bounds, and by one(c, i), which computes element i, where these differ. */
+/* Computes a call on one fp32 tensor: from bounds if they are equal, and by one(c, i) for an element i whose bounds differ. */
 static void run(const struct weft_call *c, bounds_fn *bounds, void (*one)(const struct weft_call *c, int64_t i))
 {
 	const int64_t all = weft_tensor_elements(c->x[0]);
@@ -143,7 +147,7 @@ static void run(const struct weft_call *c, bounds_fn *bounds, void (*one)(const 
 	}
 }
 
-/* Returns what gives bounds of the call's function; NULL: nothing does. */
+/* Returns the bounds_fn of the call's function, or NULL if there is none. */
 static bounds_fn *bounds_of(const struct weft_call *c)
 {
 	switch (c->op) {

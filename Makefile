@@ -568,8 +568,8 @@ $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(ALL_CFLAGS) $(MARCH)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(MARCH)' > $@
 
-# Fast twins of golden: long loops, tested bit for bit against the plain ones. Nothing reads the flags of floating-point exceptions,
-# without which comparisons of floats can go side by side.
+# Fast twins of golden: long loops, tested bit for bit against the plain ones. If the compiler need not keep the flags of floating-point
+# exceptions, which nothing reads, it can compare many floats at a time.
 ifeq ($(COV),1)
   $(filter $(O)/obj/sim/%,$(LIB_SRC:%.c=$(O)/obj/%.o)): private OPT := -O2
   $(TEST_OBJ) $(SUPPORT_OBJ): private ALL_CFLAGS += -include tests/support/cov_exit.h

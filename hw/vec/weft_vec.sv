@@ -256,7 +256,7 @@ module weft_vec (
 
   logic                    word_valid, word_ready;
   weft_cfg_pkg::row_half_t word;
-  // What goes along with a word: of pool and elt the lower two bits, of dw all.
+  // A word's tag says what the word is: for dw all bits do, for pool and elt the lower two.
   localparam int unsigned  DwTagBits = weft_cfg_pkg::DW_ROWS == 2 ? 17 : 14;
   logic [DwTagBits-1:0]    word_tag, scan_tag;
   if (weft_cfg_pkg::DW_ROWS == 2) begin : g_two_tag
@@ -401,7 +401,7 @@ module weft_vec (
 
   assign word_ready = is_dw ? (weft_cfg_pkg::HAS_DWTABLE ? seen_next : dw_ready) : is_pool ? pool_ready : seen_next;
 
-  logic [2:0] b_tag;                 // of the second output row
+  logic [2:0] b_tag;                 // the tag's bits for the second output row
   assign b_tag = weft_cfg_pkg::DW_ROWS == 2 ? 3'(pix_tag >> 14) : '0;
 
   weft_vec_dw u_dw (

@@ -20,9 +20,9 @@
 // window at the same place of the pass before (first_i: none) has left, and becomes a row
 // only with last_i. block_i is then the first window of each pass.
 //
-// two_i: a pass serves two output rows, a and b, of kernels of at most five columns. Both take the window's first five pixels: a
-// with taps 0 to 4, b with taps 5 to 9, which are its columns 1, 0, 3, 2 and 4. Two sums are kept for each window; a pass
-// is the last one of a (last_i) or of b (b_last_i), not of both.
+// two_i: a pass serves two output rows, a and b, of a kernel of at most five columns. Taps 0 to 4 multiply the window's first five
+// pixels by the kernel row of a. Taps 5 to 9 multiply the same pixels by the kernel row of b, whose columns 1, 0, 3, 2 and 4 they
+// have in this order. Each window has two sums. A pass is the last one of a (last_i), or of b (b_last_i), or of neither.
 //
 // Behind the line buffers everything is one block with blocking assignments,
 // from the last stage to the first: see hw/array. Products and sums are
@@ -58,7 +58,7 @@ module weft_vec_dw (
 
   input  logic                          wts_valid_i,
   output logic                          wts_take_o,
-  input  logic [90*weft_cfg_pkg::N-1:0] wts_i,  // tap 9 with two_i only
+  input  logic [90*weft_cfg_pkg::N-1:0] wts_i,  // that of tap 9 counts with two_i only
 
   output logic                     row_valid_o,
   input  logic                     row_ready_i,
@@ -136,7 +136,7 @@ module weft_vec_dw (
   // The sums of a row: of 135 products of 9 by 9 or of 16 by 9 bits.
   localparam int SumBits = weft_cfg_pkg::HAS_INT16 ? 32 : 25;
   logic [SumBits*N-1:0] sums, b_sums;
-  logic [SumBits*N-1:0] b_keep_q;        // b's sums, while row_o has those of a
+  logic [SumBits*N-1:0] b_keep_q;        // sums of b that are to be kept
 
   if (weft_cfg_pkg::HAS_DWK) begin : g_sums
     logic [SumBits*N-1:0] keep;
@@ -263,7 +263,7 @@ module weft_vec_dw (
   /* verilator lint_on UNUSEDSIGNAL */
   logic signed [NineBits-1:0] sum;
   logic signed [31:0] total, b_total;
-  logic signed [WinBits-1:0] seen;          // by a tap
+  logic signed [WinBits-1:0] seen;          // the pixel that a tap multiplies
   // float8: link k of lane c is element N*k + c.
   logic [18:0]        fprod [Links*N];      // the product of the tap before
   logic [49:0]        fsum  [Links*N];      // and the sum of those before that

@@ -12,8 +12,8 @@
 //
 // With n_ky_i the weights come row by row: per output row the n_kx_i words, taps 0 and on,
 // of each kernel row that lies in the input (weft_vec_rows); the records behind the
-// block's first. With two_i a pass has two kernel rows: that of the second output row goes to taps 5 and on, in the order of
-// weft_vec_dw.
+// block's first. With two_i a pass has two kernel rows. Taps 5 to 9 then have the weights of the second output row, in the order that
+// weft_vec_dw states.
 //
 // scalar_i puts one multiplier and shift into every lane, bias 0.
 // bad_o: the next word lies beyond the scratchpad; it is not asked for.
@@ -68,7 +68,7 @@ module weft_vec_par (
   logic                   run_q;
   logic                   plan_q;            // the first row's place is not known yet
   logic                   rec_q;             // records' turn, else weights'
-  logic                   b_q;               // the second output row's turn
+  logic                   b_q;               // the reads are for the second output row
   logic [2:0]             pair_q;
   logic [15:0]            chans_q;           // channels left, this block included
   logic                   new_q, end_q;      // the row at hand is the first, the last of its block
@@ -82,7 +82,7 @@ module weft_vec_par (
 
   logic        by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
   logic [3:0]  kx, ky, b_ky;       // ky, b_ky: of the pass that comes next
-  logic [3:0]  b_ky_q;             // of the one at hand
+  logic [3:0]  b_ky_q;             // of the pass that is being read
   logic        row_end, two, kind_done;
 
   // Bytes of kernel rows. By additions: no multiplier block.
@@ -222,7 +222,7 @@ module weft_vec_par (
     .rdata_i(parv_rdata_i), .bias_o(rec_bias), .mul_o(rec_mul), .shift_o(rec_shift));
 
   always_ff @(posedge clk_i) begin
-    // Taps 5 to 9 of the second output row are its columns 1, 0, 3, 2 and 4: so a tap's weight is always the same word of a read.
+    // Taps 5 to 9 have columns 1, 0, 3, 2 and 4 of the second output row, so that each tap always takes the same one of a read's two words.
     if (got_q && !got_rec_q) begin
       for (int t = 0; t < Taps; t++) begin
         if (got_b_q ? t > 4 && got_pair_q == 3'((t - 5) / 2) : got_pair_q == 3'(t / 2)) begin

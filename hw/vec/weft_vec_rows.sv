@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The passes of a depthwise command with n_ky: for one output row after the other the kernel rows that lie in the
-// input. For an output row that has none, there is a pass whose row lies outside. Behind a block's last pass comes its first
-// again. With n_ky_i = 0 (3x3) row 0 is first and last of everything.
+// Lists the passes of a depthwise command with n_ky: for one output row after the other, the kernel rows that lie in the
+// input. An output row of which no kernel row lies there has one pass, whose row lies outside. After a block's last pass its first
+// one follows again. With n_ky_i = 0 (3x3) the only row is row 0, which is first and last of everything.
 //
-// With two_i a pass serves two output rows, a and the next one, b, which has none if a is the block's last: the passes are
-// those of a kernel that is stride_y_i rows longer, of which a takes the first n_ky_i and b the last. Rows of b begin and end with
-// or behind those of a. If both would end with the same pass, b ends with the next one, whose row lies outside, so that
-// no pass is the last one of both. two_i needs stride_y_i < n_ky_i.
+// With two_i a pass serves two output rows, a and the next one, b. If a is the block's last row, there is no b. The passes are those
+// of a kernel that is stride_y_i rows longer: a takes its first n_ky_i rows and b its last n_ky_i. The last pass of b comes behind
+// that of a: if both would end with the same pass, b has one more, whose row lies outside. two_i needs stride_y_i < n_ky_i.
 //
-// The pass at hand is shown from the cycle after start_i or next_i.
+// The outputs show the present pass from the cycle after start_i or next_i.
 module weft_vec_rows (
   input  logic clk_i,
   input  logic start_i,
@@ -22,13 +21,13 @@ module weft_vec_rows (
   input  logic [15:0] in_h_i,
   input  logic [15:0] oh_i,
 
-  output logic [3:0]  ky_o,           // kernel row of a; one that exists where a takes none
-  output logic [3:0]  b_ky_o,         // the same of b
+  output logic [3:0]  ky_o,           // kernel row of a; if a takes none in this pass, any that exists
+  output logic [3:0]  b_ky_o,         // the same for b
   output logic [20:0] row_o,          // of the input, signed
-  output logic        on_o,           // a takes it, and it exists
-  output logic        first_o,        // of a
+  output logic        on_o,           // the row exists, and a takes it
+  output logic        first_o,        // the pass is the first of a
   output logic        last_o,
-  output logic        b_on_o,         // the same of b
+  output logic        b_on_o,         // these are the same for b
   output logic        b_first_o,
   output logic        b_last_o,
   output logic        end_o           // last of the block's last output row
@@ -39,9 +38,9 @@ module weft_vec_rows (
 
   logic [20:0] top_q;                 // kernel row 0 of a, signed; at most 2^15 + 15*2^16
   logic [15:0] oy_q;
-  logic [KyBits-1:0] ky_q;            // of the longer kernel
+  logic [KyBits-1:0] ky_q;            // row of the longer kernel
   logic        done_q, b_begun_q;     // a has had its last row, b its first
-  logic        ends_q;                // last of a, or if there is b, of both
+  logic        ends_q;                // the pass is the last of a, or of b if there is a b
 
   // Of the pass that comes next. All in one block: it is of use once a pass.
   /* verilator lint_off BLKSEQ */

@@ -15,8 +15,8 @@
 // but of passes, the rows of windows: per output row its kernel rows that exist
 // (weft_vec_rows), the same columns of padding left out. A window is one row then and
 // ends at the ninth pixel from its first, some pixels behind its last. first_o, last_o:
-// the pass is the first, the last of its output row. With two_i a pass serves two output rows, of which the second has
-// on_o from tap 5 on, in the order of weft_vec_dw, and b_first_o and b_last_o.
+// the pass is the first, the last of its output row. With two_i a pass serves two output rows. Then bits 5 to 9 of on_o are for the
+// second one, in the order that weft_vec_dw states, and b_first_o and b_last_o say of it what first_o and last_o say of the first.
 //
 // Behind start_i ready_o is low for six cycles. When it rises, wide_o says that
 // a virtual row exceeds the line buffer, and nothing follows; else the first

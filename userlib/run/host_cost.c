@@ -26,7 +26,7 @@
 #define FLOAT_NS 10.0
 #define OTHER_FLOAT_NS 20.0
 
-/* An element of a function of float32 that golden computes side by side, is_fast_function(), takes this many nanoseconds. */
+/* An element of a function for which is_fast_function() is true takes this many nanoseconds. */
 #define FAST_FUNCTION_NS 1.0
 
 /*
@@ -89,7 +89,7 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_REQUANTIZE] = { 5, 5, 0 },
 	[WEFT_OP_TFL_HYBRID] = { 6, 6, 0 },
 	[WEFT_OP_TFL_QUOTIENT] = { 12, 12, 0 },
-	[WEFT_OP_TFL_FUNCTION] = { 12, 12, 0 },           /* is_fast_function(): FAST_FUNCTION_NS. */
+	[WEFT_OP_TFL_FUNCTION] = { 12, 12, 0 },           /* This is for functions that are not fast ones (is_fast_function()). */
 	[WEFT_OP_ONNX_QUANTIZE] = { 50, 50, 0 },
 	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37, 0 },
 };
@@ -153,7 +153,7 @@ static double lstm8_ns(const weft_graph *g, const struct weft_gop *o)
 	return (double)x->dim[0] * (x->rank > 2 ? (double)x->dim[1] : 1) * sum;
 }
 
-/* Says whether o is one of the functions of float32 that golden computes side by side. */
+/* Says whether o is a TFL_FUNCTION that golden computes for many elements side by side (weft_fast_function()). */
 static bool is_fast_function(const struct weft_gop *o)
 {
 	const int f = o->op == WEFT_OP_TFL_FUNCTION ? (int)o->attr.tfl_function.function : -1;
@@ -191,9 +191,8 @@ static double of(const struct cost *c, enum numbers kind, double otherwise)
  * work. If the table per_product has the operator, the work takes the table's time for each multiplication (macs of
  * them, or other_products() if macs is 0). If it does not, the work takes the time in per_element for each element of the
  * operator's largest tensor. The constants above stand for times that the tables do not have. The LSTM of int8 takes
- * lstm8_ns() instead, and functions that golden computes side by side FAST_FUNCTION_NS an element. Operand 0's type decides between
- * integers, fp32 and other floats. Returns -1 for COND_IF and
- * WHILE_LOOP, whose cost depends on the data.
+ * lstm8_ns() instead, and a fast function (is_fast_function()) takes FAST_FUNCTION_NS for each element. Operand 0's type decides
+ * between integers, fp32 and other floats. Returns -1 for COND_IF and WHILE_LOOP, whose cost depends on the data.
  */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the USB device's 48 MHz from 25 MHz with an ECP5's PLL. The reference is divided by five, the PLL's
-// oscillator runs at 480 MHz, and an eighth of that (60 MHz), divided by twelve, is what is compared.
+// Makes the USB device's 48 MHz from 25 MHz with an ECP5's PLL. The PLL's oscillator runs at 480 MHz; divided by ten that is
+// the output. Divided by eight (60 MHz) and then by twelve it is 5 MHz, which the PLL compares with the reference divided by five.
 module weft_prim_clock_usb (
   input  logic clk_25mhz_i,
   output logic clk_48mhz_o,

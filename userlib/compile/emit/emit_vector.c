@@ -95,9 +95,9 @@ static bool two_rows(const struct cc *cc, const struct weft_cmd_dw *d)
 }
 
 /*
- * Returns in how many passes of a row the engine reads what the windows of command d have inside the image. For each output row
- * that is the number of its window's rows there, at least one. Two output rows together have the rows of both windows, and one pass
- * more if both windows end with the image's last row.
+ * Returns how many passes command d with n_ky takes for a block of channels. In a pass one row of the image goes by. One output row
+ * takes a pass for each row of its windows that lies inside the image, and at least one pass. Two output rows at a time take a pass for
+ * each row that the windows of either have inside the image, and one more if the windows of both end with the image's last row.
  */
 static int64_t passes_of(const struct cc *cc, const struct weft_cmd_dw *d)
 {
@@ -113,7 +113,7 @@ static int64_t passes_of(const struct cc *cc, const struct weft_cmd_dw *d)
 	return sum;
 }
 
-/* Returns how many reads of weights a pass of command d makes. */
+/* Returns how many reads of weights a pass of command d with n_ky makes. */
 static int64_t pass_reads(const struct cc *cc, const struct weft_cmd_dw *d)
 {
 	return (two_rows(cc, d) ? 2 : 1) * ceil_div(d->n_kx, 2);
@@ -121,9 +121,9 @@ static int64_t pass_reads(const struct cc *cc, const struct weft_cmd_dw *d)
 
 /*
  * Returns the cycles in which command d reads its input, for `blocks` blocks of N channels, which take
- * `reads` reads for each pixel. For a kernel of up to 3x3 that is each row and column once, without up to two
- * of padding each; for a larger one each row of each window, with at least three columns, or the fetch of the
- * row's weights if that takes longer.
+ * `reads` reads for each pixel. For a kernel of up to 3x3 it reads each row and column once, and leaves out up to two
+ * of padding each. A larger one takes passes_of() passes. In each of them the engine reads a row of at least three columns, or
+ * fetches the next pass's weights if that takes longer.
  */
 static int64_t stream_cycles(const struct cc *cc, const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
 {
@@ -132,7 +132,7 @@ static int64_t stream_cycles(const struct cc *cc, const struct weft_cmd_dw *d, i
 		       streamed(d->ix_start, (d->post.ow - 1) * d->stride_x + 3, d->in_w, 2);
 	int64_t row = streamed(d->ix_start, (d->post.ow - 1) * d->stride_x + d->n_kx, d->in_w, d->n_kx - 1);
 
-	/* Its weights are fetched while the row before runs. */
+	/* A pass's weights are fetched while the pass before runs. */
 	return passes_of(cc, d) * max64(reads * max64(row, 3), blocks * (pass_reads(cc, d) + 2));
 }
 

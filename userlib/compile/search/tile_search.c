@@ -10,14 +10,14 @@
 
 #include "userlib/compile/plan/plan.h"
 
-/* Cycles beyond fast_limit count so many times more, so that a search does not buy cycles of slow memory with those of
+/* Cycles with fast memory beyond fast_limit count so many times more, so that a search does not buy cycles of slow memory with those of
  * fast memory: MobileNetV1 0.25/128 then takes 82.1 k (ddr) and 79.0 k (sram) instead of 83.1 k and 80.8 k. */
 #define FAST_DEAR 4
 
 /*
- * A cycle with slow memory counts SLOW_QUARTERS quarters, and one with fast memory four quarters: most cards have slow memory. By the
- * estimate, 16 networks in both memories change by at most 0.15 % between 6 and 7, but for three: with 7 MobileNetV3Small takes 1.1 % less in ddr, EfficientNetB0
- * 0.6 % more, and VWW 0.9 % more in ddr and 1.0 % less in sram. With 9, 10 or 11 MobileNetV2 takes 0.3 to 1.2 % more in ddr.
+ * A cycle with slow memory counts SLOW_QUARTERS / 4 times as much as one with fast memory, because most cards have slow memory. With 7 instead
+ * of 6, MobileNetV3Small takes 1.1 % fewer cycles in ddr (estimate), EfficientNetB0 0.6 % more, and VWW 0.9 % more in ddr
+ * and 1.0 % fewer in sram; 12 other networks change by at most 0.15 %. With 9, 10 or 11, MobileNetV2 takes 0.3 to 1.2 % more in ddr.
  */
 #define SLOW_QUARTERS 7
 
@@ -34,11 +34,11 @@ int step_emit_split(struct npu_step *s)
 }
 
 /*
- * Emit the plan with its splits and estimate it: sets o->cycles to the cycles with fast memory plus SLOW_QUARTERS
- * quarters of those with slow memory, plus FAST_DEAR times the fast ones beyond s->fast_limit if there is a limit; and
- * o->emitted to the number of commands emitted, also in vain. If the plan cannot be expressed, cycles is
- * INT64_MAX and o->err 0; after another failure cycles is INT64_MAX and o->err the negative errno. The
- * outcome's other fields are left alone.
+ * Emit the plan with its splits and estimate it. Set o->emitted to the number of commands emitted, also if emitting fails.
+ * Set o->cycles to the cycles with fast memory plus SLOW_QUARTERS / 4 times those with slow memory. If there is a limit
+ * (s->fast_limit), cycles with fast memory beyond it count FAST_DEAR times more. If the plan cannot be expressed, o->cycles is
+ * INT64_MAX and o->err 0; after another failure o->cycles is INT64_MAX and o->err the negative errno. The outcome's other fields are
+ * left alone.
  */
 void step_measure(struct npu_step *s, struct outcome *o)
 {

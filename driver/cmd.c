@@ -234,6 +234,13 @@ int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *c
 	return info->needs && !(cfg->features >> (info->needs - 1) & 1);
 }
 
+uint32_t weft_cmd_load_bytes(const struct weft_cmd_load *l, uint32_t n)
+{
+	if (l->coded)
+		return (uint32_t)l->coded * n;
+	return (uint32_t)(l->int4 ? (l->row_bytes + 1) / 2 : l->row_bytes);
+}
+
 unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg)
 {
 	struct weft_cmd c;

@@ -10,6 +10,7 @@ hw/prim/weft_secded_dec.sv
 hw/sp/weft_sp.sv
 hw/dma/weft_dma_rows.sv
 hw/dma/weft_dma_split.sv
+hw/dma/weft_dma_decode.sv
 hw/dma/weft_dma_load.sv
 hw/dma/weft_dma_store.sv
 hw/dma/weft_axi_read.sv

@@ -260,7 +260,7 @@ class Spec:
         need(not set(modes) - set(self.regs["features"]["fields"]), where,
              f"modes {modes} are not all fields of reg.features")
         need(out["sp_bytes"] <= 1 << out["sp_addr_bits"], where, "sp_bytes exceeds sp_addr_bits")
-        need(out["n"] >= 8 or not set(modes) & {"int16", "fp8", "alu", "p_short"}, where, "int16, fp8, alu and p_short need n of 8 or more")
+        need(out["n"] >= 8 or not set(modes) & {"int16", "fp8", "alu", "p_short", "coded"}, where, "int16, fp8, alu, p_short and coded need n of 8 or more")
         out["reg_config"] = self.pack("config", out)
         return out
 
@@ -433,6 +433,12 @@ int weft_field_lacks(const struct weft_field_info *f, int64_t value, const struc
 
 /** Does it lack the command? */
 int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg);
+
+/**
+ * Bytes in memory of a row of a load or store: row_bytes, half as many with
+ * int4, rounded up, or those of a coded row. @p n is the configuration's.
+ */
+uint32_t weft_cmd_load_bytes(const struct weft_cmd_load *l, uint32_t n);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.

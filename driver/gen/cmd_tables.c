@@ -69,13 +69,17 @@ static const struct weft_field_info load_fields[] = {
 		"bytes", "Scratchpad step of the outermost dimension"},
 	{"int4", 2, 48, 1, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 11, 0, WEFT_FAULT_BAD_FIELD, MEMBER(load.int4), 0, 1,
 		"", "Widen int4 to int8"},
+	{"coded", 2, 49, 15, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 20, 0, WEFT_FAULT_BAD_FIELD, MEMBER(load.coded), 0, 32767,
+		"words", "Words of N bytes in memory that hold the row coded; 0: it is not coded"},
+	{"centre", 3, 56, 8, 1, 0, WEFT_ELEM_NONE, 0xff, 0, 20, 0, WEFT_FAULT_BAD_FIELD, MEMBER(load.centre), -128, 127,
+		"", "With coded: added to each byte; else 0"},
 };
 
 static const uint64_t load_used[] = {
 	UINT64_C(0xffffffff0000ffff),
 	UINT64_C(0xffffffffffffffff),
-	UINT64_C(0x0001ffffffffff07),
-	UINT64_C(0x00ffffffffffffff),
+	UINT64_C(0xffffffffffffff07),
+	UINT64_C(0xffffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
 	UINT64_C(0x0fffffffffffffff),
@@ -741,9 +745,9 @@ static const uint64_t alu_used[] = {
 static const struct weft_cmd_info cmds[WEFT_N_CMDS] = {
 	{"end", 0x01, WEFT_UNIT_CP, 2, 7, 0, end_fields, end_used,
 		"End of stream: the job is done when all earlier commands have retired"},
-	{"load", 0x10, WEFT_UNIT_LD, 7, 21, 0, load_fields, load_used,
+	{"load", 0x10, WEFT_UNIT_LD, 7, 23, 0, load_fields, load_used,
 		"Copy a strided block of up to four dimensions from memory to the scratchpad"},
-	{"store", 0x11, WEFT_UNIT_ST, 7, 21, 0, load_fields, load_used,
+	{"store", 0x11, WEFT_UNIT_ST, 7, 23, 0, load_fields, load_used,
 		"Copy a strided block of up to four dimensions from the scratchpad to memory"},
 	{"conv", 0x20, WEFT_UNIT_CV, 16, 66, 0, conv_fields, conv_used,
 		"Convolution of an input tile with all its taps: systolic array and post unit"},

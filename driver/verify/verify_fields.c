@@ -237,9 +237,20 @@ static int dma(struct verify *v, const struct weft_cmd_load *c)
 {
 	uint64_t rows = (uint64_t)c->n1 * (uint64_t)c->n2 * (uint64_t)c->n3;
 	uint64_t bytes = rows * (uint64_t)c->row_bytes;
+	int32_t n = (int32_t)v->cfg->n;
 
 	if (c->int4 && v->unit == WEFT_UNIT_ST)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "int4 1 > 0");
+	if (c->coded && v->unit == WEFT_UNIT_ST)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "coded %d > 0", c->coded);
+	if (c->centre && !c->coded)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "centre %d != 0, coded 0", c->centre);
+	if (c->coded && (rows != 1 || c->int4))
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "coded %d with n1 %d, n2 %d, n3 %d, int4 %d", c->coded, c->n1, c->n2, c->n3,
+				   c->int4);
+	if (c->coded && (c->row_bytes % n || c->dram_off % n || c->sp_addr % n))
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "coded %d with row_bytes %d, dram_off %lld or sp_addr %d no multiple of %d",
+				   c->coded, c->row_bytes, (long long)c->dram_off, c->sp_addr, n);
 	/* rows < 2^48 and row_bytes < 2^20, so their product may wrap. */
 	if (rows > WEFT_VERIFY_MAX_ROWS)
 		return verify_fail(v, WEFT_VERIFY_TOO_LARGE, "rows %llu > %llu", (unsigned long long)rows,

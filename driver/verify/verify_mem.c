@@ -11,16 +11,15 @@
 
 #include "verify_state.h"
 
-/* The memory side of the command, outer dimensions first joined with inner
- * ones that they continue. */
-static void describe(const struct weft_cmd_load *c, struct dma *d)
+/* The memory side of the command, outer dimensions first joined with inner ones that they continue. A word of the
+ * scratchpad has `word` bytes. */
+static void describe(const struct weft_cmd_load *c, uint32_t word, struct dma *d)
 {
 	const int32_t n[3] = {c->n1, c->n2, c->n3};
 	const int32_t stride[3] = {c->dram_stride1, c->dram_stride2, c->dram_stride3};
 	uint32_t dims = 0;
 
-	*d = (struct dma){.off = c->dram_off, .row = (uint32_t)(c->int4 ? (c->row_bytes + 1) / 2 : c->row_bytes), .n = {1, 1, 1},
-			  .window = (uint8_t)c->window};
+	*d = (struct dma){.off = c->dram_off, .row = weft_cmd_load_bytes(c, word), .n = {1, 1, 1}, .window = (uint8_t)c->window};
 	for (unsigned i = 0; i < 3; i++) {
 		if (n[i] == 1)
 			continue;
@@ -155,7 +154,7 @@ int verify_mem(struct verify *v)
 	int64_t lo, hi;
 	int ret;
 
-	describe(&v->c.load, d);
+	describe(&v->c.load, v->cfg->n, d);
 	bounds(d, &lo, &hi);
 	ret = window(v, d, lo, hi);
 	if (ret)

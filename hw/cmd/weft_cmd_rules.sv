@@ -8,6 +8,7 @@
 // such a kernel has rows and at least three columns. scale16 is for conv and dw and rounds once. In mode 2
 // these have no input of fp16, and pool has no sum. store does not narrow to int4. raw is for
 // conv and dw without add. elt has at most one of add, table and mul; the table of elt and dw begins with a word.
+// A coded row is the only one of its load, without int4; it begins with a word in memory and in the scratchpad. Other loads have no centre.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
   input  weft_cmd_pkg::cmd_t cmd_i,
@@ -21,6 +22,7 @@ module weft_cmd_rules (
   logic [3:0]  stride_x;
   logic [3:0]  n_ky, n_kx;
   logic        add, raw, keep, two, int16, fp, scale16, mac_ok, kernel_ok, lookup, product, dw_lookup, word_ok, elt_ok;
+  logic        coded, one_row, whole_ok, no_centre, coded_ok;
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
@@ -34,6 +36,14 @@ module weft_cmd_rules (
   assign dw_lookup = weft_cfg_pkg::HAS_DWTABLE && cmd_i[weft_cmd_pkg::DW_TABLE_LSB];   // without it, another check refuses the bit
   assign word_ok  = cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cfg_pkg::LOG2_N] == '0;
   assign elt_ok   = !(add && lookup) && !(add && product) && !(lookup && product) && (!lookup || word_ok);
+  assign coded    = weft_cfg_pkg::HAS_CODED && cmd_i[weft_cmd_pkg::LOAD_CODED_LSB +: 15] != '0;   // without it, as dw_lookup
+  assign one_row  = cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16] == 16'd1 && cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16] == 16'd1 &&
+                    cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: 16] == 16'd1;
+  assign whole_ok = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: weft_cfg_pkg::LOG2_N] == '0 &&
+                    cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: weft_cfg_pkg::LOG2_N] == '0 &&
+                    cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: weft_cfg_pkg::LOG2_N] == '0;
+  assign no_centre = !weft_cfg_pkg::HAS_CODED || cmd_i[weft_cmd_pkg::LOAD_CENTRE_LSB +: 8] == '0;
+  assign coded_ok = coded ? one_row && whole_ok && !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB] : no_centre;
   assign raw      = cmd_i[weft_cmd_pkg::POST_RAW_LSB];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign two      = weft_cfg_pkg::HAS_PAIRS && cmd_i[weft_cmd_pkg::CONV_PAIRS_LSB] && oc > 16'(N);
@@ -66,7 +76,8 @@ module weft_cmd_rules (
       weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow && kernel_ok && (!dw_lookup || word_ok);
       weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !raw && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16 && !raw && elt_ok;
-      weft_cmd_pkg::OP_STORE: ok_o = !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
+      weft_cmd_pkg::OP_LOAD: ok_o = coded_ok;
+      weft_cmd_pkg::OP_STORE: ok_o = !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB] && !coded && no_centre;
       default: ;
     endcase
   end
@@ -76,7 +87,7 @@ module weft_cmd_rules (
   logic [7:0]  op;
   logic        is_conv, is_dw, is_pool, is_elt, in_range;
   logic [31:0] pixels, columns;
-  logic [12:0] broken;
+  logic [15:0] broken;
   always_comb begin
     op       = cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8];
     is_conv  = op == weft_cmd_pkg::OP_CONV;
@@ -101,6 +112,12 @@ module weft_cmd_rules (
     broken[10] = is_elt && 2'(add) + 2'(lookup) + 2'(product) > 2'd1;
     broken[12] = is_dw && dw_lookup && cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20] % 20'(N) != '0;
     broken[11] = is_elt && lookup && cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20] % 20'(N) != '0;
+    broken[13] = op == weft_cmd_pkg::OP_STORE && (coded || !no_centre);
+    broken[14] = op == weft_cmd_pkg::OP_LOAD && coded &&
+                 (!one_row || cmd_i[weft_cmd_pkg::LOAD_INT4_LSB] || cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20] % 20'(N) != '0 ||
+                  cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: 40] % 40'(N) != '0 ||
+                  cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20] % 20'(N) != '0);
+    broken[15] = op == weft_cmd_pkg::OP_LOAD && !coded && !no_centre;
     if (in_range) assert (ok_o == (broken == '0));
   end
 `endif

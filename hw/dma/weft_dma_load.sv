@@ -6,7 +6,8 @@
 // bursts are outstanding. Read addresses are aligned to the bus; one burst
 // address a cycle, the first three cycles after the command is taken. Each beat
 // is one scratchpad write at any byte address, or two where it widens more than
-// N int4. state_o.done comes in the cycle after
+// N int4. A coded row goes through weft_dma_decode, which makes up to two whole
+// words a cycle of its beats. state_o.done comes in the cycle after
 // the command's last write was granted, in order of commands.
 //
 // A fault comes in order too: every earlier command has retired, the faulty
@@ -36,10 +37,10 @@ module weft_dma_load (
   output logic                     r_ready_o,
   input  weft_cfg_pkg::mem_beat_t  r_i,
 
-  output weft_cfg_pkg::sp_write_t ldw_o,
+  output weft_cfg_pkg::sp_load_t ldw_o,
   input  logic                    ldw_gnt_i,
 
-  output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // written this cycle, widened
+  output logic [weft_cfg_pkg::LOG2_N+1:0] bytes_o      // written this cycle, widened or decoded
 );
 
   localparam int unsigned N           = weft_cfg_pkg::N;
@@ -96,7 +97,8 @@ module weft_dma_load (
 
   // ---- address out, and what to do with the data ------------------------------------
 
-  localparam int unsigned OrderBits = 32 + AddrW + BytesBits + 4;
+  localparam int unsigned CodedBits = weft_cfg_pkg::HAS_CODED ? 9 + AddrW - Log2N : 0;   // of an entry
+  localparam int unsigned OrderBits = 32 + AddrW + BytesBits + 4 + CodedBits;
   logic                   order_wready, order_valid, order_pop;
   logic [OrderBits-1:0]   order_in, order_out;
 
@@ -104,7 +106,8 @@ module weft_dma_load (
   assign ar_o.addr   = {burst.addr[MemW-1:Log2N], Log2N'(0)};
   assign ar_o.len    = burst.len;
   assign burst_ready = order_wready && (burst.fault || ar_ready_i);
-  assign order_in    = {burst.addr[31:0], burst.sp, burst.bytes, burst.int4, burst.odd, burst.last, burst.fault};
+  assign order_in    = OrderBits'({burst.centre, burst.words, burst.coded, burst.addr[31:0], burst.sp, burst.bytes, burst.int4, burst.odd,
+                                   burst.last, burst.fault});
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
@@ -162,7 +165,10 @@ module weft_dma_load (
   weft_cfg_pkg::sp_addr_t head_sp;
   logic [BytesBits-1:0]   head_bytes;
   logic                   head_int4, head_odd, head_last, head_fault;
-  assign {head_addr, head_sp, head_bytes, head_int4, head_odd, head_last, head_fault} = order_out;
+  logic                   head_coded;
+  logic [AddrW-Log2N-1:0] head_words;
+  logic [7:0]             head_centre;
+  assign {head_addr, head_sp, head_bytes, head_int4, head_odd, head_last, head_fault} = order_out[OrderBits-CodedBits-1:0];
 
   logic                   inside_q;  // first beat of the burst was taken
   weft_cfg_pkg::sp_addr_t sp_q;
@@ -188,11 +194,57 @@ module weft_dma_load (
   assign twice      = n_elems > (Log2N+2)'(N) && !second_q;
   assign n_write    = twice ? (Log2N+1)'(N) : second_q ? (Log2N+1)'(n_elems - (Log2N+2)'(N)) : n_elems[Log2N:0];
 
-  logic write_q, write_last_q, fault_now, write_go;
-  assign fault_now = order_valid && (head_fault ? !write_q : beat_valid && beat_error && !write_q) && !stop;
-  assign write_go  = order_valid && beat_valid && !head_fault && !beat_error && (!write_q || ldw_gnt_i);
-  assign beat_pop  = write_go && !twice;
-  assign order_pop = beat_pop && final_beat;
+  // The beat at the head is one that can be written as it is; or the decoder takes it.
+  logic write_q, write_last_q, fault_now, write_free, beat_good, beat_go, write_go;
+  assign write_free = !write_q || ldw_gnt_i;
+  assign beat_good  = order_valid && beat_valid && !head_fault && !beat_error;
+  assign beat_go    = beat_good && !head_coded && !decoding && write_free;
+  assign write_go   = beat_go || decoded;
+  assign beat_pop   = (beat_go && !twice) || decode_take;
+  assign order_pop  = beat_pop && final_beat;
+  assign fault_now  = order_valid && (head_fault || (beat_valid && beat_error)) && !write_q && !earlier && !able && !stop;
+
+  // ---- coded rows: the only ones of their commands ---------------------------------
+
+  logic                   decoding, earlier, able;      // a row is decoded; all its beats have come; it has words to write
+  logic                   decode_start, decode_take;    // its first beat is there; it takes the beat
+  logic                   decoded, both, decoded_last;  // words are written, two of them, the last ones
+  weft_cfg_pkg::sp_pair_t words;
+
+  if (weft_cfg_pkg::HAS_CODED) begin : g_decode
+    logic decode_ready, words_valid;
+    assign {head_centre, head_words, head_coded} = order_out[OrderBits-1 -: CodedBits];
+    assign decode_start = beat_good && head_coded && !decoding && !stop;
+    assign decode_take  = beat_good && head_coded && !earlier && decode_ready;
+    assign decoded      = words_valid && write_free;
+
+    weft_dma_decode u_decode (
+      .clk_i,
+      .rst_ni,
+      .clear_i    (stop),
+      .start_i    (decode_start),
+      .words_i    (head_words),
+      .centre_i   (head_centre),
+      .busy_o     (decoding),
+      .able_o     (able),
+      .whole_o    (earlier),
+      .in_valid_i (beat_good && head_coded && !earlier),
+      .in_ready_o (decode_ready),
+      .in_last_i  (final_beat && head_last),
+      .in_data_i  (beat_data),
+      .out_valid_o(words_valid),
+      .out_ready_i(write_free),
+      .out_both_o (both),
+      .out_last_o (decoded_last),
+      .out_data_o (words)
+    );
+  end else begin : g_plain
+    assign {head_centre, head_words, head_coded} = '0;
+    assign {decoding, earlier, able, decode_start, decode_take, decoded, both, decoded_last} = '0;
+    assign words = '0;
+    logic unused_coded;
+    assign unused_coded = ^{head_centre, head_words, burst.centre, burst.words, burst.coded};
+  end
 
   // Lanes that no wanted byte comes to are masked.
   weft_cfg_pkg::sp_word_t shifted;
@@ -215,13 +267,14 @@ module weft_dma_load (
     end
   end
 
-  logic                    done_q, fault_q, busy, ldw_req;
+  logic                    done_q, fault_q, busy, ldw_req, ldw_both_q;
   logic [7:0]              fault_code_q;
   logic [31:0]             fault_info_q;
   weft_cfg_pkg::sp_addr_t  ldw_addr_q;
-  weft_cfg_pkg::sp_word_t  ldw_data_q;
+  weft_cfg_pkg::sp_addr_t  words_sp_q;   // of the next decoded word
+  weft_cfg_pkg::sp_word_t  ldw_data_q, ldw_next_q;
   weft_cfg_pkg::row_mask_t ldw_mask_q;
-  logic [Log2N:0]          write_bytes_q;
+  logic [Log2N+1:0]        write_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -244,7 +297,7 @@ module weft_dma_load (
         if (ldw_gnt_i) write_q <= 1'b0;
         if (write_go) begin
           write_q  <= 1'b1;
-          second_q <= twice;
+          second_q <= beat_go && twice;
         end
         if (beat_pop) inside_q <= !final_beat;
       end
@@ -256,12 +309,24 @@ module weft_dma_load (
       sp_q          <= sp + AddrW'(n_elems);
       left_q        <= left - BytesBits'(n_bytes);
     end
-    if (write_go) begin
+    if (decode_start) words_sp_q <= head_sp;
+    else if (decoded) words_sp_q <= words_sp_q + AddrW'(2*N);
+    if (decoded) begin
+      ldw_addr_q    <= words_sp_q;
+      ldw_data_q    <= words[8*N-1:0];
+      ldw_mask_q    <= '1;
+      write_bytes_q <= both ? (Log2N+2)'(2*N) : (Log2N+2)'(N);
+      write_last_q  <= decoded_last;
+    end else if (write_go) begin
       ldw_addr_q    <= sp + (second_q ? AddrW'(N) : '0);
       ldw_data_q    <= wide;
       ldw_mask_q    <= N'((33'd1 << n_write) - 33'd1);
-      write_bytes_q <= n_write;
+      write_bytes_q <= {1'b0, n_write};
       write_last_q  <= final_beat && head_last && !twice;
+    end
+    if (write_go) begin
+      ldw_both_q <= decoded && both;
+      ldw_next_q <= words[16*N-1:8*N];
     end
     if (fault_now) begin
       fault_code_q <= head_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
@@ -271,11 +336,13 @@ module weft_dma_load (
 
   assign ldw_req       = write_q && !stop;
   assign ldw_o.req     = ldw_req;
+  assign ldw_o.both    = weft_cfg_pkg::HAS_CODED && ldw_both_q;
+  assign ldw_o.next    = weft_cfg_pkg::HAS_CODED ? ldw_next_q : '0;
   assign ldw_o.addr    = ldw_addr_q;
   assign ldw_o.mask    = ldw_mask_q;
   assign ldw_o.data    = ldw_data_q;
   assign bytes_o       = ldw_req && ldw_gnt_i ? write_bytes_q : '0;
-  assign busy          = rows_busy || split_busy || order_valid || beat_valid || write_q || pending_q != '0;
+  assign busy          = rows_busy || split_busy || order_valid || beat_valid || decoding || write_q || pending_q != '0;
   assign state_o.busy  = busy;
   assign state_o.done  = done_q;
   assign state_o.fault = fault_q;
@@ -297,6 +364,7 @@ module weft_dma_load (
       if (ar_valid_o) assert (ar_o.addr[Log2N-1:0] == '0 && ar_o.len < 8'd16 && !burst.fault);
       if (abort_i) assert (!ar_valid_o && !ldw_req);
       if (pending_q != '0) assert (busy);
+      if (ldw_req && ldw_o.both) assert (ldw_mask_q == '1 && ldw_addr_q[Log2N-1:0] == '0);
       if (ldw_req) assert (ldw_mask_q[0] && (ldw_mask_q & (ldw_mask_q + N'(1))) == '0);   // the first bytes, one at least
       if (r_valid_i) assert (pending_q != '0);
     end

@@ -10,6 +10,8 @@
 // A row of int4 takes half as many bytes in memory, rounded up, as in the
 // scratchpad: row_o.bytes counts those in memory, row_o.odd says that the last
 // of them is half used. The window is checked for them, the scratchpad for all.
+// Of a coded row, the only one of its command, row_o.bytes counts those in memory as well, and
+// row_o.words has its words in the scratchpad, row_o.centre what is added to their bytes.
 //
 // Offsets are 34-bit signed: a row is only stepped from after it was found
 // inside its window (below 2^32), and a stride is 32 bits, so no step wraps.
@@ -43,11 +45,14 @@ module weft_dma_rows #(
   // Field positions of load; store has the same.
   logic [2:0]              c_window;
   weft_cfg_pkg::mem_addr_t c_off;
-  logic                    c_int4;
+  logic                    c_int4, c_is_coded;
+  logic [14:0]             c_coded;
   weft_cfg_pkg::sp_addr_t  c_bytes;
   assign c_window = cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3];
   assign c_off    = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: MemW];
   assign c_int4   = weft_cfg_pkg::HAS_INT4 && cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
+  assign c_coded  = weft_cfg_pkg::HAS_CODED && !Store ? cmd_i[weft_cmd_pkg::LOAD_CODED_LSB +: 15] : '0;
+  assign c_is_coded = c_coded != '0;
   assign c_bytes  = cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: AddrW];
 
   // Windows one by one: a slice at a variable place is a shifter.
@@ -74,7 +79,8 @@ module weft_dma_rows #(
   logic [31:0]             size_q;
   logic                    ok_q;
   weft_cfg_pkg::sp_addr_t  bytes_q, mem_q;          // in the scratchpad, in memory
-  logic                    int4_q;
+  logic                    int4_q, coded_q;
+  logic [7:0]              centre_q;
   logic [15:0]             n1_q, n2_q;              // of the command
   logic [15:0]             i1_q, i2_q, i3_q;        // left, this one included
   logic signed [33:0]      off1_q, off2_q, off3_q;  // row; start of its plane; of its block
@@ -116,6 +122,9 @@ module weft_dma_rows #(
   assign row_o.bytes = mem_q;
   assign row_o.int4  = int4_q;
   assign row_o.odd   = int4_q && bytes_q[0];
+  assign row_o.coded = coded_q;
+  assign row_o.centre = centre_q;
+  assign row_o.words = bytes_q[AddrW-1:weft_cfg_pkg::LOG2_N];
   assign row_o.last  = row_last;
   assign row_o.fault = row_fault;
   assign row_o.code  = in_window ? weft_cmd_pkg::FAULT_SP_RANGE : weft_cmd_pkg::FAULT_WINDOW;
@@ -149,7 +158,9 @@ module weft_dma_rows #(
       size_q  <= win_size;
       ok_q    <= win_ok;
       bytes_q <= c_bytes;
-      mem_q   <= c_int4 ? {1'b0, c_bytes[AddrW-1:1]} + AddrW'(c_bytes[0]) : c_bytes;
+      coded_q <= c_is_coded;
+      centre_q <= cmd_i[weft_cmd_pkg::LOAD_CENTRE_LSB +: 8];
+      mem_q   <= c_is_coded ? AddrW'({c_coded, weft_cfg_pkg::LOG2_N'(0)}) : c_int4 ? {1'b0, c_bytes[AddrW-1:1]} + AddrW'(c_bytes[0]) : c_bytes;
       int4_q  <= c_int4;
       n1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];
       n2_q    <= cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16];
@@ -212,7 +223,7 @@ module weft_dma_rows #(
       if (row_valid_o && !row_o.fault) begin
         assert (33'(off1_q[31:0]) + 33'(row_o.bytes) <= 33'(size_q) && off1_q[33:32] == '0);
         assert (weft_cfg_pkg::LOG2_SP_BYTES == AddrW || 32'(row_o.sp) + 32'(bytes_q) <= weft_cfg_pkg::SP_BYTES);
-        assert (row_o.bytes == (int4_q ? AddrW'((21'(bytes_q) + 21'd1) >> 1) : bytes_q));
+        assert (coded_q || row_o.bytes == (int4_q ? AddrW'((21'(bytes_q) + 21'd1) >> 1) : bytes_q));
       end
     end
   end

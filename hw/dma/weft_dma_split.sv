@@ -32,7 +32,9 @@ module weft_dma_split (
   localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
   localparam int unsigned Log2Burst = Log2N + 4;
 
-  logic                    row_valid_q, row_last_q, row_fault_q, row_int4_q, row_odd_q;
+  logic                    row_valid_q, row_last_q, row_fault_q, row_int4_q, row_odd_q, row_coded_q;
+  logic [AddrW-Log2N-1:0]  row_words_q;
+  logic [7:0]              row_centre_q;
   weft_cfg_pkg::mem_addr_t row_addr_q;
   weft_cfg_pkg::sp_addr_t  row_sp_q, row_left_q;
 
@@ -69,6 +71,9 @@ module weft_dma_split (
       row_last_q  <= row_i.last;
       row_int4_q  <= row_i.int4;
       row_odd_q   <= row_i.odd;
+      row_coded_q <= row_i.coded;
+      row_words_q <= row_i.words;
+      row_centre_q <= row_i.centre;
       row_fault_q <= row_i.fault;
       if (row_i.fault) begin
         fault_code_o <= row_i.code;
@@ -86,6 +91,9 @@ module weft_dma_split (
       burst_o.sp    <= row_sp_q;
       burst_o.int4  <= row_int4_q;
       burst_o.odd   <= final_burst && row_odd_q;
+      burst_o.coded <= row_coded_q;
+      burst_o.words <= row_words_q;
+      burst_o.centre <= row_centre_q;
       burst_o.last  <= final_burst && row_last_q;
       burst_o.fault <= row_fault_q;
     end

@@ -63,6 +63,8 @@ module weft_cmd_check
   always_comb begin
     load_fault = weft_cmd_pkg::FAULT_NONE;
     if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if (($signed(cmd_i[weft_cmd_pkg::LOAD_CENTRE_LSB +: weft_cmd_pkg::LOAD_CENTRE_W]) != '0 && !weft_cfg_pkg::HAS_CODED)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::LOAD_CODED_LSB +: weft_cmd_pkg::LOAD_CODED_W] != '0 && !weft_cfg_pkg::HAS_CODED)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::LOAD_INT4_LSB +: weft_cmd_pkg::LOAD_INT4_W] != '0 && !weft_cfg_pkg::HAS_INT4)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: weft_cmd_pkg::LOAD_N3_W] < weft_cmd_pkg::LOAD_N3_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: weft_cmd_pkg::LOAD_N2_W] < weft_cmd_pkg::LOAD_N2_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -156,13 +158,13 @@ module weft_cmd_check
       weft_cmd_pkg::OP_LOAD: begin
         words_o = weft_cmd_pkg::LOAD_WORDS;
         unit_o = weft_cmd_pkg::UNIT_LD;
-        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000fffe0000000000f8000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000000000000000000000000000000000f8000000000000000000000000ffff0000) != '0);
         range_fault = load_fault;
       end
       weft_cmd_pkg::OP_STORE: begin
         words_o = weft_cmd_pkg::STORE_WORDS;
         unit_o = weft_cmd_pkg::UNIT_ST;
-        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000fffe0000000000f8000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000000000000000000000000000000000f8000000000000000000000000ffff0000) != '0);
         range_fault = load_fault;
       end
       weft_cmd_pkg::OP_CONV: begin

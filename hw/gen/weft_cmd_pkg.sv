@@ -284,6 +284,12 @@ package weft_cmd_pkg;
   // Widen int4 to int8
   localparam int unsigned LOAD_INT4_LSB = 176;
   localparam int unsigned LOAD_INT4_W = 1;
+  // Words of N bytes in memory that hold the row coded; 0: it is not coded, words
+  localparam int unsigned LOAD_CODED_LSB = 177;
+  localparam int unsigned LOAD_CODED_W = 15;
+  // With coded: added to each byte; else 0
+  localparam int unsigned LOAD_CENTRE_LSB = 248;
+  localparam int unsigned LOAD_CENTRE_W = 8;
 
   // Of conv.
   // Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20, bytes

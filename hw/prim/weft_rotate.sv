@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotates a ring of bytes: lane i of data_o is lane (i + by_i) mod Bytes of
+// Rotates a ring of bytes, or of other lanes: lane i of data_o is lane (i + by_i) mod Bytes of
 // data_i. Combinational.
 //
 // One step per bit of by_i, each a fixed distance under an if: Verilator
 // skips the steps that are not needed.
 module weft_rotate #(
-  parameter int unsigned Bytes = 16  // a power of two, 4 to 64
+  parameter int unsigned Bytes = 16, // lanes: a power of two, 4 to 64
+  parameter int unsigned Lane  = 8   // bits of a lane
 ) (
-  input  logic [8*Bytes-1:0]       data_i,
+  input  logic [Lane*Bytes-1:0]    data_i,
   input  logic [$clog2(Bytes)-1:0] by_i,
-  output logic [8*Bytes-1:0]       data_o
+  output logic [Lane*Bytes-1:0]    data_o
 );
 
-  localparam int unsigned Bits  = 8*Bytes;
-  localparam int unsigned Least = Bytes > 32 ? Bits/64 : 8;   // bits of the least step, if there are six
+  localparam int unsigned Bits  = Lane*Bytes;
+  localparam int unsigned Least = Bytes > 32 ? Bits/64 : Lane;   // bits of the least step, if there are six
   logic [5:0] by;   // in steps from half a ring down
   assign by = 6'(by_i) << (6 - $clog2(Bytes));
 
@@ -36,8 +37,8 @@ module weft_rotate #(
   always_comb begin
     assert (Bytes >= 4 && Bytes <= 64 && (Bytes & (Bytes - 1)) == 0);
     if (by_i != '0) begin
-      assert (data_o[7:0] == data_i[8*by_i +: 8]);
-      assert (data_o[Bits-1 -: 8] == data_i[8*(32'(by_i) - 32'd1) +: 8]);
+      assert (data_o[Lane-1:0] == data_i[Lane*by_i +: Lane]);
+      assert (data_o[Bits-1 -: Lane] == data_i[Lane*(32'(by_i) - 32'd1) +: Lane]);
     end
   end
 `endif

@@ -5,7 +5,8 @@
 // A region is two banks interleaved by word; bank = 2*region + word[0]. A read
 // at any byte address returns the 2N bytes from there on, of which the words
 // it touches are valid: one word if the address is a multiple of N and wide is
-// low, else two. A write puts N bytes at any address, under a byte mask.
+// low, else two. A write puts N bytes at any address, under a byte mask; one of ldw with both
+// puts 2N bytes at a multiple of N.
 //
 // gnt is combinational and high only with req; priority is
 // pst > act > wgt > vec > res > parc > parv > ldw > str. A client is granted
@@ -33,7 +34,7 @@ module weft_sp #(
   input  weft_cfg_pkg::sp_write_t pst_i,
   output logic                    pst_gnt_o,
 
-  input  weft_cfg_pkg::sp_write_t ldw_i,
+  input  weft_cfg_pkg::sp_load_t ldw_i,
   output logic                    ldw_gnt_o,
 
   input  weft_cfg_pkg::sp_read_t act_i,
@@ -104,7 +105,7 @@ module weft_sp #(
 
   logic [2*N-1:0] pst_mask, ldw_mask;    // over both words
   assign pst_mask = {{N{1'b0}}, pst_i.mask} << pst_i.addr[Log2N-1:0];
-  assign ldw_mask = {{N{1'b0}}, ldw_i.mask} << ldw_i.addr[Log2N-1:0];
+  assign ldw_mask = ldw_i.both ? '1 : {{N{1'b0}}, ldw_i.mask} << ldw_i.addr[Log2N-1:0];
 
   assign req  = {str_i.req, ldw_i.req, parv_i.req, parc_i.req, res_i.req, vec_i.req, wgt_i.req, act_i.req, pst_i.req};
   assign wide = {str_i.wide, 1'b0, parv_i.wide, parc_i.wide, res_i.wide, vec_i.wide, wgt_i.wide, act_i.wide, 1'b0};
@@ -248,7 +249,8 @@ module weft_sp #(
   // ---- write data -------------------------------------------------------------------
   // Byte i goes to lane (i + offset) mod N of whichever word the mask says.
 
-  weft_cfg_pkg::sp_word_t pst_data, ldw_data, pst_rot, ldw_rot;
+  weft_cfg_pkg::sp_word_t pst_data, ldw_data, ldw_next, pst_rot, ldw_rot;
+  weft_cfg_pkg::sp_word_t ldw_word_even, ldw_word_odd;   // for whichever bank ldw writes
 
 `ifdef WEFT_FAULT_HOOK
   // Test only: [63] enable, byte address in the low bits, [26:24] bit that is stuck at 1
@@ -262,10 +264,12 @@ module weft_sp #(
   always_comb begin
     pst_data = pst_i.data;
     ldw_data = ldw_i.data;
+    ldw_next = ldw_i.next;
     if (hook_q[63]) begin
       for (int unsigned i = 0; i < N; i++) begin
         if (pst_i.addr + AddrW'(i) == hook_q[AddrW-1:0]) pst_data[8*i+:8] = pst_i.data[8*i+:8] | (8'd1 << hook_q[26:24]);
         if (ldw_i.addr + AddrW'(i) == hook_q[AddrW-1:0]) ldw_data[8*i+:8] = ldw_i.data[8*i+:8] | (8'd1 << hook_q[26:24]);
+        if (ldw_i.addr + AddrW'(N + i) == hook_q[AddrW-1:0]) ldw_next[8*i+:8] = ldw_i.next[8*i+:8] | (8'd1 << hook_q[26:24]);
       end
     end
   end
@@ -275,6 +279,7 @@ module weft_sp #(
 `else
   assign pst_data = pst_i.data;
   assign ldw_data = ldw_i.data;
+  assign ldw_next = ldw_i.next;
 `endif
 
   weft_rotate #(
@@ -292,6 +297,8 @@ module weft_sp #(
     .by_i  (-ldw_i.addr[Log2N-1:0]),
     .data_o(ldw_rot)
   );
+  assign ldw_word_even = ldw_i.both && ldw_i.addr[Log2N] ? ldw_next : ldw_rot;
+  assign ldw_word_odd  = ldw_i.both && !ldw_i.addr[Log2N] ? ldw_next : ldw_rot;
 
   weft_cfg_pkg::row_mask_t pst_mask_even, pst_mask_odd, ldw_mask_even, ldw_mask_odd;
   assign pst_mask_even = pst_i.addr[Log2N] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
@@ -306,7 +313,7 @@ module weft_sp #(
 
   // Check bits of the words to write; of each bank, whether the word read was corrected, or cannot be, and its row.
   localparam int unsigned Check = weft_secded_pkg::n_check(8) + 1;
-  logic [Check*N-1:0] pst_check, ldw_check;
+  logic [Check*N-1:0] pst_check, ldw_check_even, ldw_check_odd;
   logic [Banks-1:0]   fixed, bad;
   logic [RowBits-1:0] bad_row [Banks];
 
@@ -327,7 +334,7 @@ module weft_sp #(
       .b_write_i(clearing || (Odd ? ldw_odd[b/2] : ldw_even[b/2])),
       .b_addr_i (clearing ? clear_row : Odd ? ldw_row_odd : ldw_row_even),
       .b_mask_i (clearing ? '1 : Odd ? ldw_mask_odd : ldw_mask_even),
-      .b_wdata_i(clearing ? '0 : ldw_rot)
+      .b_wdata_i(clearing ? '0 : Odd ? ldw_word_odd : ldw_word_even)
     );
 
     if (Ecc) begin : g_ecc
@@ -348,7 +355,7 @@ module weft_sp #(
         .b_write_i(clearing || (Odd ? ldw_odd[b/2] : ldw_even[b/2])),
         .b_addr_i (clearing ? clear_row : Odd ? ldw_row_odd : ldw_row_even),
         .b_mask_i (clearing ? '1 : Odd ? ldw_mask_odd : ldw_mask_even),
-        .b_wdata_i(clearing ? '0 : ldw_check)
+        .b_wdata_i(clearing ? '0 : Odd ? ldw_check_odd : ldw_check_even)
       );
 
       logic [N-1:0] lane_fixed, lane_bad;
@@ -385,9 +392,13 @@ module weft_sp #(
         .data_i (pst_rot[8*i +: 8]),
         .check_o(pst_check[Check*i +: Check])
       );
-      weft_secded_enc u_ldw (
-        .data_i (ldw_rot[8*i +: 8]),
-        .check_o(ldw_check[Check*i +: Check])
+      weft_secded_enc u_ldw_even (
+        .data_i (ldw_word_even[8*i +: 8]),
+        .check_o(ldw_check_even[Check*i +: Check])
+      );
+      weft_secded_enc u_ldw_odd (
+        .data_i (ldw_word_odd[8*i +: 8]),
+        .check_o(ldw_check_odd[Check*i +: Check])
       );
     end
 
@@ -421,7 +432,7 @@ module weft_sp #(
     end
   end else begin : g_no_check
     assign pst_check   = '0;
-    assign ldw_check   = '0;
+    assign {ldw_check_even, ldw_check_odd} = '0;
     assign clearing    = 1'b0;
     assign clear_row   = '0;
     assign ecc_fixed_o = '0;
@@ -429,7 +440,7 @@ module weft_sp #(
     assign ecc_addr_o  = '0;
     logic unused_check;
     always_comb begin
-      unused_check = ^{pst_check, ldw_check, fixed, bad, clear_row};
+      unused_check = ^{pst_check, ldw_check_even, ldw_check_odd, fixed, bad, clear_row};
       for (int unsigned b = 0; b < Banks; b++) unused_check = unused_check ^ ^bad_row[b] ^ ^bank_word[b];
     end
   end
@@ -499,6 +510,7 @@ module weft_sp #(
       if (parc_i.req) assert (32'(parc_i.addr) < weft_cfg_pkg::SP_BYTES);
       if (parv_i.req) assert (32'(parv_i.addr) < weft_cfg_pkg::SP_BYTES);
       if (ldw_i.req) assert (32'(ldw_i.addr) < weft_cfg_pkg::SP_BYTES);
+      if (ldw_i.req && ldw_i.both) assert (ldw_i.addr[Log2N-1:0] == '0);
       if (str_i.req) assert (32'(str_i.addr) < weft_cfg_pkg::SP_BYTES);
     end
   end

@@ -81,7 +81,8 @@ module weft_npu #(
   weft_cfg_pkg::events_t  events;
   logic [3:0]             active, conflicts, conflicts_q;
   logic                   stall_act, stall_wgt, stall_post;
-  logic [Log2N:0]         rd_bytes, wr_bytes;
+  logic [Log2N+1:0]       rd_bytes;
+  logic [Log2N:0]         wr_bytes;
   assign events.active     = active;
   assign events.retire     = retire_o;
   assign events.stall_act  = stall_act;
@@ -220,7 +221,7 @@ module weft_npu #(
   );
 
   logic                     ldw_gnt, str_gnt;
-  weft_cfg_pkg::sp_write_t  ldw;
+  weft_cfg_pkg::sp_load_t   ldw;
   weft_cfg_pkg::sp_read_t   str;
   weft_cfg_pkg::sp_pair_t   str_rdata;
   weft_cfg_pkg::mem_burst_t m_aw;

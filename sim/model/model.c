@@ -239,6 +239,16 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 	return 0;
 }
 
+/* A coded row is the only one of its load; it begins with a word in memory and in the scratchpad. Other
+ * loads have no centre. */
+static bool coded_fits(const struct weft_model *m, const struct weft_cmd_load *c)
+{
+	if (!c->coded)
+		return !c->centre;
+	return c->n1 == 1 && c->n2 == 1 && c->n3 == 1 && !c->int4 && !(c->row_bytes % (int32_t)m->n) &&
+	       !(c->dram_off % m->n) && !(c->sp_addr % (int32_t)m->n);
+}
+
 static int execute(struct weft_model *m, const struct weft_cmd *c)
 {
 	int ret = check_fields(m, c);
@@ -249,9 +259,9 @@ static int execute(struct weft_model *m, const struct weft_cmd *c)
 	case WEFT_CMD_END:
 		return 0;
 	case WEFT_CMD_LOAD:
-		return model_load(m, &c->load);
+		return !coded_fits(m, &c->load) ? model_bad(m, c, WEFT_FAULT_BAD_FIELD) : model_load(m, &c->load);
 	case WEFT_CMD_STORE:
-		if (c->load.int4)
+		if (c->load.int4 || c->load.coded || c->load.centre)
 			return model_bad(m, c, WEFT_FAULT_BAD_FIELD);
 		return model_store(m, &c->load);
 	case WEFT_CMD_CONV:

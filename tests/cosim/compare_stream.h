@@ -123,8 +123,8 @@ static inline void stream_print_count(const unsigned count[256], const unsigned 
 	printf("%ld streams, %llu cycles; commands:", n, (unsigned long long)cycles);
 	for (int i = 0; i < WEFT_N_CMDS; i++)
 		printf(" %s %u", weft_cmd_list()[i].name, count[weft_cmd_list()[i].op]);
-	printf("; modes: int8 %u, int16 %u, float8 %u; raw sums %u, int4 loads %u\n", modes[0], modes[1], modes[2], modes[3],
-	       modes[4]);
+	printf("; modes: int8 %u, int16 %u, float8 %u; raw sums %u, loads of int4 %u, coded ones %u\n", modes[0], modes[1], modes[2], modes[3],
+	       modes[4], modes[5]);
 	fflush(stdout);
 }
 

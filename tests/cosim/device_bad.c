@@ -7,6 +7,7 @@
 #include "compare_stream.h"
 
 #define WIN_BYTES 8192
+#define WORD 16                /* bytes of a word of the scratchpad */
 #define OPEN_AT 1024           /* where the good commands of a bad stream put their bytes */
 #define GOOD_SEED 7
 #define GUARD 0x5c
@@ -92,6 +93,50 @@ static void load_int4_beyond(struct weft_cmd *c)
 	c->load.int4 = 1;
 	c->load.row_bytes = 17;
 	c->load.dram_off = WIN_BYTES - 8;
+}
+static void store_coded(struct weft_cmd *c) { c->load.coded = 1; }
+static void store_centre(struct weft_cmd *c) { c->load.centre = -1; }
+static void load_centre(struct weft_cmd *c) { c->load.centre = 1; }
+/* A good coded row, of which each of those below changes one thing. */
+static void coded_row(struct weft_cmd *c)
+{
+	c->load.row_bytes = 4 * WORD;
+	c->load.coded = 2;
+}
+static void load_coded_beyond(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.dram_off = WIN_BYTES - WORD;
+}
+static void load_coded_rows(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.n2 = 2;
+}
+static void load_coded_int4(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.int4 = 1;
+}
+static void load_coded_bytes(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.row_bytes++;
+}
+static void load_coded_off(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.dram_off = WORD / 2;
+}
+static void load_coded_aside(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.sp_addr = 1;
+}
+static void load_coded_sp(struct weft_cmd *c)
+{
+	coded_row(c);
+	c->load.sp_addr = (int32_t)sp_bytes() - 3 * WORD;
 }
 static void raw_add(struct weft_cmd *c) { c->conv.post.raw = c->conv.post.add = 1; }
 static void raw_set(struct weft_cmd *c) { c->pool.post.raw = 1; }
@@ -258,7 +303,7 @@ static size_t reserved_bit(uint64_t *words)
 {
 	size_t n = put(words, WEFT_CMD_LOAD);
 
-	words[2] |= UINT64_C(1) << 63;
+	words[2] |= UINT64_C(1) << 5;
 	return n + put(words + n, WEFT_CMD_END);
 }
 
@@ -315,6 +360,11 @@ static const struct bad bads[] = {
 	CHANGED(dw_table, DW, SP_RANGE, VE), CHANGED(dw_table_first, DW, SP_RANGE, VE),
 	CHANGED(dw_table_aside, DW, BAD_FIELD, CP), CHANGED(dw_table_int16, DW, BAD_FIELD, CP),
 	CHANGED(store_int4, STORE, BAD_FIELD, CP), CHANGED(load_int4_beyond, LOAD, WINDOW, LD),
+	CHANGED(store_coded, STORE, BAD_FIELD, CP), CHANGED(store_centre, STORE, BAD_FIELD, CP),
+	CHANGED(load_centre, LOAD, BAD_FIELD, CP), CHANGED(load_coded_beyond, LOAD, WINDOW, LD),
+	CHANGED(load_coded_rows, LOAD, BAD_FIELD, CP), CHANGED(load_coded_int4, LOAD, BAD_FIELD, CP),
+	CHANGED(load_coded_bytes, LOAD, BAD_FIELD, CP), CHANGED(load_coded_off, LOAD, BAD_FIELD, CP),
+	CHANGED(load_coded_aside, LOAD, BAD_FIELD, CP), CHANGED(load_coded_sp, LOAD, SP_RANGE, LD),
 	CHANGED(raw_add, CONV, BAD_FIELD, CP), CHANGED(raw_set, POOL, BAD_FIELD, CP), CHANGED(raw_set, ELT, BAD_FIELD, CP),
 	CHANGED(raw_dw_beyond, DW, SP_RANGE, VE), CHANGED(raw_conv_beyond, CONV, SP_RANGE, CV),
 	CHANGED(row_zero, LOAD, BAD_FIELD, CP), CHANGED(row_zero, STORE, BAD_FIELD, CP),

@@ -23,7 +23,7 @@ static void run_all(bool rtl, const char *config, long n)
 	stream_print_count(count, modes, n, cycles);
 	for (int i = 0; i < WEFT_N_CMDS && !test_count_given(); i++)
 		assert_true(count[weft_cmd_list()[i].op] > 0 || (weft_cmd_list()[i].needs && !(cfg->features >> (weft_cmd_list()[i].needs - 1) & 1)));
-	const uint32_t has[RANDOM_STREAM_MODES] = { cfg->has_int8, cfg->has_int16, cfg->has_fp8, cfg->has_raw, cfg->has_int4 };
+	const uint32_t has[RANDOM_STREAM_MODES] = { cfg->has_int8, cfg->has_int16, cfg->has_fp8, cfg->has_raw, cfg->has_int4, cfg->has_coded };
 	for (int i = 0; i < RANDOM_STREAM_MODES && !test_count_given(); i++)
 		assert_true(modes[i] > 0 || !has[i]);
 	weft_dev_close(model);

@@ -117,6 +117,102 @@ static void dma_random(void **state)
 	}
 }
 
+/* Writes `bits` bits, the low ones of v first, to the stream of bits at *at. */
+static void put_bits(uint8_t *stream, size_t *at, unsigned v, unsigned bits)
+{
+	for (unsigned i = 0; i < bits; i++, ++*at)
+		stream[*at / 8] |= (uint8_t)((v >> i & 1) << *at % 8);
+}
+
+/*
+ * Codes `words` words of n bytes, each byte less the centre, with widths that are wide enough, now and then too wide. The
+ * stream is zeroed. Returns its bits.
+ */
+static size_t code(struct rng *r, const uint8_t *from, int64_t words, int64_t n, int centre, uint8_t *stream)
+{
+	unsigned width[128];
+	size_t at = 0;
+
+	for (int64_t i = 0; i < words; i++) {
+		for (int64_t k = i; i % (2 * n) == 0 && k < i + 2 * n; k++) {
+			unsigned w = 0;
+			for (int64_t j = 0; k < words && j < n; j++)
+				for (int v = (int8_t)(from[k * n + j] - centre); w < 8 && (w ? v < -(1 << (w - 1)) || v >= 1 << (w - 1) : v != 0); )
+					w++;
+			if (rng_int(r, 0, 9) == 0)
+				w = (unsigned)rng_int(r, (int)w, 15);
+			width[k - i] = w;
+			put_bits(stream, &at, w, 4);
+		}
+		unsigned w = width[i % (2 * n)] < 8 ? width[i % (2 * n)] : 8;
+		for (unsigned b = 0; b < w; b++)
+			for (int64_t j = 0; j < n; j++)
+				put_bits(stream, &at, (uint8_t)(from[i * n + j] - centre) >> b & 1, 1);
+	}
+	return at;
+}
+
+/* Coded rows: what was coded comes out, also if memory has less of it, which counts as zeros, or more. */
+static void dma_coded(void **state)
+{
+	static uint8_t mem[MEM_BYTES], row[8192], zeros[MEM_BYTES];
+	static const char *const configs[] = {"w8", "w16", "w32"};
+	struct bench b = {.rng = rng_start()};
+	uint64_t short_rows = 0;
+
+	(void)state;
+	for (long i = 0; i < env_number("WEFT_N", 300); i++) {
+		struct weft_model_window w = {mem, MEM_BYTES, true, false};
+		struct weft_cmd c;
+
+		bench_open(&b, configs[i % 3]);
+		int64_t n = b.cfg->n, words = rng_int(&b.rng, 1, (int)(sizeof(row) / (size_t)n)), fits = rng_int(&b.rng, 0, 8);
+		int centre = rng_int(&b.rng, 0, 1) ? 0 : rng_int(&b.rng, -128, 127);
+		for (int64_t k = 0; k < words * n; k++) {
+			/* Small ones, words of them or all. */
+			int most = k % (n * 7) < n ? 127 : fits ? (1 << (fits - 1)) - 1 : 0;
+			row[k] = (uint8_t)(centre + rng_int(&b.rng, -most - (fits && most < 127), most));
+		}
+		memset(mem, 0, sizeof(mem));
+		int64_t off = rng_int(&b.rng, 0, 100) * n;
+		int64_t coded = ((int64_t)code(&b.rng, row, words, n, centre, mem + off) + 8 * n - 1) / (8 * n);
+		weft_cmd_init(&c, WEFT_CMD_LOAD);
+		c.load.window = 3;
+		c.load.dram_off = off;
+		c.load.row_bytes = (int32_t)(words * n);
+		c.load.sp_addr = (int32_t)(rng_int(&b.rng, 0, 1000) * n);
+		c.load.centre = centre;
+		c.load.coded = (int32_t)(coded + rng_int(&b.rng, 0, 2));
+		if (i % 4 == 3 && coded > 1) {
+			/* What is not there any more is zero, and so is what the program does not state. */
+			c.load.coded = rng_int(&b.rng, 1, (int)coded - 1);
+			rng_fill(&b.rng, mem + off + c.load.coded * n, (size_t)(coded * n - c.load.coded * n));
+			short_rows++;
+		}
+		bench_load(&b);
+		weft_model_set_window(b.m, 3, &w);
+		if (i % 4 == 3 && coded > 1) {
+			/* As if the rest were zeros: of another copy of memory, with all of its length. */
+			memcpy(zeros, mem, sizeof(mem));
+			memset(zeros + off + c.load.coded * n, 0, sizeof(zeros) - (size_t)(off + c.load.coded * n));
+			struct weft_cmd all = c;
+			struct weft_model *m = weft_model_new(b.cfg);
+			struct weft_model_window z = {zeros, MEM_BYTES, true, false};
+			struct weft_model_fault f;
+			all.load.coded = (int32_t)coded;
+			weft_model_set_window(m, 3, &z);
+			assert_int_equal(weft_model_exec(m, &all, &f), 0);
+			memcpy(row, weft_model_sp(m) + c.load.sp_addr, (size_t)c.load.row_bytes);
+			weft_model_free(m);
+		}
+		memcpy(b.want + c.load.sp_addr, row, (size_t)c.load.row_bytes);
+		bench_run(&b, &c);
+		bench_compare(&b, &c, i);
+		bench_close(&b);
+	}
+	assert_true(short_rows > 10);
+}
+
 static void check(struct weft_model *m, const struct weft_cmd *c, enum weft_fault want, uint32_t info)
 {
 	struct weft_model_fault f = {WEFT_FAULT_NONE, 0};
@@ -160,6 +256,16 @@ static void dma_faults_bad(void **state)
 	w.wr = false;
 	weft_model_set_window(m, 3, &w);
 	check(m, &c, WEFT_FAULT_NONE, 0);
+	/* Eight words of which memory has three, and then one too few. */
+	c.load.n1 = 1;
+	c.load.row_bytes = 128;
+	c.load.coded = 3;
+	c.load.dram_off = 976;
+	check(m, &c, WEFT_FAULT_NONE, 0);
+	c.load.coded = 4;
+	check(m, &c, WEFT_FAULT_WINDOW, 976);
+	c.load.coded = 0;
+	c.load.dram_off = 0;
 	c.h.op = WEFT_CMD_STORE;
 	check(m, &c, WEFT_FAULT_WINDOW, 0);
 	c.h.op = 0x7f;
@@ -205,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dma_random),
+		cmocka_unit_test(dma_coded),
 		cmocka_unit_test(dma_faults_bad),
 		cmocka_unit_test(dma_stream),
 	};

@@ -298,12 +298,49 @@ static int64_t spread(struct maker *m, struct weft_cmd_load *l, int64_t *first)
 	return s3 * l->n3;
 }
 
+/*
+ * Make *l the load of a coded row of random words, at most len bytes, to address `at`, both multiples of N. Mostly memory
+ * has what the widths ask for, sometimes more or less. Returns the bytes that it fills.
+ */
+static int64_t load_coded(struct maker *m, struct weft_cmd_load *l, int64_t at, int64_t len)
+{
+	int64_t n = m->cfg->n, words = chance(m, 40) ? len / n : draw(m, 1, len / n), most = chance(m, 30) ? 15 : draw(m, 0, 8);
+	uint64_t base = new_consts(m, words * n + (words / (2 * n) + 6) * n, NULL), bytes = 0, widths = 0;
+
+	base = (base + (uint64_t)n - 1) / (uint64_t)n * (uint64_t)n;
+	for (int64_t i = 0; i < words; i++) {
+		if (i % (2 * n) == 0) {
+			widths = base + bytes;
+			bytes += (uint64_t)n;
+		}
+		uint8_t *two = m->s->consts + widths + i % (2 * n) / 2;
+		int64_t width = draw(m, 0, most);
+		*two = (uint8_t)(i & 1 ? (*two & 15) | width << 4 : (*two & 0xf0) | width);
+		bytes += (uint64_t)((width < 8 ? width : 8) * n / 8);
+	}
+	int64_t coded = ceil_div((int64_t)bytes, n);
+	l->coded = (int32_t)(chance(m, 80) ? coded : draw(m, 1, coded + 3));
+	l->centre = (int32_t)(chance(m, 50) ? 0 : draw(m, -128, 127));
+	l->window = WEFT_WIN_CONST;
+	l->dram_off = (int64_t)base;
+	l->sp_addr = (int32_t)at;
+	l->row_bytes = (int32_t)(words * n);
+	return words * n;
+}
+
 /* Commands that fill [at, at+len) of an area from a copy of it in memory. */
 static void load_exactly(struct maker *m, struct job *j, int area, int64_t at, int64_t len, const uint8_t *data)
 {
 	while (len) {
 		struct step *s = new_step(j, WEFT_CMD_LOAD);
 		struct weft_cmd_load *l = &s->c.load;
+		if (!data && m->cfg->has_coded && at % m->cfg->n == 0 && len >= m->cfg->n && chance(m, 25)) {
+			int64_t done = load_coded(m, l, at, len);
+			writes(s, area);
+			at += done;
+			len -= done;
+			continue;
+		}
 		int64_t first, done = cut_rows(m, len, l);
 		l->int4 = !data && m->cfg->has_int4 && chance(m, 25);
 		int64_t span = spread(m, l, &first);
@@ -1167,6 +1204,8 @@ static void put(struct maker *m, struct step *s)
 		m->s->modes[3]++;
 	if (s->c.h.op == WEFT_CMD_LOAD && s->c.load.int4)
 		m->s->modes[4]++;
+	if (s->c.h.op == WEFT_CMD_LOAD && s->c.load.coded)
+		m->s->modes[5]++;
 	m->count[unit]++;
 	for (int i = 0; i < s->n_in + s->n_out; i++) {
 		struct area *a = &m->area[s->area[i]];

@@ -14,7 +14,7 @@
 #include <weft/gen/cmd.h>
 #include <weft/gen/config.h>
 
-#define RANDOM_STREAM_MODES 5
+#define RANDOM_STREAM_MODES 6
 
 struct random_stream {
 	uint64_t *words;
@@ -23,7 +23,7 @@ struct random_stream {
 	uint64_t n_consts;
 	uint64_t n_arena;          /* bytes of window WEFT_WIN_ARENA, zero before the run */
 	unsigned count[256];       /* commands by opcode */
-	/* Those of CV and VE by mode; that write raw sums; loads of int4. */
+	/* Those of CV and VE by mode; that write raw sums; loads of int4; coded ones. */
 	unsigned modes[RANDOM_STREAM_MODES];
 };
 

@@ -1295,6 +1295,69 @@ static void int4_window(struct stream *s, bool bad)
 	c->dram_off = WINDOW_BYTES - (bad ? 511 : 512);
 }
 
+static void coded_store(struct stream *s, bool bad)
+{
+	s->cfg = weft_config_of_model("w16");
+	s->c[ST].load.coded = bad;
+}
+
+static void centre_store(struct stream *s, bool bad)
+{
+	s->cfg = weft_config_of_model("w16");
+	s->c[ST].load.centre = -bad;
+}
+
+static void centre_plain(struct stream *s, bool bad)
+{
+	s->cfg = weft_config_of_model("w16");
+	s->c[LD_X].load.coded = bad ? 0 : 1;
+	s->c[LD_X].load.centre = 5;
+}
+
+/* The row that the first load brings, coded in 30 words. */
+static struct weft_cmd_load *coded(struct stream *s)
+{
+	struct weft_cmd_load *c = &s->c[LD_X].load;
+
+	s->cfg = weft_config_of_model("w16");
+	c->coded = 30;
+	return c;
+}
+
+static void coded_window(struct stream *s, bool bad)
+{
+	struct weft_cmd_load *c = coded(s);
+
+	c->dram_off = WINDOW_BYTES - (bad ? 29 : 30) * 16;
+}
+
+static void coded_int4(struct stream *s, bool bad) { coded(s)->int4 = bad; }
+static void coded_off(struct stream *s, bool bad) { coded(s)->dram_off = bad ? 8 : 16; }
+
+/* The row is long enough for what reads it. */
+static void coded_bytes(struct stream *s, bool bad) { coded(s)->row_bytes += bad ? 8 : 16; }
+
+static void coded_rows(struct stream *s, bool bad)
+{
+	struct weft_cmd_load *c = coded(s);
+
+	c->n2 = bad ? 2 : 1;
+	c->sp_stride2 = 0;
+}
+
+static void coded_aside(struct stream *s, bool bad) { coded(s)->sp_addr = AT_X + (bad ? 8 : 0); }
+
+static void coded_absent(struct stream *s, bool bad)
+{
+	static struct weft_config without;
+
+	coded(s);
+	without = *s->cfg;
+	without.features &= ~WEFT_FEATURE_CODED;
+	if (bad)
+		s->cfg = &without;
+}
+
 struct bad_case {
 	const char *name;
 	void (*commands)(struct stream *s, bool bad);
@@ -1446,6 +1509,16 @@ static const struct bad_case cases[] = {
 	COMMANDS(raw_absent, MODE, CONV),
 	COMMANDS(int4_store, MODE_FIELD, ST),
 	COMMANDS(int4_window, WINDOW, LD_X),
+	COMMANDS(coded_store, MODE_FIELD, ST),
+	COMMANDS(centre_store, MODE_FIELD, ST),
+	COMMANDS(centre_plain, MODE_FIELD, LD_X),
+	COMMANDS(coded_window, WINDOW, LD_X),
+	COMMANDS(coded_int4, MODE_FIELD, LD_X),
+	COMMANDS(coded_off, MODE_FIELD, LD_X),
+	COMMANDS(coded_bytes, MODE_FIELD, LD_X),
+	COMMANDS(coded_rows, MODE_FIELD, LD_X),
+	COMMANDS(coded_aside, MODE_FIELD, LD_X),
+	COMMANDS(coded_absent, MODE, LD_X),
 };
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))

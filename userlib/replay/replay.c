@@ -567,8 +567,8 @@ static void look_in_memory(struct replay *x)
 	x->r->first = f;
 }
 
-/* Says whether command c is a load that reads byte `at` of the constants (offset in their window). */
-static bool reads(const struct weft_cmd *c, uint64_t at)
+/* Says whether command c, for words of `word` bytes, is a load that reads byte `at` of the constants (offset in their window). */
+static bool reads(const struct weft_cmd *c, uint32_t word, uint64_t at)
 {
 	const struct weft_cmd_load *l = &c->load;
 
@@ -578,7 +578,7 @@ static bool reads(const struct weft_cmd *c, uint64_t at)
 		for (int64_t j = 0; j < l->n2; j++)
 			for (int64_t k = 0; k < l->n1; k++) {
 				uint64_t row = (uint64_t)(l->dram_off + i * l->dram_stride3 + j * l->dram_stride2 + k * l->dram_stride1);
-				if (at >= row && at - row < (uint64_t)l->row_bytes)
+				if (at >= row && at - row < weft_cmd_load_bytes(l, word))
 					return true;
 			}
 	return false;
@@ -607,7 +607,7 @@ static void look_in_constants(struct replay *x)
 	}
 	x->r->memory_cmd = SIZE_MAX;
 	for (size_t i = 0; x->r->memory && i < x->step->n_cmds && !weft_cmd_decode(words + at, x->step->n_words - at, &cmd); i++) {
-		if (reads(&cmd, x->r->memory_at)) {
+		if (reads(&cmd, x->cfg->n, x->r->memory_at)) {
 			x->r->memory_cmd = i;
 			return;
 		}

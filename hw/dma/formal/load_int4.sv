@@ -21,7 +21,7 @@ module load_int4 (
   initial started_q = 1'b0;
   always_ff @(posedge clk_i) started_q <= 1'b1;
 
-  weft_cfg_pkg::sp_write_t ldw;
+  weft_cfg_pkg::sp_load_t ldw;
   weft_dma_load u_dut (
     .clk_i, .rst_ni, .need_o(), .cmd_valid_i(1'b0), .cmd_ready_o(), .cmd_i('0), .state_o(), .abort_i, .win_i('0),
     .ar_valid_o(), .ar_ready_i, .ar_o(), .r_valid_i, .r_ready_o(), .r_i, .ldw_o(ldw), .ldw_gnt_i, .bytes_o()

@@ -40,6 +40,7 @@ package weft_cfg_pkg;
   localparam logic HAS_DWTABLE = 1'b0;
   localparam logic HAS_PAIRS = 1'b0;
   localparam logic HAS_P_SHORT = 1'b0;
+  localparam logic HAS_CODED = 1'b0;
   localparam logic [31:0] CONFIG_VALUE = 32'h08041004;
 
   // A byte address in the scratchpad, or a distance or a count of bytes there; sums wrap
@@ -77,6 +78,16 @@ package weft_cfg_pkg;
     row_mask_t mask;  // bytes that are written
     sp_word_t data;
   } sp_write_t;
+
+  // What load asks the scratchpad to write; granted or not in the same cycle
+  typedef struct packed {
+    logic req;  // there is a request; the rest counts only then
+    logic both;  // two words are written whole; addr is a multiple of N
+    sp_addr_t addr;  // of byte 0
+    row_mask_t mask;  // bytes that are written, of one word
+    sp_word_t next;  // of both: the word behind data
+    sp_word_t data;
+  } sp_load_t;
 
   // An INCR burst of the memory bus, to read or to write
   typedef struct packed {
@@ -132,7 +143,7 @@ package weft_cfg_pkg;
     logic stall_wgt;  // the array waits for weights
     logic stall_post;  // the array waits for the post unit
     logic [4-1:0] conflicts;  // requests that the scratchpad refuses
-    logic [LOG2_N+1-1:0] rd_bytes;  // written by load
+    logic [LOG2_N+2-1:0] rd_bytes;  // written by load
     logic [LOG2_N+1-1:0] wr_bytes;  // read by store
   } events_t;
 
@@ -142,6 +153,9 @@ package weft_cfg_pkg;
     logic fault;  // it is not wholly inside, as code and info say
     logic int4;  // two elements a byte of memory
     logic odd;  // of int4: the last byte of memory is half used
+    logic coded;  // memory has it coded
+    logic [SP_ADDR_BITS-LOG2_N-1:0] words;  // of coded: words in the scratchpad
+    logic [8-1:0] centre;  // of coded: added to each byte
     logic [8-1:0] code;  // FAULT_*
     logic [32-1:0] info;  // offset or address of the faulty row
     mem_addr_t addr;  // of its first byte in memory
@@ -155,6 +169,9 @@ package weft_cfg_pkg;
     logic fault;  // it stands for a faulty row, and is none
     logic int4;  // two elements a byte of memory
     logic odd;  // of int4: the last byte of memory is half used
+    logic coded;  // memory has its row coded
+    logic [SP_ADDR_BITS-LOG2_N-1:0] words;  // of coded: words of the row in the scratchpad
+    logic [8-1:0] centre;  // of coded: added to each byte
     mem_addr_t addr;  // of its first byte, not aligned
     logic [8-1:0] len;  // beats - 1
     logic [LOG2_N+5-1:0] bytes;  // in memory, 1..16N

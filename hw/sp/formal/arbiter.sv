@@ -3,14 +3,15 @@
 // weft_sp with any requests. Which banks a request needs is stated once more here, from
 // hw/sp/README.md: a region is an eighth of the scratchpad, its even words are one bank
 // and its odd words another; a request touches the word of its address, and the one
-// behind if it is wide or not aligned, or if the mask of a write reaches so far.
+// behind if it is wide or not aligned, if the mask of a write reaches so far, or if ldw writes both.
 module arbiter (
   input logic                clk_i,
   input logic                rst_ni,
   input logic [8:0]          req_i,    // pst act wgt vec res parc parv ldw str from bit 0 on
   input logic [8:0]          wide_i,
   input logic [9*20-1:0]     addr_i,
-  input logic [2*weft_cfg_pkg::N-1:0] mask_i   // of pst, of ldw
+  input logic [2*weft_cfg_pkg::N-1:0] mask_i,  // of pst, of ldw
+  input logic                both_i    // of ldw
 );
 
   localparam int unsigned N        = weft_cfg_pkg::N;
@@ -33,7 +34,7 @@ module arbiter (
     .res_i({req_i[4], wide_i[4], addr_i[80 +: 20]}), .res_gnt_o(gnt[4]), .res_rdata_o(),
     .parc_i({req_i[5], wide_i[5], addr_i[100 +: 20]}), .parc_gnt_o(gnt[5]), .parc_rdata_o(),
     .parv_i({req_i[6], wide_i[6], addr_i[120 +: 20]}), .parv_gnt_o(gnt[6]), .parv_rdata_o(),
-    .ldw_i({req_i[7], addr_i[140 +: 20], mask_i[2*N-1:N], (8*N)'(0)}), .ldw_gnt_o(gnt[7]),
+    .ldw_i({req_i[7], both_i, addr_i[140 +: 20], mask_i[2*N-1:N], (16*N)'(0)}), .ldw_gnt_o(gnt[7]),
     .str_i({req_i[8], wide_i[8], addr_i[160 +: 20]}), .str_gnt_o(gnt[8]), .str_rdata_o(),
     .conflicts_o(conflicts)
   );
@@ -51,7 +52,7 @@ module arbiter (
     for (int unsigned k = 0; k < 9; k++) begin
       addr = addr_i[20*k +: 20];
       if (k == Wgt || k == Parc || k == Parv) addr = (addr >> Log2N) << Log2N;
-      mask   = {{N{1'b0}}, k == Pst ? mask_i[N-1:0] : mask_i[2*N-1:N]} << addr[Log2N-1:0];
+      mask   = k == Ldw && both_i ? '1 : {{N{1'b0}}, k == Pst ? mask_i[N-1:0] : mask_i[2*N-1:N]} << addr[Log2N-1:0];
       word   = addr[Log2N +: WordBits];
       behind = word + WordBits'(1);
       first  = k == Pst || k == Ldw ? mask[N-1:0] != '0 : 1'b1;
@@ -112,6 +113,7 @@ module arbiter (
   always_comb begin
     if (!started_q) reset: assume (!rst_ni);
     in_range: assume (inside);
+    whole:    assume (!both_i || addr_i[140 +: Log2N] == '0);
     if (started_q && rst_ni) begin
       asked:     assert ((gnt & ~req_i) == '0);
       one_each:  assert (apart);

@@ -440,6 +440,18 @@ enum weft_elem {
 #define WEFT_CMD_LOAD_INT4_MASK UINT64_C(0x1000000000000)
 #define WEFT_CMD_LOAD_INT4_MIN 0
 #define WEFT_CMD_LOAD_INT4_MAX 1
+#define WEFT_CMD_LOAD_CODED_WORD 2
+#define WEFT_CMD_LOAD_CODED_LSB 49
+#define WEFT_CMD_LOAD_CODED_BITS 15
+#define WEFT_CMD_LOAD_CODED_MASK UINT64_C(0xfffe000000000000)
+#define WEFT_CMD_LOAD_CODED_MIN 0
+#define WEFT_CMD_LOAD_CODED_MAX 32767
+#define WEFT_CMD_LOAD_CENTRE_WORD 3
+#define WEFT_CMD_LOAD_CENTRE_LSB 56
+#define WEFT_CMD_LOAD_CENTRE_BITS 8
+#define WEFT_CMD_LOAD_CENTRE_MASK UINT64_C(0xff00000000000000)
+#define WEFT_CMD_LOAD_CENTRE_MIN -128
+#define WEFT_CMD_LOAD_CENTRE_MAX 127
 
 #define WEFT_CMD_CONV_IN_BASE_WORD 9
 #define WEFT_CMD_CONV_IN_BASE_LSB 0
@@ -1155,6 +1167,8 @@ struct weft_cmd_load {
 	int32_t sp_stride2; /* Scratchpad step of the third dimension; 0..1048575 bytes */
 	int32_t sp_stride3; /* Scratchpad step of the outermost dimension; 0..1048575 bytes */
 	int32_t int4; /* Widen int4 to int8; needs the feature int4; 0..1 */
+	int32_t coded; /* Words of N bytes in memory that hold the row coded; 0: it is not coded; needs the feature coded; 0..32767 words */
+	int32_t centre; /* With coded: added to each byte; else 0; needs the feature coded; -128..127 */
 };
 
 /* conv: Convolution of an input tile with all its taps: systolic array and post unit. */
@@ -1490,6 +1504,12 @@ WEFT_API int weft_field_lacks(const struct weft_field_info *f, int64_t value, co
 
 /** Does it lack the command? */
 WEFT_API int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg);
+
+/**
+ * Bytes in memory of a row of a load or store: row_bytes, half as many with
+ * int4, rounded up, or those of a coded row. @p n is the configuration's.
+ */
+WEFT_API uint32_t weft_cmd_load_bytes(const struct weft_cmd_load *l, uint32_t n);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.

@@ -113,6 +113,11 @@ struct weft_load_options {
 	 * stores it: refuse another one.
 	 */
 	enum weft_requant requant;
+	/*
+	 * Programs compiled for the network have no coded weights, so that devices without the feature bit `coded` take them. It
+	 * does nothing to the program of a .weft file.
+	 */
+	bool no_compress;
 };
 
 /** Returns the defaults: nothing is known of inputs, ONNX's bits, no level, the newest runtime. */

@@ -479,6 +479,12 @@ static int draw_weights(struct maker *m, weft_opcode op, int zp, const int64_t d
 	fill_int8(m, w, n);
 	for (int64_t i = 0; int4 && i < n; i++)
 		w[i] = (int8_t)(w[i] % 8);
+	/* Few bits about the zero point, of which a coded load has less to bring. */
+	int narrow = chance(m, 40) ? (int)draw(m, 1, 6) : 0;
+	for (int64_t i = 0; narrow && i < n; i++) {
+		int v = zp + (w[i] >> narrow);
+		w[i] = (int8_t)(v < -128 ? -128 : v > 127 ? 127 : v);
+	}
 	prune(m, op, zp, dim, w);
 	return new_const(m, int4 ? WEFT_INT4 : WEFT_INT8, 4, dim, w);
 }

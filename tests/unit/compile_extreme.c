@@ -219,6 +219,52 @@ static void records(void **state)
 	}
 }
 
+/* Makes the weights of the graph's convolution such that each fits so many bits, less the zero point 3. */
+static void narrow_weights(weft_graph *g, int bits)
+{
+	const weft_tensor *w = &g->tensors[g->ops[0].in[1]].t;
+	int8_t *p = w->data;
+
+	for (int64_t i = 0; i < weft_tensor_elements(w); i++) {
+		int v = 3 + (bits ? p[i] >> (8 - bits) : 0);
+		p[i] = (int8_t)(v > 127 ? 127 : v);
+	}
+}
+
+/* Weights that fit fewer bits are loaded coded, where the configuration has that and the options do not forbid it. */
+static void coded(void **state)
+{
+	static const struct { const char *config; int bits; bool plain, coded; } cases[] = {
+		{ "w16", 4, false, true }, { "w8", 4, false, true }, { "w32", 4, false, true }, { "w16", 0, false, true },
+		{ "w16", 7, false, true }, { "w16", 8, false, false }, { "w16", 4, true, false }, { "w8b", 4, false, false },
+		{ "w4", 4, false, false },
+	};
+	const struct shape shape[] = {
+		{ "one pixel, coded", 1, 1, 1, 200, 330, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+		{ "an image, coded", 1, 12, 9, 40, 90, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+		{ "more than the scratchpad has, coded", 1, 7, 7, 1024, 1024, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+	};
+
+	(void)state;
+	const size_t n_cases = sizeof cases / sizeof *cases;
+	for (size_t i = 0; i < sizeof shape / sizeof *shape * n_cases; i++) {
+		const size_t k = i % n_cases;
+		struct weft_compile_options o = { .config = cases[k].config, .no_compress = cases[k].plain };
+		weft_graph *g = conv_graph(&shape[i / n_cases], WEFT_INT8);
+		weft_tensor *in = make_inputs(g, 3);
+		uint64_t was = compile_run_coded;
+		char what[160];
+
+		narrow_weights(g, cases[k].bits);
+		snprintf(what, sizeof what, "%s, %d bits on %s%s", shape[i / n_cases].name, cases[k].bits, cases[k].config, cases[k].plain ? ", plain" : "");
+		assert_true(compile_run(g, &o, in, what) > 0);
+		if ((compile_run_coded > was) != cases[k].coded)
+			fail_msg("%s: %llu coded loads", what, (unsigned long long)(compile_run_coded - was));
+		free_inputs(g, in);
+		weft_graph_free(g);
+	}
+}
+
 static void convolutions(void **state)
 {
 	(void)state;
@@ -670,7 +716,7 @@ static void maximum_behind_pad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(windows_at_limits), cmocka_unit_test(records), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
+		cmocka_unit_test(windows_at_limits), cmocka_unit_test(records), cmocka_unit_test(coded), cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(average_behind_table),
 		cmocka_unit_test(enormous),
 		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16), cmocka_unit_test(channel_by_channel),
 		cmocka_unit_test(depthwise_behind_table), cmocka_unit_test(every_second_behind_slices),

@@ -87,6 +87,9 @@ static void check_rec(struct compile_run *c, const struct weft_prec *r, uint32_t
 /* Depthwise commands that look their input up in a table, of the programs which ran so far. */
 static uint64_t compile_run_tables;
 
+/* Loads of coded rows, of the programs which ran so far. */
+static uint64_t compile_run_coded;
+
 /* Commands with parameter records of 16 and of 8 bytes, of the programs which ran so far. */
 static uint64_t compile_run_records[2];
 
@@ -119,6 +122,7 @@ static void run_npu(struct compile_run *c, const struct weft_step *s)
 		assert_int_equal(weft_cmd_decode(w + at, s->n_words - at, &cmd), WEFT_FAULT_NONE);
 		at += (size_t)cmd.h.n_words;
 		count_records(&cmd);
+		compile_run_coded += cmd.h.op == WEFT_CMD_LOAD && cmd.load.coded;
 		compile_run_tables += cmd.h.op == WEFT_CMD_DW && cmd.dw.table;
 		if (weft_model_exec(c->m, &cmd, &f))
 			fail_msg("%s: command %u faults: %s", c->what, i, weft_fault_brief(f.code));

@@ -97,6 +97,7 @@ int take_load(struct load_args *a, int option, const char *v)
 	case LOAD_RUNTIME: return take_runtime(a, v);
 	case LOAD_CUSTOM:  return take_custom(a, v);
 	case LOAD_SIGNATURE: a->o.signature = v; return 0;
+	case LOAD_NO_COMPRESS: a->o.no_compress = true; return 0;
 	default:           a->o.backbone = true; return 0;
 	}
 }

@@ -86,8 +86,8 @@ struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND
 
 /* The options of LOAD_USAGE, to stand first in a command's. */
 #define LOAD_OPTIONS { "--requant", true }, { "--bind", true }, { "--level", true }, { "--backbone", false }, \
-	{ "--runtime", true }, { "--signature", true }, { "--custom", true }
-enum { LOAD_REQUANT, LOAD_BIND, LOAD_LEVEL, LOAD_BACKBONE, LOAD_RUNTIME, LOAD_SIGNATURE, LOAD_CUSTOM, N_LOAD };
+	{ "--runtime", true }, { "--signature", true }, { "--custom", true }, { "--no-compress", false }
+enum { LOAD_REQUANT, LOAD_BIND, LOAD_LEVEL, LOAD_BACKBONE, LOAD_RUNTIME, LOAD_SIGNATURE, LOAD_CUSTOM, LOAD_NO_COMPRESS, N_LOAD };
 
 /** One of LOAD_OPTIONS; 0, or -1 and a message. */
 int take_load(struct load_args *a, int option, const char *v);
@@ -121,7 +121,8 @@ void load_release(struct load_args *a);
 	"                      a .weft file holds one, and another is refused\n" \
 	"  --signature NAME    .tflite: the signature to load, with its names of inputs and outputs;\n" \
 	"                      else the first subgraph\n" \
-	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n"
+	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n" \
+	"  --no-compress       compile without coded weights, for devices that cannot decode them\n"
 
 /* ---- compiled programs ---- */
 

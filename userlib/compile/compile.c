@@ -66,6 +66,7 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_dwk = cc->cfg->features & WEFT_FEATURE_DWK;
 	cc->has_dwtable = cc->cfg->features & WEFT_FEATURE_DWTABLE;
 	cc->has_pairs = cc->cfg->features & WEFT_FEATURE_PAIRS;
+	cc->has_coded = cc->cfg->features & WEFT_FEATURE_CODED && !cc->o->no_compress;
 	cc->has_table = cc->cfg->features & WEFT_FEATURE_TABLE;
 	cc->has_sub = cc->cfg->features & WEFT_FEATURE_SUB;
 	cc->has_mul = cc->cfg->features & WEFT_FEATURE_MUL;
@@ -102,6 +103,7 @@ static void cc_clear(struct cc *cc)
 	free(cc->nests);
 	free(cc->items);
 	free(cc->consts.p);
+	free(cc->units.p);
 	weft_program_free(cc->p);
 }
 
@@ -191,9 +193,9 @@ static int compile_steps(struct cc *cc)
 	for (int i = 0; i < n && !err; i++) {
 		err = step_search_splits(&npu[i], MAX_TUNED);
 		if (!err)
-			err = step_schedule(&npu[i]);
-		if (!err)
 			err = step_pack_weights(&npu[i]);
+		if (!err)
+			err = step_schedule(&npu[i]);
 		if (err == -E2BIG && npu[i].n == 1) {
 			cc->bad_node = cc->items[npu[i].first_item].index;
 			cc->bad_why = "it would take more commands than a stream can count";

@@ -90,6 +90,7 @@ struct node_weights {
 
 	/* Set by pack_weights.c: */
 	uint64_t blob;         /* offset in the constants of the records of all tiles, behind which the weights lie */
+	uint64_t code;         /* loads may be coded: 1 + where in cc.units their units begin (code_weights.c); 0: they are plain */
 	int64_t n_tiles;       /* number of column tiles of the array, or of blocks of N channels */
 	int64_t tile_bytes;    /* bytes of the weights of one tile */
 	bool short_recs;       /* records are those of 8 bytes (p_short of the commands) */
@@ -291,7 +292,7 @@ struct cc {
 	char *msg;             /* WEFT_MSG bytes, of the caller */
 	int64_t n;             /* rows and columns of the array, bytes of a scratchpad word: cfg->n */
 	int64_t sp_bytes;      /* usable bytes of the scratchpad */
-	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk, has_dwtable, has_pairs;   /* features, include/spec/regs.toml */
+	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk, has_dwtable, has_pairs, has_coded;   /* features, include/spec/regs.toml */
 
 	struct cop *ops;       /* one for each operator of the graph */
 	struct cten *ten;      int n_roots; uint32_t cap_roots;   /* one for each tensor, then added storages */
@@ -300,6 +301,7 @@ struct cc {
 	struct loop_nest *nests;  int n_nests; uint32_t cap_nests;
 	struct item *items;    int n_items;
 	struct blob consts;    /* becomes the program's constants */
+	struct blob units;     /* uint32_t: units of coded constants, tile by tile (code_weights.c) */
 	uint32_t cap_cmds, cap_words, cap_scales;   /* of the program's arrays */
 	int bad_node;          /* set with -ERANGE: this node cannot be expressed, */
 	const char *bad_why;   /* because of this */
@@ -390,6 +392,13 @@ WEFT_MUST_USE int cc_order_nodes(struct cc *cc);
 
 /* lower/pack_weights.c: write weights, records and other constants into cc.consts. */
 WEFT_MUST_USE int cc_pack_weights(struct cc *cc);
+
+/* lower/code_weights.c: constants that loads find coded. */
+WEFT_MUST_USE int code_measure(struct cc *cc, struct node *nd);
+int64_t code_units(const struct cc *cc, const struct node *nd, bool weights, int64_t tile, int64_t n);
+bool code_pays(const struct cc *cc, int64_t words, int64_t units);
+int64_t coded_words(const struct cc *cc, int64_t words, int64_t units);
+WEFT_MUST_USE int code_row(struct cc *cc, const struct weft_cmd_load *l);
 
 /* emit/arena.c: choose offsets in the arena for all roots that need a place there (in_dram). */
 WEFT_MUST_USE int cc_place_arena(struct cc *cc);

@@ -148,7 +148,8 @@ struct weft_compile_options {
 	bool quick;            /* the first plan that fits, nothing tuned: for tests of many programs */
 	uint8_t threads;       /* to compile with, at most; 0: one. The program does not depend on it */
 	bool no_fold;          /* compute also channels that nothing needs (fold/): for comparison */
-	uint8_t reserved[44];
+	bool no_compress;      /* all constants plain, also where loads could decode them */
+	uint8_t reserved[43];
 };
 
 /**

@@ -23,6 +23,7 @@ struct weft_net {
 	weft_graph *graph;         /* the imported graph, owned; NULL if loaded is set */
 	weft_program *loaded;      /* the program of a .weft file, which owns its graph; or NULL */
 	const weft_graph *g;       /* the network's graph: graph, or that of loaded */
+	bool no_compress;          /* of the options with which it was loaded: programs compiled for it have no coded weights */
 };
 
 /* What one run has measured for one operator of the graph. */

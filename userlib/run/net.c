@@ -192,6 +192,7 @@ int weft_net_load_with(const void *data, size_t len_bytes, const char *name, con
 		free(n);
 		return err;
 	}
+	n->no_compress = o && o->no_compress;
 	*net = n;
 	return 0;
 }
@@ -326,7 +327,7 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p)
  */
 static int program(const weft_net *net, const char *config, const weft_program **p, weft_program **own, char *msg)
 {
-	struct weft_compile_options o = { .config = config };
+	struct weft_compile_options o = { .config = config, .no_compress = net->no_compress };
 
 	*own = NULL;
 	if (net->loaded && (!config || !strcmp(net->loaded->config, config))) {

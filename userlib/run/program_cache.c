@@ -87,7 +87,7 @@ static int make_key(const weft_graph *g, const struct weft_compile_options *o, s
 	struct io io = { .write = true, .take = hash_bytes, .user = &hash };
 	weft_graph *graph = (weft_graph *)g;
 	char *config = (char *)(o->config ? o->config : "");
-	bool flags[] = { o->host_only, o->no_fuse, o->of_model, o->quick, o->no_fold };
+	bool flags[] = { o->host_only, o->no_fuse, o->of_model, o->quick, o->no_fold, o->no_compress };
 	uint32_t sp_limit = o->sp_limit;
 	char msg[WEFT_MSG];
 

@@ -133,7 +133,8 @@ static int get_program(weft_session *s, bool plan, char *msg)
 {
 	struct weft_compile_options c = { .config = s->cfg->name, .host_only = !plan,
 	                                  .threads = (uint8_t)(s->o.threads > UINT8_MAX ? UINT8_MAX : s->o.threads),
-	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl, .no_fold = s->o.keep };
+	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl, .no_fold = s->o.keep,
+	                                  .no_compress = s->net->no_compress };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))

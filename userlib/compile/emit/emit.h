@@ -77,6 +77,9 @@ WEFT_MUST_USE int emit_done(struct emit *e, struct cmd *c);
 struct dma {
 	bool store;            /* to memory; else from it */
 	bool int4;             /* memory has two elements in a byte; `row` then counts elements */
+	bool codable;          /* it is one row of constants, which may be coded, */
+	int64_t units;         /* in so many units (lower/code_weights.c), */
+	int centre;            /* its bytes less this */
 	int root;              /* root whose place in memory is meant; -1: the constants */
 	int64_t off;           /* bytes from the start of that place, or of the constants */
 	int64_t sp, row;       /* scratchpad address; bytes of a row */

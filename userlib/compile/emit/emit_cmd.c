@@ -360,6 +360,34 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 }
 
 /*
+ * Returns the words of memory that the row of d takes if it is coded, or 0 if it is plain: because it may not be coded,
+ * does not begin and end with a word, or would not become much shorter (code_pays()).
+ */
+static int64_t coded_length(const struct cc *cc, const struct dma *d)
+{
+	int64_t words = d->row / cc->n, coded = d->codable ? coded_words(cc, words, d->units) : 0;
+
+	if (!d->codable || d->row % cc->n || d->sp % cc->n || d->off % cc->n)
+		return 0;
+	return code_pays(cc, words, d->units) && coded <= WEFT_CMD_LOAD_CODED_MAX ? coded : 0;
+}
+
+/*
+ * Set cost, slow cost, latency and traffic of the load of a coded row as cost_dma() does. The bus brings `coded` words, and
+ * two words a cycle leave the decoder, which needs a cycle for widths before each 2N words.
+ */
+static void cost_coded(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t coded)
+{
+	int64_t words = d->row / cc->n, decoded = ceil_div(words, 2) + ceil_div(words, 2 * cc->n);
+	int64_t bursts = ceil_div(coded, COST_BURST_BEATS);
+
+	c->cost = (uint32_t)max64(coded, decoded) + 1;
+	c->slow = (uint32_t)max64(max64(2 * coded, decoded), bursts * (COST_MEMORY_FAR + COST_BURST_OVERHEAD) / COST_BURSTS_READ) + 1;
+	c->latency = COST_LOAD_LATENCY + COST_DECODE_LATENCY;
+	emit_traffic(c, 0, PORT_WRITE, words, emit_across(cc, d->sp, cc->n));
+}
+
+/*
  * Emit copy d as one load or store command, with its cost; it touches its bytes of the scratchpad and,
  * unless they are constants, of the arena. Returns 0, -ENOMEM, -E2BIG (more commands than a stream can
  * count), or -ERANGE with cc->bad_node and cc->bad_why: a field is out of range, or its rows are more than
@@ -375,7 +403,7 @@ int emit_dma(struct emit *e, struct dma d)
 	if (!c)
 		return -ENOMEM;
 	tidy(&d);
-	int64_t bytes = d.int4 ? ceil_div(d.row, 2) : d.row;     /* in memory */
+	int64_t coded = coded_length(cc, &d), bytes = coded ? coded * cc->n : d.int4 ? ceil_div(d.row, 2) : d.row;     /* in memory */
 	int64_t off = d.off + (t ? (int64_t)t->offset : 0), mem_hi = off + bytes, sp_hi = d.sp + d.row, rows = 1;
 	for (int k = 0; k < 3; k++) {
 		mem_hi += (d.n[k] - 1) * d.mem_step[k];
@@ -388,6 +416,8 @@ int emit_dma(struct emit *e, struct dma d)
 	l->sp_addr = (int32_t)d.sp;
 	l->row_bytes = (int32_t)d.row;
 	l->int4 = d.int4;
+	l->coded = (int32_t)coded;
+	l->centre = coded ? d.centre : 0;
 	l->n1 = (int32_t)d.n[0];
 	l->n2 = (int32_t)d.n[1];
 	l->n3 = (int32_t)d.n[2];
@@ -405,6 +435,9 @@ int emit_dma(struct emit *e, struct dma d)
 	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
 	if (!consts)
 		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
-	cost_dma(cc, c, &d, off, rows);
+	if (coded)
+		cost_coded(cc, c, &d, coded);
+	else
+		cost_dma(cc, c, &d, off, rows);
 	return emit_done(e, c);
 }

@@ -9,6 +9,8 @@
  *   plan_piece());
  * - plan.split_k: not even one tile fits; a part of one tile's sum at a time, or of two that are paired;
  * - otherwise: slots of plan.tc channels, filled in turn.
+ * Loads of whole tiles may expect their constants coded (lower/code_weights.c); which ones do is settled with the
+ * final commands, and only then are the constants coded (step_pack_weights()).
  * Weights that the program computes, or that the host packs while it runs, lie in
  * a storage of their own instead.
  */
@@ -18,13 +20,17 @@
 
 #include "node_emit.h"
 
+/* `bytes` bytes of a node's constants, from offset `off` on, which take so many units if they are coded. */
+struct constants { int64_t off, bytes, units; };
+
 /*
- * Emit the load of `bytes` bytes from offset `off` of the constants to scratchpad address sp. Returns 0,
- * -ENOMEM, -E2BIG (more commands than a stream can count) or -ERANGE (a command cannot hold a value).
+ * Emit the load of these constants of node nd to scratchpad address sp. Returns 0, -ENOMEM, -E2BIG (more commands than a
+ * stream can count) or -ERANGE (a command cannot hold a value).
  */
-static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
+static int load_bytes(struct emit *e, const struct node *nd, struct constants k, int64_t sp)
 {
-	return emit_dma(e, (struct dma){ .root = -1, .off = off, .sp = sp, .row = bytes, .n = { 1, 1, 1 } });
+	return emit_dma(e, (struct dma){ .root = -1, .off = k.off, .sp = sp, .row = k.bytes, .n = { 1, 1, 1 },
+	                                 .codable = nd->wt.code, .units = k.units, .centre = nd->wt.w_zp });
 }
 
 /*
@@ -81,7 +87,9 @@ static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int
 {
 	return emit_dma(e, (struct dma){ .root = weights_root(nd), .int4 = nd->wt.w_int4,
 	                                 .off = weights_at(nd) + tile * nd->wt.tile_bytes / (nd->wt.w_int4 ? 2 : 1),
-	                                 .sp = sp, .row = n * nd->wt.tile_bytes, .n = { 1, 1, 1 } });
+	                                 .sp = sp, .row = n * nd->wt.tile_bytes, .n = { 1, 1, 1 },
+	                                 .codable = nd->wt.code, .units = nd->wt.code ? code_units(e->s->cc, nd, true, tile, n) : 0,
+	                                 .centre = nd->wt.w_zp });
 }
 
 /*
@@ -128,6 +136,16 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 	return emit_area_addr(m->e->s, m->p->tile.w[0]) + t * m->nd->wt.tile_rec_bytes;
 }
 
+/* Returns the units of the records of column tiles [tile, +n) and of the weights that piece k brings; 0 if they are not coded. */
+static int64_t units_of(const struct node_emit *m, int64_t tile, int64_t n, const struct piece *k)
+{
+	const struct cc *cc = m->e->s->cc;
+
+	if (!m->nd->wt.code)
+		return 0;
+	return code_units(cc, m->nd, false, tile, n) + code_units(cc, m->nd, true, k->first, k->n);
+}
+
 /*
  * For plans with all_weights: emit the load of piece k's weights, and of the records that come with it: the
  * piece's own with own_recs, else all of the node's with the first piece. Where packed_here() they lie
@@ -144,9 +162,11 @@ static int load_piece(struct node_emit *m, const struct piece *k)
 
 	/* Records lie beside their weights in memory as well. */
 	if (all && packed_here(nd))
-		return load_bytes(m->e, (int64_t)nd->wt.blob, to - nd->wt.rec_bytes, nd->wt.rec_bytes + k->n * nd->wt.tile_bytes);
+		return load_bytes(m->e, nd, (struct constants){ (int64_t)nd->wt.blob, nd->wt.rec_bytes + k->n * nd->wt.tile_bytes,
+		                                            units_of(m, 0, nd->wt.n_tiles, k) }, to - nd->wt.rec_bytes);
 	if (m->p->tile.own_recs && packed_here(nd))
-		return load_bytes(m->e, (int64_t)nd->wt.blob + k->first * both, piece_addr(m, k), k->n * both);
+		return load_bytes(m->e, nd, (struct constants){ (int64_t)nd->wt.blob + k->first * both, k->n * both, units_of(m, k->first, k->n, k) },
+		                  piece_addr(m, k));
 	if (all)
 		err = load_records(m->e, nd, 0, nd->wt.n_tiles, weights_rec_addr(m, k, 0));
 	else if (m->p->tile.own_recs)
@@ -215,10 +235,83 @@ static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *
 	return 0;
 }
 
+/* Returns whether command c is a load of constants. */
+static bool loads_constants(const struct cmd *c)
+{
+	return c->c.h.op == WEFT_CMD_LOAD && c->c.load.window == WEFT_WIN_CONST;
+}
+
+/* Returns the offset of the first byte of constants that a load's rows have. */
+static int64_t begin_of(const struct weft_cmd_load *l)
+{
+	return l->dram_off + (l->n1 - 1) * min64(l->dram_stride1, 0) + (l->n2 - 1) * min64(l->dram_stride2, 0) +
+	       (l->n3 - 1) * min64(l->dram_stride3, 0);
+}
+
+/* Returns the offset behind the last byte of constants that a load's rows have if they are plain. */
+static int64_t end_of(const struct weft_cmd_load *l)
+{
+	return l->dram_off + l->row_bytes + (l->n1 - 1) * max64(l->dram_stride1, 0) + (l->n2 - 1) * max64(l->dram_stride2, 0) +
+	       (l->n3 - 1) * max64(l->dram_stride3, 0);
+}
+
+/* Compare two loads of constants for qsort(): the one that begins lower in memory comes first. */
+static int by_offset(const void *pa, const void *pb)
+{
+	int64_t a = begin_of(&(*(struct cmd *const *)pa)->c.load), b = begin_of(&(*(struct cmd *const *)pb)->c.load);
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * Code the row of constants that the n loads at k share. If they do not all load the same row, it stays plain, and
+ * so do they. Returns 0 or -ENOMEM.
+ */
+static int code_overlapping(struct cc *cc, struct cmd **k, uint32_t n)
+{
+	const struct weft_cmd_load *first = &k[0]->c.load;
+	bool same = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct weft_cmd_load *l = &k[i]->c.load;
+		same = same && l->coded && l->dram_off == first->dram_off && l->row_bytes == first->row_bytes;
+	}
+	if (same)
+		return code_row(cc, first);
+	for (uint32_t i = 0; i < n; i++)
+		k[i]->c.load.coded = k[i]->c.load.centre = 0;
+	return 0;
+}
+
+/*
+ * Code the rows of constants that loads of the step expect to be coded, in their places. Rows that overlap others which
+ * are not the same stay plain, and so do their loads. Returns 0 or -ENOMEM.
+ */
+static int code_rows(struct npu_step *s)
+{
+	struct cmd **k = malloc((s->cmds.n + 1) * sizeof(struct cmd *));
+	uint32_t n = 0;
+	int err = k ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < s->cmds.n && !err; i++)
+		if (loads_constants(&s->cmds.p[i]))
+			k[n++] = &s->cmds.p[i];
+	if (!err && n)
+		qsort(k, n, sizeof *k, by_offset);
+	for (uint32_t first = 0, next; first < n && !err; first = next) {
+		int64_t end = end_of(&k[first]->c.load);
+		for (next = first + 1; next < n && begin_of(&k[next]->c.load) < end; next++)
+			end = max64(end, end_of(&k[next]->c.load));
+		err = code_overlapping(s->cc, k + first, next - first);
+	}
+	free(k);
+	return err;
+}
+
 /*
  * Rearrange the constants of all nodes of the step whose records come with their weights (own_recs), so
- * that both lie side by side; nodes whose weights are computed, late or int4 are left alone. Must be called
- * once, after the last emission. Returns 0 or -ENOMEM.
+ * that both lie side by side; nodes whose weights are computed, late or int4 are left alone. Then code what the
+ * step's loads expect to be coded. Must be called once, after the last emission. Returns 0 or -ENOMEM.
  */
 int step_pack_weights(struct npu_step *s)
 {
@@ -229,5 +322,5 @@ int step_pack_weights(struct npu_step *s)
 		if (nd->wt.w >= 0 && s->plan[i].tile.all_weights && s->plan[i].tile.own_recs && packed_here(nd))
 			err = pack_pieces(s->cc, nd, &s->plan[i]);
 	}
-	return err;
+	return err ? err : code_rows(s);
 }

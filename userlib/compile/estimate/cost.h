@@ -39,6 +39,9 @@
 #define COST_LOAD_LATENCY  10
 #define COST_STORE_LATENCY 12
 
+/* Cycles that a coded row takes longer on its way through the decoder. */
+#define COST_DECODE_LATENCY 4
+
 /* ---- the array (CV) ---- */
 
 /* Cycles between the last word that the array takes of one command and the first of the next. Fitted. */

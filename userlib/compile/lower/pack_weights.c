@@ -436,7 +436,7 @@ static int pack(struct cc *cc, struct node *nd, int item)
 		halve(to, weights);
 		cc->consts.n -= (uint64_t)(weights / 2);
 	}
-	return 0;
+	return cc->has_coded && nd->kind == NODE_CONV && !nd->wt.w_int4 ? code_measure(cc, nd) : 0;
 }
 
 /*

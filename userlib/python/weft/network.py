@@ -64,16 +64,19 @@ class Network:
     bytes. requant "rescale" takes the nearest integer arithmetic where ONNX's
     exact results would need the host, "runtime" ONNX Runtime's own rounding, and
     "runtime-avx2" that of processors without VNNI, whose sums saturate. bind gives sizes that the file leaves open.
-    custom has the custom operators of a .tflite file by their names.
+    custom has the custom operators of a .tflite file by their names. Without compress,
+    compiled programs have no coded weights, so that devices that cannot decode them take them.
     """
 
     def __init__(self, source: Source, *, requant: str = "exact", bind: Optional[Dict[str, Any]] = None,
-                 name: str = "network", custom: Optional[Dict[str, CustomOp]] = None):
+                 name: str = "network", custom: Optional[Dict[str, CustomOp]] = None,
+                 compress: bool = True):
         if requant not in ("exact", "rescale", "runtime", "runtime-avx2"):
             raise ValueError('requant is "exact", "rescale", "runtime" or "runtime-avx2", not %r' % requant)
         options = ffi.new("struct weft_load_options *", lib.weft_load_options_default())
         options.requant_rescale, options.requant_runtime = requant == "rescale", requant in ("runtime", "runtime-avx2")
         options.requant_avx2 = requant == "runtime-avx2"
+        options.no_compress = not compress
         options.bound, options.n_bound, keep = bounds(bind)
         options.custom, self._custom = table(custom)
         net, msg = ffi.new("weft_net **"), message()

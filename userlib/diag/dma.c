@@ -426,8 +426,44 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 }
 
 /*
- * Test dma: plain copies, strided loads, strided stores, both directions at once, and transfers up to
- * the scratchpad's end; each only if what came before is right. Findings go to d->r; if the wrong bytes
+ * If the configuration has coded loads: runs 32 of random bytes, whose widths are then random, too, with fewer and with
+ * more of them than the words need, and reports the first wrong byte as DIAG-DMA-10. A stream that does not end is reported with
+ * the load engine as the suspect. data has AREA bytes. Returns 0 whatever it found, or a negative errno as diag_exec().
+ */
+static int coded_loads(struct weft_diag *d, const uint8_t *data)
+{
+	const uint32_t n = d->cfg->n, most = d->cfg->sp_bytes / 2 / n;
+	struct diag_stream s = { 0 };
+	struct wrong w;
+	uint64_t seed = 0x2468ace;
+
+	if (!d->cfg->has_coded)
+		return 0;
+	diag_data(&s, data, AREA);
+	for (int k = 0; k < 32; k++) {
+		uint32_t words = 1 + (uint32_t)(diag_random(&seed) % (k % 4 ? 2 * n + 5 : 9 * n)), at = (uint32_t)(diag_random(&seed) % most);
+		uint32_t coded = words - words / 4 + (uint32_t)(diag_random(&seed) % (words / 2 + 3));
+		struct weft_cmd c;
+		weft_cmd_init(&c, WEFT_CMD_LOAD);
+		c.load.window = WEFT_WIN_CONST;
+		c.load.dram_off = (int64_t)(diag_random(&seed) % (AREA / n - coded)) * n;
+		c.load.sp_addr = (int32_t)(at * n);
+		c.load.row_bytes = (int32_t)(words * n);
+		c.load.coded = (int32_t)coded;
+		c.load.centre = k % 2 ? (int32_t)(diag_random(&seed) % 256) - 128 : 0;
+		diag_add(&s, &c);
+		diag_store(&s, (uint32_t)c.load.sp_addr, words * n);
+	}
+	int err = first_wrong(d, &s, "coded loads", "DIAG-RUN-2", &w);
+	if (err > 0)
+		diag_find(d, "DIAG-DMA-10", w.place, "coded loads put a wrong byte in the scratchpad: byte %zu of what is read back is 0x%02x, not 0x%02x; plain ones are right",
+		          w.at, w.got, w.want);
+	return err < 0 ? err : 0;
+}
+
+/*
+ * Test dma: plain copies, strided loads, strided stores, both directions at once, transfers up to
+ * the scratchpad's end, and coded loads; each only if what came before is right. Findings go to d->r; if the wrong bytes
  * are the scratchpad's fault, they are those of the test of the scratchpad. Returns 0 whatever it
  * found, or a negative errno as diag_exec().
  */
@@ -450,6 +486,8 @@ int diag_dma(struct weft_diag *d)
 		err = both_ways(d, data);
 	if (!err && d->r->state == WEFT_DIAG_PASSED)
 		err = to_the_end(d, data);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = coded_loads(d, data);
 	free(data);
 	return err;
 }

@@ -42,6 +42,7 @@ static const struct weft_diag_message messages[] = {
 	{ "DIAG-DMA-7", "dma", "both directions at once go wrong" },
 	{ "DIAG-DMA-8", "dma", "several banks of the scratchpad at once" },
 	{ "DIAG-DMA-9", "dma", "memory beside copies is written" },
+	{ "DIAG-DMA-10", "dma", "coded loads go wrong" },
 	{ "DIAG-SP-1", "scratchpad", "a data line of a bank is stuck" },
 	{ "DIAG-SP-2", "scratchpad", "two data lines of a bank are connected" },
 	{ "DIAG-SP-3", "scratchpad", "several data lines of a bank are wrong" },

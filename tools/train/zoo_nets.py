@@ -8,7 +8,8 @@ FOLDER gets NAME_int8.tflite for each NAME, by default for all; files that are t
 stay. Full-int8 conversion by TensorFlow, of Keras' own networks, of a U-Net and of
 layers with many channels, of a ShuffleNetV2 (split, concatenation and a shuffle by
 reshape, transpose, reshape) and of a MobileNetV2 whose image comes as NCHW. What they
-compute means nothing; cycles do not depend on values. Needs TensorFlow from PyPI
+compute means nothing. Cycles depend on values only where weights are coded, which
+random ones that fill their range are not. Needs TensorFlow from PyPI
 (make bench-zoo makes an environment).
 """
 
@@ -122,7 +123,7 @@ def main(argv):
         path = os.path.join(argv[1], name + "_int8.tflite")
         if os.path.exists(path):
             continue
-        tf.random.set_seed(1)
+        tf.keras.utils.set_random_seed(1)
         data = convert(NETS[name]())
         with open(path + ".part", "wb") as f:
             f.write(data)

@@ -40,7 +40,7 @@ module weft_dma_load (
   output weft_cfg_pkg::sp_load_t ldw_o,
   input  logic                    ldw_gnt_i,
 
-  output logic [weft_cfg_pkg::LOG2_N+1:0] bytes_o      // written this cycle, widened or decoded
+  output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // of memory, whose beat was taken up in this cycle
 );
 
   localparam int unsigned N           = weft_cfg_pkg::N;
@@ -274,7 +274,6 @@ module weft_dma_load (
   weft_cfg_pkg::sp_addr_t  words_sp_q;   // of the next decoded word
   weft_cfg_pkg::sp_word_t  ldw_data_q, ldw_next_q;
   weft_cfg_pkg::row_mask_t ldw_mask_q;
-  logic [Log2N+1:0]        write_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -315,13 +314,11 @@ module weft_dma_load (
       ldw_addr_q    <= words_sp_q;
       ldw_data_q    <= words[8*N-1:0];
       ldw_mask_q    <= '1;
-      write_bytes_q <= both ? (Log2N+2)'(2*N) : (Log2N+2)'(N);
       write_last_q  <= decoded_last;
     end else if (write_go) begin
       ldw_addr_q    <= sp + (second_q ? AddrW'(N) : '0);
       ldw_data_q    <= wide;
       ldw_mask_q    <= N'((33'd1 << n_write) - 33'd1);
-      write_bytes_q <= {1'b0, n_write};
       write_last_q  <= final_beat && head_last && !twice;
     end
     if (write_go) begin
@@ -341,7 +338,7 @@ module weft_dma_load (
   assign ldw_o.addr    = ldw_addr_q;
   assign ldw_o.mask    = ldw_mask_q;
   assign ldw_o.data    = ldw_data_q;
-  assign bytes_o       = ldw_req && ldw_gnt_i ? write_bytes_q : '0;
+  assign bytes_o       = beat_pop && !stop ? n_bytes : '0;
   assign busy          = rows_busy || split_busy || order_valid || beat_valid || decoding || write_q || pending_q != '0;
   assign state_o.busy  = busy;
   assign state_o.done  = done_q;

@@ -180,10 +180,10 @@ package weft_regs_pkg;
   // Scratchpad requests that lost arbitration, summed over cycles (ro)
   localparam logic [9:0] CNT_SP_CONFLICT_ADDR = 10'h220;
 
-  // Bytes that LD moved (ro)
+  // Bytes of memory that LD moved (ro)
   localparam logic [9:0] CNT_RD_BYTES_ADDR = 10'h224;
 
-  // Bytes that ST moved (ro)
+  // Bytes of memory that ST moved (ro)
   localparam logic [9:0] CNT_WR_BYTES_ADDR = 10'h228;
 
   // Commands retired (ro)

@@ -81,8 +81,7 @@ module weft_npu #(
   weft_cfg_pkg::events_t  events;
   logic [3:0]             active, conflicts, conflicts_q;
   logic                   stall_act, stall_wgt, stall_post;
-  logic [Log2N+1:0]       rd_bytes;
-  logic [Log2N:0]         wr_bytes;
+  logic [Log2N:0]         rd_bytes, wr_bytes;
   assign events.active     = active;
   assign events.retire     = retire_o;
   assign events.stall_act  = stall_act;

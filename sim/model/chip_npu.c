@@ -64,7 +64,7 @@ static uint64_t estimate(const struct npu *n, const struct weft_cmd *c)
 	case WEFT_CMD_LOAD:
 	case WEFT_CMD_STORE:
 		pixels = mul(mul((uint64_t)c->load.n1, c->load.n2), c->load.n3);
-		return 100 + mul(pixels, (c->load.row_bytes + n->cfg->axi_bytes - 1) / n->cfg->axi_bytes);
+		return 100 + mul(pixels, (weft_cmd_load_bytes(&c->load, n->cfg->n) + n->cfg->axi_bytes - 1) / n->cfg->axi_bytes);
 	case WEFT_CMD_CONV:
 	case WEFT_CMD_DW:
 	case WEFT_CMD_POOL:
@@ -151,7 +151,7 @@ static void count(struct npu *n, unsigned unit, uint64_t cycles)
 	n->reg[WEFT_REG_CNT_CMDS / 4]++;
 	n->reg[busy[unit] / 4] += (uint32_t)cycles;
 	if (n->cmd.h.op == WEFT_CMD_LOAD || n->cmd.h.op == WEFT_CMD_STORE) {
-		uint64_t bytes = (uint64_t)l->row_bytes * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
+		uint64_t bytes = (uint64_t)weft_cmd_load_bytes(l, n->cfg->n) * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
 		n->reg[(n->cmd.h.op == WEFT_CMD_LOAD ? WEFT_REG_CNT_RD_BYTES : WEFT_REG_CNT_WR_BYTES) / 4] += (uint32_t)bytes;
 	}
 }

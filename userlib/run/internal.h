@@ -300,8 +300,8 @@ WEFT_MUST_USE int weft_session_remember(weft_session *s);
  */
 void weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
 
-/** Returns the number of bytes that a load or store moves (in memory, for a load of int4). */
-uint64_t weft_moved_bytes(const struct weft_cmd *c);
+/** Returns the bytes of memory that a load or store moves, for that configuration. */
+uint64_t weft_moved_bytes(const struct weft_cmd *c, const struct weft_config *cfg);
 
 /* ---- report.c ---- */
 

@@ -497,11 +497,11 @@ static int host_step(weft_session *s, const struct weft_step *step)
 	return err;
 }
 
-uint64_t weft_moved_bytes(const struct weft_cmd *c)
+uint64_t weft_moved_bytes(const struct weft_cmd *c, const struct weft_config *cfg)
 {
 	const struct weft_cmd_load *l = &c->load;
 
-	return (uint64_t)l->row_bytes * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
+	return (uint64_t)weft_cmd_load_bytes(l, cfg->n) * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
 }
 
 /*
@@ -521,9 +521,9 @@ static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t 
 		if (k < from)
 			continue;
 		if (op >= 0 && c.h.op == WEFT_CMD_LOAD)
-			s->measure[op].rd_bytes += weft_moved_bytes(&c);
+			s->measure[op].rd_bytes += weft_moved_bytes(&c, s->cfg);
 		if (op >= 0 && c.h.op == WEFT_CMD_STORE)
-			s->measure[op].wr_bytes += weft_moved_bytes(&c);
+			s->measure[op].wr_bytes += weft_moved_bytes(&c, s->cfg);
 	}
 }
 

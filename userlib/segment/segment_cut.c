@@ -93,10 +93,10 @@ static struct cost side_work(const weft_program *p, const struct weft_config *cf
 
 	switch (c->h.op) {
 	case WEFT_CMD_LOAD:
-		k.device += LOADED * weft_moved_bytes(c) / cfg->axi_bytes;
+		k.device += LOADED * weft_moved_bytes(c, cfg) / cfg->axi_bytes;
 		break;
 	case WEFT_CMD_STORE:
-		k.device += STORED * weft_moved_bytes(c) / cfg->axi_bytes;
+		k.device += STORED * weft_moved_bytes(c, cfg) / cfg->axi_bytes;
 		break;
 	case WEFT_CMD_CONV:
 		k.model += array_cycles(&c->conv, cfg->n) / 3;

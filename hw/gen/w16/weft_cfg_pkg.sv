@@ -143,8 +143,8 @@ package weft_cfg_pkg;
     logic stall_wgt;  // the array waits for weights
     logic stall_post;  // the array waits for the post unit
     logic [4-1:0] conflicts;  // requests that the scratchpad refuses
-    logic [LOG2_N+2-1:0] rd_bytes;  // written by load
-    logic [LOG2_N+1-1:0] wr_bytes;  // read by store
+    logic [LOG2_N+1-1:0] rd_bytes;  // of memory, taken by load
+    logic [LOG2_N+1-1:0] wr_bytes;  // of memory, written by store
   } events_t;
 
   // A row of a load or a store, checked

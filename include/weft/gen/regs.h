@@ -207,10 +207,10 @@ extern "C" {
 /* Scratchpad requests that lost arbitration, summed over cycles (ro) */
 #define WEFT_REG_CNT_SP_CONFLICT 0x220
 
-/* Bytes that LD moved (ro) */
+/* Bytes of memory that LD moved (ro) */
 #define WEFT_REG_CNT_RD_BYTES 0x224
 
-/* Bytes that ST moved (ro) */
+/* Bytes of memory that ST moved (ro) */
 #define WEFT_REG_CNT_WR_BYTES 0x228
 
 /* Commands retired (ro) */

@@ -404,7 +404,7 @@ int bench_registers(uint64_t seed, unsigned n, char *msg)
 		t.retire_i = static_cast<uint8_t>(r.below(16));
 		t.stalls_i = static_cast<uint8_t>(r.below(8));
 		t.conflicts_i = static_cast<uint8_t>(r.below(10));
-		t.rd_bytes_i = static_cast<uint8_t>(r.below(33));
+		t.rd_bytes_i = static_cast<uint8_t>(r.below(17));
 		t.wr_bytes_i = static_cast<uint8_t>(r.below(17));
 		t.done_pulse_i = r.below(4) == 0;
 		t.fault_pulse_i = !t.done_pulse_i && r.below(4) == 0;

@@ -52,7 +52,7 @@ module weft_blocks_bench (
   input  logic [3:0]   retire_i,
   input  logic [2:0]   stalls_i,      // act, wgt, post
   input  logic [3:0]   conflicts_i,
-  input  logic [5:0]   rd_bytes_i,
+  input  logic [4:0]   rd_bytes_i,
   input  logic [4:0]   wr_bytes_i,
 
   // weft_reset, and weft_sys behind it

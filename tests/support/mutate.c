@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -153,12 +154,24 @@ __attribute__((weak)) size_t heap_peak(int reset)
 
 struct shared { long at; struct mutate_result r; };
 
+/* Seconds of processor time. */
 static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Ends the program after so many seconds of processor time, or, in case that it sleeps, WAITS times as many; 0: not any more. */
+#define WAITS 30
+static void end_after(int s)
+{
+	const struct itimerval t = { .it_value.tv_sec = s };
+
+	if (setitimer(ITIMER_PROF, &t, NULL))
+		abort();
+	alarm(WAITS * (unsigned)s);
 }
 
 /* The bytes once more, their end right before a page that cannot be read. */
@@ -184,11 +197,11 @@ static void try_one(struct shared *s, const struct bytes *from, uint64_t seed, m
 	int accepted = 0;
 	double start = now();
 
-	alarm((unsigned)limit_s);
+	end_after(limit_s);
 	heap_peak(1);
 	const char *wrong = fn(&b, &accepted);
 	size_t used = heap_peak(0);
-	alarm(0);
+	end_after(0);
 	s->r.done++;
 	s->r.accepted += accepted;
 	s->r.peak_bytes = used > s->r.peak_bytes ? used : s->r.peak_bytes;

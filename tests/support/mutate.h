@@ -27,13 +27,13 @@ typedef const char *mutate_fn(const struct bytes *b, int *accepted);
 struct mutate_result {
 	long done, accepted;
 	size_t peak_bytes;         /* most heap in use at once during one mutation; 0: not measured */
-	double slowest_s;
+	double slowest_s;          /* of processor time */
 	char wrong[256];           /* "" or the first failure: seed, and what */
 };
 
 /*
  * Try mutations first..first+n-1. A mutation may take limit_bytes of heap (0:
- * no limit) and limit_s seconds. Heap is counted where the program includes
+ * no limit) and limit_s seconds of processor time. Heap is counted where the program includes
  * tests/fuzz/heap.h, and not under sanitizers.
  */
 void mutate_all(const struct bytes *from, uint64_t first, long n, mutate_fn *fn, size_t limit_bytes, int limit_s,

@@ -8,7 +8,8 @@
 // such a kernel has rows and at least three columns. scale16 is for conv and dw and rounds once. In mode 2
 // these have no input of fp16, and pool has no sum. store does not narrow to int4. raw is for
 // conv and dw without add. elt has at most one of add, table and mul; the table of elt and dw begins with a word.
-// A coded row is the only one of its load, without int4; it begins with a word in memory and in the scratchpad. Other loads have no centre.
+// A load with coded has one row, whose offset, length and scratchpad address are multiples of N, and no int4. A load
+// without coded, and a store, have no centre; a store has no coded.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
   input  weft_cmd_pkg::cmd_t cmd_i,

@@ -31,7 +31,7 @@ static uint8_t unit_byte(const struct units *u, uint64_t at)
 	return at < u->len ? u->from[at] : 0;
 }
 
-/* Four bits, the i-th of the widths that begin at `at`. */
+/* The width of word i of those whose widths begin at byte `at`: four bits, of which a value above 8 counts as 8. */
 static unsigned width(const struct units *u, uint64_t at, uint32_t i)
 {
 	unsigned w = unit_byte(u, at + i / 2) >> 4 * (i & 1) & 15;
@@ -39,7 +39,7 @@ static unsigned width(const struct units *u, uint64_t at, uint32_t i)
 	return w < 8 ? w : 8;
 }
 
-/* The next `bits` units as n bytes, a unit for each bit, sign extended. */
+/* Makes a word of n bytes of the next `bits` units: bit i of the b-th unit is bit b of byte i, and bytes are sign extended. */
 static void decode_word(struct units *u, unsigned bits, uint8_t *word)
 {
 	for (uint32_t i = 0; i < u->n; i++) {
@@ -54,7 +54,7 @@ static void decode_word(struct units *u, unsigned bits, uint8_t *word)
 	u->at += bits * u->n / 8;
 }
 
-/* A row of `bytes` bytes that memory has coded. */
+/* Decodes a row, which becomes `bytes` bytes from scratchpad address sp on. */
 static int load_coded(struct weft_model *m, uint32_t sp, struct units u, uint32_t bytes)
 {
 	uint8_t word[LANES_MAX];

@@ -239,8 +239,8 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 	return 0;
 }
 
-/* A coded row is the only one of its load; it begins with a word in memory and in the scratchpad. Other
- * loads have no centre. */
+/* Are the fields of a load right together? With coded, it has one row, whose offset, length and scratchpad address are
+ * multiples of N, and no int4; without, it has no centre. */
 static bool coded_fits(const struct weft_model *m, const struct weft_cmd_load *c)
 {
 	if (!c->coded)

@@ -152,7 +152,8 @@ static size_t code(struct rng *r, const uint8_t *from, int64_t words, int64_t n,
 	return at;
 }
 
-/* Coded rows: what was coded comes out, also if memory has less of it, which counts as zeros, or more. */
+/* A coded row becomes what was coded. If memory holds fewer words than the code has, the rest of the code counts as
+ * zeros; if it holds more, they count for nothing. */
 static void dma_coded(void **state)
 {
 	static uint8_t mem[MEM_BYTES], row[8192], zeros[MEM_BYTES];

@@ -163,7 +163,8 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Ends the program after so many seconds of processor time, or, in case that it sleeps, WAITS times as many; 0: not any more. */
+/* A signal ends the program after s seconds of processor time, or after WAITS * s seconds by the clock, in case that it
+ * sleeps. With s = 0 none does. */
 #define WAITS 30
 static void end_after(int s)
 {

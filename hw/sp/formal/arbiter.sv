@@ -2,8 +2,9 @@
 //
 // weft_sp with any requests. Which banks a request needs is stated once more here, from
 // hw/sp/README.md: a region is an eighth of the scratchpad, its even words are one bank
-// and its odd words another; a request touches the word of its address, and the one
-// behind if it is wide or not aligned, if the mask of a write reaches so far, or if ldw writes both.
+// and its odd words another. A request touches the word of its address. A read touches the next
+// word as well if it is wide or its address is no multiple of N. A write touches the next word as
+// well if its mask reaches there, or if it is a load's write of two words (both_i).
 module arbiter (
   input logic                clk_i,
   input logic                rst_ni,

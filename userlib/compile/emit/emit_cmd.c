@@ -340,11 +340,18 @@ static void tidy(struct dma *d)
 }
 
 /*
+ * Returns the cycles in which slow memory moves so many beats in so many bursts: two for a beat, or if that is more, the
+ * time of the bursts, of which only COST_BURSTS_READ or, of a store, COST_BURSTS_WRITE are under way.
+ */
+static int64_t slow_cycles(int64_t beats, int64_t bursts, bool store)
+{
+	return max64(2 * beats, bursts * (COST_MEMORY_FAR + COST_BURST_OVERHEAD) / (store ? COST_BURSTS_WRITE : COST_BURSTS_READ));
+}
+
+/*
  * Set cost, slow cost and latency of a load or store in cycles, and its traffic in the scratchpad: `rows`
  * rows from offset `off` of the window. A beat of the bus takes a cycle, with one cycle more for the
- * command; a row that does not begin at a beat may take one more. Slow memory takes two cycles for a beat,
- * or if that is more, the time of its bursts, of which only COST_BURSTS_READ or COST_BURSTS_WRITE are under
- * way.
+ * command; a row that does not begin at a beat may take one more. Slow memory takes slow_cycles().
  */
 static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t off, int64_t rows)
 {
@@ -354,22 +361,23 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 	int64_t at = d->sp | d->sp_step[0] | d->sp_step[1] | d->sp_step[2] | off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2];
 
 	c->cost = (uint32_t)(rows * beats + 1);
-	c->slow = (uint32_t)max64(2 * rows * beats, bursts * (COST_MEMORY_FAR + COST_BURST_OVERHEAD) / (d->store ? COST_BURSTS_WRITE : COST_BURSTS_READ)) + 1;
+	c->slow = (uint32_t)slow_cycles(rows * beats, bursts, d->store) + 1;
 	c->latency = d->store ? COST_STORE_LATENCY : COST_LOAD_LATENCY;
 	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, emit_across(cc, at, cc->n));
 }
 
 /*
- * Returns the words of memory that the row of d takes if it is coded, or 0 if it is plain: because it may not be coded,
- * does not begin and end with a word, or would not become much shorter (code_pays()).
+ * Returns how many words of memory the row of d takes if it is coded, or 0 if it is plain. It is plain if it may not be
+ * coded, if it does not consist of whole words, or if coding does not pay (code_pays()).
  */
 static int64_t coded_length(const struct cc *cc, const struct dma *d)
 {
-	int64_t words = d->row / cc->n, coded = d->codable ? coded_words(cc, words, d->units) : 0;
+	int64_t words = d->row / cc->n, coded;
 
-	if (!d->codable || d->row % cc->n || d->sp % cc->n || d->off % cc->n)
+	if (!d->codable || d->row % cc->n || d->sp % cc->n || d->off % cc->n || !code_pays(cc, words, d->units))
 		return 0;
-	return code_pays(cc, words, d->units) && coded <= WEFT_CMD_LOAD_CODED_MAX ? coded : 0;
+	coded = coded_words(cc, words, d->units);
+	return coded <= WEFT_CMD_LOAD_CODED_MAX ? coded : 0;
 }
 
 /*
@@ -379,10 +387,9 @@ static int64_t coded_length(const struct cc *cc, const struct dma *d)
 static void cost_coded(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t coded)
 {
 	int64_t words = d->row / cc->n, decoded = ceil_div(words, 2) + ceil_div(words, 2 * cc->n);
-	int64_t bursts = ceil_div(coded, COST_BURST_BEATS);
 
 	c->cost = (uint32_t)max64(coded, decoded) + 1;
-	c->slow = (uint32_t)max64(max64(2 * coded, decoded), bursts * (COST_MEMORY_FAR + COST_BURST_OVERHEAD) / COST_BURSTS_READ) + 1;
+	c->slow = (uint32_t)max64(slow_cycles(coded, ceil_div(coded, COST_BURST_BEATS), false), decoded) + 1;
 	c->latency = COST_LOAD_LATENCY + COST_DECODE_LATENCY;
 	emit_traffic(c, 0, PORT_WRITE, words, emit_across(cc, d->sp, cc->n));
 }
@@ -403,13 +410,7 @@ int emit_dma(struct emit *e, struct dma d)
 	if (!c)
 		return -ENOMEM;
 	tidy(&d);
-	int64_t coded = coded_length(cc, &d), bytes = coded ? coded * cc->n : d.int4 ? ceil_div(d.row, 2) : d.row;     /* in memory */
-	int64_t off = d.off + (t ? (int64_t)t->offset : 0), mem_hi = off + bytes, sp_hi = d.sp + d.row, rows = 1;
-	for (int k = 0; k < 3; k++) {
-		mem_hi += (d.n[k] - 1) * d.mem_step[k];
-		sp_hi += (d.n[k] - 1) * d.sp_step[k];
-		rows *= d.n[k];
-	}
+	int64_t off = d.off + (t ? (int64_t)t->offset : 0), coded = coded_length(cc, &d);
 	struct weft_cmd_load *l = &c->c.load;
 	l->window = consts ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
 	l->dram_off = off;
@@ -427,6 +428,12 @@ int emit_dma(struct emit *e, struct dma d)
 	l->sp_stride1 = (int32_t)d.sp_step[0];
 	l->sp_stride2 = (int32_t)d.sp_step[1];
 	l->sp_stride3 = (int32_t)d.sp_step[2];
+	int64_t mem_hi = off + weft_cmd_load_bytes(l, (uint32_t)cc->n), sp_hi = d.sp + d.row, rows = 1;
+	for (int k = 0; k < 3; k++) {
+		mem_hi += (d.n[k] - 1) * d.mem_step[k];
+		sp_hi += (d.n[k] - 1) * d.sp_step[k];
+		rows *= d.n[k];
+	}
 	if ((uint64_t)rows > WEFT_VERIFY_MAX_ROWS) {
 		e->s->cc->bad_node = e->node;
 		e->s->cc->bad_why = "its data lie in too many small pieces";

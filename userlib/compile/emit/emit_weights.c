@@ -9,8 +9,8 @@
  *   plan_piece());
  * - plan.split_k: not even one tile fits; a part of one tile's sum at a time, or of two that are paired;
  * - otherwise: slots of plan.tc channels, filled in turn.
- * Loads of whole tiles may expect their constants coded (lower/code_weights.c); which ones do is settled with the
- * final commands, and only then are the constants coded (step_pack_weights()).
+ * A load of whole tiles may read coded constants (lower/code_weights.c). Each plan that is tried decides anew which
+ * loads do so; the constants are coded once, for the loads of the final plan (step_pack_weights()).
  * Weights that the program computes, or that the host packs while it runs, lie in
  * a storage of their own instead.
  */
@@ -20,7 +20,8 @@
 
 #include "node_emit.h"
 
-/* `bytes` bytes of a node's constants, from offset `off` on, which take so many units if they are coded. */
+/* A range of a node's constants: its first byte is at offset `off`, it has `bytes` bytes, and its code would have `units`
+ * units. */
 struct constants { int64_t off, bytes, units; };
 
 /*
@@ -241,21 +242,21 @@ static bool loads_constants(const struct cmd *c)
 	return c->c.h.op == WEFT_CMD_LOAD && c->c.load.window == WEFT_WIN_CONST;
 }
 
-/* Returns the offset of the first byte of constants that a load's rows have. */
+/* Returns the offset of the first byte of constants that load l reads. */
 static int64_t begin_of(const struct weft_cmd_load *l)
 {
 	return l->dram_off + (l->n1 - 1) * min64(l->dram_stride1, 0) + (l->n2 - 1) * min64(l->dram_stride2, 0) +
 	       (l->n3 - 1) * min64(l->dram_stride3, 0);
 }
 
-/* Returns the offset behind the last byte of constants that a load's rows have if they are plain. */
+/* Returns the offset behind the last byte of the constants that load l would read if none of its rows were coded. */
 static int64_t end_of(const struct weft_cmd_load *l)
 {
 	return l->dram_off + l->row_bytes + (l->n1 - 1) * max64(l->dram_stride1, 0) + (l->n2 - 1) * max64(l->dram_stride2, 0) +
 	       (l->n3 - 1) * max64(l->dram_stride3, 0);
 }
 
-/* Compare two loads of constants for qsort(): the one that begins lower in memory comes first. */
+/* Compare two loads of constants for qsort(): the one that begins at the lower offset comes first. */
 static int by_offset(const void *pa, const void *pb)
 {
 	int64_t a = begin_of(&(*(struct cmd *const *)pa)->c.load), b = begin_of(&(*(struct cmd *const *)pb)->c.load);
@@ -264,8 +265,8 @@ static int by_offset(const void *pa, const void *pb)
 }
 
 /*
- * Code the row of constants that the n loads at k share. If they do not all load the same row, it stays plain, and
- * so do they. Returns 0 or -ENOMEM.
+ * Code the row of constants that the n loads at k read, whose ranges overlap. If they do not all read the same coded row,
+ * the constants stay plain, and the loads become plain. Returns 0 or -ENOMEM.
  */
 static int code_overlapping(struct cc *cc, struct cmd **k, uint32_t n)
 {
@@ -284,8 +285,8 @@ static int code_overlapping(struct cc *cc, struct cmd **k, uint32_t n)
 }
 
 /*
- * Code the rows of constants that loads of the step expect to be coded, in their places. Rows that overlap others which
- * are not the same stay plain, and so do their loads. Returns 0 or -ENOMEM.
+ * Code each row of constants that loads of the step expect to be coded. The code takes the place of the row. A row that
+ * overlaps another row stays plain, and so do the loads of both. Returns 0 or -ENOMEM.
  */
 static int code_rows(struct npu_step *s)
 {
@@ -310,8 +311,8 @@ static int code_rows(struct npu_step *s)
 
 /*
  * Rearrange the constants of all nodes of the step whose records come with their weights (own_recs), so
- * that both lie side by side; nodes whose weights are computed, late or int4 are left alone. Then code what the
- * step's loads expect to be coded. Must be called once, after the last emission. Returns 0 or -ENOMEM.
+ * that both lie side by side; nodes whose weights are computed, late or int4 are left alone. Then code the rows that
+ * the step's loads read as coded rows. Must be called once, after the last emission. Returns 0 or -ENOMEM.
  */
 int step_pack_weights(struct npu_step *s)
 {

@@ -2,8 +2,8 @@
 /*
  * Coded loads: which constants may be coded in memory, how long they become, and the code.
  *
- * Source: include/spec/cmd.toml, load, field coded. A row of words of N bytes becomes a sequence of units of N
- * bits: for each 2N words their widths, and of each word as many units as its width.
+ * A coded row is a sequence of units of N bits. Eight units state the widths of the next 2N words. Behind them, each of
+ * these words has as many units as its width says. Source: include/spec/cmd.toml, load, field coded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,15 +11,16 @@
 
 #include "userlib/compile/ir.h"
 
-#define HEADER_UNITS 8         /* of the widths of 2N words: as many as a word of N bytes has bits for each byte */
+#define HEADER_UNITS 8         /* units that state the widths of 2N words, and units of a word of memory */
 
 /* A row of constants is coded if that makes it at least 1/CODE_SAVES shorter. */
 #define CODE_SAVES 16
 
-/* Words of n bytes, whose bytes are taken less a centre. */
+/* How words are taken: each has n bytes, from each of which the centre is subtracted. */
 struct words { int64_t n; uint8_t centre; };
 
-/* Returns the bits in which each byte of this word, less the centre, fits as a signed number; 0 if all are 0. */
+/* Returns the fewest bits in which every byte of this word, less the centre, fits as a signed number. They are 0 if all
+ * bytes equal the centre. */
 static unsigned width_of(const uint8_t *word, struct words k)
 {
 	unsigned any = 0, bits = 0;
@@ -32,7 +33,7 @@ static unsigned width_of(const uint8_t *word, struct words k)
 	return bits ? 33 - (unsigned)__builtin_clz(bits) : any ? 1 : 0;
 }
 
-/* Returns the units of so many words from `from` on, without their widths. */
+/* Returns how many units the words from `from` on take, without those that state their widths. */
 static int64_t count_units(const uint8_t *from, int64_t words, struct words k)
 {
 	int64_t units = 0;
@@ -43,15 +44,15 @@ static int64_t count_units(const uint8_t *from, int64_t words, struct words k)
 }
 
 /*
- * Returns the words of memory that a coded row of so many words takes whose bytes take so many units. The row ends with
- * a word of memory.
+ * Returns how many words of memory a coded row takes. The row has `words` words in the scratchpad, which take `units`
+ * units without their widths. Its last word of memory may be partly unused.
  */
 int64_t coded_words(const struct cc *cc, int64_t words, int64_t units)
 {
 	return ceil_div(units + HEADER_UNITS * ceil_div(words, 2 * cc->n), HEADER_UNITS);
 }
 
-/* Returns whether a coded row of so many words and units is at least 1/CODE_SAVES shorter than a plain one. */
+/* Returns whether a row of so many words is at least 1/CODE_SAVES shorter in memory if it is coded, in so many units. */
 bool code_pays(const struct cc *cc, int64_t words, int64_t units)
 {
 	return coded_words(cc, words, units) * CODE_SAVES <= words * (CODE_SAVES - 1);
@@ -95,7 +96,7 @@ int64_t code_units(const struct cc *cc, const struct node *nd, bool weights, int
 	return sum;
 }
 
-/* Write the code of so many words to `to`, which is zeroed. */
+/* Write the code of so many words from `from` on to `to`, whose bytes must be 0. */
 static void encode(const uint8_t *from, int64_t words, struct words k, uint8_t *to)
 {
 	const int64_t n = k.n;
@@ -115,15 +116,15 @@ static void encode(const uint8_t *from, int64_t words, struct words k, uint8_t *
 }
 
 /*
- * Put the code of the row of constants that command l loads in the place of the row, padded with zeros to its length.
- * Returns 0 or -ENOMEM.
+ * Overwrite the row of constants that load l reads with its code. The bytes of the row that the code does not need become
+ * 0. Returns 0 or -ENOMEM.
  */
 int code_row(struct cc *cc, const struct weft_cmd_load *l)
 {
 	const int64_t bytes = l->row_bytes;
 	uint8_t *row = cc->consts.p + l->dram_off;
 
-	/* A word of memory for widths may stand behind the units of as many bits as the row has. */
+	/* If no width were below 8, the code would be as long as the row and its widths. */
 	uint8_t *code = calloc(1, (size_t)(bytes + cc->n * (1 + bytes / cc->n / (2 * cc->n) + 1)));
 
 	if (!code)

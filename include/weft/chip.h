@@ -55,6 +55,7 @@ enum weft_chip_plant_kind {
 	                            * column `addr` % 256 is stuck at 1 */
 	WEFT_CHIP_PLANT_RAM,       /* functional chip: bits `bit` and `bit` + 1 of the word at offset `addr` of the
 	                            * control core's RAM touch: both become 0 as soon as one of them is */
+	WEFT_CHIP_PLANT_FLASH_ID,  /* the flash answers JEDEC_ID with the low 24 bits of `addr` */
 };
 
 /* A fault to plant; the comments above say what addr and bit mean. */

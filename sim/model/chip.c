@@ -239,6 +239,7 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 	case WEFT_CHIP_PLANT_NONE:
 		c->hung = c->npu.hang_next = c->npu.hung = false;
 		c->npu.fault_at = c->flash.cut = c->touching = -1;
+		c->flash.id = WEFT_FLASH_JEDEC_ID;
 		return 0;
 	case WEFT_CHIP_PLANT_HANG:
 		c->hung = true;
@@ -262,6 +263,9 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 			return -EINVAL;
 		c->touching = (int64_t)p->addr;
 		c->touching_mask = 3u << p->bit;
+		return 0;
+	case WEFT_CHIP_PLANT_FLASH_ID:
+		c->flash.id = (uint32_t)p->addr;
 		return 0;
 	case WEFT_CHIP_PLANT_PE:
 		return -ENOTSUP;

@@ -15,6 +15,7 @@ void flash_init(struct flash *f, uint8_t *data)
 {
 	memset(f, 0, sizeof(*f));
 	f->data = data;
+	f->id = WEFT_FLASH_JEDEC_ID;
 	f->cut = -1;
 }
 
@@ -141,7 +142,7 @@ uint8_t flash_byte(struct flash *f, uint8_t out)
 	} else if (f->cmd == WEFT_FLASH_CMD_READ_STATUS) {
 		in = status(f);
 	} else if (f->cmd == WEFT_FLASH_CMD_JEDEC_ID) {
-		in = f->n <= 3 ? (uint8_t)(WEFT_FLASH_JEDEC_ID >> 8 * (3 - f->n)) : 0xff;
+		in = f->n <= 3 ? (uint8_t)(f->id >> 8 * (3 - f->n)) : 0xff;
 	} else if (f->n <= 3) {
 		f->addr = (f->addr << 8 | out) % WEFT_FLASH_BYTES;
 	} else {

@@ -16,6 +16,7 @@ struct flash {
 	uint8_t page[256];     /* program: bytes by their place in the page */
 	bool given[256];
 	unsigned busy;         /* status reads that still say busy */
+	uint32_t id;           /* the three bytes of its answer to JEDEC_ID, the first one on top */
 	int64_t cut;           /* power fails in the middle of this many-th operation from now; -1: never */
 	bool lost_power;
 };

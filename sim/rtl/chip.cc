@@ -403,6 +403,7 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 		INSIDE(fault_hook_q) = 0;
 		NPU(u_conv__DOT__u_array__DOT__fault_hook_q) = 0;
 		c->bus_fault_at = -1;
+		c->spi.f.id = WEFT_FLASH_JEDEC_ID;
 		return 0;
 	case WEFT_CHIP_PLANT_HANG:
 		CORE(fault_hook_q) = 1;
@@ -417,6 +418,9 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 		return 0;
 	case WEFT_CHIP_PLANT_POWER_CUT:
 		c->spi.f.cut = static_cast<int64_t>(p->addr);
+		return 0;
+	case WEFT_CHIP_PLANT_FLASH_ID:
+		c->spi.f.id = static_cast<uint32_t>(p->addr);
 		return 0;
 	case WEFT_CHIP_PLANT_NPU_FAULT:
 		c->bus_fault_at = static_cast<int64_t>(p->addr);

@@ -133,6 +133,37 @@ static void finds_touching_bits(void **state)
 	assert_int_equal(card_ask(&card, WEFT_MSG_SELF_TEST, WEFT_MSG_TEST_RAM, 0, 1, &r, sizeof(r)), WEFT_MSG_ERR_OK);
 }
 
+/* A board's flash may come from any maker. It has to answer, and to be large enough: the self-test gives the ID that is not. */
+static void takes_any_large_flash(void **state)
+{
+	static const struct {
+		uint32_t id;
+		bool good;
+	} flash[] = {
+		{ WEFT_FLASH_JEDEC_ID, true }, { 0x9d6018, true }, { 0xef7018, true }, { 0xc22016, true }, { 0x20ba20, true },
+		{ 0x000000, false }, { 0xffffff, false }, { 0xef4015, false }, { 0x004016, false }, { 0xff4016, false }, { 0xef40ff, false },
+	};
+	const struct weft_chip_plant none = { .kind = WEFT_CHIP_PLANT_NONE };
+	struct weft_msg_self_test_reply r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flash) / sizeof(flash[0]); i++) {
+		const struct weft_chip_plant id = { .kind = WEFT_CHIP_PLANT_FLASH_ID, .addr = flash[i].id };
+		const bool good = flash[i].good;
+
+		assert_int_equal(card.ops->plant(card.chip, &id), 0);
+		assert_int_equal(card_ask(&card, WEFT_MSG_SELF_TEST, WEFT_MSG_TEST_FLASH, 0, 1, &r, sizeof(r)),
+		                 good ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_SELF_TEST);
+		assert_int_equal(r.failed, good ? 0 : WEFT_MSG_TEST_FLASH);
+		if (!good) {
+			assert_int_equal(r.where, 0);
+			assert_int_equal(r.got, flash[i].id);
+		}
+	}
+	assert_int_equal(card.ops->plant(card.chip, &none), 0);
+	assert_int_equal(card_ask(&card, WEFT_MSG_SELF_TEST, WEFT_MSG_TEST_FLASH, 0, 1, &r, sizeof(r)), WEFT_MSG_ERR_OK);
+}
+
 static void shows_registers(void **state)
 {
 	uint32_t read[3] = { WEFT_MSG_REG_READ, WEFT_REG_ID, 4 }, reply[8];
@@ -292,6 +323,7 @@ int main(void)
 		cmocka_unit_test(moves_memory),
 		cmocka_unit_test(tests_itself),
 		cmocka_unit_test(finds_touching_bits),
+		cmocka_unit_test(takes_any_large_flash),
 		cmocka_unit_test(shows_registers),
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(survives_broken_frames),

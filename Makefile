@@ -197,7 +197,7 @@ test_bins    = $(1:%=$(O)/tests/%)
 fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
-api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
+api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so) $(if $(filter runtimes/%,$(1)),$(PLUGINS) $(O)/weft)
 farm_needs   = $(if $(filter farm/slurm,$(1)),$(O)/tests/cosim/random)
 card_needs   = $(if $(filter fuzz/corpora unit/failures,$(1)),$(FIRMWARE)) $(if $(filter unit/failures,$(1)),$(O)/weft-card) $(if $(filter unit/program_cache,$(1)),$(O)/weft) $(if $(filter card/% runtimes/ort runtimes/tflite runtimes/serve,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft-broker $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))

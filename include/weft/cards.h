@@ -43,7 +43,8 @@ typedef struct weft_cards weft_cards;
 WEFT_API bool weft_cards_named(const char *usb);
 
 /**
- * Open the cards that o->usb names, each with the options *o, and start a thread for each of them.
+ * Open the cards that o->usb names, each with the options *o, and start a thread for each of them. Without o->config, all have
+ * to have the configuration of the first one that is opened.
  *
  * @param[out] cards  Set only on success; weft_cards_close() frees it.
  * @param msg  One line on failure. After success "", or why a card was left out.
@@ -62,6 +63,9 @@ WEFT_API int weft_cards_open(const struct weft_dev_options *o, weft_cards **card
  * before. NULL is fine.
  */
 WEFT_API void weft_cards_close(weft_cards *cards);
+
+/** Returns the name of the configuration that all of the cards have. The string is static. */
+WEFT_API const char *weft_cards_config(const weft_cards *cards);
 
 /** Returns how many cards there were at the beginning. */
 WEFT_API int weft_cards_count(const weft_cards *cards);

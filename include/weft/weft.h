@@ -261,7 +261,7 @@ WEFT_API enum weft_dev_kind weft_device_kind(enum weft_device d);
 
 struct weft_session_options {
 	enum weft_device device;   /* the device on which the network runs */
-	const char *config;        /* the configuration's name; NULL: that of `on`, the one that a single card on the USB has, or "w16" */
+	const char *config;        /* the configuration's name; NULL: that of `on` or `on_cards`, the one that the card or cards on the USB have, or "w16" */
 	enum weft_memory memory;   /* profile of the simulated memory (RTL), and of estimates */
 	bool check;                /* compare every tensor that the device makes with golden */
 	bool for_rtl;              /* model: compile for the features of the RTL, which may have fewer */

@@ -363,6 +363,53 @@ static void shared(void **state)
 	stop();
 }
 
+/* Without a configuration the session has that of its cards, which all have to have the same. */
+static void own_configuration(void **state)
+{
+	static char *const w8[] = { "--config", "w8", NULL };
+	struct weft_session_options o = weft_session_options_default();
+	struct weft_dev_options d = weft_dev_options_default();
+	struct card_process other;
+	weft_cards *cards;
+	char text[8192], msg[WEFT_MSG_LEN] = "";
+
+	(void)state;
+	start(w8);
+	o.device = WEFT_DEVICE_USB;
+	o.usb = b.all;
+	o.config = NULL;
+	if (weft_session_open(b.net, &o, &b.s, msg))
+		fail_msg("%s", msg);
+	assert_string_equal(weft_session_config(b.s), "w8");
+	run_all(-1);
+	weft_session_close(b.s);
+	/* The same on cards that the caller has opened. */
+	d.kind = WEFT_DEV_USB;
+	d.usb = b.all;
+	d.config = NULL;
+	if (weft_cards_open(&d, &cards, msg))
+		fail_msg("%s", msg);
+	assert_string_equal(weft_cards_config(cards), "w8");
+	o.usb = NULL;
+	o.on_cards = cards;
+	if (weft_session_open(b.net, &o, &b.s, msg))
+		fail_msg("%s", msg);
+	assert_string_equal(weft_session_config(b.s), "w8");
+	run_all(-1);
+	weft_session_close(b.s);
+	weft_cards_close(cards);
+	b.s = NULL;
+	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s --check --no-capture", b.all), 0);
+	assert_non_null(strstr(text, "0 mismatches"));
+	card_process_start(&other, "CARDSW16", NULL);
+	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s,%s", b.card[0].where, other.where), 3);
+	assert_non_null(strstr(text, "card has configuration w16, not w8"));
+	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s --config w16", b.all), 3);
+	assert_non_null(strstr(text, "card has configuration w8, not w16"));
+	card_process_stop(&other);
+	stop();
+}
+
 /* The same words in the command, and what one cannot say. */
 static void command(void **state)
 {
@@ -398,7 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(divided), cmocka_unit_test(lost), cmocka_unit_test(faulty), cmocka_unit_test(threads),
-		cmocka_unit_test(shared), cmocka_unit_test(command),
+		cmocka_unit_test(shared), cmocka_unit_test(own_configuration), cmocka_unit_test(command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

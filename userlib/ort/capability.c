@@ -632,7 +632,7 @@ static void say(struct finder *f)
 		f->macs += f->info[i].taken ? 0 : macs_of(f->p->api, &f->nodes[i]);
 	plugin_device_text(&f->p->options, device, sizeof(device));
 	snprintf(line, sizeof(line), ORT_PROVIDER ": %zu of %zu nodes in %d parts, device %s, configuration %s, %.1f %% of %llu MACs", f->taken, f->n,
-	         f->parts, device, f->p->options.config,
+	         f->parts, device, plugin_config_text(&f->p->options),
 	         f->macs ? 100.0 * (double)f->npu_macs / (double)f->macs : 0.0, (unsigned long long)f->macs);
 	(void)ort_ok(f->p->api, f->p->api->log(f->p->log, ORT_LOG_INFO, line, "capability.c", 0, "say"));
 }

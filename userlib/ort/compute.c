@@ -232,8 +232,11 @@ static int open_part(struct provider *p, const struct part *part, struct fused *
 	f->kept = calloc(1, sizeof(*f->kept));
 	if (!f->kept)
 		return -ENOMEM;
-	err = part->n == 1 && context_ours(p->api, part->nodes[0]) ? context_load(p, part->graph, part->nodes[0], &f->kept->part.net, msg)
-	                                                           : part_load(p, part, &f->kept->part.net, msg);
+	/* A context is of one configuration, which may be the device's. */
+	err = plugin_device(&p->options, &p->device, msg);
+	if (!err)
+		err = part->n == 1 && context_ours(p->api, part->nodes[0]) ? context_load(p, part->graph, part->nodes[0], &f->kept->part.net, msg)
+		                                                           : part_load(p, part, &f->kept->part.net, msg);
 	if (!err)
 		err = find_ports(f, part, msg);
 	return err ? err : plugin_open(&f->kept->part, &p->options, p->n_parts++, 0, &p->device, msg);

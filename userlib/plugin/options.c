@@ -174,7 +174,7 @@ int plugin_take(struct plugin_options *o, enum plugin_host host, const char *key
 
 struct plugin_options plugin_defaults(void)
 {
-	struct plugin_options o = { .device = WEFT_DEVICE_MODEL, .config = "w16" };
+	struct plugin_options o = { .device = WEFT_DEVICE_MODEL };
 	char where[WEFT_DEV_WHERE], msg[WEFT_DEV_MSG];
 	size_t n = 0;
 
@@ -191,4 +191,9 @@ void plugin_device_text(const struct plugin_options *o, char *text, size_t room)
 		snprintf(text, room, where[0] ? "usb (the broker at %s)" : "usb (a card on the USB, no broker)", where + 1);
 	else
 		snprintf(text, room, "%s%s%s", weft_device_name(o->device), o->usb[0] ? ":" : "", o->usb);
+}
+
+const char *plugin_config_text(const struct plugin_options *o)
+{
+	return o->config[0] ? o->config : o->device == WEFT_DEVICE_USB ? "its own" : "w16";
 }

@@ -17,7 +17,7 @@ enum plugin_host { PLUGIN_ONNX = 1, PLUGIN_TFLITE = 2 };
 struct plugin_options {
 	enum weft_device device;
 	char usb[PLUGIN_PATH];     /* of WEFT_DEVICE_USB: the card's serial or "@SOCKET"; "": any card; or several (weft/cards.h) */
-	char config[16];           /* the name of the NPU's configuration */
+	char config[16];           /* the name of the NPU's configuration; "": that of the card or cards, or w16 */
 	bool check;                /* compare every run with golden */
 	char profile[PLUGIN_PATH]; /* where traces go; "": nowhere */
 	bool rescale, requant_runtime, requant_avx2; /* .onnx: how sums become 8 bits; see struct weft_load_options */
@@ -27,7 +27,7 @@ struct plugin_options {
 /**
  * Return the options that hold if none is stated: a card if a broker has them or should be asked but is named
  * badly (weft_dev_broker()), or if one is plugged in (the cards are listed for that), else the functional
- * model; configuration w16; no check, no trace, .onnx sums exact; .tflite with LiteRT's newest bits.
+ * model; the device's own configuration; no check, no trace, .onnx sums exact; .tflite with LiteRT's newest bits.
  */
 struct plugin_options plugin_defaults(void);
 
@@ -38,6 +38,12 @@ struct plugin_options plugin_defaults(void);
  * "usb:SERIAL"; of usb without a name also whether that is a broker's socket or the USB.
  */
 void plugin_device_text(const struct plugin_options *o, char *text, size_t room);
+
+/**
+ * Return the name of the configuration that these options mean, for a line of log; "its own" as long as that of a card or cards,
+ * which the options leave to them, is not known.
+ */
+const char *plugin_config_text(const struct plugin_options *o);
 
 /**
  * Take one option, a key and its value as words, into *o.
@@ -64,17 +70,26 @@ struct plugin_part {
 };
 
 /**
- * Open the session of part->net with these options, which are copied. Its trace, if one is wanted, goes
+ * Open the device that the options name, unless *device is one already: kind, configuration, card, samples if a profile is wanted,
+ * and for RTL with a check the comparison with the model. If the option usb names several cards (weft_cards_named()), all of these
+ * are opened. For golden there is nothing to open. If the options name no configuration, they name the device's afterwards.
+ * @param device   *device is NULL, or what an earlier call left there; the caller gives it to plugin_leave() once no more parts
+ *                 follow.
+ * @return 0; -ENOMEM; or as weft_dev_open() or weft_cards_open(); with one line in msg, and nothing changed
+ */
+WEFT_MUST_USE int plugin_device(struct plugin_options *o, struct plugin_device **device, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/**
+ * Open the device with plugin_device(), and on it the session of part->net with these options, which are copied. Its trace, if one is wanted, goes
  * to the file that they name; that of part 1 to the same with ".1" behind it, and so on.
  * @param part     Its net is set, the rest is zero; plugin_close() in each case.
  * @param i        The part's number, from 0.
  * @param threads  To compile with, at most; 0: one.
- * @param device   The device of the parts beside it. If *device is NULL, it is opened and left there; the
- *                 caller gives it to plugin_leave() once no more parts follow.
- * @return 0; -ENOMEM; or as weft_dev_open() (part->device is then NULL) or weft_session_open(); with one
+ * @param device   The device of the parts beside it, for plugin_device().
+ * @return 0; -ENOMEM; or as plugin_device() (part->device is then NULL) or weft_session_open(); with one
  *         line in msg
  */
-WEFT_MUST_USE int plugin_open(struct plugin_part *part, const struct plugin_options *o, int i, unsigned threads, struct plugin_device **device,
+WEFT_MUST_USE int plugin_open(struct plugin_part *part, struct plugin_options *o, int i, unsigned threads, struct plugin_device **device,
                 char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**

@@ -17,9 +17,10 @@ struct plugin_device {
 	weft_cards *cards;         /* NULL: one device */
 	pthread_mutex_t lock;      /* of one device: held by the part that runs, or is opened or closed */
 	atomic_int users;          /* parts, and who opens them */
+	char config[16];           /* the name of its configuration */
 	/* Of a card or cards, which lie in the list `cards_open`: */
 	struct plugin_device *next;
-	char usb[PLUGIN_PATH], config[16];     /* what they were opened with */
+	char usb[PLUGIN_PATH];     /* the name that they were opened by */
 	atomic_bool lost;          /* none is left: the next one who wants these cards opens them anew */
 };
 
@@ -45,31 +46,38 @@ static void release(struct plugin_device *d)
 }
 
 /*
- * Returns the open card or cards of the same name and configuration as in the options, unless they are lost,
- * with one more user; NULL: there are none. Called with cards_lock held.
+ * Returns the open card or cards of the same name as in the options, and of the same configuration if they name one, unless they are
+ * lost, with one more user; NULL: there are none. Called with cards_lock held.
  */
 static struct plugin_device *find_cards(const struct plugin_options *p)
 {
 	struct plugin_device *d = cards_open;
 
-	while (d && (strcmp(d->usb, p->usb) || strcmp(d->config, p->config) || atomic_load(&d->lost)))
+	while (d && (strcmp(d->usb, p->usb) || (p->config[0] && strcmp(d->config, p->config)) || atomic_load(&d->lost)))
 		d = d->next;
 	if (d)
 		atomic_fetch_add(&d->users, 1);
 	return d;
 }
 
+/* Sets the device's configuration: the one that the options name, else that of the card or cards, or w16. */
+static void note_config(struct plugin_device *d, const struct plugin_options *p)
+{
+	struct weft_card_info card = { .config = "" };
+
+	if (d->dev && p->device == WEFT_DEVICE_USB && weft_dev_card(d->dev, &card))
+		card.config[0] = '\0';
+	snprintf(d->config, sizeof(d->config), "%s", p->config[0] ? p->config : d->cards ? weft_cards_config(d->cards) : card.config[0] ? card.config : "w16");
+}
+
 /*
- * Opens the device that the part's options name: kind, configuration, card, samples if a profile is wanted,
- * and for RTL with a check the comparison with the model. If the option usb names several cards
- * (weft_cards_named()), all of these are opened, as its cards, and dev is NULL. For golden, no device is
- * opened and both are NULL. Sets *out to it, with one user: the caller, who gives it to plugin_leave().
+ * Opens the device that the options name, as plugin_device() says: several cards as its cards, with dev NULL, and for golden nothing.
+ * Sets *out to it, with one user: the caller, who gives it to plugin_leave().
  * Returns 0, or -ENOMEM or as weft_dev_open() or weft_cards_open() with one line in msg and *out unchanged.
  */
-static int open_new(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
+static int open_new(const struct plugin_options *p, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {
 	struct weft_dev_options o = weft_dev_options_default();
-	const struct plugin_options *p = &part->options;
 	struct plugin_device *d = calloc(1, sizeof(*d));
 
 	if (!d) {
@@ -77,7 +85,7 @@ static int open_new(const struct plugin_part *part, struct plugin_device **out, 
 		return -ENOMEM;
 	}
 	o.kind = weft_device_kind(p->device);
-	o.config = p->config;
+	o.config = p->config[0] ? p->config : NULL;
 	o.usb = p->usb[0] ? p->usb : NULL;
 	o.cosim = p->check && p->device == WEFT_DEVICE_RTL;
 	o.samples = p->profile[0];
@@ -91,7 +99,7 @@ static int open_new(const struct plugin_part *part, struct plugin_device **out, 
 	atomic_init(&d->users, 1);
 	atomic_init(&d->lost, false);
 	strcpy(d->usb, p->usb);
-	strcpy(d->config, p->config);
+	note_config(d, p);
 	*out = d;
 	return 0;
 }
@@ -101,15 +109,13 @@ static int open_new(const struct plugin_part *part, struct plugin_device **out, 
  * and has not lost, the caller becomes one more user, and a newly opened one is put on the list of open
  * cards. Other devices are always opened anew. *out is unchanged after a failure.
  */
-static int open_device(const struct plugin_part *part, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
+static int open_device(const struct plugin_options *p, struct plugin_device **out, char msg[static WEFT_MSG_LEN])
 {
-	const struct plugin_options *p = &part->options;
-
 	if (p->device != WEFT_DEVICE_USB)
-		return open_new(part, out, msg);
+		return open_new(p, out, msg);
 	pthread_mutex_lock(&cards_lock);
 	struct plugin_device *d = find_cards(p);
-	int err = d ? 0 : open_new(part, &d, msg);
+	int err = d ? 0 : open_new(p, &d, msg);
 	if (!err && atomic_load(&d->users) == 1) {
 		d->next = cards_open;
 		cards_open = d;
@@ -193,13 +199,23 @@ static void close_session(struct plugin_part *part)
 	part->net = NULL;
 }
 
-int plugin_open(struct plugin_part *part, const struct plugin_options *p, int i, unsigned threads, struct plugin_device **device,
+int plugin_device(struct plugin_options *p, struct plugin_device **device, char msg[static WEFT_MSG_LEN])
+{
+	int err = *device ? 0 : open_device(p, device, msg);
+
+	if (!err && !p->config[0])
+		strcpy(p->config, (*device)->config);
+	return err;
+}
+
+int plugin_open(struct plugin_part *part, struct plugin_options *p, int i, unsigned threads, struct plugin_device **device,
                 char msg[static WEFT_MSG_LEN])
 {
+	int err = plugin_device(p, device, msg);
+
 	/* The session keeps pointers to the strings. */
 	part->options = *p;
 	snprintf(part->trace, sizeof(part->trace), i ? "%s.%d" : "%s", p->profile, i);
-	int err = *device ? 0 : open_device(part, device, msg);
 	if (err)
 		return err;
 	part->device = *device;

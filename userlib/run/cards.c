@@ -67,6 +67,9 @@ static int add(struct naming *g, const char *name)
 		return bad_name(g, name, "has a name that is too long");
 	if (c->n == WEFT_CARDS_MAX)
 		return bad_name(g, name, "is one too many: a session takes 64");
+	/* Without a configuration in the options, the first card's is that of all. */
+	if (!one.config && c->n)
+		one.config = c->dev[0]->cfg->name;
 	one.usb = strcpy(c->name[c->n], name);
 	int err = weft_dev_open(&one, &c->dev[c->n], g->msg);
 	c->n += !err;
@@ -188,6 +191,11 @@ void weft_cards_close(weft_cards *cards)
 	free(cards);
 }
 
+const char *weft_cards_config(const weft_cards *cards)
+{
+	return cards->dev[0]->cfg->name;
+}
+
 int weft_cards_count(const weft_cards *cards)
 {
 	return cards->n;
@@ -242,14 +250,22 @@ static int refuse(const weft_session *s, char *msg)
 	return what ? -EINVAL : 0;
 }
 
+int weft_session_cards_take(weft_session *s, char *msg)
+{
+	if (s->cards)
+		return 0;
+	int err = refuse(s, msg);
+	if (!err && !(s->cards = s->o.on_cards))
+		err = open_own(s, msg);
+	return err;
+}
+
 int weft_session_cards_open(weft_session *s, char *msg)
 {
 	struct weft_session_options o = s->o;
 	struct weft_report *plan = NULL;
-	int err = refuse(s, msg);
+	int err = weft_session_cards_take(s, msg);
 
-	if (!err && !(s->cards = s->o.on_cards))
-		err = open_own(s, msg);
 	if (err)
 		return err;
 	s->each = calloc((size_t)s->cards->n, sizeof(s->each[0]));

@@ -173,9 +173,9 @@ static bool is_cancelled(void *user)
 }
 
 /*
- * Sets the session's configuration: the one that its options name; else that of the caller's device, that of the card, which this
- * opens, or w16. The options name it afterwards. Returns 0; -ENOENT if there is no such configuration; or as weft_dev_open(); with one
- * line in msg on failure.
+ * Sets the session's configuration: the one that its options name; else that of the caller's device or cards, that of the card or
+ * cards on the USB, which this opens, or w16. The options name it afterwards. Returns 0; -ENOENT if there is no such configuration; or as weft_dev_open() and
+ * weft_session_cards_take(); with one line in msg on failure.
  */
 static int choose_config(weft_session *s, char *msg)
 {
@@ -183,11 +183,12 @@ static int choose_config(weft_session *s, char *msg)
 
 	if (!name && s->o.on) {
 		name = s->o.on->cfg->name;
-	} else if (!name && s->o.device == WEFT_DEVICE_USB && !weft_over_cards(&s->o)) {
-		int err = open_own(s, msg);
+	} else if (!name && s->o.device == WEFT_DEVICE_USB) {
+		const bool several = weft_over_cards(&s->o);
+		int err = several ? weft_session_cards_take(s, msg) : open_own(s, msg);
 		if (err)
 			return err;
-		name = s->dev->cfg->name;
+		name = several ? weft_cards_config(s->cards) : s->dev->cfg->name;
 	}
 	s->cfg = weft_config_find(name ? name : "w16");
 	if (!s->cfg) {

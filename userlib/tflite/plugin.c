@@ -82,7 +82,7 @@ static void say_parts(const struct delegate *d, const struct graph *g, const str
 	list_left(g, taken, left, sizeof(left));
 	plugin_device_text(o, device, sizeof(device));
 	snprintf(line, sizeof(line), "%d of %d nodes in %d part%s on %s (%s), %.1f %% of %llu MACs%s", taken ? taken->n : 0, g->n, parts,
-	         parts == 1 ? "" : "s", device, o->config,
+	         parts == 1 ? "" : "s", device, plugin_config_text(o),
 	         all ? 100.0 * (double)npu / (double)all : 0.0, (unsigned long long)all, left);
 	say(line);
 }

@@ -238,6 +238,20 @@ def test_several_cards(capfd):
             s.run(None, feeds[0])
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_cards_own_configuration(n, capfd):
+    """Without the option config, programs are for the configuration that the cards have."""
+    model, x = two_parts(), {"x": image(3, SHAPE)}
+    want = processor(model).run(None, x)[0].tobytes()
+    with tempfile.TemporaryDirectory() as folder, cards(folder, n, "--config", "w8") as (device, _):
+        s = session(model, device=device, check="1")
+        assert ", configuration w8, " in "".join(capfd.readouterr())
+        assert s.run(None, x)[0].tobytes() == want
+        del s
+        with pytest.raises(Exception, match="card has configuration w8, not w16"):
+            session(model, fallback=False, device=device, config="w16")
+
+
 # What a program sees of the provider's devices; and what becomes of sessions on the first of them, and on the model.
 ON_HARDWARE = """
 import json, os, sys

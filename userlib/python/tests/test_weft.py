@@ -258,6 +258,8 @@ def test_several_cards(tmp_path):
             assert [int(np.argmax(y)) for y in asyncio.run(all_of_them())] == list(LABELS[:30])
             assert [c.lost for c in s.cards] == [False, True, False] and s.cards[1].repeated >= 1
             assert sum(c.runs for c in s.cards) == 60
+        with pytest.raises(weft.WeftError, match="card has configuration w16, not w8"):
+            weft.Session(DIGITS, device="usb:" + names[0], config="w8")
         with weft.Session(DIGITS, device="model") as s:
             assert s.cards == []
     finally:

@@ -57,13 +57,14 @@ class Session:
     several cards ("usb:*") as many at a time as there are cards, see run_async() and cards.
 
     source is what Network takes, or a Network. check compares every tensor that
-    the device makes with golden and raises Mismatch if one differs. memory is the
+    the device makes with golden and raises Mismatch if one differs. config names the NPU's
+    configuration; None is the one that the card has, or "w16". memory is the
     simulated memory's profile, "ddr" or "sram". timeout is in seconds, for each
     stream of commands; None waits as long as it takes. plant, for tests and lessons,
     disturbs the RTL: "pe:0,0,9" holds bit 9 of a PE's sum at 1. Other options are Network's.
     """
 
-    def __init__(self, source: Union[Source, Network], device: str = "model", *, config: str = "w16", check: bool = False,
+    def __init__(self, source: Union[Source, Network], device: str = "model", *, config: Optional[str] = None, check: bool = False,
                  strict: bool = False, memory: str = "ddr", timeout: Optional[float] = None, keep: bool = False,
                  profile: Optional[Union[str, "os.PathLike[str]"]] = None, capture: Optional[Union[str, "os.PathLike[str]"]] = None,
                  rtl_dir: Optional[Union[str, "os.PathLike[str]"]] = None, threads: int = 1, plant: Optional[str] = None,

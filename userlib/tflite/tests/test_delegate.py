@@ -213,6 +213,20 @@ def test_several_cards(capfd):
             run(i, codes(i, 0))
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_cards_own_configuration(n, capfd):
+    """Without the option config, programs are for the configuration that the cards have."""
+    with tempfile.TemporaryDirectory() as folder, cards(folder, n, "--config", "w8") as (device, _):
+        i = ready(MIXED, delegate(device=device, check="1"))
+        assert " (w8), " in capfd.readouterr().err
+        x = codes(i, 5)
+        assert run(i, x)[0].tobytes() == run(ready(MIXED), x)[0].tobytes()
+        del i
+        gc.collect()
+        with pytest.raises(Exception, match="card has configuration w8, not w16"):
+            ready(MIXED, delegate(device=device, config="w16"))
+
+
 def test_broker(tmp_path, monkeypatch, capfd):
     """Where a broker has the cards an interpreter runs through it, named or by default, and says so; it has one card for two interpreters."""
     with broker(tmp_path, monkeypatch) as socket:

@@ -160,6 +160,8 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 	/* In the name of a device '@' stands in front of a socket, ',' between cards, and '*' for all of them. */
 	tame(i->serial, "@,*");
 	tame(i->product, "");
+	port_of(dev, i->port, sizeof(i->port));
+	snprintf(i->name, sizeof(i->name), "%s", i->serial[0] ? i->serial : i->port);
 	if (!i->access && libusb_kernel_driver_active(h, WEFT_USB_INTERFACE) == 1)
 		i->access = -EBUSY;
 	if (h)
@@ -198,6 +200,12 @@ int weft_usb_each(int (*fn)(void *user, libusb_device *dev), void *user, char *m
 	return all < 0 ? -EIO : stop;
 }
 
+void weft_usb_tell_apart(const struct weft_dev_info *other, struct weft_dev_info *i)
+{
+	if (!strcmp(i->serial, other->serial))
+		memcpy(i->name, i->port, sizeof(i->name));
+}
+
 struct listing { struct weft_dev_info *out; size_t max, n; };
 
 static int add(void *user, libusb_device *dev)
@@ -215,6 +223,10 @@ int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
 	struct listing l = { out, max, 0 };
 	int err = weft_usb_each(add, &l, msg);
 
+	for (size_t i = 0; i < l.n && i < max; i++)
+		for (size_t k = 0; k < l.n && k < max; k++)
+			if (k != i)
+				weft_usb_tell_apart(&out[k], &out[i]);
 	*n = l.n;
 	return err;
 }

@@ -31,8 +31,11 @@ void weft_usb_where(libusb_device *dev, char *out, size_t len);
 /** Its speed, port and slowest hub, while the list that it comes from is held. */
 void weft_usb_place(libusb_device *dev, struct weft_usb_info *i);
 
-/** Opens the device, but claims nothing. */
+/** Opens the device, but claims nothing. Its name is its serial, or its port if it has none. */
 void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i);
+
+/** Names a card by its port if another one has the same serial. */
+void weft_usb_tell_apart(const struct weft_dev_info *other, struct weft_dev_info *i);
 
 /**
  * For each card that is there now.

@@ -102,16 +102,16 @@ static int claim(struct lib *t, libusb_device *dev, struct weft_dev_info *i, cha
 	return refuse(weft_usb_errno(err), i, msg);
 }
 
-/* The one with that serial, else the first that can be had. */
-static int find_and_claim(struct lib *t, const char *serial, char *msg)
+/* Claims the card with that serial or at that port, or, without a name, the first that can be had. */
+static int find_and_claim(struct lib *t, const char *name, char *msg)
 {
 	struct libusb_device_descriptor desc;
 	libusb_device **list = NULL;
 	ssize_t n = libusb_get_device_list(t->ctx, &list);
 	int err = -ENODEV;
 
-	if (serial[0])
-		snprintf(msg, WEFT_DEV_MSG, "usb: no card with serial \"%.40s\" is plugged in", serial);
+	if (name[0])
+		snprintf(msg, WEFT_DEV_MSG, "usb: no card with serial \"%.40s\" is plugged in", name);
 	else
 		snprintf(msg, WEFT_DEV_MSG, "usb: no card is plugged in");
 	for (ssize_t i = 0; i < n && err; i++) {
@@ -119,7 +119,7 @@ static int find_and_claim(struct lib *t, const char *serial, char *msg)
 		if (!weft_usb_is_card(list[i], &desc))
 			continue;
 		weft_usb_describe(list[i], &info);
-		if (!serial[0] || !strcmp(serial, info.serial))
+		if (!name[0] || !strcmp(name, info.serial) || !strcmp(name, info.port))
 			err = claim(t, list[i], &info, msg);
 	}
 	if (list)

@@ -104,6 +104,8 @@ static int on_card(void *user, libusb_device *dev)
 		return 0;
 	struct known *k = &w->card[w->n++];
 	weft_usb_describe(dev, &k->info);
+	for (const struct known *other = w->card; other < k; other++)
+		weft_usb_tell_apart(&other->info, &k->info);
 	k->seen = true;
 	return w->fn(w->user, &k->info, true);
 }

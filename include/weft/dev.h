@@ -319,8 +319,10 @@ WEFT_API int weft_forget(weft_dev *dev, weft_job job);
 
 /* A card that is plugged in to the USB. */
 struct weft_dev_info {
-	char serial[24];           /* its serial, for options.usb; '?' for what does not print and for '@', ',' and '*' */
+	char name[32];             /* for options.usb: its serial, or its port if it has none or another card in the list has the same */
+	char serial[24];           /* its serial; '?' for what does not print and for '@', ',' and '*' */
 	char product[48];          /* its product name, '?' likewise */
+	char port[32];             /* "1-2.3": bus 1, port 3 of the hub in port 2; it stays the same when the card is plugged in again */
 	char where[32];            /* "bus 1 device 4" */
 	char used_by[64];          /* who has it open: "weft (pid 123)"; "" if nobody does or it is not known */
 	int access;                /* 0: it can be opened; -EACCES: not by this user; -EBUSY: it is in use */

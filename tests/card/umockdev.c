@@ -723,6 +723,50 @@ static void test_several(void **state)
 	good_run();
 }
 
+/* Two cards with one serial are told apart by their ports. */
+static void test_same_serial(void **state)
+{
+	struct weft_dev_info info[4];
+	struct weft_cards_info c;
+	struct weft_usb_info usb;
+	char msg[WEFT_DEV_MSG] = "";
+	weft_cards *cards = NULL;
+	weft_dev *dev = NULL;
+	size_t n = 0;
+
+	(void)state;
+	bus.slot[1].serial = SERIAL;
+	usbdev_attach(bus.slot[1].d, true);
+	plug(&bus.slot[1], 9);
+	assert_int_equal(weft_dev_list(info, 4, &n, msg), 0);
+	assert_int_equal(n, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(info[i].serial, SERIAL);
+		assert_string_equal(info[i].name, info[i].port);
+		if (open_card(info[i].name, &dev, msg))
+			fail_msg("%s", msg);
+		assert_int_equal(weft_dev_usb(dev, &usb), 0);
+		assert_string_equal(usb.port, info[i].port);
+		weft_dev_close(dev);
+	}
+	assert_string_not_equal(info[0].name, info[1].name);
+	if (open_cards("*", &cards, msg))
+		fail_msg("%s", msg);
+	assert_int_equal(weft_cards_count(cards), 2);
+	assert_int_equal(weft_cards_info(cards, 1, &c), 0);
+	assert_string_equal(c.name, info[1].name);
+	weft_cards_close(cards);
+	unplug(&bus.slot[1]);
+	usbdev_attach(bus.slot[1].d, true);
+	bus.slot[1].serial = OTHER;
+	/* Alone, it has its serial for a name, and can still be found by its port. */
+	assert_int_equal(weft_dev_list(info, 4, &n, msg), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(info[0].name, SERIAL);
+	assert_int_equal(open_card(CARD->port, &dev, msg), 0);
+	weft_dev_close(dev);
+}
+
 /* ---- coming and going ---- */
 
 /* What a watch has told so far, and after how many of these it stops; `told`, if not NULL, is posted at each. */
@@ -1029,7 +1073,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list), cmocka_unit_test(test_hostile_serial), cmocka_unit_test(test_broker), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two), cmocka_unit_test(test_several), cmocka_unit_test(test_same_serial),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info), cmocka_unit_test(test_full_speed),
 		cmocka_unit_test(test_close_in_halt), cmocka_unit_test(test_barred),
 		cmocka_unit_test(test_mapped_memory),

@@ -55,8 +55,8 @@ struct ort_status *hardware_make(const struct ort_api *api, struct hardware *h, 
 		n = 0;
 	n = n < MOST_HARDWARE ? n : MOST_HARDWARE;
 	for (size_t i = 0; !status && i < n && h->n < room; i++)
-		if (cards[i].serial[0])
-			status = make_one(api, h, cards[i].serial, cards[i].where);
+		if (cards[i].name[0])
+			status = make_one(api, h, cards[i].name, cards[i].where);
 	return status || h->n ? status : make_one(api, h, NULL, NULL);
 }
 

@@ -107,7 +107,7 @@ static int add_plugged(struct naming *g)
 	}
 	int err = weft_dev_list(info, WEFT_CARDS_MAX, &n, g->msg);
 	for (size_t i = 0; !err && i < n && i < WEFT_CARDS_MAX; i++)
-		err = add_found(g, info[i].serial);
+		err = add_found(g, info[i].name);
 	if (!err && !n) {
 		snprintf(g->msg, WEFT_DEV_MSG, "usb: no card is plugged in");
 		err = -ENODEV;

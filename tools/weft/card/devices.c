@@ -10,7 +10,6 @@
 
 #include <weft/admin.h>
 #include <weft/file.h>
-#include <weft/gen/config.h>
 
 #include "tools/weft/weft_cmd.h"
 
@@ -63,13 +62,9 @@ static bool show(const char *which, const struct weft_dev_info *i)
 
 	o.kind = WEFT_DEV_USB;
 	o.usb = which;
-	/* Of whichever configuration it is. */
-	for (int k = 0; k < WEFT_N_CONFIGS && !dev && !err; k++) {
-		o.config = weft_config_list()[k].name;
+	o.config = NULL;
+	if (!err)
 		err = weft_dev_open(&o, &dev, msg);
-		if (err == -EPROTO && k + 1 < WEFT_N_CONFIGS)
-			err = 0;
-	}
 	if (dev && !weft_dev_card(dev, &c))
 		snprintf(line, sizeof(line), "%-4s firmware %u.%u.%u  %4llu MiB  %u kHz  slot %u%s", c.config,
 		         c.fw_version >> 16, c.fw_version >> 8 & 255, c.fw_version & 255,
@@ -91,7 +86,7 @@ static bool show(const char *which, const struct weft_dev_info *i)
 static int on_change(void *user, const struct weft_dev_info *i, bool here)
 {
 	(void)user;
-	printf("usb:%-18s %-20s %s%s\n", i->serial, i->where, !here ? "unplugged" : i->used_by[0] ? "in use by " : "plugged in",
+	printf("usb:%-18s %-20s %s%s\n", i->name, i->where, !here ? "unplugged" : i->used_by[0] ? "in use by " : "plugged in",
 	       here ? i->used_by : "");
 	return fflush(stdout);     /* nobody reads any more: enough */
 }
@@ -137,7 +132,7 @@ static int devices_main(int argc, char **argv)
 	if (weft_dev_list(info, MAX_CARDS, &n, msg))
 		return fail(EXIT_DEVICE, "%s", msg);
 	for (size_t i = 0; i < n && i < MAX_CARDS; i++)
-		show(info[i].serial, &info[i]);
+		show(info[i].name, &info[i]);
 	if (!n && !where[0])
 		printf("no card is plugged in\n");
 	return bad ? EXIT_DEVICE : EXIT_DONE;
@@ -145,7 +140,7 @@ static int devices_main(int argc, char **argv)
 
 const struct subcommand cmd_devices = {
 	"devices", "list the cards",
-	"usage: weft devices [usb:SERIAL | usb:@SOCKET]...\n"
+	"usage: weft devices [usb:SERIAL | usb:PORT | usb:@SOCKET]...\n"
 	"       weft devices --watch\n\n"
 	"Without arguments what usb without a name leads to (a broker, or the USB), and the\n"
 	"cards on the USB; with them those that are named. Exit status 3 if the broker or one\n"

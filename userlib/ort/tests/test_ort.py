@@ -288,10 +288,10 @@ def test_hardware(tmp_path):
         pytest.skip("umockdev-run is not there: tools/deps.sh umockdev")
     if "LD_PRELOAD" in os.environ:
         pytest.skip("umockdev wants to be preloaded first, and so does what is preloaded now: a sanitizer")
-    # The second would name a socket if it were taken at its word, and the third does not say what it is.
+    # The second would name a socket if it were taken at its word, and the third has none: its port is its name.
     mock = plugged_in(tmp_path / "usb", "MOCK0001", "@/run/so,ck*et", "", "MOCK0002")
     devices, said = on_hardware("umockdev-run", f"--device={mock}", "--")
-    assert sorted(d[4]["weft_serial"] for d in devices) == ["?/run/so?ck?et", "MOCK0001", "MOCK0002"]
+    assert sorted(d[4]["weft_serial"] for d in devices) == ["1-4", "?/run/so?ck?et", "MOCK0001", "MOCK0002"]
     for d in devices:
         assert d[:4] == ["NPU", "Weft", 0x1209, 1] and d[4]["weft_where"].startswith("bus 1 device ") and "is_virtual" not in d[4]
     # The mock answers nothing: who opens it says so.

@@ -14,8 +14,10 @@ from .session import parse_device
 class CardInfo:
     """A card on the USB."""
 
+    name: str             #: what "usb:" takes: the serial, or the port if it has none or another card has the same
     serial: str
     product: str
+    port: str             #: "1-2.3": bus 1, port 3 of the hub in port 2
     where: str            #: "bus 1 device 4"
     used_by: str          #: who has it; "" if it is free or nobody knows
     access: int           #: 0, or the positive errno that opening it would give
@@ -25,7 +27,7 @@ def devices() -> List[CardInfo]:
     """The cards that are plugged in."""
     found, n, msg = ffi.new("struct weft_dev_info[]", 64), ffi.new("size_t *"), message()
     check(lib.weft_dev_list(found, 64, n, msg), text(msg), "devices")
-    return [CardInfo(serial=text(i.serial), product=text(i.product), where=text(i.where), used_by=text(i.used_by),
+    return [CardInfo(name=text(i.name), serial=text(i.serial), product=text(i.product), port=text(i.port), where=text(i.where), used_by=text(i.used_by),
                      access=-i.access) for i in list(found)[:min(n[0], 64)]]
 
 

@@ -183,11 +183,114 @@ static void walking(struct array_set *s, const int *values, int n_values, const 
 		}
 }
 
+/* ---- column tiles in pairs ---- */
+
+enum { PAIRS_CONVS = 12 };
+
+/* One convolution of column tiles in pairs: its channels, and where its results lie in the arena, in bytes. */
+struct pairs_conv { bool raw; uint32_t channels, elem; size_t out, bytes; };
+
+/* Adds the records of three column tiles, each with a bias and a factor of its own, and a load of them to scratchpad address sp. */
+static void pairs_records(struct diag_stream *st, const struct weft_config *cfg, uint32_t sp, uint64_t *seed)
+{
+	const uint32_t count = 3 * cfg->n;
+	const size_t off = diag_data(st, NULL, count * WEFT_PARAM_BYTES);
+
+	for (uint32_t i = 0; i < count && !st->failed; i++) {
+		const struct weft_param p = { .bias = (int32_t)(diag_random(seed) % (1 << 20)) - (1 << 19),
+			.mul = (int32_t)((1u << 30) | (diag_random(seed) & 0x3fffffff)), .shift = 43 };
+		weft_param_write(&p, st->data + off + i * WEFT_PARAM_BYTES);
+	}
+	diag_load(st, off, sp, count * WEFT_PARAM_BYTES);
+}
+
+/*
+ * Adds a convolution of two or three column tiles in pairs to the stream, with random operands and zero points, and describes it in
+ * *c. Two tiles are a pair; of three the last one is left over and runs alone. The parameter records must have been loaded, to
+ * 64 * N bytes before the scratchpad's middle. If there is no memory, st->failed is set.
+ */
+static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int mode, bool raw, uint64_t *seed, struct pairs_conv *c)
+{
+	const uint32_t at_w = cfg->sp_bytes / 4, at_p = cfg->sp_bytes / 2 - 64 * cfg->n, at_out = cfg->sp_bytes / 2;
+	const uint32_t n = cfg->n, tiles = 2 + (uint32_t)(diag_random(seed) & 1), chunks = 1 + (uint32_t)(diag_random(seed) % 4);
+	const uint32_t pixels = 1 + (uint32_t)(diag_random(seed) % (2 * n)), run_len = chunks * n * diag_in_bytes(mode);
+	const uint32_t n_a = pixels * run_len, n_w = tiles * chunks * n * n;
+	uint8_t *data = malloc(n_a + n_w);
+
+	if (!data) {
+		st->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n_a + n_w; i++)
+		data[i] = (uint8_t)diag_random(seed);
+	diag_put(st, 0, data, n_a);
+	diag_put(st, at_w, data + n_a, n_w);
+	free(data);
+	struct weft_cmd cmd = diag_conv(cfg, 0, at_w, at_p, at_out, mode, (int)pixels, run_len);
+	cmd.conv.pairs = 1;
+	cmd.conv.x_zp = mode ? 0 : (int8_t)diag_random(seed);
+	cmd.conv.w_zp = (int8_t)diag_random(seed);
+	cmd.conv.post.oc = (int32_t)(tiles * n);
+	cmd.conv.post.out_x_stride *= (int32_t)tiles;
+	cmd.conv.post.out_y_stride *= (int32_t)tiles;
+	if (raw)
+		diag_raw(&cmd);
+	diag_add(st, &cmd);
+	const uint32_t elem = raw ? mode ? 8 : 4 : diag_out_bytes(mode);
+	*c = (struct pairs_conv){ raw, tiles * n, elem, 0, (size_t)pixels * tiles * n * elem };
+	c->out = diag_store(st, at_out, (uint32_t)c->bytes);
+}
+
+/* Reports the first byte of the convolution that is not the model's. Returns whether there is one. */
+static bool judge_pairs(struct weft_diag *d, const struct pairs_conv *c, const struct diag_out *out, const char *words)
+{
+	const uint8_t *got = out->got + c->out, *want = out->want + c->out;
+	struct diag_place place = DIAG_NOWHERE;
+	size_t at = 0;
+
+	while (at < c->bytes && got[at] == want[at])
+		at++;
+	if (at == c->bytes)
+		return false;
+	const uint32_t channel = (uint32_t)(at / c->elem % c->channels), n = d->cfg->n;
+	place.col = (int)(channel % n);
+	diag_find(d, "DIAG-ARRAY-9", place,
+	          "column tiles in pairs, %s%s: pixel %zu, channel %u, tile %u of %u: byte %zu is 0x%02x, not 0x%02x; one tile at a time is right", words,
+	          c->raw ? "" : ", scaled", at / c->elem / c->channels, channel, channel / n, c->channels / n, at % c->elem, got[at], want[at]);
+	return true;
+}
+
+/*
+ * If the configuration has column tiles in pairs: runs PAIRS_CONVS convolutions of such tiles in the mode, which write their sums as
+ * they are and scaled by turns, and reports the first that is not the model's as DIAG-ARRAY-9. Returns 0 whatever it found, or a
+ * negative errno as diag_exec().
+ */
+static int pairs(struct weft_diag *d, int mode, const char *words)
+{
+	struct pairs_conv conv[PAIRS_CONVS] = { { 0 } };
+	struct diag_stream st = { 0 };
+	struct diag_out out = { 0 };
+	uint64_t seed = 0x13579bdf;
+
+	if (!d->cfg->has_pairs || d->r->state != WEFT_DIAG_PASSED)
+		return 0;
+	pairs_records(&st, d->cfg, d->cfg->sp_bytes / 2 - 64 * d->cfg->n, &seed);
+	for (int i = 0; i < PAIRS_CONVS; i++)
+		add_pairs(&st, d->cfg, mode, i % 2 == 0, &seed, &conv[i]);
+	int err = diag_exec(d, &st, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "column tiles in pairs", "DIAG-RUN-4");
+	for (int i = 0; err == DIAG_RAN && i < PAIRS_CONVS && !judge_pairs(d, &conv[i], &out, words);)
+		i++;
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
 static const int weights[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
 
 /*
  * Test array-int8: every PE in int8, with operands that walk through their bits, random ones with zero points at
- * both ends, and sums that grow in equal steps with each product. Findings go to d->r; absent if the
+ * both ends, and sums that grow in equal steps with each product; then column tiles in pairs. Findings go to d->r; absent if the
  * configuration cannot write raw sums. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 int diag_array_int8(struct weft_diag *d)
@@ -212,12 +315,13 @@ int diag_array_int8(struct weft_diag *d)
 	counting(&s, 256, 16, 0, 8, 0);
 	counting(&s, 256, 0, -128, 0, -128);
 	counting(&s, 256, 0, -128, 0, 127);
-	return run(d, &s, "int8");
+	int err = run(d, &s, "int8");
+	return err ? err : pairs(d, WEFT_POST_MODE_INT8, "int8");
 }
 
 /*
  * Test array-int16: every PE in int16 by int8, with operands that walk through their bits, random ones, and sums
- * that grow in equal steps with each product, up to the upper of the 48 bits. Findings go to d->r; absent if the
+ * that grow in equal steps with each product, up to the upper of the 48 bits; then column tiles in pairs. Findings go to d->r; absent if the
  * configuration has no int16x8 or cannot write raw sums. Returns 0 whatever it found, or a negative errno as
  * diag_exec().
  */
@@ -244,5 +348,6 @@ int diag_array_int16(struct weft_diag *d)
 	counting(&s, 1024, -32768, 0, -128, 0);
 	counting(&s, 1024, -32768, 0, 127, -128);
 	counting(&s, 1024, 32767, 0, -128, 127);
-	return run(d, &s, "int16x8");
+	int err = run(d, &s, "int16x8");
+	return err ? err : pairs(d, WEFT_POST_MODE_INT16, "int16x8");
 }

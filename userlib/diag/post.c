@@ -11,9 +11,10 @@
 
 #include "userlib/diag/ops.h"
 
-enum { CONV, ELT, POOL, DW, N_OPS };
+/* Kinds of commands; SHORT are conv and dw with parameter records of 8 bytes. */
+enum { CONV, ELT, POOL, DW, SHORT, N_OPS };
 
-static const char *const op_names[N_OPS] = { "conv", "elt", "pool", "dw" };
+static const char *const op_names[N_OPS] = { "conv", "elt", "pool", "dw", "conv or dw with short records" };
 static const char *const mode_names[] = { "int8", "int16x8", "float8" };
 
 #define MAX_PIECES 256        /* the most commands of one mode whose results are compared */
@@ -139,31 +140,38 @@ static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uin
 }
 
 /*
+ * Returns the parameter record of a lane with this shift, a random positive multiplier of at most max_m bits and a random bias
+ * of at most max_v bits and either sign. Their product, shifted, has 5 to 7 bits beside its sign in mode int8 and 13 to 15 in int16x8,
+ * so that results fill the type; large shifts leave fewer bits.
+ */
+static struct weft_param record(struct post_test *t, int mode, int shift, int max_v, int max_m)
+{
+	/* bias * mul >> shift shall have `width` bits; lo..hi are the bits of mul with which the bias stays in range. */
+	const int width = mode ? 14 : 6, lo = clip(shift + width - max_v, 1, max_m), hi = clip(shift + width - 2, lo, max_m);
+	const int m_bits = lo + (int)pick(t, (uint32_t)(hi - lo + 1)), v_bits = clip(shift + width - m_bits + 1, 1, max_v);
+	const uint32_t mul = of_bits(t, m_bits);
+	int64_t v = v_bits > 31 ? (int64_t)((uint64_t)of_bits(t, v_bits - 24) << 24 | (diag_random(&t->seed) & 0xffffff))
+	                        : (int64_t)of_bits(t, v_bits);
+
+	if (diag_random(&t->seed) & 1)
+		v = -v;
+	return (struct weft_param){ .bias = v, .mul = (int32_t)mul, .shift = (uint8_t)shift };
+}
+
+/*
  * Adds n parameter records, one for each lane, for column tile number `tile` (from 0) to the constants,
  * and a load of them to the scratchpad behind the records of the tiles before it, which begin at
  * t->params. Four neighbouring lanes share a shift: lanes 4j..4j + 3 have 2 + (tile + j) % TILES, so
- * that over TILES tiles every lane sees all shifts 2..62. Each lane has a random positive multiplier
- * and a random bias of either sign. Their product, shifted, has 5 to 7 bits beside its sign in mode
- * int8 and 13 to 15 in int16x8, so that results fill the type; shifts above 55 or 47 leave fewer bits,
- * since multipliers have at most 31 bits and biases 30, with scale16 (the command's field) 15 and 46.
+ * that over TILES tiles every lane sees all shifts 2..62. Multipliers have at most 31 bits and biases 30, with
+ * scale16 (the command's field) 15 and 46.
  */
 static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
 {
 	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
-	int width = mode ? 14 : 6, max_v = scale16 ? 46 : 30, max_m = scale16 ? 15 : 31;
 
 	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
-		int shift = 2 + (int)((uint32_t)tile + (i / 4)) % TILES;
-		/* v * m >> shift shall have `width` bits; lo..hi are the bits of m with which v stays in range. */
-		int lo = clip(shift + width - max_v, 1, max_m), hi = clip(shift + width - 2, lo, max_m);
-		int m_bits = lo + (int)pick(t, (uint32_t)(hi - lo + 1));
-		int v_bits = clip(shift + width - m_bits + 1, 1, max_v);
-		uint32_t mul = of_bits(t, m_bits);
-		int64_t v = v_bits > 31 ? (int64_t)((uint64_t)of_bits(t, v_bits - 24) << 24 | (diag_random(&t->seed) & 0xffffff))
-		                        : (int64_t)of_bits(t, v_bits);
-		if (diag_random(&t->seed) & 1)
-			v = -v;
-		const struct weft_param p = { .bias = v, .mul = (int32_t)mul, .shift = (uint8_t)shift };
+		const int shift = 2 + (int)((uint32_t)tile + (i / 4)) % TILES;
+		const struct weft_param p = record(t, mode, shift, scale16 ? 46 : 30, scale16 ? 15 : 31);
 		weft_param_write(&p, t->s.data + off + i * WEFT_PARAM_BYTES);
 	}
 	diag_load(&t->s, off, t->params + (uint32_t)tile * n * WEFT_PARAM_BYTES, n * WEFT_PARAM_BYTES);
@@ -390,6 +398,47 @@ static void pools_and_dws(struct post_test *t, int mode)
 	}
 }
 
+enum { SHORT_TILES = 16 };     /* column tiles whose records have 8 bytes; with 4 lanes or more they see all shifts that fit */
+
+/*
+ * If the configuration has parameter records of 8 bytes: adds such records, whose biases have at most 24 bits, in the place of the
+ * records of convs(), a conv of SHORT_TILES column tiles that reads all of them, from two addresses,
+ * and three dw commands.
+ */
+static void short_records(struct post_test *t, int mode)
+{
+	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode), size = 6, tile = n * WEFT_PARAM_SHORT_BYTES;
+
+	if (!t->cfg->has_p_short)
+		return;
+	put_random(t, t->in, n * run, mode == WEFT_POST_MODE_INT16 ? 0 : 3);
+	put_random(t, t->weights, n * n * SHORT_TILES, 2);
+	const size_t off = diag_data(&t->s, NULL, (size_t)SHORT_TILES * tile);
+	for (uint32_t i = 0; i < n * SHORT_TILES && !t->s.failed; i++) {
+		const struct weft_param p = record(t, mode, 2 + (int)(i / 4) % 52, 22, 31);
+		const struct weft_param_short brief = { .bias = (int32_t)p.bias, .mul = p.mul, .shift = p.shift };
+		weft_param_short_write(&brief, t->s.data + off + i * WEFT_PARAM_SHORT_BYTES);
+	}
+	for (int odd = 0; odd < 2; odd++) {
+		const uint32_t at = t->params + (odd ? tile : 0);
+		diag_load(&t->s, off, at, SHORT_TILES * tile);
+		struct weft_cmd c = diag_conv(t->cfg, t->in, t->weights, at, t->out, mode, (int)n, run);
+		c.conv.p_short = 1;
+		c.conv.post.oc = (int32_t)n * SHORT_TILES;
+		c.conv.post.out_x_stride *= SHORT_TILES;
+		c.conv.post.out_y_stride *= SHORT_TILES;
+		c.conv.post.double_round = odd;
+		add_piece(t, &c, SHORT, n, n * SHORT_TILES);
+	}
+	put_random(t, t->in, size * size * run, 0);
+	put_random(t, t->weights, 9 * n, mode ? 0 : 7);
+	for (uint32_t k = 0; k < 3; k++) {
+		struct weft_cmd c = diag_dw(t->in, t->weights, t->params + (1 + 3 * k) * tile, t->out, mode, n, size, size);
+		c.dw.p_short = 1;
+		add_piece(t, &c, SHORT, (size - 2) * (size - 2), n);
+	}
+}
+
 /* ---- float8 ---- */
 
 /*
@@ -538,7 +587,8 @@ static void count_wrong(const struct post_test *t, const struct diag_out *out, s
 }
 
 /*
- * Reports one finding if results differ from the model's. If only one kind of command is wrong and it
+ * Reports one finding if results differ from the model's. If only conv and dw with parameter records of 8 bytes are wrong, it is how
+ * these are read (DIAG-POST-3). If only one kind of command is wrong and it
  * is not conv, it is that command of the vector engine (DIAG-VEC-1); otherwise the post unit, in one
  * lane (DIAG-POST-1) or several (DIAG-POST-2). In float8 mode nothing is reported if conv alone is
  * wrong: the array's float8 sums have a test of their own. mode indexes mode_names.
@@ -554,7 +604,7 @@ static void judge(struct weft_diag *d, const struct post_test *t, const struct d
 	for (int i = N_OPS - 1; i >= 0; i--)
 		if (w[i].bytes) {
 			n_wrong++;
-			n_vector += i != CONV;
+			n_vector += i != CONV && i != SHORT;
 			lanes |= w[i].lanes;
 			op = i;
 		}
@@ -562,7 +612,7 @@ static void judge(struct weft_diag *d, const struct post_test *t, const struct d
 		return;                    /* float8 sums of the array have a test of their own */
 	if (n_wrong == 1 && op != CONV) {
 		const struct piece *p = &t->piece[w[op].piece];
-		diag_find(d, "DIAG-VEC-1", at, "%s in %s mode: %u bytes of the results are wrong, first 0x%02x, not 0x%02x; other commands' are right",
+		diag_find(d, op == SHORT ? "DIAG-POST-3" : "DIAG-VEC-1", at, "%s in %s mode: %u bytes of the results are wrong, first 0x%02x, not 0x%02x; other commands' are right",
 		          op_names[op], mode_names[mode], w[op].bytes, out->got[p->out + w[op].first], out->want[p->out + w[op].first]);
 	} else if (!(lanes & (lanes - 1))) {
 		at.col = __builtin_ctzll(lanes);
@@ -618,6 +668,7 @@ static int run_mode(struct weft_diag *d, int mode)
 		if (!mode)
 			lookups(t);
 		pools_and_dws(t, mode);
+		short_records(t, mode);
 	}
 	int err = diag_exec(d, &t->s, &out);
 	if (err == DIAG_STOPPED)

@@ -187,29 +187,15 @@ static void walking(struct array_set *s, const int *values, int n_values, const 
 
 enum { PAIRS_CONVS = 12 };
 
-/* One convolution of column tiles in pairs: its channels, and where its results lie in the arena, in bytes. */
-struct pairs_conv { bool raw; uint32_t channels, elem; size_t out, bytes; };
-
-/* Adds the records of three column tiles, each with a bias and a factor of its own, and a load of them to scratchpad address sp. */
-static void pairs_records(struct diag_stream *st, const struct weft_config *cfg, uint32_t sp, uint64_t *seed)
-{
-	const uint32_t count = 3 * cfg->n;
-	const size_t off = diag_data(st, NULL, count * WEFT_PARAM_BYTES);
-
-	for (uint32_t i = 0; i < count && !st->failed; i++) {
-		const struct weft_param p = { .bias = (int32_t)(diag_random(seed) % (1 << 20)) - (1 << 19),
-			.mul = (int32_t)((1u << 30) | (diag_random(seed) & 0x3fffffff)), .shift = 43 };
-		weft_param_write(&p, st->data + off + i * WEFT_PARAM_BYTES);
-	}
-	diag_load(st, off, sp, count * WEFT_PARAM_BYTES);
-}
+/* One convolution of column tiles in pairs: its channels, bytes of a sum, and where its sums lie in the arena, in bytes. */
+struct pairs_conv { uint32_t channels, elem; size_t out, bytes; };
 
 /*
  * Adds a convolution of two or three column tiles in pairs to the stream, with random operands and zero points, and describes it in
  * *c. Two tiles are a pair; of three the last one is left over and runs alone. The parameter records must have been loaded, to
  * 64 * N bytes before the scratchpad's middle. If there is no memory, st->failed is set.
  */
-static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int mode, bool raw, uint64_t *seed, struct pairs_conv *c)
+static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int mode, uint64_t *seed, struct pairs_conv *c)
 {
 	const uint32_t at_w = cfg->sp_bytes / 4, at_p = cfg->sp_bytes / 2 - 64 * cfg->n, at_out = cfg->sp_bytes / 2;
 	const uint32_t n = cfg->n, tiles = 2 + (uint32_t)(diag_random(seed) & 1), chunks = 1 + (uint32_t)(diag_random(seed) % 4);
@@ -231,13 +217,10 @@ static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int
 	cmd.conv.x_zp = mode ? 0 : (int8_t)diag_random(seed);
 	cmd.conv.w_zp = (int8_t)diag_random(seed);
 	cmd.conv.post.oc = (int32_t)(tiles * n);
-	cmd.conv.post.out_x_stride *= (int32_t)tiles;
-	cmd.conv.post.out_y_stride *= (int32_t)tiles;
-	if (raw)
-		diag_raw(&cmd);
+	diag_raw(&cmd);
 	diag_add(st, &cmd);
-	const uint32_t elem = raw ? mode ? 8 : 4 : diag_out_bytes(mode);
-	*c = (struct pairs_conv){ raw, tiles * n, elem, 0, (size_t)pixels * tiles * n * elem };
+	const uint32_t elem = mode ? 8 : 4;
+	*c = (struct pairs_conv){ tiles * n, elem, 0, (size_t)pixels * tiles * n * elem };
 	c->out = diag_store(st, at_out, (uint32_t)c->bytes);
 }
 
@@ -255,15 +238,15 @@ static bool judge_pairs(struct weft_diag *d, const struct pairs_conv *c, const s
 	const uint32_t channel = (uint32_t)(at / c->elem % c->channels), n = d->cfg->n;
 	place.col = (int)(channel % n);
 	diag_find(d, "DIAG-ARRAY-9", place,
-	          "column tiles in pairs, %s%s: pixel %zu, channel %u, tile %u of %u: byte %zu is 0x%02x, not 0x%02x; one tile at a time is right", words,
-	          c->raw ? "" : ", scaled", at / c->elem / c->channels, channel, channel / n, c->channels / n, at % c->elem, got[at], want[at]);
+	          "column tiles in pairs, %s: pixel %zu, channel %u, tile %u of %u: byte %zu of the sum is 0x%02x, not 0x%02x; one tile at a time is right", words,
+	          at / c->elem / c->channels, channel, channel / n, c->channels / n, at % c->elem, got[at], want[at]);
 	return true;
 }
 
 /*
- * If the configuration has column tiles in pairs: runs PAIRS_CONVS convolutions of such tiles in the mode, which write their sums as
- * they are and scaled by turns, and reports the first that is not the model's as DIAG-ARRAY-9. Returns 0 whatever it found, or a
- * negative errno as diag_exec().
+ * If the configuration has column tiles in pairs: runs PAIRS_CONVS convolutions of such tiles in the mode, whose sums are written as
+ * they are, and reports the first that is not the model's as DIAG-ARRAY-9. Returns 0 whatever it found, or a negative errno as
+ * diag_exec().
  */
 static int pairs(struct weft_diag *d, int mode, const char *words)
 {
@@ -274,9 +257,9 @@ static int pairs(struct weft_diag *d, int mode, const char *words)
 
 	if (!d->cfg->has_pairs || d->r->state != WEFT_DIAG_PASSED)
 		return 0;
-	pairs_records(&st, d->cfg, d->cfg->sp_bytes / 2 - 64 * d->cfg->n, &seed);
+	diag_params(&st, d->cfg->sp_bytes / 2 - 64 * d->cfg->n, 3 * d->cfg->n, 1 << 30, 30, 0);
 	for (int i = 0; i < PAIRS_CONVS; i++)
-		add_pairs(&st, d->cfg, mode, i % 2 == 0, &seed, &conv[i]);
+		add_pairs(&st, d->cfg, mode, &seed, &conv[i]);
 	int err = diag_exec(d, &st, &out);
 	if (err == DIAG_STOPPED)
 		diag_stopped(d, &out, "column tiles in pairs", "DIAG-RUN-4");

@@ -180,7 +180,7 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 /*
  * Adds input, weights and records for convolutions of one group of N pixels and `tiles` column tiles,
  * in which each lane has its own record, and then two such commands, the second with random zero points
- * and limits. double_round and scale16 are the command's fields.
+ * and limits, and, if the configuration has column tiles in pairs, a third one with these. double_round and scale16 are the command's fields.
  */
 static void convs(struct post_test *t, int mode, bool double_round, bool scale16, int tiles)
 {
@@ -198,6 +198,11 @@ static void convs(struct post_test *t, int mode, bool double_round, bool scale16
 	c.conv.post.scale16 = scale16;
 	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
 	limits(t, &c.conv.post);
+	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
+	if (!t->cfg->has_pairs)
+		return;
+	/* Two tiles at a time take their records by turns. The weights lie in another order, which is as good as this one. */
+	c.conv.pairs = 1;
 	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
 }
 

@@ -300,7 +300,7 @@ check: TIMEOUT ?= 300
 check: check-gen sim $(call api_needs,$(CHECK_TESTS)) $(call card_needs,$(CHECK_TESTS)) $(call fault_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
 	@$(call run_tests,check,$(CHECK_TESTS))
 
-## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
+## test: all kinds of tests, 40 minutes on two cores; T=kind/name for one of them
 test: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call farm_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test,$(SELECTED))
 

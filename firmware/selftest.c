@@ -131,8 +131,9 @@ static bool test_dram(struct failure *f)
 _Static_assert(1u << (WEFT_FLASH_JEDEC_ID & 0xff) == WEFT_FLASH_BYTES, "the simulated flash is as large as its ID says");
 
 /*
- * Returns whether a flash with this JEDEC ID may be the card's. Boards have flashes of several makers, so any will do that
- * answers, which a line stuck at 0 or 1 does not, and that is large enough: the last byte is the binary logarithm of its bytes.
+ * Returns whether a flash with this JEDEC ID will do. Boards have flashes of several makers, so any maker is accepted but 0 and 0xff,
+ * which are what a broken line gives. The last byte of the ID is the binary logarithm of the flash's size in bytes; the flash must be
+ * at least as large as the simulated one.
  */
 static bool is_flash(uint32_t id)
 {

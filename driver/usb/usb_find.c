@@ -82,13 +82,15 @@ static void port_of(libusb_device *dev, char *out, size_t len)
 		                 : snprintf(out, len, "%u-%u", libusb_get_bus_number(dev), ports[i]));
 }
 
-/* Serial and product come from the device, so it has to be opened; sysfs knows them without. */
-static void sysfs_string(libusb_device *dev, const char *what, char *out, size_t len)
+/*
+ * Reads a string of the device in this port. Serial and product come from the device, so it has to be opened; sysfs knows them
+ * without.
+ */
+static void sysfs_string(const char *port, const char *what, char *out, size_t len)
 {
-	char path[256], port[32];
+	char path[256];
 
 	out[0] = '\0';
-	port_of(dev, port, sizeof(port));
 	if (!port[0])
 		return;
 	snprintf(path, sizeof(path), "/sys/bus/usb/devices/%s/%s", port, what);
@@ -147,8 +149,9 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 	memset(i, 0, sizeof(*i));
 	libusb_get_device_descriptor(dev, &desc);
 	weft_usb_where(dev, i->where, sizeof(i->where));
-	sysfs_string(dev, "serial", i->serial, sizeof(i->serial));
-	sysfs_string(dev, "product", i->product, sizeof(i->product));
+	port_of(dev, i->port, sizeof(i->port));
+	sysfs_string(i->port, "serial", i->serial, sizeof(i->serial));
+	sysfs_string(i->port, "product", i->product, sizeof(i->product));
 	snprintf(node, sizeof(node), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(dev),
 	         libusb_get_device_address(dev));
 	weft_usb_user_of(node, i->used_by, sizeof(i->used_by));
@@ -160,7 +163,6 @@ void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
 	/* In the name of a device '@' stands in front of a socket, ',' between cards, and '*' for all of them. */
 	tame(i->serial, "@,*");
 	tame(i->product, "");
-	port_of(dev, i->port, sizeof(i->port));
 	snprintf(i->name, sizeof(i->name), "%s", i->serial[0] ? i->serial : i->port);
 	if (!i->access && libusb_kernel_driver_active(h, WEFT_USB_INTERFACE) == 1)
 		i->access = -EBUSY;

@@ -256,6 +256,6 @@ package weft_chip_pkg;
   localparam logic [7:0] FLASH_CMD_HALF_ERASE = 8'h52;  // 32 KiB; not used
   localparam logic [7:0] FLASH_CMD_BLOCK_ERASE = 8'hd8;  // 64 KiB; not used
   localparam logic [7:0] FLASH_CMD_CHIP_ERASE = 8'hc7;  // all of it; not used
-  localparam logic [7:0] FLASH_CMD_JEDEC_ID = 8'h9f;  // three bytes, such as jedec_id, high first
+  localparam logic [7:0] FLASH_CMD_JEDEC_ID = 8'h9f;  // three bytes, the high one first; the simulated flash answers jedec_id
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -43,8 +43,8 @@ typedef struct weft_cards weft_cards;
 WEFT_API bool weft_cards_named(const char *usb);
 
 /**
- * Open the cards that o->usb names, each with the options *o, and start a thread for each of them. Without o->config, all have
- * to have the configuration of the first one that is opened.
+ * Open the cards that o->usb names, each with the options *o, and start a thread for each of them. If o->config is
+ * NULL, all have to have the configuration of the first one that is opened.
  *
  * @param[out] cards  Set only on success; weft_cards_close() frees it.
  * @param msg  One line on failure. After success "", or why a card was left out.

@@ -133,7 +133,7 @@ static void finds_touching_bits(void **state)
 	assert_int_equal(card_ask(&card, WEFT_MSG_SELF_TEST, WEFT_MSG_TEST_RAM, 0, 1, &r, sizeof(r)), WEFT_MSG_ERR_OK);
 }
 
-/* A board's flash may come from any maker. It has to answer, and to be large enough: the self-test gives the ID that is not. */
+/* The self-test accepts a flash of any maker that answers and is large enough. Of another one it returns the ID. */
 static void takes_any_large_flash(void **state)
 {
 	static const struct {

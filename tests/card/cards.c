@@ -363,6 +363,19 @@ static void shared(void **state)
 	stop();
 }
 
+/* A session with these options is one for w8; its runs are right. */
+static void is_for_w8(const struct weft_session_options *o)
+{
+	char msg[WEFT_MSG_LEN] = "";
+
+	if (weft_session_open(b.net, o, &b.s, msg))
+		fail_msg("%s", msg);
+	assert_string_equal(weft_session_config(b.s), "w8");
+	run_all(-1);
+	weft_session_close(b.s);
+	b.s = NULL;
+}
+
 /* Without a configuration the session has that of its cards, which all have to have the same. */
 static void own_configuration(void **state)
 {
@@ -378,11 +391,7 @@ static void own_configuration(void **state)
 	o.device = WEFT_DEVICE_USB;
 	o.usb = b.all;
 	o.config = NULL;
-	if (weft_session_open(b.net, &o, &b.s, msg))
-		fail_msg("%s", msg);
-	assert_string_equal(weft_session_config(b.s), "w8");
-	run_all(-1);
-	weft_session_close(b.s);
+	is_for_w8(&o);
 	/* The same on cards that the caller has opened. */
 	d.kind = WEFT_DEV_USB;
 	d.usb = b.all;
@@ -392,13 +401,8 @@ static void own_configuration(void **state)
 	assert_string_equal(weft_cards_config(cards), "w8");
 	o.usb = NULL;
 	o.on_cards = cards;
-	if (weft_session_open(b.net, &o, &b.s, msg))
-		fail_msg("%s", msg);
-	assert_string_equal(weft_session_config(b.s), "w8");
-	run_all(-1);
-	weft_session_close(b.s);
+	is_for_w8(&o);
 	weft_cards_close(cards);
-	b.s = NULL;
 	assert_int_equal(run_line(text, sizeof(text), "run " NET " --device usb:%s --check --no-capture", b.all), 0);
 	assert_non_null(strstr(text, "0 mismatches"));
 	card_process_start(&other, "CARDSW16", NULL);

@@ -737,7 +737,7 @@ static void test_same_serial(void **state)
 	(void)state;
 	bus.slot[1].serial = SERIAL;
 	usbdev_attach(bus.slot[1].d, true);
-	plug(&bus.slot[1], 9);
+	plug(&bus.slot[1], 10);
 	assert_int_equal(weft_dev_list(info, 4, &n, msg), 0);
 	assert_int_equal(n, 2);
 	for (int i = 0; i < 2; i++) {

@@ -68,6 +68,11 @@ int64_t array_sum(const struct array_set *s, const struct array_conv *c, const u
 
 /* ---- to the device ---- */
 
+/* Where in the scratchpad weights, parameter records and results lie; activations lie at address 0. */
+static uint32_t at_weights(const struct weft_config *cfg) { return cfg->sp_bytes / 4; }
+static uint32_t at_records(const struct weft_config *cfg) { return cfg->sp_bytes / 2 - 64 * cfg->n; }
+static uint32_t at_results(const struct weft_config *cfg) { return cfg->sp_bytes / 2; }
+
 /*
  * Writes c's weights to `to`, n * k bytes, in the order in which the array reads them: chunk by chunk
  * of n elements of the sum, and within a chunk n bytes for each channel.
@@ -81,15 +86,12 @@ static void put_weights(uint8_t *to, const struct array_set *s, const struct arr
 }
 
 /*
- * Adds convolution c to the stream: loads of its activations to scratchpad address 0 and of its weights
- * to a quarter of the scratchpad, the conv command with raw sums, and a store of the sums; c->out
- * becomes their offset in the arena. The parameter records must have been loaded, to 64 * N bytes
- * before the scratchpad's middle. Returns 0 or -ENOMEM (st->failed says if the stream itself ran out of
- * memory).
+ * Adds convolution c to the stream: loads of its activations and weights, the conv command with raw sums, and a store of the sums;
+ * c->out becomes their offset in the arena. The parameter records must have been loaded. Returns 0 or -ENOMEM (st->failed says if the
+ * stream itself ran out of memory).
  */
 static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const struct array_set *s, struct array_conv *c)
 {
-	const uint32_t at_w = cfg->sp_bytes / 4, at_p = cfg->sp_bytes / 2 - 64 * cfg->n, at_out = cfg->sp_bytes / 2;
 	int bytes = s->mode ? 2 : 1, n_a = c->groups * s->n * c->k, n_w = s->n * c->k;
 	uint8_t *data = malloc((size_t)(n_a * bytes + n_w));
 
@@ -102,14 +104,14 @@ static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const
 	}
 	put_weights(data + n_a * bytes, s, c);
 	diag_put(st, 0, data, (size_t)(n_a * bytes));
-	diag_put(st, at_w, data + n_a * bytes, (size_t)n_w);
+	diag_put(st, at_weights(cfg), data + n_a * bytes, (size_t)n_w);
 	free(data);
-	struct weft_cmd cmd = diag_conv(cfg, 0, at_w, at_p, at_out, s->mode, c->groups * s->n, (uint32_t)(c->k * bytes));
+	struct weft_cmd cmd = diag_conv(cfg, 0, at_weights(cfg), at_records(cfg), at_results(cfg), s->mode, c->groups * s->n, (uint32_t)(c->k * bytes));
 	cmd.conv.x_zp = c->x_zp;
 	cmd.conv.w_zp = c->w_zp;
 	diag_raw(&cmd);
 	diag_add(st, &cmd);
-	c->out = diag_store(st, at_out, (uint32_t)(c->groups * s->n * s->n * (s->mode ? 8 : 4)));
+	c->out = diag_store(st, at_results(cfg), (uint32_t)(c->groups * s->n * s->n * (s->mode ? 8 : 4)));
 	return 0;
 }
 
@@ -125,7 +127,7 @@ static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 	struct diag_out out = { 0 };
 	int err = s->failed ? -ENOMEM : 0;
 
-	diag_params(&st, d->cfg->sp_bytes / 2 - 64 * d->cfg->n, d->cfg->n, 1 << 30, 30, 0);
+	diag_params(&st, at_records(d->cfg), d->cfg->n, 1 << 30, 30, 0);
 	for (int i = 0; i < s->n_convs && !err; i++)
 		err = add_conv(&st, d->cfg, s, &s->conv[i]);
 	if (err)
@@ -192,12 +194,11 @@ struct pairs_conv { uint32_t channels, elem; size_t out, bytes; };
 
 /*
  * Adds a convolution of two or three column tiles in pairs to the stream, with random operands and zero points, and describes it in
- * *c. Two tiles are a pair; of three the last one is left over and runs alone. The parameter records must have been loaded, to
- * 64 * N bytes before the scratchpad's middle. If there is no memory, st->failed is set.
+ * *c. Two tiles are a pair; of three the last one is left over and runs alone. The parameter records must have been loaded. If there is
+ * no memory, st->failed is set.
  */
 static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int mode, uint64_t *seed, struct pairs_conv *c)
 {
-	const uint32_t at_w = cfg->sp_bytes / 4, at_p = cfg->sp_bytes / 2 - 64 * cfg->n, at_out = cfg->sp_bytes / 2;
 	const uint32_t n = cfg->n, tiles = 2 + (uint32_t)(diag_random(seed) & 1), chunks = 1 + (uint32_t)(diag_random(seed) % 4);
 	const uint32_t pixels = 1 + (uint32_t)(diag_random(seed) % (2 * n)), run_len = chunks * n * diag_in_bytes(mode);
 	const uint32_t n_a = pixels * run_len, n_w = tiles * chunks * n * n;
@@ -210,9 +211,9 @@ static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int
 	for (uint32_t i = 0; i < n_a + n_w; i++)
 		data[i] = (uint8_t)diag_random(seed);
 	diag_put(st, 0, data, n_a);
-	diag_put(st, at_w, data + n_a, n_w);
+	diag_put(st, at_weights(cfg), data + n_a, n_w);
 	free(data);
-	struct weft_cmd cmd = diag_conv(cfg, 0, at_w, at_p, at_out, mode, (int)pixels, run_len);
+	struct weft_cmd cmd = diag_conv(cfg, 0, at_weights(cfg), at_records(cfg), at_results(cfg), mode, (int)pixels, run_len);
 	cmd.conv.pairs = 1;
 	cmd.conv.x_zp = mode ? 0 : (int8_t)diag_random(seed);
 	cmd.conv.w_zp = (int8_t)diag_random(seed);
@@ -221,7 +222,7 @@ static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int
 	diag_add(st, &cmd);
 	const uint32_t elem = mode ? 8 : 4;
 	*c = (struct pairs_conv){ tiles * n, elem, 0, (size_t)pixels * tiles * n * elem };
-	c->out = diag_store(st, at_out, (uint32_t)c->bytes);
+	c->out = diag_store(st, at_results(cfg), (uint32_t)c->bytes);
 }
 
 /* Reports the first byte of the convolution that is not the model's. Returns whether there is one. */
@@ -244,8 +245,9 @@ static bool judge_pairs(struct weft_diag *d, const struct pairs_conv *c, const s
 }
 
 /*
- * If the configuration has column tiles in pairs: runs PAIRS_CONVS convolutions of such tiles in the mode, whose sums are written as
- * they are, and reports the first that is not the model's as DIAG-ARRAY-9. Returns 0 whatever it found, or a negative errno as
+ * Runs PAIRS_CONVS convolutions of column tiles in pairs in this mode, with their sums written as they are, and reports the first
+ * convolution whose sums are not the model's as DIAG-ARRAY-9. Does nothing if the configuration has no pairs or the test has failed
+ * already. Returns 0 whatever it found, or a negative errno as
  * diag_exec().
  */
 static int pairs(struct weft_diag *d, int mode, const char *words)
@@ -257,7 +259,7 @@ static int pairs(struct weft_diag *d, int mode, const char *words)
 
 	if (!d->cfg->has_pairs || d->r->state != WEFT_DIAG_PASSED)
 		return 0;
-	diag_params(&st, d->cfg->sp_bytes / 2 - 64 * d->cfg->n, 3 * d->cfg->n, 1 << 30, 30, 0);
+	diag_params(&st, at_records(d->cfg), 3 * d->cfg->n, 1 << 30, 30, 0);
 	for (int i = 0; i < PAIRS_CONVS; i++)
 		add_pairs(&st, d->cfg, mode, &seed, &conv[i]);
 	int err = diag_exec(d, &st, &out);

@@ -162,8 +162,8 @@ static struct weft_param record(struct post_test *t, int mode, int shift, int ma
  * Adds n parameter records, one for each lane, for column tile number `tile` (from 0) to the constants,
  * and a load of them to the scratchpad behind the records of the tiles before it, which begin at
  * t->params. Four neighbouring lanes share a shift: lanes 4j..4j + 3 have 2 + (tile + j) % TILES, so
- * that over TILES tiles every lane sees all shifts 2..62. Multipliers have at most 31 bits and biases 30, with
- * scale16 (the command's field) 15 and 46.
+ * that over TILES tiles every lane sees all shifts 2..62. Multipliers have at most 31 bits and biases at most 30. If scale16, the
+ * command's field, is set, multipliers have at most 15 bits and biases at most 46.
  */
 static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
 {
@@ -406,9 +406,9 @@ static void pools_and_dws(struct post_test *t, int mode)
 enum { SHORT_TILES = 16 };     /* column tiles whose records have 8 bytes; with 4 lanes or more they see all shifts that fit */
 
 /*
- * If the configuration has parameter records of 8 bytes: adds such records, whose biases have at most 24 bits, in the place of the
- * records of convs(), a conv of SHORT_TILES column tiles that reads all of them, from two addresses,
- * and three dw commands.
+ * Adds parameter records of 8 bytes, whose biases have at most 24 bits, in the place of the records of convs(). Two conv commands of
+ * SHORT_TILES column tiles read all of them, each from another address, and three dw commands read some. Does nothing if the
+ * configuration has no such records.
  */
 static void short_records(struct post_test *t, int mode)
 {
@@ -592,10 +592,10 @@ static void count_wrong(const struct post_test *t, const struct diag_out *out, s
 }
 
 /*
- * Reports one finding if results differ from the model's. If only conv and dw with parameter records of 8 bytes are wrong, it is how
- * these are read (DIAG-POST-3). If only one kind of command is wrong and it
- * is not conv, it is that command of the vector engine (DIAG-VEC-1); otherwise the post unit, in one
- * lane (DIAG-POST-1) or several (DIAG-POST-2). In float8 mode nothing is reported if conv alone is
+ * Reports one finding if results differ from the model's. If only conv and dw with parameter records of 8 bytes are wrong, the
+ * fault lies in how such records are read (DIAG-POST-3). If only one kind of command is wrong and it is not conv, the fault lies in
+ * that command of the vector engine (DIAG-VEC-1). Otherwise it lies in the post unit, in one lane (DIAG-POST-1) or in several
+ * (DIAG-POST-2). In float8 mode nothing is reported if conv alone is
  * wrong: the array's float8 sums have a test of their own. mode indexes mode_names.
  */
 static void judge(struct weft_diag *d, const struct post_test *t, const struct diag_out *out, int mode)

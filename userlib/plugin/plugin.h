@@ -70,9 +70,9 @@ struct plugin_part {
 };
 
 /**
- * Open the device that the options name, unless *device is one already: kind, configuration, card, samples if a profile is wanted,
- * and for RTL with a check the comparison with the model. If the option usb names several cards (weft_cards_named()), all of these
- * are opened. For golden there is nothing to open. If the options name no configuration, they name the device's afterwards.
+ * Open the device that the options name, unless *device is one already. It takes samples if the options ask for a profile, and on
+ * the RTL it compares with the model if they ask for a check. If the option usb names several cards (weft_cards_named()), all of
+ * these are opened. For golden there is nothing to open. If the options name no configuration, they name the device's afterwards.
  * @param device   *device is NULL, or what an earlier call left there; the caller gives it to plugin_leave() once no more parts
  *                 follow.
  * @return 0; -ENOMEM; or as weft_dev_open() or weft_cards_open(); with one line in msg, and nothing changed
@@ -80,8 +80,8 @@ struct plugin_part {
 WEFT_MUST_USE int plugin_device(struct plugin_options *o, struct plugin_device **device, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
- * Open the device with plugin_device(), and on it the session of part->net with these options, which are copied. Its trace, if one is wanted, goes
- * to the file that they name; that of part 1 to the same with ".1" behind it, and so on.
+ * Open the device with plugin_device(), and on it the session of part->net with these options, which are copied. If they ask for a
+ * profile, the trace of part 0 goes to the file that they name, that of part 1 to the same name with ".1" behind it, and so on.
  * @param part     Its net is set, the rest is zero; plugin_close() in each case.
  * @param i        The part's number, from 0.
  * @param threads  To compile with, at most; 0: one.

@@ -63,15 +63,15 @@ static struct plugin_device *find_cards(const struct plugin_options *p)
 /* Sets the device's configuration: the one that the options name, else that of the card or cards, or w16. */
 static void note_config(struct plugin_device *d, const struct plugin_options *p)
 {
-	struct weft_card_info card = { .config = "" };
+	struct weft_card_info card;
+	const char *own = d->cards ? weft_cards_config(d->cards) : d->dev && !weft_dev_card(d->dev, &card) ? card.config : "w16";
 
-	if (d->dev && p->device == WEFT_DEVICE_USB && weft_dev_card(d->dev, &card))
-		card.config[0] = '\0';
-	snprintf(d->config, sizeof(d->config), "%s", p->config[0] ? p->config : d->cards ? weft_cards_config(d->cards) : card.config[0] ? card.config : "w16");
+	snprintf(d->config, sizeof(d->config), "%s", p->config[0] ? p->config : own);
 }
 
 /*
- * Opens the device that the options name, as plugin_device() says: several cards as its cards, with dev NULL, and for golden nothing.
+ * Opens the device that the options name, as plugin_device() says. If they name several cards, these are its `cards` and its `dev` is
+ * NULL; for golden both are NULL.
  * Sets *out to it, with one user: the caller, who gives it to plugin_leave().
  * Returns 0, or -ENOMEM or as weft_dev_open() or weft_cards_open() with one line in msg and *out unchanged.
  */

@@ -173,9 +173,10 @@ static bool is_cancelled(void *user)
 }
 
 /*
- * Sets the session's configuration: the one that its options name; else that of the caller's device or cards, that of the card or
- * cards on the USB, which this opens, or w16. The options name it afterwards. Returns 0; -ENOENT if there is no such configuration; or as weft_dev_open() and
- * weft_session_cards_take(); with one line in msg on failure.
+ * Sets the session's configuration to the one that its options name. If they name none, it is that of the caller's device or cards;
+ * without these, on the USB, that of the card or cards, which this function then opens; and otherwise w16. The options name it
+ * afterwards. Returns 0; -ENOENT if there is no such configuration; or as weft_dev_open() and weft_session_cards_take(); with one line
+ * in msg on failure.
  */
 static int choose_config(weft_session *s, char *msg)
 {

@@ -273,7 +273,7 @@ enum weft_chip_cause {
 #define WEFT_FLASH_CMD_HALF_ERASE 0x52 /* 32 KiB; not used */
 #define WEFT_FLASH_CMD_BLOCK_ERASE 0xd8 /* 64 KiB; not used */
 #define WEFT_FLASH_CMD_CHIP_ERASE 0xc7 /* all of it; not used */
-#define WEFT_FLASH_CMD_JEDEC_ID 0x9f /* three bytes, such as jedec_id, high first */
+#define WEFT_FLASH_CMD_JEDEC_ID 0x9f /* three bytes, the high one first; the simulated flash answers jedec_id */
 
 #define WEFT_FLASH_IMAGE_MAGIC 0x4d494657u
 #define WEFT_FLASH_IMAGE_VERSION 0x2u /* of the header */

@@ -34,6 +34,14 @@ extern "C" {
 #include VTOP_H
 #include STR(CAT(VTOP, ___024root).h)
 
+#if !VM_COVERAGE
+#define WEFT_LEAN
+// Verilator's own steps of an evaluation.
+void CAT(VTOP, ___024root___eval_triggers__act)(CAT(VTOP, ___024root) *);
+void CAT(VTOP, ___024root___eval_ico)(CAT(VTOP, ___024root) *);
+void CAT(VTOP, ___024root___eval_nba)(CAT(VTOP, ___024root) *);
+#endif
+
 #define INSIDE(name) top.rootp->weft_chip__DOT__##name
 #define NPU(name) INSIDE(u_npu__DOT__##name)
 #define CORE(name) INSIDE(u_ctrl__DOT__u_core__DOT__##name)
@@ -99,6 +107,7 @@ struct Chip {
 	uint64_t dram_bytes;
 	uint64_t cycle = 0, n_instr = 0;
 	int64_t bus_fault_at = -1;    // the load with this index is to get a bus error
+	bool news = true;             // inputs, or registers from outside, have changed since the last edge
 	std::deque<uint8_t> in;
 	std::deque<uint16_t> out;     // bit 8: last of its frame
 	const char *failed = nullptr; // why it cannot go on: an exception has come, and its state is half done
@@ -119,13 +128,25 @@ struct Chip {
 			munmap(dram, dram_bytes);
 	}
 
+	template <typename T> void set(T &input, T value)
+	{
+		news |= input != value;
+		input = value;
+	}
+
+	void drive_streams()
+	{
+		set<CData>(top.in_valid_i, !in.empty());
+		if (!in.empty())
+			set<CData>(top.in_data_i, in.front());
+		set<CData>(top.out_ready_i, out.size() < kQueue);
+	}
+
 	void drive()
 	{
 		drive_memory_port(top, memory.out());
-		top.in_valid_i = !in.empty();
-		if (!in.empty())
-			top.in_data_i = in.front();
-		top.out_ready_i = out.size() < kQueue;
+		drive_streams();
+		news = true;
 	}
 
 	void streams()
@@ -162,29 +183,103 @@ struct Chip {
 		return true;
 	}
 
-	// One whole cycle: settle, look, clock edge, next inputs.
-	void tick()
+#ifdef WEFT_LEAN
+	// Which of Verilator's triggers the two clocks are.
+	struct { bool *chip = nullptr, *npu = nullptr; } trigger;
+
+	void clocks_low()
+	{
+		top.clk_i = top.rootp->__Vtrigrprev__TOP__clk_i = 0;
+		top.clk_npu_i = top.rootp->__Vtrigrprev__TOP__clk_npu_i = 0;
+	}
+
+	bool *triggered()
+	{
+		auto *r = top.rootp;
+		bool *found = nullptr;
+		CAT(VTOP, ___024root___eval_triggers__act)(r);
+		for (size_t i = 0; i < sizeof(r->__VactTriggered); i++)
+			if (r->__VactTriggered.at(i))
+				found = &r->__VnbaTriggered.at(i);
+		clocks_low();
+		return found;
+	}
+
+	void find_triggers()
+	{
+		clocks_low();
+		top.eval();
+		top.clk_i = 1;
+		trigger.chip = triggered();
+		top.clk_npu_i = 1;
+		trigger.npu = triggered();
+	}
+
+	// Edges come at inputs only, so what Verilator does around them, looking for edges until there are none, finds nothing,
+	// and the clocks themselves may stay low. What depends on inputs is settled only if these have changed.
+	void settle()
+	{
+		if (wave) {
+			eval_low();
+			return;
+		}
+		if (!trigger.chip)
+			find_triggers();
+		top.rootp->__VicoTriggered.at(0) = news;
+		CAT(VTOP, ___024root___eval_ico)(top.rootp);
+	}
+
+	void edge()
+	{
+		if (wave) {
+			eval_high();
+			return;
+		}
+		*trigger.chip = true;
+		*trigger.npu = !top.npu_quiet_o;
+		CAT(VTOP, ___024root___eval_nba)(top.rootp);
+	}
+#else
+	void settle() { eval_low(); }
+	void edge() { eval_high(); }
+#endif
+
+	void eval_low()
 	{
 		top.clk_i = 0;
 		top.clk_npu_i = 0;
 		top.eval();
 		if (wave)
 			wave->dump(2 * cycle);
+	}
+
+	void eval_high()
+	{
+		top.clk_i = 1;
+		top.clk_npu_i = !top.npu_quiet_o;
+		top.eval();
+		if (wave)
+			wave->dump(2 * cycle + 1);
+	}
+
+	// One whole cycle: settle, look, clock edge, next inputs. An NPU at rest gets no edge: it costs most of the time otherwise.
+	void tick()
+	{
+		settle();
 		streams();
 		Memory::FromChip c = see_memory_port(top);
 		if (bus_fault_at >= 0 && c.arvalid && top.m_arready_i)
 			c.fail = picked(c.araddr);
-		memory.clock(c);
+		const bool moved = memory.clock(c);
 		if (!top.spi_cs_no || spi.selected)
 			spi.pins(top.spi_cs_no, top.spi_sck_o, top.spi_mosi_o);
-		top.clk_i = 1;
-		top.clk_npu_i = !top.npu_quiet_o;   // an NPU at rest costs most of the time otherwise
-		top.eval();
-		if (wave)
-			wave->dump(2 * cycle + 1);
-		top.spi_miso_i = spi.miso();
+		edge();
+		news = moved;
+		if (moved)
+			drive_memory_port(top, memory.out());
+		drive_streams();
+		set<CData>(top.spi_miso_i, spi.miso());
 		n_instr += CORE(t_retire_q);
-		drive();
 		cycle++;
 	}
 
@@ -219,6 +314,7 @@ struct Chip {
 		ticks(4);
 		memory.in_reset(false);
 		top.rst_ni = 1;
+		news = true;
 		reset_is_over(ctx);
 		flash_power(&spi.f);
 		forget_streams();
@@ -230,6 +326,7 @@ struct Chip {
 		line = 1;
 		tick();
 		line = 0;
+		news = true;
 		ticks(2);
 		forget_streams();
 	}
@@ -397,6 +494,7 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 {
 	auto *c = static_cast<Chip *>(chip);
 	auto &top = c->top;
+	c->news = true;
 	switch (p->kind) {
 	case WEFT_CHIP_PLANT_NONE:
 		CORE(fault_hook_q) = 0;
@@ -437,7 +535,9 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 
 void chip_strap(void *chip, bool held)
 {
-	static_cast<Chip *>(chip)->top.strap_i = held;
+	auto *c = static_cast<Chip *>(chip);
+	c->top.strap_i = held;
+	c->news = true;
 }
 
 uint64_t chip_cycles(void *chip)

@@ -268,6 +268,95 @@ static void test_resets(void **state)
 	}
 }
 
+#define EVERY_CYCLES 800000
+
+/* Another chip like the group's, which has just been switched on; with a waveform if `wave` is a file. */
+static struct card another_chip(uint8_t *flash, const char *wave)
+{
+	struct card c = { .ops = card.ops, .patience = card.patience };
+	const struct weft_chip_options o = { .config = config(), .rom = card.rom, .rom_bytes = card.rom_bytes,
+	                                     .flash = flash, .flash_bytes = WEFT_FLASH_BYTES, .wave = wave };
+	char msg[WEFT_DEV_MSG] = "";
+
+	memcpy(flash, card.flash, WEFT_FLASH_BYTES);
+	if (c.ops->open(&o, &c.chip, msg))
+		fail_msg("%s", msg);
+	return c;
+}
+
+/* What the host does to the chip in this cycle. */
+static void disturb(struct card *c, unsigned cycle)
+{
+	const uint32_t hello_words[] = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE, 1 };
+	static const uint8_t data[300] = { 1, 2, 3 };
+
+	switch (cycle) {
+	case 1000:          /* answered after 731 864 cycles, when the firmware has started */
+	case 744000:
+	case 772000: card_send(c, WEFT_FRAME_MSG, 7, 0, hello_words, sizeof(hello_words)); break;
+	case 740000: card_send(c, WEFT_FRAME_WRITE, 8, 0x1000004, data, sizeof(data)); break;
+	case 741000: card_send(c, WEFT_FRAME_READ, 9, 0x1000003, NULL, 200); break;
+	case 742000: card_send(c, WEFT_FRAME_READ, 10, 0x1000000, NULL, 4096); break;
+	case 742200: c->ops->link_reset(c->chip); break;
+	case 750000: c->ops->reset(c->chip, WEFT_CHIP_CAUSE_HOST); break;
+	case 760000: c->ops->strap(c->chip, true); break;
+	case 761000: c->ops->reset(c->chip, WEFT_CHIP_CAUSE_POWER); break;
+	case 765000: c->ops->strap(c->chip, false); break;
+	}
+}
+
+/*
+ * A chip that records a waveform is evaluated as Verilator does it, any other one by fewer steps (sim/rtl/chip.cc). Both show
+ * the same in each cycle.
+ */
+static void test_every_cycle(void **state)
+{
+	uint8_t *flash[2] = { malloc(WEFT_FLASH_BYTES), malloc(WEFT_FLASH_BYTES) };
+	unsigned n_bytes = 0, n_frames = 0;
+	struct card c[2];
+	char wave[300];
+
+	(void)state;
+	assert_true(flash[0] && flash[1]);
+	test_path(wave, sizeof(wave), "every_cycle.fst");
+	c[0] = another_chip(flash[0], NULL);
+	c[1] = another_chip(flash[1], wave);
+	for (unsigned cycle = 0; cycle < EVERY_CYCLES; cycle++) {
+		uint8_t bytes[2][16];
+		uint64_t at[2][3];
+		size_t n[2] = { 0 };
+		bool end[2] = { false };
+
+		for (int k = 0; k < 2; k++) {
+			disturb(&c[k], cycle);
+			card.ops->run(c[k].chip, 1);
+			at[k][0] = card.ops->cycles(c[k].chip);
+			at[k][1] = card.ops->instret(c[k].chip);
+			at[k][2] = card.ops->status(c[k].chip);
+			/* get() also drives the chip's inputs anew. */
+			if (at[k][2] & WEFT_USB_STATUS_IN_PENDING)
+				n[k] = card.ops->get(c[k].chip, bytes[k], sizeof(bytes[k]), &end[k]);
+		}
+		for (int i = 0; i < 3; i++)
+			if (at[0][i] != at[1][i])
+				fail_msg("cycle %u: %s is %" PRIu64 ", with a waveform %" PRIu64, cycle,
+				         (const char *[]){ "the cycle's number", "the number of instructions", "the status" }[i], at[0][i], at[1][i]);
+		assert_int_equal(n[0], n[1]);
+		assert_memory_equal(bytes[0], bytes[1], n[0]);
+		assert_int_equal(end[0], end[1]);
+		n_bytes += (unsigned)n[0];
+		n_frames += end[0];
+	}
+	print_message("%d cycles, %" PRIu64 " instructions, %u bytes in %u frames came back\n", EVERY_CYCLES, card.ops->instret(c[0].chip), n_bytes, n_frames);
+	assert_true(n_frames >= 4 && n_bytes > 200);
+	for (int k = 0; k < 2; k++) {
+		assert_null(card.ops->broken(c[k].chip));
+		card.ops->close(c[k].chip);
+		free(flash[k]);
+	}
+	remove(wave);
+}
+
 static int setup(void **state)
 {
 	const struct weft_chip_ops *ops = card_rtl(config());
@@ -294,7 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams), cmocka_unit_test(test_overhead), cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_stuck),   cmocka_unit_test(test_resets),
+		cmocka_unit_test(test_stuck),   cmocka_unit_test(test_resets), cmocka_unit_test(test_every_cycle),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

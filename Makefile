@@ -103,7 +103,7 @@ ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS) $(SAN_LIBS)
 LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lnettle -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
-  SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
+  SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -g1
   # The code asks for __SANITIZE_ADDRESS__, which only gcc defines by itself. With -shared-libasan clang's runtime is a shared
   # library, as gcc's is, so that programs such as Python can load it. The runtime looks for __cxa_throw when a program
   # begins; therefore libstdc++ is linked, although the simulators that throw are only loaded later.
@@ -114,7 +114,7 @@ ifeq ($(SAN),1)
 endif
 ifeq ($(SAN),thread)
   OPT := -O1 -fno-omit-frame-pointer
-  SAN_FLAGS := -fsanitize=thread
+  SAN_FLAGS := -fsanitize=thread -g1
   SAN_FLAGS += $(if $(findstring clang,$(CC)),-D__SANITIZE_THREAD__=1)
 endif
 

@@ -6,11 +6,20 @@
  */
 #include "compare_net.h"
 
-static void run_all(enum weft_device device, weft_dtype type)
+/* The device to compare on, which is the RTL with the model beside it; or the model alone, where *rtl says that there is no RTL. */
+static enum weft_device compared(bool *rtl)
+{
+	*rtl = test_have_rtl("w16");
+	return *rtl ? WEFT_DEVICE_RTL : WEFT_DEVICE_MODEL;
+}
+
+static void run_all(weft_dtype type)
 {
 	struct compare_total total = { 0 };
 	uint64_t first = test_seed(1000);
 	long n = type == WEFT_INT8 ? test_count(20, 500, 5000) : test_count(40, 300, 3000);
+	bool rtl;
+	const enum weft_device device = compared(&rtl);
 
 	for (long i = 0; i < n; i++) {
 		struct compare_case c = compare_case_of(first + (uint64_t)i, type);
@@ -20,34 +29,20 @@ static void run_all(enum weft_device device, weft_dtype type)
 	if (!test_count_given())
 		compare_all_kinds(&total);
 	assert_true(n == 0 || total.elements > 0);
-}
-
-static void test_model(void **state)
-{
-	(void)state;
-	run_all(WEFT_DEVICE_MODEL, WEFT_INT8);
-}
-
-static void test_rtl(void **state)
-{
-	(void)state;
-	if (!test_have_rtl("w16"))
+	if (!rtl)
 		skip();
-	run_all(WEFT_DEVICE_RTL, WEFT_INT8);
 }
 
-static void test_int16_model(void **state)
+static void random_int8(void **state)
 {
 	(void)state;
-	run_all(WEFT_DEVICE_MODEL, WEFT_INT16);
+	run_all(WEFT_INT8);
 }
 
 static void random_int16(void **state)
 {
 	(void)state;
-	if (!test_have_rtl("w16"))
-		skip();
-	run_all(WEFT_DEVICE_RTL, WEFT_INT16);
+	run_all(WEFT_INT16);
 }
 
 static bool have_float8(void)
@@ -59,20 +54,12 @@ static bool have_float8(void)
 	return false;
 }
 
-static void float8_model(void **state)
+static void random_float8(void **state)
 {
 	(void)state;
 	if (!have_float8())
 		skip();
-	run_all(WEFT_DEVICE_MODEL, WEFT_FP8E4M3);
-}
-
-static void random_float8(void **state)
-{
-	(void)state;
-	if (!have_float8() || !test_have_rtl("w16"))
-		skip();
-	run_all(WEFT_DEVICE_RTL, WEFT_FP8E4M3);
+	run_all(WEFT_FP8E4M3);
 }
 
 /* n graphs from seed `first` on, of the kind that *kind says, in scratchpads of two sizes. Returns what they had. */
@@ -121,18 +108,12 @@ static void random_stems(void **state)
 }
 
 /* Several column tiles on small maps, two at a time where that pays, in scratchpads of 512 and 16 KiB, where some sums come in parts. */
-static void run_pairs(enum weft_device device, long n)
+static void run_pairs(enum weft_device device, uint64_t first, long n)
 {
-	struct compare_total t = run_kind(&(struct compare_case){ .make = random_net_make_pairs, .kind = ", pairs" }, device, (uint32_t[]){ 0, 16 << 10 }, test_seed(1000), n);
+	struct compare_total t = run_kind(&(struct compare_case){ .make = random_net_make_pairs, .kind = ", pairs" }, device, (uint32_t[]){ 0, 16 << 10 }, first, n);
 
-	if (!test_count_given() && n >= 40 && (!t.pairs.odd || !t.pairs.add || !t.pairs.int16))
+	if (!test_count_given() && n >= 30 && (!t.pairs.odd || !t.pairs.add || !t.pairs.int16))
 		fail_msg("conv of pairs: some kind was never executed");
-}
-
-static void pairs_model(void **state)
-{
-	(void)state;
-	run_pairs(WEFT_DEVICE_MODEL, test_count(40, 500, 5000));
 }
 
 static void random_pairs(void **state)
@@ -140,18 +121,22 @@ static void random_pairs(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_pairs(WEFT_DEVICE_RTL, test_count(10, 100, 1000));
+	run_pairs(WEFT_DEVICE_RTL, test_seed(1000), test_count(10, 100, 1000));
+}
+
+/* More of them, on the model alone. */
+static void pairs_model(void **state)
+{
+	(void)state;
+	run_pairs(WEFT_DEVICE_MODEL, test_seed(2000), test_count(30, 400, 4000));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl),
-		cmocka_unit_test(test_int16_model), cmocka_unit_test(random_int16),
-		cmocka_unit_test(float8_model), cmocka_unit_test(random_float8),
-		cmocka_unit_test(random_unets), cmocka_unit_test(random_mobile),
-		cmocka_unit_test(random_stems),
-		cmocka_unit_test(pairs_model), cmocka_unit_test(random_pairs),
+		cmocka_unit_test(random_int8), cmocka_unit_test(random_int16), cmocka_unit_test(random_float8),
+		cmocka_unit_test(random_unets), cmocka_unit_test(random_mobile), cmocka_unit_test(random_stems),
+		cmocka_unit_test(random_pairs), cmocka_unit_test(pairs_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

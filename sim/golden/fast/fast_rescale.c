@@ -96,6 +96,44 @@ static void scale_rows(const struct work *s, const int32_t *x, int64_t first, in
 		scale_rest(&t, x, at, count - at, rows);
 }
 
+/* Returns whether every scale of the call is 1, as 2^30 / 2^30, so that nothing is rounded. */
+static bool scales_by_one(const struct weft_call *c)
+{
+	for (int64_t i = 0; i < c->x[1]->dim[0]; i++)
+		if (weft_get(c->x[1], i) != (int64_t)1 << 30 || weft_get(c->x[2], i) != 30)
+			return false;
+	return true;
+}
+
+/* y[i] = x[i] - x_zp within [lo, hi], + y_zp, for i below n; x may be y. */
+static FAST void move(const struct work *s, const int32_t *x, int64_t n, int32_t *y)
+{
+	const int32_t x_zp = s->a->x_zp, y_zp = s->a->y_zp, lo = s->lo, hi = s->hi;
+
+	for (int64_t i = 0; i < n; i++) {
+		const int32_t v = x[i] - x_zp;
+		y[i] = (v < lo ? lo : v > hi ? hi : v) + y_zp;
+	}
+}
+
+/* RESCALE where every scale is 1. */
+static void move_all(const struct work *s, const weft_tensor *x, const weft_tensor *y)
+{
+	int32_t some[BLOCK];
+
+	for (int64_t i = 0; i < s->n; i += BLOCK) {
+		const int64_t count = s->n - i < BLOCK ? s->n - i : BLOCK;
+		int32_t *to = y->dtype == WEFT_INT32 ? (int32_t *)y->data + i : some;
+		const int32_t *from = x->dtype == WEFT_INT32 ? (const int32_t *)x->data + i : to;
+
+		if (from == to)
+			weft_fast_load(x, i, count, to);
+		move(s, from, count, to);
+		if (to == some)
+			weft_fast_store(y, i, count, some);
+	}
+}
+
 int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kernels *kernels)
 {
 	const struct weft_attr_rescale *a = &c->attr->rescale;
@@ -106,6 +144,10 @@ int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kerne
 
 	if (!a->scale32 || !weft_fast_has_int32(x.dtype) || c->x[1]->dim[0] > INT32_MAX / 64)
 		return -ENOTSUP;
+	if (scales_by_one(c)) {
+		move_all(&s, &x, &y);
+		return 0;
+	}
 	if (prepare(c, &s)) {
 		for (int64_t i = 0; i < s.n; i += s.rows * s.width) {
 			const int64_t count = s.n - i < s.rows * s.width ? s.n - i : s.rows * s.width, whole = count / s.width;

@@ -9,7 +9,8 @@ bool weft_fast_has_int32(weft_dtype t)
 }
 
 #define LOAD(type) for (int64_t i = 0; i < n; i++) to[i] = ((const type *)t->data + first)[i]; break
-#define STORE(type) for (int64_t i = 0; i < n; i++) ((type *)t->data + first)[i] = (type)from[i]; break
+/* What is written must not look as if it could be t itself, as bytes could, or one element is done at a time. */
+#define STORE(type) { type *restrict to = (type *)t->data + first; for (int64_t i = 0; i < n; i++) to[i] = (type)from[i]; break; }
 
 static FAST void load(const weft_tensor *t, int64_t first, int64_t n, int32_t *restrict to)
 {
@@ -25,10 +26,10 @@ static FAST void load(const weft_tensor *t, int64_t first, int64_t n, int32_t *r
 static FAST void store(const weft_tensor *t, int64_t first, int64_t n, const int32_t *restrict from)
 {
 	switch (t->dtype) {
-	case WEFT_INT8: STORE(int8_t);
-	case WEFT_UINT8: STORE(uint8_t);
-	case WEFT_INT16: STORE(int16_t);
-	case WEFT_UINT16: STORE(uint16_t);
+	case WEFT_INT8: STORE(int8_t)
+	case WEFT_UINT8: STORE(uint8_t)
+	case WEFT_INT16: STORE(int16_t)
+	case WEFT_UINT16: STORE(uint16_t)
 	default: memcpy((int32_t *)t->data + first, from, (size_t)n * sizeof(*from));
 	}
 }

@@ -11,6 +11,7 @@
  * overflow only for shift 63 and a = b = -2^31, where it wraps.
  */
 #include "elementwise.h"
+#include "fast/fast.h"
 #include "float/ops.h"
 
 static int64_t product(int64_t a, int64_t b, int shift)
@@ -44,6 +45,8 @@ int weft_golden_mul(const struct weft_call *c)
 		                      c->x[0]->dtype == WEFT_INT32 ? "0..63" : "0");
 	if (weft_is_float(c->x[0]->dtype))
 		return weft_float_binary(c);
+	if (c->fast && weft_fast_elementwise(c) == 0)
+		return 0;
 	w = weft_broadcast_walk(c);
 	do {
 		weft_put(c->y[0], o++, product(weft_get(c->x[0], w.off[0]),

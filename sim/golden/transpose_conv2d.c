@@ -14,6 +14,7 @@
  * from an output, the positions of x that reach it are those where the
  * remaining distance is a multiple of the stride. out_pad may be negative.
  */
+#include "fast/fast.h"
 #include "float/ops.h"
 
 static int check_axis(const struct weft_call *c, int i)
@@ -87,6 +88,8 @@ int weft_golden_transpose_conv2d(const struct weft_call *c)
 		return err;
 	if (weft_is_float(c->y[0]->dtype))
 		return weft_float_transpose_conv2d(c);
+	if (c->fast && weft_fast_transpose_conv2d(c) == 0)
+		return 0;
 	weft_put_each(c, at);
 	return 0;
 }

@@ -60,6 +60,7 @@ static int (*twin_of(weft_opcode op, weft_dtype type))(const struct weft_call *c
 
 	switch (op) {
 	case WEFT_OP_CONV2D: return weft_fast_conv2d;
+	case WEFT_OP_TRANSPOSE_CONV2D: return weft_fast_transpose_conv2d;
 	case WEFT_OP_DEPTHWISE_CONV2D: return weft_fast_depthwise_conv2d;
 	case WEFT_OP_MATMUL: return weft_fast_matmul;
 	case WEFT_OP_RESCALE: return weft_fast_rescale;
@@ -173,14 +174,43 @@ static bool one_rescale(uint64_t *r)
 	            tensor_random(TENSOR(types[k].x, rows, ch), r), m, s);
 }
 
+/* Of up to four dimensions, in some of which an operand is repeated. */
 static bool one_elementwise(uint64_t *r)
 {
-	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
-	const int64_t n = upto(r, 1500);
+	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MUL, WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
+	const weft_attr a = { .mul = { .shift = test_random(r) & 1 ? (int)upto(r, 63) : 0 } };
+	const int rank = (int)upto(r, 4);
+	int64_t dim[3][4];
 
-	return both(ops[test_random(r) % 4], NULL, TENSOR(WEFT_INT32, 1, n),
-	            tensor_random(TENSOR(WEFT_INT32, 1, n), r),
-	            tensor_random(TENSOR(WEFT_INT32, 1, test_random(r) % 8 ? n : 1), r), NULL);
+	for (int d = 0; d < rank; d++) {
+		dim[2][d] = upto(r, 8) == 1 ? 1 : upto(r, rank == 1 ? 1500 : 12);
+		for (int k = 0; k < 2; k++)
+			dim[k][d] = dim[2][d];
+		if (test_random(r) % 4 == 0)
+			dim[test_random(r) & 1][d] = 1;
+	}
+	return both(ops[test_random(r) % 5], &a, tensor_new(WEFT_INT32, rank, dim[2]), tensor_random(tensor_new(WEFT_INT32, rank, dim[0]), r),
+	            tensor_random(tensor_new(WEFT_INT32, rank, dim[1]), r), NULL);
+}
+
+static bool one_transpose_conv2d(uint64_t *r)
+{
+	const bool wide = test_random(r) & 1;
+	const weft_dtype ty = wide ? WEFT_INT48 : WEFT_INT32;
+	const int64_t k[2] = { upto(r, 5), upto(r, 5) }, in[2] = { upto(r, 7), upto(r, 7) }, ic = upto(r, 20), oc = upto(r, 12), n = upto(r, 2);
+	weft_attr a = { .conv = { .stride = { (int32_t)upto(r, 3), (int32_t)upto(r, 3) }, .dilation = { 1, 1 }, .acc = ty,
+		.x_zp = wide ? 0 : (int8_t)test_random(r), .w_zp = (int8_t)test_random(r) } };
+	int64_t out[2];
+
+	for (int i = 0; i < 2; i++) {
+		a.conv.pad[2 * i] = (int32_t)(upto(r, k[i] + 3) - k[i]);
+		a.conv.pad[2 * i + 1] = (int32_t)(upto(r, k[i] + 3) - k[i]);
+		out[i] = (in[i] - 1) * a.conv.stride[i] + a.conv.pad[2 * i] + a.conv.pad[2 * i + 1] + k[i];
+		if (out[i] < 1)
+			return true;
+	}
+	return both(WEFT_OP_TRANSPOSE_CONV2D, &a, TENSOR(ty, n, out[0], out[1], oc), tensor_random(TENSOR(wide ? WEFT_INT16 : WEFT_INT8, n, in[0], in[1], ic), r),
+	            tensor_random(TENSOR(WEFT_INT8, oc, k[0], k[1], ic), r), tensor_random(TENSOR(ty, test_random(r) % 4 == 0 ? 1 : oc), r));
 }
 
 static bool one_clamp(uint64_t *r)
@@ -501,6 +531,7 @@ static void nearest(void **state) { (void)state; many(one_nearest); }
 static void table(void **state) { (void)state; many(one_table); }
 static void softmax(void **state) { (void)state; many(one_softmax); }
 static void elementwise(void **state) { (void)state; many(one_elementwise); }
+static void transpose_conv2d(void **state) { (void)state; many(one_transpose_conv2d); }
 static void clamp(void **state) { (void)state; many(one_clamp); }
 
 static bool one_conv2d(uint64_t *r) { return one(r, false); }
@@ -709,6 +740,7 @@ int main(void)
 		cmocka_unit_test(rescale),
 		cmocka_unit_test(rescale_kernels),
 		cmocka_unit_test(elementwise),
+		cmocka_unit_test(transpose_conv2d),
 		cmocka_unit_test(float_binary),
 		cmocka_unit_test(float_pool),
 		cmocka_unit_test(float_clamp),

@@ -39,7 +39,8 @@ int weft_fast_conv2d(const struct weft_call *c);
 int weft_fast_depthwise_conv2d(const struct weft_call *c);
 int weft_fast_matmul(const struct weft_call *c);            /* int8 only */
 int weft_fast_rescale(const struct weft_call *c);
-int weft_fast_elementwise(const struct weft_call *c);
+int weft_fast_transpose_conv2d(const struct weft_call *c);  /* weights of int8 only */
+int weft_fast_elementwise(const struct weft_call *c);       /* int32 only: ADD, SUB, MUL, MAXIMUM, MINIMUM */
 int weft_fast_clamp(const struct weft_call *c);
 int weft_fast_transpose(const struct weft_call *c);
 int weft_fast_max_pool2d(const struct weft_call *c);        /* int8 only */

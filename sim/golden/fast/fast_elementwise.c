@@ -1,43 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ADD, SUB, MAXIMUM, MINIMUM of equal shapes, and CLAMP, in straight loops.
- * Plain loops: ../elementwise.c, ../clamp.c
+ * ADD, SUB, MUL, MAXIMUM, MINIMUM of int32 with broadcasting, and CLAMP, in straight loops.
+ * Plain loops: ../elementwise.c, ../mul.c, ../clamp.c
  */
 #include "fast.h"
 
 #define BLOCK 512
 
-static FAST int elementwise(const struct weft_call *c)
-{
-	const int64_t n = weft_tensor_elements(c->y[0]);
-	const int32_t *a = c->x[0]->data, *b = c->x[1]->data;
-	int32_t *y = c->y[0]->data;
+/* The dimensions of a call's result, with neighbours joined where an operand is repeated in both or in neither. */
+struct joined {
+	int rank;
+	int64_t dim[WEFT_MAX_RANK], step[2][WEFT_MAX_RANK];   /* step: elements of each operand; 0 where it is repeated */
+};
 
-	if (!weft_same_shape(c->x[0], c->x[1]))
-		return -ENOTSUP;
-	switch (c->op) {
-	case WEFT_OP_ADD:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = (int32_t)((uint32_t)a[i] + (uint32_t)b[i]);
-		break;
-	case WEFT_OP_SUB:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = (int32_t)((uint32_t)a[i] - (uint32_t)b[i]);
-		break;
-	case WEFT_OP_MAXIMUM:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = a[i] > b[i] ? a[i] : b[i];
-		break;
-	default:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = a[i] < b[i] ? a[i] : b[i];
+static struct joined join(const struct weft_call *c)
+{
+	const weft_tensor *y = c->y[0];
+	int64_t of_all[2] = { 1, 1 };          /* elements of each operand in the dimensions so far, */
+	struct joined j = { 0 }, turned;       /* which come from the last one on */
+	bool was[2] = { false, false };
+
+	for (int d = y->rank - 1; d >= 0; d--) {
+		const bool repeated[2] = { c->x[0]->dim[d] == 1, c->x[1]->dim[d] == 1 };
+
+		if (y->dim[d] == 1)
+			continue;
+		if (j.rank && repeated[0] == was[0] && repeated[1] == was[1]) {
+			j.dim[j.rank - 1] *= y->dim[d];
+		} else {
+			j.dim[j.rank] = y->dim[d];
+			for (int k = 0; k < 2; k++)
+				j.step[k][j.rank] = repeated[k] ? 0 : of_all[k];
+			j.rank++;
+		}
+		for (int k = 0; k < 2; k++) {
+			of_all[k] *= repeated[k] ? 1 : y->dim[d];
+			was[k] = repeated[k];
+		}
 	}
-	return 0;
+	if (!j.rank)
+		return (struct joined){ .rank = 1, .dim = { 1 } };
+	turned = j;
+	for (int d = 0; d < j.rank; d++) {
+		turned.dim[d] = j.dim[j.rank - 1 - d];
+		for (int k = 0; k < 2; k++)
+			turned.step[k][d] = j.step[k][j.rank - 1 - d];
+	}
+	return turned;
 }
+
+/* y[i] = a[i * a_step] OP b[i * b_step], i below n, where steps are 0 or 1. */
+typedef void row_fn(const int32_t *a, int64_t a_step, const int32_t *b, int64_t b_step, int64_t n, int shift, int32_t *y);
+
+#define ROW(name, result) \
+	static FAST void name(const int32_t *a, int64_t a_step, const int32_t *b, int64_t b_step, int64_t n, int shift, int32_t *y) \
+	{ \
+		(void)shift; \
+		if (a_step && b_step) \
+			for (int64_t i = 0; i < n; i++) { const int32_t p = a[i], q = b[i]; y[i] = (int32_t)(result); } \
+		else if (a_step) \
+			for (int64_t i = 0; i < n; i++) { const int32_t p = a[i], q = b[0]; y[i] = (int32_t)(result); } \
+		else \
+			for (int64_t i = 0; i < n; i++) { const int32_t p = a[0], q = b[i * b_step]; y[i] = (int32_t)(result); } \
+	}
+
+ROW(add_row, (uint32_t)p + (uint32_t)q)
+ROW(sub_row, (uint32_t)p - (uint32_t)q)
+ROW(mul_row, (uint32_t)p * (uint32_t)q)
+/* The sum can leave 64 bits only for a shift of 63, where it wraps, as the plain loop's does. */
+ROW(mul_shift_row, (int64_t)((uint64_t)((int64_t)p * q) + ((uint64_t)1 << (shift - 1))) >> shift)
+ROW(max_row, p > q ? p : q)
+ROW(min_row, p < q ? p : q)
 
 int weft_fast_elementwise(const struct weft_call *c)
 {
-	return elementwise(c);
+	const int shift = c->op == WEFT_OP_MUL ? c->attr->mul.shift : 0;
+	row_fn *const row = c->op == WEFT_OP_ADD ? add_row : c->op == WEFT_OP_SUB ? sub_row : c->op == WEFT_OP_MUL ? shift ? mul_shift_row : mul_row :
+		c->op == WEFT_OP_MAXIMUM ? max_row : min_row;
+	const struct joined j = join(c);
+	const int last = j.rank - 1;
+	const int32_t *x[2] = { c->x[0]->data, c->x[1]->data };
+	int64_t at[WEFT_MAX_RANK] = { 0 }, n = weft_tensor_elements(c->y[0]);
+	int32_t *y = c->y[0]->data;
+
+	if (c->x[0]->dtype != WEFT_INT32)
+		return -ENOTSUP;
+	for (int64_t i = 0; i < n; i += j.dim[last]) {
+		row(x[0], j.step[0][last], x[1], j.step[1][last], j.dim[last], shift, y + i);
+		for (int d = last - 1; d >= 0; d--) {
+			for (int k = 0; k < 2; k++)
+				x[k] += j.step[k][d];
+			if (++at[d] < j.dim[d])
+				break;
+			at[d] = 0;
+			for (int k = 0; k < 2; k++)
+				x[k] -= j.step[k][d] * j.dim[d];
+		}
+	}
+	return 0;
 }
 
 /* y[i] = x[i] within lo..hi, for i below n. */

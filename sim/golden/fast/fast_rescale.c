@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RESCALE with the 32-bit multiplier, in blocks of rows. Plain loops: ../rescale.c
+ * RESCALE, in blocks of rows. Plain loops: ../rescale.c
  *
  * A row is a pixel's channels, or, where they are few or there is one scale for all, as many repetitions of them as
  * fill registers (rescale_lanes.h). Groups of channels keep their scales in registers while a block's rows pass by.
- * Elements at a row's end that fill no register go through a row of their own.
+ * Elements at a row's end that fill no register go through a row of their own. That is for the 32-bit multiplier; int48,
+ * whose multiplier has 16 bits, is scaled by a straight loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,52 @@ static void move_all(const struct work *s, const weft_tensor *x, const weft_tens
 	}
 }
 
+/* The scales of a row with the 16-bit multiplier, one for each of its elements. */
+struct row16 {
+	int64_t width;             /* a multiple of the channels */
+	int64_t *mult, *shift, *half;
+};
+
+/* y[i] = x[i] scaled, + y_zp within [lo, hi], for i below n. */
+static FAST void scale16(const struct row16 *s, const int64_t *x, int64_t n, int64_t y_zp, int64_t lo, int64_t hi, int32_t *y)
+{
+	const int64_t *mult = s->mult, *shift = s->shift, *half = s->half;
+
+	for (int64_t i = 0; i < n; i++) {
+		/* More than 64 bits would wrap, as in the plain loop. */
+		const int32_t r = (int32_t)((int64_t)((uint64_t)x[i] * (uint64_t)mult[i] + (uint64_t)half[i]) >> shift[i]);
+		const int64_t v = r + y_zp;
+		y[i] = (int32_t)(v < lo ? lo : v > hi ? hi : v);
+	}
+}
+
+/* RESCALE of int48, whose multipliers have 16 bits. */
+static int rescale16(const struct weft_call *c, const weft_tensor *x, const weft_tensor *y)
+{
+	const struct weft_attr_rescale *a = &c->attr->rescale;
+	const int64_t ch = c->x[1]->dim[0], n = weft_tensor_elements(x), width = ch < BLOCK ? BLOCK / ch * ch : ch;
+	struct row16 s = { width, malloc((size_t)width * 8), malloc((size_t)width * 8), malloc((size_t)width * 8) };
+	int32_t *values = malloc((size_t)width * sizeof(*values));
+	const int err = s.mult && s.shift && s.half && values ? 0 : -ENOMEM;
+
+	for (int64_t i = 0; !err && i < width; i++) {
+		s.mult[i] = weft_get(c->x[1], i % ch);
+		s.shift[i] = weft_get(c->x[2], i % ch);
+		s.half[i] = (int64_t)1 << (s.shift[i] - 1);
+	}
+	for (int64_t i = 0; !err && i < n; i += width) {
+		const int64_t count = n - i < width ? n - i : width;
+
+		scale16(&s, (const int64_t *)x->data + i, count, a->y_zp, weft_int_min(y->dtype), weft_int_max(y->dtype), values);
+		weft_fast_store(y, i, count, values);
+	}
+	free(s.mult);
+	free(s.shift);
+	free(s.half);
+	free(values);
+	return err;
+}
+
 int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kernels *kernels)
 {
 	const struct weft_attr_rescale *a = &c->attr->rescale;
@@ -142,7 +189,11 @@ int weft_rescale_with(const struct weft_call *c, const struct weft_rescale_kerne
 		.lo = (int32_t)(weft_int_min(y.dtype) - a->y_zp), .hi = (int32_t)(weft_int_max(y.dtype) - a->y_zp) };
 	int err = -ENOMEM;
 
-	if (!a->scale32 || !weft_fast_has_int32(x.dtype) || c->x[1]->dim[0] > INT32_MAX / 64)
+	if (c->x[1]->dim[0] > INT32_MAX / 64)
+		return -ENOTSUP;
+	if (x.dtype == WEFT_INT48 && a->rounding != WEFT_EVEN_ROUND)
+		return rescale16(c, &x, &y);
+	if (!a->scale32 || !weft_fast_has_int32(x.dtype))
 		return -ENOTSUP;
 	if (scales_by_one(c)) {
 		move_all(&s, &x, &y);

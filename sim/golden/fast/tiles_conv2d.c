@@ -68,13 +68,14 @@ static void convert(const struct work *s, uint8_t *to, const int8_t *x, int64_t 
 		subtract((int16_t *)(void *)to, x, n, s->c->attr->conv.x_zp);
 }
 
-/* Fills s->image with the batch element at x and its padding. */
+/* Fills s->image with the batch element at x and its padding, which may be negative: then it lacks the input's edge. */
 static void fill_image(const struct work *s, const int8_t *x)
 {
 	const struct weft_attr_conv *a = &s->c->attr->conv;
 	const int64_t ih = s->c->x[0]->dim[1], iw = s->c->x[0]->dim[2], ic = s->c->x[0]->dim[3], e = s->tiling->elem_bytes;
 	const int zero = e == 1 ? (uint8_t)a->x_zp ^ s->tiling->flip : 0;
-	const int64_t left = a->pad[2] < s->width ? a->pad[2] : s->width, n = iw < s->width - left ? iw : s->width - left;
+	const int64_t left = weft_clip(a->pad[2], 0, s->width), skip = weft_clip(-(int64_t)a->pad[2], 0, iw);
+	const int64_t n = iw - skip < s->width - left ? iw - skip : s->width - left;
 
 	for (int64_t y = 0; y < s->rows; y++) {
 		uint8_t *to = s->image + y * s->width * ic * e;
@@ -85,7 +86,7 @@ static void fill_image(const struct work *s, const int8_t *x)
 			continue;
 		}
 		memset(to, zero, (size_t)(left * ic * e));
-		convert(s, to + left * ic * e, x + from * iw * ic, n * ic);
+		convert(s, to + left * ic * e, x + (from * iw + skip) * ic, n * ic);
 		memset(to + (left + n) * ic * e, zero, (size_t)((s->width - left - n) * ic * e));
 	}
 }

@@ -21,6 +21,7 @@ static int wide(const struct weft_call *c, int16_t (*f)(const struct weft_sigmoi
 {
 	const struct weft_attr_quant *a = &c->attr->quant;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const int64_t n = weft_tensor_elements(x);
 	struct weft_sigmoid16 s;
 	int err;
 
@@ -32,7 +33,7 @@ static int wide(const struct weft_call *c, int16_t (*f)(const struct weft_sigmoi
 	if (a->x_zp != 0)
 		return weft_call_fail(c, -EINVAL, "zero point %d of int16", a->x_zp);
 	weft_sigmoid16_scale(&s, a->x_scale, c->op == WEFT_OP_TFL_TANH ? 1 : 0);
-	for (int64_t i = 0; i < weft_tensor_elements(x); i++)
+	for (int64_t i = 0; i < n; i++)
 		((int16_t *)y->data)[i] = f(&s, ((const int16_t *)x->data)[i]);
 	return 0;
 }

@@ -64,6 +64,48 @@ static int *groups(const weft_program *p)
 	return group;
 }
 
+/* The members of all groups: for each leader its first source operator and operator of the graph, for each of these the
+ * next one of its group; -1: there is none. */
+struct members {
+	int *src, *next_src, *op, *next_op;
+	bool any_npu;          /* the program has an NPU step */
+};
+
+static void members_free(struct members *m)
+{
+	free(m->src);
+	free(m->next_src);
+	free(m->op);
+	free(m->next_op);
+}
+
+/* Fills in *m for the program's groups, as groups() returns them. Returns 0 or -ENOMEM; members_free() must follow in both cases. */
+static int find_members(struct members *m, const weft_program *p, int *group)
+{
+	const weft_graph *g = p->graph;
+	const size_t n = (size_t)g->n_srcs + 1, n_ops = (size_t)g->n_ops + 1;
+
+	*m = (struct members){ malloc(n * sizeof(int)), malloc(n * sizeof(int)), malloc(n * sizeof(int)), malloc(n_ops * sizeof(int)), false };
+	if (!m->src || !m->next_src || !m->op || !m->next_op)
+		return -ENOMEM;
+	for (int i = 0; i < g->n_srcs; i++)
+		m->src[i] = m->op[i] = -1;
+	for (int i = 0; i < p->n_steps && !m->any_npu; i++)
+		m->any_npu = p->steps[i].kind == WEFT_STEP_NPU;
+	/* From the last to the first, so that each list begins with the first. */
+	for (int i = g->n_srcs - 1; i >= 0; i--) {
+		const int lead = find(group, i);
+		m->next_src[i] = m->src[lead];
+		m->src[lead] = i;
+	}
+	for (int i = g->n_ops - 1; i >= 0; i--) {
+		const int lead = find(group, g->ops[i].src);
+		m->next_op[i] = m->op[lead];
+		m->op[lead] = i;
+	}
+	return 0;
+}
+
 int *weft_report_entries(const weft_program *p, int *n)
 {
 	const weft_graph *g = p->graph;
@@ -105,16 +147,12 @@ static char *join(char *old, const char *name)
  * VARIABLE_WRITE runs there, if all its operators are such, or if the program has no NPU step; otherwise on the
  * NPU, which also gets operators that are executed nowhere (aliases, folded ones) and groups without operators.
  */
-static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
+static enum weft_run_unit unit_of(const weft_program *p, const struct members *m, int lead)
 {
 	const weft_graph *g = p->graph;
-	bool any_npu = false, moves = false, others = false;
+	bool moves = false, others = false;
 
-	for (int i = 0; i < p->n_steps; i++)
-		any_npu = any_npu || p->steps[i].kind == WEFT_STEP_NPU;
-	for (int i = 0; i < g->n_ops; i++) {
-		if (find((int *)(uintptr_t)group, g->ops[i].src) != lead)
-			continue;
+	for (int i = m->op[lead]; i >= 0; i = m->next_op[i]) {
 		if (weft_moves_variable(&g->ops[i])) {
 			moves = true;
 			continue;
@@ -123,7 +161,7 @@ static enum weft_run_unit unit_of(const weft_program *p, const int *group, int l
 		if (p->ops[i].unit == WEFT_ON_HOST)
 			return WEFT_RUN_HOST;
 	}
-	return any_npu && (others || !moves) ? WEFT_RUN_NPU : WEFT_RUN_HOST;
+	return m->any_npu && (others || !moves) ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
 /*
@@ -181,13 +219,11 @@ static uint64_t folded_macs(const weft_program *p, int i)
  * Sets *names to the names of the group's source operators joined by "+", from malloc, in the file's order, and
  * *last to the last of these operators. `lead` leads the group. Returns 0, or -ENOMEM with *names NULL.
  */
-static int join_names(const weft_graph *g, int *group, int lead, char **names, int *last)
+static int join_names(const weft_graph *g, const struct members *m, int lead, char **names, int *last)
 {
 	*names = NULL;
 	*last = lead;
-	for (int i = 0; i < g->n_srcs; i++) {
-		if (find(group, i) != lead)
-			continue;
+	for (int i = m->src[lead]; i >= 0; i = m->next_src[i]) {
 		*names = join(*names, g->srcs[i].name);
 		if (!*names)
 			return -ENOMEM;
@@ -202,15 +238,13 @@ static int join_names(const weft_graph *g, int *group, int lead, char **names, i
  * that commands moved for them. Returns the reason that rank_reason() ranks highest, of equal ones the first; "" if
  * no operator has one, and NULL if the group has no operator in the graph.
  */
-static const char *add_operators(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+static const char *add_operators(struct weft_op_report *r, const weft_session *s, const struct members *m, int lead)
 {
 	const weft_program *p = s->p;
 	const char *reason = NULL;
 	int best = 0;
 
-	for (int i = 0; i < p->graph->n_ops; i++) {
-		if (find(group, p->graph->ops[i].src) != lead)
-			continue;
+	for (int i = m->op[lead]; i >= 0; i = m->next_op[i]) {
 		reason = reason ? reason : "";
 		r->macs += p->ops[i].macs;
 		r->macs_folded += folded_macs(p, i);
@@ -241,20 +275,20 @@ static bool was_left_out(const struct weft_gsrc *src)
  * in the graph; otherwise it is the leader's note, if the group is the host's and the leader has one; otherwise
  * that of add_operators(). Cycles are not set. Returns 0, or -ENOMEM with r->op NULL.
  */
-static int fill_entry(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+static int fill_entry(struct weft_op_report *r, const weft_session *s, const struct members *m, int lead)
 {
 	const weft_graph *g = s->p->graph;
 	const struct weft_gsrc *const src = &g->srcs[lead];
 	char *names;
-	int last, err = join_names(g, group, lead, &names, &last);
+	int last, err = join_names(g, m, lead, &names, &last);
 
 	if (err)
 		return err;
-	const char *reason = add_operators(r, s, group, lead);
+	const char *reason = add_operators(r, s, m, lead);
 	r->index = src->index;
 	r->op = names;
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
-	r->unit = was_left_out(src) ? WEFT_RUN_HOST : unit_of(s->p, group, lead);
+	r->unit = was_left_out(src) ? WEFT_RUN_HOST : unit_of(s->p, m, lead);
 	if (was_left_out(src))
 		r->reason = "not supported: left out, its operands are outputs";
 	else if (!reason)
@@ -328,8 +362,9 @@ struct weft_report *weft_report_new(const weft_session *s)
 	struct weft_report *r = calloc(1, sizeof(*r));
 	int *group = groups(s->p);
 	int *entry_of = calloc((size_t)g->n_srcs + 1, sizeof(int)), err = 0;
+	struct members m = { 0 };
 
-	if (!r || !group || !entry_of || !(r->ops = calloc((size_t)g->n_srcs + 1, sizeof(*r->ops)))) {
+	if (!r || !group || !entry_of || find_members(&m, s->p, group) || !(r->ops = calloc((size_t)g->n_srcs + 1, sizeof(*r->ops)))) {
 		free(r);
 		r = NULL;
 		goto out;
@@ -338,7 +373,7 @@ struct weft_report *weft_report_new(const weft_session *s)
 		if (find(group, i) != i)
 			continue;
 		entry_of[i] = r->n_ops;
-		err = fill_entry(&r->ops[r->n_ops], s, group, i);
+		err = fill_entry(&r->ops[r->n_ops], s, &m, i);
 		r->host_ms += r->ops[r->n_ops].host_ms > 0 ? r->ops[r->n_ops].host_ms : 0;
 		r->n_ops++;
 	}
@@ -365,6 +400,7 @@ struct weft_report *weft_report_new(const weft_session *s)
 		r = NULL;
 	}
 out:
+	members_free(&m);
 	free(group);
 	free(entry_of);
 	return r;

@@ -86,10 +86,10 @@ int weft_golden_transpose_conv2d(const struct weft_call *c)
 
 	if (err)
 		return err;
-	if (weft_is_float(c->y[0]->dtype))
-		return weft_float_transpose_conv2d(c);
 	if (c->fast && weft_fast_transpose_conv2d(c) == 0)
 		return 0;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_transpose_conv2d(c);
 	weft_put_each(c, at);
 	return 0;
 }

@@ -59,10 +59,10 @@ static int (*twin_of(weft_opcode op, weft_dtype type))(const struct weft_call *c
 	const bool real = type == WEFT_FP32;
 
 	switch (op) {
-	case WEFT_OP_CONV2D: return weft_fast_conv2d;
+	case WEFT_OP_CONV2D: return real ? weft_fast_float_conv2d : weft_fast_conv2d;
 	case WEFT_OP_TRANSPOSE_CONV2D: return weft_fast_transpose_conv2d;
-	case WEFT_OP_DEPTHWISE_CONV2D: return weft_fast_depthwise_conv2d;
-	case WEFT_OP_MATMUL: return weft_fast_matmul;
+	case WEFT_OP_DEPTHWISE_CONV2D: return real ? weft_fast_float_depthwise_conv2d : weft_fast_depthwise_conv2d;
+	case WEFT_OP_MATMUL: return real ? weft_fast_float_matmul : weft_fast_matmul;
 	case WEFT_OP_RESCALE: return weft_fast_rescale;
 	case WEFT_OP_ADD: case WEFT_OP_SUB: case WEFT_OP_MUL: return real ? weft_fast_float_binary : weft_fast_elementwise;
 	case WEFT_OP_MAXIMUM: case WEFT_OP_MINIMUM: return real ? NULL : weft_fast_elementwise;
@@ -193,25 +193,6 @@ static bool one_elementwise(uint64_t *r)
 	            tensor_random(tensor_new(WEFT_INT32, rank, dim[1]), r), NULL);
 }
 
-static bool one_transpose_conv2d(uint64_t *r)
-{
-	const bool wide = test_random(r) & 1;
-	const weft_dtype ty = wide ? WEFT_INT48 : WEFT_INT32;
-	const int64_t k[2] = { upto(r, 5), upto(r, 5) }, in[2] = { upto(r, 7), upto(r, 7) }, ic = upto(r, 20), oc = upto(r, 12), n = upto(r, 2);
-	weft_attr a = { .conv = { .stride = { (int32_t)upto(r, 3), (int32_t)upto(r, 3) }, .dilation = { 1, 1 }, .acc = ty,
-		.x_zp = wide ? 0 : (int8_t)test_random(r), .w_zp = (int8_t)test_random(r) } };
-	int64_t out[2];
-
-	for (int i = 0; i < 2; i++) {
-		a.conv.pad[2 * i] = (int32_t)(upto(r, k[i] + 3) - k[i]);
-		a.conv.pad[2 * i + 1] = (int32_t)(upto(r, k[i] + 3) - k[i]);
-		out[i] = (in[i] - 1) * a.conv.stride[i] + a.conv.pad[2 * i] + a.conv.pad[2 * i + 1] + k[i];
-		if (out[i] < 1)
-			return true;
-	}
-	return both(WEFT_OP_TRANSPOSE_CONV2D, &a, TENSOR(ty, n, out[0], out[1], oc), tensor_random(TENSOR(wide ? WEFT_INT16 : WEFT_INT8, n, in[0], in[1], ic), r),
-	            tensor_random(TENSOR(WEFT_INT8, oc, k[0], k[1], ic), r), tensor_random(TENSOR(ty, test_random(r) % 4 == 0 ? 1 : oc), r));
-}
 
 static bool one_clamp(uint64_t *r)
 {
@@ -240,6 +221,56 @@ static weft_tensor *floats(weft_tensor *t, uint64_t *r)
 			((uint32_t *)t->data)[i] = 0xffc12345;
 	}
 	return t;
+}
+
+/* Of fp32; half of them are chains. */
+static bool float_conv(uint64_t *r, bool depthwise)
+{
+	const int64_t ic = upto(r, test_random(r) % 4 ? 9 : 70), oc = depthwise ? ic : upto(r, test_random(r) % 4 ? 12 : 140), kh = upto(r, 4), kw = upto(r, 4);
+	weft_attr a = { .conv = { .stride = { upto(r, 3), upto(r, 3) }, .dilation = { upto(r, 2), upto(r, 3) },
+		.pad = { upto(r, 4) - 1, upto(r, 4) - 1, upto(r, 4) - 1, upto(r, 4) - 1 }, .acc = WEFT_FP32, .chain = test_random(r) & 1 } };
+	const int64_t oh = upto(r, 5), ow = upto(r, 5), n = upto(r, 2);
+	const int64_t ih = (oh - 1) * a.conv.stride[0] + (kh - 1) * a.conv.dilation[0] + 1 - a.conv.pad[0] - a.conv.pad[1];
+	const int64_t iw = (ow - 1) * a.conv.stride[1] + (kw - 1) * a.conv.dilation[1] + 1 - a.conv.pad[2] - a.conv.pad[3];
+
+	if (ih < 1 || iw < 1)
+		return true;
+	return both(depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, TENSOR(WEFT_FP32, n, oh, ow, oc), floats(TENSOR(WEFT_FP32, n, ih, iw, ic), r),
+	            floats(depthwise ? TENSOR(WEFT_FP32, kh, kw, ic, 1) : TENSOR(WEFT_FP32, oc, kh, kw, ic), r),
+	            floats(TENSOR(WEFT_FP32, test_random(r) % 4 ? oc : 1), r));
+}
+
+static bool one_transpose_conv2d(uint64_t *r)
+{
+	static const struct { weft_dtype x, w, y; } types[] = { { WEFT_INT8, WEFT_INT8, WEFT_INT32 }, { WEFT_INT16, WEFT_INT8, WEFT_INT48 }, { WEFT_FP32, WEFT_FP32, WEFT_FP32 } };
+	const int t = (int)(test_random(r) % 3);
+	const bool real = types[t].x == WEFT_FP32;
+	const int64_t k[2] = { upto(r, 5), upto(r, 5) }, in[2] = { upto(r, 7), upto(r, 7) }, ic = upto(r, 20), oc = upto(r, 12), n = upto(r, 2);
+	weft_attr a = { .conv = { .stride = { (int32_t)upto(r, 3), (int32_t)upto(r, 3) }, .dilation = { 1, 1 }, .acc = types[t].y,
+		.x_zp = types[t].x == WEFT_INT8 ? (int8_t)test_random(r) : 0, .w_zp = real ? 0 : (int8_t)test_random(r), .chain = real && test_random(r) & 1 } };
+	int64_t out[2];
+
+	for (int i = 0; i < 2; i++) {
+		a.conv.pad[2 * i] = (int32_t)(upto(r, k[i] + 3) - k[i]);
+		a.conv.pad[2 * i + 1] = (int32_t)(upto(r, k[i] + 3) - k[i]);
+		out[i] = (in[i] - 1) * a.conv.stride[i] + a.conv.pad[2 * i] + a.conv.pad[2 * i + 1] + k[i];
+		if (out[i] < 1)
+			return true;
+	}
+	weft_tensor *x = TENSOR(types[t].x, n, in[0], in[1], ic), *w = TENSOR(types[t].w, oc, k[0], k[1], ic), *b = TENSOR(types[t].y, test_random(r) % 4 == 0 ? 1 : oc);
+	weft_tensor *(*const fill)(weft_tensor *, uint64_t *) = real ? floats : tensor_random;
+	return both(WEFT_OP_TRANSPOSE_CONV2D, &a, TENSOR(types[t].y, n, out[0], out[1], oc), fill(x, r), fill(w, r), fill(b, r));
+}
+
+static bool one_float_conv2d(uint64_t *r) { return float_conv(r, false); }
+static bool one_float_depthwise(uint64_t *r) { return float_conv(r, true); }
+
+static bool one_float_matmul(uint64_t *r)
+{
+	const weft_attr a = { .matmul = { .chain = test_random(r) & 1 } };
+	const int64_t n = upto(r, 2), h = upto(r, 9), k = upto(r, 90), w = upto(r, test_random(r) % 4 ? 12 : 140);
+
+	return both(WEFT_OP_MATMUL, &a, TENSOR(WEFT_FP32, n, h, w), floats(TENSOR(WEFT_FP32, n, h, k), r), floats(TENSOR(WEFT_FP32, n, k, w), r), NULL);
 }
 
 /* Two operands that are spread in any of their dimensions. */
@@ -516,6 +547,9 @@ static void many(bool (*check)(uint64_t *r))
 }
 
 static void rescale(void **state) { (void)state; many(one_rescale); }
+static void float_conv2d(void **state) { (void)state; many(one_float_conv2d); }
+static void float_depthwise(void **state) { (void)state; many(one_float_depthwise); }
+static void float_matmul(void **state) { (void)state; many(one_float_matmul); }
 static void float_binary(void **state) { (void)state; many(one_float_binary); }
 static void float_clamp(void **state) { (void)state; many(one_float_clamp); }
 static void float_pool(void **state) { (void)state; many(one_float_pool); }
@@ -741,6 +775,9 @@ int main(void)
 		cmocka_unit_test(rescale_kernels),
 		cmocka_unit_test(elementwise),
 		cmocka_unit_test(transpose_conv2d),
+		cmocka_unit_test(float_conv2d),
+		cmocka_unit_test(float_depthwise),
+		cmocka_unit_test(float_matmul),
 		cmocka_unit_test(float_binary),
 		cmocka_unit_test(float_pool),
 		cmocka_unit_test(float_clamp),

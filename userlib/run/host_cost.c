@@ -37,9 +37,9 @@ struct cost { float integer, real, other; };
 
 /* For each operator, the nanoseconds that one multiplication takes; all zeros if the operator has no multiplications. */
 static const struct cost per_product[WEFT_N_OPS] = {
-	[WEFT_OP_CONV2D] = { 0.04f, 4, 0 },
-	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 5, 0 },
-	[WEFT_OP_MATMUL] = { 1, 5, 0 },
+	[WEFT_OP_CONV2D] = { 0.04f, 0.2f, 4 },
+	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 0.5f, 5 },
+	[WEFT_OP_MATMUL] = { 1, 0.3f, 5 },
 	[WEFT_OP_CONV3D] = { 1, 5, 0 },
 	[WEFT_OP_TRANSPOSE_CONV2D] = { 0.05f, 5, 0 },
 	[WEFT_OP_POPXL_CONV_POW2SCALED] = { 5, 5, 0 },

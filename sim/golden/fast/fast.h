@@ -39,7 +39,7 @@ int weft_fast_conv2d(const struct weft_call *c);
 int weft_fast_depthwise_conv2d(const struct weft_call *c);
 int weft_fast_matmul(const struct weft_call *c);            /* int8 only */
 int weft_fast_rescale(const struct weft_call *c);
-int weft_fast_transpose_conv2d(const struct weft_call *c);  /* weights of int8 only */
+int weft_fast_transpose_conv2d(const struct weft_call *c);  /* weights of int8 or fp32 only */
 int weft_fast_elementwise(const struct weft_call *c);       /* int32 only: ADD, SUB, MUL, MAXIMUM, MINIMUM */
 int weft_fast_clamp(const struct weft_call *c);
 int weft_fast_transpose(const struct weft_call *c);
@@ -50,6 +50,9 @@ int weft_fast_tfl_resize_bilinear(const struct weft_call *c);   /* int8 by integ
 int weft_fast_resize_nearest(const struct weft_call *c);
 int weft_fast_tfl_softmax(const struct weft_call *c);       /* int8 to int8, of many elements */
 int weft_fast_table(const struct weft_call *c);             /* int8 only */
+int weft_fast_float_conv2d(const struct weft_call *c);      /* fp32 only */
+int weft_fast_float_depthwise_conv2d(const struct weft_call *c);   /* fp32 only, one result a channel */
+int weft_fast_float_matmul(const struct weft_call *c);      /* fp32 only */
 int weft_fast_float_binary(const struct weft_call *c);      /* fp32 only: ADD, SUB, MUL, TFL_DIV */
 int weft_fast_float_max_pool2d(const struct weft_call *c);  /* fp32 only, without a NaN */
 int weft_fast_float_clamp(const struct weft_call *c);       /* fp32 only, without a NaN */

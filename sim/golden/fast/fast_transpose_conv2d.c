@@ -35,16 +35,16 @@ static struct phase phase_of(const struct weft_call *c, int axis, int64_t r)
 }
 
 /* Fills w with the kernel positions of both phases, the last ones first. */
-static void choose_weights(const struct weft_call *c, const struct phase p[2], int8_t *w)
+static void choose_weights(const struct weft_call *c, const struct phase p[2], char *w)
 {
 	const weft_tensor *all = c->x[1];
-	const int64_t kh = all->dim[1], kw = all->dim[2], ic = all->dim[3];
+	const int64_t kh = all->dim[1], kw = all->dim[2], line = all->dim[3] * (int64_t)weft_dtype_bytes(all->dtype);
 
 	for (int64_t oc = 0; oc < all->dim[0]; oc++)
 		for (int64_t i = p[0].taps - 1; i >= 0; i--)
-			for (int64_t k = p[1].taps - 1; k >= 0; k--, w += ic) {
+			for (int64_t k = p[1].taps - 1; k >= 0; k--, w += line) {
 				const int64_t ky = p[0].tap + i * c->attr->conv.stride[0], kx = p[1].tap + k * c->attr->conv.stride[1];
-				memcpy(w, (const int8_t *)all->data + ((oc * kh + ky) * kw + kx) * ic, (size_t)ic);
+				memcpy(w, (const char *)all->data + ((oc * kh + ky) * kw + kx) * line, (size_t)line);
 			}
 }
 
@@ -63,12 +63,12 @@ static void spread(const struct weft_call *c, const struct phase p[2], const wef
 			}
 }
 
-/* All outputs of these phases. Without a tap, a weight of w_zp, which counts as 0, is the only one. */
+/* All outputs of these phases. If there is no tap, there is one that takes nothing but padding. */
 static int one(const struct weft_call *c, struct phase p[2])
 {
 	const weft_tensor *x = c->x[0], *w = c->x[1], *y = c->y[0];
 	const bool none = !p[0].taps || !p[1].taps;
-	weft_tensor part = { .dtype = WEFT_INT8, .rank = 4, .dim = { w->dim[0], p[0].taps, p[1].taps, w->dim[3] } };
+	weft_tensor part = { .dtype = w->dtype, .rank = 4, .dim = { w->dim[0], p[0].taps, p[1].taps, w->dim[3] } };
 	weft_tensor some = { .dtype = y->dtype, .rank = 4, .dim = { y->dim[0], p[0].n, p[1].n, y->dim[3] } };
 	const weft_tensor *in[] = { x, &part, c->x[2] };
 	weft_tensor *out = &some;
@@ -77,8 +77,8 @@ static int one(const struct weft_call *c, struct phase p[2])
 
 	for (int i = 0; none && i < 2; i++) {
 		part.dim[1 + i] = 1;
-		p[i].pad[0] = 0;
-		p[i].pad[1] = (int32_t)(p[i].n - x->dim[1 + i]);
+		p[i].pad[0] = (int32_t)p[i].n;
+		p[i].pad[1] = (int32_t)-x->dim[1 + i];
 	}
 	for (int i = 0; i < 2; i++) {
 		a.conv.stride[i] = a.conv.dilation[i] = 1;
@@ -89,10 +89,11 @@ static int one(const struct weft_call *c, struct phase p[2])
 	some.data = malloc(weft_tensor_bytes(&some));
 	if (part.data && some.data) {
 		if (none)
-			memset(part.data, (int8_t)a.conv.w_zp, weft_tensor_bytes(&part));
+			memset(part.data, 0, weft_tensor_bytes(&part));
 		else
 			choose_weights(c, p, part.data);
-		err = weft_fast_conv2d(&(struct weft_call){ .op = WEFT_OP_CONV2D, .attr = &a, .x = in, .n_x = 3, .y = &out, .n_y = 1, .fast = true });
+		const struct weft_call conv = { .op = WEFT_OP_CONV2D, .attr = &a, .x = in, .n_x = 3, .y = &out, .n_y = 1, .fast = true };
+		err = w->dtype == WEFT_FP32 ? weft_fast_float_conv2d(&conv) : weft_fast_conv2d(&conv);
 	}
 	if (!err)
 		spread(c, p, &some);
@@ -106,7 +107,7 @@ int weft_fast_transpose_conv2d(const struct weft_call *c)
 	const struct weft_attr_conv *a = &c->attr->conv;
 	int err = 0;
 
-	if (c->x[1]->dtype != WEFT_INT8)
+	if (c->x[1]->dtype != WEFT_INT8 && c->x[1]->dtype != WEFT_FP32)
 		return -ENOTSUP;
 	for (int64_t r = 0; r < a->stride[0] && !err; r++)
 		for (int64_t q = 0; q < a->stride[1] && !err; q++) {

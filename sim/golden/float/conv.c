@@ -14,6 +14,7 @@
  * leave 48 bits alone; positions outside the image take no part. The sum is rounded once to acc, then to y's type; the
  * bias is added in y's type.
  */
+#include "../fast/fast.h"
 #include "ops.h"
 #include "sum.h"
 
@@ -138,11 +139,15 @@ static int convolution(const struct weft_call *c, sum_at *at)
 
 int weft_float_conv2d(const struct weft_call *c)
 {
+	if (c->fast && weft_fast_float_conv2d(c) == 0)
+		return 0;
 	return convolution(c, conv2d_at);
 }
 
 int weft_float_depthwise_conv2d(const struct weft_call *c)
 {
+	if (c->fast && weft_fast_float_depthwise_conv2d(c) == 0)
+		return 0;
 	return convolution(c, depthwise_at);
 }
 
@@ -160,5 +165,7 @@ int weft_float_matmul(const struct weft_call *c)
 {
 	const struct weft_attr_matmul *a = &c->attr->matmul;
 
+	if (c->fast && weft_fast_float_matmul(c) == 0)
+		return 0;
 	return run(c, matmul_at, c->y[0]->dtype, a->log2_scale, NULL, a->chain && c->x[0]->dtype == WEFT_FP32);
 }

@@ -60,6 +60,12 @@ int weft_fast_float_avg_pool2d(const struct weft_call *c);  /* fp32 only */
 int weft_fast_float_reduce_max(const struct weft_call *c);  /* fp32 only, without a NaN: REDUCE_MAX along the last axis */
 int weft_fast_float_sum(const struct weft_call *c);         /* fp32 only: REDUCE_SUM; if a sum is a NaN, -ENOTSUP comes after writing */
 
+/*
+ * Joins the last two dimensions of a broadcast's walk (weft_broadcast_walk()), again and again, as long as each operand goes through
+ * both with one stride, so that one run of the inner loop does as many elements as possible.
+ */
+void weft_fast_join(struct weft_walk *w);
+
 /* TensorFlow Lite's logistic function of float32 is 1 above the upper limit, and e^x below the lower one. */
 #define WEFT_TFL_LOGISTIC_HIGH 16.619047164916992188f
 #define WEFT_TFL_LOGISTIC_LOW  (-9.0f)

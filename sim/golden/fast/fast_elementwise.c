@@ -3,50 +3,22 @@
  * ADD, SUB, MUL, MAXIMUM, MINIMUM of int32 with broadcasting, and CLAMP, in straight loops.
  * Plain loops: ../elementwise.c, ../mul.c, ../clamp.c
  */
+#include "../elementwise.h"
 #include "fast.h"
 
 #define BLOCK 512
 
-/* The dimensions of a call's result, with neighbours joined where an operand is repeated in both or in neither. */
-struct joined {
-	int rank;
-	int64_t dim[WEFT_MAX_RANK], step[2][WEFT_MAX_RANK];   /* step: elements of each operand; 0 where it is repeated */
-};
-
-static struct joined join(const struct weft_call *c)
+void weft_fast_join(struct weft_walk *w)
 {
-	const weft_tensor *y = c->y[0];
-	int64_t of_all[2] = { 1, 1 };          /* elements of each operand in the dimensions so far, */
-	struct joined j = { 0 }, turned;       /* which come from the last one on */
-	bool was[2] = { false, false };
-
-	for (int d = y->rank - 1; d >= 0; d--) {
-		const bool repeated[2] = { c->x[0]->dim[d] == 1, c->x[1]->dim[d] == 1 };
-
-		if (y->dim[d] == 1)
-			continue;
-		if (j.rank && repeated[0] == was[0] && repeated[1] == was[1]) {
-			j.dim[j.rank - 1] *= y->dim[d];
-		} else {
-			j.dim[j.rank] = y->dim[d];
-			for (int k = 0; k < 2; k++)
-				j.step[k][j.rank] = repeated[k] ? 0 : of_all[k];
-			j.rank++;
-		}
-		for (int k = 0; k < 2; k++) {
-			of_all[k] *= repeated[k] ? 1 : y->dim[d];
-			was[k] = repeated[k];
-		}
-	}
-	if (!j.rank)
-		return (struct joined){ .rank = 1, .dim = { 1 } };
-	turned = j;
-	for (int d = 0; d < j.rank; d++) {
-		turned.dim[d] = j.dim[j.rank - 1 - d];
+	for (int d = w->rank - 1; d > 0; d = w->rank - 1) {
 		for (int k = 0; k < 2; k++)
-			turned.step[k][d] = j.step[k][j.rank - 1 - d];
+			if (w->dim[d] != 1 && w->dim[d - 1] != 1 && w->stride[k][d - 1] != w->stride[k][d] * w->dim[d])
+				return;
+		for (int k = 0; k < 2; k++)
+			w->stride[k][d - 1] = w->dim[d] == 1 ? w->stride[k][d - 1] : w->stride[k][d];
+		w->dim[d - 1] *= w->dim[d];
+		w->rank--;
 	}
-	return turned;
 }
 
 /* y[i] = a[i * a_step] OP b[i * b_step], i below n, where steps are 0 or 1. */
@@ -77,26 +49,18 @@ int weft_fast_elementwise(const struct weft_call *c)
 	const int shift = c->op == WEFT_OP_MUL ? c->attr->mul.shift : 0;
 	row_fn *const row = c->op == WEFT_OP_ADD ? add_row : c->op == WEFT_OP_SUB ? sub_row : c->op == WEFT_OP_MUL ? shift ? mul_shift_row : mul_row :
 		c->op == WEFT_OP_MAXIMUM ? max_row : min_row;
-	const struct joined j = join(c);
-	const int last = j.rank - 1;
-	const int32_t *x[2] = { c->x[0]->data, c->x[1]->data };
-	int64_t at[WEFT_MAX_RANK] = { 0 }, n = weft_tensor_elements(c->y[0]);
+	struct weft_walk w = weft_broadcast_walk(c);
 	int32_t *y = c->y[0]->data;
 
-	if (c->x[0]->dtype != WEFT_INT32)
+	if (c->x[0]->dtype != WEFT_INT32 || !w.rank)
 		return -ENOTSUP;
-	for (int64_t i = 0; i < n; i += j.dim[last]) {
-		row(x[0], j.step[0][last], x[1], j.step[1][last], j.dim[last], shift, y + i);
-		for (int d = last - 1; d >= 0; d--) {
-			for (int k = 0; k < 2; k++)
-				x[k] += j.step[k][d];
-			if (++at[d] < j.dim[d])
-				break;
-			at[d] = 0;
-			for (int k = 0; k < 2; k++)
-				x[k] -= j.step[k][d] * j.dim[d];
-		}
-	}
+	weft_fast_join(&w);
+	const int last = --w.rank;
+	const int64_t n = w.dim[last];
+	do {
+		row((const int32_t *)c->x[0]->data + w.off[0], w.stride[0][last] != 0, (const int32_t *)c->x[1]->data + w.off[1], w.stride[1][last] != 0, n, shift, y);
+		y += n;
+	} while (weft_walk_next(&w));
 	return 0;
 }
 

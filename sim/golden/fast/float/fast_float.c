@@ -58,23 +58,6 @@ static FAST void divide(const float *a, const float *b, int64_t a_step, int64_t 
 	}
 }
 
-/*
- * Joins the last two dimensions of walk w, again and again, as long as each operand goes through both with one stride, so
- * that one run of the inner loop does as many elements as possible.
- */
-static void join_last(struct weft_walk *w)
-{
-	for (int d = w->rank - 1; d > 0; d = w->rank - 1) {
-		for (int k = 0; k < 2; k++)
-			if (w->dim[d] != 1 && w->dim[d - 1] != 1 && w->stride[k][d - 1] != w->stride[k][d] * w->dim[d])
-				return;
-		for (int k = 0; k < 2; k++)
-			w->stride[k][d - 1] = w->dim[d] == 1 ? w->stride[k][d - 1] : w->stride[k][d];
-		w->dim[d - 1] *= w->dim[d];
-		w->rank--;
-	}
-}
-
 int weft_fast_float_binary(const struct weft_call *c)
 {
 	void (*const run)(const float *, const float *, int64_t, int64_t, int64_t, float *) =
@@ -84,7 +67,7 @@ int weft_fast_float_binary(const struct weft_call *c)
 
 	if (!run || c->x[0]->dtype != WEFT_FP32 || c->y[0]->dtype != WEFT_FP32 || !w.rank)
 		return -ENOTSUP;
-	join_last(&w);
+	weft_fast_join(&w);
 	const int last = --w.rank;
 	const int64_t n = w.dim[last];
 	do {

@@ -89,7 +89,8 @@ static bool round_once(struct card *c)
 		weft_card_advance(c);
 	else
 		return weft_card_recover(c) || c->link.n_events != before;
-	return c->link.n_events != before;
+	/* What has been queued since the link was polled is sent in another round: nothing else would come back to it. */
+	return c->link.n_events != before || weft_link_can_send(&c->link);
 }
 
 bool weft_card_process(void *state)

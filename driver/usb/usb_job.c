@@ -491,18 +491,18 @@ void weft_card_advance(struct card *c)
 	}
 }
 
-/* When something is to be asked or tried of this job. */
+/* When something is to be asked or tried of this job. One that has not ended is looked at again and again, whatever it waits for. */
 static uint64_t next_of(const struct card *c, const struct card_job *j)
 {
-	uint64_t at = UINT64_MAX;
+	uint64_t at = j->state == JOB_ENDED ? UINT64_MAX : weft_now_ns() + c->policy.ask_ns;
 
-	if (j->state == JOB_RUNS && !j->asking)
+	if (j->state == JOB_RUNS && !j->asking && j->since_ns + c->policy.ask_ns < at)
 		at = j->since_ns + c->policy.ask_ns;
 	if (j->state == JOB_RUNS && j->cancel) {
 		uint64_t end = j->cancel_ns ? j->cancel_ns + c->policy.cancel_ns : 0;
 		at = end < at ? end : at;
 	}
-	if (j->state == JOB_UPLOAD && j->not_before_ns > weft_now_ns())
+	if (j->state == JOB_UPLOAD && j->not_before_ns > weft_now_ns() && j->not_before_ns < at)
 		at = j->not_before_ns;
 	return at;
 }

@@ -301,6 +301,26 @@ static bool may_send(const struct weft_link *l, const struct weft_req *r, uint32
 	return used + frame_bytes(r) <= LINK_OUT_BUF;
 }
 
+/* Returns the first request that was not sent, or NULL. */
+static struct weft_req *first_unsent(const struct weft_link *l)
+{
+	struct weft_req *r = l->first;
+
+	while (r && r->sent)
+		r = r->next;
+	return r;
+}
+
+bool weft_link_can_send(const struct weft_link *l)
+{
+	const struct weft_req *r = first_unsent(l);
+
+	for (int i = 0; i < LINK_N_OUT && r && !l->stopped && !l->broken && !l->gone; i++)
+		if (!l->out[i].busy)
+			return may_send(l, r, 0);
+	return false;
+}
+
 static void submit(struct weft_link *l, struct weft_xfer *x)
 {
 	int err = l->ops->submit(l->t, x);
@@ -313,10 +333,8 @@ static void submit(struct weft_link *l, struct weft_xfer *x)
 
 static void send_some(struct weft_link *l)
 {
-	struct weft_req *r = l->first;
+	struct weft_req *r = first_unsent(l);
 
-	while (r && r->sent)
-		r = r->next;
 	for (int i = 0; i < LINK_N_OUT && r && !l->broken && !l->gone; i++) {
 		struct weft_xfer *x = &l->out[i];
 		if (x->busy)

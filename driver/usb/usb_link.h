@@ -85,6 +85,8 @@ void weft_link_queue_first(struct weft_link *l, struct weft_req *r);
 void weft_link_poll(struct weft_link *l, uint64_t until_ns);
 /** When the link breaks if nothing happens before; UINT64_MAX: it waits for nothing. */
 uint64_t weft_link_late_ns(const struct weft_link *l);
+/** Returns whether a request waits that weft_link_poll() would send. */
+bool weft_link_can_send(const struct weft_link *l);
 
 /** Begin to take every transfer back, and do not wait for it. */
 void weft_link_begin_stop(struct weft_link *l);

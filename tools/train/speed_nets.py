@@ -147,6 +147,6 @@ def write_all(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__.split("\n\n")[1])
     write_all(sys.argv[1])

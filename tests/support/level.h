@@ -79,16 +79,16 @@ static inline long test_by_level(long check, long test, long full)
 	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
 }
 
-/* WEFT_N, or the number of cases that the level asks for; a quarter of it where slow tests run only a part of their cases. */
+/* WEFT_N, or the number of cases that the level asks for; a third of it where slow tests run only a part of their cases. */
 static inline long test_count(long check, long test, long full)
 {
-	return test_by_level(test_in_part() ? (check + 3) / 4 : check, test, full);
+	return test_by_level(test_in_part() ? (check + 2) / 3 : check, test, full);
 }
 
-/* The same for a test that takes one case in so many: four times as many are left out. */
+/* The same for a test that takes one case in so many: three times as many are left out. */
 static inline long test_every(long check, long test, long full)
 {
-	return test_by_level(test_in_part() ? 4 * check : check, test, full);
+	return test_by_level(test_in_part() ? 3 * check : check, test, full);
 }
 
 /*

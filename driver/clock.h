@@ -13,6 +13,12 @@ uint64_t weft_now_ns(void);
 /** Processor time that the calling thread has used. */
 uint64_t weft_cpu_ns(void);
 
+/** Returns the earlier of two times. */
+static inline uint64_t weft_sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /** The same time as the system's calls take it. */
 struct timespec weft_timespec(uint64_t ns);
 

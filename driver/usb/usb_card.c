@@ -14,11 +14,6 @@
 /* Rounds of one process(): a card that talks without end does not keep others from the device. */
 #define ROUNDS 64
 
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- what happens ---- */
 
 bool weft_card_out(const struct card *c)
@@ -89,7 +84,7 @@ static bool round_once(struct card *c)
 		weft_card_advance(c);
 	else
 		return weft_card_recover(c) || c->link.n_events != before;
-	/* What has been queued since the link was polled is sent in another round: nothing else would come back to it. */
+	/* A request that was queued after the link was polled needs another round, because no event and no timer would send it. */
 	return c->link.n_events != before || weft_link_can_send(&c->link);
 }
 
@@ -112,12 +107,12 @@ uint64_t weft_card_next_ns(void *state)
 		return 0;
 	switch (c->rec.phase) {
 	case CARD_UP:
-		return c->link.broken || c->link.gone ? 0 : sooner(weft_link_late_ns(&c->link), weft_card_next_ask(c));
+		return c->link.broken || c->link.gone ? 0 : weft_sooner(weft_link_late_ns(&c->link), weft_card_next_ask(c));
 	case CARD_LOST:
 	case CARD_GONE:
 		return UINT64_MAX;
 	case CARD_HELLO:
-		return sooner(c->rec.step_until_ns, weft_link_late_ns(&c->link));
+		return weft_sooner(c->rec.step_until_ns, weft_link_late_ns(&c->link));
 	default:
 		return c->rec.step_until_ns;
 	}
@@ -137,7 +132,7 @@ bool weft_card_until(struct card *c, bool (*done)(void *user), void *user, uint6
 		enough = done(user);
 		if (enough || weft_now_ns() >= until_ns)
 			return enough;
-		c->ops->poll(c->t, sooner(until_ns, weft_card_next_ns(c)));
+		c->ops->poll(c->t, weft_sooner(until_ns, weft_card_next_ns(c)));
 	}
 }
 
@@ -235,7 +230,7 @@ static void wait_for_card(struct weft_usb_watch *w, uint64_t until_ns)
 	if (w)
 		weft_usb_watch_wait(w, until_ns);
 	else
-		usleep((useconds_t)sooner(left / 1000 + 1, 50000));
+		usleep((useconds_t)weft_sooner(left / 1000 + 1, 50000));
 }
 
 static int open_transport(struct card *c, const struct weft_dev_options *o, char *msg)

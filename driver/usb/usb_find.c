@@ -83,8 +83,8 @@ static void port_of(libusb_device *dev, char *out, size_t len)
 }
 
 /*
- * Reads a string of the device in this port. Serial and product come from the device, so it has to be opened; sysfs knows them
- * without.
+ * Reads a string, such as the serial number, of the device in this port from sysfs. libusb would have to open the device to read
+ * it.
  */
 static void sysfs_string(const char *port, const char *what, char *out, size_t len)
 {

@@ -491,19 +491,17 @@ void weft_card_advance(struct card *c)
 	}
 }
 
-/* When something is to be asked or tried of this job. One that has not ended is looked at again and again, whatever it waits for. */
+/* Returns when something is to be asked or tried of this job. A job that has not ended is looked at within ask_ns, whatever it waits for. */
 static uint64_t next_of(const struct card *c, const struct card_job *j)
 {
 	uint64_t at = j->state == JOB_ENDED ? UINT64_MAX : weft_now_ns() + c->policy.ask_ns;
 
-	if (j->state == JOB_RUNS && !j->asking && j->since_ns + c->policy.ask_ns < at)
-		at = j->since_ns + c->policy.ask_ns;
-	if (j->state == JOB_RUNS && j->cancel) {
-		uint64_t end = j->cancel_ns ? j->cancel_ns + c->policy.cancel_ns : 0;
-		at = end < at ? end : at;
-	}
-	if (j->state == JOB_UPLOAD && j->not_before_ns > weft_now_ns() && j->not_before_ns < at)
-		at = j->not_before_ns;
+	if (j->state == JOB_RUNS && !j->asking)
+		at = weft_sooner(at, j->since_ns + c->policy.ask_ns);
+	if (j->state == JOB_RUNS && j->cancel)
+		at = weft_sooner(at, j->cancel_ns ? j->cancel_ns + c->policy.cancel_ns : 0);
+	if (j->state == JOB_UPLOAD && j->not_before_ns > weft_now_ns())
+		at = weft_sooner(at, j->not_before_ns);
 	return at;
 }
 
@@ -511,10 +509,8 @@ uint64_t weft_card_next_ask(const struct card *c)
 {
 	uint64_t at = UINT64_MAX;
 
-	for (const struct card_job *j = c->jobs; j; j = j->next) {
-		uint64_t one = next_of(c, j);
-		at = one < at ? one : at;
-	}
+	for (const struct card_job *j = c->jobs; j; j = j->next)
+		at = weft_sooner(at, next_of(c, j));
 	return at;
 }
 

@@ -438,11 +438,6 @@ void weft_link_queue_first(struct weft_link *l, struct weft_req *r)
 	insert(l, &l->first, r);
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* A simulated card takes its time over many bytes. */
 uint64_t weft_link_late_ns(const struct weft_link *l)
 {
@@ -459,7 +454,7 @@ void weft_link_poll(struct weft_link *l, uint64_t until_ns)
 	send_some(l);
 	if (l->broken || l->gone)
 		return;
-	l->ops->poll(l->t, sooner(until_ns, weft_link_late_ns(l)));
+	l->ops->poll(l->t, weft_sooner(until_ns, weft_link_late_ns(l)));
 	if (weft_now_ns() >= weft_link_late_ns(l))
 		break_link(l, "no answer within %d ms", (int)(l->policy->timeout_ns / 1000000));
 }

@@ -16,11 +16,6 @@
 #include "usb_card.h"
 #include "weft/gen/regs.h"
 
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- the end ---- */
 
 /* Nothing that was queued will be answered. */
@@ -189,7 +184,7 @@ static void begin_try(struct card *c)
 		return;
 	}
 	r->chip = r->force_chip || link_failed(c);
-	r->step_until_ns = sooner(r->until_ns, now + (c->policy.timeout_ns << (r->link_tries < 2 ? r->link_tries : 2)));
+	r->step_until_ns = weft_sooner(r->until_ns, now + (c->policy.timeout_ns << (r->link_tries < 2 ? r->link_tries : 2)));
 	r->link_tries = r->chip ? 0 : r->link_tries + 1;
 	r->chip_tries += r->chip;
 	r->phase = CARD_STOP;

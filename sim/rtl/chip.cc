@@ -107,7 +107,7 @@ struct Chip {
 	uint64_t dram_bytes;
 	uint64_t cycle = 0, n_instr = 0;
 	int64_t bus_fault_at = -1;    // the load with this index is to get a bus error
-	bool news = true;             // inputs, or registers from outside, have changed since the last edge
+	bool news = true;             // an input has changed since the last edge, or the harness has written a register
 	std::deque<uint8_t> in;
 	std::deque<uint16_t> out;     // bit 8: last of its frame
 	const char *failed = nullptr; // why it cannot go on: an exception has come, and its state is half done
@@ -184,7 +184,7 @@ struct Chip {
 	}
 
 #ifdef WEFT_LEAN
-	// Which of Verilator's triggers the two clocks are.
+	// Verilator's flags that say that the clock of the chip, or that of the NPU, has risen.
 	struct { bool *chip = nullptr, *npu = nullptr; } trigger;
 
 	void clocks_low()
@@ -215,8 +215,8 @@ struct Chip {
 		trigger.npu = triggered();
 	}
 
-	// Edges come at inputs only, so what Verilator does around them, looking for edges until there are none, finds nothing,
-	// and the clocks themselves may stay low. What depends on inputs is settled only if these have changed.
+	// Clock edges come from the harness alone. Verilator's search for further edges would find none, so it is left out, and the
+	// clock inputs stay low. Logic that depends on inputs is evaluated only if an input has changed.
 	void settle()
 	{
 		if (wave) {
@@ -262,7 +262,8 @@ struct Chip {
 			wave->dump(2 * cycle + 1);
 	}
 
-	// One whole cycle: settle, look, clock edge, next inputs. An NPU at rest gets no edge: it costs most of the time otherwise.
+	// Runs one cycle: settles the logic, reads the outputs, lets the clocks rise, and drives the next inputs. An NPU at rest
+	// gets no edge, because evaluating it would take most of the time.
 	void tick()
 	{
 		settle();

@@ -305,7 +305,7 @@ static void plug(struct slot *s, int number)
 	         "E: TYPE=255/0/0\nA: bConfigurationValue=1\\n\nA: bNumConfigurations=1\\n\nA: busnum=1\\n\nA: devnum=%d\\n\n"
 	         "A: speed=%s\\n\nA: serial=%s\\n\nA: product=" WEFT_USB_PRODUCT "\\n\nH: descriptors=%s\n\n",
 	         s->syspath + 4, number, hex, number, number, number - 1, number, s->speed, s->serial, hex);
-	/* Somebody may open the card as soon as its node is there, so that the node must be answered for before. */
+	/* A process may open the card as soon as its node exists, so the handler of its requests is attached first. */
 	if (!umockdev_testbed_attach_ioctl(bus.bed, s->node, s->handler, &err))
 		fail_msg("%s", err->message);
 	if (!umockdev_testbed_add_from_string(bus.bed, text, &err))

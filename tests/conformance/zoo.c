@@ -27,8 +27,8 @@
 #include <weft/weft.h>
 
 #include "../support/file.h"
+#include "../support/kept_programs.h"
 #include "../support/level.h"
-#include "../support/shell.h"
 
 #define MAX_CASES 256
 #define MAX_PORTS 16
@@ -186,9 +186,6 @@ static void judge(const struct zoo_case *c, const char *device, const weft_tenso
 		fail_msg("%s on %s: %lld of %lld elements differ", c->id, device, (long long)differ, (long long)all);
 }
 
-/* Compiled programs of this run: a network has several inputs and devices. */
-static char cache[300];
-
 static weft_session *open_session(const struct zoo_case *c, enum weft_device device)
 {
 	struct weft_session_options o = weft_session_options_default();
@@ -197,7 +194,7 @@ static weft_session *open_session(const struct zoo_case *c, enum weft_device dev
 
 	o.device = device;
 	o.check = true;
-	o.cache = cache;
+	o.cache = kept_programs;
 	if (weft_session_open(c->net, &o, &s, msg))
 		fail_msg("%s: %s", c->id, msg);
 	return s;
@@ -273,7 +270,7 @@ static void test_switches(void **state)
 	case_open(c);
 	for (int k = 0; k < (test_level() > 1 ? 3 : 1); k++) {
 		o.config = configs[k];
-		o.cache = cache;
+		o.cache = kept_programs;
 		if (weft_session_open(c->net, &o, &s, msg) || weft_session_plan(s, &rep, msg))
 			fail_msg("%s: %s", c->id, msg);
 		printf("%s on %s: %d switches between NPU and host, %.1f %% of the cycles on the NPU\n", c->id, configs[k], rep->n_switches,
@@ -296,20 +293,11 @@ static void test_no_data(void **state)
 	skip();
 }
 
-static int make_cache(void **state)
+static int end(void **state)
 {
-	(void)state;
-	test_path(cache, sizeof cache, "zoo-programs");
-	return 0;
-}
-
-static int say_how_many(void **state)
-{
-	(void)state;
-	shell("rm -rf '%s'", cache);
 	printf("# %d of %d runs gave LiteRT's outputs\n", n_right, n_judged);
 	fflush(stdout);
-	return 0;
+	return kept_programs_end(state);
 }
 
 /* ---- which there are ---- */
@@ -362,7 +350,7 @@ int main(void)
 			count++;
 		}
 	}
-	int failed = _cmocka_run_group_tests("zoo", tests, (size_t)count, make_cache, say_how_many);
+	int failed = _cmocka_run_group_tests("zoo", tests, (size_t)count, kept_programs_begin, end);
 	for (int i = 0; i < n; i++)
 		cJSON_Delete(cases[i].io);
 	return failed;

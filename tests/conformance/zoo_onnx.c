@@ -34,8 +34,8 @@
 #include "../support/each_file.h"
 #include "../support/expected.h"
 #include "../support/file.h"
+#include "../support/kept_programs.h"
 #include "../support/level.h"
-#include "../support/shell.h"
 
 #define MAX_PORTS 8
 #define RTL_MACS 20000000u
@@ -121,9 +121,6 @@ static int64_t differences(const struct zoo_case *c, const weft_tensor *y)
 	return c->off || bad[0] < bad[1] ? bad[0] : bad[1];
 }
 
-/* Compiled programs of this run: a network has several inputs and devices. */
-static char cache[300];
-
 /* One device; golden counts what differs. False: refused, or the device differs from golden. */
 static bool run(struct zoo_case *c, weft_net *net, enum weft_device device, uint64_t *macs)
 {
@@ -136,7 +133,7 @@ static bool run(struct zoo_case *c, weft_net *net, enum weft_device device, uint
 
 	o.device = device;
 	o.check = device != WEFT_DEVICE_GOLDEN;
-	o.cache = cache;
+	o.cache = kept_programs;
 	for (int i = 0; i < weft_net_n_inputs(net); i++) {
 		weft_net_input(net, i, &p);
 		x[i] = (weft_tensor){ .dtype = p.dtype, .rank = p.rank, .data = c->x[i] };
@@ -463,22 +460,9 @@ static void transformers(void **state)
 	}
 }
 
-static int make_cache(void **state)
-{
-	(void)state;
-	test_path(cache, sizeof cache, "zoo-programs");
-	return 0;
-}
-
-static int remove_cache(void **state)
-{
-	(void)state;
-	return shell("rm -rf '%s'", cache);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(zoo), cmocka_unit_test(transformers) };
 
-	return cmocka_run_group_tests(tests, make_cache, remove_cache);
+	return cmocka_run_group_tests(tests, kept_programs_begin, kept_programs_end);
 }

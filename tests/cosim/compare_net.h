@@ -195,9 +195,15 @@ static inline void compare_session(const struct compare_run *r, enum weft_device
 	weft_session_close(s);
 }
 
+/* Returns the RTL if its simulator is there, beside which compare_net() runs the model; otherwise the model alone. */
+static inline enum weft_device compare_device(void)
+{
+	return test_have_rtl("w16") ? WEFT_DEVICE_RTL : WEFT_DEVICE_MODEL;
+}
+
 /*
- * Compare the case's graph on the device. On the RTL the same program also runs on the model, whose configuration then has to
- * be the same: compiling takes most of the time.
+ * Compares the case's graph on the device. If that is the RTL, the same program then also runs on the model, so that it is compiled
+ * only once; both configurations have to have the same features.
  */
 static inline void compare_net(const struct compare_case *c, enum weft_device device, struct compare_total *total)
 {

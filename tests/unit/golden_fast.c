@@ -193,7 +193,6 @@ static bool one_elementwise(uint64_t *r)
 	            tensor_random(tensor_new(WEFT_INT32, rank, dim[1]), r), NULL);
 }
 
-
 static bool one_clamp(uint64_t *r)
 {
 	const weft_dtype t = test_random(r) & 1 ? WEFT_INT8 : WEFT_INT16;

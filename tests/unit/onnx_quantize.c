@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ONNX_QUANTIZE, ONNX_DEQUANTIZE and ONNX_DIV of fp32 against the processor's own arithmetic, which IEEE 754 fixes: numbers of
- * all bits, and quotients at ties and right beside them.
+ * Compares ONNX_QUANTIZE, ONNX_DEQUANTIZE and ONNX_DIV of fp32 with the processor's own arithmetic, whose results IEEE 754 defines.
+ * Operands are random bits, or give quotients that lie at a tie or next to one.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -27,13 +27,13 @@ static float any_float(uint64_t *r)
 	return v;
 }
 
-/* A scale above 0, from 2^-20 to 2^20. */
+/* Returns a scale from 2^-20 up to 2^21. */
 static float any_scale(uint64_t *r)
 {
 	return (float)ldexp(1 + (double)(test_random(r) % 1000000) * 1e-6, (int)(test_random(r) % 41) - 20);
 }
 
-/* Of any bits; near a tie of the quotient by `scale`; or within the result's range. */
+/* Returns random bits, or a value whose quotient by `scale` lies at a tie, next to one, or between -200 and 200. */
 static float any_value(uint64_t *r, float scale)
 {
 	const float tie = ((float)(int)(test_random(r) % 600) - 300 + 0.5f) * scale;
@@ -76,7 +76,7 @@ static void quantize(void **state)
 	}
 }
 
-/* Compares the bits, but every NaN with every other. */
+/* Fails unless both have the same bits or both are NaN. */
 static void same_float(float got, float want, const char *what)
 {
 	if (memcmp(&got, &want, sizeof got) && !(isnan(got) && isnan(want)))

@@ -193,9 +193,9 @@ enum { PAIRS_CONVS = 12 };
 struct pairs_conv { uint32_t channels, elem; size_t out, bytes; };
 
 /*
- * Adds a convolution of two or three column tiles in pairs to the stream, with random operands and zero points, and describes it in
- * *c. Two tiles are a pair; of three the last one is left over and runs alone. The parameter records must have been loaded. If there is
- * no memory, st->failed is set.
+ * Adds a convolution of two or three column tiles to the stream, with random operands and zero points, and describes it in *c. The
+ * first two tiles run as a pair; if there is a third tile, it runs alone. The caller must have loaded the parameter records. If memory
+ * is out, the function sets st->failed.
  */
 static void add_pairs(struct diag_stream *st, const struct weft_config *cfg, int mode, uint64_t *seed, struct pairs_conv *c)
 {

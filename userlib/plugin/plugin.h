@@ -72,7 +72,8 @@ struct plugin_part {
 /**
  * Open the device that the options name, unless *device is one already. It takes samples if the options ask for a profile, and on
  * the RTL it compares with the model if they ask for a check. If the option usb names several cards (weft_cards_named()), all of
- * these are opened. For golden there is nothing to open. If the options name no configuration, they name the device's afterwards.
+ * these are opened. For golden nothing is opened. If the options name no configuration, the function writes the device's configuration
+ * into them.
  * @param device   *device is NULL, or what an earlier call left there; the caller gives it to plugin_leave() once no more parts
  *                 follow.
  * @return 0; -ENOMEM; or as weft_dev_open() or weft_cards_open(); with one line in msg, and nothing changed

@@ -64,10 +64,10 @@ static int *groups(const weft_program *p)
 	return group;
 }
 
-/* The members of all groups: for each leader its first source operator and operator of the graph, for each of these the
- * next one of its group; -1: there is none. */
+/* The members of all groups, as lists of indices that end with -1. */
 struct members {
-	int *src, *next_src, *op, *next_op;
+	int *src, *next_src;   /* the first source operator of a leader's group; the one behind a source operator in its group */
+	int *op, *next_op;     /* the same for operators of the graph */
 	bool any_npu;          /* the program has an NPU step */
 };
 

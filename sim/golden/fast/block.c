@@ -9,7 +9,7 @@ bool weft_fast_has_int32(weft_dtype t)
 }
 
 #define LOAD(type) for (int64_t i = 0; i < n; i++) to[i] = ((const type *)t->data + first)[i]; break
-/* What is written must not look as if it could be t itself, as bytes could, or one element is done at a time. */
+/* Without restrict, a store of bytes could change *t for all that the compiler knows, and it would store one element at a time. */
 #define STORE(type) { type *restrict to = (type *)t->data + first; for (int64_t i = 0; i < n; i++) to[i] = (type)from[i]; break; }
 
 static FAST void load(const weft_tensor *t, int64_t first, int64_t n, int32_t *restrict to)

@@ -106,7 +106,7 @@ static bool scales_by_one(const struct weft_call *c)
 	return true;
 }
 
-/* y[i] = x[i] - x_zp within [lo, hi], + y_zp, for i below n; x may be y. */
+/* Sets y[i], for i below n, to x[i] - x_zp clipped to lo and hi, plus y_zp. x and y may be the same array. */
 static FAST void move(const struct work *s, const int32_t *x, int64_t n, int32_t *y)
 {
 	const int32_t x_zp = s->a->x_zp, y_zp = s->a->y_zp, lo = s->lo, hi = s->hi;
@@ -117,7 +117,7 @@ static FAST void move(const struct work *s, const int32_t *x, int64_t n, int32_t
 	}
 }
 
-/* RESCALE where every scale is 1. */
+/* Runs RESCALE if every scale is 1 (scales_by_one()). */
 static void move_all(const struct work *s, const weft_tensor *x, const weft_tensor *y)
 {
 	int32_t some[BLOCK];
@@ -135,13 +135,13 @@ static void move_all(const struct work *s, const weft_tensor *x, const weft_tens
 	}
 }
 
-/* The scales of a row with the 16-bit multiplier, one for each of its elements. */
+/* The scales of a row, one for each element, if the multiplier has 16 bits. */
 struct row16 {
 	int64_t width;             /* a multiple of the channels */
 	int64_t *mult, *shift, *half;
 };
 
-/* y[i] = x[i] scaled, + y_zp within [lo, hi], for i below n. */
+/* Sets y[i], for i below n, to x[i] scaled, plus y_zp, and clipped to lo and hi. */
 static FAST void scale16(const struct row16 *s, const int64_t *x, int64_t n, int64_t y_zp, int64_t lo, int64_t hi, int32_t *y)
 {
 	const int64_t *mult = s->mult, *shift = s->shift, *half = s->half;
@@ -154,7 +154,7 @@ static FAST void scale16(const struct row16 *s, const int64_t *x, int64_t n, int
 	}
 }
 
-/* RESCALE of int48, whose multipliers have 16 bits. */
+/* Runs RESCALE of int48, whose multipliers have 16 bits. Returns 0 or -ENOMEM. */
 static int rescale16(const struct weft_call *c, const weft_tensor *x, const weft_tensor *y)
 {
 	const struct weft_attr_rescale *a = &c->attr->rescale;

@@ -34,7 +34,7 @@ static struct phase phase_of(const struct weft_call *c, int axis, int64_t r)
 	return p;
 }
 
-/* Fills w with the kernel positions of both phases, the last ones first. */
+/* Fills w with the weights at the kernel positions that both phases use, the last position first. */
 static void choose_weights(const struct weft_call *c, const struct phase p[2], char *w)
 {
 	const weft_tensor *all = c->x[1];
@@ -48,7 +48,7 @@ static void choose_weights(const struct weft_call *c, const struct phase p[2], c
 			}
 }
 
-/* Puts the results of one convolution, `some`, to where they belong. */
+/* Copies the results of one convolution, `some`, to their places in the output. */
 static void spread(const struct weft_call *c, const struct phase p[2], const weft_tensor *some)
 {
 	const weft_tensor *y = c->y[0];
@@ -63,7 +63,10 @@ static void spread(const struct weft_call *c, const struct phase p[2], const wef
 			}
 }
 
-/* All outputs of these phases. If there is no tap, there is one that takes nothing but padding. */
+/*
+ * Computes all outputs of these phases. If no tap reaches them, a convolution with one tap that lies in the padding gives them the bias
+ * alone. Returns 0, -ENOMEM or -ENOTSUP.
+ */
 static int one(const struct weft_call *c, struct phase p[2])
 {
 	const weft_tensor *x = c->x[0], *w = c->x[1], *y = c->y[0];

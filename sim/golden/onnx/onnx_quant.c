@@ -71,30 +71,13 @@ static bool small_float(weft_dtype t)
 /* Any element as a number. */
 static double value(const weft_tensor *t, int64_t i)
 {
-	if (t->dtype == WEFT_FP32)
-		return weft_get_f(t, i);
 	if (weft_is_float(t->dtype))
-		return weft_float_decode(t->dtype, weft_load_bits(t, i));
+		return weft_get_f(t, i);
 	if (narrow_unsigned(t->dtype))
 		return ((const uint8_t *)t->data)[i];
 	if (t->dtype == WEFT_INT2)
 		return ((const int8_t *)t->data)[i];
 	return (double)weft_get(t, i);
-}
-
-/* v rounded to a float type. For most numbers of fp32 the processor's own rounding is the same. */
-static double rounded(weft_dtype t, double v)
-{
-	return t == WEFT_FP32 && weft_is_normal_fp32(v) ? (double)(float)v : weft_float_decode(t, weft_float_encode(t, v, false));
-}
-
-/* Stores v, rounded to y's float type, as element i. */
-static void put_rounded(const weft_tensor *y, int64_t i, double v)
-{
-	if (y->dtype == WEFT_FP32 && weft_is_normal_fp32(v))
-		weft_put_f(y, i, v);
-	else
-		weft_store_bits(y, i, weft_float_encode(y->dtype, v, false));
 }
 
 int weft_golden_onnx_requant(const struct weft_call *c)
@@ -170,8 +153,8 @@ int weft_golden_onnx_quantize(const struct weft_call *c)
 		double v = value(x, s.off[0]);
 
 		if (!weft_is_float(x->dtype))
-			v = rounded(t, v);
-		v = rounded(t, v / value(c->x[1], s.off[1]));
+			v = weft_round_f(t, v);
+		v = weft_round_f(t, v / value(c->x[1], s.off[1]));
 		if (small_float(y->dtype)) {
 			v += c->n_x == 3 ? value(c->x[2], s.off[2]) : 0;
 			weft_store_bits(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
@@ -201,7 +184,7 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 
 		/* The difference is a float32 before it is multiplied, of which int32 has more than fit. */
 		v = x->dtype == WEFT_INT32 ? (double)(float)v : v;
-		put_rounded(y, i, v * value(c->x[1], s.off[1]));
+		weft_put_f(y, i, v * value(c->x[1], s.off[1]));
 	}
 	return 0;
 }
@@ -278,6 +261,6 @@ int weft_golden_onnx_div(const struct weft_call *c)
 	if ((err = spread_start(c, &s)))
 		return err;
 	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s))
-		put_rounded(y, i, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]));
+		weft_put_f(y, i, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]));
 	return 0;
 }

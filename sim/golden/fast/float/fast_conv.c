@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/golden/fast/fast.h"
 
@@ -148,11 +149,10 @@ static void one(struct work *s, int64_t i)
 /* The same of a depthwise convolution, whose taps are pixels. */
 static void one_depthwise(struct work *s, int64_t i)
 {
-	for (int64_t k = 0; k < s->channels; k++)
-		if (s->w64)
-			s->sum64[k] = 0;
-		else
-			s->sum32[k] = 0;
+	if (s->w64)
+		memset(s->sum64, 0, (size_t)s->channels * sizeof(*s->sum64));
+	else
+		memset(s->sum32, 0, (size_t)s->channels * sizeof(*s->sum32));
 	for (int64_t t = 0; t < s->n_taps; t++)
 		if (s->w64)
 			add_64(s->tap[t].x, s->w64 + s->tap[t].w, s->channels, s->sum64);

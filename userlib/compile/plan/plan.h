@@ -516,6 +516,10 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
  * how many were listed. */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
+/* List in c[] at most `most` moves that give the node's weights another number of slots, near the one that they have; there is
+ * one tier. Returns how many were listed. */
+int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move *c, int most);
+
 /* thread_pool.c: a step (step[0]), and copies of it on which other threads evaluate candidates; n in all. */
 #define MAX_THREADS 8
 struct replicas { struct npu_step *step[MAX_THREADS]; int n; };

@@ -183,6 +183,28 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 			l->c[l->n++] = (struct move){ .node = node, .slots = slots[i].n, .storage = -1 };
 }
 
+/*
+ * List in c[] at most `most` moves that give the weights of a node more or fewer slots than they have now: from half to
+ * seven quarters as many, in eighths. Nothing is listed unless the node is in no stripe group and its weights come in slots
+ * of whole sums. Returns how many were listed.
+ */
+int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move *c, int most)
+{
+	const struct plan *p = &s->plan[node];
+	int n = 0;
+
+	(void)tier;
+	if (step_node(s, node)->wt.w < 0 || p->group || p->tile.all_weights || p->tile.split_k || p->tile.n_w < 2)
+		return 0;
+	for (int k = 4, last = 0; k <= 14 && n < most; k++) {
+		int slots = p->tile.n_w * k / 8;
+		if (slots < 2 || slots == last || slots == p->tile.n_w || slots == p->req.w_slots || slots > MAX_W_SLOTS)
+			continue;
+		c[n++] = (struct move){ .node = node, .slots = last = slots, .storage = -1 };
+	}
+	return n;
+}
+
 /* Returns whether both tilings have tiles of the same size. */
 static bool same_tile(const struct tiling *a, const struct tiling *b)
 {

@@ -23,6 +23,8 @@ struct compare_total {
 	/* Convolutions of two column tiles at a time: all; those with a tile left over, with a second addend, of int16, with
 	 * sums that stay for the next command. */
 	struct { unsigned all, odd, add, int16, keep; } pairs;
+	/* Convolutions whose windows were copied side by side: all, and those of several pixels taken as one. */
+	struct { unsigned all, groups; } strips;
 	unsigned npu_ops, host_ops;
 	uint64_t elements, cycles;
 };
@@ -115,6 +117,20 @@ static inline void compare_count_pairs(const struct weft_cmd *c, int32_t n, stru
 	total->pairs.keep += (unsigned)c->conv.keep;
 }
 
+/*
+ * Count c if it is a convolution whose windows were copied side by side, of a graph that begins with a convolution and has no
+ * other. Rows and columns of its result are exchanged; steps over more bytes than a pixel has are those of several pixels.
+ */
+static inline void compare_count_strips(const struct weft_cmd *c, const struct compare_run *r, struct compare_total *total)
+{
+	const struct weft_gop *first = &r->net.g->ops[0];
+
+	if (c->h.op != WEFT_CMD_CONV || first->op != WEFT_OP_CONV2D || c->conv.post.oh < 2 || c->conv.post.out_x_stride <= c->conv.post.out_y_stride)
+		return;
+	total->strips.all++;
+	total->strips.groups += c->conv.post.out_y_stride > r->net.g->tensors[first->out[0]].t.dim[3] * (c->conv.post.mode == WEFT_POST_MODE_INT16 ? 2 : 1);
+}
+
 static inline void compare_count(const struct compare_run *r, struct compare_total *total)
 {
 	for (int i = 0; i < r->p->n_steps; i++) {
@@ -124,6 +140,7 @@ static inline void compare_count(const struct compare_run *r, struct compare_tot
 			assert_int_equal(weft_cmd_decode(r->p->words + s->first_word + at, s->n_words - at, &c), 0);
 			total->commands[c.h.op & 0xff]++;
 			compare_count_pairs(&c, (int32_t)weft_config_find(r->c.config ? r->c.config : "w16")->n, total);
+			compare_count_strips(&c, r, total);
 		}
 	}
 	for (int i = 0; i < r->p->n_ops; i++) {
@@ -247,7 +264,8 @@ static inline void compare_print(const struct compare_total *t, long n)
 	       t->npu_ops, t->host_ops, (unsigned long long)t->elements, (unsigned long long)t->cycles);
 	for (int i = 0; i < WEFT_N_CMDS; i++)
 		printf(" %s %u", weft_cmd_list()[i].name, t->commands[weft_cmd_list()[i].op]);
-	printf("; conv of pairs %u (odd %u, add %u, int16 %u, keep %u)\n", t->pairs.all, t->pairs.odd, t->pairs.add, t->pairs.int16, t->pairs.keep);
+	printf("; conv of pairs %u (odd %u, add %u, int16 %u, keep %u)", t->pairs.all, t->pairs.odd, t->pairs.add, t->pairs.int16, t->pairs.keep);
+	printf("; of windows side by side %u (of several pixels %u)\n", t->strips.all, t->strips.groups);
 	fflush(stdout);
 }
 

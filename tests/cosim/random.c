@@ -99,6 +99,18 @@ static void random_stems(void **state)
 	run_kind(&(struct compare_case){ .make = random_net_make_stem, .kind = ", first layer" }, WEFT_DEVICE_RTL, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), test_count(3, 20, 300));
 }
 
+/* First layers of few channels: several pixels become one, with their windows side by side where that pays. */
+static void random_thin(void **state)
+{
+	(void)state;
+	const long n = test_count(5, 60, 1000);
+	if (!test_have_rtl("w16"))
+		skip();
+	struct compare_total t = run_kind(&(struct compare_case){ .make = random_net_make_thin, .kind = ", few channels" }, WEFT_DEVICE_RTL, (uint32_t[]){ 0, 64 << 10 }, test_seed(1000), n);
+	if (!test_count_given() && n >= 60 && !t.strips.groups)
+		fail_msg("no windows of several pixels were ever side by side");
+}
+
 /* Several column tiles on small maps, two at a time where that pays, in scratchpads of 512 and 16 KiB, where some sums come in parts. */
 static void run_pairs(enum weft_device device, long n)
 {
@@ -128,7 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_int8), cmocka_unit_test(random_int16), cmocka_unit_test(random_float8),
 		cmocka_unit_test(random_unets), cmocka_unit_test(random_mobile), cmocka_unit_test(random_stems),
-		cmocka_unit_test(random_pairs), cmocka_unit_test(pairs_model),
+		cmocka_unit_test(random_thin), cmocka_unit_test(random_pairs), cmocka_unit_test(pairs_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1402,6 +1402,27 @@ void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_d
 	fill_inputs(&m, r);
 }
 
+void random_net_make_thin(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
+{
+	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 6, .n = lanes, .type = type,
+		.max_elements = 400000, .max_macs = 30000000, .side = 28, .far = 30 };
+	int64_t ic = draw(&m, 1, 3), oc = draw(&m, 2, 2 * lanes - 1);
+	struct axis a[2];
+
+	m.x = new_input(&m, (int64_t[]){ 1, draw(&m, 12, 60), draw(&m, 12, 60), ic });
+	do
+		for (int i = 0; i < 2; i++)
+			a[i] = (struct axis){ .kernel = draw(&m, 2, 5), .stride = draw(&m, 1, 2), .dilation = 1 };
+	while (!fit_axes(&m, m.x, a, false) || sums(&m, m.x, a, oc) > m.max_elements);
+	begin(&m, "CONV_2D");
+	m.x = end(&m, convolve(&m, WEFT_OP_CONV2D, m.x, a, (int64_t[]){ oc, a[0].kernel, a[1].kernel, ic }, oc));
+	if (chance(&m, 50))
+		m.x = one_operator(&m, true);
+	output(&m, m.x);
+	r->g = m.g;
+	fill_inputs(&m, r);
+}
+
 /*
  * A convolution of x with several column tiles, the last of which may be left over by pairs or have fewer channels; of 3x3
  * with strides, or one that keeps width and height, perhaps beside x. -1: too much work.

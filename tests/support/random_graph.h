@@ -44,6 +44,9 @@ void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft
 /* Makes what a network for images begins with: a convolution of an image of few channels, with a kernel of up to 11x11 and
  * any padding, and perhaps more operators behind it. int8 or int16. */
 void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
+/* Makes a first layer of few channels: a convolution of 1 to 3 input channels, with kernels of up to 5x5, and of so few output
+ * channels that neighbouring pixels become one; perhaps one more operator behind it. int8 or int16. */
+void random_net_make_thin(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);
 /* One to four convolutions of small maps with several column tiles, which the array computes in pairs; with residual sums,
  * int4 weights and blocks of mobile networks among them. int8 or int16. */
 void random_net_make_pairs(struct random_net *r, uint64_t seed, int lanes, weft_dtype type);

@@ -161,6 +161,8 @@ struct node {
 			bool part;         /* it is one of several nodes of its operator, or has an input of its own */
 			bool average;      /* it computes an average; of integers that divides by the taps inside the image */
 			int pixel_group;   /* pixels that are taken as one (pixel_groups.c); 0 or 1: none */
+			int64_t group_run, group_step;   /* elements of a kernel row of a pixel group's window, and from the window of
+			                        * one of its pixels to that of the next */
 		} conv;
 		struct {           /* POOL: the maximum of each window unless one is set */
 			bool sum;          /* the sum of each window */

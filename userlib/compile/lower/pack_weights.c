@@ -209,19 +209,19 @@ static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_
 
 /*
  * Copy up to N weights, those at k, from tensor w to `word` for a pixel group: each channel has weights only
- * where the window of its own pixel lies within the group's window; other places in `word` stay as they are.
+ * where the window of its own pixel lies within the group's window; other places in `word` stay as they are. A run
+ * is one kernel row of the group's window or, if windows were copied side by side (im2col.c), all of them.
  */
 static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
-	int64_t channels = nd->y.dim[3] / nd->conv.pixel_group, ic = nd->wt.run_len / nd->win.kw, sx = nd->win.sx / nd->conv.pixel_group;
-	int64_t kw = nd->win.kw - (nd->conv.pixel_group - 1) * sx, first = k.oc / channels * sx * ic;
+	int64_t channels = nd->y.dim[3] / nd->conv.pixel_group, rows = nd->wt.n_runs * nd->wt.run_len / nd->conv.group_run;
+	int64_t own = nd->conv.group_run - (nd->conv.pixel_group - 1) * nd->conv.group_step, c = k.oc % channels;
 
 	for (int64_t i = 0; i < min64(cc->n, nd->wt.run_len - k.j); i++) {
-		int64_t at = k.j + i - first;
-		if (at < 0 || at >= kw * ic)
-			continue;
-		word[i] = w[nd->wt.by_tap ? (k.run * kw + at) * channels + k.oc % channels
-		                         : (k.oc % channels * nd->wt.n_runs + k.run) * kw * ic + at];
+		int64_t q = k.run * nd->wt.run_len + k.j + i, row = q / nd->conv.group_run;
+		int64_t at = q % nd->conv.group_run - k.oc / channels * nd->conv.group_step;
+		if (at >= 0 && at < own)
+			word[i] = w[nd->wt.by_tap ? (row * own + at) * channels + c : (c * rows + row) * own + at];
 	}
 }
 

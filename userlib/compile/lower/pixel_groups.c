@@ -72,15 +72,6 @@ static int64_t post(const struct cc *cc, const struct node *nd, int64_t p)
 	return (nd->add ? 4 : 1) * tiles(cc, nd, p) * pixels(nd, p);
 }
 
-/*
- * Returns the cycles that the convolution takes if p pixels are taken as one: the array's, or those of the
- * post unit if they are more.
- */
-static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t p)
-{
-	return max64(tiles(cc, nd, p) * ceil_div(pixels(nd, p), cc->n) * words(cc, nd, p) * cc->n, post(cc, nd, p));
-}
-
 /* Returns the bytes of the convolution's weights and records if p pixels are taken as one. */
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd, int64_t p)
 {
@@ -110,24 +101,82 @@ static int64_t rows_for(const struct cc *cc, const struct node *nd, int64_t p)
 	return f <= nd->y.dim[1] ? f : 0;
 }
 
+/* Let n rows of the view, which is dense, be one. */
+static void join_rows(struct view *v, int64_t n)
+{
+	v->dim[1] /= n;
+	v->dim[2] *= n;
+	v->step[1] *= n;
+}
+
+/* Let the view take p pixels side by side as one pixel with the channels of all. */
+static void join_pixels(struct view *v, int64_t p)
+{
+	v->dim[2] /= p;
+	v->dim[3] *= p;
+	v->step[2] *= p;
+}
+
+/*
+ * Let the convolution take p output pixels side by side as one, with `rows` rows made one first (rows_for()). Sets
+ * what conv says of pixel groups, widens window and stride along x, and changes the views of result and second operand;
+ * the input's view only becomes one of fewer rows. A depthwise convolution on the array (DWCONV) becomes an ordinary one
+ * with weights by tap (wt.by_tap).
+ */
+static void group(struct node *nd, int64_t p, int64_t rows)
+{
+	struct view *v[] = { &nd->x, &nd->y, &nd->dbg, &nd->r };
+
+	for (int k = 0; k < (nd->add ? 4 : 3) && rows > 1; k++)
+		join_rows(v[k], rows);
+	if (nd->kind == NODE_DWCONV) {
+		nd->kind = NODE_CONV;
+		nd->wt.by_tap = true;
+	}
+	nd->conv.pixel_group = (int)p;
+	nd->conv.group_step = nd->win.sx * nd->x.dim[3];
+	nd->win.kw += (int)(p - 1) * nd->win.sx;
+	nd->win.sx *= (int)p;
+	nd->conv.group_run = nd->win.kw * nd->x.dim[3];
+	join_pixels(&nd->y, p);
+	join_pixels(&nd->dbg, p);
+	if (nd->add)
+		join_pixels(&nd->r, p);
+}
+
+/*
+ * Returns the cycles that the convolution takes if p pixels are taken as one: the array's, with its windows copied where
+ * im2col.c would copy them, or those of the post unit if they are more. Returns INT64_MAX if p pixels cannot be taken as one.
+ */
+static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	int64_t rows = rows_for(cc, nd, p);
+	struct node one = *nd;
+
+	if (!rows)
+		return INT64_MAX;
+	if (p > 1)
+		group(&one, p, rows);
+	return max64(cc_im2col_cycles(cc, &one), post(cc, nd, p));
+}
+
 /*
  * Returns whether a convolution may compute p neighbouring pixels of its result as one pixel with p times the channels. It
  * may if p divides the pixels of a row of the result and the channels of p pixels fill at most N columns of the array.
  * Otherwise it may if all of these hold:
  * - the node is a NODE_CONV;
  * - p divides the pixels of a row, or of several rows that become one (rows_for());
- * - the convolution takes less than 85 % of the cycles that it takes without groups, where its windows may be copied
- *   (im2col.c);
- * - it saves more than four times the cycles in which slow memory brings the additional weights.
+ * - the convolution takes less than 85 % of the cycles that it takes without groups;
+ * - it saves more than twice the cycles in which slow memory brings the additional weights.
  */
 static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
 {
-	int64_t rows = rows_for(cc, nd, p), alone = max64(cc_im2col_cycles(cc, nd), post(cc, nd, 1));
+	int64_t rows = rows_for(cc, nd, p), before = cycles(cc, nd, 1), after = cycles(cc, nd, p);
 
 	if (rows == 1 && p * nd->y.dim[3] <= cc->n)
 		return true;
-	return rows && nd->kind == NODE_CONV && 20 * cycles(cc, nd, p) < 17 * alone &&
-	       4 * (weight_bytes(cc, nd, p) - weight_bytes(cc, nd, 1)) < SLOW_BYTES * (cycles(cc, nd, 1) - cycles(cc, nd, p));
+	return rows && nd->kind == NODE_CONV && 20 * after < 17 * before &&
+	       2 * (weight_bytes(cc, nd, p) - weight_bytes(cc, nd, 1)) < SLOW_BYTES * (before - after);
 }
 
 /*
@@ -146,28 +195,9 @@ static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 	return 20 * cycles(cc, nd, best) < 17 * cycles(cc, nd, 1) ? best : 1;
 }
 
-/* Let n rows of the view, which is dense, be one. */
-static void join_rows(struct view *v, int64_t n)
-{
-	v->dim[1] /= n;
-	v->dim[2] *= n;
-	v->step[1] *= n;
-}
-
-/* Let the view take p pixels side by side as one pixel with the channels of all. */
-static void join_pixels(struct view *v, int64_t p)
-{
-	v->dim[2] /= p;
-	v->dim[3] *= p;
-	v->step[2] *= p;
-}
-
 /*
  * Stage of lowering: for each convolution for which it saves time (shape_fits(), best_pixels()), take several
- * output pixels as one. Sets conv.pixel_group, widens window and stride along x, and changes the views of
- * result and second operand. Where rows_for() says so, several rows become one in all views first; otherwise
- * the input's view stays. A depthwise convolution on the array (DWCONV) becomes an ordinary one with weights by
- * tap (wt.by_tap).
+ * output pixels as one (group()).
  */
 void cc_group_pixels(struct cc *cc)
 {
@@ -175,22 +205,7 @@ void cc_group_pixels(struct cc *cc)
 		struct node *nd = &cc->nodes[i];
 		int64_t p = shape_fits(nd) ? best_pixels(cc, nd) : 1;
 
-		if (p == 1)
-			continue;
-		int64_t rows = rows_for(cc, nd, p);
-		struct view *v[] = { &nd->x, &nd->y, &nd->dbg, &nd->r };
-		for (int k = 0; k < (nd->add ? 4 : 3) && rows > 1; k++)
-			join_rows(v[k], rows);
-		if (nd->kind == NODE_DWCONV) {
-			nd->kind = NODE_CONV;
-			nd->wt.by_tap = true;
-		}
-		nd->conv.pixel_group = (int)p;
-		nd->win.kw += (int)(p - 1) * nd->win.sx;
-		nd->win.sx *= (int)p;
-		join_pixels(&nd->y, p);
-		join_pixels(&nd->dbg, p);
-		if (nd->add)
-			join_pixels(&nd->r, p);
+		if (p > 1)
+			group(nd, p, rows_for(cc, nd, p));
 	}
 }

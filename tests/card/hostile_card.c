@@ -72,8 +72,8 @@ static void behaviours(void **state)
 /* What a job on such a card ends with, and what the card has counted by then. */
 struct ended { int status; struct weft_card_info info; };
 
-/* The device's thread goes on putting the card right when the job has ended. So counts are taken when the chip has been reset so
- * many times, or after ten seconds. */
+/* Runs a job on such a card until it ends. The device's thread may still reset the chip after that, so this function takes the card's
+ * counts once they show `chip_resets` resets of the chip, or after ten seconds. */
 static struct ended run_to_the_end(enum fake_behaviour b, unsigned timeout_ms, unsigned chip_resets)
 {
 	struct weft_dev_options o = weft_dev_options_default();

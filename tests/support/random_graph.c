@@ -1381,46 +1381,39 @@ void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft
 	fill_inputs(&m, r);
 }
 
-void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
+/* What a first layer is drawn from: the most input channels, output channels from .. to, kernel and stride at most, operators behind it. */
+struct first_layer { int64_t ic, oc[2], kernel, stride, behind; };
+
+/* Makes a graph of a convolution of an image as *f says, and perhaps more operators behind it. Kinds of graphs differ in `salt`. */
+static void make_first_layer(struct random_net *r, uint64_t seed, uint64_t salt, int lanes, weft_dtype type, const struct first_layer *f)
 {
-	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 4, .n = lanes, .type = type,
+	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + salt, .n = lanes, .type = type,
 		.max_elements = 400000, .max_macs = 30000000, .side = 28, .far = 30 };
-	int64_t ic = draw(&m, 1, 5), oc = draw(&m, lanes, 5 * lanes);
+	int64_t ic = draw(&m, 1, f->ic), oc = draw(&m, f->oc[0], f->oc[1]);
 	struct axis a[2];
 
 	m.x = new_input(&m, (int64_t[]){ 1, draw(&m, 12, 60), draw(&m, 12, 60), ic });
 	do
 		for (int i = 0; i < 2; i++)
-			a[i] = (struct axis){ .kernel = draw(&m, 2, 11), .stride = draw(&m, 1, 4), .dilation = 1 };
+			a[i] = (struct axis){ .kernel = draw(&m, 2, f->kernel), .stride = draw(&m, 1, f->stride), .dilation = 1 };
 	while (!fit_axes(&m, m.x, a, false) || sums(&m, m.x, a, oc) > m.max_elements);
 	begin(&m, "CONV_2D");
 	m.x = end(&m, convolve(&m, WEFT_OP_CONV2D, m.x, a, (int64_t[]){ oc, a[0].kernel, a[1].kernel, ic }, oc));
-	for (int i = (int)draw(&m, 0, 2); i; i--)
+	for (int i = (int)draw(&m, 0, f->behind); i; i--)
 		m.x = one_operator(&m, true);
 	output(&m, m.x);
 	r->g = m.g;
 	fill_inputs(&m, r);
 }
 
+void random_net_make_stem(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
+{
+	make_first_layer(r, seed, 4, lanes, type, &(struct first_layer){ .ic = 5, .oc = { lanes, 5 * lanes }, .kernel = 11, .stride = 4, .behind = 2 });
+}
+
 void random_net_make_thin(struct random_net *r, uint64_t seed, int lanes, weft_dtype type)
 {
-	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + 6, .n = lanes, .type = type,
-		.max_elements = 400000, .max_macs = 30000000, .side = 28, .far = 30 };
-	int64_t ic = draw(&m, 1, 3), oc = draw(&m, 2, 2 * lanes - 1);
-	struct axis a[2];
-
-	m.x = new_input(&m, (int64_t[]){ 1, draw(&m, 12, 60), draw(&m, 12, 60), ic });
-	do
-		for (int i = 0; i < 2; i++)
-			a[i] = (struct axis){ .kernel = draw(&m, 2, 5), .stride = draw(&m, 1, 2), .dilation = 1 };
-	while (!fit_axes(&m, m.x, a, false) || sums(&m, m.x, a, oc) > m.max_elements);
-	begin(&m, "CONV_2D");
-	m.x = end(&m, convolve(&m, WEFT_OP_CONV2D, m.x, a, (int64_t[]){ oc, a[0].kernel, a[1].kernel, ic }, oc));
-	if (chance(&m, 50))
-		m.x = one_operator(&m, true);
-	output(&m, m.x);
-	r->g = m.g;
-	fill_inputs(&m, r);
+	make_first_layer(r, seed, 6, lanes, type, &(struct first_layer){ .ic = 3, .oc = { 2, 2 * lanes - 1 }, .kernel = 5, .stride = 2, .behind = 1 });
 }
 
 /*

@@ -64,9 +64,9 @@ static int *groups(const weft_program *p)
 	return group;
 }
 
-/* The members of all groups, as lists of indices that end with -1. */
+/* Holds the members of all groups as linked lists of indices. The index -1 ends a list. */
 struct members {
-	int *src, *next_src;   /* the first source operator of a leader's group; the one behind a source operator in its group */
+	int *src, *next_src;   /* a leader's first source operator; a source operator's next one in its group */
 	int *op, *next_op;     /* the same for operators of the graph */
 	bool any_npu;          /* the program has an NPU step */
 };

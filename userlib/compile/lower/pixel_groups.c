@@ -161,17 +161,18 @@ static int64_t cycles(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * Returns whether a convolution may compute p neighbouring pixels of its result as one pixel with p times the channels. It
- * may if p divides the pixels of a row of the result and the channels of p pixels fill at most N columns of the array.
+ * Returns whether a convolution may compute p neighbouring pixels of its result as one pixel with p times the channels,
+ * so that it takes `after` cycles instead of `before`. It may if p divides the pixels of a row of the result and the
+ * channels of p pixels fill at most N columns of the array.
  * Otherwise it may if all of these hold:
  * - the node is a NODE_CONV;
  * - p divides the pixels of a row, or of several rows that become one (rows_for());
  * - the convolution takes less than 85 % of the cycles that it takes without groups;
  * - it saves more than twice the cycles in which slow memory brings the additional weights.
  */
-static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
+static bool may_group(const struct cc *cc, const struct node *nd, int64_t p, int64_t before, int64_t after)
 {
-	int64_t rows = rows_for(cc, nd, p), before = cycles(cc, nd, 1), after = cycles(cc, nd, p);
+	int64_t rows = rows_for(cc, nd, p);
 
 	if (rows == 1 && p * nd->y.dim[3] <= cc->n)
 		return true;
@@ -187,12 +188,17 @@ static bool may_group(const struct cc *cc, const struct node *nd, int64_t p)
  */
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 {
-	int64_t best = 1;
+	const int64_t alone = cycles(cc, nd, 1);
+	int64_t best = 1, fewest = alone;
 
-	for (int64_t p = 2; p * nd->y.dim[3] <= MOST_TILES * cc->n; p++)
-		if (cycles(cc, nd, p) < cycles(cc, nd, best) && may_group(cc, nd, p))
+	for (int64_t p = 2; p * nd->y.dim[3] <= MOST_TILES * cc->n; p++) {
+		int64_t grouped = cycles(cc, nd, p);
+		if (grouped < fewest && may_group(cc, nd, p, alone, grouped)) {
 			best = p;
-	return 20 * cycles(cc, nd, best) < 17 * cycles(cc, nd, 1) ? best : 1;
+			fewest = grouped;
+		}
+	}
+	return 20 * fewest < 17 * alone ? best : 1;
 }
 
 /*

@@ -30,6 +30,7 @@ static const struct weft_reg_field_info features_fields[] = {
 	{"pairs", 17, 1},
 	{"p_short", 18, 1},
 	{"coded", 19, 1},
+	{"turns", 20, 1},
 };
 
 static const struct weft_reg_field_info ctrl_fields[] = {
@@ -70,8 +71,8 @@ static const struct weft_reg_info regs[WEFT_N_REGS] = {
 		"Version of registers and commands; the driver refuses another major"},
 	{"config", 0x008, 0x0, 1, 4, "ro", 0x0, NULL, 0x0, config_fields,
 		"Configuration"},
-	{"features", 0x00c, 0x0, 1, 15, "ro", 0x0, NULL, 0x0, features_fields,
-		"Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode"},
+	{"features", 0x00c, 0x0, 1, 16, "ro", 0x0, NULL, 0x0, features_fields,
+		"Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode; turns: conv whose rows take turns with the vector engine's"},
 	{"ctrl", 0x010, 0x0, 1, 2, "w1s", 0x0, NULL, 0x0, ctrl_fields,
 		"start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values"},
 	{"status", 0x014, 0x0, 1, 3, "ro", 0x0, "hw", 0x0, status_fields,

@@ -57,6 +57,7 @@ module weft_conv #(
   output weft_cfg_pkg::row_mul_t   par_mul_o,
   output weft_cfg_pkg::row_shift_t par_shift_o,
   output logic [447:0]             post_cfg_o,
+  output logic                     post_turns_o,
   input  logic                     post_idle_i,
 
   output logic                          stall_act_o,
@@ -132,6 +133,7 @@ module weft_conv #(
   end
 
   assign post_cfg_o = d_cmd_q[128 +: 448];
+  assign post_turns_o = d_cmd_q[weft_cmd_pkg::CONV_TURNS_LSB];
 
   // ---- feeders
 

@@ -81,6 +81,7 @@ module weft_cmd_check
       if (($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) < weft_cmd_pkg::CONV_X_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) > weft_cmd_pkg::CONV_X_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: weft_cmd_pkg::CONV_X_LIMIT_W] < weft_cmd_pkg::CONV_X_LIMIT_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_IN_H_LSB +: weft_cmd_pkg::CONV_IN_H_W] < weft_cmd_pkg::CONV_IN_H_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_TURNS_LSB +: weft_cmd_pkg::CONV_TURNS_W] != '0 && !weft_cfg_pkg::HAS_TURNS)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_P_SHORT_LSB +: weft_cmd_pkg::CONV_P_SHORT_W] != '0 && !weft_cfg_pkg::HAS_P_SHORT)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_PAIRS_LSB +: weft_cmd_pkg::CONV_PAIRS_W] != '0 && !weft_cfg_pkg::HAS_PAIRS)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] < weft_cmd_pkg::CONV_DIL_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] > weft_cmd_pkg::CONV_DIL_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -170,7 +171,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_CONV: begin
         words_o = weft_cmd_pkg::CONV_WORDS;
         unit_o = weft_cmd_pkg::UNIT_CV;
-        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000f8c000c000000000f000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000f0c000c000000000f000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])

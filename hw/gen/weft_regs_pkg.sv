@@ -25,7 +25,7 @@ package weft_regs_pkg;
   localparam int unsigned CONFIG_N_WINDOWS_LSB = 24;
   localparam int unsigned CONFIG_N_WINDOWS_W = 8;
 
-  // Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode (ro)
+  // Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode; turns: conv whose rows take turns with the vector engine's (ro)
   localparam logic [9:0] FEATURES_ADDR = 10'hc;
   localparam int unsigned FEATURES_INT8_LSB = 0;
   localparam int unsigned FEATURES_INT8_W = 1;
@@ -57,6 +57,8 @@ package weft_regs_pkg;
   localparam int unsigned FEATURES_P_SHORT_W = 1;
   localparam int unsigned FEATURES_CODED_LSB = 19;
   localparam int unsigned FEATURES_CODED_W = 1;
+  localparam int unsigned FEATURES_TURNS_LSB = 20;
+  localparam int unsigned FEATURES_TURNS_W = 1;
 
   // start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values (w1s)
   localparam logic [9:0] CTRL_ADDR = 10'h10;

@@ -9,8 +9,8 @@
 // starts each cycle. A row without add is requested at the scratchpad 4 cycles
 // after it was taken; with add, N rows take about 4N + 6 cycles. Rows of one context
 // leave in order. A row of int16 is two writes, N bytes each. Context 0 goes before context 1, new rows before passes B to
-// D; but one cycle in eight is left to who waits for context 0, and context 1
-// and the buffered rows take turns.
+// D; but one cycle in eight is left to who waits for context 0, with c0_turns_i every second
+// one if context 1 waits; and context 1 and the buffered rows take turns.
 //
 // Mode 2: pass A rounds a sum to fp16, C adds the bias, D the second addend; B is
 // left out, and so is D without add. A row that is not a sum makes pass A only,
@@ -42,6 +42,7 @@ module weft_post (
   input  weft_cfg_pkg::sp_addr_t   c0_addr_i,
   input  weft_cfg_pkg::row_mask_t  c0_mask_i,
   input  logic [447:0]             c0_cfg_i,
+  input  logic                     c0_turns_i,   // rows of context 1 that wait take turns with those of context 0
   output logic                     c0_idle_o,
 
   input  logic                     c1_valid_i,
@@ -84,7 +85,7 @@ module weft_post (
   logic [N-1:0]      row_none_q;               // mode 2: pass C changes nothing
   logic [LOG2_Q:0]   queued_q;                 // rows with a place in the write queue
   logic              turn_q;                   // buffered rows go before context 1
-  logic [2:0]        owed_q;                   // rows of context 0 that others waited for
+  logic [2:0]        owed_q;                   // rows of context 0 that others waited for; 7: the next cycle is theirs
   logic              room, buf_room, can0, can1, take0, take1;
   logic              can_b, can_c, can_d, buffered, start;
   logic [1:0]        pass, buf_pass;           // buf_: of the buffered row that is next
@@ -626,6 +627,7 @@ module weft_post (
       s3_valid_q <= s2_valid_q;
       turn_q     <= take1;
       if (!take0) owed_q <= '0;
+      else if (weft_cfg_pkg::HAS_TURNS && c0_turns_i && c1_valid_i) owed_q <= 3'd7;
       else if (c1_valid_i || buffered) owed_q <= owed_q + 3'd1;
       if ((take0 || take1) && buffers) begin
         row_ctx_q[slot]  <= ctx;

@@ -350,6 +350,7 @@ module weft_npu #(
   weft_cfg_pkg::sp_addr_t   c0_addr, c1_addr;
   weft_cfg_pkg::row_mask_t  c0_mask, c1_mask;
   logic [447:0]             c0_cfg, c1_cfg;
+  logic                     c0_turns;
 
   // Rows of a command with raw go to weft_post_raw, the others to weft_post.
   logic c0_raw, c1_raw, c0_post_ready, c1_post_ready, c0_post_idle, c1_post_idle;
@@ -393,6 +394,7 @@ module weft_npu #(
     .par_mul_o   (c0_mul),
     .par_shift_o (c0_shift),
     .post_cfg_o  (c0_cfg),
+    .post_turns_o(c0_turns),
     .post_idle_i (c0_idle),
     .stall_act_o (stall_act),
     .stall_wgt_o (stall_wgt),
@@ -450,6 +452,7 @@ module weft_npu #(
     .c0_addr_i (c0_addr),
     .c0_mask_i (c0_mask),
     .c0_cfg_i  (c0_cfg),
+    .c0_turns_i(c0_turns),
     .c0_idle_o (c0_post_idle),
     .c1_valid_i(c1_valid && !c1_raw),
     .c1_ready_o(c1_post_ready),

@@ -2,7 +2,8 @@
 /*
  * Streams made for single edges that random ones seldom come to: counts that pass 65 535,
  * walks that would come round to the input again if they did not saturate, padding of a
- * whole chunk of int16, rows that are due before their parameters are there.
+ * whole chunk of int16, rows that are due before their parameters are there, rows of the
+ * array and of the vector engine that meet at the post unit.
  */
 #include "compare_stream.h"
 
@@ -50,9 +51,9 @@ static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, 
 
 /*
  * END; runs on the model and on the RTL with the model beside it, and compares the arena.
- * unverified: although the verifier refuses the stream.
+ * unverified: although the verifier refuses the stream. Returns the cycles on the RTL.
  */
-static void finish(struct random_stream *s, const char *what, bool unverified)
+static uint64_t finish(struct random_stream *s, const char *what, bool unverified)
 {
 	static uint8_t want[N_ARENA], got[N_ARENA];
 	struct weft_cmd c;
@@ -64,7 +65,8 @@ static void finish(struct random_stream *s, const char *what, bool unverified)
 	weft_dev_trust(model, unverified);
 	weft_dev_trust(rtl, unverified);
 	stream_run(0, model, "model", s, want);
-	print_message("%s: %zu commands, %llu cycles\n", what, s->n_cmds, (unsigned long long)stream_run(0, rtl, "rtl", s, got));
+	uint64_t cycles = stream_run(0, rtl, "rtl", s, got);
+	print_message("%s: %zu commands, %llu cycles\n", what, s->n_cmds, (unsigned long long)cycles);
 	for (int i = 0; i < N_ARENA; i++)
 		if (want[i] != got[i])
 			fail_msg("%s: memory 0x%x at the end: expected 0x%02x, got 0x%02x", what, i, want[i], got[i]);
@@ -72,10 +74,11 @@ static void finish(struct random_stream *s, const char *what, bool unverified)
 	weft_dev_close(rtl);
 	free(s->words);
 	free(s->consts);
+	return cycles;
 }
 
 /* Places in the scratchpad, each in a region of its own. */
-enum { INPUT = 0x00000, WEIGHTS = 0x10000, RECORDS = 0x20000, OUTPUT = 0x30000 };
+enum { INPUT = 0x00000, WEIGHTS = 0x10000, RECORDS = 0x20000, OUTPUT = 0x30000, OUT_VE = 0x40000 };
 
 /* Parameter records for 16 channels into the constants, from 0 on. */
 static void put_records(struct random_stream *s)
@@ -252,6 +255,86 @@ static void test_late_parameters(void **state)
 	finish(&s, "late parameters", false);
 }
 
+/* A copy of so many rows of 64 words from INPUT to OUT_VE by the vector engine, which asks for the post unit in every cycle. */
+static struct weft_cmd copy(int32_t rows)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_ELT);
+	struct weft_cmd_post *p = &c.elt.post;
+	p->ow = 64;
+	p->oh = rows;
+	p->oc = 16;
+	p->out_base = OUT_VE;
+	p->out_x_stride = c.elt.in_x_stride = 16;
+	p->out_y_stride = c.elt.in_y_stride = 16 * 64;
+	p->y_min = -128;
+	p->y_max = 127;
+	p->a_mul = 1 << 30;
+	p->a_shift = 30;
+	p->b_shift = p->s_shift = 31;
+	c.elt.in_base = INPUT;
+	return c;
+}
+
+/* The maxima of 4x4 words of INPUT each, 16 by 8 of them: 16 reads of the vector engine for a row at the post unit. */
+static struct weft_cmd maxima(void)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_POOL);
+	struct weft_cmd_post *p = &c.pool.post;
+	p->ow = 16;
+	p->oh = 8;
+	p->oc = 16;
+	p->out_base = OUT_VE;
+	p->out_x_stride = c.pool.ox_step = c.pool.kx_step = 16;
+	p->out_y_stride = c.pool.oy_step = c.pool.ky_step = 16 * 16;
+	p->y_min = -128;
+	p->y_max = 127;
+	p->a_shift = p->b_shift = p->s_shift = 31;
+	c.pool.in_base = INPUT;
+	c.pool.n_ky = c.pool.n_kx = 4;
+	return c;
+}
+
+/*
+ * Returns the cycles of a stream in which the array makes 2048 rows, one in every cycle, while the vector engine first copies
+ * 1024 rows and then reads 2048 words for maxima, which hardly need the post unit.
+ */
+static uint64_t meet_at_post_unit(bool turns)
+{
+	struct random_stream s;
+	struct weft_cmd c = conv(0, 64, 32, OUTPUT);
+
+	begin(&s, 4096);
+	load_operands(&s);
+	move(&s, WEFT_CMD_LOAD, 8192, INPUT + 4096, 12288, 0, 0);
+	c.conv.turns = turns;
+	c.h.wait[WEFT_UNIT_LD] = 4;
+	add(&s, &c);
+	for (int i = 0; i < 2; i++) {
+		c = i ? maxima() : copy(16);
+		c.h.wait[WEFT_UNIT_LD] = 4;
+		c.h.wait[WEFT_UNIT_VE] = i;
+		add(&s, &c);
+	}
+	move(&s, WEFT_CMD_STORE, 0, OUTPUT, 4096, 4, 1);
+	return finish(&s, turns ? "in turns" : "the array first", false);
+}
+
+/*
+ * If the array's command says so, rows of the vector engine take turns with its rows. The copy is then done after about
+ * 2048 cycles, while the array is still at work, and else after 3072; the maxima follow it.
+ */
+static void test_turns(void **state)
+{
+	(void)state;
+	need_rtl();
+	uint64_t array_first = meet_at_post_unit(false), in_turns = meet_at_post_unit(true);
+	assert_true(in_turns + 800 < array_first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_walks),
 		cmocka_unit_test(test_int16_padding),
 		cmocka_unit_test(test_late_parameters),
+		cmocka_unit_test(test_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -746,6 +746,7 @@ static bool conv_job(struct maker *m, struct job *j)
 		draw_post(m, &c[i].conv.post, true);
 		c[i].conv.keep = i < n - 1;
 		c[i].conv.pairs = pairs;
+		c[i].conv.turns = m->cfg->has_turns && chance(m, 50);
 	}
 	struct weft_cmd_conv *last = &c[n - 1].conv;
 	last->p_short = m->cfg->has_p_short && chance(m, 50);

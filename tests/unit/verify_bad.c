@@ -561,6 +561,12 @@ static void dw_short_lacks(struct stream *s, bool bad)
 	s->c[DW].dw.p_short = 1;
 }
 
+static void turns_lacks(struct stream *s, bool bad)
+{
+	lacks(s, bad, WEFT_FEATURE_TURNS);
+	s->c[CONV].conv.turns = 1;
+}
+
 static void far_row(struct stream *s, bool bad)
 {
 	struct weft_cmd_conv *v = &s->c[CONV].conv;
@@ -1429,6 +1435,7 @@ static const struct bad_case cases[] = {
 	COMMANDS(keep_pairs_next, KEEP_SHAPE, CONV + 1),
 	COMMANDS(pairs_lacks, MODE, CONV),
 	COMMANDS(conv_short_lacks, MODE, CONV),
+	COMMANDS(turns_lacks, MODE, CONV),
 	COMMANDS(dw_short_lacks, MODE, DW),
 	COMMANDS(keep_dangling, KEEP_DANGLING, CONV + 1),
 	COMMANDS(dma_bytes, TOO_LARGE, LD_X),

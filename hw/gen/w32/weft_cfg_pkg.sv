@@ -25,7 +25,7 @@ package weft_cfg_pkg;
   localparam int unsigned LOG2_SP_BYTES = 20;
   localparam int unsigned AXI_BYTES = 32;
   localparam int unsigned LOG2_AXI_BYTES = 5;
-  localparam logic [31:0] FEATURES_VALUE = 32'h000fff07;
+  localparam logic [31:0] FEATURES_VALUE = 32'h001fff07;
   localparam logic HAS_INT8 = 1'b1;
   localparam logic HAS_INT16 = 1'b1;
   localparam logic HAS_FP8 = 1'b1;
@@ -41,6 +41,7 @@ package weft_cfg_pkg;
   localparam logic HAS_PAIRS = 1'b1;
   localparam logic HAS_P_SHORT = 1'b1;
   localparam logic HAS_CODED = 1'b1;
+  localparam logic HAS_TURNS = 1'b1;
   localparam logic [31:0] CONFIG_VALUE = 32'h08201420;
 
   // A byte address in the scratchpad, or a distance or a count of bytes there; sums wrap

@@ -41,6 +41,7 @@ package weft_cfg_pkg;
   localparam logic HAS_PAIRS = 1'b0;
   localparam logic HAS_P_SHORT = 1'b0;
   localparam logic HAS_CODED = 1'b0;
+  localparam logic HAS_TURNS = 1'b0;
   localparam logic [31:0] CONFIG_VALUE = 32'h08081108;
 
   // A byte address in the scratchpad, or a distance or a count of bytes there; sums wrap

@@ -44,6 +44,7 @@ extern "C" {
 #define WEFT_FEATURE_PAIRS 0x20000u
 #define WEFT_FEATURE_P_SHORT 0x40000u
 #define WEFT_FEATURE_CODED 0x80000u
+#define WEFT_FEATURE_TURNS 0x100000u
 
 /** One named configuration; see include/spec/config.toml. */
 struct weft_config {
@@ -74,6 +75,7 @@ struct weft_config {
 	uint32_t has_pairs;
 	uint32_t has_p_short;
 	uint32_t has_coded;
+	uint32_t has_turns;
 	uint32_t model_features;
 	uint32_t reg_config;
 };

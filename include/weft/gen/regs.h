@@ -39,7 +39,7 @@ extern "C" {
 #define WEFT_REG_CONFIG_N_WINDOWS_BITS 8
 #define WEFT_REG_CONFIG_N_WINDOWS_MASK 0xff000000u
 
-/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode (ro) */
+/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode; turns: conv whose rows take turns with the vector engine's (ro) */
 #define WEFT_REG_FEATURES 0x00c
 #define WEFT_REG_FEATURES_INT8_LSB 0
 #define WEFT_REG_FEATURES_INT8_BITS 1
@@ -86,6 +86,9 @@ extern "C" {
 #define WEFT_REG_FEATURES_CODED_LSB 19
 #define WEFT_REG_FEATURES_CODED_BITS 1
 #define WEFT_REG_FEATURES_CODED_MASK 0x00080000u
+#define WEFT_REG_FEATURES_TURNS_LSB 20
+#define WEFT_REG_FEATURES_TURNS_BITS 1
+#define WEFT_REG_FEATURES_TURNS_MASK 0x00100000u
 
 /* start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values (w1s) */
 #define WEFT_REG_CTRL 0x010

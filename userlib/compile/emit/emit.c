@@ -32,7 +32,7 @@ static int emit_node(struct emit *e, int i)
 	struct node_emit m = { .e = e, .nd = step_node(s, i), .p = &s->plan[i], .parts = 1 };
 	int err;
 
-	e->node = (int)(m.nd - s->cc->nodes);
+	begin_node(&m);
 	/* The shorter load goes first: a larger input comes in parts, and work begins with the first of them. */
 	if (m.nd->wt.w >= 0 && m.p->tile.all_weights && loads_input(&m) &&
 	    (err = weights_load_up_to(&m, m.p->tile.piece)))

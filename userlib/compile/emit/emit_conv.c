@@ -122,6 +122,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->log2_scale = nd->wt.log2_scale;
 	k->pairs = nd->wt.paired;
 	k->p_short = nd->wt.short_recs;
+	k->turns = e->turns;
 	int64_t pixels = j->oh * j->ow, pairs = nd->wt.paired ? tiles / 2 : 0;
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);

@@ -39,7 +39,7 @@ static int emit_slice(struct node_emit *m, const struct group *g, int k, struct 
 	struct slice all = { 0, nd->x.dim[3] }, table = { 0, nd->add ? second_channels(nd, c.cn) : 0 };
 	struct job j = { .oh = nd->y.dim[1], .ow = nd->y.dim[2], .c = c.c, .cn = c.cn };
 
-	m->e->node = (int)(nd - s->cc->nodes);
+	begin_node(m);
 	j.x = operand_of(s, g, g->rx[k], p->x_storage, &nd->x, channelwise(nd) ? c : all);
 	if (nd->add)
 		j.r = operand_of(s, g, g->rr[k], p->r_storage, &nd->r, by_table(nd) ? table : c);
@@ -61,7 +61,7 @@ static int store(struct node_emit *m)
 
 	if (!t->resident || !t->ext_out)
 		return 0;
-	m->e->node = (int)(m->nd - m->e->s->cc->nodes);
+	begin_node(m);
 	struct operand o = resident_operand(m->e->s, m->p->y_storage, y, &b);
 	return emit_copy_box(m->e, true, y, &b, &o);
 }

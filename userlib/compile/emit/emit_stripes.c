@@ -158,7 +158,7 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 	struct span rows = { oy, oh };
 	struct job j = { .oy = oy, .oh = oh, .ow = nd->y.dim[2], .cn = nd->y.dim[3] };
 
-	m->e->node = (int)(nd - m->e->s->cc->nodes);
+	begin_node(n);
 	j.x = group_operand(m, m->g->rx[k], p->x_storage, &nd->x, input_rows(nd, oy, oh));
 	j.y = group_operand(m, m->g->ry[k], p->y_storage, &nd->y, rows);
 	if (nd->add)

@@ -28,6 +28,13 @@ struct node_emit {
 	int64_t stored;        /* first channel of the job at hand whose results have not been stored yet */
 };
 
+/* Make m's node the one at hand of m->e, before any of its commands is emitted. */
+static inline void begin_node(struct node_emit *m)
+{
+	m->e->node = (int)(m->nd - m->e->s->cc->nodes);
+	m->e->turns = m->p->req.turns;
+}
+
 /* The slot for `key` among the first n. *fresh says whether the caller must fill it, because it held something else. */
 int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh);
 

@@ -646,9 +646,31 @@ static uint64_t rows_rate(const struct sim *s, int k)
 }
 
 /*
+ * Returns the part (of ONE) of the post unit's cycles that rows of the vector engine get at least while rows of the array's
+ * command wait there without a pause. COST_POST_SHARE if the array is idle.
+ */
+static int64_t least_share(const struct sim *s)
+{
+	const struct unit *u = &s->u[WEFT_UNIT_CV];
+
+	return u->busy && s->c->p[u->now].c.conv.turns ? COST_POST_SHARE_TURNS : COST_POST_SHARE;
+}
+
+/*
+ * Returns the part (of ONE) of the post unit's cycles that rows of the vector engine take at most from those of the array's
+ * command, which is under way.
+ */
+static int64_t most_share(const struct sim *s)
+{
+	const struct cmd *c = &s->c->p[s->u[WEFT_UNIT_CV].now];
+
+	return c->c.conv.turns ? COST_POST_SHARE_TURNS : c->multi_pass ? COST_POST_SHARE_ADD : COST_POST_SHARE;
+}
+
+/*
  * Returns the rate (of ONE) at which unit k, array or vector engine, which is busy, works as far as the post unit
  * takes its rows. The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
- * (COST_POST_SHARE, with an addend COST_POST_SHARE_ADD). The vector engine waits where its rows meet the
+ * (most_share()). The vector engine waits where its rows meet the
  * array's, which come at the rate found for the array; a pooling command, if the stream's order is known,
  * only where both together are more than a row a cycle, since it reads on meanwhile.
  */
@@ -657,12 +679,12 @@ static uint64_t post_rate(const struct sim *s, int k)
 	uint64_t want = rows_rate(s, k), other = rows_rate(s, k == WEFT_UNIT_CV ? WEFT_UNIT_VE : WEFT_UNIT_CV), room;
 
 	if (k == WEFT_UNIT_CV) {
-		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].multi_pass ? COST_POST_SHARE_ADD : COST_POST_SHARE);
+		room = ONE - (uint64_t)min64((int64_t)other, most_share(s));
 		return want <= room ? ONE : room * ONE / want;
 	}
 	/* Rows of the array come at once and delay the vector engine's where it has some. */
 	other = other * s->rate[WEFT_UNIT_CV] / ONE;
-	other = (uint64_t)min64((int64_t)other, ONE - COST_POST_SHARE);
+	other = (uint64_t)min64((int64_t)other, ONE - least_share(s));
 	/* It may read the next window meanwhile, that being several words. */
 	if (s->order && s->c->p[s->u[k].now].c.h.op == WEFT_CMD_POOL)
 		return want <= ONE - other ? ONE : (ONE - other) * ONE / want;
@@ -691,7 +713,7 @@ static void find_engine_rates(struct sim *s)
 	s->rate[WEFT_UNIT_CV] = s->rate[WEFT_UNIT_VE] = ONE;
 	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
 	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
-	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= ONE - COST_POST_SHARE))
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= (uint64_t)(ONE - least_share(s))))
 		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
 	for (int n = 0; n < COST_RATE_ROUNDS; n++) {
 		uint64_t assumed = s->rate[WEFT_UNIT_VE];

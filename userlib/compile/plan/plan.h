@@ -113,6 +113,7 @@ struct plan_request {
 	                        * channels */
 	int w_slots;           /* number of slots in which the weights come of a node that is otherwise all on chip;
 	                        * 0: tiling.c chooses */
+	bool turns;            /* rows of the vector engine take turns with the node's, which the array makes, at the post unit */
 	bool x_resident, r_resident, y_resident;   /* these operands are resident; r_resident also if there is no r */
 	int behind;            /* how many nodes of the step come after this one */
 	bool only_loads;       /* choose as if loads were all that counts, for the network as a whole */
@@ -496,14 +497,20 @@ void step_measure(struct npu_step *s, struct outcome *o);
  * moves.c: one small change to what is asked of a plan. It is one of these:
  * - split not 0: node `node` is cut into `split` jobs (negative: ranges of channels), and if `next` is not 0, the node
  *   behind it into `next` jobs;
+ * - else turns not 0: rows of the vector engine take turns with those of `node` (1), or do not (-1);
  * - else slots >= 0: the weights of `node` get so many slots;
  * - else node >= 0: a group that begins at `node` has the striping `how` (own), or the
  *   step's again (not own);
  * - storage >= 0, with node -1: that storage gets the residency hint `hint`.
  */
-struct move { int node; struct striping how; bool own; int split, next, slots, storage, hint; };
+struct move { int node; struct striping how; bool own; int split, next, turns, slots, storage, hint; };
 #define MAX_MOVES 64
-/* Make move c: change what is asked of the plan, which must then be placed or, for a split, emitted again. */
+/* Whether move c changes nothing about where anything lies, so that the step need not be placed but only emitted again. */
+static inline bool move_only_emits(const struct move *c)
+{
+	return c->split || c->turns;
+}
+/* Make move c: change what is asked of the plan, which must then be placed or, if it only emits, emitted again. */
 void move_apply(struct npu_step *s, const struct move *c);
 /* The move that would undo move c, if c were made now. */
 struct move move_undo(const struct npu_step *s, const struct move *c);
@@ -519,6 +526,13 @@ int list_splits(const struct npu_step *s, int node, int tier, struct move *c, in
 /* List in c[] at most `most` moves that give the node's weights another number of slots, near the one that they have; there is
  * one tier. Returns how many were listed. */
 int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move *c, int most);
+
+/* List in c[], if `most` is not 0, the move that changes whether the node takes turns with the vector engine; there is one
+ * tier. Returns how many were listed. */
+int list_turns(const struct npu_step *s, int node, int tier, struct move *c, int most);
+
+/* One of the functions above. */
+typedef int (*list_fn)(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
 /* thread_pool.c: a step (step[0]), and copies of it on which other threads evaluate candidates; n in all. */
 #define MAX_THREADS 8
@@ -577,7 +591,7 @@ static inline int64_t budget_of(const struct budget *b)
 /* hill_climb.c: moves one after another; what makes the whole faster stays. */
 struct climb {
 	struct replicas *replicas;
-	int (*list)(const struct npu_step *s, int node, int tier, struct move *c, int most);   /* list_moves, list_splits */
+	list_fn list;          /* which moves */
 	int tiers;             /* of list */
 	bool again;            /* where one move helped, try others on top of it at once */
 	int (*emit_best)(void *user);    /* place and emit the best plan on the first replica; 0 or a negative errno */

@@ -84,7 +84,7 @@ static int64_t score_of(const struct state *t, const struct npu_step *s, const s
 	int64_t sum = 0;
 
 	/* If its weights take less room, more is left for those of the nodes near it. */
-	if (c->slots >= 0) {
+	if (c->slots >= 0 || c->turns) {
 		first = (int)max64(0, node - NEAR);
 		last = (int)min64(s->n - 1, node + NEAR);
 	} else if (c->storage >= 0)

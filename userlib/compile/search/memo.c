@@ -81,7 +81,7 @@ int memo_key_of(struct memo_key *k, const struct npu_step *s)
 	          memo_put(k, s->fast_limit) | memo_put(k, s->params.only_loads) | memo_put(k, s->params.few_early);
 
 	for (int i = 0; i < s->n && !err; i++)
-		err = memo_put(k, (int64_t)s->plan[i].req.split * (MAX_W_SLOTS + 1) + s->plan[i].req.w_slots);
+		err = memo_put(k, ((int64_t)s->plan[i].req.split * (MAX_W_SLOTS + 1) + s->plan[i].req.w_slots) * 2 + s->plan[i].req.turns);
 	for (int i = 0; i < s->n_storages && !err; i++)
 		err = memo_put(k, s->storage[i].resident ? 1 + s->storage[i].replaces : -1);
 	for (uint32_t i = 0; i < s->n_group && !err; i++)

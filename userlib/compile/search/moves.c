@@ -2,9 +2,10 @@
 /*
  * The moves that the hill climb tries: one stripe group longer, shorter or in other
  * stripes, one storage in the scratchpad or in memory, weights in a few slots, a node
- * cut into another number of jobs. hill_climb.c makes them one by one and keeps what
+ * cut into another number of jobs or in turns with the vector engine. hill_climb.c makes them one by one and keeps what
  * is faster.
  */
+#include "userlib/compile/emit/emit.h"
 #include "userlib/compile/plan/plan.h"
 
 /* The least share of what is free that a group's rings are tried with. Not measured. */
@@ -17,9 +18,9 @@
 #define LARGE 8
 
 /*
- * Make move c: set the split of its node (and of the next one), its weight slots, or its striping and
- * whether that is its own, and the residency hint of its storage, as the move says (struct move). The step
- * must then be placed again, or after a split only emitted again.
+ * Make move c: set the split of its node (and of the next one), whether it takes turns with the vector engine, its
+ * weight slots, or its striping and whether that is its own, and the residency hint of its storage, as the move says
+ * (struct move). The step must then be placed again, or if move_only_emits() only emitted again.
  */
 void move_apply(struct npu_step *s, const struct move *c)
 {
@@ -27,6 +28,8 @@ void move_apply(struct npu_step *s, const struct move *c)
 		s->plan[c->node].req.split = c->split;
 		if (c->next)
 			s->plan[c->node + 1].req.split = c->next;
+	} else if (c->turns) {
+		s->plan[c->node].req.turns = c->turns > 0;
 	} else if (c->slots >= 0) {
 		s->plan[c->node].req.w_slots = c->slots;
 	} else if (c->node >= 0) {
@@ -48,6 +51,8 @@ struct move move_undo(const struct npu_step *s, const struct move *c)
 	if (c->split) {
 		was.split = s->plan[c->node].req.split;
 		was.next = c->next ? s->plan[c->node + 1].req.split : 0;
+	} else if (c->turns) {
+		was.turns = s->plan[c->node].req.turns ? 1 : -1;
 	} else if (c->slots >= 0) {
 		was.slots = s->plan[c->node].req.w_slots;
 	} else if (c->node >= 0) {
@@ -203,6 +208,31 @@ int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move 
 		c[n++] = (struct move){ .node = node, .slots = last = slots, .storage = -1 };
 	}
 	return n;
+}
+
+/*
+ * Returns whether the node's rows, which the array makes, need the post unit more than every other cycle. The array reads a
+ * word of each column's weights in a cycle, and makes N rows from as many words as one column tile has in each column.
+ */
+static bool fills_post_unit(const struct cc *cc, const struct node *nd)
+{
+	return nd->wt.tile_bytes < 2 * emit_passes(nd) * cc->n * cc->n;
+}
+
+/*
+ * List in c[], if `most` allows one, the move by which rows of the vector engine begin to take turns with those of this node,
+ * or no longer do so. Nothing is listed for nodes that are not on the array, for those that leave the post unit free half of
+ * the time anyway, nor if the device has no turns. Returns how many were listed.
+ */
+int list_turns(const struct npu_step *s, int node, int tier, struct move *c, int most)
+{
+	const struct node *nd = step_node(s, node);
+
+	(void)tier;
+	if (most < 1 || !s->cc->cfg->has_turns || !on_array(nd) || !fills_post_unit(s->cc, nd))
+		return 0;
+	c[0] = (struct move){ .node = node, .turns = s->plan[node].req.turns ? -1 : 1, .slots = -1, .storage = -1 };
+	return 1;
 }
 
 /* Returns whether both tilings have tiles of the same size. */

@@ -7,7 +7,7 @@
  *   to choose addresses (search_splits());
  * - from the best of these, moves (search_moves(), hill_climb.c);
  * - from the best plan that moves have found, more moves (search_again());
- * - at the end, other numbers of slots of weights (search_slots()).
+ * - at the end, other numbers of slots of weights, and turns at the post unit (search_late()).
  *
  * Each candidate is placed, emitted and simulated. The search is bounded by counts of
  * emitted commands, never by time, so its result is the same everywhere.
@@ -54,12 +54,13 @@
 /* Jobs of a node that is all on chip, to begin with. 1 costs 0.1 % in ddr and 0.2 % in sram, 6 changes nothing. */
 #define FIRST_SPLIT 3
 
-/* The most commands that one climb by slots of weights may emit. Without search_slots() one MobileNetV3Small is 1.8 % slower in ddr and
- * MobileNetV2 0.3 %; of 31 networks none is faster by more than 0.01 % (estimates). */
-#define MAX_SLOTS_TRIED 30000
+/* The most commands that one climb by slots of weights, or by turns at the post unit, may emit. Without slots one
+ * MobileNetV3Small is 1.8 % slower in ddr and MobileNetV2 0.3 %; of 31 networks none is faster by more than 0.01 %. Without turns
+ * VWW is 3.3 % slower in sram, Silicon Labs' image_example1 6 %, EfficientNetB0 0.8 %; none of 32 is faster (estimates). */
+#define MAX_LATE 30000
 
-/* search_slots() goes on if the plan has become faster by at least this part of its cycles. Not measured. */
-#define SLOTS_WORTH 1000
+/* search_late() goes on if the plan has become faster by at least this part of its cycles. Not measured. */
+#define LATE_WORTH 1000
 
 /* Climbs from the best plan with other addresses. Without them MobileNetV3Small is 2.5 % slower in ddr (estimate) and VWW 0.1 %
  * in sram; 4 gain up to 0.8 % more (MobileNetV2 of Coral), and compiling takes a fifth more time. */
@@ -83,7 +84,7 @@ struct candidate {
 
 /* All that moves can change. */
 struct snapshot {
-	struct snapshot_node { struct striping how; bool own; int split, w_slots; } *node;   /* each node's request */
+	struct snapshot_node { struct striping how; bool own; int split, w_slots; bool turns; } *node;   /* each node's request */
 	int *hint;             /* each storage's residency hint */
 };
 
@@ -466,9 +467,9 @@ static int emit_best(void *user)
 }
 
 /*
- * Callback of climb(): set *o to the outcome of this worker's replica, on which move c has been made. A split
- * changes nothing about places, so the replica is only emitted anew, after being placed as the best plan is if it
- * is not so yet. For other moves it is placed again, unless the memo knows the outcome (place_and_measure()).
+ * Callback of climb(): set *o to the outcome of this worker's replica, on which move c has been made. If the move
+ * changes nothing about places (move_only_emits()), the replica is only emitted anew, after being placed as the best plan
+ * is if it is not so yet. For other moves it is placed again, unless the memo knows the outcome (place_and_measure()).
  */
 static void measure_move(void *user, int worker, const struct move *c, struct outcome *o)
 {
@@ -476,11 +477,10 @@ static void measure_move(void *user, int worker, const struct move *c, struct ou
 	struct npu_step *s = b->replicas.step[worker];
 	int err = 0;
 
-	if (!c->split) {
+	if (!move_only_emits(c)) {
 		place_and_measure(b, worker, &b->best, o);
 		return;
 	}
-	/* Into how many jobs a node is cut changes nothing about its place. */
 	if (b->placed[worker] != b->version)
 		err = place_with(s, &b->best, NULL);
 	b->placed[worker] = err ? 0 : b->version;
@@ -518,18 +518,18 @@ static int search_moves(struct search *b, struct budget *budget)
 	return err;
 }
 
-/* Save in *p all that moves can change: striping, split and weight slots of each node, hints of storages. */
+/* Save in *p all that moves can change: striping, split, weight slots and turns of each node, hints of storages. */
 static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 {
 	for (int i = 0; i < s->n; i++)
-		p->node[i] = (struct snapshot_node){ s->plan[i].req.striping, s->plan[i].req.has_own_striping, s->plan[i].req.split, s->plan[i].req.w_slots };
+		p->node[i] = (struct snapshot_node){ s->plan[i].req.striping, s->plan[i].req.has_own_striping, s->plan[i].req.split, s->plan[i].req.w_slots, s->plan[i].req.turns };
 	for (int i = 0; i < s->n_storages; i++)
 		p->hint[i] = s->storage[i].hint;
 }
 
 /*
- * Restore on all replicas what snapshot *p holds: the striping (and whether it is its own), split and
- * weight slots that each node's plan asks for, and each storage's residency hint. The steps must then be
+ * Restore on all replicas what snapshot *p holds: the striping (and whether it is its own), split,
+ * weight slots and turns that each node's plan asks for, and each storage's residency hint. The steps must then be
  * placed anew.
  */
 static void snapshot_load(const struct replicas *w, const struct snapshot *p)
@@ -541,6 +541,7 @@ static void snapshot_load(const struct replicas *w, const struct snapshot *p)
 			s->plan[i].req.has_own_striping = p->node[i].own;
 			s->plan[i].req.split = p->node[i].split;
 			s->plan[i].req.w_slots = p->node[i].w_slots;
+			s->plan[i].req.turns = p->node[i].turns;
 		}
 		for (int i = 0; i < s->n_storages; i++)
 			s->storage[i].hint = p->hint[i];
@@ -722,14 +723,13 @@ static int search_again(struct search *b, struct snapshot *best)
 }
 
 /*
- * Climb from the best plan by moves that give weights another number of slots (list_slot_numbers()). tiling.c keeps room
- * for weights of later nodes, whether they need it or not, and the other climbs try few numbers of slots. The fastest
- * plan is left in *best and the replicas, and its cycles in b->cycles. Returns 0 or a negative errno.
+ * Climb from the best plan by the moves of this list alone. The fastest plan is left in *best and the replicas, and its cycles
+ * in b->cycles. Returns 0 or a negative errno.
  */
-static int climb_slots(struct search *b, struct snapshot *best)
+static int climb_late(struct search *b, list_fn list, struct snapshot *best)
 {
-	struct budget budget = { .most = MAX_SLOTS_TRIED, .limit = MAX_SLOTS_TRIED, .stretch = MAX_SLOTS_TRIED };
-	struct climb c = { .replicas = &b->replicas, .list = list_slot_numbers, .tiers = 1, .again = true, .emit_best = emit_best,
+	struct budget budget = { .most = MAX_LATE, .limit = MAX_LATE, .stretch = MAX_LATE };
+	struct climb c = { .replicas = &b->replicas, .list = list, .tiers = 1, .again = true, .emit_best = emit_best,
 	                   .measure = measure_move, .user = b, .cycles = b->cycles, .budget = &budget };
 	int err = climb(&c);
 
@@ -739,21 +739,33 @@ static int climb_slots(struct search *b, struct snapshot *best)
 }
 
 /*
- * Last stage of the search: climb by slots of weights. If that makes the plan faster by more than one part in SLOTS_WORTH,
- * climb by all moves and then by slots again, and repeat both while they do the same. The fastest plan is left in b->best,
- * *best and the replicas. Returns 0 or a negative errno.
+ * Climb from the best plan by moves that are not among those of the other stages: first by numbers of slots of weights
+ * (list_slot_numbers()), since tiling.c keeps room for weights of later nodes, whether they need it or not, and the other
+ * climbs try few numbers; then by turns at the post unit (list_turns()). Returns 0 or a negative errno.
  */
-static int search_slots(struct search *b, struct snapshot *best)
+static int climb_slots_and_turns(struct search *b, struct snapshot *best)
+{
+	int err = climb_late(b, list_slot_numbers, best);
+
+	return err ? err : climb_late(b, list_turns, best);
+}
+
+/*
+ * Last stage of the search: climb by slots and turns. If that makes the plan faster by more than one part in LATE_WORTH,
+ * climb by all other moves and then by slots and turns again, and repeat both while they do the same. The fastest plan is
+ * left in b->best, *best and the replicas. Returns 0 or a negative errno.
+ */
+static int search_late(struct search *b, struct snapshot *best)
 {
 	int64_t was = b->cycles;
-	int err = climb_slots(b, best);
+	int err = climb_slots_and_turns(b, best);
 
-	while (!err && b->cycles < was - was / SLOTS_WORTH) {
+	while (!err && b->cycles < was - was / LATE_WORTH) {
 		struct budget budget = fresh_budget(b);
 		was = b->cycles;
 		err = search_moves(b, &budget);
 		if (!err)
-			err = climb_slots(b, best);
+			err = climb_slots_and_turns(b, best);
 	}
 	return err;
 }
@@ -803,7 +815,7 @@ static int search(struct search *b)
 		if (!err)
 			err = search_again(b, &best);
 		if (!err)
-			err = search_slots(b, &best);
+			err = search_late(b, &best);
 	}
 	snapshot_free(&b->first);
 	snapshot_free(&best);

@@ -2,7 +2,8 @@
 /*
  * Golden in memory that processes share: the tensors that were asked for, as
  * golden leaves them when it keeps all; and a process that was there before the
- * first of them sees each as it will be.
+ * first of them sees each as it will be. And the results of RESHAPE, which have their
+ * operands' memory where nobody else needs it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,10 +140,160 @@ static void bad_input(void **state)
 	close_both(&b);
 }
 
+/* ---- RESHAPE ---- */
+
+/*
+ * A network of RESHAPEs of one input of 192 elements: of the input; of a sum, twice, the first of which is read once more
+ * behind the second; and of the sum of both at the end, as one output of two.
+ */
+struct reshapes {
+	weft_graph *g;
+	int input, flat, sum, square, line, more, out, also;   /* its tensors, in the order in which they are made */
+	int32_t value[192];
+};
+
+static int new_tensor(weft_graph *g, int rank, const int64_t *dim, int **list, int *n)
+{
+	int t = weft_graph_tensor(g, "t", WEFT_INT32, rank, dim);
+
+	assert_true(t >= 0);
+	if (list) {
+		*(list == &g->inputs ? &g->tensors[t].is_input : &g->tensors[t].is_output) = true;
+		*list = realloc(*list, ((size_t)*n + 1) * sizeof **list);
+		assert_non_null(*list);
+		(*list)[(*n)++] = t;
+	}
+	return t;
+}
+
+static void reshapes_open(struct reshapes *r)
+{
+	static const int64_t two[] = { 2, 96 }, flat[] = { 192 }, square[] = { 4, 48 };
+	char msg[WEFT_MSG] = "";
+	weft_graph *g = r->g = weft_graph_new("reshapes");
+
+	assert_non_null(g);
+	r->input = new_tensor(g, 2, two, &g->inputs, &g->n_inputs);
+	r->flat = new_tensor(g, 1, flat, NULL, NULL);
+	r->sum = new_tensor(g, 1, flat, NULL, NULL);
+	r->square = new_tensor(g, 2, square, NULL, NULL);
+	r->line = new_tensor(g, 1, flat, NULL, NULL);
+	r->more = new_tensor(g, 2, square, &g->outputs, &g->n_outputs);
+	r->also = new_tensor(g, 1, flat, NULL, NULL);
+	r->out = new_tensor(g, 2, two, &g->outputs, &g->n_outputs);
+	const struct { weft_opcode op; int in[2], n, out; } op[] = {
+		{ WEFT_OP_RESHAPE, { r->input }, 1, r->flat }, { WEFT_OP_ADD, { r->flat, r->flat }, 2, r->sum },
+		{ WEFT_OP_RESHAPE, { r->sum }, 1, r->square }, { WEFT_OP_RESHAPE, { r->square }, 1, r->line },
+		{ WEFT_OP_ADD, { r->square, r->square }, 2, r->more }, { WEFT_OP_ADD, { r->line, r->flat }, 2, r->also },
+		{ WEFT_OP_RESHAPE, { r->also }, 1, r->out },
+	};
+	for (size_t i = 0; i < sizeof op / sizeof *op; i++)
+		assert_true(weft_graph_op(g, op[i].op, NULL, -1, op[i].in, op[i].n, &op[i].out, 1) >= 0);
+	if (weft_graph_check(g, msg))
+		fail_msg("%s", msg);
+	for (int i = 0; i < 192; i++)
+		r->value[i] = i * i - 7000;
+}
+
+/* Checks both outputs: four times the input, and three times. */
+static void check_outputs(const struct reshapes *r, const void *more, const void *out)
+{
+	for (int i = 0; i < 192; i++) {
+		assert_int_equal(((const int32_t *)more)[i], 4 * r->value[i]);
+		assert_int_equal(((const int32_t *)out)[i], 3 * r->value[i]);
+	}
+}
+
+/* What was seen of the tensors while golden ran. */
+struct watch { const struct reshapes *r; const weft_tensor *all; const void *input, *sum; };
+
+/* Called behind each operator: whose memory do results of RESHAPE have? */
+static void watch(void *user, int n)
+{
+	struct watch *w = user;
+	const struct reshapes *r = w->r;
+
+	if (n == 0)
+		w->input = w->all[r->input].data;
+	if (n == 1)
+		assert_ptr_equal(w->all[r->flat].data, w->input);     /* the input ended */
+	if (n == 2)
+		w->sum = w->all[r->sum].data;
+	if (n == 3) {
+		assert_ptr_equal(w->all[r->square].data, w->sum);     /* the sum ended */
+		assert_null(w->all[r->sum].data);
+	}
+	if (n == 4)
+		assert_ptr_not_equal(w->all[r->line].data, w->all[r->square].data);   /* both are read later */
+}
+
+/* The outputs are asked for: the last RESHAPE makes one in memory of its own. */
+static void reshape_passes_memory_on(void **state)
+{
+	int32_t more[192], out[192];
+	struct reshapes r;
+	struct weft_vars vars;
+	char msg[WEFT_MSG] = "";
+
+	(void)state;
+	reshapes_open(&r);
+	weft_tensor in = r.g->tensors[r.input].t, *all = calloc((size_t)r.g->n_tensors, sizeof *all);
+	assert_non_null(all);
+	for (int i = 0; i < r.g->n_tensors; i++)
+		all[i] = r.g->tensors[i].t;
+	in.data = r.value;
+	all[r.more].data = more;
+	all[r.out].data = out;
+	struct watch w = { .r = &r, .all = all };
+	assert_int_equal(weft_vars_init(&vars, r.g), 0);
+	assert_int_equal(weft_golden_exec_into(r.g, &vars, &in, all, watch, &w, msg), 0);
+	check_outputs(&r, more, out);
+	for (int i = 0; i < r.g->n_tensors; i++)
+		assert_true(all[i].data == NULL || i == r.more || i == r.out);
+	weft_vars_release(&vars);
+	free(all);
+	weft_graph_free(r.g);
+}
+
+/* The caller's input is lent to the first RESHAPE, and is neither written nor freed. */
+static void reshape_of_borrowed_memory(void **state)
+{
+	int32_t more[192];
+	struct reshapes r;
+	struct weft_vars vars;
+	struct weft_spares spares = { .n = 0 };
+	char msg[WEFT_MSG] = "";
+
+	(void)state;
+	reshapes_open(&r);
+	weft_tensor in = r.g->tensors[r.input].t, out[] = { r.g->tensors[r.more].t, r.g->tensors[r.out].t };
+	weft_tensor *all = calloc((size_t)r.g->n_tensors, sizeof *all);
+	assert_non_null(all);
+	in.data = r.value;
+	out[0].data = more;
+	out[1].data = NULL;        /* golden's own memory */
+	assert_int_equal(weft_vars_init(&vars, r.g), 0);
+	for (int k = 0; k < 3; k++) {
+		assert_int_equal(weft_golden_exec_borrow(r.g, &vars, &in, out, all, &spares, msg), 0);
+		check_outputs(&r, more, all[r.out].data);
+		for (int i = 0; i < 192; i++)
+			assert_int_equal(r.value[i], i * i - 7000);
+		weft_golden_give_back(r.g, &in, out, all);
+		for (int i = 0; i < r.g->n_tensors; i++)
+			assert_true(all[i].data == NULL || i == r.out);
+		weft_golden_release(r.g, all);
+	}
+	weft_spares_free(&spares);
+	weft_vars_release(&vars);
+	free(all);
+	weft_graph_free(r.g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_what_is_wanted), cmocka_unit_test(others_wait), cmocka_unit_test(bad_input),
+		cmocka_unit_test(reshape_passes_memory_on), cmocka_unit_test(reshape_of_borrowed_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -403,52 +403,80 @@ void weft_golden_give_back(const weft_graph *g, const weft_tensor *inputs, const
 
 #define KEPT INT_MAX           /* instead of an operator's number: the tensor stays */
 
-/*
- * Returns, for each tensor, the index of the last operator that reads or makes it (0 if none does), or
- * KEPT if it has data in all[] already. From calloc; the caller frees it. NULL: out of memory.
- */
-static int *last_uses(const weft_graph *g, const weft_tensor *all)
-{
-	int *last = calloc((size_t)g->n_tensors + 1, sizeof *last);
+/* How long a tensor has its memory. */
+struct life {
+	int last;              /* the last operator that reads or makes it (0 if none does), or KEPT */
+	bool lent;             /* its memory belongs to a tensor that stays */
+};
 
-	for (int i = 0; last && i < g->n_ops; i++) {
+/*
+ * Returns the lives of all tensors; those stay that have data in all[] already. From calloc; the caller frees it. NULL: out of
+ * memory.
+ */
+static struct life *lives_of(const weft_graph *g, const weft_tensor *all)
+{
+	struct life *life = calloc((size_t)g->n_tensors + 1, sizeof *life);
+
+	for (int i = 0; life && i < g->n_ops; i++) {
 		const struct weft_gop *o = &g->ops[i];
 		for (int k = 0; k < o->n_in; k++)
-			last[o->in[k]] = i;
+			life[o->in[k]].last = i;
 		for (int k = 0; k < o->n_out; k++)
-			last[o->out[k]] = i;
+			life[o->out[k]].last = i;
 	}
-	for (int i = 0; last && i < g->n_tensors; i++)
+	for (int i = 0; life && i < g->n_tensors; i++)
 		if (all[i].data)
-			last[i] = KEPT;
-	return last;
+			life[i].last = KEPT;
+	return life;
 }
 
-/* Frees the memory of tensor i if operator i_op was its last use. */
-static void drop(const struct run *r, weft_tensor *all, const int *last, int i, int i_op)
+/*
+ * If operator i is a RESHAPE, whose result has its operand's bytes, and the result has no memory yet and does not stay: gives it
+ * the operand's memory, for good if this is the operand's last use, or lent if the operand's memory stays. Returns
+ * whether it did so; otherwise the operator is still to be run.
+ */
+static bool pass_on(const weft_graph *g, int i, weft_tensor *all, struct life *life)
 {
-	if (last[i] != i_op || !all[i].data)
+	const struct weft_gop *o = &g->ops[i];
+
+	if (o->op != WEFT_OP_RESHAPE || all[o->out[0]].data || life[o->out[0]].last == KEPT)
+		return false;
+	const struct life *from = &life[o->in[0]];
+	weft_tensor *x = &all[o->in[0]];
+	if (from->last != KEPT && from->last != i && !from->lent)
+		return false;
+	all[o->out[0]].data = x->data;
+	life[o->out[0]].lent = from->last == KEPT || from->lent;
+	if (!life[o->out[0]].lent)
+		x->data = NULL;
+	return true;
+}
+
+/* Frees the memory of tensor i, unless it is lent, if operator i_op was its last use. */
+static void drop(const struct run *r, weft_tensor *all, const struct life *life, int i, int i_op)
+{
+	if (life[i].last != i_op || !all[i].data)
 		return;
-	if (r->spares)
+	if (!life[i].lent && r->spares)
 		give_spare(r->spares, all[i].data);
-	else
+	else if (!life[i].lent)
 		free(all[i].data);
 	all[i].data = NULL;
 }
 
 /* Frees the memory of all tensors that do not stay. */
-static void drop_all(const struct run *r, const weft_graph *g, weft_tensor *all, const int *last)
+static void drop_all(const struct run *r, const weft_graph *g, weft_tensor *all, const struct life *life)
 {
 	for (int i = 0; i < g->n_tensors; i++)
-		if (last[i] != KEPT)
-			drop(r, all, last, i, last[i]);
+		if (life[i].last != KEPT)
+			drop(r, all, life, i, life[i].last);
 }
 
 /*
  * Runs all operators in order up to the first failure, and frees tensors behind their last uses. done (NULL: none) is called with
  * user and the number of operators that have run. Returns 0 or a negative errno with one line in r->msg.
  */
-static int run_and_drop(struct run *r, const weft_graph *g, weft_tensor *all, const int *last, void (*done)(void *user, int n), void *user)
+static int run_and_drop(struct run *r, const weft_graph *g, weft_tensor *all, struct life *life, void (*done)(void *user, int n), void *user)
 {
 	int err = 0;
 
@@ -456,11 +484,12 @@ static int run_and_drop(struct run *r, const weft_graph *g, weft_tensor *all, co
 		const struct weft_gop *o = &g->ops[i];
 		if (done)
 			done(user, i);
-		err = run_op(r, g, i, all);
+		if (!pass_on(g, i, all, life))
+			err = run_op(r, g, i, all);
 		for (int k = 0; k < o->n_in; k++)
-			drop(r, all, last, o->in[k], i);
+			drop(r, all, life, o->in[k], i);
 		for (int k = 0; k < o->n_out; k++)
-			drop(r, all, last, o->out[k], i);
+			drop(r, all, life, o->out[k], i);
 	}
 	if (!err && done)
 		done(user, g->n_ops);
@@ -471,16 +500,16 @@ int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const wef
                           void (*done)(void *user, int n), void *user, char *msg)
 {
 	struct run r = { .vars = vars, .fast = true, .msg = msg };
-	int *last = last_uses(g, all);
-	int err = last ? take_inputs(&r, g, inputs, all) : -ENOMEM;
+	struct life *life = lives_of(g, all);
+	int err = life ? take_inputs(&r, g, inputs, all) : -ENOMEM;
 
-	if (!last)
+	if (!life)
 		snprintf(msg, WEFT_MSG, "out of memory");
 	if (!err)
-		err = run_and_drop(&r, g, all, last, done, user);
-	if (last)
-		drop_all(&r, g, all, last);
-	free(last);
+		err = run_and_drop(&r, g, all, life, done, user);
+	if (life)
+		drop_all(&r, g, all, life);
+	free(life);
 	return err;
 }
 
@@ -488,7 +517,7 @@ int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const w
                             weft_tensor *all, struct weft_spares *spares, char *msg)
 {
 	struct run r = { .vars = vars, .fast = true, .spares = spares, .borrow = true, .msg = msg };
-	int *last;
+	struct life *life;
 
 	for (int i = 0; i < g->n_tensors; i++)
 		all[i] = g->tensors[i].t;
@@ -498,15 +527,15 @@ int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const w
 			all[g->outputs[i]].data = outputs[i].data;
 	if (err)
 		return err;
-	if (!(last = last_uses(g, all))) {
+	if (!(life = lives_of(g, all))) {
 		snprintf(msg, WEFT_MSG, "out of memory");
 		return -ENOMEM;
 	}
 	for (int i = 0; i < g->n_outputs; i++)
-		last[g->outputs[i]] = KEPT;
-	err = run_and_drop(&r, g, all, last, NULL, NULL);
-	drop_all(&r, g, all, last);
-	free(last);
+		life[g->outputs[i]].last = KEPT;
+	err = run_and_drop(&r, g, all, life, NULL, NULL);
+	drop_all(&r, g, all, life);
+	free(life);
 	return err;
 }
 

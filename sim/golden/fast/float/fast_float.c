@@ -16,6 +16,7 @@
 
 #define BLOCK 256
 #define LANES 32               /* channels of an average that are added side by side */
+#define COLUMNS 64             /* sums along another axis that are made together */
 #define LINES 8                /* sums along the last axis that are made together */
 
 /* ---- two operands ---- */
@@ -318,11 +319,25 @@ int weft_fast_float_avg_pool2d(const struct weft_call *c)
 
 /* ---- sums ---- */
 
-/* sum[i] += x[i], as fp32, for i below n. */
-static FAST void add_floats(const float *x, int64_t n, double *sum)
+/*
+ * y[i] = the sum of x[k * right + i] over k below n, rounded to fp32 after each addition, for i below `columns`, at most COLUMNS.
+ * Compilers keep all COLUMNS of them in registers.
+ */
+static FAST void sum_chains(const float *x, int64_t n, int64_t right, int64_t columns, float *y)
 {
-	for (int64_t i = 0; i < n; i++)
-		sum[i] = (double)((float)sum[i] + x[i]);
+	float sum[COLUMNS];
+
+	for (int64_t i = 0; i < columns; i++)
+		sum[i] = x[i];
+	for (int64_t k = 1; k < n; k++) {
+		const float *row = x + k * right;
+		for (int64_t i = 0; columns == COLUMNS && i < COLUMNS; i++)
+			sum[i] += row[i];
+		for (int64_t i = 0; columns < COLUMNS && i < columns; i++)
+			sum[i] += row[i];
+	}
+	for (int64_t i = 0; i < columns; i++)
+		y[i] = sum[i];
 }
 
 /* y[i] = sum[i] rounded to fp32, for i below n. */
@@ -356,16 +371,14 @@ static void sum_across(const float *x, int64_t n, int64_t right, bool chain, flo
 {
 	double sum[BLOCK];
 
-	for (int64_t at = 0; at < right; at += BLOCK) {
+	for (int64_t at = 0; chain && at < right; at += COLUMNS)
+		sum_chains(x + at, n, right, right - at < COLUMNS ? right - at : COLUMNS, y + at);
+	for (int64_t at = 0; !chain && at < right; at += BLOCK) {
 		const int64_t count = right - at < BLOCK ? right - at : BLOCK;
 
 		set_doubles(x + at, count, sum);
-		for (int64_t i = 1; i < n; i++) {
-			if (chain)
-				add_floats(x + i * right + at, count, sum);
-			else
-				add_doubles(x + i * right + at, count, sum);
-		}
+		for (int64_t i = 1; i < n; i++)
+			add_doubles(x + i * right + at, count, sum);
 		round_all(sum, count, y + at);
 	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The moves that the hill climb tries: one stripe group longer, shorter or in other
- * stripes, one storage in the scratchpad or in memory, weights in a few slots, a node
- * cut into another number of jobs or in turns with the vector engine. hill_climb.c makes them one by one and keeps what
+ * stripes, one storage in the scratchpad or in memory, weights in another number of
+ * slots, a node cut into another number of jobs, or a node that begins or ceases to
+ * take turns with the vector engine. hill_climb.c makes them one by one and keeps what
  * is faster.
  */
 #include "userlib/compile/emit/emit.h"

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../support/random_graph.h"
+#include "compile_run.h"
 #include "userlib/run/golden_room.h"
 
 #define N_GRAPHS 40
@@ -143,28 +144,15 @@ static void bad_input(void **state)
 /* ---- RESHAPE ---- */
 
 /*
- * A network of RESHAPEs of one input of 192 elements: of the input; of a sum, twice, the first of which is read once more
- * behind the second; and of the sum of both at the end, as one output of two.
+ * A network of one input of 192 elements. `flat` is a RESHAPE of the input, and `sum` adds it to itself. `square` is a RESHAPE of the sum,
+ * and `line` one of `square`, which is read again behind it. There are two outputs: `more` is twice `square`, and `out` is a RESHAPE of
+ * `also`, which adds `line` and `flat`.
  */
 struct reshapes {
 	weft_graph *g;
 	int input, flat, sum, square, line, more, out, also;   /* its tensors, in the order in which they are made */
 	int32_t value[192];
 };
-
-static int new_tensor(weft_graph *g, int rank, const int64_t *dim, int **list, int *n)
-{
-	int t = weft_graph_tensor(g, "t", WEFT_INT32, rank, dim);
-
-	assert_true(t >= 0);
-	if (list) {
-		*(list == &g->inputs ? &g->tensors[t].is_input : &g->tensors[t].is_output) = true;
-		*list = realloc(*list, ((size_t)*n + 1) * sizeof **list);
-		assert_non_null(*list);
-		(*list)[(*n)++] = t;
-	}
-	return t;
-}
 
 static void reshapes_open(struct reshapes *r)
 {
@@ -173,14 +161,14 @@ static void reshapes_open(struct reshapes *r)
 	weft_graph *g = r->g = weft_graph_new("reshapes");
 
 	assert_non_null(g);
-	r->input = new_tensor(g, 2, two, &g->inputs, &g->n_inputs);
-	r->flat = new_tensor(g, 1, flat, NULL, NULL);
-	r->sum = new_tensor(g, 1, flat, NULL, NULL);
-	r->square = new_tensor(g, 2, square, NULL, NULL);
-	r->line = new_tensor(g, 1, flat, NULL, NULL);
-	r->more = new_tensor(g, 2, square, &g->outputs, &g->n_outputs);
-	r->also = new_tensor(g, 1, flat, NULL, NULL);
-	r->out = new_tensor(g, 2, two, &g->outputs, &g->n_outputs);
+	r->input = run_tensor(g, WEFT_INT32, 2, two, true, false);
+	r->flat = run_tensor(g, WEFT_INT32, 1, flat, false, false);
+	r->sum = run_tensor(g, WEFT_INT32, 1, flat, false, false);
+	r->square = run_tensor(g, WEFT_INT32, 2, square, false, false);
+	r->line = run_tensor(g, WEFT_INT32, 1, flat, false, false);
+	r->more = run_tensor(g, WEFT_INT32, 2, square, false, true);
+	r->also = run_tensor(g, WEFT_INT32, 1, flat, false, false);
+	r->out = run_tensor(g, WEFT_INT32, 2, two, false, true);
 	const struct { weft_opcode op; int in[2], n, out; } op[] = {
 		{ WEFT_OP_RESHAPE, { r->input }, 1, r->flat }, { WEFT_OP_ADD, { r->flat, r->flat }, 2, r->sum },
 		{ WEFT_OP_RESHAPE, { r->sum }, 1, r->square }, { WEFT_OP_RESHAPE, { r->square }, 1, r->line },
@@ -204,10 +192,10 @@ static void check_outputs(const struct reshapes *r, const void *more, const void
 	}
 }
 
-/* What was seen of the tensors while golden ran. */
+/* What watch() sees of the tensors while golden runs. */
 struct watch { const struct reshapes *r; const weft_tensor *all; const void *input, *sum; };
 
-/* Called behind each operator: whose memory do results of RESHAPE have? */
+/* Golden calls this function behind each operator. It checks whose memory the results of RESHAPE have. */
 static void watch(void *user, int n)
 {
 	struct watch *w = user;
@@ -227,7 +215,7 @@ static void watch(void *user, int n)
 		assert_ptr_not_equal(w->all[r->line].data, w->all[r->square].data);   /* both are read later */
 }
 
-/* The outputs are asked for: the last RESHAPE makes one in memory of its own. */
+/* The caller gives memory to both outputs, so the last RESHAPE copies its operand there. */
 static void reshape_passes_memory_on(void **state)
 {
 	int32_t more[192], out[192];
@@ -255,7 +243,7 @@ static void reshape_passes_memory_on(void **state)
 	weft_graph_free(r.g);
 }
 
-/* The caller's input is lent to the first RESHAPE, and is neither written nor freed. */
+/* The result of the first RESHAPE borrows the caller's input, which golden neither writes nor frees. */
 static void reshape_of_borrowed_memory(void **state)
 {
 	int32_t more[192];

@@ -410,8 +410,8 @@ struct life {
 };
 
 /*
- * Returns the lives of all tensors; those stay that have data in all[] already. From calloc; the caller frees it. NULL: out of
- * memory.
+ * Returns the lives of all tensors. Tensors that have data in all[] already stay. The array comes from calloc, and the caller
+ * frees it. NULL: out of memory.
  */
 static struct life *lives_of(const weft_graph *g, const weft_tensor *all)
 {
@@ -431,9 +431,9 @@ static struct life *lives_of(const weft_graph *g, const weft_tensor *all)
 }
 
 /*
- * If operator i is a RESHAPE, whose result has its operand's bytes, and the result has no memory yet and does not stay: gives it
- * the operand's memory, for good if this is the operand's last use, or lent if the operand's memory stays. Returns
- * whether it did so; otherwise the operator is still to be run.
+ * Does the work of operator i without a copy if it is a RESHAPE, whose result has the bytes of its operand. The result gets the
+ * operand's memory if this is the operand's last use, and borrows it if that memory stays. Nothing is done if
+ * the result has memory already or has to stay. Returns true if the result has its value; otherwise the operator must be run.
  */
 static bool pass_on(const weft_graph *g, int i, weft_tensor *all, struct life *life)
 {
@@ -441,18 +441,19 @@ static bool pass_on(const weft_graph *g, int i, weft_tensor *all, struct life *l
 
 	if (o->op != WEFT_OP_RESHAPE || all[o->out[0]].data || life[o->out[0]].last == KEPT)
 		return false;
-	const struct life *from = &life[o->in[0]];
 	weft_tensor *x = &all[o->in[0]];
-	if (from->last != KEPT && from->last != i && !from->lent)
+	const int last = life[o->in[0]].last;
+	const bool lent = last == KEPT || life[o->in[0]].lent;
+	if (!lent && last != i)
 		return false;
 	all[o->out[0]].data = x->data;
-	life[o->out[0]].lent = from->last == KEPT || from->lent;
-	if (!life[o->out[0]].lent)
+	life[o->out[0]].lent = lent;
+	if (!lent)
 		x->data = NULL;
 	return true;
 }
 
-/* Frees the memory of tensor i, unless it is lent, if operator i_op was its last use. */
+/* Takes the memory of tensor i away if operator i_op was its last use, and frees it unless it is lent. */
 static void drop(const struct run *r, weft_tensor *all, const struct life *life, int i, int i_op)
 {
 	if (life[i].last != i_op || !all[i].data)

@@ -75,7 +75,7 @@ void weft_spares_free(struct weft_spares *s);
 /**
  * Run a checked graph as weft_golden_exec_vars() does, with the fast implementations and in the caller's memory. all[] points to the
  * data of inputs and of outputs where that is aligned; an output's data may be NULL. Every other tensor has memory only while operators
- * need it, and that memory comes from spares and goes back there; the result of a RESHAPE may have its operand's meanwhile. Call weft_golden_give_back() afterwards, also after a failure, before
+ * need it, and that memory comes from spares and goes back there. The result of a RESHAPE may use the memory of its operand. Call weft_golden_give_back() afterwards, also after a failure, before
  * the caller's memory ends and before weft_golden_release().
  */
 WEFT_MUST_USE int weft_golden_exec_borrow(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, const weft_tensor *outputs,
@@ -88,10 +88,10 @@ void weft_golden_give_back(const weft_graph *g, const weft_tensor *inputs, const
  * Run a checked graph fast, and keep only some of its tensors.
  *
  * @param vars  As for weft_golden_exec_vars().
- * @param all   All of the graph's tensors, with types, shapes and the data of constants. Where another
- *              entry has data too, the tensor's value goes there and stays. The others have memory only
- *              while operators need them, the result of a RESHAPE maybe its operand's, and no data at
- *              the end, also after a failure.
+ * @param all   All of the graph's tensors, with types, shapes and the data of constants. If another
+ *              entry has data too, the tensor's value is written there and stays. Every other tensor
+ *              has memory only while operators need it; that of a RESHAPE's result may be its
+ *              operand's. When the function returns, also after a failure, its data is NULL.
  * @param done  Called with `user` and n: n = 0 when the inputs are there, then after each operator with
  *              the number of operators that have run; not for an operator that failed, nor after it.
  * @return as weft_golden_exec_vars(), with one line in msg on failure

@@ -646,8 +646,8 @@ static uint64_t rows_rate(const struct sim *s, int k)
 }
 
 /*
- * Returns the part (of ONE) of the post unit's cycles that rows of the vector engine get at least while rows of the array's
- * command wait there without a pause. COST_POST_SHARE if the array is idle.
+ * Returns the part (of ONE) of the post unit's cycles that the vector engine gets even if the array has a row for the post unit
+ * in every cycle. If the array is idle, the function returns COST_POST_SHARE.
  */
 static int64_t least_share(const struct sim *s)
 {
@@ -657,20 +657,20 @@ static int64_t least_share(const struct sim *s)
 }
 
 /*
- * Returns the part (of ONE) of the post unit's cycles that rows of the vector engine take at most from those of the array's
- * command, which is under way.
+ * Returns the largest part (of ONE) of the post unit's cycles that the vector engine can take from the array's command, which
+ * is under way.
  */
 static int64_t most_share(const struct sim *s)
 {
 	const struct cmd *c = &s->c->p[s->u[WEFT_UNIT_CV].now];
 
-	return c->c.conv.turns ? COST_POST_SHARE_TURNS : c->multi_pass ? COST_POST_SHARE_ADD : COST_POST_SHARE;
+	return c->multi_pass && !c->c.conv.turns ? COST_POST_SHARE_ADD : least_share(s);
 }
 
 /*
  * Returns the rate (of ONE) at which unit k, array or vector engine, which is busy, works as far as the post unit
- * takes its rows. The array gets what the rows of the vector engine leave, and at least all but a share of the cycles
- * (most_share()). The vector engine waits where its rows meet the
+ * takes its rows. The array gets the cycles that the rows of the vector engine leave, and at least all but most_share()
+ * of the cycles. The vector engine waits where its rows meet the
  * array's, which come at the rate found for the array; a pooling command, if the stream's order is known,
  * only where both together are more than a row a cycle, since it reads on meanwhile.
  */

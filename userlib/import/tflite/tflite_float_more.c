@@ -285,46 +285,27 @@ static int l2_norm(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_TFL_DIV, x, with(l, WEFT_OP_MAXIMUM, one(l, WEFT_OP_TFL_SQRT, sum), 1e-6f)));
 }
 
-/* Returns whether elements that differ only in axes of a set (bit i is axis i) lie in one piece, but for steps between them. */
-static bool are_neighbours(const weft_tensor *t, unsigned set)
-{
-	bool begun = false, ended = false;
-
-	for (int i = 0; i < t->rank; i++) {
-		if (t->dim[i] == 1)
-			continue;
-		if (set >> i & 1) {
-			if (ended)
-				return false;
-			begun = true;
-		} else {
-			ended = begun;
-		}
-	}
-	return true;
-}
-
 /*
- * Emits float32 x with the elements of the axes of a set (bit i is axis i), in their order, along axis 1, and sets *n to their
- * number. If they are to be summed up and the axes are neighbours, this is [before,reduced,behind]; else a matrix
- * [kept,reduced], for which x is transposed. Returns the graph tensor, or a negative errno.
+ * Emits float32 x so that the elements of a set of axes (bit i is axis i) lie along axis 1 in their order, and sets *n to their
+ * number. If they are to be summed up, and no axis of several elements lies between those of the set, the result is
+ * [before,reduced,behind]. Otherwise x is transposed into a matrix [kept,reduced]. Returns the graph tensor, or a negative errno.
  */
 static int gathered(struct tfl_lower *l, int x, unsigned set, bool sum, int64_t *n)
 {
 	weft_attr a = { .perm = { { 0 } } };
 	weft_tensor t = l->g->tensors[x].t;
-	int64_t dim[WEFT_MAX_RANK], total = weft_tensor_elements(&t), before = 1;
+	int64_t dim[WEFT_MAX_RANK], before = 1, behind = 1;
 	int at = 0;
+	bool apart = false;
 
 	*n = 1;
 	for (int i = 0; i < t.rank; i++) {
-		if (set >> i & 1)
-			*n *= t.dim[i];
-		else if (*n == 1)
-			before *= t.dim[i];
+		const bool in = set >> i & 1;
+		apart = apart || (in && t.dim[i] > 1 && behind > 1);
+		*(in ? n : *n == 1 ? &before : &behind) *= t.dim[i];
 	}
-	if (sum && are_neighbours(&t, set))
-		return tfl_reshape(l, x, 3, (int64_t[]){ before, *n, total / *n / before });
+	if (sum && !apart)
+		return tfl_reshape(l, x, 3, (int64_t[]){ before, *n, behind });
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < t.rank; i++)
 			if ((int)(set >> i & 1) == pass) {
@@ -332,7 +313,7 @@ static int gathered(struct tfl_lower *l, int x, unsigned set, bool sum, int64_t 
 				a.perm.perm[at++] = i;
 			}
 	x = tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, WEFT_FP32, t.rank, dim, false);
-	return x < 0 ? x : tfl_reshape(l, x, 2, (int64_t[]){ total / *n, *n });
+	return x < 0 ? x : tfl_reshape(l, x, 2, (int64_t[]){ before * behind, *n });
 }
 
 /*

@@ -201,7 +201,7 @@ static const struct weft_field_info conv_fields[] = {
 	{"p_short", 11, 58, 1, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 19, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.p_short), 0, 1,
 		"", "Parameter records are those of 8 bytes"},
 	{"turns", 11, 59, 1, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 21, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.turns), 0, 1,
-		"", "Rows of the vector engine that wait at the post unit take turns with this command's, instead of going every eighth cycle; changes only the time"},
+		"", "While rows of the vector engine wait at the post unit, every second cycle there is theirs, with 0 every eighth; the results are the same"},
 	{"in_h", 12, 0, 16, 0, 0, WEFT_ELEM_NONE, 0xff, 0, 0, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.in_h), 1, 65535,
 		"rows", "Rows present; others are padding"},
 	{"iy_start", 12, 16, 16, 1, 0, WEFT_ELEM_NONE, 0xff, 0, 0, 0, WEFT_FAULT_BAD_FIELD, MEMBER(conv.iy_start), -32768, 32767,

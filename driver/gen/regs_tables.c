@@ -72,7 +72,7 @@ static const struct weft_reg_info regs[WEFT_N_REGS] = {
 	{"config", 0x008, 0x0, 1, 4, "ro", 0x0, NULL, 0x0, config_fields,
 		"Configuration"},
 	{"features", 0x00c, 0x0, 1, 16, "ro", 0x0, NULL, 0x0, features_fields,
-		"Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode; turns: conv whose rows take turns with the vector engine's"},
+		"Each bit says that the configuration has a feature. int8, int16 and fp8 are arithmetic modes. alu: it has the command alu. raw: conv and dw can write sums as they are. int4: load can widen int4 to int8. even: RESCALE can round ties to even. table, mul: elt can look elements up in a table, and multiply two tensors. sub: the post unit can subtract the second addend. dwk: dw can have kernels other than 3x3. dwtable: dw can look its input up in a table. pairs: conv can compute two column tiles at a time. p_short: parameter records can have 8 bytes. coded: load can decode coded rows. turns: rows of conv and of the vector engine can take turns at the post unit"},
 	{"ctrl", 0x010, 0x0, 1, 2, "w1s", 0x0, NULL, 0x0, ctrl_fields,
 		"start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values"},
 	{"status", 0x014, 0x0, 1, 3, "ro", 0x0, "hw", 0x0, status_fields,

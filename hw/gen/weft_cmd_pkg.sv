@@ -341,7 +341,7 @@ package weft_cmd_pkg;
   // Parameter records are those of 8 bytes
   localparam int unsigned CONV_P_SHORT_LSB = 762;
   localparam int unsigned CONV_P_SHORT_W = 1;
-  // Rows of the vector engine that wait at the post unit take turns with this command's, instead of going every eighth cycle; changes only the time
+  // While rows of the vector engine wait at the post unit, every second cycle there is theirs, with 0 every eighth; the results are the same
   localparam int unsigned CONV_TURNS_LSB = 763;
   localparam int unsigned CONV_TURNS_W = 1;
   // Rows present; others are padding, rows

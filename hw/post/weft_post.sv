@@ -8,9 +8,11 @@
 // and C rescale the two addends, D their sum. A pass takes 4 cycles; a new one
 // starts each cycle. A row without add is requested at the scratchpad 4 cycles
 // after it was taken; with add, N rows take about 4N + 6 cycles. Rows of one context
-// leave in order. A row of int16 is two writes, N bytes each. Context 0 goes before context 1, new rows before passes B to
-// D; but one cycle in eight is left to who waits for context 0, with c0_turns_i every second
-// one if context 1 waits; and context 1 and the buffered rows take turns.
+// leave in order. A row of int16 is two writes, N bytes each.
+//
+// Context 0 goes before context 1, and new rows go before passes B to D. While context 0 has a row in every cycle and
+// others wait, every eighth cycle is left to them. If c0_turns_i is set, context 1 gets every second cycle in which it
+// waits for context 0. Context 1 and the buffered rows take turns.
 //
 // Mode 2: pass A rounds a sum to fp16, C adds the bias, D the second addend; B is
 // left out, and so is D without add. A row that is not a sum makes pass A only,
@@ -42,7 +44,7 @@ module weft_post (
   input  weft_cfg_pkg::sp_addr_t   c0_addr_i,
   input  weft_cfg_pkg::row_mask_t  c0_mask_i,
   input  logic [447:0]             c0_cfg_i,
-  input  logic                     c0_turns_i,   // rows of context 1 that wait take turns with those of context 0
+  input  logic                     c0_turns_i,   // context 1 gets every second cycle in which it waits for context 0
   output logic                     c0_idle_o,
 
   input  logic                     c1_valid_i,
@@ -85,7 +87,7 @@ module weft_post (
   logic [N-1:0]      row_none_q;               // mode 2: pass C changes nothing
   logic [LOG2_Q:0]   queued_q;                 // rows with a place in the write queue
   logic              turn_q;                   // buffered rows go before context 1
-  logic [2:0]        owed_q;                   // rows of context 0 that others waited for; 7: the next cycle is theirs
+  logic [2:0]        owed_q;                   // rows of context 0 that others waited for; at 7 the next cycle is left to the others
   logic              room, buf_room, can0, can1, take0, take1;
   logic              can_b, can_c, can_d, buffered, start;
   logic [1:0]        pass, buf_pass;           // buf_: of the buffered row that is next

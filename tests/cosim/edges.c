@@ -50,8 +50,8 @@ static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, 
 }
 
 /*
- * END; runs on the model and on the RTL with the model beside it, and compares the arena.
- * unverified: although the verifier refuses the stream. Returns the cycles on the RTL.
+ * Appends END, runs the stream on the model and on the RTL with the model beside it, compares the arena, and frees the stream.
+ * If unverified is set, it runs although the verifier refuses it. Returns the cycles on the RTL.
  */
 static uint64_t finish(struct random_stream *s, const char *what, bool unverified)
 {
@@ -255,7 +255,7 @@ static void test_late_parameters(void **state)
 	finish(&s, "late parameters", false);
 }
 
-/* A copy of so many rows of 64 words from INPUT to OUT_VE by the vector engine, which asks for the post unit in every cycle. */
+/* Returns a command by which the vector engine copies `rows` rows of 64 words from INPUT to OUT_VE. It has a row for the post unit in every cycle. */
 static struct weft_cmd copy(int32_t rows)
 {
 	struct weft_cmd c;
@@ -277,7 +277,8 @@ static struct weft_cmd copy(int32_t rows)
 	return c;
 }
 
-/* The maxima of 4x4 words of INPUT each, 16 by 8 of them: 16 reads of the vector engine for a row at the post unit. */
+/* Returns a command by which the vector engine makes 16x8 maxima, each of 4x4 words of INPUT. It has a row for the post unit in every 16th
+ * cycle. */
 static struct weft_cmd maxima(void)
 {
 	struct weft_cmd c;
@@ -299,8 +300,8 @@ static struct weft_cmd maxima(void)
 }
 
 /*
- * Returns the cycles of a stream in which the array makes 2048 rows, one in every cycle, while the vector engine first copies
- * 1024 rows and then reads 2048 words for maxima, which hardly need the post unit.
+ * Returns the cycles of a stream in which both units work at once: the array makes 2048 rows, one in every cycle, and the vector engine
+ * first copies 1024 rows and then reads 2048 words for maxima, which hardly need the post unit. `turns` is the field of the array's command.
  */
 static uint64_t meet_at_post_unit(bool turns)
 {
@@ -324,8 +325,8 @@ static uint64_t meet_at_post_unit(bool turns)
 }
 
 /*
- * If the array's command says so, rows of the vector engine take turns with its rows. The copy is then done after about
- * 2048 cycles, while the array is still at work, and else after 3072; the maxima follow it.
+ * With turns, the copy is done after about 2048 cycles, while the array is still at work. Without them it is done after about
+ * 3072 cycles. The maxima follow the copy, so the whole stream ends about 1000 cycles later.
  */
 static void test_turns(void **state)
 {

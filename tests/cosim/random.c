@@ -10,7 +10,7 @@ static void run_all(weft_dtype type)
 {
 	struct compare_total total = { 0 };
 	uint64_t first = test_seed(1000);
-	/* Fewer graphs than these do not have commands of every kind, also under sanitizers, where counts are a third. */
+	/* So many graphs are needed to have commands of every kind. Sanitizers would run a third of that. */
 	const long least = type == WEFT_INT8 ? 20 : 40;
 	long n = type == WEFT_INT8 ? test_count(least, 500, 5000) : test_count(least, 300, 3000);
 	const enum weft_device device = compare_device();

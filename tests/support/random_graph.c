@@ -1381,10 +1381,15 @@ void random_net_make_mobile(struct random_net *r, uint64_t seed, int lanes, weft
 	fill_inputs(&m, r);
 }
 
-/* What a first layer is drawn from: the most input channels, output channels from .. to, kernel and stride at most, operators behind it. */
-struct first_layer { int64_t ic, oc[2], kernel, stride, behind; };
+/* Bounds from which a first layer is drawn. */
+struct first_layer {
+	int64_t ic, oc[2];         /* at most so many input channels; so few and so many output channels */
+	int64_t kernel, stride;    /* the largest kernel and stride, along each axis */
+	int64_t behind;            /* at most so many operators behind it */
+};
 
-/* Makes a graph of a convolution of an image as *f says, and perhaps more operators behind it. Kinds of graphs differ in `salt`. */
+/* Makes a graph that begins with a convolution of an image within the bounds of *f. Each kind of graph has its own `salt`, so that equal
+ * seeds make different graphs. */
 static void make_first_layer(struct random_net *r, uint64_t seed, uint64_t salt, int lanes, weft_dtype type, const struct first_layer *f)
 {
 	struct maker m = { .alu = true, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + salt, .n = lanes, .type = type,

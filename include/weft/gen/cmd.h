@@ -1193,7 +1193,7 @@ struct weft_cmd_conv {
 	int32_t keep; /* Leave the sums in the array; 0..1 */
 	int32_t pairs; /* Column tiles in pairs, each on half of the array's rows; mode 0 or 1 only; needs the feature pairs; 0..1 */
 	int32_t p_short; /* Parameter records are those of 8 bytes; needs the feature p_short; 0..1 */
-	int32_t turns; /* Rows of the vector engine that wait at the post unit take turns with this command's, instead of going every eighth cycle; changes only the time; needs the feature turns; 0..1 */
+	int32_t turns; /* While rows of the vector engine wait at the post unit, every second cycle there is theirs, with 0 every eighth; the results are the same; needs the feature turns; 0..1 */
 	int32_t in_h; /* Rows present; others are padding; 1..65535 rows */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
 	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes, whole elements of x */

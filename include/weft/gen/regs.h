@@ -39,7 +39,7 @@ extern "C" {
 #define WEFT_REG_CONFIG_N_WINDOWS_BITS 8
 #define WEFT_REG_CONFIG_N_WINDOWS_MASK 0xff000000u
 
-/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3; dwtable: dw of values in a table; pairs: conv of two column tiles at a time; p_short: parameter records of 8 bytes; coded: loads that decode; turns: conv whose rows take turns with the vector engine's (ro) */
+/* Each bit says that the configuration has a feature. int8, int16 and fp8 are arithmetic modes. alu: it has the command alu. raw: conv and dw can write sums as they are. int4: load can widen int4 to int8. even: RESCALE can round ties to even. table, mul: elt can look elements up in a table, and multiply two tensors. sub: the post unit can subtract the second addend. dwk: dw can have kernels other than 3x3. dwtable: dw can look its input up in a table. pairs: conv can compute two column tiles at a time. p_short: parameter records can have 8 bytes. coded: load can decode coded rows. turns: rows of conv and of the vector engine can take turns at the post unit (ro) */
 #define WEFT_REG_FEATURES 0x00c
 #define WEFT_REG_FEATURES_INT8_LSB 0
 #define WEFT_REG_FEATURES_INT8_BITS 1

@@ -32,7 +32,7 @@ struct emit {
 	struct weft_cmd fresh[WEFT_N_CMDS];   /* as weft_cmd_init() leaves them */
 	uint32_t n_unit[WEFT_N_UNITS];   /* commands of each unit so far */
 	int node;              /* the node at hand, index in cc->nodes */
-	bool turns;            /* its commands on the array take turns with the vector engine (plan_request.turns) */
+	bool turns;            /* value of the field `turns` in its commands on the array (plan_request.turns) */
 };
 
 /* A new command for the node at hand; NULL: no memory. It counts once emit_done() is called. */

@@ -28,7 +28,7 @@ struct node_emit {
 	int64_t stored;        /* first channel of the job at hand whose results have not been stored yet */
 };
 
-/* Make m's node the one at hand of m->e, before any of its commands is emitted. */
+/* Make m's node the node at hand of m->e. Call this before commands of the node are emitted. */
 static inline void begin_node(struct node_emit *m)
 {
 	m->e->node = (int)(m->nd - m->e->s->cc->nodes);

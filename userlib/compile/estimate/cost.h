@@ -116,7 +116,7 @@
  * (hw/post). With an eighth there, networks were off by up to 13 % (4 % since, with other changes). */
 #define COST_POST_SHARE_ADD (3 * COST_ONE / 7)
 
-/* The same where the array's command says that both take turns (turns of conv). */
+/* The same if the array's command has `turns` set: the vector engine may then have every second cycle (hw/post). */
 #define COST_POST_SHARE_TURNS (COST_ONE / 2)
 
 /* A read of parameters goes before all others when it has been refused four times (hw/sp). */

@@ -113,7 +113,7 @@ struct plan_request {
 	                        * channels */
 	int w_slots;           /* number of slots in which the weights come of a node that is otherwise all on chip;
 	                        * 0: tiling.c chooses */
-	bool turns;            /* rows of the vector engine take turns with the node's, which the array makes, at the post unit */
+	bool turns;            /* of a node on the array: at the post unit its rows take turns with those of the vector engine */
 	bool x_resident, r_resident, y_resident;   /* these operands are resident; r_resident also if there is no r */
 	int behind;            /* how many nodes of the step come after this one */
 	bool only_loads;       /* choose as if loads were all that counts, for the network as a whole */
@@ -497,7 +497,7 @@ void step_measure(struct npu_step *s, struct outcome *o);
  * moves.c: one small change to what is asked of a plan. It is one of these:
  * - split not 0: node `node` is cut into `split` jobs (negative: ranges of channels), and if `next` is not 0, the node
  *   behind it into `next` jobs;
- * - else turns not 0: rows of the vector engine take turns with those of `node` (1), or do not (-1);
+ * - else turns not 0: rows of `node` take turns with those of the vector engine (1), or do not (-1);
  * - else slots >= 0: the weights of `node` get so many slots;
  * - else node >= 0: a group that begins at `node` has the striping `how` (own), or the
  *   step's again (not own);
@@ -505,12 +505,12 @@ void step_measure(struct npu_step *s, struct outcome *o);
  */
 struct move { int node; struct striping how; bool own; int split, next, turns, slots, storage, hint; };
 #define MAX_MOVES 64
-/* Whether move c changes nothing about where anything lies, so that the step need not be placed but only emitted again. */
+/* Returns whether move c does not change where anything lies, so that the step need only be emitted again. */
 static inline bool move_only_emits(const struct move *c)
 {
 	return c->split || c->turns;
 }
-/* Make move c: change what is asked of the plan, which must then be placed or, if it only emits, emitted again. */
+/* Make move c: change what is asked of the plan. The step must then be placed again, or only emitted again (move_only_emits()). */
 void move_apply(struct npu_step *s, const struct move *c);
 /* The move that would undo move c, if c were made now. */
 struct move move_undo(const struct npu_step *s, const struct move *c);
@@ -531,7 +531,7 @@ int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move 
  * tier. Returns how many were listed. */
 int list_turns(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
-/* One of the functions above. */
+/* A function that lists moves in c[], as list_moves(), list_splits(), list_slot_numbers() and list_turns() do. */
 typedef int (*list_fn)(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
 /* thread_pool.c: a step (step[0]), and copies of it on which other threads evaluate candidates; n in all. */
@@ -591,7 +591,7 @@ static inline int64_t budget_of(const struct budget *b)
 /* hill_climb.c: moves one after another; what makes the whole faster stays. */
 struct climb {
 	struct replicas *replicas;
-	list_fn list;          /* which moves */
+	list_fn list;          /* lists the moves that are tried */
 	int tiers;             /* of list */
 	bool again;            /* where one move helped, try others on top of it at once */
 	int (*emit_best)(void *user);    /* place and emit the best plan on the first replica; 0 or a negative errno */

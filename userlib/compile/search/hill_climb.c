@@ -74,8 +74,8 @@ static void run(void *user, int worker, int slot)
 }
 
 /*
- * Returns the critical cycles of the nodes that move c at this node can change: for weight slots those of up
- * to NEAR nodes on either side, for a residency hint those of this node and of the storage's last, for a
+ * Returns the critical cycles of the nodes that move c at this node can change: for weight slots and for turns those of
+ * up to NEAR nodes on either side, for a residency hint those of this node and of the storage's last, for a
  * striping those of the whole group, for a split those of the node itself.
  */
 static int64_t score_of(const struct state *t, const struct npu_step *s, const struct move *c, int node)
@@ -83,7 +83,7 @@ static int64_t score_of(const struct state *t, const struct npu_step *s, const s
 	int first = node, last = node;
 	int64_t sum = 0;
 
-	/* If its weights take less room, more is left for those of the nodes near it. */
+	/* If its weights take less room, those of the nodes near it have more. Turns change the speed of the nodes that run beside it. */
 	if (c->slots >= 0 || c->turns) {
 		first = (int)max64(0, node - NEAR);
 		last = (int)min64(s->n - 1, node + NEAR);

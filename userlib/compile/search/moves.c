@@ -21,7 +21,7 @@
 /*
  * Make move c: set the split of its node (and of the next one), whether it takes turns with the vector engine, its
  * weight slots, or its striping and whether that is its own, and the residency hint of its storage, as the move says
- * (struct move). The step must then be placed again, or if move_only_emits() only emitted again.
+ * (struct move). The step must then be placed again; if move_only_emits() is true of the move, it need only be emitted again.
  */
 void move_apply(struct npu_step *s, const struct move *c)
 {
@@ -212,8 +212,9 @@ int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move 
 }
 
 /*
- * Returns whether the node's rows, which the array makes, need the post unit more than every other cycle. The array reads a
- * word of each column's weights in a cycle, and makes N rows from as many words as one column tile has in each column.
+ * Returns whether the rows of this node, which runs on the array, need the post unit in more than half of all cycles. In each
+ * cycle the array reads one byte of the weights for each of its N columns. A column tile has tile_bytes / N bytes for each
+ * column, and in so many cycles the array makes N rows, each of which passes the post unit emit_passes() times.
  */
 static bool fills_post_unit(const struct cc *cc, const struct node *nd)
 {
@@ -221,9 +222,9 @@ static bool fills_post_unit(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * List in c[], if `most` allows one, the move by which rows of the vector engine begin to take turns with those of this node,
- * or no longer do so. Nothing is listed for nodes that are not on the array, for those that leave the post unit free half of
- * the time anyway, nor if the device has no turns. Returns how many were listed.
+ * List in c[] the move that changes whether rows of the vector engine take turns with those of this node at the post unit, if
+ * `most` is not 0. Nothing is listed if the node does not run on the array, if its rows leave the post unit free for half of
+ * all cycles anyway (fills_post_unit()), or if the device does not have the feature `turns`. Returns how many were listed.
  */
 int list_turns(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {

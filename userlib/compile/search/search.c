@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which plan of a step is the fastest. Candidates for the whole step come first:
- * - sizes of residents and stripe groups, if something passes through memory
- *   (search_plans());
- * - uniform splits: all nodes that are on chip cut by one rule, and with them ways
- *   to choose addresses (search_splits());
- * - from the best of these, moves (search_moves(), hill_climb.c);
- * - from the best plan that moves have found, more moves (search_again());
- * - at the end, other numbers of slots of weights, and turns at the post unit (search_late()).
+ * Finds the fastest plan of a step, in stages:
+ * - search_plans() tries sizes of residents and stripe groups, if something passes
+ *   through memory.
+ * - search_splits() cuts all nodes that are on chip by one rule after another, and
+ *   tries ways to choose addresses.
+ * - search_starts() climbs by moves (hill_climb.c) from the best of these plans.
+ * - search_again() climbs once more from the best plan that moves have found.
+ * - search_late() tries other numbers of slots of weights, and turns at the post unit.
  *
  * Each candidate is placed, emitted and simulated. The search is bounded by counts of
  * emitted commands, never by time, so its result is the same everywhere.
@@ -54,9 +54,10 @@
 /* Jobs of a node that is all on chip, to begin with. 1 costs 0.1 % in ddr and 0.2 % in sram, 6 changes nothing. */
 #define FIRST_SPLIT 3
 
-/* The most commands that one climb by slots of weights, or by turns at the post unit, may emit. Without slots one
- * MobileNetV3Small is 1.8 % slower in ddr and MobileNetV2 0.3 %; of 31 networks none is faster by more than 0.01 %. Without turns
- * VWW is 3.3 % slower in sram, Silicon Labs' image_example1 6 %, EfficientNetB0 0.8 %; none of 32 is faster (estimates). */
+/* The most commands that one climb of search_late() may emit. If it did not try slots, one MobileNetV3Small would be 1.8 % slower in
+ * ddr and MobileNetV2 0.3 %, and none of 31 networks would be faster by more than 0.01 %. If it did not try turns, VWW would be
+ * 3.4 % slower in sram, Silicon Labs' image_example1 6.4 % and EfficientNetB0 0.8 %, and none of 32 networks would be faster. All
+ * of these are estimates. */
 #define MAX_LATE 30000
 
 /* search_late() goes on if the plan has become faster by at least this part of its cycles. Not measured. */
@@ -468,8 +469,8 @@ static int emit_best(void *user)
 
 /*
  * Callback of climb(): set *o to the outcome of this worker's replica, on which move c has been made. If the move
- * changes nothing about places (move_only_emits()), the replica is only emitted anew, after being placed as the best plan
- * is if it is not so yet. For other moves it is placed again, unless the memo knows the outcome (place_and_measure()).
+ * does not change where anything lies (move_only_emits()), the replica is only emitted anew; if it is not placed as the best
+ * plan yet, it is placed so before. For other moves it is placed again, unless the memo knows the outcome (place_and_measure()).
  */
 static void measure_move(void *user, int worker, const struct move *c, struct outcome *o)
 {
@@ -518,7 +519,7 @@ static int search_moves(struct search *b, struct budget *budget)
 	return err;
 }
 
-/* Save in *p all that moves can change: striping, split, weight slots and turns of each node, hints of storages. */
+/* Save in *p all that moves can change: the striping, split, weight slots and turns of each node, and the hint of each storage. */
 static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 {
 	for (int i = 0; i < s->n; i++)
@@ -528,9 +529,8 @@ static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 }
 
 /*
- * Restore on all replicas what snapshot *p holds: the striping (and whether it is its own), split,
- * weight slots and turns that each node's plan asks for, and each storage's residency hint. The steps must then be
- * placed anew.
+ * Copy snapshot *p, which snapshot_save() has filled, into all replicas. Afterwards each replica asks for what
+ * the saved step asked for, and must be placed anew.
  */
 static void snapshot_load(const struct replicas *w, const struct snapshot *p)
 {
@@ -739,9 +739,9 @@ static int climb_late(struct search *b, list_fn list, struct snapshot *best)
 }
 
 /*
- * Climb from the best plan by moves that are not among those of the other stages: first by numbers of slots of weights
- * (list_slot_numbers()), since tiling.c keeps room for weights of later nodes, whether they need it or not, and the other
- * climbs try few numbers; then by turns at the post unit (list_turns()). Returns 0 or a negative errno.
+ * Climb from the best plan by moves that the other stages do not make. The first climb changes numbers of slots of weights
+ * (list_slot_numbers()): tiling.c keeps room for weights of later nodes, whether they need it or not, and the other stages try
+ * few numbers. The second climb changes turns at the post unit (list_turns()). Returns 0 or a negative errno.
  */
 static int climb_slots_and_turns(struct search *b, struct snapshot *best)
 {

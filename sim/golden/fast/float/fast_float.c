@@ -320,8 +320,8 @@ int weft_fast_float_avg_pool2d(const struct weft_call *c)
 /* ---- sums ---- */
 
 /*
- * y[i] = the sum of x[k * right + i] over k below n, rounded to fp32 after each addition, for i below `columns`, at most COLUMNS.
- * Compilers keep all COLUMNS of them in registers.
+ * y[i] = the sum of x[k * right + i] over k below n, rounded to fp32 after each addition, for i below `columns`. There may be up
+ * to COLUMNS columns; if there are exactly so many, the compiler can keep all sums in registers.
  */
 static FAST void sum_chains(const float *x, int64_t n, int64_t right, int64_t columns, float *y)
 {

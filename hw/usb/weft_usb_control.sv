@@ -237,33 +237,37 @@ module weft_usb_control #(
   logic [8:0]  at_q, left_q, done_q;   // in the ROM; that have not gone; that have
   logic [63:0] small_q;
   logic [6:0]  pos_q, pos_d, now;      // of this packet: bytes on their way, all
-  // Sums of the above, a cycle behind done_q and left_q. These change with a request and with an ACK, and the next IN is
+  // Of the above, a cycle behind done_q and left_q. These change with a request and with an ACK, and the next IN is
   // further away.
   logic [8:0]  from_q;                 // in the ROM: of this packet's first byte
-  logic [6:0]  rest_q;                 // bytes of this packet that are not on their way
+  logic        more_q;                 // not all bytes of this packet are on their way
+  // The next byte's place in the ROM, and among all bytes of the answer. They hold from sent_i on.
+  logic [8:0]  rom_q, rom_d, byte_q, byte_d;
   assign now      = left_q > 9'd64 ? 7'd64 : left_q[6:0];
   assign pos_d    = sent_i ? '0 : pos_q + 7'(take_i);
-  assign more_o   = state_q == DataIn && rest_q != '0;
+  assign rom_d    = sent_i ? from_q : rom_q + 9'(take_i);
+  assign byte_d   = sent_i ? done_q : byte_q + 9'(take_i);
+  assign more_o   = state_q == DataIn && more_q;
   always_ff @(posedge clk_i) begin
     from_q <= at_q + done_q;
-    rest_q <= now - pos_d;
+    more_q <= now != pos_d;
+    rom_q  <= rom_d;
+    byte_q <= byte_d;
   end
   assign toggle_o = state_q == DataIn ? toggle_q : 1'b1;
   assign stall_o  = state_q == Stall;
   assign room_o   = state_q != StatusIn && state_q != Judge;
   assign ready_o  = state_q == DataIn || (state_q == StatusIn && !flush_busy_i);
 
-  logic [8:0] i_byte;
-  assign i_byte = done_q + {2'd0, pos_d};
   always_ff @(posedge clk_i) begin
     case (source_q)
-      Rom:     data_o <= other_q && i_byte == 9'd1 ? 8'd7 : weft_usb_pkg::rom(from_q + {2'd0, pos_d});
+      Rom:     data_o <= other_q && byte_d == 9'd1 ? 8'd7 : weft_usb_pkg::rom(rom_d);
       Serial: begin
-        if (i_byte == '0) data_o <= {2'd0, n_serial, 1'b0} + 8'd2;
-        else if (i_byte == 9'd1) data_o <= 8'd3;
-        else data_o <= i_byte[0] ? '0 : serial_i[8*(i_byte[4:1]-4'd1)+:8];
+        if (byte_d == '0) data_o <= {2'd0, n_serial, 1'b0} + 8'd2;
+        else if (byte_d == 9'd1) data_o <= 8'd3;
+        else data_o <= byte_d[0] ? '0 : serial_i[8*(byte_d[4:1]-4'd1)+:8];
       end
-      default: data_o <= small_q[8*i_byte[2:0]+:8];
+      default: data_o <= small_q[8*byte_d[2:0]+:8];
     endcase
   end
 
@@ -347,7 +351,7 @@ module weft_usb_control #(
     if (rst_ni && !bus_reset_i) begin
       if (addr_q != old_addr_q && addr_q != '0) assert (old_wait_q);   // behind the status stage
       assert (now <= 7'd64);
-      if (take_i) assert (more_o && rest_q == now - pos_q && from_q == at_q + done_q);
+      if (take_i) assert (more_o && now != pos_q && rom_q == at_q + done_q + {2'd0, pos_q} && byte_q == done_q + {2'd0, pos_q});
       if (flush_o) assert (!flush_busy_i);
       if (acked_i) assert (ready_o || state_q == Judge);
       assert (!configured_q || !stall_o || state_q == Stall);

@@ -5,7 +5,7 @@
 // A packet is closed by its last byte: that of a frame, or the most_i-th. A frame that ends
 // with a full packet has an empty one behind it. ready_o: the older packet is closed and can
 // go, as often as it takes, until acked_i; data_o is its next byte, more_o says that there is
-// one, take_i takes it, begin_i goes back to the first. toggle_o is that packet's toggle, toggle_clr_i sets it to 0.
+// one, take_i takes it, begin_i goes back to the first, behind which more_o and data_o hold from the next cycle on. toggle_o is that packet's toggle, toggle_clr_i sets it to 0.
 //
 // clr_i empties the buffer. If a packet was sent and not acknowledged, an empty packet with the same
 // toggle takes its place: the host may have received the packet, and would then drop the next packet with that
@@ -42,19 +42,20 @@ module weft_usb_in #(
   logic [1:0] full_q;
   logic       wsel_q, rsel_q, empty_q, sent_q;   // empty_q: an empty packet is owed
   logic [W:0] wpos_q, rpos_q, rpos_d;
-  logic       push, closes, fills;
+  logic       push, closes, fills, more_q;
   assign ready_o  = !full_q[wsel_q] && !empty_q;
   assign push     = valid_i && ready_o;
   assign fills    = 10'(wpos_q) + 10'd1 == most_i;
   assign closes   = push && (last_i || fills);
   assign packet_o = full_q[rsel_q];
   assign any_o    = full_q != '0 || wpos_q != '0 || empty_q;
-  assign more_o   = rpos_q < len_q[rsel_q];
+  assign more_o   = more_q;
   assign rpos_d   = begin_i ? '0 : rpos_q + (W+1)'(take_i);
 
   always_ff @(posedge clk_i) begin
     if (push) mem[{wsel_q, wpos_q[W-1:0]}] <= data_i;
     data_o <= mem[{rsel_q, rpos_d[W-1:0]}];
+    more_q <= rpos_d < len_q[rsel_q];
   end
 
   always_ff @(posedge clk_i) begin
@@ -109,7 +110,7 @@ module weft_usb_in #(
     if (rst_ni) begin
       assert (32'(most_i) <= Max);
       if (acked_i || sent_i) assert (packet_o);
-      if (take_i) assert (more_o);
+      if (take_i) assert (more_o && rpos_q < len_q[rsel_q]);
       if (packet_o) assert (10'(len_q[rsel_q]) <= most_i);
       if (sent_q) assert (full_q[rsel_q]);
     end

@@ -10,6 +10,9 @@
 // after it was taken; with add, N rows take about 4N + 6 cycles. Rows of one context
 // leave in order. A row of int16 is two writes, N bytes each.
 //
+// If a configuration has HALF_PASS = 0, an addend whose RESCALE only halves it takes no pass of its own: B is left
+// out, C rescales the other addend, and D adds the half. N rows then take about 3N + 6 cycles.
+//
 // Context 0 goes before context 1, and new rows go before passes B to D. While context 0 has a row in every cycle and
 // others wait, every eighth cycle is left to them. If c0_turns_i is set, context 1 gets every second cycle in which it
 // waits for context 0. Context 1 and the buffered rows take turns.
@@ -77,6 +80,26 @@ module weft_post (
   localparam logic [1:0] STAGE_RESCALE = 2'd0, STAGE_CLAMP = 2'd1, STAGE_NONE = 2'd2;
   localparam logic [1:0] PASS_A = 2'd0, PASS_B = 2'd1, PASS_C = 2'd2, PASS_D = 2'd3;
 
+  localparam logic HALVES = weft_cfg_pkg::HALF_PASS == 0;      // a halved addend takes no pass
+
+  // What RESCALE must be so that it takes half of an even number.
+  localparam logic [31:0] HalfMul   = 32'd1 << 30;
+  localparam logic [5:0]  HalfShift = 6'd31;
+
+  // verilator lint_off UNUSEDSIGNAL
+  // Say whether a context's configuration halves the addend q, or r. Since r may be subtracted, which pass D cannot do,
+  // it is then not taken for halved.
+  function automatic logic halves_a(input logic [447:0] cfg_i);
+    halves_a = cfg_i[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32] == HalfMul && cfg_i[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6] == HalfShift
+           && cfg_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5] != '0;
+  endfunction
+
+  function automatic logic halves_b(input logic [447:0] cfg_i);
+    halves_b = cfg_i[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32] == HalfMul && cfg_i[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6] == HalfShift
+           && cfg_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5] != '0 && !cfg_i[weft_cmd_pkg::POST_SUB_LSB - BASE];
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
   // ---- which pass starts
 
   logic [LOG2_N:0]   alloc_q, b_q, c_q, d_q;   // rows that started pass A, B, C, D
@@ -85,6 +108,7 @@ module weft_post (
   logic [N-1:0]      row_fp_q;                 // mode 2: no pass B
   logic [N-1:0]      row_sum_q;                // mode 2: pass C writes, no pass D
   logic [N-1:0]      row_none_q;               // mode 2: pass C changes nothing
+  logic [N-1:0]      row_half_q;               // an addend is halved: no pass B
   logic [LOG2_Q:0]   queued_q;                 // rows with a place in the write queue
   logic              turn_q;                   // buffered rows go before context 1
   logic [2:0]        owed_q;                   // rows of context 0 that others waited for; at 7 the next cycle is left to the others
@@ -93,6 +117,8 @@ module weft_post (
   logic [1:0]        pass, buf_pass;           // buf_: of the buffered row that is next
   logic              add0, add1, fp0, fp1, buf0, buf1;
   logic              ctx, buf_ctx, fp, buffers, writes, skip_b, skip_d;
+  logic              half_a0, half_b0, half_a1, half_b1;   // of each context: the addend q is halved, or else r is
+  logic              half_b;                               // of the buffered row
   logic [LOG2_N-1:0] slot, buf_slot;
   logic [1:0]        stage;
 
@@ -104,7 +130,12 @@ module weft_post (
   assign buf1     = add1 || (fp1 && c1_stage_i != STAGE_CLAMP);
   assign room     = queued_q < (LOG2_Q+1)'(QUEUE);
   assign buf_room = (alloc_q - d_q) != (LOG2_N+1)'(N);
-  assign skip_b   = HAS_FP8 && b_q != a_done_q && row_fp_q[LOG2_N'(b_q)];
+  assign half_a0  = HALVES && add0 && !fp0 && halves_a(c0_cfg_i);
+  assign half_a1  = HALVES && add1 && !fp1 && halves_a(c1_cfg_i);
+  assign half_b0  = HALVES && add0 && !fp0 && !half_a0 && halves_b(c0_cfg_i);
+  assign half_b1  = HALVES && add1 && !fp1 && !half_a1 && halves_b(c1_cfg_i);
+  assign half_b   = buf_ctx ? half_b1 : half_b0;
+  assign skip_b   = b_q != a_done_q && ((HAS_FP8 && row_fp_q[LOG2_N'(b_q)]) || (HALVES && row_half_q[LOG2_N'(b_q)]));
   assign skip_d   = HAS_FP8 && d_q != c_done_q && row_sum_q[LOG2_N'(d_q)];
   assign can_b    = b_q != a_done_q && !skip_b;
   assign can_c    = c_q != b_q && (room || !(HAS_FP8 && row_sum_q[LOG2_N'(c_q)]));
@@ -156,6 +187,7 @@ module weft_post (
   logic              two;            // elements of the output are two bytes
   logic              wide;           // 48 x 16 multiplication
   logic              s_even;         // the sum's ties to even
+  logic              from_r;         // the buffered row's addend is r, not q
   assign two       = int16 || (fp && cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE + 2]);
   assign int16     = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
   assign buf_int16 = weft_cfg_pkg::HAS_INT16 && buf_cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
@@ -166,11 +198,13 @@ module weft_post (
   // Those of a buffered row do not wait for whether a new one is taken, which is known late.
   assign buf_cfg   = buf_ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = buf_cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
+  // Pass D counts only if it adds a half, which is then of the addend that pass C does not rescale.
+  assign from_r    = buf_pass != PASS_B && (buf_pass == PASS_D) == half_b;
   always_comb begin
     in_zp = buf_cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 16];
     mul   = buf_cfg[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32];
     shift = buf_cfg[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6];
-    if (buf_pass == PASS_C) begin
+    if (from_r) begin
       in_zp = buf_cfg[weft_cmd_pkg::POST_B_ZP_LSB - BASE +: 16];
       mul   = buf_cfg[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32];
       shift = buf_cfg[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6];
@@ -284,7 +318,7 @@ module weft_post (
           for (int l = 0; l < N; l++) y16[l] = {8'd0, weft_float_pkg::from_half(y16[l], s3_fmt_q[1:0], s3_fmt_q[3])};
         end
       end else if (to_t) begin
-        t_out = s3_pass_q == PASS_B ? '0 : t_buf_q[s3_slot_q];
+        t_out = s3_pass_q == PASS_B || (HALVES && row_half_q[s3_slot_q]) ? '0 : t_buf_q[s3_slot_q];
         for (int l = 0; l < N; l++) begin
           // t - (v + b) = t + ~v + !b
           y = {t_out[32*l +: 32], 1'b1} + (shifted[l] ^ {33{s3_sub_q}});
@@ -447,14 +481,13 @@ module weft_post (
       t_in = t_buf_q[buf_slot];
       q_in = q_buf_q[buf_slot];
       r_in = r_buf_q[buf_slot];
-      if (buf_pass == PASS_D) begin
-        for (int l = 0; l < N; l++) value[l] = t_in[32*l +: 32];
-      end else begin
-        if (buf_pass == PASS_C && buf_int16) q_in = r_in;
-        if (buf_pass == PASS_C && !buf_int16) begin
-          for (int l = 0; l < N; l++) q_in[16*l +: 16] = 16'($signed(r_in[8*l +: 8]));
-        end
-        for (int l = 0; l < N; l++) value[l] = (32'($signed(q_in[16*l +: 16])) - 32'(in_zp)) <<< pre_shift;
+      if (from_r && buf_int16) q_in = r_in;
+      if (from_r && !buf_int16) begin
+        for (int l = 0; l < N; l++) q_in[16*l +: 16] = 16'($signed(r_in[8*l +: 8]));
+      end
+      for (int l = 0; l < N; l++) begin
+        value[l] = (32'($signed(q_in[16*l +: 16])) - 32'(in_zp)) <<< pre_shift;
+        if (buf_pass == PASS_D) value[l] = $signed(t_in[32*l +: 32]) + (HALVES && row_half_q[buf_slot] ? value[l] >>> 1 : 32'sd0);
       end
       for (int l = 0; l < N; l++) begin
         factor[l] = mul;
@@ -600,6 +633,7 @@ module weft_post (
       row_fp_q   <= '0;
       row_sum_q  <= '0;
       row_none_q <= '0;
+      row_half_q <= '0;
     end else if (abort_i) begin
       s1_valid_q <= 1'b0;
       s2_valid_q <= 1'b0;
@@ -623,6 +657,7 @@ module weft_post (
       row_fp_q   <= '0;
       row_sum_q  <= '0;
       row_none_q <= '0;
+      row_half_q <= '0;
     end else begin
       s1_valid_q <= start;
       s2_valid_q <= s1_valid_q;
@@ -636,6 +671,7 @@ module weft_post (
         row_fp_q[slot]   <= fp;
         row_sum_q[slot]  <= fp && !(ctx ? add1 : add0);
         row_none_q[slot] <= fp && stage == STAGE_NONE;
+        row_half_q[slot] <= ctx ? half_a1 || half_b1 : half_a0 || half_b0;
         alloc_q         <= alloc_q + (LOG2_N+1)'(1);
       end
       if (!take0 && !take1 && buffered) begin

@@ -3,7 +3,7 @@
  * Streams made for single edges that random ones seldom come to: counts that pass 65 535,
  * walks that would come round to the input again if they did not saturate, padding of a
  * whole chunk of int16, rows that are due before their parameters are there, rows of the
- * array and of the vector engine that meet at the post unit.
+ * array and of the vector engine that meet at the post unit, addends that are halved.
  */
 #include "compare_stream.h"
 
@@ -34,8 +34,8 @@ static void add(struct random_stream *s, const struct weft_cmd *c)
 	s->n_cmds++;
 }
 
-/* One row from a window to the scratchpad (LOAD) or back (STORE), behind so many commands of LD and of CV. */
-static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, int32_t len, int ld, int cv)
+/* Returns the command that takes one row from a window to the scratchpad (LOAD) or back (STORE). */
+static struct weft_cmd row(unsigned op, int32_t off, int32_t sp, int32_t len)
 {
 	struct weft_cmd c;
 
@@ -44,6 +44,14 @@ static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, 
 	c.load.dram_off = off;
 	c.load.sp_addr = sp;
 	c.load.row_bytes = len;
+	return c;
+}
+
+/* The same, behind so many commands of LD and of CV. */
+static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, int32_t len, int ld, int cv)
+{
+	struct weft_cmd c = row(op, off, sp, len);
+
 	c.h.wait[WEFT_UNIT_LD] = ld;
 	c.h.wait[WEFT_UNIT_CV] = cv;
 	add(s, &c);
@@ -336,6 +344,68 @@ static void test_turns(void **state)
 	assert_true(in_turns + 800 < array_first);
 }
 
+/* Scales of the two addends of an addition, as multipliers of shift 31, and whether the second one is subtracted. */
+struct scales {
+	const char *name;
+	uint32_t a, b;
+	bool sub;
+};
+
+/* Returns the cycles of a stream in which the vector engine adds the 1024 words of INPUT to themselves, one on. */
+static uint64_t add_words(const struct scales *k)
+{
+	struct random_stream s;
+	struct weft_cmd c = copy(16);
+	struct weft_cmd_post *p = &c.elt.post;
+
+	begin(&s, 4096);
+	move(&s, WEFT_CMD_LOAD, 0, INPUT, 16 * 1025, 0, 0);
+	p->add = 1;
+	p->sub = k->sub;
+	p->pre_shift = 20;
+	p->a_zp = 3;
+	p->b_zp = -77;
+	p->b_base = INPUT + 16;
+	p->b_x_stride = c.elt.in_x_stride;
+	p->b_y_stride = c.elt.in_y_stride;
+	p->a_mul = k->a;
+	p->b_mul = k->b;
+	p->s_mul = 1 << 30;
+	p->a_shift = p->b_shift = 31;
+	p->s_shift = 50;
+	p->s_min = -128;
+	p->s_max = 127;
+	c.h.wait[WEFT_UNIT_LD] = 1;
+	add(&s, &c);
+	c = row(WEFT_CMD_STORE, 0, OUT_VE, 16 * 1024);
+	c.h.wait[WEFT_UNIT_VE] = 1;
+	add(&s, &c);
+	return finish(&s, k->name, false);
+}
+
+/*
+ * An addend that is halved takes no pass of its own in the post unit, so that a row takes three cycles instead of four. It takes one
+ * if it is the one that is subtracted.
+ */
+static void test_halved_addends(void **state)
+{
+	static const struct scales scales[] = {
+		{ "no addend halved", 1508074311, 1811939328, false }, { "the first halved", 1 << 30, 1811939328, false },
+		{ "the second halved", 1508074311, 1 << 30, false },   { "both halved", 1 << 30, 1 << 30, false },
+		{ "the first halved, the second subtracted", 1 << 30, 1811939328, true },
+		{ "the second halved and subtracted", 1508074311, 1 << 30, true },
+	};
+	static const bool saves[] = { false, true, true, true, true, false };
+	uint64_t cycles[sizeof(scales) / sizeof(scales[0])];
+
+	(void)state;
+	need_rtl();
+	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+		cycles[i] = add_words(&scales[i]);
+		assert_true(saves[i] ? cycles[i] + 900 < cycles[0] : cycles[i] + 100 > cycles[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_int16_padding),
 		cmocka_unit_test(test_late_parameters),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_halved_addends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

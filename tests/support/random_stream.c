@@ -530,6 +530,13 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
 		p->s_shift = 31 + p->pre_shift - (int32_t)draw(m, 0, 2);
 		p->s_shift = p->s_shift > 62 ? 62 : p->s_shift;
 	}
+	/* One addend is halved, the other one is not. */
+	if (chance(m, 40)) {
+		bool a = chance(m, 50);
+		*(a ? &p->a_mul : &p->b_mul) = 1u << 30;
+		*(a ? &p->a_shift : &p->b_shift) = 31;
+		*(a ? &p->b_mul : &p->a_mul) = draw_mul(m);
+	}
 }
 
 static int draw_log2_scale(struct maker *m)

@@ -56,8 +56,6 @@ enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes);
 /* How successive reads of a word of each pixel of o take banks; how writes of n_ch channels of each pixel do. */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o);
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch);
-/* How many times each row of the node's results passes the post unit. */
-int64_t emit_passes(const struct node *nd);
 /* Cycles in which an engine reads `count` elements side by side of o. */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);
 /* Note that the command reads or writes channels [ch, +n_ch) of the job's pixels in o. */

@@ -124,18 +124,6 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 }
 
 /*
- * Returns how many times each row of a node's results passes the lanes of the post unit: 1, or 4 if a second
- * operand is added or subtracted (not for a table or a product). Of float8 it is 3 with a second operand,
- * else 1 for pooling and elementwise nodes and 2 for convolutions (rounding, bias).
- */
-int64_t emit_passes(const struct node *nd)
-{
-	if (nd->mode != WEFT_POST_MODE_FLOAT8)
-		return nd->add && !by_table(nd) && !is_product(nd) ? 4 : 1;
-	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
-}
-
-/*
  * Returns the cycles in which an engine reads `count` elements side by side of o: N elements a cycle if all
  * addresses are whole words, else N bytes a cycle.
  */

@@ -36,7 +36,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	int64_t n = e->s->cc->n, rows = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	int err;
 
-	rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * emit_passes(nd));
+	rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * post_passes(e->s->cc, nd));
 	int64_t words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
 	int first = c->n_acc;

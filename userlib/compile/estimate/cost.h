@@ -50,9 +50,9 @@
 /* Cycles from the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
 #define COST_CONV_DRAIN 8
 
-/* Least cycles for a group of N rows with a second addend: four passes of the post unit for each row, about 4N + 6
- * cycles (hw/post). Fitted at w16; other configurations use the same number. */
-#define COST_CONV_ADD 72
+/* A group of N rows with a second addend takes at least N cycles for each pass of the post unit (post_passes()), and so many
+ * more (hw/post). Fitted at w16. */
+#define COST_CONV_ADD 8
 
 /* ---- the vector engine (VE) ---- */
 
@@ -112,9 +112,9 @@
 /* Part of the post unit's cycles that the vector engine gets while the array has rows: every eighth (hw/post). */
 #define COST_POST_SHARE (COST_ONE / 8)
 
-/* The same where the array's rows have an addend: three of their four passes take turns with the vector engine's rows
- * (hw/post). With an eighth there, networks were off by up to 13 % (4 % since, with other changes). */
-#define COST_POST_SHARE_ADD (3 * COST_ONE / 7)
+/* The same where each of the array's rows takes several passes: all of them but the first take turns with the vector engine's
+ * rows (hw/post). With an eighth there, networks were off by up to 13 % (4 % since, with other changes). */
+#define COST_POST_SHARE_PASSES(passes) (((passes) - 1) * COST_ONE / (2 * (passes) - 1))
 
 /* The same if the array's command has `turns` set: the vector engine may then have every second cycle (hw/post). */
 #define COST_POST_SHARE_TURNS (COST_ONE / 2)

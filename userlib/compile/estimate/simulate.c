@@ -664,7 +664,7 @@ static int64_t most_share(const struct sim *s)
 {
 	const struct cmd *c = &s->c->p[s->u[WEFT_UNIT_CV].now];
 
-	return c->multi_pass && !c->c.conv.turns ? COST_POST_SHARE_ADD : least_share(s);
+	return c->passes > 1 && !c->c.conv.turns ? COST_POST_SHARE_PASSES(c->passes) : least_share(s);
 }
 
 /*
@@ -713,7 +713,7 @@ static void find_engine_rates(struct sim *s)
 	s->rate[WEFT_UNIT_CV] = s->rate[WEFT_UNIT_VE] = ONE;
 	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
 	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
-	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= (uint64_t)(ONE - least_share(s))))
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].passes > 1 || rows_rate(s, WEFT_UNIT_CV) >= (uint64_t)(ONE - least_share(s))))
 		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
 	for (int n = 0; n < COST_RATE_ROUNDS; n++) {
 		uint64_t assumed = s->rate[WEFT_UNIT_VE];

@@ -63,13 +63,10 @@ static int64_t pixels(const struct node *nd, int64_t p)
 	return nd->y.dim[1] * nd->y.dim[2] / p;
 }
 
-/*
- * Returns the cycles of the post unit if p pixels are taken as one: rows with a second addend pass it four
- * times.
- */
+/* Returns the cycles of the post unit if p pixels are taken as one. */
 static int64_t post(const struct cc *cc, const struct node *nd, int64_t p)
 {
-	return (nd->add ? 4 : 1) * tiles(cc, nd, p) * pixels(nd, p);
+	return post_passes(cc, nd) * tiles(cc, nd, p) * pixels(nd, p);
 }
 
 /* Returns the bytes of the convolution's weights and records if p pixels are taken as one. */

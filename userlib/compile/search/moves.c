@@ -214,11 +214,11 @@ int list_slot_numbers(const struct npu_step *s, int node, int tier, struct move 
 /*
  * Returns whether the rows of this node, which runs on the array, need the post unit in more than half of all cycles. In each
  * cycle the array reads one byte of the weights for each of its N columns. A column tile has tile_bytes / N bytes for each
- * column, and in so many cycles the array makes N rows, each of which passes the post unit emit_passes() times.
+ * column, and in so many cycles the array makes N rows, each of which passes the post unit post_passes() times.
  */
 static bool fills_post_unit(const struct cc *cc, const struct node *nd)
 {
-	return nd->wt.tile_bytes < 2 * emit_passes(nd) * cc->n * cc->n;
+	return nd->wt.tile_bytes < 2 * post_passes(cc, nd) * cc->n * cc->n;
 }
 
 /*

@@ -56,6 +56,7 @@ module weft_cmd #(
   output weft_cmd_pkg::move_t       st_cmd_o,
   output weft_cmd_pkg::cmd_t        cv_cmd_o,
   output weft_cmd_pkg::cmd_t        ve_cmd_o,
+  output logic                      ve_waits_o,   // ve_cmd_o stands and waits for other units
   input  weft_cfg_pkg::unit_state_t ld_i,
   input  weft_cfg_pkg::unit_state_t st_i,
   input  weft_cfg_pkg::unit_state_t cv_i,
@@ -288,6 +289,7 @@ module weft_cmd #(
   assign st_cmd_o = g_queue[1].cmd[64*weft_cmd_pkg::STORE_WORDS-1:0];
   assign cv_cmd_o = g_queue[2].cmd;
   assign ve_cmd_o = g_queue[3].cmd;
+  assign ve_waits_o = running_o && !ecc_bad && waiting[3];
 
   // ---- end, deadlock, faults ---------------------------------------------------------------
 

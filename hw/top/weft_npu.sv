@@ -135,6 +135,7 @@ module weft_npu #(
   weft_cfg_pkg::unit_state_t ld_state, st_state, cv_state, ve_state;
   weft_cmd_pkg::move_t       ld_cmd, st_cmd;
   weft_cmd_pkg::cmd_t        cv_cmd, ve_cmd;
+  logic                      ve_waits;
   logic                      abort;
   assign r.error = m_rresp_i[1];   // OKAY and EXOKAY have bit 1 clear
   assign r.last  = m_rlast_i;
@@ -175,6 +176,7 @@ module weft_npu #(
     .st_cmd_o      (st_cmd),
     .cv_cmd_o      (cv_cmd),
     .ve_cmd_o      (ve_cmd),
+    .ve_waits_o    (ve_waits),
     .ld_i          (ld_state),
     .st_i          (st_state),
     .cv_i          (cv_state),
@@ -409,6 +411,7 @@ module weft_npu #(
     .rst_ni,
     .abort_i     (abort),
     .cmd_valid_i (u_valid[3]),
+    .cmd_waits_i (ve_waits),
     .cmd_ready_o (u_ready[3]),
     .cmd_i       (ve_cmd),
     .state_o     (ve_state),

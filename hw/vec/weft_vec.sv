@@ -9,6 +9,9 @@
 // the post unit has written the last row. A fault pulses state_o.fault once, with
 // code and address; the unit then waits for abort_i. abort_i drops everything.
 //
+// With plan_ahead a depthwise command without a table is planned while it still waits for other units (cmd_waits_i): its
+// first input is then read two cycles after it is taken.
+//
 // cmd_i has been checked against the ranges in include/spec/cmd.toml. What
 // depends on two fields (dw_line, the kernel, add in dw and pool) is checked here too.
 //
@@ -26,6 +29,7 @@ module weft_vec (
   input  logic abort_i,
 
   input  logic                      cmd_valid_i,
+  input  logic                      cmd_waits_i,   // cmd_i stands until it is valid, or until cmd_waits_i falls and it never is
   output logic                      cmd_ready_o,
   input  weft_cmd_pkg::cmd_t        cmd_i,
   output weft_cfg_pkg::unit_state_t state_o,
@@ -120,15 +124,24 @@ module weft_vec (
   logic                   rd_bad, par_bad, tab_ready, tab_bad, alu_done, alu_bad;
   weft_cfg_pkg::sp_addr_t rd_bad_addr, par_bad_addr, tab_bad_addr, out_bad_addr, alu_bad_addr;
 
+  // A command that is planned ahead has been seen, but is not taken yet.
+  localparam logic Ahead = weft_cfg_pkg::PLAN_AHEAD != 0;
+  logic [weft_cmd_pkg::HEADER_OP_W-1:0] op;
+  logic take, take_alu, look;
+  logic ahead_q, lost, go, planned;
+  assign look     = Ahead && state_q == Idle && !abort_i && cmd_waits_i && op == weft_cmd_pkg::OP_DW && !cmd_i[weft_cmd_pkg::DW_TABLE_LSB];
+  assign lost     = Ahead && ahead_q && !cmd_waits_i && !cmd_valid_i;
+  assign planned  = ahead_q && state_q == Plan && scan_ready;
+
   assign start    = state_q == Start;
-  assign flush    = abort_i || state_q == Stop;
+  assign flush    = abort_i || state_q == Stop || lost;
   assign finished = is_alu ? alu_done : !out_valid && post_idle_i;
 
   logic        done_q, fault_q;
   logic [7:0]  fault_code_q;
   logic [31:0] fault_info_q;
-  assign cmd_ready_o   = state_q == Idle && !abort_i;
-  assign state_o.busy  = state_q != Idle && state_q != Stop;
+  assign cmd_ready_o   = (state_q == Idle || ahead_q) && !abort_i;
+  assign state_o.busy  = state_q != Idle && state_q != Stop && !ahead_q;
   assign state_o.done  = done_q;
   assign state_o.fault = fault_q;
   assign state_o.code  = fault_code_q;
@@ -144,12 +157,12 @@ module weft_vec (
     end else begin
       done_q  <= 1'b0;
       fault_q <= 1'b0;
-      if (abort_i) state_q <= Idle;
+      if (abort_i || lost) state_q <= Idle;
       else begin
         case (state_q)
-          Idle:  if (cmd_valid_i) state_q <= Start;
+          Idle:  if (cmd_valid_i || look) state_q <= Start;
           Start: state_q <= Plan;
-          Plan: begin
+          Plan: if (!ahead_q) begin
             if (scan_ready) state_q <= Run;
             if (((is_dw || is_pool) && add) || (is_dw && scan_ready && (scan_wide || bad_kernel))) begin
               state_q      <= Stop;
@@ -177,14 +190,29 @@ module weft_vec (
   end
 
   // Which command it is, is looked at everywhere, so that it is decoded as it comes.
-  logic [weft_cmd_pkg::HEADER_OP_W-1:0] op;
-  logic                                 take, take_alu;
   assign op       = cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W];
   assign take     = cmd_valid_i && cmd_ready_o;
   assign take_alu = weft_cfg_pkg::HAS_ALU && take && op == weft_cmd_pkg::OP_ALU;
 
+  if (Ahead) begin : g_ahead
+    logic go_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || abort_i) begin
+        ahead_q <= 1'b0;
+        go_q    <= 1'b0;
+      end else begin
+        ahead_q <= look || (ahead_q && !take && !lost);
+        go_q    <= take;
+      end
+    end
+    assign go = go_q;
+  end else begin : g_no_ahead
+    assign ahead_q = 1'b0;
+    assign go      = start;
+  end
+
   always_ff @(posedge clk_i) begin
-    if (take) begin
+    if (take || look) begin
       cmd_q   <= cmd_i;
       is_dw   <= op == weft_cmd_pkg::OP_DW;
       is_pool <= op == weft_cmd_pkg::OP_POOL;
@@ -222,8 +250,8 @@ module weft_vec (
   logic start_taps, start_par, scan_go, tab_wait_q;
   assign start_taps = (start && !is_dw && !is_alu && !lookup) ||
                       (tab_wait_q && tab_ready && !(weft_cfg_pkg::HAS_DWTABLE && is_dw));
-  assign start_par  = weft_cfg_pkg::HAS_DWTABLE ? is_dw && ((start && !lookup) || (tab_wait_q && tab_ready)) : start && is_dw;
-  assign scan_go    = !weft_cfg_pkg::HAS_DWTABLE || tab_ready;
+  assign start_par  = weft_cfg_pkg::HAS_DWTABLE ? is_dw && ((go && !lookup) || (tab_wait_q && tab_ready)) : go && is_dw;
+  assign scan_go    = (!weft_cfg_pkg::HAS_DWTABLE || tab_ready) && (!Ahead || state_q == Run);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || flush) tab_wait_q <= 1'b0;
@@ -452,7 +480,7 @@ module weft_vec (
   weft_rest u_rest (
     .clk_i,
     .rst_ni,
-    .busy_i(cmd_valid_i || state_q != Idle || done_q || abort_i),
+    .busy_i(cmd_valid_i || look || lost || (state_q != Idle && !planned) || done_q || abort_i),
     .need_o
   );
   assign need_alu_o = need_o && (is_alu || flush || take_alu);
@@ -461,6 +489,8 @@ module weft_vec (
   always_ff @(posedge clk_i) begin
     if (rst_ni && !flush) begin
       assert (!(row_valid && !out_valid));
+      // What was planned is what is taken.
+      if (ahead_q && take) assert (cmd_q == cmd_i);
       assert (state_q != Idle || (!scan_valid && !tap_valid && !word_valid && !out_valid && !wts_valid && !rec_valid));
     end
   end

@@ -56,6 +56,7 @@ struct weft_config {
 	uint32_t dw_rows;
 	uint32_t load_port;
 	uint32_t half_pass;
+	uint32_t plan_ahead;
 	uint32_t log2_n;
 	uint32_t log2_sp_bytes;
 	uint32_t axi_bytes;

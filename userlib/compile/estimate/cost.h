@@ -59,6 +59,9 @@
 /* Cycles from the start of a depthwise command to its first window: its first weights are fetched before. Fitted. */
 #define COST_DW_START 30
 
+/* As many of these fewer at most, if the command has waited for other units meanwhile and the device plans ahead (hw/vec). */
+#define COST_DW_PLAN 7
+
 /* Cycles from the start of a pooling or elementwise command to its first row. Fitted. */
 #define COST_VECTOR_START 7
 

@@ -41,6 +41,7 @@ struct unit {
 	uint32_t next;         /* index in cmd of the next command to begin */
 	uint32_t pushed;       /* how many of its commands are in its queue or have left the queue */
 	uint32_t retired;      /* how many of its commands have retired */
+	uint64_t since;        /* cycle since which its next command has had only other units to wait for; NEVER: it has not */
 	bool busy;             /* a command is under way: */
 	uint32_t now;          /* its number among the step's commands, */
 	struct traffic traffic;      /* its accesses at present, */
@@ -49,6 +50,8 @@ struct unit {
 	uint64_t *retire;      /* cycle in which the k-th command retires, of those that have left the unit */
 	uint32_t n_left;       /* how many commands have left the unit, though perhaps not retired */
 };
+
+#define NEVER UINT64_MAX
 
 struct sim {
 	const struct cmds *c;  /* the step's commands */
@@ -65,6 +68,7 @@ struct sim {
 	int64_t region;        /* bytes of a region */
 	int64_t n;             /* channels of a block */
 	bool load_port;        /* loads write beside other accesses of a bank */
+	bool plan_ahead;       /* the vector engine plans depthwise commands while they wait for other units */
 	struct unit u[WEFT_N_UNITS];
 	uint64_t rate[WEFT_N_UNITS];    /* the rate (of ONE) at which each unit works */
 	bool asks;             /* the array asks for activations all the time, since it is slower than it could be */
@@ -542,6 +546,7 @@ static void fetch_words(struct sim *s)
 static int open_units(struct sim *s)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		s->u[u].since = NEVER;
 		s->u[u].cmd = malloc((s->c->n + 1) * sizeof *s->u[u].cmd);
 		s->u[u].retire = malloc((s->c->n + 1) * sizeof *s->u[u].retire);
 		if (!s->u[u].cmd || !s->u[u].retire)
@@ -591,23 +596,29 @@ static void dispatch(struct sim *s)
 }
 
 /*
- * Returns whether unit k may begin its next command, which is in its queue. All that the command waits for must
- * have retired, and only so many of its unit, with this one, may have begun and not retired: 2 of the array, 1
- * of the vector engine, COST_DMA_ISSUED of loads and of stores.
+ * Returns whether unit k would take a command. It must be idle, have one in its queue, and only so many of its commands, with this one,
+ * may have begun and not retired: 2 of the array, 1 of the vector engine, COST_DMA_ISSUED of loads and of stores.
  */
-static bool may_start(const struct sim *s, int k)
+static bool is_free(const struct unit *u, int k)
 {
-	const struct unit *u = &s->u[k];
-	const struct cmd *c = &s->c->p[u->cmd[u->next]];
-
 	uint32_t under_way = u->next - u->retired, most = k == WEFT_UNIT_CV ? 2 : k == WEFT_UNIT_VE ? 1 : COST_DMA_ISSUED;
-	if (under_way >= most)
-		return false;
-	return !waits(s, c);
+
+	return !u->busy && u->next != u->pushed && under_way < most;
 }
 
 /*
- * Begin the next command of every unit that is idle, has one in its queue and may begin it (may_start()):
+ * Returns how many cycles earlier unit k gets its command c done because it has planned it while that waited for other units, or 0
+ * if it does not plan ahead.
+ */
+static uint64_t planned_ahead(const struct sim *s, const struct unit *u, const struct cmd *c)
+{
+	if (!s->plan_ahead || c->c.h.op != WEFT_CMD_DW || c->c.dw.table)
+		return 0;
+	return (uint64_t)min64((int64_t)(s->t - u->since), COST_DW_PLAN);
+}
+
+/*
+ * Begin the next command of every unit that is free (is_free()) if all that the command waits for has retired:
  * sets its work, traffic and start cycle, and s->changed. A load that follows the one before without a
  * pause also gets the work that is owed for words fetched meanwhile; any load clears that debt.
  */
@@ -615,12 +626,16 @@ static void start_heads(struct sim *s)
 {
 	for (int k = 0; k < WEFT_N_UNITS; k++) {
 		struct unit *u = &s->u[k];
-		if (u->busy || u->next == u->pushed || !may_start(s, k))
+		if (!is_free(u, k))
+			continue;
+		const struct cmd *c = &s->c->p[u->cmd[u->next]];
+		u->since = u->since == NEVER ? s->t : u->since;
+		if (waits(s, c))
 			continue;
 		s->changed = u->busy = true;
 		u->now = u->cmd[u->next++];
-		const struct cmd *c = &s->c->p[u->now];
-		u->left = (uint64_t)(s->slow && c->slow ? c->slow : c->cost) * ONE;
+		u->left = ((s->slow && c->slow ? c->slow : c->cost) - planned_ahead(s, u, c)) * ONE;
+		u->since = NEVER;
 		if (k == WEFT_UNIT_LD) {
 			u->left += s->load_end == s->t ? s->owed : 0;
 			s->owed = 0;
@@ -831,7 +846,7 @@ int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memor
 {
 	struct sim s = { .c = &step->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,
 	                 .region = step->cc->cfg->sp_bytes / WEFT_SP_REGIONS, .n = step->cc->n,
-	                 .load_port = step->cc->cfg->load_port };
+	                 .load_port = step->cc->cfg->load_port, .plan_ahead = step->cc->cfg->plan_ahead };
 	int err = open_units(&s);
 
 	while (!err) {

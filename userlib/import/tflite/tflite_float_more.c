@@ -327,18 +327,12 @@ static int reduce(struct tfl_lower *l)
 	const int code = l->op->code;
 	weft_opcode op = code == TFL_REDUCE_MAX ? WEFT_OP_REDUCE_MAX : code == TFL_REDUCE_MIN ? WEFT_OP_REDUCE_MIN
 	               : code == TFL_REDUCE_PROD ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM;
-	int64_t axis[16], n;
+	int64_t n;
 	unsigned set = 0;
-	int x = tfl_value(l, 0), count = x < 0 ? x : tfl_axes(l, 1, 16, axis);
+	int x = tfl_value(l, 0), err = x < 0 ? x : tfl_axis_set(l, 1, l->g->tensors[x].t.rank, &set);
 
-	for (int i = 0; i < count; i++) {
-		const int rank = l->g->tensors[x].t.rank;
-		if (axis[i] < -rank || axis[i] >= rank)
-			return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)axis[i], rank);
-		set |= 1u << (axis[i] < 0 ? axis[i] + rank : axis[i]);
-	}
-	if (count < 0 || (x = gathered(l, x, set, op == WEFT_OP_REDUCE_SUM, &n)) < 0)
-		return count < 0 ? count : x;
+	if (err || (x = gathered(l, x, set, op == WEFT_OP_REDUCE_SUM, &n)) < 0)
+		return err ? err : x;
 	x = reduced(l, op, x, 1);
 	return finished(l, code == TFL_MEAN ? with(l, WEFT_OP_TFL_DIV, x, (float)n) : x);
 }

@@ -557,6 +557,20 @@ int tfl_axes(struct tfl_lower *l, int k, int max, int64_t *v)
 	return tfl_is_empty(l, k) ? 0 : tfl_ints(l, k, max, v);
 }
 
+int tfl_axis_set(struct tfl_lower *l, int k, int rank, unsigned *set)
+{
+	int64_t v[16];
+	int n = tfl_axes(l, k, 16, v);
+
+	*set = 0;
+	for (int i = 0; i < n; i++) {
+		if (v[i] < -rank || v[i] >= rank)
+			return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)v[i], rank);
+		*set |= 1u << (v[i] < 0 ? v[i] + rank : v[i]);
+	}
+	return n < 0 ? n : 0;
+}
+
 /*
  * Sets *b to a reader of the options of the operator at hand. Returns whether the operator has
  * options of that type.

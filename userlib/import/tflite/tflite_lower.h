@@ -115,6 +115,9 @@ WEFT_MUST_USE int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);
 /* Says whether operand k is an empty constant; tfl_axes() copies axes as tfl_ints() does, of which there may be none then. */
 bool tfl_is_empty(const struct tfl_lower *l, int k);
 WEFT_MUST_USE int tfl_axes(struct tfl_lower *l, int k, int max, int64_t *v);
+/* Sets *set to the axes in constant operand k, at most 16, of a tensor of that rank: bit i stands for axis i. Returns 0, or -EINVAL if
+ * an axis is out of range. */
+WEFT_MUST_USE int tfl_axis_set(struct tfl_lower *l, int k, int rank, unsigned *set);
 /* Returns element k of a constant of signed integers of elem bytes each: 1, 2, 4 or 8. */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);
 /* Returns constant operand k in that shape, of as many elements. */

@@ -12,24 +12,6 @@
 #include "tflite_lower.h"
 
 /*
- * Sets *set to the axes in constant operand 1, of a tensor of the given rank: bit i is set if axis
- * i is reduced. Returns 0, -EINVAL if an axis is out of range, or another negative errno.
- */
-static int axes(struct tfl_lower *l, int rank, unsigned *set)
-{
-	int64_t v[16];
-	int n = tfl_axes(l, 1, 16, v);
-
-	*set = 0;
-	for (int i = 0; i < n; i++) {
-		if (v[i] < -rank || v[i] >= rank)
-			return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)v[i], rank);
-		*set |= 1u << (v[i] < 0 ? v[i] + rank : v[i]);
-	}
-	return n < 0 ? n : 0;
-}
-
-/*
  * Divides factor *f by n, at least 1, as TFLite does: the multiplier is shifted left first by
  * floor(log2 n) bits, or as far as the shift allows, then divided and rounded down.
  */
@@ -84,7 +66,7 @@ int tfl_lower_mean(struct tfl_lower *l)
 	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
 		return x;
 	weft_tensor t = l->g->tensors[x].t;
-	if ((err = axes(l, t.rank, &set)) || (err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
+	if ((err = tfl_axis_set(l, 1, t.rank, &set)) || (err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
 		return err;
 	for (int i = 0; i < t.rank; i++)
 		n *= set & 1u << i ? t.dim[i] : 1;
@@ -128,7 +110,7 @@ int tfl_lower_reduce(struct tfl_lower *l)
 	weft_tensor t = l->g->tensors[x].t;
 	if (t.dtype != WEFT_INT32 && (op == WEFT_OP_REDUCE_SUM || (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16)))
 		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
-	if ((err = axes(l, t.rank, &set)))
+	if ((err = tfl_axis_set(l, 1, t.rank, &set)))
 		return err;
 	if ((x = reduce(l, op, x, set)) < 0)
 		return x;

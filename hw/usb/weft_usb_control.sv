@@ -241,34 +241,50 @@ module weft_usb_control #(
   // further away.
   logic [8:0]  from_q;                 // in the ROM: of this packet's first byte
   logic        more_q;                 // not all bytes of this packet are on their way
-  // The next byte's place in the ROM, and among all bytes of the answer. They hold from sent_i on.
-  logic [8:0]  rom_q, rom_d, byte_q, byte_d;
   assign now      = left_q > 9'd64 ? 7'd64 : left_q[6:0];
   assign pos_d    = sent_i ? '0 : pos_q + 7'(take_i);
-  assign rom_d    = sent_i ? from_q : rom_q + 9'(take_i);
-  assign byte_d   = sent_i ? done_q : byte_q + 9'(take_i);
   assign more_o   = state_q == DataIn && more_q;
   always_ff @(posedge clk_i) begin
     from_q <= at_q + done_q;
     more_q <= now != pos_d;
-    rom_q  <= rom_d;
-    byte_q <= byte_d;
   end
   assign toggle_o = state_q == DataIn ? toggle_q : 1'b1;
   assign stall_o  = state_q == Stall;
   assign room_o   = state_q != StatusIn && state_q != Judge;
   assign ready_o  = state_q == DataIn || (state_q == StatusIn && !flush_busy_i);
 
-  always_ff @(posedge clk_i) begin
+  // Bytes are looked up ahead of their turn, from sent_i on: data_o is the next one, after_q the one behind it. So the place of
+  // the byte that is looked up comes from registers, and a byte that is taken has no way to the ROM.
+  logic [8:0] rom_q, byte_q;           // that place in the ROM, and among all bytes of the answer
+  logic [7:0] found, after_q;
+  logic [1:0] ahead_q;                 // how many of the two are there
+  logic       find;
+  assign find = ahead_q != 2'd2 || take_i;
+
+  always_comb begin
     case (source_q)
-      Rom:     data_o <= other_q && byte_d == 9'd1 ? 8'd7 : weft_usb_pkg::rom(rom_d);
+      Rom:     found = other_q && byte_q == 9'd1 ? 8'd7 : weft_usb_pkg::rom(rom_q);
       Serial: begin
-        if (byte_d == '0) data_o <= {2'd0, n_serial, 1'b0} + 8'd2;
-        else if (byte_d == 9'd1) data_o <= 8'd3;
-        else data_o <= byte_d[0] ? '0 : serial_i[8*(byte_d[4:1]-4'd1)+:8];
+        if (byte_q == '0) found = {2'd0, n_serial, 1'b0} + 8'd2;
+        else if (byte_q == 9'd1) found = 8'd3;
+        else found = byte_q[0] ? '0 : serial_i[8*(byte_q[4:1]-4'd1)+:8];
       end
-      default: data_o <= small_q[8*byte_d[2:0]+:8];
+      default: found = small_q[8*byte_q[2:0]+:8];
     endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (sent_i) begin
+      ahead_q <= '0;
+      rom_q   <= from_q;
+      byte_q  <= done_q;
+    end else begin
+      ahead_q <= ahead_q + 2'(find) - 2'(take_i);
+      rom_q   <= rom_q + 9'(find);
+      byte_q  <= byte_q + 9'(find);
+    end
+    if (ahead_q == '0 || take_i) data_o <= ahead_q == 2'd2 ? after_q : found;
+    if (find) after_q <= found;
   end
 
   always_ff @(posedge clk_i) begin
@@ -351,7 +367,10 @@ module weft_usb_control #(
     if (rst_ni && !bus_reset_i) begin
       if (addr_q != old_addr_q && addr_q != '0) assert (old_wait_q);   // behind the status stage
       assert (now <= 7'd64);
-      if (take_i) assert (more_o && now != pos_q && rom_q == at_q + done_q + {2'd0, pos_q} && byte_q == done_q + {2'd0, pos_q});
+      if (take_i) begin
+        assert (more_o && now != pos_q && ahead_q != '0 && byte_q == done_q + {2'd0, pos_q} + {7'd0, ahead_q});
+        if (source_q == Rom && !other_q) assert (data_o == weft_usb_pkg::rom(at_q + done_q + {2'd0, pos_q}));
+      end
       if (flush_o) assert (!flush_busy_i);
       if (acked_i) assert (ready_o || state_q == Judge);
       assert (!configured_q || !stall_o || state_q == Stall);

@@ -56,7 +56,7 @@ module weft_cmd #(
   output weft_cmd_pkg::move_t       st_cmd_o,
   output weft_cmd_pkg::cmd_t        cv_cmd_o,
   output weft_cmd_pkg::cmd_t        ve_cmd_o,
-  output logic                      ve_waits_o,   // ve_cmd_o stands and waits for other units
+  output logic                      ve_waits_o,   // ve_cmd_o is the next command, and waits for other units
   input  weft_cfg_pkg::unit_state_t ld_i,
   input  weft_cfg_pkg::unit_state_t st_i,
   input  weft_cfg_pkg::unit_state_t cv_i,

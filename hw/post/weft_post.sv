@@ -10,7 +10,7 @@
 // after it was taken; with add, N rows take about 4N + 6 cycles. Rows of one context
 // leave in order. A row of int16 is two writes, N bytes each.
 //
-// If a configuration has HALF_PASS = 0, an addend whose RESCALE only halves it takes no pass of its own: B is left
+// If a configuration has FREE_HALF, an addend whose RESCALE only halves it takes no pass of its own: B is left
 // out, C rescales the other addend, and D adds the half. N rows then take about 3N + 6 cycles.
 //
 // Context 0 goes before context 1, and new rows go before passes B to D. While context 0 has a row in every cycle and
@@ -80,25 +80,12 @@ module weft_post (
   localparam logic [1:0] STAGE_RESCALE = 2'd0, STAGE_CLAMP = 2'd1, STAGE_NONE = 2'd2;
   localparam logic [1:0] PASS_A = 2'd0, PASS_B = 2'd1, PASS_C = 2'd2, PASS_D = 2'd3;
 
-  localparam logic HALVES = weft_cfg_pkg::HALF_PASS == 0;      // a halved addend takes no pass
+  localparam logic HALVES = weft_cfg_pkg::FREE_HALF != 0;
 
-  // What RESCALE must be so that it takes half of an even number.
-  localparam logic [31:0] HalfMul   = 32'd1 << 30;
-  localparam logic [5:0]  HalfShift = 6'd31;
-
-  // verilator lint_off UNUSEDSIGNAL
-  // Say whether a context's configuration halves the addend q, or r. Since r may be subtracted, which pass D cannot do,
-  // it is then not taken for halved.
-  function automatic logic halves_a(input logic [447:0] cfg_i);
-    halves_a = cfg_i[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32] == HalfMul && cfg_i[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6] == HalfShift
-           && cfg_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5] != '0;
+  // Returns whether RESCALE with this multiplier and shift makes exactly the half of each even number.
+  function automatic logic is_half(input logic [31:0] mul_i, input logic [5:0] shift_i);
+    is_half = mul_i == 32'd1 << 30 && shift_i == 6'd31;
   endfunction
-
-  function automatic logic halves_b(input logic [447:0] cfg_i);
-    halves_b = cfg_i[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32] == HalfMul && cfg_i[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6] == HalfShift
-           && cfg_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5] != '0 && !cfg_i[weft_cmd_pkg::POST_SUB_LSB - BASE];
-  endfunction
-  // verilator lint_on UNUSEDSIGNAL
 
   // ---- which pass starts
 
@@ -117,8 +104,9 @@ module weft_post (
   logic [1:0]        pass, buf_pass;           // buf_: of the buffered row that is next
   logic              add0, add1, fp0, fp1, buf0, buf1;
   logic              ctx, buf_ctx, fp, buffers, writes, skip_b, skip_d;
-  logic              half_a0, half_b0, half_a1, half_b1;   // of each context: the addend q is halved, or else r is
-  logic              half_b;                               // of the buffered row
+  logic              even0, even1;                         // of each context: the addends are even, since they are shifted left
+  logic              half_a0, half_b0, half_a1, half_b1;   // of each context: q is the halved addend, r is
+  logic              half_b;                               // of the buffered row: r is
   logic [LOG2_N-1:0] slot, buf_slot;
   logic [1:0]        stage;
 
@@ -130,10 +118,15 @@ module weft_post (
   assign buf1     = add1 || (fp1 && c1_stage_i != STAGE_CLAMP);
   assign room     = queued_q < (LOG2_Q+1)'(QUEUE);
   assign buf_room = (alloc_q - d_q) != (LOG2_N+1)'(N);
-  assign half_a0  = HALVES && add0 && !fp0 && halves_a(c0_cfg_i);
-  assign half_a1  = HALVES && add1 && !fp1 && halves_a(c1_cfg_i);
-  assign half_b0  = HALVES && add0 && !fp0 && !half_a0 && halves_b(c0_cfg_i);
-  assign half_b1  = HALVES && add1 && !fp1 && !half_a1 && halves_b(c1_cfg_i);
+  assign even0    = HALVES && add0 && !fp0 && c0_cfg_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5] != '0;
+  assign even1    = HALVES && add1 && !fp1 && c1_cfg_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5] != '0;
+  assign half_a0  = even0 && is_half(c0_cfg_i[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32], c0_cfg_i[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6]);
+  assign half_a1  = even1 && is_half(c1_cfg_i[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32], c1_cfg_i[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6]);
+  // Pass D only adds, so an r that is subtracted takes a pass of its own.
+  assign half_b0  = even0 && !half_a0 && !c0_cfg_i[weft_cmd_pkg::POST_SUB_LSB - BASE]
+                    && is_half(c0_cfg_i[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32], c0_cfg_i[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6]);
+  assign half_b1  = even1 && !half_a1 && !c1_cfg_i[weft_cmd_pkg::POST_SUB_LSB - BASE]
+                    && is_half(c1_cfg_i[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32], c1_cfg_i[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6]);
   assign half_b   = buf_ctx ? half_b1 : half_b0;
   assign skip_b   = b_q != a_done_q && ((HAS_FP8 && row_fp_q[LOG2_N'(b_q)]) || (HALVES && row_half_q[LOG2_N'(b_q)]));
   assign skip_d   = HAS_FP8 && d_q != c_done_q && row_sum_q[LOG2_N'(d_q)];
@@ -198,7 +191,7 @@ module weft_post (
   // Those of a buffered row do not wait for whether a new one is taken, which is known late.
   assign buf_cfg   = buf_ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = buf_cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
-  // Pass D counts only if it adds a half, which is then of the addend that pass C does not rescale.
+  // If an addend is halved, pass C rescales the other one and pass D adds the half. In other rows pass D uses neither.
   assign from_r    = buf_pass != PASS_B && (buf_pass == PASS_D) == half_b;
   always_comb begin
     in_zp = buf_cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 16];

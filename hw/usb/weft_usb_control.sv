@@ -237,8 +237,8 @@ module weft_usb_control #(
   logic [8:0]  at_q, left_q, done_q;   // in the ROM; that have not gone; that have
   logic [63:0] small_q;
   logic [6:0]  pos_q, pos_d, now;      // of this packet: bytes on their way, all
-  // Of the above, a cycle behind done_q and left_q. These change with a request and with an ACK, and the next IN is
-  // further away.
+  // These two follow done_q and left_q a cycle later. done_q and left_q change with a request and with an ACK, and the next
+  // IN comes later than that.
   logic [8:0]  from_q;                 // in the ROM: of this packet's first byte
   logic        more_q;                 // not all bytes of this packet are on their way
   assign now      = left_q > 9'd64 ? 7'd64 : left_q[6:0];
@@ -253,12 +253,12 @@ module weft_usb_control #(
   assign room_o   = state_q != StatusIn && state_q != Judge;
   assign ready_o  = state_q == DataIn || (state_q == StatusIn && !flush_busy_i);
 
-  // Bytes are looked up ahead of their turn, from sent_i on: data_o is the next one, after_q the one behind it. So the place of
-  // the byte that is looked up comes from registers, and a byte that is taken has no way to the ROM.
-  logic [8:0] rom_q, byte_q;           // that place in the ROM, and among all bytes of the answer
+  // From sent_i on, two bytes are looked up before they are asked for: data_o, which goes next, and after_q, which follows it.
+  // So the address of the ROM comes from a register, and take_i is not in the path that leads through the ROM.
+  logic [8:0] rom_q, byte_q;           // the byte that is looked up: its address in the ROM, its number in the answer
   logic [7:0] found, after_q;
-  logic [1:0] ahead_q;                 // how many of the two are there
-  logic       find;
+  logic [1:0] ahead_q;                 // how many of the two bytes have been looked up
+  logic       find;                    // a byte is looked up
   assign find = ahead_q != 2'd2 || take_i;
 
   always_comb begin

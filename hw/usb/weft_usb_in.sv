@@ -5,7 +5,8 @@
 // A packet is closed by its last byte: that of a frame, or the most_i-th. A frame that ends
 // with a full packet has an empty one behind it. ready_o: the older packet is closed and can
 // go, as often as it takes, until acked_i; data_o is its next byte, more_o says that there is
-// one, take_i takes it, begin_i goes back to the first, behind which more_o and data_o hold from the next cycle on. toggle_o is that packet's toggle, toggle_clr_i sets it to 0.
+// one, take_i takes it, begin_i goes back to the first. What take_i and begin_i change shows in more_o and data_o in the
+// next cycle. toggle_o is that packet's toggle, toggle_clr_i sets it to 0.
 //
 // clr_i empties the buffer. If a packet was sent and not acknowledged, an empty packet with the same
 // toggle takes its place: the host may have received the packet, and would then drop the next packet with that

@@ -9,8 +9,8 @@
 // the post unit has written the last row. A fault pulses state_o.fault once, with
 // code and address; the unit then waits for abort_i. abort_i drops everything.
 //
-// With plan_ahead a depthwise command without a table is planned while it still waits for other units (cmd_waits_i): its
-// first input is then read two cycles after it is taken.
+// If the configuration has PLAN_AHEAD, the engine plans a depthwise command without a table while the command still waits for
+// other units (cmd_waits_i). The first input is then read two cycles after the command is taken.
 //
 // cmd_i has been checked against the ranges in include/spec/cmd.toml. What
 // depends on two fields (dw_line, the kernel, add in dw and pool) is checked here too.
@@ -29,7 +29,7 @@ module weft_vec (
   input  logic abort_i,
 
   input  logic                      cmd_valid_i,
-  input  logic                      cmd_waits_i,   // cmd_i stands until it is valid, or until cmd_waits_i falls and it never is
+  input  logic                      cmd_waits_i,   // cmd_i is the next command; it stays until it is valid, or until this falls
   output logic                      cmd_ready_o,
   input  weft_cmd_pkg::cmd_t        cmd_i,
   output weft_cfg_pkg::unit_state_t state_o,
@@ -124,7 +124,8 @@ module weft_vec (
   logic                   rd_bad, par_bad, tab_ready, tab_bad, alu_done, alu_bad;
   weft_cfg_pkg::sp_addr_t rd_bad_addr, par_bad_addr, tab_bad_addr, out_bad_addr, alu_bad_addr;
 
-  // A command that is planned ahead has been seen, but is not taken yet.
+  // While ahead_q is set, cmd_q holds a command that is planned but not taken yet. look: such a command is seen. lost: it is
+  // gone, since the stream was stopped. planned: its plan is made. go: a command was taken in the cycle before.
   localparam logic Ahead = weft_cfg_pkg::PLAN_AHEAD != 0;
   logic [weft_cmd_pkg::HEADER_OP_W-1:0] op;
   logic take, take_alu, look;

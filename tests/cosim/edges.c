@@ -48,7 +48,7 @@ static struct weft_cmd row(unsigned op, int32_t off, int32_t sp, int32_t len)
 	return c;
 }
 
-/* The same, behind so many commands of LD and of CV. */
+/* Appends the command that row() returns. It waits until so many commands of LD and of CV have retired. */
 static void move(struct random_stream *s, unsigned op, int32_t off, int32_t sp, int32_t len, int ld, int cv)
 {
 	struct weft_cmd c = row(op, off, sp, len);
@@ -345,15 +345,16 @@ static void test_turns(void **state)
 	assert_true(in_turns + 800 < array_first);
 }
 
-/* Scales of the two addends of an addition, as multipliers of shift 31, and whether the second one is subtracted. */
-struct scales {
+/* An addition of two tensors: the multipliers that scale the addends, whose shifts are 31, and whether the second one is subtracted. */
+struct addition {
 	const char *name;
 	uint32_t a, b;
 	bool sub;
+	bool saves;            /* a row takes three passes instead of four */
 };
 
-/* Returns the cycles of a stream in which the vector engine adds the 1024 words of INPUT to themselves, one on. */
-static uint64_t add_words(const struct scales *k)
+/* Returns the cycles of a stream in which the vector engine adds to each of 1024 words of INPUT the word behind it, as k says. */
+static uint64_t add_words(const struct addition *k)
 {
 	struct random_stream s;
 	struct weft_cmd c = copy(16);
@@ -385,25 +386,26 @@ static uint64_t add_words(const struct scales *k)
 }
 
 /*
- * An addend that is halved takes no pass of its own in the post unit, so that a row takes three cycles instead of four. It takes one
- * if it is the one that is subtracted.
+ * An addend that is only halved takes no pass of its own in the post unit, so that a row takes three cycles instead of four. An addend
+ * that is subtracted takes a pass even if it is halved.
  */
 static void test_halved_addends(void **state)
 {
-	static const struct scales scales[] = {
-		{ "no addend halved", 1508074311, 1811939328, false }, { "the first halved", 1 << 30, 1811939328, false },
-		{ "the second halved", 1508074311, 1 << 30, false },   { "both halved", 1 << 30, 1 << 30, false },
-		{ "the first halved, the second subtracted", 1 << 30, 1811939328, true },
-		{ "the second halved and subtracted", 1508074311, 1 << 30, true },
+	static const struct addition additions[] = {
+		{ "no addend halved", 1508074311, 1811939328, false, false },
+		{ "the first halved", 1 << 30, 1811939328, false, true },
+		{ "the second halved", 1508074311, 1 << 30, false, true },
+		{ "both halved", 1 << 30, 1 << 30, false, true },
+		{ "the first halved, the second subtracted", 1 << 30, 1811939328, true, true },
+		{ "the second halved and subtracted", 1508074311, 1 << 30, true, false },
 	};
-	static const bool saves[] = { false, true, true, true, true, false };
-	uint64_t cycles[sizeof(scales) / sizeof(scales[0])];
 
 	(void)state;
 	need_rtl();
-	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
-		cycles[i] = add_words(&scales[i]);
-		assert_true(saves[i] ? cycles[i] + 900 < cycles[0] : cycles[i] + 100 > cycles[0]);
+	const uint64_t four_passes = add_words(&additions[0]);
+	for (size_t i = 1; i < sizeof(additions) / sizeof(additions[0]); i++) {
+		const uint64_t cycles = add_words(&additions[i]);
+		assert_true(additions[i].saves ? cycles + 900 < four_passes : cycles + 100 > four_passes);
 	}
 }
 
@@ -432,8 +434,8 @@ static struct weft_cmd depthwise(int32_t in)
 }
 
 /*
- * Returns the cycles of a stream in which the array makes 64 words, behind which the vector engine copies 64 others if `copies` is
- * set, and convolves those of the array if `convolves` is set.
+ * Returns the cycles of a stream in which the array makes 64 words. After that, the vector engine copies 64 other words if `copies` is
+ * set, and then convolves the words of the array if `convolves` is set.
  */
 static uint64_t follow_array(const char *what, bool copies, bool convolves)
 {
@@ -460,8 +462,8 @@ static uint64_t follow_array(const char *what, bool copies, bool convolves)
 }
 
 /*
- * A depthwise command that waits for the array is planned meanwhile, which saves seven cycles. It is not if the vector engine has
- * other work meanwhile. The command that follows a copy begins a cycle sooner than one that follows the array.
+ * The vector engine plans a depthwise command while the command waits for the array, which saves seven cycles. It does not if it has
+ * other work at that time. A command that follows a copy begins one cycle sooner than one that follows the array.
  */
 static void test_planned_ahead(void **state)
 {

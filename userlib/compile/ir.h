@@ -267,8 +267,8 @@ struct cmd {
 	uint32_t slow;         /* the same cycles if the memory is slow; 0: they are no different */
 	uint32_t latency;      /* cycles from then to its retirement; of DMA beside the memory's latency */
 	uint32_t rows;         /* rows that it sends through the post unit, counted once for each pass */
-	uint8_t passes;        /* of the array's commands: how many a row takes there, of which all but the first take turns with other
-	                        * units' rows */
+	uint8_t passes;        /* of the array's commands: how many passes a row takes in the post unit. All but the first take turns
+	                        * with other units' rows */
 	bool by_pixel;         /* emission: if it takes some channels of each pixel, each pixel may be a range (emit_pixels()) */
 	uint32_t wait[WEFT_N_UNITS];   /* how many commands of each unit must have retired before it begins */
 	uint32_t first_load, n_loads;  /* loads that it needs: a range of hazards_loads() */
@@ -445,17 +445,18 @@ static inline int64_t unit_channels(const struct cc *cc, const struct node *nd)
 	return nd->wt.paired ? 2 * cc->n : cc->n;
 }
 
-/* Returns whether RESCALE with this scale takes exactly half of an even number. */
+/* Returns whether RESCALE with this scale makes exactly the half of each even number. */
 static inline bool halves(const struct scale *s)
 {
 	return s->mul == 1 << 30 && s->shift == 31;
 }
 
 /*
- * Returns how many times each row of a node's results passes the lanes of the post unit: 1; or 4 if a second operand is added or
- * subtracted (not for a table or a product), and 3 where the device gives one of the two addends no pass of its own, since that one
- * is halved and not subtracted (hw/post). Of float8 it is 3 with a second operand, else 1 for pooling and elementwise nodes and 2
- * for convolutions (rounding, bias).
+ * Returns how many times each row of a node's results passes the lanes of the post unit. For integers this is 1. If a second
+ * operand is added or subtracted, it is 4, or 3 if the device adds one of the two addends without a pass of its own. The device
+ * does so if RESCALE only halves that addend, unless it is the second one and is subtracted (hw/post). Reading a table and
+ * multiplying by a second operand take one pass. For float8 the number is 3 with a second operand; without one, it is 1 for
+ * pooling and elementwise nodes, and 2 for convolutions, which round the sum and then add the bias.
  */
 static inline int64_t post_passes(const struct cc *cc, const struct node *nd)
 {
@@ -463,7 +464,7 @@ static inline int64_t post_passes(const struct cc *cc, const struct node *nd)
 		return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
 	if (!nd->add || by_table(nd) || is_product(nd))
 		return 1;
-	return !cc->cfg->half_pass && nd->post.pre_shift && (halves(&nd->post.a) || (halves(&nd->post.b) && !nd->sub)) ? 3 : 4;
+	return cc->cfg->free_half && nd->post.pre_shift && (halves(&nd->post.a) || (halves(&nd->post.b) && !nd->sub)) ? 3 : 4;
 }
 
 /* Returns how many reads of the scratchpad bring the records of one column tile of the array, or of one block of the

@@ -11,7 +11,7 @@ package weft_cfg_pkg;
   localparam int unsigned DW_LINE = 256;
   localparam int unsigned DW_ROWS = 2;
   localparam int unsigned LOAD_PORT = 1;
-  localparam int unsigned HALF_PASS = 0;
+  localparam int unsigned FREE_HALF = 1;
   localparam int unsigned PLAN_AHEAD = 1;
   localparam int unsigned N_WINDOWS = 8;
   localparam int unsigned DRAM_ADDR_BITS = 40;

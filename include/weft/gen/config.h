@@ -55,7 +55,7 @@ struct weft_config {
 	uint32_t dw_line;
 	uint32_t dw_rows;
 	uint32_t load_port;
-	uint32_t half_pass;
+	uint32_t free_half;
 	uint32_t plan_ahead;
 	uint32_t log2_n;
 	uint32_t log2_sp_bytes;

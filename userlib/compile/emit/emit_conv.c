@@ -155,8 +155,9 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	int64_t cycles = fillings(cc, &nd->wt, pixels, tiles) * full - odd * (full - max64(group, row * last)) -
 	                 pairs * (full - max64(group, row * last_of_two)) + COST_CONV_NEXT;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
-	/* The post unit makes the other passes of the last group's rows in cycles that are not counted. If they are, the estimate of some
-	 * networks is closer, but the search ends at worse plans for others: the zoo's small EfficientNetB0 is 8 % slower in sram on the RTL. */
+	/* The latency leaves out the cycles in which the rows of the last group make their second and later passes in the post unit. When
+	 * it included them, the estimates of some networks came closer to the RTL, but the search found worse plans for others: the small
+	 * EfficientNetB0 of data/zoo took 8 % more cycles in sram on the RTL. */
 	c->latency = (uint32_t)(cc->n + (odd ? last : last_of_two) + COST_CONV_DRAIN);
 	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * passes);
 	return err ? err : emit_done(e, c);

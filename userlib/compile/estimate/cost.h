@@ -50,8 +50,8 @@
 /* Cycles from the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
 #define COST_CONV_DRAIN 8
 
-/* A group of N rows with a second addend takes at least N cycles for each pass of the post unit (post_passes()), and so many
- * more (hw/post). Fitted at w16. */
+/* A group of N rows with a second addend takes N cycles for each pass that its rows make in the post unit (post_passes()), and
+ * these cycles in addition (hw/post). Fitted at w16. */
 #define COST_CONV_ADD 8
 
 /* ---- the vector engine (VE) ---- */
@@ -59,7 +59,7 @@
 /* Cycles from the start of a depthwise command to its first window: its first weights are fetched before. Fitted. */
 #define COST_DW_START 30
 
-/* As many of these fewer at most, if the command has waited for other units meanwhile and the device plans ahead (hw/vec). */
+/* A depthwise command takes up to this many cycles less if the device has planned it while it waited for other units (hw/vec). */
 #define COST_DW_PLAN 7
 
 /* Cycles from the start of a pooling or elementwise command to its first row. Fitted. */
@@ -115,8 +115,9 @@
 /* Part of the post unit's cycles that the vector engine gets while the array has rows: every eighth (hw/post). */
 #define COST_POST_SHARE (COST_ONE / 8)
 
-/* The same where each of the array's rows takes several passes: all of them but the first take turns with the vector engine's
- * rows (hw/post). With an eighth there, networks were off by up to 13 % (4 % since, with other changes). */
+/* The same if each of the array's rows takes several passes, since all passes but the first take turns with the vector engine's
+ * rows (hw/post). When the estimate used an eighth for such rows as well, it was wrong by up to 13 % of a network's cycles. With
+ * this share and other changes, it was wrong by up to 4 %. */
 #define COST_POST_SHARE_PASSES(passes) (((passes) - 1) * COST_ONE / (2 * (passes) - 1))
 
 /* The same if the array's command has `turns` set: the vector engine may then have every second cycle (hw/post). */

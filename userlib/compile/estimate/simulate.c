@@ -41,7 +41,7 @@ struct unit {
 	uint32_t next;         /* index in cmd of the next command to begin */
 	uint32_t pushed;       /* how many of its commands are in its queue or have left the queue */
 	uint32_t retired;      /* how many of its commands have retired */
-	uint64_t since;        /* cycle since which its next command has had only other units to wait for; NEVER: it has not */
+	uint64_t since;        /* cycle from which on its next command has waited for other units alone; NEVER: there is no such cycle */
 	bool busy;             /* a command is under way: */
 	uint32_t now;          /* its number among the step's commands, */
 	struct traffic traffic;      /* its accesses at present, */
@@ -596,8 +596,9 @@ static void dispatch(struct sim *s)
 }
 
 /*
- * Returns whether unit k would take a command. It must be idle, have one in its queue, and only so many of its commands, with this one,
- * may have begun and not retired: 2 of the array, 1 of the vector engine, COST_DMA_ISSUED of loads and of stores.
+ * Returns whether u, which is unit number k, can begin its next command as soon as all that the command waits for has retired. To do so, the
+ * unit must be idle and have a command in its queue. Also, only so many of its commands, this one included, may have begun and not retired: 2 of
+ * the array, 1 of the vector engine, COST_DMA_ISSUED of loads and of stores.
  */
 static bool is_free(const struct unit *u, int k)
 {
@@ -607,8 +608,8 @@ static bool is_free(const struct unit *u, int k)
 }
 
 /*
- * Returns how many cycles earlier unit k gets its command c done because it has planned it while that waited for other units, or 0
- * if it does not plan ahead.
+ * Returns how many cycles less command c, which unit u begins now, takes because the unit has planned it while it waited for other
+ * units. The result is 0 if the unit does not plan such commands ahead.
  */
 static uint64_t planned_ahead(const struct sim *s, const struct unit *u, const struct cmd *c)
 {
@@ -618,7 +619,7 @@ static uint64_t planned_ahead(const struct sim *s, const struct unit *u, const s
 }
 
 /*
- * Begin the next command of every unit that is free (is_free()) if all that the command waits for has retired:
+ * Begin the next command of every unit that is_free() if all that the command waits for has retired. This
  * sets its work, traffic and start cycle, and s->changed. A load that follows the one before without a
  * pause also gets the work that is owed for words fetched meanwhile; any load clears that debt.
  */

@@ -63,9 +63,10 @@
 /* search_late() goes on if the plan has become faster by at least this part of its cycles. Not measured. */
 #define LATE_WORTH 1000
 
-/* Climbs from the best plan with other addresses. Without them MobileNetV3Small is 2.5 % slower in ddr (estimate) and VWW 0.1 %
- * in sram. With 2 MobileNetV2 is 1.2 % slower in ddr and 2.1 % in sram, with 3 0.7 % and 0.5 %, and ResNet-50 is 0.7 % slower in ddr on the
- * RTL; with 2 MobileNetV2 compiles in a fifth less time, ResNet-50 in two fifths less. */
+/* So many climbs begin at the best plan with other addresses. Without such climbs, MobileNetV3Small is estimated to be 2.5 % slower
+ * in ddr, and VWW 0.1 % in sram. With two climbs instead of four, MobileNetV2 is estimated to be 1.2 % slower in ddr and 2.1 % in
+ * sram; with three, 0.7 % and 0.5 %. On the RTL, two climbs make ResNet-50 0.7 % slower in ddr. With two climbs, compiling takes a
+ * fifth less time for MobileNetV2, and two fifths less for ResNet-50. */
 #define N_AGAIN 4
 
 #define N_ADDRESSES 10         /* ways to choose addresses: five distances of neighbours, halves apart or not */

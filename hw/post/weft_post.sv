@@ -191,8 +191,8 @@ module weft_post (
   // Those of a buffered row do not wait for whether a new one is taken, which is known late.
   assign buf_cfg   = buf_ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = buf_cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
-  // If an addend is halved, pass C rescales the other one and pass D adds the half. In other rows pass D uses neither.
-  assign from_r    = buf_pass != PASS_B && (buf_pass == PASS_D) == half_b;
+  // Pass C rescales r, and pass D adds the half of q if q is halved. If r is halved, the two passes exchange their addends.
+  assign from_r    = buf_pass == (half_b ? PASS_D : PASS_C);
   always_comb begin
     in_zp = buf_cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 16];
     mul   = buf_cfg[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32];

@@ -555,7 +555,7 @@ int pool_take(struct pool *q);           /* the slot of the oldest one left, onc
 void pool_drop(struct pool *q);          /* forget all that are left; none is being made after that */
 
 /* memo.c: outcomes of placements, by all that decides them. Threads share it. */
-struct memo_key { uint64_t *v; uint32_t n, cap; };
+struct memo_key { uint8_t *v; uint32_t n, cap; };
 struct memo;
 struct memo *memo_new(void);                      /* NULL: no memory */
 void memo_free(struct memo *m);

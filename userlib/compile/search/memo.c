@@ -13,8 +13,8 @@
 
 #include "userlib/compile/plan/plan.h"
 
-/* One outcome, with the n numbers of its key and their hash. */
-struct entry { uint64_t hash; uint64_t *v; uint32_t n; struct outcome o; };
+/* One outcome, with the n bytes of its key and their hash. */
+struct entry { uint64_t hash; uint8_t *v; uint32_t n; struct outcome o; };
 
 struct memo {
 	pthread_mutex_t lock;  /* held by whoever looks at the entries */
@@ -44,14 +44,22 @@ void memo_free(struct memo *m)
 	free(m);
 }
 
-/* Append the number v to key k. Returns 0 or -ENOMEM. */
+/*
+ * Append the number v to key k, in as few bytes as it needs: seven of its bits in each, the lowest first, with bit 7 set in all
+ * bytes but the last. The sign comes as bit 0, so that small negative numbers are short, too. Returns 0 or -ENOMEM.
+ */
 int memo_put(struct memo_key *k, int64_t v)
 {
-	int err = cc_grow(&k->v, k->n, &k->cap, sizeof *k->v);
+	uint64_t left = (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 
-	if (!err)
-		k->v[k->n++] = (uint64_t)v;
-	return err;
+	do {
+		int err = cc_grow(&k->v, k->n, &k->cap, sizeof *k->v);
+		if (err)
+			return err;
+		k->v[k->n++] = (uint8_t)(left | (left > 127 ? 128 : 0));
+		left >>= 7;
+	} while (left);
+	return 0;
 }
 
 /*
@@ -89,7 +97,7 @@ int memo_key_of(struct memo_key *k, const struct npu_step *s)
 	return err ? -ENOMEM : 0;
 }
 
-/* Returns the FNV-1a hash of a key, taken word by word. */
+/* Returns the FNV-1a hash of a key. */
 static uint64_t hash_of(const struct memo_key *k)
 {
 	uint64_t h = UINT64_C(14695981039346656037);
@@ -111,7 +119,7 @@ bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
 	pthread_mutex_lock(&m->lock);
 	for (uint32_t i = 0; i < m->n && !found; i++) {
 		const struct entry *e = &m->e[i];
-		found = e->hash == hash && e->n == k->n && !memcmp(e->v, k->v, k->n * sizeof *k->v);
+		found = e->hash == hash && e->n == k->n && !memcmp(e->v, k->v, k->n);
 		if (found)
 			*o = e->o;
 	}
@@ -125,11 +133,11 @@ bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
  */
 int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o)
 {
-	struct entry e = { hash_of(k), malloc((k->n + 1) * sizeof *k->v), k->n, *o };
+	struct entry e = { hash_of(k), malloc(k->n + 1), k->n, *o };
 
 	if (!e.v)
 		return -ENOMEM;
-	memcpy(e.v, k->v, k->n * sizeof *k->v);
+	memcpy(e.v, k->v, k->n);
 	pthread_mutex_lock(&m->lock);
 	int err = cc_grow(&m->e, m->n, &m->cap, sizeof *m->e);
 	if (!err)

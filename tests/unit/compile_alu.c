@@ -86,6 +86,27 @@ static void turned_matrices(void **state)
 	}
 }
 
+/* FLOOR and QUANTIZE, which the host computes, and a matrix that the array turns in two parts: both wait for the host. */
+static void turned_behind_host(void **state)
+{
+	const int64_t x_dim[] = { 3, 61 }, y_dim[] = { 61, 3 };
+	const weft_attr to = { .quant = { .y_scale = 0.01f } }, swap = { .perm = { { 1, 0 } } };
+	weft_graph *g = weft_graph_new("turned");
+	struct weft_compile_options o = { .config = "w16", .of_model = true };
+	const int src = weft_graph_src(g, 0, "TRANSPOSE");
+	int t[] = { run_tensor(g, WEFT_FP32, 2, x_dim, true, false), run_tensor(g, WEFT_FP32, 2, x_dim, false, false),
+	            run_tensor(g, WEFT_INT8, 2, x_dim, false, false), run_tensor(g, WEFT_INT8, 2, y_dim, false, true) };
+	weft_tensor *in = make_inputs(g, 3);
+
+	(void)state;
+	assert_true(weft_graph_op(g, WEFT_OP_FLOOR, NULL, src, &t[0], 1, &t[1], 1) >= 0);
+	assert_true(weft_graph_op(g, WEFT_OP_TFL_QUANTIZE, &to, src, &t[1], 1, &t[2], 1) >= 0);
+	assert_true(weft_graph_op(g, WEFT_OP_TRANSPOSE, &swap, src, &t[2], 1, &t[3], 1) >= 0);
+	assert_int_equal(compile_run(g, &o, in, "turned behind the host"), 3 * 61);
+	free_inputs(g, in);
+	weft_graph_free(g);
+}
+
 static void folds(void **state)
 {
 	weft_attr first = { .axis = { 0 } }, last = { .axis = { 1 } };
@@ -256,7 +277,7 @@ static void moved_floats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_dimensions), cmocka_unit_test(turned_matrices), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(constant_tables), cmocka_unit_test(high_ranks),
+		cmocka_unit_test(long_dimensions), cmocka_unit_test(turned_matrices), cmocka_unit_test(turned_behind_host), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(constant_tables), cmocka_unit_test(high_ranks),
 		cmocka_unit_test(transposed_constant), cmocka_unit_test(moved_floats),
 	};
 

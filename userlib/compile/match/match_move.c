@@ -173,7 +173,10 @@ static int turn_on_array(struct cc *cc, int i)
 	if (turn_cycles(cc, &t, best) >= t.n * t.rows * t.columns * view_elem(x) || count > TURN_WIDTH)
 		return 0;
 	int err = add_turn(cc, i, &t, 0, count, best);
-	return err > 0 && rest ? add_turn(cc, i, &t, count * best, 1, rest) : err;
+	if (err < 0 || !rest)
+		return err;
+	cc->nodes[cc->n_nodes - 1].before = cc->n_nodes + 1;
+	return add_turn(cc, i, &t, count * best, 1, rest);
 }
 
 /*

@@ -310,6 +310,38 @@ static void islands(void **state)
 	island(WEFT_INT16, 3.3e-4f, WEFT_INT8, 0.08f);
 }
 
+/* DEQUANTIZE, CLAMP, RESHAPE, QUANTIZE: of every code but one, as an image of another shape than the result. */
+static void reshaped_island(weft_dtype type, weft_dtype made)
+{
+	const int64_t rows = type == WEFT_INT8 ? 17 : 17 * 257, x_dim[] = { 1, 3, rows, 5 }, y_dim[] = { 1, rows, 3, 5 };
+	weft_attr from = { .quant = { .x_scale = 0.043f, .y_scale = 1 } }, to = { .quant = { .y_scale = 0.031f } };
+	weft_attr limits = { .clamp = { .fmin = -2, .fmax = 3 } };
+	weft_graph *g = weft_graph_new("reshaped island");
+	const int src = weft_graph_src(g, 0, "CLAMP");
+	int t[] = { run_tensor(g, type, 4, x_dim, true, false), run_tensor(g, WEFT_FP32, 4, x_dim, false, false),
+	            run_tensor(g, WEFT_FP32, 4, x_dim, false, false), run_tensor(g, WEFT_FP32, 4, y_dim, false, false),
+	            run_tensor(g, made, 4, y_dim, false, true) };
+	weft_tensor in = g->tensors[t[0]].t;
+
+	assert_true(weft_graph_op(g, WEFT_OP_TFL_DEQUANTIZE, &from, src, &t[0], 1, &t[1], 1) >= 0);
+	assert_true(weft_graph_op(g, WEFT_OP_CLAMP, &limits, src, &t[1], 1, &t[2], 1) >= 0);
+	assert_true(weft_graph_op(g, WEFT_OP_RESHAPE, NULL, src, &t[2], 1, &t[3], 1) >= 0);
+	assert_true(weft_graph_op(g, WEFT_OP_TFL_QUANTIZE, &to, src, &t[3], 1, &t[4], 1) >= 0);
+	in.data = malloc(weft_tensor_bytes(&in));
+	for (int64_t i = 0; i < weft_tensor_elements(&in); i++)
+		tensor_set(&in, i, i);
+	run_all(g, &in, (uint64_t)weft_tensor_elements(&in), "reshaped island");
+	free(in.data);
+}
+
+static void reshaped_islands(void **state)
+{
+	(void)state;
+	reshaped_island(WEFT_INT8, WEFT_INT8);
+	reshaped_island(WEFT_INT8, WEFT_INT16);
+	reshaped_island(WEFT_INT16, WEFT_INT8);
+}
+
 /* PRELU in float32 with a slope for each channel, of every code in each channel. */
 static void prelu(weft_dtype type, float x_scale, float y_scale, uint64_t seed)
 {
@@ -361,7 +393,7 @@ int main(void)
 		cmocka_unit_test(sigmoids), cmocka_unit_test(softmax), cmocka_unit_test(softmax_long), cmocka_unit_test(resize),
 		cmocka_unit_test(casts),
 		cmocka_unit_test(requantize), cmocka_unit_test(requantize_lifted),
-		cmocka_unit_test(islands), cmocka_unit_test(prelus),
+		cmocka_unit_test(islands), cmocka_unit_test(reshaped_islands), cmocka_unit_test(prelus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,8 +355,9 @@ int match_function(struct cc *cc, int i, bool behind)
 
 /*
  * Add a node that makes operator i's result from the 8-bit tensor x_t by a table: byte k of x_t, taken as
- * unsigned (int8 -1 is 255), becomes table[k]. The table is copied. The device must have the feature has_table.
- * Returns 1, -ENOMEM or -E2BIG (too many constants).
+ * unsigned (int8 -1 is 255), becomes table[k]. If x_t and the result have different shapes, elements correspond
+ * in row-major order. The table is copied. The device must have the feature has_table. Returns 1, -ENOMEM or -E2BIG
+ * (too many constants).
  */
 int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[CODES])
 {
@@ -366,6 +367,10 @@ int elt_by_table(struct cc *cc, int i, int x_t, const uint8_t table[CODES])
 	if (!nd)
 		return root < 0 ? root : -ENOMEM;
 	set_input(cc, nd, x_t, 0, NULL);
+	if (memcmp(nd->x.dim, nd->y.dim, sizeof nd->x.dim)) {
+		nd->x = view_reshape(&cc->ten[x_t].v, nd->y.dim[0], nd->y.dim[1], nd->y.dim[2], nd->y.dim[3]);
+		nd->x_t = x_t;
+	}
 	nd->add = nd->elt.table = true;
 	nd->r = (struct view){ .root = root, .dim = { nd->x.dim[0], nd->x.dim[1], nd->x.dim[2], CODES }, .step = { 0, 0, 0, 1 } };
 	cc->ten[root].pinned = true;

@@ -61,9 +61,10 @@ def conv():
 
 
 def average():
-    kernel, stride = [of(1, 2, 3, 4), of(2, 3, 5)], of(1, 2, 3)
-    return one("AveragePool", floats(1, 4, 14, 14), opset=of(17, 21), kernel_shape=kernel, strides=[stride, stride], pads=[of(0, kernel[0] // 2), 1] * 2,
-               count_include_pad=of(0, 1))
+    opset, kernel, stride = of(17, 21), [of(1, 2, 3, 4), of(2, 3, 5)], of(1, 2, 3)
+    dilations = {"dilations": [of(1, 2), of(1, 2)]} if opset == 21 else {}
+    return one("AveragePool", floats(1, 4, 14, 14), opset=opset, kernel_shape=kernel, strides=[stride, stride], pads=[of(0, kernel[0] // 2), 1] * 2,
+               count_include_pad=of(0, 1), ceil_mode=of(0, 1), **dilations)
 
 
 def average_all():

@@ -327,30 +327,27 @@ static float window_sum(const struct window *w, bool by_columns, const float *x,
 }
 
 /*
- * AveragePool without dilation and ceil_mode. Sums go by columns where windows lie at most two columns apart, but not in
- * opset 19 and later, for which the runtime has another kernel.
+ * AveragePool. Sums go by columns where windows lie at most two columns apart, but not in opset 19 and later, nor if ceil_mode is
+ * set and padding counts: for these the runtime has another kernel.
  */
 int ref_chain_average(struct ref *r)
 {
 	const weft_tensor *x = r->x[0];
-	const bool padding = r->a->i[BEHIND_WINDOW + 1] != 0;
+	const bool ceil_mode = r->a->i[BEHIND_WINDOW] != 0, padding = r->a->i[BEHIND_WINDOW + 1] != 0;
 	struct window win;
 
-	if (!floats(r) || x->rank < 3 || r->a->i[BEHIND_WINDOW])
-		return ref_fail(r, -ENOTSUP, "type, rank or ceil_mode");
-	int err = ref_window_of(r, x, NULL, false, &win);
-	for (int d = 0; d < win.n && !err; d++)
-		if (win.dilation[d] != 1)
-			err = ref_fail(r, -ENOTSUP, "dilation %lld", (long long)win.dilation[d]);
+	if (!floats(r) || x->rank < 3)
+		return ref_fail(r, -ENOTSUP, "type or rank");
+	int err = ref_window_of(r, x, NULL, ceil_mode, &win);
 	err = err ? err : ref_y_images(r, 0, WEFT_FP32, x->dim[1], win.out);
 	if (err || r->shapes)
 		return err;
-	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), taps = ref_taps(&win);
-	const bool by_columns = win.n > 1 && win.stride[win.n - 1] <= 2 && r->a->opset < 19;
+	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n);
+	const bool by_columns = win.n > 1 && win.stride[win.n - 1] <= 2 && r->a->opset < 19 && !(ceil_mode && padding);
 	for (int64_t i = 0; i < REF_N(r->y[0]); i++) {
 		int64_t count;
 		const float sum = window_sum(&win, by_columns, (const float *)x->data + i / out * in, i % out, &count);
-		((float *)r->y[0]->data)[i] = sum / (float)(padding ? taps : count);
+		((float *)r->y[0]->data)[i] = sum / (float)(padding ? ref_padded_taps(&win, i % out) : count);
 	}
 	return 0;
 }

@@ -116,6 +116,15 @@ static bool counts(const struct window *w, int64_t p, int64_t k, bool with_paddi
 	return true;
 }
 
+int64_t ref_padded_taps(const struct window *w, int64_t p)
+{
+	int64_t n = 0;
+
+	for (int64_t k = 0, all = ref_taps(w); k < all; k++)
+		n += counts(w, p, k, true);
+	return n;
+}
+
 /* Index of a place in the order of columns, if asked for. */
 static int64_t stored(const struct window *w, int64_t i, bool columns)
 {

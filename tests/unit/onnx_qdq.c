@@ -278,7 +278,7 @@ static void random_graphs(void **state)
 
 /* ---- averages ---- */
 
-struct pool { bool global, padding; int64_t k[2], stride[2], before[2], after[2], out[2]; };
+struct pool { bool global, padding, ceil; int64_t k[2], stride[2], before[2], after[2], out[2]; };
 
 /* The nearest integer to num / den * 2^e, ties to even. */
 static int rounded(int64_t num, const struct q *a, const struct q *y, int64_t count)
@@ -302,16 +302,17 @@ static int rounded(int64_t num, const struct q *a, const struct q *y, int64_t co
 	return v < lo ? lo : v > lo + 255 ? lo + 255 : (int)v;
 }
 
-static int average(const struct pool *p, const uint8_t *x, const struct q *a, const struct q *y, int c, int64_t oy, int64_t ox)
+/* What ceil_mode adds behind the padding counts with it in QLinearAveragePool (`all`), but not in AveragePool. */
+static int average(const struct pool *p, bool all, const uint8_t *x, const struct q *a, const struct q *y, int c, int64_t oy, int64_t ox)
 {
 	int64_t sum = 0, count = 0;
 
 	for (int64_t ky = 0; ky < p->k[0]; ky++)
 		for (int64_t kx = 0; kx < p->k[1]; kx++) {
 			int64_t iy = oy * p->stride[0] - p->before[0] + ky, ix = ox * p->stride[1] - p->before[1] + kx;
-			bool in = iy >= 0 && iy < H && ix >= 0 && ix < W;
+			bool in = iy >= 0 && iy < H && ix >= 0 && ix < W, padded = iy < H + p->after[0] && ix < W + p->after[1];
 
-			count += in || p->padding;
+			count += in || (p->padding && (all || padded));
 			if (in)
 				sum += (a->type == 3 ? (int8_t)x[(c * H + iy) * W + ix] : x[(c * H + iy) * W + ix]) - a->z;
 		}
@@ -332,6 +333,7 @@ static void build_pool(struct ob *model, const struct pool *p, const struct q *a
 		ob_attr_ints(&at, "strides", 2, p->stride);
 		ob_attr_ints(&at, "pads", 4, (int64_t[]){ p->before[0], p->before[1], p->after[0], p->after[1] });
 		ob_attr_int(&at, "count_include_pad", p->padding);
+		ob_attr_int(&at, "ceil_mode", p->ceil);
 	}
 	if (qlinear) {
 		ob_text(&at, 7, "com.microsoft");
@@ -347,7 +349,7 @@ static void build_pool(struct ob *model, const struct pool *p, const struct q *a
 
 static struct pool random_pool(uint64_t *r)
 {
-	struct pool p = { .global = test_below(r, 3) == 0, .padding = test_below(r, 2) };
+	struct pool p = { .global = test_below(r, 3) == 0, .padding = test_below(r, 2), .ceil = test_below(r, 3) == 0 };
 
 	for (int i = 0; i < 2; i++) {
 		int64_t in = i ? W : H;
@@ -355,7 +357,10 @@ static struct pool random_pool(uint64_t *r)
 		p.stride[i] = p.global ? 1 : 1 + test_below(r, 2);
 		p.before[i] = p.global ? 0 : test_below(r, p.k[i]);
 		p.after[i] = p.global ? 0 : test_below(r, p.k[i]);
-		p.out[i] = (in + p.before[i] + p.after[i] - p.k[i]) / p.stride[i] + 1;
+		int64_t room = in + p.before[i] + p.after[i] - p.k[i];
+		p.out[i] = (room + (p.ceil ? p.stride[i] - 1 : 0)) / p.stride[i] + 1;
+		/* No window begins behind the image. */
+		p.out[i] -= (p.out[i] - 1) * p.stride[i] >= in + p.before[i];
 	}
 	p.padding = p.padding && !p.global;
 	return p;
@@ -406,7 +411,7 @@ static void averages(void **state)
 			run(net, (enum weft_device)d, x, &y, (long)first + i);
 			for (int64_t e = 0; e < weft_tensor_elements(&y); e++) {
 				int64_t ox = e % p.out[1], oy = e / p.out[1] % p.out[0], c = e / p.out[1] / p.out[0];
-				int want = average(&p, xa, &qa, &qy, (int)c, oy, ox);
+				int want = average(&p, i & 1, xa, &qa, &qy, (int)c, oy, ox);
 				if (want != tensor_get(&y, e))
 					fail_msg("seed %ld device %d element %lld: %d, not %d", (long)first + i, d, (long long)e, (int)tensor_get(&y, e), want);
 			}

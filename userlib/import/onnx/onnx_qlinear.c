@@ -121,6 +121,19 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 }
 
 /*
+ * Emits the codes of y, a float number of q's steps: plus q's zero point, and only then rounded to even and limited to q's type.
+ * Returns the graph tensor, or a negative errno; that of y if it is negative.
+ */
+static int steps_to_codes(struct ox *l, int y, const struct ox_q *q)
+{
+	weft_attr a = { .onnx = { true, WEFT_FP32 } };
+
+	y = ox_shift(l, y, q->z);
+	int one = y < 0 ? y : ox_ramp(l, WEFT_FP32, ox_t(l, y)->rank, 1), zero = one < 0 ? one : ox_ramp(l, q->zp->t.dtype, ox_t(l, y)->rank, 0);
+	return zero < 0 ? zero : ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, (int[]){ y, one, zero }, 3, q->zp->t.dtype, ox_t(l, y)->rank, ox_t(l, y)->dim);
+}
+
+/*
  * Emits the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32 operators on
  * the host: the codes less their zero points, for a sum each times its scale / q's scale, for WEFT_OP_MUL the
  * product times both scales / q's scale; plus q's zero point, rounded to even and limited to q's type. Returns
@@ -140,10 +153,7 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 	y = ox_binary(l, op, x[0], x[1]);
 	if (op == WEFT_OP_MUL)
 		y = ox_scale(l, y, (double)(sa * sb / sy));
-	y = ox_shift(l, y, q->z);
-	int one = y < 0 ? y : ox_ramp(l, WEFT_FP32, ox_t(l, y)->rank, 1), zero = one < 0 ? one : ox_ramp(l, q->zp->t.dtype, ox_t(l, y)->rank, 0);
-	weft_attr a = { .onnx = { true, WEFT_FP32 } };
-	return zero < 0 ? zero : ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, (int[]){ y, one, zero }, 3, q->zp->t.dtype, ox_t(l, y)->rank, ox_t(l, y)->dim);
+	return steps_to_codes(l, y, q);
 }
 
 /*
@@ -196,10 +206,39 @@ int ox_qlinear_binary(struct ox *l)
 }
 
 /*
+ * Lets what ceil_mode adds behind the image count like padding, and returns whether it adds any. ONNX Runtime's
+ * QLinearAveragePool does so with count_include_pad, ONNX's AveragePool does not.
+ */
+static bool counts_all(struct ox_windows *w)
+{
+	bool more = false;
+
+	for (int i = 0; i < w->w.n; i++)
+		if (w->w.after[i] > w->behind[i]) {
+			w->behind[i] = w->w.after[i];
+			more = true;
+		}
+	return more;
+}
+
+/*
+ * Emits the QLinearAveragePool at hand as ONNX Runtime computes it: the average of dequantised codes in float32, divided by q's
+ * scale (steps_to_codes()). Returns the graph tensor, or a negative errno.
+ */
+static int average_of_floats(struct ox *l, const struct ox_q *q)
+{
+	int y = ox_host_of_floats(l, "AveragePool", dequantised(l, 0));
+	int scale = y < 0 ? y : ox_ramp(l, WEFT_FP32, ox_t(l, y)->rank, q->s);
+
+	return steps_to_codes(l, scale < 0 ? scale : ox_binary(l, WEFT_OP_ONNX_DIV, y, scale), q);
+}
+
+/*
  * Lowers QLinearAveragePool and QLinearGlobalAveragePool in integers by ox_average(): sums of the
  * codes less their zero point, requantised to the result's parameters; windows of three dimensions, of more than 65535
- * elements or of padding alone in floats on the host. Returns 0; -ENOTSUP for
- * channels_last, for an operand that is constant, not of 8 bits or of a rank above 5 (8 for
+ * elements or of padding alone in floats on the host. With --requant runtime, QLinearAveragePool is
+ * average_of_floats(), unless counts_all() holds. Returns 0; -ENOTSUP for a window that needs floats if counts_all()
+ * holds, for channels_last, for an operand that is constant, not of 8 bits or of a rank above 5 (8 for
  * QLinearGlobalAveragePool), for parameters that are not constant single numbers, and for an int16 result;
  * -EINVAL for a rank below 3; or another negative errno.
  */
@@ -221,7 +260,12 @@ int ox_qlinear_average(struct ox *l)
 	if (!global && (err = ox_pool_window(l, x.v, &w.w, w.behind)))
 		return err;
 	w.padding = ox_attr_i(l, "count_include_pad", 0) != 0;
+	bool more = !global && w.padding && counts_all(&w);
+	if (!global && !more && l->o.requant == WEFT_ONNX_REQUANT_RUNTIME)
+		return ox_result(l, 0, average_of_floats(l, &q), NULL, false);
 	int done = ox_average(l, &x, global ? NULL : &w, &q, &y);
+	if (!done && more)
+		return ox_fail(l, -ENOTSUP, "ceil_mode with count_include_pad, for a window that only floats can average");
 	if (!done)
 		return ox_result(l, 0, quantised(l, ox_host_of_floats(l, global ? "GlobalAveragePool" : "AveragePool", dequantised(l, 0)), 3), NULL, false);
 	return done < 0 ? done : ox_result(l, 0, y.tensor, y.perm, q.flip);

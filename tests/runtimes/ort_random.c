@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random networks that ONNX Runtime 1.31 has quantised give its bytes; ort_random.py says how they are compared. The runtime comes from
+ * PyPI; without it the test is skipped, but fails where CI=true. N is how many networks there are, SEED chooses them. Half a minute.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/support/level.h"
+#include "tests/support/shell.h"
+#include "tests/support/venv.h"
+
+static void networks(void **state)
+{
+	char venv[512], rest[64];
+
+	(void)state;
+	test_venv(venv, sizeof venv, "ort", TEST_ORT("1.31"));
+	snprintf(rest, sizeof rest, "%ld %s", test_count(40, 80, 2000), test_env("WEFT_SEED", "1"));
+	assert_int_equal(test_python(venv, "tests/runtimes/ort_random.py", "random", rest), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(networks) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -319,10 +319,13 @@ static int average(const struct pool *p, bool all, const uint8_t *x, const struc
 	return rounded(sum, a, y, count);
 }
 
-static void build_pool(struct ob *model, const struct pool *p, const struct q *a, const struct q *y, bool qlinear)
+/* How an average is written: between DequantizeLinear and QuantizeLinear, as one operator, or with a Flatten in front of QuantizeLinear. */
+enum written { BETWEEN, QLINEAR, FLATTENED, N_WRITTEN };
+
+static void build_pool(struct ob *model, const struct pool *p, const struct q *a, const struct q *y, enum written how)
 {
 	static const int64_t shape[4] = { 1, C, H, W };
-	int64_t out[4] = { 1, C, p->out[0], p->out[1] };
+	int64_t out[4] = { 1, C, p->out[0], p->out[1] }, flat[2] = { 1, C * p->out[0] * p->out[1] };
 	struct ob g = { 0 }, at = { 0 };
 
 	ob_port(&g, 11, "a", a->type, 4, shape);
@@ -335,15 +338,17 @@ static void build_pool(struct ob *model, const struct pool *p, const struct q *a
 		ob_attr_int(&at, "count_include_pad", p->padding);
 		ob_attr_int(&at, "ceil_mode", p->ceil);
 	}
-	if (qlinear) {
+	if (how == QLINEAR) {
 		ob_text(&at, 7, "com.microsoft");
 		ob_node(&g, p->global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", "a sa za sy zy", "y", &at);
 	} else {
 		ob_node(&g, "DequantizeLinear", "a sa za", "fa", NULL);
 		ob_node(&g, p->global ? "GlobalAveragePool" : "AveragePool", "fa", "f", &at);
-		ob_node(&g, "QuantizeLinear", "f sy zy", "y", NULL);
+		if (how == FLATTENED)
+			ob_node(&g, "Flatten", "f", "r", NULL);
+		ob_node(&g, "QuantizeLinear", how == FLATTENED ? "r sy zy" : "f sy zy", "y", NULL);
 	}
-	ob_port(&g, 12, "y", y->type, 4, out);
+	ob_port(&g, 12, "y", y->type, how == FLATTENED ? 2 : 4, how == FLATTENED ? flat : out);
 	ob_model(model, &g, 19);
 }
 
@@ -402,7 +407,8 @@ static void averages(void **state)
 		struct q qa = scale(&r), qy = test_below(&r, 2) ? qa : scale(&r);
 		struct pool p = random_pool(&r);
 		fill(xa, N, &r);
-		build_pool(&model, &p, &qa, &qy, i & 1);
+		enum written how = (enum written)(i % N_WRITTEN);
+		build_pool(&model, &p, &qa, &qy, how);
 		weft_net *net = load(&model, (long)first + i);
 		if (qa.s == qy.s && on_host(net))
 			fail_msg("seed %ld: on the host", (long)first + i);
@@ -411,7 +417,7 @@ static void averages(void **state)
 			run(net, (enum weft_device)d, x, &y, (long)first + i);
 			for (int64_t e = 0; e < weft_tensor_elements(&y); e++) {
 				int64_t ox = e % p.out[1], oy = e / p.out[1] % p.out[0], c = e / p.out[1] / p.out[0];
-				int want = average(&p, i & 1, xa, &qa, &qy, (int)c, oy, ox);
+				int want = average(&p, how == QLINEAR, xa, &qa, &qy, (int)c, oy, ox);
 				if (want != tensor_get(&y, e))
 					fail_msg("seed %ld device %d element %lld: %d, not %d", (long)first + i, d, (long long)e, (int)tensor_get(&y, e), want);
 			}

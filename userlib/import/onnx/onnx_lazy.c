@@ -310,14 +310,15 @@ bool ox_moves(const onnx_node *n)
 /*
  * Defers the node at hand, which only moves elements of v, if v is the result of a deferred node other than a
  * DequantizeLinear. A QuantizeLinear behind it can then fold both nodes, by moving the codes of v (ox_move_codes()). The node
- * is deferred only with --requant rescale, if may_fold() holds of v and of the result, and if v is less than MAX_DEPTH
- * nodes deep. Returns whether it is deferred.
+ * is deferred if may_fold() holds of v and of the result, and if v is less than MAX_DEPTH nodes deep, but not with
+ * --requant runtime, since the runtime computes v in floats if no QuantizeLinear stands right behind it. Returns whether it
+ * is deferred.
  */
 static bool defer_move_behind(struct ox *l, const struct ox_value *v)
 {
 	struct ox_value *y = result(l, 0);
 
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || !ox_moves(l->n) || v->pending < 0 || v->n_forms || v->init || (v->dq >= 0 && !v->depth) ||
+	if (l->o.requant == WEFT_ONNX_REQUANT_RUNTIME || !ox_moves(l->n) || v->pending < 0 || v->n_forms || v->init || (v->dq >= 0 && !v->depth) ||
 	    v->depth >= MAX_DEPTH || !may_fold(l, v) || !may_fold(l, y))
 		return false;
 	y->pending = l->i_node;

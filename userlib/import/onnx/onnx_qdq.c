@@ -649,7 +649,7 @@ static int fold_limited(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 
 /*
  * Computes value v, quantised with q, in integers: of a function of codes a map of them, else the deferred node
- * that gives it, perhaps with a Relu or Clip or, with --requant rescale, moves of elements behind it. Returns 1 with
+ * that gives it, perhaps with a Relu or Clip or moves of elements behind it. Returns 1 with
  * *y set, 0 if it cannot be done so, or a negative errno.
  */
 int ox_fold_value(struct ox *l, struct ox_value *v, const struct ox_q *q, struct ox_coded *y)

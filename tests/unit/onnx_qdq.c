@@ -58,9 +58,21 @@ static void int64s(struct ob *g, const char *name, int n, const int64_t *v)
 	ob_tensor(g, name, 7, 1, &dim, v, (size_t)n * 8);
 }
 
+/* n random floats from lo to hi, a 0 now and then unless lo is above it. */
+static void floats(struct ob *g, const char *name, int n, double lo, double hi, uint64_t *r)
+{
+	int64_t dim = n;
+	float v[C];
+
+	for (int i = 0; i < n; i++)
+		v[i] = lo <= 0 && test_below(r, 16) == 0 ? 0 : (float)(lo + (hi - lo) * (double)test_below(r, 1 << 20) / (1 << 20));
+	ob_tensor(g, name, 1, 1, &dim, v, (size_t)n * sizeof *v);
+}
+
 static const char *const kinds[] = {
 	"same", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "Elu", "Clip", "silu", "add1", "Reshape", "Transpose", "MaxPool",
 	"Slice", "Pad", "Flatten", "Gather", "Unsqueeze", "Split", "Concat", "Add", "Sub", "Mul", "AddRelu", "AddClip", "Expand",
+	"BatchNormalization", "BatchRelu",
 };
 #define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
 
@@ -158,6 +170,15 @@ static int operators(struct ob *g, const char *kind, const int64_t *shape, int64
 		number(g, "hi", 6);
 		ob_node(g, "Add", "fa fb", "m", NULL);
 		ob_node(g, "Clip", "m lo hi", "f", NULL);
+	} else if (!strncmp(kind, "Batch", 5)) {
+		bool relu = !strcmp(kind, "BatchRelu");
+		floats(g, "scale", C, -2, 2, r);
+		floats(g, "bias", C, -3, 3, r);
+		floats(g, "mean", C, -3, 3, r);
+		floats(g, "var", C, 0.1, 3, r);
+		ob_node(g, "BatchNormalization", "fa scale bias mean var", relu ? "m" : "f", NULL);
+		if (relu)
+			ob_node(g, "Relu", "m", "f", NULL);
 	} else if (!strcmp(kind, "Add") || !strcmp(kind, "Sub") || !strcmp(kind, "Mul")) {
 		ob_node(g, kind, "fa fb", "f", NULL);
 	} else {
@@ -371,8 +392,8 @@ static struct pool random_pool(uint64_t *r)
 	return p;
 }
 
-/* Averages that a device leaves to the host; a change of sign at the edge is none. */
-static int on_host(const weft_net *net)
+/* Operators of this kind that a device leaves to the host; a change of sign at the edge is none. */
+static int on_host(const weft_net *net, const char *kind)
 {
 	struct weft_session_options o = weft_session_options_default();
 	char msg[WEFT_MSG_LEN] = "";
@@ -384,7 +405,7 @@ static int on_host(const weft_net *net)
 	if (weft_session_open(net, &o, &s, msg) || weft_session_plan(s, &r, msg))
 		fail_msg("%s", msg);
 	for (int i = 0; i < r->n_ops; i++)
-		n += r->ops[i].unit == WEFT_RUN_HOST && strstr(r->ops[i].op, "Average");
+		n += r->ops[i].unit == WEFT_RUN_HOST && strstr(r->ops[i].op, kind);
 	weft_report_free(r);
 	weft_session_close(s);
 	return n;
@@ -410,9 +431,9 @@ static void averages(void **state)
 		enum written how = (enum written)(i % N_WRITTEN);
 		build_pool(&model, &p, &qa, &qy, how);
 		weft_net *net = load(&model, (long)first + i);
-		if (qa.s == qy.s && on_host(net))
+		if (qa.s == qy.s && on_host(net, "Average"))
 			fail_msg("seed %ld: on the host", (long)first + i);
-		host += on_host(net) != 0;
+		host += on_host(net, "Average") != 0;
 		for (int d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_MODEL; d++) {
 			run(net, (enum weft_device)d, x, &y, (long)first + i);
 			for (int64_t e = 0; e < weft_tensor_elements(&y); e++) {
@@ -427,6 +448,30 @@ static void averages(void **state)
 	}
 	print_message("%ld of %ld on the host\n", host, n);
 	assert_in_range(host, 0, n / 20);
+}
+
+/* ---- BatchNormalization ---- */
+
+/* Most are the device's; that their codes are those of the floats, random_graphs() says. */
+static void batch_norms(void **state)
+{
+	long n = test_count(60, 200, 2000), host = 0;
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint64_t r = first + (uint64_t)i;
+		struct ob model = { 0 };
+
+		test_random(&r);
+		struct q a = scale(&r), y = scale(&r);
+		build(&model, i & 1 ? "BatchRelu" : "BatchNormalization", &a, &a, &y, r, false);
+		weft_net *net = load(&model, (long)first + i);
+		host += on_host(net, "BatchNormalization") != 0;
+		weft_net_free(net);
+	}
+	print_message("%ld of %ld on the host\n", host, n);
+	assert_in_range(host, 0, n / 4);
 }
 
 /* ---- QLinearSigmoid and its kin, against the operators of which they are made ---- */
@@ -861,7 +906,7 @@ static void bias_of_one_scale(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(batch_norms), cmocka_unit_test(qlinear_twins),
 	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range),
 	                                    cmocka_unit_test(names_the_scale_that_fails), cmocka_unit_test(bias_of_one_scale),
 	                                    cmocka_unit_test(strict_edges), cmocka_unit_test(no_memory) };

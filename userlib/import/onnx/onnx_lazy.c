@@ -11,12 +11,12 @@
 
 /*
  * How a node can be deferred: it only moves elements, it is a function of single elements, it is a
- * product with weights, it averages elements, or it normalises rows.
+ * product with weights, it averages elements, it normalises rows, or it is a function of each channel.
  */
-enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE, NORMALISE };
+enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE, NORMALISE, CHANNELS };
 
 static const struct { const char *name; enum kind kind; } table[] = {
-	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "Ceil", FUNCTION }, { "Celu", FUNCTION }, { "Clip", FUNCTION },
+	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "BatchNormalization", CHANNELS }, { "Ceil", FUNCTION }, { "Celu", FUNCTION }, { "Clip", FUNCTION },
 	{ "Conv", PRODUCT }, { "ConvTranspose", PRODUCT }, { "Cos", FUNCTION }, { "DepthToSpace", MOVE }, { "Div", FUNCTION }, { "Dropout", MOVE },
 	{ "Elu", FUNCTION }, { "Erf", FUNCTION }, { "Exp", FUNCTION }, { "Expand", MOVE }, { "Flatten", MOVE }, { "Floor", FUNCTION },
 	{ "Gather", MOVE }, { "GatherElements", MOVE }, { "Gelu", FUNCTION }, { "Gemm", PRODUCT }, { "GlobalAveragePool", AVERAGE }, { "GroupNormalization", NORMALISE },
@@ -54,7 +54,8 @@ static enum kind resize_kind(const onnx_node *n)
 /*
  * Returns how node n can be deferred, which its type alone says but for Resize (resize_kind()):
  * MOVE if it only moves or chooses elements, as Reshape, Gather and MaxPool do; FUNCTION if it is
- * computed element by element; PRODUCT; AVERAGE; NORMALISE (Softmax, LayerNormalization and its kin); or NONE.
+ * computed element by element; PRODUCT; AVERAGE; NORMALISE (Softmax, LayerNormalization and its kin); CHANNELS
+ * (BatchNormalization); or NONE.
  */
 static enum kind kind_of(const onnx_node *n)
 {
@@ -601,8 +602,8 @@ static int defer_function(struct ox *l)
 /* ---- sums ---- */
 
 /*
- * Defers the node at hand, of kind PRODUCT, AVERAGE or NORMALISE, if operand 0 is a dequantised value or, but
- * for products and Resize, waits() holds of it (for PRODUCT also of float8, and ox_foldable() has to be true,
+ * Defers the node at hand, of kind PRODUCT, AVERAGE, NORMALISE or CHANNELS, if operand 0 is a dequantised value or, but
+ * for products, CHANNELS and Resize, waits() holds of it (for PRODUCT also of float8, and ox_foldable() has to be true,
  * which lowers nodes that make constants) and its only result has one reader and is no output; that reader
  * may be a QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered
  * now.
@@ -614,7 +615,7 @@ static int defer_sum(struct ox *l, enum kind kind)
 
 	if (!v || !may_fold(l, y) || l->n->n_output != 1)
 		return 0;
-	const bool behind = kind != PRODUCT && !ox_is(l, "Resize") && waits(l, v);
+	const bool behind = kind != PRODUCT && kind != CHANNELS && !ox_is(l, "Resize") && waits(l, v);
 	if ((!behind && !ox_side_of(l, v, &s) && !(kind == PRODUCT && float8_side(l, v, &s))) || (kind == PRODUCT && !ox_foldable(l, l->n)))
 		return 0;
 	y->pending = l->i_node;
@@ -677,5 +678,5 @@ int ox_defer(struct ox *l)
 		return defer_function(l);
 	if (kind == NORMALISE && l->o.requant != WEFT_ONNX_REQUANT_RESCALE)
 		return 0;
-	return kind == PRODUCT || kind == AVERAGE || kind == NORMALISE ? defer_sum(l, kind) : 0;
+	return kind == PRODUCT || kind == AVERAGE || kind == NORMALISE || kind == CHANNELS ? defer_sum(l, kind) : 0;
 }

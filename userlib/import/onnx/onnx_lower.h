@@ -356,6 +356,11 @@ struct ox_scaling {
  * uint8 or uint16. For 16 bits the nearest RESCALE is taken, else one that is exact, or the host.
  */
 WEFT_MUST_USE int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
+/*
+ * Returns sums x as type `to` with zero point zp, by a RESCALE of `count` multipliers m and shifts s, 1 or one for each
+ * channel; both come from ox_alloc() and are taken over. Ties go to even if `even` is set, else up.
+ */
+WEFT_MUST_USE int ox_rescale_channels(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp);
 int ox_before_reshape(const struct ox *l, int x);                       /* the operand of x's RESHAPE, or x */
 /* Sets *out to the only element of constant v. Returns false if v is something else. */
 WEFT_MUST_USE bool ox_scalar(struct ox *l, struct ox_value *v, double *out);

@@ -558,10 +558,10 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 
 /*
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat, product, average,
- * Resize, Softmax or LayerNormalization by its own function, any other of two dequantised values, one of
+ * Resize, Softmax, BatchNormalization or LayerNormalization by its own function, any other of two dequantised values, one of
  * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, and what is
  * left by ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
- * always for AveragePool, GlobalAveragePool, Resize, ReduceSum and results of 16 bits; or a negative errno.
+ * always for BatchNormalization, AveragePool, GlobalAveragePool, Resize, ReduceSum and results of 16 bits; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
@@ -572,13 +572,15 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 	 * few elements, also those between pixels, are ties often.
 	 */
 	if (l->o.requant == WEFT_ONNX_REQUANT_RUNTIME &&
-	    (ox_is_16_bit(q->zp) || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize") ||
+	    (ox_is_16_bit(q->zp) || ox_node_is(n, "BatchNormalization") || ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "Resize") ||
 	     ox_node_is(n, "ReduceSum")))
 		return 0;
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, y);
 	if (ox_node_is(n, "Where"))
 		return fold_where(l, n, q, y);
+	if (ox_node_is(n, "BatchNormalization"))
+		return ox_fold_channels(l, n, q, y);
 	if (ox_node_is(n, "Conv") || ox_node_is(n, "ConvTranspose") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
 		return ox_fold_product(l, n, q, y);
 	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean") || ox_node_is(n, "ReduceSum")) {

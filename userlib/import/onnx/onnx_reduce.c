@@ -340,6 +340,11 @@ int ox_lp_norm(struct ox *l)
 	return ox_result(l, 0, least < 0 ? least : ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_binary(l, WEFT_OP_MAXIMUM, sum, least)), NULL, false);
 }
 
+int ox_batch_factor(struct ox *l, int scale, int variance, double epsilon)
+{
+	return ox_binary(l, WEFT_OP_MUL, scale, rsqrt(l, variance, epsilon));
+}
+
 /*
  * Lowers BatchNormalization of floats for inference: (x - mean) / sqrt(variance + epsilon) * scale
  * + bias by channel, where x, scale, bias, mean and variance are operands 0 to 4 and epsilon is an
@@ -360,7 +365,7 @@ int ox_batch_norm(struct ox *l)
 			return p[k];
 	}
 	ox_channels_last(v->t.rank, last);
-	int factor = ox_binary(l, WEFT_OP_MUL, p[1], rsqrt(l, p[4], ox_attr_f(l, "epsilon", 1e-5)));
+	int factor = ox_batch_factor(l, p[1], p[4], ox_attr_f(l, "epsilon", 1e-5));
 	int y = ox_binary(l, WEFT_OP_SUB, ox_get(l, v, last), p[3]);
 	y = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, y, factor), p[2]);
 	return ox_result(l, 0, y, last, false);

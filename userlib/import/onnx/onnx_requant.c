@@ -321,7 +321,7 @@ int ox_before_reshape(const struct ox *l, int x)
  * bits. If x is the result of a RESHAPE that keeps the last dimension, the RESCALE is put in front
  * of it. Returns the graph tensor, with x's shape, or a negative errno.
  */
-static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
+int ox_rescale_channels(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = even ? WEFT_EVEN_ROUND : WEFT_SINGLE_ROUND, .per_channel = count > 1,
 		.y_zp = (int32_t)zp } };
@@ -373,7 +373,7 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 		memcpy(mk, f->m + at, (size_t)c * sizeof *mk);
 		memcpy(sk, f->s + at, (size_t)c);
 		at += f->count > 1 ? c : 0;
-		part[k] = rescale(l, in[k], to, c, mk, sk, f->ties == OX_EVEN, zp);
+		part[k] = ox_rescale_channels(l, in[k], to, c, mk, sk, f->ties == OX_EVEN, zp);
 		if (part[k] < 0)
 			return part[k];
 	}
@@ -548,7 +548,7 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 	}
 	memcpy(m, f->m, (size_t)n * sizeof *m);
 	memcpy(s, f->s, (size_t)n);
-	return rescale(l, x, to, n, m, s, f->ties == OX_EVEN, zp);
+	return ox_rescale_channels(l, x, to, n, m, s, f->ties == OX_EVEN, zp);
 }
 
 /*

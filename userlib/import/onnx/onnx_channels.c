@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BatchNormalization between a DequantizeLinear and a QuantizeLinear, such as those in front of DenseNet's
+ * convolutions: for each channel a linear function of 8-bit codes, slope * (code - zero point) + offset in steps
+ * of the result.
+ *
+ * It becomes a depthwise convolution with one weight and one bias for each channel, and a RESCALE with a
+ * multiplier for each channel. The weight may be any number from 1 to 127, since the multiplier, of 31 bits, is
+ * the slope over the weight. The bias has to be an integer, so that the offset is rounded to a multiple of that
+ * multiplier; each weight rounds it in another way. A weight is taken with which the result is, for all 256
+ * codes, the one that the float operators give.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "onnx_integer.h"
+#include "onnx_qdq.h"
+
+#define CODES       256
+#define MOST_WEIGHT 127
+#define MOST_BIAS   0x1p29     /* so that int32 holds the sums */
+
+/* How one channel is computed: ((code - zero point) * weight + bias) * factor. */
+struct channel { int8_t weight; int32_t bias; struct ox_factor factor; };
+
+/* What a channel is to give: f[i] for code i - 128, with these zero points in their signed form. */
+struct wanted { const int32_t *f; int32_t x_zp, y_zp; };
+
+/* Says whether channel c gives what is wanted for all codes, or with `slack` at most so many steps beside it. */
+static bool gives(const struct channel *c, const struct wanted *w, bool even, int slack)
+{
+	for (int i = 0; i < CODES; i++) {
+		int64_t y = ox_scaled((int64_t)(i - 128 - w->x_zp) * c->weight + c->bias, c->factor, even) + w->y_zp;
+		y = y < -128 ? -128 : y > 127 ? 127 : y;
+		const int64_t off = y - w->f[i];
+		if (off > slack || off < -slack)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Narrows *least and *most to the factors with which RESCALE makes `sum` code f (less the zero point), the result's limits being lo
+ * and hi: f is at least sum * factor - 1/2 and less than sum * factor + 1/2, but where it is a limit. Returns whether any factor is left.
+ */
+static bool narrow(int64_t sum, int32_t f, int32_t lo, int32_t hi, double *least, double *most)
+{
+	const double below = f == lo ? -INFINITY : f - 0.5, above = f == hi ? INFINITY : f + 0.5;
+	const double a = sum < 0 ? above : below, b = sum < 0 ? below : above;
+
+	if (!sum)
+		return below <= 0 && above > 0;
+	*least = fmax(*least, a / (double)sum);
+	*most = fmin(*most, b / (double)sum);
+	return *least <= *most;
+}
+
+/*
+ * Sets c->factor to one with which c->weight and c->bias give what is wanted, the middle of all such factors. Returns false if there is
+ * none.
+ */
+static bool find_factor(const struct wanted *w, bool even, struct channel *c)
+{
+	double least = 0, most = 0x1p30;
+
+	for (int i = 0; i < CODES; i++)
+		if (!narrow((int64_t)(i - 128 - w->x_zp) * c->weight + c->bias, w->f[i] - w->y_zp, -128 - w->y_zp, 127 - w->y_zp, &least, &most))
+			return false;
+	return ox_nearest((least + most) / 2, 0x1p30, &c->factor) && gives(c, w, even, 0);
+}
+
+/*
+ * Sets *c to a weight, a bias and a factor, of about this slope and offset, that give what is wanted: with ties to even if
+ * `even` is set. Returns false if none do, or if slope or offset is not finite.
+ */
+static bool find_channel(double slope, double offset, const struct wanted *w, bool even, struct channel *c)
+{
+	for (int k = MOST_WEIGHT; k >= 1 && isfinite(slope) && isfinite(offset); k--) {
+		c->weight = (int8_t)(slope < 0 ? -k : slope > 0 ? k : 0);
+		const double bias = rint(slope != 0 ? offset / fabs(slope) * k : offset);
+		for (int more = -1; more <= 1 && fabs(bias) < MOST_BIAS; more++) {
+			c->bias = (int32_t)bias + more;
+			if (find_factor(w, even, c))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The same with the nearest factor and bias of the largest weight: no code is more than one step off. Returns false also if one is.
+ */
+static bool nearest_channel(double slope, double offset, const struct wanted *w, struct channel *c)
+{
+	*c = (struct channel){ (int8_t)(slope < 0 ? -MOST_WEIGHT : slope > 0 ? MOST_WEIGHT : 0), 0, { 1 << 30, 30 } };
+	if (!isfinite(slope) || (slope != 0 && !ox_nearest(fabs(slope) / MOST_WEIGHT, 0x1p30, &c->factor)))
+		return false;
+	const double bias = rint(offset / ldexp(c->factor.mul, -c->factor.shift));
+	if (!(fabs(bias) <= MOST_BIAS))
+		return false;
+	c->bias = (int32_t)bias;
+	return gives(c, w, false, 1);
+}
+
+/*
+ * Returns the n floats of operand k of `node`, a constant; a node that makes it is lowered first. NULL if it is something
+ * else or after a failure.
+ */
+static const float *operand(struct ox *l, const onnx_node *node, size_t k, int64_t n)
+{
+	struct ox_value *v = ox_operand(l, node, k);
+	const int x = v && ox_settle(l, v) >= 0 && ox_is_const_value(l, v) ? ox_get(l, v, NULL) : -1;
+
+	return x >= 0 && ox_t(l, x)->dtype == WEFT_FP32 && weft_tensor_elements(ox_t(l, x)) == n ? ox_t(l, x)->data : NULL;
+}
+
+/* The constant operands of a BatchNormalization of n channels, and what they make: scale / sqrt(variance + epsilon). */
+struct parameters { const float *bias, *mean, *factor; int64_t n; };
+
+/* Sets *p to the parameters of `node`. Returns false if they are not constant floats, one for each of p->n channels, or after a failure. */
+static bool read_parameters(struct ox *l, const onnx_node *node, struct parameters *p)
+{
+	const onnx_attribute *a = ox_node_attr(node, "epsilon");
+
+	p->bias = operand(l, node, 2, p->n);
+	p->mean = operand(l, node, 3, p->n);
+	if (!p->bias || !p->mean || !operand(l, node, 1, p->n) || !operand(l, node, 4, p->n))
+		return false;
+	const int scale = ox_get(l, ox_operand(l, node, 1), NULL), variance = ox_get(l, ox_operand(l, node, 4), NULL);
+	const int factor = ox_batch_factor(l, scale, variance, a && a->has_f ? (double)a->f : 1e-5);
+	p->factor = factor < 0 ? NULL : ox_t(l, factor)->data;
+	return p->factor;
+}
+
+/*
+ * Returns what the float operators make of code i - 128 in channel k, quantised with q, in the signed form. Each operation is rounded
+ * to float32; that it is computed in float64 before changes nothing, since float64 has more than twice as many bits.
+ */
+static int32_t of_floats(const struct parameters *p, int64_t k, int i, const struct ox_side *x, const struct ox_q *q)
+{
+	double v = (double)(float)((i - 128 - ox_q_zp(&x->q)) * x->q.s);
+
+	v = (double)(float)(v - (double)p->mean[k]);
+	v = (double)(float)(v * (double)p->factor[k]);
+	v = (double)(float)(v + (double)p->bias[k]);
+	v = rint((double)(float)(v / q->s)) + ox_q_zp(q);
+	return v >= 127 ? 127 : v > -128 ? (int32_t)v : -128;
+}
+
+/*
+ * Finds how n channels are computed, c[], so that they give what the float operators give. All round ties in the same way, which *even
+ * says. f has room for the codes of one channel. Returns whether all channels have such a form.
+ */
+static bool find_channels(const struct ox *l, const struct parameters *p, const struct ox_side *x, const struct ox_q *q, int32_t *f,
+                          struct channel *c, bool *even)
+{
+	const struct wanted w = { f, ox_q_zp(&x->q), ox_q_zp(q) };
+	const int ways = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? 3 : 2;
+	bool all = false;
+
+	/* Ties up, ties to even, and with --requant rescale what is at most one step off. */
+	for (int way = 0; way < ways && !all; way++) {
+		all = true;
+		*even = way == 1;
+		for (int64_t k = 0; k < p->n && all; k++) {
+			const double slope = (double)p->factor[k] * x->q.s / q->s, offset = ((double)p->bias[k] - (double)p->mean[k] * (double)p->factor[k]) / q->s;
+			for (int i = 0; i < CODES; i++)
+				f[i] = of_floats(p, k, i, x, q);
+			all = way == 2 ? nearest_channel(slope, offset, &w, &c[k]) : find_channel(slope, offset, &w, *even, &c[k]);
+		}
+	}
+	return all;
+}
+
+/*
+ * Emits the depthwise convolution and the RESCALE of n channels c of x, whose results are codes of q, and sets
+ * y->perm (channels last). Returns the graph tensor, or a negative errno.
+ */
+static int emit(struct ox *l, const struct ox_side *x, const struct ox_q *q, int64_t n, const struct channel *c, bool even, struct ox_coded *y)
+{
+	const int64_t dim[5] = { n, 1, 1, 1, 1 };
+	struct ox_conv_call conv = { .group = n, .x_zp = ox_q_zp(&x->q), .win = { .n = x->v->t.rank - 2 } };
+	int8_t *weight = ox_alloc(l, n, 1), *shift = ox_alloc(l, n, 1);
+	int32_t *bias = ox_alloc(l, n, sizeof *bias), *mul = ox_alloc(l, n, sizeof *mul);
+
+	for (int i = 0; i < conv.win.n; i++) {
+		conv.win.kernel[i] = conv.win.stride[i] = conv.win.dilation[i] = 1;
+		conv.win.out[i] = x->v->t.dim[2 + i];
+	}
+	for (int64_t k = 0; k < n && weight && shift && bias && mul; k++) {
+		weight[k] = c[k].weight;
+		bias[k] = c[k].bias;
+		mul[k] = c[k].factor.mul;
+		shift[k] = c[k].factor.shift;
+	}
+	ox_channels_last(x->v->t.rank, y->perm);
+	conv.w = ox_data(l, WEFT_INT8, conv.win.n + 2, dim, weight);
+	conv.bias = ox_data(l, WEFT_INT32, 1, &n, bias);
+	conv.x = ox_side_in(l, x->v, y->perm);
+	const int sums = conv.w < 0 || conv.bias < 0 || conv.x < 0 ? l->err : ox_conv_sums(l, &conv);
+	if (sums < 0 || !mul || !shift) {
+		free(mul);
+		free(shift);
+		return sums < 0 ? sums : l->err;
+	}
+	return ox_rescale_channels(l, sums, WEFT_INT8, n, mul, shift, even, ox_q_zp(q));
+}
+
+/*
+ * Computes node n, a BatchNormalization of constant parameters that waits and whose result is quantised with q, in integers.
+ * Returns 1 with *y set; 0 if its operand was not dequantised from 8 bits with one scale and zero point, has not one or two spatial
+ * dimensions, or a channel has no exact form; or a negative errno.
+ */
+int ox_fold_channels(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
+{
+	struct ox_side x;
+
+	if (!ox_operand(l, n, 0) || !ox_side_of(l, ox_operand(l, n, 0), &x) || !ox_is_8_bit(x.v) || !ox_is_8_bit(q->zp) || x.v->t.rank < 3 || x.v->t.rank > 4)
+		return 0;
+	struct parameters p = { .n = x.v->t.dim[1] };
+	struct channel *c = ox_alloc(l, p.n, sizeof *c);
+	int32_t f[CODES];
+	bool even = false;
+	int done = c ? 0 : l->err;
+
+	if (!done && read_parameters(l, n, &p) && find_channels(l, &p, &x, q, f, c, &even))
+		done = ox_coded_as(y, emit(l, &x, q, p.n, c, even, y));
+	else if (!l->no_memory)
+		l->err = 0;
+	l->room += c ? p.n * (int64_t)sizeof *c : 0;
+	free(c);
+	return done;
+}

@@ -72,7 +72,7 @@ static void floats(struct ob *g, const char *name, int n, double lo, double hi, 
 static const char *const kinds[] = {
 	"same", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "Elu", "Clip", "silu", "add1", "Reshape", "Transpose", "MaxPool",
 	"Slice", "Pad", "Flatten", "Gather", "Unsqueeze", "Split", "Concat", "Add", "Sub", "Mul", "AddRelu", "AddClip", "Expand",
-	"BatchNormalization", "BatchRelu",
+	"BatchNormalization", "BatchRelu", "BatchReshaped",
 };
 #define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
 
@@ -171,12 +171,19 @@ static int operators(struct ob *g, const char *kind, const int64_t *shape, int64
 		ob_node(g, "Add", "fa fb", "m", NULL);
 		ob_node(g, "Clip", "m lo hi", "f", NULL);
 	} else if (!strncmp(kind, "Batch", 5)) {
-		bool relu = !strcmp(kind, "BatchRelu");
+		bool relu = !strcmp(kind, "BatchRelu"), reshaped = !strcmp(kind, "BatchReshaped");
+		if (reshaped) {
+			const int64_t rows[2] = { H * W, C }, line[3] = { 1, C, H * W };
+			*rank = 2 + (int)test_below(r, 2);
+			memcpy(out, *rank == 2 ? rows : line, (size_t)*rank * sizeof *out);
+			int64s(g, "to", *rank, out);
+			ob_node(g, "Reshape", "fa to", "x", NULL);
+		}
 		floats(g, "scale", C, -2, 2, r);
 		floats(g, "bias", C, -3, 3, r);
 		floats(g, "mean", C, -3, 3, r);
 		floats(g, "var", C, 0.1, 3, r);
-		ob_node(g, "BatchNormalization", "fa scale bias mean var", relu ? "m" : "f", NULL);
+		ob_node(g, "BatchNormalization", reshaped ? "x scale bias mean var" : "fa scale bias mean var", relu ? "m" : "f", NULL);
 		if (relu)
 			ob_node(g, "Relu", "m", "f", NULL);
 	} else if (!strcmp(kind, "Add") || !strcmp(kind, "Sub") || !strcmp(kind, "Mul")) {
@@ -452,7 +459,7 @@ static void averages(void **state)
 
 /* ---- BatchNormalization ---- */
 
-/* Most are the device's; that their codes are those of the floats, random_graphs() says. */
+/* Nearly all are the device's; that their codes are those of the floats, random_graphs() says. */
 static void batch_norms(void **state)
 {
 	long n = test_count(60, 200, 2000), host = 0;
@@ -465,13 +472,13 @@ static void batch_norms(void **state)
 
 		test_random(&r);
 		struct q a = scale(&r), y = scale(&r);
-		build(&model, i & 1 ? "BatchRelu" : "BatchNormalization", &a, &a, &y, r, false);
+		build(&model, kinds[KINDS - 1 - i % 3], &a, &a, &y, r, false);
 		weft_net *net = load(&model, (long)first + i);
 		host += on_host(net, "BatchNormalization") != 0;
 		weft_net_free(net);
 	}
 	print_message("%ld of %ld on the host\n", host, n);
-	assert_in_range(host, 0, n / 4);
+	assert_in_range(host, 0, n / 20);
 }
 
 /* ---- QLinearSigmoid and its kin, against the operators of which they are made ---- */

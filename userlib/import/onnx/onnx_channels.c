@@ -9,6 +9,9 @@
  * the slope over the weight. The bias has to be an integer, so that the offset is rounded to a multiple of that
  * multiplier; each weight rounds it in another way. A weight is taken with which the result is, for all 256
  * codes, the one that the float operators give.
+ *
+ * If a channel has no such weight, as when the offset is near a multiple of the slope, the codes are multiplied by int32 numbers
+ * instead, as operators on elements, which take longer.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +25,10 @@
 #define MOST_BIAS   0x1p29     /* so that int32 holds the sums */
 
 /* How one channel is computed: ((code - zero point) * weight + bias) * factor. */
-struct channel { int8_t weight; int32_t bias; struct ox_factor factor; };
+struct channel { int32_t weight, bias; struct ox_factor factor; };
+
+/* How all channels are computed: the RESCALE's ties go up or to even, or results are at most one step off; or in int32. */
+enum form { TIES_UP, TIES_EVEN, NEAREST, WIDE, N_FORMS };
 
 /* What a channel is to give: f[i] for code i - 128, with these zero points in their signed form. */
 struct wanted { const int32_t *f; int32_t x_zp, y_zp; };
@@ -77,7 +83,7 @@ static bool find_factor(const struct wanted *w, bool even, struct channel *c)
 static bool find_channel(double slope, double offset, const struct wanted *w, bool even, struct channel *c)
 {
 	for (int k = MOST_WEIGHT; k >= 1 && isfinite(slope) && isfinite(offset); k--) {
-		c->weight = (int8_t)(slope < 0 ? -k : slope > 0 ? k : 0);
+		c->weight = slope < 0 ? -k : slope > 0 ? k : 0;
 		const double bias = rint(slope != 0 ? offset / fabs(slope) * k : offset);
 		for (int more = -1; more <= 1 && fabs(bias) < MOST_BIAS; more++) {
 			c->bias = (int32_t)bias + more;
@@ -93,7 +99,7 @@ static bool find_channel(double slope, double offset, const struct wanted *w, bo
  */
 static bool nearest_channel(double slope, double offset, const struct wanted *w, struct channel *c)
 {
-	*c = (struct channel){ (int8_t)(slope < 0 ? -MOST_WEIGHT : slope > 0 ? MOST_WEIGHT : 0), 0, { 1 << 30, 30 } };
+	*c = (struct channel){ slope < 0 ? -MOST_WEIGHT : slope > 0 ? MOST_WEIGHT : 0, 0, { 1 << 30, 30 } };
 	if (!isfinite(slope) || (slope != 0 && !ox_nearest(fabs(slope) / MOST_WEIGHT, 0x1p30, &c->factor)))
 		return false;
 	const double bias = rint(offset / ldexp(c->factor.mul, -c->factor.shift));
@@ -148,85 +154,148 @@ static int32_t of_floats(const struct parameters *p, int64_t k, int i, const str
 	return v >= 127 ? 127 : v > -128 ? (int32_t)v : -128;
 }
 
-/*
- * Finds how n channels are computed, c[], so that they give what the float operators give. All round ties in the same way, which *even
- * says. f has room for the codes of one channel. Returns whether all channels have such a form.
- */
-static bool find_channels(const struct ox *l, const struct parameters *p, const struct ox_side *x, const struct ox_q *q, int32_t *f,
-                          struct channel *c, bool *even)
+/* Slope and offset of channel k in steps of q, for codes of x. */
+static void line_of(const struct parameters *p, int64_t k, const struct ox_side *x, const struct ox_q *q, double *slope, double *offset)
 {
-	const struct wanted w = { f, ox_q_zp(&x->q), ox_q_zp(q) };
-	const int ways = l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? 3 : 2;
-	bool all = false;
+	*slope = (double)p->factor[k] * x->q.s / q->s;
+	*offset = ((double)p->bias[k] - (double)p->mean[k] * (double)p->factor[k]) / q->s;
+}
 
-	/* Ties up, ties to even, and with --requant rescale what is at most one step off. */
-	for (int way = 0; way < ways && !all; way++) {
-		all = true;
-		*even = way == 1;
-		for (int64_t k = 0; k < p->n && all; k++) {
-			const double slope = (double)p->factor[k] * x->q.s / q->s, offset = ((double)p->bias[k] - (double)p->mean[k] * (double)p->factor[k]) / q->s;
-			for (int i = 0; i < CODES; i++)
-				f[i] = of_floats(p, k, i, x, q);
-			all = way == 2 ? nearest_channel(slope, offset, &w, &c[k]) : find_channel(slope, offset, &w, *even, &c[k]);
+/* Returns for the form WIDE by how many bits numbers are moved up, so that int32 holds all sums; negative if it does not hold them at all. */
+static int wide_bits(const struct parameters *p, const struct ox_side *x, const struct ox_q *q)
+{
+	double most = 1, slope, offset;
+
+	for (int64_t k = 0; k < p->n; k++) {
+		line_of(p, k, x, q, &slope, &offset);
+		const double sum = CODES * fabs(slope) + fabs(offset);
+		most = isfinite(sum) ? fmax(most, sum) : INFINITY;
+	}
+	return most < MOST_BIAS ? 28 - ilogb(most) : -1;
+}
+
+/*
+ * Sets *c to the form WIDE of this slope and offset, with numbers moved up by `bits`. Where floats were rounded across a tie, or a
+ * tie went to even, an offset a little beside gives what is wanted. Returns false if none is found.
+ */
+static bool wide_channel(double slope, double offset, int bits, const struct wanted *w, struct channel *c)
+{
+	const int64_t bias = llrint(ldexp(offset, bits));
+
+	for (int64_t aside = 0; aside <= (int64_t)1 << bits >> 10; aside = aside ? 2 * aside : 1)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			*c = (struct channel){ (int32_t)lrint(ldexp(slope, bits)), (int32_t)(bias + sign * aside), { 1 << 30, (int8_t)(30 + bits) } };
+			if (gives(c, w, false, 0))
+				return true;
 		}
+	return false;
+}
+
+/*
+ * Finds how the channels are computed in this form, c[], so that they give what the float operators give. Returns whether all
+ * of them have the form.
+ */
+static bool find_channels(const struct parameters *p, const struct ox_side *x, const struct ox_q *q, enum form form, struct channel *c)
+{
+	int32_t f[CODES];
+	const struct wanted w = { f, ox_q_zp(&x->q), ox_q_zp(q) };
+	const int bits = form == WIDE ? wide_bits(p, x, q) : 0;
+	bool all = bits >= 0;
+
+	for (int64_t k = 0; k < p->n && all; k++) {
+		double slope, offset;
+		line_of(p, k, x, q, &slope, &offset);
+		for (int i = 0; i < CODES; i++)
+			f[i] = of_floats(p, k, i, x, q);
+		all = form == WIDE      ? wide_channel(slope, offset, bits, &w, &c[k])
+		      : form == NEAREST ? nearest_channel(slope, offset, &w, &c[k])
+		                        : find_channel(slope, offset, &w, form == TIES_EVEN, &c[k]);
 	}
 	return all;
+}
+
+/* Emits a constant int32 [1,...,n] of that rank: the channels' weights, or their biases. Returns the graph tensor, or a negative errno. */
+static int along_channels(struct ox *l, const struct channel *c, int64_t n, int rank, bool biases)
+{
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int32_t *v = ox_alloc(l, n, sizeof *v);
+
+	for (int64_t k = 0; v && k < n; k++)
+		v[k] = biases ? c[k].bias : c[k].weight;
+	dim[rank - 1] = n;
+	return ox_data(l, WEFT_INT32, rank, dim, v);
+}
+
+/* Emits the form WIDE: the codes of x less their zero point, times the weights, plus the biases. Results and y as for emit_depthwise(). */
+static int emit_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q, int64_t n, const struct channel *c, struct ox_coded *y)
+{
+	const int rank = x->v->t.rank;
+
+	ox_channels_last(rank, y->perm);
+	const int weights = along_channels(l, c, n, rank, false), biases = weights < 0 ? weights : along_channels(l, c, n, rank, true);
+	const int product = biases < 0 ? biases : ox_binary(l, WEFT_OP_MUL, ox_centred(l, x, y->perm), weights);
+	return ox_rescale_even(l, product < 0 ? product : ox_binary(l, WEFT_OP_ADD, product, biases), WEFT_INT8, c[0].factor, false, 0, ox_q_zp(q));
 }
 
 /*
  * Emits the depthwise convolution and the RESCALE of n channels c of x, whose results are codes of q, and sets
  * y->perm (channels last). Returns the graph tensor, or a negative errno.
  */
-static int emit(struct ox *l, const struct ox_side *x, const struct ox_q *q, int64_t n, const struct channel *c, bool even, struct ox_coded *y)
+static int emit_depthwise(struct ox *l, const struct ox_side *x, const struct ox_q *q, int64_t n, const struct channel *c, bool even, struct ox_coded *y)
 {
 	const int64_t dim[5] = { n, 1, 1, 1, 1 };
-	struct ox_conv_call conv = { .group = n, .x_zp = ox_q_zp(&x->q), .win = { .n = x->v->t.rank - 2 } };
+	const int rank = x->v->t.rank;
+	struct ox_conv_call conv = { .group = n, .x_zp = ox_q_zp(&x->q), .win = { .n = rank > 2 ? rank - 2 : 1 } };
 	int8_t *weight = ox_alloc(l, n, 1), *shift = ox_alloc(l, n, 1);
 	int32_t *bias = ox_alloc(l, n, sizeof *bias), *mul = ox_alloc(l, n, sizeof *mul);
 
 	for (int i = 0; i < conv.win.n; i++) {
 		conv.win.kernel[i] = conv.win.stride[i] = conv.win.dilation[i] = 1;
-		conv.win.out[i] = x->v->t.dim[2 + i];
+		conv.win.out[i] = rank > 2 ? x->v->t.dim[2 + i] : 1;
 	}
 	for (int64_t k = 0; k < n && weight && shift && bias && mul; k++) {
-		weight[k] = c[k].weight;
+		weight[k] = (int8_t)c[k].weight;
 		bias[k] = c[k].bias;
 		mul[k] = c[k].factor.mul;
 		shift[k] = c[k].factor.shift;
 	}
-	ox_channels_last(x->v->t.rank, y->perm);
+	ox_channels_last(rank, y->perm);
 	conv.w = ox_data(l, WEFT_INT8, conv.win.n + 2, dim, weight);
 	conv.bias = ox_data(l, WEFT_INT32, 1, &n, bias);
 	conv.x = ox_side_in(l, x->v, y->perm);
+	if (rank == 2)
+		conv.x = ox_reshape(l, conv.x, 3, (int64_t[]){ x->v->t.dim[0], 1, n });
 	const int sums = conv.w < 0 || conv.bias < 0 || conv.x < 0 ? l->err : ox_conv_sums(l, &conv);
 	if (sums < 0 || !mul || !shift) {
 		free(mul);
 		free(shift);
 		return sums < 0 ? sums : l->err;
 	}
-	return ox_rescale_channels(l, sums, WEFT_INT8, n, mul, shift, even, ox_q_zp(q));
+	const int z = ox_rescale_channels(l, sums, WEFT_INT8, n, mul, shift, even, ox_q_zp(q));
+	return rank > 2 ? z : ox_reshape(l, z, 2, (int64_t[]){ x->v->t.dim[0], n });
 }
 
 /*
  * Computes node n, a BatchNormalization of constant parameters that waits and whose result is quantised with q, in integers.
- * Returns 1 with *y set; 0 if its operand was not dequantised from 8 bits with one scale and zero point, has not one or two spatial
+ * Returns 1 with *y set; 0 if its operand was not dequantised from 8 bits with one scale and zero point, has more than two spatial
  * dimensions, or a channel has no exact form; or a negative errno.
  */
 int ox_fold_channels(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
+	const bool rescale = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	struct ox_side x;
 
-	if (!ox_operand(l, n, 0) || !ox_side_of(l, ox_operand(l, n, 0), &x) || !ox_is_8_bit(x.v) || !ox_is_8_bit(q->zp) || x.v->t.rank < 3 || x.v->t.rank > 4)
+	if (!ox_operand(l, n, 0) || !ox_side_of(l, ox_operand(l, n, 0), &x) || !ox_is_8_bit(x.v) || !ox_is_8_bit(q->zp) || x.v->t.rank < 2 || x.v->t.rank > 4)
 		return 0;
 	struct parameters p = { .n = x.v->t.dim[1] };
 	struct channel *c = ox_alloc(l, p.n, sizeof *c);
-	int32_t f[CODES];
-	bool even = false;
 	int done = c ? 0 : l->err;
+	const bool known = !done && read_parameters(l, n, &p);
 
-	if (!done && read_parameters(l, n, &p) && find_channels(l, &p, &x, q, f, c, &even))
-		done = ox_coded_as(y, emit(l, &x, q, p.n, c, even, y));
-	else if (!l->no_memory)
+	for (int form = TIES_UP; known && !done && form < N_FORMS; form++)
+		if ((form != NEAREST || rescale) && find_channels(&p, &x, q, (enum form)form, c))
+			done = ox_coded_as(y, form == WIDE ? emit_wide(l, &x, q, p.n, c, y) : emit_depthwise(l, &x, q, p.n, c, form == TIES_EVEN, y));
+	if (!done && !l->no_memory)
 		l->err = 0;
 	l->room += c ? p.n * (int64_t)sizeof *c : 0;
 	free(c);

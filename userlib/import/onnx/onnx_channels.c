@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BatchNormalization between a DequantizeLinear and a QuantizeLinear, such as those in front of DenseNet's
- * convolutions: for each channel a linear function of 8-bit codes, slope * (code - zero point) + offset in steps
- * of the result.
+ * convolutions; and Mul, Add and Sub of a constant with one number for each channel, such as the scales of ConvNeXt's layers.
+ * Each is for each channel a linear function of 8-bit codes, slope * (code - zero point) + offset in steps of the result.
  *
  * It becomes a depthwise convolution with one weight and one bias for each channel, and a RESCALE with a
  * multiplier for each channel. The weight may be any number from 1 to 127, since the multiplier, of 31 bits, is
@@ -121,53 +121,93 @@ static const float *operand(struct ox *l, const onnx_node *node, size_t k, int64
 	return x >= 0 && ox_t(l, x)->dtype == WEFT_FP32 && weft_tensor_elements(ox_t(l, x)) == n ? ox_t(l, x)->data : NULL;
 }
 
-/* The constant operands of a BatchNormalization of n channels, and what they make: scale / sqrt(variance + epsilon). */
-struct parameters { const float *bias, *mean, *factor; int64_t n; };
+/*
+ * A linear function for each of n channels, which lie along dimension `axis` of x: each is less, times and plus its number, in
+ * this order (NULL: it is not), and then changes its sign if `negate` is set.
+ */
+struct linear { struct ox_side x; int axis; int64_t n; const float *less, *times, *plus; bool negate; };
 
-/* Sets *p to the parameters of `node`. Returns false if they are not constant floats, one for each of p->n channels, or after a failure. */
-static bool read_parameters(struct ox *l, const onnx_node *node, struct parameters *p)
+/*
+ * Sets *f to the function that `node`, a BatchNormalization, is. Returns whether its parameters are constant floats, and it is
+ * one for inference; not after a failure.
+ */
+static bool read_batch_norm(struct ox *l, const onnx_node *node, struct linear *f)
 {
 	const onnx_attribute *a = ox_node_attr(node, "epsilon");
 
-	p->bias = operand(l, node, 2, p->n);
-	p->mean = operand(l, node, 3, p->n);
-	if (!p->bias || !p->mean || !operand(l, node, 1, p->n) || !operand(l, node, 4, p->n))
+	if (!ox_operand(l, node, 0) || !ox_side_of(l, ox_operand(l, node, 0), &f->x) || f->x.v->t.rank < 2 || ox_attr_of(node, "training_mode", 0))
+		return false;
+	f->axis = 1;
+	f->n = f->x.v->t.dim[1];
+	if (f->n < 1)
+		return false;
+	f->plus = operand(l, node, 2, f->n);
+	f->less = operand(l, node, 3, f->n);
+	if (!f->plus || !f->less || !operand(l, node, 1, f->n) || !operand(l, node, 4, f->n))
 		return false;
 	const int scale = ox_get(l, ox_operand(l, node, 1), NULL), variance = ox_get(l, ox_operand(l, node, 4), NULL);
 	const int factor = ox_batch_factor(l, scale, variance, a && a->has_f ? (double)a->f : 1e-5);
-	p->factor = factor < 0 ? NULL : ox_t(l, factor)->data;
-	return p->factor;
+	f->times = factor < 0 ? NULL : ox_t(l, factor)->data;
+	return f->times;
+}
+
+/*
+ * Sets *f to the function that `node`, a Mul, Add or Sub, is, if one operand has codes and the other is constant and has more than
+ * one element in one dimension alone, as many as the first. Returns whether it is so; not after a failure.
+ */
+static bool read_pair(struct ox *l, const onnx_node *node, struct linear *f)
+{
+	struct ox_value *v[2] = { ox_operand(l, node, 0), ox_operand(l, node, 1) };
+	const bool first = v[0] && ox_side_of(l, v[0], &f->x);
+
+	if (!v[0] || !v[1] || node->n_input != 2 || (!first && !ox_side_of(l, v[1], &f->x)) || ox_settle(l, v[first]) < 0)
+		return false;
+	const weft_tensor *c = &v[first]->t, *x = &f->x.v->t;
+	f->n = weft_tensor_elements(c);
+	f->axis = -1;
+	for (int i = 0; i < c->rank && c->rank <= x->rank; i++)
+		if (c->dim[i] > 1 && c->dim[i] == f->n && x->dim[x->rank - c->rank + i] == f->n)
+			f->axis = x->rank - c->rank + i;
+	const float *numbers = f->axis < 0 ? NULL : operand(l, node, first, f->n);
+	const bool mul = ox_node_is(node, "Mul"), sub = ox_node_is(node, "Sub");
+	f->times = mul ? numbers : NULL;
+	f->less = sub ? numbers : NULL;
+	f->plus = mul || sub ? NULL : numbers;
+	f->negate = sub && !first;
+	return numbers;
 }
 
 /*
  * Returns what the float operators make of code i - 128 in channel k, quantised with q, in the signed form. Each operation is rounded
  * to float32; that it is computed in float64 before changes nothing, since float64 has more than twice as many bits.
  */
-static int32_t of_floats(const struct parameters *p, int64_t k, int i, const struct ox_side *x, const struct ox_q *q)
+static int32_t of_floats(const struct linear *f, int64_t k, int i, const struct ox_q *q)
 {
-	double v = (double)(float)((i - 128 - ox_q_zp(&x->q)) * x->q.s);
+	double v = (double)(float)((i - 128 - ox_q_zp(&f->x.q)) * f->x.q.s);
 
-	v = (double)(float)(v - (double)p->mean[k]);
-	v = (double)(float)(v * (double)p->factor[k]);
-	v = (double)(float)(v + (double)p->bias[k]);
-	v = rint((double)(float)(v / q->s)) + ox_q_zp(q);
+	v = f->less ? (double)(float)(v - (double)f->less[k]) : v;
+	v = f->times ? (double)(float)(v * (double)f->times[k]) : v;
+	v = f->plus ? (double)(float)(v + (double)f->plus[k]) : v;
+	v = rint((double)(float)((f->negate ? -v : v) / q->s)) + ox_q_zp(q);
 	return v >= 127 ? 127 : v > -128 ? (int32_t)v : -128;
 }
 
-/* Slope and offset of channel k in steps of q, for codes of x. */
-static void line_of(const struct parameters *p, int64_t k, const struct ox_side *x, const struct ox_q *q, double *slope, double *offset)
+/* Slope and offset of channel k in steps of q. */
+static void line_of(const struct linear *f, int64_t k, const struct ox_q *q, double *slope, double *offset)
 {
-	*slope = (double)p->factor[k] * x->q.s / q->s;
-	*offset = ((double)p->bias[k] - (double)p->mean[k] * (double)p->factor[k]) / q->s;
+	const double times = f->times ? (double)f->times[k] : 1, sign = f->negate ? -1 : 1;
+
+	*slope = sign * times * f->x.q.s / q->s;
+	*offset = sign * ((f->plus ? (double)f->plus[k] : 0) - (f->less ? (double)f->less[k] : 0) * times) / q->s;
 }
 
 /* Returns for the form WIDE by how many bits numbers are moved up, so that int32 holds all sums; negative if it does not hold them at all. */
-static int wide_bits(const struct parameters *p, const struct ox_side *x, const struct ox_q *q)
+static int wide_bits(const struct linear *f, const struct ox_q *q)
 {
 	double most = 1, slope, offset;
 
-	for (int64_t k = 0; k < p->n; k++) {
-		line_of(p, k, x, q, &slope, &offset);
+	for (int64_t k = 0; k < f->n; k++) {
+		line_of(f, k, q, &slope, &offset);
 		const double sum = CODES * fabs(slope) + fabs(offset);
 		most = isfinite(sum) ? fmax(most, sum) : INFINITY;
 	}
@@ -195,23 +235,37 @@ static bool wide_channel(double slope, double offset, int bits, const struct wan
  * Finds how the channels are computed in this form, c[], so that they give what the float operators give. Returns whether all
  * of them have the form.
  */
-static bool find_channels(const struct parameters *p, const struct ox_side *x, const struct ox_q *q, enum form form, struct channel *c)
+static bool find_channels(const struct linear *f, const struct ox_q *q, enum form form, struct channel *c)
 {
-	int32_t f[CODES];
-	const struct wanted w = { f, ox_q_zp(&x->q), ox_q_zp(q) };
-	const int bits = form == WIDE ? wide_bits(p, x, q) : 0;
+	int32_t codes[CODES];
+	const struct wanted w = { codes, ox_q_zp(&f->x.q), ox_q_zp(q) };
+	const int bits = form == WIDE ? wide_bits(f, q) : 0;
 	bool all = bits >= 0;
 
-	for (int64_t k = 0; k < p->n && all; k++) {
+	for (int64_t k = 0; k < f->n && all; k++) {
 		double slope, offset;
-		line_of(p, k, x, q, &slope, &offset);
+		line_of(f, k, q, &slope, &offset);
 		for (int i = 0; i < CODES; i++)
-			f[i] = of_floats(p, k, i, x, q);
+			codes[i] = of_floats(f, k, i, q);
 		all = form == WIDE      ? wide_channel(slope, offset, bits, &w, &c[k])
 		      : form == NEAREST ? nearest_channel(slope, offset, &w, &c[k])
 		                        : find_channel(slope, offset, &w, form == TIES_EVEN, &c[k]);
 	}
 	return all;
+}
+
+/* Sets perm to the order of x's dimensions with that of the channels last, and dim to the dimensions in this order. */
+static void channels_last(const struct linear *f, int8_t *perm, int64_t *dim)
+{
+	const weft_tensor *x = &f->x.v->t;
+	int n = 0;
+
+	for (int i = 0; i < x->rank; i++)
+		if (i != f->axis)
+			perm[n++] = (int8_t)i;
+	perm[n] = (int8_t)f->axis;
+	for (int i = 0; i < x->rank; i++)
+		dim[i] = x->dim[perm[i]];
 }
 
 /* Emits a constant int32 [1,...,n] of that rank: the channels' weights, or their biases. Returns the graph tensor, or a negative errno. */
@@ -226,32 +280,39 @@ static int along_channels(struct ox *l, const struct channel *c, int64_t n, int 
 	return ox_data(l, WEFT_INT32, rank, dim, v);
 }
 
-/* Emits the form WIDE: the codes of x less their zero point, times the weights, plus the biases. Results and y as for emit_depthwise(). */
-static int emit_wide(struct ox *l, const struct ox_side *x, const struct ox_q *q, int64_t n, const struct channel *c, struct ox_coded *y)
+/*
+ * Emits the form WIDE: the codes of x less their zero point, times the weights, plus the biases. Results are codes of q. Sets y->perm.
+ * Returns the graph tensor, or a negative errno.
+ */
+static int emit_wide(struct ox *l, const struct linear *f, const struct ox_q *q, const struct channel *c, struct ox_coded *y)
 {
-	const int rank = x->v->t.rank;
+	const int rank = f->x.v->t.rank;
+	int64_t dim[WEFT_MAX_RANK];
 
-	ox_channels_last(rank, y->perm);
-	const int weights = along_channels(l, c, n, rank, false), biases = weights < 0 ? weights : along_channels(l, c, n, rank, true);
-	const int product = biases < 0 ? biases : ox_binary(l, WEFT_OP_MUL, ox_centred(l, x, y->perm), weights);
+	channels_last(f, y->perm, dim);
+	const int weights = along_channels(l, c, f->n, rank, false), biases = weights < 0 ? weights : along_channels(l, c, f->n, rank, true);
+	const int product = biases < 0 ? biases : ox_binary(l, WEFT_OP_MUL, ox_centred(l, &f->x, y->perm), weights);
 	return ox_rescale_even(l, product < 0 ? product : ox_binary(l, WEFT_OP_ADD, product, biases), WEFT_INT8, c[0].factor, false, 0, ox_q_zp(q));
 }
 
 /*
- * Emits the depthwise convolution and the RESCALE of n channels c of x, whose results are codes of q, and sets
- * y->perm (channels last). Returns the graph tensor, or a negative errno.
+ * Emits the depthwise convolution and the RESCALE of the channels c, whose results are codes of q, and sets y->perm. An image is
+ * convolved as it is, anything else as one row. Returns the graph tensor, or a negative errno.
  */
-static int emit_depthwise(struct ox *l, const struct ox_side *x, const struct ox_q *q, int64_t n, const struct channel *c, bool even, struct ox_coded *y)
+static int emit_depthwise(struct ox *l, const struct linear *f, const struct ox_q *q, const struct channel *c, bool even, struct ox_coded *y)
 {
-	const int64_t dim[5] = { n, 1, 1, 1, 1 };
-	const int rank = x->v->t.rank;
-	struct ox_conv_call conv = { .group = n, .x_zp = ox_q_zp(&x->q), .win = { .n = rank > 2 ? rank - 2 : 1 } };
+	const int64_t n = f->n, filter[5] = { n, 1, 1, 1, 1 };
+	const int rank = f->x.v->t.rank;
+	const bool image = f->axis == 1 && (rank == 3 || rank == 4);
+	struct ox_conv_call conv = { .group = n, .x_zp = ox_q_zp(&f->x.q), .win = { .n = image ? rank - 2 : 1 } };
 	int8_t *weight = ox_alloc(l, n, 1), *shift = ox_alloc(l, n, 1);
 	int32_t *bias = ox_alloc(l, n, sizeof *bias), *mul = ox_alloc(l, n, sizeof *mul);
+	int64_t dim[WEFT_MAX_RANK], rows = weft_tensor_elements(&f->x.v->t) / n;
 
+	channels_last(f, y->perm, dim);
 	for (int i = 0; i < conv.win.n; i++) {
 		conv.win.kernel[i] = conv.win.stride[i] = conv.win.dilation[i] = 1;
-		conv.win.out[i] = rank > 2 ? x->v->t.dim[2 + i] : 1;
+		conv.win.out[i] = image ? dim[1 + i] : rows;
 	}
 	for (int64_t k = 0; k < n && weight && shift && bias && mul; k++) {
 		weight[k] = (int8_t)c[k].weight;
@@ -259,12 +320,11 @@ static int emit_depthwise(struct ox *l, const struct ox_side *x, const struct ox
 		mul[k] = c[k].factor.mul;
 		shift[k] = c[k].factor.shift;
 	}
-	ox_channels_last(rank, y->perm);
-	conv.w = ox_data(l, WEFT_INT8, conv.win.n + 2, dim, weight);
+	conv.w = ox_data(l, WEFT_INT8, conv.win.n + 2, filter, weight);
 	conv.bias = ox_data(l, WEFT_INT32, 1, &n, bias);
-	conv.x = ox_side_in(l, x->v, y->perm);
-	if (rank == 2)
-		conv.x = ox_reshape(l, conv.x, 3, (int64_t[]){ x->v->t.dim[0], 1, n });
+	conv.x = ox_side_in(l, f->x.v, y->perm);
+	if (!image)
+		conv.x = ox_reshape(l, conv.x, 3, (int64_t[]){ 1, rows, n });
 	const int sums = conv.w < 0 || conv.bias < 0 || conv.x < 0 ? l->err : ox_conv_sums(l, &conv);
 	if (sums < 0 || !mul || !shift) {
 		free(mul);
@@ -272,32 +332,29 @@ static int emit_depthwise(struct ox *l, const struct ox_side *x, const struct ox
 		return sums < 0 ? sums : l->err;
 	}
 	const int z = ox_rescale_channels(l, sums, WEFT_INT8, n, mul, shift, even, ox_q_zp(q));
-	return rank > 2 ? z : ox_reshape(l, z, 2, (int64_t[]){ x->v->t.dim[0], n });
+	return image ? z : ox_reshape(l, z, rank, dim);
 }
 
 /*
- * Computes node n, a BatchNormalization of constant parameters that waits and whose result is quantised with q, in integers.
- * Returns 1 with *y set; 0 if its operand was not dequantised from 8 bits with one scale and zero point, has more than two spatial
- * dimensions, or a channel has no exact form; or a negative errno.
+ * Computes node n, a BatchNormalization, Mul, Add or Sub that waits and whose result is quantised with q, in integers. Returns 1 with
+ * *y set; 0 if it is no linear function of each channel of 8-bit codes with one scale and zero point, or a channel has no exact form; or
+ * a negative errno.
  */
 int ox_fold_channels(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {
 	const bool rescale = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
-	struct ox_side x;
+	struct linear f = { .axis = -1 };
+	int done = 0;
 
-	if (!ox_operand(l, n, 0) || !ox_side_of(l, ox_operand(l, n, 0), &x) || !ox_is_8_bit(x.v) || !ox_is_8_bit(q->zp) || x.v->t.rank < 2 || x.v->t.rank > 4)
-		return 0;
-	struct parameters p = { .n = x.v->t.dim[1] };
-	struct channel *c = ox_alloc(l, p.n, sizeof *c);
-	int done = c ? 0 : l->err;
-	const bool known = !done && read_parameters(l, n, &p);
-
-	for (int form = TIES_UP; known && !done && form < N_FORMS; form++)
-		if ((form != NEAREST || rescale) && find_channels(&p, &x, q, (enum form)form, c))
-			done = ox_coded_as(y, form == WIDE ? emit_wide(l, &x, q, p.n, c, y) : emit_depthwise(l, &x, q, p.n, c, form == TIES_EVEN, y));
-	if (!done && !l->no_memory)
-		l->err = 0;
-	l->room += c ? p.n * (int64_t)sizeof *c : 0;
+	if (!ox_is_8_bit(q->zp) || !(ox_node_is(n, "BatchNormalization") ? read_batch_norm(l, n, &f) : read_pair(l, n, &f)) || !ox_is_8_bit(f.x.v)) {
+		l->err = l->no_memory ? l->err : 0;
+		return l->err;
+	}
+	struct channel *c = ox_alloc(l, f.n, sizeof *c);
+	for (int form = TIES_UP; c && !done && form < N_FORMS; form++)
+		if ((form != NEAREST || rescale) && find_channels(&f, q, (enum form)form, c))
+			done = ox_coded_as(y, form == WIDE ? emit_wide(l, &f, q, c, y) : emit_depthwise(l, &f, q, c, form == TIES_EVEN, y));
+	l->room += c ? f.n * (int64_t)sizeof *c : 0;
 	free(c);
-	return done;
+	return c ? done : l->err;
 }

@@ -470,14 +470,13 @@ static int defer_pair(struct ox *l)
 static bool is_constant_pair(struct ox *l)
 {
 	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
-	const bool rescale = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	struct ox_side s, c;
 
 	if (l->n->n_input != 2 || !a || !b || !may_fold(l, y) || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul")) ||
 	    (a->carrier < 0) == (b->carrier < 0) || !ox_side_or_constant(l, a->carrier < 0 ? b : a, &s) ||
 	    !ox_side_or_constant(l, a->carrier < 0 ? a : b, &c))
 		return false;
-	return weft_tensor_elements(a->carrier < 0 ? &a->t : &b->t) > 1 || (rescale && (weft_tensor_elements(&c.v->t) > 1 || ox_is_16_bit(s.v)));
+	return weft_tensor_elements(&c.v->t) > 1 || (l->o.requant == WEFT_ONNX_REQUANT_RESCALE && ox_is_16_bit(s.v));
 }
 
 /*

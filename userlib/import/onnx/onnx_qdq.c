@@ -559,7 +559,7 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 /*
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat, product, average,
  * Resize, Softmax, BatchNormalization or LayerNormalization by its own function, any other of two dequantised values, one of
- * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, and what is
+ * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, or by channel, and what is
  * left by ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
  * always for BatchNormalization, AveragePool, GlobalAveragePool, Resize, ReduceSum and results of 16 bits; or a negative errno.
  */
@@ -598,7 +598,9 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, str
 	if (ox_node_is(n, "Div") || !ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_or_constant(l, ox_operand(l, n, 0), &a) ||
 	    !ox_side_or_constant(l, ox_operand(l, n, 1), &b))
 		return ox_fold_between(l, n, q, y);
-	const int done = ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, y);
+	int done = ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, y);
+	if (!done && l->o.requant == WEFT_ONNX_REQUANT_EXACT)
+		done = ox_fold_channels(l, n, q, y);
 	return done ? done : ox_fold_fine(l, n, q, y);
 }
 

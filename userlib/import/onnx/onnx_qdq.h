@@ -136,7 +136,7 @@ WEFT_MUST_USE int ox_fold_product(struct ox *l, const onnx_node *n, const struct
 WEFT_MUST_USE int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* Returns BatchNormalization's factor for each channel: scale / sqrt(variance + epsilon). */
 WEFT_MUST_USE int ox_batch_factor(struct ox *l, int scale, int variance, double epsilon);
-/* onnx_channels.c: BatchNormalization. */
+/* onnx_channels.c: BatchNormalization; Mul, Add and Sub of a constant with one number for each channel. */
 WEFT_MUST_USE int ox_fold_channels(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);
 /* onnx_norm_codes.c: within one step of the exact results, so only with --requant rescale. */
 WEFT_MUST_USE int ox_fold_softmax(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y);

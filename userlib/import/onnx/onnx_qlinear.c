@@ -272,14 +272,14 @@ int ox_qlinear_average(struct ox *l)
 }
 
 /*
- * Emits the function that the node at hand computes of float x: the sigmoid for QLinearSigmoid,
- * else LeakyRelu with attribute alpha (default 0.01). Returns the graph tensor, or a negative
- * errno.
+ * Emits the function that the node at hand computes of float x: the sigmoid for QLinearSigmoid (with --requant
+ * runtime as the runtime approximates it), else LeakyRelu with attribute alpha (default 0.01). Returns the graph
+ * tensor, or a negative errno.
  */
 static int function(struct ox *l, int x)
 {
 	if (ox_is(l, "QLinearSigmoid"))
-		return ox_unary(l, WEFT_OP_SIGMOID, x);
+		return l->o.requant == WEFT_ONNX_REQUANT_RUNTIME ? ox_host_of_floats(l, "Sigmoid", x) : ox_unary(l, WEFT_OP_SIGMOID, x);
 	int zero = x < 0 ? x : ox_ramp(l, WEFT_FP32, ox_t(l, x)->rank, 0);
 	int scaled = ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)), below = ox_binary(l, WEFT_OP_GREATER, zero, x);
 	return ox_select(l, below, scaled, x);

@@ -327,8 +327,9 @@ static float window_sum(const struct window *w, bool by_columns, const float *x,
 }
 
 /*
- * AveragePool. Sums go by columns where windows lie at most two columns apart, but not in opset 19 and later, nor if ceil_mode is
- * set and padding counts: for these the runtime has another kernel.
+ * AveragePool. The runtime has two kernels. One adds up each column of a window and then the columns, if windows lie at most two
+ * columns apart; otherwise it adds element by element. The other one always adds element by element. The runtime takes it in opset 19
+ * and later, and in older opsets if ceil_mode is set and padding counts.
  */
 int ref_chain_average(struct ref *r)
 {
@@ -342,12 +343,14 @@ int ref_chain_average(struct ref *r)
 	err = err ? err : ref_y_images(r, 0, WEFT_FP32, x->dim[1], win.out);
 	if (err || r->shapes)
 		return err;
-	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n);
+	const int64_t in = ref_places(win.in, win.n), out = ref_places(win.out, win.n), taps = ref_taps(&win);
 	const bool by_columns = win.n > 1 && win.stride[win.n - 1] <= 2 && r->a->opset < 19 && !(ceil_mode && padding);
 	for (int64_t i = 0; i < REF_N(r->y[0]); i++) {
 		int64_t count;
 		const float sum = window_sum(&win, by_columns, (const float *)x->data + i / out * in, i % out, &count);
-		((float *)r->y[0]->data)[i] = sum / (float)(padding ? ref_padded_taps(&win, i % out) : count);
+		if (padding)
+			count = ceil_mode ? ref_padded_taps(&win, i % out) : taps;
+		((float *)r->y[0]->data)[i] = sum / (float)count;
 	}
 	return 0;
 }

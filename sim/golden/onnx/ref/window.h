@@ -24,7 +24,7 @@ int ref_transposed_window(struct ref *r, struct window *w);
 
 /* Window p, tap k (both counted through): its place in the image, or -1 in the padding. */
 int64_t ref_tap(const struct window *w, int64_t p, int64_t k);
-/* How many taps of window p lie in the image or in its padding: all but those in what ceil_mode adds behind them. */
+/* Returns how many taps of window p lie in the image or in its padding. With ceil_mode, other taps may lie behind both. */
 int64_t ref_padded_taps(const struct window *w, int64_t p);
 int64_t ref_taps(const struct window *w);       /* of one window */
 int64_t ref_places(const int64_t *dim, int n);  /* their product */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random networks that ONNX Runtime 1.31 has quantised give its bytes; ort_random.py says how they are compared. The runtime comes from
- * PyPI; without it the test is skipped, but fails where CI=true. N is how many networks there are, SEED chooses them. Half a minute.
+ * ONNX Runtime 1.31 quantises random networks, and Weft gives the same bytes for them as ONNX Runtime; ort_random.py says how they are
+ * compared. ONNX Runtime comes from PyPI. If it cannot be installed, the test is skipped, or fails if CI=true. N says how many networks
+ * there are, and SEED chooses them. The test takes half a minute.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,11 +3,13 @@
 
 usage: ort_random.py WEFT FOLDER NETWORKS [SEED]
 
-Each network has three to eight operators, chosen at random. It is quantised in one to three of the forms of
-quantize_static and quantize_dynamic. Of each form, the device's tensors must be golden's (`weft run --check`), and with
---requant runtime the outputs must be ONNX Runtime's, byte for byte, either with all of its optimisations or with none.
-The outputs of a network with a ConvTranspose are not compared, since Weft computes it exactly and the runtime in floats. Exit status 1 if one is not
-so; the file then stays in FOLDER's parent, and its name is printed. Needs numpy, onnx, sympy and onnxruntime.
+Each network has three to eight operators, which are chosen at random. It is quantised in one to three ways by
+quantize_static or quantize_dynamic. For each quantised file, two things are checked. `weft run --check` must find no tensor
+of the device that differs from golden. And the outputs of `weft run --requant runtime` must be ONNX Runtime's, byte for
+byte: those that it gives without optimisation, or those that it gives with all optimisations. Outputs are not compared if the network has a
+ConvTranspose, because Weft computes that exactly and ONNX Runtime computes it in floats.
+
+If a file fails, the script prints its name, keeps it in the parent of FOLDER, and ends with exit status 1. Needs numpy, onnx, sympy and onnxruntime.
 """
 
 import logging
@@ -39,7 +41,7 @@ def session(model, level=LEVELS[0]):
 
 
 class Network:
-    """A float network that grows at x, whose dimensions are n, c, h and w."""
+    """A float network. New operators read the tensor x, which is the result so far and has the dimensions n, c, h and w."""
 
     def __init__(self, number):
         self.r, self.rng = random.Random(number), np.random.default_rng(number)
@@ -78,7 +80,7 @@ class Network:
                                   [helper.make_tensor_value_info(self.x, TensorProto.FLOAT, None)], self.constants)
         return onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9))
 
-    # Operators: each takes x and returns its result.
+    # Each of the following methods adds one or several operators that read x, and returns the name of their result.
 
     def conv(self):
         c, dilation = self.shape[1], self.of(1, 1, 2)
@@ -98,7 +100,7 @@ class Network:
 
     def pool(self):
         kernel, average = min(self.of(2, 3), *self.shape[2:]), self.of(True, False)
-        # Over a whole image, the runtime's QLinearAveragePool has an arithmetic of its own, which --requant runtime has not.
+        # ONNX Runtime averages a whole image in another arithmetic, which --requant runtime does not have.
         average = average and self.shape[2:] != (kernel, kernel)
         more = {"count_include_pad": self.of(0, 1)} if average else {}
         return self.op("AveragePool" if average else "MaxPool", self.x, kernel_shape=[kernel] * 2, strides=[self.of(1, 2)] * 2,

@@ -86,7 +86,9 @@ static void turned_matrices(void **state)
 	}
 }
 
-/* FLOOR and QUANTIZE, which the host computes, and a matrix that the array turns in two parts: both wait for the host. */
+/*
+ * The host computes FLOOR and QUANTIZE, and the array transposes their result in two parts. Both parts have to wait for the host.
+ */
 static void turned_behind_host(void **state)
 {
 	const int64_t x_dim[] = { 3, 61 }, y_dim[] = { 61, 3 };

@@ -310,7 +310,10 @@ static void islands(void **state)
 	island(WEFT_INT16, 3.3e-4f, WEFT_INT8, 0.08f);
 }
 
-/* DEQUANTIZE, CLAMP, RESHAPE, QUANTIZE: of every code but one, as an image of another shape than the result. */
+/*
+ * DEQUANTIZE, CLAMP, RESHAPE and QUANTIZE of every code but one. Their number then is odd, so that no row of the image fills the array's
+ * columns, and the image has another shape than the result.
+ */
 static void reshaped_island(weft_dtype type, weft_dtype made)
 {
 	const int64_t rows = type == WEFT_INT8 ? 17 : 17 * 257, x_dim[] = { 1, 3, rows, 5 }, y_dim[] = { 1, rows, 3, 5 };

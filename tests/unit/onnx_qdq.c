@@ -58,7 +58,7 @@ static void int64s(struct ob *g, const char *name, int n, const int64_t *v)
 	ob_tensor(g, name, 7, 1, &dim, v, (size_t)n * 8);
 }
 
-/* n random floats from lo to hi, a 0 now and then unless lo is above it. */
+/* Adds a constant of n random floats from lo to hi. If 0 lies in this range, some of them are 0. */
 static void floats(struct ob *g, const char *name, int n, double lo, double hi, uint64_t *r)
 {
 	int64_t dim = n;
@@ -69,7 +69,7 @@ static void floats(struct ob *g, const char *name, int n, double lo, double hi, 
 	ob_tensor(g, name, 1, 1, &dim, v, (size_t)n * sizeof *v);
 }
 
-/* A dequantised constant c with one number for each place along one of the last three dimensions of [1,C,H,W]. */
+/* Adds a dequantised constant c. It has one number for each place along one dimension of [1,C,H,W], other than the first one. */
 static void along_one(struct ob *g, uint64_t *r)
 {
 	static const int64_t dims[3][3] = { { C, 1, 1 }, { H, 1 }, { W } };
@@ -349,7 +349,10 @@ static int rounded(int64_t num, const struct q *a, const struct q *y, int64_t co
 	return v < lo ? lo : v > lo + 255 ? lo + 255 : (int)v;
 }
 
-/* What ceil_mode adds behind the padding counts with it in QLinearAveragePool (`all`), but not in AveragePool. */
+/*
+ * Returns the average that an operator gives. With ceil_mode, a window may reach beyond the padding: QLinearAveragePool counts the
+ * elements there as padding (`all`), and AveragePool does not count them.
+ */
 static int average(const struct pool *p, bool all, const uint8_t *x, const struct q *a, const struct q *y, int c, int64_t oy, int64_t ox)
 {
 	int64_t sum = 0, count = 0;
@@ -366,7 +369,10 @@ static int average(const struct pool *p, bool all, const uint8_t *x, const struc
 	return rounded(sum, a, y, count);
 }
 
-/* How an average is written: between DequantizeLinear and QuantizeLinear, as one operator, or with a Flatten in front of QuantizeLinear. */
+/*
+ * The ways to write an average: a pool between DequantizeLinear and QuantizeLinear, one QLinear operator, or the first with a Flatten
+ * behind the pool.
+ */
 enum written { BETWEEN, QLINEAR, FLATTENED, N_WRITTEN };
 
 static void build_pool(struct ob *model, const struct pool *p, const struct q *a, const struct q *y, enum written how)
@@ -411,14 +417,14 @@ static struct pool random_pool(uint64_t *r)
 		p.after[i] = p.global ? 0 : test_below(r, p.k[i]);
 		int64_t room = in + p.before[i] + p.after[i] - p.k[i];
 		p.out[i] = (room + (p.ceil ? p.stride[i] - 1 : 0)) / p.stride[i] + 1;
-		/* No window begins behind the image. */
+		/* With ceil_mode, a window that would begin in the padding behind the image is left out. */
 		p.out[i] -= (p.out[i] - 1) * p.stride[i] >= in + p.before[i];
 	}
 	p.padding = p.padding && !p.global;
 	return p;
 }
 
-/* Operators of this kind that a device leaves to the host; a change of sign at the edge is none. */
+/* Returns how many operators of this kind the host computes. */
 static int on_host(const weft_net *net, const char *kind)
 {
 	struct weft_session_options o = weft_session_options_default();
@@ -478,7 +484,7 @@ static void averages(void **state)
 
 /* ---- functions of each channel ---- */
 
-/* The device computes all of them; that their codes are those of the floats, random_graphs() says. */
+/* The device computes nearly all of these functions. random_graphs() compares their codes with those of the float operators. */
 static void functions_of_channels(void **state)
 {
 	long n = test_count(60, 200, 2000), host = 0;

@@ -45,8 +45,9 @@ void memo_free(struct memo *m)
 }
 
 /*
- * Append the number v to key k, in as few bytes as it needs: seven of its bits in each, the lowest first, with bit 7 set in all
- * bytes but the last. The sign comes as bit 0, so that small negative numbers are short, too. Returns 0 or -ENOMEM.
+ * Append the number v to key k, in as few bytes as it needs. Each byte holds seven bits of it, the lowest first, and bit 7 of a
+ * byte says that another byte follows. The sign is moved to bit 0, so that small negative numbers take one byte as well. Returns 0
+ * or -ENOMEM.
  */
 int memo_put(struct memo_key *k, int64_t v)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BatchNormalization between a DequantizeLinear and a QuantizeLinear, such as those in front of DenseNet's
- * convolutions; and Mul, Add and Sub of a constant with one number for each channel, such as the scales of ConvNeXt's layers.
- * Each is for each channel a linear function of 8-bit codes, slope * (code - zero point) + offset in steps of the result.
+ * Linear functions of 8-bit codes that differ from channel to channel, between a DequantizeLinear and a QuantizeLinear. Such a
+ * function is a BatchNormalization, as DenseNet has it in front of its convolutions; or a Mul, Add or Sub whose other operand is a
+ * constant with one number for each channel, as ConvNeXt scales its layers. In each channel, the result divided by its scale is
+ * slope * (code - zero point) + offset.
  *
- * It becomes a depthwise convolution with one weight and one bias for each channel, and a RESCALE with a
- * multiplier for each channel. The weight may be any number from 1 to 127, since the multiplier, of 31 bits, is
- * the slope over the weight. The bias has to be an integer, so that the offset is rounded to a multiple of that
- * multiplier; each weight rounds it in another way. A weight is taken with which the result is, for all 256
- * codes, the one that the float operators give.
+ * The function becomes a depthwise convolution and a RESCALE. The convolution has one weight and one bias for each channel, and
+ * the RESCALE one multiplier of 31 bits. The product of weight and multiplier is the slope, so that any weight from 1 to 127 may be
+ * chosen. The bias is an integer, which the RESCALE multiplies as well. Therefore the offset can only be a multiple of the multiplier,
+ * and how far the nearest multiple is from the wanted offset depends on the weight. This file looks for a weight, a bias and a multiplier
+ * with which each of the 256 codes gives the result of the float operators.
  *
- * If a channel has no such weight, as when the offset is near a multiple of the slope, the codes are multiplied by int32 numbers
- * instead, as operators on elements, which take longer.
+ * For some functions there are none, for example if the offset is near a multiple of the slope. These are computed by a MUL and an
+ * ADD of int32 and a RESCALE. They are exact more often, and take more time on the device.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,18 +22,21 @@
 
 #define CODES       256
 #define MOST_WEIGHT 127
-#define MOST_BIAS   0x1p29     /* so that int32 holds the sums */
+#define MOST_BIAS   0x1p29     /* int32 holds the sums if no bias is larger */
 
-/* How one channel is computed: ((code - zero point) * weight + bias) * factor. */
+/* The numbers by which a channel is computed: its result is ((code - zero point) * weight + bias) * factor, rounded. */
 struct channel { int32_t weight, bias; struct ox_factor factor; };
 
-/* How all channels are computed: the RESCALE's ties go up or to even, or results are at most one step off; or in int32. */
+/*
+ * The ways in which all channels of a function can be computed. The first three are a depthwise convolution and a RESCALE: one that
+ * rounds ties up, one that rounds ties to even, and one whose results may be one step off. WIDE is a MUL and an ADD of int32.
+ */
 enum form { TIES_UP, TIES_EVEN, NEAREST, WIDE, N_FORMS };
 
-/* What a channel is to give: f[i] for code i - 128, with these zero points in their signed form. */
+/* The results that a channel has to give: f[i] for code i - 128. Codes and zero points are signed; unsigned ones are 128 less. */
 struct wanted { const int32_t *f; int32_t x_zp, y_zp; };
 
-/* Says whether channel c gives what is wanted for all codes, or with `slack` at most so many steps beside it. */
+/* Returns whether channel c gives the wanted result for all codes, or one that is at most `slack` steps away from it. */
 static bool gives(const struct channel *c, const struct wanted *w, bool even, int slack)
 {
 	for (int i = 0; i < CODES; i++) {
@@ -47,8 +50,9 @@ static bool gives(const struct channel *c, const struct wanted *w, bool even, in
 }
 
 /*
- * Narrows *least and *most to the factors with which RESCALE makes `sum` code f (less the zero point), the result's limits being lo
- * and hi: f is at least sum * factor - 1/2 and less than sum * factor + 1/2, but where it is a limit. Returns whether any factor is left.
+ * Narrows the range *least to *most of factors to those with which RESCALE makes f of `sum`. f and its limits lo and hi are codes less
+ * their zero point. RESCALE rounds to the nearest integer, so that sum * factor has to lie between f - 1/2 and f + 1/2; if f is a
+ * limit, it may also lie beyond it. Returns whether any factor is left.
  */
 static bool narrow(int64_t sum, int32_t f, int32_t lo, int32_t hi, double *least, double *most)
 {
@@ -63,8 +67,8 @@ static bool narrow(int64_t sum, int32_t f, int32_t lo, int32_t hi, double *least
 }
 
 /*
- * Sets c->factor to one with which c->weight and c->bias give what is wanted, the middle of all such factors. Returns false if there is
- * none.
+ * Sets c->factor to the middle of all factors with which c->weight and c->bias give the wanted results. Returns false if there is no
+ * such factor.
  */
 static bool find_factor(const struct wanted *w, bool even, struct channel *c)
 {
@@ -77,8 +81,8 @@ static bool find_factor(const struct wanted *w, bool even, struct channel *c)
 }
 
 /*
- * Sets *c to a weight, a bias and a factor, of about this slope and offset, that give what is wanted: with ties to even if
- * `even` is set. Returns false if none do, or if slope or offset is not finite.
+ * Sets *c to a weight, a bias and a factor that give the wanted results, which are those of this slope and offset. The RESCALE rounds
+ * ties to even if `even` is set, else up. Returns false if none are found, or if slope or offset is not finite.
  */
 static bool find_channel(double slope, double offset, const struct wanted *w, bool even, struct channel *c)
 {
@@ -95,7 +99,8 @@ static bool find_channel(double slope, double offset, const struct wanted *w, bo
 }
 
 /*
- * The same with the nearest factor and bias of the largest weight: no code is more than one step off. Returns false also if one is.
+ * Sets *c to the largest weight, and to the factor and the bias that are nearest to this slope and offset with it. Returns false if a
+ * result is more than one step away from the wanted one, or if slope or offset is not finite.
  */
 static bool nearest_channel(double slope, double offset, const struct wanted *w, struct channel *c)
 {
@@ -110,8 +115,8 @@ static bool nearest_channel(double slope, double offset, const struct wanted *w,
 }
 
 /*
- * Returns the n floats of operand k of `node`, a constant; a node that makes it is lowered first. NULL if it is something
- * else or after a failure.
+ * Returns the n floats of operand k of `node`, or NULL if that operand is no constant of n floats, or after a failure. If a node
+ * makes the operand, that node is lowered first.
  */
 static const float *operand(struct ox *l, const onnx_node *node, size_t k, int64_t n)
 {
@@ -122,14 +127,14 @@ static const float *operand(struct ox *l, const onnx_node *node, size_t k, int64
 }
 
 /*
- * A linear function for each of n channels, which lie along dimension `axis` of x: each is less, times and plus its number, in
- * this order (NULL: it is not), and then changes its sign if `negate` is set.
+ * A linear function of n channels, which lie along dimension `axis` of x. In channel k, less[k] is subtracted, the difference is
+ * multiplied by times[k], plus[k] is added, and with `negate` the sign is changed. If one of the three is NULL, its step is left out.
  */
 struct linear { struct ox_side x; int axis; int64_t n; const float *less, *times, *plus; bool negate; };
 
 /*
- * Sets *f to the function that `node`, a BatchNormalization, is. Returns whether its parameters are constant floats, and it is
- * one for inference; not after a failure.
+ * Sets *f to the function that `node`, a BatchNormalization, computes. Returns false if a parameter is no constant float, if the node
+ * is one for training, or after a failure.
  */
 static bool read_batch_norm(struct ox *l, const onnx_node *node, struct linear *f)
 {
@@ -152,8 +157,9 @@ static bool read_batch_norm(struct ox *l, const onnx_node *node, struct linear *
 }
 
 /*
- * Sets *f to the function that `node`, a Mul, Add or Sub, is, if one operand has codes and the other is constant and has more than
- * one element in one dimension alone, as many as the first. Returns whether it is so; not after a failure.
+ * Sets *f to the function that `node`, a Mul, Add or Sub, computes. One operand must have codes. The other one must be constant, and
+ * only one of its dimensions may have more than one element; it must have as many as that dimension of the first operand. Returns
+ * false if this is not so, or after a failure.
  */
 static bool read_pair(struct ox *l, const onnx_node *node, struct linear *f)
 {
@@ -178,8 +184,9 @@ static bool read_pair(struct ox *l, const onnx_node *node, struct linear *f)
 }
 
 /*
- * Returns what the float operators make of code i - 128 in channel k, quantised with q, in the signed form. Each operation is rounded
- * to float32; that it is computed in float64 before changes nothing, since float64 has more than twice as many bits.
+ * Returns the code, quantised with q and in the signed form, that the float operators give for code i - 128 in channel k. They compute
+ * in float32. This function computes each operation in float64 and rounds its result to float32, which gives the same number, because
+ * float64 has more than twice as many bits.
  */
 static int32_t of_floats(const struct linear *f, int64_t k, int i, const struct ox_q *q)
 {
@@ -192,7 +199,7 @@ static int32_t of_floats(const struct linear *f, int64_t k, int i, const struct 
 	return v >= 127 ? 127 : v > -128 ? (int32_t)v : -128;
 }
 
-/* Slope and offset of channel k in steps of q. */
+/* Sets *slope and *offset to those of channel k, both divided by q's scale. */
 static void line_of(const struct linear *f, int64_t k, const struct ox_q *q, double *slope, double *offset)
 {
 	const double times = f->times ? (double)f->times[k] : 1, sign = f->negate ? -1 : 1;
@@ -201,7 +208,10 @@ static void line_of(const struct linear *f, int64_t k, const struct ox_q *q, dou
 	*offset = sign * ((f->plus ? (double)f->plus[k] : 0) - (f->less ? (double)f->less[k] : 0) * times) / q->s;
 }
 
-/* Returns for the form WIDE by how many bits numbers are moved up, so that int32 holds all sums; negative if it does not hold them at all. */
+/*
+ * In the form WIDE, slopes and offsets are multiplied by a power of two and rounded. Returns the exponent of the largest power with
+ * which int32 holds all sums, or a negative number if there is none.
+ */
 static int wide_bits(const struct linear *f, const struct ox_q *q)
 {
 	double most = 1, slope, offset;
@@ -215,8 +225,9 @@ static int wide_bits(const struct linear *f, const struct ox_q *q)
 }
 
 /*
- * Sets *c to the form WIDE of this slope and offset, with numbers moved up by `bits`. Where floats were rounded across a tie, or a
- * tie went to even, an offset a little beside gives what is wanted. Returns false if none is found.
+ * Sets *c to the form WIDE of this slope and offset, multiplied by 2^bits. If the result is not the wanted one because a float was
+ * rounded across a tie, or because a tie was rounded to even, an offset that is a little larger or smaller may give it, and some are
+ * tried. Returns false if none gives the wanted results.
  */
 static bool wide_channel(double slope, double offset, int bits, const struct wanted *w, struct channel *c)
 {
@@ -232,8 +243,8 @@ static bool wide_channel(double slope, double offset, int bits, const struct wan
 }
 
 /*
- * Finds how the channels are computed in this form, c[], so that they give what the float operators give. Returns whether all
- * of them have the form.
+ * Sets c[] to the numbers by which all channels of f are computed in this form. Returns false if one of the channels does not give
+ * the results of the float operators with any numbers.
  */
 static bool find_channels(const struct linear *f, const struct ox_q *q, enum form form, struct channel *c)
 {
@@ -268,7 +279,10 @@ static void channels_last(const struct linear *f, int8_t *perm, int64_t *dim)
 		dim[i] = x->dim[perm[i]];
 }
 
-/* Emits a constant int32 [1,...,n] of that rank: the channels' weights, or their biases. Returns the graph tensor, or a negative errno. */
+/*
+ * Adds a constant int32 [1,...,n] of that rank, which holds the biases of n channels if `biases` is set, else their weights. Returns
+ * the graph tensor, or a negative errno.
+ */
 static int along_channels(struct ox *l, const struct channel *c, int64_t n, int rank, bool biases)
 {
 	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -281,8 +295,8 @@ static int along_channels(struct ox *l, const struct channel *c, int64_t n, int 
 }
 
 /*
- * Emits the form WIDE: the codes of x less their zero point, times the weights, plus the biases. Results are codes of q. Sets y->perm.
- * Returns the graph tensor, or a negative errno.
+ * Emits f in the form WIDE: the zero point is subtracted from the codes, and the differences are multiplied by the weights and added to
+ * the biases. Results are codes of q, held in the order y->perm, which is set. Returns the graph tensor, or a negative errno.
  */
 static int emit_wide(struct ox *l, const struct linear *f, const struct ox_q *q, const struct channel *c, struct ox_coded *y)
 {
@@ -296,8 +310,8 @@ static int emit_wide(struct ox *l, const struct linear *f, const struct ox_q *q,
 }
 
 /*
- * Emits the depthwise convolution and the RESCALE of the channels c, whose results are codes of q, and sets y->perm. An image is
- * convolved as it is, anything else as one row. Returns the graph tensor, or a negative errno.
+ * Emits f as a depthwise convolution and a RESCALE with the numbers c. An image keeps its shape; any other tensor is convolved as one
+ * long row. Results are codes of q, held in the order y->perm, which is set. Returns the graph tensor, or a negative errno.
  */
 static int emit_depthwise(struct ox *l, const struct linear *f, const struct ox_q *q, const struct channel *c, bool even, struct ox_coded *y)
 {
@@ -336,9 +350,9 @@ static int emit_depthwise(struct ox *l, const struct linear *f, const struct ox_
 }
 
 /*
- * Computes node n, a BatchNormalization, Mul, Add or Sub that waits and whose result is quantised with q, in integers. Returns 1 with
- * *y set; 0 if it is no linear function of each channel of 8-bit codes with one scale and zero point, or a channel has no exact form; or
- * a negative errno.
+ * Computes node n in integers. The node waits, is a BatchNormalization, Mul, Add or Sub, and its result is quantised with q. Returns 1
+ * with *y set; 0 if the node is no linear function of 8-bit codes by channel, or if a channel has no form that gives the results of
+ * the float operators; or a negative errno.
  */
 int ox_fold_channels(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)
 {

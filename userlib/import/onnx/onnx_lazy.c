@@ -11,7 +11,8 @@
 
 /*
  * How a node can be deferred: it only moves elements, it is a function of single elements, it is a
- * product with weights, it averages elements, it normalises rows, or it is a function of each channel.
+ * product with weights, it averages elements, it normalises rows, or it computes another linear function in each
+ * channel.
  */
 enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE, NORMALISE, CHANNELS };
 

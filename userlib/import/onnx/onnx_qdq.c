@@ -558,9 +558,9 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 
 /*
  * Computes node n, which waits and whose result is quantised with q, in integers: a Concat, product, average,
- * Resize, Softmax, BatchNormalization or LayerNormalization by its own function, any other of two dequantised values, one of
- * which may be a constant, by ox_fold_pair() as a product (Mul), difference (Sub) or else sum, or by channel, and what is
- * left by ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
+ * Resize, Softmax, BatchNormalization or LayerNormalization by its own function. Any other node of two dequantised
+ * values, one of which may be a constant, is a product (Mul), a difference (Sub) or else a sum, which ox_fold_pair()
+ * computes; if it cannot, and exact results are wanted, ox_fold_channels() may. What is left goes to ox_fold_between(). Returns 1 with *y set; 0 if it cannot be done so, and with --requant runtime
  * always for BatchNormalization, AveragePool, GlobalAveragePool, Resize, ReduceSum and results of 16 bits; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, struct ox_coded *y)

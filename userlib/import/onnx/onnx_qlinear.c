@@ -121,8 +121,9 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 }
 
 /*
- * Emits the codes of y, a float number of q's steps: plus q's zero point, and only then rounded to even and limited to q's type.
- * Returns the graph tensor, or a negative errno; that of y if it is negative.
+ * Emits the codes of floats y, which are values divided by q's scale. q's zero point is added first; then the sum is rounded to the
+ * nearest integer, ties to even, and limited to q's type. Returns the graph tensor, or a negative errno; a negative y is returned as it
+ * is.
  */
 static int steps_to_codes(struct ox *l, int y, const struct ox_q *q)
 {
@@ -206,8 +207,9 @@ int ox_qlinear_binary(struct ox *l)
 }
 
 /*
- * Lets what ceil_mode adds behind the image count like padding, and returns whether it adds any. ONNX Runtime's
- * QLinearAveragePool does so with count_include_pad, ONNX's AveragePool does not.
+ * With ceil_mode, windows of w may reach beyond the padding behind the image. Makes the elements that they reach there count
+ * like padding, and returns whether there are any. With count_include_pad, ONNX Runtime's QLinearAveragePool counts them, and
+ * ONNX's AveragePool does not.
  */
 static bool counts_all(struct ox_windows *w)
 {
@@ -222,8 +224,8 @@ static bool counts_all(struct ox_windows *w)
 }
 
 /*
- * Emits the QLinearAveragePool at hand as ONNX Runtime computes it: the average of dequantised codes in float32, divided by q's
- * scale (steps_to_codes()). Returns the graph tensor, or a negative errno.
+ * Emits the QLinearAveragePool at hand as ONNX Runtime computes it: it averages the dequantised codes in float32, divides by
+ * q's scale, and makes codes of that by steps_to_codes(). Returns the graph tensor, or a negative errno.
  */
 static int average_of_floats(struct ox *l, const struct ox_q *q)
 {

@@ -29,6 +29,7 @@ hw/post/weft_param_row.sv
 hw/post/weft_post.sv
 hw/post/weft_post_raw.sv
 hw/alu/weft_alu_fold.sv
+hw/alu/weft_alu_table.sv
 hw/alu/weft_alu.sv
 hw/vec/weft_vec.sv
 hw/vec/weft_vec_dw.sv

@@ -9,9 +9,13 @@
 // asked for; flush_i then forgets everything. Neither request depends on a grant.
 //
 // Elements go in blocks along dimension 0: a word where bytes are only moved, N/4
-// (N/8 with int48) where every operand is dense or still there, else one. A block
-// costs a cycle for each operand that it reads; with tables one for its index and one
-// (interp: two) for each entry, at least three. Reductions run along dimension 1
+// (N/8 with int48) where every operand is dense or still there, else one. Where a alone is neither, its
+// elements are read one by one, and a block of results is written at once. A block
+// costs a cycle for each operand that it reads. A b or c that is still along dimension 0
+// is read once for each of its rows, and a b that is a itself not at all. With tables a
+// block costs one cycle for its index and one (interp: two) for each entry, at least three;
+// but a table of at most 256 entries is read first if dimension 0 is long (weft_alu_table),
+// and then a block costs its index alone. Reductions run along dimension 1
 // inside a block; where a's elements lie side by side along it, a word of them a cycle.
 //
 // Model: sim/model/alu.c   Theory: hw/alu/README.md
@@ -103,8 +107,10 @@ module weft_alu (
   assign c_s0     = cmd_i[weft_cmd_pkg::ALU_C_S0_LSB +: AddrW];
   assign out_s0   = cmd_i[weft_cmd_pkg::ALU_OUT_S0_LSB +: AddrW];
 
-  logic table_f, reduce_f, use_b, use_c;
-  assign table_f  = func == Lookup || func == Interp;
+  // looks_up: b is a table. table_f: its entries are read as they are looked up. here_q: it has been read before.
+  logic looks_up, here_q, table_f, reduce_f, use_b, use_c;
+  assign looks_up = func == Lookup || func == Interp;
+  assign table_f  = looks_up && !here_q;
   assign reduce_f = func >= Sum;
   assign use_c    = (func == Select || func == Rescale) && !c_imm;
 
@@ -119,7 +125,7 @@ module weft_alu (
 
   // ---- how a block is made up -----------------------------------------------------
 
-  logic a_dense, a_still, b_dense, b_still, c_dense, c_still, out_dense, wide, word, vector, shared;
+  logic a_dense, a_still, b_dense, b_still, c_dense, c_still, out_dense, wide, word, vector, shared, gather;
   assign a_dense   = a_s0 == 20'd1 << a_log;
   assign b_dense   = b_s0 == 20'd1 << b_log;
   assign c_dense   = c_s0 == 20'd1 << c_log;
@@ -127,16 +133,18 @@ module weft_alu (
   assign a_still   = a_s0 == '0;
   assign b_still   = b_s0 == '0;
   assign c_still   = c_s0 == '0;
-  assign wide      = a_log == 2'd3 || out_log == 2'd3 || ((use_b || table_f) && b_log == 2'd3) || (use_c && c_log == 2'd3);
+  assign wide      = a_log == 2'd3 || out_log == 2'd3 || ((use_b || looks_up) && b_log == 2'd3) || (use_c && c_log == 2'd3);
   assign word      = func == Move && a_log == out_log && a_log != 2'd3 && a_zp == '0 && out_zp == '0 && !clamp &&
                      a_dense && out_dense;
   // A table whose index is one for the whole block is read once.
-  assign shared    = table_f && a_still && (b_dense || b_still);
+  assign shared    = looks_up && a_still && (b_dense || b_still);
   assign vector    = out_dense && (a_dense || a_still) && (!use_b || (func == Scatter ? b_still : b_dense || b_still)) &&
-                     (!use_c || c_dense || c_still) && (!table_f || a_dense || shared);
+                     (!use_c || c_dense || c_still) && (!looks_up || a_dense || shared);
+  // The elements of a are gathered one by one.
+  assign gather    = out_dense && !a_dense && !a_still && !looks_up && !reduce_f && func != Scatter && (!use_b || b_still) && (!use_c || c_still);
   logic [2:0] log_d, log_q;      // elements of a block
   logic       fold_d, fold_q;    // of the command that starts; of the command that runs
-  assign log_d = word ? 3'(Log2N) - {1'b0, a_log} : !vector || fold_d ? 3'd0 : wide ? 3'(Log2N - 3) : 3'(Log2N - 2);
+  assign log_d = word ? 3'(Log2N) - {1'b0, a_log} : (!vector && !gather) || fold_d ? 3'd0 : wide ? 3'(Log2N - 3) : 3'(Log2N - 2);
 
   // A word of a is folded at once where it is dense along dimension 1: the functions that
   // weft_alu_fold has, without a zero point. fold_d and fold_q say whether one is folded.
@@ -145,11 +153,32 @@ module weft_alu (
   assign fold_d = (func == Sum ? a_log == 2'd2 : (func == RMax || func == RMin || func == ArgMax) && a_log != 2'd3) &&
                   cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: AddrW] == 20'd1 << a_log && a_zp == '0;
 
+  // Is b read as a? Then it is not read again.
+  logic twin_d, twin_q;
+  assign twin_d = use_b && a_type == b_type &&
+                  cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_BASE_LSB +: AddrW] && a_s0 == b_s0 &&
+                  cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_S1_LSB +: AddrW] &&
+                  cmd_i[weft_cmd_pkg::ALU_A_S2_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_S2_LSB +: AddrW] &&
+                  cmd_i[weft_cmd_pkg::ALU_A_S3_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_S3_LSB +: AddrW];
+
+  // Is a table read before all else? It is if it is dense, small, one for all elements and in the scratchpad as a whole, and
+  // if so many elements are looked up in it that this pays.
+  localparam int unsigned TableWordBits = 11 - Log2N;
+  logic                     here_d;
+  logic [TableWordBits-1:0] table_words;
+  logic [20:0]              table_end;
+  assign table_words = TableWordBits'((((11'(idx_last[7:0]) + 11'd1) << b_log) + 11'(N - 1)) >> Log2N);
+  assign table_end   = {1'b0, cmd_i[weft_cmd_pkg::ALU_B_BASE_LSB +: AddrW]} + (21'(table_words) << Log2N);
+  assign here_d      = func == Lookup && vector && !shared && b_log != 2'd3 && idx_last < AddrW'(256) && n0 >= 16'd256 &&
+                       idx_step == AddrW'(1) << b_log && b_still && table_end <= 21'(weft_cfg_pkg::SP_BYTES) &&
+                       cmd_i[weft_cmd_pkg::ALU_B_S1_LSB +: AddrW] == '0 && cmd_i[weft_cmd_pkg::ALU_B_S2_LSB +: AddrW] == '0 &&
+                       cmd_i[weft_cmd_pkg::ALU_B_S3_LSB +: AddrW] == '0;
+
   // ---- loops ------------------------------------------------------------------------
 
   // Level 0 is the innermost: blocks of dimension 0, or dimension 1 in reductions.
   // Operands: 0 a, 1 b, 2 c, 3 out.
-  typedef enum logic [1:0] {Idle, Plan, Issue, Drain} state_e;
+  typedef enum logic [2:0] {Idle, Plan, Fill, Issue, Drain} state_e;
   state_e state_q;
 
   weft_cfg_pkg::sp_addr_t step  [4][4];  // [operand][level]
@@ -201,6 +230,10 @@ module weft_alu (
   end
 
   logic [1:0]             op_q;      // operand that is asked for
+  logic                   row_q;     // the block is the first of its row along dimension 0
+  logic                   read_b, read_c;   // the block at hand reads b, c
+  logic [6:0]             gather_q;  // which element of the block is gathered next,
+  weft_cfg_pkg::sp_addr_t gather_at_q;      // and, unless it is the first one, where it lies
   logic [3:0]             flying_q;  // blocks from their issue (tables: last entry) to their write
   logic                   room, granted, last_op, at_bad, place, emit;
   always_ff @(posedge clk_i) begin
@@ -213,8 +246,10 @@ module weft_alu (
       i1_q   <= '0;
       i2_q   <= '0;
       i3_q   <= '0;
+      row_q  <= 1'b1;
       log_q  <= log_d;
       fold_q <= fold_d;
+      twin_q <= twin_d;
       flog_q <= fold_d ? 3'(Log2N) - {1'b0, a_log} : '0;
     end else if (granted && last_place) begin
       for (int unsigned x = 0; x < 4; x++) begin
@@ -223,6 +258,7 @@ module weft_alu (
         if (level >= 2'd2) hold_q[x][2] <= next_at[x];
         if (level == 2'd3) hold_q[x][3] <= next_at[x];
       end
+      row_q <= reduce_f || end0;
       if (reduce_f ? lev0 : 1'b1) left_q <= end0 ? {1'b0, n0} : left_q - (17'd1 << log_q);
       if (reduce_f ? 1'b1 : lev0) i1_q <= end1 ? '0 : i1_q + (16'd1 << flog_q);
       if (lev0 && lev1) i2_q <= end2 ? '0 : i2_q + 16'd1;
@@ -236,6 +272,8 @@ module weft_alu (
   // block is read while the entries of the block before are: it goes first, since it
   // takes longest, but an access that is bad waits for all that come before it.
   weft_cfg_pkg::sp_addr_t at_bad_addr;
+  weft_cfg_pkg::sp_addr_t at_op;     // where the operand that is asked for lies
+  logic                   gathered;  // a is one element, or its last element is asked for
   logic [6:0]             at_bytes;
   logic [1:0]             op_log;
   logic                   op_dense;
@@ -253,29 +291,35 @@ module weft_alu (
   assign op_log    = op_q == 2'd0 ? a_log : op_q == 2'd1 ? b_log : c_log;
   assign op_dense  = op_q == 2'd0 ? a_dense : op_q == 2'd1 ? b_dense : c_dense;
   assign at_bytes  = fold_q ? (end1 ? left1[6:0] << a_log : 7'(N)) : (op_dense ? lanes : 7'd1) << op_log;
-  assign last_op   = op_q == 2'd0 ? !use_b && !use_c : op_q == 2'd1 ? !use_c : 1'b1;
+  assign read_b    = use_b && !twin_q && (row_q || !b_still);
+  assign read_c    = use_c && (row_q || !c_still);
+  assign gathered  = op_q != 2'd0 || !gather || gather_q == lanes - 7'd1;
+  assign at_op     = op_q == 2'd0 && gather_q != '0 ? gather_at_q : at_q[op_q];
+  assign last_op   = op_q == 2'd0 ? gathered && !read_b && !read_c : op_q == 2'd1 ? !read_c : 1'b1;
   assign emit      = !reduce_f || end1;
 
   assign fetch_bytes = (shared && b_dense ? lanes_q : 7'd1) << b_log;
   assign last_entry  = (shared || lane_q == lanes_q - 7'd1) && (second_q || func != Interp);
 
-  weft_vec_range u_rd_range (.addr_i(at_q[op_q]), .bytes_i({2'd0, at_bytes}), .bad_o(at_bad), .bad_addr_o(at_bad_addr));
+  weft_vec_range u_rd_range (.addr_i(at_op), .bytes_i({2'd0, at_bytes}), .bad_o(at_bad), .bad_addr_o(at_bad_addr));
   weft_vec_range u_table_range (.addr_i(table_q), .bytes_i({2'd0, fetch_bytes}), .bad_o(fetch_bad), .bad_addr_o(fetch_bad_addr));
 
   logic                   rd_bad, in_order;
   weft_cfg_pkg::sp_addr_t rd_bad_addr;
   assign place         = state_q == Issue && room && !next_busy_q && !(fetch_q && at_bad);
-  assign rd_o.req      = place ? !at_bad : fetch_q && !fetch_bad;
+  logic                   fill_req;
+  weft_cfg_pkg::sp_addr_t fill_addr;
+  assign rd_o.req      = fill_req || (place ? !at_bad : fetch_q && !fetch_bad);
   assign rd_o.wide     = 1'b0;
-  assign rd_o.addr     = place ? at_q[op_q] : table_q;
-  assign granted       = rd_o.req && rd_gnt_i;
+  assign rd_o.addr     = fill_req ? fill_addr : place ? at_op : table_q;
+  assign granted       = rd_o.req && rd_gnt_i && !fill_req;
   assign in_order      = !table_f || flying_q == '0;
   assign rd_bad        = in_order && (place ? at_bad : fetch_q && fetch_bad);
   assign rd_bad_addr   = place ? at_bad_addr : fetch_bad_addr;
 
   // The block is complete when its last read is granted. (What depends on the grant is
   // spelled out where it is clocked: simulators then look at it only if this clock runs.)
-  logic last_read, all_done, empty;
+  logic last_read, all_done, empty, here_ready;
   assign last_place = place && last_op;
   assign last_read  = table_f ? !place && last_entry : last_place;
   assign all_done   = end3 && lev2 && lev1 && lev0;
@@ -286,7 +330,8 @@ module weft_alu (
     else begin
       case (state_q)
         Idle:    if (start_i) state_q <= Plan;
-        Plan:    state_q <= Issue;
+        Plan:    state_q <= here_q ? Fill : Issue;
+        Fill:    if (here_ready) state_q <= Issue;
         Issue:   if (granted && last_place && all_done) state_q <= Drain;
         default: if (empty) state_q <= Idle;          // Drain
       endcase
@@ -297,8 +342,21 @@ module weft_alu (
 
   always_ff @(posedge clk_i) begin
     if (state_q == Plan) op_q <= 2'd0;
-    else if (granted && place)
-      op_q <= last_op ? 2'd0 : op_q == 2'd0 && use_b ? 2'd1 : 2'd2;
+    else if (granted && place && gathered)
+      op_q <= last_op ? 2'd0 : op_q == 2'd0 && read_b ? 2'd1 : 2'd2;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Plan) gather_q <= '0;
+    else if (granted && place && op_q == 2'd0 && gather) begin
+      gather_q    <= gathered ? '0 : gather_q + 7'd1;
+      gather_at_q <= at_op + a_s0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || flush_i) here_q <= 1'b0;
+    else if (start_i) here_q <= here_d;
   end
 
   // ---- operands -------------------------------------------------------------------------
@@ -320,8 +378,8 @@ module weft_alu (
       t_last_q  <= last_read;
       t_op_q    <= place ? op_q : second_q ? 2'd2 : 2'd1;
       t_dense_q <= place ? op_dense : shared && b_dense;
-      t_one_q   <= !place && !shared;           // into lane t_lane_q only
-      t_lane_q  <= lane_q;
+      t_one_q   <= place ? op_q == 2'd0 && gather : !shared;   // into lane t_lane_q only
+      t_lane_q  <= place ? gather_q : lane_q;
       t_lanes_q <= place ? lanes : lanes_q;
       t_emit_q  <= emit;
       t_first_q <= first1;
@@ -361,7 +419,8 @@ module weft_alu (
     if (t_valid_q) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
         if (t_op_q == 2'd0 && table_f) next_a_q[l] <= got[l];
-        if (t_op_q == 2'd0 && !table_f) a_q[l] <= got[l];
+        if (t_op_q == 2'd0 && !table_f && (!t_one_q || t_lane_q == 7'(l))) a_q[l] <= got[l];
+        if (t_op_q == 2'd0 && twin_q) b_q[l] <= got[l];
         if (t_op_q == 2'd1 && (!t_one_q || t_lane_q == 7'(l))) b_q[l] <= got[t_one_q ? 0 : l];
         if (t_op_q == 2'd2 && (!t_one_q || t_lane_q == 7'(l))) c_q[l] <= got[t_one_q ? 0 : l];
       end
@@ -487,6 +546,20 @@ module weft_alu (
   weft_alu_fold u_fold (
     .clk_i(clk_i), .en_i(p_valid_q && fold_q), .word_i(word_q), .log_i(a_log), .unsigned_i(a_type[2]), .bytes_i(p_bytes_q),
     .sum_i(func == Sum), .least_i(func == RMin), .value_o(folded), .place_o(fold_place));
+
+  logic [48*Lanes-1:0] here_entry;   // with x_valid_q
+  logic [8*Lanes-1:0]  here_index;
+  always_comb begin
+    here_index = '0;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      here_index[8*l +: 8] = a_v[l][47] ? '0 : a_v[l] > 48'(idx_last) ? idx_last[7:0] : a_v[l][7:0];
+    end
+  end
+  weft_alu_table u_table (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush_i),
+    .start_i(state_q == Plan && here_q), .base_i(at_q[1]), .words_i(table_words), .ready_o(here_ready),
+    .rd_req_o(fill_req), .rd_addr_o(fill_addr), .rd_gnt_i(rd_gnt_i), .rd_data_i(rd_data_i[8*N-1:0]),
+    .en_i(p_valid_q && here_q), .log_i(b_log), .unsigned_i(b_type[2]), .index_i(here_index), .entry_o(here_entry));
 
   logic                   x_valid_q, x_emit_q, x_first_q;
   logic [6:0]             x_lanes_q;
@@ -641,7 +714,7 @@ module weft_alu (
       if (word) y_word_q <= x_word_q;
       else begin
         for (int unsigned l = 0; l < Lanes; l++) begin
-          w  = l == 0 && fold_q ? folded : x_v_q[l];
+          w  = l == 0 && fold_q ? folded : here_q ? here_entry[48*l +: 48] - {{31{b_zp[16]}}, b_zp} : x_v_q[l];
           i1 = l == 0 && fold_q ? x_i1_q | 16'(fold_place) : x_i1_q;
           if (has_product) begin
             shifted = $signed(x_p_q[l] + x_r_q[l]) >>> x_s_q[l];

@@ -184,7 +184,7 @@ static void every_operation(void **state)
 		skip();
 	for (int i = 0; i < 3; i++)
 		if (weft_config_find(configs[i])->features & WEFT_FEATURE_ALU && (!i || test_have_rtl(configs[i])))
-			run_config(configs[i], test_count(29 * 40, 29 * 40, 29 * 4000));
+			run_config(configs[i], test_count(29 * 120, 29 * 120, 29 * 4000));
 }
 
 int main(void)

@@ -107,6 +107,32 @@ static inline void set_sides(struct rng *r, int32_t sp_bytes, struct weft_cmd_al
 	}
 }
 
+/* Make a lookup in one dense table of up to 256 entries, of many elements, some of them with the table at the scratchpad's end. */
+static inline void one_table(struct rng *r, int32_t sp_bytes, struct weft_cmd_alu *c)
+{
+	int32_t size = sizes[c->b_type];
+
+	c->b_s0 = c->b_s2 = c->b_s3 = 0;
+	c->idx_step = size;
+	if (!rng_int(r, 0, 4)) {
+		c->b_base = sp_bytes - (c->idx_last + 1) * size - rng_int(r, 0, 20);
+		/* The quarter of the result ends there. */
+		c->out_base -= sp_bytes / 4, c->c_base -= sp_bytes / 4;
+	}
+}
+
+/* Let b be what a is, or nearly so: the same but along one dimension, along which it stays where it is. */
+static inline void make_twins(struct rng *r, struct weft_cmd_alu *c)
+{
+	int other = rng_int(r, 0, 7);
+
+	c->b_base = c->a_base, c->b_type = c->a_type;
+	c->b_s0 = other == 0 ? 0 : c->a_s0;
+	c->b_s1 = other == 1 ? 0 : c->a_s1;
+	c->b_s2 = other == 2 ? 0 : c->a_s2;
+	c->b_s3 = other == 3 ? 0 : c->a_s3;
+}
+
 static inline int32_t most32(int32_t a, int32_t b)
 {
 	return a > b ? a : b;
@@ -115,7 +141,7 @@ static inline int32_t most32(int32_t a, int32_t b)
 static inline void random_alu(struct rng *r, int32_t sp_bytes, struct weft_cmd *cmd, int func)
 {
 	struct weft_cmd_alu *c = &cmd->alu;
-	bool along = func >= func_of("sum") && rng_int(r, 0, 1);
+	bool along = func >= func_of("sum") && rng_int(r, 0, 1), table = func == func_of("lookup") && rng_int(r, 0, 1);
 
 	weft_cmd_init(cmd, WEFT_CMD_ALU);
 	c->func = func;
@@ -123,10 +149,16 @@ static inline void random_alu(struct rng *r, int32_t sp_bytes, struct weft_cmd *
 	c->idx_last = rng_int(r, 0, is(c, "interp") ? 511 : 20);
 	if (is(c, "interp"))
 		c->n0 = rng_int(r, 1, 3), c->n2 = c->n3 = 1;
+	if (table)
+		c->n0 = rng_int(r, 240, 300), c->n1 = rng_int(r, 1, 2), c->n2 = c->n3 = 1, c->idx_last = rng_int(r, 0, rng_int(r, 0, 1) ? 255 : 260);
 	/* Elements of 8 bytes, gaps between rows. */
-	while (c->n0 * most32(c->n1, c->idx_last + 2) * c->n2 * c->n3 * 10 > sp_bytes / 4)
+	while (!table && c->n0 * most32(c->n1, c->idx_last + 2) * c->n2 * c->n3 * 10 > sp_bytes / 4)
 		c->n0 = (c->n0 + 1) / 2, c->n3 = (c->n3 + 1) / 2;
 	set_sides(r, sp_bytes, c, along);
+	if (table)
+		one_table(r, sp_bytes, c);
+	else if (!is(c, "interp") && !is(c, "lookup") && !rng_int(r, 0, 3))
+		make_twins(r, c);
 	c->b_imm = rng_int(r, 0, 3) == 0;
 	c->c_imm = rng_int(r, 0, 3) == 0;
 	c->b_value = rng_int(r, 0, 1) ? rng_int(r, -40, 40) : (int32_t)rng_next(r);

@@ -1055,6 +1055,12 @@ static bool draw_alu(struct maker *m, struct weft_cmd_alu *c)
 		c->n0 = (int32_t)draw(m, 1, 3);
 		c->n2 = c->n3 = 1;
 	}
+	if (c->func == WEFT_ALU_FUNC_LOOKUP && chance(m, 40)) {
+		c->n0 = (int32_t)draw(m, 250, 400);
+		c->n1 = (int32_t)draw(m, 1, 2);
+		c->n2 = c->n3 = 1;
+		c->idx_last = (int32_t)draw(m, 100, 255);
+	}
 	c->b_imm = chance(m, 25);
 	c->c_imm = chance(m, 25);
 	c->b_value = (int32_t)(chance(m, 50) ? draw(m, -40, 40) : draw(m, INT32_MIN, INT32_MAX));
@@ -1085,11 +1091,20 @@ static bool alu_job(struct maker *m, struct job *j)
 	bool along = draw_alu(m, c);
 	const int64_t n[4] = { c->n0, c->n1, c->n2, c->n3 }, flat[4] = { c->n0, c->idx_last + 2, c->n2, c->n3 };
 	const int64_t line[4] = { c->n0, 1, c->n2, c->n3 };
+	const int64_t entries[4] = { 1, c->idx_last + 2, 1, 1 };
+	bool one_table = c->func == WEFT_ALU_FUNC_LOOKUP && c->n0 >= 250;
 	bool indexed = c->func == WEFT_ALU_FUNC_LOOKUP || c->func == WEFT_ALU_FUNC_INTERP, spreads = c->func == WEFT_ALU_FUNC_SCATTER;
 	bool folds = c->func >= WEFT_ALU_FUNC_SUM;
 	if (!draw_side(m, j, &a, n, along, -1, c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 30)) ||
-	    !draw_side(m, j, &b, indexed ? flat : n, 0, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, 0, -1, false))
+	    !draw_side(m, j, &b, one_table ? entries : indexed ? flat : n, 0, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, 0, -1, false))
 		return false;
+	if (one_table)
+		b.s[0] = b.s[2] = b.s[3] = 0;
+	if (!indexed && chance(m, 12)) {
+		const int32_t zp = b.zp;
+		b = a;
+		b.zp = zp;
+	}
 	bool in_place = c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 25);
 	for (int d = 0; d < 4; d++)
 		in_place &= a.s[d] != 0;

@@ -372,13 +372,36 @@ static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 	return c->a_s1 == bytes && !c->a_zp && (compares ? bytes < 8 : c->func == WEFT_ALU_FUNC_SUM && bytes == 4);
 }
 
+/* Returns whether operand b of command c is operand a: the same elements, which are then read once. */
+static bool is_twin(const struct weft_cmd_alu *c)
+{
+	return c->a_type == c->b_type && c->a_base == c->b_base && c->a_s0 == c->b_s0 && c->a_s1 == c->b_s1 && c->a_s2 == c->b_s2 && c->a_s3 == c->b_s3;
+}
+
+/*
+ * Returns how many words of n bytes command c, a lookup in a table of elements of `bytes` bytes, reads before all else. That is 0 if it
+ * does not read its table so: the table must be dense, of at most 256 entries and the same for all elements, its words must lie in the
+ * scratchpad, and dimension 0 must have COST_ALU_TABLE_PAYS elements.
+ */
+static int64_t table_words(const struct cc *cc, const struct weft_cmd_alu *c, int64_t bytes)
+{
+	const int64_t words = ceil_div((c->idx_last + 1) * bytes, cc->n);
+	const bool one = !c->b_s0 && !c->b_s1 && !c->b_s2 && !c->b_s3;
+
+	if (c->func != WEFT_ALU_FUNC_LOOKUP || !one || bytes > 4 || c->idx_step != bytes || c->idx_last > 255 || c->n0 < COST_ALU_TABLE_PAYS)
+		return 0;
+	return c->b_base + words * cc->n <= cc->cfg->sp_bytes ? words : 0;
+}
+
 /*
  * Returns the cycles that command c takes for this piece (hw/alu). It reads each operand once for each
- * block of dimension 0. A block is a word if bytes are only moved, a quarter of the lanes (an eighth with
- * int48) if all operands lie in blocks, else one element. Reductions that takes_words() read words along
+ * block of dimension 0; b and c once for each row of blocks if they stay the same along it, and b not at all if it is_twin(). A block is
+ * a word if bytes are only moved, a quarter of the lanes (an eighth with
+ * int48) if all operands lie in blocks, else one element; or if only a does not and the others stay the same along dimension 0, a block of
+ * results, of which each element of a takes a cycle. Reductions that takes_words() read words along
  * the axis, for each element of the result. In a table, a block takes a cycle for its indices and one (two
  * for interpolation) for each entry, at least COST_ALU_LOOKUP; where all of a block have the same index it
- * is looked up once.
+ * is looked up once. If the table is read before all else (table_words()), a block takes a cycle.
  */
 static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {
@@ -392,16 +415,24 @@ static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c
 	                (!has_b || in_blocks(c->b_s0, s->func == WEFT_ALU_FUNC_SCATTER ? 0 : b)) &&
 	                (!has_c || in_blocks(c->c_s0, alu_bytes(s->c.type)));
 	bool word = s->func == WEFT_ALU_FUNC_MOVE && a == y && a < 8 && !c->a_zp && !c->out_zp && !c->clamp && c->a_s0 == a && c->out_s0 == y;
-	int64_t lanes = word ? n / y : !together ? 1 : wide ? n / 8 : n / 4;
-	int64_t blocks = ceil_div(c->n0, lanes) * c->n1 * c->n2 * c->n3;
+	bool gathers = c->out_s0 == y && !in_blocks(c->a_s0, a) && !table && !alu_folds(s->func) && s->func != WEFT_ALU_FUNC_SCATTER &&
+	               (!has_b || !c->b_s0) && (!has_c || !c->c_s0);
+	int64_t lanes = word ? n / y : !together && !gathers ? 1 : wide ? n / 8 : n / 4;
+	int64_t blocks = ceil_div(c->n0, lanes), rows = (int64_t)c->n1 * c->n2 * c->n3;
+	bool again = alu_folds(s->func);   /* a reduction reads still operands again and again */
+	int64_t b_reads = !has_b || is_twin(c) ? 0 : c->b_s0 || again ? blocks : 1, c_reads = !has_c ? 0 : c->c_s0 || again ? blocks : 1;
 
 	if (takes_words(c, a))
 		return ceil_div(c->n1 * a, n) * c->n0 * c->n2 * c->n3;
 	if (!table)
-		return blocks * (1 + has_b + has_c);
+		return rows * ((gathers ? c->n0 : blocks) + b_reads + c_reads);
+	if (shared)
+		return COST_ALU_LOOKUP * blocks * rows;
+	int64_t words = together ? table_words(m->e->s->cc, c, b) : 0;
+	if (words)
+		return words + COST_ALU_TABLE_START + rows * blocks;
 	int64_t reads = s->func == WEFT_ALU_FUNC_INTERP ? 2 : 1, tail = c->n0 % lanes;
-	int64_t row = c->n0 / lanes * max64(1 + lanes * reads, COST_ALU_LOOKUP) + (tail ? max64(1 + tail * reads, COST_ALU_LOOKUP) : 0);
-	return shared ? COST_ALU_LOOKUP * blocks : row * c->n1 * c->n2 * c->n3;
+	return rows * (c->n0 / lanes * max64(1 + lanes * reads, COST_ALU_LOOKUP) + (tail ? max64(1 + tail * reads, COST_ALU_LOOKUP) : 0));
 }
 
 /*

@@ -680,18 +680,66 @@ static struct view matrix(const struct view *v, int64_t n)
 }
 
 /*
+ * Returns tensor t, or the tensor of which t is a RESHAPE or IDENTITY that costs nothing. The latter must have the matrices of t, which
+ * has rank 3, as its last two dimensions and not more than one other dimension of several elements; and nobody but one operator
+ * may read t.
+ */
+static int without_reshape(const struct cc *cc, int t)
+{
+	const weft_tensor *y = &cc->g->tensors[t].t;
+	int i = cc->g->tensors[t].producer, several = 0;
+
+	if (i < 0 || cc->ops[i].state != OP_ALIAS || cc->ten[t].n_uses != 1 || cc->g->tensors[t].is_output)
+		return t;
+	const weft_tensor *x = &cc->g->tensors[cc->g->ops[i].in[0]].t;
+	for (int d = 0; d < x->rank - 2; d++)
+		several += x->dim[d] > 1;
+	bool same = x->rank >= 2 && several <= 1 && x->dim[x->rank - 1] == y->dim[2] && x->dim[x->rank - 2] == y->dim[1];
+	return same ? cc->g->ops[i].in[0] : t;
+}
+
+/*
+ * Set in shape s where the second matrices of MATMUL i lie, which are the weights of its products, and return how many bytes
+ * lie between the first elements of two of them. If a TRANSPOSE, SLICE or REVERSE makes them that nobody else reads
+ * (nest_view()), they are read from its operand instead: bringing weights into the array's order is a move of each
+ * element in either case, or of whole words if the operand has the elements that a column of the array needs side by side.
+ */
+static int64_t second_matrices(const struct cc *cc, int i, struct node *s)
+{
+	const int b = cc->g->ops[i].in[1], t = without_reshape(cc, b);
+	const weft_tensor *x = &cc->g->tensors[t].t, *y = &cc->g->tensors[b].t;
+	int64_t stride[WEFT_MAX_RANK], step = y->dim[1] * y->dim[2];
+
+	s->wt.wv = (struct wview){ .on = true, .oc = 1, .ic = y->dim[2], .n_ic = y->dim[1] };
+	if (!s->wt.w_computed)
+		return step;
+	struct nest_operand v = nest_view(cc, t, false, stride);
+	if (v.t == t)
+		return step;
+	s->wt.w = v.t;
+	s->wt.wv.off = v.off - cc->ten[v.t].v.off;
+	s->wt.wv.oc = stride[x->rank - 1];
+	s->wt.wv.ic = stride[x->rank - 2];
+	for (int d = 0; d < x->rank - 2; d++)
+		if (x->dim[d] > 1)
+			step = stride[d];
+	return step;
+}
+
+/*
  * Add the node for the n-th product of matrices of MATMUL i, whose views are narrowed to the n-th matrices,
- * with its computed weights' nests if there are any. `shape` is what all products share; `last` says that
+ * with its computed weights' nests if there are any. `shape` is what all products share, `step` how many bytes lie
+ * between the weights of two of them; `last` says that
  * this is the operator's last node, else the node that is added next must follow. Returns 1, -ENOMEM or
  * -E2BIG (too many constants).
  */
-static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, bool last)
+static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, int64_t step, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *b = &cc->g->tensors[o->in[1]].t;
 	struct node s = *shape;
 
-	s.wt.wv.off = n * b->dim[1] * b->dim[2];
+	s.wt.wv.off += n * step;
 	int root = s.wt.w_computed ? weights_computed(cc, i, &s, b->dim[2], b->dim[1]) : -1;
 	if (s.wt.w_computed && root < 0)
 		return root;
@@ -734,11 +782,11 @@ int match_matmul(struct cc *cc, int i)
 	if (a->dim[0] > (t.is_float ? MAX_FLOAT_PRODUCTS : MAX_PRODUCTS) || (t.raw && a->dim[1] < cc->n / 2))
 		NO("too many or too small matrices for the array");
 	note_computed(cc, i, &s);
-	s.wt.wv = (struct wview){ .on = true, .oc = 1, .ic = b->dim[2], .n_ic = b->dim[1] };
 	if ((why = note_float(cc, i, &s, o->attr.matmul.log2_scale)))
 		NO("%s", why);
+	const int64_t step = second_matrices(cc, i, &s);
 	int err = weights_plain(cc, i, &s);
 	for (int64_t n = 0; n < a->dim[0] && err > 0; n++)
-		err = add_product(cc, i, &s, &t, n, n == a->dim[0] - 1);
+		err = add_product(cc, i, &s, &t, n, step, n == a->dim[0] - 1);
 	return err;
 }

@@ -52,19 +52,21 @@ static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 }
 
 /*
- * Add a nest that sets `bytes` bytes of storage `root`, from offset `base` on, to the low byte of w_zp.
+ * Add a nest that sets `bytes` bytes of storage `root`, from offset `base` on, to the low byte of w_zp. The alu writes as
+ * many elements in a cycle whatever their size, so elements of four bytes are written if there is a whole number of them.
  * Returns 1, -ENOMEM or -E2BIG (too many constants).
  */
 static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t bytes)
 {
-	int8_t v = (int8_t)w_zp;
-	int value = nest_const(p->cc, &v, sizeof v);
-	struct loop_nest s = nest_of(FUNC(MOVE), nest_storage(value, TYPE(INT8)), nest_storage(root, TYPE(INT8)));
+	const uint8_t v[4] = { (uint8_t)w_zp, (uint8_t)w_zp, (uint8_t)w_zp, (uint8_t)w_zp };
+	const int type = bytes % 4 ? TYPE(INT8) : TYPE(INT32);
+	int value = nest_const(p->cc, v, alu_bytes(type));
+	struct loop_nest s = nest_of(FUNC(MOVE), nest_storage(value, type), nest_storage(root, type));
 
 	if (value < 0)
 		return value;
 	s.y.off = base;
-	dimension(&s, bytes, 0, 1);
+	dimension(&s, bytes / alu_bytes(type), 0, alu_bytes(type));
 	return add(p, &s);
 }
 

@@ -127,6 +127,23 @@ static void softmax(void **state)
 		}
 }
 
+/* Results of which the values have no room on chip: in parts, along each dimension. */
+static void softmax_parts(void **state)
+{
+	static const int64_t shapes[][4] = { { 1, 6, 101, 101 }, { 1, 1, 300, 150 }, { 2, 3, 70, 130 }, { 5, 1, 1, 8000 } };
+	const weft_attr a = { .tfl_softmax = { .beta = 1, .x_scale = 0.07f } };
+	uint64_t seed = 3;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		weft_tensor in = { .dtype = WEFT_INT8, .rank = 4, .dim = { shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3] } };
+		in.data = malloc(weft_tensor_bytes(&in));
+		fill_rows(&in, &seed);
+		run_all(unary(WEFT_OP_TFL_SOFTMAX, &a, WEFT_INT8, WEFT_INT8, 4, in.dim), &in, (uint64_t)weft_tensor_elements(&in), "SOFTMAX in parts");
+		free(in.data);
+	}
+}
+
 /* Longer rows than sums are exact for: the host's. */
 static void softmax_long(void **state)
 {
@@ -393,7 +410,7 @@ static void prelus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sigmoids), cmocka_unit_test(softmax), cmocka_unit_test(softmax_long), cmocka_unit_test(resize),
+		cmocka_unit_test(sigmoids), cmocka_unit_test(softmax), cmocka_unit_test(softmax_parts), cmocka_unit_test(softmax_long), cmocka_unit_test(resize),
 		cmocka_unit_test(casts),
 		cmocka_unit_test(requantize), cmocka_unit_test(requantize_lifted),
 		cmocka_unit_test(islands), cmocka_unit_test(reshaped_islands), cmocka_unit_test(prelus),

@@ -9,7 +9,7 @@
 
 /*
  * Begins the sequence of operator i and returns it: a value has the dimensions of its first result, one
- * dimension of one element if that is a scalar. No error is set and no nest added.
+ * dimension of one element if that is a scalar. The result is one part, no error is set and no nest added.
  */
 struct sequence seq_begin(struct cc *cc, int i)
 {
@@ -20,6 +20,60 @@ struct sequence seq_begin(struct cc *cc, int i)
 	for (int d = 0; d < y->rank; d++)
 		q.dim[d] = y->dim[d];
 	return q;
+}
+
+/* Most parts of a result. Each has nodes of its own, which the search for a plan goes through. */
+#define MOST_PARTS 16
+
+/* Eighths of the scratchpad that the values of a part may take, beside its operand and its result. */
+#define PART_EIGHTHS 5
+
+/*
+ * Returns how the result is cut into parts so that `bytes` bytes for each element of a part, the most that its values need
+ * at a time, have room in the scratchpad. Values of the whole result would go through memory between the nests; besides,
+ * the array can work for one part while the alu works for another. The result is one part if it has room, if one row has
+ * not, or if there were more than MOST_PARTS parts.
+ */
+struct cut seq_cut(const struct sequence *q, int64_t bytes)
+{
+	const int64_t most = q->cc->sp_bytes / 8 * PART_EIGHTHS / bytes;
+	int64_t each = 1, before = 1;
+
+	for (int d = 1; d < q->n_dims; d++)
+		each *= q->dim[d];
+	for (int d = 0; d < q->n_dims - 1; before *= q->dim[d], d++, each /= q->dim[d]) {
+		if (each > most)
+			continue;
+		const int64_t parts = ceil_div(q->dim[d], most / each);
+		if (before * parts <= MOST_PARTS)
+			return (struct cut){ d, ceil_div(q->dim[d], parts), before * ceil_div(q->dim[d], ceil_div(q->dim[d], parts)) };
+		break;
+	}
+	return (struct cut){ 0, q->dim[0], 1 };
+}
+
+/* Returns the sequence of part k, below c->parts, of the result of sequence *q, which is that of the whole result. */
+struct sequence seq_part(const struct sequence *q, const struct cut *c, int64_t k)
+{
+	struct sequence p = *q;
+	const int64_t along = ceil_div(q->dim[c->d], c->n);
+
+	p.more = k + 1 < c->parts;
+	p.from[c->d] = k % along * c->n;
+	p.dim[c->d] = min64(c->n, q->dim[c->d] - p.from[c->d]);
+	k /= along;
+	for (int d = c->d - 1; d >= 0; k /= q->dim[d], d--) {
+		p.from[d] = k % q->dim[d];
+		p.dim[d] = 1;
+	}
+	return p;
+}
+
+/* Moves operand *o, which has the steps of the whole result, to the first element of the sequence's part. */
+static void move_to_part(const struct sequence *q, struct nest_operand *o)
+{
+	for (int d = 0; d < q->n_dims; d++)
+		o->off += q->from[d] * o->step[d];
 }
 
 /*
@@ -33,6 +87,7 @@ struct nest_operand seq_tensor(const struct sequence *q, int t)
 
 	for (int d = 0; d < q->cc->g->tensors[t].t.rank; d++)
 		o.step[d] = stride[d];
+	move_to_part(q, &o);
 	return o;
 }
 
@@ -48,6 +103,7 @@ struct nest_operand seq_broadcast(const struct sequence *q, int t)
 
 	for (int d = 0; d < x->rank; d++)
 		o.step[q->n_dims - x->rank + d] = x->dim[d] == 1 ? 0 : stride[d];
+	move_to_part(q, &o);
 	return o;
 }
 
@@ -178,9 +234,9 @@ struct nest_operand seq_fold(struct sequence *q, struct loop_nest s, int type)
 }
 
 /*
- * Add nest s over all elements as the operator's last node, with its result in the operator's result tensor
- * (of s.y only the zero point counts); debug records describe it. Returns 1, or the error of this call or
- * of an earlier one in the sequence (q->err), a negative errno.
+ * Add nest s over all elements as the sequence's last node, and the operator's last node unless q->more is set, with its
+ * result in the operator's result tensor (of s.y only the zero point counts); debug records describe it. Returns 1, or the
+ * error of this call or of an earlier one in the sequence (q->err), a negative errno.
  */
 int seq_end(struct sequence *q, struct loop_nest s)
 {
@@ -192,7 +248,8 @@ int seq_end(struct sequence *q, struct loop_nest s)
 	int32_t zp = s.y.zp;
 	s.y = y.y;
 	s.y.zp = zp;
+	move_to_part(q, &s.y);
 	s.n_dims = q->n_dims;
 	memcpy(s.dim, q->dim, sizeof s.dim);
-	return nest_add_node(q->cc, q->op, &s, true, true);
+	return nest_add_node(q->cc, q->op, &s, !q->more, true);
 }

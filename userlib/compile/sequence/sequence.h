@@ -14,12 +14,21 @@ struct sequence {
 	struct cc *cc;
 	int op;                /* the operator */
 	int n_dims;            /* of its result, at least 1 */
-	int64_t dim[NEST_DIMS]; /* of its result, which each value of the sequence has */
+	int64_t dim[NEST_DIMS]; /* of its result, or of a part of it, which each value of the sequence has */
+	int64_t from[NEST_DIMS];   /* index of the part's first element along each dimension of the result */
+	bool more;             /* another part of the result follows */
 	int err;               /* the first error; from then on nothing is added */
 };
 
+/* How a result is cut into parts of whole rows: into single indices along the dimensions before d, and along d into parts of n. */
+struct cut { int d; int64_t n, parts; };
+
 /* Begin the sequence of operator i, whose result has these elements. */
 struct sequence seq_begin(struct cc *cc, int i);
+
+/* Cut the result of the sequence that has just begun into parts whose values have room in the scratchpad, and begin part k. */
+struct cut seq_cut(const struct sequence *q, int64_t bytes);
+struct sequence seq_part(const struct sequence *q, const struct cut *c, int64_t k);
 
 /* Tensor t, of the result's shape, as a value. */
 struct nest_operand seq_tensor(const struct sequence *q, int t);

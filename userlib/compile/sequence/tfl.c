@@ -71,40 +71,60 @@ struct nest_operand seq_reciprocal(struct sequence *q, struct nest_operand a, bo
 	return step(q, seq_clamp(seq_nest(FUNC(SHL), x, nest_number(1)), INT32_MIN, INT32_MAX), per_row, TYPE(INT32));
 }
 
+/* Bytes of the values that SOFTMAX needs at a time for each element: an exponential, and what is made of it for the sum. */
+#define SOFTMAX_BYTES 8
+
 /*
- * Match TFL_SOFTMAX i of int8 (result int8 or int16) as nests: the exponential of a difference to the row's
- * maximum is one of 256; their sum's reciprocal is found once for each row. Returns 1 if it was matched; 0
+ * Add the nests of TFL_SOFTMAX of int8 for one part of its result, of int8 or int16 (wide). The exponential of a difference
+ * to the row's maximum is one of the 256 int32 at `table`; their sum's reciprocal is found once for each row. Returns 1 or a
+ * negative errno.
+ */
+static int softmax8_part(struct sequence *q, struct nest_operand table, bool wide)
+{
+	const int drop = wide ? 15 : 23, lo = wide ? INT16_MIN : INT8_MIN;
+	struct nest_operand x = seq_tensor(q, q->cc->g->ops[q->op].in[0]);
+	struct nest_operand max = seq_fold(q, seq_nest(FUNC(RMAX), x, nest_number(0)), TYPE(INT8));
+	struct nest_operand diff = seq_each(q, seq_nest(FUNC(SUB), x, max), TYPE(INT16));
+
+	diff.zp = -255;
+	struct nest_operand e = seq_each(q, seq_table(FUNC(LOOKUP), diff, table, 255), TYPE(INT32));
+	struct nest_operand e12 = seq_each(q, seq_round(seq_nest(FUNC(SHR), e, nest_number(12))), TYPE(INT32));
+	struct nest_operand sum = seq_fold(q, seq_nest(FUNC(SUM), e12, nest_number(0)), TYPE(INT32));
+	struct nest_operand zeros = seq_row(q, seq_nest(FUNC(CLZ), sum, nest_number(0)), TYPE(UINT8));
+	struct nest_operand norm = seq_row(q, seq_nest(FUNC(SHL), sum, zeros), TYPE(INT32));
+	struct nest_operand part = seq_row(q, seq_nest(FUNC(XOR), norm, nest_number(INT32_MIN)), TYPE(INT32));
+	struct nest_operand inverse = seq_reciprocal(q, part, true);
+	/* The framework rounds the product at bit 31 and the result once more, as RESCALE does with shifts above 31. */
+	struct nest_operand right = seq_row(q, seq_clamp(seq_nest(FUNC(RSUB), zeros, nest_number(31 + 12 + drop)), 31, 62), TYPE(UINT8));
+	struct loop_nest last = seq_clamp(seq_round(seq_nest(FUNC(RESCALE), e, inverse)), lo, -1 - lo);
+	last.c = right;
+	last.y.zp = lo;
+	return seq_end(q, last);
+}
+
+/*
+ * Match TFL_SOFTMAX i of int8 (result int8 or int16) as nests, part by part (seq_cut()). Returns 1 if it was matched; 0
  * if rows have more than SOFTMAX8_MOST elements or the scale is negative, with the reason set; or a
  * negative errno.
  */
 static int softmax8(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	bool wide = type_of(cc, o->out[0]) == WEFT_INT16;
-	int drop = wide ? 15 : 23, lo = wide ? INT16_MIN : INT8_MIN;
 	struct sequence q = seq_begin(cc, i);
 	int32_t exps[256];
+	int err = 1;
 
 	if (q.dim[q.n_dims - 1] > SOFTMAX8_MOST)
 		return cc_reason(cc, i, "rows of more than %d elements", SOFTMAX8_MOST);
 	if (!weft_softmax8_exps(&o->attr.tfl_softmax, exps))
 		return cc_reason(cc, i, "a negative scale");
-	struct nest_operand table = seq_const(&q, exps, sizeof exps, TYPE(INT32)), x = seq_tensor(&q, o->in[0]);
-	struct nest_operand max = seq_fold(&q, seq_nest(FUNC(RMAX), x, nest_number(0)), TYPE(INT8));
-	struct nest_operand diff = seq_each(&q, seq_nest(FUNC(SUB), x, max), TYPE(INT16));
-	diff.zp = -255;
-	struct nest_operand e = seq_each(&q, seq_table(FUNC(LOOKUP), diff, table, 255), TYPE(INT32));
-	struct nest_operand e12 = seq_each(&q, seq_round(seq_nest(FUNC(SHR), e, nest_number(12))), TYPE(INT32));
-	struct nest_operand sum = seq_fold(&q, seq_nest(FUNC(SUM), e12, nest_number(0)), TYPE(INT32));
-	struct nest_operand zeros = seq_row(&q, seq_nest(FUNC(CLZ), sum, nest_number(0)), TYPE(UINT8));
-	struct nest_operand norm = seq_row(&q, seq_nest(FUNC(SHL), sum, zeros), TYPE(INT32));
-	struct nest_operand part = seq_row(&q, seq_nest(FUNC(XOR), norm, nest_number(INT32_MIN)), TYPE(INT32));
-	struct nest_operand inverse = seq_reciprocal(&q, part, true);
-	struct nest_operand right = seq_row(&q, seq_clamp(seq_nest(FUNC(RSUB), zeros, nest_number(12 + drop)), 0, 31), TYPE(UINT8));
-	struct nest_operand product = seq_each(&q, seq_mul(e, inverse, 31), TYPE(INT32));
-	struct loop_nest last = seq_clamp(seq_round(seq_nest(FUNC(SHR), product, right)), lo, -1 - lo);
-	last.y.zp = lo;
-	return seq_end(&q, last);
+	const struct nest_operand table = seq_const(&q, exps, sizeof exps, TYPE(INT32));
+	const struct cut c = seq_cut(&q, SOFTMAX_BYTES);
+	for (int64_t k = 0; k < c.parts && err > 0; k++) {
+		struct sequence part = seq_part(&q, &c, k);
+		err = softmax8_part(&part, table, type_of(cc, o->out[0]) == WEFT_INT16);
+	}
+	return err;
 }
 
 /*

@@ -38,12 +38,12 @@
 
 /*
  * Returns the bytes that the node's weights take before packing, one byte for each weight: those of the
- * constant tensor, or a window of ones for each channel (WEIGHTS_ONE).
+ * constant tensor, or a window of ones for each channel (WEIGHTS_ONE), which of a CONV has all input channels.
  */
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 {
 	if (nd->wt.w == WEIGHTS_ONE)
-		return (int64_t)nd->win.kh * nd->win.kw * nd->y.dim[3];
+		return (int64_t)nd->win.kh * nd->win.kw * nd->y.dim[3] * (nd->kind == NODE_CONV ? nd->x.dim[3] : 1);
 	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->wt.w].t);
 }
 

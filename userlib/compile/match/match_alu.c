@@ -192,20 +192,21 @@ static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool 
 }
 
 /*
- * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from an int8 or int16 tensor
- * of which the configuration has the mode, return that tensor and set *zp to the zero point: the alu can do the
- * same as it reads. Otherwise return t and set *zp to 0. The RESCALE is not claimed.
+ * If a RESCALE that does nothing but subtract a zero point and shift left, by `most` bits at most, makes the int32 tensor t from
+ * an int8 or int16 tensor of which the configuration has the mode, return that tensor and set *zp to the zero point and *left
+ * to the bits: the alu can subtract as it reads. Otherwise return t and set *zp and *left to 0. The RESCALE is not claimed.
  */
-static int narrow_source(const struct cc *cc, int t, int32_t *zp)
+static int narrow_source(const struct cc *cc, int t, int most, int32_t *zp, int *left)
 {
-	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
+	int i = made_by(cc, t, WEFT_OP_RESCALE), bits;
 	struct rescale r;
 
-	*zp = 0;
-	if (i < 0 || !read_rescale(cc, i, &r) || r.y_zp || !is_left_shift(&r, &left) || left ||
+	*zp = *left = 0;
+	if (i < 0 || !read_rescale(cc, i, &r) || r.y_zp || !is_left_shift(&r, &bits) || bits > most ||
 	    !npu_int(cc, type_of(cc, cc->g->ops[i].in[0])) || type_of(cc, t) != WEFT_INT32)
 		return t;
 	*zp = r.x_zp;
+	*left = bits;
 	return cc->g->ops[i].in[0];
 }
 
@@ -216,7 +217,7 @@ static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	int32_t zp;
-	int from = is_unsigned ? t : narrow_source(cc, t, &zp);
+	int left, from = is_unsigned ? t : narrow_source(cc, t, 0, &zp, &left);
 	struct nest_operand o = broadcast(cc, from, rank, is_unsigned);
 
 	o.zp = from == t ? 0 : zp;
@@ -343,6 +344,22 @@ static void limits_of(struct loop_nest *s)
 	s->hi = s->clamp ? hi[s->y.type] : 0;
 }
 
+/* Returns whether func(a, b) is func(b, a). */
+static bool commutes(int func)
+{
+	return func == FUNC(ADD) || func == FUNC(MUL) || func == FUNC(MAX) || func == FUNC(MIN) || func == FUNC(AND) || func == FUNC(OR) ||
+	       func == FUNC(XOR) || func == FUNC(EQ);
+}
+
+/* Returns whether operand o of nest s is one and the same element along the innermost dimension of several; a number is not. */
+static bool stands_still(const struct loop_nest *s, const struct nest_operand *o)
+{
+	for (int d = s->n_dims - 1; d >= 0; d--)
+		if (s->dim[d] > 1)
+			return o->root >= 0 && !o->step[d];
+	return false;
+}
+
 /*
  * Returns the nest y = func(a, b) of operator i over its result, with both operands broadcast. A constant
  * second operand of one element becomes a number, and the int32 form of an int8 or int16 tensor is read as
@@ -361,6 +378,12 @@ static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool 
 		s.shift = o->attr.mul.shift;
 	if (o->op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT)
 		s.round = o->attr.shift.round;
+	/* The alu reads b once for a row of blocks if b stays the same along it, but it reads a for each block. */
+	if (commutes(func) && stands_still(&s, &s.a) && !stands_still(&s, &s.b)) {
+		const struct nest_operand a = s.a;
+		s.a = s.b;
+		s.b = a;
+	}
 	return s;
 }
 
@@ -538,6 +561,9 @@ static void dense_but(struct nest_operand *y, const struct loop_nest *s, const b
 /* Copies of each element from which on computing it once pays: two more commands run then. Not measured. */
 #define WORTH_REPEATING 4
 
+/* int16 less a zero point, shifted left by so many bits, is an int32. */
+#define INT32_SHIFT 14
+
 /* A sum or product in front of a RESCALE of which most results are copies of others. */
 struct repeated_sum {
 	int op;                /* the ADD, SUB or MUL that makes it */
@@ -618,6 +644,26 @@ static int add_repeated(struct cc *cc, const struct repeated_sum *q, int r_op, i
 }
 
 /*
+ * If a RESCALE that only shifts left makes the operand of RESCALE o, whose nest *s reads it, let the nest read the operand of
+ * that RESCALE, with its zero point, and shift right by as many bits less: the bits that are shifted in are 0, so that neither
+ * the sum with half a unit nor a tie depends on them. The nest must have one multiplier and one shift, of which at least one bit is
+ * left; and with WEFT_DOUBLE_ROUND a shift that gets less must not be above 31, where a second rounding begins.
+ */
+static void read_unshifted(const struct cc *cc, const struct weft_gop *o, struct loop_nest *s)
+{
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+	const int most = type_of(cc, o->in[0]) == WEFT_INT32 && !a->x_unsigned && !a->x_zp && s->b.root < 0 && s->c.root < 0 ? s->c.imm - 1 : -1;
+	int32_t zp;
+	int left, from = narrow_source(cc, o->in[0], (int)min64(most, INT32_SHIFT), &zp, &left);
+
+	if (from == o->in[0] || (left && s->round && s->c.imm > 31))
+		return;
+	s->a = broadcast(cc, from, s->n_dims, false);
+	s->a.zp = zp;
+	s->c.imm -= left;
+}
+
+/*
  * Match RESCALE i as a nest; or, if it has one multiplier and one shift and find_repeated() finds a sum in front of it,
  * together with that sum as three nests (add_repeated()). `last` is i, or a CLAMP that alone reads its result, whose
  * limits the nest takes. Results are clamped to their type if that has 8 or 16 bits. Returns 1 if it was matched; 0 if
@@ -651,6 +697,7 @@ static int rescale(struct cc *cc, int i, int last)
 		s.lo = (int32_t)cc->g->ops[last].attr.clamp.min;
 		s.hi = (int32_t)cc->g->ops[last].attr.clamp.max;
 	}
+	read_unshifted(cc, o, &s);
 	struct repeated_sum q;
 	if (s.b.root < 0 && s.c.root < 0 && find_repeated(cc, i, &q))
 		return add_repeated(cc, &q, i, last, &s);

@@ -173,12 +173,12 @@ static int axis4(const struct cc *cc, int i)
 }
 
 /*
- * Match a mean over y, x or both as a pooling node: a RESCALE that only widens int8 or int16 (scale 1, any
+ * Match a mean over y, x or both as a pooling node, or one of int8 over channels as a convolution with one result, whose weights are 1: a RESCALE that only widens int8 or int16 (scale 1, any
  * zero point of its input that int8 holds, as the command has it), one or two REDUCE_SUMs, of which operator i is the first, a RESCALE with one
  * scale, no zero point of its input and any of its output back to the type, and perhaps a CLAMP; each must be
  * the only reader of what is before it, but the first RESCALE may have other readers, and then is not claimed.
  * Returns 1 if it was matched; 0 if it is something else, the configuration does not have the type, the rank
- * is above 4, or it sums over images, channels or more than 65535 rows or columns, with the reason set; or
+ * is above 4, or it sums over images, other axes beside channels, channels of int16, or more than 65535 rows or columns, with the reason set; or
  * -ENOMEM.
  */
 int match_mean(struct cc *cc, int i)
@@ -208,7 +208,7 @@ int match_mean(struct cc *cc, int i)
 	bool over[4] = { false };
 	for (int s = 0; s < 2 && sums[s] >= 0; s++)
 		over[axis4(cc, sums[s])] = true;
-	if (over[0] || over[3])
+	if (over[0] || (over[3] && (over[1] || over[2] || type != WEFT_INT8)))
 		return cc_reason(cc, i, "sum over batch or channels");
 
 	int last = k, lo = type_lowest(type), hi = -1 - lo;
@@ -216,13 +216,18 @@ int match_mean(struct cc *cc, int i)
 	const int64_t *dim = cc->ten[cc->g->ops[first].in[0]].v.dim;
 	if ((over[1] && dim[1] > 65535) || (over[2] && dim[2] > 65535))
 		return cc_reason(cc, i, "sum over more than 65535");
-	struct node *nd = new_node(cc, NODE_POOL, i, last);
+	struct node *nd = new_node(cc, over[3] ? NODE_CONV : NODE_POOL, i, last);
 	if (!nd)
 		return -ENOMEM;
 	set_input(cc, nd, cc->g->ops[first].in[0], 0, NULL);
+	if (over[3]) {
+		nd->wt.w = WEIGHTS_ONE;
+		nd->conv.m = 1;
+	} else {
+		nd->pool.sum = true;
+	}
 	nd->win.kh = over[1] ? (int)nd->x.dim[1] : 1;
 	nd->win.kw = over[2] ? (int)nd->x.dim[2] : 1;
-	nd->pool.sum = true;
 	nd->x_zp = wide.x_zp;
 	nd->post.a = narrow.s;
 	nd->post.round = narrow.s.round;

@@ -53,24 +53,52 @@ static bool is_whole(const struct npu_step *s, const struct view *v, int storage
 }
 
 /*
- * If the result of node i may be written over its second operand, note that in the result's storage
- * (may_replace). These conditions must hold: the node is no loop nest, and its second operand no table;
- * operand and result are whole storages of the same size that may be resident; the operand is not the input
- * as well, and is read for the last time; the result is first touched here, with nothing in memory before.
- * An addend is read element by element, each just before the result's element is written, so this is safe;
+ * Returns whether the result of loop nest *n may be written over its first operand, whose storage then is all of the result's:
+ * each element of the operand is read for one element of the result, with the same place in its storage, and no other operand
+ * lies in that storage in another way. Commands that look up or scatter may not be in place.
+ */
+static bool goes_over_first(const struct loop_nest *n)
+{
+	if (n->axis >= 0 || n->func > WEFT_ALU_FUNC_RESCALE || n->a.root < 0 || alu_bytes(n->a.type) != alu_bytes(n->y.type) || n->a.off || n->y.off)
+		return false;
+	for (int d = 0; d < n->n_dims; d++)
+		if (n->dim[d] > 1 && (n->a.step[d] != n->y.step[d] || n->y.step[d] <= 0 || (n->b.root == n->a.root && n->b.step[d] != n->a.step[d])))
+			return false;
+	return n->c.root != n->a.root && (n->b.root != n->a.root || !n->b.off);
+}
+
+/* Returns how many bytes the elements of the nest's result take. */
+static int64_t result_bytes(const struct loop_nest *n)
+{
+	int64_t bytes = alu_bytes(n->y.type);
+
+	for (int d = 0; d < n->n_dims; d++)
+		bytes *= n->dim[d];
+	return bytes;
+}
+
+/*
+ * If the result of node i may be written over its second operand, or over its first one if it is a loop nest, note that in the
+ * result's storage (may_replace). These conditions must hold: the second operand is no table; a loop nest goes_over_first();
+ * operand and result are whole storages of the same size that may be resident; the second operand is not the input
+ * as well; the operand is read for the last time; the result is first touched here, with nothing in memory before.
+ * An operand is read element by element, each just before the result's element is written, so this is safe;
  * a table is read at random until the node is done, so its bytes must stay.
  */
 static void note_takeover(struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
 	const struct plan *p = &s->plan[i];
+	const struct loop_nest *n = nd->kind == NODE_LOOP_NEST ? &s->cc->nests[nd->nest] : NULL;
+	const int from = n ? p->x_storage : p->r_storage;
 
-	if (nd->kind == NODE_LOOP_NEST || by_table(nd) || p->r_storage < 0 || p->r_storage == p->x_storage || p->r_storage == p->y_storage || s->storage[p->r_storage].last != i || s->storage[p->y_storage].first != i)
+	if (from < 0 || from == p->y_storage || (n ? !goes_over_first(n) : by_table(nd) || from == p->x_storage))
 		return;
-	if (s->storage[p->y_storage].ext_in || s->storage[p->r_storage].bytes != s->storage[p->y_storage].bytes || s->storage[p->r_storage].in_memory || s->storage[p->y_storage].in_memory)
+	const struct storage *x = &s->storage[from], *y = &s->storage[p->y_storage];
+	if (x->last != i || y->first != i || y->ext_in || x->bytes != y->bytes || x->in_memory || y->in_memory)
 		return;
-	if (is_whole(s, &nd->r, p->r_storage) && is_whole(s, &nd->y, p->y_storage))
-		s->storage[p->y_storage].may_replace = p->r_storage;
+	if (n ? result_bytes(n) == y->bytes : is_whole(s, &nd->r, from) && is_whole(s, &nd->y, p->y_storage))
+		s->storage[p->y_storage].may_replace = from;
 }
 
 /*

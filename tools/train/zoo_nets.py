@@ -7,7 +7,8 @@ usage: zoo_nets.py FOLDER [NAME...]
 FOLDER gets NAME_int8.tflite for each NAME, by default for all; files that are there
 stay. Full-int8 conversion by TensorFlow, of Keras' own networks, of a U-Net and of
 layers with many channels, of a ShuffleNetV2 (split, concatenation and a shuffle by
-reshape, transpose, reshape) and of a MobileNetV2 whose image comes as NCHW. What they
+reshape, transpose, reshape), of a MobileNetV2 whose image comes as NCHW, and of a block
+of a vision transformer. What they
 compute means nothing. Cycles depend on values only where weights are coded, which
 random ones that fill their range are not. Needs TensorFlow from PyPI
 (make bench-zoo makes an environment).
@@ -84,6 +85,15 @@ def nchw():
     return tf.keras.Model(image, KERAS.MobileNetV2(weights=None)(L.Permute((2, 3, 1))(image)))
 
 
+def vit_block():
+    """197 tokens of 384 channels, 6 heads."""
+    x = tokens = L.Input((197, 384), batch_size=1)
+    h = L.LayerNormalization(epsilon=1e-6)(x)
+    x = L.Add()([x, L.MultiHeadAttention(6, 64)(h, h)])
+    h = L.LayerNormalization(epsilon=1e-6)(x)
+    return tf.keras.Model(tokens, L.Add()([x, L.Dense(384)(L.Dense(1536, activation="gelu")(h))]))
+
+
 NETS = {
     "shufflenetv2_192": lambda: shufflenetv2(192, 2),
     "shufflenetv2_224": lambda: shufflenetv2(224, 1000),
@@ -97,6 +107,7 @@ NETS = {
     "xception_299": lambda: KERAS.Xception(weights=None),
     "unet_1024": unet,
     "wide": wide,
+    "vit_block": vit_block,
 }
 
 

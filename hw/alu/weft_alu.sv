@@ -8,7 +8,7 @@
 // An access beyond the scratchpad raises bad_o, with the address, and is never
 // asked for; flush_i then forgets everything. Neither request depends on a grant.
 //
-// Elements go in blocks along dimension 0: a word where bytes are only moved, N/4
+// Elements go in blocks along dimension 0: a word where bytes are only moved or repeated, N/4
 // (N/8 with int48) where every operand is dense or still there, else one. Where a alone is neither, its
 // elements are read one by one, and a block of results is written at once. A block
 // costs a cycle for each operand that it reads. A b or c that is still along dimension 0
@@ -135,7 +135,7 @@ module weft_alu (
   assign c_still   = c_s0 == '0;
   assign wide      = a_log == 2'd3 || out_log == 2'd3 || ((use_b || looks_up) && b_log == 2'd3) || (use_c && c_log == 2'd3);
   assign word      = func == Move && a_log == out_log && a_log != 2'd3 && a_zp == '0 && out_zp == '0 && !clamp &&
-                     a_dense && out_dense;
+                     (a_dense || a_still) && out_dense;
   // A table whose index is one for the whole block is read once.
   assign shared    = looks_up && a_still && (b_dense || b_still);
   assign vector    = out_dense && (a_dense || a_still) && (!use_b || (func == Scatter ? b_still : b_dense || b_still)) &&
@@ -424,7 +424,13 @@ module weft_alu (
         if (t_op_q == 2'd1 && (!t_one_q || t_lane_q == 7'(l))) b_q[l] <= got[t_one_q ? 0 : l];
         if (t_op_q == 2'd2 && (!t_one_q || t_lane_q == 7'(l))) c_q[l] <= got[t_one_q ? 0 : l];
       end
-      if (word || fold_q) word_q <= rd_data_i[8*N-1:0];
+      if (word && a_still) begin
+        case (a_log)
+          2'd0:    word_q <= {N{rd_data_i[7:0]}};
+          2'd1:    word_q <= {N / 2{rd_data_i[15:0]}};
+          default: word_q <= {N / 4{rd_data_i[31:0]}};
+        endcase
+      end else if (word || fold_q) word_q <= rd_data_i[8*N-1:0];
     end
     if (load_now || (granted && load_then)) begin
       for (int unsigned l = 0; l < Lanes; l++) a_q[l] <= next_a_q[l];

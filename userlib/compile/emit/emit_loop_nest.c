@@ -396,7 +396,7 @@ static int64_t table_words(const struct cc *cc, const struct weft_cmd_alu *c, in
 /*
  * Returns the cycles that command c takes for this piece (hw/alu). It reads each operand once for each
  * block of dimension 0; b and c once for each row of blocks if they stay the same along it, and b not at all if it is_twin(). A block is
- * a word if bytes are only moved, a quarter of the lanes (an eighth with
+ * a word if bytes are only moved or repeated, a quarter of the lanes (an eighth with
  * int48) if all operands lie in blocks, else one element; or if only a does not and the others stay the same along dimension 0, a block of
  * results, of which each element of a takes a cycle. Reductions that takes_words() read words along
  * the axis, for each element of the result. In a table, a block takes a cycle for its indices and one (two
@@ -414,7 +414,7 @@ static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c
 	bool together = c->out_s0 == y && in_blocks(c->a_s0, a) && (!table || c->a_s0 || shared) &&
 	                (!has_b || in_blocks(c->b_s0, s->func == WEFT_ALU_FUNC_SCATTER ? 0 : b)) &&
 	                (!has_c || in_blocks(c->c_s0, alu_bytes(s->c.type)));
-	bool word = s->func == WEFT_ALU_FUNC_MOVE && a == y && a < 8 && !c->a_zp && !c->out_zp && !c->clamp && c->a_s0 == a && c->out_s0 == y;
+	bool word = s->func == WEFT_ALU_FUNC_MOVE && a == y && a < 8 && !c->a_zp && !c->out_zp && !c->clamp && in_blocks(c->a_s0, a) && c->out_s0 == y;
 	bool gathers = c->out_s0 == y && !in_blocks(c->a_s0, a) && !table && !alu_folds(s->func) && s->func != WEFT_ALU_FUNC_SCATTER &&
 	               (!has_b || !c->b_s0) && (!has_c || !c->c_s0);
 	int64_t lanes = word ? n / y : !together && !gathers ? 1 : wide ? n / 8 : n / 4;

@@ -136,9 +136,9 @@ static void scaled_twice(void **state)
 
 /*
  * (x - m)^2, as layer normalisation begins, and x times f, m and f being one number for each row. The differences are
- * written over what they are made of, and their squares over them.
+ * written over what they are made of, and their squares over them. Large ones are computed part by part (parts).
  */
-static void rows(const char *config, int64_t n, int64_t width)
+static void rows(const char *config, int64_t n, int64_t width, bool parts)
 {
 	weft_graph *g = weft_graph_new("rows");
 	const struct scale up = { 1 << 30, 23, WEFT_SINGLE_ROUND, 4, 0 }, half = { 1 << 30, 31, WEFT_DOUBLE_ROUND, 0, 0 }, down = { 1100000000, 38, WEFT_DOUBLE_ROUND, 0, -128 };
@@ -151,23 +151,52 @@ static void rows(const char *config, int64_t n, int64_t width)
 	rescale(g, square, down, WEFT_INT8, true);
 	int product = step(g, WEFT_OP_MUL, &no_shift, (int[]){ widen(g, m, 9), widen(g, x, -5) }, 2, WEFT_INT32, 3, DIMS(1, n, width), false);
 	rescale(g, product, down, WEFT_INT8, true);
-	/* Beside both results: what is made of x and of m, the differences, the squares and the products. */
-	run(g, config, (uint64_t)(6 * n * width + n), "differences and products by rows");
+	/* What is made of m and both results; and if not part by part, what is made of x, the differences, the squares and the products. */
+	run(g, config, (uint64_t)((parts ? 2 : 6) * n * width + n), "differences and products by rows");
+}
+
+/* (9 - x) (3 + z), part by part, the constants in front; also of rows of one element. */
+static void constants_first(void **state)
+{
+	static const int32_t nine = 9, three = 3;
+	static const int64_t shapes[][2] = { { 300, 200 }, { 60000, 1 } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof configs / sizeof *configs; k++)
+		for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+			weft_graph *g = weft_graph_new("constants");
+			const int64_t n = shapes[i][0], width = shapes[i][1];
+			const weft_attr no_shift = { .mul = { .shift = 0 } };
+			int x = run_tensor(g, WEFT_INT8, 3, DIMS(1, n, width), true, false), z = run_tensor(g, WEFT_INT8, 3, DIMS(1, n, width), true, false), in[2];
+			for (int c = 0; c < 2; c++) {
+				void *p = malloc(sizeof nine);
+				assert_non_null(p);
+				memcpy(p, c ? &three : &nine, sizeof nine);
+				in[c] = weft_graph_const(g, "c", WEFT_INT32, 3, DIMS(1, 1, 1), p);
+			}
+			int d = step(g, WEFT_OP_SUB, NULL, (int[]){ in[0], widen(g, x, -4) }, 2, WEFT_INT32, 3, DIMS(1, n, width), false);
+			int s = step(g, WEFT_OP_ADD, NULL, (int[]){ in[1], widen(g, z, 7) }, 2, WEFT_INT32, 3, DIMS(1, n, width), false);
+			int y = step(g, WEFT_OP_MUL, &no_shift, (int[]){ d, s }, 2, WEFT_INT32, 3, DIMS(1, n, width), false);
+
+			rescale(g, y, (struct scale){ 1200000000, 34, WEFT_DOUBLE_ROUND, 0, 3 }, WEFT_INT8, true);
+			run(g, configs[k], (uint64_t)(n * width), "constants first");
+		}
 }
 
 static void by_rows(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < sizeof configs / sizeof *configs; k++) {
-		rows(configs[k], 13, 40);
-		rows(configs[k], 1, 300);
-		rows(configs[k], 197, 250);
+		rows(configs[k], 13, 40, false);
+		rows(configs[k], 1, 300, false);
+		rows(configs[k], 197, 250, true);
 	}
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(products), cmocka_unit_test(means), cmocka_unit_test(scaled_twice), cmocka_unit_test(by_rows) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(products), cmocka_unit_test(means), cmocka_unit_test(scaled_twice), cmocka_unit_test(by_rows),
+	                                    cmocka_unit_test(constants_first) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

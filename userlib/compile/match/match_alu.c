@@ -9,6 +9,7 @@
 
 #include "match_alu.h"
 #include "match_table.h"
+#include "userlib/compile/sequence/chain.h"
 #include "userlib/compile/sequence/tfl.h"
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
@@ -663,9 +664,35 @@ static void read_unshifted(const struct cc *cc, const struct weft_gop *o, struct
 	s->c.imm -= left;
 }
 
+struct nest_operand nest_number_of(const struct cc *cc, int t, int rank)
+{
+	return second(cc, t, rank);
+}
+
+bool nest_scale(const struct cc *cc, int i, int rank, struct loop_nest *s)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+
+	*s = (struct loop_nest){ .func = FUNC(RESCALE), .n_dims = rank, .axis = -1, .a = nest_number(0) };
+	if (a->x_unsigned || a->y_unsigned || a->y_zp || (a->rounding == WEFT_EVEN_ROUND && !cc->has_even))
+		return false;
+	s->b = scale_operand(cc, o->in[1], rank);
+	s->c = scale_operand(cc, o->in[2], rank);
+	s->round = a->rounding == WEFT_DOUBLE_ROUND;
+	s->even = a->rounding == WEFT_EVEN_ROUND;
+	if (s->b.root >= 0 || s->c.root >= 0)
+		return false;
+	read_unshifted(cc, o, s);
+	if (s->a.root >= 0)
+		return true;
+	/* An operand that is read from where it lies may have a zero point, one that nests make has none. */
+	return !a->x_zp;
+}
+
 /*
  * Match RESCALE i as a nest; or, if it has one multiplier and one shift and find_repeated() finds a sum in front of it,
- * together with that sum as three nests (add_repeated()). `last` is i, or a CLAMP that alone reads its result, whose
+ * together with that sum as three nests (add_repeated()); or part by part with what is in front of it (match_chain()). `last` is i, or a CLAMP that alone reads its result, whose
  * limits the nest takes. Results are clamped to their type if that has 8 or 16 bits. Returns 1 if it was matched; 0 if
  * the configuration does not round to even as asked, the host does it better (alu_at_edge()) or the command has no such
  * type, with the reason set; or -ENOMEM.
@@ -701,7 +728,9 @@ static int rescale(struct cc *cc, int i, int last)
 	struct repeated_sum q;
 	if (s.b.root < 0 && s.c.root < 0 && find_repeated(cc, i, &q))
 		return add_repeated(cc, &q, i, last, &s);
-	int err = nest_add_node(cc, last, &s, true, true);
+	int err = s.b.root < 0 && s.c.root < 0 && !a->x_unsigned && !a->y_unsigned && !a->x_zp ? match_chain(cc, i, last, &s) : 0;
+	if (!err)
+		err = nest_add_node(cc, last, &s, true, true);
 	if (err > 0)
 		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
 	return err;

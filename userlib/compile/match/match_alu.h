@@ -30,6 +30,17 @@ void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK]);
  */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK]);
 
+/* Tensor t over the `rank` dimensions of a result: its value if it is a constant of one element, else where it lies, broadcast; of a
+ * RESCALE that only widens int8 or int16 that tensor, with its zero point. */
+struct nest_operand nest_number_of(const struct cc *cc, int t, int rank);
+
+/*
+ * Set in *s function, numbers b and c, rounding and zero point of the RESCALE i of a signed tensor to int32, of the given rank. Its operand a is
+ * set if RESCALEs in front of it can be read through (read_unshifted()); else its root is -1, and the caller sets it. Returns false if the
+ * RESCALE has several scales, is unsigned, or rounds to even where the configuration does not; *s then is undefined.
+ */
+bool nest_scale(const struct cc *cc, int i, int rank, struct loop_nest *s);
+
 /*
  * Begin nest s for all elements of tensor t, its result: sets dimensions and y, makes b and c the number 0,
  * and no axis. The caller sets func and a, and b and c if they are used.

@@ -70,7 +70,7 @@ struct sequence seq_part(const struct sequence *q, const struct cut *c, int64_t 
 }
 
 /* Moves operand *o, which has the steps of the whole result, to the first element of the sequence's part. */
-static void move_to_part(const struct sequence *q, struct nest_operand *o)
+void seq_move_to_part(const struct sequence *q, struct nest_operand *o)
 {
 	for (int d = 0; d < q->n_dims; d++)
 		o->off += q->from[d] * o->step[d];
@@ -87,7 +87,7 @@ struct nest_operand seq_tensor(const struct sequence *q, int t)
 
 	for (int d = 0; d < q->cc->g->tensors[t].t.rank; d++)
 		o.step[d] = stride[d];
-	move_to_part(q, &o);
+	seq_move_to_part(q, &o);
 	return o;
 }
 
@@ -103,7 +103,7 @@ struct nest_operand seq_broadcast(const struct sequence *q, int t)
 
 	for (int d = 0; d < x->rank; d++)
 		o.step[q->n_dims - x->rank + d] = x->dim[d] == 1 ? 0 : stride[d];
-	move_to_part(q, &o);
+	seq_move_to_part(q, &o);
 	return o;
 }
 
@@ -248,7 +248,7 @@ int seq_end(struct sequence *q, struct loop_nest s)
 	int32_t zp = s.y.zp;
 	s.y = y.y;
 	s.y.zp = zp;
-	move_to_part(q, &s.y);
+	seq_move_to_part(q, &s.y);
 	s.n_dims = q->n_dims;
 	memcpy(s.dim, q->dim, sizeof s.dim);
 	return nest_add_node(q->cc, q->op, &s, !q->more, true);

@@ -30,6 +30,9 @@ struct sequence seq_begin(struct cc *cc, int i);
 struct cut seq_cut(const struct sequence *q, int64_t bytes);
 struct sequence seq_part(const struct sequence *q, const struct cut *c, int64_t k);
 
+/* Move an operand that has the steps of the whole result to the first element of the part. */
+void seq_move_to_part(const struct sequence *q, struct nest_operand *o);
+
 /* Tensor t, of the result's shape, as a value. */
 struct nest_operand seq_tensor(const struct sequence *q, int t);
 /* Tensor t, broadcast to the result's shape, as a value. */

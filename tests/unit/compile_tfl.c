@@ -135,11 +135,13 @@ static void softmax_parts(void **state)
 	uint64_t seed = 3;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		weft_tensor in = { .dtype = WEFT_INT8, .rank = 4, .dim = { shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3] } };
+	for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+		const int64_t *d = shapes[i / 2];
+		const weft_dtype type = i % 2 ? WEFT_INT16 : WEFT_INT8;
+		weft_tensor in = { .dtype = type, .rank = 4, .dim = { d[0], d[1], d[2], d[3] } };
 		in.data = malloc(weft_tensor_bytes(&in));
 		fill_rows(&in, &seed);
-		run_all(unary(WEFT_OP_TFL_SOFTMAX, &a, WEFT_INT8, WEFT_INT8, 4, in.dim), &in, (uint64_t)weft_tensor_elements(&in), "SOFTMAX in parts");
+		run_all(unary(WEFT_OP_TFL_SOFTMAX, &a, type, type, 4, in.dim), &in, (uint64_t)weft_tensor_elements(&in), "SOFTMAX in parts");
 		free(in.data);
 	}
 }

@@ -71,7 +71,8 @@ struct nest_operand seq_reciprocal(struct sequence *q, struct nest_operand a, bo
 	return step(q, seq_clamp(seq_nest(FUNC(SHL), x, nest_number(1)), INT32_MIN, INT32_MAX), per_row, TYPE(INT32));
 }
 
-/* Bytes of the values that SOFTMAX needs at a time for each element: an exponential, and what is made of it for the sum. */
+/* Bytes of the values that SOFTMAX needs at a time for each element: of int8 an exponential and what is made of it for the sum, of int16
+ * two steps of what is made of a difference. */
 #define SOFTMAX_BYTES 8
 
 /*
@@ -142,48 +143,66 @@ static struct nest_operand shift_right(struct sequence *q, struct nest_operand x
 	return seq_each(q, seq_round(seq_nest(FUNC(SHR), sum, nest_number(n))), TYPE(INT32));
 }
 
+/* The tables of SOFTMAX of int16, as constants of the program: exponentials and reciprocals. */
+struct tables16 { struct nest_operand exps, inverses; };
+
 /*
- * Match TFL_SOFTMAX i of int16 as nests that find exponentials, and for each row the reciprocal of their
- * sum, by interpolation in constant tables. Returns 1 if it was matched; 0 if rows have more than
+ * Add the nests of TFL_SOFTMAX of int16 for one part of its result: they find exponentials, and for each row the reciprocal of their
+ * sum, by interpolation in tables; t says how differences are scaled. Returns 1 or a negative errno.
+ */
+static int softmax16_part(struct sequence *q, const struct weft_softmax16 *t, const struct tables16 *tables)
+{
+	struct nest_operand x = seq_tensor(q, q->cc->g->ops[q->op].in[0]);
+	struct nest_operand max = seq_fold(q, seq_nest(FUNC(RMAX), x, nest_number(0)), TYPE(INT16));
+	struct nest_operand diff = seq_each(q, seq_nest(FUNC(SUB), x, max), TYPE(INT32));
+
+	if (t->left)
+		diff = seq_each(q, seq_clamp(seq_nest(FUNC(SHL), diff, nest_number(t->left)), INT32_MIN, INT32_MAX), TYPE(INT32));
+	struct nest_operand scaled = seq_each(q, seq_mul(diff, nest_number(t->multiplier), 31), TYPE(INT32));
+	scaled = shift_right(q, scaled, t->right);
+	/* -65535 becomes 0 and 0 65535; what is less counts as the former. */
+	struct loop_nest place = seq_clamp(seq_nest(FUNC(ADD), scaled, nest_number(UINT16_MAX)), 0, UINT16_MAX);
+	struct nest_operand at = seq_each(q, place, TYPE(UINT16));
+	struct nest_operand fine = seq_each(q, seq_table(FUNC(INTERP), at, tables->exps, WEFT_SOFTMAX16_STEPS - 1), TYPE(INT32));
+	struct nest_operand e = seq_each(q, seq_round(seq_nest(FUNC(SHR), fine, nest_number(7))), TYPE(INT32));
+	struct nest_operand sum = seq_fold(q, seq_nest(FUNC(SUM), e, nest_number(0)), TYPE(INT32));
+	struct nest_operand zeros = seq_row(q, seq_nest(FUNC(CLZ), sum, nest_number(0)), TYPE(UINT8));
+	struct nest_operand left = seq_row(q, seq_nest(FUNC(SUB), zeros, nest_number(1)), TYPE(UINT8));
+	struct nest_operand norm = seq_row(q, seq_nest(FUNC(SHL), sum, left), TYPE(INT32));
+	struct loop_nest excess = seq_clamp(seq_round(seq_nest(FUNC(SHR), norm, nest_number(14))), 0, UINT16_MAX);
+	excess.y.zp = -65536;
+	at = seq_row(q, excess, TYPE(UINT16));
+	fine = seq_row(q, seq_table(FUNC(INTERP), at, tables->inverses, WEFT_SOFTMAX16_STEPS - 1), TYPE(INT32));
+	struct nest_operand inverse = seq_row(q, seq_round(seq_nest(FUNC(SHR), fine, nest_number(7))), TYPE(INT32));
+	struct nest_operand right = seq_row(q, seq_nest(FUNC(RSUB), zeros, nest_number(31)), TYPE(UINT8));
+	struct loop_nest last = seq_clamp(seq_nest(FUNC(RESCALE), e, inverse), 0, INT16_MAX);
+	last.c = right;
+	return seq_end(q, last);
+}
+
+/*
+ * Match TFL_SOFTMAX i of int16 as nests, part by part (seq_cut()). Returns 1 if it was matched; 0 if rows have more than
  * SOFTMAX16_MOST elements, or the scale is negative or above 2^31, with the reason set; or a negative
  * errno.
  */
 static int softmax16(struct cc *cc, int i)
 {
-	const struct weft_gop *o = &cc->g->ops[i];
 	struct sequence q = seq_begin(cc, i);
 	struct weft_softmax16 t;
+	int err = 1;
 
 	if (q.dim[q.n_dims - 1] > SOFTMAX16_MOST)
 		return cc_reason(cc, i, "rows of more than %d elements", SOFTMAX16_MOST);
-	if (!weft_softmax16_init(&t, &o->attr.tfl_softmax))
+	if (!weft_softmax16_init(&t, &cc->g->ops[i].attr.tfl_softmax))
 		return cc_reason(cc, i, "a negative scale, or one above 2^31");
-	struct nest_operand exps = seq_const(&q, t.exp, sizeof t.exp, TYPE(INT16));
-	struct nest_operand inverses = seq_const(&q, t.reciprocal, sizeof t.reciprocal, TYPE(INT16)), x = seq_tensor(&q, o->in[0]);
-	struct nest_operand max = seq_fold(&q, seq_nest(FUNC(RMAX), x, nest_number(0)), TYPE(INT16));
-	struct nest_operand diff = seq_each(&q, seq_nest(FUNC(SUB), x, max), TYPE(INT32));
-	if (t.left)
-		diff = seq_each(&q, seq_clamp(seq_nest(FUNC(SHL), diff, nest_number(t.left)), INT32_MIN, INT32_MAX), TYPE(INT32));
-	struct nest_operand scaled = seq_each(&q, seq_mul(diff, nest_number(t.multiplier), 31), TYPE(INT32));
-	scaled = shift_right(&q, scaled, t.right);
-	/* -65535 becomes 0 and 0 65535; what is less counts as the former. */
-	struct loop_nest place = seq_clamp(seq_nest(FUNC(ADD), scaled, nest_number(UINT16_MAX)), 0, UINT16_MAX);
-	struct nest_operand at = seq_each(&q, place, TYPE(UINT16));
-	struct nest_operand fine = seq_each(&q, seq_table(FUNC(INTERP), at, exps, WEFT_SOFTMAX16_STEPS - 1), TYPE(INT32));
-	struct nest_operand e = seq_each(&q, seq_round(seq_nest(FUNC(SHR), fine, nest_number(7))), TYPE(INT32));
-	struct nest_operand sum = seq_fold(&q, seq_nest(FUNC(SUM), e, nest_number(0)), TYPE(INT32));
-	struct nest_operand zeros = seq_row(&q, seq_nest(FUNC(CLZ), sum, nest_number(0)), TYPE(UINT8));
-	struct nest_operand left = seq_row(&q, seq_nest(FUNC(SUB), zeros, nest_number(1)), TYPE(UINT8));
-	struct nest_operand norm = seq_row(&q, seq_nest(FUNC(SHL), sum, left), TYPE(INT32));
-	struct loop_nest excess = seq_clamp(seq_round(seq_nest(FUNC(SHR), norm, nest_number(14))), 0, UINT16_MAX);
-	excess.y.zp = -65536;
-	at = seq_row(&q, excess, TYPE(UINT16));
-	fine = seq_row(&q, seq_table(FUNC(INTERP), at, inverses, WEFT_SOFTMAX16_STEPS - 1), TYPE(INT32));
-	struct nest_operand inverse = seq_row(&q, seq_round(seq_nest(FUNC(SHR), fine, nest_number(7))), TYPE(INT32));
-	struct nest_operand right = seq_row(&q, seq_nest(FUNC(RSUB), zeros, nest_number(31)), TYPE(UINT8));
-	struct loop_nest last = seq_clamp(seq_nest(FUNC(RESCALE), e, inverse), 0, INT16_MAX);
-	last.c = right;
-	return seq_end(&q, last);
+	const struct tables16 tables = { .exps = seq_const(&q, t.exp, sizeof t.exp, TYPE(INT16)),
+	                                 .inverses = seq_const(&q, t.reciprocal, sizeof t.reciprocal, TYPE(INT16)) };
+	const struct cut c = seq_cut(&q, SOFTMAX_BYTES);
+	for (int64_t k = 0; k < c.parts && err > 0; k++) {
+		struct sequence part = seq_part(&q, &c, k);
+		err = softmax16_part(&part, &t, &tables);
+	}
+	return err;
 }
 
 /*

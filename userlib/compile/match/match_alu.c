@@ -229,7 +229,7 @@ static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_
  * Returns the second operand of a nest from tensor t: its value if it is a constant of one element of int8,
  * int16, int32 or bool, else number() of t over the `rank` dimensions of the result.
  */
-static struct nest_operand second(const struct cc *cc, int t, int rank)
+struct nest_operand nest_number_of(const struct cc *cc, int t, int rank)
 {
 	int32_t v;
 
@@ -352,7 +352,7 @@ static bool commutes(int func)
 	       func == FUNC(XOR) || func == FUNC(EQ);
 }
 
-/* Returns whether operand o of nest s is one and the same element along the innermost dimension of several; a number is not. */
+/* Returns whether operand o of nest s lies in a storage and does not move along the innermost dimension that has several elements. */
 static bool stands_still(const struct loop_nest *s, const struct nest_operand *o)
 {
 	for (int d = s->n_dims - 1; d >= 0; d--)
@@ -374,13 +374,13 @@ static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool 
 
 	nest_over(cc, &s, o->out[0]);
 	s.a = number(cc, o->in[0], s.n_dims, is_unsigned);
-	s.b = second(cc, o->in[1], s.n_dims);
+	s.b = nest_number_of(cc, o->in[1], s.n_dims);
 	if (o->op == WEFT_OP_MUL)
 		s.shift = o->attr.mul.shift;
 	if (o->op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT)
 		s.round = o->attr.shift.round;
-	/* The alu reads b once for a row of blocks if b stays the same along it, but it reads a for each block. */
-	if (commutes(func) && stands_still(&s, &s.a) && !stands_still(&s, &s.b)) {
+	/* The alu reads b once for a row of blocks if b stays the same along it, but it reads a for each block. A number can only be b. */
+	if (commutes(func) && stands_still(&s, &s.a) && s.b.root >= 0 && !stands_still(&s, &s.b)) {
 		const struct nest_operand a = s.a;
 		s.a = s.b;
 		s.b = a;
@@ -469,9 +469,9 @@ static int select(struct cc *cc, int i)
 	if (alu_type(type_of(cc, o->out[0]), false) < 0)
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->out[0])));
 	nest_over(cc, &s, o->out[0]);
-	s.c = second(cc, o->in[0], s.n_dims);
+	s.c = nest_number_of(cc, o->in[0], s.n_dims);
 	s.a = number(cc, o->in[1], s.n_dims, false);
-	s.b = second(cc, o->in[2], s.n_dims);
+	s.b = nest_number_of(cc, o->in[2], s.n_dims);
 	return nest_add_node(cc, i, &s, true, true);
 }
 
@@ -482,13 +482,22 @@ static int select(struct cc *cc, int i)
  */
 static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 {
-	struct nest_operand o = second(cc, t, 1);
+	struct nest_operand o = nest_number_of(cc, t, 1);
 
 	if (o.root >= 0 && weft_tensor_elements(&cc->g->tensors[t].t) > 1) {
 		o.step[0] = 0;
 		o.step[rank - 1] = alu_bytes(o.type);
 	}
 	return o;
+}
+
+/* Sets multipliers, shifts and rounding of the nest *s, whose dimensions are set, to those of RESCALE o. */
+static void set_scale(const struct cc *cc, const struct weft_gop *o, struct loop_nest *s)
+{
+	s->b = scale_operand(cc, o->in[1], s->n_dims);
+	s->c = scale_operand(cc, o->in[2], s->n_dims);
+	s->round = o->attr.rescale.rounding == WEFT_DOUBLE_ROUND;
+	s->even = o->attr.rescale.rounding == WEFT_EVEN_ROUND;
 }
 
 /*
@@ -574,7 +583,7 @@ struct repeated_sum {
 };
 
 /* Returns the function of the command that ADD, SUB or MUL is; -1 for other operators. */
-static int sum_func(weft_opcode op)
+int nest_sum_func(weft_opcode op)
 {
 	return op == WEFT_OP_ADD ? FUNC(ADD) : op == WEFT_OP_SUB ? FUNC(SUB) : op == WEFT_OP_MUL ? FUNC(MUL) : -1;
 }
@@ -593,7 +602,7 @@ static bool find_repeated(const struct cc *cc, int r_op, struct repeated_sum *q)
 	if (i < 0 || cc->ops[i].state != OP_TODO || cc->ops[i].forbidden || !read_only_by(cc, t, r_op) || type_of(cc, t) != WEFT_INT32)
 		return false;
 	const struct weft_gop *o = &cc->g->ops[i];
-	int func = sum_func(o->op);
+	int func = nest_sum_func(o->op);
 	if (func < 0 || cc->ten[o->in[0]].v.root < 0 || cc->ten[o->in[1]].v.root < 0)
 		return false;
 	*q = (struct repeated_sum){ .op = i, .s = two_operands(cc, i, func, false), .n = 1 };
@@ -645,10 +654,11 @@ static int add_repeated(struct cc *cc, const struct repeated_sum *q, int r_op, i
 }
 
 /*
- * If a RESCALE that only shifts left makes the operand of RESCALE o, whose nest *s reads it, let the nest read the operand of
- * that RESCALE, with its zero point, and shift right by as many bits less: the bits that are shifted in are 0, so that neither
- * the sum with half a unit nor a tie depends on them. The nest must have one multiplier and one shift, of which at least one bit is
- * left; and with WEFT_DOUBLE_ROUND a shift that gets less must not be above 31, where a second rounding begins.
+ * If the operand of RESCALE o is made by a RESCALE that only shifts left, let the nest *s of o read the operand of that other
+ * RESCALE, with its zero point, and shift right by as many bits less. The results are the same, because the bits that are
+ * shifted in are 0: neither the addition of half a unit nor a tie depends on them. Nothing changes if the nest has several
+ * multipliers or shifts, or if no bit would be left to shift right by. Nothing changes either if the shift would get less and is above
+ * 31 with WEFT_DOUBLE_ROUND, because such a RESCALE adds a second number before it shifts.
  */
 static void read_unshifted(const struct cc *cc, const struct weft_gop *o, struct loop_nest *s)
 {
@@ -664,11 +674,6 @@ static void read_unshifted(const struct cc *cc, const struct weft_gop *o, struct
 	s->c.imm -= left;
 }
 
-struct nest_operand nest_number_of(const struct cc *cc, int t, int rank)
-{
-	return second(cc, t, rank);
-}
-
 bool nest_scale(const struct cc *cc, int i, int rank, struct loop_nest *s)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -677,22 +682,20 @@ bool nest_scale(const struct cc *cc, int i, int rank, struct loop_nest *s)
 	*s = (struct loop_nest){ .func = FUNC(RESCALE), .n_dims = rank, .axis = -1, .a = nest_number(0) };
 	if (a->x_unsigned || a->y_unsigned || a->y_zp || (a->rounding == WEFT_EVEN_ROUND && !cc->has_even))
 		return false;
-	s->b = scale_operand(cc, o->in[1], rank);
-	s->c = scale_operand(cc, o->in[2], rank);
-	s->round = a->rounding == WEFT_DOUBLE_ROUND;
-	s->even = a->rounding == WEFT_EVEN_ROUND;
+	set_scale(cc, o, s);
 	if (s->b.root >= 0 || s->c.root >= 0)
 		return false;
 	read_unshifted(cc, o, s);
 	if (s->a.root >= 0)
 		return true;
-	/* An operand that is read from where it lies may have a zero point, one that nests make has none. */
+	/* The caller makes the operand by nests, whose results have no zero point. */
 	return !a->x_zp;
 }
 
 /*
  * Match RESCALE i as a nest; or, if it has one multiplier and one shift and find_repeated() finds a sum in front of it,
- * together with that sum as three nests (add_repeated()); or part by part with what is in front of it (match_chain()). `last` is i, or a CLAMP that alone reads its result, whose
+ * together with that sum as three nests (add_repeated()); or part by part with the operators in front of it (match_chain()). `last` is i,
+ * or a CLAMP that alone reads its result, whose
  * limits the nest takes. Results are clamped to their type if that has 8 or 16 bits. Returns 1 if it was matched; 0 if
  * the configuration does not round to even as asked, the host does it better (alu_at_edge()) or the command has no such
  * type, with the reason set; or -ENOMEM.
@@ -712,12 +715,9 @@ static int rescale(struct cc *cc, int i, int last)
 	s.a = broadcast(cc, o->in[0], s.n_dims, a->x_unsigned);
 	if (s.a.type < 0 || s.y.type < 0)
 		return cc_reason(cc, i, "%s to %s", weft_dtype_name(type_of(cc, o->in[0])), weft_dtype_name(type_of(cc, o->out[0])));
-	s.b = scale_operand(cc, o->in[1], s.n_dims);
-	s.c = scale_operand(cc, o->in[2], s.n_dims);
+	set_scale(cc, o, &s);
 	s.a.zp = a->x_zp;
 	s.y.zp = a->y_zp;
-	s.round = a->rounding == WEFT_DOUBLE_ROUND;
-	s.even = a->rounding == WEFT_EVEN_ROUND;
 	limits_of(&s);
 	if (last != i) {
 		/* The type's limits first, then the CLAMP's, which lie within them. */

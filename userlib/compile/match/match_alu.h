@@ -30,14 +30,18 @@ void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK]);
  */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK]);
 
-/* Tensor t over the `rank` dimensions of a result: its value if it is a constant of one element, else where it lies, broadcast; of a
- * RESCALE that only widens int8 or int16 that tensor, with its zero point. */
+/* Returns tensor t as an operand over the `rank` dimensions of a result: as a number if it is a constant of one element, otherwise
+ * broadcast from where it lies. If t is made by a RESCALE that only widens int8 or int16, the narrow tensor is read, with its zero point. */
 struct nest_operand nest_number_of(const struct cc *cc, int t, int rank);
 
+/* Returns the function of the command that ADD, SUB or MUL is; -1 for other operators. */
+int nest_sum_func(weft_opcode op);
+
 /*
- * Set in *s function, numbers b and c, rounding and zero point of the RESCALE i of a signed tensor to int32, of the given rank. Its operand a is
- * set if RESCALEs in front of it can be read through (read_unshifted()); else its root is -1, and the caller sets it. Returns false if the
- * RESCALE has several scales, is unsigned, or rounds to even where the configuration does not; *s then is undefined.
+ * Begin in *s the nest of RESCALE i, from a signed tensor to int32, over a result of `rank` dimensions: set its function, the numbers b and c,
+ * and its rounding. If a RESCALE in front of it can be read through, operand a is set as well. Otherwise the root of a is -1, and the caller
+ * sets a to the RESCALE's operand. Returns false, with *s undefined, if the RESCALE has several scales, if its operand or result is unsigned,
+ * or if it rounds to even and the configuration cannot.
  */
 bool nest_scale(const struct cc *cc, int i, int rank, struct loop_nest *s);
 

@@ -67,16 +67,6 @@ static bool goes_over_first(const struct loop_nest *n)
 	return n->c.root != n->a.root && (n->b.root != n->a.root || !n->b.off);
 }
 
-/* Returns how many bytes the elements of the nest's result take. */
-static int64_t result_bytes(const struct loop_nest *n)
-{
-	int64_t bytes = alu_bytes(n->y.type);
-
-	for (int d = 0; d < n->n_dims; d++)
-		bytes *= n->dim[d];
-	return bytes;
-}
-
 /*
  * If the result of node i may be written over its second operand, or over its first one if it is a loop nest, note that in the
  * result's storage (may_replace). These conditions must hold: the second operand is no table; a loop nest goes_over_first();
@@ -97,7 +87,7 @@ static void note_takeover(struct npu_step *s, int i)
 	const struct storage *x = &s->storage[from], *y = &s->storage[p->y_storage];
 	if (x->last != i || y->first != i || y->ext_in || x->bytes != y->bytes || x->in_memory || y->in_memory)
 		return;
-	if (n ? result_bytes(n) == y->bytes : is_whole(s, &nd->r, from) && is_whole(s, &nd->y, p->y_storage))
+	if (n ? nest_packed_bytes(n, NEST_Y, n->dim, 1) == y->bytes : is_whole(s, &nd->r, from) && is_whole(s, &nd->y, p->y_storage))
 		s->storage[p->y_storage].may_replace = from;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of sums, products and RESCALEs of int32, element by element, that end with a RESCALE: as the operators of a quantised network
- * become that have no node of their own, such as SQUARED_DIFFERENCE and products in layer normalisation. Where
- * the int32 tensors between them have no room on chip, the chain is computed part by part, so that they do not go through
- * memory. They then are no tensors that a run could compare.
+ * Chains of sums, products and RESCALEs that work on int32 element by element and end with a RESCALE. Importers make such chains
+ * of operators such as SQUARED_DIFFERENCE and the products in layer normalisation. If the int32 tensors between the operators
+ * have no room on chip, the chain is computed part by part, so that these tensors do not go through memory. A run with --check
+ * then does not compare them, because they never exist as a whole.
  */
+#include <errno.h>
+
 #include "chain.h"
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
@@ -14,12 +16,6 @@
 
 /* More operators than this are not looked at. */
 #define MOST_LINKS 16
-
-/* Returns the function of the command that ADD, SUB or MUL is; -1 for other operators. */
-static int func_of(weft_opcode op)
-{
-	return op == WEFT_OP_ADD ? FUNC(ADD) : op == WEFT_OP_SUB ? FUNC(SUB) : op == WEFT_OP_MUL ? FUNC(MUL) : -1;
-}
 
 /* Returns how many operands of operator o are elements, not scales. */
 static int operands_of(const struct weft_gop *o)
@@ -44,7 +40,7 @@ static int link_of(const struct cc *cc, int t, int reader, const weft_tensor *y)
 	for (int d = 0; d < x->rank && same; d++)
 		same = x->dim[d] == y->dim[d];
 	const struct weft_gop *o = &cc->g->ops[i];
-	if (!same || (func_of(o->op) < 0 && o->op != WEFT_OP_RESCALE))
+	if (!same || (nest_sum_func(o->op) < 0 && o->op != WEFT_OP_RESCALE))
 		return -1;
 	for (int k = 0; k < operands_of(o); k++) {
 		if (cc->ten[o->in[k]].v.root < 0)
@@ -54,7 +50,7 @@ static int link_of(const struct cc *cc, int t, int reader, const weft_tensor *y)
 	return !computed || (o->op == WEFT_OP_RESCALE && !nest_scale(cc, i, y->rank, &s)) ? -1 : i;
 }
 
-/* Returns how many links the chain has from tensor t, which `reader` reads, upwards; at most about twice MOST_LINKS. */
+/* Returns how many operators make tensor t, which `reader` reads, within the chain. Counting stops when there are more than `most`. */
 static int count_links(const struct cc *cc, int t, int reader, const weft_tensor *y, int most)
 {
 	const int i = most > 0 ? link_of(cc, t, reader, y) : -1;
@@ -77,9 +73,9 @@ static struct nest_operand sum(struct sequence *q, int i, const weft_tensor *y)
 	const struct weft_gop *o = &q->cc->g->ops[i];
 	const int inner = q->n_dims - 1;
 	struct nest_operand a = value(q, o->in[0], i, y), b = o->in[1] == o->in[0] ? a : value(q, o->in[1], i, y);
-	struct loop_nest s = seq_nest(func_of(o->op), a, b);
+	struct loop_nest s = seq_nest(nest_sum_func(o->op), a, b);
 
-	/* A number can only be b. What is one number for a row is read once for it as b, and for each block as a. */
+	/* A number can only be b. An operand that stays the same along a row is read once for the row as b, but for each block as a. */
 	if (a.root < 0 || (!a.step[inner] && b.root >= 0 && b.step[inner]))
 		s = seq_nest(s.func == FUNC(SUB) ? FUNC(RSUB) : s.func, b, a);
 	if (o->op == WEFT_OP_MUL)
@@ -92,9 +88,9 @@ static struct nest_operand scaled(struct sequence *q, int i, const weft_tensor *
 {
 	struct loop_nest s = { 0 };
 
-	/* link_of() has seen that it can. */
-	if (!nest_scale(q->cc, i, q->n_dims, &s))
-		return nest_number(0);
+	/* link_of() takes no RESCALE for which nest_scale() returns false. */
+	if (!nest_scale(q->cc, i, q->n_dims, &s) && !q->err)
+		q->err = -EINVAL;
 	if (s.a.root < 0)
 		s.a = value(q, q->cc->g->ops[i].in[0], i, y);
 	else

@@ -29,10 +29,10 @@ struct sequence seq_begin(struct cc *cc, int i)
 #define PART_EIGHTHS 5
 
 /*
- * Returns how the result is cut into parts so that `bytes` bytes for each element of a part, the most that its values need
- * at a time, have room in the scratchpad. Values of the whole result would go through memory between the nests; besides,
- * the array can work for one part while the alu works for another. The result is one part if it has room, if one row has
- * not, or if there were more than MOST_PARTS parts.
+ * Returns how to cut the result into parts of which each has room in the scratchpad. `bytes` is how many bytes the values of a part need
+ * for each element at a time. If the result were not cut, its values would go through memory between the nests. Besides, the array can
+ * work for one part while the alu works for another. The result stays one part if all of it has room, if a single row has no room, or
+ * if more than MOST_PARTS parts were needed.
  */
 struct cut seq_cut(const struct sequence *q, int64_t bytes)
 {
@@ -44,9 +44,9 @@ struct cut seq_cut(const struct sequence *q, int64_t bytes)
 	for (int d = 0; d < q->n_dims - 1; before *= q->dim[d], d++, each /= q->dim[d]) {
 		if (each > most)
 			continue;
-		const int64_t parts = ceil_div(q->dim[d], most / each);
+		const int64_t parts = ceil_div(q->dim[d], most / each), n = ceil_div(q->dim[d], parts);
 		if (before * parts <= MOST_PARTS)
-			return (struct cut){ d, ceil_div(q->dim[d], parts), before * ceil_div(q->dim[d], ceil_div(q->dim[d], parts)) };
+			return (struct cut){ d, n, before * ceil_div(q->dim[d], n) };
 		break;
 	}
 	return (struct cut){ 0, q->dim[0], 1 };

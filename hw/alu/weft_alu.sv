@@ -9,13 +9,13 @@
 // asked for; flush_i then forgets everything. Neither request depends on a grant.
 //
 // Elements go in blocks along dimension 0: a word where bytes are only moved or repeated, N/4
-// (N/8 with int48) where every operand is dense or still there, else one. Where a alone is neither, its
-// elements are read one by one, and a block of results is written at once. A block
-// costs a cycle for each operand that it reads. A b or c that is still along dimension 0
-// is read once for each of its rows, and a b that is a itself not at all. With tables a
-// block costs one cycle for its index and one (interp: two) for each entry, at least three;
-// but a table of at most 256 entries is read first if dimension 0 is long (weft_alu_table),
-// and then a block costs its index alone. Reductions run along dimension 1
+// (N/8 with int48) where every operand is dense or still there, else one. Where only a is neither dense nor
+// still, its elements are read one by one, and a block of results is written at once. A block
+// costs a cycle for each operand that it reads. If b or c is still along dimension 0, it
+// is read once for a row of blocks. If b is the same operand as a, it is not read. With tables a
+// block costs one cycle for its index and one (interp: two) for each entry, at least three.
+// If dimension 0 is long, a table of at most 256 entries is read first (weft_alu_table), and
+// a block then costs one cycle, for its index. Reductions run along dimension 1
 // inside a block; where a's elements lie side by side along it, a word of them a cycle.
 //
 // Model: sim/model/alu.c   Theory: hw/alu/README.md
@@ -107,7 +107,7 @@ module weft_alu (
   assign c_s0     = cmd_i[weft_cmd_pkg::ALU_C_S0_LSB +: AddrW];
   assign out_s0   = cmd_i[weft_cmd_pkg::ALU_OUT_S0_LSB +: AddrW];
 
-  // looks_up: b is a table. table_f: its entries are read as they are looked up. here_q: it has been read before.
+  // looks_up: b is a table. here_q: the table has been read into u_table. table_f: its entries are read as they are looked up.
   logic looks_up, here_q, table_f, reduce_f, use_b, use_c;
   assign looks_up = func == Lookup || func == Interp;
   assign table_f  = looks_up && !here_q;
@@ -153,7 +153,7 @@ module weft_alu (
   assign fold_d = (func == Sum ? a_log == 2'd2 : (func == RMax || func == RMin || func == ArgMax) && a_log != 2'd3) &&
                   cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: AddrW] == 20'd1 << a_log && a_zp == '0;
 
-  // Is b read as a? Then it is not read again.
+  // Is b the same operand as a? Then it is not read again.
   logic twin_d, twin_q;
   assign twin_d = use_b && a_type == b_type &&
                   cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_BASE_LSB +: AddrW] && a_s0 == b_s0 &&
@@ -161,8 +161,8 @@ module weft_alu (
                   cmd_i[weft_cmd_pkg::ALU_A_S2_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_S2_LSB +: AddrW] &&
                   cmd_i[weft_cmd_pkg::ALU_A_S3_LSB +: AddrW] == cmd_i[weft_cmd_pkg::ALU_B_S3_LSB +: AddrW];
 
-  // Is a table read before all else? It is if it is dense, small, one for all elements and in the scratchpad as a whole, and
-  // if so many elements are looked up in it that this pays.
+  // Is the table read before all else? It is if it is dense, small, the same for all elements and in the scratchpad as a whole, and
+  // if dimension 0 has enough elements.
   localparam int unsigned TableWordBits = 11 - Log2N;
   logic                     here_d;
   logic [TableWordBits-1:0] table_words;

@@ -35,7 +35,7 @@ module weft_alu_table (
   localparam int unsigned High  = 10 - Low;
   localparam int unsigned Lanes = N / 4;
 
-  // ---- reading it ---------------------------------------------------------------
+  // ---- reading the table ---------------------------------------------------------------
 
   logic                   run_q, got_q, got_last_q, ready_q, last;
   logic [High-1:0]        row_q, got_row_q;
@@ -77,7 +77,7 @@ module weft_alu_table (
 
   // ---- looking up: each lane reads the word of its entry, then chooses from it --------------------
 
-  // Block RAM, one for each lane that reads; nothing is read while the table comes.
+  // Each lane has block RAM of its own. No lane reads it while the table is being written.
   (* ram_style = "block", no_rw_check *)
   weft_cfg_pkg::sp_word_t mem [1 << High];
   weft_cfg_pkg::sp_word_t word_q [Lanes];

@@ -45,7 +45,7 @@ module weft_vec_table #(
   localparam int unsigned Rows  = 128 / N;
   localparam int unsigned High  = 8 - Low;
 
-  // ---- reading it ---------------------------------------------------------------
+  // ---- reading the table ---------------------------------------------------------------
 
   logic                   run_q, got_q, got_last_q, ready_q, range_bad;
   logic [High-1:0]        row_q, got_row_q;
@@ -89,7 +89,7 @@ module weft_vec_table #(
 
   logic                    valid_q, go;
   logic [TagBits-1:0]      tag_q;
-  // Block RAM, one for each element that reads; nothing is read while the table comes.
+  // Each element has block RAM of its own. None reads it while the table is being written.
   (* ram_style = "block", no_rw_check *)
   weft_cfg_pkg::row_half_t mem [Rows];
   weft_cfg_pkg::row_half_t chosen_q [N];

@@ -379,9 +379,9 @@ static bool is_twin(const struct weft_cmd_alu *c)
 }
 
 /*
- * Returns how many words of n bytes command c, a lookup in a table of elements of `bytes` bytes, reads before all else. That is 0 if it
- * does not read its table so: the table must be dense, of at most 256 entries and the same for all elements, its words must lie in the
- * scratchpad, and dimension 0 must have COST_ALU_TABLE_PAYS elements.
+ * Returns how many words of N bytes command c reads of its table before all else, or 0 if it does not read the table so. `bytes` is
+ * the size of an entry. The command reads it so if it is a lookup, if the table is dense, has at most 256 entries and is the same for all
+ * elements, if its words lie in the scratchpad, and if dimension 0 has at least COST_ALU_TABLE_PAYS elements.
  */
 static int64_t table_words(const struct cc *cc, const struct weft_cmd_alu *c, int64_t bytes)
 {
@@ -394,14 +394,16 @@ static int64_t table_words(const struct cc *cc, const struct weft_cmd_alu *c, in
 }
 
 /*
- * Returns the cycles that command c takes for this piece (hw/alu). It reads each operand once for each
- * block of dimension 0; b and c once for each row of blocks if they stay the same along it, and b not at all if it is_twin(). A block is
- * a word if bytes are only moved or repeated, a quarter of the lanes (an eighth with
- * int48) if all operands lie in blocks, else one element; or if only a does not and the others stay the same along dimension 0, a block of
- * results, of which each element of a takes a cycle. Reductions that takes_words() read words along
- * the axis, for each element of the result. In a table, a block takes a cycle for its indices and one (two
- * for interpolation) for each entry, at least COST_ALU_LOOKUP; where all of a block have the same index it
- * is looked up once. If the table is read before all else (table_words()), a block takes a cycle.
+ * Returns the cycles that command c takes for this piece (hw/alu). The command works on blocks of elements along dimension 0. A block is
+ * - a word, if bytes are only moved or repeated;
+ * - a quarter of the lanes (an eighth with int48), if the elements of every operand lie side by side or are one and the same;
+ * - as many elements if that is so of all operands but a, whose elements are then read one by one;
+ * - otherwise one element.
+ * Each operand that is read costs a cycle for a block, or a cycle for a row of blocks if b or c stays the same along the row. An operand b
+ * that is_twin() costs nothing. Reductions that takes_words() read words along the axis, for each element of the result.
+ * A block that is looked up costs a cycle for its indices and one (two for interpolation) for each entry, at least
+ * COST_ALU_LOOKUP. If all of a block have the same index, there is one entry. If the table is read before all else (table_words()),
+ * a block costs one cycle.
  */
 static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {

@@ -84,8 +84,8 @@
 /* Least cycles for a block of elements that are looked up in a table (hw/alu). */
 #define COST_ALU_LOOKUP 3
 
-/* Elements of dimension 0 from which on a lookup reads its table before all else, if it can; and the cycles that this takes beside those
- * for the table's words (hw/alu). */
+/* A lookup reads its table before all else, if it can, when dimension 0 has at least so many elements. Reading takes so many cycles more
+ * than the table has words (hw/alu). */
 #define COST_ALU_TABLE_PAYS  256
 #define COST_ALU_TABLE_START 2
 

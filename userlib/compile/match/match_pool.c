@@ -173,12 +173,14 @@ static int axis4(const struct cc *cc, int i)
 }
 
 /*
- * Match a mean over y, x or both as a pooling node, or one of int8 over channels as a convolution with one result, whose weights are 1: a RESCALE that only widens int8 or int16 (scale 1, any
+ * Match a mean. One over y, x or both becomes a pooling node. One of int8 over channels becomes a convolution with one output channel, whose
+ * weights are all 1. A mean consists of these operators: a RESCALE that only widens int8 or int16 (scale 1, any
  * zero point of its input that int8 holds, as the command has it), one or two REDUCE_SUMs, of which operator i is the first, a RESCALE with one
- * scale, no zero point of its input and any of its output back to the type, and perhaps a CLAMP; each must be
+ * scale, no zero point of its input and any of its output back to the type, and perhaps a CLAMP. Each must be
  * the only reader of what is before it, but the first RESCALE may have other readers, and then is not claimed.
  * Returns 1 if it was matched; 0 if it is something else, the configuration does not have the type, the rank
- * is above 4, or it sums over images, other axes beside channels, channels of int16, or more than 65535 rows or columns, with the reason set; or
+ * is above 4, or it sums over images, over channels and another axis, over channels of int16, or over more than 65535 rows or columns, with
+ * the reason set; or
  * -ENOMEM.
  */
 int match_mean(struct cc *cc, int i)

@@ -33,7 +33,7 @@ struct channel { int32_t weight, bias; struct ox_factor factor; };
  */
 enum form { TIES_UP, TIES_EVEN, NEAREST, WIDE, N_FORMS };
 
-/* The results that a channel has to give: f[i] for code i - 128. Codes and zero points are signed; unsigned ones are 128 less. */
+/* The wanted results of a channel: f[i] is that of code i - 128. Codes and zero points are signed here; 128 has been subtracted from unsigned ones. */
 struct wanted { const int32_t *f; int32_t x_zp, y_zp; };
 
 /* Returns whether channel c gives the wanted result for all codes, or one that is at most `slack` steps away from it. */
@@ -350,7 +350,8 @@ static int emit_depthwise(struct ox *l, const struct linear *f, const struct ox_
 }
 
 /*
- * Computes node n in integers. The node waits, is a BatchNormalization, Mul, Add or Sub, and its result is quantised with q. Returns 1
+ * Computes node n in integers. The node is a BatchNormalization, Mul, Add or Sub that has been put off until its reader was known, and
+ * that reader quantises its result with q. Returns 1
  * with *y set; 0 if the node is no linear function of 8-bit codes by channel, or if a channel has no form that gives the results of
  * the float operators; or a negative errno.
  */
